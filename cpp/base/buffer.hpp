@@ -1,0 +1,26 @@
+// A piece of device memory, reference-counted. What it is made of is the device's business:
+// a CPU buffer has a host pointer, a GPU buffer an address that only shaders may follow.
+// When the last reference goes, the owner takes it back into its pool (never frees while work is in flight).
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "base/device_id.hpp"
+#include "base/ref.hpp"
+
+namespace sg {
+
+class Buffer : public RefCounted<Buffer> {
+ public:
+  virtual ~Buffer() = default;
+  virtual void recycle() = 0;  // called once, by the last reference; never throws, waits or submits
+  static void destroy(Buffer* b) { b->recycle(); }
+
+  DeviceId device;
+  size_t bytes = 0;        // usable size, at least what was asked for
+  void* host = nullptr;    // CPU buffers: where the bytes are
+  uint64_t address = 0;    // GPU buffers: device address of the first byte
+};
+using BufferRef = Ref<Buffer>;
+
+}  // namespace sg

@@ -1,0 +1,15 @@
+// 64-bit hashing of words: for keys that are always confirmed by a full comparison.
+#pragma once
+#include <cstdint>
+
+namespace sg {
+
+inline uint64_t hash_mix(uint64_t x) {  // the finaliser of splitmix64
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+inline uint64_t hash_mix(uint64_t h, uint64_t x) { return hash_mix(h * 0x9e3779b97f4a7c15ull + x); }
+
+}  // namespace sg

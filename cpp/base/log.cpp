@@ -1,0 +1,51 @@
+#include "base/log.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace sg {
+
+const std::vector<EnvVariable>& env_variables() {
+  static const std::vector<EnvVariable> table = {
+      {"SPIROGRAD_DEVICE", "cpu", "Default device: cpu, gpu, gpu:N."},
+      {"SPIROGRAD_VISIBLE_DEVICES", "", "Comma-separated GPU numbers to use, in this order; empty: all."},
+      {"SPIROGRAD_ALLOW_CPU_VULKAN", "0", "1: a software Vulkan driver counts as a GPU."},
+      {"SPIROGRAD_VULKAN_LIB", "", "Path of the Vulkan loader library; empty: the system's."},
+      {"SPIROGRAD_TIMEOUT", "60", "Seconds without progress after which a wait gives up."},
+      {"SPIROGRAD_CACHE", "", "Folder for compiled kernels; empty: the user's cache folder; 0: no cache on disk."},
+      {"SPIROGRAD_DATA", "", "Folder where the data set loaders look before they download."},
+      {"SPIROGRAD_FUSE", "1", "0: one kernel an operation."},
+      {"SPIROGRAD_BARRIER", "hazards", "all: a full barrier between any two kernels; drop: none (tests only)."},
+      {"SPIROGRAD_STRICT", "0", "1: whatever would fall back to a slower path raises."},
+      {"SPIROGRAD_VALIDATION", "", "core, sync or gpu: run under the Vulkan validation layer; any message raises."},
+      {"SPIROGRAD_PROXY", "0", "1: replace each kernel by one that declares its reads and writes (tests only)."},
+      {"SPIROGRAD_THREADS", "0", "CPU threads; 0: as many as the process may use."},
+      {"SPIROGRAD_MEMORY_LIMIT", "0", "Bytes of device memory that may be used; 0: no limit of ours."},
+      {"SPIROGRAD_DEBUG", "0", "1 device and pool, 2 kernels, 3 graph and plan, 4 GLSL, 5 SPIR-V."},
+  };
+  return table;
+}
+
+std::string env(const char* name) {
+  if (const char* value = std::getenv(name); value && *value) return value;
+  for (const EnvVariable& v : env_variables())
+    if (!std::strcmp(v.name, name)) return v.fallback;
+  return "";
+}
+
+bool env_flag(const char* name) {
+  const std::string v = env(name);
+  return v == "1" || v == "true" || v == "yes" || v == "on";
+}
+
+int debug_level() {
+  static const int level = std::atoi(env("SPIROGRAD_DEBUG").c_str());
+  return level;
+}
+
+void debug(int level, const std::string& line) {
+  if (debug_level() >= level) std::fprintf(stderr, "[spirograd] %s\n", line.c_str());
+}
+
+}  // namespace sg

@@ -1,0 +1,21 @@
+// Environment variables and debug output: the one table of SPIROGRAD_* names.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace sg {
+
+struct EnvVariable {
+  const char* name;
+  const char* fallback;
+  const char* doc;
+};
+const std::vector<EnvVariable>& env_variables();
+std::string env(const char* name);                 // its value, or the table's fallback
+bool env_flag(const char* name);                   // "1", "true", "yes", "on"
+
+// SPIROGRAD_DEBUG: 1 device and pool, 2 one line a kernel, 3 graph and plan, 4 GLSL, 5 SPIR-V.
+int debug_level();
+void debug(int level, const std::string& line);    // to stderr, "[spirograd] line"
+
+}  // namespace sg

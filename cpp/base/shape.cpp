@@ -1,0 +1,78 @@
+#include "base/shape.hpp"
+
+#include "base/error.hpp"
+
+namespace sg {
+
+Dims Dims::filled(int rank, int64_t value) {
+  Dims d;
+  for (int i = 0; i < rank; ++i) d.push(value);
+  return d;
+}
+
+void Dims::push(int64_t d) {
+  if (rank == kMaxRank) fail<ValueError>("shape", "more than 8 dimensions", "merge some of them");
+  v[rank++] = d;
+}
+
+bool Dims::operator==(const Dims& o) const {
+  if (rank != o.rank) return false;
+  for (int i = 0; i < rank; ++i)
+    if (v[i] != o.v[i]) return false;
+  return true;
+}
+
+std::string Dims::str() const {
+  std::string s = "[";
+  for (int i = 0; i < rank; ++i) s += (i ? ", " : "") + std::to_string(v[i]);
+  return s + "]";
+}
+
+Dims contiguous_strides(const Dims& shape) {
+  Dims s = Dims::filled(shape.rank, 1);
+  for (int i = shape.rank - 2; i >= 0; --i) s[i] = s[i + 1] * shape[i + 1];
+  return s;
+}
+
+bool is_contiguous(const Dims& shape, const Dims& strides) {
+  int64_t expected = 1;
+  for (int i = shape.rank - 1; i >= 0; --i) {
+    if (shape[i] == 0) return true;
+    if (shape[i] != 1 && strides[i] != expected) return false;
+    expected *= shape[i];
+  }
+  return true;
+}
+
+Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
+  int rank = a.rank > b.rank ? a.rank : b.rank;
+  Dims out = Dims::filled(rank, 1);
+  for (int i = 1; i <= rank; ++i) {
+    int64_t x = i <= a.rank ? a[a.rank - i] : 1;
+    int64_t y = i <= b.rank ? b[b.rank - i] : 1;
+    if (x != y && x != 1 && y != 1)
+      fail<ValueError>(op, "shapes do not broadcast, " + a.str() + " and " + b.str() + " (" + std::to_string(x) +
+                               " vs " + std::to_string(y) + ")",
+                       "reshape one side or insert a dimension of size 1");
+    out[rank - i] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& to) {
+  Dims out = Dims::filled(to.rank, 0);
+  for (int i = 1; i <= shape.rank; ++i)
+    if (shape[shape.rank - i] != 1) out[to.rank - i] = strides[shape.rank - i];
+  return out;
+}
+
+int normal_axis(const char* op, int64_t axis, int rank) {
+  int64_t r = rank == 0 ? 1 : rank;  // a 0-d tensor accepts the axes 0 and -1, as PyTorch does
+  if (axis < -r || axis >= r)
+    fail<IndexError>(op, "dimension " + std::to_string(axis) + " out of range for a tensor of rank " +
+                             std::to_string(rank),
+                     "use " + std::to_string(-r) + " to " + std::to_string(r - 1));
+  return static_cast<int>(axis < 0 ? axis + r : axis);
+}
+
+}  // namespace sg

@@ -1,0 +1,20 @@
+# sg_layer(FOLDER [LINK targets...]): the object library sg_FOLDER ('/' becomes '_') of cpp/FOLDER/*.cpp.
+# A folder without sources (headers only) is an interface library, so that nobody needs to know.
+set_property(GLOBAL PROPERTY SG_LAYERS "")
+
+function(sg_layer folder)
+  cmake_parse_arguments(arg "" "" "LINK;EXCLUDE" ${ARGN})
+  string(REPLACE "/" "_" name "sg_${folder}")
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cpp/${folder}/*.cpp")
+  foreach(file IN LISTS arg_EXCLUDE)
+    list(REMOVE_ITEM sources "${PROJECT_SOURCE_DIR}/cpp/${folder}/${file}")
+  endforeach()
+  list(SORT sources)
+  if(NOT sources AND NOT folder STREQUAL "device/gpu")
+    add_library(${name} INTERFACE)
+    return()
+  endif()
+  add_library(${name} OBJECT ${sources})
+  target_link_libraries(${name} PUBLIC sg_flags ${arg_LINK})
+  set_property(GLOBAL APPEND PROPERTY SG_LAYERS ${name})
+endfunction()

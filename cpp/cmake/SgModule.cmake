@@ -1,0 +1,22 @@
+# The Python module spirograd._core from cpp/bind/*.cpp, and what travels beside it in the wheel.
+find_package(pybind11 3.0 CONFIG QUIET)
+if(NOT pybind11_FOUND)
+  execute_process(COMMAND "${Python_EXECUTABLE}" -m pybind11 --cmakedir OUTPUT_VARIABLE pybind11_DIR
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  find_package(pybind11 3.0 CONFIG REQUIRED)
+endif()
+file(GLOB sg_bind_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cpp/bind/*.cpp")
+if(NOT sg_bind_sources)
+  message(STATUS "spirograd: cpp/bind has no sources, no Python module")
+  return()
+endif()
+pybind11_add_module(_core MODULE NO_EXTRAS ${sg_bind_sources})
+target_link_libraries(_core PRIVATE spirograd)
+target_link_options(_core PRIVATE $<$<PLATFORM_ID:Linux>:-Wl,--exclude-libs,ALL>
+  $<$<AND:$<PLATFORM_ID:Linux>,$<CONFIG:Release>>:-s>)
+install(TARGETS _core LIBRARY DESTINATION spirograd COMPONENT python)
+if(SG_BLAS_BUNDLE)
+  set_target_properties(_core PROPERTIES BUILD_WITH_INSTALL_RPATH OFF
+    INSTALL_RPATH "$<IF:$<PLATFORM_ID:Darwin>,@loader_path,$ORIGIN>")
+  install(FILES "${SG_BLAS_BUNDLE}" DESTINATION spirograd COMPONENT python)
+endif()

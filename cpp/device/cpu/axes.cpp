@@ -1,0 +1,112 @@
+#include "device/cpu/axes.hpp"
+
+#include <algorithm>
+
+namespace sg::cpu {
+namespace {
+
+constexpr int64_t kEnoughLanes = 256;  // below, a pointwise block takes in the next dimension too
+constexpr int64_t kFewColumns = 64;    // up to here many rows in one block beat one block a row
+
+bool varies_along_row(const Program& p, const View& v) {
+  for (int d = p.outer(); d < p.domain.rank; ++d)
+    if (v.strides[d] != 0 && p.domain[d] != 1) return true;
+  return false;
+}
+
+// The outer dimension that blocks should run along, or -1 for the row itself.
+int lane_across(const Program& p) {
+  const int end = p.outer() - (p.piece_limit > 0 ? 1 : 0);  // pieces differ in length
+  int along = 0, best = -1, best_count = 0, longest = -1;
+  std::vector<int> count(static_cast<size_t>(std::max(end, 0)));
+  for (const View& v : p.views) {
+    if (!varies_along_row(p, v)) continue;
+    for (int d = p.domain.rank - 1; d >= p.outer(); --d) {
+      if (p.domain[d] == 1) continue;
+      along += v.strides[d] == 1;
+      break;
+    }
+    for (int d = 0; d < end; ++d) count[d] += v.strides[d] == 1 && p.domain[d] > 1;
+  }
+  for (int d = 0; d < end; ++d) {
+    if (p.domain[d] >= 8 && count[d] > best_count) best = d, best_count = count[d];
+    if (longest < 0 || p.domain[d] >= p.domain[longest]) longest = d;
+  }
+  if (best >= 0 && best_count > along) return best;
+  if (longest >= 0 && p.columns() <= kFewColumns && p.domain[longest] >= 16 && p.domain[longest] >= p.columns())
+    return longest;
+  return -1;
+}
+
+void pick(const Dims& from, const std::vector<int>& which, int64_t scale, Dims& to) {
+  for (int d : which) to.push(from[d] * scale);
+}
+
+// One stride that walks all lane dimensions, if there is one.
+void find_lane_step(const Dims& dims, ViewUse& view) {
+  int64_t covered = 1;
+  bool first = true;
+  for (int d = dims.rank - 1; d >= 0; --d) {
+    if (dims[d] == 1) continue;
+    if (first) view.lane_step = view.lane[d];
+    else if (view.lane[d] != view.lane_step * covered) view.walk = true;
+    first = false;
+    covered *= dims[d];
+  }
+}
+
+}  // namespace
+
+bool choose_axes(const Program& p, bool tile, Executable& e) {
+  std::vector<int> unit, lane, column;
+  const int rank = p.domain.rank;
+  int across = -1, lane_begin = p.outer();
+  if (tile || p.inner == 0) {
+    lane_begin = rank;
+    for (int64_t n = 1; lane_begin > 0 && (n < kEnoughLanes || tile);) {
+      n *= p.domain[--lane_begin];
+      if (tile) break;
+    }
+  } else {
+    across = lane_across(p);
+  }
+  for (int d = 0; d < rank; ++d) {
+    if (d == across) lane.push_back(d);
+    else if (across >= 0 && d >= p.outer()) column.push_back(d);
+    else if (across < 0 && d >= lane_begin) lane.push_back(d);
+    else unit.push_back(d);
+  }
+  pick(p.domain, unit, 1, e.unit_dims);
+  pick(p.domain, lane, 1, e.lane_dims);
+  pick(p.domain, column, 1, e.column_dims);
+  e.pointwise = p.inner == 0;
+  e.units = e.unit_dims.numel();
+  e.lanes = e.lane_dims.numel();
+  e.columns = e.column_dims.numel();
+  // Partial sums of about the square root of the length: the error grows with that root, not with the length.
+  while (e.sum_run * e.sum_run < e.columns) e.sum_run += 8;
+  if (p.piece_limit > 0) {
+    e.piece_dim = e.unit_dims.rank - 1;  // the last outer dimension, which is never the lanes
+    e.piece_limit = p.piece_limit;
+    e.piece_size = p.domain[p.outer()];
+    e.piece_rest = e.piece_size ? p.columns() / e.piece_size : 0;
+  }
+  for (size_t v = 0; v < p.views.size(); ++v) {
+    const View& from = p.views[v];
+    ViewUse use;
+    use.binding = from.binding;
+    const bool index = std::any_of(p.code.begin(), p.code.end(), [&](const Instr& i) {
+      return i.code == Code::index && i.slot == static_cast<int32_t>(v);
+    });
+    use.size = index ? 1 : static_cast<int32_t>(size_of(from.dtype));
+    use.offset = from.offset;
+    pick(from.strides, unit, use.size, use.unit);
+    pick(from.strides, lane, use.size, use.lane);
+    pick(from.strides, column, use.size, use.column);
+    find_lane_step(e.lane_dims, use);
+    e.views.push_back(use);
+  }
+  return across >= 0;
+}
+
+}  // namespace sg::cpu

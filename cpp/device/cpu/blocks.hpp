@@ -1,0 +1,69 @@
+// What the block interpreter can do to a block: one table of loops for each instruction set, chosen at run time.
+// compile.cpp picks entries when a plan is prepared, interpret.cpp and product.cpp call them. Any thread, no state but
+// the status word. Must not know Programs: only codes, types and pointers.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "base/dtype.hpp"
+#include "kernel/program.hpp"
+
+namespace sg::cpu {
+
+// d[i] = f(a[i], b[i], c[i]) for i < n; an operand marked scalar is read at index 0 only.
+// d may be the same as an operand of the same size, never partly overlap one.
+using Fn = void (*)(void* d, const void* a, const void* b, const void* c, int64_t n);
+inline constexpr int kScalarA = 1, kScalarB = 2, kScalarC = 4;
+
+// A running fold over blocks. Sums of floats add block sums in double with compensation.
+struct FoldState {
+  double sum, carry;
+  int64_t integer;
+  double extreme;
+};
+using FoldFn = void (*)(FoldState* state, const void* a, int64_t n, bool scalar);
+
+// c[m, n] = sum over k of a[m, k] * b[k, n], strides in elements. `scratch` holds gemm_scratch bytes.
+// `from`: c already holds the products of the k before it (false: c is overwritten).
+struct GemmTile {
+  const void* a;
+  const void* b;
+  void* c;
+  int64_t m, n, k;
+  int64_t a_m, a_k, b_k, b_n, c_m, c_n;
+  void* scratch;
+};
+
+struct BlockTable {
+  const char* name;
+  // nullptr: no such loop (the caller then fills a register with the scalar, or fails).
+  // `type` is that of the operands (select: of the values; cast: of the source), `to` the target of a cast.
+  Fn (*alu)(Code code, DType type, DType to, int scalars);
+  // The two instructions (a inner b) outer c, or c outer (a inner b) when flipped, in one pass; float types.
+  Fn (*fused)(Code inner, Code outer, bool flipped, DType type, int scalars);
+  Fn (*fill)(int size);     // d[i] = a[0]
+  Fn (*gather)(int size);   // d[i] = a[i * stride], the byte stride passed as b
+  Fn (*scatter)(int size);  // d[i * stride] = a[i], the byte stride passed as b
+  Fn iota;                  // int64: d[i] = (int64)a + i * (int64)b
+  FoldFn (*fold)(Fold fold, DType type);
+  void (*gemm_f32)(const GemmTile&);
+  void (*gemm_f64)(const GemmTile&);
+  int gemm_rows, gemm_columns_f32;  // the register tile: blocks of a product should be multiples of it
+  int64_t gemm_scratch;
+};
+
+#if SG_HAS_X86_ISAS
+extern const BlockTable kBlocksAvx2, kBlocksAvx512;
+#endif
+extern const BlockTable kBlocksBaseline;
+const BlockTable& blocks();  // the best that this machine has
+
+// The status word: the first report of check_index since it was cleared.
+struct StatusWord {
+  std::atomic<int32_t> tag{0};
+  int64_t index = 0, bound = 0;
+};
+extern StatusWord status_word;
+void report_index(int64_t index, int64_t bound, int64_t tag);
+
+}  // namespace sg::cpu

@@ -1,0 +1,432 @@
+// The loops of one instruction set: compiled once for each of SG_ISA = baseline, avx2, avx512 with the flags of that
+// set. Everything lives in a namespace of its own, the formulas of math/alu.hpp included: an inline function shared
+// with another unit would let the linker keep the AVX-512 copy for everybody.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "device/cpu/blocks.hpp"
+
+#define SG_ALU_NAMESPACE sg::cpu::SG_ISA::formulas
+#include "math/alu.hpp"
+
+namespace sg::cpu::SG_ISA {
+
+#include "device/cpu/gemm_isa.hpp"
+
+#if defined(__clang__)
+#define SG_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define SG_LOOP _Pragma("GCC ivdep")  // d may be an operand itself: no dependence between iterations
+#endif
+
+namespace {
+
+using Bool = uint8_t;  // boolean tensors: bytes of 0 or 1
+
+template <class F, class R, class A>
+void unary(void* d, const void* a, const void*, const void*, int64_t n) {
+  R* to = static_cast<R*>(d);
+  const A* x = static_cast<const A*>(a);
+  SG_LOOP for (int64_t i = 0; i < n; ++i) to[i] = F::template of<R>(x[i]);
+}
+
+template <class F, class R, class T, int Scalars>
+void binary(void* d, const void* a, const void* b, const void*, int64_t n) {
+  R* to = static_cast<R*>(d);
+  const T* x = static_cast<const T*>(a);
+  const T* y = static_cast<const T*>(b);
+  if constexpr (Scalars == kScalarA) {
+    const T s = *x;
+    SG_LOOP for (int64_t i = 0; i < n; ++i) to[i] = F::of(s, y[i]);
+  } else if constexpr (Scalars == kScalarB) {
+    const T s = *y;
+    SG_LOOP for (int64_t i = 0; i < n; ++i) to[i] = F::of(x[i], s);
+  } else {
+    SG_LOOP for (int64_t i = 0; i < n; ++i) to[i] = F::of(x[i], y[i]);
+  }
+}
+
+template <class F, class R, class A, class B, class C, int Scalars>
+void ternary(void* d, const void* a, const void* b, const void* c, int64_t n) {
+  R* to = static_cast<R*>(d);
+  const A* x = static_cast<const A*>(a);
+  const B* y = static_cast<const B*>(b);
+  const C* z = static_cast<const C*>(c);
+  const A sx = n > 0 ? *x : A();
+  const B sy = n > 0 ? *y : B();
+  const C sz = n > 0 ? *z : C();
+  SG_LOOP for (int64_t i = 0; i < n; ++i)
+    to[i] = F::of((Scalars & kScalarA) ? sx : x[i], (Scalars & kScalarB) ? sy : y[i], (Scalars & kScalarC) ? sz : z[i]);
+}
+
+#define SG_UNARY(NAME)                \
+  struct F_##NAME {                   \
+    template <class R>                \
+    static R of(R x) {                \
+      return formulas::NAME(x);       \
+    }                                 \
+  };
+#define SG_BINARY(NAME)               \
+  struct F_##NAME {                   \
+    template <class T>                \
+    static auto of(T x, T y) {        \
+      return formulas::NAME(x, y);    \
+    }                                 \
+  };
+SG_UNARY(neg) SG_UNARY(abs) SG_UNARY(sqrt) SG_UNARY(exp) SG_UNARY(log) SG_UNARY(tanh) SG_UNARY(sigmoid) SG_UNARY(sin)
+SG_UNARY(cos)
+SG_BINARY(add) SG_BINARY(sub) SG_BINARY(mul) SG_BINARY(div) SG_BINARY(maximum) SG_BINARY(minimum) SG_BINARY(pow)
+SG_BINARY(lt) SG_BINARY(le) SG_BINARY(eq) SG_BINARY(ne)
+
+struct F_or { static Bool of(Bool x, Bool y) { return x | y; } };
+struct F_and { static Bool of(Bool x, Bool y) { return x & y; } };
+struct F_select {
+  template <class T>
+  static T of(Bool c, T x, T y) {
+    return c ? x : y;
+  }
+};
+struct F_cast {
+  template <class R, class A>
+  static R of(A x) {
+    return formulas::cast<R>(x);
+  }
+};
+struct F_truth {  // to boolean
+  template <class R, class A>
+  static R of(A x) {
+    return x != A(0);
+  }
+};
+struct F_random_bits {
+  static int32_t of(int64_t index, int64_t seed, int64_t offset) { return formulas::random_bits(index, seed, offset); }
+};
+struct F_unit_float {
+  template <class R>
+  static R of(int32_t x) {
+    return formulas::unit_float(x);
+  }
+};
+
+template <class T>
+void check_index(void* d, const void* a, const void* b, const void* c, int64_t n) {
+  T* to = static_cast<T*>(d);
+  const T* x = static_cast<const T*>(a);
+  const int64_t bound = *static_cast<const int64_t*>(b);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t index = x[i];
+    const bool good = index >= 0 && index < bound;
+    if (!good) report_index(index, bound, *static_cast<const int64_t*>(c));
+    to[i] = good ? x[i] : T(0);
+  }
+}
+
+template <class T>
+void fill(void* d, const void* a, const void*, const void*, int64_t n) {
+  const T s = *static_cast<const T*>(a);
+  for (int64_t i = 0; i < n; ++i) static_cast<T*>(d)[i] = s;
+}
+
+template <class T>
+void gather(void* d, const void* a, const void* stride, const void*, int64_t n) {
+  const char* from = static_cast<const char*>(a);
+  const int64_t step = reinterpret_cast<intptr_t>(stride);
+  for (int64_t i = 0; i < n; ++i) static_cast<T*>(d)[i] = *reinterpret_cast<const T*>(from + i * step);
+}
+
+template <class T>
+void scatter(void* d, const void* a, const void* stride, const void*, int64_t n) {
+  char* to = static_cast<char*>(d);
+  const int64_t step = reinterpret_cast<intptr_t>(stride);
+  for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * step) = static_cast<const T*>(a)[i];
+}
+
+void iota(void* d, const void* a, const void* b, const void*, int64_t n) {
+  const int64_t start = reinterpret_cast<intptr_t>(a), step = reinterpret_cast<intptr_t>(b);
+  for (int64_t i = 0; i < n; ++i) static_cast<int64_t*>(d)[i] = start + i * step;
+}
+
+template <class F, class R, class T>
+Fn pick2(int scalars) {
+  switch (scalars) {
+    case 0: return binary<F, R, T, 0>;
+    case kScalarA: return binary<F, R, T, kScalarA>;
+    case kScalarB: return binary<F, R, T, kScalarB>;
+  }
+  return nullptr;
+}
+
+template <class F, class R, class A, class B, class C>
+Fn pick3(int scalars) {
+  switch (scalars) {
+    case 0: return ternary<F, R, A, B, C, 0>;
+    case 1: return ternary<F, R, A, B, C, 1>;
+    case 2: return ternary<F, R, A, B, C, 2>;
+    case 3: return ternary<F, R, A, B, C, 3>;
+    case 4: return ternary<F, R, A, B, C, 4>;
+    case 5: return ternary<F, R, A, B, C, 5>;
+    case 6: return ternary<F, R, A, B, C, 6>;
+  }
+  return nullptr;
+}
+
+template <class T>
+Fn arithmetic(Code code, int scalars) {
+  switch (code) {
+    case Code::add: return pick2<F_add, T, T>(scalars);
+    case Code::sub: return pick2<F_sub, T, T>(scalars);
+    case Code::mul: return pick2<F_mul, T, T>(scalars);
+    case Code::maximum: return pick2<F_maximum, T, T>(scalars);
+    case Code::minimum: return pick2<F_minimum, T, T>(scalars);
+    case Code::pow: return pick2<F_pow, T, T>(scalars);
+    case Code::neg: return unary<F_neg, T, T>;
+    case Code::abs: return unary<F_abs, T, T>;
+    default: return nullptr;
+  }
+}
+
+template <class T>
+Fn comparison(Code code, int scalars) {
+  switch (code) {
+    case Code::lt: return pick2<F_lt, Bool, T>(scalars);
+    case Code::le: return pick2<F_le, Bool, T>(scalars);
+    case Code::eq: return pick2<F_eq, Bool, T>(scalars);
+    case Code::ne: return pick2<F_ne, Bool, T>(scalars);
+    case Code::select: return pick3<F_select, T, Bool, T, T>(scalars);
+    default: return nullptr;
+  }
+}
+
+template <class T>
+Fn floating(Code code, int scalars) {
+  switch (code) {
+    case Code::div: return pick2<F_div, T, T>(scalars);
+    case Code::sqrt: return unary<F_sqrt, T, T>;
+    case Code::exp: return unary<F_exp, T, T>;
+    case Code::log: return unary<F_log, T, T>;
+    case Code::tanh: return unary<F_tanh, T, T>;
+    case Code::sigmoid: return unary<F_sigmoid, T, T>;
+    case Code::sin: return unary<F_sin, T, T>;
+    case Code::cos: return unary<F_cos, T, T>;
+    default: return arithmetic<T>(code, scalars);
+  }
+}
+
+Fn logical(Code code, int scalars) {
+  switch (code) {
+    case Code::add:
+    case Code::maximum: return pick2<F_or, Bool, Bool>(scalars);
+    case Code::mul:
+    case Code::minimum: return pick2<F_and, Bool, Bool>(scalars);
+    default: return comparison<Bool>(code, scalars);
+  }
+}
+
+template <class A>
+Fn cast_from(DType to) {
+  switch (to) {
+    case DType::boolean: return unary<F_truth, Bool, A>;
+    case DType::int32: return unary<F_cast, int32_t, A>;
+    case DType::int64: return unary<F_cast, int64_t, A>;
+    case DType::float32: return unary<F_cast, float, A>;
+    case DType::float64: return unary<F_cast, double, A>;
+  }
+  return nullptr;
+}
+
+Fn cast(DType from, DType to) {
+  switch (from) {
+    case DType::boolean: return cast_from<Bool>(to);
+    case DType::int32: return cast_from<int32_t>(to);
+    case DType::int64: return cast_from<int64_t>(to);
+    case DType::float32: return cast_from<float>(to);
+    case DType::float64: return cast_from<double>(to);
+  }
+  return nullptr;
+}
+
+Fn alu_loop(Code code, DType type, DType to, int scalars) {
+  constexpr int kKeys = kScalarB | kScalarC;
+  if (code == Code::cast) return cast(type, to);
+  if (code == Code::unit_float) return unary<F_unit_float, float, int32_t>;
+  if (code == Code::random_bits) {
+    if (scalars == kKeys) return ternary<F_random_bits, int32_t, int64_t, int64_t, int64_t, kKeys>;
+    return scalars ? nullptr : ternary<F_random_bits, int32_t, int64_t, int64_t, int64_t, 0>;
+  }
+  if (code == Code::check_index) return type == DType::int32 ? check_index<int32_t> : check_index<int64_t>;
+  Fn fn = nullptr;
+  switch (type) {
+    case DType::boolean: return logical(code, scalars);
+    case DType::int32:
+      fn = arithmetic<int32_t>(code, scalars);
+      return fn ? fn : comparison<int32_t>(code, scalars);
+    case DType::int64:
+      fn = arithmetic<int64_t>(code, scalars);
+      return fn ? fn : comparison<int64_t>(code, scalars);
+    case DType::float32:
+      fn = floating<float>(code, scalars);
+      return fn ? fn : comparison<float>(code, scalars);
+    case DType::float64:
+      fn = floating<double>(code, scalars);
+      return fn ? fn : comparison<double>(code, scalars);
+  }
+  return nullptr;
+}
+
+// (x inner y) outer z with two roundings; Flipped: z outer (x inner y).
+template <class Inner, class Outer, bool Flipped>
+struct F_chain {
+  template <class T>
+  static T of(T x, T y, T z) {
+    const T t = Inner::of(x, y);
+    return Flipped ? Outer::of(z, t) : Outer::of(t, z);
+  }
+};
+
+template <class T, class Inner>
+Fn fused_after(Code outer, bool flipped, int scalars) {
+  switch (outer) {
+    case Code::add: return pick3<F_chain<Inner, F_add, false>, T, T, T, T>(scalars);
+    case Code::mul: return pick3<F_chain<Inner, F_mul, false>, T, T, T, T>(scalars);
+    case Code::sub:
+      return flipped ? pick3<F_chain<Inner, F_sub, true>, T, T, T, T>(scalars)
+                     : pick3<F_chain<Inner, F_sub, false>, T, T, T, T>(scalars);
+    default: return nullptr;
+  }
+}
+
+template <class T>
+Fn fused_of(Code inner, Code outer, bool flipped, int scalars) {
+  switch (inner) {
+    case Code::add: return fused_after<T, F_add>(outer, flipped, scalars);
+    case Code::sub: return fused_after<T, F_sub>(outer, flipped, scalars);
+    case Code::mul: return fused_after<T, F_mul>(outer, flipped, scalars);
+    default: return nullptr;
+  }
+}
+
+Fn fused_loop(Code inner, Code outer, bool flipped, DType type, int scalars) {
+  if (type == DType::float32) return fused_of<float>(inner, outer, flipped, scalars);
+  if (type == DType::float64) return fused_of<double>(inner, outer, flipped, scalars);
+  return nullptr;
+}
+
+Fn fill_loop(int size) { return size == 1 ? fill<uint8_t> : size == 4 ? fill<uint32_t> : fill<uint64_t>; }
+Fn gather_loop(int size) { return size == 1 ? gather<uint8_t> : size == 4 ? gather<uint32_t> : gather<uint64_t>; }
+Fn scatter_loop(int size) { return size == 1 ? scatter<uint8_t> : size == 4 ? scatter<uint32_t> : scatter<uint64_t>; }
+
+// ---- folds along a block -------------------------------------------------------------------------------------
+
+inline constexpr int kLanes = 64;  // partial results side by side
+
+template <class T, class F>
+void fold_lanes(T (&lanes)[kLanes], const T* x, int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int j = 0; j < kLanes; ++j) lanes[j] = F::of(lanes[j], x[i + j]);
+  for (int j = 0; i + j < n; ++j) lanes[j] = F::of(lanes[j], x[i + j]);
+  for (int half = kLanes / 2; half > 0; half /= 2)
+    for (int j = 0; j < half; ++j) lanes[j] = F::of(lanes[j], lanes[j + half]);
+}
+
+template <class T>
+void fold_sum(FoldState* s, const void* a, int64_t n, bool scalar) {
+  const T* x = static_cast<const T*>(a);
+  if (n == 0) return;
+  if constexpr (std::is_floating_point_v<T>) {
+    double block;
+    if (scalar) {
+      block = static_cast<double>(*x) * static_cast<double>(n);
+    } else {
+      T lanes[kLanes] = {};
+      fold_lanes<T, F_add>(lanes, x, n);
+      block = lanes[0];
+    }
+    const double sum = s->sum + block;  // Neumaier's compensated sum
+    const double big = s->sum < 0 ? -s->sum : s->sum, small = block < 0 ? -block : block;
+    const double lost = big >= small ? (s->sum - sum) + block : (block - sum) + s->sum;
+    s->sum = sum;
+    s->carry += sum - sum == 0 ? lost : 0;  // nothing is lost next to an infinity or a NaN
+  } else if (scalar) {
+    s->integer = static_cast<int64_t>(static_cast<uint64_t>(s->integer) + static_cast<uint64_t>(n) * uint64_t(*x));
+  } else {
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += static_cast<uint64_t>(x[i]);
+    s->integer = static_cast<int64_t>(static_cast<uint64_t>(s->integer) + sum);
+  }
+}
+
+template <class T, class F>
+void fold_extreme(FoldState* s, const void* a, int64_t n, bool scalar) {
+  const T* x = static_cast<const T*>(a);
+  if (n == 0) return;
+  T lanes[kLanes];
+  for (T& lane : lanes) lane = x[0];
+  fold_lanes<T, F>(lanes, x, scalar ? 1 : n);
+  if constexpr (std::is_floating_point_v<T>)
+    s->extreme = F::template of<double>(s->extreme, lanes[0]);
+  else
+    s->integer = F::template of<int64_t>(s->integer, lanes[0]);
+}
+
+template <class T>
+FoldFn fold_of(Fold fold) {
+  switch (fold) {
+    case Fold::sum: return fold_sum<T>;
+    case Fold::maximum: return fold_extreme<T, F_maximum>;
+    case Fold::minimum: return fold_extreme<T, F_minimum>;
+  }
+  return nullptr;
+}
+
+FoldFn fold_loop(Fold fold, DType type) {
+  switch (type) {
+    case DType::boolean: return fold_of<uint8_t>(fold);
+    case DType::int32: return fold_of<int32_t>(fold);
+    case DType::int64: return fold_of<int64_t>(fold);
+    case DType::float32: return fold_of<float>(fold);
+    case DType::float64: return fold_of<double>(fold);
+  }
+  return nullptr;
+}
+
+}  // namespace
+}  // namespace sg::cpu::SG_ISA
+
+#define SG_TEXT2(x) #x
+#define SG_TEXT(x) SG_TEXT2(x)
+#if SG_ISA_avx512
+#define SG_TABLE kBlocksAvx512
+#elif SG_ISA_avx2
+#define SG_TABLE kBlocksAvx2
+#else
+#define SG_TABLE kBlocksBaseline
+#endif
+
+namespace sg::cpu {
+extern const BlockTable SG_TABLE;
+const BlockTable SG_TABLE = {
+    SG_TEXT(SG_ISA),
+    SG_ISA::alu_loop,
+    SG_ISA::fused_loop,
+    SG_ISA::fill_loop,
+    SG_ISA::gather_loop,
+    SG_ISA::scatter_loop,
+    SG_ISA::iota,
+    SG_ISA::fold_loop,
+    SG_ISA::gemm<float>,
+    SG_ISA::gemm<double>,
+    SG_ISA::kRows,
+    2 * SG_ISA::Vector<float>::kLanes,
+    SG_ISA::kGemmScratch,
+};
+}  // namespace sg::cpu

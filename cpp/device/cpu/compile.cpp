@@ -1,0 +1,285 @@
+// Program -> Executable: values get places (memory read or written in place, cells, registers), instructions become
+// calls, pairs of adds and multiplies become one call.
+#include <algorithm>
+
+#include "device/cpu/axes.hpp"
+#include "device/cpu/emit.hpp"
+#include "device/cpu/executable.hpp"
+#include "device/cpu/values.hpp"
+
+namespace sg::cpu {
+namespace {
+
+constexpr int64_t kRegisterBytes = 24 << 10;  // of one block: half of a first cache
+
+bool chains(Code c) { return c == Code::add || c == Code::sub || c == Code::mul; }
+
+int cost_of(Code c) {
+  switch (c) {
+    case Code::exp: case Code::log: case Code::tanh: case Code::sigmoid: case Code::sin: case Code::cos: return 6;
+    case Code::pow: case Code::random_bits: return 20;
+    case Code::div: case Code::sqrt: return 3;
+    default: return 1;
+  }
+}
+
+class Compiler {
+ public:
+  Compiler(const Program& program, const CompileOptions& options)
+      : p_(program), options_(options), e_(axes(program, options)), values_(analyse(program, e_)), of_(values_.of),
+        emit_(program, e_, values_) {}
+
+  Executable run() {
+    for (int32_t i = 0; i < count(); ++i) {
+      const Instr& in = instr(i);
+      if (in.code == Code::constant || in.code == Code::number) of_[i].slot = emit_.new_cell(cell_of(in.dtype, in.imm));
+      if (in.code == Code::number) e_.numbers.push_back({of_[i].slot - kCell, in.slot, in.dtype});
+      if (of_[i].kept) of_[i].slot = emit_.new_register(static_cast<int>(size_of(in.dtype)), true);
+    }
+    e_.phases.resize(static_cast<size_t>(values_.phases));
+    for (int phase = 0; phase < values_.phases; ++phase) {
+      emit_rows(e_.phases[phase], phase);
+      emit_elements(e_.phases[phase], phase);
+    }
+    finish();
+    return std::move(e_);
+  }
+
+ private:
+  static Executable axes(const Program& p, const CompileOptions& options) {
+    Executable e;
+    e.across = choose_axes(p, options.tile, e);
+    return e;
+  }
+  int32_t count() const { return static_cast<int32_t>(p_.code.size()); }
+  const Instr& instr(int32_t i) const { return p_.code[i]; }
+  bool is_store(int32_t i) const { return instr(i).code == Code::store; }
+  bool is_reduce(int32_t i) const { return instr(i).code == Code::reduce; }
+  const ViewUse& view_of(int32_t i) const { return e_.views[instr(i).slot]; }
+
+  // Values of rows stay where they are: each has a cell, or a register of lanes, of its own.
+  void emit_rows(Phase& out, int phase) {
+    std::vector<int32_t> stores;
+    for (int32_t i = 0; i < count(); ++i) {
+      const Instr& in = instr(i);
+      Value& v = of_[i];
+      if (v.level == Level::element || is_reduce(i) || in.code == Code::constant || in.code == Code::number) continue;
+      if (v.phase != phase) continue;
+      if (is_store(i)) {
+        stores.push_back(i);
+        continue;
+      }
+      if (v.in_place) continue;
+      v.slot = v.scalar ? emit_.new_cell({}) : emit_.new_register(size_of(in.dtype));
+      std::vector<Op>& ops = v.level == Level::fixed ? e_.setup : out.row;
+      if (in.code == Code::load || in.code == Code::index) emit_.load(i, ops);
+      else emit_.alu({i}, ops);
+    }
+    for (int32_t i : stores) emit_.store(i, out.row);
+  }
+
+  std::vector<Node> nodes_of(int phase, std::vector<int>& uses) {
+    std::vector<int32_t> consumer(p_.code.size(), -1), list;
+    for (int32_t i = 0; i < count(); ++i) {
+      if (!values_.closures[phase][i]) continue;
+      const Value& v = of_[i];
+      const bool root = is_store(i) || is_reduce(i);
+      if (!root && v.kept && v.first < phase) continue;
+      if (!root && !needed_[i]) continue;
+      if (!root && !v.in_place) list.push_back(i);
+      for (int32_t o : {instr(i).a, instr(i).b, instr(i).c})
+        if (o >= 0) ++uses[o], consumer[o] = i;
+    }
+    std::vector<bool> fused(p_.code.size()), has_inner(p_.code.size());
+    std::vector<Node> nodes;
+    for (int32_t i : list) {
+      const Instr& in = instr(i);
+      const int32_t j = consumer[i];
+      const bool inner = chains(in.code) && is_float(in.dtype) && uses[i] == 1 && !of_[i].scalar &&
+                         !of_[i].kept && !has_inner[i] && j >= 0 && chains(instr(j).code) &&
+                         instr(j).dtype == in.dtype && !has_inner[j];
+      if (!inner) continue;
+      fused[i] = has_inner[j] = true;
+    }
+    for (int32_t i : list) {
+      if (fused[i]) continue;
+      Node node{i};
+      if (has_inner[i]) node.inner = fused[instr(i).a] && consumer[instr(i).a] == i ? instr(i).a : instr(i).b;
+      nodes.push_back(node);
+    }
+    return nodes;
+  }
+
+  // What is really computed in a phase: the closure, cut at kept values of earlier phases.
+  void mark_needed(int phase) {
+    needed_.assign(p_.code.size(), false);
+    for (int32_t i = count() - 1; i >= 0; --i) {
+      if (!values_.closures[phase][i]) continue;
+      const bool root = is_store(i) || is_reduce(i);
+      if (!root && (!needed_[i] || (of_[i].kept && of_[i].first < phase))) continue;
+      for (int32_t o : {instr(i).a, instr(i).b, instr(i).c})
+        if (o >= 0) needed_[o] = true;
+    }
+  }
+
+  bool may_alias(int32_t view_a, int32_t view_b) const {
+    const int32_t a = e_.views[view_a].binding, b = e_.views[view_b].binding;
+    if (a < 0 || b < 0) return false;
+    return !options_.memory_of || (*options_.memory_of)[a] == (*options_.memory_of)[b];
+  }
+
+  bool reads(int32_t i, int32_t view) const {  // instruction i reads memory that `view` may write
+    if (instr(i).code == Code::load) return may_alias(instr(i).slot, view);
+    for (int32_t o : {instr(i).a, instr(i).b, instr(i).c})
+      if (o >= 0 && of_[o].in_place && may_alias(instr(o).slot, view)) return true;
+    return false;
+  }
+
+  // A value is written where it is stored when nothing afterwards reads the old contents.
+  bool direct(int32_t store, int32_t value, size_t position, const std::vector<Node>& nodes, int phase) const {
+    const ViewUse& view = view_of(store);
+    const Value& v = of_[value];
+    if (v.scalar || v.kept || v.in_place || view.walk || view.lane_step != view.size) return false;
+    for (size_t n = position + 1; n < nodes.size(); ++n)
+      if (reads(nodes[n].instr, instr(store).slot) ||
+          (nodes[n].inner >= 0 && reads(nodes[n].inner, instr(store).slot)))
+        return false;
+    for (int32_t i = 0; i < count(); ++i)
+      if (values_.closures[phase][i] && (is_reduce(i) || is_store(i)) && i != store && reads(i, instr(store).slot)) return false;
+    return true;
+  }
+
+  void emit_elements(Phase& out, int phase) {
+    mark_needed(phase);
+    std::vector<int> uses(p_.code.size());
+    const std::vector<Node> nodes = nodes_of(phase, uses);
+    std::vector<int32_t> stores, reduces;
+    for (int32_t i = 0; i < count(); ++i) {
+      if (values_.closures[phase][i] && is_store(i)) stores.push_back(i);
+      if (values_.closures[phase][i] && is_reduce(i)) reduces.push_back(i);
+    }
+    std::vector<size_t> last(p_.code.size(), 0);
+    for (size_t n = 0; n < nodes.size(); ++n)
+      for (int32_t i : {nodes[n].instr, nodes[n].inner})
+        if (i >= 0)
+          for (int32_t o : {instr(i).a, instr(i).b, instr(i).c})
+            if (o >= 0) last[o] = n;
+    for (const auto& list : {stores, reduces})
+      for (int32_t i : list) last[instr(i).a] = nodes.size();
+
+    std::vector<bool> written(p_.code.size());
+    std::vector<int32_t> live;  // temporaries in use, by instruction
+    for (size_t n = 0; n < nodes.size(); ++n) {
+      const int32_t i = nodes[n].instr;
+      Value& v = of_[i];
+      // Operands that end here give their registers to the result when sizes agree: loops allow d == operand.
+      for (size_t k = 0; k < live.size();) {
+        if (last[live[k]] <= n) {
+          emit_.release(of_[live[k]].slot);
+          live[k] = live.back();
+          live.pop_back();
+        } else {
+          ++k;
+        }
+      }
+      if (!v.kept) {
+        v.slot = -1;
+        for (int32_t s : stores)
+          if (v.slot < 0 && instr(s).a == i && direct(s, i, n, nodes, phase)) v.slot = instr(s).slot, written[s] = true;
+        if (v.slot < 0 && v.scalar) v.slot = emit_.new_cell({});
+        if (v.slot < 0) {
+          v.slot = emit_.temporary(size_of(instr(i).dtype));
+          live.push_back(i);
+        }
+      }
+      e_.cost += cost_of(instr(i).code);
+      if (instr(i).code == Code::load || instr(i).code == Code::index) emit_.load(i, out.element);
+      else emit_.alu(nodes[n], out.element);
+    }
+    for (int32_t s : stores)
+      if (!written[s]) emit_.store(s, out.element);
+    for (int32_t r : reduces) emit_.fold(r, out);
+    for (int32_t i : live) emit_.release(of_[i].slot);
+  }
+
+  void finish() {
+    e_.first_cell = static_cast<int32_t>(e_.views.size());
+    e_.first_register = e_.first_cell + static_cast<int32_t>(e_.cells.size());
+    e_.slots = e_.first_register + static_cast<int32_t>(emit_.registers.size());
+    const auto place = [&](int32_t& slot) {
+      if (slot >= kRegister) slot += e_.first_register - kRegister;
+      else if (slot >= kCell) slot += e_.first_cell - kCell;
+    };
+    const auto place_all = [&](std::vector<Op>& ops) {
+      for (Op& op : ops)
+        for (int32_t* s : {&op.d, &op.a, &op.b, &op.c}) place(*s);
+    };
+    place_all(e_.setup);
+    size_t folds = 0;
+    for (Phase& phase : e_.phases) {
+      place_all(phase.row);
+      place_all(phase.element);
+      for (FoldOp& f : phase.folds)
+        for (int32_t* s : {&f.value, &f.result, &f.partial}) place(*s);
+      folds = std::max(folds, phase.folds.size());
+    }
+    lay_out(folds);
+  }
+
+  void lay_out(size_t folds) {
+    int64_t temporary_bytes = 0;
+    for (const Register& r : emit_.registers)
+      if (!r.kept) temporary_bytes += r.size;
+    int64_t fit = 1024;
+    while (fit > 128 && fit * temporary_bytes > kRegisterBytes) fit /= 2;
+    e_.block = std::min(e_.block, fit);
+    int64_t at = (e_.slots * int64_t(sizeof(char*)) + 63) / 64 * 64;
+    at += (static_cast<int64_t>(e_.cells.size() * sizeof(Number)) + 63) / 64 * 64;
+    e_.state_offset = at;
+    at += (static_cast<int64_t>(folds * sizeof(FoldState)) + 63) / 64 * 64;
+    const int64_t width = std::min(e_.block, std::max<int64_t>(e_.lanes, 1));
+    for (size_t r = 0; r < emit_.registers.size(); ++r) {
+      const int32_t slot = e_.first_register + static_cast<int32_t>(r);
+      e_.registers.push_back(at);
+      int64_t elements = width;
+      if (emit_.registers[r].kept) {
+        e_.kept.push_back(slot);
+        elements = e_.across ? width * e_.columns : e_.lanes;
+        e_.block_steps.push_back({slot, (e_.across ? width : e_.block) * emit_.registers[r].size});
+      }
+      at += (elements * emit_.registers[r].size + 63) / 64 * 64;
+    }
+    e_.frame_bytes = at;
+    add_steps();
+  }
+
+  void add_steps() {
+    e_.column_steps.resize(e_.column_dims.rank);
+    for (int32_t v = 0; v < static_cast<int32_t>(e_.views.size()); ++v) {
+      const ViewUse& view = e_.views[v];
+      if (!e_.across) {
+        if (!view.walk && view.lane_step) e_.block_steps.push_back({v, view.lane_step * e_.block});
+        continue;
+      }
+      int64_t back = 0;  // what the faster dimensions have to return by
+      for (int d = e_.column_dims.rank - 1; d >= 0; --d) {
+        if (view.column[d] != back) e_.column_steps[d].push_back({v, view.column[d] - back});
+        back += (e_.column_dims[d] - 1) * view.column[d];
+      }
+    }
+  }
+
+  const Program& p_;
+  const CompileOptions& options_;
+  Executable e_;
+  Values values_;
+  std::vector<Value>& of_;
+  Emitter emit_;
+  std::vector<bool> needed_;
+};
+
+}  // namespace
+
+Executable compile(const Program& program, const CompileOptions& options) { return Compiler(program, options).run(); }
+
+}  // namespace sg::cpu

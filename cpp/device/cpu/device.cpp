@@ -1,0 +1,246 @@
+// The CPU as a Device: memory, preparing plans, running them on the calling thread and the pool.
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "device/cpu/executable.hpp"
+#include "device/cpu/memory.hpp"
+#include "device/cpu/product.hpp"
+#include "device/cpu/threads.hpp"
+#include "device/device.hpp"
+
+namespace sg {
+namespace cpu {
+namespace {
+
+struct BoundView {
+  int32_t memory = -1, leaf_view = -1;
+  int64_t size = 1;  // bytes of an element: run-time offsets count elements
+};
+
+struct ReadyInstance {
+  Kernel::Kind kind = Kernel::Kind::program;
+  bool predicated = false;
+  Executable program;
+  ProductPlan product;
+  std::vector<BoundView> views;  // of the program or the epilogue
+  BoundView a, b;                // product operands; copy: from, to
+  int64_t copy_bytes = 0;
+  std::vector<int32_t> numbers;
+  std::vector<char*> bases;      // filled anew in each run
+};
+
+class CpuPrepared final : public Prepared {
+ public:
+  std::shared_ptr<const Plan> plan;
+  std::vector<std::vector<ReadyInstance>> steps;
+  std::vector<char*> memory;  // address of each Plan memory, filled anew in each run
+};
+
+// Bindings that may share bytes get the same number: an output and the leaf it takes over, temporaries that overlap.
+std::vector<int32_t> memory_groups(const Plan& plan, const Instance& instance) {
+  std::vector<int32_t> groups(instance.bindings.size());
+  const auto same = [&](int32_t x, int32_t y) {
+    if (x == y) return true;
+    const Memory &a = plan.memories[x], &b = plan.memories[y];
+    using Kind = Memory::Kind;
+    if (a.kind == Kind::temp && b.kind == Kind::temp)
+      return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+    const auto leaf = [](const Memory& m) { return m.kind == Kind::leaf ? m.index : m.kind == Kind::output ? m.donor : -1; };
+    return leaf(a) >= 0 && leaf(a) == leaf(b);
+  };
+  for (size_t i = 0; i < groups.size(); ++i) {
+    groups[i] = static_cast<int32_t>(i);
+    for (size_t j = 0; j < i; ++j) {
+      if (!same(instance.bindings[i].memory, instance.bindings[j].memory)) continue;
+      const int32_t from = groups[i], to = groups[j];
+      for (size_t k = 0; k <= i; ++k)
+        if (groups[k] == from) groups[k] = to;
+    }
+  }
+  return groups;
+}
+
+BoundView bind(const Instance& instance, int32_t binding, int64_t size) {
+  if (binding < 0) return {};
+  return {instance.bindings[binding].memory, instance.bindings[binding].leaf_view, size};
+}
+
+ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
+  ReadyInstance r;
+  const Kernel& kernel = instance.kernel;
+  r.kind = kernel.kind;
+  r.numbers = instance.numbers;
+  if (kernel.kind == Kernel::Kind::copy) {
+    r.a = bind(instance, 0, 1);
+    r.b = bind(instance, 1, 1);
+    r.copy_bytes = plan.memories[r.b.memory].bytes;
+    return r;
+  }
+  const std::vector<int32_t> groups = memory_groups(plan, instance);
+  const bool product = kernel.kind == Kernel::Kind::product;
+  Program program = product ? kernel.product.epilogue : kernel.program;
+  r.predicated = program.predicated;
+  if (product) {
+    const auto size = static_cast<int64_t>(size_of(kernel.product.dtype));
+    r.product = plan_product(kernel.product, groups);
+    r.a = bind(instance, kernel.product.a_binding, size);
+    r.b = bind(instance, kernel.product.b_binding, size);
+  } else {
+    collapse(program);
+    r.program = compile(program, {&groups, false});
+  }
+  for (const View& v : program.views) r.views.push_back(bind(instance, v.binding, static_cast<int64_t>(size_of(v.dtype))));
+  r.bases.resize(r.views.size());
+  return r;
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) return line.substr(line.find(": ") + 2);
+  return "CPU";
+}
+
+void copy_bytes(void* to, const void* from, size_t bytes) {
+  constexpr int64_t kPiece = 1 << 20;
+  parallel_for(static_cast<int64_t>(bytes), bytes > 4 * kPiece ? kPiece : 4 * kPiece, [&](int64_t begin, int64_t end) {
+    std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin,
+                static_cast<size_t>(end - begin));
+  });
+}
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice() : pool_(stats_) {
+    features_.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+    debug(1, "cpu: " + std::to_string(thread_count()) + " threads, " + blocks().name);
+  }
+
+  DeviceInfo info() const override {
+    DeviceInfo i;
+    i.type = "cpu";
+    i.name = processor_name();
+    i.memory_total = features_.memory_bytes;
+    i.memory_free = static_cast<int64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+    i.limits = {{"threads", std::to_string(thread_count())}};
+    i.features = {{"instruction set", blocks().name}, {"matrix products", std::string("own, ") + blocks().name}};
+    return i;
+  }
+  const Features& features() const override { return features_; }
+  DeviceStats& stats() override { return stats_; }
+
+  BufferRef allocate(size_t bytes) override { return pool_.allocate(bytes); }
+  void upload(const BufferRef& to, const void* from, size_t bytes) override {
+    copy_bytes(to->host, from, bytes);
+    stats_.bytes_written += static_cast<int64_t>(bytes);
+  }
+  void download(void* to, const BufferRef& from, size_t offset, size_t bytes) override {
+    copy_bytes(to, static_cast<const char*>(from->host) + offset, bytes);
+    stats_.bytes_read += static_cast<int64_t>(bytes);
+  }
+
+  std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override {
+    auto prepared = std::make_unique<CpuPrepared>();
+    for (const Step& step : plan->steps) {
+      auto& ready = prepared->steps.emplace_back();
+      for (const Instance& instance : step.instances) ready.push_back(make_ready(*plan, instance));
+    }
+    prepared->memory.resize(plan->memories.size());
+    if (plan->arena_bytes > 0 && (!arena_ || static_cast<int64_t>(arena_->bytes) < plan->arena_bytes)) {
+      arena_ = {};  // first, so that both need not fit at once
+      arena_ = pool_.allocate(static_cast<size_t>(plan->arena_bytes));
+    }
+    prepared->plan = std::move(plan);
+    return prepared;
+  }
+
+  void run(Prepared& prepared, const RunArguments& arguments) override {
+    auto& p = static_cast<CpuPrepared&>(prepared);
+    place_memory(p, arguments);
+    const Status before = take_status();  // a report of this run must be seen, whatever an earlier one left
+    for (auto& step : p.steps) {
+      for (ReadyInstance& instance : step)
+        if (!instance.predicated || status_word.tag.load(std::memory_order_acquire) == 0)
+          run_instance(p, instance, arguments);
+      ++stats_.dispatches;
+    }
+    ++stats_.submissions;
+    if (before.tag) {
+      status_word.index = before.index;
+      status_word.bound = before.bound;
+      status_word.tag.store(before.tag);
+    }
+  }
+
+  void wait() override {}
+  Status take_status() override {
+    Status s;
+    s.tag = status_word.tag.load(std::memory_order_acquire);
+    if (s.tag == 0) return s;
+    s.index = status_word.index;
+    s.bound = status_word.bound;
+    status_word.tag.store(0);
+    return s;
+  }
+  void empty_cache() override { pool_.empty_cache(); }
+
+  void before_fork() { pool_.lock(); }
+  void after_fork() { pool_.unlock(); }
+
+ private:
+  void place_memory(CpuPrepared& p, const RunArguments& arguments) {
+    for (size_t i = 0; i < p.memory.size(); ++i) {
+      const Memory& m = p.plan->memories[i];
+      switch (m.kind) {
+        case Memory::Kind::leaf: p.memory[i] = static_cast<char*>(arguments.leaves[m.index]->host); break;
+        case Memory::Kind::output: p.memory[i] = static_cast<char*>(arguments.outputs[m.index]->host); break;
+        case Memory::Kind::temp: p.memory[i] = arena_ ? static_cast<char*>(arena_->host) + m.offset : nullptr; break;
+      }
+    }
+  }
+
+  static char* address(const CpuPrepared& p, const BoundView& v, const RunArguments& arguments) {
+    if (v.memory < 0) return nullptr;
+    return p.memory[v.memory] + (v.leaf_view < 0 ? 0 : arguments.offsets[v.leaf_view] * v.size);
+  }
+
+  void run_instance(CpuPrepared& p, ReadyInstance& r, const RunArguments& arguments) {
+    if (r.kind == Kernel::Kind::copy)
+      return copy_bytes(p.memory[r.b.memory], p.memory[r.a.memory], static_cast<size_t>(r.copy_bytes));
+    for (size_t v = 0; v < r.views.size(); ++v) r.bases[v] = address(p, r.views[v], arguments);
+    Executable& e = r.kind == Kernel::Kind::product ? r.product.epilogue : r.program;
+    for (const NumberUse& n : e.numbers)
+      e.cells[n.cell] = cell_of(n.dtype, arguments.numbers[r.numbers[n.number]]);
+    if (r.kind == Kernel::Kind::product)
+      run_product(r.product, address(p, r.a, arguments), address(p, r.b, arguments), r.bases);
+    else
+      run_all(e, r.bases.data());
+  }
+
+  DeviceStats stats_;
+  Features features_;
+  MemoryPool pool_;
+  BufferRef arena_;
+};
+
+CpuDevice& instance() {
+  static CpuDevice* device = [] {  // never destroyed: buffers may outlive main()
+    auto* d = new CpuDevice;
+    pthread_atfork([] { instance().before_fork(); }, [] { instance().after_fork(); }, [] { instance().after_fork(); });
+    return d;
+  }();
+  return *device;
+}
+
+}  // namespace
+}  // namespace cpu
+
+Device& cpu_device() { return cpu::instance(); }
+
+}  // namespace sg

@@ -1,0 +1,191 @@
+#include "device/cpu/emit.hpp"
+
+#include <climits>
+#include <cstring>
+
+#include "base/error.hpp"
+
+namespace sg::cpu {
+
+Number cell_of(DType t, Number n) {
+  Number cell{};
+  switch (t) {
+    case DType::boolean: { const uint8_t v = n.i != 0; std::memcpy(&cell, &v, 1); break; }
+    case DType::int32: { const auto v = static_cast<int32_t>(n.i); std::memcpy(&cell, &v, 4); break; }
+    case DType::int64: cell.i = n.i; break;
+    case DType::float32: { const auto v = static_cast<float>(n.f); std::memcpy(&cell, &v, 4); break; }
+    case DType::float64: cell.f = n.f; break;
+  }
+  return cell;
+}
+
+namespace {
+
+Number identity_of(Fold fold, DType t) {
+  Number n{};
+  const bool lowest = fold == Fold::maximum;
+  if (fold == Fold::sum) return n;
+  if (is_float(t)) n.f = lowest ? -__builtin_inf() : __builtin_inf();
+  else if (t == DType::boolean) n.i = lowest ? 0 : 1;
+  else if (t == DType::int32) n.i = lowest ? INT32_MIN : INT32_MAX;
+  else n.i = lowest ? INT64_MIN : INT64_MAX;
+  return n;
+}
+
+Fn copy_loop(int size) {
+  if (size == 1) return [](void* d, const void* a, const void*, const void*, int64_t n) { std::memmove(d, a, n); };
+  if (size == 4) return [](void* d, const void* a, const void*, const void*, int64_t n) { std::memmove(d, a, n * 4); };
+  return [](void* d, const void* a, const void*, const void*, int64_t n) { std::memmove(d, a, n * 8); };
+}
+
+}  // namespace
+
+int32_t Emitter::new_cell(Number n) {
+  e_.cells.push_back(n);
+  return kCell + static_cast<int32_t>(e_.cells.size()) - 1;
+}
+int32_t Emitter::new_register(int size, bool kept) {
+  registers.push_back({size, kept});
+  return kRegister + static_cast<int32_t>(registers.size()) - 1;
+}
+int32_t Emitter::temporary(int size) {
+  auto& free = free_[size];
+  if (free.empty()) return new_register(size);
+  const int32_t slot = free.back();
+  free.pop_back();
+  return slot;
+}
+void Emitter::release(int32_t slot) { free_[registers[slot - kRegister].size].push_back(slot); }
+
+int32_t Emitter::as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vector<int32_t>& used) {
+  const int32_t r = temporary(size_of(t));
+  used.push_back(r);
+  Op op;
+  op.fn = table_.fill(size_of(t));
+  op.d = r;
+  op.a = slot;
+  ops.push_back(op);
+  return r;
+}
+
+// The bound and the tag of check_index are read as int64.
+int32_t Emitter::as_int64(int32_t operand, std::vector<Op>& ops) {
+  const Value& v = values_[operand];
+  if (!v.scalar) fail<LimitError>("check_index", "the bound differs from element to element");
+  if (instr(operand).dtype == DType::int64) return v.slot;
+  Op op;
+  op.fn = table_.alu(Code::cast, instr(operand).dtype, DType::int64, 0);
+  op.single = true;
+  op.d = new_cell({});
+  op.a = v.slot;
+  ops.push_back(op);
+  return op.d;
+}
+
+void Emitter::load(int32_t i, std::vector<Op>& ops) {
+  const ViewUse& view = view_of(i);
+  const bool index = instr(i).code == Code::index;
+  Op op;
+  op.size = static_cast<uint8_t>(size_of(instr(i).dtype));
+  op.fn = index ? table_.iota : table_.gather(op.size);
+  op.what = view.walk ? Op::What::walk_load : Op::What::strided;
+  op.single = values_[i].scalar;
+  op.d = values_[i].slot;
+  op.a = op.view = instr(i).slot;
+  ops.push_back(op);
+}
+
+void Emitter::alu(const Node& node, std::vector<Op>& ops) {
+  const Instr& in = instr(node.instr);
+  Op op;
+  op.single = values_[node.instr].scalar;
+  op.d = values_[node.instr].slot;
+  int32_t operands[3] = {in.a, in.b, in.c};
+  bool flipped = false;
+  if (node.inner >= 0) {
+    flipped = in.b == node.inner;
+    operands[2] = flipped ? in.a : in.b;
+    operands[0] = instr(node.inner).a;
+    operands[1] = instr(node.inner).b;
+  }
+  int scalars = 0, count = 0;
+  int32_t slots[3] = {0, 0, 0};
+  for (; count < 3 && operands[count] >= 0; ++count) {
+    slots[count] = values_[operands[count]].slot;
+    if (values_[operands[count]].scalar) scalars |= 1 << count;
+  }
+  if (op.single) scalars = 0;
+  if (in.code == Code::check_index)
+    for (int o : {1, 2}) slots[o] = as_int64(operands[o], ops);
+  const DType type = node.inner >= 0 || in.code == Code::select ? in.dtype : instr(in.a).dtype;
+  const auto pick = [&](int mask) {
+    return node.inner >= 0 ? table_.fused(instr(node.inner).code, in.code, flipped, type, mask)
+                           : table_.alu(in.code, type, in.dtype, mask);
+  };
+  op.fn = pick(scalars);
+  std::vector<int32_t> used;
+  if (!op.fn && scalars) {
+    for (int o = 0; o < count; ++o)
+      if (scalars >> o & 1) slots[o] = as_vector(slots[o], instr(operands[o]).dtype, ops, used);
+    op.fn = pick(0);
+  }
+  if (!op.fn)
+    fail<LimitError>("cpu", std::string("no loop for ") + name_of(in.code) + " on " + name_of(type));
+  op.a = slots[0];
+  op.b = slots[1];
+  op.c = slots[2];
+  ops.push_back(op);
+  for (int32_t r : used) release(r);
+}
+
+void Emitter::store(int32_t i, std::vector<Op>& ops) {
+  const ViewUse& view = view_of(i);
+  const Value& value = values_[instr(i).a];
+  const DType type = instr(instr(i).a).dtype;
+  const bool one = !view.walk && view.lane_step == 0;
+  const bool contiguous = !view.walk && view.lane_step == view.size;
+  Op op;
+  op.size = static_cast<uint8_t>(view.size);
+  op.d = op.view = instr(i).slot;
+  op.a = value.slot;
+  std::vector<int32_t> used;
+  if (one || (contiguous && value.scalar)) {
+    op.fn = table_.fill(view.size);
+    op.single = one;
+  } else if (contiguous) {
+    op.fn = copy_loop(view.size);
+  } else {
+    if (value.scalar) op.a = as_vector(op.a, type, ops, used);
+    op.fn = table_.scatter(view.size);
+    op.what = view.walk ? Op::What::walk_store : Op::What::strided;
+  }
+  ops.push_back(op);
+  for (int32_t r : used) release(r);
+}
+
+void Emitter::fold(int32_t i, Phase& out) {
+  const Instr& in = instr(i);
+  const Value& value = values_[in.a];
+  const DType t = instr(in.a).dtype;
+  constexpr Code codes[] = {Code::add, Code::maximum, Code::minimum};
+  FoldOp f;
+  f.fold = in.fold;
+  f.dtype = t;
+  f.value = value.slot;
+  f.scalar = value.scalar;
+  f.along = table_.fold(in.fold, t);
+  f.lanewise = table_.alu(codes[static_cast<int>(in.fold)], t, t, value.scalar ? kScalarB : 0);
+  f.fill = table_.fill(size_of(t));
+  f.identity = e_.across ? cell_of(t, identity_of(in.fold, t)) : identity_of(in.fold, t);
+  if (e_.across) {
+    f.result = new_register(size_of(t));
+    if (in.fold == Fold::sum && is_float(t)) f.partial = new_register(size_of(t));
+  } else {
+    f.result = new_cell({});
+  }
+  values_[i].slot = f.result;
+  ++e_.cost;
+  out.folds.push_back(f);
+}
+
+}  // namespace sg::cpu

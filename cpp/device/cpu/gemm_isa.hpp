@@ -1,0 +1,225 @@
+// A packed matrix product for one tile of the result, any strides. Included by blocks_isa.cpp inside the namespace of
+// an instruction set (and by nobody else): the same text becomes three kernels.
+//
+// k is cut in slabs of kSlab; for each, a is packed in panels of kRows rows, b in panels of two vectors of columns,
+// and a register tile of kRows x 2 vectors walks the slab. Each result element adds its products in the order of k
+// with one fused multiply-add each, whatever the tile: the result does not depend on how a caller cuts the product.
+
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64, kRows = 8;
+#elif defined(__AVX__)
+inline constexpr int kVectorBytes = 32, kRows = 6;
+#else
+inline constexpr int kVectorBytes = 16, kRows = 4;
+#endif
+inline constexpr int64_t kSlab = 256;       // a panel of b then fills half of a 64 KiB, or 2/3 of a 48 KiB first cache
+inline constexpr int64_t kTileRows = 192;   // rows of a packed at a time: 192 KiB of the second cache
+
+template <class T>
+struct Vector {
+  typedef T Type __attribute__((vector_size(kVectorBytes)));
+  typedef T Loose __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
+  static constexpr int kLanes = kVectorBytes / sizeof(T);
+};
+
+#define SG_ALWAYS __attribute__((always_inline)) static inline
+
+#if defined(__AVX512F__)
+SG_ALWAYS Vector<float>::Type multiply_add(Vector<float>::Type a, Vector<float>::Type b, Vector<float>::Type c) {
+  return (Vector<float>::Type)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+}
+SG_ALWAYS Vector<double>::Type multiply_add(Vector<double>::Type a, Vector<double>::Type b, Vector<double>::Type c) {
+  return (Vector<double>::Type)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+}
+#elif defined(__FMA__)
+SG_ALWAYS Vector<float>::Type multiply_add(Vector<float>::Type a, Vector<float>::Type b, Vector<float>::Type c) {
+  return (Vector<float>::Type)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
+SG_ALWAYS Vector<double>::Type multiply_add(Vector<double>::Type a, Vector<double>::Type b, Vector<double>::Type c) {
+  return (Vector<double>::Type)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+}
+#else
+template <class V>
+SG_ALWAYS V multiply_add(V a, V b, V c) {
+  return a * b + c;
+}
+#endif
+
+// Rows x two vectors of the result: c = (from ? c : 0) + a panel * b panel. c has unit column stride here.
+template <class T, int Rows>
+static void register_tile(int64_t k, const T* a, const T* b, int64_t b_k, T* c, int64_t c_m, bool from) {
+  using V = typename Vector<T>::Type;
+  using Loose = typename Vector<T>::Loose;
+  constexpr int kLanes = Vector<T>::kLanes;
+  V sum[Rows][2];
+  for (int r = 0; r < Rows; ++r) {
+    sum[r][0] = from ? (V) * (const Loose*)(c + r * c_m) : V{};
+    sum[r][1] = from ? (V) * (const Loose*)(c + r * c_m + kLanes) : V{};
+  }
+  for (int64_t i = 0; i < k; ++i) {
+    const V b0 = *(const Loose*)b, b1 = *(const Loose*)(b + kLanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r) {
+      const V x = a[r] - V{};
+      sum[r][0] = multiply_add(x, b0, sum[r][0]);
+      sum[r][1] = multiply_add(x, b1, sum[r][1]);
+    }
+    a += kRows;
+    b += b_k;
+  }
+  for (int r = 0; r < Rows; ++r) {
+    *(Loose*)(c + r * c_m) = sum[r][0];
+    *(Loose*)(c + r * c_m + kLanes) = sum[r][1];
+  }
+}
+
+template <class T>
+static void any_register_tile(int64_t rows, int64_t k, const T* a, const T* b, int64_t b_k, T* c, int64_t c_m,
+                              bool from) {
+  switch (rows) {
+    case 1: return register_tile<T, 1>(k, a, b, b_k, c, c_m, from);
+    case 2: return register_tile<T, 2>(k, a, b, b_k, c, c_m, from);
+    case 3: return register_tile<T, 3>(k, a, b, b_k, c, c_m, from);
+    case 4: return register_tile<T, 4>(k, a, b, b_k, c, c_m, from);
+#if defined(__AVX__)
+    case 5: return register_tile<T, 5>(k, a, b, b_k, c, c_m, from);
+    case 6: return register_tile<T, 6>(k, a, b, b_k, c, c_m, from);
+#endif
+#if defined(__AVX512F__)
+    case 7: return register_tile<T, 7>(k, a, b, b_k, c, c_m, from);
+    case 8: return register_tile<T, 8>(k, a, b, b_k, c, c_m, from);
+#endif
+  }
+}
+
+// Panels of kRows rows, k-major inside: to[panel][k][row]. Missing rows are left as they are: nobody reads them.
+template <class T>
+static void pack_a(const T* a, int64_t a_m, int64_t a_k, int64_t m, int64_t k, T* to) {
+  for (int64_t i0 = 0; i0 < m; i0 += kRows, to += kRows * k) {
+    const int64_t rows = m - i0 < kRows ? m - i0 : kRows;
+    const T* from = a + i0 * a_m;
+    if (a_m == 1 && rows == kRows) {
+      for (int64_t p = 0; p < k; ++p) __builtin_memcpy(to + p * kRows, from + p * a_k, kRows * sizeof(T));
+    } else if (rows == kRows) {
+      for (int64_t p = 0; p < k; ++p)
+        for (int64_t r = 0; r < kRows; ++r) to[p * kRows + r] = from[r * a_m + p * a_k];
+    } else {
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t p = 0; p < k; ++p) to[p * kRows + r] = from[r * a_m + p * a_k];
+    }
+  }
+}
+
+// kLanes vectors as a square matrix: swaps the off-diagonal halves, then those of each quarter, and so on.
+template <class V, int kHalf, int... I>
+SG_ALWAYS void swap_halves(V& x, V& y, std::integer_sequence<int, I...>) {
+  constexpr int kLanes = sizeof...(I);
+  const V a = x, b = y;
+  x = __builtin_shufflevector(a, b, ((I & kHalf) ? I - kHalf + kLanes : I)...);
+  y = __builtin_shufflevector(a, b, ((I & kHalf) ? I + kLanes : I + kHalf)...);
+}
+template <class V, int kLanes, int kHalf>
+SG_ALWAYS void transpose(V (&rows)[kLanes]) {
+  if constexpr (kHalf > 0) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i)
+      if (!(i & kHalf)) swap_halves<V, kHalf>(rows[i], rows[i + kHalf], std::make_integer_sequence<int, kLanes>{});
+    transpose<V, kLanes, kHalf / 2>(rows);
+  }
+}
+
+// kLanes columns of b, each contiguous along k, to rows of a panel; k a multiple of kLanes.
+template <class T>
+static void pack_columns(const T* b, int64_t b_n, int64_t k, T* to) {
+  using V = typename Vector<T>::Type;
+  using Loose = typename Vector<T>::Loose;
+  constexpr int kLanes = Vector<T>::kLanes;
+  for (int64_t p = 0; p < k; p += kLanes) {
+    V rows[kLanes];
+#pragma GCC unroll 16
+    for (int j = 0; j < kLanes; ++j) rows[j] = *(const Loose*)(b + j * b_n + p);
+    transpose<V, kLanes, kLanes / 2>(rows);
+#pragma GCC unroll 16
+    for (int j = 0; j < kLanes; ++j) *(Loose*)(to + (p + j) * 2 * kLanes) = rows[j];
+  }
+}
+
+// One panel of b: to[k][2 vectors], missing columns zero.
+template <class T>
+static void pack_b(const T* b, int64_t b_k, int64_t b_n, int64_t k, int64_t n, T* to) {
+  constexpr int64_t kColumns = 2 * Vector<T>::kLanes;
+  if (n < kColumns)
+    for (int64_t i = 0; i < k * kColumns; ++i) to[i] = 0;
+  if (b_n == 1) {
+    for (int64_t p = 0; p < k; ++p)
+      for (int64_t j = 0; j < n; ++j) to[p * kColumns + j] = b[p * b_k + j];
+    return;
+  }
+  constexpr int64_t kLanes = Vector<T>::kLanes;
+  for (int64_t j0 = 0; j0 < n; j0 += kLanes) {
+    const int64_t columns = n - j0 < kLanes ? n - j0 : kLanes;
+    const T* from = b + j0 * b_n;
+    int64_t p = 0;
+    if (b_k == 1 && columns == kLanes) {
+      p = k / kLanes * kLanes;
+      pack_columns(from, b_n, p, to + j0);
+    }
+    for (; p < k; ++p)
+      for (int64_t j = 0; j < columns; ++j) to[p * kColumns + j0 + j] = from[p * b_k + j * b_n];
+  }
+}
+
+inline constexpr int64_t kGemmScratch =
+    (kTileRows + kRows) * kSlab * 8 + 2 * kVectorBytes * kSlab + 2 * kVectorBytes * kRows;
+
+template <class T>
+static void gemm_slab(const GemmTile& t, const T* a, const T* b, T* c, int64_t m, int64_t k, bool from) {
+  constexpr int64_t kColumns = 2 * Vector<T>::kLanes;
+  T* packed_b = static_cast<T*>(t.scratch);
+  T* edge = packed_b + kColumns * kSlab;
+  T* packed_a = edge + kColumns * kRows;
+  pack_a(a, t.a_m, t.a_k, m, k, packed_a);
+  for (int64_t j = 0; j < t.n; j += kColumns) {
+    const int64_t columns = t.n - j < kColumns ? t.n - j : kColumns;
+    const T* panel = b + j * t.b_n;
+    int64_t panel_k = t.b_k;
+    // A panel that is read only a few times is not worth packing when its rows lie together.
+    if (t.b_n != 1 || columns < kColumns || m > 16 * kRows) {
+      pack_b(panel, t.b_k, t.b_n, k, columns, packed_b);
+      panel = packed_b;
+      panel_k = kColumns;
+    }
+    for (int64_t i = 0; i < m; i += kRows) {
+      const int64_t rows = m - i < kRows ? m - i : kRows;
+      T* to = c + i * t.c_m + j * t.c_n;
+      if (columns == kColumns && t.c_n == 1) {
+        any_register_tile(rows, k, packed_a + i * k, panel, panel_k, to, t.c_m, from);
+        continue;
+      }
+      if (from)
+        for (int64_t r = 0; r < rows; ++r)
+          for (int64_t s = 0; s < columns; ++s) edge[r * kColumns + s] = to[r * t.c_m + s * t.c_n];
+      any_register_tile(rows, k, packed_a + i * k, panel, panel_k, edge, kColumns, from);
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t s = 0; s < columns; ++s) to[r * t.c_m + s * t.c_n] = edge[r * kColumns + s];
+    }
+  }
+}
+
+template <class T>
+static void gemm(const GemmTile& t) {
+  for (int64_t i = 0; i < t.m; i += kTileRows) {
+    const int64_t m = t.m - i < kTileRows ? t.m - i : kTileRows;
+    T* c = static_cast<T*>(t.c) + i * t.c_m;
+    const T* a = static_cast<const T*>(t.a) + i * t.a_m;
+    const T* b = static_cast<const T*>(t.b);
+    if (t.k == 0)
+      for (int64_t r = 0; r < m; ++r)
+        for (int64_t s = 0; s < t.n; ++s) c[r * t.c_m + s * t.c_n] = 0;
+    for (int64_t p = 0; p < t.k; p += kSlab) {
+      const int64_t k = t.k - p < kSlab ? t.k - p : kSlab;
+      gemm_slab<T>(t, a + p * t.a_k, b + p * t.b_k, c, m, k, p > 0);
+    }
+  }
+}
+#undef SG_ALWAYS

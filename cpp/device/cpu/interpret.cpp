@@ -1,0 +1,238 @@
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "device/cpu/executable.hpp"
+#include "device/cpu/threads.hpp"
+
+namespace sg::cpu {
+namespace {
+
+constexpr int64_t kChunkWork = 1 << 17;  // cheap element operations in one piece of work for a thread: about 10 us
+
+class Runner {
+ public:
+  Runner(const Executable& e, char* const* bases) : e_(e), bases_(bases) {
+    char* frame = scratch(0, e.frame_bytes);
+    slots_ = reinterpret_cast<char**>(frame);
+    char* cells = frame + (e.slots * int64_t(sizeof(char*)) + 63) / 64 * 64;
+    if (!e.cells.empty()) std::memcpy(cells, e.cells.data(), e.cells.size() * sizeof(Number));
+    for (int32_t c = e.first_cell; c < e.first_register; ++c) slots_[c] = cells + (c - e.first_cell) * sizeof(Number);
+    for (size_t r = 0; r < e.registers.size(); ++r) slots_[e.first_register + r] = frame + e.registers[r];
+    states_ = reinterpret_cast<FoldState*>(frame + e.state_offset);
+    frame_ = frame;
+    execute(e.setup, 1);
+  }
+
+  void run(const Part& part) {
+    const int64_t lane_end = part.lane_end < 0 ? e_.lanes : part.lane_end;
+    for (int64_t unit = part.unit_begin; unit < part.unit_end; ++unit) {
+      enter(unit);
+      if (e_.across) {
+        for (int64_t lane = part.lane_begin; lane < lane_end; lane += e_.block)
+          across(lane, std::min(e_.block, lane_end - lane));
+      } else {
+        along(part.lane_begin, std::min(lane_end, limit_));
+      }
+    }
+  }
+
+ private:
+  // Coordinates of a unit; where each view starts in it is found by start().
+  void enter(int64_t unit) {
+    for (int d = e_.unit_dims.rank - 1; d > 0; --d) {
+      at_[d] = unit % e_.unit_dims[d];
+      unit /= e_.unit_dims[d];
+    }
+    at_[0] = unit;
+    limit_ = e_.across ? e_.columns : e_.lanes;
+    if (e_.piece_dim >= 0)
+      limit_ = std::clamp<int64_t>(e_.piece_limit - at_[e_.piece_dim] * e_.piece_size, 0, e_.piece_size) *
+               e_.piece_rest;
+  }
+
+  void start(int64_t lane) {
+    for (size_t v = 0; v < e_.views.size(); ++v) {
+      const ViewUse& view = e_.views[v];
+      int64_t bytes = view.offset * view.size + lane * view.lane_step * !view.walk;
+      for (int d = 0; d < e_.unit_dims.rank; ++d) bytes += at_[d] * view.unit[d];
+      slots_[v] = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(bases_[v]) + bytes);
+    }
+    for (int32_t slot : e_.kept) slots_[slot] = frame_ + e_.registers[slot - e_.first_register];
+  }
+
+  void advance(const std::vector<Advance>& steps) {
+    for (const Advance& s : steps)
+      slots_[s.slot] = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(slots_[s.slot]) + s.bytes);
+  }
+
+  void execute(const std::vector<Op>& ops, int64_t n) {
+    for (const Op& op : ops) {
+      const int64_t count = op.single ? 1 : n;
+      if (op.what == Op::What::call)
+        op.fn(slots_[op.d], slots_[op.a], slots_[op.b], slots_[op.c], count);
+      else if (op.what == Op::What::strided)
+        op.fn(slots_[op.d], slots_[op.a], reinterpret_cast<void*>(e_.views[op.view].lane_step), nullptr, count);
+      else
+        walk(op, count);
+    }
+  }
+
+  // Lanes [lane_, lane_ + n) of a view whose lane dimensions have no common stride, in runs of the last of them.
+  void walk(const Op& op, int64_t n) {
+    const ViewUse& view = e_.views[op.view];
+    const Dims& dims = e_.lane_dims;
+    const int last = dims.rank - 1;
+    const bool load = op.what == Op::What::walk_load;
+    int64_t at[kMaxRank], rest = lane_;
+    intptr_t memory = reinterpret_cast<intptr_t>(slots_[op.view]);
+    char* block = slots_[load ? op.d : op.a];
+    for (int d = last; d >= 0; --d) {
+      at[d] = rest % dims[d];
+      rest /= dims[d];
+      memory += at[d] * view.lane[d];
+    }
+    for (int64_t done = 0; done < n;) {
+      const int64_t run = std::min(n - done, dims[last] - at[last]);
+      char* const place = reinterpret_cast<char*>(memory);
+      void* const step = reinterpret_cast<void*>(view.lane[last]);
+      if (load) op.fn(block, place, step, nullptr, run);
+      else op.fn(place, block, step, nullptr, run);
+      block += run * op.size;
+      done += run;
+      memory += run * view.lane[last];
+      at[last] += run;
+      for (int d = last; d > 0 && at[d] == dims[d]; --d) {
+        memory += view.lane[d - 1] - dims[d] * view.lane[d];
+        at[d] = 0;
+        ++at[d - 1];
+      }
+    }
+  }
+
+  // A pointwise unit, or one row: blocks of its elements.
+  void along(int64_t begin, int64_t end) {
+    for (const Phase& phase : e_.phases) {
+      start(begin);
+      execute(phase.row, 1);
+      for (size_t f = 0; f < phase.folds.size(); ++f) {
+        const FoldOp& fold = phase.folds[f];
+        states_[f] = {0, 0, is_float(fold.dtype) ? 0 : fold.identity.i, is_float(fold.dtype) ? fold.identity.f : 0};
+      }
+      if (!phase.element.empty() || !phase.folds.empty()) {
+        for (lane_ = begin; lane_ < end; lane_ += e_.block) {
+          const int64_t n = std::min(e_.block, end - lane_);
+          execute(phase.element, n);
+          for (size_t f = 0; f < phase.folds.size(); ++f)
+            phase.folds[f].along(&states_[f], slots_[phase.folds[f].value], n, phase.folds[f].scalar);
+          advance(e_.block_steps);
+        }
+      }
+      for (size_t f = 0; f < phase.folds.size(); ++f) finish(phase.folds[f], states_[f]);
+    }
+  }
+
+  void finish(const FoldOp& fold, const FoldState& s) {
+    Number result;
+    if (is_float(fold.dtype)) result.f = fold.fold == Fold::sum ? s.sum + s.carry : s.extreme;
+    else result.i = s.integer;
+    const Number bits = cell_of(fold.dtype, result);
+    std::memcpy(slots_[fold.result], &bits, sizeof(Number));
+  }
+
+  // Rows [lane, lane + n) of a unit at once, column by column.
+  void across(int64_t lane, int64_t n) {
+    lane_ = lane;
+    for (const Phase& phase : e_.phases) {
+      start(lane);
+      execute(phase.row, n);
+      if (phase.element.empty() && phase.folds.empty()) continue;
+      for (const FoldOp& f : phase.folds) {
+        f.fill(slots_[f.result], &f.identity, nullptr, nullptr, n);
+        if (f.partial >= 0) f.fill(slots_[f.partial], &f.identity, nullptr, nullptr, n);
+      }
+      int64_t at[kMaxRank] = {}, until_sum = e_.sum_run;
+      const int last = e_.column_dims.rank - 1;
+      for (int64_t column = 0; column < limit_; ++column) {
+        execute(phase.element, n);
+        for (const FoldOp& f : phase.folds) {
+          void* to = slots_[f.partial >= 0 ? f.partial : f.result];
+          f.lanewise(to, to, slots_[f.value], nullptr, n);
+        }
+        if (--until_sum == 0 || column == limit_ - 1) {
+          until_sum = e_.sum_run;
+          add_partials(phase, n);
+        }
+        advance(e_.block_steps);
+        int d = last;
+        while (d > 0 && at[d] == e_.column_dims[d] - 1) at[d--] = 0;
+        if (d < 0) continue;
+        ++at[d];
+        advance(e_.column_steps[d]);
+      }
+    }
+  }
+
+  void add_partials(const Phase& phase, int64_t n) {
+    for (const FoldOp& f : phase.folds) {
+      if (f.partial < 0) continue;
+      const BlockTable& table = blocks();
+      table.alu(Code::add, f.dtype, f.dtype, 0)(slots_[f.result], slots_[f.result], slots_[f.partial], nullptr, n);
+      f.fill(slots_[f.partial], &f.identity, nullptr, nullptr, n);
+    }
+  }
+
+  const Executable& e_;
+  char* const* bases_;
+  char* frame_;
+  char** slots_;
+  FoldState* states_;
+  int64_t at_[kMaxRank] = {};
+  int64_t limit_ = 0;
+  int64_t lane_ = 0;
+};
+
+struct Free {
+  void operator()(char* p) const { ::operator delete[](p, std::align_val_t(64)); }
+};
+
+}  // namespace
+
+char* scratch(int level, int64_t bytes) {
+  thread_local std::unique_ptr<char[], Free> memory[3];
+  thread_local int64_t size[3];
+  if (size[level] < bytes) {
+    memory[level].reset();
+    size[level] = 0;
+    memory[level].reset(static_cast<char*>(::operator new[](static_cast<size_t>(bytes), std::align_val_t(64))));
+    size[level] = bytes;
+  }
+  return memory[level].get();
+}
+
+void run_part(const Executable& e, char* const* bases, const Part& part) { Runner(e, bases).run(part); }
+
+void run_all(const Executable& e, char* const* bases) {
+  if (e.units == 0 || (e.lanes == 0 && (e.across || e.pointwise))) return;
+  // A pointwise unit and a block of rows can be cut along the lanes; one row cannot.
+  const bool cut = e.across || e.pointwise;
+  const int64_t row = e.across ? e.columns : 1;
+  int64_t lanes = std::max<int64_t>(e.lanes, 1);
+  if (cut) {
+    const int64_t wanted = kChunkWork / std::max<int64_t>(1, e.cost * row);
+    lanes = std::min(lanes, std::max<int64_t>(1, (wanted + e.block - 1) / e.block) * e.block);
+  }
+  const int64_t pieces = cut ? (e.lanes + lanes - 1) / lanes : 1;
+  const int64_t grain = std::max<int64_t>(1, kChunkWork / std::max<int64_t>(1, lanes * row * e.cost));
+  if (pieces == 1)
+    return parallel_for(e.units, grain, [&](int64_t begin, int64_t end) { run_part(e, bases, {begin, end, 0, -1}); });
+  parallel_for(e.units * pieces, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t unit = i / pieces, lane = i % pieces * lanes;
+      run_part(e, bases, {unit, unit + 1, lane, std::min(e.lanes, lane + lanes)});
+    }
+  });
+}
+
+}  // namespace sg::cpu

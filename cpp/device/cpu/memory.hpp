@@ -1,0 +1,46 @@
+// CPU tensor memory: 64-byte aligned blocks that are kept and reused, because fresh pages are slow (the system zeroes
+// each one). Any thread; a forked child keeps its copy. NumPy may view a block: Buffer::host is its address.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "base/buffer.hpp"
+#include "device/device.hpp"
+
+namespace sg::cpu {
+
+class MemoryPool;
+
+class CpuBuffer final : public Buffer {
+ public:
+  void recycle() override;
+
+ private:
+  friend class MemoryPool;
+  MemoryPool* pool_ = nullptr;
+  CpuBuffer* next_ = nullptr;  // in its free list
+};
+
+class MemoryPool {
+ public:
+  explicit MemoryPool(DeviceStats& stats);
+  // OutOfMemoryError after the free blocks were given back and one retry. No bytes are a legal size.
+  BufferRef allocate(size_t bytes);
+  void empty_cache();
+  void lock() { mutex_.lock(); }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  friend class CpuBuffer;
+  CpuBuffer* take_free(size_t size);
+  CpuBuffer* from_system(size_t asked, size_t size);
+  void give_back_free();
+  void put(CpuBuffer* buffer) noexcept;
+
+  std::mutex mutex_;
+  std::map<size_t, CpuBuffer*> free_;  // size -> list; a size stays once it was seen, so that put() never allocates
+  DeviceStats& stats_;
+};
+
+}  // namespace sg::cpu

@@ -1,0 +1,147 @@
+#include "device/cpu/product.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "device/cpu/threads.hpp"
+
+namespace sg::cpu {
+namespace {
+
+constexpr int64_t kTileM = 192, kTileN = 512;
+constexpr int64_t kSmall = 1 << 20;  // multiply-adds that one thread does sooner than two
+
+int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+void choose_tiles(ProductPlan& plan) {
+  const Product& s = plan.shape;
+  const int64_t unit_m = blocks().gemm_rows, unit_n = blocks().gemm_columns_f32;
+  // An epilogue reads its tile back: half a second cache for it.
+  const int64_t most_m = plan.store == ProductPlan::Store::tile ? kTileM / 2 : kTileM;
+  plan.tiles_m = std::max<int64_t>(1, (s.m + most_m - 1) / most_m);
+  plan.tiles_n = std::max<int64_t>(1, (s.n + kTileN - 1) / kTileN);
+  const auto size_m = [&] { return round_up((s.m + plan.tiles_m - 1) / plan.tiles_m, unit_m); };
+  const auto size_n = [&] { return round_up((s.n + plan.tiles_n - 1) / plan.tiles_n, unit_n); };
+  if (s.batch * s.m * s.n * s.k > kSmall) {
+    const int64_t wanted = 4 * thread_count();
+    while (s.batch * plan.tiles_m * plan.tiles_n < wanted) {
+      if (size_n() > 2 * unit_n && size_n() >= size_m()) plan.tiles_n *= 2;
+      else if (size_m() > 2 * unit_m) plan.tiles_m *= 2;
+      else break;
+    }
+  }
+  plan.tile_m = size_m();
+  plan.tile_n = size_n();
+  plan.tiles_m = (s.m + plan.tile_m - 1) / std::max<int64_t>(1, plan.tile_m);
+  plan.tiles_n = (s.n + plan.tile_n - 1) / std::max<int64_t>(1, plan.tile_n);
+}
+
+template <class T, class Wide>
+void multiply_integers(const GemmTile& t) {
+  const T* a = static_cast<const T*>(t.a);
+  const T* b = static_cast<const T*>(t.b);
+  T* c = static_cast<T*>(t.c);
+  for (int64_t i = 0; i < t.m; ++i) {
+    T* row = c + i * t.c_m;
+    for (int64_t j = 0; j < t.n; ++j) row[j * t.c_n] = 0;
+    for (int64_t p = 0; p < t.k; ++p) {
+      const Wide x = static_cast<Wide>(a[i * t.a_m + p * t.a_k]);
+      const T* from = b + p * t.b_k;
+      for (int64_t j = 0; j < t.n; ++j)
+        row[j * t.c_n] = static_cast<T>(static_cast<Wide>(row[j * t.c_n]) + x * static_cast<Wide>(from[j * t.b_n]));
+    }
+  }
+}
+
+// Few columns: the transposed product, whose vectors run along the rows.
+GemmTile transposed(const GemmTile& t) {
+  return {t.b, t.a, t.c, t.n, t.m, t.k, t.b_n, t.b_k, t.a_k, t.a_m, t.c_n, t.c_m, t.scratch};
+}
+
+void multiply(DType dtype, GemmTile t) {
+  if (dtype == DType::int32) return multiply_integers<int32_t, uint32_t>(t);
+  if (dtype == DType::int64) return multiply_integers<int64_t, uint64_t>(t);
+  t.scratch = scratch(1, blocks().gemm_scratch);
+  if (t.n < 8 && t.m > t.n) t = transposed(t);
+  (dtype == DType::float32 ? blocks().gemm_f32 : blocks().gemm_f64)(t);
+}
+
+// [load view 0, store view 1] and nothing else.
+bool only_stores(const Program& p) {
+  return p.inner == 0 && p.domain.rank == 3 && p.code.size() == 2 && p.code[0].code == Code::load &&
+         p.code[0].slot == 0 && p.code[1].code == Code::store && p.code[1].a == 0;
+}
+
+}  // namespace
+
+ProductPlan plan_product(const Product& product, const std::vector<int32_t>& memory_of) {
+  if (product.dtype == DType::boolean) fail<TypeError>("matmul", "boolean operands", "convert them to int32");
+  ProductPlan plan;
+  plan.shape = product;
+  const Program& epilogue = product.epilogue;
+  if (only_stores(epilogue)) {
+    plan.out_view = epilogue.code[1].slot;
+    plan.out_strides = epilogue.views[plan.out_view].strides;
+    plan.out_offset = epilogue.views[plan.out_view].offset;
+    choose_tiles(plan);
+    return plan;
+  }
+  const bool tile = epilogue.inner == 0 && epilogue.domain.rank == 3;
+  plan.store = tile ? ProductPlan::Store::tile : ProductPlan::Store::whole;
+  choose_tiles(plan);
+  Program p = epilogue;
+  if (tile) {  // the accumulator is a tile in scratch memory, the same for each batch entry
+    p.views[0].strides = Dims{0, plan.tile_n, 1};
+    p.views[0].offset = 0;
+  }
+  plan.epilogue = compile(p, {&memory_of, tile});
+  return plan;
+}
+
+void run_product(const ProductPlan& plan, const char* a, const char* b, std::vector<char*>& bases) {
+  const Product& s = plan.shape;
+  const int64_t size = size_of(s.dtype), per_batch = plan.tiles_m * plan.tiles_n;
+  char* whole = plan.store == ProductPlan::Store::whole ? scratch(2, s.batch * s.m * s.n * size + 64) : nullptr;
+  const auto one_tile = [&](int64_t i) {
+    const int64_t batch = i / per_batch, m0 = i % per_batch / plan.tiles_n * plan.tile_m,
+                  n0 = i % plan.tiles_n * plan.tile_n;
+    GemmTile t{};
+    t.m = std::min(plan.tile_m, s.m - m0);
+    t.n = std::min(plan.tile_n, s.n - n0);
+    t.k = s.k;
+    t.a = a + (s.a_offset + batch * s.a_batch + m0 * s.a_m) * size;
+    t.b = b + (s.b_offset + batch * s.b_batch + n0 * s.b_n) * size;
+    t.a_m = s.a_m, t.a_k = s.a_k, t.b_k = s.b_k, t.b_n = s.b_n;
+    if (plan.store == ProductPlan::Store::direct) {
+      const Dims& out = plan.out_strides;
+      t.c = bases[plan.out_view] + (plan.out_offset + batch * out[0] + m0 * out[1] + n0 * out[2]) * size;
+      t.c_m = out[1], t.c_n = out[2];
+      return multiply(s.dtype, t);
+    }
+    if (whole) {
+      t.c = whole + ((batch * s.m + m0) * s.n + n0) * size;
+      t.c_m = s.n, t.c_n = 1;
+      return multiply(s.dtype, t);
+    }
+    char* tile = scratch(2, plan.tile_m * plan.tile_n * size);
+    t.c = tile;
+    t.c_m = plan.tile_n, t.c_n = 1;
+    multiply(s.dtype, t);
+    char* views[64];
+    std::copy(bases.begin(), bases.end(), views);
+    views[0] = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(tile) - (m0 * plan.tile_n + n0) * size);
+    const int64_t unit = batch * s.m + m0;
+    run_part(plan.epilogue, views, {unit, unit + t.m, n0, n0 + t.n});
+  };
+  const int64_t tiles = s.batch * per_batch;
+  const int64_t work = std::max<int64_t>(1, plan.tile_m * plan.tile_n * s.k);
+  parallel_for(tiles, std::max<int64_t>(1, kSmall / 4 / work), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) one_tile(i);
+  });
+  if (whole) {
+    bases[0] = whole;
+    run_all(plan.epilogue, bases.data());
+  }
+}
+
+}  // namespace sg::cpu

@@ -1,0 +1,31 @@
+// Matrix products on the CPU: tiles of the result for the threads, the epilogue over each tile while it is in cache.
+// Float products are our own packed kernels (gemm_isa.hpp). The order of the sums does not depend on the tiles, so
+// results are the same for any number of threads.
+#pragma once
+#include <vector>
+
+#include "device/cpu/executable.hpp"
+#include "kernel/kernel.hpp"
+
+namespace sg::cpu {
+
+struct ProductPlan {
+  Product shape;              // its epilogue is compiled below
+  enum class Store : uint8_t {
+    direct,                   // the epilogue only stores: products go to their place
+    tile,                     // epilogue over each tile
+    whole,                    // epilogue over the finished product: rows with reductions
+  } store = Store::direct;
+  Executable epilogue;
+  int32_t out_view = -1;      // direct: the view that is stored to
+  Dims out_strides;           // direct: elements, [batch, m, n]
+  int64_t out_offset = 0;
+  int64_t tile_m = 0, tile_n = 0, tiles_m = 0, tiles_n = 0;
+};
+
+// TypeError for boolean products.
+ProductPlan plan_product(const Product& product, const std::vector<int32_t>& memory_of);
+// a, b: element 0 of the operands' bindings; bases: of the epilogue's views (view 0 is the accumulator, ignored).
+void run_product(const ProductPlan& plan, const char* a, const char* b, std::vector<char*>& bases);
+
+}  // namespace sg::cpu

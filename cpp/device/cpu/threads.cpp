@@ -1,0 +1,168 @@
+#include "device/cpu/threads.hpp"
+
+#include <pthread.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/log.hpp"
+
+namespace sg::cpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kSpin = std::chrono::microseconds(50);
+thread_local bool inside_loop = false;
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+int allowed_processors() {
+#if defined(__linux__)
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+class Pool {
+ public:
+  explicit Pool(int workers) {
+    for (int i = 0; i < workers; ++i) {
+      try {
+        std::thread([this] { work(); }).detach();
+      } catch (const std::system_error&) {
+        break;  // fewer threads: the caller takes their share
+      }
+    }
+  }
+
+  void run(int64_t n, int64_t grain, const Body& body) {
+    std::unique_lock lock(busy_, std::try_to_lock);
+    if (!lock) {
+      for (int64_t i = 0; i < n; i += grain) body(i, std::min(n, i + grain));
+      return;
+    }
+    body_ = &body;
+    n_ = n;
+    grain_ = grain;
+    failed_.store(false, std::memory_order_relaxed);
+    next_.store(0, std::memory_order_relaxed);
+    open_.store(true);
+    round_.fetch_add(1);
+    if (parked_.load() > 0) round_.notify_all();
+    take_chunks();
+    open_.store(false);
+    for (int spins = 0; users_.load() != 0; ++spins) spins < 2000 ? pause() : std::this_thread::yield();
+    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  }
+
+ private:
+  void take_chunks() {
+    inside_loop = true;
+    const int64_t n = n_, grain = grain_;
+    for (;;) {
+      const int64_t begin = next_.fetch_add(grain, std::memory_order_relaxed);
+      if (begin >= n) break;
+      try {
+        (*body_)(begin, std::min(n, begin + grain));
+      } catch (...) {
+        if (!failed_.exchange(true)) error_ = std::current_exception();
+        next_.store(n, std::memory_order_relaxed);
+      }
+    }
+    inside_loop = false;
+  }
+
+  // A worker announces itself in users_ before it looks at open_; the caller closes the loop before it reads users_:
+  // one of the two sees the other, so nobody touches a loop that has returned.
+  void work() {
+    uint32_t seen = 0;
+    for (;;) {
+      seen = wait_for_round(seen);
+      users_.fetch_add(1);
+      if (open_.load()) take_chunks();
+      users_.fetch_sub(1);
+    }
+  }
+
+  uint32_t wait_for_round(uint32_t seen) {
+    const auto until = Clock::now() + kSpin;
+    for (int i = 1;; ++i) {
+      const uint32_t now = round_.load();
+      if (now != seen) return now;
+      if (i % 64 == 0 && Clock::now() > until) break;
+      pause();
+    }
+    parked_.fetch_add(1);
+    round_.wait(seen);
+    parked_.fetch_sub(1);
+    return round_.load();
+  }
+
+  std::mutex busy_;
+  alignas(64) std::atomic<uint32_t> round_{0};
+  std::atomic<int> parked_{0};
+  alignas(64) std::atomic<int> users_{0};
+  std::atomic<bool> open_{false};
+  alignas(64) std::atomic<int64_t> next_{0};
+  const Body* body_ = nullptr;
+  int64_t n_ = 0, grain_ = 1;
+  std::atomic<bool> failed_{false};
+  std::exception_ptr error_;
+};
+
+// Never destroyed: its threads may outlive main(). A forked child has none of them and starts over.
+std::atomic<Pool*> pool{nullptr};
+
+Pool& the_pool() {
+  if (Pool* p = pool.load(std::memory_order_acquire)) return *p;
+  static const int registered = pthread_atfork(nullptr, nullptr, [] {
+    pool.store(nullptr);
+    inside_loop = false;
+  });
+  (void)registered;
+  Pool* fresh = new Pool(thread_count() - 1);
+  Pool* expected = nullptr;
+  if (pool.compare_exchange_strong(expected, fresh)) return *fresh;
+  return *expected;  // another thread was first; the spare pool sleeps for good
+}
+
+}  // namespace
+
+int thread_count() {
+  static const int count = [] {
+    const int asked = std::atoi(env("SPIROGRAD_THREADS").c_str());
+    return asked > 0 ? std::min(asked, 1024) : allowed_processors();
+  }();
+  return count;
+}
+
+void parallel_for(int64_t n, int64_t grain, const Body& body) {
+  if (n <= 0) return;
+  grain = std::max<int64_t>(grain, 1);
+  if (n <= grain) return body(0, n);
+  if (inside_loop || thread_count() == 1) {
+    for (int64_t i = 0; i < n; i += grain) body(i, std::min(n, i + grain));
+    return;
+  }
+  the_pool().run(n, grain, body);
+}
+
+}  // namespace sg::cpu

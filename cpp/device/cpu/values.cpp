@@ -1,0 +1,100 @@
+#include "device/cpu/values.hpp"
+
+#include <algorithm>
+
+namespace sg::cpu {
+namespace {
+
+constexpr int64_t kKeepBytes = 256 << 10;  // of rows kept for later phases: a quarter of a second cache
+
+bool is_store(const Instr& i) { return i.code == Code::store; }
+bool is_reduce(const Instr& i) { return i.code == Code::reduce; }
+
+bool varies_along_row(const Program& p, const View& v) {
+  if (p.inner == 0) return true;
+  for (int d = p.outer(); d < p.domain.rank; ++d)
+    if (v.strides[d] != 0 && p.domain[d] != 1) return true;
+  return false;
+}
+
+Value classify(const Program& p, const Executable& e, const Instr& in, const std::vector<Value>& of) {
+  Value v;
+  v.scalar = true;
+  for (int32_t o : {in.a, in.b, in.c}) {
+    if (o < 0) continue;
+    v.level = std::max(v.level, of[o].level);
+    v.phase = std::max(v.phase, of[o].phase + is_reduce(p.code[o]));
+    v.scalar = v.scalar && of[o].scalar;
+  }
+  if (in.code == Code::load || in.code == Code::index) {
+    const ViewUse& view = e.views[in.slot];
+    v.level = varies_along_row(p, p.views[in.slot]) ? Level::element : Level::row;
+    v.scalar = !view.walk && view.lane_step == 0;
+    v.in_place = in.code == Code::load && !view.walk && (v.scalar || view.lane_step == view.size);
+    if (v.in_place) v.slot = in.slot;
+  } else if (is_store(in)) {
+    if (varies_along_row(p, p.views[in.slot])) v.level = Level::element;
+    v.level = std::max(v.level, Level::row);
+  } else if (is_reduce(in)) {
+    v.level = Level::row;
+    v.scalar = !e.across;
+  }
+  return v;
+}
+
+// What `phase` needs when nothing is kept.
+std::vector<bool> closure(const Program& p, const std::vector<Value>& of, int phase) {
+  std::vector<bool> in(p.code.size());
+  for (size_t i = p.code.size(); i-- > 0;) {
+    const Instr& instr = p.code[i];
+    const bool root =
+        of[i].phase == phase && (is_reduce(instr) || (is_store(instr) && of[i].level == Level::element));
+    if (root) in[i] = true;
+    if (!in[i]) continue;
+    for (int32_t o : {instr.a, instr.b, instr.c})
+      if (o >= 0 && !is_reduce(p.code[o]) && of[o].level == Level::element) in[o] = true;
+  }
+  return in;
+}
+
+// A value is kept when a later phase uses it for something new; all of them or none, as memory allows.
+void choose_kept(const Program& p, Executable& e, Values& values) {
+  std::vector<Value>& of = values.of;
+  for (int phase = 0; phase < values.phases; ++phase)
+    for (size_t i = 0; i < of.size(); ++i)
+      if (values.closures[phase][i] && of[i].first < 0) of[i].first = phase;
+  std::vector<bool> wanted(of.size());
+  int64_t bytes = 0;
+  for (size_t u = 0; u < of.size(); ++u) {
+    for (int32_t o : {p.code[u].a, p.code[u].b, p.code[u].c}) {
+      if (o < 0 || wanted[o] || of[o].first < 0 || of[u].first <= of[o].first) continue;
+      if (of[o].in_place || of[o].scalar || is_reduce(p.code[o])) continue;
+      wanted[o] = true;
+      bytes += static_cast<int64_t>(size_of(p.code[o].dtype));
+    }
+  }
+  if (bytes == 0) return;
+  if (e.across) {
+    const int64_t rows = kKeepBytes / std::max<int64_t>(1, bytes * e.columns) / 64 * 64;
+    if (rows == 0) return;
+    e.block = std::min(e.block, rows);
+  } else if (bytes * (e.lanes + e.block) > kKeepBytes) {
+    return;
+  }
+  for (size_t i = 0; i < of.size(); ++i) of[i].kept = wanted[i];
+}
+
+}  // namespace
+
+Values analyse(const Program& p, Executable& e) {
+  Values values;
+  for (const Instr& in : p.code) {
+    values.of.push_back(classify(p, e, in, values.of));
+    values.phases = std::max(values.phases, values.of.back().phase + 1);
+  }
+  for (int phase = 0; phase < values.phases; ++phase) values.closures.push_back(closure(p, values.of, phase));
+  if (values.phases > 1) choose_kept(p, e, values);
+  return values;
+}
+
+}  // namespace sg::cpu

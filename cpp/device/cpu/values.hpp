@@ -1,0 +1,31 @@
+// The first half of compile.cpp: what is known of each instruction's value before it has a place.
+// A pure analysis of a Program whose axes are chosen; compile.cpp and emit.cpp fill in `slot`.
+#pragma once
+#include <vector>
+
+#include "device/cpu/executable.hpp"
+
+namespace sg::cpu {
+
+enum class Level : uint8_t { fixed, row, element };  // computed once a run, once a row, once an element
+
+struct Value {
+  Level level = Level::fixed;
+  int phase = 0;          // the first in which it can be used
+  bool scalar = false;    // one value for all lanes
+  bool in_place = false;  // a load that is never copied
+  int32_t slot = -1;
+  int first = -1;         // the first phase that computes it
+  bool kept = false;      // a whole row of it stays for later phases
+};
+
+struct Values {
+  std::vector<Value> of;                    // by instruction
+  int phases = 1;
+  std::vector<std::vector<bool>> closures;  // by phase: element instructions it needs, and its stores and reduces
+};
+
+// May lower e.block so that what is kept fits.
+Values analyse(const Program& p, Executable& e);
+
+}  // namespace sg::cpu

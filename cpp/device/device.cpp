@@ -1,0 +1,19 @@
+#include "device/device.hpp"
+
+#include "base/error.hpp"
+
+namespace sg {
+
+void (*interrupt_hook)() = nullptr;
+
+#if !SPIROGRAD_GPU
+const GpuList& list_gpus() {
+  static const GpuList none{{}, "this build has no Vulkan device", "build with -DSPIROGRAD_GPU=ON"};
+  return none;
+}
+Device& gpu_device(int index) {
+  fail<DeviceUnavailableError>("gpu:" + std::to_string(index), list_gpus().reason, list_gpus().remedy);
+}
+#endif
+
+}  // namespace sg

@@ -1,0 +1,100 @@
+// The whole back-end interface. A device owns memory and runs Plans; it has never heard of ops or gradients.
+// Threads: callers hold the engine lock for every call but `wait` and `download`'s waiting part.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/buffer.hpp"
+#include "kernel/features.hpp"
+#include "plan/plan.hpp"
+
+namespace sg {
+
+// Facts for people. Empty strings and zeros where the device has none.
+struct DeviceInfo {
+  DeviceId id;
+  std::string type;            // "cpu", "discrete", "integrated", "virtual", "software"
+  std::string name, vendor, driver, api_version, uuid;
+  int64_t memory_total = 0, memory_free = 0;
+  std::vector<std::pair<std::string, std::string>> limits, features;  // what kernels use
+};
+
+// Counters since the start or the last reset. One line each says what counts.
+struct DeviceStats {
+  int64_t submissions = 0;       // command buffers given to a queue (CPU: plans run)
+  int64_t dispatches = 0;        // kernels launched (CPU: steps run)
+  int64_t barriers = 0;          // pipeline barriers recorded
+  int64_t kernels_compiled = 0;  // pipelines made
+  int64_t bytes_read = 0;        // device -> host
+  int64_t bytes_written = 0;     // host -> device
+  int64_t allocations = 0;       // memory asked from the driver or the system for tensor data
+  int64_t bytes_live = 0;        // in buffers that somebody holds
+  int64_t bytes_cached = 0;      // kept in the pool for reuse
+  int64_t bytes_peak = 0;        // largest bytes_live
+};
+
+// A plan made ready by a device: pipelines, argument layouts. Kept with the plan in the cache.
+class Prepared {
+ public:
+  virtual ~Prepared() = default;
+  // For people: source and binary of step i ("" where there is none).
+  virtual std::string source(size_t) const { return ""; }
+  virtual std::vector<uint32_t> spirv(size_t) const { return {}; }
+};
+
+// A report of a kernel: index out of range. tag 0: none.
+struct Status {
+  int32_t tag = 0;       // 1 + index into Plan::op_names
+  int64_t index = 0, bound = 0;
+  std::string name;      // Plan::op_names[tag - 1]
+};
+
+struct RunArguments {
+  const BufferRef* leaves = nullptr;    // Plan::leaves
+  const BufferRef* outputs = nullptr;   // Plan::outputs
+  const int64_t* offsets = nullptr;     // Plan::leaf_views, in elements
+  const Number* numbers = nullptr;      // Plan::numbers
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual DeviceInfo info() const = 0;
+  virtual const Features& features() const = 0;
+  virtual DeviceStats& stats() = 0;
+
+  // OutOfMemoryError after the caches were freed and one retry. Contents are undefined.
+  virtual BufferRef allocate(size_t bytes) = 0;
+  virtual void upload(const BufferRef& to, const void* from, size_t bytes) = 0;
+  // Waits for the work that writes `from`, then copies bytes [offset, offset + bytes). Call without the GIL.
+  virtual void download(void* to, const BufferRef& from, size_t offset, size_t bytes) = 0;
+
+  // Everything that can fail for want of memory or a compiler happens here, not in run(). Called once a plan.
+  virtual std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) = 0;
+  // Submits without waiting (CPU: runs). The arguments are copied; buffers are kept until the work is done.
+  virtual void run(Prepared& plan, const RunArguments& arguments) = 0;
+  // Waits for all submitted work. DeviceTimeoutError, DeviceLostError.
+  virtual void wait() = 0;
+  // The first report since the last call, of finished work.
+  virtual Status take_status() = 0;
+  virtual void empty_cache() = 0;
+};
+
+// The CPU. Never fails.
+Device& cpu_device();
+
+// GPUs, in order: discrete, integrated, virtual, software (only with SPIROGRAD_ALLOW_CPU_VULKAN=1). The first call
+// loads Vulkan; nothing before does. Never throws for want of a GPU: `reason` then says why there is none.
+struct GpuList {
+  std::vector<DeviceInfo> devices;
+  std::string reason, remedy;
+};
+const GpuList& list_gpus();
+// The context of one GPU, made on first use, one a process. DeviceUnavailableError, ForkError.
+Device& gpu_device(int index);
+
+// Called about every 50 ms inside long waits; may throw to end the wait (the binding looks for Ctrl-C there).
+extern void (*interrupt_hook)();
+
+}  // namespace sg

@@ -1,0 +1,124 @@
+#include "device/gpu/compiler.hpp"
+
+#include <glslang/Public/ResourceLimits.h>
+#include <glslang/Public/ShaderLang.h>
+#include <glslang/SPIRV/GlslangToSpv.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <sstream>
+
+#include "base/error.hpp"
+
+namespace sg {
+namespace {
+
+// SPIR-V 1.6. GPU-assisted validation of layers before 1.3.290 is silent above 1.5: lower both for those.
+constexpr auto kClient = glslang::EShTargetVulkan_1_3;
+constexpr auto kLanguage = glslang::EShTargetSpv_1_6;
+
+class EmbeddedIncluder : public glslang::TShader::Includer {
+ public:
+  IncludeResult* includeLocal(const char* name, const char*, size_t) override {
+    const std::string_view text = embedded_source(name);
+    if (text.empty()) return nullptr;
+    return &results_.emplace_back(name, text.data(), text.size(), nullptr);
+  }
+  void releaseInclude(IncludeResult*) override {}
+
+ private:
+  std::list<IncludeResult> results_;
+};
+
+std::string glslang_version() {
+  const glslang::Version v = glslang::GetVersion();
+  return std::to_string(v.major) + "." + std::to_string(v.minor) + "." + std::to_string(v.patch) + v.flavor;
+}
+
+// The source with every file it includes behind it, so that a changed include is another key.
+void append_includes(std::string_view text, std::string& key, std::vector<std::string>& seen) {
+  constexpr std::string_view kInclude = "#include \"";
+  for (size_t at = text.find(kInclude); at != text.npos; at = text.find(kInclude, at + 1)) {
+    const size_t begin = at + kInclude.size(), end = text.find('"', begin);
+    if (end == text.npos) return;
+    const std::string name(text.substr(begin, end - begin));
+    bool known = false;
+    for (const std::string& s : seen) known = known || s == name;
+    if (known) continue;
+    seen.push_back(name);
+    const std::string_view included = embedded_source(name);
+    key.append("\n// ").append(name).append("\n").append(included);
+    append_includes(included, key, seen);
+  }
+}
+
+std::string cache_key(const std::string& source) {
+  std::string key = "glslang " + glslang_version() + " target " + std::to_string(kLanguage) + "\n" + source;
+  std::vector<std::string> seen;
+  append_includes(source, key, seen);
+  return key;
+}
+
+// "ERROR: 0:12: 'x' : undeclared identifier" -> the message and line 12 of the source.
+std::string explain(const std::string& log, const std::string& source) {
+  const size_t at = log.find("ERROR: ");
+  if (at == log.npos) return log;
+  const std::string message = log.substr(at + 7, log.find('\n', at) - at - 7);
+  const size_t colon = message.find(':');
+  if (colon == message.npos) return message;
+  const int number = std::atoi(message.c_str() + colon + 1);
+  std::istringstream lines(message.compare(0, 2, "0:") == 0 ? source : std::string(embedded_source(message.substr(0, colon))));
+  std::string line;
+  for (int i = 0; i < number; ++i)
+    if (!std::getline(lines, line)) return message;
+  return message + " in `" + line.substr(line.find_first_not_of(' ') == line.npos ? 0 : line.find_first_not_of(' ')) + "`";
+}
+
+std::vector<uint32_t> run_glslang(const std::string& name, const std::string& source) {
+  static const bool started = glslang::InitializeProcess();
+  if (!started) fail<KernelCompileError>(name, "glslang did not start", "report this");
+  glslang::TShader shader(EShLangCompute);
+  const char* text = source.c_str();
+  shader.setStrings(&text, 1);
+  shader.setEnvInput(glslang::EShSourceGlsl, EShLangCompute, glslang::EShClientVulkan, 100);
+  shader.setEnvClient(glslang::EShClientVulkan, kClient);
+  shader.setEnvTarget(glslang::EShTargetSpv, kLanguage);
+  shader.setPreamble("#extension GL_GOOGLE_include_directive : require\n");
+  EmbeddedIncluder includer;
+  const auto messages = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules);
+  auto broken = [&](const char* log) {
+    fail<KernelCompileError>(name, "the generated GLSL does not compile: " + explain(log, source),
+                             "report this with SPIROGRAD_DEBUG=4");
+  };
+  if (!shader.parse(GetDefaultResources(), 460, false, messages, includer)) broken(shader.getInfoLog());
+  glslang::TProgram program;
+  program.addShader(&shader);
+  if (!program.link(messages)) broken(program.getInfoLog());
+  glslang::SpvOptions options;
+  options.disableOptimizer = true;  // drivers optimise; the SPIR-V optimiser has had bugs of its own
+  std::vector<uint32_t> words;
+  glslang::GlslangToSpv(*program.getIntermediate(EShLangCompute), words, &options);
+  if (words.empty()) broken("no code");
+  return words;
+}
+
+}  // namespace
+
+std::vector<uint32_t> compile_glsl(const std::string& name, const std::string& source) {
+  const std::string key = cache_key(source);
+  const DiskCache& cache = DiskCache::instance();
+  const std::vector<uint8_t> bytes = cache.load(key);
+  constexpr uint32_t kMagic = 0x07230203;
+  if (bytes.size() >= 20 && bytes.size() % 4 == 0 && !std::memcmp(bytes.data(), &kMagic, 4)) {
+    std::vector<uint32_t> words(bytes.size() / 4);
+    std::memcpy(words.data(), bytes.data(), bytes.size());
+    return words;
+  }
+  std::vector<uint32_t> words = run_glslang(name, source);
+  cache.save(key, words.data(), words.size() * sizeof(uint32_t));
+  return words;
+}
+
+}  // namespace sg

@@ -1,0 +1,155 @@
+#include "device/gpu/context.hpp"
+
+#include "base/error.hpp"
+#include "device/gpu/check.hpp"
+#include "device/gpu/counting.hpp"
+#include "device/gpu/instance.hpp"
+
+namespace sg {
+namespace {
+
+void make_device(Context& c) {
+  FeatureChain features;
+  choose_features(c.physical.handle, features);
+  const float priority = 1.0f;
+  VkDeviceQueueCreateInfo queue{};
+  queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+  queue.queueFamilyIndex = c.physical.family;
+  queue.queueCount = 1;
+  queue.pQueuePriorities = &priority;
+  VkDeviceCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
+  info.pNext = &features.core;
+  info.queueCreateInfoCount = 1;
+  info.pQueueCreateInfos = &queue;
+  info.enabledExtensionCount = static_cast<uint32_t>(c.physical.extensions.size());
+  info.ppEnabledExtensionNames = c.physical.extensions.data();
+  vk_check(vkCreateDevice(c.physical.handle, &info, nullptr, &c.device), "vkCreateDevice");
+  vkGetDeviceQueue(c.device, c.physical.family, 0, &c.queue);
+}
+
+void make_vma(Context& c, VkInstance instance) {
+  VmaAllocatorCreateInfo info{};
+  info.flags = VMA_ALLOCATOR_CREATE_BUFFER_DEVICE_ADDRESS_BIT;
+  for (const char* e : c.physical.extensions)
+    if (std::string(e) == VK_EXT_MEMORY_BUDGET_EXTENSION_NAME) info.flags |= VMA_ALLOCATOR_CREATE_EXT_MEMORY_BUDGET_BIT;
+  info.physicalDevice = c.physical.handle;
+  info.device = c.device;
+  info.instance = instance;
+  info.vulkanApiVersion = VK_API_VERSION_1_3;
+  VmaVulkanFunctions functions{};
+  vk_check(vmaImportVulkanFunctionsFromVolk(&info, &functions), "vmaImportVulkanFunctionsFromVolk");
+  functions.vkAllocateMemory = counted_allocate_memory;
+  info.pVulkanFunctions = &functions;
+  vk_check(vmaCreateAllocator(&info, &c.vma), "vmaCreateAllocator");
+}
+
+}  // namespace
+
+Context open_context(int index) {
+  const Vulkan& v = vulkan();
+  Context c;
+  c.physical = v.gpus.at(static_cast<size_t>(index));
+  c.id = c.physical.info.id;
+  c.labels = v.labels;
+  const std::lock_guard lock(vulkan_lock());
+  try {
+    make_device(c);
+    make_vma(c, v.instance);
+  } catch (const Error& e) {
+    fail<DeviceUnavailableError>(c.name(), c.physical.info.name + " cannot be opened, " + e.what());
+  }
+  return c;
+}
+
+HostBuffer make_host_buffer(const Context& context, size_t bytes, HostUse use) {
+  VkBufferCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  info.size = bytes;
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
+               VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  VmaAllocationCreateInfo how{};
+  how.usage = VMA_MEMORY_USAGE_AUTO_PREFER_HOST;
+  how.flags = VMA_ALLOCATION_CREATE_MAPPED_BIT | VMA_ALLOCATION_CREATE_HOST_ACCESS_RANDOM_BIT;
+  how.requiredFlags = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  if (use == HostUse::arguments) {
+    how.usage = VMA_MEMORY_USAGE_AUTO_PREFER_DEVICE;
+    how.flags = VMA_ALLOCATION_CREATE_MAPPED_BIT | VMA_ALLOCATION_CREATE_HOST_ACCESS_SEQUENTIAL_WRITE_BIT;
+  } else {
+    how.preferredFlags = VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
+  }
+  HostBuffer b;
+  VmaAllocationInfo made{};
+  vk_check(vmaCreateBufferWithAlignment(context.vma, &info, &how, 256, &b.handle, &b.allocation, &made),
+           "vmaCreateBuffer for host memory");
+  b.mapped = made.pMappedData;
+  b.bytes = bytes;
+  VkBufferDeviceAddressInfo address{};
+  address.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
+  address.buffer = b.handle;
+  b.address = vkGetBufferDeviceAddress(context.device, &address);
+  return b;
+}
+
+void free_host_buffer(const Context& context, HostBuffer& buffer) {
+  if (buffer.handle) vmaDestroyBuffer(context.vma, buffer.handle, buffer.allocation);
+  buffer = {};
+}
+
+VkCommandPool make_command_pool(const Context& context) {
+  VkCommandPoolCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
+  info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT | VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+  info.queueFamilyIndex = context.physical.family;
+  VkCommandPool pool = VK_NULL_HANDLE;
+  vk_check(vkCreateCommandPool(context.device, &info, nullptr, &pool), "vkCreateCommandPool");
+  return pool;
+}
+
+VkCommandBuffer make_command_buffer(const Context& context, VkCommandPool pool) {
+  VkCommandBufferAllocateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO;
+  info.commandPool = pool;
+  info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
+  info.commandBufferCount = 1;
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  vk_check(vkAllocateCommandBuffers(context.device, &info, &commands), "vkAllocateCommandBuffers");
+  return commands;
+}
+
+void begin_commands(VkCommandBuffer commands) {
+  VkCommandBufferBeginInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
+  info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+  vk_check(vkBeginCommandBuffer(commands, &info), "vkBeginCommandBuffer");
+}
+
+void end_commands(VkCommandBuffer commands) { vk_check(vkEndCommandBuffer(commands), "vkEndCommandBuffer"); }
+
+namespace {
+constexpr VkPipelineStageFlags2 kWorkStages = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_COPY_BIT;
+constexpr VkAccessFlags2 kWrites = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT;
+constexpr VkAccessFlags2 kReads = VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_TRANSFER_READ_BIT;
+
+void memory_barrier(VkCommandBuffer commands, VkPipelineStageFlags2 to, VkAccessFlags2 access) {
+  VkMemoryBarrier2 memory{};
+  memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2;
+  memory.srcStageMask = kWorkStages;
+  memory.srcAccessMask = kWrites;
+  memory.dstStageMask = to;
+  memory.dstAccessMask = access;
+  VkDependencyInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO;
+  info.memoryBarrierCount = 1;
+  info.pMemoryBarriers = &memory;
+  vkCmdPipelineBarrier2(commands, &info);
+}
+}  // namespace
+
+void barrier(VkCommandBuffer commands) { memory_barrier(commands, kWorkStages, kReads | kWrites); }
+
+void barrier_to_host(VkCommandBuffer commands) {
+  memory_barrier(commands, VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT);
+}
+
+}  // namespace sg

@@ -1,0 +1,49 @@
+// One opened GPU: the logical device, its one queue and VMA. Made once a GPU and a process, never destroyed: a device
+// that hangs cannot be destroyed, and drivers that are torn down at exit crash.
+// Everything below device/gpu holds a reference to it. Threads: reading any; calls on `queue` belong to Queue.
+#pragma once
+#include <cstdint>
+
+#include "device/gpu/physical.hpp"
+
+namespace sg {
+
+struct Context {
+  Physical physical;
+  DeviceId id;
+  VkDevice device = VK_NULL_HANDLE;
+  VkQueue queue = VK_NULL_HANDLE;
+  VmaAllocator vma = VK_NULL_HANDLE;
+  bool labels = false;  // names and labels for the validation layer
+  std::string name() const { return id.str(); }
+};
+
+// DeviceUnavailableError when the driver refuses.
+Context open_context(int index);
+
+// A buffer that host and device see, mapped for good.
+struct HostBuffer {
+  VkBuffer handle = VK_NULL_HANDLE;
+  VmaAllocation allocation = VK_NULL_HANDLE;
+  void* mapped = nullptr;
+  uint64_t address = 0;
+  size_t bytes = 0;
+};
+enum class HostUse {
+  arguments,  // written once by the host, read by shaders: on the device where the bus allows
+  staging,    // copied through: cached host memory
+};
+HostBuffer make_host_buffer(const Context& context, size_t bytes, HostUse use);
+void free_host_buffer(const Context& context, HostBuffer& buffer);
+
+VkCommandPool make_command_pool(const Context& context);
+VkCommandBuffer make_command_buffer(const Context& context, VkCommandPool pool);
+void begin_commands(VkCommandBuffer commands);  // one submission only
+void end_commands(VkCommandBuffer commands);
+
+// What was done before to what comes after: the one shape of barrier in this back end.
+void barrier(VkCommandBuffer commands);
+// What was done before to the host's reads after the submission was waited for.
+void barrier_to_host(VkCommandBuffer commands);
+
+}  // namespace sg

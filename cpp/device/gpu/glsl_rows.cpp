@@ -1,0 +1,262 @@
+#include "device/gpu/glsl_rows.hpp"
+
+#include <algorithm>
+
+namespace sg::glsl {
+
+using What = Arguments::What;
+
+namespace {
+std::string num(int64_t n) { return std::to_string(n); }
+}  // namespace
+
+bool RowText::fresh(int phase, int32_t id) const {
+  return !(s_.in_registers && s_.kept.count(id) && s_.first[id] < phase);
+}
+bool RowText::four(int view) const { return s_.width == 4 && !l_.zero(view, p_.domain.rank - 1); }
+int RowText::partials() const { return s_.width == 4 || s_.items >= 4 ? 4 : 1; }
+std::string RowText::array_type(DType t) const { return s_.width == 4 ? vector_name(t) : type_name(t); }
+std::string RowText::lane_of(const std::string& array, bool vector) const {
+  return array + "[k]" + (vector && s_.width == 4 ? "[l]" : "");
+}
+std::string RowText::fold_name(const Instr& i) const {
+  return std::string("fold_") + name_of(i.fold) + "_" + name_of(i.dtype);
+}
+
+// One function for each way of folding: the lanes' values meet in shared memory, eight at a time, in a fixed order.
+std::string RowText::folds() {
+  Writer w;
+  std::set<std::string> arrays, functions;
+  for (const Instr& i : p_.code) {
+    if (i.code != Code::reduce || s_.lanes == 1 || !functions.insert(fold_name(i)).second) continue;
+    const std::string type = type_name(i.dtype), array = std::string("lanes_") + name_of(i.dtype);
+    if (arrays.insert(array).second) w.line("shared " + type + " " + array + "[kThreads];");
+    auto slot = [&](const std::string& lane) {
+      return array + (s_.adjacent ? "[(" + lane + ") * kRows + place]" : "[place * kLanes + " + lane + "]");
+    };
+    const bool precise = is_float(i.dtype);
+    const std::string declare = (precise ? "precise " : "") + type + " all = ";
+    auto fold_loop = [&](int64_t count, const std::string& stride) {
+      w.line("[[unroll]] for (uint j = 1; j < " + num(count) + "; ++j) all = " +
+             combine(i.fold, i.dtype, "all", slot("lane + j * " + stride)) + ";");
+    };
+    w.open(type + " " + fold_name(i) + "(" + type + " value, uint lane, uint place)");
+    w.line("barrier();  // the fold before may still be read");
+    w.line(slot("lane") + " = value;").line("barrier();");
+    int64_t n = s_.lanes;
+    while (n > 8) {
+      const int64_t next = std::max<int64_t>(n / 8, 8);
+      w.open("if (lane < " + num(next) + ")").line(declare + slot("lane") + ";");
+      fold_loop(n / next, num(next));
+      w.line(slot("lane") + " = all;").close().line("barrier();");
+      n = next;
+    }
+    w.line(declare + slot("0") + ";");
+    w.line("[[unroll]] for (uint j = 1; j < " + num(n) + "; ++j) all = " + combine(i.fold, i.dtype, "all", slot("j")) + ";");
+    w.line("return all;").close().line();
+  }
+  return w.text;
+}
+
+void RowText::row_head() {
+  const std::string rows = args_.use(What::rows);
+  w_.line("const uint thread = gl_LocalInvocationID.x;");
+  w_.line(s_.adjacent ? "const uint place = thread % kRows, lane = thread / kRows;"
+                      : "const uint lane = thread % kLanes, place = thread / kLanes;");
+  for (size_t n = 0; n < p_.code.size(); ++n)
+    if (const Instr& i = p_.code[n]; i.code == Code::number)
+      w_.line(std::string("const ") + type_name(i.dtype) + " v" + num(static_cast<int64_t>(n)) + " = " +
+              body_.number(static_cast<int32_t>(n)) + ";");
+  w_.open("for (Index first = Index(gl_WorkGroupID.x) * kRows; first < " + rows +
+          "; first += Index(gl_NumWorkGroups.x) * kRows)");
+  w_.line("const bool live = first + place < " + rows + ";");
+  w_.line("const Index row = live ? first + place : " + rows + " - 1;  // a row beyond the last has no columns");
+  outer_ = inner_ = std::vector<std::string>(static_cast<size_t>(p_.domain.rank));
+  if (p_.outer() > 0) outer_ = body_.coordinates("row", 0, p_.outer());
+  if (l_.piece_dim >= 0) {
+    const int first = p_.outer();
+    const std::string size = args_.use(What::size, first), limit = args_.use(What::pieces);
+    w_.line("const Index begin = " + outer_[l_.piece_dim] + " * " + size + ";  // of this piece");
+    std::string rest;
+    for (int d = first + 1; d < p_.domain.rank; ++d) rest += " * " + args_.use(What::size, d);
+    w_.line("const Index limit = live && begin < " + limit + " ? min(" + size + ", " + limit + " - begin)" + rest + " : 0;");
+  } else {
+    w_.line("const Index limit = live ? " + args_.use(What::columns) + " : 0;");
+  }
+  for (size_t v = 0; v < p_.views.size(); ++v) {
+    const int view = static_cast<int>(v);
+    const bool element = std::any_of(p_.code.begin(), p_.code.end(), [&](const Instr& i) {
+      return !i.per_row && i.slot == view && (i.code == Code::load || i.code == Code::store);
+    });
+    if (!element) continue;
+    const std::string base = body_.offset(view, outer_, 0, p_.outer());
+    if (base == "0") continue;
+    w_.line("const Index base" + num(view) + " = " + base + ";");
+    based_.insert(view);
+  }
+}
+
+std::string RowText::place(int view) {
+  const std::string along = body_.offset(view, inner_, p_.outer(), p_.domain.rank);
+  if (!based_.count(view)) return along;
+  return along == "0" ? "base" + num(view) : "base" + num(view) + " + " + along;
+}
+
+void RowText::row_values(int phase) {
+  for (size_t n = 0; n < p_.code.size(); ++n) {
+    const Instr& i = p_.code[n];
+    const std::string name = std::string("const ") + type_name(i.dtype) + " v" + num(static_cast<int64_t>(n)) + " = ";
+    if (!i.per_row || i.phase != phase) continue;
+    if (i.code == Code::load)
+      w_.line(name + load(i.dtype, 1, body_.reference(i.slot, 1, body_.offset(i.slot, outer_, 0, p_.outer()))) + ";");
+    else if (i.code == Code::index)
+      w_.line(name + body_.index_value(i.slot, outer_, 0, p_.outer()) + ";");
+    else if (i.code > Code::reduce)
+      body_.alu(static_cast<int32_t>(n));
+  }
+}
+
+void RowText::open_items() {
+  w_.open("[[unroll]] for (uint k = 0; k < kItems; ++k)");
+  const std::string step = "(k * kLanes + lane)" + std::string(s_.width == 4 ? " * 4" : "");
+  w_.line("const Index col = " + std::string(s_.in_registers ? "" : "start + ") + step + ";");
+  w_.open("if (col < limit)");
+  inner_ = body_.coordinates("col", p_.outer(), p_.domain.rank);
+}
+void RowText::close_items() { w_.close().close(); }
+
+void RowText::tile_loads(int phase) {
+  std::vector<int32_t> loads;
+  for (int32_t n : s_.needed[phase])
+    if (p_.code[n].code == Code::load && fresh(phase, n)) loads.push_back(n);
+  for (int32_t n : loads) {
+    const Instr& i = p_.code[n];
+    w_.line(std::string(four(i.slot) ? vector_name(i.dtype) : type_name(i.dtype)) + " in" + num(n) + "[kItems];");
+  }
+  if (loads.empty()) return;
+  open_items();
+  for (int32_t n : loads) {
+    const Instr& i = p_.code[n];
+    const int width = four(i.slot) ? 4 : 1;
+    w_.line("in" + num(n) + "[k] = " + load(i.dtype, width, body_.reference(i.slot, width, place(i.slot))) + ";");
+  }
+  close_items();
+}
+
+void RowText::element_value(int phase, int32_t n) {
+  const Instr& i = p_.code[n];
+  const std::string name = std::string("const ") + type_name(i.dtype) + " v" + num(n) + " = ";
+  if (i.code == Code::load) {
+    w_.line(name + lane_of("in" + num(n), four(i.slot)) + ";");
+  } else if (!fresh(phase, n)) {
+    w_.line(name + lane_of("keep" + num(n), true) + ";");
+  } else if (i.code == Code::index) {
+    const int last = p_.domain.rank - 1;
+    std::string text = body_.index_value(i.slot, outer_, 0, p_.outer());
+    const std::string along = body_.index_value(i.slot, inner_, p_.outer(), p_.domain.rank);
+    if (along != "0l") text += " + " + along;
+    if (s_.width == 4 && !l_.zero(i.slot, last))
+      text += l_.unit(i.slot, last) ? " + l" : " + l * " + args_.use(What::index_stride, i.slot, last);
+    w_.line(name + text + ";");
+  } else {
+    body_.alu(n);
+    if (s_.kept.count(n)) w_.line(lane_of("keep" + num(n), true) + " = v" + num(n) + ";");
+  }
+}
+
+void RowText::accumulate(int32_t n) {
+  const Instr& i = p_.code[n];
+  const std::string part = "part" + num(n) + (partials() == 1 ? "" : s_.width == 4 ? "[l]" : "[k % 4]");
+  w_.line(part + " = " + combine(i.fold, i.dtype, part, body_.value(i.a)) + ";");
+}
+
+void RowText::tile_code(int phase) {
+  const bool vector = s_.width == 4;
+  open_items();
+  for (int32_t n : s_.roots[phase])
+    if (vector && p_.code[n].code == Code::store) w_.line(std::string(vector_name(p_.code[n].dtype)) + " out" + num(n) + ";");
+  if (vector) w_.open("[[unroll]] for (uint l = 0; l < 4; ++l)");
+  for (int32_t n : s_.needed[phase]) element_value(phase, n);
+  for (int32_t n : s_.roots[phase]) {
+    if (p_.code[n].code == Code::reduce)
+      accumulate(n);
+    else if (vector)
+      w_.line("out" + num(n) + "[l] = " + body_.value(p_.code[n].a) + ";");
+  }
+  if (vector) w_.close();
+  for (int32_t n : s_.roots[phase]) {
+    const Instr& i = p_.code[n];
+    if (i.code != Code::store) continue;
+    const std::string what = vector ? "out" + num(n) : body_.value(i.a);
+    w_.line(body_.reference(i.slot, s_.width, place(i.slot)) + " = " + stored(i.dtype, s_.width, what) + ";");
+  }
+  close_items();
+}
+
+// The lane's partial results, then those of all lanes.
+void RowText::fold(int32_t n) {
+  const Instr& i = p_.code[n];
+  const std::string part = "part" + num(n);
+  std::string all = part;
+  if (partials() == 4) {
+    const std::string left = "left" + num(n), right = "right" + num(n);
+    const std::string type = (is_float(i.dtype) ? "precise " : "const ") + std::string(type_name(i.dtype)) + " ";
+    w_.line(type + left + " = " + combine(i.fold, i.dtype, part + "[0]", part + "[2]") + ";");
+    w_.line(type + right + " = " + combine(i.fold, i.dtype, part + "[1]", part + "[3]") + ";");
+    w_.line(type + "lane" + num(n) + " = " + combine(i.fold, i.dtype, left, right) + ";");
+    all = "lane" + num(n);
+  }
+  if (s_.lanes > 1) all = fold_name(i) + "(" + all + ", lane, place)";
+  w_.line(std::string("const ") + type_name(i.dtype) + " v" + num(n) + " = " + all + ";");
+}
+
+void RowText::phase(int phase) {
+  if (p_.phases() > 1) w_.line().line("// Phase " + num(phase) + ".");
+  row_values(phase);
+  if (s_.roots[phase].empty()) return;
+  for (int32_t n : s_.needed[phase]) {
+    const Instr& i = p_.code[n];
+    if (s_.kept.count(n) && s_.first[n] == phase && i.code != Code::load)
+      w_.line((is_float(i.dtype) ? "precise " : "") + array_type(i.dtype) + " keep" + num(n) + "[kItems];");
+  }
+  for (int32_t n : s_.roots[phase]) {
+    const Instr& i = p_.code[n];
+    if (i.code != Code::reduce) continue;
+    const std::string type = partials() == 4 ? vector_name(i.dtype) : type_name(i.dtype);
+    w_.line((is_float(i.dtype) ? "precise " : "") + type + " part" + num(n) + " = " + type + "(" +
+            identity(i.fold, i.dtype) + ");");
+  }
+  if (!s_.in_registers)
+    w_.open("for (Index start = 0; start < limit; start += kItems * kLanes" + std::string(s_.width == 4 ? " * 4)" : ")"));
+  tile_loads(phase);
+  tile_code(phase);
+  if (!s_.in_registers) w_.close();
+  for (int32_t n : s_.roots[phase])
+    if (p_.code[n].code == Code::reduce) fold(n);
+}
+
+void RowText::row_stores() {
+  const bool any = std::any_of(p_.code.begin(), p_.code.end(),
+                               [](const Instr& i) { return i.code == Code::store && i.per_row; });
+  if (!any) return;
+  w_.open("if (live && lane == 0)");
+  for (const Instr& i : p_.code)
+    if (i.code == Code::store && i.per_row)
+      w_.line(body_.reference(i.slot, 1, body_.offset(i.slot, outer_, 0, p_.outer())) + " = " +
+              stored(i.dtype, 1, body_.value(i.a)) + ";");
+  w_.close();
+}
+
+std::string RowText::write() {
+  w_.open("void main()");
+  if (p_.predicated) w_.line("if (Status(" + args_.use(What::status) + ").tag != 0) return;");
+  row_head();
+  for (int p = 0; p < p_.phases(); ++p) phase(p);
+  row_stores();
+  w_.close().close();
+  return "layout(local_size_x = " + num(s_.threads) + ") in;\n\nconst uint kThreads = " + num(s_.threads) +
+         ", kLanes = " + num(s_.lanes) + ", kRows = " + num(s_.rows) + ", kItems = " + num(s_.items) + ";\n\n" + folds() +
+         w_.text;
+}
+
+}  // namespace sg::glsl

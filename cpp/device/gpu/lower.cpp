@@ -1,0 +1,37 @@
+#include "device/gpu/lower.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "device/gpu/glsl_kernel.hpp"
+
+namespace sg {
+namespace {
+
+const Program& program_of(const Kernel& k) { return k.kind == Kernel::Kind::product ? k.product.epilogue : k.program; }
+
+void check_features(const Step& step, const Features& f) {
+  const Kernel& k = step.only().kernel;
+  const Program& p = program_of(k);
+  const bool product64 = k.kind == Kernel::Kind::product && k.product.dtype == DType::float64;
+  if (!f.int64) fail<LimitError>(step.name, "the device has no 64-bit integers in shaders", "use the CPU device");
+  if (!f.float64 && (product64 || glsl::uses(p, DType::float64)))
+    fail<LimitError>(step.name, "the device has no float64 in shaders", "use float32, or the CPU device");
+  const bool bytes = std::any_of(p.views.begin(), p.views.end(),
+                                 [](const View& v) { return v.binding >= 0 && v.dtype == DType::boolean; });
+  if (!f.storage8 && bytes)
+    fail<LimitError>(step.name, "the device cannot address single bytes, bool tensors need that", "use int32, or the CPU device");
+}
+
+}  // namespace
+
+Lowered lower(const Step& step, const Features& features) {
+  const Kernel& kernel = step.only().kernel;
+  if (kernel.kind == Kernel::Kind::copy)
+    fail<Error>(step.name, "a copy of whole buffers has no kernel", "record it as a buffer copy");
+  check_features(step, features);
+  if (kernel.kind == Kernel::Kind::product) return glsl::lower_product(step, features);
+  return kernel.program.inner > 0 ? glsl::lower_rows(step, features) : glsl::lower_pointwise(step, features);
+}
+
+}  // namespace sg

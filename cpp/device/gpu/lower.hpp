@@ -1,0 +1,43 @@
+// Step -> what the GPU needs to launch it: GLSL (or the name of a hand-written shader), the layout of its argument
+// block, and the grid. A pure function of the step and the device's features: no Vulkan here, tests run it anywhere.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernel/features.hpp"
+#include "plan/plan.hpp"
+
+namespace sg {
+
+// A shader gets one push constant: the address of its argument block, an array of 64-bit words. Sizes and strides are
+// integers in it, numbers keep the bits of their type in the low bytes, tensors are addresses of their first element.
+struct ArgWord {
+  enum class Kind : uint8_t {
+    value,    // `value` as it is
+    address,  // address of memories[memory] + value + element_bytes * offsets[leaf_view] (when leaf_view >= 0)
+    number,   // numbers[index] converted to dtype
+    status,   // address of the submission's status word
+    partials, // address of scratch for split products: arena_end + value
+  };
+  Kind kind = Kind::value;
+  DType dtype = DType::float32;
+  int32_t memory = -1, leaf_view = -1, index = -1;
+  int64_t value = 0;
+  int64_t element_bytes = 0;
+};
+
+struct Lowered {
+  std::string name;
+  std::string source;                  // complete GLSL; empty: `builtin` names an embedded SPIR-V module
+  std::string builtin;
+  std::vector<uint32_t> constants;     // specialization constants 0, 1, 2 ...
+  std::vector<ArgWord> arguments;
+  uint32_t groups[3] = {1, 1, 1};
+  int64_t partial_bytes = 0;           // scratch behind the arena that `partials` words point into
+};
+
+// LimitError names what the device lacks (float64, for example).
+Lowered lower(const Step& step, const Features& features);
+
+}  // namespace sg

@@ -1,0 +1,153 @@
+// Matrix products: shaders/product.glsl with tile sizes as specialization constants and, unless it is a plain float32
+// store, an epilogue function written here from the epilogue's Program.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "device/gpu/glsl_kernel.hpp"
+
+namespace sg::glsl {
+namespace {
+
+using What = Arguments::What;
+
+constexpr ProductVariant kLarge{128, 128, 16, 8, 8, 1};
+constexpr ProductVariant kMedium{64, 64, 16, 4, 4, 1};
+constexpr ProductVariant kSmall{32, 32, 32, 4, 4, 4};
+constexpr ProductVariant kTiny{16, 16, 128, 4, 4, 16};
+
+int64_t tiles(const ProductVariant& v, int64_t m, int64_t n, int64_t batch) {
+  return (m + v.tile_m - 1) / v.tile_m * ((n + v.tile_n - 1) / v.tile_n) * batch;
+}
+
+// The same tile with the longest K step that the device's shared memory holds; tile_k 0: none does.
+ProductVariant fit(ProductVariant v, int64_t bytes, const Features& f) {
+  while (v.tile_k && v.shared_bytes(bytes) > f.shared_bytes) v.tile_k = v.tile_k / 2 >= std::max(v.parts, 4u) ? v.tile_k / 2 : 0;
+  return v;
+}
+
+ArgWord value(int64_t v) { return {.value = v}; }
+
+ArgWord operand(const Instance& in, const Product& p, int32_t binding, int64_t offset) {
+  const Binding& b = in.bindings[binding];
+  const int64_t bytes = static_cast<int64_t>(size_of(p.dtype));
+  return {.kind = ArgWord::Kind::address, .dtype = p.dtype, .memory = b.memory, .leaf_view = b.leaf_view,
+          .value = offset * bytes, .element_bytes = bytes};
+}
+
+// The words that product.glsl reads, in the order of product.comp.
+void fixed_words(Arguments& args, const Instance& in, const Product& p) {
+  args.fixed("tensor_a", operand(in, p, p.a_binding, p.a_offset));
+  args.fixed("tensor_b", operand(in, p, p.b_binding, p.b_offset));
+  const std::pair<const char*, int64_t> words[] = {
+      {"batches", p.batch}, {"size_m", p.m}, {"size_n", p.n}, {"size_k", p.k},         {"a_batch", p.a_batch},
+      {"a_m", p.a_m},       {"a_k", p.a_k},  {"b_batch", p.b_batch}, {"b_k", p.b_k},   {"b_n", p.b_n}};
+  for (const auto& [name, v] : words) args.fixed(name, value(v));
+}
+
+bool plain_store(const Product& p) {
+  const Program& e = p.epilogue;
+  return p.dtype == DType::float32 && !e.predicated && e.code.size() == 2 && e.code[0].code == Code::load &&
+         e.code[0].slot == 0 && e.code[1].code == Code::store && e.code[1].a == 0 &&
+         e.views[e.code[1].slot].dtype == DType::float32;
+}
+
+bool epilogue_in_fours(const Layout& l) {
+  const Program& p = l.program();
+  if (p.domain[2] % 4) return false;
+  for (size_t v = 0; v < p.views.size(); ++v)
+    if (l.has_memory(static_cast<int>(v)) && !l.in_fours(static_cast<int>(v))) return false;
+  return std::none_of(p.code.begin(), p.code.end(),
+                      [&](const Instr& i) { return i.code == Code::store && l.zero(i.slot, 2); });
+}
+
+std::string write_epilogue(Arguments& args, const Layout& l) {
+  Writer w;
+  Body body(w, args, l);
+  const bool four = epilogue_in_fours(l);
+  w.open(std::string("void epilogue(uint batch, uint m, uint ") + (four ? "n" : "first") + ", ELEMENT4 sum)");
+  if (!four) {
+    w.open("[[unroll]] for (uint l = 0; l < 4; ++l)");
+    w.line("const uint n = first + l;").open("if (n < uint(size_n))");
+  }
+  body.pointwise(four ? 4 : 1, {"batch", "m", "n"}, {{0, four ? "sum" : "sum[l]"}});
+  if (!four) w.close().close();
+  w.close().line();
+  return w.text;
+}
+
+std::string element_macros(DType t) {
+  const std::string name = memory_name(t);
+  return std::string("#define ELEMENT ") + type_name(t) + "\n#define ELEMENT4 " + vector_name(t) + "\n#define MEMORY " +
+         name + "\n#define MEMORY4 " + name + "x4\n#define BYTES " + std::to_string(size_of(t)) + "ul\n" +
+         "#define MULTIPLY_ADD(a, b, c) " + (is_float(t) ? "fma(a, b, c)" : "((a) * (b) + (c))") + "\n";
+}
+
+void check(const Step& step, const Product& p, const Features& f) {
+  if (p.dtype == DType::boolean) fail<LimitError>(step.name, "a product of bool tensors has no GPU kernel", "cast to int32 first");
+  if (f.max_group_threads < 256)
+    fail<LimitError>(step.name, "the device runs " + std::to_string(f.max_group_threads) + " threads a workgroup, a product needs 256",
+                     "use the CPU device");
+  if (p.epilogue.domain.rank != 3 || p.epilogue.inner != 0)
+    fail<Error>(step.name, "the epilogue of a product runs over [batch, m, n], not " + p.epilogue.domain.str(), "report this");
+  if (std::max({p.m, p.n, p.k}) > INT32_MAX)
+    fail<LimitError>(step.name, "a side of the product has more than 2147483647 elements", "cut it in parts");
+}
+
+}  // namespace
+
+int64_t ProductVariant::shared_bytes(int64_t element_bytes) const {
+  const int64_t step = 2 * tile_k * (tile_m / 4 + 1 + tile_n / 4 + 1), sums = parts > 1 ? parts * tile_m * tile_n / 4 : 0;
+  return std::max(step, sums) * 4 * element_bytes;
+}
+
+ProductVariant choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DType dtype, const Features& features) {
+  // Enough workgroups for every processor of a large GPU come before large tiles; half-empty tiles come last.
+  constexpr int64_t kBusy = 128;
+  const int64_t bytes = static_cast<int64_t>(size_of(dtype)), narrow = std::min(m, n);
+  const ProductVariant large = fit(kLarge, bytes, features), medium = fit(kMedium, bytes, features);
+  ProductVariant small = fit(kSmall, bytes, features), tiny = fit(kTiny, bytes, features);
+  while (tiny.tile_k > 64 && tiny.tile_k / 2 >= k) tiny.tile_k /= 2;
+  if (bytes == 4 && large.tile_k && narrow > 64 && tiles(large, m, n, batch) >= kBusy) return large;
+  if (medium.tile_k && narrow > 32 && tiles(medium, m, n, batch) >= kBusy) return medium;
+  if (small.tile_k && narrow > 16 && (tiles(small, m, n, batch) >= kBusy || !tiny.tile_k)) return small;
+  return tiny.tile_k ? tiny : medium;
+}
+
+Lowered lower_product(const Step& step, const Features& features) {
+  const Instance& in = step.only();
+  const Product& p = in.kernel.product;
+  check(step, p, features);
+  Layout l;
+  l.instances = {&in};
+  l.programs = {p.epilogue};
+  l.find_width();
+  Arguments args;
+  fixed_words(args, in, p);
+
+  Lowered out;
+  out.name = step.name;
+  const ProductVariant v = choose_product(p.m, p.n, p.k, p.batch, p.dtype, features);
+  out.constants = {v.tile_m, v.tile_n, v.tile_k, v.thread_m, v.thread_n, v.parts,
+                   p.a_k == 1 && (p.a_m != 1 || p.m == 1), p.b_k == 1 && (p.b_n != 1 || p.n == 1)};
+  if (plain_store(p)) {
+    const View& to = p.epilogue.views[p.epilogue.code[1].slot];
+    out.builtin = "product";
+    args.fixed("tensor_out", operand(in, p, to.binding, to.offset));
+    for (int d = 0; d < 3; ++d) args.fixed("out", value(to.strides[d]));
+  } else {
+    const std::string epilogue = write_epilogue(args, l);
+    std::string flags = element_macros(p.dtype);
+    if (p.epilogue.predicated) {
+      args.use(What::status);
+      flags += "#define PREDICATED\n";
+    }
+    out.source = preamble(step.name, "matrix product of " + std::string(name_of(p.dtype)), l, args, false) + flags + "\n" +
+                 epilogue + "#include \"product.glsl\"\n";
+  }
+  out.arguments = args.words(l, 0);
+  const int64_t work = tiles(v, p.m, p.n, p.batch);
+  out.groups[0] = static_cast<uint32_t>(std::min(work, features.max_groups));
+  return out;
+}
+
+}  // namespace sg::glsl

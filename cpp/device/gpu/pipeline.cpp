@@ -1,0 +1,120 @@
+#include "device/gpu/pipeline.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "device/gpu/check.hpp"
+#include "device/gpu/compiler.hpp"
+
+namespace sg {
+namespace {
+
+std::string table_key(const Lowered& k) {
+  std::string key = k.source.empty() ? "builtin " + k.builtin : k.source;
+  key += '\0';
+  key.append(reinterpret_cast<const char*>(k.constants.data()), k.constants.size() * sizeof(uint32_t));
+  return key;
+}
+
+VkShaderModule make_module(const Context& context, const std::vector<uint32_t>& spirv) {
+  VkShaderModuleCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+  info.codeSize = spirv.size() * sizeof(uint32_t);
+  info.pCode = spirv.data();
+  VkShaderModule module = VK_NULL_HANDLE;
+  vk_check(vkCreateShaderModule(context.device, &info, nullptr, &module), "vkCreateShaderModule");
+  return module;
+}
+
+}  // namespace
+
+Pipelines::Pipelines(const Context& context, DeviceStats& stats) : context_(context), stats_(stats) {
+  VkPushConstantRange range{};
+  range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+  range.size = sizeof(uint64_t);
+  VkPipelineLayoutCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+  info.pushConstantRangeCount = 1;
+  info.pPushConstantRanges = &range;
+  vk_check(vkCreatePipelineLayout(context.device, &info, nullptr, &layout_), "vkCreatePipelineLayout");
+  load_cache();
+}
+
+// DiskCache has checked the bytes; the driver checks that they are its own.
+void Pipelines::load_cache() {
+  const std::vector<uint8_t> bytes = DiskCache::instance().load("pipelines/" + context_.physical.cache_key);
+  VkPipelineCacheCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  info.initialDataSize = bytes.size();
+  info.pInitialData = bytes.data();
+  if (vkCreatePipelineCache(context_.device, &info, nullptr, &cache_) == VK_SUCCESS) return;
+  info.initialDataSize = 0;
+  vk_check(vkCreatePipelineCache(context_.device, &info, nullptr, &cache_), "vkCreatePipelineCache");
+}
+
+void Pipelines::save() {
+  if (made_ == saved_) return;
+  size_t size = 0;
+  if (vkGetPipelineCacheData(context_.device, cache_, &size, nullptr) != VK_SUCCESS || size == 0) return;
+  std::vector<uint8_t> bytes(size);
+  if (vkGetPipelineCacheData(context_.device, cache_, &size, bytes.data()) != VK_SUCCESS) return;
+  DiskCache::instance().save("pipelines/" + context_.physical.cache_key, bytes.data(), size);
+  saved_ = made_;
+}
+
+VkPipeline Pipelines::create(const std::string& name, const std::vector<uint32_t>& spirv,
+                             const std::vector<uint32_t>& constants, VkPipelineLayout layout) {
+  std::vector<VkSpecializationMapEntry> entries(constants.size());
+  for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * uint32_t{sizeof(uint32_t)}, sizeof(uint32_t)};
+  VkSpecializationInfo special{};
+  special.mapEntryCount = static_cast<uint32_t>(entries.size());
+  special.pMapEntries = entries.data();
+  special.dataSize = constants.size() * sizeof(uint32_t);
+  special.pData = constants.data();
+  VkComputePipelineCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.module = make_module(context_, spirv);
+  info.stage.pName = "main";
+  info.stage.pSpecializationInfo = constants.empty() ? nullptr : &special;
+  info.layout = layout;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  const VkResult r = vkCreateComputePipelines(context_.device, cache_, 1, &info, nullptr, &pipeline);
+  vkDestroyShaderModule(context_.device, info.stage.module, nullptr);
+  if (r == VK_ERROR_UNKNOWN || r == VK_ERROR_INITIALIZATION_FAILED)
+    fail<KernelCompileError>(name, std::string("the driver's compiler answered ") + name_of(r), "update the GPU driver");
+  vk_check(r, ("vkCreateComputePipelines for " + name).c_str());
+  if (context_.labels) {
+    VkDebugUtilsObjectNameInfoEXT label{};
+    label.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT;
+    label.objectType = VK_OBJECT_TYPE_PIPELINE;
+    label.objectHandle = reinterpret_cast<uint64_t>(pipeline);
+    label.pObjectName = name.c_str();
+    vkSetDebugUtilsObjectNameEXT(context_.device, &label);
+  }
+  ++stats_.kernels_compiled;
+  ++made_;
+  return pipeline;
+}
+
+const Pipeline& Pipelines::get(const Lowered& kernel) {
+  std::string key = table_key(kernel);
+  if (const auto it = table_.find(key); it != table_.end()) return *it->second;
+  auto p = std::make_unique<Pipeline>();
+  if (kernel.source.empty()) {
+    p->spirv = embedded_spirv(kernel.builtin);
+    p->source = std::string(embedded_source(kernel.builtin + ".comp"));
+    if (p->spirv.empty()) fail<KernelCompileError>(kernel.name, "this build has no shader '" + kernel.builtin + "'");
+  } else {
+    p->source = kernel.source;
+    p->spirv = compile_glsl(kernel.name, kernel.source);
+  }
+  debug(4, kernel.name + "\n" + p->source);
+  p->handle = create(kernel.name, p->spirv, kernel.constants, layout_);
+  const Pipeline& made = *p;
+  table_.emplace(std::move(key), std::move(p));
+  if (made_ >= 2 * saved_ + 8) save();  // a crash loses at most half; the rest is saved at exit
+  return made;
+}
+
+}  // namespace sg

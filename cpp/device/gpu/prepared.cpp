@@ -1,0 +1,90 @@
+#include "device/gpu/prepared.hpp"
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "device/gpu/proxy.hpp"
+
+namespace sg {
+namespace {
+
+constexpr int64_t kArenaAlignment = 256;
+
+BarrierMode barrier_mode() {
+  const std::string word = env("SPIROGRAD_BARRIER");
+  return word == "all" ? BarrierMode::all : word == "drop" ? BarrierMode::drop : BarrierMode::hazards;
+}
+
+double cost_of(const Program& p) {
+  return static_cast<double>(p.rows()) * static_cast<double>(p.columns()) * static_cast<double>(p.code.size());
+}
+
+double cost_of(const Instance& i) {
+  const Kernel& k = i.kernel;
+  if (k.kind == Kernel::Kind::program) return cost_of(k.program);
+  if (k.kind == Kernel::Kind::copy) return 0;
+  const Product& p = k.product;
+  return 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
+             static_cast<double>(p.k) + cost_of(p.epilogue);
+}
+
+void merge(std::vector<int32_t>& into, const std::vector<int32_t>& more) {
+  for (int32_t m : more)
+    if (std::find(into.begin(), into.end(), m) == into.end()) into.push_back(m);
+}
+
+const Program& program_of(const Instance& i) {
+  return i.kernel.kind == Kernel::Kind::product ? i.kernel.product.epilogue : i.kernel.program;
+}
+
+bool checks_index(const Program& p) {
+  return std::any_of(p.code.begin(), p.code.end(), [](const Instr& i) { return i.code == Code::check_index; });
+}
+
+void use_kernel(GpuPrepared& p, GpuStep& s, const Step& step, const Features& features, Pipelines& pipelines) {
+  Lowered low = lower(step, features);
+  if (!low.name.empty()) s.name = low.name;
+  s.pipeline = &pipelines.get(low);
+  std::copy(std::begin(low.groups), std::end(low.groups), std::begin(s.groups));
+  s.first_word = p.words.size();
+  s.words = low.arguments.size();
+  s.partial_bytes = low.partial_bytes;
+  for (const ArgWord& w : low.arguments)
+    p.uses_status |= w.kind == ArgWord::Kind::status;
+  p.words.insert(p.words.end(), low.arguments.begin(), low.arguments.end());
+}
+
+}  // namespace
+
+std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const Features& features,
+                                          Pipelines& pipelines, Proxy* proxy) {
+  auto p = std::make_unique<GpuPrepared>();
+  p->plan = std::move(plan);
+  p->barriers = barrier_mode();
+  int64_t partials = 0;
+  for (const Step& step : p->plan->steps) {
+    GpuStep s;
+    s.name = step.name;
+    for (const Instance& i : step.instances) {
+      merge(s.reads, i.reads);
+      merge(s.writes, i.writes);
+      s.cost += cost_of(i);
+      s.predicated |= program_of(i).predicated;
+      s.reports |= checks_index(program_of(i));
+    }
+    if (step.only().kernel.kind == Kernel::Kind::copy) {
+      s.copy_from = step.only().bindings.at(0).memory;
+      s.copy_to = step.only().bindings.at(1).memory;
+    } else {
+      use_kernel(*p, s, step, features, pipelines);
+      if (proxy) s.proxy = &proxy->kernel(s.reads.size(), s.writes.size());
+    }
+    partials = std::max(partials, s.partial_bytes);
+    p->steps.push_back(std::move(s));
+  }
+  p->partials_at = (p->plan->arena_bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+  p->arena_bytes = p->partials_at + partials;
+  return p;
+}
+
+}  // namespace sg

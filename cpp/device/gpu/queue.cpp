@@ -1,0 +1,168 @@
+#include "device/gpu/queue.hpp"
+
+#include <cstdlib>
+#include <thread>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "device/gpu/check.hpp"
+#include "device/gpu/instance.hpp"
+#include "device/gpu/validation.hpp"
+
+namespace sg {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kSpin = std::chrono::microseconds(80);        // a submission and its wait take 29 to 38 us on an H200
+constexpr uint64_t kSliceNanoseconds = 50'000'000;
+
+double timeout_from_env() {
+  const double seconds = std::atof(env("SPIROGRAD_TIMEOUT").c_str());
+  return seconds > 0 ? seconds : 60;
+}
+
+}  // namespace
+
+Queue::Queue(const Context& context, DeviceStats& stats)
+    : context_(context), stats_(stats), timeout_seconds_(timeout_from_env()) {
+  VkSemaphoreTypeCreateInfo type{};
+  type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
+  type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
+  VkSemaphoreCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
+  info.pNext = &type;
+  vk_check(vkCreateSemaphore(context.device, &info, nullptr, &timeline_), "vkCreateSemaphore");
+  for (Slot& slot : slots_) {
+    slot.pool = make_command_pool(context);
+    slot.commands = make_command_buffer(context, slot.pool);
+    slot.arguments = make_host_buffer(context, 64 << 10, HostUse::arguments);
+  }
+}
+
+void Queue::check(const char* op) {
+  check_fork(op);
+  if (!usable()) rethrow(op);
+  throw_validation();
+}
+
+void Queue::rethrow(const char* op) {
+  const std::lock_guard lock(mutex_);
+  if (hung_) throw DeviceTimeoutError(std::string(op) + ": " + context_.name() + " was given up, " + reason_);
+  throw DeviceLostError(std::string(op) + ": " + context_.name() + " was lost before, " + reason_);
+}
+
+void Queue::result(VkResult r, const char* what) {
+  if (r >= 0) return;
+  if (r == VK_ERROR_DEVICE_LOST) {
+    lost_ = true;
+    reason_ = what;
+  }
+  throw_vk(r, std::string(what) + " on " + context_.name());
+}
+
+Slot& Queue::begin() {
+  Slot& slot = slots_[next_];
+  wait(slot.value, false);
+  vk_check(vkResetCommandPool(context_.device, slot.pool, 0), "vkResetCommandPool");
+  if (slot.descriptors) vk_check(vkResetDescriptorPool(context_.device, slot.descriptors, 0), "vkResetDescriptorPool");
+  begin_commands(slot.commands);
+  return slot;
+}
+
+uint64_t Queue::submit(Slot& slot) {
+  end_commands(slot.commands);
+  slot.value = submit(slot.commands);
+  next_ = (next_ + 1) % slots_.size();
+  return slot.value;
+}
+
+uint64_t Queue::submit(VkCommandBuffer commands) {
+  const std::lock_guard lock(mutex_);
+  return submit_locked(commands);
+}
+
+uint64_t Queue::submit_locked(VkCommandBuffer commands) {
+  const uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
+  VkCommandBufferSubmitInfo buffer{};
+  buffer.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO;
+  buffer.commandBuffer = commands;
+  VkSemaphoreSubmitInfo signal{};
+  signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO;
+  signal.semaphore = timeline_;
+  signal.value = value;
+  signal.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+  VkSubmitInfo2 info{};
+  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2;
+  info.commandBufferInfoCount = 1;
+  info.pCommandBufferInfos = &buffer;
+  info.signalSemaphoreInfoCount = 1;
+  info.pSignalSemaphoreInfos = &signal;
+  result(vkQueueSubmit2(context_.queue, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit2");
+  submitted_.store(value, std::memory_order_release);
+  ++stats_.submissions;
+  return value;
+}
+
+uint64_t Queue::completed() {
+  uint64_t value = 0;
+  const VkResult r = vkGetSemaphoreCounterValue(context_.device, timeline_, &value);
+  if (r < 0) {
+    const std::lock_guard lock(mutex_);
+    result(r, "vkGetSemaphoreCounterValue");
+  }
+  uint64_t seen = completed_.load(std::memory_order_relaxed);
+  while (seen < value && !completed_.compare_exchange_weak(seen, value, std::memory_order_release)) {
+  }
+  return value;
+}
+
+void Queue::wait(uint64_t value, bool interruptible) {
+  if (completed_.load(std::memory_order_acquire) >= value) return;
+  const auto start = Clock::now();
+  do {
+    if (completed() >= value) return;
+  } while (Clock::now() - start < kSpin);
+
+  VkSemaphoreWaitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+  info.semaphoreCount = 1;
+  info.pSemaphores = &timeline_;
+  info.pValues = &value;
+  uint64_t reached = completed();
+  auto progress = Clock::now();
+  while (reached < value) {
+    if (!usable()) rethrow("wait");
+    const VkResult r = vkWaitSemaphores(context_.device, &info, kSliceNanoseconds);
+    if (r < 0) {
+      const std::lock_guard lock(mutex_);
+      result(r, "vkWaitSemaphores");
+    }
+    const uint64_t now = completed();
+    if (now > reached) progress = Clock::now();
+    reached = now;
+    if (reached >= value) break;
+    if (interruptible && interrupt_hook) interrupt_hook();
+    if (std::chrono::duration<double>(Clock::now() - progress).count() > timeout_seconds_) give_up(value);
+  }
+}
+
+void Queue::give_up(uint64_t value) {
+  const std::lock_guard lock(mutex_);
+  hung_ = true;
+  reason_ = "submission " + std::to_string(value) + " made no progress for " + std::to_string(timeout_seconds_) + " s";
+  fail<DeviceTimeoutError>("wait", context_.name() + ": " + reason_,
+                           "restart the process; SPIROGRAD_TIMEOUT sets the seconds");
+}
+
+bool Queue::wait_quietly(uint64_t value, std::chrono::milliseconds limit) noexcept {
+  if (!usable()) return false;
+  VkSemaphoreWaitInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
+  info.semaphoreCount = 1;
+  info.pSemaphores = &timeline_;
+  info.pValues = &value;
+  const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(limit).count();
+  return vkWaitSemaphores(context_.device, &info, static_cast<uint64_t>(nanoseconds)) == VK_SUCCESS;
+}
+
+}  // namespace sg

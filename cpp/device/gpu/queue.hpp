@@ -1,0 +1,63 @@
+// The device's one queue: submissions in order, one timeline semaphore, bounded waits, and what happens when the
+// device hangs or is lost. The value of a submission is its number; it is done when the timeline has reached it.
+// Threads: any. Waiting holds no lock. Knows nothing of plans or memory.
+#pragma once
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "device/device.hpp"
+#include "device/gpu/context.hpp"
+
+namespace sg {
+
+// A place for one command buffer and what it reads: three of them bound the work in flight.
+struct Slot {
+  VkCommandPool pool = VK_NULL_HANDLE;
+  VkCommandBuffer commands = VK_NULL_HANDLE;
+  HostBuffer arguments;                            // never rewritten while in flight
+  VkDescriptorPool descriptors = VK_NULL_HANDLE;   // the proxy lane only
+  uint64_t value = 0;                              // its last submission
+};
+
+class Queue {
+ public:
+  Queue(const Context& context, DeviceStats& stats);
+
+  // Throws what is wrong for good: forked, lost, hung; and unread validation messages. First thing of every call.
+  void check(const char* op);
+  bool usable() const { return !lost_ && !hung_; }
+
+  Slot& begin();                                   // waits for the oldest slot, opens its command buffer
+  uint64_t submit(Slot& slot);
+  uint64_t submit(VkCommandBuffer commands);       // closed commands from elsewhere
+
+  uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
+  uint64_t completed();
+  // Until `value` is done. Calls interrupt_hook when `interruptible`: then the caller must hold no engine lock.
+  void wait(uint64_t value, bool interruptible);
+  // For the exit of the process: no hook, no exception, at most `limit`. True when `value` is done.
+  bool wait_quietly(uint64_t value, std::chrono::milliseconds limit) noexcept;
+
+ private:
+  uint64_t submit_locked(VkCommandBuffer commands);
+  void result(VkResult r, const char* what);       // remembers a lost device, then throws
+  [[noreturn]] void give_up(uint64_t value);
+  void rethrow(const char* op);
+
+  const Context& context_;
+  DeviceStats& stats_;
+  VkSemaphore timeline_ = VK_NULL_HANDLE;
+  double timeout_seconds_;
+  std::array<Slot, 3> slots_;
+  size_t next_ = 0;
+  std::mutex mutex_;                               // the VkQueue, and the reason
+  std::atomic<uint64_t> submitted_{0}, completed_{0};
+  std::atomic<bool> lost_{false}, hung_{false};
+  std::string reason_;
+};
+
+}  // namespace sg

@@ -1,0 +1,341 @@
+#include "device/gpu/record.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "device/gpu/check.hpp"
+
+namespace sg {
+namespace {
+
+constexpr size_t kStatusBytes = 32, kStatusBlocks = 256;
+constexpr size_t kBlockAlignment = 64, kUploadAlignment = 256;
+constexpr size_t kMostRanges = 256;  // the tracker compares pairs: one barrier more is cheaper than longer lists
+
+struct StatusWord {
+  int32_t tag, pad;
+  int64_t index, bound;
+};
+static_assert(sizeof(StatusWord) <= kStatusBytes);
+
+size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
+
+// Elementary operations a submission may hold: about 0.2 s on a slow device of the kind, where watchdogs bite at 2 s.
+double most_cost(VkPhysicalDeviceType type) {
+  if (type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU) return 5e10;
+  if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return std::numeric_limits<double>::infinity();
+  return 1e12;
+}
+
+uint64_t number_bits(Number n, DType type) {
+  uint64_t bits = 0;
+  switch (type) {
+    case DType::boolean:
+      return n.i != 0;
+    case DType::int32: {
+      const auto v = static_cast<int32_t>(n.i);
+      std::memcpy(&bits, &v, sizeof v);
+      return bits;
+    }
+    case DType::int64:
+      return static_cast<uint64_t>(n.i);
+    case DType::float32: {
+      const auto v = static_cast<float>(n.f);
+      std::memcpy(&bits, &v, sizeof v);
+      return bits;
+    }
+    case DType::float64:
+      std::memcpy(&bits, &n.f, sizeof n.f);
+      return bits;
+  }
+  return bits;
+}
+
+}  // namespace
+
+Recorder::Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy,
+                   DeviceStats& stats)
+    : context_(context),
+      queue_(queue),
+      pool_(pool),
+      pipelines_(pipelines),
+      proxy_(proxy),
+      stats_(stats),
+      most_cost_(most_cost(context.physical.type)),
+      timing_(context, queue),
+      status_(make_host_buffer(context, kStatusBytes * kStatusBlocks, HostUse::arguments)) {}
+
+void Recorder::reserve(int64_t arena_bytes) {
+  if (arena_bytes <= 0 || (arena_ && arena_->bytes >= static_cast<size_t>(arena_bytes))) return;
+  arena_ = Ref<GpuBuffer>();  // goes to the pool: submissions in flight run before whoever gets it next
+  arena_ = Ref<GpuBuffer>(pool_.take(static_cast<size_t>(arena_bytes), true));
+}
+
+void Recorder::run(const GpuPrepared& plan, const RunArguments& arguments) {
+  place_memories(plan, arguments);
+  if (plan.uses_status) new_status();
+  uint64_t value = 0;
+  size_t first = 0;
+  do {
+    const Part part = next_part(plan, first);
+    value = submit_part(plan, part, arguments);
+    first = part.last;
+  } while (first < plan.steps.size());
+  if (plan.uses_status) reports_.push_back({status_block_, value, plan.plan});
+}
+
+void Recorder::place_memories(const GpuPrepared& plan, const RunArguments& arguments) {
+  const std::vector<Memory>& memories = plan.plan->memories;
+  places_.resize(memories.size());
+  for (size_t i = 0; i < memories.size(); ++i) {
+    const Memory& m = memories[i];
+    Place& place = places_[i];
+    if (m.kind == Memory::Kind::leaf) {
+      place_buffer(place, m, arguments.leaves, "leaf");
+    } else if (m.kind == Memory::Kind::output) {
+      place_buffer(place, m, arguments.outputs, "output");
+    } else {
+      place.handle = arena_ ? arena_->handle : VK_NULL_HANDLE;
+      place.offset = static_cast<uint64_t>(m.offset);
+      place.range.begin = (arena_ ? arena_->address : 0) + place.offset;
+      place.range.end = place.range.begin + static_cast<uint64_t>(m.bytes);
+    }
+  }
+}
+
+void Recorder::place_buffer(Place& place, const Memory& memory, const BufferRef* buffers, const char* what) {
+  Buffer* buffer = buffers ? buffers[memory.index].get() : nullptr;
+  if (!buffer || buffer->device != context_.id || buffer->bytes < static_cast<size_t>(memory.bytes))
+    fail<Error>("run", std::string(what) + " " + std::to_string(memory.index) + " of the plan needs " +
+                           std::to_string(memory.bytes) + " bytes on " + context_.name() + ", given " +
+                           (buffer ? std::to_string(buffer->bytes) + " on " + buffer->device.str() : "nothing"));
+  auto* gpu = static_cast<GpuBuffer*>(buffer);
+  place.handle = gpu->handle;
+  place.offset = 0;
+  place.range = {gpu->address, gpu->address + static_cast<uint64_t>(memory.bytes)};
+}
+
+Recorder::Part Recorder::next_part(const GpuPrepared& plan, size_t first) const {
+  Part part{first, first, 0};
+  double cost = 0;
+  for (; part.last < plan.steps.size(); ++part.last) {
+    const GpuStep& step = plan.steps[part.last];
+    if (part.last > first && cost + step.cost > most_cost_) break;
+    cost += step.cost;
+    part.bytes += round_up(step.words * sizeof(uint64_t), kBlockAlignment);
+  }
+  return part;
+}
+
+uint64_t Recorder::word(const GpuPrepared& plan, const ArgWord& w, const RunArguments& arguments) const {
+  switch (w.kind) {
+    case ArgWord::Kind::value:
+      return static_cast<uint64_t>(w.value);
+    case ArgWord::Kind::address: {
+      const int64_t offset = w.leaf_view >= 0 ? w.element_bytes * arguments.offsets[w.leaf_view] : 0;
+      return places_[static_cast<size_t>(w.memory)].range.begin + static_cast<uint64_t>(w.value + offset);
+    }
+    case ArgWord::Kind::number:
+      return number_bits(arguments.numbers[w.index], w.dtype);
+    case ArgWord::Kind::status:
+      return status_address_;
+    case ArgWord::Kind::partials:
+      return (arena_ ? arena_->address : 0) + static_cast<uint64_t>(plan.partials_at + w.value);
+  }
+  return 0;
+}
+
+void Recorder::fill_words(const GpuPrepared& plan, const GpuStep& step, const RunArguments& arguments,
+                          uint64_t* out) const {
+  for (size_t i = 0; i < step.words; ++i) out[i] = word(plan, plan.words[step.first_word + i], arguments);
+}
+
+void Recorder::open(Slot& slot, size_t argument_bytes) {
+  if (slot.arguments.bytes < argument_bytes) {  // idle: begin() has waited for it
+    HostBuffer larger = make_host_buffer(context_, std::max(argument_bytes, 2 * slot.arguments.bytes),
+                                         HostUse::arguments);
+    std::swap(slot.arguments, larger);
+    free_host_buffer(context_, larger);
+  }
+  hazards_.clear();
+  fresh_ = false;
+  status_written_ = status_read_ = false;
+  bound_ = nullptr;
+  put_barrier(slot);  // everything submitted before, whatever it was
+}
+
+uint64_t Recorder::submit_part(const GpuPrepared& plan, const Part& part, const RunArguments& arguments) {
+  const size_t base = round_up(upload_bytes_.size(), kUploadAlignment);
+  Slot& slot = queue_.begin();
+  open(slot, base + part.bytes);
+  record_uploads(slot);
+
+  words_.assign(part.bytes / sizeof(uint64_t), 0);
+  if (timing_.on()) timing_.begin(slot.commands, part.last - part.first);
+  size_t at = 0;
+  for (size_t i = part.first; i < part.last; ++i) {
+    const GpuStep& step = plan.steps[i];
+    fill_words(plan, step, arguments, words_.data() + at / sizeof(uint64_t));
+    record_step(slot, plan, step, slot.arguments.address + base + at);
+    at += round_up(step.words * sizeof(uint64_t), kBlockAlignment);
+  }
+  if (!words_.empty()) std::memcpy(static_cast<std::byte*>(slot.arguments.mapped) + base, words_.data(), part.bytes);
+  if (plan.uses_status) {
+    barrier_to_host(slot.commands);
+    ++stats_.barriers;
+  }
+  const uint64_t value = queue_.submit(slot);
+  uploads_.clear();
+  upload_bytes_.clear();
+  if (timing_.on()) timing_.print(value);
+  return value;
+}
+
+void Recorder::put_barrier(Slot& slot) {
+  barrier(slot.commands);
+  ++stats_.barriers;
+  hazards_.clear();
+  status_written_ = status_read_ = false;
+  fresh_ = true;
+}
+
+bool Recorder::status_conflicts(const GpuStep& step) const {
+  return (step.predicated && status_written_) || (step.reports && status_read_);
+}
+
+// A barrier if `step` must wait for what was recorded since the last one; then notes what it touches.
+void Recorder::synchronize(Slot& slot, const GpuPrepared& plan, const GpuStep& step) {
+  reads_.clear();
+  writes_.clear();
+  for (int32_t m : step.reads) reads_.push_back(places_[static_cast<size_t>(m)].range);
+  for (int32_t m : step.writes) writes_.push_back(places_[static_cast<size_t>(m)].range);
+  if (step.partial_bytes > 0) {
+    const uint64_t begin = arena_->address + static_cast<uint64_t>(plan.partials_at);
+    writes_.push_back({begin, begin + static_cast<uint64_t>(step.partial_bytes)});
+  }
+  const bool wanted = plan.barriers == BarrierMode::all || hazards_.size() > kMostRanges ||
+                      hazards_.conflicts(reads_, writes_) || status_conflicts(step);
+  if (wanted && !fresh_ && plan.barriers != BarrierMode::drop) put_barrier(slot);
+  hazards_.add(reads_, writes_);
+  status_written_ |= step.reports;
+  status_read_ |= step.predicated;
+  fresh_ = false;
+}
+
+void Recorder::record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments) {
+  if (step.groups[0] == 0 || step.groups[1] == 0 || step.groups[2] == 0) return;
+  synchronize(slot, plan, step);
+  if (context_.labels) {
+    VkDebugUtilsLabelEXT label{};
+    label.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT;
+    label.pLabelName = step.name.c_str();
+    vkCmdBeginDebugUtilsLabelEXT(slot.commands, &label);
+  }
+  if (!step.pipeline) {
+    record_copy(slot, step);
+  } else if (step.proxy) {
+    record_proxy(slot, step);
+  } else {
+    if (bound_ != step.pipeline)
+      vkCmdBindPipeline(slot.commands, VK_PIPELINE_BIND_POINT_COMPUTE, step.pipeline->handle);
+    bound_ = step.pipeline;
+    vkCmdPushConstants(slot.commands, pipelines_.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof arguments,
+                       &arguments);
+    vkCmdDispatch(slot.commands, step.groups[0], step.groups[1], step.groups[2]);
+  }
+  if (step.pipeline) ++stats_.dispatches;
+  if (context_.labels) vkCmdEndDebugUtilsLabelEXT(slot.commands);
+  if (timing_.on())
+    timing_.after(slot.commands, step.name + " [" + std::to_string(step.groups[0]) + ", " +
+                                     std::to_string(step.groups[1]) + ", " + std::to_string(step.groups[2]) + "]");
+}
+
+void Recorder::record_copy(Slot& slot, const GpuStep& step) {
+  const Place& from = places_[static_cast<size_t>(step.copy_from)];
+  const Place& to = places_[static_cast<size_t>(step.copy_to)];
+  const uint64_t bytes = std::min(from.range.end - from.range.begin, to.range.end - to.range.begin);
+  if (bytes == 0 || from.range.begin == to.range.begin) return;
+  const VkBufferCopy region{from.offset, to.offset, bytes};
+  vkCmdCopyBuffer(slot.commands, from.handle, to.handle, 1, &region);
+}
+
+void Recorder::record_proxy(Slot& slot, const GpuStep& step) {
+  std::vector<BufferRange> reads, writes;
+  const auto place = [&](int32_t m) {
+    const Place& p = places_[static_cast<size_t>(m)];
+    return BufferRange{p.handle, p.offset, p.range.end - p.range.begin};
+  };
+  for (int32_t m : step.reads) reads.push_back(place(m));
+  for (int32_t m : step.writes) writes.push_back(place(m));
+  proxy_->record(slot, *step.proxy, reads, writes);
+}
+
+void Recorder::upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes) {
+  constexpr size_t kMostPending = size_t{1} << 20;
+  if (upload_bytes_.size() + bytes > kMostPending || uploads_.size() >= 256) flush_uploads();
+  const size_t at = round_up(upload_bytes_.size(), 16);
+  upload_bytes_.resize(at + bytes);
+  std::memcpy(upload_bytes_.data() + at, from, bytes);
+  uploads_.push_back({to, at, bytes});
+}
+
+void Recorder::record_uploads(Slot& slot) {
+  if (uploads_.empty()) return;
+  std::memcpy(slot.arguments.mapped, upload_bytes_.data(), upload_bytes_.size());
+  reads_.clear();
+  for (const Upload& u : uploads_) {
+    writes_.assign(1, {u.to->address, u.to->address + u.bytes});
+    if (hazards_.conflicts(reads_, writes_)) put_barrier(slot);
+    hazards_.add(reads_, writes_);
+    fresh_ = false;
+    const VkBufferCopy region{u.at, 0, u.bytes};
+    vkCmdCopyBuffer(slot.commands, slot.arguments.handle, u.to->handle, 1, &region);
+  }
+}
+
+void Recorder::flush_uploads() {
+  if (uploads_.empty()) return;
+  Slot& slot = queue_.begin();
+  open(slot, upload_bytes_.size());
+  record_uploads(slot);
+  queue_.submit(slot);
+  uploads_.clear();
+  upload_bytes_.clear();
+}
+
+void Recorder::new_status() {
+  harvest();
+  status_block_ = (status_block_ + 1) % kStatusBlocks;
+  // At most three submissions are in flight, so a block comes round long after it was read.
+  const size_t at = status_block_ * kStatusBytes;
+  std::memset(static_cast<std::byte*>(status_.mapped) + at, 0, kStatusBytes);
+  status_address_ = status_.address + at;
+}
+
+// Reads the words of finished runs, oldest first.
+void Recorder::harvest() {
+  if (reports_.empty()) return;
+  const uint64_t done = queue_.completed();
+  while (!reports_.empty() && reports_.front().value <= done) {
+    const Report& report = reports_.front();
+    StatusWord word;
+    std::memcpy(&word, static_cast<std::byte*>(status_.mapped) + report.block * kStatusBytes, sizeof word);
+    if (word.tag != 0 && first_report_.tag == 0) {
+      const std::vector<std::string>& names = report.plan->op_names;
+      const auto op = static_cast<size_t>(word.tag - 1);
+      first_report_ = {word.tag, word.index, word.bound, op < names.size() ? names[op] : ""};
+    }
+    reports_.pop_front();
+  }
+}
+
+Status Recorder::take_status() {
+  harvest();
+  return std::exchange(first_report_, Status{});
+}
+
+}  // namespace sg

@@ -1,0 +1,97 @@
+// Plan + arguments -> commands. One submission a run (more only where a watchdog could bite), barriers only where
+// the reads and writes of this run demand one. Holds the arena, the status words and small uploads that wait for the
+// next submission. Called under the device's lock; knows nothing of how kernels are made.
+#pragma once
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "device/gpu/hazard.hpp"
+#include "device/gpu/memory.hpp"
+#include "device/gpu/prepared.hpp"
+#include "device/gpu/proxy.hpp"
+#include "device/gpu/queue.hpp"
+#include "device/gpu/timing.hpp"
+
+namespace sg {
+
+class Recorder {
+ public:
+  Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy, DeviceStats& stats);
+
+  // The arena grows here, never in run(). OutOfMemoryError.
+  void reserve(int64_t arena_bytes);
+  void run(const GpuPrepared& plan, const RunArguments& arguments);
+  // Kept until the next submission, whose commands copy it first.
+  void upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
+  void flush_uploads();
+  Status take_status();
+
+ private:
+  struct Upload {
+    Ref<GpuBuffer> to;
+    size_t at, bytes;       // place in upload_bytes_
+  };
+  struct Report {
+    size_t block;
+    uint64_t value;         // of the run's last submission
+    std::shared_ptr<const Plan> plan;  // for the name of the op
+  };
+  struct Place {            // a plan's memory in this run
+    VkBuffer handle = VK_NULL_HANDLE;
+    uint64_t offset = 0;
+    AddressRange range;
+  };
+  // The steps [first, last) of one submission and the size of their argument blocks.
+  struct Part {
+    size_t first, last, bytes;
+  };
+
+  void place_memories(const GpuPrepared& plan, const RunArguments& arguments);
+  void place_buffer(Place& place, const Memory& memory, const BufferRef* buffers, const char* what);
+  Part next_part(const GpuPrepared& plan, size_t first) const;
+  void fill_words(const GpuPrepared& plan, const GpuStep& step, const RunArguments& arguments, uint64_t* out) const;
+  uint64_t word(const GpuPrepared& plan, const ArgWord& w, const RunArguments& arguments) const;
+  uint64_t submit_part(const GpuPrepared& plan, const Part& part, const RunArguments& arguments);
+  void open(Slot& slot, size_t argument_bytes);
+  void record_uploads(Slot& slot);
+  void record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments);
+  void record_copy(Slot& slot, const GpuStep& step);
+  void record_proxy(Slot& slot, const GpuStep& step);
+  void synchronize(Slot& slot, const GpuPrepared& plan, const GpuStep& step);
+  void put_barrier(Slot& slot);
+  bool status_conflicts(const GpuStep& step) const;
+  void new_status();
+  void harvest();
+
+  const Context& context_;
+  Queue& queue_;
+  Pool& pool_;
+  Pipelines& pipelines_;
+  Proxy* proxy_;
+  DeviceStats& stats_;
+  double most_cost_;        // of one submission
+  Ref<GpuBuffer> arena_;
+  Timing timing_;           // SPIROGRAD_DEBUG=2
+
+  std::vector<Upload> uploads_;
+  std::vector<std::byte> upload_bytes_;
+
+  HostBuffer status_;
+  size_t status_block_ = 0;
+  uint64_t status_address_ = 0;
+  bool status_written_ = false, status_read_ = false;  // by a step since the last barrier
+  std::deque<Report> reports_;
+  Status first_report_;
+
+  // Scratch of one run, kept for its capacity.
+  HazardTracker hazards_;
+  bool fresh_ = false;              // nothing recorded since the last barrier
+  std::vector<Place> places_;
+  std::vector<AddressRange> reads_, writes_;
+  std::vector<uint64_t> words_;
+  const Pipeline* bound_ = nullptr;
+};
+
+}  // namespace sg

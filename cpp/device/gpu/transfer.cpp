@@ -1,0 +1,95 @@
+#include "device/gpu/transfer.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "device/gpu/check.hpp"
+#include "device/gpu/copy_crew.hpp"
+
+namespace sg {
+namespace {
+
+constexpr size_t kSmallestChunk = size_t{64} << 10, kLargestChunk = size_t{16} << 20;
+
+// Four chunks or more as soon as that makes them large enough to be worth a submission each.
+size_t chunk_size(size_t bytes) {
+  if (bytes <= (size_t{1} << 20)) return std::max(bytes, kSmallestChunk);
+  const size_t quarter = (bytes / 4 + 0xFFFF) & ~size_t{0xFFFF};
+  return std::clamp(quarter, size_t{1} << 20, kLargestChunk);
+}
+
+void copy(VkCommandBuffer commands, VkBuffer from, size_t from_at, VkBuffer to, size_t to_at, size_t bytes) {
+  VkBufferCopy region{};
+  region.srcOffset = from_at;
+  region.dstOffset = to_at;
+  region.size = bytes;
+  vkCmdCopyBuffer(commands, from, to, 1, &region);
+}
+
+}  // namespace
+
+Transfer::Transfer(const Context& context, Queue& queue) : context_(context), queue_(queue) {}
+
+void Transfer::prepare(Chunk& chunk, size_t bytes, bool interruptible) {
+  queue_.wait(chunk.value, interruptible);
+  if (!chunk.pool) {
+    chunk.pool = make_command_pool(context_);
+    chunk.commands = make_command_buffer(context_, chunk.pool);
+  }
+  if (chunk.memory.bytes < bytes) {
+    free_host_buffer(context_, chunk.memory);
+    chunk.memory = make_host_buffer(context_, bytes, HostUse::staging);
+  }
+}
+
+void Transfer::upload(GpuBuffer& to, const void* from, size_t bytes) {
+  const size_t size = chunk_size(bytes);
+  CopyCrew crew(bytes);
+  size_t turn = 0;
+  for (size_t at = 0; at < bytes; at += size, turn = (turn + 1) % up_.size()) {
+    const size_t n = std::min(size, bytes - at);
+    Chunk& chunk = up_[turn];
+    prepare(chunk, std::max(n, kSmallestChunk), false);
+    crew.copy(chunk.memory.mapped, static_cast<const std::byte*>(from) + at, n);
+    vk_check(vkResetCommandPool(context_.device, chunk.pool, 0), "vkResetCommandPool");
+    begin_commands(chunk.commands);
+    if (at == 0) barrier(chunk.commands);  // whoever used the destination before
+    copy(chunk.commands, chunk.memory.handle, 0, to.handle, at, n);
+    end_commands(chunk.commands);
+    chunk.value = queue_.submit(chunk.commands);
+  }
+}
+
+uint64_t Transfer::start_download(Chunk& chunk, const GpuBuffer& from, size_t offset, size_t bytes) {
+  vk_check(vkResetCommandPool(context_.device, chunk.pool, 0), "vkResetCommandPool");
+  begin_commands(chunk.commands);
+  barrier(chunk.commands);
+  copy(chunk.commands, from.handle, offset, chunk.memory.handle, 0, bytes);
+  barrier_to_host(chunk.commands);
+  end_commands(chunk.commands);
+  return chunk.value = queue_.submit(chunk.commands);
+}
+
+void Transfer::download(void* to, const GpuBuffer& from, size_t offset, size_t bytes) {
+  const std::lock_guard lock(download_mutex_);
+  const size_t size = chunk_size(bytes);
+  CopyCrew crew(bytes);
+  const auto start = [&](size_t at, size_t turn) {
+    const size_t n = std::min(size, bytes - at);
+    prepare(down_[turn], std::max(n, kSmallestChunk), true);
+    start_download(down_[turn], from, offset + at, n);
+  };
+  size_t ahead = 0;
+  for (size_t turn = 0; turn < down_.size() && ahead < bytes; ++turn, ahead += size) start(ahead, turn);
+  size_t turn = 0;
+  for (size_t at = 0; at < bytes; at += size, turn = (turn + 1) % down_.size()) {
+    queue_.wait(down_[turn].value, true);
+    crew.copy(static_cast<std::byte*>(to) + at, down_[turn].memory.mapped, std::min(size, bytes - at));
+    if (ahead < bytes) {
+      start(ahead, turn);
+      ahead += size;
+    }
+  }
+}
+
+}  // namespace sg

@@ -1,0 +1,155 @@
+#include "engine/cut.hpp"
+
+#include <map>
+
+#include "base/hash.hpp"
+#include "base/log.hpp"
+#include "schedule/schedule.hpp"
+
+namespace sg {
+namespace {
+
+PlanCache& cache_of(DeviceId device) {
+  static auto* caches = new std::map<int, PlanCache>;
+  return (*caches)[device.is_gpu() ? device.index + 1 : 0];
+}
+
+bool fusing() { return env("SPIROGRAD_FUSE") != "0"; }
+
+// What the log's key does not know yet: which results are wanted, which leaves are wanted by nobody else.
+struct Wanted {
+  std::vector<bool> held, dying;
+};
+void look(const Log& log, Wanted& wanted) {
+  wanted.held.clear();
+  wanted.dying.clear();
+  for (const NodeRef& n : log.nodes) wanted.held.push_back(n->held.load(std::memory_order_relaxed) > 0);
+  for (const NodeRef& n : log.leaves) wanted.dying.push_back(n->held.load(std::memory_order_relaxed) == 0);
+}
+
+uint64_t complete_key(const Log& log, const Wanted& wanted, bool fuse, std::vector<uint64_t>& key) {
+  key = log.key;
+  uint64_t word = fuse;
+  int bits = 1;
+  auto push = [&](bool bit) {
+    word = word << 1 | uint64_t(bit);
+    if (++bits == 64) {
+      key.push_back(word);
+      word = 0;
+      bits = 0;
+    }
+  };
+  for (bool b : wanted.held) push(b);
+  for (bool b : wanted.dying) push(b);
+  key.push_back(word);
+  uint64_t hash = log.hash;
+  for (size_t i = log.key.size(); i < key.size(); ++i) hash = hash_mix(hash, key[i]);
+  return hash;
+}
+
+CachedPlan scheduled(const Log& log, const Wanted& wanted, bool fuse) {
+  Scheduled made = schedule({log, wanted.held, wanted.dying, fuse});
+  CachedPlan entry;
+  entry.plan = std::make_shared<const Plan>(std::move(made.plan));
+  entry.output_nodes = std::move(made.output_nodes);
+  if (debug_level() >= 3) debug(3, entry.plan->print());
+  return entry;
+}
+
+CachedPlan& find_or_make(Log& log, const Wanted& wanted) {
+  thread_local std::vector<uint64_t> key;
+  const bool fuse = fusing();
+  const uint64_t hash = complete_key(log, wanted, fuse, key);
+  PlanCache& cache = cache_of(log.device);
+  if (CachedPlan* hit = cache.find(hash, key)) {
+    ++counters().plan_hits;
+    return *hit;
+  }
+  ++counters().plan_misses;
+  CachedPlan entry = scheduled(log, wanted, fuse);
+  entry.prepared = device_of(log.device).prepare(entry.plan);
+  entry.key = key;
+  return cache.insert(hash, std::move(entry));
+}
+
+// Kept between runs so that a plan hit allocates nothing; emptied at the end of each, also when it fails.
+struct Buffers {
+  std::vector<BufferRef>&leaves, &outputs;
+  ~Buffers() {
+    leaves.clear();
+    outputs.clear();
+  }
+};
+
+void run(Log& log, CachedPlan& cached) {
+  Device& device = device_of(log.device);
+  thread_local std::vector<BufferRef> leaves, outputs;
+  Buffers guard{leaves, outputs};
+  for (const NodeRef& n : log.leaves) leaves.push_back(n->buffer);
+  outputs.resize(static_cast<size_t>(cached.plan->outputs));
+  for (const Memory& m : cached.plan->memories)
+    if (m.kind == Memory::Kind::output)
+      outputs[m.index] = m.donor >= 0 ? leaves[m.donor] : device.allocate(static_cast<size_t>(m.bytes));
+  device.run(*cached.prepared, {leaves.data(), outputs.data(), log.offsets.data(), log.numbers.data()});
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    Node& node = *log.nodes[cached.output_nodes[o]];
+    node.buffer = std::move(outputs[o]);
+    node.state = Node::State::ready;
+  }
+}
+
+// Results hold the error; storages that were written go back to what they held before.
+void fail_all(Log& log, std::exception_ptr error) {
+  for (size_t i = log.assignments.size(); i-- > 0;) {
+    Assignment& a = log.assignments[i];
+    a.storage->node = Held(a.before);
+  }
+  for (const NodeRef& n : log.nodes) {
+    n->state = Node::State::failed;
+    n->error = error;
+  }
+}
+
+void finish(Log& log) {
+  counters().nodes += static_cast<int64_t>(log.nodes.size());
+  for (const NodeRef& n : log.nodes) n->drop_inputs();
+  log.clear();
+}
+
+}  // namespace
+
+EngineCounters& counters() {
+  static EngineCounters c;
+  return c;
+}
+
+void clear_plans() {
+  EngineLock lock;
+  cache_of({}).clear();
+  for (size_t i = 0; i < 256; ++i) cache_of({DeviceId::Kind::gpu, static_cast<uint8_t>(i)}).clear();
+}
+
+void cut_log(Log& log) {
+  if (log.nodes.empty()) return;
+  thread_local Wanted wanted;
+  look(log, wanted);
+  try {
+    run(log, find_or_make(log, wanted));
+  } catch (...) {
+    fail_all(log, std::current_exception());
+    finish(log);
+    throw;
+  }
+  finish(log);
+}
+
+PlanView plan_of_log(Log& log, bool compile) {
+  Wanted wanted;
+  look(log, wanted);
+  CachedPlan entry = scheduled(log, wanted, fusing());
+  PlanView view{entry.plan, nullptr};
+  if (compile) view.prepared = device_of(log.device).prepare(entry.plan);
+  return view;
+}
+
+}  // namespace sg

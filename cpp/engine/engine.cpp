@@ -1,0 +1,188 @@
+#include "engine/engine.hpp"
+
+#include <cstring>
+#include <map>
+
+#include "base/error.hpp"
+#include "engine/cut.hpp"
+#include "ops/list.hpp"
+
+namespace sg {
+namespace {
+
+[[maybe_unused]] const bool installed = [] {
+  cut_hook = cut_log;
+  return true;
+}();
+
+std::map<int, Device*>& gpus_in_use() {
+  static auto* gpus = new std::map<int, Device*>;
+  return *gpus;
+}
+
+// Kernels report indices out of range; the next read raises.
+void raise_status(DeviceId id) {
+  EngineLock lock;
+  const Status s = device_of(id).take_status();
+  if (!s.tag) return;
+  fail<IndexError>(s.name, "index " + std::to_string(s.index) + " out of range [0, " + std::to_string(s.bound) + ")",
+                   "tensors written after it in the same step keep their old values");
+}
+
+// Makes the tensor's own bytes exist as one contiguous range: its node, and the first element in it.
+struct Bytes {
+  NodeRef node;
+  size_t offset;
+};
+Bytes realise(const Tensor& x) {
+  EngineLock lock;
+  const bool flat = x.contiguous();
+  const Tensor source = flat ? x.detach() : contiguous(x.detach());
+  NodeRef node = source->storage->node.ref();
+  if (node->pending()) cut_log(log_of(node->device));
+  if (node->state == Node::State::failed) std::rethrow_exception(node->error);
+  return {node, static_cast<size_t>(source->offset) * size_of(x.dtype())};
+}
+
+}  // namespace
+
+Device& device_of(DeviceId id) {
+  if (!id.is_gpu()) return cpu_device();
+  EngineLock lock;
+  Device& d = gpu_device(id.index);
+  gpus_in_use()[id.index] = &d;
+  return d;
+}
+
+void cut(DeviceId id) {
+  EngineLock lock;
+  cut_log(log_of(id));
+}
+
+void synchronize(DeviceId id) {
+  cut(id);
+  device_of(id).wait();
+  raise_status(id);
+}
+
+Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId device) {
+  EngineLock lock;
+  const int64_t n = shape.numel();
+  const size_t bytes = static_cast<size_t>(n) * size_of(dtype);
+  BufferRef buffer = device_of(device).allocate(bytes);
+  if (bytes) device_of(device).upload(buffer, data, bytes);
+  return wrap(leaf_node(std::move(buffer), dtype, device, n), shape);
+}
+
+void read(const Tensor& x, void* out) {
+  const Bytes from = realise(x);
+  const size_t bytes = static_cast<size_t>(x.numel()) * size_of(x.dtype());
+  if (bytes) device_of(x.device()).download(out, from.node->buffer, from.offset, bytes);
+  raise_status(x.device());
+}
+
+namespace {
+Number read_number(const Tensor& x) {
+  if (x.numel() != 1)
+    fail<ValueError>("item", "the tensor has " + std::to_string(x.numel()) + " elements, shape " + x.shape().str(),
+                     "use numpy() or tolist()");
+  alignas(8) unsigned char bytes[8] = {};
+  read(x, bytes);
+  switch (x.dtype()) {
+    case DType::boolean: return {.i = bytes[0] != 0};
+    case DType::int32: {
+      int32_t v;
+      std::memcpy(&v, bytes, 4);
+      return {.i = v};
+    }
+    case DType::float32: {
+      float v;
+      std::memcpy(&v, bytes, 4);
+      return {.f = v};
+    }
+    default: {
+      Number v;
+      std::memcpy(&v, bytes, 8);
+      return v;
+    }
+  }
+}
+}  // namespace
+
+double read_item(const Tensor& x) {
+  const Number n = read_number(x);
+  return is_float(x.dtype()) ? n.f : static_cast<double>(n.i);
+}
+
+int64_t read_item_int(const Tensor& x) {
+  const Number n = read_number(x);
+  return is_float(x.dtype()) ? static_cast<int64_t>(n.f) : n.i;
+}
+
+namespace {
+void vjp_to(Vjp& v) {
+  const DeviceId home{v.attributes().flag ? DeviceId::Kind::gpu : DeviceId::Kind::cpu,
+                      static_cast<uint8_t>(v.attributes().x)};
+  v.result[0] = to_device(v.g, home);
+}
+const OpInfo kTo{.name = "to", .doc = "The same values on another device.", .kind = Kind::view, .arity = 1,
+                 .vjp = vjp_to};
+}  // namespace
+
+Tensor to_device(const Tensor& x, DeviceId device) {
+  if (x.device() == device) return x;
+  std::vector<unsigned char> bytes(static_cast<size_t>(x.numel()) * size_of(x.dtype()));
+  Tensor out;
+  if (!x.device().is_gpu()) {  // the host has the bytes already
+    const Bytes from = realise(x);
+    out = from_host(static_cast<const char*>(from.node->buffer->host) + from.offset, x.shape(), x.dtype(), device);
+  } else {
+    read(x, bytes.data());
+    out = from_host(bytes.data(), x.shape(), x.dtype(), device);
+  }
+  Attributes attributes;
+  attributes.flag = x.device().is_gpu();
+  attributes.x = x.device().index;
+  record(kTo, out, {&x}, attributes);
+  return out;
+}
+
+Stats stats() {
+  EngineLock lock;
+  Stats s;
+  const EngineCounters& c = counters();
+  s.nodes = c.nodes, s.plan_hits = c.plan_hits, s.plan_misses = c.plan_misses, s.fallbacks = c.fallbacks;
+  std::vector<Device*> devices = {&cpu_device()};
+  for (auto& [index, gpu] : gpus_in_use()) devices.push_back(gpu);
+  for (Device* d : devices) {
+    const DeviceStats& a = d->stats();
+    DeviceStats& sum = s.device;
+    sum.submissions += a.submissions, sum.dispatches += a.dispatches, sum.barriers += a.barriers;
+    sum.kernels_compiled += a.kernels_compiled, sum.bytes_read += a.bytes_read;
+    sum.bytes_written += a.bytes_written, sum.allocations += a.allocations;
+    sum.bytes_live += a.bytes_live, sum.bytes_cached += a.bytes_cached, sum.bytes_peak += a.bytes_peak;
+  }
+  return s;
+}
+
+void reset_stats() {
+  EngineLock lock;
+  counters() = {};
+  std::vector<Device*> devices = {&cpu_device()};
+  for (auto& [index, gpu] : gpus_in_use()) devices.push_back(gpu);
+  for (Device* d : devices) {
+    DeviceStats& a = d->stats();
+    DeviceStats fresh;
+    fresh.bytes_live = fresh.bytes_peak = a.bytes_live;
+    fresh.bytes_cached = a.bytes_cached;
+    a = fresh;
+  }
+}
+
+void empty_cache() {
+  EngineLock lock;
+  cpu_device().empty_cache();
+  for (auto& [index, gpu] : gpus_in_use()) gpu->empty_cache();
+}
+
+}  // namespace sg

@@ -1,0 +1,50 @@
+// Where the halves meet: running what is pending, moving data in and out, counting.
+// Threads: any; every function takes the engine lock where it needs it. Reads may wait: call them without the GIL.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.hpp"
+#include "graph/tensor.hpp"
+
+namespace sg {
+
+Device& device_of(DeviceId id);
+
+// Runs everything pending on a device. When it fails, the results hold the error, tensors written in place keep their
+// old value, and the error is thrown.
+void cut(DeviceId id);
+// Waits until the device has nothing to do. Reports an index out of range found by a kernel as IndexError.
+void synchronize(DeviceId id);
+
+// Copies a host array (C order) to a device.
+Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId device);
+// Copies the values in C order to `out`; runs what is pending, waits.
+void read(const Tensor& x, void* out);
+double read_item(const Tensor& x);       // one element as a number
+int64_t read_item_int(const Tensor& x);
+// The same values on another device (the tensor itself when it is there already).
+Tensor to_device(const Tensor& x, DeviceId device);
+
+// What is pending behind a tensor, for people. Nothing is run.
+std::string describe_graph(const Tensor& x);
+struct PlanView {
+  std::shared_ptr<const Plan> plan;
+  std::shared_ptr<Prepared> prepared;  // compiled when asked for
+};
+PlanView plan_of(const Tensor& x, bool compile);
+std::string explain(const Tensor& x);
+
+struct Stats {
+  DeviceStats device;          // summed over devices in use
+  int64_t nodes = 0;           // recorded in logs
+  int64_t plan_hits = 0;       // logs that found their plan
+  int64_t plan_misses = 0;     // logs that had to be scheduled
+  int64_t fallbacks = 0;       // work done on a slower path than asked for
+};
+Stats stats();
+void reset_stats();            // counters to 0; bytes_live, bytes_cached stay, bytes_peak = bytes_live
+void empty_cache();
+
+}  // namespace sg

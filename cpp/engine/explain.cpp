@@ -1,0 +1,74 @@
+// Looking at what is pending without running it: the graph, the plan, and all stages of one tensor.
+#include <set>
+
+#include "engine/cut.hpp"
+
+namespace sg {
+namespace {
+
+std::string operand_text(const Operand& o) {
+  switch (o.kind) {
+    case Operand::Kind::number: return is_float(o.dtype) ? std::to_string(o.number.f) : std::to_string(o.number.i);
+    case Operand::Kind::index: return "position";
+    case Operand::Kind::node:
+      return (o.node->pending() ? "%" + std::to_string(o.node->log_index) : std::string("data")) +
+             (is_contiguous(o.node->domain, o.strides) && !o.offset ? "" : " strides " + o.strides.str());
+    case Operand::Kind::none: break;
+  }
+  return "";
+}
+
+std::string node_text(const Node& n) {
+  std::string s = "%" + std::to_string(n.log_index) + " = " + n.op->name + " " + name_of(n.dtype) + n.domain.str();
+  if (n.reduced) {
+    s += " folds";
+    for (int d = 0; d < n.domain.rank; ++d)
+      if (n.reduced >> d & 1) s += " " + std::to_string(d);
+  }
+  s += " (";
+  for (int k = 0; k < n.inputs; ++k) s += (k ? ", " : "") + operand_text(n.in[k]);
+  return s + ")" + (n.held.load() > 0 ? "  held" : "") + "\n";
+}
+
+}  // namespace
+
+std::string describe_graph(const Tensor& x) {
+  EngineLock lock;
+  const NodeRef root = x->storage->node.ref();
+  if (!root->pending()) return "the value is there: " + std::string(name_of(x.dtype())) + x.shape().str() + "\n";
+  std::set<int32_t> seen{root->log_index};
+  std::vector<const Node*> open{root.get()};
+  while (!open.empty()) {
+    const Node* n = open.back();
+    open.pop_back();
+    for (int k = 0; k < n->inputs; ++k)
+      if (n->in[k].kind == Operand::Kind::node && n->in[k].node->pending() && seen.insert(n->in[k].node->log_index).second)
+        open.push_back(n->in[k].node.get());
+  }
+  std::string s;
+  const Log& log = log_of(x.device());
+  for (int32_t i : seen) s += node_text(*log.nodes[i]);
+  return s;
+}
+
+PlanView plan_of(const Tensor& x, bool compile) {
+  EngineLock lock;
+  return plan_of_log(log_of(x.device()), compile);
+}
+
+std::string explain(const Tensor& x) {
+  EngineLock lock;
+  std::string s = "---- graph ----\n" + describe_graph(x);
+  if (!x->storage->node->pending()) return s;
+  const PlanView view = plan_of(x, true);
+  s += "---- plan ----\n" + view.plan->print();
+  for (size_t i = 0; i < view.plan->steps.size(); ++i) {
+    const std::string source = view.prepared->source(i);
+    if (source.empty()) continue;
+    s += "---- kernel " + std::to_string(i) + " " + view.plan->steps[i].name + " ----\n" + source;
+    s += "\n---- SPIR-V: " + std::to_string(view.prepared->spirv(i).size()) + " words ----\n";
+  }
+  return s;
+}
+
+}  // namespace sg

@@ -1,0 +1,26 @@
+#include "engine/plan_cache.hpp"
+
+#include <algorithm>
+
+namespace sg {
+
+CachedPlan* PlanCache::find(uint64_t hash, const std::vector<uint64_t>& key) {
+  auto [first, last] = entries_.equal_range(hash);
+  for (auto it = first; it != last; ++it)
+    if (it->second.key == key) {
+      it->second.last_use = ++clock_;
+      return &it->second;
+    }
+  return nullptr;
+}
+
+CachedPlan& PlanCache::insert(uint64_t hash, CachedPlan entry) {
+  if (entries_.size() >= kCapacity)
+    entries_.erase(std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
+      return a.second.last_use < b.second.last_use;
+    }));
+  entry.last_use = ++clock_;
+  return entries_.emplace(hash, std::move(entry))->second;
+}
+
+}  // namespace sg

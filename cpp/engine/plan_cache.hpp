@@ -1,0 +1,34 @@
+// Plans by the structure of the log that made them. A hit is confirmed by comparing the whole key.
+// Threads: under the engine lock.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "device/device.hpp"
+
+namespace sg {
+
+struct CachedPlan {
+  std::vector<uint64_t> key;
+  std::shared_ptr<const Plan> plan;
+  std::vector<int32_t> output_nodes;  // node of each output
+  std::unique_ptr<Prepared> prepared;
+  uint64_t last_use = 0;
+};
+
+class PlanCache {
+ public:
+  static constexpr size_t kCapacity = 256;
+  CachedPlan* find(uint64_t hash, const std::vector<uint64_t>& key);  // nullptr: not there
+  CachedPlan& insert(uint64_t hash, CachedPlan entry);                // the least recently used makes room
+  void clear() { entries_.clear(); }
+  size_t size() const { return entries_.size(); }
+
+ private:
+  std::unordered_multimap<uint64_t, CachedPlan> entries_;
+  uint64_t clock_ = 0;
+};
+
+}  // namespace sg

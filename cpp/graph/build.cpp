@@ -1,0 +1,285 @@
+#include "graph/build.hpp"
+
+#include "base/error.hpp"
+#include "graph/log.hpp"
+
+namespace sg {
+namespace {
+
+// A 0-d number adopts the type of the tensors, unless it is of a higher kind: bool < integer < float.
+int kind_rank(DType t) { return t == DType::boolean ? 0 : is_float(t) ? 2 : 1; }
+
+DType promoted(std::initializer_list<Tensor> inputs, const OpInfo& op) {
+  DType t = DType::boolean;
+  bool any = false;
+  for (const Tensor& x : inputs)
+    if (!x.is_number()) {
+      t = any ? promote(t, x.dtype()) : x.dtype();
+      any = true;
+    }
+  if (!any) fail<TypeError>(op.name, "needs a tensor, got numbers only", "make one of them a tensor");
+  for (const Tensor& x : inputs)
+    if (x.is_number() && kind_rank(x.dtype()) > kind_rank(t))
+      t = x.dtype() == DType::float64 ? DType::float32 : DType::int64;
+  return t;
+}
+
+Number as_type(const Tensor& x, DType t) {
+  const Number n = x->number;
+  if (is_float(t)) return Number{.f = is_float(x.dtype()) ? n.f : static_cast<double>(n.i)};
+  return Number{.i = is_float(x.dtype()) ? static_cast<int64_t>(n.f) : n.i};
+}
+
+// Dimensions of size 1 say nothing about a computation: `keep` lists the others.
+struct Squeezed {
+  Dims shape;
+  int keep[kMaxRank];
+};
+Squeezed squeeze(const Dims& shape) {
+  Squeezed s;
+  for (int d = 0; d < shape.rank; ++d)
+    if (shape[d] != 1) {
+      s.keep[s.shape.rank] = d;
+      s.shape.push(shape[d]);
+    }
+  return s;
+}
+Dims pick(const Dims& strides, const Squeezed& s) {
+  Dims out = Dims::filled(s.shape.rank, 0);
+  for (int d = 0; d < s.shape.rank; ++d) out[d] = strides[s.keep[d]];
+  return out;
+}
+
+void check_size(const OpInfo& op, const Dims& shape) {
+  int64_t n = 1;
+  for (int64_t d : shape)
+    if (d != 0 && __builtin_mul_overflow(n, d, &n))
+      fail<ValueError>(op.name, "shape " + shape.str() + " is too large", "use fewer elements");
+}
+
+NodeRef new_node(const OpInfo& op, DType dtype, DType compute, DeviceId device) {
+  NodeRef n(new Node);
+  n->op = &op;
+  n->dtype = dtype;
+  n->compute = compute;
+  n->device = device;
+  return n;
+}
+
+void set_tensor(Operand& operand, const Tensor& x, const Dims& strides) {
+  operand.kind = Operand::Kind::node;
+  operand.dtype = x.dtype();
+  operand.node = x->storage->node.ref();
+  operand.strides = strides;
+  operand.offset = x->offset;
+}
+
+void set_number(Operand& operand, DType dtype, Number number) {
+  operand.kind = Operand::Kind::number;
+  operand.dtype = dtype;
+  operand.number = number;
+}
+
+void raise_if_failed(const Operand& operand) {
+  if (operand.kind == Operand::Kind::node && operand.node->state == Node::State::failed)
+    std::rethrow_exception(operand.node->error);
+}
+
+void append(const NodeRef& node, bool escaped = false) {
+  for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
+  EngineLock lock;
+  Log& log = log_of(node->device);
+  log.append(node);
+  if (escaped || log.nodes.size() >= kMaxLogNodes || log.leaf_bytes >= kMaxLogLeafBytes) {
+    node->held.fetch_add(1);  // nobody holds the new value yet
+    cut_hook(log);
+    node->held.fetch_sub(1);
+  }
+}
+
+bool any_escaped(std::initializer_list<const Tensor*> inputs) {
+  for (const Tensor* t : inputs)
+    if (!t->is_number() && (*t)->storage->escaped) return true;
+  return false;
+}
+
+DeviceId device_of(const OpInfo& op, std::initializer_list<Tensor> inputs) {
+  DeviceId device;
+  const Tensor* first = nullptr;
+  for (const Tensor& x : inputs) {
+    if (x.is_number()) continue;
+    if (first && !(x.device() == device))
+      fail<ValueError>(op.name, "inputs are on different devices, " + device.str() + " and " + x.device().str(),
+                       "move one with .to(\"" + device.str() + "\")");
+    first = &x;
+    device = x.device();
+  }
+  return device;
+}
+
+}  // namespace
+
+DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inputs) {
+  const Tensor* first = *inputs.begin();
+  for (const Tensor* t : inputs)
+    if (!(t->device() == first->device()))
+      fail<ValueError>(op, "inputs are on different devices, " + first->device().str() + " and " + t->device().str(),
+                       "move one with .to(\"" + first->device().str() + "\")");
+  return first->device();
+}
+
+Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
+  DType compute = promoted(inputs, op);
+  if (op.result == Result::floating && !is_float(compute)) compute = DType::float32;
+  Dims shape;
+  for (const Tensor& x : inputs)
+    if (!x.is_number()) shape = shape == x.shape() ? shape : broadcast_shapes(op.name, shape, x.shape());
+  check_size(op, shape);
+  NodeRef node = new_node(op, op.result == Result::boolean ? DType::boolean : compute, compute, device_of(op, inputs));
+  const Squeezed s = squeeze(shape);
+  node->domain = s.shape;
+  node->numel = s.shape.numel();
+  bool escaped = false;
+  for (const Tensor& x : inputs) {
+    Operand& operand = node->in[node->inputs++];
+    if (x.is_number()) {
+      set_number(operand, compute, as_type(x, compute));
+    } else {
+      set_tensor(operand, x, pick(broadcast_strides(x.shape(), x.strides(), shape), s));
+      escaped = escaped || x->storage->escaped;
+    }
+  }
+  append(node, escaped);
+  Tensor out = wrap(std::move(node), shape);
+  const Tensor* list[kMaxInputs] = {};
+  int n = 0;
+  for (const Tensor& x : inputs) list[n++] = &x;
+  if (n == 1) record(op, out, {list[0]});
+  if (n == 2) record(op, out, {list[0], list[1]});
+  if (n == 3) record(op, out, {list[0], list[1], list[2]});
+  return out;
+}
+
+Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
+  NodeRef node = new_node(op, dtype, x.dtype(), x.device());
+  const Squeezed s = squeeze(x.shape());
+  node->domain = s.shape;
+  node->numel = s.shape.numel();
+  node->inputs = 1;
+  set_tensor(node->in[0], x, pick(x.strides(), s));
+  append(node, x->storage->escaped);
+  Tensor out = wrap(std::move(node), x.shape());
+  record(op, out, {&x});
+  return out;
+}
+
+Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device, bool index,
+                std::initializer_list<Number> numbers, DType number_type) {
+  for (int64_t d : shape)
+    if (d < 0) fail<ValueError>(op.name, "negative size in shape " + shape.str(), "use sizes of 0 or more");
+  check_size(op, shape);
+  NodeRef node = new_node(op, dtype, dtype, device);
+  const Squeezed s = squeeze(shape);
+  node->domain = s.shape;
+  node->numel = s.shape.numel();
+  if (index) {
+    Operand& operand = node->in[node->inputs++];
+    operand.kind = Operand::Kind::index;
+    operand.dtype = DType::int64;
+    operand.strides = contiguous_strides(s.shape);
+  }
+  for (Number n : numbers) set_number(node->in[node->inputs++], number_type, n);
+  append(node);
+  return wrap(std::move(node), shape);
+}
+
+Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
+  NodeRef node = new_node(op, x.dtype(), x.dtype(), x.device());
+  const Squeezed s = squeeze(x.shape());
+  node->domain = s.shape;
+  node->inputs = 1;
+  set_tensor(node->in[0], x, pick(x.strides(), s));
+  node->numel = 1;
+  for (int d = 0; d < s.shape.rank; ++d) {
+    if (axes >> s.keep[d] & 1)
+      node->reduced |= static_cast<uint16_t>(1u << d);
+    else
+      node->numel *= s.shape[d];
+  }
+  append(node, x->storage->escaped);
+  Dims shape;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (!(axes >> d & 1))
+      shape.push(x.shape()[d]);
+    else if (keepdim)
+      shape.push(1);
+  }
+  Tensor out = wrap(std::move(node), shape);
+  Attributes attributes;
+  attributes.a = x.shape();
+  attributes.axes = axes;
+  record(op, out, {&x}, attributes);
+  return out;
+}
+
+Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
+  const DeviceId device = common_device(op.name, {&a, &b});
+  const DType dtype = promote(a.dtype(), b.dtype());
+  const int64_t batch = std::max(a.shape()[0], b.shape()[0]);
+  NodeRef node = new_node(op, dtype, dtype, device);
+  node->domain = {a.shape()[0] == 0 || b.shape()[0] == 0 ? 0 : batch, a.shape()[1], b.shape()[2], a.shape()[2]};
+  node->reduced = 1u << 3;
+  node->inputs = 2;
+  set_tensor(node->in[0], a, {a.shape()[0] == 1 ? 0 : a.strides()[0], a.strides()[1], 0, a.strides()[2]});
+  set_tensor(node->in[1], b, {b.shape()[0] == 1 ? 0 : b.strides()[0], 0, b.strides()[2], b.strides()[1]});
+  node->numel = node->domain[0] * node->domain[1] * node->domain[2];
+  const Dims shape = {node->domain[0], node->domain[1], node->domain[2]};
+  append(node, any_escaped({&a, &b}));
+  Tensor out = wrap(std::move(node), shape);
+  record(op, out, {&a, &b});
+  return out;
+}
+
+Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset,
+            const Attributes& attributes) {
+  Ref<TensorImpl> t(new TensorImpl);
+  t->storage = x->storage;
+  t->shape = shape;
+  t->strides = strides;
+  t->offset = offset;
+  t->dtype = x.dtype();
+  t->device = x.device();
+  Tensor out{std::move(t)};
+  record(op, out, {&x}, attributes);
+  return out;
+}
+
+void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
+  if (grad_enabled() && (target.requires_grad() || (!value.is_number() && value.requires_grad())))
+    fail<ValueError>(op.name, "a tensor with a gradient is part of a write in place",
+                     "write under no_grad(), or build the result with where()");
+  if (!value.is_number()) {
+    common_device(op.name, {&target, &value});
+    if (!(broadcast_shapes(op.name, value.shape(), target.shape()) == target.shape()))
+      fail<ValueError>(op.name, "a value of shape " + value.shape().str() + " does not fit into " + target.shape().str(),
+                       "reshape it");
+  }
+  Storage& storage = *target->storage;
+  NodeRef before = storage.node.ref();
+  NodeRef node = new_node(op, target.dtype(), target.dtype(), target.device());
+  const Squeezed s = squeeze(target.shape());
+  node->domain = s.shape;
+  node->numel = before->numel;
+  node->inputs = 2;
+  if (value.is_number())
+    set_number(node->in[0], target.dtype(), as_type(value, target.dtype()));
+  else
+    set_tensor(node->in[0], value, pick(broadcast_strides(value.shape(), value.strides(), target.shape()), s));
+  set_tensor(node->in[1], target, pick(target.strides(), s));
+  EngineLock lock;
+  log_of(node->device).assignments.push_back({target->storage, before});
+  storage.node = Held(node);
+  append(node, storage.escaped || (!value.is_number() && value->storage->escaped));
+}
+
+}  // namespace sg

@@ -1,0 +1,34 @@
+// Making nodes: the shape and type rules run here, so mistakes are raised at the line that makes them.
+// Called by ops/ (which knows the rows) and by backward. Every function appends to the device's log and, when an input
+// wants a gradient, to the gradient graph.
+#pragma once
+#include <initializer_list>
+
+#include "graph/grad.hpp"
+#include "graph/op.hpp"
+#include "graph/tensor.hpp"
+
+namespace sg {
+
+// out[i...] = op.emit(inputs broadcast to one shape). Inputs may be numbers, but not all of them.
+Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs);
+// The same values in another type.
+Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype);
+// Values made from positions and numbers alone (arange, full, rand): `index` adds the element's position as input 0.
+Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device, bool index,
+                std::initializer_list<Number> numbers, DType number_type);
+// Folds the dimensions of `axes` (bit d: dimension d).
+Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim);
+// a [batch, m, k] @ b [batch, k, n] -> [batch, m, n]; batch sizes equal or 1.
+Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b);
+// The same storage seen with other strides. `attributes` are for the gradient.
+Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset,
+            const Attributes& attributes);
+// Writes `value` (broadcast) through the view `target` into its storage. ValueError when one of
+// them wants a gradient, unless under no_grad.
+void assign(const OpInfo& op, const Tensor& target, const Tensor& value);
+
+// The device that all inputs share; ValueError "different devices" names .to().
+DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inputs);
+
+}  // namespace sg

@@ -1,0 +1,102 @@
+#include "graph/log.hpp"
+
+#include <map>
+
+#include "base/hash.hpp"
+#include "graph/tensor.hpp"
+
+namespace sg {
+
+ContentionHooks contention_hooks;
+void (*cut_hook)(Log&) = nullptr;
+
+namespace {
+
+std::recursive_mutex& engine_mutex() {
+  static auto* mutex = new std::recursive_mutex;
+  return *mutex;
+}
+
+}  // namespace
+
+EngineLock::EngineLock() {
+  if (engine_mutex().try_lock()) return;
+  if (contention_hooks.begin) token_ = contention_hooks.begin();
+  engine_mutex().lock();
+}
+
+EngineLock::~EngineLock() {
+  engine_mutex().unlock();
+  if (token_) contention_hooks.end(token_);
+}
+
+Log& log_of(DeviceId device) {
+  static Log* cpu = new Log;
+  if (!device.is_gpu()) return *cpu;
+  static auto* gpus = new std::map<int, Log>;
+  Log& log = (*gpus)[device.index];
+  log.device = device;
+  return log;
+}
+
+void Log::add_word(uint64_t word) {
+  key.push_back(word);
+  hash = hash_mix(hash, word);
+}
+
+void Log::add_operand(const Operand& operand, const NodeRef& reader) {
+  uint64_t word = static_cast<uint64_t>(operand.kind) | uint64_t(operand.dtype) << 4;
+  if (operand.kind == Operand::Kind::number) {
+    add_word(word);
+    numbers.push_back(operand.number);
+    return;
+  }
+  if (operand.kind == Operand::Kind::node && operand.node->pending()) {
+    add_word(word | 1u << 8 | uint64_t(reader->log_index - operand.node->log_index) << 32);
+    add_word(static_cast<uint64_t>(operand.offset));
+  } else if (operand.kind == Operand::Kind::node) {
+    Node& leaf = *operand.node;
+    const bool first = leaf.epoch != epoch;
+    if (first) {
+      leaf.epoch = epoch;
+      leaf.log_index = static_cast<int32_t>(leaves.size());
+      leaves.push_back(operand.node);
+      leaf_bytes += static_cast<int64_t>(leaf.bytes());
+    }
+    const bool aligned = operand.offset * size_of(leaf.dtype) % 16 == 0;
+    add_word(word | uint64_t(aligned) << 9 | uint64_t(leaf.log_index) << 32);
+    if (first) add_word(static_cast<uint64_t>(leaf.numel));
+    offsets.push_back(operand.offset);
+    offset_leaf.push_back(leaf.log_index);
+  } else {
+    add_word(word);
+    add_word(static_cast<uint64_t>(operand.offset));
+  }
+  for (int64_t stride : operand.strides) add_word(static_cast<uint64_t>(stride));
+}
+
+void Log::append(const NodeRef& node) {
+  node->epoch = epoch;
+  node->log_index = static_cast<int32_t>(nodes.size());
+  nodes.push_back(node);
+  add_word(reinterpret_cast<uint64_t>(node->op));
+  add_word(uint64_t(node->dtype) | uint64_t(node->compute) << 4 | uint64_t(node->inputs) << 8 |
+           uint64_t(node->reduced) << 16 | uint64_t(node->domain.rank) << 32);
+  for (int64_t size : node->domain) add_word(static_cast<uint64_t>(size));
+  for (int i = 0; i < node->inputs; ++i) add_operand(node->in[i], node);
+}
+
+void Log::clear() {
+  ++epoch;
+  nodes.clear();
+  leaves.clear();
+  offsets.clear();
+  offset_leaf.clear();
+  numbers.clear();
+  assignments.clear();
+  key.clear();
+  hash = 0;
+  leaf_bytes = 0;
+}
+
+}  // namespace sg

@@ -1,0 +1,68 @@
+// The pending log of a device: nodes in program order, and the key that identifies their structure.
+// Appending computes the key as it goes: shapes, strides, types, who reads whom; not addresses, numbers or offsets of
+// leaves, which are collected beside it and travel to the kernels as arguments.
+#pragma once
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "graph/node.hpp"
+
+namespace sg {
+
+struct Storage;
+
+// A write in place: should the run fail, the storage goes back to its old value.
+struct Assignment {
+  Ref<Storage> storage;
+  NodeRef before;
+};
+
+struct Log {
+  DeviceId device;
+  uint64_t epoch = 1;                // changes at each cut
+  std::vector<NodeRef> nodes;
+  std::vector<NodeRef> leaves;       // ready nodes that are read, by first occurrence
+  std::vector<int64_t> offsets;      // of each reading of a leaf, in order: element offset
+  std::vector<int32_t> offset_leaf;  // which leaf that is
+  std::vector<Number> numbers;
+  std::vector<Assignment> assignments;
+  std::vector<uint64_t> key;
+  uint64_t hash = 0;
+  int64_t leaf_bytes = 0;
+
+  void append(const NodeRef& node);
+  void clear();
+
+ private:
+  void add_word(uint64_t word);
+  void add_operand(const Operand& operand, const NodeRef& reader);
+};
+
+Log& log_of(DeviceId device);
+
+// Guards logs, plan caches and device calls; may be taken again by the thread that holds it. Whoever must wait for it
+// gives up the GIL first and gets it back after releasing the lock, so nobody ever waits for it with the GIL in hand.
+class EngineLock {
+ public:
+  EngineLock();
+  ~EngineLock();
+  EngineLock(const EngineLock&) = delete;
+  EngineLock& operator=(const EngineLock&) = delete;
+
+ private:
+  void* token_ = nullptr;
+};
+// Gives up the GIL and takes it back (installed by the binding): `begin` returns a token for `end`, or nullptr.
+struct ContentionHooks {
+  void* (*begin)() = nullptr;
+  void (*end)(void*) = nullptr;
+};
+extern ContentionHooks contention_hooks;
+
+// Runs the whole log of a device (installed by engine/). Called when a log reaches its limits.
+extern void (*cut_hook)(Log&);
+inline constexpr size_t kMaxLogNodes = 8192;
+inline constexpr int64_t kMaxLogLeafBytes = int64_t{4} << 30;
+
+}  // namespace sg

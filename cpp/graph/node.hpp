@@ -1,0 +1,91 @@
+// A node: one value that is to be computed (pending), is there (ready), or could not be had (failed).
+// Its value is always contiguous; views are strides in whoever reads it. Immutable but for its state.
+// Made by graph/build.hpp only, which appends it to its device's log. Threads: under the engine lock.
+#pragma once
+#include <exception>
+#include <string>
+
+#include "base/buffer.hpp"
+#include "base/dtype.hpp"
+#include "base/ref.hpp"
+#include "base/shape.hpp"
+#include "graph/op.hpp"
+
+namespace sg {
+
+inline constexpr int kMaxInputs = 3;
+
+// How a node reads an input over its domain.
+struct Operand {
+  enum class Kind : uint8_t {
+    none,
+    node,    // element offset + sum(coordinate * stride) of another node's value
+    number,  // a number that may differ from run to run
+    index,   // the int64 value offset + sum(coordinate * stride): a position, no memory
+  };
+  Kind kind = Kind::none;
+  DType dtype = DType::float32;
+  Ref<Node> node;
+  Dims strides;  // one a domain dimension
+  int64_t offset = 0;
+  Number number{};
+};
+
+struct Node : RefCounted<Node> {
+  enum class State : uint8_t { pending, ready, failed };
+
+  const OpInfo* op = nullptr;  // nullptr: data that came from outside
+  DType dtype = DType::float32;
+  DType compute = DType::float32;  // inputs are converted to this type before `emit`
+  DeviceId device;
+  State state = State::pending;
+  uint8_t inputs = 0;
+  uint16_t reduced = 0;  // bit d: dimension d of the domain is folded
+  Dims domain;           // without dimensions of size 1 (contractions: always batch, m, n, k)
+  int64_t numel = 0;     // elements of the value
+  Operand in[kMaxInputs];
+
+  // Position in the pending log, or, for a leaf, its number there (valid while epoch is the log's).
+  int32_t log_index = -1;
+  uint64_t epoch = 0;
+
+  // Storages and saved gradients that want the value: a cut writes it only when this is not 0.
+  std::atomic<int32_t> held{0};
+
+  BufferRef buffer;          // ready
+  std::exception_ptr error;  // failed
+
+  bool pending() const { return state == State::pending; }
+  size_t bytes() const { return static_cast<size_t>(numel) * size_of(dtype); }
+  void drop_inputs();
+  static void* operator new(size_t);
+  static void operator delete(void*);
+  static void destroy(Node*);  // iterative: a chain of millions of nodes is freed on a small stack
+};
+using NodeRef = Ref<Node>;
+
+// A reference that also counts as a holder of the value.
+class Held {
+ public:
+  Held() = default;
+  explicit Held(NodeRef n) : node_(std::move(n)) { hold(1); }
+  Held(const Held& o) : Held(o.node_) {}
+  Held(Held&& o) noexcept : node_(std::move(o.node_)) {}
+  Held& operator=(Held o) noexcept {
+    std::swap(node_, o.node_);
+    return *this;
+  }
+  ~Held() { hold(-1); }
+  Node* get() const { return node_.get(); }
+  Node* operator->() const { return node_.get(); }
+  const NodeRef& ref() const { return node_; }
+  explicit operator bool() const { return static_cast<bool>(node_); }
+
+ private:
+  void hold(int32_t by) {
+    if (node_) node_->held.fetch_add(by, std::memory_order_relaxed);
+  }
+  NodeRef node_;
+};
+
+}  // namespace sg

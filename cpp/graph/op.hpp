@@ -1,0 +1,43 @@
+// What an operation is: a row of plain data with function pointers. The table of all rows is ops/list.hpp;
+// bindings, fusion, docs and tests are loops over it.
+#pragma once
+#include <cstdint>
+
+#include "kernel/program.hpp"
+
+namespace sg {
+
+struct Node;
+struct Vjp;
+
+enum class Kind : uint8_t {
+  pointwise,    // `emit` gives the value of one element
+  reduce,       // folds some dimensions with `fold`
+  contraction,  // sum over k of a * b
+  view,         // other strides on the same storage: no node, only a gradient
+  effect,       // writes a view of an existing storage
+};
+
+// Result type from the (promoted) type of the inputs.
+enum class Result : uint8_t {
+  same,
+  floating,  // integers and booleans become float32
+  boolean,   // comparisons: computed in the promoted type, result boolean
+};
+
+// Which values the gradient reads; only these are kept alive by the graph.
+enum Saves : uint8_t { kSavesNothing = 0, kSavesA = 1, kSavesB = 2, kSavesC = 4, kSavesOutput = 8 };
+
+struct OpInfo {
+  const char* name;
+  const char* doc;
+  Kind kind;
+  int arity;
+  Result result = Result::same;
+  uint8_t saves = kSavesNothing;
+  Fold fold = Fold::sum;
+  Expr (*emit)(ProgramBuilder&, const Node&, const Expr* inputs) = nullptr;
+  void (*vjp)(Vjp&) = nullptr;  // nullptr: no gradient
+};
+
+}  // namespace sg

@@ -1,0 +1,91 @@
+#include "graph/tensor.hpp"
+
+#include <new>
+#include <vector>
+
+#include "base/error.hpp"
+#include "graph/grad.hpp"
+
+namespace sg {
+namespace {
+
+std::vector<void*>& free_blocks() {
+  thread_local auto* blocks = new std::vector<void*>;  // leaked on purpose, see node.cpp
+  return *blocks;
+}
+
+Tensor make_number(DType dtype, Number number) {
+  Ref<TensorImpl> impl(new TensorImpl);
+  impl->dtype = dtype;
+  impl->number = number;
+  return Tensor(std::move(impl));
+}
+
+}  // namespace
+
+void* TensorImpl::operator new(size_t size) {
+  auto& blocks = free_blocks();
+  if (blocks.empty()) return ::operator new(size);
+  void* p = blocks.back();
+  blocks.pop_back();
+  return p;
+}
+
+void TensorImpl::operator delete(void* p) {
+  auto& blocks = free_blocks();
+  if (blocks.size() < 4096)
+    blocks.push_back(p);
+  else
+    ::operator delete(p);
+}
+
+void TensorImpl::destroy(TensorImpl* t) { delete t; }
+
+Tensor::Tensor(double number) : Tensor(make_number(DType::float64, Number{.f = number})) {}
+Tensor::Tensor(int number) : Tensor(static_cast<int64_t>(number)) {}
+Tensor::Tensor(int64_t number) : Tensor(make_number(DType::int64, Number{.i = number})) {}
+
+Tensor& Tensor::requires_grad_(bool on) {
+  if (on && !is_float(dtype()))
+    fail<TypeError>("requires_grad", std::string("a tensor of ") + name_of(dtype()) + " has no gradient",
+                    "use float32 or float64");
+  if (!is_leaf() && !on)
+    fail<ValueError>("requires_grad", "only a leaf can stop wanting a gradient", "use detach()");
+  impl_->requires_grad = on;
+  return *this;
+}
+
+Tensor Tensor::detach() const {
+  Ref<TensorImpl> t(new TensorImpl);
+  t->storage = impl_->storage;
+  t->shape = impl_->shape;
+  t->strides = impl_->strides;
+  t->offset = impl_->offset;
+  t->dtype = impl_->dtype;
+  t->device = impl_->device;
+  t->number = impl_->number;
+  return Tensor(std::move(t));
+}
+
+Tensor wrap(NodeRef node, const Dims& shape) {
+  Ref<TensorImpl> t(new TensorImpl);
+  t->dtype = node->dtype;
+  t->device = node->device;
+  t->shape = shape;
+  t->strides = contiguous_strides(shape);
+  t->storage = Ref<Storage>(new Storage);
+  t->storage->node = Held(std::move(node));
+  return Tensor(std::move(t));
+}
+
+NodeRef leaf_node(BufferRef buffer, DType dtype, DeviceId device, int64_t numel) {
+  NodeRef n(new Node);
+  n->dtype = n->compute = dtype;
+  n->device = device;
+  n->numel = numel;
+  n->state = Node::State::ready;
+  n->buffer = std::move(buffer);
+  return n;
+}
+
+}  // namespace sg

@@ -1,0 +1,20 @@
+// Device facts that choose kernels: plain data, so that choosing is a pure function and tests can make facts up.
+#pragma once
+#include <cstdint>
+
+namespace sg {
+
+struct Features {
+  bool float64 = true;
+  bool int64 = true;
+  bool storage8 = true;               // bytes in buffers: boolean tensors
+  int32_t subgroup_size = 1;
+  int64_t shared_bytes = 32768;
+  int64_t max_groups = 65535;         // workgroups along one axis
+  int64_t max_group_threads = 256;
+  int64_t max_buffer_bytes = INT64_MAX;
+  int64_t memory_bytes = 0;           // total
+  bool operator==(const Features&) const = default;
+};
+
+}  // namespace sg

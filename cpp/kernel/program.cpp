@@ -1,0 +1,254 @@
+#include "kernel/program.hpp"
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+
+namespace sg {
+namespace {
+
+struct CodeFacts {
+  const char* name;
+  int arity;
+  const char* infix;
+};
+constexpr CodeFacts kCodes[] = {
+    {"load", 0, ""}, {"store", 1, ""}, {"number", 0, ""}, {"constant", 0, ""}, {"index", 0, ""}, {"reduce", 1, ""},
+#define ALU(name, arity, infix) {#name, arity, infix},
+#include "math/alu.def"
+#undef ALU
+};
+
+const CodeFacts& facts(Code c) { return kCodes[static_cast<int>(c)]; }
+
+bool constant_along_row(const Program& p, const View& v) {
+  for (int d = p.outer(); d < p.domain.rank; ++d)
+    if (v.strides[d] != 0) return false;
+  return true;
+}
+
+// Dimension d + 1 continues dimension d in every view.
+bool mergeable(const Program& p, int d) {
+  return std::all_of(p.views.begin(), p.views.end(),
+                     [&](const View& v) { return v.strides[d] == v.strides[d + 1] * p.domain[d + 1]; });
+}
+
+void erase_dim(Dims& dims, int d) {
+  for (int i = d; i + 1 < dims.rank; ++i) dims[i] = dims[i + 1];
+  --dims.rank;
+}
+
+void erase_dim(Program& p, int d) {
+  if (d >= p.outer()) --p.inner;
+  erase_dim(p.domain, d);
+  for (View& v : p.views) erase_dim(v.strides, d);
+}
+
+uint64_t hash_of(const Instr& i) {
+  uint64_t h = hash_mix(static_cast<uint64_t>(i.code) | uint64_t(i.dtype) << 8 | uint64_t(i.fold) << 16);
+  h = hash_mix(h, static_cast<uint32_t>(i.a) | uint64_t(static_cast<uint32_t>(i.b)) << 32);
+  h = hash_mix(h, static_cast<uint32_t>(i.c) | uint64_t(static_cast<uint32_t>(i.slot)) << 32);
+  return hash_mix(h, static_cast<uint64_t>(i.imm.i));
+}
+
+std::string imm_text(const Instr& i) {
+  return is_float(i.dtype) ? std::to_string(i.imm.f) : std::to_string(i.imm.i);
+}
+
+}  // namespace
+
+int arity_of(Code c) { return facts(c).arity; }
+const char* name_of(Code c) { return facts(c).name; }
+const char* infix_of(Code c) { return facts(c).infix; }
+
+const char* name_of(Fold f) {
+  constexpr const char* names[] = {"sum", "maximum", "minimum"};
+  return names[static_cast<int>(f)];
+}
+
+bool Instr::operator==(const Instr& o) const {
+  return code == o.code && dtype == o.dtype && fold == o.fold && a == o.a && b == o.b && c == o.c && slot == o.slot &&
+         imm.i == o.imm.i;
+}
+
+int64_t Program::rows() const {
+  int64_t n = 1;
+  for (int d = 0; d < outer(); ++d) n *= domain[d];
+  return n;
+}
+
+int64_t Program::columns() const {
+  int64_t n = 1;
+  for (int d = outer(); d < domain.rank; ++d) n *= domain[d];
+  return n;
+}
+
+int Program::phases() const {
+  int last = 0;
+  for (const Instr& i : code) last = std::max<int>(last, i.phase);
+  return last + 1;
+}
+
+void annotate(Program& p) {
+  for (Instr& i : p.code) {
+    i.phase = 0;
+    i.per_row = false;
+    if (p.inner == 0) continue;
+    i.per_row = true;
+    for (int32_t operand : {i.a, i.b, i.c}) {
+      if (operand < 0) continue;
+      i.phase = std::max(i.phase, p.code[operand].phase);
+      i.per_row = i.per_row && p.code[operand].per_row;
+    }
+    if (i.code == Code::load || i.code == Code::index || i.code == Code::store)
+      i.per_row = i.per_row && constant_along_row(p, p.views[i.slot]);
+    if (i.code == Code::reduce) {
+      i.per_row = true;
+      ++i.phase;
+    }
+  }
+}
+
+void prune(Program& p) {
+  std::vector<bool> live(p.code.size(), false);
+  for (size_t n = p.code.size(); n-- > 0;) {
+    const Instr& i = p.code[n];
+    if (i.code == Code::store) live[n] = true;
+    if (!live[n]) continue;
+    for (int32_t operand : {i.a, i.b, i.c})
+      if (operand >= 0) live[operand] = true;
+  }
+  std::vector<int32_t> renumbered(p.code.size(), -1);
+  std::vector<Instr> kept;
+  for (size_t n = 0; n < p.code.size(); ++n) {
+    if (!live[n]) continue;
+    Instr i = p.code[n];
+    for (int32_t* operand : {&i.a, &i.b, &i.c})
+      if (*operand >= 0) *operand = renumbered[*operand];
+    renumbered[n] = static_cast<int32_t>(kept.size());
+    kept.push_back(i);
+  }
+  p.code = std::move(kept);
+}
+
+void collapse(Program& p) {
+  const bool pieces = p.piece_limit > 0;  // the last outer and the first inner dimension then have a meaning
+  for (int d = p.domain.rank - 1; d >= 0; --d) {
+    const bool last_inner = p.inner == 1 && d >= p.outer();
+    const bool piece_dim = pieces && (d == p.outer() || d == p.outer() - 1);
+    if (p.domain[d] == 1 && !last_inner && !piece_dim) erase_dim(p, d);
+  }
+  for (int d = p.domain.rank - 2; d >= 0; --d) {
+    const bool across = p.inner > 0 && d == p.outer() - 1;
+    const bool piece_dim = pieces && (d == p.outer() || d == p.outer() - 2);
+    if (across || piece_dim || !mergeable(p, d)) continue;
+    p.domain[d + 1] *= p.domain[d];
+    erase_dim(p, d);
+  }
+}
+
+std::string Program::print() const {
+  std::string s = "domain " + domain.str() + (inner ? " inner " + std::to_string(inner) : "") +
+                  (piece_limit ? " pieces of " + std::to_string(piece_limit) : "") +
+                  (predicated ? " predicated" : "") + "\n";
+  for (size_t v = 0; v < views.size(); ++v)
+    s += "  view " + std::to_string(v) + ": binding " + std::to_string(views[v].binding) + " " +
+         name_of(views[v].dtype) + " strides " + views[v].strides.str() +
+         (views[v].offset ? " offset " + std::to_string(views[v].offset) : "") + "\n";
+  for (size_t n = 0; n < code.size(); ++n) {
+    const Instr& i = code[n];
+    s += "  " + (i.code == Code::store ? std::string() : "%" + std::to_string(n) + " = ") + name_of(i.code);
+    if (i.code == Code::reduce) s += std::string("_") + name_of(i.fold);
+    s += std::string(" ") + name_of(i.dtype);
+    if (i.slot >= 0) s += " #" + std::to_string(i.slot);
+    if (i.code == Code::constant) s += " " + imm_text(i);
+    for (int32_t operand : {i.a, i.b, i.c})
+      if (operand >= 0) s += " %" + std::to_string(operand);
+    if (inner) s += std::string("  ; phase ") + std::to_string(i.phase) + (i.per_row ? " row" : "");
+    s += "\n";
+  }
+  return s;
+}
+
+uint64_t Program::structure_hash() const {
+  uint64_t h = hash_mix(static_cast<uint64_t>(domain.rank) | uint64_t(inner) << 8 | uint64_t(predicated) << 16 |
+                        uint64_t(piece_limit > 0) << 17);
+  for (const View& v : views) {
+    h = hash_mix(h, static_cast<uint64_t>(v.binding + 1) | uint64_t(v.dtype) << 32 | uint64_t(v.aligned) << 40);
+    for (int64_t s : v.strides) h = hash_mix(h, s == 0 ? 0 : s == 1 ? 1 : 2);
+  }
+  for (const Instr& i : code) h = hash_mix(h, hash_of(i));
+  return h;
+}
+
+// ---- ProgramBuilder ---------------------------------------------------------------------------------------------
+
+Expr ProgramBuilder::emit(Instr i) {
+  const uint64_t h = hash_of(i);
+  if (i.code != Code::store && i.code != Code::number) {
+    auto [first, last] = made_.equal_range(h);
+    for (auto it = first; it != last; ++it)
+      if (program.code[it->second] == i) return {this, it->second, i.dtype};
+  }
+  program.code.push_back(i);
+  const int32_t id = static_cast<int32_t>(program.code.size()) - 1;
+  made_.emplace(h, id);
+  return {this, id, i.dtype};
+}
+
+Expr ProgramBuilder::load(int32_t view) {
+  return emit({.code = Code::load, .dtype = program.views[view].dtype, .slot = view});
+}
+
+void ProgramBuilder::store(int32_t view, Expr value) {
+  emit({.code = Code::store, .dtype = program.views[view].dtype, .a = value.id, .slot = view});
+}
+
+Expr ProgramBuilder::number(DType t) { return emit({.code = Code::number, .dtype = t, .slot = program.numbers++}); }
+
+Expr ProgramBuilder::constant(DType t, double value) {
+  Number n{};
+  if (is_float(t))
+    n.f = value;
+  else
+    n.i = static_cast<int64_t>(value);
+  return emit({.code = Code::constant, .dtype = t, .imm = n});
+}
+
+Expr ProgramBuilder::constant_int(DType t, int64_t value) {
+  Number n{};
+  n.i = value;
+  return is_float(t) ? constant(t, static_cast<double>(value)) : emit({.code = Code::constant, .dtype = t, .imm = n});
+}
+
+Expr ProgramBuilder::index(int32_t view) {
+  return emit({.code = Code::index, .dtype = DType::int64, .slot = view});
+}
+
+Expr ProgramBuilder::reduce(Fold fold, Expr value) {
+  return emit({.code = Code::reduce, .dtype = value.dtype, .fold = fold, .a = value.id});
+}
+
+Expr ProgramBuilder::cast(Expr a, DType t) {
+  if (a.dtype == t) return a;
+  const Instr& made = program.code[a.id];
+  if (made.code == Code::cast && t == DType::boolean && program.code[made.a].dtype == t)
+    return {this, made.a, t};  // boolean -> something -> boolean
+  return alu(Code::cast, t, a);
+}
+
+Expr ProgramBuilder::alu(Code code, DType result, Expr a, Expr b, Expr c) {
+  return emit({.code = code, .dtype = result, .a = a.id, .b = b.id, .c = c.id});
+}
+
+int32_t ProgramBuilder::add_view(const View& v) {
+  for (size_t i = 0; i < program.views.size(); ++i) {
+    const View& w = program.views[i];
+    if (w.binding == v.binding && w.dtype == v.dtype && w.strides == v.strides && w.offset == v.offset)
+      return static_cast<int32_t>(i);
+  }
+  program.views.push_back(v);
+  return static_cast<int32_t>(program.views.size()) - 1;
+}
+
+}  // namespace sg

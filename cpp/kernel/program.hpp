@@ -1,0 +1,113 @@
+// A fused kernel as data: what is loaded, computed, reduced and stored over one domain.
+//
+// The domain is a box of `domain` sizes. The last `inner` dimensions belong to the row: a reduce folds them to one
+// value a row. With inner == 0 the program is pointwise and every instruction runs once an element.
+// Instructions are in static single assignment: operand a, b, c are the numbers of earlier instructions.
+//
+// A row is computed in phases. Instructions that need no reduce are phase 0; what needs a reduce of phase p is phase
+// p + 1. A softmax row is three phases (maximum; sum of exponentials; quotient) and still one kernel.
+// Pure data: no I/O, no threads, no device. Both back ends run it; tests print it.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/dtype.hpp"
+#include "base/shape.hpp"
+
+namespace sg {
+
+enum class Code : uint8_t {
+  load,      // slot = operand
+  store,     // slot = operand, a = value
+  number,    // slot = number argument: a value that may differ from run to run
+  constant,  // imm: part of the formula
+  index,     // slot = operand (a view without memory): the int64 value offset + sum(coordinate * stride)
+  reduce,    // a = value, fold = how; always once a row
+#define ALU(name, arity, infix) name,
+#include "math/alu.def"
+#undef ALU
+};
+int arity_of(Code c);            // number of value operands (store and reduce: 1)
+const char* name_of(Code c);
+const char* infix_of(Code c);    // "" when there is none
+
+enum class Fold : uint8_t { sum, maximum, minimum };  // empty rows give 0, -inf (lowest), +inf (highest)
+const char* name_of(Fold f);
+
+struct Instr {
+  Code code = Code::constant;
+  DType dtype = DType::float32;  // of the result (store: of the value)
+  Fold fold = Fold::sum;
+  bool per_row = false;          // runs once a row, not once an element; never set when inner == 0
+  uint8_t phase = 0;
+  int32_t a = -1, b = -1, c = -1;
+  int32_t slot = -1;
+  Number imm{};                  // constant: .f for float types, .i for the others
+  bool operator==(const Instr&) const;
+};
+
+// A view over the domain: element address = offset + sum(coordinate[d] * strides[d]), in elements.
+struct View {
+  int32_t binding = -1;  // which of the step's bindings; -1: no memory (Code::index)
+  DType dtype = DType::float32;
+  Dims strides;          // one a domain dimension
+  int64_t offset = 0;    // static part; a binding adds its own at run time
+  bool aligned = true;   // the run-time part of the address is a multiple of 16 bytes
+};
+
+struct Program {
+  Dims domain;
+  int inner = 0;
+  std::vector<View> views;
+  std::vector<Instr> code;
+  int numbers = 0;         // how many number arguments
+  bool predicated = false; // writes parameters in place: does nothing when the status word is set
+  // A long reduce is cut in pieces: the last outer dimension then counts pieces, and piece s covers
+  // min(size, limit - s * size) of the first inner dimension, size being that dimension's extent. 0: off.
+  int64_t piece_limit = 0;
+
+  int outer() const { return domain.rank - inner; }
+  int64_t rows() const;     // product of the outer sizes
+  int64_t columns() const;  // product of the inner sizes (1 when inner == 0)
+  int phases() const;
+  std::string print() const;
+  // What generated source depends on: everything but sizes, strides' values and numbers.
+  uint64_t structure_hash() const;
+};
+
+// Fills per_row and phase of every instruction. Call once after building.
+void annotate(Program& p);
+// Removes instructions that no store needs.
+void prune(Program& p);
+// Merges neighbouring dimensions (outer with outer, inner with inner) wherever all views allow it, drops size 1.
+void collapse(Program& p);
+
+// Builds Programs. Equal instructions are made once.
+class ProgramBuilder;
+struct Expr {
+  ProgramBuilder* builder = nullptr;
+  int32_t id = -1;
+  DType dtype = DType::float32;
+};
+class ProgramBuilder {
+ public:
+  Program program;
+  Expr load(int32_t view);
+  void store(int32_t view, Expr value);
+  Expr number(DType t);                        // a new number argument
+  Expr constant(DType t, double value);
+  Expr constant_int(DType t, int64_t value);
+  Expr index(int32_t view);
+  Expr reduce(Fold fold, Expr value);
+  Expr alu(Code code, DType result, Expr a, Expr b = {}, Expr c = {});
+  Expr cast(Expr a, DType t);
+  int32_t add_view(const View& v);             // equal views are added once
+
+ private:
+  Expr emit(Instr i);
+  std::unordered_multimap<uint64_t, int32_t> made_;
+};
+
+}  // namespace sg

@@ -1,0 +1,162 @@
+// Included by alu.hpp inside its namespace: arithmetic, comparison, choice, conversion and random bits.
+
+// How a float type is laid out.
+template <class T>
+struct Layout;
+template <>
+struct Layout<float> {
+  using Bits = uint32_t;
+  static constexpr int kMantissa = 23;
+  static constexpr int kBias = 127;
+  static constexpr Bits kSign = 0x80000000u;
+  static constexpr Bits kInf = 0x7f800000u;
+  static constexpr Bits kNan = 0x7fc00000u;
+  static constexpr Bits kHead = 0xfffff000u;  // keeps 12 bits: the product of two heads is exact
+};
+template <>
+struct Layout<double> {
+  using Bits = uint64_t;
+  static constexpr int kMantissa = 52;
+  static constexpr int kBias = 1023;
+  static constexpr Bits kSign = 0x8000000000000000u;
+  static constexpr Bits kInf = 0x7ff0000000000000u;
+  static constexpr Bits kNan = 0x7ff8000000000000u;
+  static constexpr Bits kHead = 0xfffffffff8000000u;  // keeps 26 bits
+};
+template <class T>
+using BitsOf = typename Layout<T>::Bits;
+
+template <class T>
+SG_ALU_FN BitsOf<T> to_bits(T x) {
+  return std::bit_cast<BitsOf<T>>(x);
+}
+template <class T>
+SG_ALU_FN T from_bits(BitsOf<T> b) {
+  return std::bit_cast<T>(b);
+}
+template <class T>
+SG_ALU_FN bool is_nan(T x) {
+  return (to_bits(x) & ~Layout<T>::kSign) > Layout<T>::kInf;
+}
+// Integers compute as unsigned numbers of at least 32 bits: overflow wraps around.
+template <class T>
+using Wrapping = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+
+template <class T>
+SG_ALU_FN T add(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(Wrapping<T>(a) + Wrapping<T>(b));
+  else return a + b;
+}
+template <class T>
+SG_ALU_FN T sub(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(Wrapping<T>(a) - Wrapping<T>(b));
+  else return a - b;
+}
+template <class T>
+SG_ALU_FN T mul(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(Wrapping<T>(a) * Wrapping<T>(b));
+  else return a * b;
+}
+template <class T>
+SG_ALU_FN T div(T a, T b) {
+  static_assert(std::is_floating_point_v<T>, "integers are converted before they are divided");
+  return a / b;
+}
+template <class T>
+SG_ALU_FN T neg(T a) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(Wrapping<T>(0) - Wrapping<T>(a));
+  else return -a;
+}
+template <class T>
+SG_ALU_FN T abs(T a) {
+  if constexpr (std::is_same_v<T, bool>) return a;
+  else if constexpr (std::is_integral_v<T>) return a < T(0) ? neg(a) : a;
+  else return from_bits<T>(to_bits(a) & ~Layout<T>::kSign);
+}
+template <class T>
+SG_ALU_FN T maximum(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return a < b ? b : a;
+  } else {
+    const bool first = is_nan(a);
+    return first | (a >= b) ? a : b;
+  }
+}
+template <class T>
+SG_ALU_FN T minimum(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    return b < a ? b : a;
+  } else {
+    const bool first = is_nan(a);
+    return first | (a <= b) ? a : b;
+  }
+}
+template <class T>
+SG_ALU_FN T sqrt(T a) {
+  if constexpr (sizeof(T) == 4) return __builtin_sqrtf(a);
+  else return __builtin_sqrt(a);
+}
+
+template <class T>
+SG_ALU_FN bool lt(T a, T b) {
+  return a < b;
+}
+template <class T>
+SG_ALU_FN bool le(T a, T b) {
+  return a <= b;
+}
+template <class T>
+SG_ALU_FN bool eq(T a, T b) {
+  return a == b;
+}
+template <class T>
+SG_ALU_FN bool ne(T a, T b) {
+  return a != b;
+}
+template <class T>
+SG_ALU_FN T select(bool condition, T if_true, T if_false) {
+  return condition ? if_true : if_false;
+}
+
+// Float to integer truncates; NaN and what does not fit give the smallest integer. Integers wrap around.
+template <class To, class From>
+SG_ALU_FN To cast(From x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    constexpr From limit = sizeof(To) == 8 ? From(9223372036854775808.0) : From(2147483648.0);
+    const bool fits = (x >= -limit) & (x < limit);
+    const To whole = static_cast<To>(fits ? x : From(0));
+    return fits ? whole : std::numeric_limits<To>::min();
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+// One word of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+SG_ALU_FN uint32_t philox_word(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0, uint32_t k1,
+                               uint32_t word) {
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = uint64_t(0xd2511f53u) * c0;
+    const uint64_t p1 = uint64_t(0xcd9e8d57u) * c2;
+    c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
+    c1 = static_cast<uint32_t>(p1);
+    c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
+    c3 = static_cast<uint32_t>(p0);
+    k0 += 0x9e3779b9u;
+    k1 += 0xbb67ae85u;
+  }
+  const uint32_t even = (word & 2u) != 0 ? c2 : c0;
+  const uint32_t odd = (word & 2u) != 0 ? c3 : c1;
+  return (word & 1u) != 0 ? odd : even;
+}
+SG_ALU_FN int32_t random_bits(int64_t index, int64_t seed, int64_t offset) {
+  const uint64_t i = static_cast<uint64_t>(index), s = static_cast<uint64_t>(seed), o = static_cast<uint64_t>(offset);
+  return static_cast<int32_t>(philox_word(static_cast<uint32_t>(i >> 2), static_cast<uint32_t>(i >> 34),
+                                          static_cast<uint32_t>(o), static_cast<uint32_t>(o >> 32),
+                                          static_cast<uint32_t>(s), static_cast<uint32_t>(s >> 32),
+                                          static_cast<uint32_t>(i & 3)));
+}
+SG_ALU_FN float unit_float(int32_t bits) {
+  return static_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(bits) >> 8)) * 0x1p-24f;
+}

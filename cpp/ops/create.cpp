@@ -1,0 +1,86 @@
+// Tensors made from numbers and positions alone.
+#include <atomic>
+
+#include "kernel/expr.hpp"
+#include "ops/list.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+Expr emit_full(ProgramBuilder& builder, const Node& node, const Expr* in) { return builder.cast(in[0], node.dtype); }
+
+Expr emit_arange(ProgramBuilder& builder, const Node& node, const Expr* in) {
+  const Expr position = builder.cast(in[0], in[1].dtype);
+  return builder.cast(in[1] + position * in[2], node.dtype);
+}
+
+Expr unit(ProgramBuilder& builder, Expr word, Expr seed, Expr offset) {
+  const Expr bits = builder.alu(Code::random_bits, DType::int32, word, seed, offset);
+  return builder.alu(Code::unit_float, DType::float32, bits);
+}
+
+Expr emit_rand(ProgramBuilder& builder, const Node&, const Expr* in) { return unit(builder, in[0], in[1], in[2]); }
+
+// Box and Muller: two uniform words an element.
+Expr emit_randn(ProgramBuilder& builder, const Node&, const Expr* in) {
+  const Expr word = in[0] + in[0];
+  const Expr radius = 1 - unit(builder, word, in[1], in[2]);  // in (0, 1]
+  const Expr angle = unit(builder, word + 1, in[1], in[2]);
+  return sqrt(-2 * log(radius)) * cos(6.283185307179586 * angle);
+}
+
+// Seed and position in the stream of random words, four to a block.
+struct Generator {
+  std::atomic<int64_t> seed{0}, blocks{0};
+};
+Generator& generator() {
+  static Generator g;
+  return g;
+}
+Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, int64_t words_each) {
+  int64_t words = words_each;
+  for (int64_t d : shape) words *= d;
+  const int64_t at = generator().blocks.fetch_add((words + 3) / 4);
+  return generate(op, shape, DType::float32, device, true, {Number{.i = generator().seed}, Number{.i = at}},
+                  DType::int64);
+}
+
+}  // namespace
+
+namespace rows {
+const OpInfo Full{.name = "full", .doc = "A tensor of one value.", .kind = Kind::pointwise, .arity = 1,
+                  .emit = emit_full};
+const OpInfo Arange{.name = "arange", .doc = "start + step * position.", .kind = Kind::pointwise, .arity = 3,
+                    .emit = emit_arange};
+const OpInfo Rand{.name = "rand", .doc = "Uniform in [0, 1), from Philox4x32-10: the same bits on every device.",
+                  .kind = Kind::pointwise, .arity = 3, .emit = emit_rand};
+const OpInfo Randn{.name = "randn", .doc = "Standard normal, from Philox4x32-10 by Box and Muller.",
+                   .kind = Kind::pointwise, .arity = 3, .emit = emit_randn};
+}  // namespace rows
+
+Tensor full(const Dims& shape, double value, DType dtype, DeviceId device) {
+  if (!is_float(dtype)) return full_int(shape, static_cast<int64_t>(value), dtype, device);
+  return generate(rows::Full, shape, dtype, device, false, {Number{.f = value}}, dtype);
+}
+Tensor full_int(const Dims& shape, int64_t value, DType dtype, DeviceId device) {
+  return generate(rows::Full, shape, dtype, device, false, {Number{.i = value}}, dtype);
+}
+Tensor ones_like(const Tensor& x) { return full(x.shape(), 1, x.dtype(), x.device()); }
+
+Tensor arange(double start, double step, int64_t count, DType dtype, DeviceId device) {
+  const bool real = is_float(dtype);
+  const DType type = real ? dtype : DType::int64;
+  const Number a = real ? Number{.f = start} : Number{.i = static_cast<int64_t>(start)};
+  const Number b = real ? Number{.f = step} : Number{.i = static_cast<int64_t>(step)};
+  return generate(rows::Arange, {count}, dtype, device, true, {a, b}, type);
+}
+
+Tensor rand(const Dims& shape, DeviceId device) { return random(rows::Rand, shape, device, 1); }
+Tensor randn(const Dims& shape, DeviceId device) { return random(rows::Randn, shape, device, 2); }
+void manual_seed(int64_t seed) {
+  generator().seed = seed;
+  generator().blocks = 0;
+}
+
+}  // namespace sg

@@ -1,0 +1,25 @@
+#include "ops/list.hpp"
+
+#include "ops/rows.hpp"
+
+namespace sg {
+
+const std::vector<const OpInfo*>& all_ops() {
+  static const std::vector<const OpInfo*> list = {
+#define SG_ROW(Op) &rows::Op,
+      SG_POINTWISE_BINARY(SG_ROW) SG_POINTWISE_COMPARE(SG_ROW) SG_POINTWISE_UNARY(SG_ROW)
+#undef SG_ROW
+          &rows::Where,
+      &rows::Cast, &rows::Contiguous, &rows::Full, &rows::Arange, &rows::Rand, &rows::Randn, &rows::CheckClass,
+      &rows::Sum, &rows::Max, &rows::Min, &rows::Matmul, &rows::Reshape, &rows::Permute, &rows::Expand, &rows::Slice,
+      &rows::Assign};
+  return list;
+}
+
+const OpInfo* find_op(const std::string& name) {
+  for (const OpInfo* op : all_ops())
+    if (name == op->name) return op;
+  return nullptr;
+}
+
+}  // namespace sg

@@ -1,0 +1,106 @@
+// Every op on one screen. Rows (OpInfo) are for the graph; functions are what people call.
+// Shapes in brackets; `dim` counts from the end when negative. Every function raises ValueError, TypeError or
+// IndexError at the call; values are computed later.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/build.hpp"
+#include "math/pointwise.hpp"
+
+namespace sg {
+
+// All rows, in the order of the docs.
+const std::vector<const OpInfo*>& all_ops();
+const OpInfo* find_op(const std::string& name);  // nullptr when there is none
+
+// ---- pointwise (math/pointwise.hpp), with NumPy broadcasting ------------------------------------------------------
+Tensor apply(const OpInfo& unary, const Tensor& a);
+Tensor apply(const OpInfo& binary, const Tensor& a, const Tensor& b);
+Tensor neg(const Tensor& a);
+Tensor abs(const Tensor& a);
+Tensor square(const Tensor& a);
+Tensor sqrt(const Tensor& a);
+Tensor exp(const Tensor& a);
+Tensor log(const Tensor& a);
+Tensor tanh(const Tensor& a);
+Tensor sigmoid(const Tensor& a);
+Tensor relu(const Tensor& a);
+Tensor sin(const Tensor& a);
+Tensor cos(const Tensor& a);
+Tensor add(const Tensor& a, const Tensor& b);
+Tensor sub(const Tensor& a, const Tensor& b);
+Tensor mul(const Tensor& a, const Tensor& b);
+Tensor div(const Tensor& a, const Tensor& b);
+Tensor pow(const Tensor& a, const Tensor& b);  // b = 2, 0.5, 1 are square, sqrt, a itself
+Tensor maximum(const Tensor& a, const Tensor& b);
+Tensor minimum(const Tensor& a, const Tensor& b);
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+Tensor cast(const Tensor& x, DType dtype);
+Tensor operator-(const Tensor& a);
+Tensor operator+(const Tensor& a, const Tensor& b);
+Tensor operator-(const Tensor& a, const Tensor& b);
+Tensor operator*(const Tensor& a, const Tensor& b);
+Tensor operator/(const Tensor& a, const Tensor& b);
+Tensor operator<(const Tensor& a, const Tensor& b);
+Tensor operator<=(const Tensor& a, const Tensor& b);
+Tensor operator>(const Tensor& a, const Tensor& b);
+Tensor operator>=(const Tensor& a, const Tensor& b);
+Tensor operator==(const Tensor& a, const Tensor& b);
+Tensor operator!=(const Tensor& a, const Tensor& b);
+
+// ---- creation -----------------------------------------------------------------------------------------------------
+Tensor full(const Dims& shape, double value, DType dtype = DType::float32, DeviceId device = {});
+Tensor full_int(const Dims& shape, int64_t value, DType dtype, DeviceId device = {});
+Tensor ones_like(const Tensor& x);
+Tensor arange(double start, double step, int64_t count, DType dtype = DType::float32, DeviceId device = {});
+Tensor rand(const Dims& shape, DeviceId device = {});   // uniform in [0, 1), float32
+Tensor randn(const Dims& shape, DeviceId device = {});  // standard normal, float32
+void manual_seed(int64_t seed);
+
+// ---- reductions: over the dimensions of `axes` (bit d); 0 axes: see all_axes ---------------------------------------
+uint32_t all_axes(const Tensor& x);
+Tensor sum(const Tensor& x, uint32_t axes, bool keepdim = false);
+Tensor mean(const Tensor& x, uint32_t axes, bool keepdim = false);
+Tensor amax(const Tensor& x, uint32_t axes, bool keepdim = false);  // ties share the gradient evenly
+Tensor amin(const Tensor& x, uint32_t axes, bool keepdim = false);
+Tensor sum(const Tensor& x);
+Tensor mean(const Tensor& x);
+
+// ---- products -----------------------------------------------------------------------------------------------------
+Tensor matmul(const Tensor& a, const Tensor& b);  // [m, k] [k, n], [b, m, k] [b, k, n], [b, m, k] [k, n], 1-d too
+
+// ---- views --------------------------------------------------------------------------------------------------------
+Tensor reshape(const Tensor& x, Dims shape);      // one size may be -1; copies when no strides fit
+Tensor permute(const Tensor& x, const Dims& order);
+Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1);
+Tensor expand(const Tensor& x, const Dims& shape);
+Tensor slice(const Tensor& x, int dim, int64_t start, int64_t count, int64_t step);  // 0 <= start, step >= 1
+Tensor select(const Tensor& x, int dim, int64_t index);
+Tensor unsqueeze(const Tensor& x, int64_t dim);
+Tensor squeeze(const Tensor& x, int64_t dim);
+Tensor contiguous(const Tensor& x);
+void copy_(const Tensor& target, const Tensor& value);  // writes through the view
+
+// ---- composites ---------------------------------------------------------------------------------------------------
+Tensor softmax(const Tensor& x, int64_t dim);
+Tensor log_softmax(const Tensor& x, int64_t dim);
+enum class Reduction { none, mean, sum };
+// logits [n, classes], target [n] of int64 classes; IndexError at the next read when a class is out of range.
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, Reduction reduction = Reduction::mean);
+
+// ---- optimisers: one update of all tensors, in place ----------------------------------------------------------------
+struct SgdOptions {
+  double lr = 1e-3, momentum = 0, weight_decay = 0;
+};
+struct AdamOptions {
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+};
+// state: one tensor a parameter (momentum), empty at first; filled here.
+void sgd_step(const std::vector<Tensor>& parameters, std::vector<Tensor>& momentum, const SgdOptions& options);
+// `step` counts from 1.
+void adam_step(const std::vector<Tensor>& parameters, std::vector<Tensor>& m, std::vector<Tensor>& v, int64_t step,
+               const AdamOptions& options);
+
+}  // namespace sg

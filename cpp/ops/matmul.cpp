@@ -1,0 +1,64 @@
+// Matrix products: every layout and broadcast is strides of one contraction.
+#include "base/error.hpp"
+#include "ops/list.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+Tensor swap_last(const Tensor& x) { return transpose(x, 1, 2); }
+
+void vjp_matmul(Vjp& v) {
+  if (v.needs(0)) v.result[0] = contract(rows::Matmul, v.g, swap_last(v.in(1)));
+  if (v.needs(1)) v.result[1] = contract(rows::Matmul, swap_last(v.in(0)), v.g);
+}
+
+void check(const Tensor& a, const Tensor& b) {
+  const Dims &x = a.shape(), &y = b.shape();
+  auto pair = [&] { return x.str() + " @ " + y.str(); };
+  if (x.rank == 0 || y.rank == 0)
+    fail<ValueError>("matmul", "a 0-d tensor has no inner size, " + pair(), "multiply with *");
+  if (x.rank > 3 || y.rank > 3)
+    fail<ValueError>("matmul", "more than one batch dimension, " + pair(), "reshape to three dimensions");
+  const int64_t inner_a = x[x.rank - 1], inner_b = y[y.rank > 1 ? y.rank - 2 : 0];
+  if (inner_a != inner_b)
+    fail<ValueError>("matmul",
+                     "inner sizes differ, " + pair() + " (" + std::to_string(inner_a) + " vs " +
+                         std::to_string(inner_b) + ")",
+                     "transpose one side?");
+  if (x.rank == 3 && y.rank == 3 && x[0] != y[0] && x[0] != 1 && y[0] != 1)
+    fail<ValueError>("matmul", "batch sizes differ, " + pair() + " (" + std::to_string(x[0]) + " vs " +
+                                   std::to_string(y[0]) + ")",
+                     "use equal batches or 1");
+  if (a.dtype() == DType::boolean || b.dtype() == DType::boolean)
+    fail<TypeError>("matmul", "booleans have no product", "convert to float32 or int32");
+}
+
+Tensor to_batch(const Tensor& x) { return x.rank() == 3 ? x : unsqueeze(x, 0); }
+
+}  // namespace
+
+namespace rows {
+const OpInfo Matmul{.name = "matmul", .doc = "The matrix product: [m, k] @ [k, n] -> [m, n], batched or not.",
+                    .kind = Kind::contraction, .arity = 2, .saves = kSavesA | kSavesB, .vjp = vjp_matmul};
+}
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  if (a.is_number() || b.is_number()) fail<TypeError>("matmul", "a number is no matrix", "multiply with *");
+  check(a, b);
+  if (a.rank() == 1) {
+    Tensor out = matmul(unsqueeze(a, 0), b);
+    return squeeze(out, b.rank() == 1 ? 0 : -2);
+  }
+  if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
+  // One weight matrix for a whole batch is one tall product.
+  if (a.rank() == 3 && b.rank() == 2 && a.contiguous()) {
+    const Tensor flat = reshape(a, {a.shape()[0] * a.shape()[1], a.shape()[2]});
+    return reshape(matmul(flat, b), {a.shape()[0], a.shape()[1], b.shape()[1]});
+  }
+  const DType dtype = promote(a.dtype(), b.dtype());
+  Tensor out = contract(rows::Matmul, to_batch(cast(a, dtype)), to_batch(cast(b, dtype)));
+  return a.rank() == 2 && b.rank() == 2 ? squeeze(out, 0) : out;
+}
+
+}  // namespace sg

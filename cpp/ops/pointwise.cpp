@@ -1,0 +1,160 @@
+// Rows of the pointwise ops, made from math/pointwise.hpp by a loop, and their functions.
+#include <cmath>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "kernel/expr.hpp"
+#include "ops/list.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+constexpr Result result_of(std::string_view word) {
+  return word == "float" ? Result::floating : word == "bool" ? Result::boolean : Result::same;
+}
+
+constexpr uint8_t saves_of(std::string_view letters) {
+  uint8_t mask = 0;
+  for (char c : letters) mask |= c == 'a' ? kSavesA : c == 'b' ? kSavesB : c == 'c' ? kSavesC : kSavesOutput;
+  return mask;
+}
+
+// The value of input i if the gradient reads it, else nothing.
+Tensor saved(const Vjp& v, int i) {
+  const bool there = v.node.in[i].is_number || (v.node.op->saves >> i & 1);
+  return there ? v.in(i) : Tensor();
+}
+Tensor saved_output(const Vjp& v) { return v.node.op->saves & kSavesOutput ? v.out() : Tensor(); }
+
+template <class Op>
+constexpr OpInfo unary_row() {
+  OpInfo row{Op::name, Op::doc, Kind::pointwise, 1, result_of(Op::result), saves_of(Op::saves)};
+  row.emit = [](ProgramBuilder&, const Node&, const Expr* in) { return Op::fwd(in[0]); };
+  row.vjp = [](Vjp& v) { v.result[0] = Op::vjp_a(v.g, saved(v, 0), saved_output(v)); };
+  return row;
+}
+
+template <class Op>
+constexpr OpInfo binary_row() {
+  OpInfo row{Op::name, Op::doc, Kind::pointwise, 2, result_of(Op::result), saves_of(Op::saves)};
+  row.emit = [](ProgramBuilder&, const Node&, const Expr* in) { return Op::fwd(in[0], in[1]); };
+  row.vjp = [](Vjp& v) {
+    const Tensor a = saved(v, 0), b = saved(v, 1), o = saved_output(v);
+    if (v.needs(0)) v.result[0] = Op::vjp_a(v.g, a, b, o);
+    if (v.needs(1)) v.result[1] = Op::vjp_b(v.g, a, b, o);
+  };
+  return row;
+}
+
+template <class Op>
+constexpr OpInfo compare_row() {
+  OpInfo row{Op::name, Op::doc, Kind::pointwise, 2, Result::boolean};
+  row.emit = [](ProgramBuilder&, const Node&, const Expr* in) { return Op::fwd(in[0], in[1]); };
+  return row;
+}
+
+Expr emit_where(ProgramBuilder& builder, const Node& node, const Expr* in) {
+  return builder.alu(Code::select, node.dtype, builder.cast(in[0], DType::boolean), in[1], in[2]);
+}
+void vjp_where(Vjp& v) {
+  const Tensor condition = v.in(0);
+  if (v.needs(1)) v.result[1] = where(condition, v.g, 0);
+  if (v.needs(2)) v.result[2] = where(condition, 0, v.g);
+}
+
+Expr emit_same(ProgramBuilder&, const Node&, const Expr* in) { return in[0]; }
+void vjp_same(Vjp& v) { v.result[0] = v.g; }
+Expr emit_cast(ProgramBuilder& builder, const Node& node, const Expr* in) { return builder.cast(in[0], node.dtype); }
+
+bool both_numbers(const Tensor& a, const Tensor& b) { return a.is_number() && b.is_number(); }
+double value_of(const Tensor& number) {
+  return is_float(number.dtype()) ? number->number.f : static_cast<double>(number->number.i);
+}
+
+}  // namespace
+
+namespace rows {
+#define SG_ROW(Op) const OpInfo Op = unary_row<math::Op>();
+SG_POINTWISE_UNARY(SG_ROW)
+#undef SG_ROW
+#define SG_ROW(Op) const OpInfo Op = binary_row<math::Op>();
+SG_POINTWISE_BINARY(SG_ROW)
+#undef SG_ROW
+#define SG_ROW(Op) const OpInfo Op = compare_row<math::Op>();
+SG_POINTWISE_COMPARE(SG_ROW)
+#undef SG_ROW
+const OpInfo Where{.name = "where", .doc = "a where the condition holds, else b.", .kind = Kind::pointwise, .arity = 3,
+                   .saves = kSavesA, .emit = emit_where, .vjp = vjp_where};
+const OpInfo Cast{.name = "cast", .doc = "The same values in another type.", .kind = Kind::pointwise, .arity = 1,
+                  .emit = emit_cast, .vjp = vjp_same};
+const OpInfo Contiguous{.name = "contiguous", .doc = "The same values in row-major order.", .kind = Kind::pointwise,
+                        .arity = 1, .emit = emit_same, .vjp = vjp_same};
+}  // namespace rows
+
+Tensor apply(const OpInfo& op, const Tensor& a) { return pointwise(op, {a}); }
+Tensor apply(const OpInfo& op, const Tensor& a, const Tensor& b) { return pointwise(op, {a, b}); }
+
+Tensor neg(const Tensor& a) { return a.is_number() ? Tensor(-value_of(a)) : apply(rows::Neg, a); }
+Tensor abs(const Tensor& a) { return apply(rows::Abs, a); }
+Tensor square(const Tensor& a) { return apply(rows::Square, a); }
+Tensor sqrt(const Tensor& a) { return apply(rows::Sqrt, a); }
+Tensor exp(const Tensor& a) { return apply(rows::Exp, a); }
+Tensor log(const Tensor& a) { return a.is_number() ? Tensor(std::log(value_of(a))) : apply(rows::Log, a); }
+Tensor tanh(const Tensor& a) { return apply(rows::Tanh, a); }
+Tensor sigmoid(const Tensor& a) { return apply(rows::Sigmoid, a); }
+Tensor relu(const Tensor& a) { return apply(rows::Relu, a); }
+Tensor sin(const Tensor& a) { return apply(rows::Sin, a); }
+Tensor cos(const Tensor& a) { return apply(rows::Cos, a); }
+
+Tensor add(const Tensor& a, const Tensor& b) { return apply(rows::Add, a, b); }
+Tensor sub(const Tensor& a, const Tensor& b) {
+  return both_numbers(a, b) ? Tensor(value_of(a) - value_of(b)) : apply(rows::Sub, a, b);
+}
+Tensor mul(const Tensor& a, const Tensor& b) { return apply(rows::Mul, a, b); }
+Tensor div(const Tensor& a, const Tensor& b) { return apply(rows::Div, a, b); }
+Tensor maximum(const Tensor& a, const Tensor& b) { return apply(rows::Maximum, a, b); }
+Tensor minimum(const Tensor& a, const Tensor& b) { return apply(rows::Minimum, a, b); }
+
+Tensor pow(const Tensor& a, const Tensor& b) {
+  if (b.is_number() && !a.is_number()) {
+    const double exponent = value_of(b);
+    if (exponent == 2) return square(a);
+    if (is_float(a.dtype()) && exponent == 1) return apply(rows::Contiguous, a);
+    if (is_float(a.dtype()) && exponent == 0.5) return sqrt(a);
+    if (!is_float(a.dtype()) && !is_float(b.dtype()) && exponent < 0)
+      fail<ValueError>("pow", "integers to the negative power " + std::to_string(b->number.i),
+                       "convert to float32 first");
+  }
+  return apply(rows::Pow, a, b);
+}
+
+Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  if (!condition.is_number()) return pointwise(rows::Where, {condition, a, b});
+  const Tensor& chosen = value_of(condition) != 0 ? a : b;
+  const Tensor& other = value_of(condition) != 0 ? b : a;
+  if (!chosen.is_number() || other.is_number()) return chosen;
+  return full(other.shape(), value_of(chosen), other.dtype(), other.device());
+}
+
+Tensor cast(const Tensor& x, DType dtype) {
+  if (x.dtype() == dtype) return x;
+  return cast_node(rows::Cast, x, dtype);
+}
+Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : apply(rows::Contiguous, x); }
+
+Tensor operator-(const Tensor& a) { return neg(a); }
+Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+Tensor operator<(const Tensor& a, const Tensor& b) { return apply(rows::Lt, a, b); }
+Tensor operator<=(const Tensor& a, const Tensor& b) { return apply(rows::Le, a, b); }
+Tensor operator>(const Tensor& a, const Tensor& b) { return apply(rows::Gt, a, b); }
+Tensor operator>=(const Tensor& a, const Tensor& b) { return apply(rows::Ge, a, b); }
+Tensor operator==(const Tensor& a, const Tensor& b) {
+  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) == value_of(b)}) : apply(rows::Eq, a, b);
+}
+Tensor operator!=(const Tensor& a, const Tensor& b) { return apply(rows::Ne, a, b); }
+
+}  // namespace sg

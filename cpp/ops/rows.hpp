@@ -1,0 +1,19 @@
+// The rows, by name. For files in ops/ only; everybody else loops over all_ops().
+#pragma once
+#include "graph/op.hpp"
+#include "math/pointwise.hpp"
+
+namespace sg::rows {
+
+#define SG_ROW(Op) extern const OpInfo Op;
+SG_POINTWISE_UNARY(SG_ROW)
+SG_POINTWISE_BINARY(SG_ROW)
+SG_POINTWISE_COMPARE(SG_ROW)
+#undef SG_ROW
+extern const OpInfo Where, Cast, Contiguous;
+extern const OpInfo Full, Arange, Rand, Randn, CheckClass;
+extern const OpInfo Sum, Max, Min;
+extern const OpInfo Matmul;
+extern const OpInfo Reshape, Permute, Expand, Slice, Assign;
+
+}  // namespace sg::rows

@@ -1,0 +1,55 @@
+#include "plan/plan.hpp"
+
+namespace sg {
+namespace {
+
+std::string memory_text(const Memory& m) {
+  switch (m.kind) {
+    case Memory::Kind::leaf: return "leaf " + std::to_string(m.index);
+    case Memory::Kind::output:
+      return "output " + std::to_string(m.index) + (m.donor >= 0 ? " in place of leaf " + std::to_string(m.donor) : "");
+    case Memory::Kind::temp: return "arena + " + std::to_string(m.offset);
+  }
+  return "";
+}
+
+std::string product_text(const Product& p) {
+  return "product [" + std::to_string(p.batch) + ", " + std::to_string(p.m) + ", " + std::to_string(p.k) + "] @ [" +
+         std::to_string(p.batch) + ", " + std::to_string(p.k) + ", " + std::to_string(p.n) + "], epilogue " +
+         p.epilogue.print();
+}
+
+std::string instance_text(const Instance& instance) {
+  std::string s;
+  switch (instance.kernel.kind) {
+    case Kernel::Kind::program: s = instance.kernel.program.print(); break;
+    case Kernel::Kind::product: s = product_text(instance.kernel.product); break;
+    case Kernel::Kind::copy: s = "copy\n"; break;
+  }
+  s += "  bindings";
+  for (const Binding& b : instance.bindings) s += " m" + std::to_string(b.memory);
+  s += "; reads";
+  for (int32_t m : instance.reads) s += " m" + std::to_string(m);
+  s += "; writes";
+  for (int32_t m : instance.writes) s += " m" + std::to_string(m);
+  return s + "\n";
+}
+
+}  // namespace
+
+std::string Plan::print() const {
+  std::string s = "plan on " + device.str() + ": " + std::to_string(steps.size()) + " steps, arena " +
+                  std::to_string(arena_bytes) + " bytes\n";
+  for (size_t m = 0; m < memories.size(); ++m)
+    s += "  m" + std::to_string(m) + ": " + memory_text(memories[m]) + ", " + std::to_string(memories[m].bytes) +
+         " bytes\n";
+  for (size_t i = 0; i < steps.size(); ++i) {
+    s += "step " + std::to_string(i) + " " + steps[i].name;
+    if (steps[i].instances.size() > 1) s += " x " + std::to_string(steps[i].instances.size());
+    s += "\n";
+    for (const Instance& instance : steps[i].instances) s += instance_text(instance);
+  }
+  return s;
+}
+
+}  // namespace sg

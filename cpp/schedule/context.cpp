@@ -1,0 +1,76 @@
+#include "schedule/draft.hpp"
+
+namespace sg::schedule_detail {
+
+Context::Context(const ScheduleInput& in) : log(in.log), input(in) {
+  const int32_t n = count();
+  needed.assign(n, false);
+  stored.assign(n, false);
+  exported.assign(n, true);
+  leaf_views.assign(n, {-1, -1, -1});
+  numbers.assign(n, {-1, -1, -1});
+  int32_t next_view = 0, next_number = 0;
+  for (int32_t i = 0; i < n; ++i)
+    for (int k = 0; k < node(i).inputs; ++k) {
+      const Operand& o = node(i).in[k];
+      if (o.kind == Operand::Kind::number) numbers[i][k] = next_number++;
+      if (o.kind == Operand::Kind::node && pending(o) < 0) leaf_views[i][k] = next_view++;
+    }
+  for (int32_t i = n - 1; i >= 0; --i) {
+    needed[i] = needed[i] || input.held[i];
+    if (!needed[i]) continue;
+    const Node& v = node(i);
+    stored[i] = stored[i] || input.held[i] || v.op->kind != Kind::pointwise || !input.fuse;
+    for (int k = 0; k < v.inputs; ++k) {
+      const int32_t from = pending(v.in[k]);
+      if (from < 0) continue;
+      needed[from] = true;
+      const bool target = v.op->kind == Kind::effect && k == 1;
+      if (v.op->kind == Kind::contraction || target) stored[from] = true;
+    }
+  }
+}
+
+int32_t Context::pending(const Operand& o) const {
+  if (o.kind != Operand::Kind::node || !o.node->pending()) return -1;
+  return o.node->log_index;
+}
+
+Source Context::source(int32_t reader, int operand) const {
+  const Operand& o = node(reader).in[operand];
+  Source s;
+  s.node = pending(o);
+  if (s.node < 0) {
+    s.leaf = o.node->log_index;
+    s.leaf_view = leaf_views[reader][operand];
+    s.aligned = o.offset * static_cast<int64_t>(size_of(o.dtype)) % 16 == 0;
+  }
+  return s;
+}
+
+int64_t Draft::columns() const {
+  int64_t n = 1;
+  for (int d = 0; d < domain.rank; ++d)
+    if (reduced >> d & 1) n *= domain[d];
+  return n;
+}
+
+int64_t Draft::rows() const {
+  int64_t n = 1;
+  for (int d = 0; d < domain.rank; ++d)
+    if (!(reduced >> d & 1)) n *= domain[d];
+  return n;
+}
+
+Dims Draft::row_strides() const {
+  Dims s = Dims::filled(domain.rank, 0);
+  int64_t stride = 1;
+  for (int d = domain.rank - 1; d >= 0; --d)
+    if (!(reduced >> d & 1)) {
+      s[d] = stride;
+      stride *= domain[d];
+    }
+  return s;
+}
+
+}  // namespace sg::schedule_detail

@@ -1,0 +1,110 @@
+// What the passes of schedule/ share: the log seen as numbered nodes, and kernels that are still being put together.
+#pragma once
+#include <cstdint>
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/schedule.hpp"
+
+namespace sg::schedule_detail {
+
+// Where a read finds its value.
+struct Source {
+  int32_t node = -1;       // of the log, or
+  int32_t leaf = -1;       // leaf number and
+  int32_t leaf_view = -1;  // which of the run-time offsets
+  bool aligned = true;
+  bool operator==(const Source&) const = default;
+};
+
+// One reading of a node or leaf from a kernel's domain: element offset + sum(coordinate * stride).
+// For a pointwise node without memory, `inputs` are the readings its formula needs.
+struct Use {
+  Source source;
+  DType dtype = DType::float32;
+  Dims strides;
+  int64_t offset = 0;
+  bool inlined = false;
+  int32_t inputs[kMaxInputs] = {-1, -1, -1};  // uses; for number and index operands see the node
+};
+
+// The log with what passes ask of it.
+struct Context {
+  const Log& log;
+  const ScheduleInput& input;
+  std::vector<bool> needed, stored;  // computed at all; a kernel's root
+  std::vector<bool> exported;        // needs memory: held, or read by another kernel
+  std::vector<std::array<int32_t, kMaxInputs>> leaf_views, numbers;  // of each node's operands, -1: not one
+  explicit Context(const ScheduleInput& input);
+  const Node& node(int32_t i) const { return *log.nodes[i]; }
+  // The pending node an operand reads, or -1 (leaf, number, index).
+  int32_t pending(const Operand& o) const;
+  Source source(int32_t node, int operand) const;
+  int32_t count() const { return static_cast<int32_t>(log.nodes.size()); }
+};
+
+// A pass found that this node must be stored first; scheduling starts over.
+struct MustStore {
+  int32_t node;
+};
+
+// A kernel: stored nodes (roots) computed over one domain.
+struct Draft {
+  enum class Kind : uint8_t { program, product };
+  Kind kind = Kind::program;
+  Dims domain;                  // products: batch, m, n
+  uint16_t reduced = 0;         // dimensions folded by some root
+  std::vector<int32_t> roots;   // log order; a product's first root is the product itself
+  std::vector<Use> uses;        // all readings; inputs come after their users
+  std::vector<int32_t> root_uses;
+  std::vector<int32_t> reads;   // stored nodes read, other than own roots
+  std::vector<bool> after;      // drafts that must run before this one (transitive)
+  bool dead = false;            // merged into another
+
+  int64_t rows() const;
+  int64_t columns() const;
+  Dims element_strides() const { return contiguous_strides(domain); }
+  Dims row_strides() const;     // of a per-row value over the domain: 0 along folded dimensions
+};
+
+// Lists every reading that the roots need over the domain. Throws MustStore when a formula cannot be followed
+// through a reshape. `ok` false: a root does not fit this domain.
+bool expand_uses(const Context& context, Draft& draft);
+
+// True when a reading of `root` from the draft's domain is the element (or row) that is being computed.
+bool reads_in_place(const Context& context, const Draft& draft, const Use& use);
+
+// False when a kernel writes memory in place that it also reads in another order.
+bool writes_safely(const Context& context, const Draft& draft);
+
+// Groups stored nodes into kernels.
+std::vector<Draft> fuse(Context& context);
+
+// A kernel with names for memory instead of memory: binding i is sources[i].
+struct Emitted {
+  Kernel kernel;
+  std::vector<Source> sources;
+  std::vector<bool> writes;
+  std::vector<int32_t> numbers;
+  std::string name;
+};
+Emitted emit(Context& context, const Draft& draft);
+
+// Too few rows for a wide machine: the row is cut in pieces, and a second kernel folds the partial results.
+// Bindings after `sources.size()` are the partials, in both kernels.
+struct Pieces {
+  Program first, second;
+  std::vector<DType> partials;
+  int64_t partial_numel = 0;
+};
+std::optional<Pieces> cut_in_pieces(const Program& program, int32_t first_partial_binding);
+
+// Names of ops that report indices out of range, by tag - 1. Only grows, so tags mean the same in every plan.
+std::vector<std::string>& reporters();
+
+// Turns drafts into steps on memory.
+Scheduled place(Context& context, const std::vector<Draft>& drafts);
+
+}  // namespace sg::schedule_detail

@@ -1,0 +1,201 @@
+// A draft's readings, in order, as a Program (or a product with its epilogue).
+#include <algorithm>
+#include <map>
+
+#include "schedule/draft.hpp"
+
+namespace sg::schedule_detail {
+namespace {
+
+class Emitter {
+ public:
+  Emitter(Context& context, const Draft& draft) : context_(context), draft_(draft) {
+    for (int d = 0; d < draft.domain.rank; ++d)
+      if (!(draft.reduced >> d & 1)) order_.push(d);
+    for (int d = 0; d < draft.domain.rank; ++d)
+      if (draft.reduced >> d & 1) order_.push(d);
+    values_.resize(draft.uses.size());
+  }
+
+  Emitted run() {
+    Program& p = builder_.program;
+    for (int64_t d : order_) p.domain.push(draft_.domain[static_cast<int>(d)]);
+    p.inner = __builtin_popcount(draft_.reduced);
+    if (draft_.kind == Draft::Kind::product) bind_accumulator();
+    std::vector<int32_t> ids;
+    for (size_t i = 0; i < draft_.uses.size(); ++i)
+      if (draft_.uses[i].inlined || is_product(static_cast<int32_t>(i))) ids.push_back(static_cast<int32_t>(i));
+    std::stable_sort(ids.begin(), ids.end(), [&](int32_t a, int32_t b) {
+      return draft_.uses[a].source.node < draft_.uses[b].source.node;
+    });
+    for (int32_t id : ids) values_[id] = compute(id);
+    for (size_t r = 0; r < draft_.roots.size(); ++r)
+      if (context_.exported[draft_.roots[r]]) store(r);
+    prune(p);
+    annotate(p);
+    if (draft_.kind == Draft::Kind::program)
+      out_.kernel.program = std::move(p);
+    else
+      fill_product();
+    out_.name = name();
+    return std::move(out_);
+  }
+
+ private:
+  bool is_product(int32_t id) const { return draft_.kind == Draft::Kind::product && id == draft_.root_uses[0]; }
+
+  int32_t binding(const Source& source, bool write) {
+    for (size_t b = 0; b < out_.sources.size(); ++b)
+      if (out_.sources[b] == source && out_.writes[b] == write) return static_cast<int32_t>(b);
+    out_.sources.push_back(source);
+    out_.writes.push_back(write);
+    return static_cast<int32_t>(out_.sources.size()) - 1;
+  }
+
+  View view_of(int32_t binding, DType dtype, const Dims& strides, int64_t offset, bool aligned) const {
+    View v;
+    v.binding = binding;
+    v.dtype = dtype;
+    v.offset = offset;
+    v.aligned = aligned;
+    for (int64_t d : order_) v.strides.push(strides[static_cast<int>(d)]);
+    return v;
+  }
+
+  void bind_accumulator() {
+    const Node& product = context_.node(draft_.roots[0]);
+    out_.kernel.kind = Kernel::Kind::product;
+    binding(context_.source(draft_.roots[0], 0), false);
+    binding(context_.source(draft_.roots[0], 1), false);
+    builder_.add_view(view_of(-1, product.dtype, draft_.element_strides(), 0, true));
+  }
+
+  Expr number(int32_t node, int operand) {
+    const int32_t global = context_.numbers[node][operand];
+    auto [it, fresh] = numbers_.try_emplace(global);
+    if (fresh) {
+      it->second = builder_.number(context_.node(node).in[operand].dtype);
+      out_.numbers.push_back(global);
+    }
+    return it->second;
+  }
+
+  Expr value(int32_t id) {
+    const Use& use = draft_.uses[id];
+    if (use.inlined) return values_[id];
+    for (size_t r = 0; r < draft_.roots.size(); ++r)
+      if (draft_.roots[r] == use.source.node) return values_[draft_.root_uses[r]];
+    if (use.source.node < 0 && use.source.leaf < 0)
+      return builder_.index(builder_.add_view(view_of(-1, use.dtype, use.strides, use.offset, true)));
+    const int32_t b = binding(use.source, false);
+    return builder_.load(builder_.add_view(view_of(b, use.dtype, use.strides, use.offset, use.source.aligned)));
+  }
+
+  Expr compute(int32_t id) {
+    if (is_product(id)) return builder_.load(0);
+    const Use& use = draft_.uses[id];
+    const int32_t index = use.source.node;
+    const Node& node = context_.node(index);
+    Expr in[kMaxInputs];
+    const int values = node.op->kind == Kind::effect ? 1 : node.inputs;
+    for (int k = 0; k < values; ++k) {
+      const Operand& o = node.in[k];
+      in[k] = o.kind == Operand::Kind::number ? number(index, k) : value(use.inputs[k]);
+      if (o.kind == Operand::Kind::node) in[k] = builder_.cast(in[k], node.compute);
+    }
+    switch (node.op->kind) {
+      case Kind::effect: return in[0];
+      case Kind::reduce: return node.reduced ? builder_.reduce(node.op->fold, in[0]) : in[0];
+      default: break;
+    }
+    const size_t before = builder_.program.code.size();
+    const Expr out = node.op->emit(builder_, node, in);
+    for (size_t i = before; i < builder_.program.code.size(); ++i)
+      if (builder_.program.code[i].code == Code::check_index) builder_.program.code[i].imm.i = tag(node.op->name);
+    return out;
+  }
+
+  int64_t tag(const std::string& name) {
+    auto& names = reporters();
+    auto it = std::find(names.begin(), names.end(), name);
+    if (it == names.end()) it = names.insert(names.end(), name);
+    return it - names.begin() + 1;
+  }
+
+  void store(size_t r) {
+    const int32_t root = draft_.roots[r];
+    const Node& node = context_.node(root);
+    const Use& use = draft_.uses[draft_.root_uses[r]];
+    const Expr value = values_[draft_.root_uses[r]];
+    Source target;
+    target.node = root;
+    if (node.op->kind != Kind::effect) {
+      const bool per_row = node.op->kind == Kind::reduce && node.reduced;
+      const Dims strides = per_row ? draft_.row_strides() : use.strides;
+      builder_.store(builder_.add_view(view_of(binding(target, true), node.dtype, strides, 0, true)), value);
+      return;
+    }
+    const Source base = context_.source(root, 1);
+    target.leaf_view = base.leaf_view;
+    target.aligned = base.aligned;
+    const int64_t offset = base.leaf >= 0 ? 0 : node.in[1].offset;
+    const int32_t b = binding(target, true);
+    builder_.program.predicated = true;
+    builder_.store(builder_.add_view(view_of(b, node.dtype, node.in[1].strides, offset, base.aligned)), value);
+  }
+
+  void fill_product() {
+    const int32_t root = draft_.roots[0];
+    const Node& node = context_.node(root);
+    Product& p = out_.kernel.product;
+    const Operand &a = node.in[0], &b = node.in[1];
+    p.batch = node.domain[0], p.m = node.domain[1], p.n = node.domain[2], p.k = node.domain[3];
+    p.dtype = node.dtype;
+    p.a_batch = a.strides[0], p.a_m = a.strides[1], p.a_k = a.strides[3];
+    p.b_batch = b.strides[0], p.b_n = b.strides[2], p.b_k = b.strides[3];
+    const Source from_a = context_.source(root, 0), from_b = context_.source(root, 1);
+    p.a_offset = from_a.leaf >= 0 ? 0 : a.offset;
+    p.b_offset = from_b.leaf >= 0 ? 0 : b.offset;
+    p.a_binding = binding(from_a, false);
+    p.b_binding = binding(from_b, false);
+    p.epilogue = std::move(builder_.program);
+  }
+
+  // The ops of the kernel in order, each run of equal ones once.
+  std::string name() const {
+    std::vector<int32_t> nodes = draft_.roots;
+    for (const Use& u : draft_.uses)
+      if (u.inlined) nodes.push_back(u.source.node);
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    std::string s, last;
+    int words = 0;
+    for (int32_t n : nodes) {
+      const std::string op = context_.node(n).op->name;
+      if (op == last) continue;
+      if (++words > 8) return s + "_etc";
+      s += (s.empty() ? "" : "_") + op;
+      last = op;
+    }
+    return s;
+  }
+
+  Context& context_;
+  const Draft& draft_;
+  Dims order_;
+  ProgramBuilder builder_;
+  std::vector<Expr> values_;
+  std::map<int32_t, Expr> numbers_;
+  Emitted out_;
+};
+
+}  // namespace
+
+std::vector<std::string>& reporters() {
+  static auto* names = new std::vector<std::string>;
+  return *names;
+}
+
+Emitted emit(Context& context, const Draft& draft) { return Emitter(context, draft).run(); }
+
+}  // namespace sg::schedule_detail

@@ -1,0 +1,224 @@
+// Which stored nodes share a kernel. Every stored node starts as a kernel of its own and joins those that it reads
+// from, or shares reads with, when they run over the same domain and no third kernel lies between.
+#include <algorithm>
+#include <map>
+
+#include "schedule/draft.hpp"
+
+namespace sg::schedule_detail {
+namespace {
+
+constexpr int64_t kMaxRowColumns = 32768;  // a row that is read again after its reduce must fit near one workgroup
+constexpr size_t kMaxMemories = 48;
+constexpr size_t kMaxProductUses = 48;
+
+bool same_strides(const Dims& domain, const Dims& a, const Dims& b) {
+  for (int d = 0; d < domain.rank; ++d)
+    if (domain[d] > 1 && a[d] != b[d]) return false;
+  return true;
+}
+
+bool is_root(const Draft& draft, int32_t node) {
+  return std::find(draft.roots.begin(), draft.roots.end(), node) != draft.roots.end();
+}
+
+Draft draft_of(const Context& context, int32_t root) {
+  const Node& node = context.node(root);
+  Draft d;
+  d.roots = {root};
+  d.domain = node.domain;
+  if (node.op->kind == Kind::contraction) {
+    d.kind = Draft::Kind::product;
+    d.domain = {node.domain[0], node.domain[1], node.domain[2]};
+  } else {
+    d.reduced = node.reduced;
+  }
+  expand_uses(context, d);
+  return d;
+}
+
+// After a reduce, elements of a very long row must not be visited again in the same kernel.
+bool rows_fit(Context& context, const Draft& draft) {
+  if (!draft.reduced || draft.columns() <= kMaxRowColumns) return true;
+  const Program program = emit(context, draft).kernel.program;
+  return std::none_of(program.code.begin(), program.code.end(),
+                      [](const Instr& i) { return !i.per_row && i.phase > 0; });
+}
+
+size_t memories(const Draft& draft) {
+  std::vector<std::pair<int32_t, int32_t>> seen;
+  for (const Use& u : draft.uses)
+    if (!u.inlined) seen.emplace_back(u.source.node, u.source.leaf);
+  std::sort(seen.begin(), seen.end());
+  return static_cast<size_t>(std::unique(seen.begin(), seen.end()) - seen.begin()) + draft.roots.size();
+}
+
+class Fuser {
+ public:
+  explicit Fuser(Context& context) : context_(context) {}
+
+  std::vector<Draft> run() {
+    int32_t stored = 0;
+    for (int32_t i = 0; i < context_.count(); ++i) stored += context_.needed[i] && context_.stored[i];
+    made_by_.assign(context_.count(), -1);
+    for (int32_t i = 0; i < context_.count(); ++i) {
+      if (!context_.needed[i] || !context_.stored[i]) continue;
+      Draft draft = draft_of(context_, i);
+      draft.after.assign(stored, false);
+      for (int32_t read : draft.reads) depend(draft, made_by_[read]);
+      const int32_t id = static_cast<int32_t>(drafts_.size());
+      made_by_[i] = id;
+      drafts_.push_back(std::move(draft));
+      note_readers(id);
+      if (context_.input.fuse) join(id);
+    }
+    std::vector<Draft> out;
+    for (Draft& d : drafts_)
+      if (!d.dead) out.push_back(std::move(d));
+    return out;
+  }
+
+ private:
+  void depend(Draft& draft, int32_t on) {
+    draft.after[on] = true;
+    for (size_t j = 0; j < draft.after.size(); ++j)
+      if (drafts_[on].after.size() > j && drafts_[on].after[j]) draft.after[j] = true;
+  }
+
+  void note_readers(int32_t id) {
+    for (const Use& u : drafts_[id].uses) {
+      if (u.inlined) continue;
+      if (u.source.leaf >= 0) leaf_readers_[u.source.leaf].push_back(id);
+      if (u.source.node >= 0) node_readers_[u.source.node].push_back(id);
+    }
+  }
+
+  // Kernels that make or share something the draft reads, latest first.
+  std::vector<int32_t> related(const Draft& draft) const {
+    std::vector<int32_t> out;
+    for (int32_t read : draft.reads) out.push_back(made_by_[read]);
+    for (const Use& u : draft.uses) {
+      if (u.inlined) continue;
+      auto add = [&](const std::map<int32_t, std::vector<int32_t>>& readers, int32_t key) {
+        if (auto it = readers.find(key); it != readers.end()) out.insert(out.end(), it->second.begin(), it->second.end());
+      };
+      if (u.source.leaf >= 0) add(leaf_readers_, u.source.leaf);
+      if (u.source.node >= 0) add(node_readers_, u.source.node);
+    }
+    std::sort(out.begin(), out.end(), std::greater<>());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+  }
+
+  void join(int32_t id) {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (int32_t other : related(drafts_[id])) {
+        if (other == id || drafts_[other].dead) continue;
+        std::optional<Draft> merged = merge(other, id);
+        if (!merged) continue;
+        replace(other, id, std::move(*merged));
+        id = other;
+        changed = true;
+        break;
+      }
+    }
+  }
+
+  bool path(int32_t from, int32_t to) const {  // through a third kernel
+    for (int32_t x = 0; x < static_cast<int32_t>(drafts_.size()); ++x)
+      if (!drafts_[x].dead && x != from && x != to && drafts_[x].after[from] && drafts_[to].after[x]) return true;
+    return false;
+  }
+
+  std::optional<Draft> merge(int32_t a, int32_t b) const {
+    const Draft &early = drafts_[a], &late = drafts_[b];
+    if (late.kind == Draft::Kind::product) return std::nullopt;
+    if (early.reduced && late.reduced && early.reduced != late.reduced) return std::nullopt;
+    if (early.kind == Draft::Kind::product && !fits_epilogue(early, late)) return std::nullopt;
+    if (path(a, b) || path(b, a)) return std::nullopt;
+    Draft m;
+    m.kind = early.kind;
+    // The domain of whoever folds has a meaning; else the earlier one's.
+    m.domain = late.reduced && !early.reduced ? late.domain : early.domain;
+    m.reduced = early.reduced | late.reduced;
+    m.roots = early.roots;
+    m.roots.insert(m.roots.end(), late.roots.begin(), late.roots.end());
+    if (m.kind == Draft::Kind::program) std::sort(m.roots.begin(), m.roots.end());
+    try {
+      if (!expand_uses(context_, m)) return std::nullopt;
+    } catch (const MustStore&) {
+      return std::nullopt;
+    }
+    for (const Use& u : m.uses)
+      if (!u.inlined && u.source.node >= 0 && is_root(m, u.source.node) && !reads_in_place(context_, m, u))
+        return std::nullopt;
+    if (memories(m) > kMaxMemories || !writes_safely(context_, m) || !rows_fit(context_, m)) return std::nullopt;
+    if (m.kind == Draft::Kind::product && m.uses.size() > kMaxProductUses) return std::nullopt;
+    return m;
+  }
+
+  // What may ride on a product's result: pointwise values of it, not updates in place.
+  bool fits_epilogue(const Draft& product, const Draft& late) const {
+    if (late.reduced || late.roots.size() != 1) return false;
+    if (context_.node(late.roots[0]).op->kind != Kind::pointwise) return false;
+    return std::any_of(late.reads.begin(), late.reads.end(), [&](int32_t r) { return is_root(product, r); });
+  }
+
+  void replace(int32_t keep, int32_t drop, Draft merged) {
+    merged.after = drafts_[keep].after;
+    for (size_t j = 0; j < merged.after.size(); ++j)
+      if (drafts_[drop].after[j]) merged.after[j] = true;
+    merged.after[keep] = merged.after[drop] = false;
+    for (int32_t root : merged.roots) made_by_[root] = keep;
+    drafts_[keep] = std::move(merged);
+    drafts_[drop].dead = true;
+    for (Draft& d : drafts_) {
+      if (d.dead || (!d.after[keep] && !d.after[drop])) continue;
+      d.after[drop] = false;
+      d.after[keep] = true;
+      for (size_t j = 0; j < d.after.size(); ++j)
+        if (drafts_[keep].after[j]) d.after[j] = true;
+    }
+    note_readers(keep);
+  }
+
+  Context& context_;
+  std::vector<Draft> drafts_;
+  std::vector<int32_t> made_by_;  // draft of a stored node
+  std::map<int32_t, std::vector<int32_t>> leaf_readers_, node_readers_;
+};
+
+}  // namespace
+
+// An effect writes memory that the same kernel reads elsewhere: allowed only element by element.
+bool writes_safely(const Context& context, const Draft& draft) {
+  for (int32_t root : draft.roots) {
+    const Node& node = context.node(root);
+    if (node.op->kind != Kind::effect) continue;
+    const Source target = context.source(root, 1);
+    if (target.node >= 0 && is_root(draft, target.node)) return false;  // two writes to one memory
+    const bool whole = node.domain.numel() == node.numel && node.in[1].strides == contiguous_strides(node.domain);
+    for (const Use& use : draft.uses) {
+      if (use.inlined) continue;
+      if (use.source.node == root) return false;  // reads what it writes
+      const bool same_memory = target.leaf >= 0 ? use.source.leaf == target.leaf : use.source.node == target.node;
+      if (!same_memory || (use.source.leaf < 0 && use.source.node < 0)) continue;
+      if (!whole || use.offset != 0 || !same_strides(draft.domain, use.strides, node.in[1].strides)) return false;
+    }
+  }
+  return true;
+}
+
+bool reads_in_place(const Context& context, const Draft& draft, const Use& use) {
+  if (use.offset != 0) return false;
+  const Node& root = context.node(use.source.node);
+  const bool folds = root.op->kind == Kind::reduce && root.reduced;
+  const bool per_row = folds || root.domain.numel() != draft.domain.numel();
+  if (root.op->kind == Kind::contraction) return same_strides(draft.domain, use.strides, draft.element_strides());
+  return same_strides(draft.domain, use.strides, per_row ? draft.row_strides() : draft.element_strides());
+}
+
+std::vector<Draft> fuse(Context& context) { return Fuser(context).run(); }
+
+}  // namespace sg::schedule_detail

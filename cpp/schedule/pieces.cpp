@@ -1,0 +1,136 @@
+// Cutting long reduces: sizes alone decide, so that results do not depend on the machine.
+#include <algorithm>
+
+#include "schedule/draft.hpp"
+
+namespace sg::schedule_detail {
+namespace {
+
+constexpr int64_t kElementsPerGroup = 16384;  // worth a workgroup of its own
+constexpr int64_t kMaxPieces = 1024;
+constexpr int64_t kMinPiece = 64;
+
+int64_t pieces_for(const Program& p) {
+  const int64_t rows = p.rows(), columns = p.columns();
+  if (rows == 0 || columns == 0 || p.outer() + 1 > kMaxRank - p.inner) return 1;
+  bool along_row = false;
+  for (const View& v : p.views) along_row = along_row || v.strides[p.domain.rank - 1] == 1;
+  const int64_t groups = along_row ? rows : (rows + 31) / 32;
+  const int64_t wanted = std::min(kMaxPieces, rows * columns / kElementsPerGroup);
+  const int64_t pieces = std::min(wanted / groups, p.domain[p.outer()]);
+  return columns / std::max<int64_t>(pieces, 1) < kMinPiece ? 1 : pieces;
+}
+
+void insert(Dims& dims, int at, int64_t value) {
+  dims.push(0);
+  for (int d = dims.rank - 1; d > at; --d) dims[d] = dims[d - 1];
+  dims[at] = value;
+}
+
+void drop_unused_views(Program& p) {
+  std::vector<int32_t> renumbered(p.views.size(), -1);
+  std::vector<View> kept;
+  for (Instr& i : p.code) {
+    if (i.code != Code::load && i.code != Code::store && i.code != Code::index) continue;
+    if (renumbered[i.slot] < 0) {
+      renumbered[i.slot] = static_cast<int32_t>(kept.size());
+      kept.push_back(p.views[i.slot]);
+    }
+    i.slot = renumbered[i.slot];
+  }
+  p.views = std::move(kept);
+}
+
+View partial_view(const Program& p, int32_t binding, DType dtype, int64_t pieces, int64_t inner_stride) {
+  View v;
+  v.binding = binding;
+  v.dtype = dtype;
+  v.strides = Dims::filled(p.domain.rank, 0);
+  int64_t stride = pieces;
+  const int outer = p.outer() - (inner_stride ? 0 : 1);  // the first kernel counts pieces as an outer dimension
+  for (int d = outer - 1; d >= 0; --d) {
+    v.strides[d] = stride;
+    stride *= p.domain[d];
+  }
+  v.strides[outer] = 1;
+  return v;
+}
+
+}  // namespace
+
+std::optional<Pieces> cut_in_pieces(const Program& original, int32_t first_binding) {
+  if (original.inner == 0 || original.phases() < 2) return std::nullopt;
+  for (const Instr& i : original.code) {
+    if (!i.per_row && i.phase > 0) return std::nullopt;
+    if (i.code == Code::reduce && i.phase != 1) return std::nullopt;
+  }
+  Program p = original;
+  collapse(p);
+  const int64_t pieces = pieces_for(p);
+  if (pieces < 2) return std::nullopt;
+  const int at = p.outer();
+  const int64_t limit = p.domain[at], size = (limit + pieces - 1) / pieces;
+  const int64_t count = (limit + size - 1) / size;
+
+  Pieces out;
+  out.partial_numel = p.rows() * count;
+  out.first = p;
+  insert(out.first.domain, at, count);
+  out.first.domain[at + 1] = size;
+  out.first.piece_limit = limit;
+  for (View& v : out.first.views) insert(v.strides, at, v.strides[at] * size);
+
+  out.second = p;
+  out.second.inner = 1;
+  out.second.domain.rank = static_cast<uint8_t>(at);
+  out.second.domain.push(count);
+  for (View& v : out.second.views) {
+    v.strides.rank = static_cast<uint8_t>(at);
+    v.strides.push(0);
+  }
+
+  // First: everything before the reduces, the reduces, and their partial results.
+  Program& a = out.first;
+  Program& b = out.second;
+  const int32_t first_partial_view = static_cast<int32_t>(p.views.size());
+  std::vector<Instr> stores;
+  for (size_t n = 0; n < p.code.size(); ++n) {
+    const Instr& i = p.code[n];
+    if (i.code != Code::reduce) continue;
+    const int32_t binding = first_binding + static_cast<int32_t>(out.partials.size());
+    out.partials.push_back(i.dtype);
+    stores.push_back({.code = Code::store, .dtype = i.dtype, .a = static_cast<int32_t>(n),
+                      .slot = static_cast<int32_t>(a.views.size())});
+    a.views.push_back(partial_view(a, binding, i.dtype, count, 0));
+    b.views.push_back(partial_view(b, binding, i.dtype, count, 1));
+  }
+  for (Instr& i : a.code)  // pruned below
+    if (i.code == Code::store && i.phase > 0) i = Instr{.code = Code::constant, .dtype = DType::int32};
+  a.code.insert(a.code.end(), stores.begin(), stores.end());
+  // Second: each reduce folds a load of the partials; stores of phase 0 were done.
+  std::vector<Instr> code;
+  std::vector<int32_t> renumbered(b.code.size(), -1);
+  int32_t view = first_partial_view;
+  for (size_t n = 0; n < b.code.size(); ++n) {
+    Instr i = b.code[n];
+    if (!i.per_row || (i.code == Code::store && i.phase == 0)) continue;
+    if (i.code == Code::reduce) {
+      code.push_back({.code = Code::load, .dtype = i.dtype, .slot = view++});
+      i.a = static_cast<int32_t>(code.size()) - 1;
+    } else {
+      for (int32_t* operand : {&i.a, &i.b, &i.c})
+        if (*operand >= 0) *operand = renumbered[*operand];
+    }
+    renumbered[n] = static_cast<int32_t>(code.size());
+    code.push_back(i);
+  }
+  b.code = std::move(code);
+  for (Program* program : {&a, &b}) {
+    prune(*program);
+    drop_unused_views(*program);
+    annotate(*program);
+  }
+  return out;
+}
+
+}  // namespace sg::schedule_detail

@@ -1,0 +1,395 @@
+// Drafts -> steps on memory: which writes go in place, in which order kernels run, which of them become one launch,
+// and where in the arena the intermediate values live.
+#include <algorithm>
+#include <map>
+
+#include "schedule/draft.hpp"
+
+namespace sg::schedule_detail {
+namespace {
+
+constexpr int64_t kAlignment = 256;
+constexpr size_t kMaxInstances = 512;
+
+class Placer {
+ public:
+  Placer(Context& context, const std::vector<Draft>& drafts) : context_(context), drafts_(drafts) {}
+
+  Scheduled run() {
+    plan().device = context_.log.device;
+    plan().leaves = static_cast<int32_t>(context_.log.leaves.size());
+    plan().leaf_views = static_cast<int32_t>(context_.log.offsets.size());
+    plan().numbers = static_cast<int32_t>(context_.log.numbers.size());
+    export_nodes();
+    for (size_t d = 0; d < drafts_.size(); ++d) emitted_.push_back(emit_collapsed(static_cast<int32_t>(d)));
+    find_readers();
+    build_edges();
+    checks_ = has_checks();
+    place_nodes();
+    group_instances();
+    for (int32_t group : topological_order()) append_steps(group);
+    pack_arena();
+    plan().op_names = reporters();
+    return std::move(out_);
+  }
+
+ private:
+  Plan& plan() { return out_.plan; }
+  size_t drafts() const { return drafts_.size(); }
+
+  // Some kernel may find an index out of range: updates in place then look at the status word first.
+  bool has_checks() const {
+    for (const Emitted& e : emitted_) {
+      const Program& p = e.kernel.kind == Kernel::Kind::product ? e.kernel.product.epilogue : e.kernel.program;
+      for (const Instr& i : p.code)
+        if (i.code == Code::check_index) return true;
+    }
+    return false;
+  }
+
+  void export_nodes() {
+    made_by_.assign(context_.count(), -1);
+    std::vector<bool> read(context_.count(), false);
+    for (size_t d = 0; d < drafts(); ++d) {
+      for (int32_t root : drafts_[d].roots) made_by_[root] = static_cast<int32_t>(d);
+      for (int32_t node : drafts_[d].reads) read[node] = true;
+    }
+    for (int32_t i = 0; i < context_.count(); ++i) context_.exported[i] = context_.input.held[i] || read[i];
+  }
+
+  void find_readers() {
+    for (size_t d = 0; d < drafts(); ++d) {
+      auto note = [&](const Source& s) {
+        if (s.leaf >= 0) leaf_readers_[s.leaf].push_back(static_cast<int32_t>(d));
+        if (s.node >= 0) node_readers_[s.node].push_back(static_cast<int32_t>(d));
+      };
+      for (const Use& u : drafts_[d].uses)
+        if (!u.inlined) note(u.source);
+      for (int32_t root : drafts_[d].roots) {
+        if (context_.node(root).op->kind != Kind::contraction) continue;
+        note(context_.source(root, 0));
+        note(context_.source(root, 1));
+      }
+    }
+  }
+
+  void build_edges() {
+    after_.assign(drafts(), std::vector<bool>(drafts(), false));
+    for (size_t d = 0; d < drafts(); ++d)
+      for (int32_t node : drafts_[d].reads) add_edge(made_by_[node], static_cast<int32_t>(d));
+  }
+
+  void add_edge(int32_t first, int32_t then) {  // keeps `after_` transitive
+    if (first == then || after_[then][first]) return;
+    for (size_t x = 0; x < drafts(); ++x) {
+      if (static_cast<int32_t>(x) != then && !after_[x][then]) continue;
+      after_[x][first] = true;
+      for (size_t y = 0; y < drafts(); ++y)
+        if (after_[first][y]) after_[x][y] = true;
+    }
+  }
+
+  int32_t add_memory(Memory m) {
+    plan().memories.push_back(m);
+    return static_cast<int32_t>(plan().memories.size()) - 1;
+  }
+
+  int32_t leaf_memory(int32_t leaf) {
+    auto [it, fresh] = leaf_memory_.try_emplace(leaf);
+    if (fresh) {
+      Memory m{.kind = Memory::Kind::leaf, .index = leaf};
+      m.bytes = static_cast<int64_t>(context_.log.leaves[leaf]->bytes());
+      it->second = add_memory(m);
+    }
+    return it->second;
+  }
+
+  // The write may go over its old value: nobody wants that afterwards, and everybody who reads it can go first.
+  bool in_place(int32_t effect) {
+    const Source base = context_.source(effect, 1);
+    const bool wanted = base.leaf >= 0 ? !context_.input.dying[base.leaf] : context_.input.held[base.node];
+    const int32_t writer = made_by_[effect];
+    if (wanted || !writes_safely(context_, drafts_[writer])) return false;
+    const auto& readers = base.leaf >= 0 ? leaf_readers_[base.leaf] : node_readers_[base.node];
+    for (int32_t reader : readers)
+      if (reader != writer && after_[reader][writer]) return false;
+    if (base.leaf >= 0 && !taken_.insert({base.leaf, effect}).second) return false;
+    for (int32_t reader : readers)
+      if (reader != writer) add_edge(reader, writer);
+    return true;
+  }
+
+  void place_nodes() {
+    memory_.assign(context_.count(), -1);
+    for (int32_t i = 0; i < context_.count(); ++i) {
+      if (made_by_[i] < 0 || !context_.exported[i]) continue;
+      const Node& node = context_.node(i);
+      Memory m{.bytes = static_cast<int64_t>(node.bytes())};
+      if (context_.input.held[i]) {
+        m.kind = Memory::Kind::output;
+        m.index = plan().outputs++;
+        out_.output_nodes.push_back(i);
+      }
+      if (node.op->kind == Kind::effect)
+        place_effect(i, m);
+      else
+        memory_[i] = add_memory(m);
+    }
+  }
+
+  // Over its old value when nobody wants that any more; else on fresh memory that starts as a copy of it.
+  void place_effect(int32_t i, Memory m) {
+    const Source base = context_.source(i, 1);
+    const int32_t old = base.leaf >= 0 ? leaf_memory(base.leaf) : memory_[base.node];
+    const bool output = m.kind == Memory::Kind::output;
+    if (!in_place(i)) {
+      const bool whole = context_.node(i).domain.numel() == context_.node(i).numel;
+      memory_[i] = add_memory(m);
+      if (!whole || checks_) copies_[made_by_[i]].push_back({old, memory_[i]});
+      return;
+    }
+    Memory& before = plan().memories[old];
+    if (before.kind == Memory::Kind::leaf && output) {
+      m.donor = before.index;
+      memory_[i] = add_memory(m);
+      return;
+    }
+    if (before.kind == Memory::Kind::temp && output) before = m;
+    memory_[i] = old;
+  }
+
+  Emitted emit_collapsed(int32_t d) {
+    Emitted e = emit(context_, drafts_[d]);
+    if (e.kernel.kind == Kernel::Kind::program) collapse(e.kernel.program);
+    return e;
+  }
+
+  // Pointwise kernels of one structure become one launch: the update of all parameters.
+  void group_instances() {
+    group_of_.resize(drafts());
+    for (size_t d = 0; d < drafts(); ++d) group_of_[d] = static_cast<int32_t>(d);
+    if (!context_.input.fuse) return;
+    std::map<uint64_t, std::vector<int32_t>> leaders;
+    for (size_t d = 0; d < drafts(); ++d) {
+      if (emitted_[d].kernel.kind != Kernel::Kind::program || drafts_[d].reduced || empty(static_cast<int32_t>(d)))
+        continue;
+      auto& same = leaders[emitted_[d].kernel.program.structure_hash()];
+      bool joined = false;
+      for (int32_t leader : same)
+        if (!joined && can_group(leader, static_cast<int32_t>(d))) {
+          join(leader, static_cast<int32_t>(d));
+          joined = true;
+        }
+      if (!joined) same.push_back(static_cast<int32_t>(d));
+    }
+  }
+
+  bool can_group(int32_t leader, int32_t d) const {
+    if (!(emitted_[leader].kernel.program.code == emitted_[d].kernel.program.code)) return false;
+    size_t members = 0;
+    for (size_t x = 0; x < drafts(); ++x) {
+      if (group_of_[x] != leader) continue;
+      ++members;
+      if (after_[x][d] || after_[d][x]) return false;
+    }
+    return members < kMaxInstances;
+  }
+
+  void join(int32_t leader, int32_t d) {
+    for (size_t x = 0; x < drafts(); ++x) {  // what had to wait for one waits for both, and both wait for all
+      if (group_of_[x] != leader && static_cast<int32_t>(x) != leader) continue;
+      for (size_t y = 0; y < drafts(); ++y) {
+        if (after_[d][y]) add_edge(static_cast<int32_t>(y), static_cast<int32_t>(x));
+        if (after_[x][y]) add_edge(static_cast<int32_t>(y), d);
+        if (after_[y][d]) add_edge(static_cast<int32_t>(x), static_cast<int32_t>(y));
+        if (after_[y][x]) add_edge(d, static_cast<int32_t>(y));
+      }
+    }
+    group_of_[d] = leader;
+  }
+
+  std::vector<int32_t> topological_order() const {
+    std::vector<int32_t> order;
+    std::vector<bool> done(drafts(), false);
+    auto ready = [&](size_t d) {
+      for (size_t x = 0; x < drafts(); ++x)
+        if (after_[d][x] && !done[x]) return false;
+      return true;
+    };
+    for (size_t left = drafts(); left > 0;) {
+      for (size_t d = 0; d < drafts(); ++d) {
+        if (done[d] || group_of_[d] != static_cast<int32_t>(d) || !ready(d)) continue;
+        order.push_back(static_cast<int32_t>(d));
+        for (size_t x = 0; x < drafts(); ++x)
+          if (group_of_[x] == static_cast<int32_t>(d)) {
+            done[x] = true;
+            --left;
+          }
+      }
+    }
+    return order;
+  }
+
+  bool empty(int32_t d) const {
+    const Kernel& k = emitted_[d].kernel;
+    if (k.kind == Kernel::Kind::product) return k.product.batch * k.product.m * k.product.n == 0;
+    return k.program.rows() == 0 || (k.program.inner == 0 && k.program.domain.numel() == 0);
+  }
+
+  Binding bind(const Source& s) {
+    Binding b;
+    b.memory = s.node >= 0 ? memory_[s.node] : leaf_memory(s.leaf);
+    b.leaf_view = s.leaf_view;
+    return b;
+  }
+
+  Instance instance_of(const Emitted& e) {
+    Instance instance;
+    instance.kernel = e.kernel;
+    if (!checks_) instance.kernel.program.predicated = false;
+    instance.numbers = e.numbers;
+    for (const Source& s : e.sources) instance.bindings.push_back(bind(s));
+    return instance;
+  }
+
+  static void list_accesses(Instance& instance, const Program& p) {
+    for (const Instr& i : p.code) {
+      if (i.code != Code::load && i.code != Code::store) continue;
+      const int32_t b = p.views[i.slot].binding;
+      if (b >= 0) (i.code == Code::store ? instance.writes : instance.reads).push_back(instance.bindings[b].memory);
+    }
+  }
+
+  static void finish(Instance& instance) {
+    if (instance.kernel.kind == Kernel::Kind::program) {
+      list_accesses(instance, instance.kernel.program);
+    } else {
+      const Product& p = instance.kernel.product;
+      instance.reads = {instance.bindings[p.a_binding].memory, instance.bindings[p.b_binding].memory};
+      list_accesses(instance, p.epilogue);
+    }
+    for (auto* list : {&instance.reads, &instance.writes}) {
+      std::sort(list->begin(), list->end());
+      list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
+  }
+
+  void append_steps(int32_t group) {
+    Step step;
+    step.name = emitted_[group].name;
+    for (size_t d = 0; d < drafts(); ++d) {
+      if (group_of_[d] != group) continue;
+      append_copies(static_cast<int32_t>(d));
+      if (empty(static_cast<int32_t>(d))) continue;
+      if (append_in_pieces(emitted_[d])) return;
+      step.instances.push_back(instance_of(emitted_[d]));
+      finish(step.instances.back());
+    }
+    if (!step.instances.empty()) plan().steps.push_back(std::move(step));
+  }
+
+  void append_copies(int32_t d) {
+    for (auto [from, to] : copies_[d]) {
+      Instance copy;
+      copy.kernel.kind = Kernel::Kind::copy;
+      copy.bindings = {{from, -1}, {to, -1}};
+      copy.reads = {from};
+      copy.writes = {to};
+      if (plan().memories[to].bytes == 0) continue;
+      plan().steps.push_back({"copy", {std::move(copy)}});
+    }
+  }
+
+  bool append_in_pieces(const Emitted& e) {
+    if (e.kernel.kind != Kernel::Kind::program) return false;
+    auto pieces = cut_in_pieces(e.kernel.program, static_cast<int32_t>(e.sources.size()));
+    if (!pieces) return false;
+    Instance first = instance_of(e), second;
+    for (DType type : pieces->partials) {
+      Memory m{.bytes = pieces->partial_numel * static_cast<int64_t>(size_of(type))};
+      first.bindings.push_back({add_memory(m), -1});
+    }
+    second = first;
+    first.kernel.program = std::move(pieces->first);
+    second.kernel.program = std::move(pieces->second);
+    finish(first);
+    finish(second);
+    plan().steps.push_back({e.name + "_pieces", {std::move(first)}});
+    plan().steps.push_back({e.name, {std::move(second)}});
+    return true;
+  }
+
+  // Temporaries share the arena when their lives do not overlap: first fit by start.
+  void pack_arena() {
+    const size_t count = plan().memories.size();
+    std::vector<int> first(count, INT32_MAX), last(count, -1);
+    for (size_t s = 0; s < plan().steps.size(); ++s)
+      for (const Instance& instance : plan().steps[s].instances)
+        for (const auto* list : {&instance.reads, &instance.writes})
+          for (int32_t m : *list) {
+            first[m] = std::min(first[m], static_cast<int>(s));
+            last[m] = std::max(last[m], static_cast<int>(s));
+          }
+    std::vector<size_t> temps;
+    for (size_t m = 0; m < count; ++m)
+      if (plan().memories[m].kind == Memory::Kind::temp && last[m] >= 0) temps.push_back(m);
+    std::sort(temps.begin(), temps.end(), [&](size_t a, size_t b) {
+      return plan().memories[a].bytes > plan().memories[b].bytes;
+    });
+    std::vector<size_t> placed;
+    for (size_t m : temps) {
+      Memory& memory = plan().memories[m];
+      int64_t at = 0;
+      for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t other : placed) {
+          const Memory& o = plan().memories[other];
+          const bool together = first[m] <= last[other] && first[other] <= last[m];
+          const int64_t end = (o.offset + o.bytes + kAlignment - 1) / kAlignment * kAlignment;
+          if (together && at < end && o.offset < at + memory.bytes) {
+            at = end;
+            moved = true;
+          }
+        }
+      }
+      memory.offset = at;
+      plan().arena_bytes = std::max(plan().arena_bytes, (at + memory.bytes + kAlignment - 1) / kAlignment * kAlignment);
+      placed.push_back(m);
+    }
+  }
+
+  Context& context_;
+  const std::vector<Draft>& drafts_;
+  Scheduled out_;
+  std::vector<int32_t> made_by_, memory_, group_of_;
+  std::map<int32_t, int32_t> leaf_memory_;
+  std::map<int32_t, std::vector<int32_t>> leaf_readers_, node_readers_;
+  std::map<int32_t, int32_t> taken_;  // leaf -> the effect that writes over it
+  bool checks_ = false;
+  std::vector<std::vector<bool>> after_;
+  std::map<int32_t, std::vector<std::pair<int32_t, int32_t>>> copies_;  // by draft: (from, to) memories
+  std::vector<Emitted> emitted_;
+};
+
+}  // namespace
+
+Scheduled place(Context& context, const std::vector<Draft>& drafts) { return Placer(context, drafts).run(); }
+
+}  // namespace sg::schedule_detail
+
+namespace sg {
+
+Scheduled schedule(const ScheduleInput& input) {
+  using namespace schedule_detail;
+  Context context(input);
+  for (;;) {
+    try {
+      const std::vector<Draft> drafts = fuse(context);
+      return place(context, drafts);
+    } catch (const MustStore& stop) {
+      context.stored[stop.node] = true;
+    }
+  }
+}
+
+}  // namespace sg

@@ -1,0 +1,213 @@
+// Following formulas through views: what a kernel reads when pointwise inputs are computed in place.
+#include <algorithm>
+#include <map>
+
+#include "schedule/draft.hpp"
+
+namespace sg::schedule_detail {
+namespace {
+
+constexpr size_t kMaxUses = 6000;
+
+// Reading a node of `shape` (contiguous) with `strides` over a kernel's domain: coordinate j of the node is
+// start[j] + sum over d of step[j][d] * coordinate d.
+struct Mapping {
+  int64_t start[kMaxRank] = {};
+  int64_t step[kMaxRank][kMaxRank] = {};
+};
+
+bool map_dims(const Dims& shape, const Dims& domain, const Dims& strides, int64_t offset, Mapping& m) {
+  const Dims own = contiguous_strides(shape);
+  int64_t last[kMaxRank];
+  for (int j = 0; j < shape.rank; ++j) {
+    m.start[j] = offset / own[j] % shape[j];
+    last[j] = m.start[j];
+  }
+  for (int d = 0; d < domain.rank; ++d) {
+    if (strides[d] == 0 || domain[d] == 1) continue;
+    int j = 0;  // the outermost dimension whose stride fits
+    while (j < shape.rank && (own[j] > strides[d] || strides[d] % own[j] != 0)) ++j;
+    if (j == shape.rank) return false;
+    m.step[j][d] = strides[d] / own[j];
+    last[j] += m.step[j][d] * (domain[d] - 1);
+  }
+  for (int j = 0; j < shape.rank; ++j)
+    if (last[j] >= shape[j]) return false;
+  return true;
+}
+
+// A node's domain with dimensions merged wherever all its operands allow it.
+struct Flat {
+  Dims shape;
+  Dims strides[kMaxInputs];
+};
+Flat flatten(const Node& node) {
+  Flat f;
+  f.shape = node.domain;
+  for (int k = 0; k < node.inputs; ++k) f.strides[k] = node.in[k].strides;
+  auto drop = [](Dims& dims, int d) {
+    for (int i = d; i + 1 < dims.rank; ++i) dims[i] = dims[i + 1];
+    --dims.rank;
+  };
+  for (int d = f.shape.rank - 2; d >= 0; --d) {
+    bool merge = true;
+    for (int k = 0; k < node.inputs; ++k)
+      if (node.in[k].kind != Operand::Kind::number)
+        merge = merge && f.strides[k][d] == f.strides[k][d + 1] * f.shape[d + 1];
+    if (!merge) continue;
+    f.shape[d + 1] *= f.shape[d];
+    drop(f.shape, d);
+    for (int k = 0; k < node.inputs; ++k)
+      if (node.in[k].kind != Operand::Kind::number) drop(f.strides[k], d);
+  }
+  return f;
+}
+
+class Expander {
+ public:
+  Expander(const Context& context, Draft& draft) : context_(context), draft_(draft) {}
+
+  bool run() {
+    draft_.uses.clear();
+    draft_.root_uses.clear();
+    for (int32_t root : draft_.roots)
+      if (!add_root(root)) return false;
+    while (!open_.empty()) {  // latest node first, so each reading is listed before it is expanded
+      auto last = std::prev(open_.end());
+      const std::vector<int32_t> uses = std::move(last->second);
+      open_.erase(last);
+      for (int32_t use : uses) expand(use);
+    }
+    collect_reads();
+    return true;
+  }
+
+ private:
+  // A root is read from the kernel's domain by identity: an element or a row each.
+  bool add_root(int32_t root) {
+    const Node& node = context_.node(root);
+    Use use;
+    use.source.node = root;
+    use.dtype = node.dtype;
+    if (node.op->kind == Kind::contraction) {
+      use.strides = draft_.element_strides();
+      draft_.root_uses.push_back(static_cast<int32_t>(draft_.uses.size()));
+      draft_.uses.push_back(use);
+      return true;
+    }
+    const bool folds = node.op->kind == Kind::reduce;
+    const bool exact = folds || node.op->kind == Kind::effect;  // its own dimensions have a meaning
+    if (exact && !(node.domain == draft_.domain)) return false;
+    const int64_t size = node.domain.numel();
+    const bool per_row = !folds && size == draft_.rows() && size != draft_.domain.numel();
+    if (!folds && !per_row && size != draft_.domain.numel()) return false;
+    use.strides = per_row ? draft_.row_strides() : draft_.element_strides();
+    use.inlined = true;
+    const int32_t id = static_cast<int32_t>(draft_.uses.size());
+    draft_.root_uses.push_back(id);
+    draft_.uses.push_back(use);
+    try {
+      inputs_of(id);
+    } catch (const MustStore& stop) {
+      if (stop.node == root) return false;
+      throw;
+    }
+    return true;
+  }
+
+  void expand(int32_t id) { inputs_of(id); }
+
+  void inputs_of(int32_t id) {
+    const int32_t index = draft_.uses[id].source.node;
+    const Node& node = context_.node(index);
+    const Dims strides = draft_.uses[id].strides;
+    const int64_t offset = draft_.uses[id].offset;
+    const bool same = node.domain == draft_.domain && offset == 0 && strides == contiguous_strides(node.domain);
+    Mapping m;
+    Flat flat;
+    flat.shape = node.domain;
+    for (int k = 0; k < node.inputs; ++k) flat.strides[k] = node.in[k].strides;
+    if (!same && !map_dims(flat.shape, draft_.domain, strides, offset, m)) {
+      flat = flatten(node);
+      m = Mapping();
+      if (!map_dims(flat.shape, draft_.domain, strides, offset, m)) throw MustStore{index};
+    }
+    const int values = node.op->kind == Kind::effect ? 1 : node.inputs;  // an effect's target is not read
+    for (int k = 0; k < values; ++k) {
+      const Operand& o = node.in[k];
+      if (o.kind == Operand::Kind::number) continue;
+      Use use;
+      use.dtype = o.dtype;
+      use.strides = Dims::filled(draft_.domain.rank, 0);
+      if (o.kind == Operand::Kind::node) {
+        use.source = context_.source(index, k);
+        use.offset = use.source.node >= 0 ? o.offset : 0;  // of a leaf: known at run time
+      } else {
+        use.offset = o.offset;
+      }
+      if (same) {
+        use.strides = o.strides;
+      } else {
+        for (int j = 0; j < flat.shape.rank; ++j) {
+          use.offset += flat.strides[k][j] * m.start[j];
+          for (int d = 0; d < draft_.domain.rank; ++d) use.strides[d] += flat.strides[k][j] * m.step[j][d];
+        }
+      }
+      draft_.uses[id].inputs[k] = find_or_add(use);
+    }
+  }
+
+  int32_t find_or_add(Use use) {
+    const int32_t from = use.source.node;
+    const uint64_t key = (uint64_t(uint32_t(from + 1)) << 32) | uint32_t(use.source.leaf_view + 1);
+    for (int32_t id : known_[key])
+      if (draft_.uses[id].source == use.source && draft_.uses[id].strides == use.strides &&
+          draft_.uses[id].offset == use.offset && draft_.uses[id].dtype == use.dtype)
+        return id;
+    use.inlined = from >= 0 && !context_.stored[from];
+    const int32_t id = static_cast<int32_t>(draft_.uses.size());
+    if (draft_.uses.size() > kMaxUses) throw MustStore{middle()};
+    draft_.uses.push_back(use);
+    known_[key].push_back(id);
+    if (use.inlined) open_[from].push_back(id);
+    return id;
+  }
+
+  // Too long a formula is cut in the middle.
+  int32_t middle() const {
+    std::vector<int32_t> nodes;
+    for (const Use& u : draft_.uses)
+      if (u.inlined && !context_.stored[u.source.node]) nodes.push_back(u.source.node);
+    std::nth_element(nodes.begin(), nodes.begin() + static_cast<int64_t>(nodes.size() / 2), nodes.end());
+    return nodes[nodes.size() / 2];
+  }
+
+  void collect_reads() {
+    draft_.reads.clear();
+    for (const Use& u : draft_.uses)
+      if (u.source.node >= 0 && !u.inlined && !is_root(u.source.node)) draft_.reads.push_back(u.source.node);
+    for (int32_t root : draft_.roots) {  // operands of products and targets of writes count as read
+      const Node& node = context_.node(root);
+      if (node.op->kind != Kind::contraction && node.op->kind != Kind::effect) continue;
+      for (int k = 0; k < node.inputs; ++k)
+        if (const int32_t from = context_.pending(node.in[k]); from >= 0 && context_.stored[from] && !is_root(from))
+          draft_.reads.push_back(from);
+    }
+    std::sort(draft_.reads.begin(), draft_.reads.end());
+    draft_.reads.erase(std::unique(draft_.reads.begin(), draft_.reads.end()), draft_.reads.end());
+  }
+  bool is_root(int32_t node) const {
+    return std::find(draft_.roots.begin(), draft_.roots.end(), node) != draft_.roots.end();
+  }
+
+  const Context& context_;
+  Draft& draft_;
+  std::map<int32_t, std::vector<int32_t>> open_;  // readings still to be expanded, by node
+  std::map<uint64_t, std::vector<int32_t>> known_;
+};
+
+}  // namespace
+
+bool expand_uses(const Context& context, Draft& draft) { return Expander(context, draft).run(); }
+
+}  // namespace sg::schedule_detail

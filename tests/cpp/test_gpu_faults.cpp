@@ -1,0 +1,141 @@
+// A GPU that breaks: lost, hung, out of memory, misused. Each test opens a device of its own and breaks that one by
+// replacing a function in volk's table.
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "device/gpu/memory.hpp"
+#include "device/gpu/queue.hpp"
+#include "device/gpu/validation.hpp"
+#include "gpu_plans.hpp"
+
+namespace {
+
+template <class F>
+class Replaced {
+ public:
+  Replaced(F& slot, F with) : slot_(slot), kept_(slot) { slot_ = with; }
+  ~Replaced() { slot_ = kept_; }
+
+ private:
+  F& slot_;
+  F kept_;
+};
+
+VKAPI_ATTR VkResult VKAPI_CALL submit_lost(VkQueue, uint32_t, const VkSubmitInfo2*, VkFence) {
+  return VK_ERROR_DEVICE_LOST;
+}
+VKAPI_ATTR VkResult VKAPI_CALL submit_swallowed(VkQueue, uint32_t, const VkSubmitInfo2*, VkFence) {
+  return VK_SUCCESS;
+}
+VKAPI_ATTR VkResult VKAPI_CALL no_memory(VkDevice, const VkMemoryAllocateInfo*, const VkAllocationCallbacks*,
+                                         VkDeviceMemory*) {
+  return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+}
+
+struct Opened {  // kept for ever, as the real ones are
+  sg::Context context = open();
+  sg::DeviceStats stats;
+  sg::Queue queue{context, stats};
+  sg::Pool pool{context, queue};
+
+  static sg::Context open() {
+    const sg::GpuList& list = sg::list_gpus();
+    if (list.devices.empty()) SKIP(list.reason << "; " << list.remedy);
+    return sg::open_context(0);
+  }
+};
+
+struct WithVariable {
+  const char* name;
+  WithVariable(const char* n, const char* value) : name(n) { setenv(n, value, 1); }
+  ~WithVariable() { unsetenv(name); }
+};
+
+}  // namespace
+
+TEST_CASE("faults: a lost device says so at once, and ever after", "[gpu][faults]") {
+  auto& o = *new Opened;
+  o.queue.submit(o.queue.begin());
+  {
+    const Replaced<PFN_vkQueueSubmit2> broken(vkQueueSubmit2, submit_lost);
+    sg::Slot& slot = o.queue.begin();
+    CHECK_THROWS_AS(o.queue.submit(slot), sg::DeviceLostError);
+  }
+  CHECK_FALSE(o.queue.usable());
+  CHECK_THROWS_AS(o.queue.check("run"), sg::DeviceLostError);
+  CHECK_FALSE(o.queue.wait_quietly(o.queue.submitted(), std::chrono::milliseconds(10)));
+}
+
+TEST_CASE("faults: a device that makes no progress is given up", "[gpu][faults]") {
+  const WithVariable timeout("SPIROGRAD_TIMEOUT", "0.2");
+  auto& o = *new Opened;
+  {
+    const Replaced<PFN_vkQueueSubmit2> broken(vkQueueSubmit2, submit_swallowed);
+    o.queue.submit(o.queue.begin());
+  }
+  const auto start = std::chrono::steady_clock::now();
+  CHECK_THROWS_AS(o.queue.wait(o.queue.submitted(), true), sg::DeviceTimeoutError);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(2));
+  CHECK_THROWS_AS(o.queue.check("run"), sg::DeviceTimeoutError);
+  CHECK_THROWS_AS(o.queue.wait(o.queue.submitted(), true), sg::DeviceTimeoutError);
+}
+
+TEST_CASE("faults: a wait can be interrupted, and waited for again", "[gpu][faults]") {
+  const WithVariable timeout("SPIROGRAD_TIMEOUT", "30");
+  auto& o = *new Opened;
+  {
+    const Replaced<PFN_vkQueueSubmit2> broken(vkQueueSubmit2, submit_swallowed);
+    o.queue.submit(o.queue.begin());
+  }
+  sg::interrupt_hook = [] { throw sg::ValueError("interrupted"); };
+  const auto start = std::chrono::steady_clock::now();
+  CHECK_THROWS_AS(o.queue.wait(o.queue.submitted(), true), sg::ValueError);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(500));
+  sg::interrupt_hook = nullptr;
+  CHECK(o.queue.usable());
+}
+
+TEST_CASE("faults: out of memory frees the cache, tries again, then tells the numbers", "[gpu][faults]") {
+  auto& o = *new Opened;
+  sg::BufferRef kept(o.pool.take(1 << 20));
+  sg::BufferRef(o.pool.take(3 << 20));  // into the cache
+  {
+    const Replaced<PFN_vkAllocateMemory> broken(vkAllocateMemory, no_memory);
+    try {
+      o.pool.take(size_t{300} << 20);
+      FAIL("no OutOfMemoryError");
+    } catch (const sg::OutOfMemoryError& e) {
+      const std::string text = e.what();
+      INFO(text);
+      CHECK(text.find("asked 314572800 bytes, live 1048576, cached 0, budget") != std::string::npos);
+    }
+  }
+  CHECK(o.pool.read_counters().cached == 0);
+  CHECK_NOTHROW(sg::BufferRef(o.pool.take(size_t{30} << 20)));
+}
+
+TEST_CASE("faults: SPIROGRAD_MEMORY_LIMIT is kept, with the cache given up first", "[gpu][faults]") {
+  const WithVariable limit("SPIROGRAD_MEMORY_LIMIT", "8388608");
+  auto& o = *new Opened;
+  CHECK(o.pool.budget() == 8388608);
+  sg::BufferRef(o.pool.take(6 << 20));
+  const sg::BufferRef small(o.pool.take(1 << 20));
+  CHECK_NOTHROW(sg::BufferRef(o.pool.take(7 << 20)));  // only without the cached 6 MiB
+  CHECK_THROWS_AS(o.pool.take(8 << 20), sg::OutOfMemoryError);
+}
+
+TEST_CASE("faults: validation reports a deliberate mistake", "[gpu][validation-canary]") {
+  if (sg::validation_mode() != sg::Validation::core) SKIP("needs SPIROGRAD_VALIDATION=core");
+  auto& o = *new Opened;
+  sg::HostBuffer b = make_host_buffer(o.context, 256, sg::HostUse::staging);
+  sg::Slot& slot = o.queue.begin();
+  const VkBufferCopy beyond{0, 128, 4096};
+  const int before = sg::validation_messages();
+  vkCmdCopyBuffer(slot.commands, b.handle, b.handle, 1, &beyond);  // recorded, never submitted
+  CHECK(sg::validation_messages() > before);
+  sg_test::expected_messages += sg::validation_messages() - before;
+  CHECK_THROWS_AS(o.queue.check("run"), sg::Error);
+  CHECK_NOTHROW(o.queue.check("run"));
+}

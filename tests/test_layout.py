@@ -1,0 +1,168 @@
+"""The layout rules of the source tree: who may include whom, and what a file may contain.
+
+Needs nothing but Python and pytest. The table is the one of docs/ARCHITECTURE.md.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CPP = ROOT / "cpp"
+
+# layer -> what it may include besides itself and the standard library. A value with a '/' is one header or folder.
+MAY_INCLUDE: dict[str, set[str]] = {
+    "base": set(),
+    "math": {"base"},
+    "kernel": {"base", "math"},
+    "plan": {"base", "kernel"},
+    "graph": {"base", "kernel"},
+    "ops": {"base", "math", "kernel", "graph"},
+    "schedule": {"base", "kernel", "plan", "graph"},
+    "device": {"base", "math", "kernel", "plan"},
+    "dist": {"base", "plan", "device"},
+    "value": {"base", "math"},
+    "engine": {"base", "math", "kernel", "plan", "graph", "ops", "schedule", "device", "dist", "value"},
+    "include": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "engine"},
+    "bind": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "engine"},
+}
+# Third-party headers (prefix) -> the only folders or files that may name them.
+ONLY_IN = {
+    "pybind11/": ["bind/"],
+    "Python.h": ["bind/"],
+    "vulkan/": ["device/gpu/"],
+    "volk.h": ["device/gpu/"],
+    "volk.c": ["device/gpu/"],
+    "vk_mem_alloc.h": ["device/gpu/"],
+    "glslang/": ["device/gpu/"],
+    "cblas.h": ["device/cpu/"],
+    "immintrin.h": ["device/cpu/"],
+    "mpi.h": ["dist/mpi.cpp"],
+}
+LINE_LIMIT = 800
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+VULKAN_NAME = re.compile(r"\b(?:vk[A-Z]\w*|Vk[A-Z]\w*|VK_[A-Z]\w*|vma[A-Z]\w*|Vma[A-Z]\w*)\b")
+
+SOURCES = sorted(p for p in CPP.rglob("*") if p.suffix in {".hpp", ".cpp", ".inl", ".def", ".h"})
+
+
+def name(path: Path) -> str:
+    return path.relative_to(CPP).as_posix()
+
+
+def layer(path_in_cpp: str) -> str:
+    return path_in_cpp.split("/")[0]
+
+
+def includes(path: Path) -> list[tuple[str, str]]:
+    return [(m[1], m[2]) for m in INCLUDE.finditer(path.read_text())]
+
+
+def code(path: Path) -> str:
+    """The text without comments and strings, line structure kept."""
+    return COMMENTS.sub(lambda m: "\n" * m[0].count("\n"), path.read_text())
+
+
+def test_every_folder_is_a_layer() -> None:
+    folders = {p.name for p in CPP.iterdir() if p.is_dir()} - {"cmake"}
+    assert folders <= set(MAY_INCLUDE), "a new folder in cpp/ needs a row in MAY_INCLUDE and in docs/ARCHITECTURE.md"
+    assert SOURCES
+
+
+def test_matrix_has_no_cycle() -> None:
+    done: set[str] = set()
+    while len(done) < len(MAY_INCLUDE):
+        ready = {a for a, b in MAY_INCLUDE.items() if a not in done and {x.split("/")[0] for x in b} <= done}
+        assert ready, f"the layers {set(MAY_INCLUDE) - done} include each other"
+        done |= ready
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_includes_follow_the_matrix(path: Path) -> None:
+    mine = layer(name(path))
+    for quote, target in includes(path):
+        if quote == "<":
+            continue
+        assert (CPP / target).is_file(), f'#include "{target}": write it from cpp/, or with <> if it is not ours'
+        theirs = layer(target)
+        allowed = theirs == mine or theirs in MAY_INCLUDE[mine] or target in MAY_INCLUDE[mine]
+        assert allowed, f"{mine} may include {sorted(MAY_INCLUDE[mine])}, not {target}"
+        halves = {half for half in ("device/cpu/", "device/gpu/") if name(path).startswith(half)}
+        for half in {"device/cpu/", "device/gpu/"} - halves:
+            if halves:
+                assert not target.startswith(half), "device/cpu and device/gpu know only device.hpp of each other"
+        if mine not in {"device", "bind"}:
+            assert not target.startswith(("device/cpu/", "device/gpu/")), "use device/device.hpp"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_third_party_headers_stay_in_their_folder(path: Path) -> None:
+    for _, target in includes(path):
+        for prefix, places in ONLY_IN.items():
+            if target.startswith(prefix):
+                assert name(path).startswith(tuple(places)), f"{target} belongs to {places}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_no_vulkan_outside_device_gpu(path: Path) -> None:
+    if name(path).startswith("device/gpu/"):
+        return
+    found = VULKAN_NAME.findall(code(path))
+    assert not found, f"Vulkan names outside device/gpu: {sorted(set(found))}"
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.suffix == ".hpp"], ids=name)
+def test_header_form(path: Path) -> None:
+    text = path.read_text()
+    assert text.startswith("//"), "a header opens with what it promises and who calls it"
+    opening = text[: text.index("\n#")]
+    assert "#pragma once" in text or re.search(r"\binclude", opening, re.IGNORECASE), (
+        "#pragma once, or the opening comment says that and why the header is included several times"
+    )
+
+
+def test_no_cycle_between_files() -> None:
+    graph = {name(p): [t for q, t in includes(p) if q == '"'] for p in SOURCES}
+    state: dict[str, int] = {}
+
+    def visit(node: str, trail: list[str]) -> None:
+        if state.get(node) == 1:
+            raise AssertionError("include cycle: " + " -> ".join([*trail[trail.index(node) :], node]))
+        if state.get(node) == 2:
+            return
+        state[node] = 1
+        for target in graph.get(node, []):
+            visit(target, [*trail, node])
+        state[node] = 2
+
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 2 * len(graph) + 1000))
+    for node in graph:
+        visit(node, [])
+
+
+def test_no_file_is_too_long() -> None:
+    files = [
+        p
+        for folder in ("cpp", "shaders", "python", "tests", "tools", "benchmarks")
+        for p in (ROOT / folder).rglob("*")
+        if p.suffix in {".hpp", ".cpp", ".inl", ".def", ".comp", ".glsl", ".py", ".sh", ".cmake"}
+        and "__pycache__" not in p.parts
+    ]
+    long = {str(p.relative_to(ROOT)): n for p in files if (n := p.read_text().count("\n")) > LINE_LIMIT}
+    assert not long, f"over {LINE_LIMIT} lines; split by what changes together: {long}"
+
+
+def test_file_names() -> None:
+    for path in SOURCES:
+        assert re.fullmatch(r"[a-z][a-z0-9_]*\.(hpp|cpp|inl|def)", path.name), f"{name(path)}: use snake_case"
+    shaders = [p for p in (ROOT / "shaders").iterdir() if p.is_file()]
+    for path in shaders:
+        assert re.fullmatch(r"[a-z][a-z0-9_]*\.(comp|glsl)", path.name), f"shaders/{path.name}: use snake_case"
+    assert not [p for p in (ROOT / "shaders").rglob("*") if p.is_dir()], "shaders/ is flat: file name = op name"
+    stems = [p.stem for p in shaders]
+    assert len(stems) == len(set(stems)), "a .comp and a .glsl of one name cannot be told apart"

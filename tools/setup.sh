@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# tools/setup.sh: everything from a fresh checkout to an installed package in .venv. Run it again at any time: what is
+# up to date is left alone.
+#   1. system packages that are missing (compiler, Python headers, venv), with apt, as root or through sudo
+#   2. .deps/vulkan, the Vulkan build dependencies (tools/deps.sh)
+#   3. .venv with the build and test requirements of pyproject.toml
+#   4. the package, built and installed into .venv
+#   PYTHON=python3.12     another Python
+#   SETUP_APT=0           install no system packages
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+cd "$root"
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+
+# ---- Python and disk
+python=${PYTHON:-python3}
+command -v "$python" >/dev/null || die "no $python; install Python >= 3.10 or name one with PYTHON=..."
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
+  die "$("$python" --version 2>&1) is too old, Python >= 3.10 is needed; name another one with PYTHON=..."
+need_space "$root" 1500
+
+# ---- 1. system packages
+compiler_ok() {
+  local cxx=${CXX:-g++} major
+  command -v "$cxx" >/dev/null || return 1
+  major=$("$cxx" -dumpversion | cut -d. -f1)
+  case $("$cxx" --version | head -1) in
+    *clang*) [ "$major" -ge 15 ] ;;
+    *) [ "$major" -ge 12 ] ;;
+  esac
+}
+missing=()
+compiler_ok || missing+=(g++)
+header=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"] + "/Python.h")')
+version=$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
+[ -e "$header" ] || missing+=("$version-dev")
+"$python" -c 'import ensurepip, venv' 2>/dev/null || missing+=("$version-venv")
+command -v ar >/dev/null || missing+=(binutils)
+if [ ! -e .deps/vulkan/VERSIONS ] && command -v apt-get >/dev/null &&
+  [ ! -e /usr/share/keyrings/debian-archive-keyring.gpg ]; then missing+=(debian-archive-keyring); fi
+if [ ${#missing[@]} -gt 0 ]; then
+  [ "${SETUP_APT:-1}" = 1 ] && command -v apt-get >/dev/null || die "missing: ${missing[*]}; install them and run again"
+  as_root=()
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || die "missing: ${missing[*]}; run as root or install sudo"
+    as_root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  log=$(mktemp)
+  { "${as_root[@]}" apt-get -qq update && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get -qq install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 || {
+    tail -3 "$log" >&2
+    die "apt-get could not install ${missing[*]}: offline, or no such package; install them by hand"
+  }
+  rm -f "$log"
+  compiler_ok || die "no C++ compiler: GCC >= 12 or Clang >= 15 is needed; name one with CXX=..."
+fi
+
+# ---- 2. Vulkan build dependencies
+if [ ! -e .deps/vulkan/VERSIONS ]; then
+  if ! command -v dpkg >/dev/null || [ -z "$(debian_mirror)" ]; then
+    say "no Debian mirror here: CMake fetches the pinned sources instead"
+  else
+    tools/deps.sh
+  fi
+fi
+
+# ---- 3. the virtual environment
+requirements() {
+  .venv/bin/python - <<'EOF'
+try:
+    import tomllib
+except ModuleNotFoundError:
+    from pip._vendor import tomli as tomllib
+with open("pyproject.toml", "rb") as file:
+    data = tomllib.load(file)
+extras = data["project"]["optional-dependencies"]
+for name in (*data["build-system"]["requires"], *data["project"]["dependencies"],
+             *extras["test"], *extras["lint"], *extras["io"], "ninja", "cmake>=3.25"):
+    print(name)
+EOF
+}
+offline_or_log() { # the last word after a failed pip
+  tail -3 "$1" >&2
+  if grep -qiE 'no space left' "$1"; then die "disk full while $2; free some space"; fi
+  if grep -qiE 'name resolution|name or service|connection|timed out|unreachable|no matching distribution' "$1"; then
+    die "offline, or the package index lacks something, while $2; connect or set PIP_FIND_LINKS to a folder of wheels"
+  fi
+  die "$2 failed; the log is $1"
+}
+mkdir -p build
+if [ -x .venv/bin/python ] && ! .venv/bin/python -c "import sys; sys.exit(not '$("$python" -c 'import sys; print(sys.version.split()[0])')' == sys.version.split()[0])"; then
+  say "another Python: making .venv anew"
+  rm -rf .venv
+fi
+if [ ! -x .venv/bin/pip ]; then
+  rm -rf .venv
+  "$python" -m venv .venv || die "python -m venv failed; apt-get install $version-venv"
+fi
+stamp=$(sha256sum pyproject.toml tools/setup.sh | sha256sum | cut -c1-32)
+if [ "$(cat .venv/requirements.stamp 2>/dev/null)" != "$stamp" ]; then
+  say "installing build and test requirements"
+  requirements >build/requirements.txt
+  .venv/bin/pip install -r build/requirements.txt >build/pip.log 2>&1 || offline_or_log build/pip.log "installing requirements"
+  echo "$stamp" >.venv/requirements.stamp
+fi
+
+# ---- 4. the package
+stamp=$(hash_of cpp shaders python CMakeLists.txt pyproject.toml LICENSE licenses .deps/vulkan/VERSIONS .venv/requirements.stamp)
+if [ "$(cat .venv/package.stamp 2>/dev/null)" != "$stamp" ]; then
+  say "building (log: build/build.log)"
+  rm -f .venv/package.stamp
+  PATH=$root/.venv/bin:$PATH CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} \
+    .venv/bin/pip install --no-build-isolation --no-deps --force-reinstall -v . >build/build.log 2>&1 || {
+    grep -E 'error|Error' build/build.log | head -20 >&2
+    if grep -qiE 'no space left' build/build.log; then die "disk full while building; free some space"; fi
+    die "the build failed; the log is build/build.log"
+  }
+  echo "$stamp" >.venv/package.stamp
+fi
+say "ready: $(.venv/bin/python -c 'import spirograd; print("spirograd", spirograd.__version__)' 2>&1 | tail -1) in .venv"
