@@ -30,6 +30,17 @@ debian_mirror() {
     grep -E '/debian/?$' | head -1 || true
 }
 
+# apt_reason LOG: why apt failed, in one line.
+apt_reason() {
+  if grep -qiE 'temporary failure|could not resolve|could not connect|unreachable|timed out' "$1"; then
+    echo "offline"
+  elif grep -qi 'no space left' "$1"; then
+    echo "disk full"
+  else
+    grep -E '^[EW]: ' "$1" | head -1 || tail -1 "$1"
+  fi
+}
+
 # apt_root DIR SUITE...: a private apt root. SUITE 'own' stands for the machine's own sources.
 # A suite may be preceded by 'src:' to have its source packages too.
 apt_root() {
@@ -56,10 +67,9 @@ Dir::Etc::Preferences "/dev/null"; Dir::Etc::PreferencesParts "$dir/prefs";
 APT::Sandbox::User "root"; APT::Architecture "$(dpkg --print-architecture)"; APT::Install-Recommends "false";
 Acquire::Languages "none"; Acquire::Retries "3"; Acquire::http::Timeout "30"; Acquire::https::Timeout "30";
 Binary::apt-get::APT::Keep-Downloaded-Packages "true"; APT::Keep-Downloaded-Packages "true";
-DPkg::Post-Invoke {}; APT::Update::Post-Invoke {};
+DPkg::Post-Invoke {}; APT::Update::Post-Invoke {}; APT::Update::Error-Mode "any";
 EOF
-  APT_CONFIG=$dir/apt.conf apt-get -qq update ||
-    die "the package index of '$*' could not be read: offline, or apt's reason above"
+  APT_CONFIG=$dir/apt.conf apt-get -qq update >"$dir/log" 2>&1 || die "the package index of '$*' could not be read: $(apt_reason "$dir/log")"
 }
 
 # apt_unpack DIR OUT PACKAGE...: these packages alone, unpacked into OUT, their versions appended to OUT.versions.
@@ -68,7 +78,7 @@ apt_unpack() {
   shift 2
   mkdir -p "$out" "$dir/debs"
   rm -f "$dir"/debs/*.deb
-  (cd "$dir/debs" && APT_CONFIG=$dir/apt.conf apt-get -qq download "$@") || die "download failed: $*"
+  (cd "$dir/debs" && APT_CONFIG=$dir/apt.conf apt-get -qq download "$@") >"$dir/log" 2>&1 || die "download failed: $(apt_reason "$dir/log")"
   for deb in "$dir"/debs/*.deb; do
     dpkg -x "$deb" "$out"
     dpkg-deb -W --showformat '${Package} ${Version}\n' "$deb" >>"$out.versions"
@@ -80,10 +90,7 @@ apt_closure() {
   local dir=$1 out=$2 deb
   shift 2
   mkdir -p "$out"
-  APT_CONFIG=$dir/apt.conf apt-get -y -qq --download-only install "$@" >"$dir/log" 2>&1 || {
-    tail -5 "$dir/log" >&2
-    die "download failed: $*"
-  }
+  APT_CONFIG=$dir/apt.conf apt-get -y -qq --download-only install "$@" >"$dir/log" 2>&1 || die "download failed: $(apt_reason "$dir/log")"
   for deb in "$dir"/cache/archives/*.deb; do
     dpkg -x "$deb" "$out"
     dpkg-deb -W --showformat '${Package} ${Version}\n' "$deb" >>"$out.versions"

@@ -44,7 +44,7 @@ case $mode in
       echo $f
     done | sort -u | grep -vE '^(ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libstdc\+\+|libgcc_s)\.so' >"$work/libs"
     while read -r f; do
-      found=$(find "$work/x/usr/lib" "$work/x/lib" -name "$f" 2>/dev/null | head -1)
+      found=$(find "$work/x" -name "$f" -path '*/lib/*' | head -1)
       [ -n "$found" ] || continue
       cp -L "$found" "$new/lib/$f"
       LD_LIBRARY_PATH=$lib "$patchelf" --force-rpath --set-rpath '$ORIGIN' "$new/lib/$f"

@@ -49,8 +49,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   log=$(mktemp)
   { "${as_root[@]}" apt-get -qq update && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get -qq install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 || {
-    tail -3 "$log" >&2
-    die "apt-get could not install ${missing[*]}: offline, or no such package; install them by hand"
+    die "apt-get could not install ${missing[*]}: $(apt_reason "$log"); install them by hand"
   }
   rm -f "$log"
   compiler_ok || die "no C++ compiler: GCC >= 12 or Clang >= 15 is needed; name one with CXX=..."
@@ -80,13 +79,12 @@ for name in (*data["build-system"]["requires"], *data["project"]["dependencies"]
     print(name)
 EOF
 }
-offline_or_log() { # the last word after a failed pip
-  tail -3 "$1" >&2
+offline_or_log() { # the one line after a failed pip
   if grep -qiE 'no space left' "$1"; then die "disk full while $2; free some space"; fi
   if grep -qiE 'name resolution|name or service|connection|timed out|unreachable|no matching distribution' "$1"; then
     die "offline, or the package index lacks something, while $2; connect or set PIP_FIND_LINKS to a folder of wheels"
   fi
-  die "$2 failed; the log is $1"
+  die "$2 failed: $(grep -E '^ERROR' "$1" | head -1); the log is $1"
 }
 mkdir -p build
 if [ -x .venv/bin/python ] && ! .venv/bin/python -c "import sys; sys.exit(not '$("$python" -c 'import sys; print(sys.version.split()[0])')' == sys.version.split()[0])"; then

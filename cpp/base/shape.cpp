@@ -35,9 +35,9 @@ Dims contiguous_strides(const Dims& shape) {
 }
 
 bool is_contiguous(const Dims& shape, const Dims& strides) {
+  if (shape.numel() == 0) return true;
   int64_t expected = 1;
   for (int i = shape.rank - 1; i >= 0; --i) {
-    if (shape[i] == 0) return true;
     if (shape[i] != 1 && strides[i] != expected) return false;
     expected *= shape[i];
   }

@@ -28,7 +28,7 @@ foreach(isa IN LISTS sg_isas)
   target_link_libraries(sg_device_cpu_${isa} PUBLIC sg_flags)
   target_compile_definitions(sg_device_cpu_${isa} PRIVATE SG_ISA=${isa} SG_ISA_${isa}=1)
   target_compile_options(sg_device_cpu_${isa} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -fno-trapping-math
-    ${sg_isa_flags_${isa}})
+    ${sg_isa_flags_${isa}} $<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wno-pass-failed>)
   set_property(GLOBAL APPEND PROPERTY SG_LAYERS sg_device_cpu_${isa})
 endforeach()
 list(LENGTH sg_isas sg_isa_count)

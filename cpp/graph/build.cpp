@@ -85,16 +85,13 @@ void raise_if_failed(const Operand& operand) {
     std::rethrow_exception(operand.node->error);
 }
 
+// Somebody holds the node already: another thread may cut as soon as it is in the log.
 void append(const NodeRef& node, bool escaped = false) {
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
   EngineLock lock;
   Log& log = log_of(node->device);
   log.append(node);
-  if (escaped || log.nodes.size() >= kMaxLogNodes || log.leaf_bytes >= kMaxLogLeafBytes) {
-    node->held.fetch_add(1);  // nobody holds the new value yet
-    cut_hook(log);
-    node->held.fetch_sub(1);
-  }
+  if (escaped || log.nodes.size() >= kMaxLogNodes || log.leaf_bytes >= kMaxLogLeafBytes) cut_hook(log);
 }
 
 bool any_escaped(std::initializer_list<const Tensor*> inputs) {
@@ -149,8 +146,8 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
       escaped = escaped || x->storage->escaped;
     }
   }
+  Tensor out = wrap(node, shape);
   append(node, escaped);
-  Tensor out = wrap(std::move(node), shape);
   const Tensor* list[kMaxInputs] = {};
   int n = 0;
   for (const Tensor& x : inputs) list[n++] = &x;
@@ -167,8 +164,8 @@ Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
   node->numel = s.shape.numel();
   node->inputs = 1;
   set_tensor(node->in[0], x, pick(x.strides(), s));
+  Tensor out = wrap(node, x.shape());
   append(node, x->storage->escaped);
-  Tensor out = wrap(std::move(node), x.shape());
   record(op, out, {&x});
   return out;
 }
@@ -189,8 +186,9 @@ Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId devic
     operand.strides = contiguous_strides(s.shape);
   }
   for (Number n : numbers) set_number(node->in[node->inputs++], number_type, n);
+  Tensor out = wrap(node, shape);
   append(node);
-  return wrap(std::move(node), shape);
+  return out;
 }
 
 Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
@@ -206,7 +204,6 @@ Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
     else
       node->numel *= s.shape[d];
   }
-  append(node, x->storage->escaped);
   Dims shape;
   for (int d = 0; d < x.rank(); ++d) {
     if (!(axes >> d & 1))
@@ -214,7 +211,8 @@ Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
     else if (keepdim)
       shape.push(1);
   }
-  Tensor out = wrap(std::move(node), shape);
+  Tensor out = wrap(node, shape);
+  append(node, x->storage->escaped);
   Attributes attributes;
   attributes.a = x.shape();
   attributes.axes = axes;
@@ -234,8 +232,8 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
   set_tensor(node->in[1], b, {b.shape()[0] == 1 ? 0 : b.strides()[0], 0, b.strides()[2], b.strides()[1]});
   node->numel = node->domain[0] * node->domain[1] * node->domain[2];
   const Dims shape = {node->domain[0], node->domain[1], node->domain[2]};
+  Tensor out = wrap(node, shape);
   append(node, any_escaped({&a, &b}));
-  Tensor out = wrap(std::move(node), shape);
   record(op, out, {&a, &b});
   return out;
 }
@@ -258,6 +256,11 @@ void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
   if (grad_enabled() && (target.requires_grad() || (!value.is_number() && value.requires_grad())))
     fail<ValueError>(op.name, "a tensor with a gradient is part of a write in place",
                      "write under no_grad(), or build the result with where()");
+  for (int d = 0; d < target.rank(); ++d)
+    if (target.strides()[d] == 0 && target.shape()[d] > 1)
+      fail<ValueError>(op.name, "the target of shape " + target.shape().str() + " repeats elements along dimension " +
+                                    std::to_string(d),
+                       "write to a tensor that was not expanded, or to a copy");
   if (!value.is_number()) {
     common_device(op.name, {&target, &value});
     if (!(broadcast_shapes(op.name, value.shape(), target.shape()) == target.shape()))

@@ -26,6 +26,18 @@ Tensor revive(const Held& value, const Dims& shape, const Dims& strides, int64_t
 
 void collect(Tensor& into, const Tensor& g) { into = into ? add(into, g) : g; }
 
+// A gradient that can be written in place without touching another: it may share the value, never the storage or, as
+// an expanded one does, its own elements.
+Tensor own(const Tensor& g) {
+  for (int d = 0; d < g.rank(); ++d)
+    if (g.strides()[d] == 0 && g.shape()[d] > 1) return contiguous(g);
+  Tensor t = g.detach();
+  t->storage = Ref<Storage>(new Storage);
+  t->storage->node = g->storage->node;
+  t->grad_fn = g->grad_fn;
+  return t;
+}
+
 struct Later {
   bool operator()(const GradNode* a, const GradNode* b) const { return a->sequence < b->sequence; }
 };
@@ -177,7 +189,7 @@ void backward(const Tensor& root, const Tensor& gradient, BackwardOptions option
   auto reach = [](const Ref<TensorImpl>& leaf, const Tensor& g) {
     Tensor sum = Tensor(leaf->grad);
     collect(sum, g);
-    leaf->grad = sum.ref();
+    leaf->grad = own(sum).ref();
   };
   walk(root, start_gradient(root, gradient), options, reach, [](const GradNode&, const Tensor&) {});
 }

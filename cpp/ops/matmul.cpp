@@ -8,9 +8,20 @@ namespace {
 
 Tensor swap_last(const Tensor& x) { return transpose(x, 1, 2); }
 
+bool turned(const GradInput& in) { return in.strides[1] == 1 && in.strides[2] != 1; }
+
+// A gradient is laid out as its input (a layer's weight comes transposed), so that the update reads both in order.
 void vjp_matmul(Vjp& v) {
-  if (v.needs(0)) v.result[0] = contract(rows::Matmul, v.g, swap_last(v.in(1)));
-  if (v.needs(1)) v.result[1] = contract(rows::Matmul, swap_last(v.in(0)), v.g);
+  if (v.needs(0)) {
+    const Tensor b = v.in(1);
+    v.result[0] = turned(v.node.in[0]) ? swap_last(contract(rows::Matmul, b, swap_last(v.g)))
+                                       : contract(rows::Matmul, v.g, swap_last(b));
+  }
+  if (v.needs(1)) {
+    const Tensor a = v.in(0);
+    v.result[1] = turned(v.node.in[1]) ? swap_last(contract(rows::Matmul, swap_last(v.g), a))
+                                       : contract(rows::Matmul, swap_last(a), v.g);
+  }
 }
 
 void check(const Tensor& a, const Tensor& b) {

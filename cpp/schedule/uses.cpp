@@ -17,6 +17,7 @@ struct Mapping {
 };
 
 bool map_dims(const Dims& shape, const Dims& domain, const Dims& strides, int64_t offset, Mapping& m) {
+  if (shape.numel() == 0) return true;  // nothing is ever read
   const Dims own = contiguous_strides(shape);
   int64_t last[kMaxRank];
   for (int j = 0; j < shape.rank; ++j) {

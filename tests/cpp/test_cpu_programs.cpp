@@ -1,15 +1,15 @@
 // The CPU device against a naive evaluation of the same Program, one element after the other.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
-
 #include <cmath>
 #include <cstring>
-#include <functional>
-#include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
 #include "base/error.hpp"
 #include "device/device.hpp"
+#include "math/alu.hpp"
 
 namespace {
 
@@ -22,22 +22,37 @@ struct Scalar {
 
 Scalar read(const void* p, DType t, int64_t at) {
   switch (t) {
-    case DType::boolean: return {0, static_cast<const uint8_t*>(p)[at]};
-    case DType::int32: return {0, static_cast<const int32_t*>(p)[at]};
-    case DType::int64: return {0, static_cast<const int64_t*>(p)[at]};
-    case DType::float32: return {static_cast<const float*>(p)[at], 0};
-    case DType::float64: return {static_cast<const double*>(p)[at], 0};
+    case DType::boolean:
+      return {0, static_cast<const uint8_t*>(p)[at]};
+    case DType::int32:
+      return {0, static_cast<const int32_t*>(p)[at]};
+    case DType::int64:
+      return {0, static_cast<const int64_t*>(p)[at]};
+    case DType::float32:
+      return {static_cast<const float*>(p)[at], 0};
+    case DType::float64:
+      return {static_cast<const double*>(p)[at], 0};
   }
   return {};
 }
 
 void write(void* p, DType t, int64_t at, Scalar s) {
   switch (t) {
-    case DType::boolean: static_cast<uint8_t*>(p)[at] = s.i != 0; break;
-    case DType::int32: static_cast<int32_t*>(p)[at] = static_cast<int32_t>(s.i); break;
-    case DType::int64: static_cast<int64_t*>(p)[at] = s.i; break;
-    case DType::float32: static_cast<float*>(p)[at] = static_cast<float>(s.f); break;
-    case DType::float64: static_cast<double*>(p)[at] = s.f; break;
+    case DType::boolean:
+      static_cast<uint8_t*>(p)[at] = s.i != 0;
+      break;
+    case DType::int32:
+      static_cast<int32_t*>(p)[at] = static_cast<int32_t>(s.i);
+      break;
+    case DType::int64:
+      static_cast<int64_t*>(p)[at] = s.i;
+      break;
+    case DType::float32:
+      static_cast<float*>(p)[at] = static_cast<float>(s.f);
+      break;
+    case DType::float64:
+      static_cast<double*>(p)[at] = s.f;
+      break;
   }
 }
 
@@ -52,21 +67,32 @@ Scalar apply(Code code, DType type, DType to, Scalar a, Scalar b, Scalar c) {
   const auto pick = [&](double f, int64_t i) { return real ? Scalar{f, 0} : Scalar{0, i}; };
   const auto truth = [](bool t) { return Scalar{0, t}; };
   switch (code) {
-    case Code::add: return pick(a.f + b.f, a.i + b.i);
-    case Code::sub: return pick(a.f - b.f, a.i - b.i);
-    case Code::mul: return pick(a.f * b.f, a.i * b.i);
-    case Code::div: return {a.f / b.f, 0};
-    case Code::neg: return pick(-a.f, -a.i);
-    case Code::maximum: return pick(std::isnan(a.f) || a.f > b.f ? a.f : b.f, std::max(a.i, b.i));
-    case Code::exp: return {std::exp(a.f), 0};
-    case Code::tanh: return {std::tanh(a.f), 0};
-    case Code::lt: return truth(real ? a.f < b.f : a.i < b.i);
-    case Code::select: return a.i ? b : c;
+    case Code::add:
+      return pick(a.f + b.f, a.i + b.i);
+    case Code::sub:
+      return pick(a.f - b.f, a.i - b.i);
+    case Code::mul:
+      return pick(a.f * b.f, a.i * b.i);
+    case Code::div:
+      return {a.f / b.f, 0};
+    case Code::neg:
+      return pick(-a.f, -a.i);
+    case Code::maximum:
+      return pick(std::isnan(a.f) || a.f > b.f ? a.f : b.f, std::max(a.i, b.i));
+    case Code::exp:
+      return {std::exp(a.f), 0};
+    case Code::tanh:
+      return {std::tanh(a.f), 0};
+    case Code::lt:
+      return truth(real ? a.f < b.f : a.i < b.i);
+    case Code::select:
+      return a.i ? b : c;
     case Code::cast:
       if (to == DType::boolean) return truth(real ? a.f != 0 : a.i != 0);
       if (is_float(to)) return {real ? a.f : static_cast<double>(a.i), 0};
       return {0, real ? static_cast<int64_t>(a.f) : a.i};
-    default: FAIL("no reference for " << name_of(code));
+    default:
+      FAIL("no reference for " << name_of(code));
   }
   return {};
 }
@@ -90,9 +116,12 @@ void reference(const Program& p, const std::vector<void*>& memory, const std::ve
         Scalar total = in.fold == Fold::sum ? Scalar{} : Scalar{in.fold == Fold::maximum ? -INFINITY : INFINITY, 0};
         for (int64_t c = 0; c < columns; ++c) {
           const Scalar v = values[in.a][c];
-          if (in.fold == Fold::sum) total = {total.f + v.f, total.i + v.i};
-          else if (in.fold == Fold::maximum) total = {v.f > total.f || std::isnan(v.f) ? v.f : total.f, 0};
-          else total = {v.f < total.f || std::isnan(v.f) ? v.f : total.f, 0};
+          if (in.fold == Fold::sum)
+            total = {total.f + v.f, total.i + v.i};
+          else if (in.fold == Fold::maximum)
+            total = {v.f > total.f || std::isnan(v.f) ? v.f : total.f, 0};
+          else
+            total = {v.f < total.f || std::isnan(v.f) ? v.f : total.f, 0};
         }
         std::fill(values[n].begin(), values[n].end(), rounded(total, in.dtype));
         continue;
@@ -108,13 +137,19 @@ void reference(const Program& p, const std::vector<void*>& memory, const std::ve
         };
         const auto operand = [&](int32_t i) { return i < 0 ? Scalar{} : values[i][c]; };
         Scalar& out = values[n][c];
-        if (in.code == Code::load) out = read(memory[p.views[in.slot].binding], in.dtype, address(p.views[in.slot]));
-        else if (in.code == Code::index) out = {0, address(p.views[in.slot])};
-        else if (in.code == Code::number) out = {numbers[in.slot].f, is_float(in.dtype) ? 0 : numbers[in.slot].i};
-        else if (in.code == Code::constant) out = is_float(in.dtype) ? Scalar{in.imm.f, 0} : Scalar{0, in.imm.i};
-        else if (in.code == Code::store) stores.push_back({p.views[in.slot], {address(p.views[in.slot]), operand(in.a)}});
-        else out = apply(in.code, in.code == Code::select ? in.dtype : p.code[in.a].dtype, in.dtype, operand(in.a),
-                         operand(in.b), operand(in.c));
+        if (in.code == Code::load)
+          out = read(memory[p.views[in.slot].binding], in.dtype, address(p.views[in.slot]));
+        else if (in.code == Code::index)
+          out = {0, address(p.views[in.slot])};
+        else if (in.code == Code::number)
+          out = {numbers[in.slot].f, is_float(in.dtype) ? 0 : numbers[in.slot].i};
+        else if (in.code == Code::constant)
+          out = is_float(in.dtype) ? Scalar{in.imm.f, 0} : Scalar{0, in.imm.i};
+        else if (in.code == Code::store)
+          stores.push_back({p.views[in.slot], {address(p.views[in.slot]), operand(in.a)}});
+        else
+          out = apply(in.code, in.code == Code::select ? in.dtype : p.code[in.a].dtype, in.dtype, operand(in.a),
+                      operand(in.b), operand(in.c));
         out = rounded(out, in.dtype);
       }
     }
@@ -132,7 +167,9 @@ std::vector<uint8_t> random_bytes(Tensor t, uint32_t seed) {
   std::vector<uint8_t> bytes(static_cast<size_t>(t.count) * size_of(t.dtype) + 64);
   for (int64_t i = 0; i < t.count; ++i) {
     const double x = static_cast<double>(random() % 4001) / 1000.0 - 2.0;
-    write(bytes.data(), t.dtype, i, {x, static_cast<int64_t>(t.dtype == DType::boolean ? random() % 2 : random() % 21) - 10 * (t.dtype != DType::boolean)});
+    write(bytes.data(), t.dtype, i,
+          {x, static_cast<int64_t>(t.dtype == DType::boolean ? random() % 2 : random() % 21) -
+                  10 * (t.dtype != DType::boolean)});
   }
   return bytes;
 }
@@ -197,14 +234,16 @@ void check(Program p, const std::vector<Tensor>& tensors, int inputs, const std:
   annotate(p);
   INFO(p.print());
   std::vector<std::vector<uint8_t>> contents;
-  for (size_t i = 0; i < tensors.size(); ++i) contents.push_back(random_bytes(tensors[i], static_cast<uint32_t>(i) + 1));
+  for (size_t i = 0; i < tensors.size(); ++i)
+    contents.push_back(random_bytes(tensors[i], static_cast<uint32_t>(i) + 1));
   Kernel kernel;
   kernel.program = p;
   const auto results = run_kernel(kernel, tensors, inputs, contents, numbers);
   std::vector<void*> memory;
   for (auto& c : contents) memory.push_back(c.data());
   reference(p, memory, numbers);
-  for (size_t i = 0; i < results.size(); ++i) compare(results[i].data(), contents[inputs + i].data(), tensors[inputs + i], tolerance);
+  for (size_t i = 0; i < results.size(); ++i)
+    compare(results[i].data(), contents[inputs + i].data(), tensors[inputs + i], tolerance);
 }
 
 View view(int32_t binding, Dims strides, DType t = DType::float32, int64_t offset = 0) {
@@ -233,7 +272,8 @@ TEST_CASE("cpu: pointwise chains of every size", "[cpu]") {
     Expr t = b.alu(Code::mul, DType::float32, vx, vy);
     t = b.alu(Code::add, DType::float32, t, k);
     t = b.alu(Code::sub, DType::float32, b.constant(DType::float32, 1.5), t);
-    t = b.alu(Code::mul, DType::float32, b.alu(Code::sub, DType::float32, t, vx), b.alu(Code::add, DType::float32, t, vy));
+    t = b.alu(Code::mul, DType::float32, b.alu(Code::sub, DType::float32, t, vx),
+              b.alu(Code::add, DType::float32, t, vy));
     t = b.alu(Code::tanh, DType::float32, t);
     b.store(out, b.alu(Code::select, DType::float32, b.alu(Code::lt, DType::boolean, vx, vy), t, k));
     check(b.program, {{DType::float32, n}, {DType::float32, n}, {DType::float32, n}}, 2, {number(0.37)});
@@ -256,10 +296,10 @@ TEST_CASE("cpu: every type, with casts between all of them", "[cpu]") {
 
 TEST_CASE("cpu: strided, transposed and broadcast views", "[cpu]") {
   const std::vector<std::pair<Dims, std::vector<Dims>>> cases = {
-      {{37, 53}, {{1, 37}, {0, 1}, {53, 1}}},          // transposed, row vector
-      {{37, 53}, {{106, 2}, {1, 0}, {1, 37}}},         // every second, column vector, transposed output
-      {{300, 500}, {{1, 300}, {0, 0}, {500, 1}}},      // scalar
-      {{1000, 3}, {{3, 1}, {0, 1}, {3, 1}}},           // short rows
+      {{37, 53}, {{1, 37}, {0, 1}, {53, 1}}},      // transposed, row vector
+      {{37, 53}, {{106, 2}, {1, 0}, {1, 37}}},     // every second, column vector, transposed output
+      {{300, 500}, {{1, 300}, {0, 0}, {500, 1}}},  // scalar
+      {{1000, 3}, {{3, 1}, {0, 1}, {3, 1}}},       // short rows
       {{5, 7, 11}, {{77, 1, 7}, {11, 0, 1}, {77, 11, 1}}},
       {{2, 3, 4, 5}, {{1, 2, 6, 24}, {20, 0, 5, 1}, {60, 20, 5, 1}}},
   };
@@ -278,7 +318,8 @@ TEST_CASE("cpu: strided, transposed and broadcast views", "[cpu]") {
 }
 
 TEST_CASE("cpu: softmax rows, long and short, both layouts", "[cpu]") {
-  for (auto [rows, columns] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {64, 10}, {3, 1000}, {70, 5000}, {2, 200000}, {5000, 3}, {0, 4}, {33, 65}})
+  for (auto [rows, columns] : std::vector<std::pair<int64_t, int64_t>>{
+           {1, 1}, {64, 10}, {3, 1000}, {70, 5000}, {2, 200000}, {5000, 3}, {0, 4}, {33, 65}})
     for (bool transposed : {false, true}) {
       ProgramBuilder b;
       b.program.domain = {rows, columns};
@@ -290,7 +331,8 @@ TEST_CASE("cpu: softmax rows, long and short, both layouts", "[cpu]") {
       const Expr sum = b.reduce(Fold::sum, e);
       b.store(b.add_view(view(1, {columns, 1})), b.alu(Code::div, DType::float32, e, sum));
       b.store(b.add_view(view(2, {1, 0})), sum);
-      check(b.program, {{DType::float32, rows * columns}, {DType::float32, rows * columns}, {DType::float32, rows}}, 1, {}, 1e-5);
+      check(b.program, {{DType::float32, rows * columns}, {DType::float32, rows * columns}, {DType::float32, rows}}, 1,
+            {}, 1e-5);
     }
 }
 
@@ -358,6 +400,74 @@ TEST_CASE("cpu: folds of empty rows, extremes and NaN", "[cpu]") {
   }
 }
 
+TEST_CASE("cpu: random bits are those of the formula", "[cpu]") {
+  const int64_t n = 5000;
+  ProgramBuilder b;
+  b.program.domain = {n};
+  const Expr i = b.index(b.add_view(view(-1, {1}, DType::int64, 7)));
+  const Expr bits = b.alu(Code::random_bits, DType::int32, i, b.number(DType::int64), b.constant_int(DType::int64, 42));
+  b.store(b.add_view(view(0, {1}, DType::int32)), bits);
+  b.store(b.add_view(view(1, {1})), b.alu(Code::unit_float, DType::float32, bits));
+  Kernel kernel;
+  kernel.program = b.program;
+  Number seed;
+  seed.i = 123456789012345;
+  const std::vector<Tensor> tensors = {{DType::int32, n}, {DType::float32, n}};
+  const auto results =
+      run_kernel(kernel, tensors, 0, {random_bytes(tensors[0], 1), random_bytes(tensors[1], 1)}, {seed});
+  for (int64_t k = 0; k < n; ++k) {
+    const int32_t want = alu::random_bits(k + 7, seed.i, 42);
+    REQUIRE(read(results[0].data(), DType::int32, k).i == want);
+    REQUIRE(read(results[1].data(), DType::float32, k).f == alu::unit_float(want));
+  }
+}
+
+TEST_CASE("cpu: steps share temporaries, leaves bring offsets, instances their own sizes", "[cpu]") {
+  Device& device = cpu_device();
+  auto plan = std::make_shared<Plan>();
+  plan->memories = {{Memory::Kind::leaf, 0, 400, 0, -1},
+                    {Memory::Kind::temp, 0, 40, 64, -1},
+                    {Memory::Kind::temp, 0, 20, 128, -1},
+                    {Memory::Kind::output, 0, 40, 0, -1}};
+  plan->arena_bytes = 192;
+  plan->leaves = plan->outputs = plan->numbers = 1;
+  plan->leaf_views = 2;
+  Step doubled{"mul", {}};  // temp = leaf view * number, over two sizes
+  for (int32_t t : {0, 1}) {
+    ProgramBuilder b;
+    b.program.domain = {t ? 5 : 10};
+    const Expr x = b.load(b.add_view(view(0, {1})));
+    b.store(b.add_view(view(1, {1})), b.alu(Code::mul, DType::float32, x, b.number(DType::float32)));
+    Instance instance;
+    instance.kernel.program = b.program;
+    instance.bindings = {{0, t}, {1 + t, -1}};
+    instance.numbers = {0};
+    doubled.instances.push_back(instance);
+  }
+  ProgramBuilder c;  // out[i] = first[i] + second[i / 2]
+  c.program.domain = {5, 2};
+  const Expr sum =
+      c.alu(Code::add, DType::float32, c.load(c.add_view(view(0, {2, 1}))), c.load(c.add_view(view(1, {1, 0}))));
+  c.store(c.add_view(view(2, {2, 1})), sum);
+  Instance last;
+  last.kernel.program = c.program;
+  last.bindings = {{1, -1}, {2, -1}, {3, -1}};
+  plan->steps = {doubled, {"add", {last}}};
+  auto prepared = device.prepare(plan);
+  std::vector<float> x(100), got(10);
+  for (int i = 0; i < 100; ++i) x[i] = static_cast<float>(i);
+  const BufferRef leaf = device.allocate(400), out = device.allocate(40);
+  device.upload(leaf, x.data(), 400);
+  for (int64_t shift : {0, 13}) {
+    const int64_t offsets[] = {shift, 50 + shift};
+    const Number two = number(2);
+    device.run(*prepared, {&leaf, &out, offsets, &two});
+    device.download(got.data(), out, 0, 40);
+    for (int i = 0; i < 10; ++i)
+      CHECK(got[i] == 2.0f * static_cast<float>(shift + i) + 2.0f * static_cast<float>(50 + shift + i / 2));
+  }
+}
+
 TEST_CASE("cpu: an update in place reads the old values", "[cpu]") {
   Device& device = cpu_device();
   const int64_t n = 100000;
@@ -371,8 +481,10 @@ TEST_CASE("cpu: an update in place reads the old values", "[cpu]") {
   b.store(mo, b.alu(Code::mul, DType::float32, vp, b.constant(DType::float32, 2)));
   auto plan = std::make_shared<Plan>();
   const int64_t bytes = n * 4;
-  plan->memories = {{Memory::Kind::leaf, 0, bytes, 0, -1}, {Memory::Kind::leaf, 1, bytes, 0, -1},
-                    {Memory::Kind::output, 0, bytes, 0, 0}, {Memory::Kind::output, 1, bytes, 0, 1}};
+  plan->memories = {{Memory::Kind::leaf, 0, bytes, 0, -1},
+                    {Memory::Kind::leaf, 1, bytes, 0, -1},
+                    {Memory::Kind::output, 0, bytes, 0, 0},
+                    {Memory::Kind::output, 1, bytes, 0, 1}};
   plan->leaves = plan->outputs = 2;
   Instance instance;
   instance.kernel.program = b.program;
@@ -427,9 +539,20 @@ TEST_CASE("cpu: an index out of range is reported and stops predicated steps", "
 }
 
 TEST_CASE("cpu: products in four layouts, with and without an epilogue", "[cpu]") {
-  struct Case { int64_t batch, m, n, k; };
+  struct Case {
+    int64_t batch, m, n, k;
+  };
   for (DType t : {DType::float32, DType::float64, DType::int32, DType::int64})
-    for (Case s : {Case{1, 1, 1, 1}, {1, 64, 10, 256}, {1, 10, 20, 20}, {2, 33, 47, 300}, {1, 200, 130, 64}, {3, 5, 1, 40}, {1, 300, 1, 9}, {1, 4, 6, 0}, {1, 130, 700, 600}, {1, 1, 300, 700}})
+    for (Case s : {Case{1, 1, 1, 1},
+                   {1, 64, 10, 256},
+                   {1, 10, 20, 20},
+                   {2, 33, 47, 300},
+                   {1, 200, 130, 64},
+                   {3, 5, 1, 40},
+                   {1, 300, 1, 9},
+                   {1, 4, 6, 0},
+                   {1, 130, 700, 600},
+                   {1, 1, 300, 700}})
       for (int layout = 0; layout < 4; ++layout)
         for (bool epilogue : {false, true}) {
           Kernel kernel;
@@ -450,9 +573,11 @@ TEST_CASE("cpu: products in four layouts, with and without an epilogue", "[cpu]"
           }
           b.store(b.add_view(view(3, dense, t)), x);
           p.epilogue = b.program;
-          std::vector<Tensor> tensors = {{t, s.batch * s.m * s.k}, {t, s.batch * s.k * s.n}, {t, s.n}, {t, s.batch * s.m * s.n}};
+          std::vector<Tensor> tensors = {
+              {t, s.batch * s.m * s.k}, {t, s.batch * s.k * s.n}, {t, s.n}, {t, s.batch * s.m * s.n}};
           std::vector<std::vector<uint8_t>> in;
-          for (size_t i = 0; i < tensors.size(); ++i) in.push_back(random_bytes(tensors[i], static_cast<uint32_t>(i) + 9));
+          for (size_t i = 0; i < tensors.size(); ++i)
+            in.push_back(random_bytes(tensors[i], static_cast<uint32_t>(i) + 9));
           const auto results = run_kernel(kernel, tensors, 3, in);
           for (int64_t q = 0; q < s.batch; ++q)
             for (int64_t i = 0; i < s.m; ++i)

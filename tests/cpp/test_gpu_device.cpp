@@ -308,6 +308,8 @@ sg::Instance checked(int64_t n, int64_t bound, int64_t tag, int32_t in, int32_t 
 TEST_CASE("gpu: an index out of range is reported and stops predicated updates", "[gpu][status]") {
   sg::Device& d = gpu();
   if (!values_count()) SKIP("the proxy lane computes no indices");
+  if (sg::validation_mode() == sg::Validation::gpu && d.info().type == "software")
+    SKIP("the layer's instrumented atomics crash inside the software driver (layer 1.4.363, lavapipe 26.1)");
   const int64_t n = 128;
   auto p = std::make_shared<sg::Plan>();
   const int32_t index = leaf(*p, 2 * n), safe = output(*p, 2 * n), w = leaf(*p, n), next = output(*p, n, w);

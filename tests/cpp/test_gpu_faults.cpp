@@ -36,8 +36,7 @@ VKAPI_ATTR VkResult VKAPI_CALL no_memory(VkDevice, const VkMemoryAllocateInfo*, 
 
 struct Opened {  // kept for ever, as the real ones are
   sg::Context context = open();
-  sg::DeviceStats stats;
-  sg::Queue queue{context, stats};
+  sg::Queue queue{context};
   sg::Pool pool{context, queue};
 
   static sg::Context open() {

@@ -210,7 +210,8 @@ struct Sides {
 Case matmul(DType t, Sides s, int epilogue, int64_t pad = 0) {
   Maker m(std::string("matmul_") + name_of(t) + "_" + std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k) +
           (s.a_transposed ? "_ta" : "") + (s.b_transposed ? "_tb" : "") + "_e" + std::to_string(epilogue));
-  Product p{.batch = s.batch, .m = s.m, .n = s.n, .k = s.k, .dtype = t};
+  Product p;
+  p.batch = s.batch, p.m = s.m, p.n = s.n, p.k = s.k, p.dtype = t;
   p.a_m = s.a_transposed ? 1 : s.k + pad, p.a_k = s.a_transposed ? s.m + pad : 1, p.a_batch = (s.m + pad) * (s.k + pad);
   p.b_k = s.b_transposed ? 1 : s.n + pad, p.b_n = s.b_transposed ? s.k + pad : 1, p.b_batch = s.batch > 2 ? 0 : (s.n + pad) * (s.k + pad);
   p.a_offset = pad, p.b_offset = 2 * pad;

@@ -48,8 +48,10 @@ void find_lane_step(const Dims& dims, ViewUse& view) {
   bool first = true;
   for (int d = dims.rank - 1; d >= 0; --d) {
     if (dims[d] == 1) continue;
-    if (first) view.lane_step = view.lane[d];
-    else if (view.lane[d] != view.lane_step * covered) view.walk = true;
+    if (first)
+      view.lane_step = view.lane[d];
+    else if (view.lane[d] != view.lane_step * covered)
+      view.walk = true;
     first = false;
     covered *= dims[d];
   }
@@ -71,10 +73,14 @@ bool choose_axes(const Program& p, bool tile, Executable& e) {
     across = lane_across(p);
   }
   for (int d = 0; d < rank; ++d) {
-    if (d == across) lane.push_back(d);
-    else if (across >= 0 && d >= p.outer()) column.push_back(d);
-    else if (across < 0 && d >= lane_begin) lane.push_back(d);
-    else unit.push_back(d);
+    if (d == across)
+      lane.push_back(d);
+    else if (across >= 0 && d >= p.outer())
+      column.push_back(d);
+    else if (across < 0 && d >= lane_begin)
+      lane.push_back(d);
+    else
+      unit.push_back(d);
   }
   pick(p.domain, unit, 1, e.unit_dims);
   pick(p.domain, lane, 1, e.lane_dims);

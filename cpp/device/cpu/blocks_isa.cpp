@@ -64,31 +64,35 @@ void ternary(void* d, const void* a, const void* b, const void* c, int64_t n) {
   const A sx = n > 0 ? *x : A();
   const B sy = n > 0 ? *y : B();
   const C sz = n > 0 ? *z : C();
-  SG_LOOP for (int64_t i = 0; i < n; ++i)
-    to[i] = F::of((Scalars & kScalarA) ? sx : x[i], (Scalars & kScalarB) ? sy : y[i], (Scalars & kScalarC) ? sz : z[i]);
+  SG_LOOP for (int64_t i = 0; i < n; ++i) to[i] =
+      F::of((Scalars & kScalarA) ? sx : x[i], (Scalars & kScalarB) ? sy : y[i], (Scalars & kScalarC) ? sz : z[i]);
 }
 
-#define SG_UNARY(NAME)                \
-  struct F_##NAME {                   \
-    template <class R>                \
-    static R of(R x) {                \
-      return formulas::NAME(x);       \
-    }                                 \
+#define SG_UNARY(NAME)          \
+  struct F_##NAME {             \
+    template <class R>          \
+    static R of(R x) {          \
+      return formulas::NAME(x); \
+    }                           \
   };
-#define SG_BINARY(NAME)               \
-  struct F_##NAME {                   \
-    template <class T>                \
-    static auto of(T x, T y) {        \
-      return formulas::NAME(x, y);    \
-    }                                 \
+#define SG_BINARY(NAME)            \
+  struct F_##NAME {                \
+    template <class T>             \
+    static auto of(T x, T y) {     \
+      return formulas::NAME(x, y); \
+    }                              \
   };
-SG_UNARY(neg) SG_UNARY(abs) SG_UNARY(sqrt) SG_UNARY(exp) SG_UNARY(log) SG_UNARY(tanh) SG_UNARY(sigmoid) SG_UNARY(sin)
-SG_UNARY(cos)
-SG_BINARY(add) SG_BINARY(sub) SG_BINARY(mul) SG_BINARY(div) SG_BINARY(maximum) SG_BINARY(minimum) SG_BINARY(pow)
-SG_BINARY(lt) SG_BINARY(le) SG_BINARY(eq) SG_BINARY(ne)
+SG_UNARY(neg)
+SG_UNARY(abs) SG_UNARY(sqrt) SG_UNARY(exp) SG_UNARY(log) SG_UNARY(tanh) SG_UNARY(sigmoid) SG_UNARY(sin) SG_UNARY(cos)
+    SG_BINARY(add) SG_BINARY(sub) SG_BINARY(mul) SG_BINARY(div) SG_BINARY(maximum) SG_BINARY(minimum) SG_BINARY(pow)
+        SG_BINARY(lt) SG_BINARY(le) SG_BINARY(eq) SG_BINARY(ne)
 
-struct F_or { static Bool of(Bool x, Bool y) { return x | y; } };
-struct F_and { static Bool of(Bool x, Bool y) { return x & y; } };
+            struct F_or {
+  static Bool of(Bool x, Bool y) { return x | y; }
+};
+struct F_and {
+  static Bool of(Bool x, Bool y) { return x & y; }
+};
 struct F_select {
   template <class T>
   static T of(Bool c, T x, T y) {
@@ -158,9 +162,12 @@ void iota(void* d, const void* a, const void* b, const void*, int64_t n) {
 template <class F, class R, class T>
 Fn pick2(int scalars) {
   switch (scalars) {
-    case 0: return binary<F, R, T, 0>;
-    case kScalarA: return binary<F, R, T, kScalarA>;
-    case kScalarB: return binary<F, R, T, kScalarB>;
+    case 0:
+      return binary<F, R, T, 0>;
+    case kScalarA:
+      return binary<F, R, T, kScalarA>;
+    case kScalarB:
+      return binary<F, R, T, kScalarB>;
   }
   return nullptr;
 }
@@ -168,13 +175,20 @@ Fn pick2(int scalars) {
 template <class F, class R, class A, class B, class C>
 Fn pick3(int scalars) {
   switch (scalars) {
-    case 0: return ternary<F, R, A, B, C, 0>;
-    case 1: return ternary<F, R, A, B, C, 1>;
-    case 2: return ternary<F, R, A, B, C, 2>;
-    case 3: return ternary<F, R, A, B, C, 3>;
-    case 4: return ternary<F, R, A, B, C, 4>;
-    case 5: return ternary<F, R, A, B, C, 5>;
-    case 6: return ternary<F, R, A, B, C, 6>;
+    case 0:
+      return ternary<F, R, A, B, C, 0>;
+    case 1:
+      return ternary<F, R, A, B, C, 1>;
+    case 2:
+      return ternary<F, R, A, B, C, 2>;
+    case 3:
+      return ternary<F, R, A, B, C, 3>;
+    case 4:
+      return ternary<F, R, A, B, C, 4>;
+    case 5:
+      return ternary<F, R, A, B, C, 5>;
+    case 6:
+      return ternary<F, R, A, B, C, 6>;
   }
   return nullptr;
 }
@@ -182,74 +196,111 @@ Fn pick3(int scalars) {
 template <class T>
 Fn arithmetic(Code code, int scalars) {
   switch (code) {
-    case Code::add: return pick2<F_add, T, T>(scalars);
-    case Code::sub: return pick2<F_sub, T, T>(scalars);
-    case Code::mul: return pick2<F_mul, T, T>(scalars);
-    case Code::maximum: return pick2<F_maximum, T, T>(scalars);
-    case Code::minimum: return pick2<F_minimum, T, T>(scalars);
-    case Code::pow: return pick2<F_pow, T, T>(scalars);
-    case Code::neg: return unary<F_neg, T, T>;
-    case Code::abs: return unary<F_abs, T, T>;
-    default: return nullptr;
+    case Code::add:
+      return pick2<F_add, T, T>(scalars);
+    case Code::sub:
+      return pick2<F_sub, T, T>(scalars);
+    case Code::mul:
+      return pick2<F_mul, T, T>(scalars);
+    case Code::maximum:
+      return pick2<F_maximum, T, T>(scalars);
+    case Code::minimum:
+      return pick2<F_minimum, T, T>(scalars);
+    case Code::pow:
+      return pick2<F_pow, T, T>(scalars);
+    case Code::neg:
+      return unary<F_neg, T, T>;
+    case Code::abs:
+      return unary<F_abs, T, T>;
+    default:
+      return nullptr;
   }
 }
 
 template <class T>
 Fn comparison(Code code, int scalars) {
   switch (code) {
-    case Code::lt: return pick2<F_lt, Bool, T>(scalars);
-    case Code::le: return pick2<F_le, Bool, T>(scalars);
-    case Code::eq: return pick2<F_eq, Bool, T>(scalars);
-    case Code::ne: return pick2<F_ne, Bool, T>(scalars);
-    case Code::select: return pick3<F_select, T, Bool, T, T>(scalars);
-    default: return nullptr;
+    case Code::lt:
+      return pick2<F_lt, Bool, T>(scalars);
+    case Code::le:
+      return pick2<F_le, Bool, T>(scalars);
+    case Code::eq:
+      return pick2<F_eq, Bool, T>(scalars);
+    case Code::ne:
+      return pick2<F_ne, Bool, T>(scalars);
+    case Code::select:
+      return pick3<F_select, T, Bool, T, T>(scalars);
+    default:
+      return nullptr;
   }
 }
 
 template <class T>
 Fn floating(Code code, int scalars) {
   switch (code) {
-    case Code::div: return pick2<F_div, T, T>(scalars);
-    case Code::sqrt: return unary<F_sqrt, T, T>;
-    case Code::exp: return unary<F_exp, T, T>;
-    case Code::log: return unary<F_log, T, T>;
-    case Code::tanh: return unary<F_tanh, T, T>;
-    case Code::sigmoid: return unary<F_sigmoid, T, T>;
-    case Code::sin: return unary<F_sin, T, T>;
-    case Code::cos: return unary<F_cos, T, T>;
-    default: return arithmetic<T>(code, scalars);
+    case Code::div:
+      return pick2<F_div, T, T>(scalars);
+    case Code::sqrt:
+      return unary<F_sqrt, T, T>;
+    case Code::exp:
+      return unary<F_exp, T, T>;
+    case Code::log:
+      return unary<F_log, T, T>;
+    case Code::tanh:
+      return unary<F_tanh, T, T>;
+    case Code::sigmoid:
+      return unary<F_sigmoid, T, T>;
+    case Code::sin:
+      return unary<F_sin, T, T>;
+    case Code::cos:
+      return unary<F_cos, T, T>;
+    default:
+      return arithmetic<T>(code, scalars);
   }
 }
 
 Fn logical(Code code, int scalars) {
   switch (code) {
     case Code::add:
-    case Code::maximum: return pick2<F_or, Bool, Bool>(scalars);
+    case Code::maximum:
+      return pick2<F_or, Bool, Bool>(scalars);
     case Code::mul:
-    case Code::minimum: return pick2<F_and, Bool, Bool>(scalars);
-    default: return comparison<Bool>(code, scalars);
+    case Code::minimum:
+      return pick2<F_and, Bool, Bool>(scalars);
+    default:
+      return comparison<Bool>(code, scalars);
   }
 }
 
 template <class A>
 Fn cast_from(DType to) {
   switch (to) {
-    case DType::boolean: return unary<F_truth, Bool, A>;
-    case DType::int32: return unary<F_cast, int32_t, A>;
-    case DType::int64: return unary<F_cast, int64_t, A>;
-    case DType::float32: return unary<F_cast, float, A>;
-    case DType::float64: return unary<F_cast, double, A>;
+    case DType::boolean:
+      return unary<F_truth, Bool, A>;
+    case DType::int32:
+      return unary<F_cast, int32_t, A>;
+    case DType::int64:
+      return unary<F_cast, int64_t, A>;
+    case DType::float32:
+      return unary<F_cast, float, A>;
+    case DType::float64:
+      return unary<F_cast, double, A>;
   }
   return nullptr;
 }
 
 Fn cast(DType from, DType to) {
   switch (from) {
-    case DType::boolean: return cast_from<Bool>(to);
-    case DType::int32: return cast_from<int32_t>(to);
-    case DType::int64: return cast_from<int64_t>(to);
-    case DType::float32: return cast_from<float>(to);
-    case DType::float64: return cast_from<double>(to);
+    case DType::boolean:
+      return cast_from<Bool>(to);
+    case DType::int32:
+      return cast_from<int32_t>(to);
+    case DType::int64:
+      return cast_from<int64_t>(to);
+    case DType::float32:
+      return cast_from<float>(to);
+    case DType::float64:
+      return cast_from<double>(to);
   }
   return nullptr;
 }
@@ -265,7 +316,8 @@ Fn alu_loop(Code code, DType type, DType to, int scalars) {
   if (code == Code::check_index) return type == DType::int32 ? check_index<int32_t> : check_index<int64_t>;
   Fn fn = nullptr;
   switch (type) {
-    case DType::boolean: return logical(code, scalars);
+    case DType::boolean:
+      return logical(code, scalars);
     case DType::int32:
       fn = arithmetic<int32_t>(code, scalars);
       return fn ? fn : comparison<int32_t>(code, scalars);
@@ -295,22 +347,29 @@ struct F_chain {
 template <class T, class Inner>
 Fn fused_after(Code outer, bool flipped, int scalars) {
   switch (outer) {
-    case Code::add: return pick3<F_chain<Inner, F_add, false>, T, T, T, T>(scalars);
-    case Code::mul: return pick3<F_chain<Inner, F_mul, false>, T, T, T, T>(scalars);
+    case Code::add:
+      return pick3<F_chain<Inner, F_add, false>, T, T, T, T>(scalars);
+    case Code::mul:
+      return pick3<F_chain<Inner, F_mul, false>, T, T, T, T>(scalars);
     case Code::sub:
       return flipped ? pick3<F_chain<Inner, F_sub, true>, T, T, T, T>(scalars)
                      : pick3<F_chain<Inner, F_sub, false>, T, T, T, T>(scalars);
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
 template <class T>
 Fn fused_of(Code inner, Code outer, bool flipped, int scalars) {
   switch (inner) {
-    case Code::add: return fused_after<T, F_add>(outer, flipped, scalars);
-    case Code::sub: return fused_after<T, F_sub>(outer, flipped, scalars);
-    case Code::mul: return fused_after<T, F_mul>(outer, flipped, scalars);
-    default: return nullptr;
+    case Code::add:
+      return fused_after<T, F_add>(outer, flipped, scalars);
+    case Code::sub:
+      return fused_after<T, F_sub>(outer, flipped, scalars);
+    case Code::mul:
+      return fused_after<T, F_mul>(outer, flipped, scalars);
+    default:
+      return nullptr;
   }
 }
 
@@ -324,80 +383,7 @@ Fn fill_loop(int size) { return size == 1 ? fill<uint8_t> : size == 4 ? fill<uin
 Fn gather_loop(int size) { return size == 1 ? gather<uint8_t> : size == 4 ? gather<uint32_t> : gather<uint64_t>; }
 Fn scatter_loop(int size) { return size == 1 ? scatter<uint8_t> : size == 4 ? scatter<uint32_t> : scatter<uint64_t>; }
 
-// ---- folds along a block -------------------------------------------------------------------------------------
-
-inline constexpr int kLanes = 64;  // partial results side by side
-
-template <class T, class F>
-void fold_lanes(T (&lanes)[kLanes], const T* x, int64_t n) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int j = 0; j < kLanes; ++j) lanes[j] = F::of(lanes[j], x[i + j]);
-  for (int j = 0; i + j < n; ++j) lanes[j] = F::of(lanes[j], x[i + j]);
-  for (int half = kLanes / 2; half > 0; half /= 2)
-    for (int j = 0; j < half; ++j) lanes[j] = F::of(lanes[j], lanes[j + half]);
-}
-
-template <class T>
-void fold_sum(FoldState* s, const void* a, int64_t n, bool scalar) {
-  const T* x = static_cast<const T*>(a);
-  if (n == 0) return;
-  if constexpr (std::is_floating_point_v<T>) {
-    double block;
-    if (scalar) {
-      block = static_cast<double>(*x) * static_cast<double>(n);
-    } else {
-      T lanes[kLanes] = {};
-      fold_lanes<T, F_add>(lanes, x, n);
-      block = lanes[0];
-    }
-    const double sum = s->sum + block;  // Neumaier's compensated sum
-    const double big = s->sum < 0 ? -s->sum : s->sum, small = block < 0 ? -block : block;
-    const double lost = big >= small ? (s->sum - sum) + block : (block - sum) + s->sum;
-    s->sum = sum;
-    s->carry += sum - sum == 0 ? lost : 0;  // nothing is lost next to an infinity or a NaN
-  } else if (scalar) {
-    s->integer = static_cast<int64_t>(static_cast<uint64_t>(s->integer) + static_cast<uint64_t>(n) * uint64_t(*x));
-  } else {
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < n; ++i) sum += static_cast<uint64_t>(x[i]);
-    s->integer = static_cast<int64_t>(static_cast<uint64_t>(s->integer) + sum);
-  }
-}
-
-template <class T, class F>
-void fold_extreme(FoldState* s, const void* a, int64_t n, bool scalar) {
-  const T* x = static_cast<const T*>(a);
-  if (n == 0) return;
-  T lanes[kLanes];
-  for (T& lane : lanes) lane = x[0];
-  fold_lanes<T, F>(lanes, x, scalar ? 1 : n);
-  if constexpr (std::is_floating_point_v<T>)
-    s->extreme = F::template of<double>(s->extreme, lanes[0]);
-  else
-    s->integer = F::template of<int64_t>(s->integer, lanes[0]);
-}
-
-template <class T>
-FoldFn fold_of(Fold fold) {
-  switch (fold) {
-    case Fold::sum: return fold_sum<T>;
-    case Fold::maximum: return fold_extreme<T, F_maximum>;
-    case Fold::minimum: return fold_extreme<T, F_minimum>;
-  }
-  return nullptr;
-}
-
-FoldFn fold_loop(Fold fold, DType type) {
-  switch (type) {
-    case DType::boolean: return fold_of<uint8_t>(fold);
-    case DType::int32: return fold_of<int32_t>(fold);
-    case DType::int64: return fold_of<int64_t>(fold);
-    case DType::float32: return fold_of<float>(fold);
-    case DType::float64: return fold_of<double>(fold);
-  }
-  return nullptr;
-}
+#include "device/cpu/folds_isa.hpp"
 
 }  // namespace
 }  // namespace sg::cpu::SG_ISA
@@ -415,18 +401,9 @@ FoldFn fold_loop(Fold fold, DType type) {
 namespace sg::cpu {
 extern const BlockTable SG_TABLE;
 const BlockTable SG_TABLE = {
-    SG_TEXT(SG_ISA),
-    SG_ISA::alu_loop,
-    SG_ISA::fused_loop,
-    SG_ISA::fill_loop,
-    SG_ISA::gather_loop,
-    SG_ISA::scatter_loop,
-    SG_ISA::iota,
-    SG_ISA::fold_loop,
-    SG_ISA::gemm<float>,
-    SG_ISA::gemm<double>,
-    SG_ISA::kRows,
-    2 * SG_ISA::Vector<float>::kLanes,
+    SG_TEXT(SG_ISA),      SG_ISA::alu_loop,     SG_ISA::fused_loop, SG_ISA::fill_loop,
+    SG_ISA::gather_loop,  SG_ISA::scatter_loop, SG_ISA::iota,       SG_ISA::fold_loop,
+    SG_ISA::gemm<float>,  SG_ISA::gemm<double>, SG_ISA::kRows,      2 * SG_ISA::Vector<float>::kLanes,
     SG_ISA::kGemmScratch,
 };
 }  // namespace sg::cpu

@@ -16,17 +16,32 @@ bool chains(Code c) { return c == Code::add || c == Code::sub || c == Code::mul;
 
 int cost_of(Code c) {
   switch (c) {
-    case Code::exp: case Code::log: case Code::tanh: case Code::sigmoid: case Code::sin: case Code::cos: return 6;
-    case Code::pow: case Code::random_bits: return 20;
-    case Code::div: case Code::sqrt: return 3;
-    default: return 1;
+    case Code::exp:
+    case Code::log:
+    case Code::tanh:
+    case Code::sigmoid:
+    case Code::sin:
+    case Code::cos:
+      return 6;
+    case Code::pow:
+    case Code::random_bits:
+      return 20;
+    case Code::div:
+    case Code::sqrt:
+      return 3;
+    default:
+      return 1;
   }
 }
 
 class Compiler {
  public:
   Compiler(const Program& program, const CompileOptions& options)
-      : p_(program), options_(options), e_(axes(program, options)), values_(analyse(program, e_)), of_(values_.of),
+      : p_(program),
+        options_(options),
+        e_(axes(program, options)),
+        values_(analyse(program, e_)),
+        of_(values_.of),
         emit_(program, e_, values_) {}
 
   Executable run() {
@@ -72,8 +87,10 @@ class Compiler {
       if (v.in_place) continue;
       v.slot = v.scalar ? emit_.new_cell({}) : emit_.new_register(size_of(in.dtype));
       std::vector<Op>& ops = v.level == Level::fixed ? e_.setup : out.row;
-      if (in.code == Code::load || in.code == Code::index) emit_.load(i, ops);
-      else emit_.alu({i}, ops);
+      if (in.code == Code::load || in.code == Code::index)
+        emit_.load(i, ops);
+      else
+        emit_.alu({i}, ops);
     }
     for (int32_t i : stores) emit_.store(i, out.row);
   }
@@ -95,9 +112,9 @@ class Compiler {
     for (int32_t i : list) {
       const Instr& in = instr(i);
       const int32_t j = consumer[i];
-      const bool inner = chains(in.code) && is_float(in.dtype) && uses[i] == 1 && !of_[i].scalar &&
-                         !of_[i].kept && !has_inner[i] && j >= 0 && chains(instr(j).code) &&
-                         instr(j).dtype == in.dtype && !has_inner[j];
+      const bool inner = chains(in.code) && is_float(in.dtype) && uses[i] == 1 && !of_[i].scalar && !of_[i].kept &&
+                         !has_inner[i] && j >= 0 && chains(instr(j).code) && instr(j).dtype == in.dtype &&
+                         !has_inner[j];
       if (!inner) continue;
       fused[i] = has_inner[j] = true;
     }
@@ -141,11 +158,11 @@ class Compiler {
     const Value& v = of_[value];
     if (v.scalar || v.kept || v.in_place || view.walk || view.lane_step != view.size) return false;
     for (size_t n = position + 1; n < nodes.size(); ++n)
-      if (reads(nodes[n].instr, instr(store).slot) ||
-          (nodes[n].inner >= 0 && reads(nodes[n].inner, instr(store).slot)))
+      if (reads(nodes[n].instr, instr(store).slot) || (nodes[n].inner >= 0 && reads(nodes[n].inner, instr(store).slot)))
         return false;
     for (int32_t i = 0; i < count(); ++i)
-      if (values_.closures[phase][i] && (is_reduce(i) || is_store(i)) && i != store && reads(i, instr(store).slot)) return false;
+      if (values_.closures[phase][i] && (is_reduce(i) || is_store(i)) && i != store && reads(i, instr(store).slot))
+        return false;
     return true;
   }
 
@@ -193,8 +210,10 @@ class Compiler {
         }
       }
       e_.cost += cost_of(instr(i).code);
-      if (instr(i).code == Code::load || instr(i).code == Code::index) emit_.load(i, out.element);
-      else emit_.alu(nodes[n], out.element);
+      if (instr(i).code == Code::load || instr(i).code == Code::index)
+        emit_.load(i, out.element);
+      else
+        emit_.alu(nodes[n], out.element);
     }
     for (int32_t s : stores)
       if (!written[s]) emit_.store(s, out.element);
@@ -207,8 +226,10 @@ class Compiler {
     e_.first_register = e_.first_cell + static_cast<int32_t>(e_.cells.size());
     e_.slots = e_.first_register + static_cast<int32_t>(emit_.registers.size());
     const auto place = [&](int32_t& slot) {
-      if (slot >= kRegister) slot += e_.first_register - kRegister;
-      else if (slot >= kCell) slot += e_.first_cell - kCell;
+      if (slot >= kRegister)
+        slot += e_.first_register - kRegister;
+      else if (slot >= kCell)
+        slot += e_.first_cell - kCell;
     };
     const auto place_all = [&](std::vector<Op>& ops) {
       for (Op& op : ops)

@@ -1,4 +1,6 @@
 // The CPU as a Device: memory, preparing plans, running them on the calling thread and the pool.
+#include "device/device.hpp"
+
 #include <pthread.h>
 #include <unistd.h>
 
@@ -12,7 +14,6 @@
 #include "device/cpu/memory.hpp"
 #include "device/cpu/product.hpp"
 #include "device/cpu/threads.hpp"
-#include "device/device.hpp"
 
 namespace sg {
 namespace cpu {
@@ -32,7 +33,7 @@ struct ReadyInstance {
   BoundView a, b;                // product operands; copy: from, to
   int64_t copy_bytes = 0;
   std::vector<int32_t> numbers;
-  std::vector<char*> bases;      // filled anew in each run
+  std::vector<char*> bases;  // filled anew in each run
 };
 
 class CpuPrepared final : public Prepared {
@@ -51,7 +52,9 @@ std::vector<int32_t> memory_groups(const Plan& plan, const Instance& instance) {
     using Kind = Memory::Kind;
     if (a.kind == Kind::temp && b.kind == Kind::temp)
       return a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
-    const auto leaf = [](const Memory& m) { return m.kind == Kind::leaf ? m.index : m.kind == Kind::output ? m.donor : -1; };
+    const auto leaf = [](const Memory& m) {
+      return m.kind == Kind::leaf ? m.index : m.kind == Kind::output ? m.donor : -1;
+    };
     return leaf(a) >= 0 && leaf(a) == leaf(b);
   };
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -95,7 +98,8 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
     collapse(program);
     r.program = compile(program, {&groups, false});
   }
-  for (const View& v : program.views) r.views.push_back(bind(instance, v.binding, static_cast<int64_t>(size_of(v.dtype))));
+  for (const View& v : program.views)
+    r.views.push_back(bind(instance, v.binding, static_cast<int64_t>(size_of(v.dtype))));
   r.bases.resize(r.views.size());
   return r;
 }
@@ -103,7 +107,8 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
-    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) return line.substr(line.find(": ") + 2);
+    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
+      return line.substr(line.find(": ") + 2);
   return "CPU";
 }
 
@@ -198,9 +203,15 @@ class CpuDevice final : public Device {
     for (size_t i = 0; i < p.memory.size(); ++i) {
       const Memory& m = p.plan->memories[i];
       switch (m.kind) {
-        case Memory::Kind::leaf: p.memory[i] = static_cast<char*>(arguments.leaves[m.index]->host); break;
-        case Memory::Kind::output: p.memory[i] = static_cast<char*>(arguments.outputs[m.index]->host); break;
-        case Memory::Kind::temp: p.memory[i] = arena_ ? static_cast<char*>(arena_->host) + m.offset : nullptr; break;
+        case Memory::Kind::leaf:
+          p.memory[i] = static_cast<char*>(arguments.leaves[m.index]->host);
+          break;
+        case Memory::Kind::output:
+          p.memory[i] = static_cast<char*>(arguments.outputs[m.index]->host);
+          break;
+        case Memory::Kind::temp:
+          p.memory[i] = arena_ ? static_cast<char*>(arena_->host) + m.offset : nullptr;
+          break;
       }
     }
   }
@@ -215,8 +226,7 @@ class CpuDevice final : public Device {
       return copy_bytes(p.memory[r.b.memory], p.memory[r.a.memory], static_cast<size_t>(r.copy_bytes));
     for (size_t v = 0; v < r.views.size(); ++v) r.bases[v] = address(p, r.views[v], arguments);
     Executable& e = r.kind == Kernel::Kind::product ? r.product.epilogue : r.program;
-    for (const NumberUse& n : e.numbers)
-      e.cells[n.cell] = cell_of(n.dtype, arguments.numbers[r.numbers[n.number]]);
+    for (const NumberUse& n : e.numbers) e.cells[n.cell] = cell_of(n.dtype, arguments.numbers[r.numbers[n.number]]);
     if (r.kind == Kernel::Kind::product)
       run_product(r.product, address(p, r.a, arguments), address(p, r.b, arguments), r.bases);
     else

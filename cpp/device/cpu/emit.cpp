@@ -10,11 +10,27 @@ namespace sg::cpu {
 Number cell_of(DType t, Number n) {
   Number cell{};
   switch (t) {
-    case DType::boolean: { const uint8_t v = n.i != 0; std::memcpy(&cell, &v, 1); break; }
-    case DType::int32: { const auto v = static_cast<int32_t>(n.i); std::memcpy(&cell, &v, 4); break; }
-    case DType::int64: cell.i = n.i; break;
-    case DType::float32: { const auto v = static_cast<float>(n.f); std::memcpy(&cell, &v, 4); break; }
-    case DType::float64: cell.f = n.f; break;
+    case DType::boolean: {
+      const uint8_t v = n.i != 0;
+      std::memcpy(&cell, &v, 1);
+      break;
+    }
+    case DType::int32: {
+      const auto v = static_cast<int32_t>(n.i);
+      std::memcpy(&cell, &v, 4);
+      break;
+    }
+    case DType::int64:
+      cell.i = n.i;
+      break;
+    case DType::float32: {
+      const auto v = static_cast<float>(n.f);
+      std::memcpy(&cell, &v, 4);
+      break;
+    }
+    case DType::float64:
+      cell.f = n.f;
+      break;
   }
   return cell;
 }
@@ -25,10 +41,14 @@ Number identity_of(Fold fold, DType t) {
   Number n{};
   const bool lowest = fold == Fold::maximum;
   if (fold == Fold::sum) return n;
-  if (is_float(t)) n.f = lowest ? -__builtin_inf() : __builtin_inf();
-  else if (t == DType::boolean) n.i = lowest ? 0 : 1;
-  else if (t == DType::int32) n.i = lowest ? INT32_MIN : INT32_MAX;
-  else n.i = lowest ? INT64_MIN : INT64_MAX;
+  if (is_float(t))
+    n.f = lowest ? -__builtin_inf() : __builtin_inf();
+  else if (t == DType::boolean)
+    n.i = lowest ? 0 : 1;
+  else if (t == DType::int32)
+    n.i = lowest ? INT32_MIN : INT32_MAX;
+  else
+    n.i = lowest ? INT64_MIN : INT64_MAX;
   return n;
 }
 
@@ -68,7 +88,7 @@ int32_t Emitter::as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vec
   return r;
 }
 
-// The bound and the tag of check_index are read as int64.
+// The bound (and the tag, when it is an operand) of check_index is read as int64.
 int32_t Emitter::as_int64(int32_t operand, std::vector<Op>& ops) {
   const Value& v = values_[operand];
   if (!v.scalar) fail<LimitError>("check_index", "the bound differs from element to element");
@@ -115,8 +135,10 @@ void Emitter::alu(const Node& node, std::vector<Op>& ops) {
     if (values_[operands[count]].scalar) scalars |= 1 << count;
   }
   if (op.single) scalars = 0;
-  if (in.code == Code::check_index)
-    for (int o : {1, 2}) slots[o] = as_int64(operands[o], ops);
+  if (in.code == Code::check_index) {
+    slots[1] = as_int64(in.b, ops);
+    slots[2] = in.c >= 0 ? as_int64(in.c, ops) : new_cell(in.imm);  // the tag
+  }
   const DType type = node.inner >= 0 || in.code == Code::select ? in.dtype : instr(in.a).dtype;
   const auto pick = [&](int mask) {
     return node.inner >= 0 ? table_.fused(instr(node.inner).code, in.code, flipped, type, mask)
@@ -129,8 +151,7 @@ void Emitter::alu(const Node& node, std::vector<Op>& ops) {
       if (scalars >> o & 1) slots[o] = as_vector(slots[o], instr(operands[o]).dtype, ops, used);
     op.fn = pick(0);
   }
-  if (!op.fn)
-    fail<LimitError>("cpu", std::string("no loop for ") + name_of(in.code) + " on " + name_of(type));
+  if (!op.fn) fail<LimitError>("cpu", std::string("no loop for ") + name_of(in.code) + " on " + name_of(type));
   op.a = slots[0];
   op.b = slots[1];
   op.c = slots[2];

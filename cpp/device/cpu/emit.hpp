@@ -9,13 +9,13 @@ namespace sg::cpu {
 
 inline constexpr int32_t kCell = 1 << 20, kRegister = 1 << 21;  // provisional slots start here
 
-struct Node {             // a call to be
+struct Node {  // a call to be
   int32_t instr;
-  int32_t inner = -1;     // the instruction fused into it
+  int32_t inner = -1;  // the instruction fused into it
 };
 
 struct Register {
-  int size;               // bytes of an element
+  int size;  // bytes of an element
   bool kept;
 };
 

@@ -6,7 +6,8 @@
 //   lane     what a block covers: the elements of a pointwise program or of a row (across == false),
 //            or one outer dimension, so that a block handles many rows at once (across == true)
 //   column   only when across: the inner dimensions, walked one column at a time
-// Any thread may run one Executable at the same time as others; nobody changes it but the cells of `numbers`, between runs.
+// Any thread may run one Executable at the same time as others; nobody changes it but the cells of `numbers`, between
+// runs.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -19,45 +20,45 @@ namespace sg::cpu {
 // One call of a loop. Operands are slots: a slot holds the pointer of a register, a cell or a place in memory.
 struct Op {
   enum class What : uint8_t {
-    call,        // fn(d, a, b, c)
-    strided,     // fn(d, a, the lane step of the view): gather, scatter, iota
-    walk_load,   // like strided, run by run of the last lane dimension
+    call,       // fn(d, a, b, c)
+    strided,    // fn(d, a, the lane step of the view): gather, scatter, iota
+    walk_load,  // like strided, run by run of the last lane dimension
     walk_store,
   };
   Fn fn = nullptr;
   What what = What::call;
-  bool single = false;          // one value instead of a block
-  uint8_t size = 4;             // walks: bytes of a register's element
+  bool single = false;  // one value instead of a block
+  uint8_t size = 4;     // walks: bytes of a register's element
   int32_t d = 0, a = 0, b = 0, c = 0;
-  int32_t view = -1;            // index into Executable::views, for all but calls
+  int32_t view = -1;  // index into Executable::views, for all but calls
 };
 
 struct FoldOp {
   Fold fold = Fold::sum;
   DType dtype = DType::float32;
-  int32_t value = 0;            // slot
+  int32_t value = 0;  // slot
   bool scalar = false;
-  FoldFn along = nullptr;       // across == false: a block to one number
-  Fn lanewise = nullptr;        // across == true: total[i] = fold(total[i], value[i])
+  FoldFn along = nullptr;  // across == false: a block to one number
+  Fn lanewise = nullptr;   // across == true: total[i] = fold(total[i], value[i])
   Fn fill = nullptr;
-  int32_t result = 0;           // slot: a cell, or a register of lanes
-  int32_t partial = -1;         // across sums: a register that is added to the result every few columns
+  int32_t result = 0;    // slot: a cell, or a register of lanes
+  int32_t partial = -1;  // across sums: a register that is added to the result every few columns
   Number identity{};
 };
 
 struct Phase {
-  std::vector<Op> row;          // once a row (across: once a block of rows)
+  std::vector<Op> row;  // once a row (across: once a block of rows)
   std::vector<Op> element;
   std::vector<FoldOp> folds;
 };
 
 struct ViewUse {
   int32_t binding = -1;
-  int32_t size = 4;             // bytes; 1 for an index view, whose "address" is its value
-  int64_t offset = 0;           // elements
-  Dims unit, lane, column;      // byte strides
-  int64_t lane_step = 0;        // bytes from lane to lane when !walk
-  bool walk = false;            // the lane dimensions do not have one common stride
+  int32_t size = 4;         // bytes; 1 for an index view, whose "address" is its value
+  int64_t offset = 0;       // elements
+  Dims unit, lane, column;  // byte strides
+  int64_t lane_step = 0;    // bytes from lane to lane when !walk
+  bool walk = false;        // the lane dimensions do not have one common stride
 };
 
 struct Advance {  // added to a slot when the block (or column) is done
@@ -66,7 +67,7 @@ struct Advance {  // added to a slot when the block (or column) is done
 };
 
 struct NumberUse {
-  int32_t cell, number;         // number: which argument of the program
+  int32_t cell, number;  // number: which argument of the program
   DType dtype;
 };
 
@@ -74,24 +75,24 @@ struct Executable {
   Dims unit_dims, lane_dims, column_dims;
   bool pointwise = false, across = false;
   int64_t units = 1, lanes = 1, columns = 1;
-  int piece_dim = -1;           // unit dimension that counts pieces
+  int piece_dim = -1;  // unit dimension that counts pieces
   int64_t piece_limit = 0, piece_size = 0, piece_rest = 1;
-  int64_t block = 1024;         // lanes in a block
-  int64_t sum_run = 0;          // across: columns added before the partial sum goes to the total
-  int64_t cost = 1;             // about how many cheap loops pass over an element
+  int64_t block = 1024;  // lanes in a block
+  int64_t sum_run = 0;   // across: columns added before the partial sum goes to the total
+  int64_t cost = 1;      // about how many cheap loops pass over an element
 
   std::vector<ViewUse> views;
-  std::vector<Number> cells;    // constants, numbers, and one value a row
+  std::vector<Number> cells;  // constants, numbers, and one value a row
   std::vector<NumberUse> numbers;
-  std::vector<Op> setup;        // what depends on constants and numbers only
+  std::vector<Op> setup;  // what depends on constants and numbers only
   std::vector<Phase> phases;
 
-  int32_t slots = 0;            // views, then cells, then registers
+  int32_t slots = 0;  // views, then cells, then registers
   int32_t first_cell = 0, first_register = 0;
-  std::vector<int32_t> kept;                    // slots of registers that hold a whole row: reset at each phase
-  std::vector<int64_t> registers;               // byte offset of each in the frame
-  std::vector<Advance> block_steps;               // added to slots after a block (across: after a column)
-  std::vector<std::vector<Advance>> column_steps; // across: for each column dimension, when it is the one that moves
+  std::vector<int32_t> kept;                       // slots of registers that hold a whole row: reset at each phase
+  std::vector<int64_t> registers;                  // byte offset of each in the frame
+  std::vector<Advance> block_steps;                // added to slots after a block (across: after a column)
+  std::vector<std::vector<Advance>> column_steps;  // across: for each column dimension, when it is the one that moves
   int64_t frame_bytes = 0;
   int64_t state_offset = 0;
 };
@@ -100,7 +101,7 @@ Number cell_of(DType t, Number n);  // its bits as type t, in the low bytes
 
 struct CompileOptions {
   const std::vector<int32_t>* memory_of = nullptr;  // binding -> memory; equal ones may overlap. Null: all may
-  bool tile = false;            // pointwise over [batch, m, n], lanes = n: the epilogue of a product
+  bool tile = false;  // pointwise over [batch, m, n], lanes = n: the epilogue of a product
 };
 // LimitError when there is no loop for an instruction.
 Executable compile(const Program& program, const CompileOptions& options);

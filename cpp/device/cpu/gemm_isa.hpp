@@ -12,8 +12,8 @@ inline constexpr int kVectorBytes = 32, kRows = 6;
 #else
 inline constexpr int kVectorBytes = 16, kRows = 4;
 #endif
-inline constexpr int64_t kSlab = 256;       // a panel of b then fills half of a 64 KiB, or 2/3 of a 48 KiB first cache
-inline constexpr int64_t kTileRows = 192;   // rows of a packed at a time: 192 KiB of the second cache
+inline constexpr int64_t kSlab = 256;      // a panel of b then fills half of a 64 KiB, or 2/3 of a 48 KiB first cache
+inline constexpr int64_t kTileRows = 192;  // rows of a packed at a time: 192 KiB of the second cache
 
 template <class T>
 struct Vector {
@@ -77,17 +77,25 @@ template <class T>
 static void any_register_tile(int64_t rows, int64_t k, const T* a, const T* b, int64_t b_k, T* c, int64_t c_m,
                               bool from) {
   switch (rows) {
-    case 1: return register_tile<T, 1>(k, a, b, b_k, c, c_m, from);
-    case 2: return register_tile<T, 2>(k, a, b, b_k, c, c_m, from);
-    case 3: return register_tile<T, 3>(k, a, b, b_k, c, c_m, from);
-    case 4: return register_tile<T, 4>(k, a, b, b_k, c, c_m, from);
+    case 1:
+      return register_tile<T, 1>(k, a, b, b_k, c, c_m, from);
+    case 2:
+      return register_tile<T, 2>(k, a, b, b_k, c, c_m, from);
+    case 3:
+      return register_tile<T, 3>(k, a, b, b_k, c, c_m, from);
+    case 4:
+      return register_tile<T, 4>(k, a, b, b_k, c, c_m, from);
 #if defined(__AVX__)
-    case 5: return register_tile<T, 5>(k, a, b, b_k, c, c_m, from);
-    case 6: return register_tile<T, 6>(k, a, b, b_k, c, c_m, from);
+    case 5:
+      return register_tile<T, 5>(k, a, b, b_k, c, c_m, from);
+    case 6:
+      return register_tile<T, 6>(k, a, b, b_k, c, c_m, from);
 #endif
 #if defined(__AVX512F__)
-    case 7: return register_tile<T, 7>(k, a, b, b_k, c, c_m, from);
-    case 8: return register_tile<T, 8>(k, a, b, b_k, c, c_m, from);
+    case 7:
+      return register_tile<T, 7>(k, a, b, b_k, c, c_m, from);
+    case 8:
+      return register_tile<T, 8>(k, a, b, b_k, c, c_m, from);
 #endif
   }
 }

@@ -48,8 +48,8 @@ class Runner {
     at_[0] = unit;
     limit_ = e_.across ? e_.columns : e_.lanes;
     if (e_.piece_dim >= 0)
-      limit_ = std::clamp<int64_t>(e_.piece_limit - at_[e_.piece_dim] * e_.piece_size, 0, e_.piece_size) *
-               e_.piece_rest;
+      limit_ =
+          std::clamp<int64_t>(e_.piece_limit - at_[e_.piece_dim] * e_.piece_size, 0, e_.piece_size) * e_.piece_rest;
   }
 
   void start(int64_t lane) {
@@ -97,8 +97,10 @@ class Runner {
       const int64_t run = std::min(n - done, dims[last] - at[last]);
       char* const place = reinterpret_cast<char*>(memory);
       void* const step = reinterpret_cast<void*>(view.lane[last]);
-      if (load) op.fn(block, place, step, nullptr, run);
-      else op.fn(place, block, step, nullptr, run);
+      if (load)
+        op.fn(block, place, step, nullptr, run);
+      else
+        op.fn(place, block, step, nullptr, run);
       block += run * op.size;
       done += run;
       memory += run * view.lane[last];
@@ -135,8 +137,10 @@ class Runner {
 
   void finish(const FoldOp& fold, const FoldState& s) {
     Number result;
-    if (is_float(fold.dtype)) result.f = fold.fold == Fold::sum ? s.sum + s.carry : s.extreme;
-    else result.i = s.integer;
+    if (is_float(fold.dtype))
+      result.f = fold.fold == Fold::sum ? s.sum + s.carry : s.extreme;
+    else
+      result.i = s.integer;
     const Number bits = cell_of(fold.dtype, result);
     std::memcpy(slots_[fold.result], &bits, sizeof(Number));
   }

@@ -13,7 +13,7 @@
 namespace sg::cpu {
 namespace {
 
-constexpr size_t kAlign = 64, kHuge = size_t(2) << 20;
+constexpr size_t kAlign = 64, kHuge = size_t(2) << 20, kMost = size_t(1) << 46;
 
 // Larger sizes are rounded more, so that almost equal sizes share blocks: at most 1/8 is lost.
 size_t rounded(size_t bytes) {
@@ -38,7 +38,9 @@ void CpuBuffer::recycle() { pool_->put(this); }
 MemoryPool::MemoryPool(DeviceStats& stats) : stats_(stats) {}
 
 BufferRef MemoryPool::allocate(size_t bytes) {
-  if (bytes > SIZE_MAX / 2) fail<OutOfMemoryError>("cpu", "asked for " + std::to_string(bytes) + " bytes");
+  if (bytes > kMost)
+    fail<OutOfMemoryError>("cpu", "asked for " + std::to_string(bytes) + " bytes, more than can be addressed",
+                           "check the shape");
   const size_t size = rounded(bytes);
   std::lock_guard lock(mutex_);
   CpuBuffer* b = take_free(size);

@@ -25,6 +25,9 @@ class CpuBuffer final : public Buffer {
 class MemoryPool {
  public:
   explicit MemoryPool(DeviceStats& stats);
+  ~MemoryPool() { give_back_free(); }  // all its buffers must be gone
+  MemoryPool(const MemoryPool&) = delete;
+  MemoryPool& operator=(const MemoryPool&) = delete;
   // OutOfMemoryError after the free blocks were given back and one retry. No bytes are a legal size.
   BufferRef allocate(size_t bytes);
   void empty_cache();

@@ -9,6 +9,7 @@ namespace sg::cpu {
 namespace {
 
 constexpr int64_t kTileM = 192, kTileN = 512;
+constexpr size_t kMostViews = 64;    // of an epilogue that runs tile by tile
 constexpr int64_t kSmall = 1 << 20;  // multiply-adds that one thread does sooner than two
 
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -25,9 +26,12 @@ void choose_tiles(ProductPlan& plan) {
   if (s.batch * s.m * s.n * s.k > kSmall) {
     const int64_t wanted = 4 * thread_count();
     while (s.batch * plan.tiles_m * plan.tiles_n < wanted) {
-      if (size_n() > 2 * unit_n && size_n() >= size_m()) plan.tiles_n *= 2;
-      else if (size_m() > 2 * unit_m) plan.tiles_m *= 2;
-      else break;
+      if (size_n() > 2 * unit_n && size_n() >= size_m())
+        plan.tiles_n *= 2;
+      else if (size_m() > 2 * unit_m)
+        plan.tiles_m *= 2;
+      else
+        break;
     }
   }
   plan.tile_m = size_m();
@@ -86,7 +90,7 @@ ProductPlan plan_product(const Product& product, const std::vector<int32_t>& mem
     choose_tiles(plan);
     return plan;
   }
-  const bool tile = epilogue.inner == 0 && epilogue.domain.rank == 3;
+  const bool tile = epilogue.inner == 0 && epilogue.domain.rank == 3 && epilogue.views.size() <= kMostViews;
   plan.store = tile ? ProductPlan::Store::tile : ProductPlan::Store::whole;
   choose_tiles(plan);
   Program p = epilogue;
@@ -127,7 +131,7 @@ void run_product(const ProductPlan& plan, const char* a, const char* b, std::vec
     t.c = tile;
     t.c_m = plan.tile_n, t.c_n = 1;
     multiply(s.dtype, t);
-    char* views[64];
+    char* views[kMostViews];
     std::copy(bases.begin(), bases.end(), views);
     views[0] = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(tile) - (m0 * plan.tile_n + n0) * size);
     const int64_t unit = batch * s.m + m0;

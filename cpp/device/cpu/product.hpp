@@ -10,15 +10,15 @@
 namespace sg::cpu {
 
 struct ProductPlan {
-  Product shape;              // its epilogue is compiled below
+  Product shape;  // its epilogue is compiled below
   enum class Store : uint8_t {
-    direct,                   // the epilogue only stores: products go to their place
-    tile,                     // epilogue over each tile
-    whole,                    // epilogue over the finished product: rows with reductions
+    direct,  // the epilogue only stores: products go to their place
+    tile,    // epilogue over each tile
+    whole,   // epilogue over the finished product: rows with reductions
   } store = Store::direct;
   Executable epilogue;
-  int32_t out_view = -1;      // direct: the view that is stored to
-  Dims out_strides;           // direct: elements, [batch, m, n]
+  int32_t out_view = -1;  // direct: the view that is stored to
+  Dims out_strides;       // direct: elements, [batch, m, n]
   int64_t out_offset = 0;
   int64_t tile_m = 0, tile_n = 0, tiles_m = 0, tiles_n = 0;
 };

@@ -47,8 +47,7 @@ std::vector<bool> closure(const Program& p, const std::vector<Value>& of, int ph
   std::vector<bool> in(p.code.size());
   for (size_t i = p.code.size(); i-- > 0;) {
     const Instr& instr = p.code[i];
-    const bool root =
-        of[i].phase == phase && (is_reduce(instr) || (is_store(instr) && of[i].level == Level::element));
+    const bool root = of[i].phase == phase && (is_reduce(instr) || (is_store(instr) && of[i].level == Level::element));
     if (root) in[i] = true;
     if (!in[i]) continue;
     for (int32_t o : {instr.a, instr.b, instr.c})

@@ -15,12 +15,12 @@ struct Value {
   bool scalar = false;    // one value for all lanes
   bool in_place = false;  // a load that is never copied
   int32_t slot = -1;
-  int first = -1;         // the first phase that computes it
-  bool kept = false;      // a whole row of it stays for later phases
+  int first = -1;     // the first phase that computes it
+  bool kept = false;  // a whole row of it stays for later phases
 };
 
 struct Values {
-  std::vector<Value> of;                    // by instruction
+  std::vector<Value> of;  // by instruction
   int phases = 1;
   std::vector<std::vector<bool>> closures;  // by phase: element instructions it needs, and its stores and reduces
 };

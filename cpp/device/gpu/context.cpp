@@ -127,15 +127,20 @@ void begin_commands(VkCommandBuffer commands) {
 void end_commands(VkCommandBuffer commands) { vk_check(vkEndCommandBuffer(commands), "vkEndCommandBuffer"); }
 
 namespace {
-constexpr VkPipelineStageFlags2 kWorkStages = VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_2_COPY_BIT;
-constexpr VkAccessFlags2 kWrites = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT | VK_ACCESS_2_TRANSFER_WRITE_BIT;
-constexpr VkAccessFlags2 kReads = VK_ACCESS_2_SHADER_STORAGE_READ_BIT | VK_ACCESS_2_TRANSFER_READ_BIT;
+struct Scope {
+  VkPipelineStageFlags2 stages;
+  VkAccessFlags2 reads, writes;
+};
+constexpr Scope kKernels{VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, VK_ACCESS_2_SHADER_STORAGE_READ_BIT,
+                         VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT};
+constexpr Scope kAll{kKernels.stages | VK_PIPELINE_STAGE_2_COPY_BIT, kKernels.reads | VK_ACCESS_2_TRANSFER_READ_BIT,
+                     kKernels.writes | VK_ACCESS_2_TRANSFER_WRITE_BIT};
 
-void memory_barrier(VkCommandBuffer commands, VkPipelineStageFlags2 to, VkAccessFlags2 access) {
+void memory_barrier(VkCommandBuffer commands, const Scope& from, VkPipelineStageFlags2 to, VkAccessFlags2 access) {
   VkMemoryBarrier2 memory{};
   memory.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2;
-  memory.srcStageMask = kWorkStages;
-  memory.srcAccessMask = kWrites;
+  memory.srcStageMask = from.stages;
+  memory.srcAccessMask = from.writes;
   memory.dstStageMask = to;
   memory.dstAccessMask = access;
   VkDependencyInfo info{};
@@ -146,10 +151,13 @@ void memory_barrier(VkCommandBuffer commands, VkPipelineStageFlags2 to, VkAccess
 }
 }  // namespace
 
-void barrier(VkCommandBuffer commands) { memory_barrier(commands, kWorkStages, kReads | kWrites); }
+void barrier(VkCommandBuffer commands, Work work) {
+  const Scope& scope = work == Work::kernels ? kKernels : kAll;
+  memory_barrier(commands, scope, scope.stages, scope.reads | scope.writes);
+}
 
 void barrier_to_host(VkCommandBuffer commands) {
-  memory_barrier(commands, VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT);
+  memory_barrier(commands, kAll, VK_PIPELINE_STAGE_2_HOST_BIT, VK_ACCESS_2_HOST_READ_BIT);
 }
 
 }  // namespace sg

@@ -41,8 +41,9 @@ VkCommandBuffer make_command_buffer(const Context& context, VkCommandPool pool);
 void begin_commands(VkCommandBuffer commands);  // one submission only
 void end_commands(VkCommandBuffer commands);
 
-// What was done before to what comes after: the one shape of barrier in this back end.
-void barrier(VkCommandBuffer commands);
+// What was done before to what comes after, between kernels alone or between kernels and copies.
+enum class Work { kernels, kernels_and_copies };
+void barrier(VkCommandBuffer commands, Work work = Work::kernels_and_copies);
 // What was done before to the host's reads after the submission was waited for.
 void barrier_to_host(VkCommandBuffer commands);
 

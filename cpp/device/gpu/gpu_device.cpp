@@ -62,7 +62,7 @@ class GpuDevice final : public Device {
 
 GpuDevice::GpuDevice(int index)
     : context_(open_context(index)),
-      queue_(context_, stats_),
+      queue_(context_),
       pool_(context_, queue_),
       pipelines_(context_, stats_),
       proxy_(env_flag("SPIROGRAD_PROXY") ? std::optional<Proxy>(std::in_place, context_, pipelines_) : std::nullopt),
@@ -75,6 +75,7 @@ GpuDevice::GpuDevice(int index)
 DeviceStats& GpuDevice::stats() {
   const std::lock_guard lock(mutex_);
   const PoolCounters c = pool_.read_counters();
+  stats_.submissions += queue_.take_count();
   stats_.allocations += c.allocations;
   stats_.bytes_live = c.live;
   stats_.bytes_cached = c.cached;

@@ -86,11 +86,13 @@ std::vector<int64_t> share_groups(const Layout& l, int64_t per_group, int64_t mo
     groups.push_back((p.domain.numel() + per_group - 1) / per_group);
     total += groups.back();
   }
-  const int64_t spare = std::max<int64_t>(most - static_cast<int64_t>(groups.size()), 1);
+  if (groups.size() == 1) return {std::min(total, most)};
+  // Rounding down, but at least one: the sum stays below `most` with one spare group an instance.
+  const double share = static_cast<double>(std::max<int64_t>(most - static_cast<int64_t>(groups.size()), 1)) /
+                       static_cast<double>(std::max<int64_t>(total, 1));
   if (total > most)
     for (int64_t& g : groups)
-      if (g) g = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(g) / static_cast<double>(total) * static_cast<double>(spare)));
-  if (groups.size() == 1) groups[0] = std::min(groups[0], most);
+      if (g) g = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(g) * share));
   return groups;
 }
 

@@ -73,6 +73,7 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
       s.reports |= checks_index(program_of(i));
     }
     if (step.only().kernel.kind == Kernel::Kind::copy) {
+      p->copies = true;
       s.copy_from = step.only().bindings.at(0).memory;
       s.copy_to = step.only().bindings.at(1).memory;
     } else {

@@ -46,7 +46,7 @@ class GpuPrepared final : public Prepared {
   std::vector<ArgWord> words;
   int64_t partials_at = 0;                     // offset of the scratch in the arena
   int64_t arena_bytes = 0;                     // with the scratch
-  bool uses_status = false;
+  bool uses_status = false, copies = false;    // has steps that report or are predicated; that copy
   BarrierMode barriers = BarrierMode::hazards;
 };
 

@@ -23,8 +23,7 @@ double timeout_from_env() {
 
 }  // namespace
 
-Queue::Queue(const Context& context, DeviceStats& stats)
-    : context_(context), stats_(stats), timeout_seconds_(timeout_from_env()) {
+Queue::Queue(const Context& context) : context_(context), timeout_seconds_(timeout_from_env()) {
   VkSemaphoreTypeCreateInfo type{};
   type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
@@ -99,7 +98,7 @@ uint64_t Queue::submit_locked(VkCommandBuffer commands) {
   info.pSignalSemaphoreInfos = &signal;
   result(vkQueueSubmit2(context_.queue, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit2");
   submitted_.store(value, std::memory_order_release);
-  ++stats_.submissions;
+  ++count_;
   return value;
 }
 

@@ -25,7 +25,7 @@ struct Slot {
 
 class Queue {
  public:
-  Queue(const Context& context, DeviceStats& stats);
+  explicit Queue(const Context& context);
 
   // Throws what is wrong for good: forked, lost, hung; and unread validation messages. First thing of every call.
   void check(const char* op);
@@ -37,6 +37,7 @@ class Queue {
 
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
   uint64_t completed();
+  int64_t take_count() { return count_.exchange(0); }  // submissions since the last call
   // Until `value` is done. Calls interrupt_hook when `interruptible`: then the caller must hold no engine lock.
   void wait(uint64_t value, bool interruptible);
   // For the exit of the process: no hook, no exception, at most `limit`. True when `value` is done.
@@ -49,13 +50,13 @@ class Queue {
   void rethrow(const char* op);
 
   const Context& context_;
-  DeviceStats& stats_;
   VkSemaphore timeline_ = VK_NULL_HANDLE;
   double timeout_seconds_;
   std::array<Slot, 3> slots_;
   size_t next_ = 0;
   std::mutex mutex_;                               // the VkQueue, and the reason
   std::atomic<uint64_t> submitted_{0}, completed_{0};
+  std::atomic<int64_t> count_{0};
   std::atomic<bool> lost_{false}, hung_{false};
   std::string reason_;
 };

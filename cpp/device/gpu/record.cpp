@@ -165,6 +165,7 @@ void Recorder::open(Slot& slot, size_t argument_bytes) {
   fresh_ = false;
   status_written_ = status_read_ = false;
   bound_ = nullptr;
+  work_ = Work::kernels_and_copies;
   put_barrier(slot);  // everything submitted before, whatever it was
 }
 
@@ -172,6 +173,7 @@ uint64_t Recorder::submit_part(const GpuPrepared& plan, const Part& part, const 
   const size_t base = round_up(upload_bytes_.size(), kUploadAlignment);
   Slot& slot = queue_.begin();
   open(slot, base + part.bytes);
+  if (uploads_.empty() && !plan.copies) work_ = Work::kernels;
   record_uploads(slot);
 
   words_.assign(part.bytes / sizeof(uint64_t), 0);
@@ -196,7 +198,7 @@ uint64_t Recorder::submit_part(const GpuPrepared& plan, const Part& part, const 
 }
 
 void Recorder::put_barrier(Slot& slot) {
-  barrier(slot.commands);
+  barrier(slot.commands, work_);
   ++stats_.barriers;
   hazards_.clear();
   status_written_ = status_read_ = false;
@@ -219,7 +221,10 @@ void Recorder::synchronize(Slot& slot, const GpuPrepared& plan, const GpuStep& s
   }
   const bool wanted = plan.barriers == BarrierMode::all || hazards_.size() > kMostRanges ||
                       hazards_.conflicts(reads_, writes_) || status_conflicts(step);
-  if (wanted && !fresh_ && plan.barriers != BarrierMode::drop) put_barrier(slot);
+  if (wanted && !fresh_ && plan.barriers != BarrierMode::drop) {
+    put_barrier(slot);
+    if (!plan.copies) work_ = Work::kernels;  // the uploads are behind us: from here on only kernels
+  }
   hazards_.add(reads_, writes_);
   status_written_ |= step.reports;
   status_read_ |= step.predicated;

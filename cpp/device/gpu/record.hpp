@@ -88,6 +88,7 @@ class Recorder {
   // Scratch of one run, kept for its capacity.
   HazardTracker hazards_;
   bool fresh_ = false;              // nothing recorded since the last barrier
+  Work work_ = Work::kernels;       // what the next barrier must cover
   std::vector<Place> places_;
   std::vector<AddressRange> reads_, writes_;
   std::vector<uint64_t> words_;

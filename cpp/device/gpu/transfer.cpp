@@ -1,6 +1,9 @@
 #include "device/gpu/transfer.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "device/gpu/check.hpp"
@@ -9,13 +12,26 @@
 namespace sg {
 namespace {
 
-constexpr size_t kSmallestChunk = size_t{64} << 10, kLargestChunk = size_t{16} << 20;
+constexpr size_t kSmallestChunk = size_t{64} << 10, kLargestChunk = size_t{8} << 20;
 
 // Four chunks or more as soon as that makes them large enough to be worth a submission each.
 size_t chunk_size(size_t bytes) {
   if (bytes <= (size_t{1} << 20)) return std::max(bytes, kSmallestChunk);
   const size_t quarter = (bytes / 4 + 0xFFFF) & ~size_t{0xFFFF};
   return std::clamp(quarter, size_t{1} << 20, kLargestChunk);
+}
+
+// Fresh pages are what a download into new memory waits for: ask for large ones. A hint, and the kernel's to refuse.
+void prefer_large_pages(void* to, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr uintptr_t kLargePage = uintptr_t{2} << 20;
+  const uintptr_t begin = (reinterpret_cast<uintptr_t>(to) + kLargePage - 1) / kLargePage * kLargePage;
+  const uintptr_t end = (reinterpret_cast<uintptr_t>(to) + bytes) / kLargePage * kLargePage;
+  if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#else
+  static_cast<void>(to);
+  static_cast<void>(bytes);
+#endif
 }
 
 void copy(VkCommandBuffer commands, VkBuffer from, size_t from_at, VkBuffer to, size_t to_at, size_t bytes) {
@@ -74,6 +90,7 @@ void Transfer::download(void* to, const GpuBuffer& from, size_t offset, size_t b
   const std::lock_guard lock(download_mutex_);
   const size_t size = chunk_size(bytes);
   CopyCrew crew(bytes);
+  if (bytes > kLargestChunk) prefer_large_pages(to, bytes);
   const auto start = [&](size_t at, size_t turn) {
     const size_t n = std::min(size, bytes - at);
     prepare(down_[turn], std::max(n, kSmallestChunk), true);

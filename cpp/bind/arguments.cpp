@@ -1,0 +1,142 @@
+#include "bind/arguments.hpp"
+
+#include "base/shape.hpp"
+
+namespace sg::bind {
+namespace {
+
+bool is_index(PyObject* o) { return PyIndex_Check(o) && !PySequence_Check(o); }
+
+}  // namespace
+
+PyObject* Arguments::keyword(const char* name, const char* alias) {
+  if (!call_.names) return nullptr;
+  const Py_ssize_t n = PyTuple_GET_SIZE(call_.names);
+  PyObject* found = nullptr;
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* key = PyTuple_GET_ITEM(call_.names, i);
+    if (PyUnicode_CompareWithASCIIString(key, name) && !(alias && !PyUnicode_CompareWithASCIIString(key, alias)))
+      continue;
+    if (found) fail<TypeError>(op_, std::string("both ") + name + " and " + alias + " are given", "give one of them");
+    found = call_.values[call_.count + i];
+    ++named_;
+  }
+  return found;
+}
+
+PyObject* Arguments::take(const char* name, const char* alias) {
+  PyObject* by_name = keyword(name, alias);
+  if (next_ >= call_.count) return by_name;
+  if (by_name) fail<TypeError>(op_, std::string("argument ") + name + " is given twice", "give it once");
+  return call_.values[next_++];
+}
+
+PyObject* Arguments::need(const char* name, const char* alias) {
+  PyObject* o = take(name, alias);
+  if (!o) fail<TypeError>(op_, std::string("argument ") + name + " is missing", "see help(spirograd." + std::string(op_) + ")");
+  return o;
+}
+
+Dims Arguments::sizes(const char* name, const char* alias) {
+  const Py_ssize_t left = call_.count - next_;
+  if (left == 0) return to_dims(op_, need(name, alias));
+  PyObject* first = call_.values[next_];
+  if (left == 1 && !is_index(first)) {
+    ++next_;
+    return to_dims(op_, first);
+  }
+  Dims dims;
+  while (next_ < call_.count) dims.push(to_int(op_, call_.values[next_++]));
+  return dims;
+}
+
+void Arguments::done() {
+  if (next_ < call_.count)
+    fail<TypeError>(op_, std::to_string(call_.count - next_) + " argument(s) too many",
+                    "see help(spirograd." + std::string(op_) + ")");
+  if (call_.names && named_ < PyTuple_GET_SIZE(call_.names)) {
+    std::string all;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(call_.names); ++i) {
+      const char* text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(call_.names, i));
+      all += (i ? ", " : "") + std::string(text ? text : "?");
+    }
+    fail<TypeError>(op_, "unknown keyword among (" + all + ")", "see help(spirograd." + std::string(op_) + ")");
+  }
+}
+
+bool Arguments::flag(const char* name, bool fallback, const char* alias) {
+  PyObject* o = take(name, alias);
+  return given(o) ? to_bool(o) : fallback;
+}
+
+double Arguments::real(const char* name, double fallback) {
+  PyObject* o = take(name);
+  return given(o) ? to_real(op_, o) : fallback;
+}
+
+std::string type_name(PyObject* o) { return Py_TYPE(o)->tp_name; }
+
+int64_t to_int(const char* op, PyObject* o) {
+  if (PyFloat_Check(o)) fail<TypeError>(op, "an integer is needed, got a float", "use int()");
+  if (!PyIndex_Check(o)) fail<TypeError>(op, "an integer is needed, got " + type_name(o), "give an int");
+  Object index(check(PyNumber_Index(o)));
+  const long long v = PyLong_AsLongLong(index.get());
+  if (v == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    raise(PyExc_OverflowError, std::string(op) + ": an integer does not fit into int64; use a float");
+  }
+  return v;
+}
+
+double to_real(const char* op, PyObject* o) {
+  const double v = PyFloat_AsDouble(o);
+  if (v == -1.0 && PyErr_Occurred()) {
+    PyErr_Clear();
+    fail<TypeError>(op, "a number is needed, got " + type_name(o), "give a float");
+  }
+  return v;
+}
+
+bool to_bool(PyObject* o) {
+  const int v = PyObject_IsTrue(o);
+  check(v);
+  return v != 0;
+}
+
+Dims to_dims(const char* op, PyObject* o) {
+  Dims dims;
+  if (is_index(o)) {
+    dims.push(to_int(op, o));
+    return dims;
+  }
+  Object list(PySequence_Fast(o, ""));
+  if (!list) {
+    PyErr_Clear();
+    fail<TypeError>(op, "sizes are needed, got " + type_name(o), "give ints or a tuple of ints");
+  }
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i)
+    dims.push(to_int(op, PySequence_Fast_GET_ITEM(list.get(), i)));
+  return dims;
+}
+
+uint32_t to_axes(const char* op, PyObject* o, const Tensor& x) {
+  if (!given(o)) return (1u << x.rank()) - 1;
+  uint32_t axes = 0;
+  for (int64_t d : to_dims(op, o)) {
+    if (x.rank() == 0 && (d == 0 || d == -1)) continue;  // as PyTorch: a 0-d tensor has a dimension 0 to fold
+    const uint32_t bit = 1u << normal_axis(op, d, x.rank());
+    if (axes & bit) fail<ValueError>(op, "dimension " + std::to_string(d) + " is given twice", "name each once");
+    axes |= bit;
+  }
+  // An empty list of dimensions means all of them, as in PyTorch.
+  const bool none = !is_index(o) && PyObject_Length(o) == 0;
+  return none ? (1u << x.rank()) - 1 : axes;
+}
+
+PyObject* dims_tuple(const Dims& dims) {
+  Object tuple(check(PyTuple_New(dims.rank)));
+  for (int d = 0; d < dims.rank; ++d) PyTuple_SET_ITEM(tuple.get(), d, check(PyLong_FromLongLong(dims[d])));
+  return tuple.release();
+}
+
+}  // namespace sg::bind

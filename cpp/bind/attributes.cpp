@@ -1,0 +1,117 @@
+// Attributes of Tensor.
+#include "bind/arguments.hpp"
+#include "bind/device.hpp"
+#include "bind/numpy.hpp"
+#include "bind/tensor.hpp"
+#include "ops/list.hpp"
+
+namespace sg::bind {
+namespace {
+
+PyObject* shape(PyObject* self, void*) {
+  return guarded([&] { return dims_tuple(unwrap(self).shape()); });
+}
+PyObject* dtype(PyObject* self, void*) { return dtype_object(unwrap(self).dtype()); }
+PyObject* device(PyObject* self, void*) {
+  return guarded([&] { return device_object(unwrap(self).device()); });
+}
+PyObject* rank(PyObject* self, void*) { return PyLong_FromLong(unwrap(self).rank()); }
+PyObject* is_leaf(PyObject* self, void*) { return PyBool_FromLong(unwrap(self).is_leaf()); }
+
+PyObject* matrix_transpose(PyObject* self, void* reversed) {
+  return guarded([&] {
+    const Tensor& x = unwrap(self);
+    if (!reversed) {
+      if (x.rank() < 2)
+        fail<ValueError>("mT", "a tensor of shape " + x.shape().str() + " has no matrices", "use two dimensions or more");
+      return wrap(sg::transpose(x, -2, -1));
+    }
+    Dims order;
+    for (int d = x.rank() - 1; d >= 0; --d) order.push(d);
+    return wrap(sg::permute(x, order));
+  });
+}
+
+PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(unwrap(self).requires_grad()); }
+int set_requires_grad(PyObject* self, PyObject* value, void*) {
+  return guarded([&] {
+    if (!value) fail<TypeError>("requires_grad", "the attribute cannot be deleted", "set it to False");
+    Tensor x = unwrap(self);
+    x.requires_grad_(to_bool(value));
+    return 0;
+  });
+}
+
+PyObject* get_grad(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const Tensor g = unwrap(self).grad();
+    if (!g) Py_RETURN_NONE;
+    return wrap(g);
+  });
+}
+int set_grad(PyObject* self, PyObject* value, void*) {
+  return guarded([&] {
+    const Tensor& x = unwrap(self);
+    if (!given(value)) {
+      x->grad = {};
+      return 0;
+    }
+    const Tensor& g = tensor_of("grad", value);
+    if (!(g.shape() == x.shape()) || g.dtype() != x.dtype() || !(g.device() == x.device()))
+      fail<ValueError>("grad",
+                       "a gradient " + g.shape().str() + " " + name_of(g.dtype()) + " on " + g.device().str() +
+                           " for a tensor " + x.shape().str() + " " + name_of(x.dtype()) + " on " + x.device().str(),
+                       "they must agree");
+    x->grad = g.ref();
+    return 0;
+  });
+}
+
+PyObject* get_data(PyObject* self, void*) {
+  return guarded([&] { return wrap(unwrap(self).detach()); });
+}
+// Every handle on the tensor sees the new values: this is how a model moves to another device.
+int set_data(PyObject* self, PyObject* value, void*) {
+  return guarded([&] {
+    const Tensor& x = unwrap(self);
+    const Tensor& from = tensor_of("data", value);
+    if (!x.is_leaf()) fail<ValueError>("data", "the tensor was made by an operation", "replace the data of leaves only");
+    x->storage = from->storage;
+    x->shape = from.shape();
+    x->strides = from.strides();
+    x->offset = from->offset;
+    x->dtype = from.dtype();
+    x->device = from.device();
+    return 0;
+  });
+}
+
+PyObject* grad_fn(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const Ref<GradNode>& fn = unwrap(self)->grad_fn;
+    if (!fn) Py_RETURN_NONE;
+    std::string name = fn->op->name;
+    name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
+    return grad_fn_object(name + "Backward");
+  });
+}
+
+char reversed_mark;
+
+}  // namespace
+
+PyGetSetDef tensor_attributes[] = {
+    {"shape", shape, nullptr, "Sizes of the dimensions, a tuple.", nullptr},
+    {"dtype", dtype, nullptr, "Type of the elements.", nullptr},
+    {"device", device, nullptr, "Where the elements are.", nullptr},
+    {"ndim", rank, nullptr, "Number of dimensions.", nullptr},
+    {"T", matrix_transpose, nullptr, "The dimensions in reverse order.", &reversed_mark},
+    {"mT", matrix_transpose, nullptr, "The last two dimensions swapped.", nullptr},
+    {"is_leaf", is_leaf, nullptr, "Whether no recorded operation made the tensor.", nullptr},
+    {"grad_fn", grad_fn, nullptr, "The operation that made the tensor, or None.", nullptr},
+    {"requires_grad", get_requires_grad, set_requires_grad, "Whether backward() reaches the tensor.", nullptr},
+    {"grad", get_grad, set_grad, "The gradient collected by backward(), or None.", nullptr},
+    {"data", get_data, set_data, "The tensor without its place in the gradient graph; may be replaced.", nullptr},
+    {}};
+
+}  // namespace sg::bind

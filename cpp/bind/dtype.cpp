@@ -1,0 +1,92 @@
+// The type objects sg.float32 ... : compared by identity with each other, by name with strings and NumPy's.
+#include "bind/arguments.hpp"
+#include "bind/numpy.hpp"
+
+namespace sg::bind {
+namespace {
+
+struct PyDType {
+  PyObject_HEAD
+  DType value;
+};
+PyTypeObject* type = nullptr;
+PyObject* objects[kDTypeCount];
+
+DType value_of(PyObject* o) { return reinterpret_cast<PyDType*>(o)->value; }
+
+PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("spirograd.%s", name_of(value_of(self))); }
+Py_hash_t hash(PyObject* self) { return PyObject_Hash(numpy().dtypes[static_cast<int>(value_of(self))]); }
+
+PyObject* compare(PyObject* a, PyObject* b, int op) {
+  if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
+  if (is_dtype_object(b)) return PyBool_FromLong((a == b) == (op == Py_EQ));
+  if (b == Py_None) return PyBool_FromLong(op == Py_NE);
+  Object theirs(PyObject_CallOneArg(numpy().dtype, b));
+  if (!theirs) {
+    PyErr_Clear();
+    Py_RETURN_NOTIMPLEMENTED;
+  }
+  return PyObject_RichCompare(numpy().dtypes[static_cast<int>(value_of(a))], theirs.get(), op);
+}
+
+PyObject* get_name(PyObject* self, void*) { return PyUnicode_FromString(name_of(value_of(self))); }
+PyObject* get_size(PyObject* self, void*) { return PyLong_FromSize_t(size_of(value_of(self))); }
+PyObject* get_float(PyObject* self, void*) { return PyBool_FromLong(is_float(value_of(self))); }
+PyObject* get_numpy(PyObject* self, void*) { return Py_NewRef(numpy().dtypes[static_cast<int>(value_of(self))]); }
+PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_of(value_of(self))); }
+
+PyGetSetDef attributes[] = {
+    {"name", get_name, nullptr, "\"float32\" and so on.", nullptr},
+    {"itemsize", get_size, nullptr, "Bytes of one element.", nullptr},
+    {"is_floating_point", get_float, nullptr, "Whether tensors of it can have gradients.", nullptr},
+    {"dtype", get_numpy, nullptr, "NumPy's dtype; makes np.dtype(sg.float32) work.", nullptr},
+    {}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, "Pickled and copied by name."}, {}};
+PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(repr)},
+                       {Py_tp_hash, reinterpret_cast<void*>(hash)},
+                       {Py_tp_richcompare, reinterpret_cast<void*>(compare)},
+                       {Py_tp_getset, attributes},
+                       {Py_tp_methods, methods},
+                       {Py_tp_doc, const_cast<char*>("The type of a tensor's elements: sg.float32 and friends.")},
+                       {0, nullptr}};
+PyType_Spec spec{"spirograd.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+}  // namespace
+
+void add_dtypes(PyObject* module) {
+  type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)));
+  check(PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(type)));
+  for (int t = 0; t < kDTypeCount; ++t) {
+    PyDType* o = PyObject_New(PyDType, type);
+    check(reinterpret_cast<PyObject*>(o));
+    o->value = static_cast<DType>(t);
+    objects[t] = reinterpret_cast<PyObject*>(o);
+    check(PyModule_AddObjectRef(module, name_of(o->value), objects[t]));
+  }
+}
+
+PyObject* dtype_object(DType t) { return Py_NewRef(objects[static_cast<int>(t)]); }
+bool is_dtype_object(PyObject* o) { return Py_IS_TYPE(o, type); }
+const char* supported_dtypes() { return "bool, int32, int64, float32 or float64"; }
+
+DType to_dtype(const char* op, PyObject* o) {
+  if (is_dtype_object(o)) return value_of(o);
+  if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::float32;
+  if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::int64;
+  if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::boolean;
+  Object theirs(o == Py_None ? nullptr : PyObject_CallOneArg(numpy().dtype, o));
+  std::string name = "None";
+  if (theirs) {
+    Object text(check(PyObject_GetAttrString(theirs.get(), "name")));
+    name = PyUnicode_AsUTF8(text.get());
+    for (int t = 0; t < kDTypeCount; ++t)
+      if (name == name_of(static_cast<DType>(t))) return static_cast<DType>(t);
+  } else if (o != Py_None) {
+    PyErr_Clear();
+    Object text(check(PyObject_Repr(o)));
+    name = PyUnicode_AsUTF8(text.get());
+  }
+  fail<TypeError>(op, "dtype " + name + " is not supported", std::string("use ") + supported_dtypes());
+}
+
+}  // namespace sg::bind

@@ -1,0 +1,106 @@
+#include "bind/errors.hpp"
+
+#include <new>
+
+namespace sg::bind {
+namespace {
+
+struct Classes {
+  PyObject *error, *out_of_memory, *device_lost, *device_timeout, *device_unavailable, *limit, *kernel_compile, *fork,
+      *file_format, *fallback_warning, *cache_warning;
+} classes;
+
+PyObject* make(PyObject* module, const char* name, const char* doc, PyObject* base, PyObject* second = nullptr) {
+  Object bases(second ? PyTuple_Pack(2, base, second) : PyTuple_Pack(1, base));
+  PyObject* type = check(PyErr_NewExceptionWithDoc((std::string("spirograd.") + name).c_str(), doc, bases.get(), nullptr));
+  check(PyModule_AddObjectRef(module, name, type));
+  return type;
+}
+
+void drop(PyObject* value) {
+  if (!Py_IsInitialized()) return;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  Py_DECREF(value);
+  PyGILState_Release(state);
+}
+
+}  // namespace
+
+PythonError::PythonError() {
+  PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
+  PyErr_Fetch(&type, &value, &trace);
+  if (!type) {
+    Py_INCREF(PyExc_SystemError);
+    type = PyExc_SystemError;
+  }
+  PyErr_NormalizeException(&type, &value, &trace);
+  if (trace) PyException_SetTraceback(value, trace);
+  Py_XDECREF(trace);
+  Py_XDECREF(type);
+  value_ = std::shared_ptr<PyObject>(value, drop);
+}
+
+void PythonError::restore() const {
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value_.get())), value_.get());
+}
+
+void raise(PyObject* type, const std::string& message) {
+  PyErr_SetString(type, message.c_str());
+  throw PythonError();
+}
+
+PyObject* cache_warning() { return classes.cache_warning; }
+
+void add_errors(PyObject* m) {
+  PyObject* error = classes.error = make(m, "Error", "Whatever goes wrong in a device or in the engine.",
+                                         PyExc_RuntimeError);
+  classes.out_of_memory =
+      make(m, "OutOfMemoryError", "A device has no memory left, after its caches were freed.", error, PyExc_MemoryError);
+  classes.device_lost = make(m, "DeviceLostError", "The driver gave up the device; what it held is gone.", error);
+  classes.device_timeout = make(m, "DeviceTimeoutError", "A device made no progress for SPIROGRAD_TIMEOUT seconds.",
+                                error, PyExc_TimeoutError);
+  classes.device_unavailable = make(m, "DeviceUnavailableError", "There is no such device; the message says why.", error);
+  classes.limit = make(m, "LimitError", "A size is beyond a limit of the device.", error, PyExc_ValueError);
+  classes.kernel_compile = make(m, "KernelCompileError", "A kernel did not compile; the message has the line.", error);
+  classes.fork = make(m, "ForkError", "A GPU was used in a forked child; start processes with 'spawn'.", error);
+  classes.file_format = make(m, "FileFormatError", "A file is damaged or of another format.", error, PyExc_ValueError);
+  classes.fallback_warning = make(m, "FallbackWarning", "Work is done on a slower path than asked for.", PyExc_UserWarning);
+  classes.cache_warning = make(m, "CacheWarning", "The cache on disk cannot be used.", PyExc_UserWarning);
+}
+
+void set_python_error() noexcept {
+  auto set = [](PyObject* type, const std::exception& e) { PyErr_SetString(type, e.what()); };
+  try {
+    throw;
+  } catch (const PythonError& e) {
+    e.restore();
+  } catch (const ValueError& e) {
+    set(PyExc_ValueError, e);
+  } catch (const TypeError& e) {
+    set(PyExc_TypeError, e);
+  } catch (const IndexError& e) {
+    set(PyExc_IndexError, e);
+  } catch (const OutOfMemoryError& e) {
+    set(classes.out_of_memory, e);
+  } catch (const DeviceLostError& e) {
+    set(classes.device_lost, e);
+  } catch (const DeviceTimeoutError& e) {
+    set(classes.device_timeout, e);
+  } catch (const DeviceUnavailableError& e) {
+    set(classes.device_unavailable, e);
+  } catch (const LimitError& e) {
+    set(classes.limit, e);
+  } catch (const KernelCompileError& e) {
+    set(classes.kernel_compile, e);
+  } catch (const ForkError& e) {
+    set(classes.fork, e);
+  } catch (const Error& e) {
+    set(classes.error, e);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& e) {
+    set(PyExc_SystemError, e);
+  }
+}
+
+}  // namespace sg::bind

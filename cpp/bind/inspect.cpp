@@ -1,0 +1,144 @@
+// Looking inside: graphs, plans, counters, the environment.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <map>
+
+#include "base/log.hpp"
+#include "bind/caster.hpp"
+#include "bind/device.hpp"
+#include "bind/methods.hpp"
+#include "engine/engine.hpp"
+
+#if SPIROGRAD_GPU
+#include "device/gpu/compiler.hpp"
+#endif
+
+namespace py = pybind11;
+
+namespace sg::bind {
+namespace {
+
+// One kernel launch of a plan.
+struct PlanStep {
+  PlanView view;
+  size_t index;
+  const Step& step() const { return view.plan->steps[index]; }
+  std::string source() const { return view.prepared ? view.prepared->source(index) : ""; }
+  py::bytes spirv() const {
+    const std::vector<uint32_t> words = view.prepared ? view.prepared->spirv(index) : std::vector<uint32_t>();
+    return {reinterpret_cast<const char*>(words.data()), words.size() * sizeof(uint32_t)};
+  }
+  // A plan of this step alone, in words.
+  std::string print() const {
+    Plan alone = *view.plan;
+    alone.steps = {step()};
+    return alone.print();
+  }
+};
+
+py::list plan(const Tensor& x) {
+  PlanView view;
+  {
+    WithoutGil unlocked;
+    view = plan_of(x, true);
+  }
+  py::list steps;
+  for (size_t i = 0; view.plan && i < view.plan->steps.size(); ++i) steps.append(PlanStep{view, i});
+  return steps;
+}
+
+PyObject* plan_method(const Call& c) {
+  Arguments a("plan", c);
+  a.done();
+  return plan(unwrap(c.self)).release().ptr();
+}
+
+PyObject* graph_method(const Call& c) {
+  Arguments a("graph", c);
+  a.done();
+  return py::str(describe_graph(unwrap(c.self))).release().ptr();
+}
+
+const Row rows[] = {
+    {"graph", graph_method, "", "str", "What is pending behind this tensor, as text. Nothing is run.", Where::method},
+    {"plan", plan_method, "", "list[PlanStep]",
+     "The kernels that would run for this tensor: name, GLSL source, SPIR-V. Nothing is run.", Where::method},
+};
+
+py::dict stats_dict() {
+  const Stats s = stats();
+  const DeviceStats& d = s.device;
+  py::dict out;
+  out["submissions"] = d.submissions;
+  out["dispatches"] = d.dispatches;
+  out["barriers"] = d.barriers;
+  out["kernels_compiled"] = d.kernels_compiled;
+  out["bytes_read"] = d.bytes_read;
+  out["bytes_written"] = d.bytes_written;
+  out["allocations"] = d.allocations;
+  out["bytes_live"] = d.bytes_live;
+  out["bytes_cached"] = d.bytes_cached;
+  out["bytes_peak"] = d.bytes_peak;
+  out["nodes"] = s.nodes;
+  out["plan_hits"] = s.plan_hits;
+  out["plan_misses"] = s.plan_misses;
+  out["fallbacks"] = s.fallbacks;
+  return out;
+}
+
+void synchronize_python(py::object device) {
+  const std::vector<DeviceId> devices =
+      device.is_none() ? devices_in_use() : std::vector<DeviceId>{to_device_id(device.ptr())};
+  WithoutGil unlocked;
+  for (DeviceId d : devices) {
+    cut(d);
+    synchronize(d);
+  }
+}
+
+std::string cache_folder() {
+#if SPIROGRAD_GPU
+  return DiskCache::instance().folder();
+#else
+  return "";
+#endif
+}
+
+py::list environment() {
+  py::list all;
+  for (const EnvVariable& v : env_variables()) all.append(py::make_tuple(v.name, env(v.name), v.fallback, v.doc));
+  return all;
+}
+
+}  // namespace
+
+void add_inspection(PyObject* m) {
+  py::module_ module = py::reinterpret_borrow<py::module_>(m);
+  py::class_<PlanStep>(module, "PlanStep", "One kernel launch.", py::module_local())
+      .def_property_readonly("name", [](const PlanStep& s) { return s.step().name; }, "Its operations, joined by '_'.")
+      .def_property_readonly("source", &PlanStep::source, "GLSL; empty on the CPU.")
+      .def_property_readonly("spirv", &PlanStep::spirv, "The compiled kernel; empty on the CPU.")
+      .def("print", &PlanStep::print, "The program, and what it reads and writes, as text.")
+      .def("__repr__", [](const PlanStep& s) { return "<PlanStep " + s.step().name + ">"; });
+  add_rows(m, rows);
+  module.def("explain", [](const Tensor& x) {
+        WithoutGil unlocked;
+        return explain(x);
+      }, py::arg("input"), "Every stage of a pending tensor as text: graph, plan, kernels. Nothing is run.");
+  module.def("stats", stats_dict, "Counters since the start or reset_stats(): submissions, dispatches, bytes, plans.");
+  module.def("reset_stats", reset_stats, "Sets the counters to 0.");
+  module.def("empty_cache", [] {
+        WithoutGil unlocked;
+        empty_cache();
+      }, "Gives memory that is kept for reuse back to the system.");
+  module.def("synchronize", synchronize_python, py::arg("device") = py::none(),
+             "Runs what is pending and waits until it is done.\n\nRaises:\n    IndexError: a kernel met an index out "
+             "of range.\n    DeviceTimeoutError, DeviceLostError: the device failed.");
+  module.def("_environment", environment);
+  module.def("_cache_folder", cache_folder);
+  module.def("_gpu_reason", [] { return py::make_tuple(list_gpus().reason, list_gpus().remedy); });
+  module.attr("__version__") = SPIROGRAD_VERSION;
+}
+
+}  // namespace sg::bind

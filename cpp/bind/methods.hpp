@@ -1,0 +1,44 @@
+// The table of what Tensor and the module offer: each row is a method, a function, or both. Stubs and signatures are
+// made from it.
+// Threads: the GIL is held.
+#pragma once
+#include <optional>
+
+#include "bind/arguments.hpp"
+#include "base/device_id.hpp"
+
+namespace sg::bind {
+
+enum class Where : uint8_t { method, function, both };
+
+struct Row {
+  const char* name;
+  PyObject* (*body)(const Call&);
+  const char* parameters;  // with types, without self: "dim: int, keepdim: bool = False"
+  const char* result;
+  const char* doc;
+  Where where = Where::both;
+};
+
+// Puts rows into the type and the module.
+void add_rows(PyObject* module, const Row* rows, size_t count);
+template <size_t n>
+void add_rows(PyObject* module, const Row (&rows)[n]) {
+  add_rows(module, rows, n);
+}
+
+void add_op_table(PyObject* module);  // ops.cpp: a row for each pointwise op
+void add_reductions(PyObject* module);
+void add_movement(PyObject* module);     // movement.cpp
+void add_conversions(PyObject* module);  // convert.cpp
+void add_creation(PyObject* module);  // create.cpp
+void add_autograd(PyObject* module);  // autograd.cpp
+void add_optimizers(PyObject* module);
+void add_inspection(PyObject* module);  // inspect.cpp
+
+// The same values in another type and place.
+Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device);
+// Writes a result into x, of the same type and at most its shape.
+void write_result(const char* op, const Tensor& x, const Tensor& result);
+
+}  // namespace sg::bind

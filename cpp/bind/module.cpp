@@ -1,0 +1,46 @@
+// The module spirograd._core.
+#include <pybind11/pybind11.h>
+
+#include "bind/device.hpp"
+#include "bind/hooks.hpp"
+#include "bind/methods.hpp"
+#include "bind/numpy.hpp"
+#include "bind/tensor.hpp"
+
+namespace py = pybind11;
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "The engine of spirograd. Use it through the package.";
+  PyObject* m = module.ptr();
+  py::register_local_exception_translator([](std::exception_ptr error) {
+    // pybind11's own exceptions go on to its own translators.
+    try {
+      std::rethrow_exception(error);
+    } catch (const py::builtin_exception&) {
+      throw;
+    } catch (const py::error_already_set&) {
+      throw;
+    } catch (...) {
+      sg::bind::set_python_error();
+    }
+  });
+  try {
+    sg::bind::load_numpy();
+    sg::bind::add_errors(m);
+    sg::bind::add_dtypes(m);
+    sg::bind::add_tensor_type(m);
+    sg::bind::add_devices(m);
+    sg::bind::add_op_table(m);
+    sg::bind::add_reductions(m);
+    sg::bind::add_movement(m);
+    sg::bind::add_conversions(m);
+    sg::bind::add_creation(m);
+    sg::bind::add_autograd(m);
+    sg::bind::add_optimizers(m);
+    sg::bind::add_inspection(m);
+    sg::bind::install_hooks();
+  } catch (const sg::bind::PythonError& e) {
+    e.restore();
+    throw py::error_already_set();
+  }
+}

@@ -1,0 +1,200 @@
+#include "bind/numpy.hpp"
+
+#include "bind/arguments.hpp"
+#include "bind/tensor.hpp"
+#include "engine/engine.hpp"
+
+namespace sg::bind {
+namespace {
+
+NumPy np;
+
+constexpr size_t kLongCopy = 1 << 16;  // bytes; copies beyond give up the GIL
+
+class Buffer {
+ public:
+  Buffer(PyObject* o, int flags) { check(PyObject_GetBuffer(o, &view_, flags)); }
+  ~Buffer() { PyBuffer_Release(&view_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  void* data() const { return view_.buf; }
+  size_t bytes() const { return static_cast<size_t>(view_.len); }
+
+ private:
+  Py_buffer view_{};
+};
+
+std::string text_of(PyObject* o) {
+  Object text(check(PyObject_Str(o)));
+  const char* s = PyUnicode_AsUTF8(text.get());
+  return s ? s : "?";
+}
+
+// The dtype of an array, if it is one of ours in any byte order.
+std::optional<DType> known_dtype(PyObject* dtype) {
+  for (int t = 0; t < kDTypeCount; ++t)
+    if (dtype == np.dtypes[t]) return static_cast<DType>(t);
+  Object name(check(PyObject_GetAttrString(dtype, "name")));
+  for (int t = 0; t < kDTypeCount; ++t)
+    if (!PyUnicode_CompareWithASCIIString(name.get(), name_of(static_cast<DType>(t)))) return static_cast<DType>(t);
+  return {};
+}
+
+// Types of numbers that NumPy may convert to ours when the caller asks for it.
+bool is_numeric(PyObject* dtype) {
+  Object kind(check(PyObject_GetAttrString(dtype, "kind")));
+  const char* k = PyUnicode_AsUTF8(kind.get());
+  return k && (*k == 'b' || *k == 'i' || *k == 'u' || *k == 'f');
+}
+
+Dims shape_of(PyObject* array) {
+  Object shape(check(PyObject_GetAttrString(array, "shape")));
+  Dims dims;
+  for (Py_ssize_t d = 0; d < PyTuple_GET_SIZE(shape.get()); ++d)
+    dims.push(PyLong_AsLongLong(PyTuple_GET_ITEM(shape.get(), d)));
+  return dims;
+}
+
+Tensor from_array(const char* op, PyObject* array, std::optional<DType> dtype, DeviceId device) {
+  Object theirs(check(PyObject_GetAttrString(array, "dtype")));
+  const std::optional<DType> own = known_dtype(theirs.get());
+  if (!own && !(dtype && is_numeric(theirs.get())))
+    fail<TypeError>(op, "dtype " + text_of(theirs.get()) + " is not supported",
+                    std::string("use ") + supported_dtypes() +
+                        (is_numeric(theirs.get()) ? ", or pass dtype= to convert" : ""));
+  const DType to = dtype.value_or(own.value_or(DType::float32));
+  const Dims shape = shape_of(array);
+  Object plain(check(PyObject_CallFunctionObjArgs(np.ascontiguousarray, array, np.dtypes[static_cast<int>(to)], nullptr)));
+  Buffer buffer(plain.get(), PyBUF_SIMPLE);
+  if (buffer.bytes() < kLongCopy) return from_host(buffer.data(), shape, to, device);
+  WithoutGil unlocked;
+  return from_host(buffer.data(), shape, to, device);
+}
+
+// The first number of nested lists decides what a Python float in them means.
+PyObject* first_leaf(PyObject* o) {
+  while ((PyList_Check(o) || PyTuple_Check(o)) && PySequence_Fast_GET_SIZE(o) > 0) o = PySequence_Fast_GET_ITEM(o, 0);
+  return o;
+}
+
+bool has_huge_int(PyObject* o) {
+  if (PyLong_Check(o)) {
+    int overflow = 0;
+    PyLong_AsLongLongAndOverflow(o, &overflow);
+    return overflow != 0;
+  }
+  if (!PyList_Check(o) && !PyTuple_Check(o)) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+    if (has_huge_int(PySequence_Fast_GET_ITEM(o, i))) return true;
+  return false;
+}
+
+void raise_huge(const char* op) {
+  raise(PyExc_OverflowError, std::string(op) + ": an integer does not fit into int64; use a float");
+}
+
+Tensor from_list(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId device) {
+  Object array(PyObject_CallOneArg(np.array, data));
+  if (!array) {
+    if (PyErr_ExceptionMatches(PyExc_ValueError)) {
+      PyErr_Clear();
+      fail<ValueError>(op, "the nested lists have different lengths", "make them a rectangle");
+    }
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+      PyErr_Clear();
+      raise_huge(op);
+    }
+    throw PythonError();
+  }
+  Object theirs(check(PyObject_GetAttrString(array.get(), "dtype")));
+  if (!known_dtype(theirs.get()) && has_huge_int(data)) raise_huge(op);
+  PyObject* leaf = first_leaf(data);
+  const bool python_number = PyFloat_CheckExact(leaf) || PyLong_CheckExact(leaf) || PyList_Check(leaf) || PyTuple_Check(leaf);
+  if (!dtype && python_number && theirs.get() == np.dtypes[static_cast<int>(DType::float64)]) dtype = DType::float32;
+  return from_array(op, array.get(), dtype, device);
+}
+
+Tensor from_number(const Tensor& n, DType to, DeviceId device) {
+  const bool real = is_float(n.dtype());
+  const double f = real ? n->number.f : static_cast<double>(n->number.i);
+  const int64_t i = real ? static_cast<int64_t>(n->number.f) : n->number.i;
+  switch (to) {
+    case DType::boolean: {
+      const uint8_t v = real ? f != 0 : i != 0;
+      return from_host(&v, {}, to, device);
+    }
+    case DType::int32: {
+      const auto v = static_cast<int32_t>(i);
+      return from_host(&v, {}, to, device);
+    }
+    case DType::int64: return from_host(&i, {}, to, device);
+    case DType::float32: {
+      const auto v = static_cast<float>(f);
+      return from_host(&v, {}, to, device);
+    }
+    case DType::float64: return from_host(&f, {}, to, device);
+  }
+  return {};
+}
+
+}  // namespace
+
+const NumPy& numpy() { return np; }
+
+void load_numpy() {
+  Object module(check(PyImport_ImportModule("numpy")));
+  auto get = [&](const char* name) { return check(PyObject_GetAttrString(module.get(), name)); };
+  np = {get("ndarray"), get("generic"), get("bool_"), get("integer"), get("floating"),
+        get("array"), get("asarray"), get("ascontiguousarray"), get("empty"), get("dtype"), {}};
+  for (int t = 0; t < kDTypeCount; ++t)
+    np.dtypes[t] = check(PyObject_CallFunction(np.dtype, "s", name_of(static_cast<DType>(t))));
+}
+
+Tensor from_python(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId device) {
+  Tensor n;
+  if (number(data, n)) {
+    DType own = n.dtype() == DType::float64 ? DType::float32 : n.dtype();
+    if (PyObject_TypeCheck(data, reinterpret_cast<PyTypeObject*>(np.generic)))
+      return from_array(op, Object(check(PyObject_CallOneArg(np.asarray, data))).get(), dtype, device);
+    return from_number(n, dtype.value_or(own), device);
+  }
+  if (PyList_Check(data) || PyTuple_Check(data)) return from_list(op, data, dtype, device);
+  if (PyObject_TypeCheck(data, reinterpret_cast<PyTypeObject*>(np.ndarray))) return from_array(op, data, dtype, device);
+  Object array(check(PyObject_CallOneArg(np.asarray, data)));
+  return from_array(op, array.get(), dtype, device);
+}
+
+PyObject* to_numpy(const Tensor& x) {
+  Object shape(dims_tuple(x.shape()));
+  PyObject* arguments[] = {shape.get(), np.dtypes[static_cast<int>(x.dtype())]};
+  Object array(check(PyObject_Vectorcall(np.empty, arguments, 2, nullptr)));
+  if (x.numel() == 0) return array.release();
+  {
+    Buffer buffer(array.get(), PyBUF_WRITABLE);
+    WithoutGil unlocked;
+    read(x, buffer.data());
+  }
+  return array.release();
+}
+
+PyObject* to_number(const char* op, const Tensor& x) {
+  if (x.numel() != 1)
+    fail<ValueError>(op, "the tensor has " + std::to_string(x.numel()) + " elements, not one",
+                     "index or reduce it first, or use tolist()");
+  if (is_float(x.dtype())) {
+    double v;
+    {
+      WithoutGil unlocked;
+      v = read_item(x);
+    }
+    return check(PyFloat_FromDouble(v));
+  }
+  int64_t v;
+  {
+    WithoutGil unlocked;
+    v = read_item_int(x);
+  }
+  return x.dtype() == DType::boolean ? PyBool_FromLong(v != 0) : check(PyLong_FromLongLong(v));
+}
+
+}  // namespace sg::bind

@@ -1,0 +1,35 @@
+// Values in and out: Python numbers, nested lists, anything NumPy takes. No C API of NumPy: its Python functions and
+// the buffer protocol.
+// Threads: the GIL is held; long copies and waits give it up.
+#pragma once
+#include <optional>
+
+#include "bind/errors.hpp"
+#include "graph/tensor.hpp"
+
+namespace sg::bind {
+
+// What is used of NumPy, looked up once.
+struct NumPy {
+  PyObject *ndarray, *generic, *bool_, *integer, *floating;
+  PyObject *array, *asarray, *ascontiguousarray, *empty, *dtype;
+  PyObject* dtypes[kDTypeCount];
+};
+void load_numpy();
+const NumPy& numpy();
+
+// A tensor with a copy of the data. Python floats give float32, ints int64, bools bool, arrays their own type.
+Tensor from_python(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId device);
+// A new C-ordered array.
+PyObject* to_numpy(const Tensor& x);
+PyObject* to_number(const char* op, const Tensor& x);  // float, int or bool of a tensor of one element
+
+// sg.float32 and friends: objects made by `add_dtypes`.
+void add_dtypes(PyObject* module);
+PyObject* dtype_object(DType t);                       // a new reference
+bool is_dtype_object(PyObject* o);
+// sg.float32, "float32", np.float32, np.dtype, float, int, bool. TypeError naming the supported ones.
+DType to_dtype(const char* op, PyObject* o);
+const char* supported_dtypes();
+
+}  // namespace sg::bind

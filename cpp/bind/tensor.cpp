@@ -1,0 +1,237 @@
+// The type object of Tensor and its operators.
+#include "bind/tensor.hpp"
+
+#include <structmember.h>
+
+#include <new>
+
+#include "bind/arguments.hpp"
+#include "bind/device.hpp"
+#include "bind/methods.hpp"
+#include "bind/numpy.hpp"
+#include "ops/list.hpp"
+
+namespace sg::bind {
+
+PyTypeObject* tensor_type = nullptr;
+
+namespace {
+
+using Binary = Tensor (*)(const Tensor&, const Tensor&);
+
+DeviceId device_of_either(PyObject* a, PyObject* b) { return is_tensor(a) ? unwrap(a).device() : unwrap(b).device(); }
+
+template <Binary op>
+PyObject* binary(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    Tensor room_a, room_b;
+    const DeviceId device = device_of_either(a, b);
+    const Tensor *x = operand(a, room_a, device), *y = operand(b, room_b, device);
+    if (!x || !y) Py_RETURN_NOTIMPLEMENTED;
+    return wrap(op(*x, *y));
+  });
+}
+
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return binary<sg::pow>(a, b);
+}
+
+// x += y: into x's memory unless that would take part in a gradient; then the name is bound to a new tensor.
+template <Binary op>
+PyObject* in_place(PyObject* a, PyObject* b) {
+  return guarded([&]() -> PyObject* {
+    Tensor room;
+    const Tensor& x = unwrap(a);
+    const Tensor* y = operand(b, room, x.device());
+    if (!y) Py_RETURN_NOTIMPLEMENTED;
+    const bool wants = x.requires_grad() || (!y->is_number() && y->requires_grad());
+    if (grad_enabled() && wants && !(x.is_leaf() && x.requires_grad())) return wrap(op(x, *y));
+    write_result("in-place operator", x, op(x.detach(), *y));
+    return Py_NewRef(a);
+  });
+}
+
+PyObject* in_place_power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return in_place<sg::pow>(a, b);
+}
+
+template <Tensor (*op)(const Tensor&)>
+PyObject* unary(PyObject* a) {
+  return guarded([&] { return wrap(op(unwrap(a))); });
+}
+
+PyObject* positive(PyObject* a) { return Py_NewRef(a); }
+
+PyObject* compare(PyObject* a, PyObject* b, int op) {
+  switch (op) {
+    case Py_LT: return binary<sg::operator<>(a, b);
+    case Py_LE: return binary<sg::operator<= >(a, b);
+    case Py_GT: return binary<(sg::operator>)>(a, b);
+    case Py_GE: return binary<(sg::operator>=)>(a, b);
+    case Py_EQ: return binary<static_cast<Binary>(sg::operator==)>(a, b);
+    default: return binary<static_cast<Binary>(sg::operator!=)>(a, b);
+  }
+}
+
+int truth(PyObject* self) {
+  return guarded([&]() -> int {
+    const Tensor& x = unwrap(self);
+    if (x.numel() != 1)
+      fail<ValueError>("bool", "the truth of " + std::to_string(x.numel()) + " elements is ambiguous",
+                       "reduce to one element, or compare in NumPy");
+    Object v(to_number("bool", x));
+    return PyObject_IsTrue(v.get());
+  });
+}
+
+PyObject* as_float(PyObject* self) {
+  return guarded([&] { return check(PyNumber_Float(Object(to_number("float", unwrap(self))).get())); });
+}
+PyObject* as_int(PyObject* self) {
+  return guarded([&] { return check(PyNumber_Long(Object(to_number("int", unwrap(self))).get())); });
+}
+PyObject* as_index(PyObject* self) {
+  return guarded([&] {
+    if (is_float(unwrap(self).dtype()))
+      fail<TypeError>("index", std::string("a tensor of ") + name_of(unwrap(self).dtype()) + " is no index",
+                      "convert it with .long()");
+    return check(PyNumber_Long(Object(to_number("index", unwrap(self))).get()));
+  });
+}
+
+void release(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  auto* t = reinterpret_cast<PyTensor*>(self);
+  if (t->weak_references) PyObject_ClearWeakRefs(self);
+  t->value.~Tensor();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
+  return guarded([&]() -> PyObject* {
+    static const char* names[] = {"data", "dtype", "device", "requires_grad", nullptr};
+    PyObject *data = nullptr, *dtype = nullptr, *device = nullptr;
+    int wants = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OOp:Tensor", const_cast<char**>(names), &data, &dtype, &device,
+                                     &wants))
+      throw PythonError();
+    if (is_tensor(data) && !given(dtype) && !given(device)) {
+      Tensor t = unwrap(data).detach();
+      return wrap(t.requires_grad_(wants), type);
+    }
+    std::optional<DType> to;
+    if (given(dtype)) to = to_dtype("Tensor", dtype);
+    if (is_tensor(data)) {
+      Tensor t = moved(unwrap(data).detach(), to, given(device) ? to_device_id(device) : unwrap(data).device());
+      return wrap(t.requires_grad_(wants), type);
+    }
+    Tensor t = from_python("Tensor", data, to, device_or_default(device));
+    return wrap(t.requires_grad_(wants), type);
+  });
+}
+
+// Printing is Python: it is long and never hot.
+PyObject* repr(PyObject* self) {
+  Object module(PyImport_ImportModule("spirograd._print"));
+  return module ? PyObject_CallMethod(module.get(), "tensor_text", "O", self) : nullptr;
+}
+
+PyObject* iterate(PyObject* self) {
+  return guarded([&] {
+    if (unwrap(self).rank() == 0) fail<TypeError>("iter", "a 0-d tensor cannot be iterated over", "use item()");
+    return check(PySeqIter_New(self));
+  });
+}
+
+PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak_references), READONLY, nullptr}, {}};
+
+template <class F>
+PyType_Slot slot(int id, F* f) {
+  return {id, reinterpret_cast<void*>(f)};
+}
+
+constexpr const char* kDoc =
+    "Tensor(data, dtype=None, device=None, requires_grad=False)\n--\n\n"
+    "A multi-dimensional array on a device, and its place in the gradient graph.\n\n"
+    "Operations are recorded and run when a value is looked at. Names and meanings are PyTorch's.\n";
+
+}  // namespace
+
+const Tensor& tensor_of(const char* op, PyObject* o) {
+  if (!o || !is_tensor(o))
+    fail<TypeError>(op, "a tensor is needed, got " + (o ? type_name(o) : std::string("nothing")), "make one with tensor()");
+  return unwrap(o);
+}
+
+PyObject* wrap(Tensor t, PyTypeObject* type) {
+  PyObject* self = check(type->tp_alloc(type, 0));
+  auto* p = reinterpret_cast<PyTensor*>(self);
+  new (&p->value) Tensor(std::move(t));
+  return self;
+}
+
+bool number(PyObject* o, Tensor& out) {
+  auto make = [&out](DType dtype, Number n) {
+    Ref<TensorImpl> impl(new TensorImpl);
+    impl->dtype = dtype;
+    impl->number = n;
+    out = Tensor(std::move(impl));
+    return true;
+  };
+  if (PyFloat_Check(o)) return make(DType::float64, Number{.f = PyFloat_AS_DOUBLE(o)});
+  if (PyBool_Check(o)) return make(DType::boolean, Number{.i = o == Py_True});
+  if (PyLong_Check(o)) {
+    int overflow = 0;
+    const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) raise(PyExc_OverflowError, "tensor: an integer does not fit into int64; use a float");
+    return make(DType::int64, Number{.i = v});
+  }
+  if (!PyObject_TypeCheck(o, reinterpret_cast<PyTypeObject*>(numpy().generic))) return false;
+  auto is = [o](PyObject* type) { return PyObject_TypeCheck(o, reinterpret_cast<PyTypeObject*>(type)); };
+  if (is(numpy().bool_)) return make(DType::boolean, Number{.i = to_bool(o)});
+  if (is(numpy().integer)) return make(DType::int64, Number{.i = to_int("tensor", o)});
+  if (is(numpy().floating)) return make(DType::float64, Number{.f = to_real("tensor", o)});
+  return false;
+}
+
+const Tensor* operand(PyObject* o, Tensor& room, DeviceId device) {
+  if (is_tensor(o)) return &unwrap(o);
+  if (number(o, room)) return &room;
+  if (!PyObject_TypeCheck(o, reinterpret_cast<PyTypeObject*>(numpy().ndarray))) return nullptr;
+  room = from_python("tensor", o, {}, device);
+  return &room;
+}
+
+const Tensor& operand_of(const char* op, PyObject* o, Tensor& room, DeviceId device) {
+  const Tensor* t = operand(o, room, device);
+  if (!t)
+    fail<TypeError>(op, "a tensor or a number is needed, got " + type_name(o), "make a tensor with tensor()");
+  return *t;
+}
+
+void add_tensor_type(PyObject* module) {
+  PyType_Slot slots[] = {
+      slot(Py_nb_add, binary<sg::add>), slot(Py_nb_subtract, binary<sg::sub>), slot(Py_nb_multiply, binary<sg::mul>),
+      slot(Py_nb_true_divide, binary<sg::div>), slot(Py_nb_power, power),
+      slot(Py_nb_matrix_multiply, binary<sg::matmul>), slot(Py_nb_negative, unary<sg::neg>),
+      slot(Py_nb_positive, positive), slot(Py_nb_absolute, unary<sg::abs>),
+      slot(Py_nb_inplace_add, in_place<sg::add>), slot(Py_nb_inplace_subtract, in_place<sg::sub>),
+      slot(Py_nb_inplace_multiply, in_place<sg::mul>), slot(Py_nb_inplace_true_divide, in_place<sg::div>),
+      slot(Py_nb_inplace_power, in_place_power), slot(Py_nb_bool, truth), slot(Py_nb_float, as_float),
+      slot(Py_nb_int, as_int), slot(Py_nb_index, as_index), slot(Py_tp_richcompare, compare),
+      slot(Py_mp_subscript, get_item), slot(Py_mp_ass_subscript, set_item), slot(Py_mp_length, length),
+      slot(Py_sq_length, length), slot(Py_sq_item, get_row), slot(Py_tp_iter, iterate), slot(Py_tp_repr, repr),
+      slot(Py_tp_hash, PyBaseObject_Type.tp_hash), slot(Py_tp_dealloc, release), slot(Py_tp_new, construct),
+      {Py_tp_getset, tensor_attributes}, {Py_tp_members, members}, {Py_tp_doc, const_cast<char*>(kDoc)}, {0, nullptr}};
+  PyType_Spec spec{"spirograd.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  tensor_type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)));
+  // NumPy leaves mixed expressions to us.
+  check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), "__array_ufunc__", Py_None));
+  check(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)));
+}
+
+}  // namespace sg::bind

@@ -1,0 +1,83 @@
+// Folds along a block: many partial results side by side, then a tree. Included by blocks_isa.cpp inside the namespace
+// of an instruction set, after the formulas.
+
+inline constexpr int kLanes = 64;  // partial results side by side
+
+template <class T, class F>
+void fold_lanes(T (&lanes)[kLanes], const T* x, int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int j = 0; j < kLanes; ++j) lanes[j] = F::of(lanes[j], x[i + j]);
+  for (int j = 0; i + j < n; ++j) lanes[j] = F::of(lanes[j], x[i + j]);
+  for (int half = kLanes / 2; half > 0; half /= 2)
+    for (int j = 0; j < half; ++j) lanes[j] = F::of(lanes[j], lanes[j + half]);
+}
+
+template <class T>
+void fold_sum(FoldState* s, const void* a, int64_t n, bool scalar) {
+  const T* x = static_cast<const T*>(a);
+  if (n == 0) return;
+  if constexpr (std::is_floating_point_v<T>) {
+    double block;
+    if (scalar) {
+      block = static_cast<double>(*x) * static_cast<double>(n);
+    } else {
+      T lanes[kLanes] = {};
+      fold_lanes<T, F_add>(lanes, x, n);
+      block = lanes[0];
+    }
+    const double sum = s->sum + block;  // Neumaier's compensated sum
+    const double big = s->sum < 0 ? -s->sum : s->sum, small = block < 0 ? -block : block;
+    const double lost = big >= small ? (s->sum - sum) + block : (block - sum) + s->sum;
+    s->sum = sum;
+    s->carry += sum - sum == 0 ? lost : 0;  // nothing is lost next to an infinity or a NaN
+  } else if (scalar) {
+    s->integer = static_cast<int64_t>(static_cast<uint64_t>(s->integer) + static_cast<uint64_t>(n) * uint64_t(*x));
+  } else {
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += static_cast<uint64_t>(x[i]);
+    s->integer = static_cast<int64_t>(static_cast<uint64_t>(s->integer) + sum);
+  }
+}
+
+template <class T, class F>
+void fold_extreme(FoldState* s, const void* a, int64_t n, bool scalar) {
+  const T* x = static_cast<const T*>(a);
+  if (n == 0) return;
+  T lanes[kLanes];
+  for (T& lane : lanes) lane = x[0];
+  fold_lanes<T, F>(lanes, x, scalar ? 1 : n);
+  if constexpr (std::is_floating_point_v<T>)
+    s->extreme = F::template of<double>(s->extreme, lanes[0]);
+  else
+    s->integer = F::template of<int64_t>(s->integer, lanes[0]);
+}
+
+template <class T>
+FoldFn fold_of(Fold fold) {
+  switch (fold) {
+    case Fold::sum:
+      return fold_sum<T>;
+    case Fold::maximum:
+      return fold_extreme<T, F_maximum>;
+    case Fold::minimum:
+      return fold_extreme<T, F_minimum>;
+  }
+  return nullptr;
+}
+
+FoldFn fold_loop(Fold fold, DType type) {
+  switch (type) {
+    case DType::boolean:
+      return fold_of<uint8_t>(fold);
+    case DType::int32:
+      return fold_of<int32_t>(fold);
+    case DType::int64:
+      return fold_of<int64_t>(fold);
+    case DType::float32:
+      return fold_of<float>(fold);
+    case DType::float64:
+      return fold_of<double>(fold);
+  }
+  return nullptr;
+}

@@ -1,0 +1,41 @@
+"""spirograd: a micrograd-style autograd engine that trains on any GPU through Vulkan.
+
+Names and meanings are PyTorch's. Operations are recorded and run when somebody looks at a value, when an
+optimiser steps, or when enough is pending; shape and type errors are raised at the line that is wrong.
+
+Example:
+    >>> import spirograd as sg
+    >>> x = sg.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._core import *  # noqa: F403  (the op table decides what there is)
+from ._core import __version__ as __version__
+from ._grad_mode import enable_grad, no_grad, set_grad_enabled
+
+if TYPE_CHECKING:
+    from . import autograd as autograd
+    from . import nn as nn
+    from . import optim as optim
+
+_lazy = ("autograd", "nn", "optim")
+__all__ = [name for name in dir(_core) if not name.startswith("_")]
+__all__ += ["enable_grad", "no_grad", "set_grad_enabled", *_lazy]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _lazy:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,1 @@
+"""Programs to run: `python -m spirograd.examples.NAME`."""

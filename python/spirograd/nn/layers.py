@@ -1,0 +1,152 @@
+"""Layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .._core import Tensor, rand
+from .._grad_mode import no_grad
+from .functional import linear
+from .module import Module, Parameter
+
+if TYPE_CHECKING:
+    from .._types import DeviceLike, DTypeLike
+
+
+def _uniform(
+    shape: tuple[int, ...], bound: float, device: DeviceLike | None, dtype: DTypeLike | None
+) -> Parameter:
+    with no_grad():
+        return Parameter(rand(shape, device=device, dtype=dtype) * (2 * bound) - bound)
+
+
+class Linear(Module):
+    """x @ weight.T + bias, with PyTorch's initial values: uniform in +-1 / sqrt(in_features).
+
+    Args:
+        in_features: size of the last dimension of the input.
+        out_features: size of the last dimension of the output.
+        bias: whether something is added.
+        device: where the parameters are.
+        dtype: their type.
+
+    Example:
+        >>> sg.nn.Linear(3, 2)(sg.ones(5, 3)).shape
+        (5, 2)
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        bound = 1 / math.sqrt(in_features) if in_features > 0 else 0.0
+        self.weight = _uniform((out_features, in_features), bound, device, dtype)
+        self.bias = _uniform((out_features,), bound, device, dtype) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return linear(x, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class ReLU(Module):
+    """max(x, 0).
+
+    Example:
+        >>> sg.nn.ReLU()(sg.tensor([-1.0, 2.0])).tolist()
+        [0.0, 2.0]
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.relu()
+
+
+class Tanh(Module):
+    """The hyperbolic tangent.
+
+    Example:
+        >>> sg.nn.Tanh()(sg.zeros(1)).tolist()
+        [0.0]
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.tanh()
+
+
+class Sigmoid(Module):
+    """1 / (1 + exp(-x)).
+
+    Example:
+        >>> sg.nn.Sigmoid()(sg.zeros(1)).tolist()
+        [0.5]
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.sigmoid()
+
+
+class Flatten(Module):
+    """Joins dimensions into one.
+
+    Args:
+        start_dim: the first of them.
+        end_dim: the last of them.
+
+    Example:
+        >>> sg.nn.Flatten()(sg.zeros(2, 3, 4)).shape
+        (2, 12)
+    """
+
+    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
+        super().__init__()
+        self.start_dim = start_dim
+        self.end_dim = end_dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.flatten(self.start_dim, self.end_dim)
+
+    def extra_repr(self) -> str:
+        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Sequential(Module):
+    """Modules one after the other.
+
+    Args:
+        modules: in order.
+
+    Example:
+        >>> sg.nn.Sequential(sg.nn.Linear(3, 4), sg.nn.ReLU())(sg.ones(1, 3)).shape
+        (1, 4)
+    """
+
+    def __init__(self, *modules: Module) -> None:
+        super().__init__()
+        for i, module in enumerate(modules):
+            if not isinstance(module, Module):
+                raise TypeError(f"Sequential: argument {i} is a {type(module).__name__}; pass modules")
+            setattr(self, str(i), module)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for module in self.children():
+            x = module(x)
+        return x
+
+    def __len__(self) -> int:
+        return len(list(self.children()))
+
+    def __iter__(self) -> Iterator[Module]:
+        return self.children()
+
+    def __getitem__(self, index: int) -> Module:
+        return list(self.children())[index]

@@ -1,0 +1,88 @@
+// GLSL -> SPIR-V, its errors, and the cache on disk.
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/error.hpp"
+#include "device/gpu/compiler.hpp"
+
+using namespace sg;
+
+namespace {
+
+const char* const kKernel =
+    "#version 460\n#include \"common.glsl\"\n#include \"alu.glsl\"\nlayout(local_size_x = 64) in;\n"
+    "void main() { Float32(push.block).at[gl_GlobalInvocationID.x] = alu_exp(1.0); }\n";
+
+}  // namespace
+
+TEST_CASE("a kernel compiles to SPIR-V", "[compiler]") {
+  const std::vector<uint32_t> words = compile_glsl("exp", kKernel);
+  REQUIRE(words.size() > 20);
+  CHECK(words[0] == 0x07230203u);
+  CHECK(compile_glsl("exp", kKernel) == words);
+}
+
+TEST_CASE("a mistake names the kernel and its line", "[compiler]") {
+  try {
+    compile_glsl("broken", "#version 460\nlayout(local_size_x = 1) in;\nvoid main() { float x = nothing; }\n");
+    FAIL("compiled");
+  } catch (const KernelCompileError& e) {
+    const std::string what = e.what();
+    CHECK(what.find("broken: ") == 0);
+    CHECK(what.find("'nothing' : undeclared identifier") != what.npos);
+    CHECK(what.find("`void main() { float x = nothing; }`") != what.npos);
+    CHECK(what.find('\n') == what.npos);
+  }
+  CHECK_THROWS_AS(compile_glsl("no_include", "#version 460\n#include \"nowhere.glsl\"\nvoid main() {}\n"), KernelCompileError);
+}
+
+TEST_CASE("threads compile at the same time", "[compiler]") {
+  std::vector<std::vector<uint32_t>> results(4);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 5; ++i) results[t] = compile_glsl("many", std::string(kKernel) + "// " + std::to_string(i) + "\n");
+    });
+  for (std::thread& t : threads) t.join();
+  for (const auto& r : results) CHECK(r == results[0]);
+}
+
+TEST_CASE("the cache keeps, checks and ignores", "[compiler]") {
+  const DiskCache& cache = DiskCache::instance();
+  if (cache.folder().empty()) SKIP("no cache on disk: SPIROGRAD_CACHE=0, or no folder that can be written");
+  const std::string key = "test of the cache " + std::to_string(std::rand()), data = "thirteen bytes";
+  CHECK(cache.load(key).empty());
+  cache.save(key, data.data(), data.size());
+  const std::vector<uint8_t> back = cache.load(key);
+  CHECK(std::string(back.begin(), back.end()) == data);
+
+  std::filesystem::path file;
+  for (const auto& f : std::filesystem::directory_iterator(cache.folder())) {
+    std::ifstream in(f.path(), std::ios::binary);
+    const std::string all((std::istreambuf_iterator<char>(in)), {});
+    if (all.find(key) != all.npos) file = f.path();
+  }
+  REQUIRE_FALSE(file.empty());
+  static int warnings = 0;
+  const auto before = cache_warning_hook;
+  cache_warning_hook = [](const std::string&) { ++warnings; };
+  for (const char* damage : {"flip", "cut", "empty"}) {
+    cache.save(key, data.data(), data.size());
+    if (damage[0] == 'f') {
+      std::fstream f(file, std::ios::binary | std::ios::in | std::ios::out);
+      f.seekp(-1, std::ios::end);
+      f.put('!');
+    } else {
+      std::filesystem::resize_file(file, damage[0] == 'c' ? std::filesystem::file_size(file) - 3 : 0);
+    }
+    INFO(damage);
+    CHECK(cache.load(key).empty());
+  }
+  CHECK(warnings <= 1);
+  cache_warning_hook = before;
+  std::filesystem::remove(file);
+  CHECK((std::filesystem::status(cache.folder()).permissions() & std::filesystem::perms::others_all) == std::filesystem::perms::none);
+}

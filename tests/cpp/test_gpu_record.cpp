@@ -1,0 +1,58 @@
+// The recorder by itself: work that is cut into several submissions.
+#include <catch2/catch_test_macros.hpp>
+
+#include "device/gpu/record.hpp"
+#include "device/gpu/transfer.hpp"
+#include "gpu_plans.hpp"
+
+using namespace sg_test;
+
+namespace {
+
+struct Parts {  // kept for ever, as a device is
+  sg::Context context = open();
+  sg::DeviceStats stats;
+  sg::Queue queue{context};
+  sg::Pool pool{context, queue};
+  sg::Pipelines pipelines{context, stats};
+  sg::Recorder recorder{context, queue, pool, pipelines, nullptr, stats};
+  sg::Transfer transfer{context, queue};
+
+  static sg::Context open() {
+    const sg::GpuList& list = sg::list_gpus();
+    if (list.devices.empty()) SKIP(list.reason << "; " << list.remedy);
+    sg::Context c = sg::open_context(0);
+    c.physical.type = VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;  // the kind with the tightest watchdog
+    return c;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("record: work that a watchdog would stop is cut, in order", "[gpu][record]") {
+  auto& parts = *new Parts;
+  const int64_t n = 500;
+  auto plan = std::make_shared<sg::Plan>();
+  const int32_t a = leaf(*plan, n);
+  int32_t last = a;
+  for (int i = 0; i < 7; ++i) {  // 2^7 times a: more parts than slots
+    const int32_t to = i == 6 ? output(*plan, n) : temp(*plan, n, (i % 2) * 2048);
+    step(*plan, "add", binary(sg::Code::add, n, last, last, to));
+    last = to;
+  }
+  const auto prepared = prepare_plan(plan, parts.context.physical.features, parts.pipelines, nullptr);
+  parts.recorder.reserve(prepared->arena_bytes);
+  const sg::Ref<sg::GpuBuffer> in(parts.pool.take(n * 4)), out(parts.pool.take(n * 4));
+  const std::vector<float> ones(n, 1);
+  const sg::BufferRef leaves[] = {sg::BufferRef(in.get())}, outputs[] = {sg::BufferRef(out.get())};
+  for (double cost : {0.0, 3e10, 1e12}) {
+    for (sg::GpuStep& s : prepared->steps) s.cost = cost;
+    parts.recorder.upload_small(in, ones.data(), n * 4);
+    parts.queue.take_count();
+    parts.recorder.run(*prepared, {leaves, outputs, nullptr, nullptr});
+    CHECK(parts.queue.take_count() == (cost == 0.0 ? 1 : 7));
+    std::vector<float> result(n);
+    parts.transfer.download(result.data(), *out, 0, n * 4);
+    CHECK(all_equal(result, 128));
+  }
+}

@@ -1,0 +1,129 @@
+// The lowering as a pure function: every class compiles, the text depends on structure alone, golden texts.
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "device/gpu/compiler.hpp"
+#include "device/gpu/glsl_kernel.hpp"
+#include "test_lower_reference.hpp"
+
+using namespace sg;
+using namespace sg::lower_test;
+
+namespace {
+
+Features plain() { return {.subgroup_size = 8, .shared_bytes = 32768, .max_group_threads = 1024}; }
+
+Case find(const std::string& name) {
+  for (Case& c : cases())
+    if (c.name == name) return c;
+  FAIL("no case " << name);
+  return {};
+}
+
+Step sized(int64_t rows, int64_t columns, int inner) {
+  ProgramBuilder b;
+  b.program.domain = {rows, columns};
+  b.program.inner = inner;
+  const Dims dense = contiguous_strides(b.program.domain);
+  const int32_t in = b.add_view({.binding = 0, .strides = dense}), bias = b.add_view({.binding = 1, .strides = {0, 1}});
+  const int32_t out = b.add_view({.binding = 2, .strides = inner ? Dims{1, 0} : dense});
+  const Expr sum = b.alu(Code::add, DType::float32, b.load(in), b.load(bias));
+  b.store(out, inner ? b.reduce(Fold::sum, sum) : sum);
+  annotate(b.program);
+  Step s{.name = "add_bias", .instances = std::vector<Instance>(1)};
+  s.instances[0].kernel.program = b.program;
+  s.instances[0].bindings.resize(3);
+  for (int i = 0; i < 3; ++i) s.instances[0].bindings[i].memory = i;
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("every class of kernel compiles", "[lower]") {
+  for (const Case& c : cases()) {
+    const Lowered l = lower(c.step, plain());
+    INFO(c.name << "\n" << l.source);
+    if (l.source.empty())
+      CHECK_FALSE(embedded_spirv(l.builtin).empty());
+    else
+      CHECK_NOTHROW(compile_glsl(l.name, l.source));
+    for (const ArgWord& w : l.arguments)
+      if (w.kind == ArgWord::Kind::address) CHECK(w.memory >= 0);
+  }
+}
+
+TEST_CASE("golden GLSL", "[lower]") {
+  for (const char* name : {"flat_float32", "transposed_float32", "sgd_update", "softmax_64x128", "sum_float32_40x20t",
+                           "matmul_float32_64x512x784_e1"}) {
+    const std::string path = std::string(SG_SOURCE_DIR) + "/tests/golden/" + name + ".comp";
+    const std::string text = lower(find(name).step, plain()).source;
+    if (std::getenv("UPDATE_GOLDEN")) std::ofstream(path) << text;
+    std::stringstream golden;
+    golden << std::ifstream(path).rdbuf();
+    INFO("a deliberate change: run with UPDATE_GOLDEN=1 and look at the difference of " << path);
+    CHECK(golden.str() == text);
+  }
+}
+
+TEST_CASE("sizes are arguments", "[lower]") {
+  const Lowered a = lower(sized(64, 128, 0), plain()), b = lower(sized(17, 256, 0), plain());
+  CHECK(a.source == b.source);
+  CHECK(a.arguments.size() == b.arguments.size());
+  CHECK(lower(sized(64, 128, 1), plain()).source == lower(sized(17, 128, 1), plain()).source);
+  // Another layout class is another text: 130 columns forbid 16-byte steps.
+  CHECK(a.source != lower(sized(64, 130, 0), plain()).source);
+}
+
+TEST_CASE("grids stay inside the device's limit, and nothing is nothing", "[lower]") {
+  Features f = plain();
+  f.max_groups = 7;
+  CHECK(lower(sized(5000, 128, 0), f).groups[0] == 7);
+  CHECK(lower(sized(5000, 128, 1), f).groups[0] == 7);
+  CHECK(lower(sized(0, 128, 0), f).groups[0] == 0);
+  CHECK(lower(sized(0, 128, 1), f).groups[0] == 0);
+  CHECK(lower(sized(3, 0, 1), f).groups[0] == 1);
+}
+
+TEST_CASE("an element number beyond 31 bits has 64", "[lower]") {
+  const std::string text = lower(sized(INT64_C(1) << 20, INT64_C(1) << 12, 0), plain()).source;
+  CHECK(text.find("#define Index uint64_t") != text.npos);
+  CHECK_NOTHROW(compile_glsl("wide", text));
+  CHECK_NOTHROW(compile_glsl("wide", lower(sized(INT64_C(1) << 20, INT64_C(1) << 12, 1), plain()).source));
+}
+
+TEST_CASE("a missing feature is named", "[lower]") {
+  Features f = plain();
+  f.float64 = false;
+  CHECK_THROWS_AS(lower(find("flat_float64").step, f), LimitError);
+  CHECK_NOTHROW(lower(find("flat_int32").step, f));
+  f.storage8 = false;
+  CHECK_THROWS_AS(lower(find("cast_bool_int32").step, f), LimitError);
+  f.int64 = false;
+  CHECK_THROWS_AS(lower(find("sum_float32_3x10").step, f), LimitError);
+}
+
+TEST_CASE("the matrix kernel fits the problem and the device", "[lower]") {
+  using glsl::choose_product;
+  Features h200 = plain();
+  h200.shared_bytes = 49152;
+  CHECK(choose_product(4096, 4096, 4096, 1, DType::float32, h200).tile_m == 128);
+  CHECK(choose_product(1024, 1024, 1024, 1, DType::float32, h200).tile_m == 64);
+  CHECK(choose_product(784, 512, 64, 1, DType::float32, h200).tile_m == 32);
+  CHECK(choose_product(64, 512, 784, 1, DType::float32, h200).tile_m == 16);
+  CHECK(choose_product(64, 10, 256, 1, DType::float32, h200).parts == 16);
+  for (DType t : {DType::float32, DType::float64})
+    for (int64_t bytes : {16384, 32768, 49152})
+      for (int64_t n : {1, 16, 17, 64, 500, 4096}) {
+        Features f = plain();
+        f.shared_bytes = bytes;
+        const auto v = choose_product(n, 4096, n, 1, t, f);
+        CAPTURE(bytes, n, v.tile_m, v.tile_k);
+        CHECK(v.shared_bytes(static_cast<int64_t>(size_of(t))) <= bytes);
+        CHECK(v.tile_m / v.thread_m * (v.tile_n / v.thread_n) * v.parts == 256);
+        CHECK(v.tile_k % 4 == 0);
+        CHECK(v.tile_k % v.parts == 0);
+      }
+}
