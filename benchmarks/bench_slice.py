@@ -17,8 +17,9 @@ import common
 import slice_host
 import slice_ops
 import slice_train
-import spirograd as sg
 from rows import ROWS, Context
+
+import spirograd as sg
 
 MODULES = (slice_train, slice_ops, slice_host)  # each enters its rows when imported
 

@@ -16,9 +16,10 @@ from typing import Any
 
 import common
 import numpy as np
-import spirograd as sg
 from slice_ops import chain
 from slice_train import MLP, spirograd_steps
+
+import spirograd as sg
 
 Part = Callable[[Any, int], tuple[Callable[[], Any], int]]  # (device, size) -> (work, units of work in it)
 

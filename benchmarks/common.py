@@ -138,6 +138,7 @@ def cpu_name() -> str:
 def environment(devices: list[Any]) -> dict[str, Any]:
     """Everything a number depends on and that can be known."""
     import numpy as np
+
     import spirograd as sg
 
     versions = {"spirograd": sg.__version__, "python": platform.python_version(), "numpy": np.__version__}
@@ -174,7 +175,7 @@ def save(name: str, results: list[Result], env: dict[str, Any], path: str | None
 
 def number(value: float) -> str:
     """Four digits that matter."""
-    if value == 0 or (isinstance(value, int) or value == int(value)) and abs(value) < 1e6:
+    if value == int(value) and abs(value) < 1e6:
         return f"{value:,.0f}"
     return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
 

@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import spirograd as sg
 from anchors import torch_for
 from common import Result, Timing, measure
 from rows import Context, milliseconds, row
+
+import spirograd as sg
 
 Work = Callable[[], Any]
 
@@ -112,7 +113,7 @@ def run_python(code: str, *options: str) -> subprocess.CompletedProcess[str]:
 
 @row("first")
 def first(context: Context) -> Iterator[Result]:
-    """The first result in a new process: the import, the device, one small computation, read. Caches on disk are warm."""
+    """The first result in a new process: import, device, a small computation, read. Caches on disk are warm."""
     code = FIRST_RESULT.format(device=str(context.device))
     run_python(code)
     samples = [float(run_python(code).stdout) for _ in range(3 if context.quick else 11)]

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import spirograd as sg
 from anchors import jax_for, torch_for
 from common import Result, Timing, measure
 from rows import Context, microseconds, milliseconds, row
+
+import spirograd as sg
 
 Work = Callable[[], Any]  # does the work, waits for it
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import spirograd as sg
 from anchors import jax_for, torch_for
 from common import Result, measure
 from rows import Context, milliseconds, row
+
+import spirograd as sg
 
 Steps = Callable[[int], float]  # runs n steps, reads the last loss
 
@@ -31,7 +33,7 @@ def data(sizes: tuple[int, ...], batch: int) -> tuple[Any, Any]:
 def stacked(nn: Any, sizes: tuple[int, ...]) -> Any:
     """The same network of spirograd.nn or torch.nn."""
     layers: list[Any] = []
-    for fan_in, fan_out in zip(sizes, sizes[1:], strict=False):
+    for fan_in, fan_out in itertools.pairwise(sizes):
         layers += [nn.Linear(fan_in, fan_out), nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 
@@ -85,7 +87,7 @@ def jax_steps(jax: Any, sizes: tuple[int, ...], batch: int) -> Steps:
     jnp, tree = jax.jnp, jax.jax.tree_util.tree_map
     random = np.random.default_rng(0)
     weights = []
-    for fan_in, fan_out in zip(sizes, sizes[1:], strict=False):
+    for fan_in, fan_out in itertools.pairwise(sizes):
         bound = fan_in**-0.5
         weights.append(
             (

@@ -29,7 +29,9 @@ layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Int64x4 { i
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Float32x4 { vec4 at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 16) buffer Float64x4 { dvec4 at[]; };
 
-bvec4 unpack_bools(uint word) { return notEqual(uvec4(word) & uvec4(0xffu, 0xff00u, 0xff0000u, 0xff000000u), uvec4(0u)); }
+bvec4 unpack_bools(uint word) {
+  return notEqual(uvec4(word) & uvec4(0xffu, 0xff00u, 0xff0000u, 0xff000000u), uvec4(0u));
+}
 uint pack_bools(bvec4 b) { return uint(b.x) | uint(b.y) << 8 | uint(b.z) << 16 | uint(b.w) << 24; }
 
 // A number argument keeps the bits of its type in the low bytes of its word.
@@ -40,7 +42,10 @@ float number_float32(uint64_t word) { return uintBitsToFloat(uint(word)); }
 double number_float64(uint64_t word) { return uint64BitsToDouble(word); }
 
 // The first index out of range wins; the rest of the submission goes on with index 0 and writes nothing in place.
-layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Status { int tag; int pad; int64_t index; int64_t bound; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Status {
+  int tag, pad;
+  int64_t index, bound;
+};
 
 int64_t check_index(uint64_t status, int64_t index, int64_t bound, int tag) {
   if (index >= 0 && index < bound) return index;

@@ -17,7 +17,6 @@ layout(constant_id = 4) const uint kThreadN = 4;
 layout(constant_id = 5) const uint kParts = 1;
 layout(constant_id = 6) const uint kAAlongK = 0;  // 1: four neighbours of a in memory run along k, 0: along m
 layout(constant_id = 7) const uint kBAlongK = 0;  // 1: four neighbours of b in memory run along k, 0: along n
-layout(constant_id = 8) const uint kTurn = 0;     // tiles apart start this many steps apart: see first_step
 
 const uint kThreads = 256;
 const uint kRows = kTileM / kThreadM, kCols = kTileN / kThreadN;  // threads of one part
@@ -113,13 +112,6 @@ void finish(uint batch, uint m, uint n, ELEMENT4 sum) {
   if (m < uint(size_m) && n < uint(size_n)) epilogue(batch, m, n, sum);
 }
 
-// Workgroups that run together walk K from different places: with rows a power of two apart, the same place in all of
-// them would fall on few memory channels.
-uint first_step(uint m0, uint n0) {
-  const uint steps = (uint(size_k) + kTileK - 1) / kTileK;
-  return steps == 0 ? 0 : (m0 / kTileM + n0 / kTileN) * kTurn % steps;
-}
-
 void tile(uint batch, uint m0, uint n0) {
   const uint64_t first_a = tensor_a + BYTES * batch * a_batch, first_b = tensor_b + BYTES * batch * b_batch;
   whole_a = m0 + kTileM <= uint(size_m) && aligned(first_a, a_m, a_k, kAAlongK == 1);
@@ -141,15 +133,13 @@ void tile(uint batch, uint m0, uint n0) {
 
   ELEMENT4 sum[kThreadM * (kThreadN / 4)];
   [[unroll]] for (uint i = 0; i < kThreadM * (kThreadN / 4); ++i) sum[i] = ELEMENT4(0);
-  uint k0 = first_step(m0, n0) * kTileK;
-  fetch(k0, first_a, first_b, m0, n0);
+  fetch(0, first_a, first_b, m0, n0);
   keep(0);
   barrier();
   uint side = 0;
-  for (uint left = (uint(size_k) + kTileK - 1) / kTileK; left > 0; --left) {
-    const bool more = left > 1;
-    k0 = k0 + kTileK < uint(size_k) ? k0 + kTileK : 0;
-    if (more) fetch(k0, first_a, first_b, m0, n0);
+  for (uint k0 = 0; k0 < uint(size_k); k0 += kTileK) {
+    const bool more = uint(size_k) - k0 > kTileK;
+    if (more) fetch(k0 + kTileK, first_a, first_b, m0, n0);
     const uint base_a = side * kBuffer + part * (kTileK / kParts) * kStrideA + row;
     const uint base_b = side * kBuffer + kTileK * kStrideA + part * (kTileK / kParts) * kStrideB + col;
     [[unroll]] for (uint k = 0; k < kTileK / kParts; ++k) {

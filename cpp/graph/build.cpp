@@ -279,6 +279,7 @@ void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
   else
     set_tensor(node->in[0], value, pick(broadcast_strides(value.shape(), value.strides(), target.shape()), s));
   set_tensor(node->in[1], target, pick(target.strides(), s));
+  for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);  // before the storage changes
   EngineLock lock;
   log_of(node->device).assignments.push_back({target->storage, before});
   storage.node = Held(node);

@@ -12,6 +12,7 @@ import contextlib
 import gzip
 import hashlib
 import http.client
+import importlib
 import os
 import urllib.error
 import urllib.request
@@ -109,7 +110,7 @@ def digits() -> Split:
         DatasetUnavailableError: scikit-learn is not installed.
     """
     try:
-        from sklearn.datasets import load_digits
+        load_digits = importlib.import_module("sklearn.datasets").load_digits
     except ImportError:
         raise DatasetUnavailableError("digits: scikit-learn is not installed; pip install scikit-learn") from None
     images, labels = load_digits(return_X_y=True)

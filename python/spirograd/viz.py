@@ -33,10 +33,10 @@ def plot_loss(history: Mapping[str, Curve], path: str | os.PathLike[str], title:
     for i, (name, curve) in enumerate(history.items()):
         steps, losses = [step for step, _ in curve], [loss for _, loss in curve]
         colour = COLOURS[i % len(COLOURS)]
-        smooth = _running_mean(losses, 0.85)
-        axes.plot(steps, losses, color=colour, alpha=0.22, linewidth=1.0)
-        axes.plot(steps, smooth, DASHES[i % len(DASHES)], color=colour, linewidth=1.8, label=name)
+        axes.plot(steps, losses, color=colour, alpha=0.25, linewidth=1.0)
+        axes.plot(steps, _smooth(losses), DASHES[i % len(DASHES)], color=colour, linewidth=1.8, label=name)
     axes.set_yscale("log")
+    _plain_numbers(axes.yaxis)
     _save(figure, axes, path)
 
 
@@ -72,7 +72,9 @@ def draw_times(axes: Any, series: Mapping[str, Sequence[tuple[float, float, floa
         axes.fill_between(sizes, low, high, color=colour, alpha=0.18, linewidth=0)
         axes.plot(sizes, medians, DASHES[i % len(DASHES)], marker="o", markersize=4, color=colour, label=name)
     axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(lambda value, _: _binary(value))
     axes.set_yscale("log")
+    _plain_numbers(axes.yaxis)
 
 
 def panels(count: int, title: str) -> tuple[Any, list[Any]]:
@@ -112,12 +114,28 @@ def _save(figure: Any, axes: Any, path: str | os.PathLike[str]) -> None:
     figure.savefig(path)
 
 
-def _running_mean(values: Sequence[float], keep: float) -> list[float]:
-    """Exponential mean; the first values are weighted as if nothing came before them."""
-    total = weight = 0.0
-    out = []
-    for value in values:
-        total = keep * total + (1 - keep) * value
-        weight = keep * weight + (1 - keep)
-        out.append(total / weight)
-    return out
+def _smooth(values: Sequence[float], reach: int = 2) -> list[float]:
+    """The mean over neighbours on both sides, so that the curve is not late."""
+    windows = (values[max(0, i - reach) : i + reach + 1] for i in range(len(values)))
+    return [sum(window) / len(window) for window in windows]
+
+
+def _binary(value: float) -> str:
+    """4096 as 4K, 2^20 as 1M: K is 1,024."""
+    for unit, size in (("G", 2**30), ("M", 2**20), ("K", 2**10)):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
+
+
+def _plain_numbers(axis: Any) -> None:
+    """0.2 instead of 2 x 10^-1, on a logarithmic axis; small steps between get a number where there is room."""
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    low, high = axis.get_view_interval()
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    if high / low < 100:
+        axis.set_minor_locator(LogLocator(subs=(2, 5)))
+        axis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    else:
+        axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))

@@ -39,8 +39,7 @@ inline sg::Instance binary(sg::Code op, int64_t n, int32_t a, int32_t b, int32_t
   builder.program.domain = sg::Dims{n};
   const sg::Expr x = builder.load(builder.add_view(vector_view(0)));
   const bool from_number = number >= 0;
-  const sg::Expr y =
-      from_number ? builder.number(sg::DType::float32) : builder.load(builder.add_view(vector_view(1)));
+  const sg::Expr y = from_number ? builder.number(sg::DType::float32) : builder.load(builder.add_view(vector_view(1)));
   const int32_t to = builder.add_view(vector_view(from_number ? 1 : 2));
   builder.store(to, builder.alu(op, sg::DType::float32, x, y));
   annotate(builder.program);

@@ -36,7 +36,8 @@ TEST_CASE("a mistake names the kernel and its line", "[compiler]") {
     CHECK(what.find("`void main() { float x = nothing; }`") != what.npos);
     CHECK(what.find('\n') == what.npos);
   }
-  CHECK_THROWS_AS(compile_glsl("no_include", "#version 460\n#include \"nowhere.glsl\"\nvoid main() {}\n"), KernelCompileError);
+  CHECK_THROWS_AS(compile_glsl("no_include", "#version 460\n#include \"nowhere.glsl\"\nvoid main() {}\n"),
+                  KernelCompileError);
 }
 
 TEST_CASE("threads compile at the same time", "[compiler]") {
@@ -44,7 +45,8 @@ TEST_CASE("threads compile at the same time", "[compiler]") {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 5; ++i) results[t] = compile_glsl("many", std::string(kKernel) + "// " + std::to_string(i) + "\n");
+      for (int i = 0; i < 5; ++i)
+        results[t] = compile_glsl("many", std::string(kKernel) + "// " + std::to_string(i) + "\n");
     });
   for (std::thread& t : threads) t.join();
   for (const auto& r : results) CHECK(r == results[0]);
@@ -84,5 +86,6 @@ TEST_CASE("the cache keeps, checks and ignores", "[compiler]") {
   CHECK(warnings <= 1);
   cache_warning_hook = before;
   std::filesystem::remove(file);
-  CHECK((std::filesystem::status(cache.folder()).permissions() & std::filesystem::perms::others_all) == std::filesystem::perms::none);
+  CHECK((std::filesystem::status(cache.folder()).permissions() & std::filesystem::perms::others_all) ==
+        std::filesystem::perms::none);
 }

@@ -507,8 +507,9 @@ TEST_CASE("cpu: an index out of range is reported and stops predicated steps", "
   ProgramBuilder b;
   b.program.domain = {4};
   const Expr i = b.load(b.add_view(view(0, {1}, DType::int64)));
-  b.store(b.add_view(view(1, {1}, DType::int64)),
-          b.alu(Code::check_index, DType::int64, i, b.constant_int(DType::int64, 10), b.constant_int(DType::int32, 3)));
+  const Expr checked = b.alu(Code::check_index, DType::int64, i, b.constant_int(DType::int64, 10));
+  b.program.code[checked.id].imm.i = 3;  // the op that reports
+  b.store(b.add_view(view(1, {1}, DType::int64)), checked);
   ProgramBuilder c;
   c.program.domain = {4};
   c.program.predicated = true;

@@ -164,7 +164,7 @@ TEST_CASE("gpu: temporaries that share bytes, and leaves that are one buffer", "
   const int64_t n = 2048;
   auto p = std::make_shared<sg::Plan>();
   const int32_t a = leaf(*p, n), b = leaf(*p, n);
-  const int32_t t0 = temp(*p, n, 0), t1 = temp(*p, n, 0);  // t1 takes t0's place when t0 is read out
+  const int32_t t0 = temp(*p, n, 0), t1 = temp(*p, n, 0);   // t1 takes t0's place when t0 is read out
   const int32_t o0 = output(*p, n), o1 = output(*p, n, 1);  // o1 is written over leaf b
   step(*p, "add", binary(Code::add, n, a, a, t0));
   step(*p, "mul", binary(Code::mul, n, t0, a, o0));

@@ -26,9 +26,7 @@ class Replaced {
 VKAPI_ATTR VkResult VKAPI_CALL submit_lost(VkQueue, uint32_t, const VkSubmitInfo2*, VkFence) {
   return VK_ERROR_DEVICE_LOST;
 }
-VKAPI_ATTR VkResult VKAPI_CALL submit_swallowed(VkQueue, uint32_t, const VkSubmitInfo2*, VkFence) {
-  return VK_SUCCESS;
-}
+VKAPI_ATTR VkResult VKAPI_CALL submit_swallowed(VkQueue, uint32_t, const VkSubmitInfo2*, VkFence) { return VK_SUCCESS; }
 VKAPI_ATTR VkResult VKAPI_CALL no_memory(VkDevice, const VkMemoryAllocateInfo*, const VkAllocationCallbacks*,
                                          VkDeviceMemory*) {
   return VK_ERROR_OUT_OF_DEVICE_MEMORY;

@@ -15,14 +15,14 @@ const AddressRange kA{0, 100}, kB{100, 200}, kInA{50, 60}, kAcross{90, 110}, kEm
 TEST_CASE("hazard: what must wait and what need not", "[gpu][hazard]") {
   HazardTracker t;
   t.add({kA}, {kB});
-  CHECK_FALSE(t.conflicts({kA}, {}));         // read after read
-  CHECK(t.conflicts({kB}, {}));               // read after write
-  CHECK(t.conflicts({}, {kA}));               // write after read
-  CHECK(t.conflicts({}, {kB}));               // write after write
+  CHECK_FALSE(t.conflicts({kA}, {}));  // read after read
+  CHECK(t.conflicts({kB}, {}));        // read after write
+  CHECK(t.conflicts({}, {kA}));        // write after read
+  CHECK(t.conflicts({}, {kB}));        // write after write
   CHECK_FALSE(t.conflicts({kInA}, {}));
-  CHECK(t.conflicts({}, {kInA}));             // a part of it
+  CHECK(t.conflicts({}, {kInA}));  // a part of it
   CHECK(t.conflicts({kAcross}, {}));
-  CHECK_FALSE(t.conflicts({}, {{200, 300}})); // touching ends do not overlap
+  CHECK_FALSE(t.conflicts({}, {{200, 300}}));  // touching ends do not overlap
   CHECK_FALSE(t.conflicts({kEmpty}, {kEmpty}));
   t.clear();
   CHECK_FALSE(t.conflicts({kB}, {kA, kB}));

@@ -111,7 +111,8 @@ TEST_CASE("the matrix kernel fits the problem and the device", "[lower]") {
   h200.shared_bytes = 49152;
   CHECK(choose_product(4096, 4096, 4096, 1, DType::float32, h200).tile_m == 128);
   CHECK(choose_product(1024, 1024, 1024, 1, DType::float32, h200).tile_m == 64);
-  CHECK(choose_product(784, 512, 64, 1, DType::float32, h200).tile_m == 32);
+  CHECK(choose_product(784, 512, 64, 1, DType::float32, h200).tile_k == 32);
+  CHECK(choose_product(512, 512, 512, 1, DType::float32, h200).tile_m == 32);
   CHECK(choose_product(64, 512, 784, 1, DType::float32, h200).tile_m == 16);
   CHECK(choose_product(64, 10, 256, 1, DType::float32, h200).parts == 16);
   for (DType t : {DType::float32, DType::float64})

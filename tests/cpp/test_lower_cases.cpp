@@ -9,9 +9,12 @@ constexpr DType kF = DType::float32;
 
 Number random_number(DType t, std::mt19937& rng) {
   Number n{};
-  if (is_float(t)) n.f = static_cast<float>(std::uniform_real_distribution<double>(-2, 2)(rng));
-  else if (t == DType::boolean) n.i = static_cast<int64_t>(rng() & 1);
-  else n.i = static_cast<int64_t>(rng() % 201) - 100;
+  if (is_float(t))
+    n.f = static_cast<float>(std::uniform_real_distribution<double>(-2, 2)(rng));
+  else if (t == DType::boolean)
+    n.i = static_cast<int64_t>(rng() & 1);
+  else
+    n.i = static_cast<int64_t>(rng() % 201) - 100;
   return n;
 }
 
@@ -34,7 +37,8 @@ struct Maker {
   // A view on memory of its own that is just large enough.
   int view(B& b, DType t, const Dims& strides, int64_t offset = 0) {
     int64_t top = offset;
-    for (int d = 0; d < strides.rank; ++d) top += std::max<int64_t>(0, strides[d]) * std::max<int64_t>(0, b.program.domain[d] - 1);
+    for (int d = 0; d < strides.rank; ++d)
+      top += std::max<int64_t>(0, strides[d]) * std::max<int64_t>(0, b.program.domain[d] - 1);
     return b.add_view({.binding = memory(t, top + 1), .dtype = t, .strides = strides, .offset = offset});
   }
   int dense(B& b, DType t) { return view(b, t, contiguous_strides(b.program.domain)); }
@@ -65,7 +69,8 @@ B over(const Dims& domain, int inner = 0) {
 }
 
 // (x * y + 0.5) with a number argument, then a comparison and a select.
-Case arithmetic(DType t, const Dims& domain, const Dims& xs, const Dims& ys, const std::string& name, int64_t offset = 0) {
+Case arithmetic(DType t, const Dims& domain, const Dims& xs, const Dims& ys, const std::string& name,
+                int64_t offset = 0) {
   Maker m(name);
   B b = over(domain);
   const Expr x = b.load(m.view(b, t, xs, offset)), y = b.load(m.view(b, t, ys));
@@ -100,7 +105,8 @@ Case random_uniform(int64_t n) {
   Maker m("random");
   B b = over({n, 6});
   const Expr i = b.index(b.add_view({.binding = -1, .dtype = DType::int64, .strides = {6, 1}, .offset = 5}));
-  const Expr bits = b.alu(Code::random_bits, DType::int32, i, m.number(b, DType::int64, put<int64_t>(77)), b.constant_int(DType::int64, 1234567890123));
+  const Expr bits = b.alu(Code::random_bits, DType::int32, i, m.number(b, DType::int64, put<int64_t>(77)),
+                          b.constant_int(DType::int64, 1234567890123));
   b.store(m.dense(b, kF), b.alu(Code::unit_float, kF, bits));
   return m.done(b);
 }
@@ -120,7 +126,9 @@ Case chain(int ops, int64_t n) {
   B b = over({n});
   Expr x = b.load(m.dense(b, kF));
   for (int i = 0; i < ops; ++i)
-    x = i % 3 == 2 ? b.alu(Code::tanh, kF, x) : b.alu(i % 3 ? Code::mul : Code::add, kF, x, m.number(b, kF, real(static_cast<float>(0.9 + i * 1e-4))));
+    x = i % 3 == 2
+            ? b.alu(Code::tanh, kF, x)
+            : b.alu(i % 3 ? Code::mul : Code::add, kF, x, m.number(b, kF, real(static_cast<float>(0.9 + i * 1e-4))));
   b.store(m.dense(b, kF), x);
   return m.done(b, 1e-5);
 }
@@ -136,7 +144,9 @@ Case update(const std::vector<int64_t>& sizes) {
     const Expr g = b.load(m.dense(b, kF));
     const Expr next = b.alu(Code::add, kF, b.alu(Code::mul, kF, b.load(v), b.constant(kF, 0.9)), g);
     b.store(v, next);
-    b.store(p, b.alu(Code::sub, kF, b.load(p), b.alu(Code::mul, kF, m.number(b, kF, real(static_cast<float>(0.125 + static_cast<double>(n) / 1024))), next)));
+    b.store(p, b.alu(Code::sub, kF, b.load(p),
+                     b.alu(Code::mul, kF,
+                           m.number(b, kF, real(static_cast<float>(0.125 + static_cast<double>(n) / 1024))), next)));
     b.program.predicated = true;
     m.done(b);
   }
@@ -169,11 +179,13 @@ Case layer_norm(int64_t r, int64_t c, bool in_place) {
   const Expr y = b.alu(Code::div, kF, d, b.alu(Code::sqrt, kF, b.alu(Code::add, kF, var, b.constant(kF, 1e-5))));
   const Expr w = b.load(m.view(b, kF, {0, 1}));
   b.store(in_place ? v : m.dense(b, kF), b.alu(Code::mul, kF, y, w));
+  b.program.predicated = in_place;
   return m.done(b, 1e-5);
 }
 
 Case reduction(Fold f, DType t, Rows s) {
-  Maker m(std::string(name_of(f)) + "_" + name_of(t) + "_" + std::to_string(s.r) + "x" + std::to_string(s.c) + (s.sc == 1 ? "" : "t"));
+  Maker m(std::string(name_of(f)) + "_" + name_of(t) + "_" + std::to_string(s.r) + "x" + std::to_string(s.c) +
+          (s.sc == 1 ? "" : "t"));
   B b = over({s.r, s.c}, 1);
   Expr x = b.load(m.view(b, t, {s.sr, s.sc}));
   b.store(m.view(b, t, {1, 0}), b.reduce(f, x));
@@ -208,12 +220,14 @@ struct Sides {
 };
 
 Case matmul(DType t, Sides s, int epilogue, int64_t pad = 0) {
-  Maker m(std::string("matmul_") + name_of(t) + "_" + std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k) +
-          (s.a_transposed ? "_ta" : "") + (s.b_transposed ? "_tb" : "") + "_e" + std::to_string(epilogue));
+  Maker m(std::string("matmul_") + name_of(t) + "_" + std::to_string(s.m) + "x" + std::to_string(s.n) + "x" +
+          std::to_string(s.k) + (s.a_transposed ? "_ta" : "") + (s.b_transposed ? "_tb" : "") + "_e" +
+          std::to_string(epilogue));
   Product p;
   p.batch = s.batch, p.m = s.m, p.n = s.n, p.k = s.k, p.dtype = t;
   p.a_m = s.a_transposed ? 1 : s.k + pad, p.a_k = s.a_transposed ? s.m + pad : 1, p.a_batch = (s.m + pad) * (s.k + pad);
-  p.b_k = s.b_transposed ? 1 : s.n + pad, p.b_n = s.b_transposed ? s.k + pad : 1, p.b_batch = s.batch > 2 ? 0 : (s.n + pad) * (s.k + pad);
+  p.b_k = s.b_transposed ? 1 : s.n + pad, p.b_n = s.b_transposed ? s.k + pad : 1,
+  p.b_batch = s.batch > 2 ? 0 : (s.n + pad) * (s.k + pad);
   p.a_offset = pad, p.b_offset = 2 * pad;
   p.a_binding = m.memory(t, p.a_offset + s.batch * (s.m + pad) * (s.k + pad) + 1);
   p.b_binding = m.memory(t, p.b_offset + s.batch * (s.n + pad) * (s.k + pad) + 1);
@@ -225,6 +239,7 @@ Case matmul(DType t, Sides s, int epilogue, int64_t pad = 0) {
     b.store(m.dense(b, DType::boolean), b.alu(Code::lt, DType::boolean, b.constant(t, 0), x));
   }
   b.store(epilogue == 2 ? m.view(b, t, {s.m * s.n, 1, s.m}) : m.dense(b, t), x);
+  b.program.predicated = epilogue == 2;
   annotate(b.program);
   p.epilogue = b.program;
   m.in().kernel.kind = Kernel::Kind::product;
@@ -262,8 +277,9 @@ void pointwise_cases(std::vector<Case>& out) {
 }
 
 void row_cases(std::vector<Case>& out) {
-  for (Rows s : {Rows{3, 10, 10, 1}, Rows{64, 128, 128, 1}, Rows{5, 1000, 1000, 1}, Rows{2, 8192, 8192, 1}, Rows{2, 8190, 8190, 1},
-                 Rows{1, 70000, 70000, 1}, Rows{40, 20, 1, 40}, Rows{7, 300, 1, 7}, Rows{4, 1, 1, 1}, Rows{3, 32, 64, 2}, Rows{600, 5, 5, 1}}) {
+  for (Rows s : {Rows{3, 10, 10, 1}, Rows{64, 128, 128, 1}, Rows{5, 1000, 1000, 1}, Rows{2, 8192, 8192, 1},
+                 Rows{2, 8190, 8190, 1}, Rows{1, 70000, 70000, 1}, Rows{40, 20, 1, 40}, Rows{7, 300, 1, 7},
+                 Rows{4, 1, 1, 1}, Rows{3, 32, 64, 2}, Rows{600, 5, 5, 1}}) {
     out.push_back(softmax(kF, s));
     for (Fold f : {Fold::sum, Fold::maximum, Fold::minimum}) out.push_back(reduction(f, kF, s));
   }
@@ -283,9 +299,10 @@ void row_cases(std::vector<Case>& out) {
 }
 
 void product_cases(std::vector<Case>& out) {
-  for (Sides s : {Sides{1, 64, 512, 784, false, false}, Sides{1, 64, 10, 256, false, true}, Sides{1, 784, 512, 64, true, false},
-                  Sides{2, 33, 17, 5, false, false}, Sides{3, 100, 70, 50, true, true}, Sides{1, 5, 7, 0, false, false},
-                  Sides{1, 1, 1, 1, false, false}, Sides{1, 0, 4, 4, false, false}, Sides{1, 1, 100, 1000, false, true}})
+  for (Sides s :
+       {Sides{1, 64, 512, 784, false, false}, Sides{1, 64, 10, 256, false, true}, Sides{1, 784, 512, 64, true, false},
+        Sides{2, 33, 17, 5, false, false}, Sides{3, 100, 70, 50, true, true}, Sides{1, 5, 7, 0, false, false},
+        Sides{1, 1, 1, 1, false, false}, Sides{1, 0, 4, 4, false, false}, Sides{1, 1, 100, 1000, false, true}})
     for (int e : {0, 1, 2}) out.push_back(matmul(kF, s, e));
   out.push_back(matmul(kF, {1, 1300, 1290, 40, false, false}, 0));
   out.push_back(matmul(kF, {1, 1300, 1292, 40, true, true}, 1));
@@ -293,8 +310,8 @@ void product_cases(std::vector<Case>& out) {
   out.push_back(matmul(kF, {1, 65, 66, 67, false, false}, 1, 3));
   out.push_back(matmul(kF, {1, 64, 64, 64, true, true}, 0, 4));
   for (DType t : {DType::int32, DType::int64, DType::float64})
-    for (Sides s : {Sides{1, 64, 48, 100, false, false}, Sides{1, 700, 720, 33, true, true}, Sides{2, 9, 300, 70, false, true},
-                    Sides{1, 400, 400, 16, false, false}})
+    for (Sides s : {Sides{1, 64, 48, 100, false, false}, Sides{1, 700, 720, 33, true, true},
+                    Sides{2, 9, 300, 70, false, true}, Sides{1, 400, 400, 16, false, false}})
       for (int e : {0, 1}) out.push_back(matmul(t, s, e));
 }
 

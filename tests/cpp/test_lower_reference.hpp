@@ -18,9 +18,9 @@ struct Case {
   std::string name;
   Step step;
   std::vector<Bytes> memories;
-  std::vector<DType> dtypes;       // of the memories
-  std::vector<Number> numbers;     // in the type of the instruction that reads them
-  double tolerance = 0;            // relative to the largest magnitude of a result; 0: equal bits
+  std::vector<DType> dtypes;    // of the memories
+  std::vector<Number> numbers;  // in the type of the instruction that reads them
+  double tolerance = 0;         // relative to the largest magnitude of a result; 0: equal bits
 };
 
 // ---- memory ------------------------------------------------------------------------------------------------------
@@ -29,18 +29,32 @@ inline Number read(const Bytes& m, DType t, int64_t at) {
   Number n{};
   const uint8_t* p = m.data() + at * static_cast<int64_t>(size_of(t));
   if (t == DType::boolean) n.i = *p != 0;
-  if (t == DType::int32) { int32_t v; std::memcpy(&v, p, 4); n.i = v; }
+  if (t == DType::int32) {
+    int32_t v;
+    std::memcpy(&v, p, 4);
+    n.i = v;
+  }
   if (t == DType::int64) std::memcpy(&n.i, p, 8);
-  if (t == DType::float32) { float v; std::memcpy(&v, p, 4); n.f = v; }
+  if (t == DType::float32) {
+    float v;
+    std::memcpy(&v, p, 4);
+    n.f = v;
+  }
   if (t == DType::float64) std::memcpy(&n.f, p, 8);
   return n;
 }
 inline void write(Bytes& m, DType t, int64_t at, Number n) {
   uint8_t* p = m.data() + at * static_cast<int64_t>(size_of(t));
   if (t == DType::boolean) *p = n.i != 0;
-  if (t == DType::int32) { const auto v = static_cast<int32_t>(n.i); std::memcpy(p, &v, 4); }
+  if (t == DType::int32) {
+    const auto v = static_cast<int32_t>(n.i);
+    std::memcpy(p, &v, 4);
+  }
   if (t == DType::int64) std::memcpy(p, &n.i, 8);
-  if (t == DType::float32) { const auto v = static_cast<float>(n.f); std::memcpy(p, &v, 4); }
+  if (t == DType::float32) {
+    const auto v = static_cast<float>(n.f);
+    std::memcpy(p, &v, 4);
+  }
   if (t == DType::float64) std::memcpy(p, &n.f, 8);
 }
 
@@ -48,40 +62,58 @@ inline void write(Bytes& m, DType t, int64_t at, Number n) {
 
 template <class T>
 T get(Number n) {
-  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(n.f);
-  else return static_cast<T>(n.i);
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(n.f);
+  else
+    return static_cast<T>(n.i);
 }
 template <class T>
 Number put(T v) {
   Number n{};
-  if constexpr (std::is_floating_point_v<T>) n.f = v;
-  else n.i = v;
+  if constexpr (std::is_floating_point_v<T>)
+    n.f = v;
+  else
+    n.i = v;
   return n;
 }
 
 template <class T>
 Number cast_from(T x, DType to) {
   switch (to) {
-    case DType::boolean: return put(alu::cast<bool>(x));
-    case DType::int32: return put(alu::cast<int32_t>(x));
-    case DType::int64: return put(alu::cast<int64_t>(x));
-    case DType::float32: return put(alu::cast<float>(x));
-    default: return put(alu::cast<double>(x));
+    case DType::boolean:
+      return put(alu::cast<bool>(x));
+    case DType::int32:
+      return put(alu::cast<int32_t>(x));
+    case DType::int64:
+      return put(alu::cast<int64_t>(x));
+    case DType::float32:
+      return put(alu::cast<float>(x));
+    default:
+      return put(alu::cast<double>(x));
   }
 }
 
 template <class T>
 Number float_function(Code c, T a, T b) {
   switch (c) {
-    case Code::div: return put(alu::div(a, b));
-    case Code::sqrt: return put(alu::sqrt(a));
-    case Code::exp: return put(alu::exp(a));
-    case Code::log: return put(alu::log(a));
-    case Code::tanh: return put(alu::tanh(a));
-    case Code::sigmoid: return put(alu::sigmoid(a));
-    case Code::sin: return put(alu::sin(a));
-    case Code::cos: return put(alu::cos(a));
-    default: return put(alu::pow(a, b));
+    case Code::div:
+      return put(alu::div(a, b));
+    case Code::sqrt:
+      return put(alu::sqrt(a));
+    case Code::exp:
+      return put(alu::exp(a));
+    case Code::log:
+      return put(alu::log(a));
+    case Code::tanh:
+      return put(alu::tanh(a));
+    case Code::sigmoid:
+      return put(alu::sigmoid(a));
+    case Code::sin:
+      return put(alu::sin(a));
+    case Code::cos:
+      return put(alu::cos(a));
+    default:
+      return put(alu::pow(a, b));
   }
 }
 
@@ -89,21 +121,35 @@ template <class T>
 Number apply(const Instr& i, Number na, Number nb) {
   const T a = get<T>(na), b = get<T>(nb);
   switch (i.code) {
-    case Code::add: return put<T>(alu::add(a, b));
-    case Code::sub: return put<T>(alu::sub(a, b));
-    case Code::mul: return put<T>(alu::mul(a, b));
-    case Code::neg: return put<T>(alu::neg(a));
-    case Code::abs: return put<T>(alu::abs(a));
-    case Code::maximum: return put<T>(alu::maximum(a, b));
-    case Code::minimum: return put<T>(alu::minimum(a, b));
-    case Code::lt: return put(alu::lt(a, b));
-    case Code::le: return put(alu::le(a, b));
-    case Code::eq: return put(alu::eq(a, b));
-    case Code::ne: return put(alu::ne(a, b));
-    case Code::cast: return cast_from<T>(a, i.dtype);
+    case Code::add:
+      return put<T>(alu::add(a, b));
+    case Code::sub:
+      return put<T>(alu::sub(a, b));
+    case Code::mul:
+      return put<T>(alu::mul(a, b));
+    case Code::neg:
+      return put<T>(alu::neg(a));
+    case Code::abs:
+      return put<T>(alu::abs(a));
+    case Code::maximum:
+      return put<T>(alu::maximum(a, b));
+    case Code::minimum:
+      return put<T>(alu::minimum(a, b));
+    case Code::lt:
+      return put(alu::lt(a, b));
+    case Code::le:
+      return put(alu::le(a, b));
+    case Code::eq:
+      return put(alu::eq(a, b));
+    case Code::ne:
+      return put(alu::ne(a, b));
+    case Code::cast:
+      return cast_from<T>(a, i.dtype);
     default:
-      if constexpr (std::is_floating_point_v<T>) return float_function<T>(i.code, a, b);
-      else return Number{};
+      if constexpr (std::is_floating_point_v<T>)
+        return float_function<T>(i.code, a, b);
+      else
+        return Number{};
   }
 }
 
@@ -113,11 +159,16 @@ inline Number apply(const Instr& i, DType from, Number a, Number b, Number c) {
   if (i.code == Code::unit_float) return put(alu::unit_float(static_cast<int32_t>(a.i)));
   if (i.code == Code::check_index) return put<int64_t>(a.i >= 0 && a.i < b.i ? a.i : 0);
   switch (from) {
-    case DType::boolean: return apply<bool>(i, a, b);
-    case DType::int32: return apply<int32_t>(i, a, b);
-    case DType::int64: return apply<int64_t>(i, a, b);
-    case DType::float32: return apply<float>(i, a, b);
-    default: return apply<double>(i, a, b);
+    case DType::boolean:
+      return apply<bool>(i, a, b);
+    case DType::int32:
+      return apply<int32_t>(i, a, b);
+    case DType::int64:
+      return apply<int64_t>(i, a, b);
+    case DType::float32:
+      return apply<float>(i, a, b);
+    default:
+      return apply<double>(i, a, b);
   }
 }
 
@@ -136,7 +187,8 @@ struct Machine {
     return n;
   }
   Number leaf(const Instr& i, const Dims& c) const {
-    if (i.code == Code::constant) return is_float(i.dtype) && i.dtype == DType::float32 ? put(static_cast<float>(i.imm.f)) : i.imm;
+    if (i.code == Code::constant)
+      return is_float(i.dtype) && i.dtype == DType::float32 ? put(static_cast<float>(i.imm.f)) : i.imm;
     if (i.code == Code::number) return numbers[in.numbers[i.slot]];
     if (i.code == Code::index) return put<int64_t>(at(i.slot, c));
     const View& v = p.views[i.slot];
@@ -159,14 +211,16 @@ struct Machine {
         if (i.code == Code::store)
           v[n][col] = operand(i.a, col);
         else
-          v[n][col] = i.code < Code::reduce ? leaf(i, c)
-                                            : apply(i, p.code[i.a].dtype, operand(i.a, col), operand(i.b, col), operand(i.c, col));
+          v[n][col] = i.code < Code::reduce
+                          ? leaf(i, c)
+                          : apply(i, p.code[i.a].dtype, operand(i.a, col), operand(i.b, col), operand(i.c, col));
       }
     }
     for (size_t n = 0; n < p.code.size(); ++n)
       if (const Instr& i = p.code[n]; i.code == Code::store)
         for (size_t col = 0; col < v[n].size(); ++col)
-          write(memories[in.bindings[p.views[i.slot].binding].memory], i.dtype, at(i.slot, i.per_row ? outer : columns[col]), v[n][col]);
+          write(memories[in.bindings[p.views[i.slot].binding].memory], i.dtype,
+                at(i.slot, i.per_row ? outer : columns[col]), v[n][col]);
   }
   template <class F>
   static Number reduce(const Instr& i, F value, size_t count) {
@@ -179,10 +233,14 @@ struct Machine {
     }
     const bool high = i.fold == Fold::maximum;
     Number best{};
-    if (is_float(i.dtype)) best.f = high ? -INFINITY : INFINITY;
-    else if (i.dtype == DType::boolean) best.i = !high;
-    else if (i.dtype == DType::int32) best.i = high ? INT32_MIN : INT32_MAX;
-    else best.i = high ? INT64_MIN : INT64_MAX;
+    if (is_float(i.dtype))
+      best.f = high ? -INFINITY : INFINITY;
+    else if (i.dtype == DType::boolean)
+      best.i = !high;
+    else if (i.dtype == DType::int32)
+      best.i = high ? INT32_MIN : INT32_MAX;
+    else
+      best.i = high ? INT64_MIN : INT64_MAX;
     const Instr fold{.code = high ? Code::maximum : Code::minimum, .dtype = i.dtype};
     for (size_t c = 0; c < count; ++c) best = apply(fold, i.dtype, best, value(c), {});
     return best;
@@ -201,13 +259,14 @@ void walk(const Dims& domain, Dims c, int first, int last, F f) {
   }
 }
 
-inline void run_program(const Program& p, const Instance& in, std::vector<Bytes>& memories, const std::vector<Number>& numbers,
-                        const Bytes* given = nullptr) {
+inline void run_program(const Program& p, const Instance& in, std::vector<Bytes>& memories,
+                        const std::vector<Number>& numbers, const Bytes* given = nullptr) {
   Machine m{p, in, memories, numbers, given};
   walk(p.domain, Dims::filled(p.domain.rank, 0), 0, p.outer(), [&](const Dims& outer) {
     std::vector<Dims> columns;
     walk(p.domain, outer, p.outer(), p.domain.rank, [&](const Dims& c) {
-      if (p.piece_limit == 0 || c[p.outer() - 1] * p.domain[p.outer()] + c[p.outer()] < p.piece_limit) columns.push_back(c);
+      if (p.piece_limit == 0 || c[p.outer() - 1] * p.domain[p.outer()] + c[p.outer()] < p.piece_limit)
+        columns.push_back(c);
     });
     m.row(outer, columns);
   });
@@ -223,7 +282,8 @@ Bytes product(const Product& p, const Bytes& a, const Bytes& b) {
     const int64_t s = at / (p.m * p.n), m = at / p.n % p.m, n = at % p.n;
     Sum sum = 0;
     for (int64_t k = 0; k < p.k; ++k)
-      sum += static_cast<Sum>(x[s * p.a_batch + m * p.a_m + k * p.a_k]) * static_cast<Sum>(y[s * p.b_batch + k * p.b_k + n * p.b_n]);
+      sum += static_cast<Sum>(x[s * p.a_batch + m * p.a_m + k * p.a_k]) *
+             static_cast<Sum>(y[s * p.b_batch + k * p.b_k + n * p.b_n]);
     const T v = static_cast<T>(sum);
     std::memcpy(out.data() + static_cast<size_t>(at) * sizeof(T), &v, sizeof(T));
   }

@@ -50,7 +50,8 @@ void throw_vk(VkResult result, const std::string& what) {
     case VK_ERROR_MEMORY_MAP_FAILED:
       fail<OutOfMemoryError>(what, "the driver is out of memory, " + text, "free tensors or use smaller batches");
     case VK_ERROR_INVALID_SHADER_NV:
-      fail<KernelCompileError>(what, "the driver refused the shader, " + text, "update the driver, or report the kernel");
+      fail<KernelCompileError>(what, "the driver refused the shader, " + text,
+                               "update the driver, or report the kernel");
     default:
       fail<Error>(what, "the driver answered " + text, "update the driver; SPIROGRAD_VALIDATION=core may tell more");
   }

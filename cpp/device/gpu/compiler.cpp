@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <list>
-#include <mutex>
 #include <sstream>
 
 #include "base/error.hpp"
@@ -69,11 +68,13 @@ std::string explain(const std::string& log, const std::string& source) {
   const size_t colon = message.find(':');
   if (colon == message.npos) return message;
   const int number = std::atoi(message.c_str() + colon + 1);
-  std::istringstream lines(message.compare(0, 2, "0:") == 0 ? source : std::string(embedded_source(message.substr(0, colon))));
+  std::istringstream lines(message.compare(0, 2, "0:") == 0 ? source
+                                                            : std::string(embedded_source(message.substr(0, colon))));
   std::string line;
   for (int i = 0; i < number; ++i)
     if (!std::getline(lines, line)) return message;
-  return message + " in `" + line.substr(line.find_first_not_of(' ') == line.npos ? 0 : line.find_first_not_of(' ')) + "`";
+  return message + " in `" + line.substr(line.find_first_not_of(' ') == line.npos ? 0 : line.find_first_not_of(' ')) +
+         "`";
 }
 
 std::vector<uint32_t> run_glslang(const std::string& name, const std::string& source) {

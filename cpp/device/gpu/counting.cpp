@@ -69,9 +69,7 @@ void count_vulkan_calls(bool on) {
   if (on) counts.submits = counts.dispatches = counts.barriers = counts.memory_allocations = 0;
 }
 
-VulkanCalls vulkan_calls() {
-  return {counts.submits, counts.dispatches, counts.barriers, counts.memory_allocations};
-}
+VulkanCalls vulkan_calls() { return {counts.submits, counts.dispatches, counts.barriers, counts.memory_allocations}; }
 
 VkResult VKAPI_CALL counted_allocate_memory(VkDevice device, const VkMemoryAllocateInfo* info,
                                             const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory) {

@@ -39,8 +39,8 @@ std::vector<std::string> driver_places() {
   else if (home && *home)
     places.push_back(std::string(home) + "/.config/vulkan/icd.d");
   if (home && *home) places.push_back(std::string(home) + "/.local/share/vulkan/icd.d");
-  for (const char* p : {"/etc/vulkan/icd.d", "/usr/local/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d",
-                        "/usr/share/vulkan/icd.d"})
+  for (const char* p :
+       {"/etc/vulkan/icd.d", "/usr/local/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/usr/share/vulkan/icd.d"})
     places.emplace_back(p);
   return places;
 }
@@ -89,12 +89,14 @@ void drivers_silent(GpuList& list, const std::string& what) {
   const std::vector<std::string> files = driver_files(places);
   if (files.empty()) {
     list.reason = what + ": no Vulkan driver file; searched " + join(places);
-    list.remedy = "install the GPU's Vulkan driver (mesa-vulkan-drivers, or NVIDIA's with libGLX_nvidia), or name its "
-                  ".json file in VK_DRIVER_FILES";
+    list.remedy =
+        "install the GPU's Vulkan driver (mesa-vulkan-drivers, or NVIDIA's with libGLX_nvidia), or name its "
+        ".json file in VK_DRIVER_FILES";
   } else if (!permission_denied(list)) {
     list.reason = what + ": the drivers failed to start, from " + join(files);
-    list.remedy = "see VK_LOADER_DEBUG=error,driver; NVIDIA's needs the GLVND libraries (libglvnd0, libgl1, libegl1) "
-                  "and, in a container, the capability 'graphics'";
+    list.remedy =
+        "see VK_LOADER_DEBUG=error,driver; NVIDIA's needs the GLVND libraries (libglvnd0, libgl1, libegl1) "
+        "and, in a container, the capability 'graphics'";
   }
 }
 
@@ -102,8 +104,9 @@ void drivers_silent(GpuList& list, const std::string& what) {
 
 void no_loader(GpuList& list) {
   list.reason = "no Vulkan loader: libvulkan.so.1 was not found";
-  list.remedy = "install libvulkan1 (Debian, Ubuntu) or vulkan-loader (Fedora, Arch), or name the library in "
-                "SPIROGRAD_VULKAN_LIB";
+  list.remedy =
+      "install libvulkan1 (Debian, Ubuntu) or vulkan-loader (Fedora, Arch), or name the library in "
+      "SPIROGRAD_VULKAN_LIB";
 }
 
 void no_instance(GpuList& list, VkResult result) {

@@ -15,7 +15,7 @@ struct Rejected {
 };
 
 void no_loader(GpuList& list);
-void no_instance(GpuList& list, VkResult result);   // vkCreateInstance or the enumeration failed
+void no_instance(GpuList& list, VkResult result);  // vkCreateInstance or the enumeration failed
 void no_gpu(GpuList& list, const Rejected& rejected);
 
 }  // namespace sg

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <mutex>
 
 #include "base/log.hpp"
 #include "device/gpu/compiler.hpp"
@@ -70,12 +69,15 @@ std::string open_folder(const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), error);
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    warn_once("kernel cache: " + folder + " cannot be made (" + std::strerror(errno) + "); set SPIROGRAD_CACHE to a folder, or to 0");
+    warn_once("kernel cache: " + folder + " cannot be made (" + std::strerror(errno) +
+              "); set SPIROGRAD_CACHE to a folder, or to 0");
     return "";
   }
   struct stat facts;
-  if (stat(folder.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid() || (facts.st_mode & 022)) {
-    warn_once("kernel cache: " + folder + " is not a folder that only this user can write; set SPIROGRAD_CACHE to one, or to 0");
+  if (stat(folder.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid() ||
+      (facts.st_mode & 022)) {
+    warn_once("kernel cache: " + folder +
+              " is not a folder that only this user can write; set SPIROGRAD_CACHE to one, or to 0");
     return "";
   }
   return folder;
@@ -146,8 +148,8 @@ std::vector<uint8_t> DiskCache::load(const std::string& key) const {
     const size_t rest = whole ? bytes.size() - sizeof h : 0;
     const uint8_t* body = bytes.data() + sizeof h;
     const bool sound = whole && !std::memcmp(h.magic, kMagic, sizeof kMagic) && h.version == kVersion &&
-                       h.key_bytes <= rest && h.data_bytes == rest - h.key_bytes &&
-                       h.key_bytes == key.size() && !std::memcmp(body, key.data(), key.size()) &&
+                       h.key_bytes <= rest && h.data_bytes == rest - h.key_bytes && h.key_bytes == key.size() &&
+                       !std::memcmp(body, key.data(), key.size()) &&
                        h.checksum == checksum(key, body + key.size(), h.data_bytes);
     if (!sound) {
       warn_once("kernel cache: " + file_of(folder_, key) + " is damaged or foreign and is not used; delete it");
@@ -172,12 +174,14 @@ void DiskCache::save(const std::string& key, const void* bytes, size_t size) con
     h.data_bytes = size;
     h.checksum = checksum(key, bytes, size);
     const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool written = fd >= 0 && write_all(fd, &h, sizeof h) && write_all(fd, key.data(), key.size()) && write_all(fd, bytes, size);
+    bool written =
+        fd >= 0 && write_all(fd, &h, sizeof h) && write_all(fd, key.data(), key.size()) && write_all(fd, bytes, size);
     if (fd >= 0) written = close(fd) == 0 && written;
     if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return;
     const int reason = errno;
     if (fd >= 0) unlink(temporary.c_str());
-    warn_once("kernel cache: cannot write " + path + " (" + std::strerror(reason) + "); kernels are compiled again next time");
+    warn_once("kernel cache: cannot write " + path + " (" + std::strerror(reason) +
+              "); kernels are compiled again next time");
   } catch (const std::exception&) {
   }
 }

@@ -73,7 +73,8 @@ std::string boolean_expression(Code c, const std::string& a, const std::string& 
 std::string cast_expression(DType from, DType to, const std::string& a) {
   if (from == to) return a;
   // alu.glsl: zero test by bits, and the CPU's value for a float outside the integer's range.
-  if (is_float(from) && !is_float(to)) return call(std::string("alu_cast_") + (to == DType::boolean ? "boolean" : name_of(to)), {a});
+  if (is_float(from) && !is_float(to))
+    return call(std::string("alu_cast_") + (to == DType::boolean ? "boolean" : name_of(to)), {a});
   if (to == DType::boolean) return a + " != " + literal(from, Number{});
   return call(type_name(to), {a});
 }
@@ -138,8 +139,7 @@ std::string expression(const Program& p, const Instr& i, const std::function<std
   const DType from = p.code[i.a].dtype;
   if (i.code == Code::cast) return cast_expression(from, i.dtype, a);
   if (i.code == Code::select) return a + " ? " + b + " : " + c;
-  if (i.code == Code::check_index)
-    return call("check_index", {"status", a, b, std::to_string(i.imm.i)});
+  if (i.code == Code::check_index) return call("check_index", {"status", a, b, std::to_string(i.imm.i)});
   if (from == DType::boolean)
     if (std::string text = boolean_expression(i.code, a, b); !text.empty()) return text;
   if (*infix_of(i.code)) return arity_of(i.code) == 1 ? infix_of(i.code) + a : a + " " + infix_of(i.code) + " " + b;

@@ -8,11 +8,11 @@
 
 namespace sg::glsl {
 
-const char* type_name(DType t);           // "float": in code; boolean is bool
-const char* vector_name(DType t);         // "vec4"
-const char* memory_name(DType t);         // "Float32": buffer reference to elements; memory_name + "x4": to 16-byte steps
-std::string literal(DType t, Number n);   // exact
-std::string identity(Fold f, DType t);    // what an empty row gives
+const char* type_name(DType t);    // "float": in code; boolean is bool
+const char* vector_name(DType t);  // "vec4"
+const char* memory_name(DType t);  // "Float32": buffer reference to elements; memory_name + "x4": to 16-byte steps
+std::string literal(DType t, Number n);  // exact
+std::string identity(Fold f, DType t);   // what an empty row gives
 std::string combine(Fold f, DType t, const std::string& a, const std::string& b);
 
 // The expression of an ALU instruction; `operand` names the value of an instruction.
@@ -30,7 +30,7 @@ std::string stored(DType t, int width, const std::string& value);
 class Writer {
  public:
   Writer& line(const std::string& text = "");
-  Writer& open(const std::string& head);   // "head {" and one step deeper
+  Writer& open(const std::string& head);  // "head {" and one step deeper
   Writer& close(const std::string& tail = "");
   std::string text;
 

@@ -14,16 +14,16 @@ namespace sg::glsl {
 // a fact holds when it holds in every instance.
 struct Layout {
   std::vector<const Instance*> instances;
-  std::vector<Program> programs;   // of the instances, all of one rank
-  int piece_dim = -1;              // which outer dimension counts pieces
-  bool wide = false;               // an element number needs more than 31 bits
+  std::vector<Program> programs;  // of the instances, all of one rank
+  int piece_dim = -1;             // which outer dimension counts pieces
+  bool wide = false;              // an element number needs more than 31 bits
 
   const Program& program() const { return programs.front(); }
-  bool zero(int view, int dim) const;      // stride 0
-  bool unit(int view, int dim) const;      // stride 1
-  bool negative(int view) const;           // some stride is negative: the offset stays out of the address
+  bool zero(int view, int dim) const;  // stride 0
+  bool unit(int view, int dim) const;  // stride 1
+  bool negative(int view) const;       // some stride is negative: the offset stays out of the address
   bool has_memory(int view) const { return program().views[view].binding >= 0; }
-  void find_width();                       // sets `wide`
+  void find_width();  // sets `wide`
   // True when `view` may be read in steps of four along the last dimension, element 0 of a step at a multiple of four.
   bool in_fours(int view) const;
 };
@@ -31,10 +31,23 @@ struct Layout {
 // The argument block of one instance: words are added as the text asks for them.
 class Arguments {
  public:
-  enum class What : uint8_t { count, rows, columns, size, stride, offset, tensor, index_stride, index_offset, number,
-                              status, pieces, literal };
+  enum class What : uint8_t {
+    count,
+    rows,
+    columns,
+    size,
+    stride,
+    offset,
+    tensor,
+    index_stride,
+    index_offset,
+    number,
+    status,
+    pieces,
+    literal
+  };
   std::string use(What what, int a = 0, int b = 0);
-  std::string fixed(const std::string& name, const ArgWord& word);   // same in every instance
+  std::string fixed(const std::string& name, const ArgWord& word);  // same in every instance
   std::vector<ArgWord> words(const Layout& layout, size_t instance) const;
   // "#define size_1 Index(argument(3))", one a line.
   std::string macros(const Program& p) const;
@@ -67,7 +80,7 @@ class Body {
   std::string reference(int view, int width, const std::string& index);
   // The name of a value: constants are written out.
   std::string value(int32_t id) const;
-  void alu(int32_t id);             // "precise float v7 = v3 * v5;"
+  void alu(int32_t id);  // "precise float v7 = v3 * v5;"
 
   // All of a pointwise program at one place: `width` elements from `coords` on. `given`: views that are values.
   void pointwise(int width, const std::vector<std::string>& coords, const std::map<int, std::string>& given = {});

@@ -37,8 +37,8 @@ std::string RowText::folds() {
     const bool precise = is_float(i.dtype);
     const std::string declare = (precise ? "precise " : "") + type + " all = ";
     auto fold_loop = [&](int64_t count, const std::string& stride) {
-      w.line("[[unroll]] for (uint j = 1; j < " + num(count) + "; ++j) all = " +
-             combine(i.fold, i.dtype, "all", slot("lane + j * " + stride)) + ";");
+      w.line("[[unroll]] for (uint j = 1; j < " + num(count) +
+             "; ++j) all = " + combine(i.fold, i.dtype, "all", slot("lane + j * " + stride)) + ";");
     };
     w.open(type + " " + fold_name(i) + "(" + type + " value, uint lane, uint place)");
     w.line("barrier();  // the fold before may still be read");
@@ -52,7 +52,8 @@ std::string RowText::folds() {
       n = next;
     }
     w.line(declare + slot("0") + ";");
-    w.line("[[unroll]] for (uint j = 1; j < " + num(n) + "; ++j) all = " + combine(i.fold, i.dtype, "all", slot("j")) + ";");
+    w.line("[[unroll]] for (uint j = 1; j < " + num(n) + "; ++j) all = " + combine(i.fold, i.dtype, "all", slot("j")) +
+           ";");
     w.line("return all;").close().line();
   }
   return w.text;
@@ -79,7 +80,8 @@ void RowText::row_head() {
     w_.line("const Index begin = " + outer_[l_.piece_dim] + " * " + size + ";  // of this piece");
     std::string rest;
     for (int d = first + 1; d < p_.domain.rank; ++d) rest += " * " + args_.use(What::size, d);
-    w_.line("const Index limit = live && begin < " + limit + " ? min(" + size + ", " + limit + " - begin)" + rest + " : 0;");
+    w_.line("const Index limit = live && begin < " + limit + " ? min(" + size + ", " + limit + " - begin)" + rest +
+            " : 0;");
   } else {
     w_.line("const Index limit = live ? " + args_.use(What::columns) + " : 0;");
   }
@@ -174,7 +176,8 @@ void RowText::tile_code(int phase) {
   const bool vector = s_.width == 4;
   open_items();
   for (int32_t n : s_.roots[phase])
-    if (vector && p_.code[n].code == Code::store) w_.line(std::string(vector_name(p_.code[n].dtype)) + " out" + num(n) + ";");
+    if (vector && p_.code[n].code == Code::store)
+      w_.line(std::string(vector_name(p_.code[n].dtype)) + " out" + num(n) + ";");
   if (vector) w_.open("[[unroll]] for (uint l = 0; l < 4; ++l)");
   for (int32_t n : s_.needed[phase]) element_value(phase, n);
   for (int32_t n : s_.roots[phase]) {
@@ -227,7 +230,8 @@ void RowText::phase(int phase) {
             identity(i.fold, i.dtype) + ");");
   }
   if (!s_.in_registers)
-    w_.open("for (Index start = 0; start < limit; start += kItems * kLanes" + std::string(s_.width == 4 ? " * 4)" : ")"));
+    w_.open("for (Index start = 0; start < limit; start += kItems * kLanes" +
+            std::string(s_.width == 4 ? " * 4)" : ")"));
   tile_loads(phase);
   tile_code(phase);
   if (!s_.in_registers) w_.close();
@@ -236,8 +240,8 @@ void RowText::phase(int phase) {
 }
 
 void RowText::row_stores() {
-  const bool any = std::any_of(p_.code.begin(), p_.code.end(),
-                               [](const Instr& i) { return i.code == Code::store && i.per_row; });
+  const bool any =
+      std::any_of(p_.code.begin(), p_.code.end(), [](const Instr& i) { return i.code == Code::store && i.per_row; });
   if (!any) return;
   w_.open("if (live && lane == 0)");
   for (const Instr& i : p_.code)
@@ -255,8 +259,8 @@ std::string RowText::write() {
   row_stores();
   w_.close().close();
   return "layout(local_size_x = " + num(s_.threads) + ") in;\n\nconst uint kThreads = " + num(s_.threads) +
-         ", kLanes = " + num(s_.lanes) + ", kRows = " + num(s_.rows) + ", kItems = " + num(s_.items) + ";\n\n" + folds() +
-         w_.text;
+         ", kLanes = " + num(s_.lanes) + ", kRows = " + num(s_.rows) + ", kItems = " + num(s_.items) + ";\n\n" +
+         folds() + w_.text;
 }
 
 }  // namespace sg::glsl

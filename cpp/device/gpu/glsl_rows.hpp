@@ -9,16 +9,16 @@
 namespace sg::glsl {
 
 struct RowShape {
-  bool adjacent = false;      // neighbouring threads are neighbouring rows, not columns
-  bool in_registers = false;  // values wait for later phases in registers; one tile covers the row
-  bool late_stores = false;   // element stores only in the last phase
-  int width = 1;              // columns of one load
+  bool adjacent = false;                         // neighbouring threads are neighbouring rows, not columns
+  bool in_registers = false;                     // values wait for later phases in registers; one tile covers the row
+  bool late_stores = false;                      // element stores only in the last phase
+  int width = 1;                                 // columns of one load
   int64_t lanes = 1, rows = 256, threads = 256;  // of a row, of a workgroup, of a workgroup
-  int64_t items = 1;          // loads a lane has in flight
-  std::vector<std::set<int32_t>> needed;     // by phase: element values
-  std::vector<std::vector<int32_t>> roots;   // by phase: reduces and element stores
-  std::set<int32_t> kept;                    // element values that cross into a later phase
-  std::vector<int> first;                    // phase that makes a value first, -1: none
+  int64_t items = 1;                             // loads a lane has in flight
+  std::vector<std::set<int32_t>> needed;         // by phase: element values
+  std::vector<std::vector<int32_t>> roots;       // by phase: reduces and element stores
+  std::set<int32_t> kept;                        // element values that cross into a later phase
+  std::vector<int> first;                        // phase that makes a value first, -1: none
 };
 
 class RowText {
@@ -41,11 +41,11 @@ class RowText {
   void fold(int32_t id);
   void open_items();
   void close_items();
-  bool fresh(int phase, int32_t id) const;      // made in this phase, not taken over
-  bool four(int view) const;                    // loaded in steps of four
+  bool fresh(int phase, int32_t id) const;  // made in this phase, not taken over
+  bool four(int view) const;                // loaded in steps of four
   int partials() const;
   std::string lane_of(const std::string& array, bool vector) const;
-  std::string place(int view);                  // element number at the current column
+  std::string place(int view);  // element number at the current column
   std::string array_type(DType t) const;
 
   const Layout& l_;
@@ -54,8 +54,8 @@ class RowText {
   Arguments& args_;
   Writer w_;
   Body body_;
-  std::vector<std::string> outer_, inner_;      // coordinate names
-  std::set<int> based_;                         // views whose row has an offset of its own
+  std::vector<std::string> outer_, inner_;  // coordinate names
+  std::set<int> based_;                     // views whose row has an offset of its own
 };
 
 }  // namespace sg::glsl

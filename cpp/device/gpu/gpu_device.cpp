@@ -68,8 +68,8 @@ GpuDevice::GpuDevice(int index)
       proxy_(env_flag("SPIROGRAD_PROXY") ? std::optional<Proxy>(std::in_place, context_, pipelines_) : std::nullopt),
       recorder_(context_, queue_, pool_, pipelines_, proxy_ ? &*proxy_ : nullptr, stats_),
       transfer_(context_, queue_) {
-  debug(1, context_.name() + ": " + context_.physical.info.name + ", memory budget " +
-               std::to_string(pool_.budget()) + " bytes");
+  debug(1, context_.name() + ": " + context_.physical.info.name + ", memory budget " + std::to_string(pool_.budget()) +
+               " bytes");
 }
 
 DeviceStats& GpuDevice::stats() {

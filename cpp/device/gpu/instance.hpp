@@ -11,9 +11,9 @@ namespace sg {
 
 struct Vulkan {
   VkInstance instance = VK_NULL_HANDLE;
-  bool labels = false;            // debug-utils is on: names and labels are worth giving
+  bool labels = false;  // debug-utils is on: names and labels are worth giving
   bool portability = false;
-  std::vector<Physical> gpus;     // list.devices[i] describes gpus[i]
+  std::vector<Physical> gpus;  // list.devices[i] describes gpus[i]
   GpuList list;
 };
 const Vulkan& vulkan();

@@ -20,7 +20,8 @@ void check_features(const Step& step, const Features& f) {
   const bool bytes = std::any_of(p.views.begin(), p.views.end(),
                                  [](const View& v) { return v.binding >= 0 && v.dtype == DType::boolean; });
   if (!f.storage8 && bytes)
-    fail<LimitError>(step.name, "the device cannot address single bytes, bool tensors need that", "use int32, or the CPU device");
+    fail<LimitError>(step.name, "the device cannot address single bytes, bool tensors need that",
+                     "use int32, or the CPU device");
 }
 
 }  // namespace
@@ -30,8 +31,12 @@ Lowered lower(const Step& step, const Features& features) {
   if (kernel.kind == Kernel::Kind::copy)
     fail<Error>(step.name, "a copy of whole buffers has no kernel", "record it as a buffer copy");
   check_features(step, features);
+  const bool pointwise = kernel.kind == Kernel::Kind::program && kernel.program.inner == 0;
+  if (step.instances.size() > 1 && !pointwise)
+    fail<Error>(step.name, "only pointwise steps run over several tensors, this one has rows or a product",
+                "report this");
   if (kernel.kind == Kernel::Kind::product) return glsl::lower_product(step, features);
-  return kernel.program.inner > 0 ? glsl::lower_rows(step, features) : glsl::lower_pointwise(step, features);
+  return pointwise ? glsl::lower_pointwise(step, features) : glsl::lower_rows(step, features);
 }
 
 }  // namespace sg

@@ -50,8 +50,17 @@ std::string Arguments::use(What what, int a, int b) {
   for (const Slot& s : slots_)
     if (s.what == what && s.a == a && s.b == b) return s.name;
   const std::string x = std::to_string(a), y = std::to_string(b);
-  const std::string names[] = {"count", "rows", "columns", "size" + x, "view" + x + "_stride" + y, "view" + x + "_offset",
-                               "view" + x, "index" + x + "_stride" + y, "index" + x + "_offset", "number" + x, "status",
+  const std::string names[] = {"count",
+                               "rows",
+                               "columns",
+                               "size" + x,
+                               "view" + x + "_stride" + y,
+                               "view" + x + "_offset",
+                               "view" + x,
+                               "index" + x + "_stride" + y,
+                               "index" + x + "_offset",
+                               "number" + x,
+                               "status",
                                "piece_limit"};
   slots_.push_back({what, a, b, names[static_cast<int>(what)], {}});
   return slots_.back().name;
@@ -87,8 +96,12 @@ ArgWord Arguments::word(const Slot& s, const Layout& layout, size_t instance) co
       const View& v = p.views[s.a];
       const Binding& b = in.bindings[v.binding];
       const int64_t bytes = static_cast<int64_t>(size_of(v.dtype));
-      return {.kind = ArgWord::Kind::address, .dtype = v.dtype, .memory = b.memory, .leaf_view = b.leaf_view,
-              .value = layout.negative(s.a) ? 0 : v.offset * bytes, .element_bytes = bytes};
+      return {.kind = ArgWord::Kind::address,
+              .dtype = v.dtype,
+              .memory = b.memory,
+              .leaf_view = b.leaf_view,
+              .value = layout.negative(s.a) ? 0 : v.offset * bytes,
+              .element_bytes = bytes};
     }
     case What::number:
       return {.kind = ArgWord::Kind::number, .dtype = static_cast<DType>(s.b), .index = in.numbers[s.a]};

@@ -65,7 +65,8 @@ void Body::alu(int32_t id) {
   w_.line(temporary(i.dtype) + " v" + std::to_string(id) + " = " + text + ";");
 }
 
-void Body::pointwise_inputs(int width, const std::vector<std::string>& coords, const std::map<int, std::string>& given) {
+void Body::pointwise_inputs(int width, const std::vector<std::string>& coords,
+                            const std::map<int, std::string>& given) {
   const Program& p = layout_.program();
   const int rank = p.domain.rank;
   for (size_t n = 0; n < p.code.size(); ++n) {
@@ -103,9 +104,10 @@ void Body::pointwise_code(int width, const std::map<int, std::string>& given) {
         continue;
     } else if (i.code == Code::index) {
       if (width == 4)
-        w_.line(name + "first" + id + (layout_.zero(i.slot, last)   ? ";"
-                                       : layout_.unit(i.slot, last) ? " + l;"
-                                                                    : " + l * " + args_.use(What::index_stride, i.slot, last) + ";"));
+        w_.line(name + "first" + id +
+                (layout_.zero(i.slot, last)   ? ";"
+                 : layout_.unit(i.slot, last) ? " + l;"
+                                              : " + l * " + args_.use(What::index_stride, i.slot, last) + ";"));
     } else if (i.code == Code::number) {
       if (width == 1) w_.line(name + number(static_cast<int32_t>(n)) + ";");
     } else if (i.code == Code::store) {

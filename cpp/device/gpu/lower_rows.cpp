@@ -60,7 +60,8 @@ bool all_in_fours(const Layout& l) {
 }
 
 void choose_lanes(RowShape& s, const Program& p, const Features& f) {
-  const int64_t most = power_below(std::min<int64_t>(1024, f.max_group_threads)), columns = std::max<int64_t>(p.columns(), 1);
+  const int64_t most = power_below(std::min<int64_t>(1024, f.max_group_threads)),
+                columns = std::max<int64_t>(p.columns(), 1);
   if (s.adjacent) {
     s.threads = columns > 64 ? most : std::min<int64_t>(256, most);
     const int64_t neighbours = std::min<int64_t>(32, next_power(p.rows()));
@@ -116,7 +117,8 @@ void find_needs(RowShape& s, const Program& p) {
 bool writes_what_it_reads(const Program& p, const Instance& in) {
   std::set<int32_t> loaded;
   for (const Instr& i : p.code)
-    if (i.code == Code::load && p.views[i.slot].binding >= 0) loaded.insert(in.bindings[p.views[i.slot].binding].memory);
+    if (i.code == Code::load && p.views[i.slot].binding >= 0)
+      loaded.insert(in.bindings[p.views[i.slot].binding].memory);
   return std::any_of(p.code.begin(), p.code.end(), [&](const Instr& i) {
     return i.code == Code::store && loaded.count(in.bindings[p.views[i.slot].binding].memory);
   });

@@ -23,10 +23,10 @@ class GpuBuffer final : public Buffer {
  private:
   friend class Pool;
   VmaAllocation allocation_ = VK_NULL_HANDLE;
-  size_t block_ = 0;            // bytes of the block; `bytes` is what was asked for, rounded up to 16
-  bool scratch_ = false;        // the arena: counted as cached
+  size_t block_ = 0;      // bytes of the block; `bytes` is what was asked for, rounded up to 16
+  bool scratch_ = false;  // the arena: counted as cached
   Pool* pool_ = nullptr;
-  GpuBuffer* next_ = nullptr;   // in the list of free blocks of this size
+  GpuBuffer* next_ = nullptr;  // in the list of free blocks of this size
 };
 using GpuBufferRef = Ref<GpuBuffer>;
 
@@ -64,7 +64,7 @@ class Pool {
   Queue& queue_;
   int64_t budget_;
   mutable std::mutex mutex_;
-  std::map<size_t, FreeList> free_;   // a size stays once seen, so that giving back never allocates
+  std::map<size_t, FreeList> free_;  // a size stays once seen, so that giving back never allocates
   PoolCounters counters_;
 };
 

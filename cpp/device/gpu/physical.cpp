@@ -15,8 +15,7 @@ struct FeatureRow {
   bool required;
   VkBool32& (*of)(FeatureChain&);
 };
-#define SG_FEATURE(where, name, required) \
-  {#name, required, [](FeatureChain& c) -> VkBool32& { return c.where.name; }}
+#define SG_FEATURE(where, name, required) {#name, required, [](FeatureChain& c) -> VkBool32& { return c.where.name; }}
 const FeatureRow kFeatures[] = {
     SG_FEATURE(v12, bufferDeviceAddress, true),
     SG_FEATURE(v12, timelineSemaphore, true),
@@ -58,8 +57,8 @@ const char* type_text(VkPhysicalDeviceType type) {
 
 std::string vendor_text(uint32_t id) {
   const std::pair<uint32_t, const char*> known[] = {
-      {0x10DE, "NVIDIA"}, {0x1002, "AMD"},  {0x8086, "Intel"}, {0x106B, "Apple"}, {0x13B5, "Arm"},
-      {0x5143, "Qualcomm"}, {0x1010, "Imagination"}, {VK_VENDOR_ID_MESA, "Mesa"}};
+      {0x10DE, "NVIDIA"}, {0x1002, "AMD"},      {0x8086, "Intel"},       {0x106B, "Apple"},
+      {0x13B5, "Arm"},    {0x5143, "Qualcomm"}, {0x1010, "Imagination"}, {VK_VENDOR_ID_MESA, "Mesa"}};
   for (const auto& [number, name] : known)
     if (number == id) return name;
   return "vendor " + std::to_string(id);
@@ -148,8 +147,8 @@ void read_limits(Physical& p, const Properties& properties) {
   Features& f = p.features;
   f.subgroup_size = static_cast<int32_t>(std::max(1u, properties.v11.subgroupSize));
   f.shared_bytes = l.maxComputeSharedMemorySize;
-  f.max_groups = std::min(
-      {l.maxComputeWorkGroupCount[0], l.maxComputeWorkGroupCount[1], l.maxComputeWorkGroupCount[2]});
+  f.max_groups =
+      std::min({l.maxComputeWorkGroupCount[0], l.maxComputeWorkGroupCount[1], l.maxComputeWorkGroupCount[2]});
   f.max_group_threads = std::min(l.maxComputeWorkGroupInvocations, l.maxComputeWorkGroupSize[0]);
   f.max_buffer_bytes = static_cast<int64_t>(
       std::min<uint64_t>(properties.v13.maxBufferSize ? properties.v13.maxBufferSize : INT64_MAX, INT64_MAX));

@@ -16,15 +16,15 @@ struct Physical {
   Features features;
   VkPhysicalDeviceType type = VK_PHYSICAL_DEVICE_TYPE_OTHER;
   std::array<uint8_t, VK_UUID_SIZE> uuid{};
-  std::string missing;              // required things it lacks, "" when it will do
-  uint32_t family = 0;              // the queue family to compute on
-  uint32_t timestamp_bits = 0;      // 0: its queue has no timestamps
-  float timestamp_ns = 1;           // nanoseconds a tick
-  uint32_t heap = 0;                // the largest device-local heap
+  std::string missing;          // required things it lacks, "" when it will do
+  uint32_t family = 0;          // the queue family to compute on
+  uint32_t timestamp_bits = 0;  // 0: its queue has no timestamps
+  float timestamp_ns = 1;       // nanoseconds a tick
+  uint32_t heap = 0;            // the largest device-local heap
   VkDeviceSize heap_bytes = 0;
   VkDeviceSize storage_alignment = 256, storage_range = 0;  // descriptors only (the proxy lane)
-  std::string cache_key;            // device and driver, for what compilers left on disk
-  std::vector<const char*> extensions;  // optional ones that it has and we enable
+  std::string cache_key;                                    // device and driver, for what compilers left on disk
+  std::vector<const char*> extensions;                      // optional ones that it has and we enable
 };
 
 Physical describe(VkPhysicalDevice handle);

@@ -82,7 +82,8 @@ VkPipeline Pipelines::create(const std::string& name, const std::vector<uint32_t
   const VkResult r = vkCreateComputePipelines(context_.device, cache_, 1, &info, nullptr, &pipeline);
   vkDestroyShaderModule(context_.device, info.stage.module, nullptr);
   if (r == VK_ERROR_UNKNOWN || r == VK_ERROR_INITIALIZATION_FAILED)
-    fail<KernelCompileError>(name, std::string("the driver's compiler answered ") + name_of(r), "update the GPU driver");
+    fail<KernelCompileError>(name, std::string("the driver's compiler answered ") + name_of(r),
+                             "update the GPU driver");
   vk_check(r, ("vkCreateComputePipelines for " + name).c_str());
   if (context_.labels) {
     VkDebugUtilsObjectNameInfoEXT label{};

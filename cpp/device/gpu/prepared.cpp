@@ -25,7 +25,8 @@ double cost_of(const Instance& i) {
   if (k.kind == Kernel::Kind::copy) return 0;
   const Product& p = k.product;
   return 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
-             static_cast<double>(p.k) + cost_of(p.epilogue);
+             static_cast<double>(p.k) +
+         cost_of(p.epilogue);
 }
 
 void merge(std::vector<int32_t>& into, const std::vector<int32_t>& more) {
@@ -49,8 +50,7 @@ void use_kernel(GpuPrepared& p, GpuStep& s, const Step& step, const Features& fe
   s.first_word = p.words.size();
   s.words = low.arguments.size();
   s.partial_bytes = low.partial_bytes;
-  for (const ArgWord& w : low.arguments)
-    p.uses_status |= w.kind == ArgWord::Kind::status;
+  for (const ArgWord& w : low.arguments) p.uses_status |= w.kind == ArgWord::Kind::status;
   p.words.insert(p.words.end(), low.arguments.begin(), low.arguments.end());
 }
 

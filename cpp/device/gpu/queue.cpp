@@ -13,7 +13,7 @@ namespace sg {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kSpin = std::chrono::microseconds(80);        // a submission and its wait take 29 to 38 us on an H200
+constexpr auto kSpin = std::chrono::microseconds(80);  // a submission and its wait take 29 to 38 us on an H200
 constexpr uint64_t kSliceNanoseconds = 50'000'000;
 
 double timeout_from_env() {

@@ -18,9 +18,9 @@ namespace sg {
 struct Slot {
   VkCommandPool pool = VK_NULL_HANDLE;
   VkCommandBuffer commands = VK_NULL_HANDLE;
-  HostBuffer arguments;                            // never rewritten while in flight
-  VkDescriptorPool descriptors = VK_NULL_HANDLE;   // the proxy lane only
-  uint64_t value = 0;                              // its last submission
+  HostBuffer arguments;                           // never rewritten while in flight
+  VkDescriptorPool descriptors = VK_NULL_HANDLE;  // the proxy lane only
+  uint64_t value = 0;                             // its last submission
 };
 
 class Queue {
@@ -31,9 +31,9 @@ class Queue {
   void check(const char* op);
   bool usable() const { return !lost_ && !hung_; }
 
-  Slot& begin();                                   // waits for the oldest slot, opens its command buffer
+  Slot& begin();  // waits for the oldest slot, opens its command buffer
   uint64_t submit(Slot& slot);
-  uint64_t submit(VkCommandBuffer commands);       // closed commands from elsewhere
+  uint64_t submit(VkCommandBuffer commands);  // closed commands from elsewhere
 
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
   uint64_t completed();
@@ -45,7 +45,7 @@ class Queue {
 
  private:
   uint64_t submit_locked(VkCommandBuffer commands);
-  void result(VkResult r, const char* what);       // remembers a lost device, then throws
+  void result(VkResult r, const char* what);  // remembers a lost device, then throws
   [[noreturn]] void give_up(uint64_t value);
   void rethrow(const char* op);
 
@@ -54,7 +54,7 @@ class Queue {
   double timeout_seconds_;
   std::array<Slot, 3> slots_;
   size_t next_ = 0;
-  std::mutex mutex_;                               // the VkQueue, and the reason
+  std::mutex mutex_;  // the VkQueue, and the reason
   std::atomic<uint64_t> submitted_{0}, completed_{0};
   std::atomic<int64_t> count_{0};
   std::atomic<bool> lost_{false}, hung_{false};

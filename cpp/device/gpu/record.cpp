@@ -156,8 +156,8 @@ void Recorder::fill_words(const GpuPrepared& plan, const GpuStep& step, const Ru
 
 void Recorder::open(Slot& slot, size_t argument_bytes) {
   if (slot.arguments.bytes < argument_bytes) {  // idle: begin() has waited for it
-    HostBuffer larger = make_host_buffer(context_, std::max(argument_bytes, 2 * slot.arguments.bytes),
-                                         HostUse::arguments);
+    HostBuffer larger =
+        make_host_buffer(context_, std::max(argument_bytes, 2 * slot.arguments.bytes), HostUse::arguments);
     std::swap(slot.arguments, larger);
     free_host_buffer(context_, larger);
   }

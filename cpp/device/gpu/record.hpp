@@ -31,14 +31,14 @@ class Recorder {
  private:
   struct Upload {
     Ref<GpuBuffer> to;
-    size_t at, bytes;       // place in upload_bytes_
+    size_t at, bytes;  // place in upload_bytes_
   };
   struct Report {
     size_t block;
-    uint64_t value;         // of the run's last submission
+    uint64_t value;                    // of the run's last submission
     std::shared_ptr<const Plan> plan;  // for the name of the op
   };
-  struct Place {            // a plan's memory in this run
+  struct Place {  // a plan's memory in this run
     VkBuffer handle = VK_NULL_HANDLE;
     uint64_t offset = 0;
     AddressRange range;
@@ -71,9 +71,9 @@ class Recorder {
   Pipelines& pipelines_;
   Proxy* proxy_;
   DeviceStats& stats_;
-  double most_cost_;        // of one submission
+  double most_cost_;  // of one submission
   Ref<GpuBuffer> arena_;
-  Timing timing_;           // SPIROGRAD_DEBUG=2
+  Timing timing_;  // SPIROGRAD_DEBUG=2
 
   std::vector<Upload> uploads_;
   std::vector<std::byte> upload_bytes_;
@@ -87,8 +87,8 @@ class Recorder {
 
   // Scratch of one run, kept for its capacity.
   HazardTracker hazards_;
-  bool fresh_ = false;              // nothing recorded since the last barrier
-  Work work_ = Work::kernels;       // what the next barrier must cover
+  bool fresh_ = false;         // nothing recorded since the last barrier
+  Work work_ = Work::kernels;  // what the next barrier must cover
   std::vector<Place> places_;
   std::vector<AddressRange> reads_, writes_;
   std::vector<uint64_t> words_;

@@ -40,9 +40,9 @@ void Timing::after(VkCommandBuffer commands, const std::string& line) {
 void Timing::print(uint64_t value) {
   queue_.wait(value, false);
   std::vector<uint64_t> ticks(used_);
-  const bool timed = used_ > 0 && vkGetQueryPoolResults(context_.device, pool_, 0, used_, used_ * sizeof(uint64_t),
-                                                        ticks.data(), sizeof(uint64_t),
-                                                        VK_QUERY_RESULT_64_BIT) == VK_SUCCESS;
+  const bool timed =
+      used_ > 0 && vkGetQueryPoolResults(context_.device, pool_, 0, used_, used_ * sizeof(uint64_t), ticks.data(),
+                                         sizeof(uint64_t), VK_QUERY_RESULT_64_BIT) == VK_SUCCESS;
   for (size_t i = 0; i < lines_.size(); ++i) {
     char time[32] = "";
     if (timed)

@@ -22,7 +22,7 @@ class Transfer {
     HostBuffer memory;
     VkCommandPool pool = VK_NULL_HANDLE;
     VkCommandBuffer commands = VK_NULL_HANDLE;
-    uint64_t value = 0;       // the submission that uses it
+    uint64_t value = 0;  // the submission that uses it
   };
   using Chunks = std::array<Chunk, 3>;
   void prepare(Chunk& chunk, size_t bytes, bool interruptible);
@@ -30,7 +30,7 @@ class Transfer {
 
   const Context& context_;
   Queue& queue_;
-  Chunks up_, down_;          // made at the first transfer, grown to the largest chunk
+  Chunks up_, down_;  // made at the first transfer, grown to the largest chunk
   std::mutex download_mutex_;
 };
 

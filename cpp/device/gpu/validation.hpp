@@ -38,7 +38,7 @@ class ValidationSetup {
 // Listens on `instance`; once an instance.
 void listen(VkInstance instance);
 
-int validation_messages();                // errors since the start
+int validation_messages();  // errors since the start
 std::string last_validation_message();
 // Error with the text of the messages that nobody was told of yet; nothing when there are none.
 void throw_validation();

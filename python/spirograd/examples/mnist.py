@@ -8,6 +8,7 @@ Exit status: 0 when every device reaches the floor and the devices agree, 1 when
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from spirograd.progress import Progress
 Images = npt.NDArray[np.float32]  # [n, side, side]
 Classes = npt.NDArray[np.int64]  # [n]
 
-READ_EVERY = 25  # steps between two looks at the loss: each one waits for the device
+READ_EVERY = 10  # steps between two looks at the loss: each one waits for the device
 AGREE_WITHIN = 6  # images that CPU and GPU may differ by
 
 
@@ -74,7 +75,7 @@ def network(task: Task, device: Any) -> Any:
     """A multilayer perceptron. It is made on the CPU, so that every device starts from the same bits."""
     sizes = [task.train[0][0].size, *task.hidden, 10]
     layers: list[Any] = []
-    for fan_in, fan_out in zip(sizes, sizes[1:], strict=False):
+    for fan_in, fan_out in itertools.pairwise(sizes):
         layers += [sg.nn.Linear(fan_in, fan_out), sg.nn.ReLU()]
     return sg.nn.Sequential(*layers[:-1]).to(device)
 
@@ -100,8 +101,7 @@ def train(task: Task, device: Any, seed: int) -> Outcome:
             top, left = random.integers(0, 2 * task.shift + 1, 2)
             pixels = padded[rows, top : top + side, left : left + side].reshape(task.batch, -1)
             x, y = sg.tensor(pixels, device=device), sg.tensor(labels[rows], device=device)
-            for group in optimizer.param_groups:
-                group["lr"] = task.learning_rate * (1 - step / total)
+            optimizer.lr = task.learning_rate * (1 - step / total)
             loss = sg.nn.functional.cross_entropy(net(x), y)
             optimizer.zero_grad()
             loss.backward()

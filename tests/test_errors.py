@@ -1,0 +1,212 @@
+"""Error texts are part of the interface: `op: what is wrong, with the values; what to do`."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+from spirograd import nn
+
+F = nn.functional
+NUMBERS = "use bool, int32, int64, float32 or float64"
+
+
+def ones(*shape: int, **options: object) -> sg.Tensor:
+    return sg.ones(*shape, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        # creation
+        (lambda: sg.tensor(np.ones(2, np.float16)), TypeError,
+         f"tensor: dtype float16 is not supported; {NUMBERS}, or pass dtype= to convert"),
+        (lambda: sg.tensor(np.array([object()])), TypeError, f"tensor: dtype object is not supported; {NUMBERS}"),
+        (lambda: sg.tensor("abc"), TypeError, f"tensor: dtype <U3 is not supported; {NUMBERS}"),
+        (lambda: sg.tensor(np.array(["2020-01-01"], "M8[D]")), TypeError,
+         f"tensor: dtype datetime64[D] is not supported; {NUMBERS}"),
+        (lambda: sg.tensor(1j), TypeError, f"tensor: dtype complex128 is not supported; {NUMBERS}"),
+        (lambda: sg.tensor(None), TypeError, f"tensor: dtype object is not supported; {NUMBERS}"),
+        (lambda: sg.tensor(["a"], dtype=sg.float32), TypeError, f"tensor: dtype <U1 is not supported; {NUMBERS}"),
+        (lambda: sg.tensor(2**70), OverflowError, "tensor: an integer does not fit into int64; use a float"),
+        (lambda: sg.tensor([1, 2**70]), OverflowError, "tensor: an integer does not fit into int64; use a float"),
+        (lambda: sg.tensor([2**63]), OverflowError, "tensor: an integer does not fit into int64; use a float"),
+        (lambda: ones(2) + 2**70, OverflowError, "tensor: an integer does not fit into int64; use a float"),
+        (lambda: sg.tensor([[1, 2], [3]]), ValueError,
+         "tensor: the nested lists have different lengths; make them a rectangle"),
+        (lambda: sg.tensor([1], dtype="float16"), TypeError, f"tensor: dtype float16 is not supported; {NUMBERS}"),
+        (lambda: sg.tensor([1], dtype="what"), TypeError, f"tensor: dtype 'what' is not supported; {NUMBERS}"),
+        (lambda: sg.tensor([1], requires_grad=True), TypeError,
+         "requires_grad: a tensor of int64 has no gradient; use float32 or float64"),
+        (lambda: sg.zeros(2, shap=3), TypeError,
+         "zeros: unknown keyword among (shap); see help(spirograd.zeros)"),
+        (lambda: sg.zeros(), TypeError, "zeros: argument size is missing; see help(spirograd.zeros)"),
+        (lambda: sg.zeros(-1), ValueError, "full: negative size in shape [-1]; use sizes of 0 or more"),
+        (lambda: sg.zeros(2.0), TypeError, "zeros: sizes are needed, got float; give ints or a tuple of ints"),
+        (lambda: sg.zeros("ab"), TypeError, "zeros: an integer is needed, got str; give an int"),
+        (lambda: sg.zeros(*[1] * 9), ValueError, None),
+        (lambda: sg.full((2,), "a"), TypeError, "full: a number is needed, got str; give a float or an int"),
+        (lambda: sg.arange(), TypeError, "arange: argument end is missing; write arange(end) or arange(start, end)"),
+        (lambda: sg.arange(0, 5, 0), ValueError, "arange: step 0 or a bound that is not finite; use a finite range"),
+        (lambda: sg.arange(0, 5, -1), ValueError, None),
+        (lambda: sg.rand(2, dtype=sg.int64), TypeError,
+         "rand: dtype int64 has no such numbers; use float32 or float64"),
+        # shapes
+        (lambda: ones(2, 3) @ ones(4, 5), ValueError,
+         "matmul: inner sizes differ, [2, 3] @ [4, 5] (3 vs 4); transpose one side?"),
+        (lambda: ones(2) @ 3, TypeError, "matmul: a number is no matrix; multiply with *"),
+        (lambda: ones(2, 3) + ones(4), ValueError, None),
+        (lambda: ones(2, 3).reshape(5), ValueError,
+         "reshape: [2, 3] has 6 elements, [5] does not; keep the number of elements"),
+        (lambda: ones(2, 3).T.view(-1), ValueError,
+         "view: [3, 2] with strides [1, 3] has no view of shape [-1]; use reshape()"),
+        (lambda: ones(2, 3).sum(2), IndexError, None),
+        (lambda: ones(2, 3).sum((0, 0)), ValueError, "sum: dimension 0 is given twice; name each once"),
+        (lambda: ones(2, 3).sum(dim=0, axis=0), TypeError, "sum: both dim and axis are given; give one of them"),
+        (lambda: ones(2, 3).sum(0, False, 1), TypeError, "sum: 1 argument(s) too many; see help(spirograd.sum)"),
+        (lambda: ones(2, 3).sum("a"), TypeError, "sum: an integer is needed, got str; give an int"),
+        (lambda: ones(0, 3).max(), ValueError,
+         "amax: no elements along dimension 0 of [0, 3]; check the shape first"),
+        (lambda: ones(2).expand(3), ValueError,
+         "expand: [2] does not expand to [3] (2 vs 3); only sizes of 1 can be repeated"),
+        (lambda: ones(3).mT, ValueError, "mT: a tensor of shape [3] has no matrices; use two dimensions or more"),
+        (lambda: sg.exp(2.0), TypeError, "exp: a tensor is needed, got float; make one with tensor()"),
+        (lambda: sg.exp(), TypeError, "exp: argument input is missing; see help(spirograd.exp)"),
+        (lambda: sg.maximum(1.0, 2.0), TypeError,
+         "maximum: needs a tensor, got numbers only; make one of them a tensor"),
+        (lambda: sg.maximum(ones(2), [1]), TypeError,
+         "maximum: a tensor or a number is needed, got list; make a tensor with tensor()"),
+        # indexing
+        (lambda: ones(2)[2], IndexError, "getitem: index 2 out of range for dimension 0 of size 2; use -2 to 1"),
+        (lambda: ones(2)[0, 0], IndexError, "getitem: 2 indices for shape [2]; use at most one a dimension"),
+        (lambda: ones(())[0], IndexError, None),
+        (lambda: ones(3)[::-1], ValueError, "getitem: a slice step of -1; use steps of 1 or more"),
+        (lambda: ones(3)[::0], ValueError, "getitem: a slice step of 0; use steps of 1 or more"),
+        (lambda: ones(3)[1.0], TypeError,
+         "getitem: an index of type float is not supported; use integers, slices, None and ..."),
+        (lambda: ones(3)[[0, 1]], TypeError,
+         "getitem: an index of type list is not supported; use integers, slices, None and ..."),
+        (lambda: ones(3)[True], TypeError,
+         "getitem: an index of type bool is not supported; use integers, slices, None and ..."),
+        (lambda: ones(3)[..., ...], IndexError, "getitem: more than one ... in an index; use it once"),
+        (lambda: ones(3).__setitem__(0, "a"), TypeError,
+         "setitem: a tensor, an array or a number is needed, got str; make a tensor with tensor()"),
+        (lambda: ones(3).__delitem__(0), TypeError,
+         "delitem: elements of a tensor cannot be deleted; slice what you want to keep"),
+        (lambda: ones(3).__setitem__(slice(None), ones(2)), ValueError, None),
+        # numbers
+        (lambda: ones(2).item(), ValueError,
+         "item: the tensor has 2 elements, not one; index or reduce it first, or use tolist()"),
+        (lambda: bool(ones(2)), ValueError,
+         "bool: the truth of 2 elements is ambiguous; reduce to one element, or compare in NumPy"),
+        (lambda: len(ones(())), TypeError, "len: a 0-d tensor has no length; use numel()"),
+        (lambda: list(ones(())), TypeError, "iter: a 0-d tensor cannot be iterated over; use item()"),
+        (lambda: range(10)[ones(())], TypeError,
+         "index: a tensor of float32 is no index; convert it with .long()"),
+        # in place
+        (lambda: ones(2, requires_grad=True).add_(1), ValueError, None),
+        (lambda: sg.tensor([1]).add_(0.5), TypeError,
+         "add_: the result is float32, the tensor int64; convert the tensor first"),
+        (lambda: ones(2).add_(ones(3, 2)), ValueError,
+         "add_: the result has shape [3, 2], the tensor [2]; the other side must broadcast to the tensor"),
+        # gradients
+        (lambda: ones(2, requires_grad=True).numpy(), sg.Error,
+         "numpy: the tensor is part of a gradient graph that NumPy does not see; use .detach().numpy()"),
+        (lambda: ones(2, requires_grad=True).backward(), ValueError,
+         "backward: a gradient is needed for a tensor of shape [2]; reduce it to one element (sum, mean) or pass "
+         "gradient="),
+        (lambda: ones(1).backward(), sg.Error, None),
+        (lambda: setattr(ones(2), "grad", ones(3)), ValueError,
+         "grad: a gradient [3] float32 on cpu for a tensor [2] float32 on cpu; they must agree"),
+        (lambda: setattr(ones(2), "grad", 1), TypeError, "grad: a tensor is needed, got int; make one with tensor()"),
+        (lambda: sg.autograd.gradcheck(sg.exp, ones(2, requires_grad=True)), TypeError,
+         "gradcheck: input 0 is float32; use float64, differences need it"),
+        # models
+        (lambda: F.cross_entropy(ones(2, 3), ones(3)), ValueError,
+         "cross_entropy: logits [2, 3] and target [3] do not fit; give logits [n, classes] and target [n]"),
+        (lambda: F.cross_entropy(ones(2, 3), ones(2)), TypeError,
+         "cross_entropy: target is float32; give classes as int64"),
+        (lambda: F.cross_entropy(ones(2, 3), sg.tensor([0, 1]), "max"), ValueError,
+         "cross_entropy: reduction 'max' is unknown; use mean, sum or none"),
+        (lambda: F.mse_loss(ones(2), ones(2, 1)), ValueError,
+         "mse_loss: input has shape [2], target [2, 1]; reshape one of them"),
+        (lambda: sg.optim.SGD([], lr=1), ValueError, "SGD: no parameters; pass model.parameters()"),
+        (lambda: sg.optim.Adam([ones(1)], lr=-1), ValueError, "Adam: lr is -1; use 0 or more"),
+        (lambda: sg.optim.SGD([ones(1, requires_grad=True) * 2]), ValueError,
+         "SGD: a parameter was made by an operation; pass leaves"),
+        (lambda: nn.Sequential(1), TypeError, "Sequential: argument 0 is a int; pass modules"),
+        # devices
+        (lambda: sg.device("cuda"), ValueError, "device: 'cuda' names no device; use \"cpu\", \"gpu\" or \"gpu:1\""),
+        (lambda: sg.zeros(1, device=3), TypeError,
+         "device: a Device or a string is needed, got int; use \"cpu\", \"gpu\" or \"gpu:1\""),
+        (lambda: sg.Device.gpu(200), sg.DeviceUnavailableError, None),
+    ],
+)  # fmt: skip
+def test_text(call: object, kind: type, text: str | None) -> None:
+    with pytest.raises(kind) as caught:
+        call()
+    got = str(caught.value)
+    assert "\n" not in got and re.match(r"[\w:]+: .+", got), got
+    assert type(caught.value) is kind or issubclass(type(caught.value), kind)
+    if text is not None:
+        assert got == text
+
+
+def test_second_backward() -> None:
+    y = (ones(2, requires_grad=True).exp()).sum()
+    y.backward()
+    with pytest.raises(sg.Error, match="freed by an earlier backward; pass retain_graph=True to the first one"):
+        y.backward()
+    z = ones(2, requires_grad=True).exp().sum()
+    z.backward(retain_graph=True)
+    z.backward()
+
+
+def test_class_out_of_range(device: sg.Device) -> None:
+    loss = F.cross_entropy(ones(2, 3, device=device), sg.tensor([0, 3], device=device))
+    with pytest.raises(IndexError, match=r"cross_entropy: index 3 out of range \[0, 3\)"):
+        loss.item()
+    assert ones(2, device=device).tolist() == [1, 1], "work goes on"
+
+
+def test_wrong_devices() -> None:
+    if not sg.Device.is_gpu_available():
+        with pytest.raises(sg.DeviceUnavailableError):
+            ones(2, device="gpu")
+        return
+    with pytest.raises(ValueError, match=r"add: inputs are on different devices, cpu and gpu:0; move one with .to"):
+        ones(2) + ones(2, device="gpu")
+
+
+@pytest.mark.parametrize(
+    ("kind", "bases"),
+    [
+        (sg.Error, (RuntimeError,)),
+        (sg.OutOfMemoryError, (sg.Error, MemoryError)),
+        (sg.DeviceLostError, (sg.Error,)),
+        (sg.DeviceTimeoutError, (sg.Error, TimeoutError)),
+        (sg.DeviceUnavailableError, (sg.Error,)),
+        (sg.LimitError, (sg.Error, ValueError)),
+        (sg.KernelCompileError, (sg.Error,)),
+        (sg.ForkError, (sg.Error,)),
+        (sg.FileFormatError, (sg.Error, ValueError)),
+        (sg.FallbackWarning, (UserWarning,)),
+        (sg.CacheWarning, (UserWarning,)),
+    ],
+)
+def test_classes(kind: type, bases: tuple[type, ...]) -> None:
+    assert kind.__bases__ == bases and kind.__module__ == "spirograd" and kind.__doc__
+
+
+def test_out_of_memory(run_python: object) -> None:
+    out = run_python(
+        "import spirograd as sg\n"
+        "try:\n    sg.ones(1 << 28).numpy()\n"
+        "except sg.OutOfMemoryError as e:\n    assert isinstance(e, MemoryError); print('caught')\n"
+        "print(sg.ones(3).tolist())",
+        SPIROGRAD_MEMORY_LIMIT=str(1 << 24),
+    )
+    assert out == "caught\n[1.0, 1.0, 1.0]\n"
