@@ -18,7 +18,7 @@ Work = Callable[[], Any]  # does the work, waits for it
 
 def close(ours: Any, truth: Any, tolerance: float) -> None:
     """A fast wrong result is no result."""
-    error = float(np.max(np.abs(ours - truth) / (np.abs(truth) + 1e-3)))
+    error = float(np.max(np.abs(ours - truth) / (np.abs(truth) + np.mean(np.abs(truth)))))
     if not error <= tolerance:
         raise ArithmeticError(f"benchmark: the result is off by {error:.3g} (relative), at most {tolerance:g} is right")
 

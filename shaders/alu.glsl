@@ -84,7 +84,7 @@ float alu_quotient(float a, float b) {
   int nudge = left > limit ? unit : (left < -limit ? -unit : 0);
   return float(int(quotient) + nudge) * 5.96046448e-8;
 }
-float alu_div(float a, float b) {
+float alu_div_exact(float a, float b) {
   uint ua = floatBitsToUint(a) & 0x7fffffffu, ub = floatBitsToUint(b) & 0x7fffffffu;
   float ma, mb;
   int ea, eb;
@@ -95,6 +95,14 @@ float alu_div(float a, float b) {
   q = ua == 0u || infinite_b ? 0u : (ub == 0u || infinite_a ? 0x7f800000u : q);
   bool nan = ua > 0x7f800000u || ub > 0x7f800000u || (ua == 0u && ub == 0u) || (infinite_a && infinite_b);
   return nan ? alu_make_nan() : uintBitsToFloat(q | ((floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u));
+}
+// Division as people write it: the device's own (2.5 ULP), with divisors near the end of the range brought inside.
+// The exact one above is for the formulas of this file, whose bounds build on it.
+float alu_div(float a, float b) {
+  float scale = abs(b) >= 4.2535296e37 ? 0.25 : 1.0;
+  precise float x = a * scale, y = b * scale;
+  precise float q = x / y;
+  return q;
 }
 float alu_sqrt(float a) {
   uint b = floatBitsToUint(a);
@@ -165,7 +173,7 @@ float alu_tanh(float x) {
   float c = a > 10.0 ? 10.0 : a;
   precise float twice = c + c;
   precise float denominator = alu_exp(twice) + 1.0;
-  precise float far = 1.0 - alu_div(2.0, denominator);
+  precise float far = 1.0 - alu_div_exact(2.0, denominator);
   float y = a < 0.625 ? near : far;
   return alu_nan(x) ? x : uintBitsToFloat(floatBitsToUint(y) | (floatBitsToUint(x) & 0x80000000u));
 }
@@ -173,14 +181,14 @@ float alu_tanh(float x) {
 float alu_sigmoid(float x) {
   float e = alu_exp(uintBitsToFloat(floatBitsToUint(x) | 0x80000000u));
   precise float denominator = 1.0 + e;
-  return alu_div((floatBitsToUint(x) & 0x80000000u) != 0u ? e : 1.0, denominator);
+  return alu_div_exact((floatBitsToUint(x) & 0x80000000u) != 0u ? e : 1.0, denominator);
 }
 
 // log2(x) as hi + lo, hi with half of the digits.
 void alu_log2_pair(uint b, out float hi, out float lo) {
   float m, e;
   alu_split(b, m, e);
-  precise float f = m - 1.0, g = m + 1.0, inverse = alu_div(1.0, g);
+  precise float f = m - 1.0, g = m + 1.0, inverse = alu_div_exact(1.0, g);
   precise float s = f * inverse, s_hi = alu_head(s);
   precise float g_hi = alu_head(g), g_lo = m - (g_hi - 1.0);
   precise float s_lo = ((f - s_hi * g_hi) - s_hi * g_lo) * inverse;

@@ -59,7 +59,7 @@ def test_default_device_from_the_environment(run_python: object) -> None:
     code = "import spirograd as sg\ntry:\n    print(sg.zeros(1).device)\nexcept Exception as e:\n    print(e)"
     assert run_python(code, SPIROGRAD_DEVICE="cpu") == "cpu\n"
     out = run_python(code, SPIROGRAD_DEVICE="tpu")
-    assert out == "device: 'tpu' names no device; use \"cpu\", \"gpu\" or \"gpu:1\"\n"
+    assert out == 'device: \'tpu\' names no device; use "cpu", "gpu" or "gpu:1"\n'
 
 
 def test_info(run_python: object) -> None:

@@ -216,7 +216,9 @@ def test_foreign_operands() -> None:
         x < None
 
 
-@pytest.mark.parametrize("name", ["abs", "square", "sqrt", "exp", "log", "tanh", "relu", "sin", "cos", "sigmoid", "neg"])
+@pytest.mark.parametrize(
+    "name", ["abs", "square", "sqrt", "exp", "log", "tanh", "relu", "sin", "cos", "sigmoid", "neg"]
+)
 def test_unary(name: str, device: sg.Device) -> None:
     a = RNG.random(7).astype(np.float32) + 0.1
     theirs = {"relu": lambda v: np.maximum(v, 0), "sigmoid": lambda v: 1 / (1 + np.exp(-v)), "neg": np.negative}
@@ -402,7 +404,9 @@ def test_grad_modes() -> None:
 
 
 def model(device: sg.Device | None = None) -> nn.Sequential:
-    return nn.Sequential(nn.Flatten(), nn.Linear(4, 8, device=device), nn.ReLU(), nn.Linear(8, 3, bias=False, device=device))
+    return nn.Sequential(
+        nn.Flatten(), nn.Linear(4, 8, device=device), nn.ReLU(), nn.Linear(8, 3, bias=False, device=device)
+    )
 
 
 def test_module() -> None:

@@ -35,7 +35,7 @@ export PYTHONPATH=$site${PYTHONPATH:+:$PYTHONPATH} PATH=$site/bin:$PATH
 if [ ! -e "$out/wheels.stamp" ] || [ "$(cat "$out/wheels.stamp")" != "$(ls .carry/wheels)" ]; then
   rm -rf "$site"
   "$python" -m pip install -q --no-index --find-links .carry/wheels --target "$site" \
-    scikit-build-core pybind11 scipy-openblas32 ninja pytest pytest-xdist >"$out/pip.log" 2>&1 || {
+    scikit-build-core pybind11 ninja pytest pytest-xdist >"$out/pip.log" 2>&1 || {
     tail -5 "$out/pip.log" >&2
     die "the wheels do not fit $("$python" --version); pack again with GPU_HOST_PYTHON"
   }

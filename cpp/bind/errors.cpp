@@ -1,6 +1,8 @@
 #include "bind/errors.hpp"
 
+#include <chrono>
 #include <new>
+#include <thread>
 
 namespace sg::bind {
 namespace {
@@ -17,14 +19,34 @@ PyObject* make(PyObject* module, const char* name, const char* doc, PyObject* ba
   return type;
 }
 
+[[noreturn]] void park() noexcept {
+  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
 void drop(PyObject* value) {
   if (!Py_IsInitialized()) return;
-  const PyGILState_STATE state = PyGILState_Ensure();
+  const PyGILState_STATE state = ensure_gil();
   Py_DECREF(value);
   PyGILState_Release(state);
 }
 
 }  // namespace
+
+void restore_gil(PyThreadState* state) noexcept {
+  try {
+    PyEval_RestoreThread(state);
+  } catch (...) {  // pthread_exit
+    park();
+  }
+}
+
+PyGILState_STATE ensure_gil() noexcept {
+  try {
+    return PyGILState_Ensure();
+  } catch (...) {  // pthread_exit
+    park();
+  }
+}
 
 PythonError::PythonError() {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;

@@ -77,11 +77,16 @@ class Object {
   PyObject* p_ = nullptr;
 };
 
+// Take the GIL. Once the interpreter is being finalised they never return: CPython then ends the thread that asks, by
+// unwinding frames that may not be unwound, so the thread is parked instead; the process is about to end.
+void restore_gil(PyThreadState* state) noexcept;
+PyGILState_STATE ensure_gil() noexcept;
+
 // Gives up the GIL for a scope: around everything that may wait or compute for long.
 class WithoutGil {
  public:
   WithoutGil() : state_(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(state_); }
+  ~WithoutGil() { restore_gil(state_); }
   WithoutGil(const WithoutGil&) = delete;
   WithoutGil& operator=(const WithoutGil&) = delete;
 

@@ -12,11 +12,11 @@ namespace sg::bind {
 namespace {
 
 void* give_up_gil() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
-void take_back_gil(void* state) { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }
+void take_back_gil(void* state) { restore_gil(static_cast<PyThreadState*>(state)); }
 
 // Runs Python's signal handlers (they run in the main thread only) and ends the wait if one of them raised.
 void look_for_signals() {
-  const PyGILState_STATE state = PyGILState_Ensure();
+  const PyGILState_STATE state = ensure_gil();
   std::shared_ptr<PythonError> error;
   if (PyErr_CheckSignals() < 0) error = std::make_shared<PythonError>();
   PyGILState_Release(state);
@@ -33,7 +33,7 @@ void cut_without_gil(Log& log) {
 }
 
 void warn_of_cache(const std::string& message) {
-  const PyGILState_STATE state = PyGILState_Ensure();
+  const PyGILState_STATE state = ensure_gil();
   const bool failed = PyErr_WarnEx(cache_warning(), message.c_str(), 1) < 0;
   std::shared_ptr<PythonError> error;
   if (failed) error = std::make_shared<PythonError>();  // warnings may be errors

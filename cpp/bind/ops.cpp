@@ -175,7 +175,7 @@ const Row rows[] = {
      "The matrix product: [m, k] @ [k, n] -> [m, n], with vectors and one batch dimension as in NumPy.\n\nArgs:\n"
      "    other: the right-hand side.\n\nRaises:\n    ValueError: the inner sizes differ.\n\nExample:\n"
      "    >>> (sg.ones(2, 3) @ sg.ones(3, 2)).tolist()\n    [[3.0, 3.0], [3.0, 3.0]]"},
-    {"where", where, "input: Tensor | float, other: Tensor | float", "Tensor",
+    {"where", where, "condition: Tensor, input: Tensor | float, other: Tensor | float", "Tensor",
      "input where the condition holds, else other; shapes broadcast.\n\nExample:\n"
      "    >>> sg.where(sg.tensor([True, False]), 1.0, 2.0).tolist()\n    [1.0, 2.0]",
      Where::function},

@@ -1,7 +1,7 @@
 # device/cpu: everything once, blocks_isa.cpp once for each instruction set. SG_ISA names the set; code in that file
 # must live in a namespace named after it (an inline function shared with other units would let the linker pick the
 # AVX-512 copy for everybody: tools/test.sh looks for such symbols).
-sg_layer(device/cpu LINK sg_blas EXCLUDE blocks_isa.cpp)
+sg_layer(device/cpu EXCLUDE blocks_isa.cpp)
 if(NOT TARGET sg_device_cpu)
   return()
 endif()

@@ -15,8 +15,3 @@ target_link_libraries(_core PRIVATE spirograd)
 target_link_options(_core PRIVATE $<$<PLATFORM_ID:Linux>:-Wl,--exclude-libs,ALL>
   $<$<AND:$<PLATFORM_ID:Linux>,$<CONFIG:Release>>:-s>)
 install(TARGETS _core LIBRARY DESTINATION spirograd COMPONENT python)
-if(SG_BLAS_BUNDLE)
-  set_target_properties(_core PROPERTIES BUILD_WITH_INSTALL_RPATH OFF
-    INSTALL_RPATH "$<IF:$<PLATFORM_ID:Darwin>,@loader_path,$ORIGIN>")
-  install(FILES "${SG_BLAS_BUNDLE}" DESTINATION spirograd COMPONENT python)
-endif()

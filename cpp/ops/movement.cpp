@@ -34,7 +34,8 @@ void vjp_slice(Vjp& v) {
   const Tensor j = arange(static_cast<double>(s.b[1]), static_cast<double>(s.b[2]), count, DType::int64, v.g.device());
   const Tensor hit = cast(i == j, v.g.dtype());
   const Tensor moved = transpose(v.g, dim, 0);
-  const int64_t rest = count ? moved.numel() / count : 0;
+  int64_t rest = 1;
+  for (int d = 1; d < moved.rank(); ++d) rest *= moved.shape()[d];
   Dims shape = moved.shape();
   shape[0] = rows;
   v.result[0] = transpose(reshape(matmul(hit, reshape(moved, {count, rest})), shape), dim, 0);

@@ -22,7 +22,9 @@ class _Mode:
         self._before.append(is_grad_enabled())
         _set_grad_enabled(self._on)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _set_grad_enabled(self._before.pop())
 
     def __call__(self, function: F) -> F:

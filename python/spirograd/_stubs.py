@@ -6,7 +6,7 @@ import re
 
 from . import _core
 
-HEAD = '''\
+HEAD = """\
 # Made by `python -m spirograd._stubs`; a test compares the two.
 import builtins
 from collections.abc import Iterator, Sequence
@@ -132,9 +132,9 @@ def _grad(
 def _environment() -> list[tuple[str, str, str, str]]: ...
 def _cache_folder() -> str: ...
 def _gpu_reason() -> tuple[str, str]: ...
-'''
+"""
 
-TENSOR = '''\
+TENSOR = """\
 class Tensor:
     def __new__(
         cls,
@@ -175,8 +175,9 @@ class Tensor:
     def __neg__(self) -> Tensor: ...
     def __pos__(self) -> Tensor: ...
     def __abs__(self) -> Tensor: ...
-'''
+"""
 
+WIDTH = 120
 BINARY = ["add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "truediv", "rtruediv", "itruediv"]
 BINARY += ["pow", "rpow", "ipow", "matmul", "rmatmul", "lt", "le", "gt", "ge"]
 
@@ -187,9 +188,29 @@ def _qualified(text: str) -> str:
 
 
 def _signature(name: str, parameters: str, result: str, first: str) -> str:
-    # Keywords behind *size are keyword-only already; a bare * ends what may be positional.
-    arguments = ", ".join(part for part in (first, _qualified(parameters)) if part)
-    return f"def {name}({arguments}) -> {_qualified(result)}: ..."
+    """One definition, broken as the formatter would."""
+    indent = "    " if first == "self" else ""
+    arguments = ", ".join(part for part in (first, _qualified(parameters)) if part).replace("'", '"')
+    tail = f") -> {_qualified(result)}: ..."
+    line = f"{indent}def {name}({arguments}{tail}"
+    if len(line) <= WIDTH:
+        return line
+    if len(indent) + 4 + len(arguments) <= WIDTH:
+        return f"{indent}def {name}(\n{indent}    {arguments}\n{indent}{tail}"
+    lines = "".join(f"{indent}    {part},\n" for part in _parts(arguments))
+    return f"{indent}def {name}(\n{lines}{indent}{tail}"
+
+
+def _parts(arguments: str) -> list[str]:
+    """Arguments one by one; commas inside brackets belong to types."""
+    parts, depth = [""], 0
+    for letter in arguments:
+        depth += (letter in "[(") - (letter in "])")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts]
 
 
 def stub() -> str:
@@ -202,14 +223,14 @@ def stub() -> str:
     for name, (parameters, result, _) in sorted(_core._methods.items()):
         if name == "__reduce_ex__":
             continue
-        lines.append("    " + _signature(name, parameters, result, "self"))
+        lines.append(_signature(name, parameters, result, "self"))
     lines += ["", "_dtype = dtype", ""]
     lines += [f"{name}: dtype" for name in ("bool", "int32", "int64", "float32", "float64")]
     for name, (parameters, result, _) in sorted(_core._tensor_functions.items()):
         first = "input: Tensor | float" if "other" in parameters and name != "matmul" else "input: Tensor"
         lines.append(_signature(name, parameters, result, _qualified(first)))
     for name, (parameters, result, _) in sorted(_core._functions.items()):
-        lines.append(_signature(name, parameters, result, "condition: Tensor" if name == "where" else ""))
+        lines.append(_signature(name, parameters, result, ""))
     return "\n".join(lines) + "\n"
 
 

@@ -201,7 +201,12 @@ def _fetch(url: str, path: Path, file: _File) -> bytes:
         if not part.exists():  # another process finished while this one waited
             return _checked(path, file)
         resumed = out.tell()
-        _receive(url, out, resumed)
+        try:
+            _receive(url, out, resumed)
+        except OSError:
+            if out.tell() == 0:  # nothing to go on from
+                part.unlink()
+            raise
         try:
             with gzip.open(part) as stream:
                 data = stream.read(file.size + 1)

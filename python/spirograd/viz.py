@@ -134,7 +134,7 @@ def _plain_numbers(axis: Any) -> None:
 
     low, high = axis.get_view_interval()
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    if high / low < 100:
+    if high / low < 1000:
         axis.set_minor_locator(LogLocator(subs=(2, 5)))
         axis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     else:

@@ -60,7 +60,7 @@ TEST_CASE("golden GLSL", "[lower]") {
                            "matmul_float32_64x512x784_e1"}) {
     const std::string path = std::string(SG_SOURCE_DIR) + "/tests/golden/" + name + ".comp";
     const std::string text = lower(find(name).step, plain()).source;
-    if (std::getenv("UPDATE_GOLDEN")) std::ofstream(path) << text;
+    if (const char* update = std::getenv("UPDATE_GOLDEN"); update && *update) std::ofstream(path) << text;
     std::stringstream golden;
     golden << std::ifstream(path).rdbuf();
     INFO("a deliberate change: run with UPDATE_GOLDEN=1 and look at the difference of " << path);

@@ -134,7 +134,7 @@ DiskCache::DiskCache() {
 }
 
 DiskCache& DiskCache::instance() {
-  static DiskCache cache;
+  static DiskCache& cache = *new DiskCache;  // never destroyed: devices save their pipelines at exit
   return cache;
 }
 

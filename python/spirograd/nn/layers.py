@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from .._types import DeviceLike, DTypeLike
 
 
-def _uniform(
-    shape: tuple[int, ...], bound: float, device: DeviceLike | None, dtype: DTypeLike | None
-) -> Parameter:
+def _uniform(shape: tuple[int, ...], bound: float, device: DeviceLike | None, dtype: DTypeLike | None) -> Parameter:
     with no_grad():
         return Parameter(rand(shape, device=device, dtype=dtype) * (2 * bound) - bound)
 
