@@ -48,6 +48,11 @@ class Timing:
         low, median, high = statistics.quantiles(samples, n=4, method="inclusive") if len(samples) > 1 else samples * 3
         return Timing(median, low, high, min(samples), max(samples), len(samples))
 
+    @property
+    def unsteady(self) -> bool:
+        """Half of the samples took more than twice the least: something else had the processor."""
+        return self.median > 2 * self.least
+
     def scaled(self, factor: float) -> Timing:
         return Timing(*(v * factor for v in (self.median, self.low, self.high, self.least, self.greatest)), self.n)
 
@@ -93,13 +98,13 @@ def measure(
         seconds: time to spend on each library, about.
         least: samples at least, whatever they take.
         most: samples at most.
-        warm_up: calls before the first sample.
+        warm_up: calls before the first sample, beside two that are always made; one if they are long.
     """
     collected: dict[str, list[float]] = {name: [] for name in calls}
     counts = {}
     for name, call in calls.items():
-        sample(call, warm_up)
-        once = min(sample(call, 2))
+        call()  # compiles, fills caches
+        once = min(sample(call, 1 if sample(call, 1)[0] > 1 else warm_up))
         counts[name] = -(-max(least, min(most, int(seconds / max(once, 1e-9)))) // TURNS)
     enabled = gc.isenabled()
     gc.disable()  # a collection inside a sample would be ours, not the library's
@@ -108,7 +113,8 @@ def measure(
             for name, call in calls.items():
                 gc.collect()
                 time.sleep(REST)
-                call()  # wakes threads and caches again after the rest
+                if counts[name] > 1:
+                    call()  # wakes threads and caches again after the rest
                 collected[name] += sample(call, counts[name])
     finally:
         if enabled:
@@ -153,6 +159,7 @@ def environment(devices: list[Any]) -> dict[str, Any]:
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "load_before": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "system": platform.platform(),
+        "omp_wait_policy": os.environ.get("OMP_WAIT_POLICY"),
         "devices": [device_facts(d) for d in devices],
     }
 
@@ -187,7 +194,7 @@ def table(results: list[Result]) -> str:
         spread = ""
         if r.timing and r.timing.median:
             a, b = r.timing.low / r.timing.median - 1, r.timing.high / r.timing.median - 1
-            spread = f"{a:+.0%} {b:+.0%}"
+            spread = f"{a:+.0%} {b:+.0%}" + ("!" if r.timing.unsteady else "")
         n = str(r.timing.n) if r.timing else ""
         lines.append((r.row, r.case, r.device, r.library, number(r.value), r.unit, spread, n, r.target))
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
@@ -198,4 +205,6 @@ def table(results: list[Result]) -> str:
         text.append("  ".join(cells).rstrip())
         if k == 0:
             text.append("  ".join("-" * w for w in widths))
+    if any(r.timing and r.timing.unsteady for r in results):
+        text.append("! the median is over twice the least: the machine was not quiet, do not compare this number")
     return "\n".join(text)

@@ -12,6 +12,13 @@ import pytest
 import spirograd as sg
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Examples in docstrings know the package as sg."""
+    for item in items:
+        if isinstance(item, pytest.DoctestItem):
+            item.dtest.globs["sg"] = sg
+
+
 @pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest) -> sg.Device:
     """Each device in turn; GPU tests are skipped, with the reason, where there is none."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -195,24 +196,47 @@ def test_fork_with_pending_work(run_python: object) -> None:
     assert out == "0\n"
 
 
-def test_exit_with_pending_work_and_threads(run_python: object) -> None:
+def test_fork_while_threads_compute(run_python: object) -> None:
+    out = run_python(
+        "import os, signal, threading, spirograd as sg\n"
+        "x = sg.rand(100, 100)\nstop = False\n"
+        "def work():\n"
+        "    while not stop: (x @ x).sum().item()\n"
+        "threads = [threading.Thread(target=work) for _ in range(3)]\n"
+        "for t in threads: t.start()\n"
+        "bad = 0\n"
+        "for _ in range(30):\n"
+        "    child = os.fork()\n"
+        "    if child == 0:\n"
+        "        signal.alarm(10)\n"
+        "        y = sg.ones(50, 50)\n"
+        "        os._exit((y @ y).sum().item() != 50**3)\n"
+        "    bad += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0\n"
+        "stop = True\n"
+        "for t in threads: t.join()\n"
+        "print(bad)"
+    )
+    assert out == "0\n"
+
+
+def test_exit_with_pending_work_and_threads(device: sg.Device, run_python: object) -> None:
     out = run_python(
         "import threading, time, spirograd as sg\n"
-        "x = sg.rand(500, 500)\n"
+        f"x = sg.rand(200, 200, device='{device}')\n"
         "def work():\n"
         "    while True: (x @ x).sum().item()\n"
         "threading.Thread(target=work, daemon=True).start()\n"
         "time.sleep(0.2)\n"
-        "keep = [x @ x, (x.requires_grad_() * 2).sum()]\n"
+        "keep = [x @ x, (x.detach().requires_grad_() * 2).sum()]\n"
         "print('end')"
     )
     assert out == "end\n"
 
 
-def test_interrupt(run_python: object) -> None:
+def test_interrupt(device: sg.Device) -> None:
     path = os.pathsep.join(p for p in sys.path if p)
     code = (
-        "import spirograd as sg\nx = sg.rand(700, 700)\nx.numpy()\nprint('go', flush=True)\n"
+        f"import spirograd as sg\nx = sg.rand(600, 600, device='{device}')\nx.numpy()\nprint('go', flush=True)\n"
         "while True:\n    y = x\n    for _ in range(5): y = y @ x * 1e-3\n    y.numpy()\n"
     )
     process = subprocess.Popen(
@@ -222,12 +246,28 @@ def test_interrupt(run_python: object) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout.readline() == "go\n"
-    time.sleep(0.3)
+    assert process.stdout is not None and process.stdout.readline() == "go\n"
+    time.sleep(0.5)
     begin = time.perf_counter()
     process.send_signal(signal.SIGINT)
-    _, stderr = process.communicate(timeout=20)
-    assert "KeyboardInterrupt" in stderr and time.perf_counter() - begin < 2
+    _, stderr = process.communicate(timeout=30)
+    assert "KeyboardInterrupt" in stderr and time.perf_counter() - begin < 3
+
+
+@pytest.mark.gpu
+def test_damaged_cache_is_a_warning(run_python: object, tmp_path: Path) -> None:
+    code = (
+        "import warnings, spirograd as sg\n"
+        "with warnings.catch_warnings(record=True) as seen:\n"
+        "    warnings.simplefilter('always')\n"
+        "    print((sg.ones(3, device='gpu') * 3).exp().sum().item() > 60, [w.category.__name__ for w in seen])"
+    )
+    assert run_python(code, SPIROGRAD_CACHE=str(tmp_path)) == "True []\n"
+    files = [f for f in tmp_path.rglob("*") if f.is_file()]
+    assert files
+    for f in files:
+        f.write_bytes(f.read_bytes()[:-7])
+    assert run_python(code, SPIROGRAD_CACHE=str(tmp_path)) == "True ['CacheWarning']\n"
 
 
 # ---- memory --------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import doctest
 import inspect
 import re
 from pathlib import Path
@@ -121,7 +122,7 @@ def test_random(device: sg.Device) -> None:
     a, b = sg.rand(1000, device=device), sg.randn(1000, device=device)
     sg.manual_seed(3)
     assert np.array_equal(a.numpy(), sg.rand(1000).numpy())
-    assert 0 <= a.numpy().min() and a.numpy().max() < 1 and 0.45 < a.mean().item() < 0.55
+    assert a.numpy().min() >= 0 and a.numpy().max() < 1 and 0.45 < a.mean().item() < 0.55
     assert abs(b.mean().item()) < 0.15 and 0.9 < b.square().mean().item() < 1.1
     assert sg.rand(2, dtype=sg.float64).dtype == sg.float64
 
@@ -185,7 +186,7 @@ def test_operators(device: sg.Device) -> None:
     for mine, theirs in [
         (x + y, a + b), (x - y, a - b), (x * y, a * b), (x / y, a / b), (x**y, a**b), (-x, -a), (+x, a),
         (abs(-x), a), (x + 1, a + 1), (2 - x, 2 - a), (3 * x, 3 * a), (1 / x, 1 / a), (x**2, a**2), (2**x, 2**a),
-        (x < y, a < b), (x <= y, a <= b), (x > 1, a > 1), (1 >= x, 1 >= a), (x == x, a == a), (x != y, a != b),
+        (x < y, a < b), (x <= y, a <= b), (x > 1, a > 1), (x.ge(1), a >= 1), (x == x, a == a), (x != y, a != b),
         (x @ y, a @ b), (x @ x.T, a @ a.T), (x.add(y), a + b), (sg.maximum(x, 1.0), np.maximum(a, 1)),
         (sg.minimum(1.0, x), np.minimum(a, 1)), (sg.where(x > 1, x, 0.0), np.where(a > 1, a, 0)),
     ]:  # fmt: skip
@@ -213,7 +214,7 @@ def test_foreign_operands() -> None:
     with pytest.raises(TypeError):
         [1.0, 2.0] * x
     with pytest.raises(TypeError):
-        x < None
+        _ = x < None
 
 
 @pytest.mark.parametrize(
@@ -262,7 +263,8 @@ def test_movement(device: sg.Device) -> None:
     for mine, theirs in [
         (x.reshape(6, 4), a.reshape(6, 4)), (x.reshape((4, -1)), a.reshape(4, -1)), (x.view(-1), a.ravel()),
         (x.permute(2, 0, 1), a.transpose(2, 0, 1)), (x.transpose(0, -1), a.swapaxes(0, -1)),
-        (x.unsqueeze(1), a[:, None]), (x.unsqueeze(-1).squeeze(), a), (x[:1].squeeze(0), a[0]), (x[:1].squeeze(1), a[:1]),
+        (x.unsqueeze(1), a[:, None]), (x.unsqueeze(-1).squeeze(), a), (x[:1].squeeze(0), a[0]),
+        (x[:1].squeeze(1), a[:1]),
         (x.flatten(), a.ravel()), (x.flatten(1), a.reshape(2, 12)), (x[:1].expand(5, -1, -1), np.repeat(a[:1], 5, 0)),
         (x.T.contiguous(), a.T), (x.T.clone(), a.T), (x.T.reshape(-1), a.T.ravel()), (sg.permute(x, (1, 0, 2)),
                                                                                      a.transpose(1, 0, 2)),
@@ -581,7 +583,8 @@ def test_inspection(device: sg.Device) -> None:
     assert "exp" in sg.explain(y)
     assert sg.stats()["submissions"] == 0, "looking must not run anything"
     y.numpy()
-    assert sg.stats()["submissions"] == 1 and sg.stats()["nodes"] == 3
+    # A GPU may need a second submission to copy the result out.
+    assert sg.stats()["submissions"] in ((1,) if device.kind == "cpu" else (1, 2)) and sg.stats()["nodes"] == 3
     sg.empty_cache()
     sg.synchronize()
     sg.synchronize(device)
@@ -597,6 +600,15 @@ def test_every_function_has_signature_and_doc() -> None:
     assert str(inspect.signature(sg.sum)) == "(input, dim=None, keepdim=False)"
 
 
+@pytest.mark.parametrize("table", ["_methods", "_functions", "_tensor_functions"])
+def test_docstring_examples(table: str) -> None:
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    owner = sg.Tensor if table == "_methods" else sg
+    for name in getattr(sg._core, table):
+        runner.run(parser.get_doctest(getattr(owner, name).__doc__, {"sg": sg}, name, None, None))
+    assert runner.tries > 0 and runner.failures == 0
+
+
 def test_stub_is_current() -> None:
     from spirograd import _stubs
 
@@ -607,7 +619,7 @@ def test_stub_is_current() -> None:
 def test_stub_names_everything() -> None:
     stub = Path(sg.__file__).resolve().with_name("_core.pyi").read_text()
     for name in dir(sg._core):
-        if not name.startswith("__") and name not in ("_methods", "_functions", "_tensor_functions"):
+        if not name.startswith("__"):
             assert re.search(rf"^(def |class )?{name}\b", stub, re.MULTILINE), name
 
 

@@ -17,9 +17,9 @@ class Buffer : public RefCounted<Buffer> {
   static void destroy(Buffer* b) { b->recycle(); }
 
   DeviceId device;
-  size_t bytes = 0;        // usable size, at least what was asked for
-  void* host = nullptr;    // CPU buffers: where the bytes are
-  uint64_t address = 0;    // GPU buffers: device address of the first byte
+  size_t bytes = 0;      // usable size, at least what was asked for
+  void* host = nullptr;  // CPU buffers: where the bytes are
+  uint64_t address = 0;  // GPU buffers: device address of the first byte
 };
 using BufferRef = Ref<Buffer>;
 

@@ -8,19 +8,41 @@
 namespace sg {
 
 // Mistakes in a call. Python sees ValueError, TypeError, IndexError.
-struct ValueError : std::invalid_argument { using std::invalid_argument::invalid_argument; };
-struct TypeError : std::invalid_argument { using std::invalid_argument::invalid_argument; };
-struct IndexError : std::out_of_range { using std::out_of_range::out_of_range; };
+struct ValueError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+struct TypeError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+struct IndexError : std::out_of_range {
+  using std::out_of_range::out_of_range;
+};
 
 // What comes from a device.
-struct Error : std::runtime_error { using std::runtime_error::runtime_error; };
-struct OutOfMemoryError : Error { using Error::Error; };
-struct DeviceLostError : Error { using Error::Error; };
-struct DeviceTimeoutError : Error { using Error::Error; };
-struct DeviceUnavailableError : Error { using Error::Error; };
-struct LimitError : Error { using Error::Error; };
-struct KernelCompileError : Error { using Error::Error; };
-struct ForkError : Error { using Error::Error; };
+struct Error : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+struct OutOfMemoryError : Error {
+  using Error::Error;
+};
+struct DeviceLostError : Error {
+  using Error::Error;
+};
+struct DeviceTimeoutError : Error {
+  using Error::Error;
+};
+struct DeviceUnavailableError : Error {
+  using Error::Error;
+};
+struct LimitError : Error {
+  using Error::Error;
+};
+struct KernelCompileError : Error {
+  using Error::Error;
+};
+struct ForkError : Error {
+  using Error::Error;
+};
 
 template <class E>
 [[noreturn]] void fail(const std::string& op, const std::string& what, const std::string& remedy = "") {

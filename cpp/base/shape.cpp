@@ -51,8 +51,9 @@ Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
     int64_t x = i <= a.rank ? a[a.rank - i] : 1;
     int64_t y = i <= b.rank ? b[b.rank - i] : 1;
     if (x != y && x != 1 && y != 1)
-      fail<ValueError>(op, "shapes do not broadcast, " + a.str() + " and " + b.str() + " (" + std::to_string(x) +
-                               " vs " + std::to_string(y) + ")",
+      fail<ValueError>(op,
+                       "shapes do not broadcast, " + a.str() + " and " + b.str() + " (" + std::to_string(x) + " vs " +
+                           std::to_string(y) + ")",
                        "reshape one side or insert a dimension of size 1");
     out[rank - i] = x == 1 ? y : x;
   }
@@ -69,8 +70,8 @@ Dims broadcast_strides(const Dims& shape, const Dims& strides, const Dims& to) {
 int normal_axis(const char* op, int64_t axis, int rank) {
   int64_t r = rank == 0 ? 1 : rank;  // a 0-d tensor accepts the axes 0 and -1, as PyTorch does
   if (axis < -r || axis >= r)
-    fail<IndexError>(op, "dimension " + std::to_string(axis) + " out of range for a tensor of rank " +
-                             std::to_string(rank),
+    fail<IndexError>(op,
+                     "dimension " + std::to_string(axis) + " out of range for a tensor of rank " + std::to_string(rank),
                      "use " + std::to_string(-r) + " to " + std::to_string(r - 1));
   return static_cast<int>(axis < 0 ? axis + r : axis);
 }

@@ -23,7 +23,7 @@ struct Dims {
   int size() const { return rank; }
   const int64_t* begin() const { return v; }
   const int64_t* end() const { return v + rank; }
-  void push(int64_t d);           // ValueError beyond kMaxRank
+  void push(int64_t d);  // ValueError beyond kMaxRank
   bool operator==(const Dims& o) const;
 
   int64_t numel() const {
@@ -31,7 +31,7 @@ struct Dims {
     for (int i = 0; i < rank; ++i) n *= v[i];
     return n;
   }
-  std::string str() const;        // "[2, 3]"
+  std::string str() const;  // "[2, 3]"
 };
 
 Dims contiguous_strides(const Dims& shape);

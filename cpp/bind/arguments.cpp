@@ -33,7 +33,9 @@ PyObject* Arguments::take(const char* name, const char* alias) {
 
 PyObject* Arguments::need(const char* name, const char* alias) {
   PyObject* o = take(name, alias);
-  if (!o) fail<TypeError>(op_, std::string("argument ") + name + " is missing", "see help(spirograd." + std::string(op_) + ")");
+  if (!o)
+    fail<TypeError>(op_, std::string("argument ") + name + " is missing",
+                    "see help(spirograd." + std::string(op_) + ")");
   return o;
 }
 

@@ -23,7 +23,8 @@ PyObject* matrix_transpose(PyObject* self, void* reversed) {
     const Tensor& x = unwrap(self);
     if (!reversed) {
       if (x.rank() < 2)
-        fail<ValueError>("mT", "a tensor of shape " + x.shape().str() + " has no matrices", "use two dimensions or more");
+        fail<ValueError>("mT", "a tensor of shape " + x.shape().str() + " has no matrices",
+                         "use two dimensions or more");
       return wrap(sg::transpose(x, -2, -1));
     }
     Dims order;
@@ -75,7 +76,8 @@ int set_data(PyObject* self, PyObject* value, void*) {
   return guarded([&] {
     const Tensor& x = unwrap(self);
     const Tensor& from = tensor_of("data", value);
-    if (!x.is_leaf()) fail<ValueError>("data", "the tensor was made by an operation", "replace the data of leaves only");
+    if (!x.is_leaf())
+      fail<ValueError>("data", "the tensor was made by an operation", "replace the data of leaves only");
     x->storage = from->storage;
     x->shape = from.shape();
     x->strides = from.strides();

@@ -106,7 +106,8 @@ void add_autograd(PyObject* m) {
   add_rows(m, rows);
   py::module_ module = py::reinterpret_borrow<py::module_>(m);
   py::class_<GradFn>(module, "GradFn", "The operation that made a tensor.", py::module_local())
-      .def("name", [](const GradFn& f) { return f.name; }, "For example \"MulBackward\".")
+      .def(
+          "name", [](const GradFn& f) { return f.name; }, "For example \"MulBackward\".")
       .def("__repr__", [](const GradFn& f) { return "<" + f.name + ">"; });
   module.def("_grad", gradients);
   module.def("is_grad_enabled", grad_enabled, "Whether operations are recorded for gradients, in this thread.");

@@ -77,7 +77,8 @@ PyObject* array(const Call& c) {
   Arguments a("__array__", c);
   PyObject *dtype = a.take("dtype"), *copy = a.keyword("copy");
   a.done();
-  if (copy == Py_False) fail<ValueError>("__array__", "a tensor cannot become an array without a copy", "use copy=None");
+  if (copy == Py_False)
+    fail<ValueError>("__array__", "a tensor cannot become an array without a copy", "use copy=None");
   Object values(to_numpy(readable("numpy", c.self)));
   if (!given(dtype)) return values.release();
   Object to(is_dtype_object(dtype) ? check(PyObject_GetAttrString(dtype, "dtype")) : Py_NewRef(dtype));
@@ -176,10 +177,13 @@ constexpr auto kMethod = Where::method;
 #define SG_IN_PLACE_DOC \
   " in place, through the view.\n\nRaises:\n    ValueError: a gradient is wanted; write under no_grad()."
 const Row rows[] = {
-    {"to", to, "other: Tensor | DeviceLike | DTypeLike | None = None, dtype: DTypeLike | None = None, "
-               "device: DeviceLike | None = None", "Tensor",
+    {"to", to,
+     "other: Tensor | DeviceLike | DTypeLike | None = None, dtype: DTypeLike | None = None, "
+     "device: DeviceLike | None = None",
+     "Tensor",
      "The same values on another device, in another type, or both; the tensor itself when nothing changes.\n\n"
-     "Example:\n    >>> sg.ones(2).to(sg.float64).dtype\n    spirograd.float64", kMethod},
+     "Example:\n    >>> sg.ones(2).to(sg.float64).dtype\n    spirograd.float64",
+     kMethod},
     {"cpu", cpu, "", "Tensor", "The same values on the CPU.", kMethod},
     {"float", as<DType::float32>, "", "Tensor", "The same values as float32.", kMethod},
     {"double", as<DType::float64>, "", "Tensor", "The same values as float64.", kMethod},
@@ -188,7 +192,8 @@ const Row rows[] = {
     {"bool", as<DType::boolean>, "", "Tensor", "Whether the values differ from 0.", kMethod},
     {"numpy", numpy_method, "", "np.ndarray[Any, Any]",
      "A NumPy array with a copy of the values, in C order. Runs what is pending.\n\nRaises:\n    Error: the tensor "
-     "wants a gradient; use .detach().numpy().", kMethod},
+     "wants a gradient; use .detach().numpy().",
+     kMethod},
     {"__array__", array, "dtype: Any = None, copy: Any = None", "np.ndarray[Any, Any]", "For NumPy: np.asarray(x).",
      kMethod},
     {"item", item, "", "Any", "The value of a tensor of one element, as a Python number.", kMethod},

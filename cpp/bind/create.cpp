@@ -75,7 +75,8 @@ PyObject* full(const Call& c) {
   PyObject* value = a.need("fill_value", "value");
   const Options o = options(a);
   Tensor n;
-  if (!number(value, n)) fail<TypeError>("full", "a number is needed, got " + type_name(value), "give a float or an int");
+  if (!number(value, n))
+    fail<TypeError>("full", "a number is needed, got " + type_name(value), "give a float or an int");
   const DType own = n.dtype() == DType::float64 ? DType::float32 : n.dtype();
   return made(filled(shape, n, o.dtype.value_or(own), o.device), o);
 }
@@ -94,8 +95,10 @@ PyObject* arange(const Call& c) {
   if (step == 0 || !std::isfinite(start) || !std::isfinite(end) || !std::isfinite(step))
     fail<ValueError>("arange", "step 0 or a bound that is not finite", "use a finite range");
   if ((end - start) / step < 0)
-    fail<ValueError>("arange", "the step leads away from the end, " + std::to_string(start) + " to " + std::to_string(end) +
-                                   " by " + std::to_string(step), "change its sign");
+    fail<ValueError>("arange",
+                     "the step leads away from the end, " + std::to_string(start) + " to " + std::to_string(end) +
+                         " by " + std::to_string(step),
+                     "change its sign");
   const bool integers = whole(first) && whole(second) && whole(third);
   const auto count = static_cast<int64_t>(std::ceil((end - start) / step));
   return made(sg::arange(start, step, count, o.dtype.value_or(integers ? DType::int64 : DType::float32), o.device), o);
@@ -122,7 +125,7 @@ PyObject* manual_seed(const Call& c) {
 }
 
 #define SG_OPTIONS "dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False"
-#define SG_OPTIONS_DOC                                                                                              \
+#define SG_OPTIONS_DOC                                                                                                \
   "    dtype: type of the elements.\n    device: a Device or \"cpu\", \"gpu\", \"gpu:1\"; None is the default one.\n" \
   "    requires_grad: whether backward() reaches the tensor.\n"
 constexpr auto kFunction = Where::function;
@@ -131,30 +134,39 @@ const Row rows[] = {
      "A tensor with a copy of the data: numbers, nested lists, arrays, tensors.\n\nPython floats give float32, ints "
      "int64, bools bool; arrays keep their type.\n\nArgs:\n    data: the values.\n" SG_OPTIONS_DOC
      "\nRaises:\n    TypeError: a type that is not supported, such as float16.\n    OverflowError: an integer beyond "
-     "int64.\n\nExample:\n    >>> sg.tensor([[1.0, 2.0]]).shape\n    (1, 2)", kFunction},
+     "int64.\n\nExample:\n    >>> sg.tensor([[1.0, 2.0]]).shape\n    (1, 2)",
+     kFunction},
     {"zeros", zeros, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
      "A tensor of zeros.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
-     "\nExample:\n    >>> sg.zeros(2).tolist()\n    [0.0, 0.0]", kFunction},
+     "\nExample:\n    >>> sg.zeros(2).tolist()\n    [0.0, 0.0]",
+     kFunction},
     {"ones", ones, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
      "A tensor of ones.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
-     "\nExample:\n    >>> sg.ones(2).tolist()\n    [1.0, 1.0]", kFunction},
+     "\nExample:\n    >>> sg.ones(2).tolist()\n    [1.0, 1.0]",
+     kFunction},
     {"zeros_like", zeros_like, "input: Tensor, *, " SG_OPTIONS, "Tensor",
-     "Zeros of the shape, type and device of another tensor.\n\nArgs:\n    input: the model.\n" SG_OPTIONS_DOC, kFunction},
+     "Zeros of the shape, type and device of another tensor.\n\nArgs:\n    input: the model.\n" SG_OPTIONS_DOC,
+     kFunction},
     {"ones_like", ones_like, "input: Tensor, *, " SG_OPTIONS, "Tensor",
-     "Ones of the shape, type and device of another tensor.\n\nArgs:\n    input: the model.\n" SG_OPTIONS_DOC, kFunction},
+     "Ones of the shape, type and device of another tensor.\n\nArgs:\n    input: the model.\n" SG_OPTIONS_DOC,
+     kFunction},
     {"full", full, "size: int | Sequence[int], fill_value: float, *, " SG_OPTIONS, "Tensor",
      "A tensor of one value; its type is the number's (float32, int64, bool).\n\nArgs:\n    size: an int or a tuple.\n"
-     "    fill_value: the number.\n" SG_OPTIONS_DOC "\nExample:\n    >>> sg.full((2,), 7).tolist()\n    [7, 7]", kFunction},
+     "    fill_value: the number.\n" SG_OPTIONS_DOC "\nExample:\n    >>> sg.full((2,), 7).tolist()\n    [7, 7]",
+     kFunction},
     {"arange", arange, "start: float, end: float | None = None, step: float = 1, *, " SG_OPTIONS, "Tensor",
      "start, start + step, ... up to but without end; int64 when all three are integers, else float32.\n\nArgs:\n"
-     "    start: the first value; the end when it is alone.\n    end: the bound.\n    step: the distance.\n" SG_OPTIONS_DOC
-     "\nExample:\n    >>> sg.arange(3).tolist()\n    [0, 1, 2]", kFunction},
+     "    start: the first value; the end when it is alone.\n    end: the bound.\n    step: the "
+     "distance.\n" SG_OPTIONS_DOC "\nExample:\n    >>> sg.arange(3).tolist()\n    [0, 1, 2]",
+     kFunction},
     {"rand", rand, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
-     "Uniform numbers in [0, 1), the same bits on every device.\n\nArgs:\n    size: several ints or one tuple.\n"
-     SG_OPTIONS_DOC "\nExample:\n    >>> x = sg.rand(2, 3)", kFunction},
+     "Uniform numbers in [0, 1), the same bits on every device.\n\nArgs:\n    size: several ints or one "
+     "tuple.\n" SG_OPTIONS_DOC "\nExample:\n    >>> x = sg.rand(2, 3)",
+     kFunction},
     {"randn", randn, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
      "Standard normal numbers.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
-     "\nExample:\n    >>> x = sg.randn(2, 3)", kFunction},
+     "\nExample:\n    >>> x = sg.randn(2, 3)",
+     kFunction},
     {"manual_seed", manual_seed, "seed: int", "None",
      "Starts the random numbers of all devices anew.\n\nExample:\n    >>> sg.manual_seed(0)", kFunction},
 };

@@ -22,8 +22,19 @@ PyObject* gpu_objects[kMaxGpus];
 bool named[kMaxGpus];
 std::optional<DeviceId> default_device;
 
+// The first call loads Vulkan, which takes long and may want to warn: never with the GIL in hand.
+const GpuList& gpus() {
+  static bool loaded = false;
+  if (!loaded) {
+    WithoutGil unlocked;
+    list_gpus();
+  }
+  loaded = true;
+  return list_gpus();
+}
+
 DeviceId gpu_id(int64_t index) {
-  const auto count = static_cast<int64_t>(list_gpus().devices.size());
+  const auto count = static_cast<int64_t>(gpus().devices.size());
   if (index < 0 || index >= std::min<int64_t>(count, kMaxGpus)) {
     gpu_device(static_cast<int>(index));  // knows why it is not there
     fail<DeviceUnavailableError>("device", "there is no gpu:" + std::to_string(index), "see Device.list()");
@@ -48,13 +59,13 @@ std::string lower(std::string s) {
 
 std::string names_of_gpus() {
   std::string all;
-  for (const DeviceInfo& d : list_gpus().devices) all += (all.empty() ? "" : ", ") + d.id.str() + " " + d.name;
-  return all.empty() ? "no GPU: " + list_gpus().reason : all;
+  for (const DeviceInfo& d : gpus().devices) all += (all.empty() ? "" : ", ") + d.id.str() + " " + d.name;
+  return all.empty() ? "no GPU: " + gpus().reason : all;
 }
 
 DeviceId find_gpu(int64_t index, const std::optional<std::string>& name, const std::optional<std::string>& uuid) {
   if (!name && !uuid) return gpu_id(index);
-  for (const DeviceInfo& d : list_gpus().devices)
+  for (const DeviceInfo& d : gpus().devices)
     if ((!name || lower(d.name).find(lower(*name)) != std::string::npos) && (!uuid || lower(d.uuid) == lower(*uuid)) &&
         index-- == 0)
       return gpu_id(d.id.index);
@@ -66,7 +77,7 @@ DeviceId find_gpu(int64_t index, const std::optional<std::string>& name, const s
 
 DeviceInfo info_of(DeviceId id) {
   if (!id.is_gpu()) return cpu_device().info();
-  return list_gpus().devices.at(id.index);
+  return gpus().devices.at(id.index);
 }
 
 py::dict pairs(const std::vector<std::pair<std::string, std::string>>& list) {
@@ -79,32 +90,35 @@ py::object object_of(DeviceId id) { return py::reinterpret_steal<py::object>(dev
 
 // A GPU if there is one, else the CPU; says which through logging.
 py::object best() {
-  const DeviceId id = list_gpus().devices.empty() ? DeviceId{} : gpu_id(0);
+  const DeviceId id = gpus().devices.empty() ? DeviceId{} : gpu_id(0);
   const DeviceInfo info = info_of(id);
   std::string line = "Device.best(): " + id.str() + (info.name.empty() ? "" : " (" + info.name + ")");
-  if (!id.is_gpu()) line += ", no GPU: " + list_gpus().reason;
+  if (!id.is_gpu()) line += ", no GPU: " + gpus().reason;
   py::module_::import("logging").attr("getLogger")("spirograd").attr("info")("%s", line);
   return object_of(id);
 }
 
 template <class T>
-auto field(T DeviceInfo::*member) {
+auto field(T DeviceInfo::* member) {
   return [member](DeviceId id) { return info_of(id).*member; };
 }
 
 void add_fields(py::class_<DeviceId>& type) {
   type.def_property_readonly("type", field(&DeviceInfo::type), "cpu, discrete, integrated, virtual or software.")
-      .def_property_readonly("kind", [](DeviceId id) { return id.is_gpu() ? "gpu" : "cpu"; }, "cpu or gpu.")
-      .def_property_readonly("index", [](DeviceId id) { return static_cast<int>(id.index); }, "Number among its kind.")
+      .def_property_readonly(
+          "kind", [](DeviceId id) { return id.is_gpu() ? "gpu" : "cpu"; }, "cpu or gpu.")
+      .def_property_readonly(
+          "index", [](DeviceId id) { return static_cast<int>(id.index); }, "Number among its kind.")
       .def_property_readonly("name", field(&DeviceInfo::name), "The product's name.")
       .def_property_readonly("vendor", field(&DeviceInfo::vendor), "Who made it.")
       .def_property_readonly("driver", field(&DeviceInfo::driver), "Name and version of the driver.")
       .def_property_readonly("api_version", field(&DeviceInfo::api_version), "Vulkan's version.")
       .def_property_readonly("uuid", field(&DeviceInfo::uuid), "Stays the same over restarts.")
       .def_property_readonly("memory_total", field(&DeviceInfo::memory_total), "Bytes.")
-      .def_property_readonly("memory_free", [](DeviceId id) { return sg::device_of(id).info().memory_free; },
-                             "Bytes that are free now.")
-      .def_property_readonly("limits", [](DeviceId id) { return pairs(info_of(id).limits); }, "What kernels may use.")
+      .def_property_readonly(
+          "memory_free", [](DeviceId id) { return sg::device_of(id).info().memory_free; }, "Bytes that are free now.")
+      .def_property_readonly(
+          "limits", [](DeviceId id) { return pairs(info_of(id).limits); }, "What kernels may use.")
       .def_property_readonly("features", [](DeviceId id) { return pairs(info_of(id).features); }, "What kernels use.");
 }
 
@@ -141,30 +155,40 @@ std::vector<DeviceId> devices_in_use() {
 
 void add_devices(PyObject* m) {
   py::module_ module = py::reinterpret_borrow<py::module_>(m);
-  py::class_<DeviceId> type(module, "Device", "Where tensors live: the CPU, or a GPU through Vulkan.", py::module_local());
+  py::class_<DeviceId> type(module, "Device", "Where tensors live: the CPU, or a GPU through Vulkan.",
+                            py::module_local());
   type.attr("__module__") = "spirograd";
   device_type = type.inc_ref().ptr();
   type.def(py::init([](py::object o) { return to_device_id(o.ptr()); }), py::arg("device"))
-      .def_static("cpu", [] { return object_of({}); }, "The CPU.")
-      .def_static("gpu", [](int64_t index, std::optional<std::string> name, std::optional<std::string> uuid) {
+      .def_static(
+          "cpu", [] { return object_of({}); }, "The CPU.")
+      .def_static(
+          "gpu",
+          [](int64_t index, std::optional<std::string> name, std::optional<std::string> uuid) {
             return object_of(find_gpu(index, name, uuid));
-          }, py::arg("index") = 0, py::arg("name") = py::none(), py::arg("uuid") = py::none(),
+          },
+          py::arg("index") = 0, py::arg("name") = py::none(), py::arg("uuid") = py::none(),
           "A GPU by number, by part of its name, or by uuid.\n\nRaises:\n    DeviceUnavailableError: there is none; "
           "the message says why.")
-      .def_static("is_gpu_available", [] { return !list_gpus().devices.empty(); },
-                  "Whether there is a GPU; software drivers count only with SPIROGRAD_ALLOW_CPU_VULKAN=1.")
-      .def_static("list", [] {
+      .def_static(
+          "is_gpu_available", [] { return !gpus().devices.empty(); },
+          "Whether there is a GPU; software drivers count only with SPIROGRAD_ALLOW_CPU_VULKAN=1.")
+      .def_static(
+          "list",
+          [] {
             py::list all;
             all.append(object_of({}));
-            for (size_t i = 0; i < list_gpus().devices.size(); ++i) all.append(object_of(gpu_id(static_cast<int64_t>(i))));
+            for (size_t i = 0; i < gpus().devices.size(); ++i) all.append(object_of(gpu_id(static_cast<int64_t>(i))));
             return all;
-          }, "All devices, the CPU first.")
+          },
+          "All devices, the CPU first.")
       .def_static("best", best, "A GPU if there is one, else the CPU; says which through logging.")
-      .def("__eq__", [](DeviceId a, py::object b) -> py::object {
-            if (is_device_object(b.ptr())) return py::bool_(a == py::cast<DeviceId>(b));
-            if (PyUnicode_Check(b.ptr())) return py::bool_(a.str() == py::cast<std::string>(b));
-            return py::reinterpret_borrow<py::object>(Py_NotImplemented);
-          })
+      .def("__eq__",
+           [](DeviceId a, py::object b) -> py::object {
+             if (is_device_object(b.ptr())) return py::bool_(a == py::cast<DeviceId>(b));
+             if (PyUnicode_Check(b.ptr())) return py::bool_(a.str() == py::cast<std::string>(b));
+             return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+           })
       .def("__hash__", [](DeviceId id) { return py::hash(py::str(id.str())); })
       .def("__str__", &DeviceId::str)
       .def("__repr__", [](DeviceId id) { return "Device(" + id.str() + ")"; })
@@ -172,12 +196,15 @@ void add_devices(PyObject* m) {
         return py::make_tuple(py::module_::import("spirograd").attr("device"), py::make_tuple(id.str()));
       });
   add_fields(type);
-  module.def("device", [](py::object o) { return object_of(to_device_id(o.ptr())); }, py::arg("device"),
-             "A device by name: \"cpu\", \"gpu\", \"gpu:1\".");
-  module.def("set_default_device", [](py::object o) { default_device = to_device_id(o.ptr()); }, py::arg("device"),
-             "The device of tensors made without device=.");
-  module.def("get_default_device", [] { return object_of(device_or_default(nullptr)); },
-             "The device of tensors made without device=; at first that of SPIROGRAD_DEVICE.");
+  module.def(
+      "device", [](py::object o) { return object_of(to_device_id(o.ptr())); }, py::arg("device"),
+      "A device by name: \"cpu\", \"gpu\", \"gpu:1\".");
+  module.def(
+      "set_default_device", [](py::object o) { default_device = to_device_id(o.ptr()); }, py::arg("device"),
+      "The device of tensors made without device=.");
+  module.def(
+      "get_default_device", [] { return object_of(device_or_default(nullptr)); },
+      "The device of tensors made without device=; at first that of SPIROGRAD_DEVICE.");
 }
 
 }  // namespace sg::bind

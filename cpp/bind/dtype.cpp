@@ -6,8 +6,7 @@ namespace sg::bind {
 namespace {
 
 struct PyDType {
-  PyObject_HEAD
-  DType value;
+  PyObject_HEAD DType value;
 };
 PyTypeObject* type = nullptr;
 PyObject* objects[kDTypeCount];

@@ -14,7 +14,8 @@ struct Classes {
 
 PyObject* make(PyObject* module, const char* name, const char* doc, PyObject* base, PyObject* second = nullptr) {
   Object bases(second ? PyTuple_Pack(2, base, second) : PyTuple_Pack(1, base));
-  PyObject* type = check(PyErr_NewExceptionWithDoc((std::string("spirograd.") + name).c_str(), doc, bases.get(), nullptr));
+  PyObject* type =
+      check(PyErr_NewExceptionWithDoc((std::string("spirograd.") + name).c_str(), doc, bases.get(), nullptr));
   check(PyModule_AddObjectRef(module, name, type));
   return type;
 }
@@ -49,22 +50,21 @@ PyGILState_STATE ensure_gil() noexcept {
 }
 
 PythonError::PythonError() {
+#if PY_VERSION_HEX >= 0x030C0000
+  PyObject* value = PyErr_GetRaisedException();
+#else
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
-  if (!type) {
-    Py_INCREF(PyExc_SystemError);
-    type = PyExc_SystemError;
-  }
   PyErr_NormalizeException(&type, &value, &trace);
   if (trace) PyException_SetTraceback(value, trace);
   Py_XDECREF(trace);
   Py_XDECREF(type);
+#endif
+  if (!value) value = PyObject_CallFunction(PyExc_SystemError, "s", "an error without an exception");
   value_ = std::shared_ptr<PyObject>(value, drop);
 }
 
-void PythonError::restore() const {
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value_.get())), value_.get());
-}
+void PythonError::restore() const { PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value_.get())), value_.get()); }
 
 void raise(PyObject* type, const std::string& message) {
   PyErr_SetString(type, message.c_str());
@@ -74,19 +74,21 @@ void raise(PyObject* type, const std::string& message) {
 PyObject* cache_warning() { return classes.cache_warning; }
 
 void add_errors(PyObject* m) {
-  PyObject* error = classes.error = make(m, "Error", "Whatever goes wrong in a device or in the engine.",
-                                         PyExc_RuntimeError);
-  classes.out_of_memory =
-      make(m, "OutOfMemoryError", "A device has no memory left, after its caches were freed.", error, PyExc_MemoryError);
+  PyObject* error = classes.error =
+      make(m, "Error", "Whatever goes wrong in a device or in the engine.", PyExc_RuntimeError);
+  classes.out_of_memory = make(m, "OutOfMemoryError", "A device has no memory left, after its caches were freed.",
+                               error, PyExc_MemoryError);
   classes.device_lost = make(m, "DeviceLostError", "The driver gave up the device; what it held is gone.", error);
   classes.device_timeout = make(m, "DeviceTimeoutError", "A device made no progress for SPIROGRAD_TIMEOUT seconds.",
                                 error, PyExc_TimeoutError);
-  classes.device_unavailable = make(m, "DeviceUnavailableError", "There is no such device; the message says why.", error);
+  classes.device_unavailable =
+      make(m, "DeviceUnavailableError", "There is no such device; the message says why.", error);
   classes.limit = make(m, "LimitError", "A size is beyond a limit of the device.", error, PyExc_ValueError);
   classes.kernel_compile = make(m, "KernelCompileError", "A kernel did not compile; the message has the line.", error);
   classes.fork = make(m, "ForkError", "A GPU was used in a forked child; start processes with 'spawn'.", error);
   classes.file_format = make(m, "FileFormatError", "A file is damaged or of another format.", error, PyExc_ValueError);
-  classes.fallback_warning = make(m, "FallbackWarning", "Work is done on a slower path than asked for.", PyExc_UserWarning);
+  classes.fallback_warning =
+      make(m, "FallbackWarning", "Work is done on a slower path than asked for.", PyExc_UserWarning);
   classes.cache_warning = make(m, "CacheWarning", "The cache on disk cannot be used.", PyExc_UserWarning);
 }
 

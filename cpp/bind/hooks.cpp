@@ -41,9 +41,38 @@ void warn_of_cache(const std::string& message) {
   if (error) throw PythonError(*error);
 }
 
+PyObject* before_fork(PyObject*, PyObject*) {
+  {
+    WithoutGil unlocked;  // whoever is in the engine may need it to get out
+    lock_for_fork();
+  }
+  Py_RETURN_NONE;
+}
+PyObject* after_fork_in_parent(PyObject*, PyObject*) {
+  unlock_after_fork(false);
+  Py_RETURN_NONE;
+}
+PyObject* after_fork_in_child(PyObject*, PyObject*) {
+  unlock_after_fork(true);
+  Py_RETURN_NONE;
+}
+PyMethodDef fork_functions[] = {{"before", before_fork, METH_NOARGS, nullptr},
+                                {"after_in_parent", after_fork_in_parent, METH_NOARGS, nullptr},
+                                {"after_in_child", after_fork_in_child, METH_NOARGS, nullptr}};
+
+void register_at_fork() {
+  Object os(check(PyImport_ImportModule("os")));
+  Object function(check(PyObject_GetAttrString(os.get(), "register_at_fork")));
+  Object none(check(PyTuple_New(0))), hooks(check(PyDict_New()));
+  for (PyMethodDef& f : fork_functions)
+    check(PyDict_SetItemString(hooks.get(), f.ml_name, Object(check(PyCFunction_New(&f, nullptr))).get()));
+  Object done(check(PyObject_Call(function.get(), none.get(), hooks.get())));
+}
+
 }  // namespace
 
 void install_hooks() {
+  register_at_fork();
   contention_hooks = {give_up_gil, take_back_gil};
   interrupt_hook = look_for_signals;
   if (cut_hook && cut_hook != cut_without_gil) {

@@ -21,8 +21,7 @@ void take_slice(Cursor& at, PyObject* key) {
       fail<ValueError>("getitem", "a slice step of 0", "use steps of 1 or more");
     fail<TypeError>("getitem", "a slice needs integers or None", "write x[1:3]");
   }
-  if (step < 1)
-    fail<ValueError>("getitem", "a slice step of " + std::to_string(step), "use steps of 1 or more");
+  if (step < 1) fail<ValueError>("getitem", "a slice step of " + std::to_string(step), "use steps of 1 or more");
   const Py_ssize_t count = PySlice_AdjustIndices(at.x.shape()[at.dim], &start, &stop, step);
   at.x = slice(at.x, at.dim++, start, count, step);
 }
@@ -84,9 +83,7 @@ Tensor index(const Tensor& x, PyObject* key) {
 }  // namespace
 
 PyObject* get_item(PyObject* self, PyObject* key) {
-  return guarded([&] {
-    return wrap(index(unwrap(self), key));
-  });
+  return guarded([&] { return wrap(index(unwrap(self), key)); });
 }
 
 int set_item(PyObject* self, PyObject* key, PyObject* value) {
@@ -96,8 +93,9 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) {
     Tensor room;
     const Tensor target = index(x, key);
     const Tensor* v = operand(value, room, x.device());
-    if (!v) fail<TypeError>("setitem", "a tensor, an array or a number is needed, got " + type_name(value),
-                            "make a tensor with tensor()");
+    if (!v)
+      fail<TypeError>("setitem", "a tensor, an array or a number is needed, got " + type_name(value),
+                      "make a tensor with tensor()");
     copy_(target, v->is_number() ? *v : cast(*v, x.dtype()));
     return 0;
   });

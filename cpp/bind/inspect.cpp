@@ -116,22 +116,29 @@ py::list environment() {
 void add_inspection(PyObject* m) {
   py::module_ module = py::reinterpret_borrow<py::module_>(m);
   py::class_<PlanStep>(module, "PlanStep", "One kernel launch.", py::module_local())
-      .def_property_readonly("name", [](const PlanStep& s) { return s.step().name; }, "Its operations, joined by '_'.")
+      .def_property_readonly(
+          "name", [](const PlanStep& s) { return s.step().name; }, "Its operations, joined by '_'.")
       .def_property_readonly("source", &PlanStep::source, "GLSL; empty on the CPU.")
       .def_property_readonly("spirv", &PlanStep::spirv, "The compiled kernel; empty on the CPU.")
       .def("print", &PlanStep::print, "The program, and what it reads and writes, as text.")
       .def("__repr__", [](const PlanStep& s) { return "<PlanStep " + s.step().name + ">"; });
   add_rows(m, rows);
-  module.def("explain", [](const Tensor& x) {
+  module.def(
+      "explain",
+      [](const Tensor& x) {
         WithoutGil unlocked;
         return explain(x);
-      }, py::arg("input"), "Every stage of a pending tensor as text: graph, plan, kernels. Nothing is run.");
+      },
+      py::arg("input"), "Every stage of a pending tensor as text: graph, plan, kernels. Nothing is run.");
   module.def("stats", stats_dict, "Counters since the start or reset_stats(): submissions, dispatches, bytes, plans.");
   module.def("reset_stats", reset_stats, "Sets the counters to 0.");
-  module.def("empty_cache", [] {
+  module.def(
+      "empty_cache",
+      [] {
         WithoutGil unlocked;
         empty_cache();
-      }, "Gives memory that is kept for reuse back to the system.");
+      },
+      "Gives memory that is kept for reuse back to the system.");
   module.def("synchronize", synchronize_python, py::arg("device") = py::none(),
              "Runs what is pending and waits until it is done.\n\nRaises:\n    IndexError: a kernel met an index out "
              "of range.\n    DeviceTimeoutError, DeviceLostError: the device failed.");

@@ -101,8 +101,8 @@ void add_rows(PyObject* module, const Row* rows, size_t count) {
       note(module, "_methods", row);
     }
     if (row.where != Where::method) {
-      definitions.push_back({row.name, as_function(row.where == Where::both ? function_table[i] : method_table[i]), flags,
-                             document(row, row.where == Where::both ? "input" : "")});
+      definitions.push_back({row.name, as_function(row.where == Where::both ? function_table[i] : method_table[i]),
+                             flags, document(row, row.where == Where::both ? "input" : "")});
       Object f(check(PyCFunction_NewEx(&definitions.back(), nullptr, module_name.get())));
       check(PyModule_AddObjectRef(module, row.name, f.get()));
       note(module, row.where == Where::both ? "_tensor_functions" : "_functions", row);

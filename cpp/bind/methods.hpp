@@ -4,8 +4,8 @@
 #pragma once
 #include <optional>
 
-#include "bind/arguments.hpp"
 #include "base/device_id.hpp"
+#include "bind/arguments.hpp"
 
 namespace sg::bind {
 
@@ -31,8 +31,8 @@ void add_op_table(PyObject* module);  // ops.cpp: a row for each pointwise op
 void add_reductions(PyObject* module);
 void add_movement(PyObject* module);     // movement.cpp
 void add_conversions(PyObject* module);  // convert.cpp
-void add_creation(PyObject* module);  // create.cpp
-void add_autograd(PyObject* module);  // autograd.cpp
+void add_creation(PyObject* module);     // create.cpp
+void add_autograd(PyObject* module);     // autograd.cpp
 void add_optimizers(PyObject* module);
 void add_inspection(PyObject* module);  // inspect.cpp
 

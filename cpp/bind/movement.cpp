@@ -17,7 +17,8 @@ PyObject* reshape_as(const char* op, const Call& c, bool copies) {
   a.done();
   Tensor out = sg::reshape(x, shape);
   if (!copies && out->storage.get() != x->storage.get())
-    fail<ValueError>(op, x.shape().str() + " with strides " + x.strides().str() + " has no view of shape " + shape.str(),
+    fail<ValueError>(op,
+                     x.shape().str() + " with strides " + x.strides().str() + " has no view of shape " + shape.str(),
                      "use reshape()");
   return wrap(std::move(out));
 }
@@ -110,7 +111,7 @@ PyObject* detach(const Call& c) {
   return wrap(x.detach());
 }
 
-#define SG_RESHAPE_DOC                                                                                              \
+#define SG_RESHAPE_DOC                                                                                             \
   "\n\nArgs:\n    shape: sizes, as several ints or one tuple; one of them may be -1.\n\nRaises:\n    ValueError: " \
   "the numbers of elements differ.\n\nExample:\n    >>> sg.arange(6).reshape(2, -1).shape\n    (2, 3)"
 const Row rows[] = {

@@ -59,12 +59,13 @@ Tensor from_array(const char* op, PyObject* array, std::optional<DType> dtype, D
   Object theirs(check(PyObject_GetAttrString(array, "dtype")));
   const std::optional<DType> own = known_dtype(theirs.get());
   if (!own && !(dtype && is_numeric(theirs.get())))
-    fail<TypeError>(op, "dtype " + text_of(theirs.get()) + " is not supported",
-                    std::string("use ") + supported_dtypes() +
-                        (is_numeric(theirs.get()) ? ", or pass dtype= to convert" : ""));
+    fail<TypeError>(
+        op, "dtype " + text_of(theirs.get()) + " is not supported",
+        std::string("use ") + supported_dtypes() + (is_numeric(theirs.get()) ? ", or pass dtype= to convert" : ""));
   const DType to = dtype.value_or(own.value_or(DType::float32));
   const Dims shape = shape_of(array);
-  Object plain(check(PyObject_CallFunctionObjArgs(np.ascontiguousarray, array, np.dtypes[static_cast<int>(to)], nullptr)));
+  Object plain(
+      check(PyObject_CallFunctionObjArgs(np.ascontiguousarray, array, np.dtypes[static_cast<int>(to)], nullptr)));
   Buffer buffer(plain.get(), PyBUF_SIMPLE);
   if (buffer.bytes() < kLongCopy) return from_host(buffer.data(), shape, to, device);
   WithoutGil unlocked;
@@ -109,7 +110,8 @@ Tensor from_list(const char* op, PyObject* data, std::optional<DType> dtype, Dev
   Object theirs(check(PyObject_GetAttrString(array.get(), "dtype")));
   if (!known_dtype(theirs.get()) && has_huge_int(data)) raise_huge(op);
   PyObject* leaf = first_leaf(data);
-  const bool python_number = PyFloat_CheckExact(leaf) || PyLong_CheckExact(leaf) || PyList_Check(leaf) || PyTuple_Check(leaf);
+  const bool python_number =
+      PyFloat_CheckExact(leaf) || PyLong_CheckExact(leaf) || PyList_Check(leaf) || PyTuple_Check(leaf);
   if (!dtype && python_number && theirs.get() == np.dtypes[static_cast<int>(DType::float64)]) dtype = DType::float32;
   return from_array(op, array.get(), dtype, device);
 }
@@ -127,12 +129,14 @@ Tensor from_number(const Tensor& n, DType to, DeviceId device) {
       const auto v = static_cast<int32_t>(i);
       return from_host(&v, {}, to, device);
     }
-    case DType::int64: return from_host(&i, {}, to, device);
+    case DType::int64:
+      return from_host(&i, {}, to, device);
     case DType::float32: {
       const auto v = static_cast<float>(f);
       return from_host(&v, {}, to, device);
     }
-    case DType::float64: return from_host(&f, {}, to, device);
+    case DType::float64:
+      return from_host(&f, {}, to, device);
   }
   return {};
 }
@@ -144,8 +148,17 @@ const NumPy& numpy() { return np; }
 void load_numpy() {
   Object module(check(PyImport_ImportModule("numpy")));
   auto get = [&](const char* name) { return check(PyObject_GetAttrString(module.get(), name)); };
-  np = {get("ndarray"), get("generic"), get("bool_"), get("integer"), get("floating"),
-        get("array"), get("asarray"), get("ascontiguousarray"), get("empty"), get("dtype"), {}};
+  np = {get("ndarray"),
+        get("generic"),
+        get("bool_"),
+        get("integer"),
+        get("floating"),
+        get("array"),
+        get("asarray"),
+        get("ascontiguousarray"),
+        get("empty"),
+        get("dtype"),
+        {}};
   for (int t = 0; t < kDTypeCount; ++t)
     np.dtypes[t] = check(PyObject_CallFunction(np.dtype, "s", name_of(static_cast<DType>(t))));
 }

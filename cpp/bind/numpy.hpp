@@ -26,7 +26,7 @@ PyObject* to_number(const char* op, const Tensor& x);  // float, int or bool of 
 
 // sg.float32 and friends: objects made by `add_dtypes`.
 void add_dtypes(PyObject* module);
-PyObject* dtype_object(DType t);                       // a new reference
+PyObject* dtype_object(DType t);  // a new reference
 bool is_dtype_object(PyObject* o);
 // sg.float32, "float32", np.float32, np.dtype, float, int, bool. TypeError naming the supported ones.
 DType to_dtype(const char* op, PyObject* o);

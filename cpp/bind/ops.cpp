@@ -37,7 +37,9 @@ PyObject* binary(const Call& call) {
   PyObject* other = a.need("other", "exponent");
   a.done();
   Tensor room_x, room_y;
-  const DeviceId device = is_tensor(self) ? unwrap(self).device() : is_tensor(other) ? unwrap(other).device() : DeviceId{};
+  const DeviceId device = is_tensor(self)    ? unwrap(self).device()
+                          : is_tensor(other) ? unwrap(other).device()
+                                             : DeviceId{};
   const Tensor& x = operand_of(op.name, self, room_x, device);
   const Tensor& y = operand_of(op.name, other, room_y, device);
   if (x.is_number() && y.is_number())
@@ -59,24 +61,25 @@ constexpr auto binary_bodies = binary_of(std::make_index_sequence<kMaxPointwise>
 
 // Pointwise rows whose inputs are not one or two tensors; they have bindings of their own.
 bool has_own_binding(const OpInfo& op) {
-  static const std::set<std::string_view> names = {"where", "cast", "contiguous", "full", "arange",
+  static const std::set<std::string_view> names = {"where", "cast",  "contiguous",    "full",  "arange",
                                                    "rand",  "randn", "cross_entropy", "assign"};
   return names.count(op.name) != 0;
 }
 
 std::string unary_doc(const OpInfo& op) {
   return std::string(op.doc) + "\n\nArgs:\n    input: a tensor of any shape." +
-                   (op.result == Result::floating ? " Integers and booleans become float32." : "") +
-                   "\n\nReturns:\n    A tensor of the same shape.\n\nExample:\n    >>> y = sg." + op.name +
-                   "(sg.tensor([0.5, 1.0]))";
+         (op.result == Result::floating ? " Integers and booleans become float32." : "") +
+         "\n\nReturns:\n    A tensor of the same shape.\n\nExample:\n    >>> y = sg." + op.name +
+         "(sg.tensor([0.5, 1.0]))";
 }
 
 std::string binary_doc(const OpInfo& op) {
-  return std::string(op.doc) + "\n\nArgs:\n    input: a tensor or a number.\n    other: a tensor or a number; one of the two is a "
-                   "tensor, shapes broadcast.\n\nReturns:\n    A tensor of the common shape" +
-                   (op.result == Result::boolean ? ", of type bool" : "") +
-                   ".\n\nRaises:\n    ValueError: the shapes do not broadcast.\n\nExample:\n    >>> y = sg." + op.name +
-                   "(sg.tensor([1.0, 2.0]), 2.0)";
+  return std::string(op.doc) +
+         "\n\nArgs:\n    input: a tensor or a number.\n    other: a tensor or a number; one of the two is a "
+         "tensor, shapes broadcast.\n\nReturns:\n    A tensor of the common shape" +
+         (op.result == Result::boolean ? ", of type bool" : "") +
+         ".\n\nRaises:\n    ValueError: the shapes do not broadcast.\n\nExample:\n    >>> y = sg." + op.name +
+         "(sg.tensor([1.0, 2.0]), 2.0)";
 }
 
 // ---- reductions --------------------------------------------------------------------------------------------------
@@ -150,12 +153,13 @@ PyObject* cross_entropy(const Call& c) {
 }
 
 #define SG_FOLD_ARGUMENTS "dim: int | Sequence[int] | None = None, keepdim: bool = False"
-#define SG_FOLD_DOC                                                                                         \
+#define SG_FOLD_DOC                                                                                           \
   "\n\nArgs:\n    dim: a dimension or several; None folds all. axis= is accepted.\n    keepdim: keep folded " \
   "dimensions as size 1. keepdims= is accepted.\n\nReturns:\n    A tensor without the folded dimensions."
-#define SG_EXTREME_DOC                                                                                                 \
-  SG_FOLD_DOC " Values only: unlike PyTorch's,\n    it has no indices beside them, also when one dim is given.\n\n" \
-              "Raises:\n    ValueError: nothing to choose from."
+#define SG_EXTREME_DOC                                                                                  \
+  SG_FOLD_DOC                                                                                           \
+  " Values only: unlike PyTorch's,\n    it has no indices beside them, also when one dim is given.\n\n" \
+  "Raises:\n    ValueError: nothing to choose from."
 const Row rows[] = {
     {"sum", sum, SG_FOLD_ARGUMENTS, "Tensor",
      "The sum over dimensions; bool and int32 are summed as int64." SG_FOLD_DOC

@@ -66,12 +66,18 @@ PyObject* positive(PyObject* a) { return Py_NewRef(a); }
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   switch (op) {
-    case Py_LT: return binary<sg::operator<>(a, b);
-    case Py_LE: return binary<sg::operator<= >(a, b);
-    case Py_GT: return binary<(sg::operator>)>(a, b);
-    case Py_GE: return binary<(sg::operator>=)>(a, b);
-    case Py_EQ: return binary<static_cast<Binary>(sg::operator==)>(a, b);
-    default: return binary<static_cast<Binary>(sg::operator!=)>(a, b);
+    case Py_LT:
+      return binary < sg::operator<>(a, b);
+    case Py_LE:
+      return binary<sg::operator<= >(a, b);
+    case Py_GT:
+      return binary<(sg::operator>)>(a, b);
+    case Py_GE:
+      return binary<(sg::operator>=)>(a, b);
+    case Py_EQ:
+      return binary<static_cast<Binary>(sg::operator==)>(a, b);
+    default:
+      return binary<static_cast<Binary>(sg::operator!=)>(a, b);
   }
 }
 
@@ -146,8 +152,8 @@ PyObject* iterate(PyObject* self) {
   });
 }
 
-PyMemberDef members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak_references), READONLY, nullptr}, {}};
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak_references), READONLY, nullptr},
+                         {}};
 
 template <class F>
 PyType_Slot slot(int id, F* f) {
@@ -163,7 +169,8 @@ constexpr const char* kDoc =
 
 const Tensor& tensor_of(const char* op, PyObject* o) {
   if (!o || !is_tensor(o))
-    fail<TypeError>(op, "a tensor is needed, got " + (o ? type_name(o) : std::string("nothing")), "make one with tensor()");
+    fail<TypeError>(op, "a tensor is needed, got " + (o ? type_name(o) : std::string("nothing")),
+                    "make one with tensor()");
   return unwrap(o);
 }
 
@@ -208,25 +215,44 @@ const Tensor* operand(PyObject* o, Tensor& room, DeviceId device) {
 
 const Tensor& operand_of(const char* op, PyObject* o, Tensor& room, DeviceId device) {
   const Tensor* t = operand(o, room, device);
-  if (!t)
-    fail<TypeError>(op, "a tensor or a number is needed, got " + type_name(o), "make a tensor with tensor()");
+  if (!t) fail<TypeError>(op, "a tensor or a number is needed, got " + type_name(o), "make a tensor with tensor()");
   return *t;
 }
 
 void add_tensor_type(PyObject* module) {
-  PyType_Slot slots[] = {
-      slot(Py_nb_add, binary<sg::add>), slot(Py_nb_subtract, binary<sg::sub>), slot(Py_nb_multiply, binary<sg::mul>),
-      slot(Py_nb_true_divide, binary<sg::div>), slot(Py_nb_power, power),
-      slot(Py_nb_matrix_multiply, binary<sg::matmul>), slot(Py_nb_negative, unary<sg::neg>),
-      slot(Py_nb_positive, positive), slot(Py_nb_absolute, unary<sg::abs>),
-      slot(Py_nb_inplace_add, in_place<sg::add>), slot(Py_nb_inplace_subtract, in_place<sg::sub>),
-      slot(Py_nb_inplace_multiply, in_place<sg::mul>), slot(Py_nb_inplace_true_divide, in_place<sg::div>),
-      slot(Py_nb_inplace_power, in_place_power), slot(Py_nb_bool, truth), slot(Py_nb_float, as_float),
-      slot(Py_nb_int, as_int), slot(Py_nb_index, as_index), slot(Py_tp_richcompare, compare),
-      slot(Py_mp_subscript, get_item), slot(Py_mp_ass_subscript, set_item), slot(Py_mp_length, length),
-      slot(Py_sq_length, length), slot(Py_sq_item, get_row), slot(Py_tp_iter, iterate), slot(Py_tp_repr, repr),
-      slot(Py_tp_hash, PyBaseObject_Type.tp_hash), slot(Py_tp_dealloc, release), slot(Py_tp_new, construct),
-      {Py_tp_getset, tensor_attributes}, {Py_tp_members, members}, {Py_tp_doc, const_cast<char*>(kDoc)}, {0, nullptr}};
+  PyType_Slot slots[] = {slot(Py_nb_add, binary<sg::add>),
+                         slot(Py_nb_subtract, binary<sg::sub>),
+                         slot(Py_nb_multiply, binary<sg::mul>),
+                         slot(Py_nb_true_divide, binary<sg::div>),
+                         slot(Py_nb_power, power),
+                         slot(Py_nb_matrix_multiply, binary<sg::matmul>),
+                         slot(Py_nb_negative, unary<sg::neg>),
+                         slot(Py_nb_positive, positive),
+                         slot(Py_nb_absolute, unary<sg::abs>),
+                         slot(Py_nb_inplace_add, in_place<sg::add>),
+                         slot(Py_nb_inplace_subtract, in_place<sg::sub>),
+                         slot(Py_nb_inplace_multiply, in_place<sg::mul>),
+                         slot(Py_nb_inplace_true_divide, in_place<sg::div>),
+                         slot(Py_nb_inplace_power, in_place_power),
+                         slot(Py_nb_bool, truth),
+                         slot(Py_nb_float, as_float),
+                         slot(Py_nb_int, as_int),
+                         slot(Py_nb_index, as_index),
+                         slot(Py_tp_richcompare, compare),
+                         slot(Py_mp_subscript, get_item),
+                         slot(Py_mp_ass_subscript, set_item),
+                         slot(Py_mp_length, length),
+                         slot(Py_sq_length, length),
+                         slot(Py_sq_item, get_row),
+                         slot(Py_tp_iter, iterate),
+                         slot(Py_tp_repr, repr),
+                         slot(Py_tp_hash, PyBaseObject_Type.tp_hash),
+                         slot(Py_tp_dealloc, release),
+                         slot(Py_tp_new, construct),
+                         {Py_tp_getset, tensor_attributes},
+                         {Py_tp_members, members},
+                         {Py_tp_doc, const_cast<char*>(kDoc)},
+                         {0, nullptr}};
   PyType_Spec spec{"spirograd.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
   tensor_type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)));
   // NumPy leaves mixed expressions to us.

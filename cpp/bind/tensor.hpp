@@ -8,8 +8,7 @@
 namespace sg::bind {
 
 struct PyTensor {
-  PyObject_HEAD
-  Tensor value;
+  PyObject_HEAD Tensor value;
   PyObject* weak_references;
 };
 
@@ -31,11 +30,11 @@ bool number(PyObject* o, Tensor& out);
 
 void add_tensor_type(PyObject* module);
 // Slots of the type, by file.
-extern PyGetSetDef tensor_attributes[];                                // attributes.cpp
-PyObject* get_item(PyObject* self, PyObject* key);                     // index.cpp
+extern PyGetSetDef tensor_attributes[];             // attributes.cpp
+PyObject* get_item(PyObject* self, PyObject* key);  // index.cpp
 int set_item(PyObject* self, PyObject* key, PyObject* value);
 PyObject* get_row(PyObject* self, Py_ssize_t row);
 Py_ssize_t length(PyObject* self);
-PyObject* grad_fn_object(const std::string& name);                     // autograd.cpp
+PyObject* grad_fn_object(const std::string& name);  // autograd.cpp
 
 }  // namespace sg::bind

@@ -14,7 +14,7 @@ namespace sg {
 // Facts for people. Empty strings and zeros where the device has none.
 struct DeviceInfo {
   DeviceId id;
-  std::string type;            // "cpu", "discrete", "integrated", "virtual", "software"
+  std::string type;  // "cpu", "discrete", "integrated", "virtual", "software"
   std::string name, vendor, driver, api_version, uuid;
   int64_t memory_total = 0, memory_free = 0;
   std::vector<std::pair<std::string, std::string>> limits, features;  // what kernels use
@@ -45,16 +45,16 @@ class Prepared {
 
 // A report of a kernel: index out of range. tag 0: none.
 struct Status {
-  int32_t tag = 0;       // 1 + index into Plan::op_names
+  int32_t tag = 0;  // 1 + index into Plan::op_names
   int64_t index = 0, bound = 0;
-  std::string name;      // Plan::op_names[tag - 1]
+  std::string name;  // Plan::op_names[tag - 1]
 };
 
 struct RunArguments {
-  const BufferRef* leaves = nullptr;    // Plan::leaves
-  const BufferRef* outputs = nullptr;   // Plan::outputs
-  const int64_t* offsets = nullptr;     // Plan::leaf_views, in elements
-  const Number* numbers = nullptr;      // Plan::numbers
+  const BufferRef* leaves = nullptr;   // Plan::leaves
+  const BufferRef* outputs = nullptr;  // Plan::outputs
+  const int64_t* offsets = nullptr;    // Plan::leaf_views, in elements
+  const Number* numbers = nullptr;     // Plan::numbers
 };
 
 class Device {

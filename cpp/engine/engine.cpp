@@ -89,7 +89,8 @@ Number read_number(const Tensor& x) {
   alignas(8) unsigned char bytes[8] = {};
   read(x, bytes);
   switch (x.dtype()) {
-    case DType::boolean: return {.i = bytes[0] != 0};
+    case DType::boolean:
+      return {.i = bytes[0] != 0};
     case DType::int32: {
       int32_t v;
       std::memcpy(&v, bytes, 4);
@@ -125,8 +126,8 @@ void vjp_to(Vjp& v) {
                       static_cast<uint8_t>(v.attributes().x)};
   v.result[0] = to_device(v.g, home);
 }
-const OpInfo kTo{.name = "to", .doc = "The same values on another device.", .kind = Kind::view, .arity = 1,
-                 .vjp = vjp_to};
+const OpInfo kTo{
+    .name = "to", .doc = "The same values on another device.", .kind = Kind::view, .arity = 1, .vjp = vjp_to};
 }  // namespace
 
 Tensor to_device(const Tensor& x, DeviceId device) {

@@ -22,7 +22,7 @@ void synchronize(DeviceId id);
 Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId device);
 // Copies the values in C order to `out`; runs what is pending, waits.
 void read(const Tensor& x, void* out);
-double read_item(const Tensor& x);       // one element as a number
+double read_item(const Tensor& x);  // one element as a number
 int64_t read_item_int(const Tensor& x);
 // The same values on another device (the tensor itself when it is there already).
 Tensor to_device(const Tensor& x, DeviceId device);
@@ -37,14 +37,14 @@ PlanView plan_of(const Tensor& x, bool compile);
 std::string explain(const Tensor& x);
 
 struct Stats {
-  DeviceStats device;          // summed over devices in use
-  int64_t nodes = 0;           // recorded in logs
-  int64_t plan_hits = 0;       // logs that found their plan
-  int64_t plan_misses = 0;     // logs that had to be scheduled
-  int64_t fallbacks = 0;       // work done on a slower path than asked for
+  DeviceStats device;       // summed over devices in use
+  int64_t nodes = 0;        // recorded in logs
+  int64_t plan_hits = 0;    // logs that found their plan
+  int64_t plan_misses = 0;  // logs that had to be scheduled
+  int64_t fallbacks = 0;    // work done on a slower path than asked for
 };
 Stats stats();
-void reset_stats();            // counters to 0; bytes_live, bytes_cached stay, bytes_peak = bytes_live
+void reset_stats();  // counters to 0; bytes_live, bytes_cached stay, bytes_peak = bytes_live
 void empty_cache();
 
 }  // namespace sg

@@ -8,12 +8,15 @@ namespace {
 
 std::string operand_text(const Operand& o) {
   switch (o.kind) {
-    case Operand::Kind::number: return is_float(o.dtype) ? std::to_string(o.number.f) : std::to_string(o.number.i);
-    case Operand::Kind::index: return "position";
+    case Operand::Kind::number:
+      return is_float(o.dtype) ? std::to_string(o.number.f) : std::to_string(o.number.i);
+    case Operand::Kind::index:
+      return "position";
     case Operand::Kind::node:
       return (o.node->pending() ? "%" + std::to_string(o.node->log_index) : std::string("data")) +
              (is_contiguous(o.node->domain, o.strides) && !o.offset ? "" : " strides " + o.strides.str());
-    case Operand::Kind::none: break;
+    case Operand::Kind::none:
+      break;
   }
   return "";
 }
@@ -42,7 +45,8 @@ std::string describe_graph(const Tensor& x) {
     const Node* n = open.back();
     open.pop_back();
     for (int k = 0; k < n->inputs; ++k)
-      if (n->in[k].kind == Operand::Kind::node && n->in[k].node->pending() && seen.insert(n->in[k].node->log_index).second)
+      if (n->in[k].kind == Operand::Kind::node && n->in[k].node->pending() &&
+          seen.insert(n->in[k].node->log_index).second)
         open.push_back(n->in[k].node.get());
   }
   std::string s;

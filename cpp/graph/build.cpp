@@ -258,13 +258,15 @@ void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
                      "write under no_grad(), or build the result with where()");
   for (int d = 0; d < target.rank(); ++d)
     if (target.strides()[d] == 0 && target.shape()[d] > 1)
-      fail<ValueError>(op.name, "the target of shape " + target.shape().str() + " repeats elements along dimension " +
-                                    std::to_string(d),
-                       "write to a tensor that was not expanded, or to a copy");
+      fail<ValueError>(
+          op.name,
+          "the target of shape " + target.shape().str() + " repeats elements along dimension " + std::to_string(d),
+          "write to a tensor that was not expanded, or to a copy");
   if (!value.is_number()) {
     common_device(op.name, {&target, &value});
     if (!(broadcast_shapes(op.name, value.shape(), target.shape()) == target.shape()))
-      fail<ValueError>(op.name, "a value of shape " + value.shape().str() + " does not fit into " + target.shape().str(),
+      fail<ValueError>(op.name,
+                       "a value of shape " + value.shape().str() + " does not fit into " + target.shape().str(),
                        "reshape it");
   }
   Storage& storage = *target->storage;

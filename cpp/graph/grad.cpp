@@ -71,7 +71,8 @@ void walk(const Tensor& root, const Tensor& gradient, BackwardOptions options, R
     GradNode& node = *open.top();
     open.pop();
     if (node.freed)
-      fail<Error>("backward", std::string("the values saved by ") + node.op->name + " were freed by an earlier backward",
+      fail<Error>("backward",
+                  std::string("the values saved by ") + node.op->name + " were freed by an earlier backward",
                   "pass retain_graph=True to the first one");
     Vjp vjp{node, std::move(node.grad), {}};
     node.grad = {};

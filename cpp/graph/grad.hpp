@@ -18,30 +18,30 @@ struct Attributes {
 
 // One input of an op: where its gradient goes, and its value if the formula reads it.
 struct GradInput {
-  Ref<GradNode> fn;       // the op that made it, or
-  Ref<TensorImpl> leaf;   // the leaf that collects .grad
+  Ref<GradNode> fn;      // the op that made it, or
+  Ref<TensorImpl> leaf;  // the leaf that collects .grad
   Dims shape, strides;
   int64_t offset = 0;
   DType dtype = DType::float32;
   bool is_number = false;
   Number number{};
-  Held value;             // only when saved
+  Held value;  // only when saved
   bool needs() const { return fn || leaf; }
 };
 
 class GradNode : public RefCounted<GradNode> {
  public:
   const OpInfo* op = nullptr;
-  uint64_t sequence = 0;   // grows with time: a valid topological order
+  uint64_t sequence = 0;  // grows with time: a valid topological order
   int inputs = 0;
   GradInput in[kMaxInputs];
-  Dims shape;              // of the output
+  Dims shape;  // of the output
   DType dtype = DType::float32;
   DeviceId device;
-  Held output;             // only when saved
+  Held output;  // only when saved
   Attributes attributes;
-  bool freed = false;      // saved values were given up by a backward
-  Tensor grad;             // collects while a backward runs
+  bool freed = false;  // saved values were given up by a backward
+  Tensor grad;         // collects while a backward runs
 
   void free_values();
   static void destroy(GradNode*);  // iterative
@@ -53,7 +53,7 @@ struct Vjp {
   Tensor g;
   Tensor result[kMaxInputs];
   bool needs(int i) const { return node.in[i].needs(); }
-  Tensor in(int i) const;    // input i, broadcast shape not applied
+  Tensor in(int i) const;  // input i, broadcast shape not applied
   Tensor out() const;
   const Attributes& attributes() const { return node.attributes; }
 };

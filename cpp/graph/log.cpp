@@ -1,6 +1,7 @@
 #include "graph/log.hpp"
 
 #include <map>
+#include <new>
 
 #include "base/hash.hpp"
 #include "graph/tensor.hpp"
@@ -28,6 +29,15 @@ EngineLock::EngineLock() {
 EngineLock::~EngineLock() {
   engine_mutex().unlock();
   if (token_) contention_hooks.end(token_);
+}
+
+void lock_for_fork() { engine_mutex().lock(); }
+void unlock_after_fork(bool in_child) {
+  // The child's thread has another number, so it cannot unlock a recursive mutex of its parent's.
+  if (in_child)
+    new (&engine_mutex()) std::recursive_mutex;
+  else
+    engine_mutex().unlock();
 }
 
 Log& log_of(DeviceId device) {

@@ -20,7 +20,7 @@ struct Assignment {
 
 struct Log {
   DeviceId device;
-  uint64_t epoch = 1;                // changes at each cut
+  uint64_t epoch = 1;  // changes at each cut
   std::vector<NodeRef> nodes;
   std::vector<NodeRef> leaves;       // ready nodes that are read, by first occurrence
   std::vector<int64_t> offsets;      // of each reading of a leaf, in order: element offset
@@ -59,6 +59,9 @@ struct ContentionHooks {
   void (*end)(void*) = nullptr;
 };
 extern ContentionHooks contention_hooks;
+// Around fork(), so that the child does not inherit a lock of a thread that it does not have.
+void lock_for_fork();
+void unlock_after_fork(bool in_child);
 
 // Runs the whole log of a device (installed by engine/). Called when a log reaches its limits.
 extern void (*cut_hook)(Log&);

@@ -49,8 +49,7 @@ Tensor& Tensor::requires_grad_(bool on) {
   if (on && !is_float(dtype()))
     fail<TypeError>("requires_grad", std::string("a tensor of ") + name_of(dtype()) + " has no gradient",
                     "use float32 or float64");
-  if (!is_leaf() && !on)
-    fail<ValueError>("requires_grad", "only a leaf can stop wanting a gradient", "use detach()");
+  if (!is_leaf() && !on) fail<ValueError>("requires_grad", "only a leaf can stop wanting a gradient", "use detach()");
   impl_->requires_grad = on;
   return *this;
 }

@@ -38,7 +38,7 @@ class Tensor {
  public:
   Tensor() = default;
   Tensor(Ref<TensorImpl> impl) : impl_(std::move(impl)) {}
-  Tensor(double number);    // a number, not a 0-d tensor
+  Tensor(double number);  // a number, not a 0-d tensor
   Tensor(int number);
   Tensor(int64_t number);
 

@@ -16,7 +16,8 @@ namespace sg {
 // A float32 tensor from values in row-major order.
 inline Tensor tensor(const std::vector<float>& values, const Dims& shape, DeviceId device = {}) {
   if (static_cast<int64_t>(values.size()) != shape.numel())
-    fail<ValueError>("tensor", std::to_string(values.size()) + " values for shape " + shape.str(), "give one an element");
+    fail<ValueError>("tensor", std::to_string(values.size()) + " values for shape " + shape.str(),
+                     "give one an element");
   return from_host(values.data(), shape, DType::float32, device);
 }
 inline std::vector<float> values(const Tensor& x) {

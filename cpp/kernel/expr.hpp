@@ -6,9 +6,9 @@ namespace sg {
 
 inline Expr literal(Expr like, double v) { return like.builder->constant(like.dtype, v); }
 
-#define SG_EXPR_BINARY(op, code, type)                                                                     \
-  inline Expr operator op(Expr a, Expr b) { return a.builder->alu(Code::code, type(a), a, b); }            \
-  inline Expr operator op(Expr a, double b) { return a op literal(a, b); }                                 \
+#define SG_EXPR_BINARY(op, code, type)                                                          \
+  inline Expr operator op(Expr a, Expr b) { return a.builder->alu(Code::code, type(a), a, b); } \
+  inline Expr operator op(Expr a, double b) { return a op literal(a, b); }                      \
   inline Expr operator op(double a, Expr b) { return literal(b, a) op b; }
 #define SG_SAME(a) a.dtype
 #define SG_BOOL(a) DType::boolean

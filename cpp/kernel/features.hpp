@@ -7,13 +7,14 @@ namespace sg {
 struct Features {
   bool float64 = true;
   bool int64 = true;
-  bool storage8 = true;               // bytes in buffers: boolean tensors
+  bool storage8 = true;   // bytes in buffers: boolean tensors
+  bool software = false;  // a driver that runs on the CPU: no memory latency to hide
   int32_t subgroup_size = 1;
   int64_t shared_bytes = 32768;
-  int64_t max_groups = 65535;         // workgroups along one axis
+  int64_t max_groups = 65535;  // workgroups along one axis
   int64_t max_group_threads = 256;
   int64_t max_buffer_bytes = INT64_MAX;
-  int64_t memory_bytes = 0;           // total
+  int64_t memory_bytes = 0;  // total
   bool operator==(const Features&) const = default;
 };
 

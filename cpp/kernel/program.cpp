@@ -51,9 +51,7 @@ uint64_t hash_of(const Instr& i) {
   return hash_mix(h, static_cast<uint64_t>(i.imm.i));
 }
 
-std::string imm_text(const Instr& i) {
-  return is_float(i.dtype) ? std::to_string(i.imm.f) : std::to_string(i.imm.i);
-}
+std::string imm_text(const Instr& i) { return is_float(i.dtype) ? std::to_string(i.imm.f) : std::to_string(i.imm.i); }
 
 }  // namespace
 
@@ -149,8 +147,8 @@ void collapse(Program& p) {
 
 std::string Program::print() const {
   std::string s = "domain " + domain.str() + (inner ? " inner " + std::to_string(inner) : "") +
-                  (piece_limit ? " pieces of " + std::to_string(piece_limit) : "") +
-                  (predicated ? " predicated" : "") + "\n";
+                  (piece_limit ? " pieces of " + std::to_string(piece_limit) : "") + (predicated ? " predicated" : "") +
+                  "\n";
   for (size_t v = 0; v < views.size(); ++v)
     s += "  view " + std::to_string(v) + ": binding " + std::to_string(views[v].binding) + " " +
          name_of(views[v].dtype) + " strides " + views[v].strides.str() +
@@ -221,9 +219,7 @@ Expr ProgramBuilder::constant_int(DType t, int64_t value) {
   return is_float(t) ? constant(t, static_cast<double>(value)) : emit({.code = Code::constant, .dtype = t, .imm = n});
 }
 
-Expr ProgramBuilder::index(int32_t view) {
-  return emit({.code = Code::index, .dtype = DType::int64, .slot = view});
-}
+Expr ProgramBuilder::index(int32_t view) { return emit({.code = Code::index, .dtype = DType::int64, .slot = view}); }
 
 Expr ProgramBuilder::reduce(Fold fold, Expr value) {
   return emit({.code = Code::reduce, .dtype = value.dtype, .fold = fold, .a = value.id});

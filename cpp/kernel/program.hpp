@@ -29,9 +29,9 @@ enum class Code : uint8_t {
 #include "math/alu.def"
 #undef ALU
 };
-int arity_of(Code c);            // number of value operands (store and reduce: 1)
+int arity_of(Code c);  // number of value operands (store and reduce: 1)
 const char* name_of(Code c);
-const char* infix_of(Code c);    // "" when there is none
+const char* infix_of(Code c);  // "" when there is none
 
 enum class Fold : uint8_t { sum, maximum, minimum };  // empty rows give 0, -inf (lowest), +inf (highest)
 const char* name_of(Fold f);
@@ -40,11 +40,11 @@ struct Instr {
   Code code = Code::constant;
   DType dtype = DType::float32;  // of the result (store: of the value)
   Fold fold = Fold::sum;
-  bool per_row = false;          // runs once a row, not once an element; never set when inner == 0
+  bool per_row = false;  // runs once a row, not once an element; never set when inner == 0
   uint8_t phase = 0;
   int32_t a = -1, b = -1, c = -1;
   int32_t slot = -1;
-  Number imm{};                  // constant: .f for float types, .i for the others
+  Number imm{};  // constant: .f for float types, .i for the others
   bool operator==(const Instr&) const;
 };
 
@@ -52,9 +52,9 @@ struct Instr {
 struct View {
   int32_t binding = -1;  // which of the step's bindings; -1: no memory (Code::index)
   DType dtype = DType::float32;
-  Dims strides;          // one a domain dimension
-  int64_t offset = 0;    // static part; a binding adds its own at run time
-  bool aligned = true;   // the run-time part of the address is a multiple of 16 bytes
+  Dims strides;         // one a domain dimension
+  int64_t offset = 0;   // static part; a binding adds its own at run time
+  bool aligned = true;  // the run-time part of the address is a multiple of 16 bytes
 };
 
 struct Program {
@@ -62,8 +62,8 @@ struct Program {
   int inner = 0;
   std::vector<View> views;
   std::vector<Instr> code;
-  int numbers = 0;         // how many number arguments
-  bool predicated = false; // writes parameters in place: does nothing when the status word is set
+  int numbers = 0;          // how many number arguments
+  bool predicated = false;  // writes parameters in place: does nothing when the status word is set
   // A long reduce is cut in pieces: the last outer dimension then counts pieces, and piece s covers
   // min(size, limit - s * size) of the first inner dimension, size being that dimension's extent. 0: off.
   int64_t piece_limit = 0;
@@ -96,14 +96,14 @@ class ProgramBuilder {
   Program program;
   Expr load(int32_t view);
   void store(int32_t view, Expr value);
-  Expr number(DType t);                        // a new number argument
+  Expr number(DType t);  // a new number argument
   Expr constant(DType t, double value);
   Expr constant_int(DType t, int64_t value);
   Expr index(int32_t view);
   Expr reduce(Fold fold, Expr value);
   Expr alu(Code code, DType result, Expr a, Expr b = {}, Expr c = {});
   Expr cast(Expr a, DType t);
-  int32_t add_view(const View& v);             // equal views are added once
+  int32_t add_view(const View& v);  // equal views are added once
 
  private:
   Expr emit(Instr i);

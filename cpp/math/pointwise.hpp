@@ -86,8 +86,7 @@ struct Neg {
   static auto vjp_a(auto g, auto, auto) { return -g; }
 };
 struct Abs {
-  static constexpr auto name = "abs", doc = "The absolute value; its gradient at 0 is 0.", result = "same",
-                        saves = "a";
+  static constexpr auto name = "abs", doc = "The absolute value; its gradient at 0 is 0.", result = "same", saves = "a";
   static auto fwd(auto a) { return abs(a); }
   static auto vjp_a(auto g, auto a, auto) { return where(a > 0, g, where(a < 0, -g, 0)); }
 };
@@ -119,8 +118,7 @@ struct Tanh {
   static auto vjp_a(auto g, auto, auto o) { return g * (1 - o * o); }
 };
 struct Sigmoid {
-  static constexpr auto name = "sigmoid", doc = "1 / (1 + exp(-a)), element by element.", result = "float",
-                        saves = "o";
+  static constexpr auto name = "sigmoid", doc = "1 / (1 + exp(-a)), element by element.", result = "float", saves = "o";
   static auto fwd(auto a) { return sigmoid(a); }
   static auto vjp_a(auto g, auto, auto o) { return g * o * (1 - o); }
 };

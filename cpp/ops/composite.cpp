@@ -21,8 +21,11 @@ Tensor real(const Tensor& x) { return is_float(x.dtype()) ? x : cast(x, DType::f
 }  // namespace
 
 namespace rows {
-const OpInfo CheckClass{.name = "cross_entropy", .doc = "Checks that classes are in range.", .kind = Kind::pointwise,
-                        .arity = 2, .emit = emit_check_class};
+const OpInfo CheckClass{.name = "cross_entropy",
+                        .doc = "Checks that classes are in range.",
+                        .kind = Kind::pointwise,
+                        .arity = 2,
+                        .emit = emit_check_class};
 }
 
 Tensor softmax(const Tensor& x0, int64_t dim) {

@@ -49,14 +49,20 @@ Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, int64_t word
 }  // namespace
 
 namespace rows {
-const OpInfo Full{.name = "full", .doc = "A tensor of one value.", .kind = Kind::pointwise, .arity = 1,
-                  .emit = emit_full};
-const OpInfo Arange{.name = "arange", .doc = "start + step * position.", .kind = Kind::pointwise, .arity = 3,
-                    .emit = emit_arange};
-const OpInfo Rand{.name = "rand", .doc = "Uniform in [0, 1), from Philox4x32-10: the same bits on every device.",
-                  .kind = Kind::pointwise, .arity = 3, .emit = emit_rand};
-const OpInfo Randn{.name = "randn", .doc = "Standard normal, from Philox4x32-10 by Box and Muller.",
-                   .kind = Kind::pointwise, .arity = 3, .emit = emit_randn};
+const OpInfo Full{
+    .name = "full", .doc = "A tensor of one value.", .kind = Kind::pointwise, .arity = 1, .emit = emit_full};
+const OpInfo Arange{
+    .name = "arange", .doc = "start + step * position.", .kind = Kind::pointwise, .arity = 3, .emit = emit_arange};
+const OpInfo Rand{.name = "rand",
+                  .doc = "Uniform in [0, 1), from Philox4x32-10: the same bits on every device.",
+                  .kind = Kind::pointwise,
+                  .arity = 3,
+                  .emit = emit_rand};
+const OpInfo Randn{.name = "randn",
+                   .doc = "Standard normal, from Philox4x32-10 by Box and Muller.",
+                   .kind = Kind::pointwise,
+                   .arity = 3,
+                   .emit = emit_randn};
 }  // namespace rows
 
 Tensor full(const Dims& shape, double value, DType dtype, DeviceId device) {

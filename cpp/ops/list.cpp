@@ -9,9 +9,22 @@ const std::vector<const OpInfo*>& all_ops() {
 #define SG_ROW(Op) &rows::Op,
       SG_POINTWISE_BINARY(SG_ROW) SG_POINTWISE_COMPARE(SG_ROW) SG_POINTWISE_UNARY(SG_ROW)
 #undef SG_ROW
-          &rows::Where,
-      &rows::Cast, &rows::Contiguous, &rows::Full, &rows::Arange, &rows::Rand, &rows::Randn, &rows::CheckClass,
-      &rows::Sum, &rows::Max, &rows::Min, &rows::Matmul, &rows::Reshape, &rows::Permute, &rows::Expand, &rows::Slice,
+          & rows::Where,
+      &rows::Cast,
+      &rows::Contiguous,
+      &rows::Full,
+      &rows::Arange,
+      &rows::Rand,
+      &rows::Randn,
+      &rows::CheckClass,
+      &rows::Sum,
+      &rows::Max,
+      &rows::Min,
+      &rows::Matmul,
+      &rows::Reshape,
+      &rows::Permute,
+      &rows::Expand,
+      &rows::Slice,
       &rows::Assign};
   return list;
 }

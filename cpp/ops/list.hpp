@@ -72,7 +72,7 @@ Tensor mean(const Tensor& x);
 Tensor matmul(const Tensor& a, const Tensor& b);  // [m, k] [k, n], [b, m, k] [b, k, n], [b, m, k] [k, n], 1-d too
 
 // ---- views --------------------------------------------------------------------------------------------------------
-Tensor reshape(const Tensor& x, Dims shape);      // one size may be -1; copies when no strides fit
+Tensor reshape(const Tensor& x, Dims shape);  // one size may be -1; copies when no strides fit
 Tensor permute(const Tensor& x, const Dims& order);
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1);
 Tensor expand(const Tensor& x, const Dims& shape);

@@ -33,14 +33,14 @@ void check(const Tensor& a, const Tensor& b) {
     fail<ValueError>("matmul", "more than one batch dimension, " + pair(), "reshape to three dimensions");
   const int64_t inner_a = x[x.rank - 1], inner_b = y[y.rank > 1 ? y.rank - 2 : 0];
   if (inner_a != inner_b)
-    fail<ValueError>("matmul",
-                     "inner sizes differ, " + pair() + " (" + std::to_string(inner_a) + " vs " +
-                         std::to_string(inner_b) + ")",
-                     "transpose one side?");
+    fail<ValueError>(
+        "matmul",
+        "inner sizes differ, " + pair() + " (" + std::to_string(inner_a) + " vs " + std::to_string(inner_b) + ")",
+        "transpose one side?");
   if (x.rank == 3 && y.rank == 3 && x[0] != y[0] && x[0] != 1 && y[0] != 1)
-    fail<ValueError>("matmul", "batch sizes differ, " + pair() + " (" + std::to_string(x[0]) + " vs " +
-                                   std::to_string(y[0]) + ")",
-                     "use equal batches or 1");
+    fail<ValueError>(
+        "matmul", "batch sizes differ, " + pair() + " (" + std::to_string(x[0]) + " vs " + std::to_string(y[0]) + ")",
+        "use equal batches or 1");
   if (a.dtype() == DType::boolean || b.dtype() == DType::boolean)
     fail<TypeError>("matmul", "booleans have no product", "convert to float32 or int32");
 }
@@ -50,8 +50,12 @@ Tensor to_batch(const Tensor& x) { return x.rank() == 3 ? x : unsqueeze(x, 0); }
 }  // namespace
 
 namespace rows {
-const OpInfo Matmul{.name = "matmul", .doc = "The matrix product: [m, k] @ [k, n] -> [m, n], batched or not.",
-                    .kind = Kind::contraction, .arity = 2, .saves = kSavesA | kSavesB, .vjp = vjp_matmul};
+const OpInfo Matmul{.name = "matmul",
+                    .doc = "The matrix product: [m, k] @ [k, n] -> [m, n], batched or not.",
+                    .kind = Kind::contraction,
+                    .arity = 2,
+                    .saves = kSavesA | kSavesB,
+                    .vjp = vjp_matmul};
 }
 
 Tensor matmul(const Tensor& a, const Tensor& b) {

@@ -71,14 +71,23 @@ bool strides_for(const Tensor& x, const Dims& shape, Dims& strides) {
 }  // namespace
 
 namespace rows {
-const OpInfo Reshape{.name = "reshape", .doc = "The same elements in another shape.", .kind = Kind::view, .arity = 1,
+const OpInfo Reshape{.name = "reshape",
+                     .doc = "The same elements in another shape.",
+                     .kind = Kind::view,
+                     .arity = 1,
                      .vjp = vjp_reshape};
-const OpInfo Permute{.name = "permute", .doc = "Dimensions in another order.", .kind = Kind::view, .arity = 1,
-                     .vjp = vjp_permute};
-const OpInfo Expand{.name = "expand", .doc = "Dimensions of size 1 repeated without a copy.", .kind = Kind::view,
-                    .arity = 1, .vjp = vjp_expand};
-const OpInfo Slice{.name = "slice", .doc = "Every step-th element of a range along a dimension.", .kind = Kind::view,
-                   .arity = 1, .vjp = vjp_slice};
+const OpInfo Permute{
+    .name = "permute", .doc = "Dimensions in another order.", .kind = Kind::view, .arity = 1, .vjp = vjp_permute};
+const OpInfo Expand{.name = "expand",
+                    .doc = "Dimensions of size 1 repeated without a copy.",
+                    .kind = Kind::view,
+                    .arity = 1,
+                    .vjp = vjp_expand};
+const OpInfo Slice{.name = "slice",
+                   .doc = "Every step-th element of a range along a dimension.",
+                   .kind = Kind::view,
+                   .arity = 1,
+                   .vjp = vjp_slice};
 const OpInfo Assign{.name = "assign", .doc = "Writes a value through a view.", .kind = Kind::effect, .arity = 2};
 }  // namespace rows
 
@@ -95,8 +104,8 @@ Tensor reshape(const Tensor& x, Dims shape) {
   }
   if (unknown >= 0) shape[unknown] = known ? x.numel() / known : 0;
   if (shape.numel() != x.numel() || (unknown >= 0 && known == 0))
-    fail<ValueError>("reshape", x.shape().str() + " has " + std::to_string(x.numel()) + " elements, " + shape.str() +
-                                    " does not",
+    fail<ValueError>("reshape",
+                     x.shape().str() + " has " + std::to_string(x.numel()) + " elements, " + shape.str() + " does not",
                      "keep the number of elements");
   if (shape == x.shape()) return x;
   Dims strides;
@@ -139,8 +148,9 @@ Tensor expand(const Tensor& x, const Dims& to) {
     const int64_t have = d < extra ? 1 : x.shape()[d - extra];
     if (shape[d] == -1 && d >= extra) shape[d] = have;
     if (have != shape[d] && have != 1)
-      fail<ValueError>("expand", x.shape().str() + " does not expand to " + to.str() + " (" + std::to_string(have) +
-                                     " vs " + std::to_string(shape[d]) + ")",
+      fail<ValueError>("expand",
+                       x.shape().str() + " does not expand to " + to.str() + " (" + std::to_string(have) + " vs " +
+                           std::to_string(shape[d]) + ")",
                        "only sizes of 1 can be repeated");
   }
   if (extra < 0)
@@ -165,8 +175,9 @@ Tensor slice(const Tensor& x, int dim, int64_t start, int64_t count, int64_t ste
 Tensor select(const Tensor& x, int dim, int64_t index) {
   const int64_t size = x.shape()[dim];
   if (index < -size || index >= size)
-    fail<IndexError>("getitem", "index " + std::to_string(index) + " out of range for dimension " +
-                                    std::to_string(dim) + " of size " + std::to_string(size),
+    fail<IndexError>("getitem",
+                     "index " + std::to_string(index) + " out of range for dimension " + std::to_string(dim) +
+                         " of size " + std::to_string(size),
                      "use " + std::to_string(-size) + " to " + std::to_string(size - 1));
   return squeeze(slice(x, dim, index < 0 ? index + size : index, 1, 1), dim);
 }

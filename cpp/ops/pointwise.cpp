@@ -84,12 +84,25 @@ SG_POINTWISE_BINARY(SG_ROW)
 #define SG_ROW(Op) const OpInfo Op = compare_row<math::Op>();
 SG_POINTWISE_COMPARE(SG_ROW)
 #undef SG_ROW
-const OpInfo Where{.name = "where", .doc = "a where the condition holds, else b.", .kind = Kind::pointwise, .arity = 3,
-                   .saves = kSavesA, .emit = emit_where, .vjp = vjp_where};
-const OpInfo Cast{.name = "cast", .doc = "The same values in another type.", .kind = Kind::pointwise, .arity = 1,
-                  .emit = emit_cast, .vjp = vjp_same};
-const OpInfo Contiguous{.name = "contiguous", .doc = "The same values in row-major order.", .kind = Kind::pointwise,
-                        .arity = 1, .emit = emit_same, .vjp = vjp_same};
+const OpInfo Where{.name = "where",
+                   .doc = "a where the condition holds, else b.",
+                   .kind = Kind::pointwise,
+                   .arity = 3,
+                   .saves = kSavesA,
+                   .emit = emit_where,
+                   .vjp = vjp_where};
+const OpInfo Cast{.name = "cast",
+                  .doc = "The same values in another type.",
+                  .kind = Kind::pointwise,
+                  .arity = 1,
+                  .emit = emit_cast,
+                  .vjp = vjp_same};
+const OpInfo Contiguous{.name = "contiguous",
+                        .doc = "The same values in row-major order.",
+                        .kind = Kind::pointwise,
+                        .arity = 1,
+                        .emit = emit_same,
+                        .vjp = vjp_same};
 }  // namespace rows
 
 Tensor apply(const OpInfo& op, const Tensor& a) { return pointwise(op, {a}); }

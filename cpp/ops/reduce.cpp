@@ -14,9 +14,7 @@ Tensor keep(const Tensor& x, const Dims& full, uint32_t axes) {
   return reshape(x, shape);
 }
 
-void vjp_sum(Vjp& v) {
-  v.result[0] = expand(keep(v.g, v.attributes().a, v.attributes().axes), v.attributes().a);
-}
+void vjp_sum(Vjp& v) { v.result[0] = expand(keep(v.g, v.attributes().a, v.attributes().axes), v.attributes().a); }
 
 // Elements equal to the extreme share the gradient evenly, as in PyTorch's amax.
 void vjp_extreme(Vjp& v) {
@@ -33,12 +31,26 @@ Tensor widen(const Tensor& x) { return x.dtype() < DType::int64 ? cast(x, DType:
 }  // namespace
 
 namespace rows {
-const OpInfo Sum{.name = "sum", .doc = "The sum over dimensions; 0 when empty.", .kind = Kind::reduce, .arity = 1,
-                 .fold = Fold::sum, .vjp = vjp_sum};
-const OpInfo Max{.name = "amax", .doc = "The largest value over dimensions; NaN wins.", .kind = Kind::reduce,
-                 .arity = 1, .saves = kSavesA | kSavesOutput, .fold = Fold::maximum, .vjp = vjp_extreme};
-const OpInfo Min{.name = "amin", .doc = "The smallest value over dimensions; NaN wins.", .kind = Kind::reduce,
-                 .arity = 1, .saves = kSavesA | kSavesOutput, .fold = Fold::minimum, .vjp = vjp_extreme};
+const OpInfo Sum{.name = "sum",
+                 .doc = "The sum over dimensions; 0 when empty.",
+                 .kind = Kind::reduce,
+                 .arity = 1,
+                 .fold = Fold::sum,
+                 .vjp = vjp_sum};
+const OpInfo Max{.name = "amax",
+                 .doc = "The largest value over dimensions; NaN wins.",
+                 .kind = Kind::reduce,
+                 .arity = 1,
+                 .saves = kSavesA | kSavesOutput,
+                 .fold = Fold::maximum,
+                 .vjp = vjp_extreme};
+const OpInfo Min{.name = "amin",
+                 .doc = "The smallest value over dimensions; NaN wins.",
+                 .kind = Kind::reduce,
+                 .arity = 1,
+                 .saves = kSavesA | kSavesOutput,
+                 .fold = Fold::minimum,
+                 .vjp = vjp_extreme};
 }  // namespace rows
 
 uint32_t all_axes(const Tensor& x) { return (1u << x.rank()) - 1; }
@@ -61,8 +73,7 @@ Tensor extreme(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
     if ((axes >> d & 1) && x.shape()[d] == 0)
       fail<ValueError>(op.name, "no elements along dimension " + std::to_string(d) + " of " + x.shape().str(),
                        "check the shape first");
-  if (x.dtype() == DType::boolean)
-    return cast(reduce(op, cast(x, DType::int32), axes, keepdim), DType::boolean);
+  if (x.dtype() == DType::boolean) return cast(reduce(op, cast(x, DType::int32), axes, keepdim), DType::boolean);
   return reduce(op, x, axes, keepdim);
 }
 }  // namespace

@@ -5,10 +5,12 @@ namespace {
 
 std::string memory_text(const Memory& m) {
   switch (m.kind) {
-    case Memory::Kind::leaf: return "leaf " + std::to_string(m.index);
+    case Memory::Kind::leaf:
+      return "leaf " + std::to_string(m.index);
     case Memory::Kind::output:
       return "output " + std::to_string(m.index) + (m.donor >= 0 ? " in place of leaf " + std::to_string(m.donor) : "");
-    case Memory::Kind::temp: return "arena + " + std::to_string(m.offset);
+    case Memory::Kind::temp:
+      return "arena + " + std::to_string(m.offset);
   }
   return "";
 }
@@ -22,9 +24,15 @@ std::string product_text(const Product& p) {
 std::string instance_text(const Instance& instance) {
   std::string s;
   switch (instance.kernel.kind) {
-    case Kernel::Kind::program: s = instance.kernel.program.print(); break;
-    case Kernel::Kind::product: s = product_text(instance.kernel.product); break;
-    case Kernel::Kind::copy: s = "copy\n"; break;
+    case Kernel::Kind::program:
+      s = instance.kernel.program.print();
+      break;
+    case Kernel::Kind::product:
+      s = product_text(instance.kernel.product);
+      break;
+    case Kernel::Kind::copy:
+      s = "copy\n";
+      break;
   }
   s += "  bindings";
   for (const Binding& b : instance.bindings) s += " m" + std::to_string(b.memory);

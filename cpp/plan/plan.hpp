@@ -18,10 +18,10 @@ struct Memory {
     temp,    // bytes [offset, offset + bytes) of the device's arena
   };
   Kind kind = Kind::temp;
-  int32_t index = 0;      // leaf or output number
+  int32_t index = 0;  // leaf or output number
   int64_t bytes = 0;
-  int64_t offset = 0;     // temp only
-  int32_t donor = -1;     // output only: takes over the memory of this leaf (written in place), -1: fresh
+  int64_t offset = 0;  // temp only
+  int32_t donor = -1;  // output only: takes over the memory of this leaf (written in place), -1: fresh
 };
 
 // A place that a kernel reads or writes. Leaf views bring an element offset that is known only at run time.
@@ -35,11 +35,11 @@ struct Binding {
 struct Instance {
   Kernel kernel;
   std::vector<Binding> bindings;
-  std::vector<int32_t> numbers;      // run-time number of each number argument
+  std::vector<int32_t> numbers;        // run-time number of each number argument
   std::vector<int32_t> reads, writes;  // Memory indices
 };
 struct Step {
-  std::string name;                  // its ops joined by '_'
+  std::string name;  // its ops joined by '_'
   std::vector<Instance> instances;
   const Instance& only() const { return instances.front(); }
 };
@@ -47,10 +47,10 @@ struct Step {
 struct Plan {
   DeviceId device;
   std::vector<Memory> memories;
-  std::vector<Step> steps;           // in an order that respects every read and write
+  std::vector<Step> steps;  // in an order that respects every read and write
   int64_t arena_bytes = 0;
   int32_t leaves = 0, outputs = 0, leaf_views = 0, numbers = 0;
-  std::vector<std::string> op_names; // by the tag of check_index: who reports an index out of range
+  std::vector<std::string> op_names;  // by the tag of check_index: who reports an index out of range
 
   std::string print() const;
 };

@@ -1,7 +1,7 @@
 // What the passes of schedule/ share: the log seen as numbered nodes, and kernels that are still being put together.
 #pragma once
-#include <cstdint>
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +34,8 @@ struct Use {
 struct Context {
   const Log& log;
   const ScheduleInput& input;
-  std::vector<bool> needed, stored;  // computed at all; a kernel's root
-  std::vector<bool> exported;        // needs memory: held, or read by another kernel
+  std::vector<bool> needed, stored;                                  // computed at all; a kernel's root
+  std::vector<bool> exported;                                        // needs memory: held, or read by another kernel
   std::vector<std::array<int32_t, kMaxInputs>> leaf_views, numbers;  // of each node's operands, -1: not one
   explicit Context(const ScheduleInput& input);
   const Node& node(int32_t i) const { return *log.nodes[i]; }
@@ -54,19 +54,19 @@ struct MustStore {
 struct Draft {
   enum class Kind : uint8_t { program, product };
   Kind kind = Kind::program;
-  Dims domain;                  // products: batch, m, n
-  uint16_t reduced = 0;         // dimensions folded by some root
-  std::vector<int32_t> roots;   // log order; a product's first root is the product itself
-  std::vector<Use> uses;        // all readings; inputs come after their users
+  Dims domain;                 // products: batch, m, n
+  uint16_t reduced = 0;        // dimensions folded by some root
+  std::vector<int32_t> roots;  // log order; a product's first root is the product itself
+  std::vector<Use> uses;       // all readings; inputs come after their users
   std::vector<int32_t> root_uses;
-  std::vector<int32_t> reads;   // stored nodes read, other than own roots
-  std::vector<bool> after;      // drafts that must run before this one (transitive)
-  bool dead = false;            // merged into another
+  std::vector<int32_t> reads;  // stored nodes read, other than own roots
+  std::vector<bool> after;     // drafts that must run before this one (transitive)
+  bool dead = false;           // merged into another
 
   int64_t rows() const;
   int64_t columns() const;
   Dims element_strides() const { return contiguous_strides(domain); }
-  Dims row_strides() const;     // of a per-row value over the domain: 0 along folded dimensions
+  Dims row_strides() const;  // of a per-row value over the domain: 0 along folded dimensions
 };
 
 // Lists every reading that the roots need over the domain. Throws MustStore when a formula cannot be followed

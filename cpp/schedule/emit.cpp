@@ -25,9 +25,8 @@ class Emitter {
     std::vector<int32_t> ids;
     for (size_t i = 0; i < draft_.uses.size(); ++i)
       if (draft_.uses[i].inlined || is_product(static_cast<int32_t>(i))) ids.push_back(static_cast<int32_t>(i));
-    std::stable_sort(ids.begin(), ids.end(), [&](int32_t a, int32_t b) {
-      return draft_.uses[a].source.node < draft_.uses[b].source.node;
-    });
+    std::stable_sort(ids.begin(), ids.end(),
+                     [&](int32_t a, int32_t b) { return draft_.uses[a].source.node < draft_.uses[b].source.node; });
     for (int32_t id : ids) values_[id] = compute(id);
     for (size_t r = 0; r < draft_.roots.size(); ++r)
       if (context_.exported[draft_.roots[r]]) store(r);
@@ -104,9 +103,12 @@ class Emitter {
       if (o.kind == Operand::Kind::node) in[k] = builder_.cast(in[k], node.compute);
     }
     switch (node.op->kind) {
-      case Kind::effect: return in[0];
-      case Kind::reduce: return node.reduced ? builder_.reduce(node.op->fold, in[0]) : in[0];
-      default: break;
+      case Kind::effect:
+        return in[0];
+      case Kind::reduce:
+        return node.reduced ? builder_.reduce(node.op->fold, in[0]) : in[0];
+      default:
+        break;
     }
     const size_t before = builder_.program.code.size();
     const Expr out = node.op->emit(builder_, node, in);

@@ -100,7 +100,8 @@ class Fuser {
     for (const Use& u : draft.uses) {
       if (u.inlined) continue;
       auto add = [&](const std::map<int32_t, std::vector<int32_t>>& readers, int32_t key) {
-        if (auto it = readers.find(key); it != readers.end()) out.insert(out.end(), it->second.begin(), it->second.end());
+        if (auto it = readers.find(key); it != readers.end())
+          out.insert(out.end(), it->second.begin(), it->second.end());
       };
       if (u.source.leaf >= 0) add(leaf_readers_, u.source.leaf);
       if (u.source.node >= 0) add(node_readers_, u.source.node);

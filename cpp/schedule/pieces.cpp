@@ -99,7 +99,9 @@ std::optional<Pieces> cut_in_pieces(const Program& original, int32_t first_bindi
     if (i.code != Code::reduce) continue;
     const int32_t binding = first_binding + static_cast<int32_t>(out.partials.size());
     out.partials.push_back(i.dtype);
-    stores.push_back({.code = Code::store, .dtype = i.dtype, .a = static_cast<int32_t>(n),
+    stores.push_back({.code = Code::store,
+                      .dtype = i.dtype,
+                      .a = static_cast<int32_t>(n),
                       .slot = static_cast<int32_t>(a.views.size())});
     a.views.push_back(partial_view(a, binding, i.dtype, count, 0));
     b.views.push_back(partial_view(b, binding, i.dtype, count, 1));

@@ -333,9 +333,8 @@ class Placer {
     std::vector<size_t> temps;
     for (size_t m = 0; m < count; ++m)
       if (plan().memories[m].kind == Memory::Kind::temp && last[m] >= 0) temps.push_back(m);
-    std::sort(temps.begin(), temps.end(), [&](size_t a, size_t b) {
-      return plan().memories[a].bytes > plan().memories[b].bytes;
-    });
+    std::sort(temps.begin(), temps.end(),
+              [&](size_t a, size_t b) { return plan().memories[a].bytes > plan().memories[b].bytes; });
     std::vector<size_t> placed;
     for (size_t m : temps) {
       Memory& memory = plan().memories[m];

@@ -7,7 +7,7 @@
 namespace sg::schedule_detail {
 namespace {
 
-constexpr size_t kMaxUses = 6000;
+constexpr size_t kMaxUses = 2000;  // a driver may take seconds for a kernel of that length
 
 // Reading a node of `shape` (contiguous) with `strides` over a kernel's domain: coordinate j of the node is
 // start[j] + sum over d of step[j][d] * coordinate d.

@@ -23,10 +23,13 @@ from ._grad_mode import enable_grad, no_grad, set_grad_enabled
 
 if TYPE_CHECKING:
     from . import autograd as autograd
+    from . import datasets as datasets
     from . import nn as nn
     from . import optim as optim
+    from . import progress as progress
+    from . import viz as viz
 
-_lazy = ("autograd", "nn", "optim")
+_lazy = ("autograd", "datasets", "nn", "optim", "progress", "viz")
 __all__ = [name for name in dir(_core) if not name.startswith("_")]
 __all__ += ["enable_grad", "no_grad", "set_grad_enabled", *_lazy]
 

@@ -38,7 +38,7 @@ def info() -> str:
     lines += ["", f"kernel cache: {_core._cache_folder() or 'off'}", "", "environment"]
     for name, value, fallback, doc in _core._environment():
         mark = "*" if value != fallback else " "
-        lines.append(f" {mark}{name}={value}".ljust(38) + doc)
+        lines.append(f" {mark}{name}={value}".ljust(36) + "  " + doc)
     return "\n".join(lines)
 
 

@@ -1,12 +1,17 @@
 # Made by `python -m spirograd._stubs`; a test compares the two.
 import builtins
 from collections.abc import Iterator, Sequence
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 
 from ._types import DeviceLike, DTypeLike
 
+_T = TypeVar("_T", bound=Tensor)
+_Rows = dict[str, tuple[str, str, str]]  # parameters, result, doc
+_methods: _Rows
+_functions: _Rows
+_tensor_functions: _Rows
 __version__: str
 
 class Error(RuntimeError): ...
@@ -126,12 +131,12 @@ def _gpu_reason() -> tuple[str, str]: ...
 
 class Tensor:
     def __new__(
-        cls,
+        cls: type[_T],
         data: Any,
         dtype: DTypeLike | None = None,
         device: DeviceLike | None = None,
         requires_grad: builtins.bool = False,
-    ) -> Any: ...
+    ) -> _T: ...
     @property
     def shape(self) -> tuple[builtins.int, ...]: ...
     @property

@@ -19,8 +19,8 @@ def _ends(x: Tensor, shown: int) -> np.ndarray[Any, Any]:
     for dim, size in enumerate(x.shape):
         if size > 2 * shown + 1:
             before = (slice(None),) * dim
-            first = _ends(x[(*before, slice(0, shown + 1))], shown)
-            last = _ends(x[(*before, slice(size - shown, size))], shown)
+            head, tail = (*before, slice(0, shown + 1)), (*before, slice(size - shown, size))
+            first, last = _ends(x[head], shown), _ends(x[tail], shown)
             return np.concatenate([first, last], axis=dim)
     return x.numpy()
 

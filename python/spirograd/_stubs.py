@@ -10,12 +10,17 @@ HEAD = """\
 # Made by `python -m spirograd._stubs`; a test compares the two.
 import builtins
 from collections.abc import Iterator, Sequence
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 import numpy as np
 
 from ._types import DeviceLike, DTypeLike
 
+_T = TypeVar("_T", bound=Tensor)
+_Rows = dict[str, tuple[str, str, str]]  # parameters, result, doc
+_methods: _Rows
+_functions: _Rows
+_tensor_functions: _Rows
 __version__: str
 
 class Error(RuntimeError): ...
@@ -137,12 +142,12 @@ def _gpu_reason() -> tuple[str, str]: ...
 TENSOR = """\
 class Tensor:
     def __new__(
-        cls,
+        cls: type[_T],
         data: Any,
         dtype: DTypeLike | None = None,
         device: DeviceLike | None = None,
         requires_grad: builtins.bool = False,
-    ) -> Any: ...
+    ) -> _T: ...
     @property
     def shape(self) -> tuple[builtins.int, ...]: ...
     @property
@@ -226,6 +231,7 @@ def stub() -> str:
         lines.append(_signature(name, parameters, result, "self"))
     lines += ["", "_dtype = dtype", ""]
     lines += [f"{name}: dtype" for name in ("bool", "int32", "int64", "float32", "float64")]
+    lines.append("")
     for name, (parameters, result, _) in sorted(_core._tensor_functions.items()):
         first = "input: Tensor | float" if "other" in parameters and name != "matmul" else "input: Tensor"
         lines.append(_signature(name, parameters, result, _qualified(first)))

@@ -161,8 +161,9 @@ TEST_CASE("special values of one argument") {
 }
 
 TEST_CASE("pow follows C99 for every pair of special values") {
-  const float values[] = {0.0f, -0.0f, 1.0f, -1.0f, 2.0f, -2.0f, 3.0f, -3.0f, 0.5f, -0.5f, kInf, -kInf, kNan,
-                          1.5f, 1e-45f, 1e38f, -1e38f, 16777215.0f, 16777216.0f, -16777217.0f, 8388607.5f};
+  const float values[] = {0.0f,   -0.0f, 1.0f,   -1.0f,       2.0f,        -2.0f,        3.0f,
+                          -3.0f,  0.5f,  -0.5f,  kInf,        -kInf,       kNan,         1.5f,
+                          1e-45f, 1e38f, -1e38f, 16777215.0f, 16777216.0f, -16777217.0f, 8388607.5f};
   for (float x : values) {
     for (float y : values) {
       INFO("x = " << x << ", y = " << y);
@@ -238,14 +239,13 @@ TEST_CASE("Philox4x32-10 gives the published words") {
   struct Known {
     uint32_t counter[4], key[2], words[4];
   };
-  const Known known[] = {
-      {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}},
-      {{0xffffffffu, 0xffffffffu, 0xffffffffu, 0xffffffffu},
-       {0xffffffffu, 0xffffffffu},
-       {0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu}},
-      {{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u},
-       {0xa4093822u, 0x299f31d0u},
-       {0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}}};
+  const Known known[] = {{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5u, 0xe169c58du, 0xbc57ac4cu, 0x9b00dbd8u}},
+                         {{0xffffffffu, 0xffffffffu, 0xffffffffu, 0xffffffffu},
+                          {0xffffffffu, 0xffffffffu},
+                          {0x408f276du, 0x41c83b0eu, 0xa20bc7c6u, 0x6d5451fdu}},
+                         {{0x243f6a88u, 0x85a308d3u, 0x13198a2eu, 0x03707344u},
+                          {0xa4093822u, 0x299f31d0u},
+                          {0xd16cfe09u, 0x94fdccebu, 0x5001e420u, 0x24126ea1u}}};
   for (const Known& k : known) {
     const uint32_t* c = k.counter;
     for (uint32_t word = 0; word < 4; ++word)

@@ -8,9 +8,7 @@ using namespace sg::testing;
 
 namespace {
 
-Tensor leaf(const std::vector<float>& v) {
-  return tensor(v, {static_cast<int64_t>(v.size())}).requires_grad_();
-}
+Tensor leaf(const std::vector<float>& v) { return tensor(v, {static_cast<int64_t>(v.size())}).requires_grad_(); }
 
 // Runs `work` in a thread with little stack, as threads of some systems have.
 void on_small_stack(void (*work)()) {

@@ -8,12 +8,10 @@
 namespace {
 
 using namespace sg;
-using Catch::Matchers::MessageMatches;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
 
-Tensor counted(const Dims& shape) {
-  return reshape(arange(0, 1, shape.numel()), shape);
-}
+Tensor counted(const Dims& shape) { return reshape(arange(0, 1, shape.numel()), shape); }
 
 }  // namespace
 

@@ -119,8 +119,8 @@ TEST_CASE("formulas are followed through views", "[schedule]") {
   EmptyLog empty;
   const Tensor x = numbers({6, 4, 5});
   const Tensor doubled = x * 2;
-  const Tensor a = reshape(doubled, {6, 20}) + 1;                         // merged dimensions
-  const Tensor b = transpose(slice(a, 1, 2, 8, 2), 0, 1) * 3;             // [8, 6]
+  const Tensor a = reshape(doubled, {6, 20}) + 1;              // merged dimensions
+  const Tensor b = transpose(slice(a, 1, 2, 8, 2), 0, 1) * 3;  // [8, 6]
   const Tensor y = reshape(b, {4, 2, 6}) - expand(numbers({6}), {4, 2, 6});
   CHECK(pending_plan(y)->steps.size() <= 4);  // `doubled`, `a` and `b` are held and of other domains
   const std::vector<float> in = values(x), out = values(y), row = values(numbers({6}));
@@ -183,7 +183,7 @@ TEST_CASE("a write in place waits for kernels that read the old value", "[schedu
   EmptyLog empty;
   Tensor p = numbers({64, 64});
   const std::vector<float> old = values(p);
-  const Tensor before = matmul(p, p);       // reads the old value in another order
+  const Tensor before = matmul(p, p);  // reads the old value in another order
   copy_(p, p * 0.5);
   const Tensor after = sum(p, 1u << 1);
   pending_plan(after);

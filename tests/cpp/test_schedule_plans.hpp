@@ -1,8 +1,7 @@
 // What the schedule tests share: an empty log to begin with, looking at plans, and laws that every plan obeys.
 #pragma once
-#include <catch2/catch_test_macros.hpp>
-
 #include <algorithm>
+#include <catch2/catch_test_macros.hpp>
 #include <climits>
 #include <cstdlib>
 #include <memory>
@@ -91,8 +90,8 @@ inline size_t instances(const Plan& plan) {
 }
 
 inline int count_steps(const Plan& plan, Kernel::Kind kind) {
-  return static_cast<int>(std::count_if(plan.steps.begin(), plan.steps.end(),
-                                        [&](const Step& s) { return s.only().kernel.kind == kind; }));
+  return static_cast<int>(
+      std::count_if(plan.steps.begin(), plan.steps.end(), [&](const Step& s) { return s.only().kernel.kind == kind; }));
 }
 
 }  // namespace sg::testing

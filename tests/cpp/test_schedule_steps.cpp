@@ -104,19 +104,32 @@ class RandomLog {
     const int rank = x.rank();
     const int dim = rank ? static_cast<int>(die(0, rank - 1)) : 0;
     switch (die(0, 12)) {
-      case 0: return tanh(x);
-      case 1: return x * 0.5 + 0.25;
-      case 2: return maximum(x, 0.1);
-      case 3: return rank ? sum(x, 1u << dim, die(0, 1) == 1) * 0.25 : -x;
-      case 4: return rank ? amax(x, 1u << dim, true) - x : x;
-      case 5: return rank > 1 ? transpose(x, 0, rank - 1) : x;
-      case 6: return rank ? slice(x, dim, die(0, (x.shape()[dim] - 1) / 2), (x.shape()[dim] + 1) / 2, 1) : x;
-      case 7: return reshape(x, {-1});
-      case 8: return rank ? softmax(x, dim) : x;
-      case 9: return where(x > 0.0, x, x * -0.5);
-      case 10: return rank == 2 ? matmul(x, transpose(x, 0, 1)) * 0.1 : unsqueeze(x, 0);
-      case 11: return in_place(x);
-      default: return same_shape(x);
+      case 0:
+        return tanh(x);
+      case 1:
+        return x * 0.5 + 0.25;
+      case 2:
+        return maximum(x, 0.1);
+      case 3:
+        return rank ? sum(x, 1u << dim, die(0, 1) == 1) * 0.25 : -x;
+      case 4:
+        return rank ? amax(x, 1u << dim, true) - x : x;
+      case 5:
+        return rank > 1 ? transpose(x, 0, rank - 1) : x;
+      case 6:
+        return rank ? slice(x, dim, die(0, (x.shape()[dim] - 1) / 2), (x.shape()[dim] + 1) / 2, 1) : x;
+      case 7:
+        return reshape(x, {-1});
+      case 8:
+        return rank ? softmax(x, dim) : x;
+      case 9:
+        return where(x > 0.0, x, x * -0.5);
+      case 10:
+        return rank == 2 ? matmul(x, transpose(x, 0, 1)) * 0.1 : unsqueeze(x, 0);
+      case 11:
+        return in_place(x);
+      default:
+        return same_shape(x);
     }
   }
   Tensor same_shape(const Tensor& x) {

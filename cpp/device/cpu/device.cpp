@@ -158,8 +158,14 @@ class CpuDevice final : public Device {
     }
     prepared->memory.resize(plan->memories.size());
     if (plan->arena_bytes > 0 && (!arena_ || static_cast<int64_t>(arena_->bytes) < plan->arena_bytes)) {
+      const size_t before = arena_ ? arena_->bytes : 0;
       arena_ = {};  // first, so that both need not fit at once
-      arena_ = pool_.allocate(static_cast<size_t>(plan->arena_bytes));
+      try {
+        arena_ = pool_.allocate(static_cast<size_t>(plan->arena_bytes));
+      } catch (...) {
+        if (before) arena_ = pool_.allocate(before);  // older plans still run
+        throw;
+      }
     }
     prepared->plan = std::move(plan);
     return prepared;
@@ -176,7 +182,10 @@ class CpuDevice final : public Device {
       ++stats_.dispatches;
     }
     ++stats_.submissions;
+    if (const int32_t tag = status_word.tag.load(std::memory_order_acquire))
+      reporter_ = p.plan->op_names[static_cast<size_t>(tag) - 1];
     if (before.tag) {
+      reporter_ = before.name;
       status_word.index = before.index;
       status_word.bound = before.bound;
       status_word.tag.store(before.tag);
@@ -190,6 +199,7 @@ class CpuDevice final : public Device {
     if (s.tag == 0) return s;
     s.index = status_word.index;
     s.bound = status_word.bound;
+    s.name = reporter_;
     status_word.tag.store(0);
     return s;
   }
@@ -237,6 +247,7 @@ class CpuDevice final : public Device {
   Features features_;
   MemoryPool pool_;
   BufferRef arena_;
+  std::string reporter_;  // the op behind the status word
 };
 
 CpuDevice& instance() {

@@ -19,13 +19,13 @@ std::string_view embedded_source(std::string_view file);
 class DiskCache {
  public:
   static DiskCache& instance();
-  std::vector<uint8_t> load(const std::string& key) const;   // empty: not there
+  std::vector<uint8_t> load(const std::string& key) const;  // empty: not there
   void save(const std::string& key, const void* bytes, size_t size) const;
   const std::string& folder() const { return folder_; }
 
  private:
   DiskCache();
-  std::string folder_;   // empty: off
+  std::string folder_;  // empty: off
 };
 // Set by the binding: issues a Python CacheWarning. Default: stderr.
 extern void (*cache_warning_hook)(const std::string& message);

@@ -157,7 +157,7 @@ bool uses_code(const Program& p, Code c) {
 }
 
 std::string preamble(const std::string& step, const std::string& kind, const Layout& layout, const Arguments& arguments,
-                     bool several) {
+                     bool several, bool staged) {
   std::string name;
   for (char c : step.substr(0, 100)) name += c >= ' ' && c <= '~' && c != '\\' ? c : '_';
   const Program& p = layout.program();
@@ -167,7 +167,10 @@ std::string preamble(const std::string& step, const std::string& kind, const Lay
   if (calls_alu(p)) s += "#include \"alu.glsl\"\n";
   s += std::string("\n#define Index ") + (layout.wide ? "uint64_t" : "uint") + "\n";
   s += several ? "uint64_t arguments;  // of this workgroup's instance\n" : "#define arguments push.block\n";
-  s += "#define argument(i) Words(arguments).at[i]\n";
+  if (staged)
+    s += "shared uint64_t staged[" + std::to_string(arguments.size()) + "];\n#define argument(i) staged[i]\n";
+  else
+    s += "#define argument(i) Words(arguments).at[i]\n";
   return s + arguments.macros(p) + "\n";
 }
 

@@ -8,6 +8,8 @@ namespace sg::glsl {
 namespace {
 
 using What = Arguments::What;
+// A load of an argument costs a trip to memory: kernels with many copy them to shared memory once, side by side.
+constexpr size_t kStageFrom = 64, kStageUpTo = 3072;
 constexpr size_t kLongCode = 512;  // beyond it a thread has work enough with one element, and compiling counts
 
 void pad_rank(Program& p, int rank) {
@@ -132,6 +134,12 @@ Lowered lower_pointwise(const Step& step, const Features& features) {
   } else {
     main.line("const uint group = gl_WorkGroupID.x, groups = gl_NumWorkGroups.x;");
   }
+  const bool staged = !features.software && args.size() > kStageFrom && args.size() <= kStageUpTo;
+  if (staged) {
+    main.line("for (uint i = gl_LocalInvocationIndex; i < " + std::to_string(args.size()) +
+              "u; i += gl_WorkGroupSize.x) staged[i] = Words(arguments).at[i];");
+    main.line("barrier();");
+  }
   if (l.program().predicated) main.line("if (Status(status).tag != 0) return;");
   write_loop(main, four, tail);
   main.close();
@@ -140,8 +148,8 @@ Lowered lower_pointwise(const Step& step, const Features& features) {
   out.name = step.name;
   const std::string kind = std::string("pointwise, ") + (four ? "four elements" : "one element") + " a thread" +
                            (several ? ", several tensors" : "");
-  out.source = preamble(step.name, kind, l, args, several) + "layout(local_size_x = " + std::to_string(threads) +
-               ") in;\n\n" + functions.text + main.text;
+  out.source = preamble(step.name, kind, l, args, several, staged) +
+               "layout(local_size_x = " + std::to_string(threads) + ") in;\n\n" + functions.text + main.text;
   // The tail's elements need threads too: with less than four elements there is no full step.
   const int64_t per_group = threads * (four ? 4 : 1);
   fill_arguments(out, l, args, share_groups(l, per_group, features.max_groups));

@@ -145,6 +145,7 @@ struct Properties {
 void read_limits(Physical& p, const Properties& properties) {
   const VkPhysicalDeviceLimits& l = properties.core.properties.limits;
   Features& f = p.features;
+  f.software = properties.core.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   f.subgroup_size = static_cast<int32_t>(std::max(1u, properties.v11.subgroupSize));
   f.shared_bytes = l.maxComputeSharedMemorySize;
   f.max_groups =

@@ -71,8 +71,14 @@ Recorder::Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& 
 
 void Recorder::reserve(int64_t arena_bytes) {
   if (arena_bytes <= 0 || (arena_ && arena_->bytes >= static_cast<size_t>(arena_bytes))) return;
+  const size_t before = arena_ ? arena_->bytes : 0;
   arena_ = Ref<GpuBuffer>();  // goes to the pool: submissions in flight run before whoever gets it next
-  arena_ = Ref<GpuBuffer>(pool_.take(static_cast<size_t>(arena_bytes), true));
+  try {
+    arena_ = Ref<GpuBuffer>(pool_.take(static_cast<size_t>(arena_bytes), true));
+  } catch (...) {
+    if (before) arena_ = Ref<GpuBuffer>(pool_.take(before, true));  // older plans still run
+    throw;
+  }
 }
 
 void Recorder::run(const GpuPrepared& plan, const RunArguments& arguments) {

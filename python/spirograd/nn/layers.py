@@ -20,7 +20,15 @@ def _uniform(shape: tuple[int, ...], bound: float, device: DeviceLike | None, dt
         return Parameter(rand(shape, device=device, dtype=dtype) * (2 * bound) - bound)
 
 
-class Linear(Module):
+class _Layer(Module):
+    """A module from one tensor to one, for type checkers."""
+
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Tensor) -> Tensor: ...
+
+
+class Linear(_Layer):
     """x @ weight.T + bias, with PyTorch's initial values: uniform in +-1 / sqrt(in_features).
 
     Args:
@@ -57,7 +65,7 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
-class ReLU(Module):
+class ReLU(_Layer):
     """max(x, 0).
 
     Example:
@@ -69,7 +77,7 @@ class ReLU(Module):
         return x.relu()
 
 
-class Tanh(Module):
+class Tanh(_Layer):
     """The hyperbolic tangent.
 
     Example:
@@ -81,7 +89,7 @@ class Tanh(Module):
         return x.tanh()
 
 
-class Sigmoid(Module):
+class Sigmoid(_Layer):
     """1 / (1 + exp(-x)).
 
     Example:
@@ -93,7 +101,7 @@ class Sigmoid(Module):
         return x.sigmoid()
 
 
-class Flatten(Module):
+class Flatten(_Layer):
     """Joins dimensions into one.
 
     Args:
@@ -117,7 +125,7 @@ class Flatten(Module):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-class Sequential(Module):
+class Sequential(_Layer):
     """Modules one after the other.
 
     Args:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from .._core import Tensor
 from .._grad_mode import no_grad
-
-if TYPE_CHECKING:
-    from .._types import DeviceLike, DTypeLike
 
 M = TypeVar("M", bound="Module")
 
@@ -110,7 +107,7 @@ class Module:
         """train(False)."""
         return self.train(False)
 
-    def to(self: M, *args: DeviceLike | DTypeLike, **kwargs: Any) -> M:
+    def to(self: M, *args: Any, **kwargs: Any) -> M:
         """Moves all parameters, in place, to a device or a type.
 
         Example:

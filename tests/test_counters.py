@@ -1,0 +1,157 @@
+"""What a training step costs: submissions, dispatches, allocations, plans. Counts, never times."""
+
+from __future__ import annotations
+
+import gc
+import os
+import resource
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+
+STEPS = int(os.environ.get("SPIROGRAD_TEST_STEPS", "500"))  # 10000 at night
+
+
+def reads(device: sg.Device, count: int = 1) -> int:
+    """Submissions that fetch bytes: a GPU copies them to memory that the host sees."""
+    return count if device.kind == "gpu" else 0
+
+
+class Mlp:
+    """784-512-256-10 with Adam and a batch of 64."""
+
+    def __init__(self, device: sg.Device, sizes: tuple[int, ...] = (784, 512, 256, 10), batch: int = 64) -> None:
+        random = np.random.default_rng(0)
+        layers: list[sg.nn.Module] = []
+        for i, (a, b) in enumerate(zip(sizes, sizes[1:], strict=False)):
+            layers += [sg.nn.Linear(a, b)] + ([sg.nn.ReLU()] if i + 2 < len(sizes) else [])
+        self.net = sg.nn.Sequential(*layers).to(device)
+        self.opt = sg.optim.Adam(self.net.parameters(), lr=1e-3)
+        self.x = sg.tensor(random.uniform(0, 1, (batch, sizes[0])).astype(np.float32), device=device)
+        self.y = sg.tensor(random.integers(0, sizes[-1], batch), device=device)
+
+    def step(self) -> sg.Tensor:
+        loss = sg.nn.functional.cross_entropy(self.net(self.x), self.y)
+        self.opt.zero_grad()
+        loss.backward()
+        self.opt.step()
+        return loss
+
+
+def test_an_mlp_step(device: sg.Device) -> None:
+    mlp = Mlp(device)
+    first = mlp.step().item()
+    mlp.step()
+    sg.synchronize(device)
+    for _ in range(3):
+        sg.reset_stats()
+        mlp.step()
+        s = sg.stats()
+        assert s["submissions"] == 1
+        assert s["dispatches"] <= 16
+        assert s["allocations"] == 0
+        assert (s["plan_hits"], s["plan_misses"]) == (1, 0)
+        assert s["kernels_compiled"] == 0
+        assert s["fallbacks"] == 0
+        assert s["bytes_read"] == 0
+    for _ in range(10):
+        last = mlp.step()
+    assert last.item() < first
+
+
+def test_reading_the_loss_reads_four_bytes(device: sg.Device) -> None:
+    mlp = Mlp(device)
+    for _ in range(3):
+        mlp.step().item()
+    sg.reset_stats()
+    mlp.step().item()
+    s = sg.stats()
+    assert (s["submissions"], s["bytes_read"], s["allocations"]) == (1 + reads(device), 4, 0)
+
+
+def test_softmax_is_one_dispatch(device: sg.Device) -> None:
+    x = sg.tensor(np.random.default_rng(0).normal(size=(64, 1000)).astype(np.float32), device=device)
+    for _ in range(2):
+        sg.reset_stats()
+        x.softmax(1).numpy()
+    s = sg.stats()
+    assert (s["submissions"], s["dispatches"]) == (1 + reads(device), 1)
+
+
+def test_a_chain_of_a_thousand_ops_is_one_dispatch(device: sg.Device) -> None:
+    x = sg.tensor(np.linspace(-1, 1, 1000, dtype=np.float32), device=device)
+    sg.synchronize(device)
+    sg.reset_stats()
+    y = x
+    for i in range(1000):
+        y = y * 0.5 if i % 2 else y + 1.0
+    got = y.numpy()
+    s = sg.stats()
+    assert (s["submissions"], s["dispatches"]) == (1 + reads(device), 1)
+    want = np.linspace(-1, 1, 1000, dtype=np.float32)
+    for i in range(1000):
+        want = want * np.float32(0.5) if i % 2 else want + np.float32(1)
+    np.testing.assert_array_equal(got, want)
+
+
+def resident() -> int:
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * resource.getpagesize()
+
+
+def test_many_steps_keep_memory_flat(device: sg.Device) -> None:
+    mlp = Mlp(device, sizes=(64, 128, 10), batch=32)
+    for _ in range(50):
+        mlp.step()
+    sg.synchronize(device)
+    gc.collect()
+    sg.reset_stats()
+    before, live = resident(), sg.stats()["bytes_live"]
+    for i in range(STEPS):
+        loss = mlp.step()
+        if i % 100 == 99:
+            loss.item()
+    del loss
+    sg.synchronize(device)
+    gc.collect()
+    s = sg.stats()
+    assert s["allocations"] == 0
+    assert s["plan_misses"] == 0
+    assert s["submissions"] == STEPS + reads(device, STEPS // 100)
+    assert s["bytes_live"] == live
+    assert s["bytes_peak"] <= live + (1 << 20)
+    assert resident() - before < (8 << 20), "the process grows"
+
+
+def test_counters_start_again(device: sg.Device) -> None:
+    (sg.ones(4, device=device) + 1).numpy()
+    sg.reset_stats()
+    s = sg.stats()
+    kept = {"bytes_live", "bytes_cached", "bytes_peak"}
+    assert all(v == 0 for k, v in s.items() if k not in kept), s
+    assert s["bytes_peak"] == s["bytes_live"]
+
+
+@pytest.mark.gpu
+def test_the_driver_sees_what_is_counted() -> None:
+    if not sg.Device.is_gpu_available():
+        pytest.skip(sg._core._gpu_reason()[0])
+    device = sg.Device.gpu()
+    mlp = Mlp(device)
+    for _ in range(3):
+        mlp.step().item()
+    sg.synchronize(device)
+    sg._core.count_vulkan_calls(True)
+    try:
+        sg.reset_stats()
+        for _ in range(5):
+            mlp.step()
+        calls, s = sg._core.vulkan_calls(), sg.stats()
+    finally:
+        sg._core.count_vulkan_calls(False)
+    assert calls["submits"] == s["submissions"] == 5
+    assert calls["dispatches"] == s["dispatches"]
+    assert calls["barriers"] == s["barriers"]
+    assert calls["memory_allocations"] == s["allocations"] == 0

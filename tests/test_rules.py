@@ -1,0 +1,536 @@
+"""When work runs: the rules that make laziness safe, one group of tests each (docs/ARCHITECTURE.md)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+
+Run = Callable[..., str]
+
+
+class Counted:
+    """What the counters gained inside a `with`."""
+
+    def __enter__(self) -> Counted:
+        self.before = sg.stats()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.gained = {k: v - self.before[k] for k, v in sg.stats().items()}
+
+    def __getitem__(self, name: str) -> int:
+        return int(self.gained[name])
+
+
+def reads(device: sg.Device, count: int = 1) -> int:
+    """Submissions that fetch bytes: a GPU copies them to memory that the host sees."""
+    return count if device.kind == "gpu" else 0
+
+
+def ready(x: sg.Tensor) -> sg.Tensor:
+    sg.synchronize(x.device)
+    return x
+
+
+def numbers(n: int, device: sg.Device, seed: int = 0) -> sg.Tensor:
+    return ready(sg.tensor(np.random.default_rng(seed).uniform(-1, 1, n).astype(np.float32), device=device))
+
+
+# ---- 1. log: a second step of the same structure is a plan hit ---------------------------------------------------
+def test_log_same_structure_is_a_hit(device: sg.Device) -> None:
+    def step(x: sg.Tensor, factor: float) -> float:
+        return float(((x * factor).tanh().sum() + factor).item())
+
+    step(numbers(100, device), 0.25)
+    with Counted() as c:
+        got = [step(numbers(100, device, seed), f) for seed, f in ((1, 0.5), (2, -3.0), (3, 0.0))]
+    assert (c["plan_hits"], c["plan_misses"]) == (3, 0)
+    for seed, f, y in zip((1, 2, 3), (0.5, -3.0, 0.0), got, strict=True):
+        x = numbers(100, device, seed).numpy().astype(np.float64)
+        assert y == pytest.approx(np.tanh(x * f).sum() + f, rel=1e-5, abs=1e-5)
+
+
+def test_log_which_leaves_are_the_same_is_structure(device: sg.Device) -> None:
+    a, b = numbers(10, device), numbers(10, device, 1)
+    (a * b + a).numpy()
+    with Counted() as c:
+        same = (a * a + a).numpy()
+    assert c["plan_misses"] == 1
+    np.testing.assert_array_equal(same, a.numpy() * a.numpy() + a.numpy())
+
+
+# ---- 2. key: what is not in it -----------------------------------------------------------------------------------
+def test_key_slice_offsets_are_arguments(device: sg.Device) -> None:
+    x = numbers(4096, device)
+    array = x.numpy()
+    (x[0:256] * 2).numpy()
+    with Counted() as c:
+        for start in (256, 1024, 3840):
+            np.testing.assert_array_equal((x[start : start + 256] * 2).numpy(), array[start : start + 256] * 2)
+    assert (c["plan_hits"], c["plan_misses"]) == (3, 0)
+
+
+def test_key_learning_rate_and_step_are_arguments(device: sg.Device) -> None:
+    w = sg.ones(8, device=device, requires_grad=True)
+    opt = sg.optim.Adam([w], lr=1e-3)
+    for i in range(6):
+        if i == 2:
+            before = sg.stats()
+        opt.lr = 1e-3 * (i + 1)
+        opt.zero_grad()
+        (w * w).sum().backward()
+        opt.step()
+    after = sg.stats()
+    assert after["plan_misses"] == before["plan_misses"]
+    assert after["plan_hits"] == before["plan_hits"] + 4
+
+
+def test_key_equal_numbers_do_not_merge(device: sg.Device) -> None:
+    x = numbers(16, device)
+
+    def f(a: float, b: float) -> np.ndarray[Any, Any]:
+        return (x * a + b).numpy()
+
+    f(2.0, 2.0)  # equal here must not mean equal for ever
+    with Counted() as c:
+        got = f(3.0, 5.0)
+    assert c["plan_misses"] == 0
+    np.testing.assert_array_equal(got, x.numpy() * np.float32(3) + np.float32(5))
+
+
+def test_key_rewrites_by_value_are_other_ops(device: sg.Device) -> None:
+    x = numbers(16, device)
+    (x**3.0).numpy()
+    np.testing.assert_array_equal((x**2).numpy(), x.numpy() * x.numpy())
+    with Counted() as c:
+        (x**4.0).numpy()
+    assert c["plan_misses"] == 0
+
+
+def test_key_shapes_and_held_results_are_structure(device: sg.Device) -> None:
+    x = numbers(16, device)
+    (x * 2).tanh().numpy()
+    with Counted() as c:
+        kept = x * 2
+        kept.tanh().numpy()
+    assert c["plan_misses"] == 1
+    np.testing.assert_array_equal(kept.numpy(), x.numpy() * 2)
+    with Counted() as c:
+        (numbers(17, device) * 2).tanh().numpy()
+    assert c["plan_misses"] == 1
+
+
+def test_key_a_short_last_batch_compiles_nothing(device: sg.Device) -> None:
+    w = numbers(32 * 16, device).reshape(32, 16)
+
+    def step(n: int) -> None:
+        (numbers(n * 32, device).reshape(n, 32) @ w).relu().sum(dim=1).numpy()
+
+    step(64)
+    with Counted() as c:
+        step(40)
+    assert c["plan_misses"] == 1
+    assert c["kernels_compiled"] == 0
+
+
+# ---- 3. cut: reads, steps and limits run everything; looking runs nothing ------------------------------------------
+def test_cut_a_read_runs_everything(device: sg.Device) -> None:
+    x = numbers(32, device)
+    others = [x * float(i) for i in range(5)]
+    with Counted() as c:
+        (x + 1).numpy()
+    assert c["submissions"] == 1 + reads(device)
+    with Counted() as c:
+        values = [o.numpy() for o in others]
+    assert c["dispatches"] == 0
+    assert c["submissions"] == reads(device, 5)
+    np.testing.assert_array_equal(values[3], x.numpy() * 3)
+
+
+def test_cut_an_optimizer_step_runs_everything(device: sg.Device) -> None:
+    w = ready(sg.ones(4, device=device, requires_grad=True))
+    opt = sg.optim.SGD([w], lr=0.5)
+    loss = (w * w).sum()
+    loss.backward()
+    with Counted() as c:
+        opt.step()
+    assert c["submissions"] == 1
+    with Counted() as c:
+        assert loss.item() == 4
+    assert c["dispatches"] == 0
+    assert c["submissions"] == reads(device)
+
+
+def test_cut_limits_bound_the_log(device: sg.Device) -> None:
+    x = numbers(4, device)
+    with Counted() as c:
+        y = x
+        for _ in range(20_000):
+            y = y + 1
+    assert c["submissions"] >= 2
+    np.testing.assert_allclose(y.numpy(), x.numpy() + 20_000, atol=20)
+
+
+def test_cut_looking_runs_nothing(device: sg.Device) -> None:
+    x = numbers(64, device)
+    y = (x * 2).exp()
+    with Counted() as c:
+        graph, plan, text = y.graph(), y.plan(), sg.explain(y)
+        again = y.graph()
+    assert c["submissions"] == c["dispatches"] == c["plan_misses"] == c["plan_hits"] == 0
+    assert "mul" in graph and "exp" in graph and graph == again
+    assert len(plan) == 1 and "mul" in plan[0].name
+    assert "graph" in text and "plan" in text
+    np.testing.assert_allclose(y.numpy(), np.exp(x.numpy() * 2), rtol=1e-6)
+    assert "value is there" in y.graph()
+
+
+# ---- 4. results: only what somebody holds is written -------------------------------------------------------------
+def test_results_only_held_values_are_written(device: sg.Device) -> None:
+    n = 1 << 18
+    x = numbers(n, device)
+    ready(x * 3)
+
+    def grown(keep: bool) -> int:
+        before = sg.stats()["bytes_live"]
+        a = x * 2
+        b = a.tanh()
+        c = b + 1
+        if not keep:
+            del a, b
+        ready(c)
+        return sg.stats()["bytes_live"] - before
+
+    assert grown(keep=False) <= 2 * 4 * n
+    assert grown(keep=True) >= 3 * 4 * n
+
+
+def test_results_saved_values_end_with_backward(device: sg.Device) -> None:
+    n = 1 << 16
+    x = sg.ones(n, device=device, requires_grad=True)
+    ready(x)
+    for retain in (True, False):
+        y = x.exp().tanh().sum()
+        ready(y)
+        x.grad = None
+        y.backward(retain_graph=retain)
+        ready(x.grad)
+        x.grad = None
+        live = sg.stats()["bytes_live"]
+        del y
+        freed = live - sg.stats()["bytes_live"]
+        assert (freed >= 2 * 4 * n) is retain, freed
+
+
+# ---- 5. storage: views see writes, saved values do not ---------------------------------------------------------------
+def test_storage_views_see_writes(device: sg.Device) -> None:
+    base = sg.zeros(3, 4, device=device)
+    row, column, flat = base[1], base[:, 2], base.reshape(-1)
+    turned = base.transpose(0, 1)
+    row[1] = 5
+    column.copy_(sg.tensor([7.0, 8.0, 9.0], device=device))
+    turned[3, 0] = 1
+    want = np.zeros((3, 4), np.float32)
+    want[1, 1] = 5
+    want[:, 2] = [7, 8, 9]
+    want[0, 3] = 1
+    np.testing.assert_array_equal(base.numpy(), want)
+    np.testing.assert_array_equal(row.numpy(), want[1])
+    np.testing.assert_array_equal(flat.numpy(), want.ravel())
+    np.testing.assert_array_equal(turned.numpy(), want.T)
+    np.testing.assert_array_equal(column.numpy(), want[:, 2])
+
+
+def test_storage_writes_are_ordered_with_reads(device: sg.Device) -> None:
+    x = sg.tensor([1.0, 2.0, 3.0], device=device)
+    before = x * 10
+    x.mul_(2)
+    between = x + 0
+    x[1:] = 0
+    assert before.tolist() == [10, 20, 30]
+    assert between.tolist() == [2, 4, 6]
+    assert x.tolist() == [2, 0, 0]
+
+
+def test_storage_overlapping_views(device: sg.Device) -> None:
+    x = sg.arange(10.0, device=device)
+    x[1:] = x[:-1]
+    assert x.tolist() == [0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+    y = ready(sg.arange(9.0, device=device).reshape(3, 3).clone())
+    y.copy_(y.T)
+    assert y.tolist() == [[0, 3, 6], [1, 4, 7], [2, 5, 8]]
+    with pytest.raises(ValueError, match="repeats elements"):
+        sg.zeros(1, device=device).expand(4).copy_(sg.arange(4.0, device=device))
+
+
+def test_storage_saved_old_values_stay_right(device: sg.Device) -> None:
+    x = sg.tensor([1.0, 2.0], device=device, requires_grad=True)
+    y = (x * x).sum()
+    with sg.no_grad():
+        x.zero_()
+    y.backward()
+    assert x.grad.tolist() == [2, 4]
+    assert x.tolist() == [0, 0]
+
+
+def test_storage_updates_in_place_keep_memory_flat(device: sg.Device) -> None:
+    w = sg.zeros(1 << 18, device=device, requires_grad=True)
+    opt = sg.optim.SGD([w], lr=0.1, momentum=0.9)
+
+    def step() -> None:
+        opt.zero_grad()
+        ((w - 1) * (w - 1)).sum().backward()
+        opt.step()
+
+    for _ in range(3):
+        step()
+    with Counted() as c:
+        for _ in range(20):
+            step()
+    assert c["bytes_live"] == 0
+    assert c["allocations"] == 0
+    assert c["plan_misses"] == 0
+
+
+# ---- 6. shared memory with NumPy: copies, so that neither sees the other's writes -----------------------------------
+def test_shared_memory_numpy_sees_a_copy(device: sg.Device) -> None:
+    array = np.ones(4, np.float32)
+    x = sg.tensor(array, device=device)
+    array[:] = 5
+    assert x.tolist() == [1, 1, 1, 1]
+    out = x.numpy()
+    x.zero_()
+    ready(x)
+    assert out.tolist() == [1, 1, 1, 1]
+    out[:] = 9
+    assert x.tolist() == [0, 0, 0, 0]
+
+
+# ---- 7. failure --------------------------------------------------------------------------------------------------------
+def test_failure_an_index_error_leaves_the_parameters(device: sg.Device) -> None:
+    w = sg.tensor(np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3), device=device, requires_grad=True)
+    x = sg.ones(5, 4, device=device)
+    opt = sg.optim.Adam([w], lr=0.1)
+
+    def step(y: list[int]) -> sg.Tensor:
+        opt.zero_grad()
+        loss = sg.cross_entropy(x @ w, sg.tensor(y, device=device))
+        loss.backward()
+        opt.step()
+        return loss
+
+    step([0, 1, 2, 0, 1]).item()
+    old = w.numpy() if not w.requires_grad else w.detach().numpy()
+    with pytest.raises(IndexError, match=r"cross_entropy: index 7 out of range \[0, 3\)"):
+        step([0, 1, 7, 0, 1])
+        sg.synchronize(device)
+    np.testing.assert_array_equal(w.detach().numpy(), old)
+    assert np.isfinite(step([0, 1, 2, 0, 1]).item())  # and training goes on
+    assert not np.array_equal(w.detach().numpy(), old)
+
+
+def test_failure_negative_classes_are_out_of_range(device: sg.Device) -> None:
+    with pytest.raises(IndexError, match=r"index -1 out of range \[0, 3\)"):
+        sg.cross_entropy(sg.zeros(2, 3, device=device), sg.tensor([0, -1], device=device)).item()
+    assert sg.ones(2, device=device).sum().item() == 2
+
+
+LIMITED = """
+import sys
+import numpy as np
+import spirograd as sg
+
+device = sys.argv[1] if len(sys.argv) > 1 else DEVICE
+w = sg.ones(1 << 20, device=device, requires_grad=True)
+keep = (w.detach() * 2)
+sg.synchronize(device)
+a = sg.zeros(1 << 24, device=device)
+b = a + 1
+for attempt in range(2):
+    try:
+        (b * 2).sum().item() if attempt else b.numpy()
+        raise SystemExit("no error")
+    except sg.OutOfMemoryError as e:
+        assert isinstance(e, MemoryError)
+        words = str(e)
+        for word in ("asked", "live", "cached", "budget", "33554432"):
+            assert word in words, words
+del a, b
+assert keep.numpy().sum() == 2 << 20
+assert (w.detach() + 1).sum().item() == 2 << 20
+print("fine")
+"""
+
+
+def test_failure_out_of_memory_names_the_numbers(device: sg.Device, run_python: Run) -> None:
+    code = LIMITED.replace("DEVICE", repr(str(device)))
+    assert "fine" in run_python(code, SPIROGRAD_MEMORY_LIMIT=str(32 << 20))
+
+
+STEP = """
+import numpy as np
+import spirograd as sg
+
+w = sg.ones(1 << 20, device=DEVICE, requires_grad=True)
+opt = sg.optim.SGD([w], lr=0.5)
+(w * w).sum().backward()
+opt.step()
+old = w.detach().numpy()
+opt.zero_grad()
+x = sg.rand(1 << 24, device=DEVICE)
+y = sg.rand(1 << 24, device=DEVICE)
+((w * 3).sum() * (x @ y)).backward()
+kept = x * y
+try:
+    opt.step()
+    raise SystemExit("no error")
+except sg.OutOfMemoryError:
+    pass
+assert np.array_equal(w.detach().numpy(), old)
+del x, y, kept
+opt.zero_grad()
+(w + 1).sum().backward()
+opt.step()
+assert np.array_equal(w.detach().numpy(), old - 0.5)
+print("fine")
+"""
+
+
+def test_failure_a_step_without_memory_changes_nothing(device: sg.Device, run_python: Run) -> None:
+    code = STEP.replace("DEVICE", repr(str(device)))
+    assert "fine" in run_python(code, SPIROGRAD_MEMORY_LIMIT=str(64 << 20))
+
+
+OLD_PLAN = """
+import numpy as np
+import spirograd as sg
+
+a = sg.tensor(np.eye(64, dtype=np.float32) * 2, device=DEVICE)
+
+def small():
+    return ((a @ a) @ (a @ a)).softmax(1).sum().item()  # has intermediate values
+
+want = small()
+big = sg.ones(1 << 10, 1 << 10, device=DEVICE)
+try:
+    y = big
+    for _ in range(3):
+        y = (y @ big).reshape(1, 1 << 10, 1 << 10).expand(6, 1 << 10, 1 << 10) * 1.5
+        y = (y @ big).sum(dim=0)
+    y.numpy()
+    raise SystemExit("no error")
+except sg.OutOfMemoryError:
+    pass
+assert small() == want
+print("fine")
+"""
+
+
+def test_failure_older_plans_still_run(device: sg.Device, run_python: Run) -> None:
+    code = OLD_PLAN.replace("DEVICE", repr(str(device)))
+    assert "fine" in run_python(code, SPIROGRAD_MEMORY_LIMIT=str(20 << 20))
+
+
+# ---- 8. back-pressure ------------------------------------------------------------------------------------------------------
+def test_back_pressure_bounds_memory_without_reads(device: sg.Device) -> None:
+    w = sg.zeros(1 << 16, device=device, requires_grad=True)
+    opt = sg.optim.SGD([w], lr=0.01)
+
+    def step(batch: np.ndarray[Any, Any]) -> None:
+        x = sg.tensor(batch, device=device)  # a fresh upload each time
+        opt.zero_grad()
+        ((w - x) * (w - x)).sum().backward()
+        opt.step()
+
+    batch = np.ones(1 << 16, np.float32)
+    for _ in range(5):
+        step(batch)
+    sg.synchronize(device)
+    held = sg.stats()["bytes_live"] + sg.stats()["bytes_cached"]
+    for _ in range(200):
+        step(batch)
+    after = sg.stats()["bytes_live"] + sg.stats()["bytes_cached"]
+    assert after - held <= 8 * 4 * (1 << 16), f"{held} -> {after}"
+    sg.synchronize(device)
+
+
+def test_back_pressure_plans_are_bounded(device: sg.Device) -> None:
+    for n in range(300):  # 256 are kept
+        ((numbers(n + 1, device) + 1) * 2).numpy()
+    with Counted() as c:
+        ((numbers(300, device) + 1) * 2).numpy()
+        ((numbers(1, device) + 1) * 2).numpy()
+    assert c["plan_misses"] == 1
+
+
+# ---- 9. locks -----------------------------------------------------------------------------------------------------------
+def test_locks_sixteen_threads(device: sg.Device) -> None:
+    shared = numbers(1000, device)
+    want = shared.numpy()
+    errors: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        try:
+            x = numbers(200, device, seed)
+            exact = x.numpy()
+            for i in range(40):
+                y = (x * float(i) + 1).relu()
+                z = (shared * float(seed)).sum()
+                np.testing.assert_array_equal(y.numpy(), np.maximum(exact * np.float32(i) + np.float32(1), 0))
+                assert z.item() == pytest.approx(float(want.astype(np.float64).sum() * seed), rel=1e-3, abs=1e-2)
+                w = sg.tensor(exact, device=device, requires_grad=True)
+                (w * w).sum().backward()
+                np.testing.assert_array_equal(w.grad.numpy(), exact + exact)
+        except BaseException as e:
+            errors.append(e)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(16)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(120)
+        assert not t.is_alive(), "deadlock"
+    assert not errors, errors[0]
+
+
+def test_locks_threads_train_their_own_models(device: sg.Device) -> None:
+    results: dict[int, list[float]] = {}
+
+    def work(me: int) -> None:
+        w = sg.full((64,), float(me), device=device, requires_grad=True)
+        opt = sg.optim.SGD([w], lr=0.25)
+        losses = []
+        for _ in range(30):
+            opt.zero_grad()
+            loss = (w * w).sum()
+            loss.backward()
+            opt.step()
+            losses.append(loss.item())
+        results[me] = losses
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(1, 9)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(120)
+        assert not t.is_alive(), "deadlock"
+    for me, losses in results.items():
+        assert losses == [64.0 * me * me * 0.25**i for i in range(30)]
+    assert len(results) == 8
+
+
+# ---- numbers ---------------------------------------------------------------------------------------------------------------
+def test_results_are_the_same_every_time(device: sg.Device) -> None:
+    a = numbers(300 * 200, device).reshape(300, 200)
+
+    def once() -> bytes:
+        y = (a @ a.T).softmax(1).sum(dim=0).tanh().sum()
+        return bytes(y.numpy().tobytes())
+
+    assert len({once() for _ in range(5)}) == 1
