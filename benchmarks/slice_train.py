@@ -225,18 +225,20 @@ def soak(context: Context) -> Iterator[Result]:
     steps(100)
     sg.synchronize()
     total = 500 if context.quick else 10_000
-    host, device = resident(), device_bytes()
+    before = memory(context)
     for _ in range(total // 100):
         steps(100)
     sg.synchronize()
-    case = f"{total:,} steps"
-    yield Result("soak", f"{case}, resident", "spirograd", str(context.device), (resident() - host) / 2**20, "MiB")
-    yield Result(
-        "soak", f"{case}, device", "spirograd", str(context.device), (device_bytes() - device) / 2**20, "MiB", None, "0"
-    )
+    for what, value in memory(context).items():
+        target = "0" if what == "held and kept" else ""
+        growth = (value - before[what]) / 2**20
+        yield Result("soak", f"{total:,} steps, {what}", "spirograd", str(context.device), growth, "MiB", None, target)
 
 
-def device_bytes() -> int:
-    """What spirograd holds or keeps for reuse, on all devices."""
+def memory(context: Context) -> dict[str, int]:
+    """Bytes: of the process, of spirograd's buffers, and of the whole device as its driver counts (others included)."""
     s = sg.stats()
-    return int(s["bytes_live"] + s["bytes_cached"])
+    found = {"resident": resident(), "held and kept": int(s["bytes_live"] + s["bytes_cached"])}
+    if context.gpu and context.device.memory_free:
+        found["used on the device"] = int(context.device.memory_total - context.device.memory_free)
+    return found

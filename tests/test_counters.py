@@ -104,7 +104,9 @@ def resident() -> int:
 def test_many_steps_keep_memory_flat(device: sg.Device) -> None:
     mlp = Mlp(device, sizes=(64, 128, 10), batch=32)
     for _ in range(50):
-        mlp.step()
+        loss = mlp.step()  # held while the next one is made, as below
+        loss.item()
+    del loss
     sg.synchronize(device)
     gc.collect()
     sg.reset_stats()

@@ -28,8 +28,9 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "dist": {"base", "plan", "device"},
     "value": {"base", "math"},
     "engine": {"base", "math", "kernel", "plan", "graph", "ops", "schedule", "device", "dist", "value"},
-    "include": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "device/gpu/compiler.hpp", "engine"},
-    "bind": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "device/gpu/compiler.hpp", "engine"},
+    "include": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "engine"},
+    "bind": {"base", "graph", "ops/list.hpp", "value", "engine"}
+    | {"device/device.hpp", "device/gpu/compiler.hpp", "device/gpu/vulkan_calls.hpp"},
 }
 # Third-party headers (prefix) -> the only folders or files that may name them.
 ONLY_IN = {

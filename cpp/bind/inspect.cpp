@@ -12,6 +12,7 @@
 
 #if SPIROGRAD_GPU
 #include "device/gpu/compiler.hpp"
+#include "device/gpu/vulkan_calls.hpp"
 #endif
 
 namespace py = pybind11;
@@ -130,6 +131,18 @@ void add_inspection(PyObject* m) {
         return explain(x);
       },
       py::arg("input"), "Every stage of a pending tensor as text: graph, plan, kernels. Nothing is run.");
+#if SPIROGRAD_GPU
+  module.def("count_vulkan_calls", count_vulkan_calls, "Counts what really goes to the driver, under volk (tests).");
+  module.def("vulkan_calls", [] {
+    const VulkanCalls c = vulkan_calls();
+    py::dict d;
+    d["submits"] = c.submits;
+    d["dispatches"] = c.dispatches;
+    d["barriers"] = c.barriers;
+    d["memory_allocations"] = c.memory_allocations;
+    return d;
+  });
+#endif
   module.def("stats", stats_dict, "Counters since the start or reset_stats(): submissions, dispatches, bytes, plans.");
   module.def("reset_stats", reset_stats, "Sets the counters to 0.");
   module.def(

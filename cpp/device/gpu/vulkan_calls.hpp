@@ -1,0 +1,15 @@
+// What really goes to the driver: counts taken in volk's table, under everything else, for tests and benchmarks.
+// Threads: switch on and off while no other thread uses the GPU; counting itself is atomic.
+#pragma once
+#include <cstdint>
+
+namespace sg {
+
+struct VulkanCalls {
+  int64_t submits = 0, dispatches = 0, barriers = 0, memory_allocations = 0;
+};
+// Puts counting functions in place (counts start at 0) or the driver's back. Loads Vulkan when nothing has.
+void count_vulkan_calls(bool on);
+VulkanCalls vulkan_calls();
+
+}  // namespace sg
