@@ -75,7 +75,7 @@ with open("pyproject.toml", "rb") as file:
     data = tomllib.load(file)
 extras = data["project"]["optional-dependencies"]
 for name in (*data["build-system"]["requires"], *data["project"]["dependencies"],
-             *extras["test"], *extras["lint"], *extras["io"], "ninja", "cmake>=3.25"):
+             *extras["test"], *extras["lint"], *extras["examples"], "ninja", "cmake>=3.25"):
     print(name)
 EOF
 }

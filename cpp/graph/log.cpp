@@ -71,18 +71,32 @@ void Log::add_operand(const Operand& operand, const NodeRef& reader) {
       leaf.epoch = epoch;
       leaf.log_index = static_cast<int32_t>(leaves.size());
       leaves.push_back(operand.node);
+      last_view_.push_back(-1);
       leaf_bytes += static_cast<int64_t>(leaf.bytes());
     }
     const bool aligned = operand.offset * size_of(leaf.dtype) % 16 == 0;
     add_word(word | uint64_t(aligned) << 9 | uint64_t(leaf.log_index) << 32);
     if (first) add_word(static_cast<uint64_t>(leaf.numel));
-    offsets.push_back(operand.offset);
-    offset_leaf.push_back(leaf.log_index);
+    readings.push_back(view_of(leaf.log_index, operand.offset));
+    add_word(static_cast<uint64_t>(readings.back()));
   } else {
     add_word(word);
     add_word(static_cast<uint64_t>(operand.offset));
   }
   for (int64_t stride : operand.strides) add_word(static_cast<uint64_t>(stride));
+}
+
+// That two readings start at the same place is part of the structure; where that is, is not.
+int32_t Log::view_of(int32_t leaf, int64_t offset) {
+  constexpr int kLookBack = 8;
+  int32_t view = last_view_[leaf];
+  for (int i = 0; i < kLookBack && view >= 0; ++i, view = before_view_[view])
+    if (offsets[view] == offset) return view;
+  view = static_cast<int32_t>(offsets.size());
+  offsets.push_back(offset);
+  before_view_.push_back(last_view_[leaf]);
+  last_view_[leaf] = view;
+  return view;
 }
 
 void Log::append(const NodeRef& node) {
@@ -101,7 +115,9 @@ void Log::clear() {
   nodes.clear();
   leaves.clear();
   offsets.clear();
-  offset_leaf.clear();
+  readings.clear();
+  last_view_.clear();
+  before_view_.clear();
   numbers.clear();
   assignments.clear();
   key.clear();

@@ -23,8 +23,8 @@ struct Log {
   uint64_t epoch = 1;  // changes at each cut
   std::vector<NodeRef> nodes;
   std::vector<NodeRef> leaves;       // ready nodes that are read, by first occurrence
-  std::vector<int64_t> offsets;      // of each reading of a leaf, in order: element offset
-  std::vector<int32_t> offset_leaf;  // which leaf that is
+  std::vector<int64_t> offsets;      // of each view of a leaf: element offset; two readings of one place share a view
+  std::vector<int32_t> readings;     // the view of each reading of a leaf, in program order
   std::vector<Number> numbers;
   std::vector<Assignment> assignments;
   std::vector<uint64_t> key;
@@ -36,6 +36,9 @@ struct Log {
 
  private:
   void add_word(uint64_t word);
+  int32_t view_of(int32_t leaf, int64_t offset);
+  std::vector<int32_t> last_view_;    // of each leaf; -1: none yet
+  std::vector<int32_t> before_view_;  // of each view: the one before it on the same leaf
   void add_operand(const Operand& operand, const NodeRef& reader);
 };
 

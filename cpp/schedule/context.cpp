@@ -9,12 +9,12 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in) {
   exported.assign(n, true);
   leaf_views.assign(n, {-1, -1, -1});
   numbers.assign(n, {-1, -1, -1});
-  int32_t next_view = 0, next_number = 0;
+  int32_t next_reading = 0, next_number = 0;
   for (int32_t i = 0; i < n; ++i)
     for (int k = 0; k < node(i).inputs; ++k) {
       const Operand& o = node(i).in[k];
       if (o.kind == Operand::Kind::number) numbers[i][k] = next_number++;
-      if (o.kind == Operand::Kind::node && pending(o) < 0) leaf_views[i][k] = next_view++;
+      if (o.kind == Operand::Kind::node && pending(o) < 0) leaf_views[i][k] = log.readings[next_reading++];
     }
   for (int32_t i = n - 1; i >= 0; --i) {
     needed[i] = needed[i] || input.held[i];
