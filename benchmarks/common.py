@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
 TURNS = 3  # how often each library of a row has its turn
+WAKE = 0.15  # s of work before the samples of a turn
 REST = 0.05  # seconds between turns
 
 
@@ -81,6 +82,14 @@ def sample(call: Callable[[], Any], count: int) -> list[float]:
     return samples
 
 
+def wake(call: Callable[[], Any]) -> None:
+    """Runs until threads, caches and clocks are back from the rest: a GPU needs a while to reach its speed."""
+    begin = time.perf_counter()
+    call()
+    while time.perf_counter() - begin < WAKE:
+        call()
+
+
 def measure(
     calls: Mapping[str, Callable[[], Any]],
     *,
@@ -114,7 +123,7 @@ def measure(
                 gc.collect()
                 time.sleep(REST)
                 if counts[name] > 1:
-                    call()  # wakes threads and caches again after the rest
+                    wake(call)
                 collected[name] += sample(call, counts[name])
     finally:
         if enabled:

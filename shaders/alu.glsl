@@ -18,11 +18,11 @@ int alu_abs(int a) { return a < 0 ? -a : a; }
 int64_t alu_abs(int64_t a) { return a < 0 ? -a : a; }
 bool alu_abs(bool a) { return a; }
 
-float alu_maximum(float a, float b) { return alu_nan(a) ? a : (alu_nan(b) ? b : (a >= b ? a : b)); }
+float alu_maximum(float a, float b) { return a >= b || alu_nan(a) ? a : b; }
 int alu_maximum(int a, int b) { return a < b ? b : a; }
 int64_t alu_maximum(int64_t a, int64_t b) { return a < b ? b : a; }
 bool alu_maximum(bool a, bool b) { return a || b; }
-float alu_minimum(float a, float b) { return alu_nan(a) ? a : (alu_nan(b) ? b : (a <= b ? a : b)); }
+float alu_minimum(float a, float b) { return a <= b || alu_nan(a) ? a : b; }
 int alu_minimum(int a, int b) { return b < a ? b : a; }
 int64_t alu_minimum(int64_t a, int64_t b) { return b < a ? b : a; }
 bool alu_minimum(bool a, bool b) { return a && b; }
@@ -96,13 +96,28 @@ float alu_div_exact(float a, float b) {
   bool nan = ua > 0x7f800000u || ub > 0x7f800000u || (ua == 0u && ub == 0u) || (infinite_a && infinite_b);
   return nan ? alu_make_nan() : uintBitsToFloat(q | ((floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u));
 }
-// Division as people write it: the device's own (2.5 ULP), with divisors near the end of the range brought inside.
-// The exact one above is for the formulas of this file, whose bounds build on it.
+// Division as people write it. Where fma is fused: a reciprocal with one correction and a quotient with one, which is
+// the correctly rounded quotient (Markstein, "Computation of elementary functions on the IBM RISC System/6000", 1990).
+// Elsewhere the built-in division, which software devices round correctly. Divisors near the ends of the range are
+// brought inside. The slower one above does not depend on fma.
 float alu_div(float a, float b) {
-  float scale = abs(b) >= 4.2535296e37 ? 0.25 : 1.0;
+#ifdef SG_FUSED_FMA
+  float size = alu_abs(b);
+  float scale = size >= 4.2535296e37 ? 0.25 : (size < 7.8886091e-31 ? 16777216.0 : 1.0);
   precise float x = a * scale, y = b * scale;
-  precise float q = x / y;
+  precise float near = 1.0 / y;
+  precise float slack = fma(-y, near, 1.0);
+  precise float inverse = fma(near, slack, near);
+  precise float q = x * inverse;
+  precise float rest = fma(-q, y, x);
+  precise float better = fma(rest, inverse, q);
+  precise float rough = x * near;
+  // Exact quotients keep the sign of zero; infinite and NaN ones have no rest.
+  return rest == 0.0 ? q : (alu_abs(better) < alu_infinity() ? better : rough);
+#else
+  precise float q = a / b;
   return q;
+#endif
 }
 float alu_sqrt(float a) {
   uint b = floatBitsToUint(a);
@@ -173,7 +188,7 @@ float alu_tanh(float x) {
   float c = a > 10.0 ? 10.0 : a;
   precise float twice = c + c;
   precise float denominator = alu_exp(twice) + 1.0;
-  precise float far = 1.0 - alu_div_exact(2.0, denominator);
+  precise float far = 1.0 - alu_div(2.0, denominator);
   float y = a < 0.625 ? near : far;
   return alu_nan(x) ? x : uintBitsToFloat(floatBitsToUint(y) | (floatBitsToUint(x) & 0x80000000u));
 }
@@ -181,7 +196,7 @@ float alu_tanh(float x) {
 float alu_sigmoid(float x) {
   float e = alu_exp(uintBitsToFloat(floatBitsToUint(x) | 0x80000000u));
   precise float denominator = 1.0 + e;
-  return alu_div_exact((floatBitsToUint(x) & 0x80000000u) != 0u ? e : 1.0, denominator);
+  return alu_div((floatBitsToUint(x) & 0x80000000u) != 0u ? e : 1.0, denominator);
 }
 
 // log2(x) as hi + lo, hi with half of the digits.

@@ -121,8 +121,9 @@ class Graph:
         inner = (*shape[:at], n, *shape[at + keep :])
         a = self.grow(inner, depth)
         name = self.pick("mean", "sum", "amax", "amin")
-        x, want = getattr(a.x, name)(dim=at, keepdim=bool(keep)), getattr(a.want, name.removeprefix("a"))(
-            axis=at, keepdims=bool(keep)
+        x, want = (
+            getattr(a.x, name)(dim=at, keepdim=bool(keep)),
+            getattr(a.want, name.removeprefix("a"))(axis=at, keepdims=bool(keep)),
         )
         self.reductions += 1
         if name == "sum":

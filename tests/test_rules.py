@@ -42,7 +42,7 @@ def numbers(n: int, device: sg.Device, seed: int = 0) -> sg.Tensor:
     return ready(sg.tensor(np.random.default_rng(seed).uniform(-1, 1, n).astype(np.float32), device=device))
 
 
-# ---- 1. log: a second step of the same structure is a plan hit ---------------------------------------------------
+# ---- 1. log: a second step of the same structure is a plan hit -------------------------------------------------------
 def test_log_same_structure_is_a_hit(device: sg.Device) -> None:
     def step(x: sg.Tensor, factor: float) -> float:
         return float(((x * factor).tanh().sum() + factor).item())
@@ -65,7 +65,7 @@ def test_log_which_leaves_are_the_same_is_structure(device: sg.Device) -> None:
     np.testing.assert_array_equal(same, a.numpy() * a.numpy() + a.numpy())
 
 
-# ---- 2. key: what is not in it -----------------------------------------------------------------------------------
+# ---- 2. key: what is not in it ---------------------------------------------------------------------------------------
 def test_key_slice_offsets_are_arguments(device: sg.Device) -> None:
     x = numbers(4096, device)
     array = x.numpy()
@@ -139,7 +139,7 @@ def test_key_a_short_last_batch_compiles_nothing(device: sg.Device) -> None:
     assert c["kernels_compiled"] == 0
 
 
-# ---- 3. cut: reads, steps and limits run everything; looking runs nothing ------------------------------------------
+# ---- 3. cut: reads, steps and limits run everything; looking runs nothing --------------------------------------------
 def test_cut_a_read_runs_everything(device: sg.Device) -> None:
     x = numbers(32, device)
     others = [x * float(i) for i in range(5)]
@@ -169,12 +169,12 @@ def test_cut_an_optimizer_step_runs_everything(device: sg.Device) -> None:
 
 def test_cut_limits_bound_the_log(device: sg.Device) -> None:
     x = numbers(4, device)
+    kept = [x] * 8
     with Counted() as c:
-        y = x
-        for _ in range(20_000):
-            y = y + 1
+        for i in range(20_000):
+            kept[i % 8] = x + float(i)
     assert c["submissions"] >= 2
-    np.testing.assert_allclose(y.numpy(), x.numpy() + 20_000, atol=20)
+    np.testing.assert_array_equal(kept[3].numpy(), x.numpy() + np.float32(19_995))
 
 
 def test_cut_looking_runs_nothing(device: sg.Device) -> None:
@@ -191,7 +191,7 @@ def test_cut_looking_runs_nothing(device: sg.Device) -> None:
     assert "value is there" in y.graph()
 
 
-# ---- 4. results: only what somebody holds is written -------------------------------------------------------------
+# ---- 4. results: only what somebody holds is written -----------------------------------------------------------------
 def test_results_only_held_values_are_written(device: sg.Device) -> None:
     n = 1 << 18
     x = numbers(n, device)
@@ -298,7 +298,7 @@ def test_storage_updates_in_place_keep_memory_flat(device: sg.Device) -> None:
     assert c["plan_misses"] == 0
 
 
-# ---- 6. shared memory with NumPy: copies, so that neither sees the other's writes -----------------------------------
+# ---- 6. shared memory with NumPy: copies, so that neither sees the other's writes ------------------------------------
 def test_shared_memory_numpy_sees_a_copy(device: sg.Device) -> None:
     array = np.ones(4, np.float32)
     x = sg.tensor(array, device=device)
@@ -312,7 +312,7 @@ def test_shared_memory_numpy_sees_a_copy(device: sg.Device) -> None:
     assert x.tolist() == [0, 0, 0, 0]
 
 
-# ---- 7. failure --------------------------------------------------------------------------------------------------------
+# ---- 7. failure ------------------------------------------------------------------------------------------------------
 def test_failure_an_index_error_leaves_the_parameters(device: sg.Device) -> None:
     w = sg.tensor(np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3), device=device, requires_grad=True)
     x = sg.ones(5, 4, device=device)
@@ -437,7 +437,7 @@ def test_failure_older_plans_still_run(device: sg.Device, run_python: Run) -> No
     assert "fine" in run_python(code, SPIROGRAD_MEMORY_LIMIT=str(20 << 20))
 
 
-# ---- 8. back-pressure ------------------------------------------------------------------------------------------------------
+# ---- 8. back-pressure ------------------------------------------------------------------------------------------------
 def test_back_pressure_bounds_memory_without_reads(device: sg.Device) -> None:
     w = sg.zeros(1 << 16, device=device, requires_grad=True)
     opt = sg.optim.SGD([w], lr=0.01)
@@ -469,7 +469,7 @@ def test_back_pressure_plans_are_bounded(device: sg.Device) -> None:
     assert c["plan_misses"] == 1
 
 
-# ---- 9. locks -----------------------------------------------------------------------------------------------------------
+# ---- 9. locks --------------------------------------------------------------------------------------------------------
 def test_locks_sixteen_threads(device: sg.Device) -> None:
     shared = numbers(1000, device)
     want = shared.numpy()
@@ -525,7 +525,7 @@ def test_locks_threads_train_their_own_models(device: sg.Device) -> None:
     assert len(results) == 8
 
 
-# ---- numbers ---------------------------------------------------------------------------------------------------------------
+# ---- numbers ---------------------------------------------------------------------------------------------------------
 def test_results_are_the_same_every_time(device: sg.Device) -> None:
     a = numbers(300 * 200, device).reshape(300, 200)
 

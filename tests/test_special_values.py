@@ -6,12 +6,32 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from reference import sigmoid, ulps
 
 import spirograd as sg
+from reference import sigmoid, ulps
 
 INF, NAN = float("inf"), float("nan")
-SPECIAL = [0.0, -0.0, 1.0, -1.0, INF, -INF, NAN, 0.5, -0.5, 2.0, 3.0, -3.0, 1e30, -1e30, 1e-30, 3.4e38, 88.8, -104.5, 750]
+SPECIAL = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    INF,
+    -INF,
+    NAN,
+    0.5,
+    -0.5,
+    2.0,
+    3.0,
+    -3.0,
+    1e30,
+    -1e30,
+    1e-30,
+    3.4e38,
+    88.8,
+    -104.5,
+    750,
+]
 
 UNARY: list[tuple[str, Callable[..., np.ndarray]]] = [  # type: ignore[type-arg]
     ("neg", np.negative),

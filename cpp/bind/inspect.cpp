@@ -61,7 +61,23 @@ PyObject* graph_method(const Call& c) {
   return py::str(describe_graph(unwrap(c.self))).release().ptr();
 }
 
+PyObject* realize_method(const Call& c) {
+  Arguments a("realize", c);
+  a.done();
+  const Tensor x = unwrap(c.self);
+  {
+    WithoutGil unlocked;
+    cut(x.device());
+  }
+  Py_INCREF(c.self);
+  return c.self;
+}
+
 const Row rows[] = {
+    {"realize", realize_method, "", "Tensor",
+     "Starts everything that is pending on this tensor's device, without waiting for its end; returns the tensor. "
+     "Results never need it: reading a value does the same and waits.",
+     Where::method},
     {"graph", graph_method, "", "str", "What is pending behind this tensor, as text. Nothing is run.", Where::method},
     {"plan", plan_method, "", "list[PlanStep]",
      "The kernels that would run for this tensor: name, GLSL source, SPIR-V. Nothing is run.", Where::method},

@@ -158,9 +158,18 @@ class Placer {
     memory_[i] = old;
   }
 
+  // One element looks like a short row, so that it can share a launch with longer ones.
+  static void as_row_of_one(Program& p) {
+    p.domain.push(1);
+    for (View& v : p.views) v.strides.push(1);
+  }
+
   Emitted emit_collapsed(int32_t d) {
     Emitted e = emit(context_, drafts_[d]);
-    if (e.kernel.kind == Kernel::Kind::program) collapse(e.kernel.program);
+    if (e.kernel.kind == Kernel::Kind::program) {
+      collapse(e.kernel.program);
+      if (e.kernel.program.domain.rank == 0) as_row_of_one(e.kernel.program);
+    }
     return e;
   }
 

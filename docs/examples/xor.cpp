@@ -1,8 +1,7 @@
 // Trains XOR on the best device: a GPU if there is one, else the CPU. `example_xor cpu` or `example_xor gpu` chooses.
 #include <cstdio>
-#include <string>
-
 #include <spirograd.hpp>
+#include <string>
 
 int main(int count, char** words) {
   const std::string wanted = count > 1 ? words[1] : "best";

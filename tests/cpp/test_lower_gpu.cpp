@@ -3,7 +3,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 
+#include "base/log.hpp"
 #include "device/device.hpp"
+#include "device/gpu/validation.hpp"
 #include "test_lower_reference.hpp"
 
 using namespace sg;
@@ -65,16 +67,21 @@ TEST_CASE("kernels on the GPU agree with plain loops", "[gpu][lower]") {
   const GpuList& list = list_gpus();
   if (list.devices.empty()) SKIP(list.reason << "; " << list.remedy);
   Device& d = gpu_device(0);
+  const bool values = !env_flag("SPIROGRAD_PROXY");  // the proxy lane computes garbage on purpose
+  // Layer 1.4.363 puts a branch around each guarded access; lavapipe 26.1 then reads uniform addresses even when no
+  // lane takes the branch, and dies of a null pointer.
+  const bool crashes = validation_mode() == Validation::gpu && d.info().type == "software";
   for (const Case& c : cases()) {
+    if (crashes && c.name == "check_index") continue;
     std::vector<Bytes> want = c.memories;
     run_reference(c.step, want, c.numbers);
     const std::vector<Bytes> got = run_on(d, c);
-    for (size_t m = 0; m < want.size(); ++m) {
+    for (size_t m = 0; values && m < want.size(); ++m) {
       INFO(c.name << ", memory " << m);
       CHECK(difference(want[m], got[m], c.dtypes[m], c.tolerance) <= c.tolerance);
     }
     const Status s = d.take_status();
-    CHECK((s.tag != 0) == (c.name == "check_index"));
+    CHECK((s.tag != 0) == (values && c.name == "check_index"));
     if (s.tag) {
       CHECK(s.tag == 3);
       CHECK(s.bound == 60);

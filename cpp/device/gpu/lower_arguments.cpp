@@ -157,12 +157,13 @@ bool uses_code(const Program& p, Code c) {
 }
 
 std::string preamble(const std::string& step, const std::string& kind, const Layout& layout, const Arguments& arguments,
-                     bool several, bool staged) {
+                     bool several, const Features& features, bool staged) {
   std::string name;
   for (char c : step.substr(0, 100)) name += c >= ' ' && c <= '~' && c != '\\' ? c : '_';
   const Program& p = layout.program();
   std::string s = "#version 460\n// " + name + ": " + kind + ".\n";
   if (uses(p, DType::float64)) s += "#define SG_FLOAT64\n";
+  if (!features.software) s += "#define SG_FUSED_FMA\n";
   s += "#include \"common.glsl\"\n";
   if (calls_alu(p)) s += "#include \"alu.glsl\"\n";
   s += std::string("\n#define Index ") + (layout.wide ? "uint64_t" : "uint") + "\n";

@@ -148,7 +148,7 @@ Lowered lower_pointwise(const Step& step, const Features& features) {
   out.name = step.name;
   const std::string kind = std::string("pointwise, ") + (four ? "four elements" : "one element") + " a thread" +
                            (several ? ", several tensors" : "");
-  out.source = preamble(step.name, kind, l, args, several, staged) +
+  out.source = preamble(step.name, kind, l, args, several, features, staged) +
                "layout(local_size_x = " + std::to_string(threads) + ") in;\n\n" + functions.text + main.text;
   // The tail's elements need threads too: with less than four elements there is no full step.
   const int64_t per_group = threads * (four ? 4 : 1);

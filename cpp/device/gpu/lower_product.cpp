@@ -160,7 +160,7 @@ Lowered lower_product(const Step& step, const Features& features) {
       args.use(What::status);
       flags += "#define PREDICATED\n";
     }
-    out.source = preamble(step.name, "matrix product of " + std::string(name_of(p.dtype)), l, args, false) + flags +
+    out.source = preamble(step.name, "matrix product of " + std::string(name_of(p.dtype)), l, args, false, features) + flags +
                  "\n" + epilogue + "#include \"product.glsl\"\n";
   }
   out.arguments = args.words(l, 0);

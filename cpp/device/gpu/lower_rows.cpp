@@ -158,7 +158,7 @@ Lowered lower_rows(const Step& step, const Features& features) {
   const std::string main = RowText(l, args, s).write();
   const std::string kind = "rows of " + std::to_string(p.phases()) + " phase" + (p.phases() == 1 ? "" : "s") + ", " +
                            std::to_string(s.lanes) + " lane" + (s.lanes == 1 ? "" : "s") + " a row";
-  out.source = preamble(step.name, kind, l, args, false) + main;
+  out.source = preamble(step.name, kind, l, args, false, features) + main;
   out.arguments = args.words(l, 0);
   out.groups[0] = static_cast<uint32_t>(std::min(divide_up(p.rows(), s.rows), features.max_groups));
   return out;
