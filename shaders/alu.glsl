@@ -147,17 +147,19 @@ void alu_split(uint b, out float m, out float e) {
   m = uintBitsToFloat(v - (shifted << 23) + 0x80000000u);
 }
 
+// Adding 1.5 * 2^23 rounds to the nearest even integer and leaves that in the low bits: cheaper on GPUs than roundEven
+// and a conversion, and the same numbers.
 float alu_exp(float x) {
-  float low = x >= -104.0 ? x : -104.0;
-  float c = low > 89.0 ? 89.0 : low;
+  float c = min(max(x, -104.0), 89.0);  // a NaN is put back below
   precise float scaled = c * 1.44269502;
-  precise float n = roundEven(scaled);
+  precise float shifted = scaled + 12582912.0;
+  precise float n = shifted - 12582912.0;
   precise float r = (c - n * 0.693145752) - n * 1.42860676e-6;
   precise float p = 8.36319476e-3 + r * 1.39262038e-3;
   p = 1.66665763e-1 + r * (4.16665561e-2 + r * p);
   p = 0.5 + r * p;
   precise float y = 1.0 + (r + r * r * p);
-  return alu_nan(x) ? x : alu_scale(y, int(n));
+  return alu_nan(x) ? x : alu_scale(y, floatBitsToInt(shifted) - 0x4b400000);
 }
 
 float alu_log(float x) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -298,7 +300,56 @@ def test_storage_updates_in_place_keep_memory_flat(device: sg.Device) -> None:
     assert c["plan_misses"] == 0
 
 
-# ---- 6. shared memory with NumPy: copies, so that neither sees the other's writes ------------------------------------
+# ---- 6. shared memory with NumPy: what reads or writes it runs at once -----------------------------------------------
+def test_shared_memory_each_side_sees_the_other() -> None:
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    x = sg.from_numpy(array)
+    y = x + 1  # computed now, with the values of now
+    array[:] = 10
+    assert y.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert (x * 2).tolist() == [[20, 20, 20]] * 2
+    x[0] = 7
+    assert array.tolist() == [[7, 7, 7], [10, 10, 10]]
+    x += 1
+    assert array.tolist() == [[8, 8, 8], [11, 11, 11]]
+    x[:, 1:] = x[:, :-1]  # reads what it overwrites
+    assert array.tolist() == [[8, 8, 8], [11, 11, 11]]
+    array[:] = np.arange(6).reshape(2, 3)
+    x[:, 1:] = x[:, :-1]
+    assert array.tolist() == [[0, 0, 1], [3, 3, 4]]
+
+
+def test_shared_memory_saved_values_stay_right() -> None:
+    array = np.array([2.0, 3.0], np.float32)
+    w = sg.ones(2).requires_grad_()
+    x = sg.from_numpy(array)
+    loss = (w * x).sum()  # saves x
+    with sg.no_grad():
+        x.zero_()
+    assert array.tolist() == [0, 0]
+    loss.backward()
+    assert w.grad is not None and w.grad.tolist() == [2, 3]
+
+
+def test_shared_memory_lives_as_long_as_the_tensor() -> None:
+    array = np.ones(1000, np.float32)
+    references = sys.getrefcount(array)
+    x = sg.from_numpy(array)
+    view = x[10:20]
+    del x
+    assert sys.getrefcount(array) > references
+    assert view.sum().item() == 10
+    del view
+    gc.collect()
+    assert sys.getrefcount(array) == references
+
+
+@pytest.mark.parametrize("array", [np.ones((4, 4), np.float32).T[::2], np.broadcast_to(np.float32(1), (3,))])
+def test_shared_memory_needs_plain_arrays(array: np.ndarray) -> None:
+    with pytest.raises(ValueError, match="from_numpy: the array is read-only or not in C order; make a copy"):
+        sg.from_numpy(array)
+
+
 def test_shared_memory_numpy_sees_a_copy(device: sg.Device) -> None:
     array = np.ones(4, np.float32)
     x = sg.tensor(array, device=device)

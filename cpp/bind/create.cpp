@@ -51,6 +51,35 @@ PyObject* tensor(const Call& c) {
   return made(from_python("tensor", data, o.dtype, device_or_default(device)), o);
 }
 
+// Gives the array back when nobody needs its memory any more; may be called from any thread, with or without the GIL.
+void give_back(Py_buffer* view) {
+  if (!Py_IsInitialized()) return;
+  const PyGILState_STATE state = PyGILState_Ensure();
+  PyBuffer_Release(view);
+  PyGILState_Release(state);
+  delete view;
+}
+
+PyObject* from_numpy(const Call& c) {
+  Arguments a("from_numpy", c);
+  PyObject* array = a.need("array", "ndarray");
+  a.done();
+  if (!PyObject_TypeCheck(array, reinterpret_cast<PyTypeObject*>(numpy().ndarray)))
+    fail<TypeError>("from_numpy", std::string("got ") + Py_TYPE(array)->tp_name,
+                    "give an array; tensor() copies anything");
+  Object type(check(PyObject_GetAttrString(array, "dtype")));
+  const DType dtype = to_dtype("from_numpy", type.get());
+  auto* view = new Py_buffer;
+  if (PyObject_GetBuffer(array, view, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0) {
+    delete view;
+    PyErr_Clear();
+    fail<ValueError>("from_numpy", "the array is read-only or not in C order", "make a copy with tensor()");
+  }
+  Dims shape;
+  for (int d = 0; d < view->ndim; ++d) shape.push(view->shape[d]);
+  return wrap(share_host(view->buf, shape, dtype, [view] { give_back(view); }));
+}
+
 PyObject* constant(const char* op, int64_t value, const Call& c) {
   Arguments a(op, c);
   const Dims shape = a.sizes("size", "shape");
@@ -135,6 +164,13 @@ const Row rows[] = {
      "int64, bools bool; arrays keep their type.\n\nArgs:\n    data: the values.\n" SG_OPTIONS_DOC
      "\nRaises:\n    TypeError: a type that is not supported, such as float16.\n    OverflowError: an integer beyond "
      "int64.\n\nExample:\n    >>> sg.tensor([[1.0, 2.0]]).shape\n    (1, 2)",
+     kFunction},
+    {"from_numpy", from_numpy, "array: Any", "Tensor",
+     "A CPU tensor on the array's own memory: each sees what the other writes.\n\nWhatever reads or writes such a "
+     "tensor runs at once, so it is not fused with what comes later.\n\nArgs:\n    array: in C order, writable, of a "
+     "supported type.\n\nRaises:\n    TypeError: not an array, or a type that is not supported.\n    ValueError: "
+     "read-only, or not in C order.\n\nExample:\n    >>> import numpy as np\n    >>> a = np.zeros(2, np.float32)\n"
+     "    >>> x = sg.from_numpy(a)\n    >>> a[0] = 3\n    >>> x.tolist()\n    [3.0, 0.0]",
      kFunction},
     {"zeros", zeros, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
      "A tensor of zeros.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC

@@ -74,6 +74,31 @@ Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId devi
   return wrap(leaf_node(std::move(buffer), dtype, device, n), shape);
 }
 
+namespace {
+class SharedBuffer : public Buffer {
+ public:
+  SharedBuffer(void* data, size_t size, std::function<void()> release) : release_(std::move(release)) {
+    host = data;
+    bytes = size;
+  }
+  void recycle() override {
+    release_();
+    delete this;
+  }
+
+ private:
+  std::function<void()> release_;
+};
+}  // namespace
+
+Tensor share_host(void* data, const Dims& shape, DType dtype, std::function<void()> release) {
+  const int64_t n = shape.numel();
+  BufferRef buffer(new SharedBuffer(data, static_cast<size_t>(n) * size_of(dtype), std::move(release)));
+  Tensor t = wrap(leaf_node(std::move(buffer), dtype, {}, n), shape);
+  t->storage->escaped = true;
+  return t;
+}
+
 void read(const Tensor& x, void* out) {
   const Bytes from = realise(x);
   const size_t bytes = static_cast<size_t>(x.numel()) * size_of(x.dtype());

@@ -1,6 +1,7 @@
 // Where the halves meet: running what is pending, moving data in and out, counting.
 // Threads: any; every function takes the engine lock where it needs it. Reads may wait: call them without the GIL.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ void synchronize(DeviceId id);
 
 // Copies a host array (C order) to a device.
 Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId device);
+// A CPU tensor on somebody else's memory (C order), without a copy. Whatever reads or writes it runs at once, so that
+// both sides always see the same values. `release` is called, from any thread, when nobody needs the memory any more.
+Tensor share_host(void* data, const Dims& shape, DType dtype, std::function<void()> release);
 // Copies the values in C order to `out`; runs what is pending, waits.
 void read(const Tensor& x, void* out);
 double read_item(const Tensor& x);  // one element as a number

@@ -1,5 +1,7 @@
 #include "graph/build.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "graph/log.hpp"
 
@@ -98,6 +100,15 @@ bool any_escaped(std::initializer_list<const Tensor*> inputs) {
   for (const Tensor* t : inputs)
     if (!t->is_number() && (*t)->storage->escaped) return true;
   return false;
+}
+
+// Memory that others see must hold the new value, also where the write had to go to fresh memory first: the two change
+// places, bytes and buffers.
+void keep_shared(Node& now, Node& before) {
+  if (now.state != Node::State::ready || now.buffer == before.buffer) return;
+  auto* fresh = static_cast<unsigned char*>(now.buffer->host);
+  std::swap_ranges(fresh, fresh + now.bytes(), static_cast<unsigned char*>(before.buffer->host));
+  std::swap(now.buffer, before.buffer);
 }
 
 DeviceId device_of(const OpInfo& op, std::initializer_list<Tensor> inputs) {
@@ -286,6 +297,7 @@ void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
   log_of(node->device).assignments.push_back({target->storage, before});
   storage.node = Held(node);
   append(node, storage.escaped || (!value.is_number() && value->storage->escaped));
+  if (storage.escaped) keep_shared(*node, *before);
 }
 
 }  // namespace sg

@@ -22,9 +22,9 @@ struct Log {
   DeviceId device;
   uint64_t epoch = 1;  // changes at each cut
   std::vector<NodeRef> nodes;
-  std::vector<NodeRef> leaves;       // ready nodes that are read, by first occurrence
-  std::vector<int64_t> offsets;      // of each view of a leaf: element offset; two readings of one place share a view
-  std::vector<int32_t> readings;     // the view of each reading of a leaf, in program order
+  std::vector<NodeRef> leaves;    // ready nodes that are read, by first occurrence
+  std::vector<int64_t> offsets;   // of each view of a leaf: element offset; two readings of one place share a view
+  std::vector<int32_t> readings;  // the view of each reading of a leaf, in program order
   std::vector<Number> numbers;
   std::vector<Assignment> assignments;
   std::vector<uint64_t> key;

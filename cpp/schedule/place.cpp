@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t kAlignment = 256;
 constexpr size_t kMaxInstances = 512;
+constexpr int64_t kMaxInstanceElements = int64_t{1} << 22;  // larger kernels fill a device by themselves
 
 class Placer {
  public:
@@ -194,6 +195,7 @@ class Placer {
   }
 
   bool can_group(int32_t leader, int32_t d) const {
+    if (emitted_[d].kernel.program.domain.numel() > kMaxInstanceElements) return false;
     if (!(emitted_[leader].kernel.program.code == emitted_[d].kernel.program.code)) return false;
     size_t members = 0;
     for (size_t x = 0; x < drafts(); ++x) {

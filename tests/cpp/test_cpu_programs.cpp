@@ -517,6 +517,7 @@ TEST_CASE("cpu: an index out of range is reported and stops predicated steps", "
   auto plan = std::make_shared<Plan>();
   plan->memories = {{Memory::Kind::leaf, 0, 32, 0, -1}, {Memory::Kind::output, 0, 32, 0, -1}};
   plan->leaves = plan->outputs = 1;
+  plan->op_names = {"one", "two", "three"};
   for (const Program& p : {b.program, c.program}) {
     Instance instance;
     instance.kernel.program = p;
@@ -533,7 +534,7 @@ TEST_CASE("cpu: an index out of range is reported and stops predicated steps", "
     device.download(got, out, 0, 32);
     const Status s = device.take_status();
     CHECK(s.tag == (good ? 0 : 3));
-    if (!good) CHECK((s.index == -4 && s.bound == 10));
+    if (!good) CHECK((s.index == -4 && s.bound == 10 && s.name == "three"));
     CHECK(got[1] == (good ? 99 : 9));
     CHECK(got[2] == (good ? 99 : 0));
   }

@@ -68,11 +68,13 @@ TEST_CASE("kernels on the GPU agree with plain loops", "[gpu][lower]") {
   if (list.devices.empty()) SKIP(list.reason << "; " << list.remedy);
   Device& d = gpu_device(0);
   const bool values = !env_flag("SPIROGRAD_PROXY");  // the proxy lane computes garbage on purpose
-  // Layer 1.4.363 puts a branch around each guarded access; lavapipe 26.1 then reads uniform addresses even when no
-  // lane takes the branch, and dies of a null pointer.
-  const bool crashes = validation_mode() == Validation::gpu && d.info().type == "software";
+  // The guards of GPU-assisted validation make a kernel's compilation take a second in a software driver: every tenth
+  // case. Without check_index: layer 1.4.363 branches around each access, lavapipe 26.1 then reads a uniform address
+  // even where no lane takes the branch, and dies of a null pointer.
+  const bool guarded = validation_mode() == Validation::gpu && d.info().type == "software";
+  int number = 0;
   for (const Case& c : cases()) {
-    if (crashes && c.name == "check_index") continue;
+    if (guarded && (number++ % 10 != 0 || c.name == "check_index")) continue;
     std::vector<Bytes> want = c.memories;
     run_reference(c.step, want, c.numbers);
     const std::vector<Bytes> got = run_on(d, c);

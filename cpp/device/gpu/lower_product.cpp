@@ -160,8 +160,8 @@ Lowered lower_product(const Step& step, const Features& features) {
       args.use(What::status);
       flags += "#define PREDICATED\n";
     }
-    out.source = preamble(step.name, "matrix product of " + std::string(name_of(p.dtype)), l, args, false, features) + flags +
-                 "\n" + epilogue + "#include \"product.glsl\"\n";
+    out.source = preamble(step.name, "matrix product of " + std::string(name_of(p.dtype)), l, args, false, features) +
+                 flags + "\n" + epilogue + "#include \"product.glsl\"\n";
   }
   out.arguments = args.words(l, 0);
   const int64_t work = tiles(v, p.m, p.n, p.batch);

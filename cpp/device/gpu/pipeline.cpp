@@ -15,6 +15,17 @@ std::string table_key(const Lowered& k) {
   return key;
 }
 
+// Eight words a line, as hexadecimal numbers.
+std::string hex_words(const std::vector<uint32_t>& words) {
+  std::string text;
+  char word[16];
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::snprintf(word, sizeof word, "%08x%c", words[i], i % 8 == 7 ? '\n' : ' ');
+    text += word;
+  }
+  return text;
+}
+
 VkShaderModule make_module(const Context& context, const std::vector<uint32_t>& spirv) {
   VkShaderModuleCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -111,6 +122,7 @@ const Pipeline& Pipelines::get(const Lowered& kernel) {
     p->spirv = compile_glsl(kernel.name, kernel.source);
   }
   debug(4, kernel.name + "\n" + p->source);
+  if (debug_level() >= 5) debug(5, kernel.name + " SPIR-V\n" + hex_words(p->spirv));
   p->handle = create(kernel.name, p->spirv, kernel.constants, layout_);
   const Pipeline& made = *p;
   table_.emplace(std::move(key), std::move(p));
