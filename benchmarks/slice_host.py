@@ -118,7 +118,8 @@ def first(context: Context) -> Iterator[Result]:
     run_python(code)
     samples = [float(run_python(code).stdout) for _ in range(3 if context.quick else 11)]
     timings = {"spirograd": Timing.of(samples)}
-    yield from context.results("first", "first result after import, new process", timings, "ms", milliseconds, "<= 300 ms")
+    case = "first result after import, new process"
+    yield from context.results("first", case, timings, "ms", milliseconds, "<= 300 ms")
 
 
 def imported(text: str, package: str) -> tuple[float, float]:

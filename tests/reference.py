@@ -401,8 +401,8 @@ ROWS: list[Row] = [
 # Names of the module and of Tensor that are no ops, or are ops under another name, by what stands for them.
 NOT_OPS: dict[str, str] = {
     **dict.fromkeys(["rand", "randn", "manual_seed"], "test_random.py"),
-    **dict.fromkeys(["tensor", "from_numpy", "numpy", "__array__", "item", "tolist", "cpu", "_repr_html_", "__reduce_ex__",
-                     "__deepcopy__"], "moves values, computes none: test_python_api.py"),
+    **dict.fromkeys(["tensor", "from_numpy", "numpy", "__array__", "item", "tolist", "cpu", "_repr_html_",
+                     "__reduce_ex__", "__deepcopy__"], "moves values, computes none: test_python_api.py"),
     **dict.fromkeys(["to", "float", "double", "int", "long", "bool"], "cast"),
     **dict.fromkeys(["max", "min"], "amax, amin"),
     "view": "reshape",

@@ -28,6 +28,15 @@ proxy_lane = pytest.mark.skipif(
 )
 
 
+def guarded(device: sg.Device) -> bool:
+    """Whether GPU-assisted validation runs on a software driver.
+
+    Layer 1.4.363 branches around each access; lavapipe 26.1 then reads a uniform address even where no lane takes the
+    branch, and dies of a null pointer: in checked indices and in some kernels over one element.
+    """
+    return VALIDATION == "gpu" and device.type == "software"
+
+
 def uniform(seed: int, *shape: int) -> Array:
     return np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32)
 
@@ -68,7 +77,8 @@ def softmax(device: sg.Device) -> list[Array]:
 
 
 def random_graphs(device: sg.Device) -> list[Array]:
-    return [(Graph(seed, device).root.x * 1.0).numpy() for seed in range(1000, 1010)]
+    count = 4 if guarded(device) else 20
+    return [(Graph(seed, device).root.x * 1.0).numpy() for seed in range(1000, 1000 + count)]
 
 
 def views(device: sg.Device) -> list[Array]:
@@ -94,6 +104,18 @@ def pieces(device: sg.Device) -> list[Array]:
 WORK = {f.__name__: f for f in (regression, classification, softmax, random_graphs, views, pieces)}
 
 
+DROPPED = """
+import os
+import spirograd as sg
+import test_barriers
+try:
+    test_barriers.digest({name!r}, "gpu")
+except sg.Error as error:
+    print(error, flush=True)
+os._exit(0)  # there is work in flight that nobody needs
+"""
+
+
 def digest(name: str, kind: str) -> str:
     """The bits of all results of one kind of work."""
     sg.manual_seed(0)
@@ -104,8 +126,8 @@ def digest(name: str, kind: str) -> str:
 
 
 def possible(name: str, device: sg.Device) -> None:
-    if name == "classification" and VALIDATION == "gpu" and device.type == "software":
-        pytest.skip("the layer's instrumented atomics crash inside the software driver (layer 1.4.363, lavapipe 26.1)")
+    if name == "classification" and guarded(device):
+        pytest.skip("a checked index under the layer's guards crashes the software driver")
 
 
 @pytest.fixture
@@ -136,7 +158,6 @@ def test_barriers_everywhere_give_equal_bits(name: str, gpu: sg.Device, run_pyth
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", WORK)
 def test_dropped_barriers_are_reported(name: str, gpu: sg.Device, run_python: Run) -> None:
-    code = f"import test_barriers; test_barriers.digest({name!r}, 'gpu')"
-    said = run_python(code, status=1, SPIROGRAD_BARRIER="drop")
-    assert "spirograd.Error: validation: " in said, said
-    assert "SYNC-HAZARD-" in said, said
+    said = run_python(DROPPED.format(name=name), SPIROGRAD_BARRIER="drop")
+    assert said.startswith("validation: "), said
+    assert "_AFTER_WRITE hazard detected" in said, said
