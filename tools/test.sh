@@ -14,11 +14,11 @@ lanes=(
   "layout 15 include matrix and file rules"
   "cpp 180 Catch2 tests (GPU ones on software Vulkan) and the C++ examples"
   "cpu 100 pytest on the CPU"
-  "gpu 150 pytest of the GPU tests (software Vulkan)"
+  "gpu 200 pytest of the GPU tests (software Vulkan)"
   "docs 30 doctests of the package"
-  "core 150 GPU tests under the validation layer"
+  "core 130 GPU tests under the validation layer"
   "sync 60 barriers under synchronization validation, each kernel replaced by a proxy"
-  "gpuav 120 addresses under GPU-assisted validation"
+  "gpuav 90 addresses under GPU-assisted validation"
   "sanitize 270 Catch2 tests under the address, leak and undefined-behaviour sanitizers"
 )
 setup_budget=365
@@ -120,7 +120,7 @@ canary() { # canary TEST: this one test sees its mistake reported
   return 1
 }
 
-catch_gpu() { .deps/lavapipe/run "$build/spirograd_tests" '[gpu]'; }
+catch_gpu() { .deps/lavapipe/run "$build/spirograd_tests" "[gpu]${1:-}"; }
 
 layers_pytest() { # pytest; the layer says nothing, not even what a test swallows
   local log=build/test/layer-$SPIROGRAD_VALIDATION.log status
@@ -156,7 +156,8 @@ lane_gpuav() {
   validation gpu || return 1
   local ok=0
   canary "gpu: the GPU-assisted lane sees an address that nobody owns" || ok=1
-  catch_gpu || ok=1
+  # This layer aborts at exit when a process leaves two devices open, as those tests do that open one of their own.
+  catch_gpu '~[faults]~record:*' || ok=1
   layers_pytest tests/test_barriers.py -k nothing_is_reported || ok=1
   return $ok
 }

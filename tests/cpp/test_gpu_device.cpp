@@ -309,7 +309,7 @@ TEST_CASE("gpu: an index out of range is reported and stops predicated updates",
   sg::Device& d = gpu();
   if (!values_count()) SKIP("the proxy lane computes no indices");
   if (sg::validation_mode() == sg::Validation::gpu && d.info().type == "software")
-    SKIP("the layer's instrumented atomics crash inside the software driver (layer 1.4.363, lavapipe 26.1)");
+    SKIP("a checked index under the layer's guards crashes the software driver (layer 1.4.363, lavapipe 26.1)");
   const int64_t n = 128;
   auto p = std::make_shared<sg::Plan>();
   const int32_t index = leaf(*p, 2 * n), safe = output(*p, 2 * n), w = leaf(*p, n), next = output(*p, n, w);
@@ -384,6 +384,7 @@ TEST_CASE("gpu: the synchronization lane sees a missing barrier", "[gpu][validat
   const int before = sg::validation_messages();
   run(d, *prepared, r);
   CHECK_THROWS_AS(d.wait(), sg::Error);
+  CHECK_NOTHROW(d.wait());  // told once; the work still runs
   CHECK(sg::validation_messages() > before);
   expected_messages += sg::validation_messages() - before;
 }
@@ -403,6 +404,7 @@ TEST_CASE("gpu: the GPU-assisted lane sees an address that nobody owns", "[gpu][
   const int before = sg::validation_messages();
   d.run(*prepared, {leaves.data(), outputs.data(), &far, nullptr});
   CHECK_THROWS_AS(d.wait(), sg::Error);
+  CHECK_NOTHROW(d.wait());  // told once; the work still runs
   CHECK(sg::validation_messages() > before);
   expected_messages += sg::validation_messages() - before;
 }

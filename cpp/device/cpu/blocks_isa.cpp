@@ -82,14 +82,14 @@ void ternary(void* d, const void* a, const void* b, const void* c, int64_t n) {
       return formulas::NAME(x, y); \
     }                              \
   };
-SG_UNARY(neg)
-SG_UNARY(abs)
-SG_UNARY(sqrt)
-SG_UNARY(exp) SG_UNARY(log) SG_UNARY(tanh) SG_UNARY(sigmoid) SG_UNARY(sin) SG_UNARY(cos) SG_BINARY(add) SG_BINARY(sub)
-    SG_BINARY(mul) SG_BINARY(div) SG_BINARY(maximum) SG_BINARY(minimum) SG_BINARY(pow) SG_BINARY(lt) SG_BINARY(le)
-        SG_BINARY(eq) SG_BINARY(ne)
+// clang-format off
+SG_UNARY(neg) SG_UNARY(abs) SG_UNARY(sqrt) SG_UNARY(exp) SG_UNARY(log) SG_UNARY(tanh) SG_UNARY(sigmoid) SG_UNARY(sin)
+SG_UNARY(cos)
+SG_BINARY(add) SG_BINARY(sub) SG_BINARY(mul) SG_BINARY(div) SG_BINARY(maximum) SG_BINARY(minimum) SG_BINARY(pow)
+SG_BINARY(lt) SG_BINARY(le) SG_BINARY(eq) SG_BINARY(ne)
+    // clang-format on
 
-            struct F_or {
+    struct F_or {
   static Bool of(Bool x, Bool y) { return x | y; }
 };
 struct F_and {
