@@ -309,3 +309,15 @@ def test_objects_are_freed() -> None:
         x.grad = None
         _ = x.sum(None).grad_fn, x[None, ...], x == None, x.to("cpu"), x.size()  # noqa: E711
     assert abs(sys.getrefcount(None) - before) < 50
+
+
+@pytest.mark.gpu
+def test_exit_with_work_in_flight_is_clean(run_python: object) -> None:
+    run_python(
+        "import spirograd as sg\n"
+        "d = sg.Device.gpu(); net = sg.nn.Linear(390, 390).to(d); opt = sg.optim.Adam(net.parameters())\n"
+        "x = sg.randn(8, 390, device=d)\n"
+        "for _ in range(3):\n"
+        "    opt.zero_grad(); (net(x) ** 2).mean().backward(); opt.step()\n",
+        SPIROGRAD_CACHE="0",
+    )

@@ -171,6 +171,10 @@ void add_inspection(PyObject* m) {
   module.def("synchronize", synchronize_python, py::arg("device") = py::none(),
              "Runs what is pending and waits until it is done.\n\nRaises:\n    IndexError: a kernel met an index out "
              "of range.\n    DeviceTimeoutError, DeviceLostError: the device failed.");
+  module.def("_drain", [] {
+    WithoutGil unlocked;
+    drain();
+  });
   module.def("_environment", environment);
   module.def("_cache_folder", cache_folder);
   module.def("_gpu_reason", [] { return py::make_tuple(list_gpus().reason, list_gpus().remedy); });

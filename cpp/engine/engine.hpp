@@ -19,6 +19,10 @@ void cut(DeviceId id);
 // Waits until the device has nothing to do. Reports an index out of range found by a kernel as IndexError.
 void synchronize(DeviceId id);
 
+// Waits for what the GPUs still do, whatever happens to it: called before the process ends, so that no driver is pulled
+// down under running work. Runs nothing that is pending.
+void drain() noexcept;
+
 // Copies a host array (C order) to a device.
 Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId device);
 // A CPU tensor on somebody else's memory (C order), without a copy. Whatever reads or writes it runs at once, so that

@@ -1,37 +1,12 @@
 #include "graph/node.hpp"
 
-#include <new>
 #include <vector>
 
+#include "graph/free_list.hpp"
+
 namespace sg {
-namespace {
-
-// Nodes come from a free list: making one costs no call of malloc.
-struct FreeList {
-  std::vector<void*> blocks;
-};
-FreeList& free_list() {
-  thread_local FreeList* list = new FreeList;  // leaked on purpose: nodes may die after thread-local destructors
-  return *list;
-}
-
-}  // namespace
-
-void* Node::operator new(size_t size) {
-  auto& blocks = free_list().blocks;
-  if (blocks.empty()) return ::operator new(size);
-  void* p = blocks.back();
-  blocks.pop_back();
-  return p;
-}
-
-void Node::operator delete(void* p) {
-  auto& blocks = free_list().blocks;
-  if (blocks.size() < 16384)
-    blocks.push_back(p);
-  else
-    ::operator delete(p);
-}
+void* Node::operator new(size_t size) { return FreeList<Node, 16384>::take(size); }
+void Node::operator delete(void* p) { FreeList<Node, 16384>::give(p); }
 
 void Node::drop_inputs() {
   for (int i = 0; i < inputs; ++i) in[i].node = {};

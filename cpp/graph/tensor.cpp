@@ -1,18 +1,11 @@
 #include "graph/tensor.hpp"
 
-#include <new>
-#include <vector>
-
 #include "base/error.hpp"
+#include "graph/free_list.hpp"
 #include "graph/grad.hpp"
 
 namespace sg {
 namespace {
-
-std::vector<void*>& free_blocks() {
-  thread_local auto* blocks = new std::vector<void*>;  // leaked on purpose, see node.cpp
-  return *blocks;
-}
 
 Tensor make_number(DType dtype, Number number) {
   Ref<TensorImpl> impl(new TensorImpl);
@@ -23,21 +16,8 @@ Tensor make_number(DType dtype, Number number) {
 
 }  // namespace
 
-void* TensorImpl::operator new(size_t size) {
-  auto& blocks = free_blocks();
-  if (blocks.empty()) return ::operator new(size);
-  void* p = blocks.back();
-  blocks.pop_back();
-  return p;
-}
-
-void TensorImpl::operator delete(void* p) {
-  auto& blocks = free_blocks();
-  if (blocks.size() < 4096)
-    blocks.push_back(p);
-  else
-    ::operator delete(p);
-}
+void* TensorImpl::operator new(size_t size) { return FreeList<TensorImpl, 4096>::take(size); }
+void TensorImpl::operator delete(void* p) { FreeList<TensorImpl, 4096>::give(p); }
 
 void TensorImpl::destroy(TensorImpl* t) { delete t; }
 

@@ -13,6 +13,7 @@ Example:
 
 from __future__ import annotations
 
+import atexit
 import importlib
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from . import optim as optim
     from . import progress as progress
     from . import viz as viz
+
+# Before C++ and the drivers take themselves down, work in flight comes to its end.
+atexit.register(_core._drain)
 
 _lazy = ("autograd", "datasets", "nn", "optim", "progress", "viz")
 __all__ = [name for name in dir(_core) if not name.startswith("_")]

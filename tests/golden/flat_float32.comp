@@ -1,5 +1,6 @@
 #version 460
 // flat_float32: pointwise, four elements a thread.
+#define SG_FUSED_FMA
 #include "common.glsl"
 #include "alu.glsl"
 

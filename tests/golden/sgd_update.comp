@@ -1,5 +1,6 @@
 #version 460
 // sgd_update: pointwise, four elements a thread, several tensors.
+#define SG_FUSED_FMA
 #include "common.glsl"
 
 #define Index uint

@@ -1,5 +1,6 @@
 #version 460
 // softmax_64x128: rows of 3 phases, 32 lanes a row.
+#define SG_FUSED_FMA
 #include "common.glsl"
 #include "alu.glsl"
 

@@ -1,5 +1,6 @@
 #version 460
 // sum_float32_40x20t: rows of 2 phases, 8 lanes a row.
+#define SG_FUSED_FMA
 #include "common.glsl"
 
 #define Index uint

@@ -1,5 +1,6 @@
 #version 460
 // transposed_float32: pointwise, one element a thread.
+#define SG_FUSED_FMA
 #include "common.glsl"
 #include "alu.glsl"
 

@@ -1,5 +1,5 @@
 // The Vulkan validation layer under SPIROGRAD_VALIDATION=core|sync|gpu: how it is switched on, and what it said.
-// The instance asks for the settings; the queue turns unread messages into an Error; the binding shows the count.
+// The instance asks for the settings; the queue turns unread messages into an Error.
 // Threads: any.
 #pragma once
 #include <string>
