@@ -131,6 +131,13 @@ def measure(
     return {name: Timing.of(samples).scaled(1 / calls_inside) for name, samples in collected.items()}
 
 
+def run_python(code: str, *options: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, env=dict(os.environ))
+    if done.returncode:
+        raise RuntimeError(f"benchmark: a child process failed:\n{done.stderr}")
+    return done
+
+
 def git_commit() -> str:
     """The commit, with a + when the tree differs from it."""
     try:

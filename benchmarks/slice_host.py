@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import os
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from anchors import torch_for
-from common import Result, Timing, measure
+from common import Result, Timing, measure, run_python
 from rows import Context, milliseconds, row
 
 import spirograd as sg
@@ -102,13 +99,6 @@ def transfer(context: Context) -> Iterator[Result]:
     for case, works in transfers(context, values):
         timings = measure(works, **context.turns)
         yield from context.results("transfer", f"{case}, {mib} MiB", timings, "GB/s", lambda s: values.nbytes / s / 1e9)
-
-
-def run_python(code: str, *options: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, env=dict(os.environ))
-    if done.returncode:
-        raise RuntimeError(f"benchmark: a child process failed:\n{done.stderr}")
-    return done
 
 
 @row("first")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import os
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from anchors import jax_for, torch_for
-from common import Result, measure
+from common import Result, measure, run_python
 from rows import Context, milliseconds, row
 
 import spirograd as sg
@@ -220,25 +221,31 @@ def resident() -> int:
 
 @row("soak")
 def soak(context: Context) -> Iterator[Result]:
-    """Growth of memory over many training steps, after the first 100."""
-    steps = spirograd_steps(MLP, 64, context.device)
-    steps(100)
-    sg.synchronize()
+    """Growth of memory over many training steps, after the first 100, in a process that does nothing else."""
     total = 500 if context.quick else 10_000
-    before = memory(context)
-    for _ in range(total // 100):
-        steps(100)
-    sg.synchronize()
-    for what, value in memory(context).items():
-        target = "0" if what == "held and kept" else ""
-        growth = (value - before[what]) / 2**20
+    here = str(Path(__file__).parent)
+    call = f"slice_train.print_growth({str(context.device)!r}, {total})"
+    code = f"import sys; sys.path.insert(0, {here!r}); import slice_train; {call}"
+    for what, growth in json.loads(run_python(code).stdout).items():
+        target = {"held and kept": "0", "resident": "< 1 MiB"}.get(what, "")
         yield Result("soak", f"{total:,} steps, {what}", "spirograd", str(context.device), growth, "MiB", None, target)
 
 
-def memory(context: Context) -> dict[str, int]:
+def print_growth(name: str, total: int) -> None:
+    """As JSON: MiB of each kind of memory that `total` steps after the first 100 added."""
+    device = sg.device(name)
+    steps = spirograd_steps(MLP, 64, device)
+    steps(100)
+    before = memory(device)
+    for _ in range(total // 100):
+        steps(100)
+    print(json.dumps({what: (value - before[what]) / 2**20 for what, value in memory(device).items()}))
+
+
+def memory(device: Any) -> dict[str, int]:
     """Bytes: of the process, of spirograd's buffers, and of the whole device as its driver counts (others included)."""
     s = sg.stats()
     found = {"resident": resident(), "held and kept": int(s["bytes_live"] + s["bytes_cached"])}
-    if context.gpu and context.device.memory_free:
-        found["used on the device"] = int(context.device.memory_total - context.device.memory_free)
+    if device.type != "cpu" and device.memory_free:
+        found["used on the device"] = int(device.memory_total - device.memory_free)
     return found

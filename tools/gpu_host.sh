@@ -2,6 +2,7 @@
 # tools/gpu_host.sh [COMMAND ARGS...]: builds and runs on a GPU machine without a network, from .carry/ (made by
 # tools/gpu_host_pack.sh). COMMAND sees the package, the driver and the data; without one, the GPU tests and the
 # benchmark run. Writes only to build/: nothing is installed on the machine, a second call builds what changed.
+#   SPIROGRAD_VALIDATION=core   under the validation layer, where it was packed
 #   PYTHON=python3   the Python to build for; the packages it has (NumPy, PyTorch) stay visible
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -27,6 +28,10 @@ export VK_DRIVER_FILES=$icd VK_ICD_FILENAMES=$icd
 driver=$(find /usr/local/nvidia /usr/lib /usr/lib64 -name 'libGLX_nvidia.so.0' 2>/dev/null | head -1 || true)
 loader_path=$root/.carry/lib${driver:+:$(dirname "$driver")}
 export LD_LIBRARY_PATH=$loader_path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+if [ -n "${SPIROGRAD_VALIDATION:-}" ] && [ -e .carry/layers.tar.xz ]; then
+  tar -C "$out" -xJf .carry/layers.tar.xz
+  export VK_LAYER_PATH=$out/layers
+fi
 [ ! -d .carry/data ] || export SPIROGRAD_DATA=$root/.carry/data
 
 # ---- the build

@@ -27,6 +27,17 @@ cp -L $validator "$new/vulkan/bin/glslangValidator"
 apt_root "$work/apt" own
 apt_unpack "$work/apt" "$work/x" libvulkan1 libegl1 libglvnd0 libopengl0 libgl1 libglx0 libgles2
 find "$work/x" -name 'lib*.so.*' -type l -exec cp -L {} "$new/lib/" \;
+# A newer loader where there is one: older ones refuse the extension by which the validation layer is set up.
+[ ! -e .deps/vulkan/lib/loader/libvulkan.so.1 ] || cp .deps/vulkan/lib/loader/libvulkan.so.1 "$new/lib/libvulkan.so.1"
+
+# The validation layer, for SPIROGRAD_VALIDATION=core on that machine (tools/lavapipe.sh --layers brings it here).
+if [ -e .deps/lavapipe/lib/libVkLayer_khronos_validation.so ]; then
+  mkdir "$work/layers"
+  cp .deps/lavapipe/lib/libVkLayer_khronos_validation.so "$work/layers/"
+  sed 's#"library_path": *"[^"]*"#"library_path": "./libVkLayer_khronos_validation.so"#' \
+    .deps/lavapipe/VkLayer_khronos_validation.json >"$work/layers/VkLayer_khronos_validation.json"
+  tar -C "$work" -cJf "$new/layers.tar.xz" layers
+fi
 
 # Wheels for that machine's Python. NumPy and CMake are expected there.
 version=${GPU_HOST_PYTHON:-3.12}
