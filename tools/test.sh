@@ -14,11 +14,11 @@ lanes=(
   "layout 15 include matrix and file rules"
   "cpp 150 Catch2 tests (GPU ones on software Vulkan) and the C++ examples"
   "cpu 70 pytest on the CPU"
-  "gpu 420 pytest of the GPU tests (software Vulkan)"
+  "gpu 390 pytest of the GPU tests (software Vulkan)"
   "docs 20 doctests of the package"
   "core 160 GPU tests under the validation layer"
   "sync 45 barriers under synchronization validation, each kernel replaced by a proxy"
-  "gpuav 50 addresses under GPU-assisted validation"
+  "gpuav 80 addresses under GPU-assisted validation"
   "sanitize 240 Catch2 tests under the address, leak and undefined-behaviour sanitizers"
 )
 setup_budget=300
