@@ -331,6 +331,26 @@ def test_shared_memory_saved_values_stay_right() -> None:
     assert w.grad is not None and w.grad.tolist() == [2, 3]
 
 
+def test_shared_memory_read_by_a_gradient_is_read_at_once() -> None:
+    array = np.array([2.0, 3.0], np.float32)
+    w = sg.ones(2).requires_grad_()
+    (w * sg.from_numpy(array)).sum().backward()
+    array[:] = 9
+    assert w.grad is not None and w.grad.tolist() == [2, 3]
+
+
+def test_shared_memory_given_as_a_gradient_is_copied() -> None:
+    array = np.array([2.0, 3.0], np.float32)
+    w = sg.ones(2).requires_grad_()
+    w.backward(sg.from_numpy(array))
+    assert w.grad is not None
+    array[:] = 9
+    assert w.grad.tolist() == [2, 3]
+    w.grad.zero_()
+    assert w.grad.tolist() == [0, 0]
+    assert array.tolist() == [9, 9]
+
+
 def test_shared_memory_lives_as_long_as_the_tensor() -> None:
     array = np.ones(1000, np.float32)
     references = sys.getrefcount(array)

@@ -20,6 +20,7 @@ class Buffer : public RefCounted<Buffer> {
   size_t bytes = 0;      // usable size, at least what was asked for
   void* host = nullptr;  // CPU buffers: where the bytes are
   uint64_t address = 0;  // GPU buffers: device address of the first byte
+  bool shared = false;   // somebody outside sees these bytes: whatever reads or writes them runs at once
 };
 using BufferRef = Ref<Buffer>;
 

@@ -123,12 +123,6 @@ EngineCounters& counters() {
   return c;
 }
 
-void clear_plans() {
-  EngineLock lock;
-  cache_of({}).clear();
-  for (size_t i = 0; i < 256; ++i) cache_of({DeviceId::Kind::gpu, static_cast<uint8_t>(i)}).clear();
-}
-
 void cut_log(Log& log) {
   if (log.nodes.empty()) return;
   thread_local Wanted wanted;

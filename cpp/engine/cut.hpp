@@ -15,6 +15,5 @@ struct EngineCounters {
   int64_t nodes = 0, plan_hits = 0, plan_misses = 0, fallbacks = 0;
 };
 EngineCounters& counters();
-void clear_plans();
 
 }  // namespace sg

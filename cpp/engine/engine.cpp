@@ -1,7 +1,10 @@
 #include "engine/engine.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <map>
+#include <thread>
 
 #include "base/error.hpp"
 #include "engine/cut.hpp"
@@ -65,7 +68,20 @@ void synchronize(DeviceId id) {
   raise_status(id);
 }
 
+namespace {
+std::atomic<bool> ending{false};
+std::thread::id ending_thread;
+
+// A thread that outlives the main one must not reach a driver that is being taken down.
+void park_when_ending() {
+  while (ending && std::this_thread::get_id() != ending_thread) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+}  // namespace
+
 void drain() noexcept {
+  [[maybe_unused]] static auto* forever = new EngineLock;  // other threads stay outside from now on
+  ending_thread = std::this_thread::get_id();
+  ending = true;
   for (auto& [index, gpu] : gpus_in_use()) {
     try {
       gpu->wait();
@@ -103,13 +119,13 @@ class SharedBuffer : public Buffer {
 Tensor share_host(void* data, const Dims& shape, DType dtype, std::function<void()> release) {
   const int64_t n = shape.numel();
   BufferRef buffer(new SharedBuffer(data, static_cast<size_t>(n) * size_of(dtype), std::move(release)));
-  Tensor t = wrap(leaf_node(std::move(buffer), dtype, {}, n), shape);
-  t->storage->escaped = true;
-  return t;
+  buffer->shared = true;
+  return wrap(leaf_node(std::move(buffer), dtype, {}, n), shape);
 }
 
 void read(const Tensor& x, void* out) {
   const Bytes from = realise(x);
+  park_when_ending();
   const size_t bytes = static_cast<size_t>(x.numel()) * size_of(x.dtype());
   if (bytes) device_of(x.device()).download(out, from.node->buffer, from.offset, bytes);
   raise_status(x.device());

@@ -20,7 +20,7 @@ void cut(DeviceId id);
 void synchronize(DeviceId id);
 
 // Waits for what the GPUs still do, whatever happens to it: called before the process ends, so that no driver is pulled
-// down under running work. Runs nothing that is pending.
+// down under running work. Runs nothing that is pending; afterwards only the calling thread gets through.
 void drain() noexcept;
 
 // Copies a host array (C order) to a device.

@@ -87,19 +87,22 @@ void raise_if_failed(const Operand& operand) {
     std::rethrow_exception(operand.node->error);
 }
 
+// Memory that is seen from outside as well, among what a node reads or writes.
+bool touches_shared(const Node& node) {
+  for (int i = 0; i < node.inputs; ++i) {
+    const Node* from = node.in[i].node.get();
+    if (from && from->buffer && from->buffer->shared) return true;
+  }
+  return false;
+}
+
 // Somebody holds the node already: another thread may cut as soon as it is in the log.
-void append(const NodeRef& node, bool escaped = false) {
+void append(const NodeRef& node) {
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
   EngineLock lock;
   Log& log = log_of(node->device);
   log.append(node);
-  if (escaped || log.nodes.size() >= kMaxLogNodes || log.leaf_bytes >= kMaxLogLeafBytes) cut_hook(log);
-}
-
-bool any_escaped(std::initializer_list<const Tensor*> inputs) {
-  for (const Tensor* t : inputs)
-    if (!t->is_number() && (*t)->storage->escaped) return true;
-  return false;
+  if (touches_shared(*node) || log.nodes.size() >= kMaxLogNodes || log.leaf_bytes >= kMaxLogLeafBytes) cut_hook(log);
 }
 
 // Memory that others see must hold the new value, also where the write had to go to fresh memory first: the two change
@@ -147,18 +150,16 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   const Squeezed s = squeeze(shape);
   node->domain = s.shape;
   node->numel = s.shape.numel();
-  bool escaped = false;
   for (const Tensor& x : inputs) {
     Operand& operand = node->in[node->inputs++];
     if (x.is_number()) {
       set_number(operand, compute, as_type(x, compute));
     } else {
       set_tensor(operand, x, pick(broadcast_strides(x.shape(), x.strides(), shape), s));
-      escaped = escaped || x->storage->escaped;
     }
   }
   Tensor out = wrap(node, shape);
-  append(node, escaped);
+  append(node);
   const Tensor* list[kMaxInputs] = {};
   int n = 0;
   for (const Tensor& x : inputs) list[n++] = &x;
@@ -176,7 +177,7 @@ Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
   node->inputs = 1;
   set_tensor(node->in[0], x, pick(x.strides(), s));
   Tensor out = wrap(node, x.shape());
-  append(node, x->storage->escaped);
+  append(node);
   record(op, out, {&x});
   return out;
 }
@@ -223,7 +224,7 @@ Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
       shape.push(1);
   }
   Tensor out = wrap(node, shape);
-  append(node, x->storage->escaped);
+  append(node);
   Attributes attributes;
   attributes.a = x.shape();
   attributes.axes = axes;
@@ -244,7 +245,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
   node->numel = node->domain[0] * node->domain[1] * node->domain[2];
   const Dims shape = {node->domain[0], node->domain[1], node->domain[2]};
   Tensor out = wrap(node, shape);
-  append(node, any_escaped({&a, &b}));
+  append(node);
   record(op, out, {&a, &b});
   return out;
 }
@@ -296,8 +297,8 @@ void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
   EngineLock lock;
   log_of(node->device).assignments.push_back({target->storage, before});
   storage.node = Held(node);
-  append(node, storage.escaped || (!value.is_number() && value->storage->escaped));
-  if (storage.escaped) keep_shared(*node, *before);
+  append(node);
+  if (before->buffer && before->buffer->shared) keep_shared(*node, *before);
 }
 
 }  // namespace sg

@@ -26,11 +26,13 @@ Tensor revive(const Held& value, const Dims& shape, const Dims& strides, int64_t
 
 void collect(Tensor& into, const Tensor& g) { into = into ? add(into, g) : g; }
 
-// A gradient that can be written in place without touching another: it may share the value, never the storage or, as
-// an expanded one does, its own elements.
+// A gradient that can be written in place without touching another: it may share the value, but never the storage,
+// memory that is seen from outside or, as an expanded one does, its own elements.
 Tensor own(const Tensor& g) {
   for (int d = 0; d < g.rank(); ++d)
-    if (g.strides()[d] == 0 && g.shape()[d] > 1) return contiguous(g);
+    if (g.strides()[d] == 0 && g.shape()[d] > 1) return clone(g);
+  const Node& value = *g->storage->node.get();
+  if (value.buffer && value.buffer->shared) return clone(g);
   Tensor t = g.detach();
   t->storage = Ref<Storage>(new Storage);
   t->storage->node = g->storage->node;

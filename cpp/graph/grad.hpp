@@ -89,6 +89,6 @@ Tensor add(const Tensor& a, const Tensor& b);
 Tensor ones_like(const Tensor& x);
 Tensor sum_to(const Tensor& x, const Dims& shape);  // undoes broadcasting
 Tensor cast(const Tensor& x, DType dtype);
-Tensor contiguous(const Tensor& x);
+Tensor clone(const Tensor& x);
 
 }  // namespace sg

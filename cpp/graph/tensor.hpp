@@ -14,8 +14,7 @@ class Tensor;
 
 // What views share: the current value of a piece of memory.
 struct Storage : RefCounted<Storage> {
-  Held node;             // its current value
-  bool escaped = false;  // shared with NumPy: whatever reads or writes it runs at once
+  Held node;  // its current value
   static void destroy(Storage* s) { delete s; }
 };
 

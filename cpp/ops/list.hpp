@@ -81,6 +81,7 @@ Tensor select(const Tensor& x, int dim, int64_t index);
 Tensor unsqueeze(const Tensor& x, int64_t dim);
 Tensor squeeze(const Tensor& x, int64_t dim);
 Tensor contiguous(const Tensor& x);
+Tensor clone(const Tensor& x);                          // always a copy
 void copy_(const Tensor& target, const Tensor& value);  // writes through the view
 
 // ---- composites ---------------------------------------------------------------------------------------------------

@@ -154,7 +154,8 @@ Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   return cast_node(rows::Cast, x, dtype);
 }
-Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : apply(rows::Contiguous, x); }
+Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : clone(x); }
+Tensor clone(const Tensor& x) { return apply(rows::Contiguous, x); }
 
 Tensor operator-(const Tensor& a) { return neg(a); }
 Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
