@@ -13,7 +13,7 @@ from rows import Context, microseconds, milliseconds, row
 
 import spirograd as sg
 
-Work = Callable[[], Any]  # does the work, waits for it
+Work = Callable[..., Any]  # does the work, waits for it
 
 
 def close(ours: Any, truth: Any, tolerance: float) -> None:
@@ -34,12 +34,13 @@ def plain_chain(x: Any, relu: Any, _: Any) -> Any:
     return relu(((x * 1.5 + 0.5) * 0.7 - 0.1) * x) * 2.0 + 1.0
 
 
-def chain_libraries(context: Context, values: Any, copies: int, chain: Any) -> dict[str, Work]:
-    """`copies` inputs, so that what is measured is memory and not a cache; every result is kept until the wait."""
+def chain_libraries(context: Context, values: Any, copies: int, rounds: int, chain: Any) -> dict[str, Work]:
+    """`copies` inputs, so that what is measured is memory and not a cache; `rounds` over them all before one wait."""
     inputs = [sg.tensor(values, device=context.device) for _ in range(copies)]
 
     def ours() -> Any:
-        kept = [chain(x, sg.relu, sg.tanh) for x in inputs]  # alive: so each is computed and written
+        for _ in range(rounds):
+            kept = [chain(x, sg.relu, sg.tanh).realize() for x in inputs]  # each one started, so each one written
         sg.synchronize()
         return kept
 
@@ -49,24 +50,23 @@ def chain_libraries(context: Context, values: Any, copies: int, chain: Any) -> d
         theirs = [torch.array(values) for _ in range(copies)]
         compiled = t.compile(lambda x: chain(x, t.relu, t.tanh))
 
-        def eager_work() -> None:
-            kept = [chain(x, t.relu, t.tanh) for x in theirs]
-            torch.wait()
-            del kept
+        def work(once: Work) -> Work:
+            def repeated() -> None:
+                for _ in range(rounds):
+                    kept = [once(x) for x in theirs]
+                torch.wait()
+                del kept
 
-        def compiled_work() -> None:
-            kept = [compiled(x) for x in theirs]
-            torch.wait()
-            del kept
+            return repeated
 
         if "torch" in context.anchors:
-            works["torch"] = eager_work
+            works["torch"] = work(lambda x: chain(x, t.relu, t.tanh))
         if "compile" in context.anchors:
-            works["torch.compile"] = compiled_work
+            works["torch.compile"] = work(compiled)
     if jax := jax_for(context):
         arrays = [jax.array(values) for _ in range(copies)]
         fast = jax.jax.jit(lambda x: chain(x, jax.jax.nn.relu, jax.jnp.tanh))
-        works["jax.jit"] = lambda: jax.jax.block_until_ready([fast(x) for x in arrays])
+        works["jax.jit"] = lambda: [jax.jax.block_until_ready([fast(x) for x in arrays]) for _ in range(rounds)]
     check = slice(0, 100_000)
     truth = chain(values[check].astype(np.float64), lambda v: np.maximum(v, 0), np.tanh)
     close(ours()[0].numpy()[check], truth, 2e-6)
@@ -76,9 +76,9 @@ def chain_libraries(context: Context, values: Any, copies: int, chain: Any) -> d
 def chain_row(context: Context, name: str, millions: int, target: str, plain: bool = False) -> Iterator[Result]:
     n = millions * 2**20
     values = np.random.default_rng(0).standard_normal(n, dtype=np.float32)
-    copies = 4 if context.gpu else 1
-    works = chain_libraries(context, values, copies, plain_chain if plain else chain)
-    timings = measure(works, calls_inside=copies, **context.turns)
+    copies, rounds = (4, 8) if context.gpu else (1, 1)
+    works = chain_libraries(context, values, copies, rounds, plain_chain if plain else chain)
+    timings = measure(works, calls_inside=copies * rounds, **context.turns)
     case = f"8 pointwise ops{'' if plain else ', one of them tanh'}, {millions}M float32"
     yield from context.results(name, case, timings, "ms", milliseconds, target)
     moved = 8 * n  # one read and one write are needed, whatever a library does
