@@ -9,6 +9,7 @@
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "engine/engine.hpp"
+#include "value/node.hpp"
 
 #if SPIROGRAD_GPU
 #include "device/gpu/compiler.hpp"
@@ -101,6 +102,7 @@ py::dict stats_dict() {
   out["plan_hits"] = s.plan_hits;
   out["plan_misses"] = s.plan_misses;
   out["fallbacks"] = s.fallbacks;
+  out["host_scalar_ops"] = s.host_scalar_ops;
   return out;
 }
 
@@ -164,6 +166,7 @@ void add_inspection(PyObject* m) {
   module.def(
       "empty_cache",
       [] {
+        value::trim_arena();
         WithoutGil unlocked;
         empty_cache();
       },

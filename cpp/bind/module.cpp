@@ -6,6 +6,7 @@
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
 #include "bind/tensor.hpp"
+#include "bind/value.hpp"
 
 namespace py = pybind11;
 
@@ -38,6 +39,8 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_autograd(m);
     sg::bind::add_optimizers(m);
     sg::bind::add_inspection(m);
+    sg::bind::add_value_type(m);
+    sg::bind::add_neurons(m);
     sg::bind::install_hooks();
   } catch (const sg::bind::PythonError& e) {
     e.restore();

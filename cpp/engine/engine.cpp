@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "engine/cut.hpp"
 #include "ops/list.hpp"
+#include "value/node.hpp"
 
 namespace sg {
 namespace {
@@ -202,6 +203,7 @@ Stats stats() {
   EngineLock lock;
   Stats s;
   const EngineCounters& c = counters();
+  s.host_scalar_ops = static_cast<int64_t>(value::host_scalar_ops);
   s.nodes = c.nodes, s.plan_hits = c.plan_hits, s.plan_misses = c.plan_misses, s.fallbacks = c.fallbacks;
   std::vector<Device*> devices = {&cpu_device()};
   for (auto& [index, gpu] : gpus_in_use()) devices.push_back(gpu);
@@ -219,6 +221,7 @@ Stats stats() {
 void reset_stats() {
   EngineLock lock;
   counters() = {};
+  value::host_scalar_ops = 0;
   std::vector<Device*> devices = {&cpu_device()};
   for (auto& [index, gpu] : gpus_in_use()) devices.push_back(gpu);
   for (Device* d : devices) {

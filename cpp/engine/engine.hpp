@@ -50,6 +50,7 @@ struct Stats {
   int64_t plan_hits = 0;    // logs that found their plan
   int64_t plan_misses = 0;  // logs that had to be scheduled
   int64_t fallbacks = 0;    // work done on a slower path than asked for
+  int64_t host_scalar_ops = 0;  // operations of scalar Values computed by the processor: none for those on a GPU
 };
 Stats stats();
 void reset_stats();  // counters to 0; bytes_live, bytes_cached stay, bytes_peak = bytes_live

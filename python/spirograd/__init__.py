@@ -21,6 +21,7 @@ from . import _core
 from ._core import *  # noqa: F403  (the op table decides what there is)
 from ._core import __version__ as __version__
 from ._grad_mode import enable_grad, no_grad, set_grad_enabled
+from .scalar import MLP, Layer, Module, Neuron
 
 if TYPE_CHECKING:
     from . import autograd as autograd
@@ -35,7 +36,7 @@ atexit.register(_core._drain)
 
 _lazy = ("autograd", "datasets", "nn", "optim", "progress", "viz")
 __all__ = [name for name in dir(_core) if not name.startswith("_")]
-__all__ += ["enable_grad", "no_grad", "set_grad_enabled", *_lazy]
+__all__ += ["MLP", "Layer", "Module", "Neuron", "enable_grad", "no_grad", "set_grad_enabled", *_lazy]
 
 
 def __getattr__(name: str) -> Any:

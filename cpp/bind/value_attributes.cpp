@@ -1,0 +1,232 @@
+// Attributes and methods of Value: micrograd's names, and what spirograd adds.
+#include "bind/arguments.hpp"
+#include "bind/device.hpp"
+#include "bind/value.hpp"
+#include "value/graph.hpp"
+
+namespace sg::bind {
+namespace {
+
+using value::Node;
+using value::Op;
+
+PyObject* number_object(double v, bool is_int) {
+  return check(is_int ? PyLong_FromDouble(v) : PyFloat_FromDouble(v));
+}
+
+void need_number(const char* what, PyObject* o, double& v, bool& is_int) {
+  if (!o) raise(PyExc_AttributeError, std::string(what) + ": cannot be deleted; set it to 0");
+  if (scalar(o, v, is_int)) return;
+  Object number(is_value(o) ? nullptr : PyNumber_Float(o));
+  if (!number) {
+    PyErr_Clear();
+    fail<TypeError>(what, "a number is needed, got " + type_name(o), is_value(o) ? "use its .data" : "");
+  }
+  v = PyFloat_AS_DOUBLE(number.get());
+  is_int = false;
+}
+
+PyObject* get_data(PyObject* self, void*) {
+  return guarded([&] {
+    Node* n = node_of(self);
+    const double v = value::data_of(n);
+    return number_object(v, n->has(value::kInt));
+  });
+}
+int set_data(PyObject* self, PyObject* o, void*) {
+  return guarded([&] {
+    double v;
+    bool is_int;
+    need_number("data", o, v, is_int);
+    value::set_data(node_of(self), v, is_int);
+    return 0;
+  });
+}
+PyObject* get_grad(PyObject* self, void*) {
+  return guarded([&] {
+    Node* n = node_of(self);
+    const double v = value::grad_of(n);
+    return number_object(v, n->has(value::kGradInt));
+  });
+}
+int set_grad(PyObject* self, PyObject* o, void*) {
+  return guarded([&] {
+    double v;
+    bool is_int;
+    need_number("grad", o, v, is_int);
+    value::set_grad(node_of(self), v, is_int);
+    return 0;
+  });
+}
+
+PyObject* get_prev(PyObject* self, void*) {
+  return guarded([&] {
+    Object set(check(PySet_New(nullptr)));
+    value::make_operands_nodes(node_of(self));
+    value::for_operands(node_of(self), [&set](Node* c) {
+      Object child(wrap(value::retain(c)));
+      check(PySet_Add(set.get(), child.get()));
+    });
+    return set.release();
+  });
+}
+
+const char* name_of(const Node* n) {
+  switch (n->op) {
+    case Op::leaf:
+    case Op::custom:
+      return "";
+    case Op::add:
+      return "+";
+    case Op::mul:
+      return "*";
+    case Op::pow:
+      return "**";
+    case Op::relu:
+      return "ReLU";
+    case Op::neuron:
+      return n->has(value::kNonlinear) ? "ReLU" : "+";
+    case Op::move:
+      return "to";
+    case Op::exp:
+      return "exp";
+    case Op::log:
+      return "log";
+    case Op::tanh:
+      return "tanh";
+    case Op::sigmoid:
+      return "sigmoid";
+    case Op::sqrt:
+      return "sqrt";
+    case Op::abs:
+      return "abs";
+    case Op::sin:
+      return "sin";
+    case Op::cos:
+      return "cos";
+    case Op::power:
+      break;
+  }
+  return nullptr;
+}
+
+PyObject* get_op(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const Node* n = node_of(self);
+    if (const Extra* e = find_extra(n); e && e->op) return Py_NewRef(e->op.get());
+    if (const char* name = name_of(n)) return check(PyUnicode_FromString(name));
+    Object k(number_object(n->k, n->has(value::kNumberInt)));
+    return check(PyUnicode_FromFormat("**%S", k.get()));
+  });
+}
+int set_op(PyObject* self, PyObject* o, void*) {
+  return guarded([&] {
+    extra_of(self).op = Object(Py_XNewRef(o));
+    return 0;
+  });
+}
+
+PyObject* get_label(PyObject* self, void*) {
+  const Extra* e = find_extra(node_of(self));
+  return e && e->label ? Py_NewRef(e->label.get()) : PyUnicode_FromString("");
+}
+int set_label(PyObject* self, PyObject* o, void*) {
+  return guarded([&] {
+    extra_of(self).label = Object(Py_XNewRef(o));
+    return 0;
+  });
+}
+
+PyObject* call_backward_of_node(PyObject* self, PyObject*) {
+  return guarded([&] {
+    value::local_backward(node_of(self));
+    return Py_NewRef(Py_None);
+  });
+}
+PyMethodDef node_backward = {"_backward", call_backward_of_node, METH_NOARGS,
+                             "Adds this node's part to the gradients of its operands."};
+
+PyObject* get_backward(PyObject* self, void*) {
+  const Extra* e = find_extra(node_of(self));
+  if (e && e->backward) return Py_NewRef(e->backward.get());
+  return PyCFunction_New(&node_backward, self);
+}
+int set_backward(PyObject* self, PyObject* o, void*) {
+  return guarded([&] {
+    if (o && !PyCallable_Check(o)) fail<TypeError>("_backward", "a function is needed, got " + type_name(o), "");
+    Node* n = node_of(self);
+    if (n->device >= 0)
+      fail<ValueError>("_backward", "a gradient function in Python needs a node on the CPU", "use .cpu()");
+    extra_of(self).backward = Object(Py_XNewRef(o));
+    n->set(value::kOwnBackward, o != nullptr);
+    return 0;
+  });
+}
+
+DeviceId id_of(const Node* n) {
+  if (n->device < 0) return {};
+  return {DeviceId::Kind::gpu, static_cast<uint8_t>(n->device)};
+}
+
+PyObject* get_device(PyObject* self, void*) {
+  return guarded([&] { return device_object(id_of(node_of(self))); });
+}
+
+PyObject* backward(PyObject* self, PyObject*) {
+  return guarded([&] {
+    value::backward(node_of(self));
+    return Py_NewRef(Py_None);
+  });
+}
+
+template <Op op>
+PyObject* unary(PyObject* self, PyObject*) {
+  return guarded([&] { return wrap(value::unary(op, node_of(self))); });
+}
+
+PyObject* moved(PyObject* self, DeviceId id) {
+  Node* n = node_of(self);
+  if (id_of(n) == id) return Py_NewRef(self);
+  return wrap(value::move(n, id.kind == DeviceId::Kind::gpu ? id.index : -1));
+}
+PyObject* to(PyObject* self, PyObject* device) {
+  return guarded([&] { return moved(self, to_device_id(device)); });
+}
+PyObject* cpu(PyObject* self, PyObject*) {
+  return guarded([&] { return moved(self, {}); });
+}
+PyObject* item(PyObject* self, PyObject*) { return get_data(self, nullptr); }
+
+}  // namespace
+
+PyGetSetDef value_attributes[] = {
+    {"data", get_data, set_data, "The number. Writing it changes no node that was computed from the old one.", nullptr},
+    {"grad", get_grad, set_grad, "d root / d self, summed over the calls of backward().", nullptr},
+    {"label", get_label, set_label, "A name for pictures.", nullptr},
+    {"device", get_device, nullptr, "Where the number is computed.", nullptr},
+    {"_prev", get_prev, nullptr, "The nodes this one was made of, a set.", nullptr},
+    {"_op", get_op, set_op, "The operation that made the node, '' for a leaf.", nullptr},
+    {"_backward", get_backward, set_backward, "A function that adds this node's part to its operands' gradients.",
+     nullptr},
+    {}};
+
+#define SG_METHOD(name, doc) {#name, unary<Op::name>, METH_NOARGS, doc}
+PyMethodDef value_methods[] = {
+    {"backward", backward, METH_NOARGS,
+     "backward()\n--\n\nSets self.grad to 1 and adds d self / d node to the gradient of every node it depends on."},
+    SG_METHOD(relu, "relu()\n--\n\nself where it is not negative, else 0."),
+    SG_METHOD(exp, "exp()\n--\n\ne to the power of self."),
+    SG_METHOD(log, "log()\n--\n\nThe natural logarithm; -inf at 0, NaN below."),
+    SG_METHOD(tanh, "tanh()\n--\n\nThe hyperbolic tangent."),
+    SG_METHOD(sigmoid, "sigmoid()\n--\n\n1 / (1 + exp(-self))."),
+    SG_METHOD(sqrt, "sqrt()\n--\n\nThe square root; NaN below 0."),
+    SG_METHOD(abs, "abs()\n--\n\nThe absolute value; its gradient at 0 is 0."),
+    SG_METHOD(sin, "sin()\n--\n\nThe sine of self in radians."),
+    SG_METHOD(cos, "cos()\n--\n\nThe cosine of self in radians."),
+    {"to", to, METH_O, "to(device, /)\n--\n\nThe value on another device; the graph goes on through it."},
+    {"cpu", cpu, METH_NOARGS, "cpu()\n--\n\nThe value on the CPU; the graph goes on through it."},
+    {"item", item, METH_NOARGS, "item()\n--\n\nThe number."},
+    {}};
+#undef SG_METHOD
+
+}  // namespace sg::bind

@@ -1,0 +1,99 @@
+// Calling the neurons of a layer at once: each becomes one node instead of two a weight.
+#include "bind/arguments.hpp"
+#include "bind/value.hpp"
+#include "value/graph.hpp"
+
+namespace sg::bind {
+namespace {
+
+using value::Input;
+using value::List;
+using value::Node;
+
+struct HeldList {
+  List* list = nullptr;
+  ~HeldList() {
+    if (list) value::release(list);
+  }
+  List* give() {
+    List* l = list;
+    list = nullptr;
+    return l;
+  }
+};
+
+// The inputs of a layer, shared by its neurons. nullptr: not everything is a Value or a number.
+List* inputs_of(PyObject* fast) {
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast);
+  HeldList held{List::make(static_cast<size_t>(count))};
+  held.list->count = 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* o = PySequence_Fast_GET_ITEM(fast, i);
+    Input in{nullptr, 0, false};
+    if (is_value(o))
+      in.node = value::retain(node_of(o));
+    else if (!scalar(o, in.number, in.is_int))
+      return nullptr;
+    held.list->items[held.list->count++] = in;
+  }
+  return held.give();
+}
+
+// One neuron. nullptr: something unusual, to be computed the long way.
+Node* neuron(PyObject* w, PyObject* b, List* inputs, bool nonlinear) {
+  if (!PyList_CheckExact(w) || !is_value(b)) return nullptr;
+  const Py_ssize_t count = PyList_GET_SIZE(w);
+  if (count == 0 || count != static_cast<Py_ssize_t>(inputs->count)) return nullptr;
+  const int device = node_of(b)->device;
+  HeldList weights{List::make(static_cast<size_t>(count) + 1)};
+  weights.list->count = 0;
+  auto add = [&](PyObject* o) {
+    weights.list->items[weights.list->count++] = {value::retain(node_of(o)), 0, false};
+    return node_of(o)->device == device;
+  };
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* o = PyList_GET_ITEM(w, i);
+    if (!is_value(o) || !add(o)) return nullptr;
+    const Node* x = inputs->items[i].node;
+    if (x && x->device != device) return nullptr;
+  }
+  add(b);
+  ++inputs->refs;
+  return value::neuron(weights.give(), inputs, nonlinear);
+}
+
+// _neurons(list of (w, b, nonlin) or Neuron, x) -> list of Values, or None where the long way is needed.
+PyObject* neurons(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded([&]() -> PyObject* {
+    if (count != 2 || !PyList_Check(args[0])) fail<TypeError>("_neurons", "a list of neurons and inputs are needed", "");
+    static PyObject* const w_name = PyUnicode_InternFromString("w");
+    static PyObject* const b_name = PyUnicode_InternFromString("b");
+    static PyObject* const nonlin_name = PyUnicode_InternFromString("nonlin");
+    Object x(check(PySequence_Fast(args[1], "a layer takes a sequence of Values or numbers")));
+    HeldList inputs{inputs_of(x.get())};
+    if (!inputs.list) Py_RETURN_NONE;
+    const Py_ssize_t n = PyList_GET_SIZE(args[0]);
+    Object out(check(PyList_New(n)));
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      PyObject* one = PyList_GET_ITEM(args[0], i);
+      Object w(check(PyObject_GetAttr(one, w_name))), b(check(PyObject_GetAttr(one, b_name)));
+      Object nonlin(check(PyObject_GetAttr(one, nonlin_name)));
+      Node* node = neuron(w.get(), b.get(), inputs.list, to_bool(nonlin.get()));
+      if (!node) Py_RETURN_NONE;
+      PyList_SET_ITEM(out.get(), i, wrap(node));
+    }
+    return out.release();
+  });
+}
+
+PyMethodDef functions[] = {{"_neurons", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(neurons)),
+                            METH_FASTCALL, "The outputs of a layer's neurons, or None where they are no plain ones."}};
+
+}  // namespace
+
+void add_neurons(PyObject* module) {
+  for (PyMethodDef& f : functions)
+    check(PyModule_AddObjectRef(module, f.ml_name, Object(check(PyCFunction_New(&f, nullptr))).get()));
+}
+
+}  // namespace sg::bind

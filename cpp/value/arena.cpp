@@ -1,0 +1,171 @@
+// Where nodes come from and go to.
+#include <cstdlib>
+#include <new>
+#include <unordered_map>
+#include <vector>
+
+#include "value/tape.hpp"
+
+namespace sg::value {
+
+Language language;
+uint64_t host_scalar_ops = 0;
+
+namespace {
+
+constexpr size_t kBlockBytes = size_t(1) << 20;
+constexpr size_t kBlockNodes = kBlockBytes / sizeof(Node);
+
+struct Arena {
+  std::vector<Node*> blocks;
+  Node *fresh = nullptr, *fresh_end = nullptr;  // never used so far
+  Node* free = nullptr;                         // used before, the last freed first
+  size_t free_count = 0;
+};
+Arena arena;
+
+Node* fresh_node() {
+  if (arena.fresh == arena.fresh_end) {
+    arena.blocks.reserve(arena.blocks.size() + 1);
+    void* block = std::aligned_alloc(kBlockBytes, kBlockBytes);
+    if (!block) throw std::bad_alloc();
+    arena.fresh = static_cast<Node*>(block);
+    arena.fresh_end = arena.fresh + kBlockNodes;
+    arena.blocks.push_back(arena.fresh);
+  }
+  return arena.fresh++;
+}
+
+void recycle(Node* n) {
+  n->next = arena.free;
+  arena.free = n;
+  ++arena.free_count;
+}
+
+uintptr_t block_of(const Node* n) { return reinterpret_cast<uintptr_t>(n) & ~uintptr_t(kBlockBytes - 1); }
+
+}  // namespace
+
+Node* take_node() {
+  Node* n = arena.free;
+  if (n) {
+    arena.free = n->next;
+    --arena.free_count;
+    __builtin_prefetch(arena.free, 1);
+  } else {
+    n = fresh_node();
+  }
+  n->data = n->grad = 0;
+  n->owner = nullptr;
+  n->refs = 1;
+  n->op = Op::leaf;
+  n->device = -1;
+  n->flags = kGradInt;
+  n->mark = n->tape = 0;
+  return n;
+}
+
+List* List::make(size_t count) {
+  void* memory = std::malloc(offsetof(List, items) + sizeof(Input) * (count ? count : 1));
+  if (!memory) throw std::bad_alloc();
+  List* list = static_cast<List*>(memory);
+  list->refs = 1;
+  list->count = static_cast<uint32_t>(count);
+  return list;
+}
+
+namespace {
+
+void drop(List* list, Node*& dead) {
+  if (--list->refs) return;
+  for (uint32_t i = 0; i < list->count; ++i) {
+    Node* c = list->items[i].node;
+    if (c && --c->refs == 0) {
+      c->next = dead;
+      dead = c;
+    }
+  }
+  std::free(list);
+}
+
+void free_all(Node* dead) {
+  auto drop_node = [&dead](Node* c) {
+    if (--c->refs) return;
+    c->next = dead;
+    dead = c;
+  };
+  while (dead) {
+    Node* n = dead;
+    dead = n->next;
+    if (n->has(kExtra)) {
+      n->owner = nullptr;
+      language.forget(n);
+    }
+    if (n->device >= 0) runner_of(n).forget(n);
+    switch (n->op) {
+      case Op::leaf:
+        break;
+      case Op::custom:
+        drop(n->children, dead);
+        break;
+      case Op::neuron:
+        drop(n->weights, dead);
+        drop(n->inputs, dead);
+        break;
+      default:
+        for_operands(n, drop_node);
+    }
+    recycle(n);
+  }
+}
+
+}  // namespace
+
+void free_node(Node* n) {
+  n->next = nullptr;
+  free_all(n);
+}
+
+void release(List* list) {
+  Node* dead = nullptr;
+  drop(list, dead);
+  free_all(dead);
+}
+
+uint32_t next_mark() {
+  static uint32_t mark = 0;
+  if (++mark == 0) {  // the marks of 2^32 walks are used up: begin again
+    for (Node* block : arena.blocks)
+      for (Node* n = block; n < block + kBlockNodes && n != arena.fresh; ++n) n->mark = 0;
+    mark = 1;
+  }
+  return mark;
+}
+
+ArenaStats arena_stats() {
+  const size_t unused = static_cast<size_t>(arena.fresh_end - arena.fresh) + arena.free_count;
+  return {arena.blocks.size() * kBlockNodes - unused, arena.blocks.size() * kBlockBytes};
+}
+
+void trim_arena() {
+  std::unordered_map<uintptr_t, size_t> unused;
+  for (Node* n = arena.free; n; n = n->next) ++unused[block_of(n)];
+  if (arena.fresh != arena.fresh_end) unused[block_of(arena.fresh)] = 0;  // the block that is being filled stays
+  auto empty = [&unused](const Node* n) { return unused[block_of(n)] == kBlockNodes; };
+  Node** link = &arena.free;
+  while (*link) {
+    if (empty(*link)) {
+      *link = (*link)->next;
+      --arena.free_count;
+    } else {
+      link = &(*link)->next;
+    }
+  }
+  std::erase_if(arena.blocks, [&empty](Node* block) {
+    if (!empty(block)) return false;
+    std::free(block);
+    return true;
+  });
+}
+
+}  // namespace sg::value
