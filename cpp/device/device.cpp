@@ -6,6 +6,8 @@ namespace sg {
 
 void (*interrupt_hook)() = nullptr;
 
+void Device::run(const Job& job) { fail<Error>(job.kernel, "the CPU runs no shaders"); }
+
 #if !SPIROGRAD_GPU
 const GpuList& list_gpus() {
   static const GpuList none{{}, "this build has no Vulkan device", "build with -DSPIROGRAD_GPU=ON"};

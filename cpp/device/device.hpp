@@ -57,6 +57,24 @@ struct RunArguments {
   const Number* numbers = nullptr;     // Plan::numbers
 };
 
+// Work outside plans: bytes copied in, then launches of a hand-written kernel, each after the one before is done. One
+// submission.
+struct Job {
+  struct Piece {
+    const void* from;
+    size_t bytes;
+  };
+  struct Launch {
+    std::vector<uint64_t> words;  // the argument block
+    uint32_t groups;
+  };
+  std::string kernel;               // shaders/KERNEL.comp
+  std::vector<uint32_t> constants;  // its specialization constants
+  BufferRef to;
+  std::vector<Piece> pieces;  // of `to`, one after the other from its beginning
+  std::vector<Launch> launches;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -74,6 +92,8 @@ class Device {
   virtual std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) = 0;
   // Submits without waiting (CPU: runs). The arguments are copied; buffers are kept until the work is done.
   virtual void run(Prepared& plan, const RunArguments& arguments) = 0;
+  // Submits without waiting. Everything is copied. Only GPUs run jobs.
+  virtual void run(const Job& job);
   // Waits for all submitted work. DeviceTimeoutError, DeviceLostError.
   virtual void wait() = 0;
   // The first report since the last call, of finished work.

@@ -8,14 +8,15 @@
 
 #include "base/error.hpp"
 #include "engine/cut.hpp"
+#include "engine/tape.hpp"
 #include "ops/list.hpp"
-#include "value/node.hpp"
 
 namespace sg {
 namespace {
 
 [[maybe_unused]] const bool installed = [] {
   cut_hook = cut_log;
+  value::tape_runner = tapes_of;
   return true;
 }();
 

@@ -79,7 +79,7 @@ SG_ALU_FN T maximum(T a, T b) {
     return a < b ? b : a;
   } else {
     const bool first = is_nan(a);
-    return first | (a >= b) ? a : b;
+    return (first | (a >= b)) ? a : b;
   }
 }
 template <class T>
@@ -88,7 +88,7 @@ SG_ALU_FN T minimum(T a, T b) {
     return b < a ? b : a;
   } else {
     const bool first = is_nan(a);
-    return first | (a <= b) ? a : b;
+    return (first | (a <= b)) ? a : b;
   }
 }
 template <class T>

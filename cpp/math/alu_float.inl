@@ -108,7 +108,7 @@ SG_ALU_FN T log(T x) {
   const bool zero = (b & ~L::kSign) == 0;
   const bool regular = b < L::kInf;
   const bool nan = is_nan(x);
-  const T special = nan | (b == L::kInf) ? x : from_bits<T>(L::kNan);
+  const T special = (nan | (b == L::kInf)) ? x : from_bits<T>(L::kNan);
   return zero ? from_bits<T>(L::kInf | L::kSign) : (regular ? y : special);
 }
 
@@ -216,11 +216,11 @@ SG_ALU_FN T float_pow(T x, T y) {
   T r = exp2_pair(e_hi * l.hi, (e - e_hi) * l.hi + e * l.lo);
   const bool zero = b == 0, infinite = b == L::kInf;
   const T extreme = infinite != y_negative ? from_bits<T>(L::kInf) : T(0);
-  r = zero | infinite ? extreme : r;
-  r = negative & odd ? -r : r;
+  r = (zero | infinite) ? extreme : r;
+  r = (negative & odd) ? -r : r;
   const bool x_nan = is_nan(x), y_nan = is_nan(y), one = x == T(1);
-  r = x_nan | y_nan | (negative & !whole & !zero & !infinite) ? from_bits<T>(L::kNan) : r;
-  return one | (a == T(0)) ? T(1) : r;
+  r = (x_nan | y_nan | (negative & !whole & !zero & !infinite)) ? from_bits<T>(L::kNan) : r;
+  return (one | (a == T(0))) ? T(1) : r;
 }
 // By squaring, wrapping around; an exponent below 1 gives 1.
 template <class T>

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "base/error.hpp"
 #include "value/formulas.hpp"
 #include "value/graph.hpp"
 #include "value/tape.hpp"
@@ -79,7 +80,8 @@ class Walk {
 
 void local_backward(Node* n) {
   if (n->has(kOwnBackward)) return language.own_backward(n);
-  if (n->device >= 0) return runner_of(n).local_backward(n);
+  if (n->device >= 0)
+    fail<ValueError>("_backward", "a single step on a GPU is not offered", "call backward(), or use .cpu()");
   const double g = n->grad;
   const bool g_int = n->has(kGradInt);
   switch (n->op) {

@@ -4,14 +4,56 @@
 
 namespace sg::value {
 
+namespace {
+
+// On a device the parts have been computed with the neuron, in slots of their own: products and sums in turn.
+void expand_on_device(Node* n) {
+  List *weights = n->weights, *inputs = n->inputs;
+  const uint32_t count = inputs->count;
+  Node* last = retain(weights->items[count].node);
+  auto part = [n](Op op, Node* a, Node* b, uint32_t slot) {
+    Node* m = take_node();
+    m->op = op;
+    m->a = a;
+    m->b = b;
+    runner_of(n).record_inner(m, n, slot);
+    return m;
+  };
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t slot = n->place.slot + 1 + 2 * i;
+    Node* w = weights->items[i].node;
+    const Input& x = inputs->items[i];
+    Node* product = part(Op::mul, retain(w), x.literal ? leaf(x.number, x.is_int, n->device) : retain(x.node), slot);
+    if (x.literal)  // each product shows a number of its own, with what this product owes it
+      if (const double g = grad_of(product)) set_grad(product->b, data_of(w) * g, false);
+    if (i + 1 == count && !n->has(kNonlinear)) {  // n itself
+      n->op = Op::add;
+      n->a = last;
+      n->b = product;
+    } else {
+      last = part(Op::add, last, product, slot + 1);
+    }
+  }
+  if (n->has(kNonlinear)) {
+    n->op = Op::relu;
+    n->a = last;
+  }
+  n->set(kNonlinear, false);
+  release(weights);
+  release(inputs);
+}
+
+}  // namespace
+
 // w0 * x0 and so on, each added to what came before, with the values that the operands had when the neuron was computed
 // and, if it was part of a backward, with the gradients of that.
 void expand(Node* n) {
+  if (n->device >= 0) return expand_on_device(n);
   List* weights = n->weights;
   List* inputs = n->inputs;
   const uint32_t count = inputs->count;
-  const bool nonlinear = n->has(kNonlinear), passed = n->has(kPassed), on_cpu = n->device < 0;
-  const double inner = on_cpu ? n->k_grad : 0;
+  const bool nonlinear = n->has(kNonlinear), passed = n->has(kPassed);
+  const double inner = n->k_grad;
   const bool inner_int = n->has(kNumberGradInt);
   const Input& bias = weights->items[count];
   const uint64_t counted = host_scalar_ops;  // what follows was computed before
@@ -19,7 +61,6 @@ void expand(Node* n) {
   bool sum_int = bias.is_int;
   Node* last = retain(bias.node);
   auto adopt = [&](Node* m, double data, bool is_int) {
-    if (!on_cpu) return;
     m->data = data;
     m->set(kInt, is_int);
     if (!passed) return;
@@ -31,7 +72,7 @@ void expand(Node* n) {
     const bool is_int = w.is_int && x.is_int;
     Node* product = x.node ? binary(Op::mul, w.node, x.node) : with_number(Op::mul, w.node, x.number, x.is_int);
     adopt(product, w.number * x.number, is_int);
-    if (!x.node && passed && on_cpu) {
+    if (!x.node && passed) {
       product->k_grad = w.number * inner;
       product->set(kNumberGradInt, inner_int && w.is_int);
     }

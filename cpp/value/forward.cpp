@@ -6,8 +6,6 @@
 
 namespace sg::value {
 
-TapeRunner* (*tape_runner)(int device) = nullptr;
-
 namespace {
 
 constexpr double kExact = 9007199254740992.0;  // 2^53: integers up to here are exact
@@ -19,9 +17,9 @@ Node* finish(Node* n, double data, bool is_int) {
   n->set(kInt, is_int && std::abs(data) <= kExact);
   return n;
 }
-Node* record(Node* n, int device) {
+Node* record(Node* n, int device, bool is_int = false) {
   n->device = static_cast<int8_t>(device);
-  n->flags |= kDataStale;
+  n->set(kInt, is_int);
   runner_of(n).record(n);
   return n;
 }
@@ -43,7 +41,7 @@ Node* unary(Op op, Node* a) {
   Node* n = take_node();
   n->op = op;
   n->a = retain(a);
-  if (a->device >= 0) return record(n, a->device);
+  if (a->device >= 0) return record(n, a->device, (op == Op::relu || op == Op::abs) && a->has(kInt));
   if (op == Op::relu) return a->data < 0 ? finish(n, 0, true) : finish(n, a->data, a->has(kInt));
   return finish(n, unary_value(op, a->data), op == Op::abs && a->has(kInt));
 }
@@ -62,7 +60,7 @@ Node* binary(Op op, Node* a, Node* b) {
   n->op = op;
   n->a = retain(a);
   n->b = retain(b);
-  if (a->device >= 0) return record(n, a->device);
+  if (a->device >= 0) return record(n, a->device, op != Op::pow && (a->flags & b->flags & kInt));
   return finish(n, op == Op::add ? a->data + b->data : a->data * b->data, a->flags & b->flags & kInt);
 }
 
@@ -80,7 +78,7 @@ Node* with_number(Op op, Node* a, double k, bool is_int) {
     } else {
       n->set(kNumberInt, is_int);
     }
-    return record(n, a->device);
+    return record(n, a->device, a->has(kInt) && is_int && (op != Op::power || k >= 0));
   }
   n->k_grad = 0;
   n->flags |= static_cast<uint16_t>((op == Op::power ? 0 : kNumber) | kNumberGradInt | (is_int ? kNumberInt : 0));
@@ -95,7 +93,15 @@ Node* neuron(List* weights, List* inputs, bool nonlinear) {
   n->set(kNonlinear, nonlinear);
   const uint32_t count = inputs->count;
   Node* bias = weights->items[count].node;
-  if (bias->device >= 0) return record(n, bias->device);
+  if (bias->device >= 0) {
+    for (uint32_t i = 0; i < count; ++i) {
+      Input& x = inputs->items[i];
+      if (x.node) continue;
+      x.node = leaf(x.number, x.is_int, bias->device);
+      x.literal = true;
+    }
+    return record(n, bias->device);
+  }
   auto note = [](Input& in) {  // what the operand is now: expand() will want to know
     if (!in.node) return;
     in.number = in.node->data;
@@ -131,21 +137,17 @@ Node* move(Node* a, int device) {
   return n;
 }
 
-double data_of(Node* n) {
-  if (n->has(kDataStale)) runner_of(n).read_data(n);
-  return n->data;
-}
+double data_of(Node* n) { return n->device < 0 ? n->data : runner_of(n).read_data(n); }
 
 double grad_of(Node* n) {
-  if (n->has(kGradStale)) runner_of(n).read_grad(n);
   if (n->has(kBridged)) language.fetch_grad(n);
-  return n->grad;
+  return n->device < 0 ? n->grad : runner_of(n).read_grad(n);
 }
 
 void set_data(Node* n, double data, bool is_int) {
   if (n->device >= 0) {
     runner_of(n).before_write(n);
-    n->set(kDataStale, false);
+    runner_of(n).note_write(n);
     n->set(kDataWritten, true);
   }
   n->data = data;
@@ -155,8 +157,7 @@ void set_data(Node* n, double data, bool is_int) {
 void set_grad(Node* n, double grad, bool is_int) {
   if (n->has(kBridged)) language.fetch_grad(n);  // what came before is overwritten, not added later
   if (n->device >= 0) {
-    runner_of(n).before_write(n);
-    n->set(kGradStale, false);
+    runner_of(n).note_write(n);
     n->set(kGradWritten, true);
   }
   n->grad = grad;

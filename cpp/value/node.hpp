@@ -39,10 +39,9 @@ enum Flag : uint16_t {
   kOwnBackward = 128,  // the language replaced the gradient function
   kExtra = 256,        // the language keeps something for this node
   kBridged = 512,      // a parameter that tensors were made of: grad may have to be fetched
-  kDataStale = 1024,   // on a device: `data` is there and not yet here
-  kGradStale = 2048,
-  kDataWritten = 4096,  // `data` was set here and is not yet there
-  kGradWritten = 8192,
+  kDataWritten = 1024,  // on a device: `data` was set here and is not yet there
+  kGradWritten = 2048,
+  kInner = 4096,  // on a device: part of a neuron that was recorded as one
 };
 
 struct Node;
@@ -50,8 +49,9 @@ struct Node;
 // The inputs of a neuron or of a node made by hand: nodes, or numbers where the node is nullptr.
 struct Input {
   Node* node;
-  double number;
+  double number;         // of a node: its data when the neuron was computed
   bool is_int;
+  bool literal = false;  // was given as a number, although there is a node for it now (on a device)
 };
 struct List {
   uint32_t refs;
@@ -61,7 +61,7 @@ struct List {
   static List* make(size_t count);  // one reference; the caller fills the items and owns a reference for each node
 };
 
-// Where a node on a device is: its data and grad, and its entry in the tape numbered Node::tape.
+// Where a node on a device is: its slot at home, and its index among the externals of Node::tape.
 struct Place {
   uint32_t slot, entry;
 };
@@ -90,8 +90,8 @@ struct alignas(64) Node {
   Op op;
   int8_t device;  // -1: the CPU, else the number of the GPU
   uint16_t flags;
-  uint32_t mark;  // of the last walk that came here
-  uint32_t tape;  // the last tape that read or made it
+  uint32_t mark;  // CPU: of the last walk that came here. On a device: number of the tape where it is at home
+  uint32_t tape;  // on a device: of the last tape that read or made it
 
   bool has(uint16_t f) const { return (flags & f) != 0; }
   void set(uint16_t f, bool on) { flags = static_cast<uint16_t>(on ? flags | f : flags & ~f); }

@@ -1,20 +1,81 @@
-// The tape: how nodes on a GPU are recorded while the graph is built and run when somebody looks.
-// value/ records, engine/ implements TapeRunner on a device; a device is named by its number here.
+// A tape: the nodes of one device that were made between two runs, recorded while the graph is built, so that running
+// it needs no second look. Plain arrays, laid out as shaders/tape.glsl reads them.
+// value/ records, engine/ runs (TapeRunner); a device is named by its number here.
+// Threads: one at a time.
 #pragma once
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
 #include "value/node.hpp"
 
 namespace sg::value {
 
+constexpr uint32_t kNone = 0xffffffffu;
+constexpr uint32_t kElsewhere = 0x80000000u;  // an operand of another tape: an index into externals; uses: into chunks
+
+struct Record {
+  uint32_t op, a, b, out;  // operands: slots, or kElsewhere. neuron: a is its list, b whether it ends in relu
+};
+
+struct Tape {
+  struct External {
+    uint32_t tape, slot;  // where it is at home
+  };
+
+  uint32_t number = 0;  // never used twice
+  uint32_t slots = 0;   // each has a value, a gradient and a mark
+  size_t alive = 0;     // nodes at home here
+  std::vector<std::vector<Record>> levels;  // levels[0]: what depends on nothing recorded here
+  std::vector<uint32_t> level_of;           // of each slot: 0 for leaves, else 1 + index into levels
+  std::vector<uint32_t> uses;               // of each slot: kNone, the place of its only use, or kElsewhere | chunk
+  std::vector<uint32_t> chunks;             // longer lists of uses: [chunk before or kNone, count | room << 16, places ...]
+  std::vector<uint32_t> lists;              // inputs of neurons: [count, w0, x0, w1, x1, ..., bias]
+  std::vector<External> externals;
+  std::vector<uint32_t> external_uses;
+  std::vector<std::pair<uint32_t, double>> numbers;  // slots that begin with a value
+  std::vector<uint32_t> sources;                     // other tapes that this one reads nodes with operands of
+  size_t records = 0;
+
+  uint32_t take_slots(uint32_t count, uint32_t level);
+  void add_use(uint32_t code, uint32_t place);
+
+ private:
+  void lengthen(uint32_t& use, uint32_t place);
+};
+
+// Recording on one device. `run` sends the pending tape to the device; a read, a write or backward asks for it.
 class TapeRunner {
  public:
   virtual ~TapeRunner() = default;
-  virtual void record(Node* n) = 0;     // n was made: operands are set, data is not known
+
+  void record(Node* n);            // n was made: operands are set, its value is not known
+  void record_inner(Node* n, const Node* neuron, uint32_t slot);  // n is a part of a neuron that was recorded before
+  void before_write(Node* n);      // consumers of the old value run first
+  void note_write(Node* n);        // goes up with the next run
+  void forget(Node* n);            // n is being freed
+  void run();                      // what is pending
+
+  virtual double read_data(Node* n) = 0;
+  virtual double read_grad(Node* n) = 0;
   virtual void backward(Node* root) = 0;
-  virtual void local_backward(Node* n) = 0;
-  virtual void read_data(Node* n) = 0;  // kDataStale -> data
-  virtual void read_grad(Node* n) = 0;
-  virtual void before_write(Node* n) = 0;  // consumers of the old value run first
-  virtual void forget(Node* n) = 0;        // n is being freed
+
+ protected:
+  virtual void start(Tape& tape) = 0;          // runs a tape that is closed now
+  virtual void dropped(uint32_t number) = 0;  // nobody holds a node of that tape any more
+
+  Tape* tape_of(const Node* n) { return tapes_.at(n->mark).get(); }
+  static uint32_t home_of(const Node* n) { return n->mark; }
+
+  std::unordered_map<uint32_t, std::unique_ptr<Tape>> tapes_;
+  Tape* pending_ = nullptr;
+  std::vector<Node*> written_;  // a reference to each
+
+ private:
+  Tape& open();
+  uint32_t operand(Tape& tape, Node* n);
+  uint32_t level(const Tape& tape, uint32_t code) const { return code & kElsewhere ? 0 : tape.level_of[code]; }
 };
 
 // The runner of a GPU; set by the engine.

@@ -36,6 +36,7 @@ class GpuDevice final : public Device {
   void download(void* to, const BufferRef& from, size_t offset, size_t bytes) override;
   std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override;
   void run(Prepared& plan, const RunArguments& arguments) override;
+  void run(const Job& job) override;
   void wait() override;
   Status take_status() override;
   void empty_cache() override;
@@ -137,6 +138,16 @@ void GpuDevice::run(Prepared& plan, const RunArguments& arguments) {
   queue_.check("run");
   const std::lock_guard lock(mutex_);
   recorder_.run(static_cast<GpuPrepared&>(plan), arguments);
+}
+
+void GpuDevice::run(const Job& job) {
+  queue_.check("run");
+  size_t bytes = 0;
+  for (const Job::Piece& p : job.pieces) bytes += p.bytes;
+  if (bytes) ours("run", job.to, 0, bytes);
+  const std::lock_guard lock(mutex_);
+  recorder_.run(job);
+  stats_.bytes_written += static_cast<int64_t>(bytes);
 }
 
 void GpuDevice::wait() {

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "device/gpu/check.hpp"
+#include "device/gpu/copy_crew.hpp"
 
 namespace sg {
 namespace {
@@ -92,6 +93,51 @@ void Recorder::run(const GpuPrepared& plan, const RunArguments& arguments) {
     first = part.last;
   } while (first < plan.steps.size());
   if (plan.uses_status) reports_.push_back({status_block_, value, plan.plan});
+}
+
+void Recorder::run(const Job& job) {
+  Lowered low;
+  low.name = low.builtin = job.kernel;
+  low.constants = job.constants;
+  const Pipeline& pipeline = pipelines_.get(low);
+  size_t bytes = 0, words = 0;
+  for (const Job::Piece& p : job.pieces) bytes += p.bytes;
+  for (const Job::Launch& l : job.launches) words += round_up(l.words.size() * sizeof(uint64_t), kBlockAlignment);
+  const size_t copied = round_up(upload_bytes_.size(), kUploadAlignment), arguments = copied + round_up(bytes, kUploadAlignment);
+  Slot& slot = queue_.begin();
+  open(slot, arguments + words);
+  record_uploads(slot);
+  auto* mapped = static_cast<std::byte*>(slot.arguments.mapped);
+  if (bytes) {
+    CopyCrew crew(bytes);
+    size_t at = copied;
+    for (const Job::Piece& p : job.pieces) {
+      crew.copy(mapped + at, p.from, p.bytes);
+      at += p.bytes;
+    }
+    const VkBufferCopy region{copied, 0, bytes};
+    vkCmdCopyBuffer(slot.commands, slot.arguments.handle, static_cast<GpuBuffer&>(*job.to).handle, 1, &region);
+    fresh_ = false;
+  }
+  if (timing_.on()) timing_.begin(slot.commands, job.launches.size());
+  vkCmdBindPipeline(slot.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
+  size_t at = arguments;
+  for (const Job::Launch& l : job.launches) {
+    if (!fresh_) put_barrier(slot);
+    work_ = Work::kernels;
+    std::memcpy(mapped + at, l.words.data(), l.words.size() * sizeof(uint64_t));
+    const uint64_t address = slot.arguments.address + at;
+    vkCmdPushConstants(slot.commands, pipelines_.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof address, &address);
+    vkCmdDispatch(slot.commands, l.groups, 1, 1);
+    ++stats_.dispatches;
+    fresh_ = false;
+    at += round_up(l.words.size() * sizeof(uint64_t), kBlockAlignment);
+    if (timing_.on()) timing_.after(slot.commands, job.kernel + " [" + std::to_string(l.groups) + "]");
+  }
+  const uint64_t value = queue_.submit(slot);
+  uploads_.clear();
+  upload_bytes_.clear();
+  if (timing_.on()) timing_.print(value);
 }
 
 void Recorder::place_memories(const GpuPrepared& plan, const RunArguments& arguments) {

@@ -23,6 +23,7 @@ class Recorder {
   // The arena grows here, never in run(). OutOfMemoryError.
   void reserve(int64_t arena_bytes);
   void run(const GpuPrepared& plan, const RunArguments& arguments);
+  void run(const Job& job);
   // Kept until the next submission, whose commands copy it first.
   void upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
   void flush_uploads();

@@ -1,0 +1,13 @@
+#version 460
+#extension GL_GOOGLE_include_directive : require
+// The tape machine in float64.
+#define SG_FLOAT64
+#include "common.glsl"
+
+#define REAL double
+#define BITS uint64_t
+#define REAL_OF(b) uint64BitsToDouble(b)
+#define BITS_OF(x) doubleBitsToUint64(x)
+#define NAN alu_make_nan64()
+#define NO_DEBT 0x7ff8dead0000beeful  // a NaN that no operation makes
+#include "tape.glsl"

@@ -1,0 +1,12 @@
+#version 460
+#extension GL_GOOGLE_include_directive : require
+// The tape machine in float32, for devices without float64.
+#include "common.glsl"
+
+#define REAL float
+#define BITS uint
+#define REAL_OF(b) uintBitsToFloat(b)
+#define BITS_OF(x) floatBitsToUint(x)
+#define NAN alu_make_nan()
+#define NO_DEBT 0x7fc0deadu  // a NaN that no operation makes
+#include "tape.glsl"
