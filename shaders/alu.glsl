@@ -96,27 +96,36 @@ float alu_div_exact(float a, float b) {
   bool nan = ua > 0x7f800000u || ub > 0x7f800000u || (ua == 0u && ub == 0u) || (infinite_a && infinite_b);
   return nan ? alu_make_nan() : uintBitsToFloat(q | ((floatBitsToUint(a) ^ floatBitsToUint(b)) & 0x80000000u));
 }
-// Division as people write it. Where fma is fused: a reciprocal with one correction and a quotient with one, which is
-// the correctly rounded quotient (Markstein, "Computation of elementary functions on the IBM RISC System/6000", 1990).
-// Elsewhere the built-in division, which software devices round correctly. Divisors near the ends of the range are
-// brought inside. The slower one above does not depend on fma.
+// a / b where neither 1 / b nor the remainder leaves the normal range; an exact zero may lose its sign. Where fma is
+// fused: a reciprocal with one correction and a quotient with one, which is the correctly rounded quotient (Markstein,
+// "Computation of elementary functions on the IBM RISC System/6000", 1990). Elsewhere the built-in division, which
+// software devices round correctly.
+float alu_div_inside(float a, float b) {
+#ifdef SG_FUSED_FMA
+  precise float near = 1.0 / b;
+  precise float slack = fma(-b, near, 1.0);
+  precise float inverse = fma(near, slack, near);
+  precise float q = a * inverse;
+  precise float rest = fma(-q, b, a);
+  precise float better = fma(rest, inverse, q);
+  return better;
+#else
+  precise float q = a / b;
+  return q;
+#endif
+}
+// Division as people write it: divisors near the ends of the range are brought inside. alu_div_exact does not depend on
+// fma, and is slower.
 float alu_div(float a, float b) {
 #ifdef SG_FUSED_FMA
   float size = alu_abs(b);
   float scale = size >= 4.2535296e37 ? 0.25 : (size < 7.8886091e-31 ? 16777216.0 : 1.0);
   precise float x = a * scale, y = b * scale;
-  precise float near = 1.0 / y;
-  precise float slack = fma(-y, near, 1.0);
-  precise float inverse = fma(near, slack, near);
-  precise float q = x * inverse;
-  precise float rest = fma(-q, y, x);
-  precise float better = fma(rest, inverse, q);
-  precise float rough = x * near;
-  // Exact quotients keep the sign of zero; infinite and NaN ones have no rest.
-  return rest == 0.0 ? q : (alu_abs(better) < alu_infinity() ? better : rough);
+  float q = alu_div_inside(x, y);
+  precise float rough = x * (1.0 / y);  // has the signs of zeros, infinities, and NaN
+  return q != 0.0 && alu_abs(q) < alu_infinity() ? q : rough;
 #else
-  precise float q = a / b;
-  return q;
+  return alu_div_inside(a, b);
 #endif
 }
 float alu_sqrt(float a) {
@@ -179,26 +188,26 @@ float alu_log(float x) {
   return (b & 0x7fffffffu) == 0u ? uintBitsToFloat(0xff800000u) : (b < 0x7f800000u ? y : special);
 }
 
+// x = n ln2/2 + r, t = tanh(r): see the C++ twin.
 float alu_tanh(float x) {
-  float a = alu_abs(x);
-  float low = a > 1.0 ? 1.0 : a;
-  precise float z = low * low;
-  precise float p = 2.09971797e-2 + z * -6.09671418e-3;
-  p = 1.33327693e-1 + z * (-5.38509078e-2 + z * p);
-  p = -3.33333284e-1 + z * p;
-  precise float near = low + low * z * p;
-  float c = a > 10.0 ? 10.0 : a;
-  precise float twice = c + c;
-  precise float denominator = alu_exp(twice) + 1.0;
-  precise float far = 1.0 - alu_div(2.0, denominator);
-  float y = a < 0.625 ? near : far;
-  return alu_nan(x) ? x : uintBitsToFloat(floatBitsToUint(y) | (floatBitsToUint(x) & 0x80000000u));
+  float c = min(alu_abs(x), 10.0);  // a NaN is put back below
+  precise float scaled = c * 2.88539008;
+  precise float shifted = scaled + 12583039.0;  // 1.5 * 2^23 + 127 leaves n and the bias in the low bits
+  precise float n = shifted - 12583039.0;
+  precise float r = c - n * 0.346573591;
+  precise float z = r * r;
+  precise float t = r * (1.0 + z * (-3.3330974e-1 + z * 1.30982161e-1));
+  float power = uintBitsToFloat(floatBitsToUint(shifted) << 23);
+  precise float more = 1.0 + power, less = 1.0 - power;
+  precise float above = more * t - less, below = more - less * t;
+  uint y = floatBitsToUint(alu_div_inside(above, below)) | (floatBitsToUint(x) & 0x80000000u);
+  return alu_nan(x) ? x : uintBitsToFloat(y);
 }
 
 float alu_sigmoid(float x) {
   float e = alu_exp(uintBitsToFloat(floatBitsToUint(x) | 0x80000000u));
   precise float denominator = 1.0 + e;
-  return alu_div((floatBitsToUint(x) & 0x80000000u) != 0u ? e : 1.0, denominator);
+  return alu_div_inside((floatBitsToUint(x) & 0x80000000u) != 0u ? e : 1.0, denominator);
 }
 
 // log2(x) as hi + lo, hi with half of the digits.

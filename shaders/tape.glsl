@@ -9,8 +9,7 @@
 layout(local_size_x_id = 0) in;
 
 layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Reals { REAL at[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Marks { uint at[]; };
-layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Debts { BITS at[]; };
+layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Bits { BITS at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Indices { uint at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Records { uvec4 at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Levels { uvec2 at[]; };
@@ -25,11 +24,11 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Wri
 #define first uint(argument(1))
 #define last uint(argument(2))
 #define root uint(argument(3))
-#define epoch uint(argument(4))
+#define epoch BITS(argument(4))
 #define data Reals(argument(5))
 #define grad Reals(argument(6))
-#define marks Marks(argument(7))
-#define debts Debts(argument(8))
+#define marks Bits(argument(7))
+#define debts Bits(argument(8))
 #define records Records(argument(9))
 #define levels Levels(argument(10))
 #define uses Indices(argument(11))
@@ -38,11 +37,12 @@ layout(buffer_reference, scalar, buffer_reference_align = 8) readonly buffer Wri
 #define externals argument(14)  // for each: addresses of value, gradient and mark
 #define external_uses Indices(argument(15))
 #define writes Writes(argument(16))
+#define slots uint(argument(17))  // inside of neurons: values and gradients behind those of the slots
 
 const uint kPrepare = 0, kWrite = 1, kForward = 2, kBackward = 3, kExternals = 4;
 const uint kAdd = 1, kMul = 2, kPower = 3, kPow = 4, kRelu = 5, kExp = 6, kLog = 7, kTanh = 8, kSigmoid = 9, kSqrt = 10,
            kAbs = 11, kSin = 12, kCos = 13, kNeuron = 15;  // the order of sg::value::Op
-const uint kNone = 0xffffffffu, kElsewhere = 0x80000000u;
+const uint kNone = 0xffffffffu, kElsewhere = 0x80000000u, kInside = 0x40000000u;
 
 uint64_t elsewhere(uint index, uint what) { return Words(externals).at[3 * index + what]; }
 REAL value_at(uint code) {
@@ -75,18 +75,18 @@ REAL unary(uint op, REAL a) {
   return a;
 }
 
-// b + w0 * x0 + w1 * x1 ...: what is inside keeps slots of its own, products and sums in turn.
+// b + w0 * x0 + w1 * x1 ...: what is inside keeps values and gradients of its own, products and sums in turn.
 void neuron(uvec4 r) {
-  const uint list = r.y, count = lists.at[list];
+  const uint list = r.y, count = lists.at[list] >> 1, inside = slots + r.z;
   REAL sum = value_at(lists.at[list + 1 + 2 * count]);
   for (uint i = 0; i < count; ++i) {
     precise REAL product = value_at(lists.at[list + 1 + 2 * i]) * value_at(lists.at[list + 2 + 2 * i]);
     precise REAL next = sum + product;
     sum = next;
-    data.at[r.w + 1 + 2 * i] = product;
-    data.at[r.w + 2 + 2 * i] = sum;
+    data.at[inside + 2 * i] = product;
+    data.at[inside + 2 * i + 1] = sum;
   }
-  data.at[r.w] = r.z != 0u && sum < 0 ? REAL(0) : sum;
+  data.at[r.w] = (lists.at[list] & 1u) != 0u && sum < 0 ? REAL(0) : sum;
 }
 
 void forward(uvec4 r) {
@@ -109,11 +109,13 @@ void forward(uvec4 r) {
 
 // ---- backward
 
+BITS debt_at(uint place) { return debts.at[(place & kInside) != 0u ? 2 * slots + (place & ~kInside) : place]; }
+
 // Adds what the uses owe, in their order; false: no use was reached from the root.
 bool collect(uint use, inout REAL sum) {
   if (use == kNone) return false;
   if ((use & kElsewhere) == 0u) {
-    const BITS debt = debts.at[use];
+    const BITS debt = debt_at(use);
     if (debt == NO_DEBT) return false;
     precise REAL more = sum + REAL_OF(debt);
     sum = more;
@@ -123,7 +125,7 @@ bool collect(uint use, inout REAL sum) {
   for (uint at = use & ~kElsewhere; at != kNone; at = chunks.at[at]) {
     const uint count = chunks.at[at + 1] & 0xffffu;
     for (uint i = 0; i < count; ++i) {
-      const BITS debt = debts.at[chunks.at[at + 2 + i]];
+      const BITS debt = debt_at(chunks.at[at + 2 + i]);
       if (debt == NO_DEBT) continue;
       precise REAL more = sum + REAL_OF(debt);
       sum = more;
@@ -178,23 +180,23 @@ REAL add_grad(uint slot, REAL g) {
 }
 
 void neuron_backward(uvec4 r, bool reached, REAL g) {
-  const uint list = r.y, count = lists.at[list], place = 2 * r.w;
+  const uint list = r.y, count = lists.at[list] >> 1, inside = slots + r.z, place = 2 * slots + r.z;
   if (!reached) {
     for (uint i = 0; i <= 2 * count; ++i) debts.at[place + i] = NO_DEBT;
     return;
   }
   REAL sum = g;
-  if (r.z != 0u) {
+  if ((lists.at[list] & 1u) != 0u) {
     precise REAL masked = (data.at[r.w] > 0 ? REAL(1) : REAL(0)) * g;
-    sum = add_grad(r.w + 2 * count, masked);
+    sum = add_grad(inside + 2 * count - 1, masked);
   }
   for (uint i = count; i-- > 0;) {
-    const REAL product = add_grad(r.w + 1 + 2 * i, sum);
+    const REAL product = add_grad(inside + 2 * i, sum);
     precise REAL for_w = value_at(lists.at[list + 2 + 2 * i]) * product;
     precise REAL for_x = value_at(lists.at[list + 1 + 2 * i]) * product;
     owe(place + 2 * i, for_w);
     owe(place + 2 * i + 1, for_x);
-    if (i > 0) sum = add_grad(r.w + 2 * i, sum);
+    if (i > 0) sum = add_grad(inside + 2 * i - 1, sum);
   }
   owe(place + 2 * count, sum);
 }
@@ -250,7 +252,7 @@ void pay_external(uint index) {
   if (!collect(use, g)) return;
   precise REAL sum = home.at[0] + g;
   home.at[0] = sum;
-  Marks(elsewhere(index, 2)).at[0] = epoch;
+  Bits(elsewhere(index, 2)).at[0] = epoch;
 }
 
 void between_levels() {
@@ -276,9 +278,9 @@ void main() {
     for (uint i = first + thread; i < last; i += threads) {
       if (mode == kPrepare) {
         grad.at[i] = REAL(0);
-        marks.at[i] = 0u;
+        if (i < slots) marks.at[i] = BITS(0);
       } else if (mode == kWrite) {
-        Debts(writes.at[i].address).at[0] = writes.at[i].value;
+        Bits(writes.at[i].address).at[0] = writes.at[i].value;
       } else {
         pay_external(i);
       }

@@ -104,7 +104,7 @@ Op pow_op(bool number) { return number ? Op::power : Op::pow; }
 
 [[noreturn]] void fail_devices(const char* op, const Node* a, const Node* b) {
   auto name = [](const Node* n) { return n->device < 0 ? std::string("cpu") : "gpu:" + std::to_string(n->device); };
-  fail<ValueError>(op, "operands on " + name(a) + " and " + name(b), "move one with .to()");
+  fail<ValueError>(op, "operands on different devices, " + name(a) + " and " + name(b), "move one with .to()");
 }
 
 PyObject* of_values(Op op, const char* name, Node* a, Node* b) {
@@ -270,13 +270,11 @@ Node* make(const Call& call, Object& children) {
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* child = PySequence_Fast_GET_ITEM(children.get(), i);
     if (!is_value(child)) fail<TypeError>("Value", "a child is a Value, got " + type_name(child), "");
-    if (node_of(child)->device >= 0)
-      fail<ValueError>("Value", "a node with a gradient function in Python has its children on the CPU", "use .cpu()");
   }
   value::List* list = value::List::make(static_cast<size_t>(count));
   for (Py_ssize_t i = 0; i < count; ++i)
     list->items[i] = {value::retain(node_of(PySequence_Fast_GET_ITEM(children.get(), i))), 0, false};
-  return value::custom(data, is_int, list, -1);
+  return value::custom(data, is_int, list, device);
 }
 
 void describe(PyObject* self, const Call& call) {

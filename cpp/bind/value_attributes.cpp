@@ -17,7 +17,7 @@ PyObject* number_object(double v, bool is_int) {
 void need_number(const char* what, PyObject* o, double& v, bool& is_int) {
   if (!o) raise(PyExc_AttributeError, std::string(what) + ": cannot be deleted; set it to 0");
   if (scalar(o, v, is_int)) return;
-  Object number(is_value(o) ? nullptr : PyNumber_Float(o));
+  Object number(is_value(o) || !PyNumber_Check(o) ? nullptr : PyNumber_Float(o));
   if (!number) {
     PyErr_Clear();
     fail<TypeError>(what, "a number is needed, got " + type_name(o), is_value(o) ? "use its .data" : "");
@@ -155,8 +155,9 @@ int set_backward(PyObject* self, PyObject* o, void*) {
   return guarded([&] {
     if (o && !PyCallable_Check(o)) fail<TypeError>("_backward", "a function is needed, got " + type_name(o), "");
     Node* n = node_of(self);
-    if (n->device >= 0)
-      fail<ValueError>("_backward", "a gradient function in Python needs a node on the CPU", "use .cpu()");
+    if (n->device >= 0 && n->op != Op::custom)
+      fail<ValueError>("_backward", "the gradient of an operation on a GPU cannot be replaced",
+                       "make a node by hand, Value(data, children, op), or use .cpu()");
     extra_of(self).backward = Object(Py_XNewRef(o));
     n->set(value::kOwnBackward, o != nullptr);
     return 0;

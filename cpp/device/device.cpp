@@ -6,7 +6,7 @@ namespace sg {
 
 void (*interrupt_hook)() = nullptr;
 
-void Device::run(const Job& job) { fail<Error>(job.kernel, "the CPU runs no shaders"); }
+std::shared_ptr<Arrival> Device::run(const Job& job) { fail<Error>(job.kernel, "the CPU runs no shaders"); }
 
 #if !SPIROGRAD_GPU
 const GpuList& list_gpus() {

@@ -57,8 +57,15 @@ struct RunArguments {
   const Number* numbers = nullptr;     // Plan::numbers
 };
 
-// Work outside plans: bytes copied in, then launches of a hand-written kernel, each after the one before is done. One
-// submission.
+// Bytes on their way to the host.
+class Arrival {
+ public:
+  virtual ~Arrival() = default;
+  virtual const std::byte* wait() = 0;  // until they are there. Call without the GIL
+};
+
+// Work outside plans: bytes copied in, launches of a hand-written kernel, each after the one before is done, and bytes
+// copied out: one submission.
 struct Job {
   struct Piece {
     const void* from;
@@ -68,11 +75,16 @@ struct Job {
     std::vector<uint64_t> words;  // the argument block
     uint32_t groups;
   };
+  struct Wanted {
+    BufferRef from;
+    size_t at, bytes;
+  };
   std::string kernel;               // shaders/KERNEL.comp
   std::vector<uint32_t> constants;  // its specialization constants
   BufferRef to;
   std::vector<Piece> pieces;  // of `to`, one after the other from its beginning
   std::vector<Launch> launches;
+  std::vector<Wanted> wanted;  // arrive one after the other
 };
 
 class Device {
@@ -92,8 +104,8 @@ class Device {
   virtual std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) = 0;
   // Submits without waiting (CPU: runs). The arguments are copied; buffers are kept until the work is done.
   virtual void run(Prepared& plan, const RunArguments& arguments) = 0;
-  // Submits without waiting. Everything is copied. Only GPUs run jobs.
-  virtual void run(const Job& job);
+  // Submits without waiting. Everything is copied. nullptr: nothing is wanted. Only GPUs run jobs.
+  virtual std::shared_ptr<Arrival> run(const Job& job);
   // Waits for all submitted work. DeviceTimeoutError, DeviceLostError.
   virtual void wait() = 0;
   // The first report since the last call, of finished work.

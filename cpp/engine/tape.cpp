@@ -19,7 +19,7 @@ using value::Tape;
 // Of the tape machine: shaders/tape.glsl has the same.
 enum Mode : uint32_t { kPrepare, kWrite, kForward, kBackward, kExternals };
 enum Word { kMode, kFirst, kLast, kRoot, kEpoch, kData, kGrad, kMarks, kDebts, kRecords, kLevels, kUses, kChunks, kLists,
-            kExternalTable, kExternalUses, kWrites, kWords };
+            kExternalTable, kExternalUses, kWrites, kSlots, kWords };
 
 constexpr uint32_t kThreads = 256;
 // A level as a launch of its own costs 2.0 to 2.3 us, in one workgroup 0.6 up to 64 wide, 0.9 at 256 and 2.2 at 1,024
@@ -27,6 +27,8 @@ constexpr uint32_t kThreads = 256;
 constexpr size_t kNarrow = 1024;
 constexpr uint32_t kMostLevels = 65536;  // in one launch, for the sake of watchdogs
 constexpr uint32_t kMostGroups = 1024;
+// Up to here what a run made comes back with it; larger tapes are copied when somebody looks.
+constexpr uint32_t kSmallData = 32768, kSmallGrad = 8192;
 
 bool is_source(const value::Node* n) { return n->op == Op::leaf || n->op == Op::custom || n->op == Op::move; }
 
@@ -51,7 +53,8 @@ uint64_t GpuTapes::nowhere() {
 std::vector<uint64_t> GpuTapes::words(const Memory& m, uint32_t mode, uint32_t first, uint32_t last) const {
   std::vector<uint64_t> w(kWords, 0);
   w[kMode] = mode, w[kFirst] = first, w[kLast] = last, w[kRoot] = value::kNone;
-  w[kEpoch] = static_cast<uint32_t>(passes_);
+  w[kEpoch] = passes_;
+  w[kSlots] = m.slots;
   w[kData] = m.data, w[kGrad] = m.grad, w[kMarks] = m.marks;
   w[kRecords] = m.records, w[kLevels] = m.levels, w[kUses] = m.uses, w[kChunks] = m.chunks, w[kLists] = m.lists;
   w[kExternalTable] = m.externals, w[kExternalUses] = m.external_uses;
@@ -61,9 +64,9 @@ std::vector<uint64_t> GpuTapes::words(const Memory& m, uint32_t mode, uint32_t f
 // Memory for the tape, and its arrays as pieces of one buffer.
 void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
   m.slots = tape.slots;
-  m.made_at = passes_;
-  const uint64_t reals = (uint64_t(tape.slots) * real_bytes_ + 15) / 16 * 16;
-  m.cells = device_.allocate(2 * reals + (uint64_t(tape.slots) * 4 + 15) / 16 * 16);
+  m.inside = tape.inside;
+  const uint64_t reals = (uint64_t(m.slots + m.inside) * real_bytes_ + 15) / 16 * 16;
+  m.cells = device_.allocate(2 * reals + m.slots * real_bytes_);
   m.data = m.cells->address, m.grad = m.data + reals, m.marks = m.grad + reals;
 
   std::vector<uint32_t> levels;
@@ -73,14 +76,13 @@ void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
     levels.push_back(first);
     levels.push_back(count);
     first += count;
-    const bool wide = count > kNarrow;
-    if (!wide && !m.groups.empty() && m.groups.back() == 1 && m.narrow_or_wide.back().second == l &&
-        l - m.narrow_or_wide.back().first < kMostLevels) {
-      ++m.narrow_or_wide.back().second;
-    } else {
-      m.narrow_or_wide.emplace_back(l, l + 1);
-      m.groups.push_back(wide ? std::min((count + kThreads - 1) / kThreads, kMostGroups) : 1);
-    }
+    Memory::Run* last = m.runs.empty() ? nullptr : &m.runs.back();
+    if (count > kNarrow)
+      m.runs.push_back({l, l + 1, std::min((count + kThreads - 1) / kThreads, kMostGroups)});
+    else if (last && last->groups == 1 && l - last->first < kMostLevels)
+      ++last->last;
+    else
+      m.runs.push_back({l, l + 1, 1});
   }
   // Leaves of the tape itself have no operation either: they are paid like slots of other tapes.
   for (auto [slot, number] : tape.numbers) {
@@ -99,7 +101,8 @@ void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
     }
     table.push_back(home->second.data + e.slot * real_bytes_);
     table.push_back(home->second.grad + e.slot * real_bytes_);
-    table.push_back(home->second.marks + uint64_t(e.slot) * 4);
+    table.push_back(home->second.marks + e.slot * real_bytes_);
+    if (e.tape != tape.number && (m.homes.empty() || m.homes.back() != e.tape)) m.homes.push_back(e.tape);
   }
   std::vector<value::Record> records;
   records.reserve(tape.records);
@@ -117,26 +120,28 @@ void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
     script.writes.push_back(m.data + slot * real_bytes_);
     script.writes.push_back(bits(number));
   }
-  const size_t writes = 16 * (tape.numbers.size() + 2 * written_.size());
+  const size_t writes = 16 * (tape.numbers.size() + 2 * written_.size() + 1);
   m.code = device_.allocate(at + writes);
   for (uint64_t* place : places) *place += m.code->address;
   script.job.to = m.code;
   script.writes_at = m.code->address + at;
 }
 
-// What was written here since the last run. Copies of what is there follow.
+// What was written here since the last run.
 void GpuTapes::add_writes(Script& script) {
   for (value::Node* n : written_) {
     const auto home = memory_.find(home_of(n));
     if (home != memory_.end()) {
       Memory& m = home->second;
+      const uint32_t slot = n->place.slot;
       auto put = [&](uint64_t address, double x, Mirror& mirror) {
-        script.writes.push_back(address + n->place.slot * real_bytes_);
+        script.writes.push_back(address + slot * real_bytes_);
         script.writes.push_back(bits(x));
-        if (!mirror.values.empty()) mirror.values[n->place.slot] = x;
+        mirror.current &= !mirror.arrival && slot < mirror.values.size();
+        if (mirror.current) mirror.values[slot] = x;
       };
-      if (n->has(value::kDataWritten)) put(m.data, n->data, m.data_copy);
-      if (n->has(value::kGradWritten)) put(m.grad, n->grad, m.grad_copy);
+      if (n->has(value::kDataWritten)) put(m.data, n->data, m.data_mirror);
+      if (n->has(value::kGradWritten)) put(m.grad, n->grad, m.grad_mirror);
     }
     n->flags &= static_cast<uint16_t>(~(value::kDataWritten | value::kGradWritten));
   }
@@ -153,22 +158,39 @@ void GpuTapes::add_writes(Script& script) {
 }
 
 void GpuTapes::add_forward(Script& script, const Memory& m) {
-  for (size_t i = 0; i < m.groups.size(); ++i)
-    script.job.launches.push_back(
-        {words(m, kForward, m.narrow_or_wide[i].first, m.narrow_or_wide[i].second), m.groups[i]});
+  for (const Memory::Run& r : m.runs) script.job.launches.push_back({words(m, kForward, r.first, r.last), r.groups});
 }
 
-void GpuTapes::add_backward(Script& script, const Memory& m, uint32_t root, std::vector<BufferRef>& scratch) {
-  scratch.push_back(device_.allocate(2 * uint64_t(m.slots) * real_bytes_));
+void GpuTapes::add_backward(Script& script, Memory& m, uint32_t root, std::vector<BufferRef>& scratch) {
+  scratch.push_back(device_.allocate((2 * uint64_t(m.slots) + m.inside) * real_bytes_));
   auto launch = [&](uint32_t mode, uint32_t first, uint32_t last, uint32_t groups) {
     std::vector<uint64_t> w = words(m, mode, first, last);
     w[kDebts] = scratch.back()->address;
     w[kRoot] = root;
     script.job.launches.push_back({std::move(w), groups});
   };
-  for (size_t i = m.groups.size(); i-- > 0;)
-    launch(kBackward, m.narrow_or_wide[i].first, m.narrow_or_wide[i].second, m.groups[i]);
+  for (size_t i = m.runs.size(); i-- > 0;) launch(kBackward, m.runs[i].first, m.runs[i].last, m.runs[i].groups);
   if (m.external_count) launch(kExternals, 0, m.external_count, std::min(m.external_count / kThreads + 1, kMostGroups));
+  touch(script, m);
+  for (uint32_t home : m.homes)
+    if (const auto it = memory_.find(home); it != memory_.end()) touch(script, it->second);
+}
+
+// Its gradients change with this script.
+void GpuTapes::touch(Script& script, Memory& m) {
+  m.touched = true;
+  m.grad_mirror.current = false;
+  m.grad_mirror.arrival.reset();
+  if (m.slots <= kSmallGrad && std::find(script.mirrors.begin(), script.mirrors.end(), &m.grad_mirror) == script.mirrors.end())
+    want(script, m, m.grad_mirror, m.grad);
+}
+
+void GpuTapes::want(Script& script, const Memory& m, Mirror& mirror, uint64_t address) {
+  const size_t bytes = m.slots * real_bytes_;
+  script.job.wanted.push_back({m.cells, address - m.cells->address, bytes});
+  script.mirrors.push_back(&mirror);
+  mirror.at = script.wanted_bytes;
+  script.wanted_bytes += bytes;
 }
 
 void GpuTapes::send(Script& script) {
@@ -177,7 +199,9 @@ void GpuTapes::send(Script& script) {
   script.job.constants = {kThreads};
   for (const auto& b : script.bytes)
     if (!b.empty()) script.job.pieces.push_back({b.data(), b.size()});
-  device_.run(script.job);
+  const std::shared_ptr<Arrival> arrival = device_.run(script.job);
+  for (Mirror* mirror : script.mirrors) mirror->arrival = arrival;
+  for (value::Node* n : std::exchange(written_, {})) value::release(n);
 }
 
 // The pending tape's part of a script: its code, the writes, its computation.
@@ -185,9 +209,11 @@ void GpuTapes::close(Script& script, Tape& tape) {
   Memory& m = memory_[tape.number];
   add_code(script, tape, m);
   if (m.slots)
-    script.job.launches.push_back({words(m, kPrepare, 0, m.slots), std::min(m.slots / kThreads + 1, kMostGroups)});
+    script.job.launches.push_back(
+        {words(m, kPrepare, 0, m.slots + m.inside), std::min((m.slots + m.inside) / kThreads + 1, kMostGroups)});
   add_writes(script);
   add_forward(script, m);
+  if (m.slots <= kSmallData && !m.runs.empty()) want(script, m, m.data_mirror, m.data);
   // What only recording needed.
   tape.levels = {};
   tape.level_of = {};
@@ -201,79 +227,117 @@ void GpuTapes::start(Tape& tape) {
   Script script;
   close(script, tape);
   send(script);
-  for (value::Node* n : std::exchange(written_, {})) value::release(n);
 }
 
-void GpuTapes::backward(value::Node* root) {
+bool GpuTapes::backward(value::Node* root) {
   if (root->has(value::kInner))
     fail<ValueError>("backward", "a node inside a neuron on a GPU is no root", "start from the neuron's output");
-  if (is_source(root)) {
+  if (root->op == Op::leaf) {
     value::set_grad(root, 1, true);
-    return;
+    return true;
+  }
+  std::set<uint32_t> all = {home_of(root)}, open = all;
+  while (!open.empty()) {
+    const auto it = tapes_.find(*open.begin());
+    open.erase(open.begin());
+    if (it == tapes_.end()) continue;
+    if (it->second->foreign) return false;
+    for (uint32_t source : it->second->sources)
+      if (all.insert(source).second) open.insert(source);
   }
   Script script;
-  if (Tape* pending = std::exchange(pending_, nullptr))
+  if (Tape* pending = take_pending())
     close(script, *pending);
   else
     add_writes(script);
   ++passes_;
   std::vector<BufferRef> scratch;  // goes back to the pool at the end: the device works in order
-  std::set<uint32_t> reached = {home_of(root)};
-  while (!reached.empty()) {  // the newest first: a tape owes only to older ones
-    const uint32_t number = *reached.rbegin();
-    reached.erase(number);
-    const auto m = memory_.find(number);
+  for (auto number = all.rbegin(); number != all.rend(); ++number) {  // a tape owes only to older ones
+    const auto m = memory_.find(*number);
     if (m == memory_.end()) continue;
-    add_backward(script, m->second, number == home_of(root) ? root->place.slot : value::kNone, scratch);
-    for (uint32_t source : tapes_.at(number)->sources) reached.insert(source);
+    add_backward(script, m->second, *number == home_of(root) ? root->place.slot : value::kNone, scratch);
   }
   send(script);
   root->grad = 1;
   root->set(value::kGradInt, true);
-  for (value::Node* n : std::exchange(written_, {})) value::release(n);
+  return true;
 }
 
-double GpuTapes::copied(const Memory& m, Mirror& mirror, uint64_t address, uint32_t slot) {
-  if (mirror.as_of != passes_ || mirror.values.empty()) {
-    std::vector<std::byte> raw(m.slots * real_bytes_);
-    const BufferRef cells = m.cells;
-    const uint32_t slots = m.slots;
-    const uint64_t as_of = passes_;
-    void* token = contention_hooks.begin ? contention_hooks.begin() : nullptr;
-    try {
-      device_.download(raw.data(), cells, address - cells->address, raw.size());
-    } catch (...) {
-      if (token) contention_hooks.end(token);
-      throw;
-    }
+void GpuTapes::backward_tape(uint32_t number, const value::Node* root, const std::vector<value::Node*>& owed) {
+  Memory& m = memory_.at(number);
+  Script script;
+  ++passes_;
+  for (const value::Node* n : owed) {
+    script.writes.push_back(m.marks + n->place.slot * real_bytes_);
+    script.writes.push_back(passes_);
+  }
+  add_writes(script);
+  std::vector<BufferRef> scratch;
+  add_backward(script, m, root && root->op != Op::move && root->op != Op::custom ? root->place.slot : value::kNone, scratch);
+  // The tapes before this one go on in passes of their own: what is owed there is marked anew.
+  send(script);
+}
+
+double GpuTapes::from_bytes(const std::byte* p) const {
+  if (real_bytes_ == 8) {
+    double x;
+    std::memcpy(&x, p, sizeof x);
+    return x;
+  }
+  float x;
+  std::memcpy(&x, p, sizeof x);
+  return x;
+}
+
+namespace {
+
+struct WithoutGil {
+  void* token = contention_hooks.begin ? contention_hooks.begin() : nullptr;
+  ~WithoutGil() {
     if (token) contention_hooks.end(token);
-    mirror.values.resize(slots);
-    for (uint32_t i = 0; i < slots; ++i) {
-      if (real_bytes_ == 8) {
-        std::memcpy(&mirror.values[i], raw.data() + 8 * size_t(i), 8);
-      } else {
-        float x;
-        std::memcpy(&x, raw.data() + 4 * size_t(i), 4);
-        mirror.values[i] = x;
-      }
+  }
+};
+
+}  // namespace
+
+double GpuTapes::look(const Memory& m, Mirror& mirror, uint64_t address, uint32_t slot) {
+  if (slot >= m.slots || !(mirror.current || mirror.arrival)) {
+    const bool one = slot >= m.slots;  // inside a neuron: nobody asks for many of these
+    std::vector<std::byte> raw((one ? 1 : m.slots) * real_bytes_);
+    const BufferRef cells = m.cells;
+    {
+      const WithoutGil unlocked;
+      device_.download(raw.data(), cells, address - cells->address + (one ? slot * real_bytes_ : 0), raw.size());
     }
-    mirror.as_of = as_of;
+    if (one) return from_bytes(raw.data());
+    mirror.values.resize(m.slots);
+    for (size_t i = 0; i < m.slots; ++i) mirror.values[i] = from_bytes(raw.data() + i * real_bytes_);
+    mirror.current = true;
+  } else if (mirror.arrival) {
+    const std::shared_ptr<Arrival> arrival = std::move(mirror.arrival);
+    const std::byte* raw;
+    {
+      const WithoutGil unlocked;
+      raw = arrival->wait() + mirror.at;
+    }
+    mirror.values.resize(m.slots);
+    for (size_t i = 0; i < m.slots; ++i) mirror.values[i] = from_bytes(raw + i * real_bytes_);
+    mirror.current = true;
   }
   return mirror.values[slot];
 }
 
 double GpuTapes::read_data(value::Node* n) {
   if (is_source(n) || n->has(value::kDataWritten)) return n->data;
-  if (pending_ && home_of(n) == pending_->number) run();
-  Memory& m = memory_of(n);
-  m.data_copy.as_of = passes_;  // values do not change by themselves
-  return copied(m, m.data_copy, m.data, n->place.slot);
+  before_look(n);
+  Memory& m = memory_.at(home_of(n));
+  return look(m, m.data_mirror, m.data, n->place.slot);
 }
 
 double GpuTapes::read_grad(value::Node* n) {
   const auto m = memory_.find(home_of(n));
-  if (n->has(value::kGradWritten) || m == memory_.end() || m->second.made_at == passes_) return n->grad;
-  const double grad = copied(m->second, m->second.grad_copy, m->second.grad, n->place.slot);
+  if (n->has(value::kGradWritten) || m == memory_.end() || !m->second.touched) return n->grad;
+  const double grad = look(m->second, m->second.grad_mirror, m->second.grad, n->place.slot);
   if (grad != n->grad) n->set(value::kGradInt, false);  // no longer the integer that was written here
   return grad;
 }

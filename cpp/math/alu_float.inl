@@ -112,26 +112,33 @@ SG_ALU_FN T log(T x) {
   return zero ? from_bits<T>(L::kInf | L::kSign) : (regular ? y : special);
 }
 
-template <class T>
-SG_ALU_FN T tanh(T x) {
-  constexpr bool single = sizeof(T) == 4;
-  const T a = abs(x);
-  const T small = a > T(1) ? T(1) : a, z = small * small;
-  T p;
-  if constexpr (single) {
-    p = polynomial<T>(z, -3.33333284e-1f, 1.33327693e-1f, -5.38509078e-2f, 2.09971797e-2f, -6.09671418e-3f);
-  } else {
-    p = polynomial<T>(z, -3.3333333333333331e-1, 1.3333333333333322e-1, -5.3968253968235902e-2,
-                      2.1869488535133222e-2, -8.863235499801992e-3, 3.5921275075992522e-3, -1.4558283998303246e-3,
-                      5.899818158388232e-4, -2.3888944636751174e-4, 9.6041091570262655e-5, -3.7081069215442337e-5,
-                      1.2209921790162781e-5, -2.4388316314720878e-6);
-  }
-  const T near = small + small * z * p;
-  constexpr T one_from = single ? T(10) : T(20);  // tanh rounds to 1 before that
-  const T c = a > one_from ? one_from : a;
-  const T far = T(1) - div(T(2), exp(c + c) + T(1));
-  const T y = a < T(0.625) ? near : far;
-  return is_nan(x) ? x : from_bits<T>(to_bits(y) | (to_bits(x) & Layout<T>::kSign));
+// x = n ln2/2 + r and t = tanh(r) give tanh(x) = ((2^n + 1) t + 2^n - 1) / (2^n + 1 + (2^n - 1) t), which is t for
+// n = 0. One product reduces x: n ln2/2 has no rounding up to n = 8, and above that r hardly counts.
+SG_ALU_FN float tanh(float x) {
+  const float low = x < -10.0f ? -10.0f : x, c = low > 10.0f ? 10.0f : low;  // tanh rounds to 1 before that
+  constexpr float magic = 0x1.8p23f + float(Layout<float>::kBias);  // leaves n and the bias in the low bits
+  const float shifted = c * 2.88539008f + magic;
+  const float n = shifted - magic;
+  const float r = c - n * 0x1.62e43p-2f;
+  // A minimax fit of tanh(r) / r for |r| < ln2/4; of its neighbours, the one with the least error over all floats.
+  const float t = r * polynomial<float>(r * r, 1.0f, -3.3330974e-1f, 1.30982161e-1f);
+  const float power = from_bits<float>(to_bits(shifted) << Layout<float>::kMantissa);
+  const float more = 1.0f + power, less = 1.0f - power;  // subtracted below: -0 - (1 - 1) is -0
+  return div(more * t - less, more - less * t);
+}
+SG_ALU_FN double tanh(double x) {
+  const double a = abs(x);
+  const double small = a > 1.0 ? 1.0 : a, z = small * small;
+  const double p = polynomial<double>(
+      z, -3.3333333333333331e-1, 1.3333333333333322e-1, -5.3968253968235902e-2, 2.1869488535133222e-2,
+      -8.863235499801992e-3, 3.5921275075992522e-3, -1.4558283998303246e-3, 5.899818158388232e-4,
+      -2.3888944636751174e-4, 9.6041091570262655e-5, -3.7081069215442337e-5, 1.2209921790162781e-5,
+      -2.4388316314720878e-6);
+  const double near = small + small * z * p;
+  const double c = a > 20.0 ? 20.0 : a;  // tanh rounds to 1 before that
+  const double far = 1.0 - div(2.0, exp(c + c) + 1.0);
+  const double y = a < 0.625 ? near : far;
+  return is_nan(x) ? x : from_bits<double>(to_bits(y) | (to_bits(x) & Layout<double>::kSign));
 }
 
 template <class T>

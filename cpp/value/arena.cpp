@@ -10,6 +10,7 @@ namespace sg::value {
 
 Language language;
 uint64_t host_scalar_ops = 0;
+uint32_t clock_ticks = 0;
 
 namespace {
 
@@ -61,7 +62,8 @@ Node* take_node() {
   n->op = Op::leaf;
   n->device = -1;
   n->flags = kGradInt;
-  n->mark = n->tape = 0;
+  n->mark = 0;
+  n->tape = clock_ticks;
   return n;
 }
 

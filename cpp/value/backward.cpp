@@ -36,11 +36,19 @@ void neuron_backward(Node* n) {
   n->flags |= static_cast<uint16_t>(kPassed | (g_int ? kNumberGradInt : 0));
 }
 
+void pass_on(Node* n) {
+  const double g = grad_of(n);
+  if (n->a->device < 0) return add_grad(n->a, g, n->has(kGradInt));
+  set_grad(n->a, grad_of(n->a) + g, n->has(kGradInt) && n->a->has(kGradInt));
+}
+
 // Depth first, without recursion: `order` gets each node that has operands after these, the first operand's first.
 class Walk {
  public:
+  bool elsewhere() const { return elsewhere_; }  // the walk met a node on a device
   const std::vector<Node*>& order(Node* root) {
     mark_ = next_mark();
+    elsewhere_ = false;
     order_.clear();
     visit(root);
     while (!stack_.empty()) {
@@ -60,7 +68,10 @@ class Walk {
     bool done;
   };
   void visit(Node* n) {
-    if (n->mark != mark_ && n->op != Op::leaf) stack_.push_back({n, false});
+    if (n->device >= 0)
+      elsewhere_ = true;
+    else if (n->mark != mark_ && n->op != Op::leaf)
+      stack_.push_back({n, false});
   }
   void enter(Node* n) {
     if (n->mark == mark_) return;
@@ -72,6 +83,7 @@ class Walk {
     for (size_t i = first, j = stack_.size(); i + 1 < j; ++i) std::swap(stack_[i], stack_[--j]);
   }
   uint32_t mark_ = 0;
+  bool elsewhere_ = false;
   std::vector<Node*> order_;
   std::vector<Entry> stack_;
 };
@@ -80,6 +92,8 @@ class Walk {
 
 void local_backward(Node* n) {
   if (n->has(kOwnBackward)) return language.own_backward(n);
+  if (n->op == Op::move) return pass_on(n);
+  if (n->op == Op::custom) return;
   if (n->device >= 0)
     fail<ValueError>("_backward", "a single step on a GPU is not offered", "call backward(), or use .cpu()");
   const double g = n->grad;
@@ -127,7 +141,10 @@ void local_backward(Node* n) {
 }
 
 void backward(Node* root) {
-  if (root->device >= 0) return runner_of(root).backward(root);
+  if (root->device >= 0) {
+    if (!runner_of(root).backward(root)) backward_across(root);
+    return;
+  }
   // Kept between calls: its memory is as large as the largest graph so far. Another one for a call within a call.
   static Walk kept;
   static bool busy = false;
@@ -138,7 +155,9 @@ void backward(Node* root) {
     bool nested;
     ~Leave() { busy = nested; }
   } leave{nested};
-  const std::vector<Node*>& order = (nested ? own : kept).order(root);
+  Walk& walk = nested ? own : kept;
+  const std::vector<Node*>& order = walk.order(root);
+  if (walk.elsewhere()) return backward_across(root);
   root->grad = 1;
   root->flags |= kGradInt;
   for (size_t i = order.size(); i-- > 0;) {

@@ -8,22 +8,23 @@ namespace {
 
 // On a device the parts have been computed with the neuron, in slots of their own: products and sums in turn.
 void expand_on_device(Node* n) {
+  runner_of(n).before_look(n);
   List *weights = n->weights, *inputs = n->inputs;
   const uint32_t count = inputs->count;
   Node* last = retain(weights->items[count].node);
-  auto part = [n](Op op, Node* a, Node* b, uint32_t slot) {
+  const uint32_t inside = weights->inside;
+  auto part = [n](Op op, Node* a, Node* b, uint32_t place) {
     Node* m = take_node();
     m->op = op;
     m->a = a;
     m->b = b;
-    runner_of(n).record_inner(m, n, slot);
+    runner_of(n).record_inner(m, n, place);
     return m;
   };
   for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t slot = n->place.slot + 1 + 2 * i;
     Node* w = weights->items[i].node;
     const Input& x = inputs->items[i];
-    Node* product = part(Op::mul, retain(w), x.literal ? leaf(x.number, x.is_int, n->device) : retain(x.node), slot);
+    Node* product = part(Op::mul, retain(w), x.literal ? leaf(x.number, x.is_int, n->device) : retain(x.node), inside + 2 * i);
     if (x.literal)  // each product shows a number of its own, with what this product owes it
       if (const double g = grad_of(product)) set_grad(product->b, data_of(w) * g, false);
     if (i + 1 == count && !n->has(kNonlinear)) {  // n itself
@@ -31,7 +32,7 @@ void expand_on_device(Node* n) {
       n->a = last;
       n->b = product;
     } else {
-      last = part(Op::add, last, product, slot + 1);
+      last = part(Op::add, last, product, inside + 2 * i + 1);
     }
   }
   if (n->has(kNonlinear)) {

@@ -13,7 +13,7 @@ constexpr double kExact = 9007199254740992.0;  // 2^53: integers up to here are 
 // On a device the node is recorded, on the CPU it gets its value.
 Node* finish(Node* n, double data, bool is_int) {
   ++host_scalar_ops;
-  n->data = data;
+  n->data = is_int ? data + 0.0 : data;  // integers have one zero
   n->set(kInt, is_int && std::abs(data) <= kExact);
   return n;
 }
@@ -21,6 +21,21 @@ Node* record(Node* n, int device, bool is_int = false) {
   n->device = static_cast<int8_t>(device);
   n->set(kInt, is_int);
   runner_of(n).record(n);
+  return n;
+}
+
+// A node whose value is given, and which has operands all the same.
+template <class F>
+Node* with_own_gradient(Op op, double data, bool is_int, int device, F set_operands) {
+  Node* n = take_node();
+  n->op = op;
+  set_operands(n);
+  n->data = data;
+  n->set(kInt, is_int && std::abs(data) <= kExact);
+  if (device >= 0) {
+    n->device = static_cast<int8_t>(device);
+    runner_of(n).record(n);
+  }
   return n;
 }
 
@@ -124,17 +139,12 @@ Node* neuron(List* weights, List* inputs, bool nonlinear) {
 }
 
 Node* custom(double data, bool is_int, List* children, int device) {
-  Node* n = leaf(data, is_int, device);
-  n->op = Op::custom;
-  n->children = children;
-  return n;
+  return with_own_gradient(Op::custom, data, is_int, device, [children](Node* n) { n->children = children; });
 }
 
 Node* move(Node* a, int device) {
-  Node* n = leaf(data_of(a), a->has(kInt), device);
-  n->op = Op::move;
-  n->a = retain(a);
-  return n;
+  const double data = data_of(a);
+  return with_own_gradient(Op::move, data, a->has(kInt), device, [a](Node* n) { n->a = retain(a); });
 }
 
 double data_of(Node* n) { return n->device < 0 ? n->data : runner_of(n).read_data(n); }

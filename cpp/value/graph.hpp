@@ -17,6 +17,7 @@ Node* move(Node* a, int device);
 // Sets root.grad to 1 and adds to the gradient of everything it depends on. The order is fixed: reverse of the
 // depth-first order that finishes a node after its operands, first operand first.
 void backward(Node* root);
+void backward_across(Node* root);  // the same where the graph lies on several devices
 // One step of that: adds n's part to the gradients of its operands.
 void local_backward(Node* n);
 

@@ -56,6 +56,7 @@ struct Input {
 struct List {
   uint32_t refs;
   uint32_t count;
+  uint32_t inside;  // weights of a neuron on a device: its first place inside
   Input items[1];
 
   static List* make(size_t count);  // one reference; the caller fills the items and owns a reference for each node
@@ -91,7 +92,7 @@ struct alignas(64) Node {
   int8_t device;  // -1: the CPU, else the number of the GPU
   uint16_t flags;
   uint32_t mark;  // CPU: of the last walk that came here. On a device: number of the tape where it is at home
-  uint32_t tape;  // on a device: of the last tape that read or made it
+  uint32_t tape;  // on a device: of the last tape that read or made it. CPU: the clock when it was made
 
   bool has(uint16_t f) const { return (flags & f) != 0; }
   void set(uint16_t f, bool on) { flags = static_cast<uint16_t>(on ? flags | f : flags & ~f); }
@@ -118,6 +119,9 @@ void for_operands(const Node* n, F visit);
 void expand(Node* n);
 
 uint32_t next_mark();
+
+// Ticks when a tape begins and when it ends, so that what depends on something on another device is always younger.
+extern uint32_t clock_ticks;
 
 struct ArenaStats {
   size_t live = 0;   // nodes

@@ -12,18 +12,15 @@ TapeRunner* (*tape_runner)(int device) = nullptr;
 namespace {
 
 constexpr uint32_t kFirstRoom = 6, kMostRoom = 4096;  // places in a chunk: doubled from the first to the most
-uint32_t tapes_made = 0;
 
 }  // namespace
 
-uint32_t Tape::take_slots(uint32_t count, uint32_t level) {
-  if (slots + uint64_t(count) >= kElsewhere / 2)
-    fail<LimitError>("Value", "more than 1,073,741,823 places in one graph on a device", "read a value in between");
-  const uint32_t first = slots;
-  slots += count;
-  level_of.resize(slots, level);
-  uses.resize(slots, kNone);
-  return first;
+uint32_t Tape::take_slot(uint32_t level) {
+  if (slots >= kInside / 2 || inside >= kInside - 1)
+    fail<LimitError>("Value", "more than 500,000,000 places in one graph on a device", "read a value in between");
+  level_of.push_back(level);
+  uses.push_back(kNone);
+  return slots++;
 }
 
 void Tape::add_use(uint32_t code, uint32_t place) {
@@ -58,7 +55,7 @@ void Tape::lengthen(uint32_t& use, uint32_t place) {
 Tape& TapeRunner::open() {
   if (pending_) return *pending_;
   auto tape = std::make_unique<Tape>();
-  tape->number = ++tapes_made;
+  tape->number = ++clock_ticks;
   pending_ = tape.get();
   tapes_.emplace(tape->number, std::move(tape));
   return *pending_;
@@ -80,52 +77,55 @@ uint32_t TapeRunner::operand(Tape& tape, Node* n) {
 }
 
 void TapeRunner::record(Node* n) {
+  if (n->op == Op::move || n->op == Op::custom) run();  // so that a tape's number is above those of what it depends on
   Tape& tape = open();
   Record r{static_cast<uint32_t>(n->op), 0, 0, 0};
-  uint32_t count = 1, deepest = 0;
+  uint32_t deepest = 0;
+  auto use = [&](Node* operand_node) {
+    const uint32_t code = operand(tape, operand_node);
+    deepest = std::max(deepest, level(tape, code));
+    return code;
+  };
   switch (n->op) {
     case Op::leaf:
     case Op::custom:
     case Op::move:
-      r.out = tape.take_slots(1, 0);
+      r.out = tape.take_slot(0);
       tape.numbers.emplace_back(r.out, n->data);
+      tape.foreign |= n->op != Op::leaf;
       break;
     case Op::neuron: {
-      const uint32_t inputs = n->inputs->count;
+      const uint32_t count = n->inputs->count;
       r.a = static_cast<uint32_t>(tape.lists.size());
-      r.b = n->has(kNonlinear);
-      tape.lists.push_back(inputs);
-      for (uint32_t i = 0; i <= inputs; ++i) {
-        tape.lists.push_back(operand(tape, n->weights->items[i].node));
-        deepest = std::max(deepest, level(tape, tape.lists.back()));
-        if (i == inputs) break;
-        tape.lists.push_back(operand(tape, n->inputs->items[i].node));
-        deepest = std::max(deepest, level(tape, tape.lists.back()));
+      r.b = n->weights->inside = tape.inside;
+      tape.lists.push_back(2 * count + n->has(kNonlinear));
+      for (uint32_t i = 0; i < count; ++i) {
+        tape.lists.push_back(use(n->weights->items[i].node));
+        tape.lists.push_back(use(n->inputs->items[i].node));
       }
-      count = 2 * inputs + 1;
+      tape.lists.push_back(use(n->weights->items[count].node));
+      for (uint32_t i = 0; i <= 2 * count; ++i) tape.add_use(tape.lists[r.a + 1 + i], kInside | (r.b + i));
+      tape.inside += 2 * count + 1;
       break;
     }
-    default: {
-      r.a = operand(tape, n->a);
-      deepest = level(tape, r.a);
-      if (n->op == Op::power) {
-        r.b = tape.take_slots(1, 0);
-        tape.numbers.emplace_back(r.b, n->k);
-      } else if (n->op == Op::add || n->op == Op::mul || n->op == Op::pow) {
-        r.b = operand(tape, n->b);
-        deepest = std::max(deepest, level(tape, r.b));
-      }
-    }
+    case Op::power:
+      r.a = use(n->a);
+      r.b = tape.take_slot(0);
+      tape.numbers.emplace_back(r.b, n->k);
+      break;
+    case Op::add:
+    case Op::mul:
+    case Op::pow:
+      r.a = use(n->a);
+      r.b = use(n->b);
+      break;
+    default:
+      r.a = use(n->a);
   }
   if (n->op != Op::leaf && n->op != Op::custom && n->op != Op::move) {
-    r.out = tape.take_slots(count, deepest + 1);
-    const uint32_t place = 2 * r.out;
-    if (n->op == Op::neuron) {
-      for (uint32_t i = 0; i < count; ++i) tape.add_use(tape.lists[r.a + 1 + i], place + i);
-    } else {
-      tape.add_use(r.a, place);
-      if (n->op == Op::add || n->op == Op::mul || n->op == Op::pow) tape.add_use(r.b, place + 1);
-    }
+    r.out = tape.take_slot(deepest + 1);
+    if (n->op != Op::neuron) tape.add_use(r.a, 2 * r.out);
+    if (n->op == Op::add || n->op == Op::mul || n->op == Op::pow) tape.add_use(r.b, 2 * r.out + 1);
     if (tape.levels.size() <= deepest) tape.levels.resize(deepest + 1);
     tape.levels[deepest].push_back(r);
     ++tape.records;
@@ -135,17 +135,22 @@ void TapeRunner::record(Node* n) {
   ++tape.alive;
 }
 
-void TapeRunner::record_inner(Node* n, const Node* neuron, uint32_t slot) {
+void TapeRunner::record_inner(Node* n, const Node* neuron, uint32_t place) {
+  const Tape& tape = *tapes_.at(home_of(neuron));
   n->device = neuron->device;
   n->flags |= kInner;
-  n->place.slot = slot;
-  n->mark = home_of(neuron);
+  n->place.slot = tape.slots + place;
+  n->mark = tape.number;
   n->tape = 0;
   ++tapes_.at(n->mark)->alive;
 }
 
 void TapeRunner::before_write(Node* n) {
   if (pending_ && n->tape == pending_->number) run();
+}
+
+void TapeRunner::before_look(Node* n) {
+  if (pending_ && home_of(n) == pending_->number) run();
 }
 
 void TapeRunner::note_write(Node* n) {
@@ -161,11 +166,13 @@ void TapeRunner::forget(Node* n) {
   dropped(number);
 }
 
+Tape* TapeRunner::take_pending() {
+  if (pending_) ++clock_ticks;
+  return std::exchange(pending_, nullptr);
+}
+
 void TapeRunner::run() {
-  if (!pending_) return;
-  Tape& tape = *pending_;
-  pending_ = nullptr;
-  start(tape);
+  if (Tape* tape = take_pending()) start(*tape);
 }
 
 }  // namespace sg::value

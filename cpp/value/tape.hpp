@@ -14,9 +14,10 @@ namespace sg::value {
 
 constexpr uint32_t kNone = 0xffffffffu;
 constexpr uint32_t kElsewhere = 0x80000000u;  // an operand of another tape: an index into externals; uses: into chunks
+constexpr uint32_t kInside = 0x40000000u;     // a use by a neuron: places of these are counted by themselves
 
 struct Record {
-  uint32_t op, a, b, out;  // operands: slots, or kElsewhere. neuron: a is its list, b whether it ends in relu
+  uint32_t op, a, b, out;  // operands: slots, or kElsewhere. neuron: a is its list, b its first place inside
 };
 
 struct Tape {
@@ -26,19 +27,22 @@ struct Tape {
 
   uint32_t number = 0;  // never used twice
   uint32_t slots = 0;   // each has a value, a gradient and a mark
+  uint32_t inside = 0;  // values and gradients inside neurons: products and sums in turn
   size_t alive = 0;     // nodes at home here
   std::vector<std::vector<Record>> levels;  // levels[0]: what depends on nothing recorded here
   std::vector<uint32_t> level_of;           // of each slot: 0 for leaves, else 1 + index into levels
   std::vector<uint32_t> uses;               // of each slot: kNone, the place of its only use, or kElsewhere | chunk
   std::vector<uint32_t> chunks;             // longer lists of uses: [chunk before or kNone, count | room << 16, places ...]
-  std::vector<uint32_t> lists;              // inputs of neurons: [count, w0, x0, w1, x1, ..., bias]
+  std::vector<uint32_t> lists;              // inputs of neurons: [2 * count + relu, w0, x0, w1, x1, ..., bias]
   std::vector<External> externals;
   std::vector<uint32_t> external_uses;
   std::vector<std::pair<uint32_t, double>> numbers;  // slots that begin with a value
   std::vector<uint32_t> sources;                     // other tapes that this one reads nodes with operands of
   size_t records = 0;
 
-  uint32_t take_slots(uint32_t count, uint32_t level);
+  bool foreign = false;  // has nodes whose gradients go on elsewhere: moved here, or made by hand
+
+  uint32_t take_slot(uint32_t level);
   void add_use(uint32_t code, uint32_t place);
 
  private:
@@ -51,28 +55,31 @@ class TapeRunner {
   virtual ~TapeRunner() = default;
 
   void record(Node* n);            // n was made: operands are set, its value is not known
-  void record_inner(Node* n, const Node* neuron, uint32_t slot);  // n is a part of a neuron that was recorded before
+  void record_inner(Node* n, const Node* neuron, uint32_t place);  // n is a part of a neuron that was recorded before
   void before_write(Node* n);      // consumers of the old value run first
+  void before_look(Node* n);       // n itself runs first
   void note_write(Node* n);        // goes up with the next run
   void forget(Node* n);            // n is being freed
   void run();                      // what is pending
 
   virtual double read_data(Node* n) = 0;
   virtual double read_grad(Node* n) = 0;
-  virtual void backward(Node* root) = 0;
+  // Everything that root depends on, in one go. false: gradients would have to go on elsewhere; nothing was done.
+  virtual bool backward(Node* root) = 0;
+  // The operations of one tape alone; `owed` are nodes of it that got their gradients from elsewhere.
+  virtual void backward_tape(uint32_t number, const Node* root, const std::vector<Node*>& owed) = 0;
+  static uint32_t home_of(const Node* n) { return n->mark; }
 
  protected:
   virtual void start(Tape& tape) = 0;          // runs a tape that is closed now
+  Tape* take_pending();                       // closes it; nullptr: there is none
   virtual void dropped(uint32_t number) = 0;  // nobody holds a node of that tape any more
 
-  Tape* tape_of(const Node* n) { return tapes_.at(n->mark).get(); }
-  static uint32_t home_of(const Node* n) { return n->mark; }
-
   std::unordered_map<uint32_t, std::unique_ptr<Tape>> tapes_;
-  Tape* pending_ = nullptr;
   std::vector<Node*> written_;  // a reference to each
 
  private:
+  Tape* pending_ = nullptr;
   Tape& open();
   uint32_t operand(Tape& tape, Node* n);
   uint32_t level(const Tape& tape, uint32_t code) const { return code & kElsewhere ? 0 : tape.level_of[code]; }

@@ -36,7 +36,7 @@ class GpuDevice final : public Device {
   void download(void* to, const BufferRef& from, size_t offset, size_t bytes) override;
   std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override;
   void run(Prepared& plan, const RunArguments& arguments) override;
-  void run(const Job& job) override;
+  std::shared_ptr<Arrival> run(const Job& job) override;
   void wait() override;
   Status take_status() override;
   void empty_cache() override;
@@ -140,14 +140,16 @@ void GpuDevice::run(Prepared& plan, const RunArguments& arguments) {
   recorder_.run(static_cast<GpuPrepared&>(plan), arguments);
 }
 
-void GpuDevice::run(const Job& job) {
+std::shared_ptr<Arrival> GpuDevice::run(const Job& job) {
   queue_.check("run");
   size_t bytes = 0;
   for (const Job::Piece& p : job.pieces) bytes += p.bytes;
   if (bytes) ours("run", job.to, 0, bytes);
+  for (const Job::Wanted& w : job.wanted) ours("run", w.from, w.at, w.bytes);
   const std::lock_guard lock(mutex_);
-  recorder_.run(job);
   stats_.bytes_written += static_cast<int64_t>(bytes);
+  for (const Job::Wanted& w : job.wanted) stats_.bytes_read += static_cast<int64_t>(w.bytes);
+  return recorder_.run(job);
 }
 
 void GpuDevice::wait() {

@@ -95,7 +95,33 @@ void Recorder::run(const GpuPrepared& plan, const RunArguments& arguments) {
   if (plan.uses_status) reports_.push_back({status_block_, value, plan.plan});
 }
 
-void Recorder::run(const Job& job) {
+std::shared_ptr<Parcel> Recorder::record_wanted(Slot& slot, const Job& job) {
+  if (job.wanted.empty()) return nullptr;
+  size_t bytes = 0;
+  for (const Job::Wanted& w : job.wanted) bytes += w.bytes;
+  const auto free = std::find_if(parcels_.begin(), parcels_.end(), [](const auto& p) { return p.use_count() == 1; });
+  std::shared_ptr<Parcel> parcel = free != parcels_.end() ? *free : std::make_shared<Parcel>(queue_);
+  if (free == parcels_.end()) parcels_.push_back(parcel);
+  queue_.wait(parcel->value, false);  // dropped before it arrived: rare
+  if (parcel->memory.bytes < bytes) {
+    HostBuffer larger = make_host_buffer(context_, std::max<size_t>(2 * bytes, 64 << 10), HostUse::staging);
+    std::swap(parcel->memory, larger);
+    free_host_buffer(context_, larger);
+  }
+  work_ = Work::kernels_and_copies;
+  put_barrier(slot);
+  size_t at = 0;
+  for (const Job::Wanted& w : job.wanted) {
+    const VkBufferCopy region{w.at, at, w.bytes};
+    vkCmdCopyBuffer(slot.commands, static_cast<GpuBuffer&>(*w.from).handle, parcel->memory.handle, 1, &region);
+    at += w.bytes;
+  }
+  barrier_to_host(slot.commands);
+  ++stats_.barriers;
+  return parcel;
+}
+
+std::shared_ptr<Arrival> Recorder::run(const Job& job) {
   Lowered low;
   low.name = low.builtin = job.kernel;
   low.constants = job.constants;
@@ -134,10 +160,13 @@ void Recorder::run(const Job& job) {
     at += round_up(l.words.size() * sizeof(uint64_t), kBlockAlignment);
     if (timing_.on()) timing_.after(slot.commands, job.kernel + " [" + std::to_string(l.groups) + "]");
   }
+  std::shared_ptr<Parcel> parcel = record_wanted(slot, job);
   const uint64_t value = queue_.submit(slot);
+  if (parcel) parcel->value = value;
   uploads_.clear();
   upload_bytes_.clear();
   if (timing_.on()) timing_.print(value);
+  return parcel;
 }
 
 void Recorder::place_memories(const GpuPrepared& plan, const RunArguments& arguments) {

@@ -9,6 +9,7 @@
 
 #include "device/gpu/hazard.hpp"
 #include "device/gpu/memory.hpp"
+#include "device/gpu/parcel.hpp"
 #include "device/gpu/prepared.hpp"
 #include "device/gpu/proxy.hpp"
 #include "device/gpu/queue.hpp"
@@ -23,7 +24,7 @@ class Recorder {
   // The arena grows here, never in run(). OutOfMemoryError.
   void reserve(int64_t arena_bytes);
   void run(const GpuPrepared& plan, const RunArguments& arguments);
-  void run(const Job& job);
+  std::shared_ptr<Arrival> run(const Job& job);
   // Kept until the next submission, whose commands copy it first.
   void upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
   void flush_uploads();
@@ -49,6 +50,7 @@ class Recorder {
     size_t first, last, bytes;
   };
 
+  std::shared_ptr<Parcel> record_wanted(Slot& slot, const Job& job);
   void place_memories(const GpuPrepared& plan, const RunArguments& arguments);
   void place_buffer(Place& place, const Memory& memory, const BufferRef* buffers, const char* what);
   Part next_part(const GpuPrepared& plan, size_t first) const;
@@ -85,6 +87,8 @@ class Recorder {
   bool status_written_ = false, status_read_ = false;  // by a step since the last barrier
   std::deque<Report> reports_;
   Status first_report_;
+
+  std::vector<std::shared_ptr<Parcel>> parcels_;  // kept for reuse
 
   // Scratch of one run, kept for its capacity.
   HazardTracker hazards_;
