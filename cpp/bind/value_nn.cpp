@@ -62,20 +62,21 @@ Node* neuron(PyObject* w, PyObject* b, List* inputs, bool nonlinear) {
   return value::neuron(weights.give(), inputs, nonlinear);
 }
 
-// _neurons(list of (w, b, nonlin) or Neuron, x) -> list of Values, or None where the long way is needed.
+// _neurons(Neuron, list of such, x) -> list of Values, or None where the long way is needed.
 PyObject* neurons(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
-    if (count != 2 || !PyList_Check(args[0])) fail<TypeError>("_neurons", "a list of neurons and inputs are needed", "");
+    if (count != 3 || !PyList_Check(args[1])) fail<TypeError>("_neurons", "a class, a list and inputs are needed", "");
     static PyObject* const w_name = PyUnicode_InternFromString("w");
     static PyObject* const b_name = PyUnicode_InternFromString("b");
     static PyObject* const nonlin_name = PyUnicode_InternFromString("nonlin");
-    Object x(check(PySequence_Fast(args[1], "a layer takes a sequence of Values or numbers")));
+    Object x(check(PySequence_Fast(args[2], "a layer takes a sequence of Values or numbers")));
     HeldList inputs{inputs_of(x.get())};
     if (!inputs.list) Py_RETURN_NONE;
-    const Py_ssize_t n = PyList_GET_SIZE(args[0]);
+    const Py_ssize_t n = PyList_GET_SIZE(args[1]);
     Object out(check(PyList_New(n)));
     for (Py_ssize_t i = 0; i < n; ++i) {
-      PyObject* one = PyList_GET_ITEM(args[0], i);
+      PyObject* one = PyList_GET_ITEM(args[1], i);
+      if (reinterpret_cast<PyObject*>(Py_TYPE(one)) != args[0]) Py_RETURN_NONE;  // may compute something else
       Object w(check(PyObject_GetAttr(one, w_name))), b(check(PyObject_GetAttr(one, b_name)));
       Object nonlin(check(PyObject_GetAttr(one, nonlin_name)));
       Node* node = neuron(w.get(), b.get(), inputs.list, to_bool(nonlin.get()));

@@ -79,7 +79,7 @@ def spirv_words(path: Path) -> list[str]:
 
 def main(list_file: str, out_file: str) -> None:
     body, modules, texts = [HEAD], [], []
-    for number, line in enumerate(Path(list_file).read_text().split()):
+    for number, line in enumerate(Path(list_file).read_text().splitlines()):
         path = Path(line)
         if path.suffix == ".spv":
             words = spirv_words(path)

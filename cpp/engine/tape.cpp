@@ -17,9 +17,9 @@ using value::Op;
 using value::Tape;
 
 // Of the tape machine: shaders/tape.glsl has the same.
-enum Mode : uint32_t { kPrepare, kWrite, kForward, kBackward, kExternals };
-enum Word { kMode, kFirst, kLast, kRoot, kEpoch, kData, kGrad, kMarks, kDebts, kRecords, kLevels, kUses, kChunks, kLists,
-            kExternalTable, kExternalUses, kWrites, kSlots, kWords };
+enum Mode : uint32_t { kPrepare, kWrite, kForward, kBackward, kExternals, kLong };
+enum Word { kMode, kFirst, kLast, kRoot, kEpoch, kData, kGrad, kMarks, kDebts, kHeads, kLevels, kUses, kChunks, kLists,
+            kExternalTable, kExternalUses, kWrites, kSlots, kLinks, kMore, kWords };
 
 constexpr uint32_t kThreads = 256;
 // A level as a launch of its own costs 2.0 to 2.3 us, in one workgroup 0.6 up to 64 wide, 0.9 at 256 and 2.2 at 1,024
@@ -32,12 +32,7 @@ constexpr uint32_t kSmallData = 32768, kSmallGrad = 8192;
 
 bool is_source(const value::Node* n) { return n->op == Op::leaf || n->op == Op::custom || n->op == Op::move; }
 
-template <class T>
-std::vector<std::byte> copy_of(const std::vector<T>& v) {
-  std::vector<std::byte> out((v.size() * sizeof(T) + 15) / 16 * 16);
-  if (!v.empty()) std::memcpy(out.data(), v.data(), v.size() * sizeof(T));
-  return out;
-}
+constexpr size_t round_up(size_t n) { return (n + 15) / 16 * 16; }
 
 }  // namespace
 
@@ -56,25 +51,40 @@ std::vector<uint64_t> GpuTapes::words(const Memory& m, uint32_t mode, uint32_t f
   w[kEpoch] = passes_;
   w[kSlots] = m.slots;
   w[kData] = m.data, w[kGrad] = m.grad, w[kMarks] = m.marks;
-  w[kRecords] = m.records, w[kLevels] = m.levels, w[kUses] = m.uses, w[kChunks] = m.chunks, w[kLists] = m.lists;
+  w[kHeads] = m.heads, w[kLinks] = m.links, w[kMore] = m.more, w[kLevels] = m.levels, w[kUses] = m.uses, w[kChunks] = m.chunks, w[kLists] = m.lists;
   w[kExternalTable] = m.externals, w[kExternalUses] = m.external_uses;
   return w;
 }
 
+// Which launches pay the externals: those with many uses get a workgroup each.
+void GpuTapes::find_payments(const value::Recording& from, Memory& m) const {
+  constexpr uint32_t kMany = 384;
+  for (uint32_t i = 0; i < from.external_uses.size(); ++i) {
+    const uint32_t use = from.external_uses[i];
+    const bool many = use != value::kNone && (use & value::kElsewhere) &&
+                      from.chunks[(use & ~value::kElsewhere) + 1] >> 16 >= kMany;
+    const bool same = !m.payments.empty() && (m.payments.back().groups == 0) == many;
+    if (same)
+      ++m.payments.back().last;
+    else
+      m.payments.push_back({i, i + 1, many ? 0u : 1u});
+  }
+}
+
 // Memory for the tape, and its arrays as pieces of one buffer.
 void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
-  m.slots = tape.slots;
-  m.inside = tape.inside;
-  const uint64_t reals = (uint64_t(m.slots + m.inside) * real_bytes_ + 15) / 16 * 16;
+  value::Recording& from = *tape.recording;
+  m.slots = from.slots;
+  m.inside = from.inside;
+  const uint64_t reals = round_up(uint64_t(m.slots + m.inside) * real_bytes_);
   m.cells = device_.allocate(2 * reals + m.slots * real_bytes_);
   m.data = m.cells->address, m.grad = m.data + reals, m.marks = m.grad + reals;
 
-  std::vector<uint32_t> levels;
   uint32_t first = 0;
-  for (uint32_t l = 0; l < tape.levels.size(); ++l) {
-    const auto count = static_cast<uint32_t>(tape.levels[l].size());
-    levels.push_back(first);
-    levels.push_back(count);
+  for (uint32_t l = 0; l < from.depth; ++l) {
+    const auto count = static_cast<uint32_t>(from.levels[l].heads.size());
+    script.levels.push_back(first);
+    script.levels.push_back(count);
     first += count;
     Memory::Run* last = m.runs.empty() ? nullptr : &m.runs.back();
     if (count > kNarrow)
@@ -85,46 +95,61 @@ void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
       m.runs.push_back({l, l + 1, 1});
   }
   // Leaves of the tape itself have no operation either: they are paid like slots of other tapes.
-  for (auto [slot, number] : tape.numbers) {
-    if (tape.uses[slot] == value::kNone) continue;
-    tape.externals.push_back({tape.number, slot});
-    tape.external_uses.push_back(tape.uses[slot]);
+  for (auto [slot, number] : from.numbers) {
+    if (from.uses[slot] == value::kNone) continue;
+    from.externals.push_back({tape.number, slot});
+    from.external_uses.push_back(from.uses[slot]);
   }
-  m.external_count = static_cast<uint32_t>(tape.externals.size());
-  std::vector<uint64_t> table;
-  table.reserve(3 * tape.externals.size());
-  for (const Tape::External& e : tape.externals) {
+  find_payments(from, m);
+  script.table.reserve(3 * from.externals.size());
+  for (const value::Recording::External& e : from.externals) {
     const auto home = memory_.find(e.tape);
     if (home == memory_.end()) {
-      table.insert(table.end(), 3, nowhere());
+      script.table.insert(script.table.end(), 3, nowhere());
       continue;
     }
-    table.push_back(home->second.data + e.slot * real_bytes_);
-    table.push_back(home->second.grad + e.slot * real_bytes_);
-    table.push_back(home->second.marks + e.slot * real_bytes_);
+    script.table.push_back(home->second.data + e.slot * real_bytes_);
+    script.table.push_back(home->second.grad + e.slot * real_bytes_);
+    script.table.push_back(home->second.marks + e.slot * real_bytes_);
     if (e.tape != tape.number && (m.homes.empty() || m.homes.back() != e.tape)) m.homes.push_back(e.tape);
   }
-  std::vector<value::Record> records;
-  records.reserve(tape.records);
-  for (const auto& level : tape.levels) records.insert(records.end(), level.begin(), level.end());
-
-  script.bytes = {copy_of(records), copy_of(levels),  copy_of(tape.uses),         copy_of(tape.chunks),
-                  copy_of(tape.lists), copy_of(table), copy_of(tape.external_uses)};
-  uint64_t* const places[] = {&m.records, &m.levels, &m.uses, &m.chunks, &m.lists, &m.externals, &m.external_uses};
-  uint64_t at = 0;
-  for (size_t i = 0; i < script.bytes.size(); ++i) {
-    *places[i] = at;
-    at += script.bytes[i].size();
-  }
-  for (auto [slot, number] : tape.numbers) {
+  for (auto [slot, number] : from.numbers) {
     script.writes.push_back(m.data + slot * real_bytes_);
     script.writes.push_back(bits(number));
   }
-  const size_t writes = 16 * (tape.numbers.size() + 2 * written_.size() + 1);
-  m.code = device_.allocate(at + writes);
-  for (uint64_t* place : places) *place += m.code->address;
+
+  uint64_t at = 0;
+  auto piece = [&](const auto& v) {
+    const uint64_t begin = at;
+    at += script.add(v.data(), v.size() * sizeof v[0]);
+    return begin;
+  };
+  m.heads = at;
+  for (uint32_t l = 0; l < from.depth; ++l) piece(from.levels[l].heads);
+  m.links = at;
+  for (uint32_t l = 0; l < from.depth; ++l) at += script.add_part(from.levels[l].links.data(), from.levels[l].links.size() * sizeof(value::Recording::Chunks));
+  at += script.pad(at);
+  m.more = piece(from.more), m.levels = piece(script.levels), m.uses = piece(from.uses), m.chunks = piece(from.chunks);
+  m.lists = piece(from.lists), m.externals = piece(script.table), m.external_uses = piece(from.external_uses);
+  m.code = device_.allocate(at + 16 * (from.numbers.size() + 2 * written_.size() + 1));
+  for (uint64_t* place : {&m.heads, &m.links, &m.more, &m.levels, &m.uses, &m.chunks, &m.lists, &m.externals, &m.external_uses})
+    *place += m.code->address;
   script.job.to = m.code;
   script.writes_at = m.code->address + at;
+}
+
+// Bytes for the device. Returns how many.
+size_t GpuTapes::Script::add_part(const void* from, size_t bytes) {
+  if (bytes) job.pieces.push_back({from, bytes});
+  return bytes;
+}
+size_t GpuTapes::Script::pad(size_t at) {  // to a multiple of 16
+  static const std::byte zeros[16] = {};
+  return add_part(zeros, round_up(at) - at);
+}
+size_t GpuTapes::Script::add(const void* from, size_t bytes) {
+  const size_t added = add_part(from, bytes);
+  return added + pad(added);
 }
 
 // What was written here since the last run.
@@ -137,8 +162,8 @@ void GpuTapes::add_writes(Script& script) {
       auto put = [&](uint64_t address, double x, Mirror& mirror) {
         script.writes.push_back(address + slot * real_bytes_);
         script.writes.push_back(bits(x));
-        mirror.current &= !mirror.arrival && slot < mirror.values.size();
-        if (mirror.current) mirror.values[slot] = x;
+        if (mirror.arrival) mirror = {};  // of before the write
+        if (slot < mirror.values.size()) mirror.values[slot] = x;
       };
       if (n->has(value::kDataWritten)) put(m.data, n->data, m.data_mirror);
       if (n->has(value::kGradWritten)) put(m.grad, n->grad, m.grad_mirror);
@@ -147,9 +172,9 @@ void GpuTapes::add_writes(Script& script) {
   }
   if (script.writes.empty()) return;
   const size_t count = script.writes.size() / 2;
-  script.bytes.push_back(copy_of(script.writes));
+  const size_t bytes = script.add(script.writes.data(), script.writes.size() * sizeof(uint64_t));
   if (!script.job.to) {
-    script.job.to = device_.allocate(script.bytes.back().size());
+    script.job.to = device_.allocate(bytes);
     script.writes_at = script.job.to->address;
   }
   std::vector<uint64_t> w(kWords, 0);
@@ -170,7 +195,14 @@ void GpuTapes::add_backward(Script& script, Memory& m, uint32_t root, std::vecto
     script.job.launches.push_back({std::move(w), groups});
   };
   for (size_t i = m.runs.size(); i-- > 0;) launch(kBackward, m.runs[i].first, m.runs[i].last, m.runs[i].groups);
-  if (m.external_count) launch(kExternals, 0, m.external_count, std::min(m.external_count / kThreads + 1, kMostGroups));
+  for (const Memory::Run& p : m.payments) {
+    const uint32_t count = p.last - p.first;
+    if (p.groups == 0)
+      for (uint32_t i = 0; i < count; i += kMostGroups)
+        launch(kLong, p.first + i, p.last, std::min(count - i, kMostGroups));
+    else
+      launch(kExternals, p.first, p.last, std::min(count / kThreads + 1, kMostGroups));
+  }
   touch(script, m);
   for (uint32_t home : m.homes)
     if (const auto it = memory_.find(home); it != memory_.end()) touch(script, it->second);
@@ -179,10 +211,9 @@ void GpuTapes::add_backward(Script& script, Memory& m, uint32_t root, std::vecto
 // Its gradients change with this script.
 void GpuTapes::touch(Script& script, Memory& m) {
   m.touched = true;
-  m.grad_mirror.current = false;
-  m.grad_mirror.arrival.reset();
-  if (m.slots <= kSmallGrad && std::find(script.mirrors.begin(), script.mirrors.end(), &m.grad_mirror) == script.mirrors.end())
-    want(script, m, m.grad_mirror, m.grad);
+  if (std::find(script.mirrors.begin(), script.mirrors.end(), &m.grad_mirror) != script.mirrors.end()) return;
+  m.grad_mirror = {};
+  if (m.slots <= kSmallGrad) want(script, m, m.grad_mirror, m.grad);
 }
 
 void GpuTapes::want(Script& script, const Memory& m, Mirror& mirror, uint64_t address) {
@@ -197,8 +228,6 @@ void GpuTapes::send(Script& script) {
   if (script.job.launches.empty()) return;
   script.job.kernel = real_bytes_ == 8 ? "tape" : "tape32";
   script.job.constants = {kThreads};
-  for (const auto& b : script.bytes)
-    if (!b.empty()) script.job.pieces.push_back({b.data(), b.size()});
   const std::shared_ptr<Arrival> arrival = device_.run(script.job);
   for (Mirror* mirror : script.mirrors) mirror->arrival = arrival;
   for (value::Node* n : std::exchange(written_, {})) value::release(n);
@@ -214,19 +243,13 @@ void GpuTapes::close(Script& script, Tape& tape) {
   add_writes(script);
   add_forward(script, m);
   if (m.slots <= kSmallData && !m.runs.empty()) want(script, m, m.data_mirror, m.data);
-  // What only recording needed.
-  tape.levels = {};
-  tape.level_of = {};
-  tape.uses = {}, tape.chunks = {}, tape.lists = {};
-  tape.externals = {};
-  tape.external_uses = {};
-  tape.numbers = {};
 }
 
 void GpuTapes::start(Tape& tape) {
   Script script;
   close(script, tape);
   send(script);
+  sent(tape);
 }
 
 bool GpuTapes::backward(value::Node* root) {
@@ -246,7 +269,8 @@ bool GpuTapes::backward(value::Node* root) {
       if (all.insert(source).second) open.insert(source);
   }
   Script script;
-  if (Tape* pending = take_pending())
+  Tape* pending = take_pending();
+  if (pending)
     close(script, *pending);
   else
     add_writes(script);
@@ -258,6 +282,7 @@ bool GpuTapes::backward(value::Node* root) {
     add_backward(script, m->second, *number == home_of(root) ? root->place.slot : value::kNone, scratch);
   }
   send(script);
+  if (pending) sent(*pending);
   root->grad = 1;
   root->set(value::kGradInt, true);
   return true;
@@ -301,29 +326,32 @@ struct WithoutGil {
 }  // namespace
 
 double GpuTapes::look(const Memory& m, Mirror& mirror, uint64_t address, uint32_t slot) {
-  if (slot >= m.slots || !(mirror.current || mirror.arrival)) {
-    const bool one = slot >= m.slots;  // inside a neuron: nobody asks for many of these
-    std::vector<std::byte> raw((one ? 1 : m.slots) * real_bytes_);
-    const BufferRef cells = m.cells;
-    {
-      const WithoutGil unlocked;
-      device_.download(raw.data(), cells, address - cells->address + (one ? slot * real_bytes_ : 0), raw.size());
-    }
-    if (one) return from_bytes(raw.data());
-    mirror.values.resize(m.slots);
-    for (size_t i = 0; i < m.slots; ++i) mirror.values[i] = from_bytes(raw.data() + i * real_bytes_);
-    mirror.current = true;
-  } else if (mirror.arrival) {
+  constexpr uint32_t kBlock = 32768;
+  const uint32_t all = m.slots + m.inside;
+  if (mirror.values.empty()) {
+    mirror.values.resize(all);
+    mirror.here.assign((all + kBlock - 1) / kBlock, false);
+  }
+  if (mirror.arrival) {
     const std::shared_ptr<Arrival> arrival = std::move(mirror.arrival);
     const std::byte* raw;
     {
       const WithoutGil unlocked;
       raw = arrival->wait() + mirror.at;
     }
-    mirror.values.resize(m.slots);
     for (size_t i = 0; i < m.slots; ++i) mirror.values[i] = from_bytes(raw + i * real_bytes_);
-    mirror.current = true;
+    mirror.arrived = true;
   }
+  if ((mirror.arrived && slot < m.slots) || mirror.here[slot / kBlock]) return mirror.values[slot];
+  const uint32_t first = slot / kBlock * kBlock, count = std::min(kBlock, all - first);
+  std::vector<std::byte> raw(count * real_bytes_);
+  const BufferRef cells = m.cells;
+  {
+    const WithoutGil unlocked;
+    device_.download(raw.data(), cells, address - cells->address + first * real_bytes_, raw.size());
+  }
+  for (size_t i = 0; i < count; ++i) mirror.values[first + i] = from_bytes(raw.data() + i * real_bytes_);
+  mirror.here[first / kBlock] = true;
   return mirror.values[slot];
 }
 

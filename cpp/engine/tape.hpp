@@ -21,32 +21,38 @@ class GpuTapes final : public value::TapeRunner {
   void dropped(uint32_t number) override { memory_.erase(number); }
 
  private:
-  struct Mirror {  // values or gradients of all slots of a tape, here
+  struct Mirror {  // values or gradients of a tape, here
     std::vector<double> values;
-    std::shared_ptr<Arrival> arrival;  // on their way: bytes [at, ...) of it
+    std::vector<bool> here;            // of each block of slots
+    std::shared_ptr<Arrival> arrival;  // all of them on their way: bytes [at, ...) of it
     size_t at = 0;
-    bool current = false;
+    bool arrived = false;  // so the slots are here, whatever `here` says
   };
   struct Memory {
     BufferRef cells, code;
     uint64_t data = 0, grad = 0, marks = 0;  // addresses
-    uint64_t records = 0, levels = 0, uses = 0, chunks = 0, lists = 0, externals = 0, external_uses = 0;
+    uint64_t heads = 0, links = 0, more = 0, levels = 0, uses = 0, chunks = 0, lists = 0, externals = 0, external_uses = 0;
     struct Run {
       uint32_t first, last, groups;  // levels [first, last) in one launch
     };
     std::vector<Run> runs;
+    std::vector<Run> payments;  // of its externals [first, last): groups 0 where each has many uses
     std::vector<uint32_t> homes;  // of its externals
-    uint32_t slots = 0, inside = 0, external_count = 0;
+    uint32_t slots = 0, inside = 0;
     bool touched = false;  // a backward pass may have changed its gradients: until then they are what was written here
     Mirror data_mirror, grad_mirror;
   };
   struct Script {  // a job being written
     Job job;
-    std::vector<std::vector<std::byte>> bytes;  // what its pieces point to
-    std::vector<uint64_t> writes;               // address, bits
+    std::vector<uint32_t> levels;  // of the tape: first record, count
+    std::vector<uint64_t> table;   // of its externals: addresses of value, gradient, mark
+    std::vector<uint64_t> writes;  // address, bits
     uint64_t writes_at = 0;
     size_t wanted_bytes = 0;
     std::vector<Mirror*> mirrors;  // that wait for the job
+    size_t add_part(const void* from, size_t bytes);
+    size_t pad(size_t at);
+    size_t add(const void* from, size_t bytes);  // and padded
   };
 
   void add_code(Script& script, value::Tape& tape, Memory& memory);
@@ -57,6 +63,7 @@ class GpuTapes final : public value::TapeRunner {
   void want(Script& script, const Memory& memory, Mirror& mirror, uint64_t address);
   void send(Script& script);
   void close(Script& script, value::Tape& tape);
+  void find_payments(const value::Recording& recording, Memory& memory) const;
   std::vector<uint64_t> words(const Memory& memory, uint32_t mode, uint32_t first, uint32_t last) const;
   uint64_t bits(double x) const;
   double from_bytes(const std::byte* p) const;

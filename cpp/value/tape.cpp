@@ -11,19 +11,64 @@ TapeRunner* (*tape_runner)(int device) = nullptr;
 
 namespace {
 
-constexpr uint32_t kFirstRoom = 6, kMostRoom = 4096;  // places in a chunk: doubled from the first to the most
+constexpr uint32_t kFirstRoom = 6, kMostRoom = 49152;   // places in a list of uses: doubled from the first to the most
+constexpr uint32_t kFewItems = 2, kMostItems = 65536;   // items in a chunk: 2, 8, 16, 32 ...
+
+bool is_simple(uint32_t op) {
+  return op == uint32_t(Op::add) || op == uint32_t(Op::mul) || op == uint32_t(Op::relu);
+}
 
 }  // namespace
 
-uint32_t Tape::take_slot(uint32_t level) {
+uint32_t Recording::take_slot(uint32_t level) {
   if (slots >= kInside / 2 || inside >= kInside - 1)
     fail<LimitError>("Value", "more than 500,000,000 places in one graph on a device", "read a value in between");
   level_of.push_back(level);
+  strand_of.push_back(kNone);
   uses.push_back(kNone);
   return slots++;
 }
 
-void Tape::add_use(uint32_t code, uint32_t place) {
+uint32_t Recording::strand_after(uint32_t code, uint32_t other_level) const {
+  if (code & kElsewhere) return kNone;
+  const uint32_t strand = strand_of[code];
+  return strand != kNone && other_level <= strands[strand].level ? strand : kNone;
+}
+
+void Recording::begin_strand(Item head, uint32_t level) {
+  if (levels.size() <= level) levels.resize(level + 1);
+  depth = std::max(depth, level + 1);
+  strand_of[head.out] = static_cast<uint32_t>(strands.size());
+  strands.push_back({level, static_cast<uint32_t>(levels[level].heads.size()), head.out, 0});
+  levels[level].heads.push_back(head);
+  levels[level].links.push_back({});
+}
+
+void Recording::append(uint32_t strand, Item item) {
+  Strand& s = strands[strand];
+  Chunks& link = levels[s.level].links[s.position];
+  const bool full = link.last == kNone || more[link.last].going == s.room;
+  if (full) {
+    s.room = link.last == kNone ? kFewItems : std::min(std::max(2 * s.room, 8u), kMostItems);
+    const auto chunk = static_cast<uint32_t>(more.size());
+    more.push_back({kNone, link.last, 0, 1});
+    more.resize(chunk + 1 + s.room);
+    if (link.last == kNone)
+      link.first = chunk;
+    else
+      more[link.last].code = chunk;
+    link.last = chunk;
+  }
+  Item& header = more[link.last];  // next chunk, chunk before, count, simple
+  header.out &= is_simple(item.code);
+  item.going = s.tail;
+  more[link.last + 1 + header.going++] = item;
+  strand_of[s.tail] = kNone;
+  strand_of[item.out] = strand;
+  s.tail = item.out;
+}
+
+void Recording::add_use(uint32_t code, uint32_t place) {
   uint32_t& use = code & kElsewhere ? external_uses[code & ~kElsewhere] : uses[code];
   if (use == kNone)
     use = place;
@@ -31,7 +76,7 @@ void Tape::add_use(uint32_t code, uint32_t place) {
     lengthen(use, place);
 }
 
-void Tape::lengthen(uint32_t& use, uint32_t place) {
+void Recording::lengthen(uint32_t& use, uint32_t place) {
   auto begin = [this, &use](uint32_t before, uint32_t room) {
     const auto at = static_cast<uint32_t>(chunks.size());
     chunks.resize(at + 2 + room, 0);
@@ -52,9 +97,18 @@ void Tape::lengthen(uint32_t& use, uint32_t place) {
   chunks[at + 2 + count] = place;
 }
 
+void Recording::clear() {
+  slots = inside = depth = 0;
+  for (Level& level : levels) level.heads.clear(), level.links.clear();
+  more.clear(), strands.clear(), level_of.clear(), strand_of.clear();
+  uses.clear(), chunks.clear(), lists.clear();
+  externals.clear(), external_uses.clear(), numbers.clear();
+}
+
 Tape& TapeRunner::open() {
   if (pending_) return *pending_;
   auto tape = std::make_unique<Tape>();
+  tape->recording = spare_ ? std::move(spare_) : std::make_unique<Recording>();
   tape->number = ++clock_ticks;
   pending_ = tape.get();
   tapes_.emplace(tape->number, std::move(tape));
@@ -68,71 +122,99 @@ uint32_t TapeRunner::operand(Tape& tape, Node* n) {
   if (home_of(n) == tape.number) return n->place.slot;
   if (n->tape == tape.number) return n->place.entry | kElsewhere;
   n->tape = tape.number;
-  n->place.entry = static_cast<uint32_t>(tape.externals.size());
-  tape.externals.push_back({home_of(n), n->place.slot});
-  tape.external_uses.push_back(kNone);
+  Recording& recording = *tape.recording;
+  n->place.entry = static_cast<uint32_t>(recording.externals.size());
+  recording.externals.push_back({home_of(n), n->place.slot});
+  recording.external_uses.push_back(kNone);
   if (n->op != Op::leaf && (tape.sources.empty() || tape.sources.back() != home_of(n)))
     tape.sources.push_back(home_of(n));
   return n->place.entry | kElsewhere;
 }
 
 void TapeRunner::record(Node* n) {
-  if (n->op == Op::move || n->op == Op::custom) run();  // so that a tape's number is above those of what it depends on
-  Tape& tape = open();
-  Record r{static_cast<uint32_t>(n->op), 0, 0, 0};
-  uint32_t deepest = 0;
-  auto use = [&](Node* operand_node) {
-    const uint32_t code = operand(tape, operand_node);
-    deepest = std::max(deepest, level(tape, code));
-    return code;
-  };
+  Tape* tape = nullptr;
   switch (n->op) {
-    case Op::leaf:
-    case Op::custom:
     case Op::move:
-      r.out = tape.take_slot(0);
-      tape.numbers.emplace_back(r.out, n->data);
-      tape.foreign |= n->op != Op::leaf;
+    case Op::custom:
+      run();  // so that a tape's number is above those of what it depends on
+      open().foreign = true;
+      [[fallthrough]];
+    case Op::leaf:
+      tape = &open();
+      n->place.slot = record_number(*tape->recording, n->data);
       break;
-    case Op::neuron: {
-      const uint32_t count = n->inputs->count;
-      r.a = static_cast<uint32_t>(tape.lists.size());
-      r.b = n->weights->inside = tape.inside;
-      tape.lists.push_back(2 * count + n->has(kNonlinear));
-      for (uint32_t i = 0; i < count; ++i) {
-        tape.lists.push_back(use(n->weights->items[i].node));
-        tape.lists.push_back(use(n->inputs->items[i].node));
-      }
-      tape.lists.push_back(use(n->weights->items[count].node));
-      for (uint32_t i = 0; i <= 2 * count; ++i) tape.add_use(tape.lists[r.a + 1 + i], kInside | (r.b + i));
-      tape.inside += 2 * count + 1;
-      break;
-    }
-    case Op::power:
-      r.a = use(n->a);
-      r.b = tape.take_slot(0);
-      tape.numbers.emplace_back(r.b, n->k);
-      break;
-    case Op::add:
-    case Op::mul:
-    case Op::pow:
-      r.a = use(n->a);
-      r.b = use(n->b);
+    case Op::neuron:
+      tape = &open();
+      n->place.slot = record_neuron(*tape, n);
       break;
     default:
-      r.a = use(n->a);
+      tape = &open();
+      n->place.slot = record_operation(*tape, n);
   }
-  if (n->op != Op::leaf && n->op != Op::custom && n->op != Op::move) {
-    r.out = tape.take_slot(deepest + 1);
-    if (n->op != Op::neuron) tape.add_use(r.a, 2 * r.out);
-    if (n->op == Op::add || n->op == Op::mul || n->op == Op::pow) tape.add_use(r.b, 2 * r.out + 1);
-    if (tape.levels.size() <= deepest) tape.levels.resize(deepest + 1);
-    tape.levels[deepest].push_back(r);
-    ++tape.records;
+  n->mark = n->tape = tape->number;
+  ++tape->alive;
+}
+
+uint32_t TapeRunner::record_number(Recording& to, double x) {
+  const uint32_t slot = to.take_slot(0);
+  to.numbers.emplace_back(slot, x);
+  return slot;
+}
+
+uint32_t TapeRunner::record_operation(Tape& tape, Node* n) {
+  Recording& to = *tape.recording;
+  const bool two = n->op == Op::add || n->op == Op::mul || n->op == Op::pow;
+  const uint32_t a = operand(tape, n->a);
+  const uint32_t b = n->op == Op::power ? record_number(to, n->k) : two ? operand(tape, n->b) : a;
+  const uint32_t level_a = to.level(a), level_b = to.level(b);
+  Item item{static_cast<uint32_t>(n->op), b, a, 0};
+  // A strand that ends at an operand goes on, unless the other one is no earlier.
+  uint32_t strand = two && a == b ? kNone : to.strand_after(a, two ? level_b : 0);
+  bool swapped = false;
+  if (strand == kNone && two && a != b) {
+    strand = to.strand_after(b, level_a);
+    swapped = strand != kNone;
   }
-  n->place.slot = r.out;
-  n->mark = n->tape = tape.number;
-  ++tape.alive;
+  if (swapped) {
+    item.other = a;
+    if (n->op == Op::pow) item.code |= kSwapped;
+  }
+  if (strand != kNone) {
+    item.out = to.take_slot(to.strands[strand].level + 1);
+    if (two) to.add_use(item.other, 2 * item.out + (n->op == Op::pow && swapped ? 0 : 1));
+    to.append(strand, item);
+  } else {
+    const uint32_t level = std::max(level_a, level_b);
+    item.out = to.take_slot(level + 1);
+    to.add_use(a, 2 * item.out);
+    if (two) to.add_use(b, 2 * item.out + 1);
+    to.begin_strand(item, level);
+  }
+  return item.out;
+}
+
+uint32_t TapeRunner::record_neuron(Tape& tape, Node* n) {
+  Recording& to = *tape.recording;
+  const uint32_t count = n->inputs->count, begin = static_cast<uint32_t>(to.lists.size()), inside = to.inside;
+  n->weights->inside = inside;
+  to.inside += 2 * count + 1;
+  to.lists.resize(begin + 2 * count + 2);
+  uint32_t* list = to.lists.data() + begin;
+  uint32_t deepest = 0;
+  auto use = [&](uint32_t i, Node* x) {
+    const uint32_t code = list[1 + i] = operand(tape, x);
+    deepest = std::max(deepest, to.level(code));
+    to.add_use(code, kInside | (inside + i));
+  };
+  list[0] = 2 * count + n->has(kNonlinear);
+  for (uint32_t i = 0; i < count; ++i) {
+    use(2 * i, n->weights->items[i].node);
+    use(2 * i + 1, n->inputs->items[i].node);
+  }
+  use(2 * count, n->weights->items[count].node);
+  const uint32_t out = to.take_slot(deepest + 1);
+  to.begin_strand({static_cast<uint32_t>(n->op), inside, begin, out}, deepest);
+  return out;
 }
 
 void TapeRunner::record_inner(Node* n, const Node* neuron, uint32_t place) {
@@ -167,8 +249,15 @@ void TapeRunner::forget(Node* n) {
 }
 
 Tape* TapeRunner::take_pending() {
-  if (pending_) ++clock_ticks;
+  if (!pending_) return nullptr;
+  ++clock_ticks;
+  pending_->slots = pending_->recording->slots;
   return std::exchange(pending_, nullptr);
+}
+
+void TapeRunner::sent(Tape& tape) {
+  tape.recording->clear();
+  spare_ = std::move(tape.recording);
 }
 
 void TapeRunner::run() {

@@ -16,37 +16,70 @@ constexpr uint32_t kNone = 0xffffffffu;
 constexpr uint32_t kElsewhere = 0x80000000u;  // an operand of another tape: an index into externals; uses: into chunks
 constexpr uint32_t kInside = 0x40000000u;     // a use by a neuron: places of these are counted by themselves
 
-struct Record {
-  uint32_t op, a, b, out;  // operands: slots, or kElsewhere. neuron: a is its list, b its first place inside
+// An operation of a strand; the first one is the head. Operands: slots, or kElsewhere.
+struct Item {
+  uint32_t code;   // Op, kSwapped
+  uint32_t other;  // the operand beside. neuron: its first place inside
+  uint32_t going;  // what the strand goes on from; of a head any operand. neuron: its list
+  uint32_t out;    // slot of the result
 };
+constexpr uint32_t kSwapped = 0x100u;  // the strand goes on from the second operand
 
-struct Tape {
+// What the device is given: cleared and used again for another tape once it has been sent.
+struct Recording {
+  // A sequence of operations of which each goes on from the result of the one before: one thread runs it. All its other
+  // operands belong to earlier levels.
+  struct Strand {
+    uint32_t level, position;  // of its head
+    uint32_t tail;             // slot of its last result
+    uint32_t room;             // of its last chunk
+  };
+  struct Chunks {
+    uint32_t first = kNone, last = kNone;  // of a strand's items behind the head
+  };
+  struct Level {
+    std::vector<Item> heads;
+    std::vector<Chunks> links;
+  };
   struct External {
     uint32_t tape, slot;  // where it is at home
   };
 
-  uint32_t number = 0;  // never used twice
   uint32_t slots = 0;   // each has a value, a gradient and a mark
   uint32_t inside = 0;  // values and gradients inside neurons: products and sums in turn
-  size_t alive = 0;     // nodes at home here
-  std::vector<std::vector<Record>> levels;  // levels[0]: what depends on nothing recorded here
-  std::vector<uint32_t> level_of;           // of each slot: 0 for leaves, else 1 + index into levels
-  std::vector<uint32_t> uses;               // of each slot: kNone, the place of its only use, or kElsewhere | chunk
-  std::vector<uint32_t> chunks;             // longer lists of uses: [chunk before or kNone, count | room << 16, places ...]
-  std::vector<uint32_t> lists;              // inputs of neurons: [2 * count + relu, w0, x0, w1, x1, ..., bias]
+  uint32_t depth = 0;   // levels in use
+  std::vector<Level> levels;
+  std::vector<Item> more;        // chunks of items; first of each [next chunk, chunk before, count, 1: all are simple]
+  std::vector<Strand> strands;
+  std::vector<uint32_t> level_of;   // of each slot: 0 for leaves, else 1 + index into levels
+  std::vector<uint32_t> strand_of;  // of each slot: the strand that ends there, kNone: none does
+  std::vector<uint32_t> uses;       // of each slot: kNone, the place of its only use, or kElsewhere | list of uses
+  std::vector<uint32_t> chunks;     // lists of uses: [list before or kNone, count | room << 16, places ...]
+  std::vector<uint32_t> lists;      // inputs of neurons: [2 * count + relu, w0, x0, w1, x1, ..., bias]
   std::vector<External> externals;
   std::vector<uint32_t> external_uses;
   std::vector<std::pair<uint32_t, double>> numbers;  // slots that begin with a value
-  std::vector<uint32_t> sources;                     // other tapes that this one reads nodes with operands of
-  size_t records = 0;
-
-  bool foreign = false;  // has nodes whose gradients go on elsewhere: moved here, or made by hand
 
   uint32_t take_slot(uint32_t level);
   void add_use(uint32_t code, uint32_t place);
+  uint32_t level(uint32_t code) const { return code & kElsewhere ? 0 : level_of[code]; }
+  // The strand that may go on from operand `code` with an other operand of `other_level`; kNone: none.
+  uint32_t strand_after(uint32_t code, uint32_t other_level) const;
+  void begin_strand(Item head, uint32_t level);
+  void append(uint32_t strand, Item item);
+  void clear();
 
  private:
   void lengthen(uint32_t& use, uint32_t place);
+};
+
+struct Tape {
+  uint32_t number = 0;                   // never used twice
+  uint32_t slots = 0;                    // once it is closed
+  size_t alive = 0;                      // nodes at home here
+  std::vector<uint32_t> sources;         // other tapes that this one reads nodes with operands of
+  bool foreign = false;                  // has nodes whose gradients go on elsewhere: moved here, or made by hand
+  std::unique_ptr<Recording> recording;  // until it is sent
 };
 
 // Recording on one device. `run` sends the pending tape to the device; a read, a write or backward asks for it.
@@ -72,6 +105,7 @@ class TapeRunner {
 
  protected:
   virtual void start(Tape& tape) = 0;          // runs a tape that is closed now
+  void sent(Tape& tape);                       // its recording is needed no more
   Tape* take_pending();                       // closes it; nullptr: there is none
   virtual void dropped(uint32_t number) = 0;  // nobody holds a node of that tape any more
 
@@ -80,9 +114,12 @@ class TapeRunner {
 
  private:
   Tape* pending_ = nullptr;
+  std::unique_ptr<Recording> spare_;
   Tape& open();
   uint32_t operand(Tape& tape, Node* n);
-  uint32_t level(const Tape& tape, uint32_t code) const { return code & kElsewhere ? 0 : tape.level_of[code]; }
+  static uint32_t record_number(Recording& to, double x);
+  uint32_t record_operation(Tape& tape, Node* n);
+  uint32_t record_neuron(Tape& tape, Node* n);
 };
 
 // The runner of a GPU; set by the engine.

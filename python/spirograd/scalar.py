@@ -41,7 +41,7 @@ class Neuron(Module):
 
     def __call__(self, x: Iterable[Any]) -> Value:
         x = list(x)
-        if (out := _neurons([self], x)) is not None:
+        if (out := _neurons(Neuron, [self], x)) is not None:
             return out[0]
         act = sum((wi * xi for wi, xi in zip(self.w, x, strict=False)), self.b)
         return act.relu() if self.nonlin else act
@@ -61,8 +61,7 @@ class Layer(Module):
 
     def __call__(self, x: Iterable[Any]) -> Any:
         x = list(x)
-        out = _neurons(self.neurons, x) if all(type(n) is Neuron for n in self.neurons) else None
-        if out is None:
+        if (out := _neurons(Neuron, self.neurons, x)) is None:
             out = [n(x) for n in self.neurons]
         return out[0] if len(out) == 1 else out
 

@@ -135,10 +135,14 @@ std::shared_ptr<Arrival> Recorder::run(const Job& job) {
   record_uploads(slot);
   auto* mapped = static_cast<std::byte*>(slot.arguments.mapped);
   if (bytes) {
+    constexpr size_t kWorthACrew = size_t{256} << 10;
     CopyCrew crew(bytes);
     size_t at = copied;
     for (const Job::Piece& p : job.pieces) {
-      crew.copy(mapped + at, p.from, p.bytes);
+      if (p.bytes < kWorthACrew)
+        std::memcpy(mapped + at, p.from, p.bytes);
+      else
+        crew.copy(mapped + at, p.from, p.bytes);
       at += p.bytes;
     }
     const VkBufferCopy region{copied, 0, bytes};
