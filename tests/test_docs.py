@@ -131,7 +131,7 @@ def test_every_page_is_linked_from_the_readme() -> None:
 
 
 def test_environment_variables_are_documented() -> None:
-    documented = [(row[0].strip("`"), row[1], row[2]) for row in table(page("docs/gpu.md"), "name")]
+    documented = [(row[0].strip("`"), row[1], row[2]) for row in table(page("docs/environment.md"), "name")]
     assert documented == [(n, fallback, doc) for n, _, fallback, doc in sg._core._environment()]
 
 
@@ -153,11 +153,10 @@ def test_include_matrix_is_that_of_the_test() -> None:
 
 
 def test_messages_are_those_of_the_code() -> None:
-    """Each entry of the list of failures begins with a text that is in the source, but for what varies."""
+    """Each entry that begins with a message has its text in the source, but for what varies."""
     source = "".join(p.read_text() for p in sorted((ROOT / "cpp").rglob("*.cpp")))
     source = re.sub(r'"\s*"', "", source)  # adjacent literals are one
-    section = page("docs/gpu.md").split("## When something fails")[1].split("\n## ")[0]
-    section = re.sub(r"\n +", " ", section)
+    section = re.sub(r"\n +", " ", page("docs/troubleshooting.md"))
     messages = re.findall(r"^- `([^`]+)`:", section, re.MULTILINE)
     messages += [m for m in re.findall(r"`([^`]*\.\.\.[^`]*)`", section) if m not in messages]
     assert len(messages) > 20

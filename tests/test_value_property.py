@@ -156,7 +156,7 @@ def tree(values: Sequence[Any]) -> Any:
     return level[0]
 
 
-WIDTHS = [1, 2, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 2049, pytest.param(MILLION, marks=pytest.mark.slow)]
+WIDTHS = [1, 2, 63, 64, 65, 255, 256, 257, 1023, 1024, 1025, 2049, MILLION]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -227,7 +227,7 @@ def test_deep_graphs_are_freed_in_any_order(ours: Engine) -> None:
             kept.pop(0) if len(kept) < 100 else kept.__delitem__(slice(0, 100))
 
 
-@pytest.mark.parametrize("uses", [1, 255, 256, 257, 5000, pytest.param(MILLION, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("uses", [1, 255, 256, 257, 5000, MILLION])
 def test_fan_out(ours: Engine, uses: int) -> None:
     """One value used by many nodes: its gradient is gathered from all of them."""
     x = ours.Value(2.0)
@@ -353,7 +353,6 @@ print(1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmH
 """
 
 
-@pytest.mark.slow
 def test_ten_million_nodes_on_a_small_stack(run_python: Callable[..., str]) -> None:
     """Build, backward and free, in at most 1.5 GiB."""
     peak = int(run_python(TEN_MILLION, timeout=300))
@@ -390,6 +389,7 @@ def test_training_keeps_memory_flat(ours: Engine) -> None:
 
 
 # ---- it is the GPU that computes -------------------------------------------------------------------------------------
+
 
 def some_graph(engine: Engine) -> tuple[Any, list[Any]]:
     xs = [engine.Value(0.3 + 0.1 * i) for i in range(5)]

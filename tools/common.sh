@@ -69,7 +69,7 @@ Acquire::Languages "none"; Acquire::Retries "3"; Acquire::http::Timeout "30"; Ac
 Binary::apt-get::APT::Keep-Downloaded-Packages "true"; APT::Keep-Downloaded-Packages "true";
 DPkg::Post-Invoke {}; APT::Update::Post-Invoke {}; APT::Update::Error-Mode "any";
 EOF
-  APT_CONFIG=$dir/apt.conf apt-get -qq update >"$dir/log" 2>&1 || die "the package index of '$*' could not be read: $(apt_reason "$dir/log")"
+  APT_CONFIG=$dir/apt.conf apt-get -qq update >"$dir/log" 2>&1 || die "the package index of '$*' could not be read: $(apt_reason "$dir/log"); mend that and run again"
 }
 
 # apt_unpack DIR OUT PACKAGE...: these packages alone, unpacked into OUT, their versions appended to OUT.versions.
@@ -78,7 +78,7 @@ apt_unpack() {
   shift 2
   mkdir -p "$out" "$dir/debs"
   rm -f "$dir"/debs/*.deb
-  (cd "$dir/debs" && APT_CONFIG=$dir/apt.conf apt-get -qq download "$@") >"$dir/log" 2>&1 || die "download failed: $(apt_reason "$dir/log")"
+  (cd "$dir/debs" && APT_CONFIG=$dir/apt.conf apt-get -qq download "$@") >"$dir/log" 2>&1 || die "download failed: $(apt_reason "$dir/log"); mend that and run again"
   for deb in "$dir"/debs/*.deb; do
     dpkg -x "$deb" "$out"
     dpkg-deb -W --showformat '${Package} ${Version}\n' "$deb" >>"$out.versions"
@@ -90,7 +90,7 @@ apt_closure() {
   local dir=$1 out=$2 deb
   shift 2
   mkdir -p "$out"
-  APT_CONFIG=$dir/apt.conf apt-get -y -qq --download-only install "$@" >"$dir/log" 2>&1 || die "download failed: $(apt_reason "$dir/log")"
+  APT_CONFIG=$dir/apt.conf apt-get -y -qq --download-only install "$@" >"$dir/log" 2>&1 || die "download failed: $(apt_reason "$dir/log"); mend that and run again"
   for deb in "$dir"/cache/archives/*.deb; do
     dpkg -x "$deb" "$out"
     dpkg-deb -W --showformat '${Package} ${Version}\n' "$deb" >>"$out.versions"

@@ -19,7 +19,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$(dirname "$prefix")"
 need_space "$(dirname "$prefix")" 300
-command -v g++ >/dev/null || die "no C++ compiler; apt-get install g++"
+cxx=${CXX:-g++}
+command -v "$cxx" >/dev/null || die "no C++ compiler $cxx; apt-get install g++, or name one with CXX=..."
 
 say "package index of $suite"
 apt_root "$work/apt" "$([ "${DEPS_FROM_SOURCE:-0}" = 1 ] && echo src:)$suite"
@@ -81,8 +82,8 @@ SHIM(unsigned long long, strtoull, (const char* s, char** e, int b), (s, e, b))
 extern "C" WEAK void shim_ios_init() __asm__("_ZSt21ios_base_library_initv");
 void shim_ios_init() {}
 EOF
-  (cd "$a" && gcc -O2 -fPIC -c spvtools_stub.c &&
-    g++ -std=c++17 -O2 -fPIC -U_GNU_SOURCE -D_DEFAULT_SOURCE -c newer_libs.cpp &&
+  (cd "$a" && "$cxx" -O2 -fPIC -x c -c spvtools_stub.c &&
+    "$cxx" -w -std=c++17 -O2 -fPIC -U_GNU_SOURCE -D_DEFAULT_SOURCE -c newer_libs.cpp &&
     ar d "$new/lib/libglslang.a" SpvTools.cpp.o &&
     ar rs "$new/lib/libglslang.a" spvtools_stub.o newer_libs.o 2>/dev/null)
 }
@@ -161,8 +162,8 @@ int main() {
 EOF
 try() { # links and runs as a program, and links into a shared library
   local link=(-L"$new/lib" -lglslang-default-resource-limits -lglslang -lpthread)
-  g++ -std=c++20 -O1 -I"$new/include" "$work/t.cpp" -o "$work/t" "${link[@]}" &&
-    g++ -std=c++20 -shared -fPIC -I"$new/include" "$work/t.cpp" -o "$work/t.so" -Wl,-z,defs "${link[@]}" &&
+  "$cxx" -std=c++20 -O1 -I"$new/include" "$work/t.cpp" -o "$work/t" "${link[@]}" &&
+    "$cxx" -std=c++20 -shared -fPIC -I"$new/include" "$work/t.cpp" -o "$work/t.so" -Wl,-z,defs "${link[@]}" &&
     "$work/t" >"$work/t.out"
 }
 if [ "${DEPS_FROM_SOURCE:-0}" = 1 ]; then

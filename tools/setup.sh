@@ -30,7 +30,10 @@ compiler_ok() {
   esac
 }
 missing=()
-compiler_ok || missing+=(g++)
+if ! compiler_ok; then
+  [ -z "${CXX:-}" ] || die "CXX=$CXX is not there or too old; GCC >= 12 or Clang >= 15 is needed"
+  missing+=(g++)
+fi
 header=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"] + "/Python.h")')
 version=$("$python" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')
 [ -e "$header" ] || missing+=("$version-dev")
@@ -42,7 +45,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   [ "${SETUP_APT:-1}" = 1 ] && command -v apt-get >/dev/null || die "missing: ${missing[*]}; install them and run again"
   as_root=()
   if [ "$(id -u)" != 0 ]; then
-    command -v sudo >/dev/null || die "missing: ${missing[*]}; run as root or install sudo"
+    command -v sudo >/dev/null || die "missing: ${missing[*]}; as root: apt-get install ${missing[*]}"
     as_root=(sudo)
   fi
   say "installing ${missing[*]}"
@@ -75,7 +78,7 @@ with open("pyproject.toml", "rb") as file:
     data = tomllib.load(file)
 extras = data["project"]["optional-dependencies"]
 for name in (*data["build-system"]["requires"], *data["project"]["dependencies"],
-             *extras["test"], *extras["lint"], *extras["examples"], "ninja", "cmake>=3.25"):
+             *extras["test"], *extras["docs"], *extras["lint"], *extras["examples"], "ninja", "cmake>=3.25"):
     print(name)
 EOF
 }
@@ -104,16 +107,26 @@ if [ "$(cat .venv/requirements.stamp 2>/dev/null)" != "$stamp" ]; then
 fi
 
 # ---- 4. the package
-stamp=$(hash_of cpp shaders python CMakeLists.txt pyproject.toml LICENSE licenses .deps/vulkan/VERSIONS .venv/requirements.stamp)
+compiler="${CXX:-g++} $("${CXX:-g++}" -dumpfullversion -dumpversion)"
+was=$(cat build/compiler 2>/dev/null || true)
+if [ "$was" != "$compiler" ]; then
+  [ -z "$was" ] || rm -rf build/cp*-cp* # a build folder belongs to one compiler
+  echo "$compiler" >build/compiler
+fi
+stamp=$(hash_of cpp shaders python CMakeLists.txt pyproject.toml LICENSE licenses .deps/vulkan/VERSIONS .venv/requirements.stamp build/compiler)
 if [ "$(cat .venv/package.stamp 2>/dev/null)" != "$stamp" ]; then
   say "building (log: build/build.log)"
   rm -f .venv/package.stamp
   PATH=$root/.venv/bin:$PATH CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} \
     .venv/bin/pip install --no-build-isolation --no-deps --force-reinstall -v . >build/build.log 2>&1 || {
     grep -E 'error|Error' build/build.log | head -20 >&2
+    # What CMake found missing may be there next time.
+    if grep -q 'CMake configuration failed' build/build.log; then rm -f build/cp*-cp*/CMakeCache.txt; fi
     if grep -qiE 'no space left' build/build.log; then die "disk full while building; free some space"; fi
     die "the build failed; the log is build/build.log"
   }
   echo "$stamp" >.venv/package.stamp
 fi
-say "ready: $(.venv/bin/python -c 'import spirograd; print("spirograd", spirograd.__version__)' 2>&1 | tail -1) in .venv"
+ready=$(.venv/bin/python -c 'import spirograd; print("spirograd", spirograd.__version__)' 2>&1) ||
+  die "the package is built and cannot be imported: $(tail -1 <<<"$ready")"
+say "ready: $(tail -1 <<<"$ready") in .venv"

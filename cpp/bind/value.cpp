@@ -72,9 +72,7 @@ void forget(Node* n) {
   extras.erase(it);
 }
 
-void own_backward(Node* n) {
-  Object result(check(PyObject_CallNoArgs(find_extra(n)->backward.get())));
-}
+void own_backward(Node* n) { Object result(check(PyObject_CallNoArgs(find_extra(n)->backward.get()))); }
 
 // A function that Python set on a node usually refers to the node's object: a cycle through C++. It can go once nobody
 // but that object holds the node.
@@ -159,7 +157,8 @@ PyObject* subtract(PyObject* a, PyObject* b) {
     Number k;
     if (is_value(b)) {
       if (!is_value(a) && !scalar(a, k.value, k.is_int)) {
-        if (PyObject_TypeCheck(a, reinterpret_cast<PyTypeObject*>(numpy().ndarray))) return with_array("subtract", a, b);
+        if (PyObject_TypeCheck(a, reinterpret_cast<PyTypeObject*>(numpy().ndarray)))
+          return with_array("subtract", a, b);
         Py_RETURN_NOTIMPLEMENTED;
       }
       if (is_value(a) && node_of(a)->device != node_of(b)->device) fail_devices("sub", node_of(a), node_of(b));
@@ -365,8 +364,7 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   });
 }
 
-PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyValue, weak_references), READONLY, nullptr},
-                         {}};
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyValue, weak_references), READONLY, nullptr}, {}};
 
 PyObject* repr(PyObject* self) {
   return guarded([&] {
@@ -459,8 +457,8 @@ void add_value_type(PyObject* module) {
                          {Py_tp_members, members},
                          {Py_tp_doc, const_cast<char*>(kDoc)},
                          {0, nullptr}};
-  PyType_Spec spec{"spirograd.Value", sizeof(PyValue), 0,
-                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+  PyType_Spec spec{"spirograd.Value", sizeof(PyValue), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                   slots};
   value_type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)));
   value_type->tp_vectorcall = call_type;
   // NumPy's numbers leave mixed expressions to us.

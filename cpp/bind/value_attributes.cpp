@@ -10,9 +10,7 @@ namespace {
 using value::Node;
 using value::Op;
 
-PyObject* number_object(double v, bool is_int) {
-  return check(is_int ? PyLong_FromDouble(v) : PyFloat_FromDouble(v));
-}
+PyObject* number_object(double v, bool is_int) { return check(is_int ? PyLong_FromDouble(v) : PyFloat_FromDouble(v)); }
 
 void need_number(const char* what, PyObject* o, double& v, bool& is_int) {
   if (!o) raise(PyExc_AttributeError, std::string(what) + ": cannot be deleted; set it to 0");

@@ -18,8 +18,29 @@ using value::Tape;
 
 // Of the tape machine: shaders/tape.glsl has the same.
 enum Mode : uint32_t { kPrepare, kWrite, kForward, kBackward, kExternals, kLong };
-enum Word { kMode, kFirst, kLast, kRoot, kEpoch, kData, kGrad, kMarks, kDebts, kHeads, kLevels, kUses, kChunks, kLists,
-            kExternalTable, kExternalUses, kWrites, kSlots, kLinks, kMore, kWords };
+enum Word {
+  kMode,
+  kFirst,
+  kLast,
+  kRoot,
+  kEpoch,
+  kData,
+  kGrad,
+  kMarks,
+  kDebts,
+  kHeads,
+  kLevels,
+  kUses,
+  kChunks,
+  kLists,
+  kExternalTable,
+  kExternalUses,
+  kWrites,
+  kSlots,
+  kLinks,
+  kMore,
+  kWords
+};
 
 constexpr uint32_t kThreads = 256;
 // A level as a launch of its own costs 2.0 to 2.3 us, in one workgroup 0.6 up to 64 wide, 0.9 at 256 and 2.2 at 1,024
@@ -51,7 +72,8 @@ std::vector<uint64_t> GpuTapes::words(const Memory& m, uint32_t mode, uint32_t f
   w[kEpoch] = passes_;
   w[kSlots] = m.slots;
   w[kData] = m.data, w[kGrad] = m.grad, w[kMarks] = m.marks;
-  w[kHeads] = m.heads, w[kLinks] = m.links, w[kMore] = m.more, w[kLevels] = m.levels, w[kUses] = m.uses, w[kChunks] = m.chunks, w[kLists] = m.lists;
+  w[kHeads] = m.heads, w[kLinks] = m.links, w[kMore] = m.more, w[kLevels] = m.levels, w[kUses] = m.uses,
+  w[kChunks] = m.chunks, w[kLists] = m.lists;
   w[kExternalTable] = m.externals, w[kExternalUses] = m.external_uses;
   return w;
 }
@@ -61,8 +83,8 @@ void GpuTapes::find_payments(const value::Recording& from, Memory& m) const {
   constexpr uint32_t kMany = 384;
   for (uint32_t i = 0; i < from.external_uses.size(); ++i) {
     const uint32_t use = from.external_uses[i];
-    const bool many = use != value::kNone && (use & value::kElsewhere) &&
-                      from.chunks[(use & ~value::kElsewhere) + 1] >> 16 >= kMany;
+    const bool many =
+        use != value::kNone && (use & value::kElsewhere) && from.chunks[(use & ~value::kElsewhere) + 1] >> 16 >= kMany;
     const bool same = !m.payments.empty() && (m.payments.back().groups == 0) == many;
     if (same)
       ++m.payments.back().last;
@@ -127,12 +149,14 @@ void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
   m.heads = at;
   for (uint32_t l = 0; l < from.depth; ++l) piece(from.levels[l].heads);
   m.links = at;
-  for (uint32_t l = 0; l < from.depth; ++l) at += script.add_part(from.levels[l].links.data(), from.levels[l].links.size() * sizeof(value::Recording::Chunks));
+  for (uint32_t l = 0; l < from.depth; ++l)
+    at += script.add_part(from.levels[l].links.data(), from.levels[l].links.size() * sizeof(value::Recording::Chunks));
   at += script.pad(at);
   m.more = piece(from.more), m.levels = piece(script.levels), m.uses = piece(from.uses), m.chunks = piece(from.chunks);
   m.lists = piece(from.lists), m.externals = piece(script.table), m.external_uses = piece(from.external_uses);
   m.code = device_.allocate(at + 16 * (from.numbers.size() + 2 * written_.size() + 1));
-  for (uint64_t* place : {&m.heads, &m.links, &m.more, &m.levels, &m.uses, &m.chunks, &m.lists, &m.externals, &m.external_uses})
+  for (uint64_t* place :
+       {&m.heads, &m.links, &m.more, &m.levels, &m.uses, &m.chunks, &m.lists, &m.externals, &m.external_uses})
     *place += m.code->address;
   script.job.to = m.code;
   script.writes_at = m.code->address + at;
@@ -179,7 +203,8 @@ void GpuTapes::add_writes(Script& script) {
   }
   std::vector<uint64_t> w(kWords, 0);
   w[kMode] = kWrite, w[kLast] = count, w[kWrites] = script.writes_at;
-  script.job.launches.push_back({std::move(w), static_cast<uint32_t>(std::min<size_t>(count / kThreads + 1, kMostGroups))});
+  script.job.launches.push_back(
+      {std::move(w), static_cast<uint32_t>(std::min<size_t>(count / kThreads + 1, kMostGroups))});
 }
 
 void GpuTapes::add_forward(Script& script, const Memory& m) {
@@ -298,7 +323,8 @@ void GpuTapes::backward_tape(uint32_t number, const value::Node* root, const std
   }
   add_writes(script);
   std::vector<BufferRef> scratch;
-  add_backward(script, m, root && root->op != Op::move && root->op != Op::custom ? root->place.slot : value::kNone, scratch);
+  add_backward(script, m, root && root->op != Op::move && root->op != Op::custom ? root->place.slot : value::kNone,
+               scratch);
   // The tapes before this one go on in passes of their own: what is owed there is marked anew.
   send(script);
 }

@@ -31,12 +31,13 @@ class GpuTapes final : public value::TapeRunner {
   struct Memory {
     BufferRef cells, code;
     uint64_t data = 0, grad = 0, marks = 0;  // addresses
-    uint64_t heads = 0, links = 0, more = 0, levels = 0, uses = 0, chunks = 0, lists = 0, externals = 0, external_uses = 0;
+    uint64_t heads = 0, links = 0, more = 0, levels = 0, uses = 0, chunks = 0, lists = 0, externals = 0,
+             external_uses = 0;
     struct Run {
       uint32_t first, last, groups;  // levels [first, last) in one launch
     };
     std::vector<Run> runs;
-    std::vector<Run> payments;  // of its externals [first, last): groups 0 where each has many uses
+    std::vector<Run> payments;    // of its externals [first, last): groups 0 where each has many uses
     std::vector<uint32_t> homes;  // of its externals
     uint32_t slots = 0, inside = 0;
     bool touched = false;  // a backward pass may have changed its gradients: until then they are what was written here

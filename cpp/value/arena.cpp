@@ -67,10 +67,23 @@ Node* take_node() {
   return n;
 }
 
+// Short lists are kept by length when they go: the system would hand their memory out anew, page by page.
+namespace {
+
+constexpr size_t kShort = 256;
+List* kept_lists[kShort];  // linked through the node of their first item
+
+}  // namespace
+
 List* List::make(size_t count) {
-  void* memory = std::malloc(offsetof(List, items) + sizeof(Input) * (count ? count : 1));
-  if (!memory) throw std::bad_alloc();
-  List* list = static_cast<List*>(memory);
+  List* list = count < kShort ? kept_lists[count] : nullptr;
+  if (list) {
+    kept_lists[count] = reinterpret_cast<List*>(list->items[0].node);
+  } else {
+    list = static_cast<List*>(std::malloc(offsetof(List, items) + sizeof(Input) * (count ? count : 1)));
+    if (!list) throw std::bad_alloc();
+    list->room = static_cast<uint32_t>(count);
+  }
   list->refs = 1;
   list->count = static_cast<uint32_t>(count);
   return list;
@@ -87,7 +100,9 @@ void drop(List* list, Node*& dead) {
       dead = c;
     }
   }
-  std::free(list);
+  if (list->room >= kShort) return std::free(list);
+  list->items[0].node = reinterpret_cast<Node*>(kept_lists[list->room]);
+  kept_lists[list->room] = list;
 }
 
 void free_all(Node* dead) {
@@ -150,6 +165,11 @@ ArenaStats arena_stats() {
 }
 
 void trim_arena() {
+  for (List*& kept : kept_lists)
+    while (List* list = kept) {
+      kept = reinterpret_cast<List*>(list->items[0].node);
+      std::free(list);
+    }
   std::unordered_map<uintptr_t, size_t> unused;
   for (Node* n = arena.free; n; n = n->next) ++unused[block_of(n)];
   if (arena.fresh != arena.fresh_end) unused[block_of(arena.fresh)] = 0;  // the block that is being filled stays

@@ -24,7 +24,8 @@ void expand_on_device(Node* n) {
   for (uint32_t i = 0; i < count; ++i) {
     Node* w = weights->items[i].node;
     const Input& x = inputs->items[i];
-    Node* product = part(Op::mul, retain(w), x.literal ? leaf(x.number, x.is_int, n->device) : retain(x.node), inside + 2 * i);
+    Node* product =
+        part(Op::mul, retain(w), x.literal ? leaf(x.number, x.is_int, n->device) : retain(x.node), inside + 2 * i);
     if (x.literal)  // each product shows a number of its own, with what this product owes it
       if (const double g = grad_of(product)) set_grad(product->b, data_of(w) * g, false);
     if (i + 1 == count && !n->has(kNonlinear)) {  // n itself

@@ -7,10 +7,10 @@
 namespace sg::value {
 
 Node* leaf(double data, bool is_int, int device = -1);
-Node* unary(Op op, Node* a);                               // relu, exp ... cos
-Node* binary(Op op, Node* a, Node* b);                     // add, mul, pow
-Node* with_number(Op op, Node* a, double k, bool is_int);  // add, mul, power
-Node* neuron(List* weights, List* inputs, bool nonlinear);  // takes over the references to the lists
+Node* unary(Op op, Node* a);                                         // relu, exp ... cos
+Node* binary(Op op, Node* a, Node* b);                               // add, mul, pow
+Node* with_number(Op op, Node* a, double k, bool is_int);            // add, mul, power
+Node* neuron(List* weights, List* inputs, bool nonlinear);           // takes over the references to the lists
 Node* custom(double data, bool is_int, List* children, int device);  // likewise
 Node* move(Node* a, int device);
 

@@ -29,16 +29,16 @@ enum class Op : uint8_t {
 };
 
 enum Flag : uint16_t {
-  kInt = 1,            // data was an integer and is shown as one
-  kGradInt = 2,        // so is grad
-  kNumber = 4,         // the second operand is the number k: it becomes a node when somebody looks (operands)
-  kNumberInt = 8,      // k is an integer
+  kInt = 1,        // data was an integer and is shown as one
+  kGradInt = 2,    // so is grad
+  kNumber = 4,     // the second operand is the number k: it becomes a node when somebody looks (operands)
+  kNumberInt = 8,  // k is an integer
   kNumberGradInt = 16,
-  kNonlinear = 32,     // neuron: ends in relu
-  kPassed = 64,        // neuron: was part of a backward, k_grad is the gradient of what is inside
-  kOwnBackward = 128,  // the language replaced the gradient function
-  kExtra = 256,        // the language keeps something for this node
-  kBridged = 512,      // a parameter that tensors were made of: grad may have to be fetched
+  kNonlinear = 32,      // neuron: ends in relu
+  kPassed = 64,         // neuron: was part of a backward, k_grad is the gradient of what is inside
+  kOwnBackward = 128,   // the language replaced the gradient function
+  kExtra = 256,         // the language keeps something for this node
+  kBridged = 512,       // a parameter that tensors were made of: grad may have to be fetched
   kDataWritten = 1024,  // on a device: `data` was set here and is not yet there
   kGradWritten = 2048,
   kInner = 4096,  // on a device: part of a neuron that was recorded as one
@@ -49,13 +49,14 @@ struct Node;
 // The inputs of a neuron or of a node made by hand: nodes, or numbers where the node is nullptr.
 struct Input {
   Node* node;
-  double number;         // of a node: its data when the neuron was computed
+  double number;  // of a node: its data when the neuron was computed
   bool is_int;
   bool literal = false;  // was given as a number, although there is a node for it now (on a device)
 };
 struct List {
   uint32_t refs;
   uint32_t count;
+  uint32_t room;    // items it was made for
   uint32_t inside;  // weights of a neuron on a device: its first place inside
   Input items[1];
 
@@ -132,10 +133,10 @@ void trim_arena();  // gives blocks without a live node back
 
 // What the language wants to know; set once by the binding.
 struct Language {
-  void (*forget)(Node*) = nullptr;           // a node with kExtra is being freed
-  void (*own_backward)(Node*) = nullptr;     // run the function that the language set
+  void (*forget)(Node*) = nullptr;                                        // a node with kExtra is being freed
+  void (*own_backward)(Node*) = nullptr;                                  // run the function that the language set
   double (*power)(double, double, bool is_int, bool k_is_int) = nullptr;  // where pow has an edge: may throw
-  void (*fetch_grad)(Node*) = nullptr;       // a node with kBridged
+  void (*fetch_grad)(Node*) = nullptr;                                    // a node with kBridged
 };
 extern Language language;
 

@@ -11,12 +11,11 @@ TapeRunner* (*tape_runner)(int device) = nullptr;
 
 namespace {
 
-constexpr uint32_t kFirstRoom = 6, kMostRoom = 49152;   // places in a list of uses: doubled from the first to the most
-constexpr uint32_t kFewItems = 2, kMostItems = 65536;   // items in a chunk: 2, 8, 16, 32 ...
+constexpr uint32_t kFirstRoom = 6, kMostRoom = 49152;  // places in a list of uses: doubled from the first to the most
+constexpr uint32_t kMostPending = 1u << 25;            // places: then a tape runs although nobody has asked yet
+constexpr uint32_t kFewItems = 2, kMostItems = 65536;  // items in a chunk: 2, 8, 16, 32 ...
 
-bool is_simple(uint32_t op) {
-  return op == uint32_t(Op::add) || op == uint32_t(Op::mul) || op == uint32_t(Op::relu);
-}
+bool is_simple(uint32_t op) { return op == uint32_t(Op::add) || op == uint32_t(Op::mul) || op == uint32_t(Op::relu); }
 
 }  // namespace
 
@@ -68,33 +67,18 @@ void Recording::append(uint32_t strand, Item item) {
   s.tail = item.out;
 }
 
-void Recording::add_use(uint32_t code, uint32_t place) {
-  uint32_t& use = code & kElsewhere ? external_uses[code & ~kElsewhere] : uses[code];
-  if (use == kNone)
-    use = place;
-  else
-    lengthen(use, place);
-}
-
+// The list of uses begins, or its chunk is full.
 void Recording::lengthen(uint32_t& use, uint32_t place) {
-  auto begin = [this, &use](uint32_t before, uint32_t room) {
-    const auto at = static_cast<uint32_t>(chunks.size());
-    chunks.resize(at + 2 + room, 0);
-    chunks[at] = before;
-    chunks[at + 1] = room << 16;
-    use = at | kElsewhere;
-    return at;
-  };
-  if (!(use & kElsewhere)) {
-    const uint32_t only = use, at = begin(kNone, kFirstRoom);
-    ++chunks[at + 1];
-    chunks[at + 2] = only;
-  }
-  uint32_t at = use & ~kElsewhere;
-  const uint32_t room = chunks[at + 1] >> 16;
-  if ((chunks[at + 1] & 0xffffu) == room) at = begin(at, std::min(2 * room, kMostRoom));
-  const uint32_t count = chunks[at + 1]++ & 0xffffu;
-  chunks[at + 2 + count] = place;
+  const bool listed = use & kElsewhere;
+  const uint32_t before = listed ? use & ~kElsewhere : kNone;
+  const uint32_t room = listed ? std::min(2 * (chunks[before + 1] >> 16), kMostRoom) : kFirstRoom;
+  const auto at = static_cast<uint32_t>(chunks.size());
+  chunks.resize(at + 2 + room, 0);
+  chunks[at] = before;
+  chunks[at + 1] = room << 16;
+  if (!listed) chunks[at + 2 + (chunks[at + 1]++ & 0xffffu)] = use;
+  chunks[at + 2 + (chunks[at + 1]++ & 0xffffu)] = place;
+  use = at | kElsewhere;
 }
 
 void Recording::clear() {
@@ -106,6 +90,7 @@ void Recording::clear() {
 }
 
 Tape& TapeRunner::open() {
+  if (pending_ && uint64_t(pending_->recording->slots) + pending_->recording->inside > kMostPending) run();
   if (pending_) return *pending_;
   auto tape = std::make_unique<Tape>();
   tape->recording = spare_ ? std::move(spare_) : std::make_unique<Recording>();
@@ -242,7 +227,7 @@ void TapeRunner::note_write(Node* n) {
 void TapeRunner::forget(Node* n) {
   const auto it = tapes_.find(home_of(n));
   if (it == tapes_.end() || --it->second->alive) return;
-  if (it->second.get() == pending_) pending_ = nullptr;
+  if (it->second.get() == pending_) sent(*std::exchange(pending_, nullptr));  // nobody will look
   const uint32_t number = it->first;
   tapes_.erase(it);
   dropped(number);

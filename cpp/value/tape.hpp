@@ -49,7 +49,7 @@ struct Recording {
   uint32_t inside = 0;  // values and gradients inside neurons: products and sums in turn
   uint32_t depth = 0;   // levels in use
   std::vector<Level> levels;
-  std::vector<Item> more;        // chunks of items; first of each [next chunk, chunk before, count, 1: all are simple]
+  std::vector<Item> more;  // chunks of items; first of each [next chunk, chunk before, count, 1: all are simple]
   std::vector<Strand> strands;
   std::vector<uint32_t> level_of;   // of each slot: 0 for leaves, else 1 + index into levels
   std::vector<uint32_t> strand_of;  // of each slot: the strand that ends there, kNone: none does
@@ -61,7 +61,21 @@ struct Recording {
   std::vector<std::pair<uint32_t, double>> numbers;  // slots that begin with a value
 
   uint32_t take_slot(uint32_t level);
-  void add_use(uint32_t code, uint32_t place);
+  void add_use(uint32_t code, uint32_t place) {
+    uint32_t& use = code & kElsewhere ? external_uses[code & ~kElsewhere] : uses[code];
+    if (use == kNone) {
+      use = place;
+      return;
+    }
+    if (use & kElsewhere) {
+      uint32_t* list = chunks.data() + (use & ~kElsewhere);
+      if ((list[1] & 0xffffu) < list[1] >> 16) {
+        list[2 + (list[1]++ & 0xffffu)] = place;
+        return;
+      }
+    }
+    lengthen(use, place);
+  }
   uint32_t level(uint32_t code) const { return code & kElsewhere ? 0 : level_of[code]; }
   // The strand that may go on from operand `code` with an other operand of `other_level`; kNone: none.
   uint32_t strand_after(uint32_t code, uint32_t other_level) const;
@@ -87,13 +101,13 @@ class TapeRunner {
  public:
   virtual ~TapeRunner() = default;
 
-  void record(Node* n);            // n was made: operands are set, its value is not known
+  void record(Node* n);  // n was made: operands are set, its value is not known
   void record_inner(Node* n, const Node* neuron, uint32_t place);  // n is a part of a neuron that was recorded before
-  void before_write(Node* n);      // consumers of the old value run first
-  void before_look(Node* n);       // n itself runs first
-  void note_write(Node* n);        // goes up with the next run
-  void forget(Node* n);            // n is being freed
-  void run();                      // what is pending
+  void before_write(Node* n);                                      // consumers of the old value run first
+  void before_look(Node* n);                                       // n itself runs first
+  void note_write(Node* n);                                        // goes up with the next run
+  void forget(Node* n);                                            // n is being freed
+  void run();                                                      // what is pending
 
   virtual double read_data(Node* n) = 0;
   virtual double read_grad(Node* n) = 0;
@@ -104,8 +118,8 @@ class TapeRunner {
   static uint32_t home_of(const Node* n) { return n->mark; }
 
  protected:
-  virtual void start(Tape& tape) = 0;          // runs a tape that is closed now
-  void sent(Tape& tape);                       // its recording is needed no more
+  virtual void start(Tape& tape) = 0;         // runs a tape that is closed now
+  void sent(Tape& tape);                      // its recording is needed no more
   Tape* take_pending();                       // closes it; nullptr: there is none
   virtual void dropped(uint32_t number) = 0;  // nobody holds a node of that tape any more
 

@@ -1,4 +1,4 @@
-"""Pictures of training and of benchmarks, as files. matplotlib is imported when a picture is drawn.
+"""Pictures of graphs, models, training and benchmarks. matplotlib and graphviz are imported when they draw.
 
 Figures are made without pyplot, so no window system is needed and the caller's matplotlib settings stay as they are.
 """
@@ -9,13 +9,135 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["plot_loss", "plot_times"]
+import numpy as np
+import numpy.typing as npt
+
+from ._core import Tensor, float32, tensor
+from ._grad_mode import no_grad
+
+__all__ = ["draw_dot", "plot_decision_boundary", "plot_loss", "plot_times"]
 
 Curve = Sequence[tuple[float, float]]
 
 # Told apart by people who see red and green alike, and in grey.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555", "#000000")
 DASHES = ("-", "--", "-.", ":")
+PALE = ("#b3d4e8", "#f7cfb3", "#b3e2d5", "#f0d7e4", "#ddf0fa", "#f8e6bf", "#d0d0d0", "#b0b0b0")  # COLOURS, as ground
+
+
+def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR") -> Any:
+    """The graph behind a value, as micrograd's notebooks draw it; a notebook shows it by itself.
+
+    Args:
+        root: a `Value`, whose nodes show `data | grad` (and the label in front); or a tensor, whose pending nodes show
+            `shape | type`, shaded where the values will be in memory afterwards.
+        format: of the picture: "svg", "png", "pdf".
+        rankdir: "LR", from left to right, or "TB", from top to bottom.
+
+    Returns:
+        A `graphviz.Digraph`. `.render("file")` writes the picture, `.source` is its text. Pictures need Graphviz's
+        program `dot`, or the package pygraphviz; the text needs neither.
+
+    Raises:
+        ImportError: the package graphviz is not installed.
+        ValueError: rankdir is unknown, or the graph is too large to be laid out.
+    """
+    if rankdir not in ("LR", "TB"):
+        raise ValueError(f"draw_dot: rankdir is {rankdir!r}; use LR (left to right) or TB (top to bottom)")
+    try:
+        from . import _dot
+    except ImportError as error:
+        if error.name != "graphviz":
+            raise
+        raise ImportError(
+            "draw_dot: the package graphviz is not installed; pip install graphviz", name="graphviz"
+        ) from None
+    draw = _dot.tensor_graph if isinstance(root, Tensor) else _dot.value_graph
+    return draw(root, format, rankdir)
+
+
+def plot_decision_boundary(
+    model: Any,
+    X: npt.ArrayLike,
+    y: npt.ArrayLike,
+    path: str | os.PathLike[str] | None = None,
+    title: str = "Decision boundary",
+    steps: int = 80,
+) -> Any:
+    """Draws points of the plane and which class a model gives to the ground below them.
+
+    Args:
+        model: a module that takes a tensor [n, 2], or anything that takes two numbers, as micrograd's MLP does. With
+            one output its sign tells the class, with several the largest.
+        X: points, [n, 2].
+        y: the class of each, [n]: any two numbers, or 0, 1, 2 ... for a model with several outputs.
+        path: file to write, or None; the ending chooses the format.
+        title: above the axes.
+        steps: the model is asked on a grid of this many by this many points.
+
+    Returns:
+        A matplotlib figure, which a notebook shows after `%matplotlib inline`.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+        ValueError: X is no list of points of the plane, or y no list of as many classes.
+    """
+    from matplotlib.colors import to_rgb
+
+    points, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
+    if points.ndim != 2 or points.shape[1] != 2 or labels.shape != points.shape[:1]:
+        raise ValueError(
+            f"plot_decision_boundary: X has shape {list(points.shape)}, y {list(labels.shape)}; give [n, 2] and [n]"
+        )
+    low, high = points.min(axis=0) - 0.5, points.max(axis=0) + 0.5
+    x1, x2 = (np.linspace(low[k], high[k], steps) for k in range(2))
+    grid = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
+    scores = _scores(model, grid)
+    classes, which = np.unique(labels, return_inverse=True)
+
+    width, height = high - low
+    figure = _figure(6.0, 4.7 * height / width + 0.7)
+    axes = figure.add_subplot()
+    if scores.shape[1] == 1:
+        surface = scores[:, 0].reshape(steps, steps)
+        axes.contourf(x1, x2, surface, levels=[-np.inf, 0, np.inf], colors=PALE[:2])
+        if surface.min() < 0 < surface.max():
+            axes.contour(x1, x2, surface, levels=[0], colors="#333333", linewidths=1.2)
+    else:
+        ground = [to_rgb(colour) for colour in PALE]
+        axes.pcolormesh(x1, x2, np.array(ground)[scores.argmax(axis=1) % len(PALE)].reshape(steps, steps, 3))
+    for i, name in enumerate(classes):
+        x, colour = points[which == i], COLOURS[i % len(COLOURS)]
+        axes.scatter(x[:, 0], x[:, 1], s=36, color=colour, edgecolors="white", linewidths=0.8, label=f"{name:g}")
+    axes.set_title(title, fontsize=11)
+    axes.set_xlabel("x1")
+    axes.set_ylabel("x2")
+    axes.set_aspect("equal")
+    axes.legend(title="class", loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False, handletextpad=0.2)
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
+def _scores(model: Any, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """What the model says about each point, [n, outputs]."""
+    from .nn import Module
+
+    if isinstance(model, Module):
+        x = tensor(points, dtype=float32)
+        for first in model.parameters():
+            x = x.to(first.device, first.dtype)
+            break
+        with no_grad():
+            return np.asarray(model(x).numpy(), dtype=np.float64).reshape(len(points), -1)
+    # All are asked before one is read, so that values on a GPU run at once.
+    answers = [model([float(a), float(b)]) for a, b in points]
+    return np.array([[_number(value) for value in (a if isinstance(a, (list, tuple)) else [a])] for a in answers])
+
+
+def _number(value: Any) -> float:
+    """A number, or what a `Value` holds."""
+    return float(value.data if hasattr(value, "data") else value)
 
 
 def plot_loss(history: Mapping[str, Curve], path: str | os.PathLike[str], title: str = "Training loss") -> None:

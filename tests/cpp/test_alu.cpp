@@ -102,7 +102,7 @@ bool same(T a, T b) {
 TEST_CASE("float functions stay within their bounds over all sizes") {
   CHECK(worst_float([](float x) { return alu::exp(x); }, [](double x) { return std::exp(x); }) < 1.1);
   CHECK(worst_float([](float x) { return alu::log(x); }, [](double x) { return std::log(x); }) < 1.0);
-  CHECK(worst_float([](float x) { return alu::tanh(x); }, [](double x) { return std::tanh(x); }) < 1.5);
+  CHECK(worst_float([](float x) { return alu::tanh(x); }, [](double x) { return std::tanh(x); }) < 2.6);
   CHECK(worst_float([](float x) { return alu::sigmoid(x); }, [](double x) { return sigmoid(x); }) < 2.5);
   CHECK(worst_float([](float x) { return alu::sin(x); }, [](double x) { return std::sin(x); }) < 1.1);
   CHECK(worst_float([](float x) { return alu::cos(x); }, [](double x) { return std::cos(x); }) < 1.1);

@@ -1,4 +1,5 @@
 // The programs that the tests of the lowering run: every class of kernel, every element type, odd and even sizes.
+// What a golden text shows is recorded in statements of its own: compilers evaluate arguments in different orders.
 #include "test_lower_reference.hpp"
 
 namespace sg::lower_test {
@@ -77,7 +78,8 @@ Case arithmetic(DType t, const Dims& domain, const Dims& xs, const Dims& ys, con
   const Expr n = m.number(b, t, is_float(t) ? real(0.75) : put<int64_t>(3));
   const Expr s = b.alu(Code::add, t, b.alu(Code::mul, t, x, y), n);
   const Expr less = b.alu(Code::lt, DType::boolean, s, b.constant(t, -1));
-  b.store(m.dense(b, t), b.alu(Code::select, t, less, b.alu(Code::neg, t, s), b.alu(Code::maximum, t, s, y)));
+  const Expr high = b.alu(Code::maximum, t, s, y), low = b.alu(Code::neg, t, s);
+  b.store(m.dense(b, t), b.alu(Code::select, t, less, low, high));
   b.store(m.dense(b, DType::boolean), less);
   return m.done(b);
 }
@@ -142,11 +144,12 @@ Case update(const std::vector<int64_t>& sizes) {
     B b = over(n % 10 == 0 ? Dims{n / 10, 10} : Dims{n});
     const int p = m.dense(b, kF), v = m.dense(b, kF);
     const Expr g = b.load(m.dense(b, kF));
-    const Expr next = b.alu(Code::add, kF, b.alu(Code::mul, kF, b.load(v), b.constant(kF, 0.9)), g);
+    const Expr keep = b.constant(kF, 0.9), old = b.load(v);
+    const Expr next = b.alu(Code::add, kF, b.alu(Code::mul, kF, old, keep), g);
     b.store(v, next);
-    b.store(p, b.alu(Code::sub, kF, b.load(p),
-                     b.alu(Code::mul, kF,
-                           m.number(b, kF, real(static_cast<float>(0.125 + static_cast<double>(n) / 1024))), next)));
+    const Expr rate = m.number(b, kF, real(static_cast<float>(0.125 + static_cast<double>(n) / 1024)));
+    const Expr step = b.alu(Code::mul, kF, rate, next);
+    b.store(p, b.alu(Code::sub, kF, b.load(p), step));
     b.program.predicated = true;
     m.done(b);
   }
@@ -235,7 +238,8 @@ Case matmul(DType t, Sides s, int epilogue, int64_t pad = 0) {
   b.add_view({.binding = -1, .dtype = t, .strides = contiguous_strides(b.program.domain)});
   Expr x = b.load(0);
   if (epilogue) {
-    x = b.alu(Code::maximum, t, b.alu(Code::add, t, x, b.load(m.view(b, t, {0, 0, 1}))), b.constant(t, 0));
+    const Expr zero = b.constant(t, 0), bias = b.load(m.view(b, t, {0, 0, 1}));
+    x = b.alu(Code::maximum, t, b.alu(Code::add, t, x, bias), zero);
     b.store(m.dense(b, DType::boolean), b.alu(Code::lt, DType::boolean, b.constant(t, 0), x));
   }
   b.store(epilogue == 2 ? m.view(b, t, {s.m * s.n, 1, s.m}) : m.dense(b, t), x);

@@ -129,7 +129,8 @@ std::shared_ptr<Arrival> Recorder::run(const Job& job) {
   size_t bytes = 0, words = 0;
   for (const Job::Piece& p : job.pieces) bytes += p.bytes;
   for (const Job::Launch& l : job.launches) words += round_up(l.words.size() * sizeof(uint64_t), kBlockAlignment);
-  const size_t copied = round_up(upload_bytes_.size(), kUploadAlignment), arguments = copied + round_up(bytes, kUploadAlignment);
+  const size_t copied = round_up(upload_bytes_.size(), kUploadAlignment),
+               arguments = copied + round_up(bytes, kUploadAlignment);
   Slot& slot = queue_.begin();
   open(slot, arguments + words);
   record_uploads(slot);
