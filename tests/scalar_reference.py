@@ -357,3 +357,11 @@ def moons_demo(engine: Engine, steps: int = 100, seed: int = 1337) -> list[tuple
             p.data -= rate * p.grad
         curve.append((float(loss.data), accuracy))
     return curve
+
+
+def difference(f: Callable[..., float], at: list[float], i: int) -> float:
+    h = 1e-6
+    up, down = list(at), list(at)
+    up[i] += h
+    down[i] -= h
+    return (f(*up) - f(*down)) / (up[i] - down[i])

@@ -18,7 +18,7 @@ import pytest
 
 import scalar_reference as scalar
 import spirograd as sg
-from scalar_reference import Engine, bits, shown
+from scalar_reference import Engine, bits, difference, shown
 
 
 @pytest.fixture(params=scalar.EVERY)
@@ -456,14 +456,6 @@ def test_training_step(engine: Engine) -> None:
         loss.backward()
         w.data -= 0.0625 * w.grad
     assert w.data == pytest.approx(3.0, rel=1e-5)
-
-
-def difference(f: Callable[..., float], at: list[float], i: int) -> float:
-    h = 1e-6
-    up, down = list(at), list(at)
-    up[i] += h
-    down[i] -= h
-    return (f(*up) - f(*down)) / (up[i] - down[i])
 
 
 def on_numbers(f: Callable[..., Any]) -> Callable[..., float]:

@@ -11,7 +11,7 @@ import pytest
 
 import scalar_reference as scalar
 import spirograd as sg
-from scalar_reference import Engine, ulps
+from scalar_reference import Engine, difference, ulps
 
 
 @pytest.fixture(params=scalar.OURS)
