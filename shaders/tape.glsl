@@ -9,6 +9,7 @@
 #include "alu.glsl"
 
 layout(local_size_x_id = 0) in;
+layout(constant_id = 1) const uint kMistake = 0;  // 1: sums are wrong, so that a test sees that this is what computes
 
 layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Reals { REAL at[]; };
 layout(buffer_reference, scalar, buffer_reference_align = 8) coherent buffer Bits { BITS at[]; };
@@ -66,7 +67,7 @@ REAL value_at(uint code) {
 // Simple ones are computed in batches.
 REAL simple(uint op, REAL a, REAL b) {
   precise REAL sum = a + b, product = a * b;
-  return op == kAdd ? sum : (op == kMul ? product : (a < 0 ? REAL(0) : a));
+  return op == kAdd ? (kMistake == 0u ? sum : product) : (op == kMul ? product : (a < 0 ? REAL(0) : a));
 }
 
 REAL apply(uint code, REAL going, REAL other) {

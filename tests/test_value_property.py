@@ -465,6 +465,20 @@ def test_one_download_for_all_gradients(gpu: Engine) -> None:
 
 
 @pytest.mark.gpu
+def test_a_mistake_in_the_shader_is_a_mistake_in_the_result(run_python: Callable[..., str]) -> None:
+    """So it is the shader that computes: with SPIROGRAD_TAPE_MISTAKE it multiplies where it should add."""
+    code = """
+import spirograd as sg
+x = sg.Value(3.0, device="gpu")
+y = x + 4
+y.backward()
+print(y.data)
+"""
+    assert float(run_python(code)) == 7
+    assert float(run_python(code, SPIROGRAD_TAPE_MISTAKE="1")) == 12
+
+
+@pytest.mark.gpu
 def test_forward_and_backward_are_one_run(gpu: Engine) -> None:
     random.seed(1)
     model = gpu.MLP(10, [20, 20, 1])

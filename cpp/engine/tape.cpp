@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "engine/engine.hpp"
 #include "graph/log.hpp"
 #include "value/graph.hpp"
@@ -251,8 +252,9 @@ void GpuTapes::want(Script& script, const Memory& m, Mirror& mirror, uint64_t ad
 
 void GpuTapes::send(Script& script) {
   if (script.job.launches.empty()) return;
+  static const uint32_t mistake = env_flag("SPIROGRAD_TAPE_MISTAKE");  // for the test that the tape machine computes
   script.job.kernel = real_bytes_ == 8 ? "tape" : "tape32";
-  script.job.constants = {kThreads};
+  script.job.constants = {kThreads, mistake};
   const std::shared_ptr<Arrival> arrival = device_.run(script.job);
   for (Mirror* mirror : script.mirrors) mirror->arrival = arrival;
   for (value::Node* n : std::exchange(written_, {})) value::release(n);

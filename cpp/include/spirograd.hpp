@@ -2,6 +2,7 @@
 //   sg::Tensor x = sg::tensor({0, 1, 2, 3}, {2, 2});
 //   sg::Tensor loss = sg::mean(sg::square(sg::matmul(x, x)));
 //   sg::backward(loss);
+// Scalars are sg::Value.
 #pragma once
 #include <initializer_list>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "engine/engine.hpp"
 #include "graph/grad.hpp"
 #include "ops/list.hpp"
+#include "value/value.hpp"
 
 namespace sg {
 
