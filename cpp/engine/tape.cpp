@@ -187,7 +187,7 @@ void GpuTapes::add_writes(Script& script) {
       auto put = [&](uint64_t address, double x, Mirror& mirror) {
         script.writes.push_back(address + slot * real_bytes_);
         script.writes.push_back(bits(x));
-        if (mirror.arrival) mirror = {};  // of before the write
+        if (mirror.arrival) mirror.reset();  // of before the write
         if (slot < mirror.values.size()) mirror.values[slot] = x;
       };
       if (n->has(value::kDataWritten)) put(m.data, n->data, m.data_mirror);
@@ -238,7 +238,7 @@ void GpuTapes::add_backward(Script& script, Memory& m, uint32_t root, std::vecto
 void GpuTapes::touch(Script& script, Memory& m) {
   m.touched = true;
   if (std::find(script.mirrors.begin(), script.mirrors.end(), &m.grad_mirror) != script.mirrors.end()) return;
-  m.grad_mirror = {};
+  m.grad_mirror.reset();
   if (m.slots <= kSmallGrad) want(script, m, m.grad_mirror, m.grad);
 }
 
@@ -353,34 +353,39 @@ struct WithoutGil {
 
 }  // namespace
 
+// Other threads may run while this one waits; what they change makes the copy that was waited for worthless.
 double GpuTapes::look(const Memory& m, Mirror& mirror, uint64_t address, uint32_t slot) {
   constexpr uint32_t kBlock = 32768;
-  const uint32_t all = m.slots + m.inside;
-  if (mirror.values.empty()) {
-    mirror.values.resize(all);
-    mirror.here.assign((all + kBlock - 1) / kBlock, false);
-  }
-  if (mirror.arrival) {
-    const std::shared_ptr<Arrival> arrival = std::move(mirror.arrival);
-    const std::byte* raw;
-    {
-      const WithoutGil unlocked;
-      raw = arrival->wait() + mirror.at;
-    }
-    for (size_t i = 0; i < m.slots; ++i) mirror.values[i] = from_bytes(raw + i * real_bytes_);
-    mirror.arrived = true;
-  }
-  if ((mirror.arrived && slot < m.slots) || mirror.here[slot / kBlock]) return mirror.values[slot];
-  const uint32_t first = slot / kBlock * kBlock, count = std::min(kBlock, all - first);
-  std::vector<std::byte> raw(count * real_bytes_);
+  const uint32_t all = m.slots + m.inside, first = slot / kBlock * kBlock, count = std::min(kBlock, all - first);
   const BufferRef cells = m.cells;
-  {
-    const WithoutGil unlocked;
-    device_.download(raw.data(), cells, address - cells->address + first * real_bytes_, raw.size());
+  for (;;) {
+    if (mirror.values.empty()) {
+      mirror.values.resize(all);
+      mirror.here.assign((all + kBlock - 1) / kBlock, false);
+    }
+    if ((mirror.arrived && slot < m.slots) || mirror.here[slot / kBlock]) return mirror.values[slot];
+    const uint32_t version = mirror.version;
+    if (const std::shared_ptr<Arrival> arrival = mirror.arrival; arrival && slot < m.slots) {
+      const std::byte* raw;
+      {
+        const WithoutGil unlocked;
+        raw = arrival->wait() + mirror.at;
+      }
+      if (version != mirror.version || !mirror.arrival) continue;
+      for (size_t i = 0; i < m.slots; ++i) mirror.values[i] = from_bytes(raw + i * real_bytes_);
+      mirror.arrival.reset();
+      mirror.arrived = true;
+    } else {
+      std::vector<std::byte> raw(count * real_bytes_);
+      {
+        const WithoutGil unlocked;
+        device_.download(raw.data(), cells, address - cells->address + first * real_bytes_, raw.size());
+      }
+      if (version != mirror.version) continue;
+      for (size_t i = 0; i < count; ++i) mirror.values[first + i] = from_bytes(raw.data() + i * real_bytes_);
+      mirror.here[first / kBlock] = true;
+    }
   }
-  for (size_t i = 0; i < count; ++i) mirror.values[first + i] = from_bytes(raw.data() + i * real_bytes_);
-  mirror.here[first / kBlock] = true;
-  return mirror.values[slot];
 }
 
 double GpuTapes::read_data(value::Node* n) {

@@ -27,6 +27,8 @@ class GpuTapes final : public value::TapeRunner {
     std::shared_ptr<Arrival> arrival;  // all of them on their way: bytes [at, ...) of it
     size_t at = 0;
     bool arrived = false;  // so the slots are here, whatever `here` says
+    uint32_t version = 0;  // of what is on the device: a copy that was waited for may be of an older one
+    void reset() { *this = {{}, {}, {}, 0, false, version + 1}; }
   };
   struct Memory {
     BufferRef cells, code;
