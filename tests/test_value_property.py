@@ -466,7 +466,7 @@ def test_one_download_for_all_gradients(gpu: Engine) -> None:
 
 @pytest.mark.gpu
 def test_a_mistake_in_the_shader_is_a_mistake_in_the_result(run_python: Callable[..., str]) -> None:
-    """So it is the shader that computes: with SPIROGRAD_TAPE_MISTAKE it multiplies where it should add."""
+    """So it is the shader that computes: with SPIROGRAD_TAPE=mistake it multiplies where it should add."""
     code = """
 import spirograd as sg
 x = sg.Value(3.0, device="gpu")
@@ -475,7 +475,26 @@ y.backward()
 print(y.data)
 """
     assert float(run_python(code)) == 7
-    assert float(run_python(code, SPIROGRAD_TAPE_MISTAKE="1")) == 12
+    assert float(run_python(code, SPIROGRAD_TAPE="mistake")) == 12
+
+
+@pytest.mark.gpu
+def test_float32_where_there_is_no_float64(run_python: Callable[..., str]) -> None:
+    """A device without float64 computes in float32: a model there agrees with the CPU to single precision."""
+    code = """
+import random
+import spirograd as sg
+grads = []
+for device in ("cpu", "gpu"):
+    random.seed(1)
+    model = sg.MLP(3, [8, 8, 1], device=device)
+    y = (model([0.5, -1.0, 2.0]) * 0.3).tanh() + (model([1.0, 0.25, -2.0]) ** 2).exp().log()
+    y.backward()
+    grads.append([y.data] + [p.grad for p in model.parameters()])
+worst = max(abs(a - b) / max(abs(a), 1e-3) for a, b in zip(*grads))
+assert 1e-9 < worst < 1e-5, worst
+"""
+    run_python(code, SPIROGRAD_TAPE="float32")
 
 
 @pytest.mark.gpu

@@ -19,7 +19,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_BARRIER", "hazards", "all: a full barrier between any two kernels; drop: none (tests only)."},
       {"SPIROGRAD_STRICT", "0", "1: whatever would fall back to a slower path raises."},
       {"SPIROGRAD_VALIDATION", "", "core, sync or gpu: run under the Vulkan validation layer; any message raises."},
-      {"SPIROGRAD_TAPE_MISTAKE", "0", "1: scalar graphs on a GPU are computed wrong (tests only)."},
+      {"SPIROGRAD_TAPE", "", "float32: scalar Values on a GPU without float64; mistake: with wrong sums (tests only)."},
       {"SPIROGRAD_PROXY", "0", "1: replace each kernel by one that declares its reads and writes (tests only)."},
       {"SPIROGRAD_THREADS", "0", "CPU threads; 0: as many as the process may use."},
       {"SPIROGRAD_MEMORY_LIMIT", "0", "Bytes of device memory that may be used; 0: no limit of ours."},

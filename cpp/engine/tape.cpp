@@ -58,6 +58,9 @@ constexpr size_t round_up(size_t n) { return (n + 15) / 16 * 16; }
 
 }  // namespace
 
+GpuTapes::GpuTapes(Device& device)
+    : device_(device), real_bytes_(device.features().float64 && env("SPIROGRAD_TAPE") != "float32" ? 8 : 4) {}
+
 uint64_t GpuTapes::bits(double x) const {
   return real_bytes_ == 8 ? std::bit_cast<uint64_t>(x) : std::bit_cast<uint32_t>(static_cast<float>(x));
 }
@@ -252,7 +255,7 @@ void GpuTapes::want(Script& script, const Memory& m, Mirror& mirror, uint64_t ad
 
 void GpuTapes::send(Script& script) {
   if (script.job.launches.empty()) return;
-  static const uint32_t mistake = env_flag("SPIROGRAD_TAPE_MISTAKE");  // for the test that the tape machine computes
+  static const uint32_t mistake = env("SPIROGRAD_TAPE") == "mistake";  // for the test that the tape machine computes
   script.job.kernel = real_bytes_ == 8 ? "tape" : "tape32";
   script.job.constants = {kThreads, mistake};
   const std::shared_ptr<Arrival> arrival = device_.run(script.job);

@@ -9,7 +9,7 @@ namespace sg {
 
 class GpuTapes final : public value::TapeRunner {
  public:
-  explicit GpuTapes(Device& device) : device_(device), real_bytes_(device.features().float64 ? 8 : 4) {}
+  explicit GpuTapes(Device& device);
 
   double read_data(value::Node* n) override;
   double read_grad(value::Node* n) override;
