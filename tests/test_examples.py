@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import spirograd as sg
 from spirograd import datasets
 from spirograd.examples import mnist
 from spirograd.progress import Progress
@@ -144,10 +148,130 @@ def test_benchmark_gpu(tmp_path: Path) -> None:
     done = run_benchmark("benchmark_gpu.py", "--quick", "--device", "cpu", "--json", str(target))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] in ("GPU Available: True", "GPU Available: False")
+    assert "From which size on a GPU wins was not measured" in done.stdout
     saved = json.loads(target.read_text())
-    assert {r["row"] for r in saved["results"]} == {"matrix product", "fused chain of 8 ops", "training step"}
-    assert {"date", "commit", "cpu", "devices", "versions"} <= set(saved["environment"])
+    rows = {(r["facts"]["section"], r["row"]) for r in saved["results"]}
+    operations = ("Addition", "Multiplication", "Power", "ReLU")
+    parts = ("matrix product", "fused chain of 8 ops", "training step")
+    assert {("Basic Operations", name) for name in operations} | {("Tensors", name) for name in parts} <= rows
+    assert {section for section, _ in rows} == {re.match("[^:\n]+", s)[0] for s in done.stdout.split("\n\n")[1:5]}
+    networks = {(r["row"], r["case"]) for r in saved["results"] if r["facts"]["section"] == "Neural Network"}
+    for row in ("small MLP 10-20-20-1", "medium MLP 50-100-100-1"):
+        for kind in ("Values", "tensors"):
+            assert {(row, f"{kind}, {what}") for what in ("forward", "forward + backward", "training step")} <= networks
+    assert {"date", "commit", "cpu", "devices", "versions", "skipped"} <= set(saved["environment"])
     assert all(0 < r["timing"]["least"] <= r["timing"]["median"] <= r["timing"]["greatest"] for r in saved["results"])
+    if importlib.util.find_spec("matplotlib"):
+        assert target.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.fixture
+def benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the files in benchmarks importable."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+
+
+NAMES = {"cpu": "cpu", "gpu:0": "gpu:0 (card)", "gpu:1": "gpu:1"}
+
+
+def by_size(**times: list[float]) -> list[Any]:
+    """Results of models of 100, 1,000 and 10,000 parameters; gpu0 stands for gpu:0."""
+    from common import Result
+    from gpu_sizes import SIZES
+
+    return [
+        Result(
+            "MLP",
+            f"{size:,} parameters",
+            "spirograd",
+            device.replace("gpu", "gpu:"),
+            value,
+            "ms",
+            facts={"section": SIZES.name, "size": size},
+        )
+        for device, values in times.items()
+        for size, value in zip((100, 1_000, 10_000), values, strict=False)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("gpu", "sentence"),
+    [
+        ([4, 2, 0.5], "gpu:0 (card) wins from 10,000 parameters on (0.25x at 100, 20x at 10,000)."),
+        ([4, 0.5, 1], "gpu:0 (card) wins from 1,000 parameters on (0.25x at 100, 2x at 1,000, 10x at 10,000)."),
+        ([0.5, 2, 1], "gpu:0 (card) wins from 10,000 parameters on (2x at 100, 10x at 10,000)."),
+        ([0.5, 0.5, 1], "gpu:0 (card) wins at every size tried (2x at 100, 10x at 10,000)."),
+        (
+            [4, 2],
+            "gpu:0 (card) does not win up to 1,000 parameters, the largest model tried (0.25x at 100, 0.5x at 1,000).",
+        ),
+    ],
+)
+def test_from_which_size_a_gpu_wins(benchmarks: None, gpu: list[float], sentence: str) -> None:
+    from gpu_report import verdict
+
+    assert verdict(by_size(cpu=[1, 1, 10], gpu0=gpu), NAMES) == f"On this machine {sentence}"
+    both = verdict(by_size(cpu=[1, 1, 10], gpu0=gpu, gpu1=[1, 1, 1]), NAMES)
+    assert both.startswith(f"On this machine {sentence[:-1]}; gpu:1 wins from 10,000 parameters on")
+    assert "not measured" in verdict(by_size(cpu=[1, 1, 10]), NAMES)
+    assert "not measured" in verdict(by_size(gpu0=gpu), NAMES)
+
+
+def test_comparison_of_devices(benchmarks: None) -> None:
+    from gpu_report import comparison
+
+    lines = [line.split() for line in comparison(by_size(cpu=[1, 1, 10], gpu0=[4, 0.5])).splitlines()]
+    assert lines == [
+        ["cpu,", "ms", "gpu:0,", "ms", "gpu:0", "speed-up"],
+        ["MLP", "100", "parameters", "1", "4", "0.25x"],
+        ["MLP", "1,000", "parameters", "1", "0.5", "2x"],
+        ["MLP", "10,000", "parameters", "10", "-", "-"],
+    ]
+
+
+def test_models_that_do_not_fit_are_named(benchmarks: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gpu_sizes
+    from gpu_rows import Place
+
+    class Small:
+        kind, memory_free, memory_total = "cpu", 2**30, 2**31
+
+        def __str__(self) -> str:
+            return "cpu"
+
+    place = Place(Small(), "", quick=True)
+    monkeypatch.setattr(gpu_sizes, "MODELS", [(8192, 8192, 8192, 10)])
+    assert list(gpu_sizes.run(place)) == []
+    assert place.skipped == ["cpu, 134,316,042 parameters: skipped, it needs 3.0 GiB, 1.0 GiB are free"]
+    monkeypatch.setattr(gpu_sizes, "MODELS", [(1, 1)])
+    place = Place(Small(), "", quick=True, latest=2.0)
+    assert list(gpu_sizes.run(place)) == []
+    assert place.skipped == ["cpu, 2 parameters: skipped, the size before took 2.0 s"]
+
+
+@pytest.mark.gpu
+def test_benchmark_of_a_gpu(benchmarks: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    import gpu_networks
+    import gpu_report
+    import gpu_scalars
+    import gpu_sizes
+    import gpu_tensors
+    from gpu_rows import Place
+
+    for name, (unit, sizes, few, make) in gpu_tensors.PARTS.items():
+        monkeypatch.setitem(gpu_tensors.PARTS, name, (unit, sizes, few[:1], make))
+    monkeypatch.setattr(gpu_networks, "NETWORKS", {"small": (2, 3, 1)})
+    monkeypatch.setattr(gpu_sizes, "MODELS", gpu_sizes.MODELS[:2])
+    results = []
+    for section in (gpu_scalars.BASIC, gpu_networks.NETWORK, gpu_tensors.TENSORS, gpu_sizes.SIZES):
+        measured = [r for name in ("cpu", "gpu") for r in section.run(Place(sg.Device(name), section.name, quick=True))]
+        text = gpu_report.comparison(measured)
+        assert len(text.splitlines()[0].split()) == 6 and " - " not in text
+        results += measured
+    assert gpu_report.verdict(results, NAMES).startswith("On this machine gpu:0 (card) ")
+    gpu_report.picture(results, NAMES, tmp_path / "gpu.png")
+    assert (tmp_path / "gpu.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_bench_slice(tmp_path: Path) -> None:

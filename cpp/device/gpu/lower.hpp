@@ -14,11 +14,10 @@ namespace sg {
 // integers in it, numbers keep the bits of their type in the low bytes, tensors are addresses of their first element.
 struct ArgWord {
   enum class Kind : uint8_t {
-    value,     // `value` as it is
-    address,   // address of memories[memory] + value + element_bytes * offsets[leaf_view] (when leaf_view >= 0)
-    number,    // numbers[index] converted to dtype
-    status,    // address of the submission's status word
-    partials,  // address of scratch for split products: arena_end + value
+    value,    // `value` as it is
+    address,  // address of memories[memory] + value + element_bytes * offsets[leaf_view] (when leaf_view >= 0)
+    number,   // numbers[index] converted to dtype
+    status,   // address of the submission's status word
   };
   Kind kind = Kind::value;
   DType dtype = DType::float32;
@@ -34,7 +33,6 @@ struct Lowered {
   std::vector<uint32_t> constants;  // specialization constants 0, 1, 2 ...
   std::vector<ArgWord> arguments;
   uint32_t groups[3] = {1, 1, 1};
-  int64_t partial_bytes = 0;  // scratch behind the arena that `partials` words point into
 };
 
 // LimitError names what the device lacks (float64, for example).

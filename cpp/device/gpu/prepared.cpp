@@ -8,8 +8,6 @@
 namespace sg {
 namespace {
 
-constexpr int64_t kArenaAlignment = 256;
-
 BarrierMode barrier_mode() {
   const std::string word = env("SPIROGRAD_BARRIER");
   return word == "all" ? BarrierMode::all : word == "drop" ? BarrierMode::drop : BarrierMode::hazards;
@@ -49,7 +47,6 @@ void use_kernel(GpuPrepared& p, GpuStep& s, const Step& step, const Features& fe
   std::copy(std::begin(low.groups), std::end(low.groups), std::begin(s.groups));
   s.first_word = p.words.size();
   s.words = low.arguments.size();
-  s.partial_bytes = low.partial_bytes;
   for (const ArgWord& w : low.arguments) p.uses_status |= w.kind == ArgWord::Kind::status;
   p.words.insert(p.words.end(), low.arguments.begin(), low.arguments.end());
 }
@@ -61,7 +58,6 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
   auto p = std::make_unique<GpuPrepared>();
   p->plan = std::move(plan);
   p->barriers = barrier_mode();
-  int64_t partials = 0;
   for (const Step& step : p->plan->steps) {
     GpuStep s;
     s.name = step.name;
@@ -80,11 +76,9 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
       use_kernel(*p, s, step, features, pipelines);
       if (proxy) s.proxy = &proxy->kernel(s.reads.size(), s.writes.size());
     }
-    partials = std::max(partials, s.partial_bytes);
     p->steps.push_back(std::move(s));
   }
-  p->partials_at = (p->plan->arena_bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-  p->arena_bytes = p->partials_at + partials;
+  p->arena_bytes = p->plan->arena_bytes;
   return p;
 }
 

@@ -27,7 +27,6 @@ struct GpuStep {
   size_t first_word = 0, words = 0;    // its part of GpuPrepared::words
   std::vector<int32_t> reads, writes;  // memories, each once
   int32_t copy_from = -1, copy_to = -1;
-  int64_t partial_bytes = 0;
   bool reports = false, predicated = false;  // may write, reads the status word
   double cost = 0;                           // elementary operations, roughly
 };
@@ -44,8 +43,7 @@ class GpuPrepared final : public Prepared {
   std::shared_ptr<const Plan> plan;
   std::vector<GpuStep> steps;
   std::vector<ArgWord> words;
-  int64_t partials_at = 0;                   // offset of the scratch in the arena
-  int64_t arena_bytes = 0;                   // with the scratch
+  int64_t arena_bytes = 0;
   bool uses_status = false, copies = false;  // has steps that report or are predicated; that copy
   BarrierMode barriers = BarrierMode::hazards;
 };

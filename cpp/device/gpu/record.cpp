@@ -217,7 +217,7 @@ Recorder::Part Recorder::next_part(const GpuPrepared& plan, size_t first) const 
   return part;
 }
 
-uint64_t Recorder::word(const GpuPrepared& plan, const ArgWord& w, const RunArguments& arguments) const {
+uint64_t Recorder::word(const ArgWord& w, const RunArguments& arguments) const {
   switch (w.kind) {
     case ArgWord::Kind::value:
       return static_cast<uint64_t>(w.value);
@@ -229,15 +229,13 @@ uint64_t Recorder::word(const GpuPrepared& plan, const ArgWord& w, const RunArgu
       return number_bits(arguments.numbers[w.index], w.dtype);
     case ArgWord::Kind::status:
       return status_address_;
-    case ArgWord::Kind::partials:
-      return (arena_ ? arena_->address : 0) + static_cast<uint64_t>(plan.partials_at + w.value);
   }
   return 0;
 }
 
 void Recorder::fill_words(const GpuPrepared& plan, const GpuStep& step, const RunArguments& arguments,
                           uint64_t* out) const {
-  for (size_t i = 0; i < step.words; ++i) out[i] = word(plan, plan.words[step.first_word + i], arguments);
+  for (size_t i = 0; i < step.words; ++i) out[i] = word(plan.words[step.first_word + i], arguments);
 }
 
 void Recorder::open(Slot& slot, size_t argument_bytes) {
@@ -301,10 +299,6 @@ void Recorder::synchronize(Slot& slot, const GpuPrepared& plan, const GpuStep& s
   writes_.clear();
   for (int32_t m : step.reads) reads_.push_back(places_[static_cast<size_t>(m)].range);
   for (int32_t m : step.writes) writes_.push_back(places_[static_cast<size_t>(m)].range);
-  if (step.partial_bytes > 0) {
-    const uint64_t begin = arena_->address + static_cast<uint64_t>(plan.partials_at);
-    writes_.push_back({begin, begin + static_cast<uint64_t>(step.partial_bytes)});
-  }
   const bool wanted = plan.barriers == BarrierMode::all || hazards_.size() > kMostRanges ||
                       hazards_.conflicts(reads_, writes_) || status_conflicts(step);
   if (wanted && !fresh_ && plan.barriers != BarrierMode::drop) {

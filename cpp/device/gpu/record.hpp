@@ -55,7 +55,7 @@ class Recorder {
   void place_buffer(Place& place, const Memory& memory, const BufferRef* buffers, const char* what);
   Part next_part(const GpuPrepared& plan, size_t first) const;
   void fill_words(const GpuPrepared& plan, const GpuStep& step, const RunArguments& arguments, uint64_t* out) const;
-  uint64_t word(const GpuPrepared& plan, const ArgWord& w, const RunArguments& arguments) const;
+  uint64_t word(const ArgWord& w, const RunArguments& arguments) const;
   uint64_t submit_part(const GpuPrepared& plan, const Part& part, const RunArguments& arguments);
   void open(Slot& slot, size_t argument_bytes);
   void record_uploads(Slot& slot);
