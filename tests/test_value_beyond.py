@@ -159,3 +159,17 @@ def test_default_device_is_followed(ours: Engine) -> None:
     a = sg.Value(2.0)
     assert a.device == device and (a + 1).data == 3
     assert sg.MLP(2, [1]).parameters()[0].device == device
+
+
+@pytest.mark.gpu
+def test_a_tape_may_go_with_what_was_written() -> None:
+    """Leaves whose gradients were written and which nobody holds: they are the last of a tape that is being sent."""
+    gpu = scalar.engine("gpu")
+    x = gpu.Value(3.0)
+    y = x * 2
+    assert y.data == 6
+    for _ in range(50):
+        for _ in range(20):
+            gpu.Value(1.0).grad = 5
+        y.backward()
+    assert x.grad == 2 * 50

@@ -405,10 +405,134 @@ def test_gradients_of_tensors_and_values_accumulate(ours: Engine) -> None:
     assert n(sg.tensor([[3.0]], device=ours.name)).tolist() == [[31.0]], "written weights count"
 
 
+def test_shapes_of_tensors(ours: Engine) -> None:
+    x = sg.zeros(4, 5, 2, device=ours.name)
+    layer = sg.Layer(2, 3, device=ours.name)
+    assert sg.Neuron(2, device=ours.name)(x[0]).shape == (5, 1) and sg.MLP(2, [3, 1])(x[0]).shape == (5, 1)
+    assert layer(x).shape == (4, 5, 3) and layer(x[0, 0]).shape == (3,) and layer(x[:0, 0]).shape == (0, 3)
+    assert layer(x.long()).dtype == sg.float32
+
+
+def test_layers_before_and_behind_get_gradients(ours: Engine) -> None:
+    n = sg.Neuron(1, nonlin=False, device=ours.name)
+    n.w[0].data = 5.0
+    x = sg.tensor([[1.0]], device=ours.name, requires_grad=True)
+    (3 * n(2 * x)).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [[30.0]] and (n.w[0].grad, n.b.grad) == (6, 3)
+    with sg.no_grad():
+        y = n(x)
+    assert not y.requires_grad and y.tolist() == [[5.0]]
+
+
+def test_graphs_of_several_calls(ours: Engine) -> None:
+    """Each graph has the weights of its time; gradients read and written between the calls are no obstacle."""
+    n = sg.Neuron(1, nonlin=False, device=ours.name)
+    w, b = n.parameters()
+    w.data = 2.0
+    x = sg.tensor([[3.0]], device=ours.name, requires_grad=True)
+    first = n(x)
+    w.data = 5.0
+    second = n(x)
+    assert (first.item(), second.item(), w.grad) == (6, 15, 0)
+    second.sum().backward()
+    assert x.grad is not None and x.grad.item() == 5
+    assert (w.grad, b.grad) == (3, 1)
+    w.grad = 100
+    first.sum().backward(retain_graph=True)
+    assert x.grad.item() == 7 and (w.grad, b.grad) == (103, 2)
+    n([10.0]).backward()
+    first.sum().backward()
+    n(x.detach().double() if ours.coarse == 1 else x).sum().backward()
+    w.grad = 0
+    assert (w.grad, b.grad) == (0, 5), "what is written is what counts, for the one that was written"
+
+
+def test_one_weight_several_times(ours: Engine) -> None:
+    n = sg.Neuron(3, nonlin=False, device=ours.name)
+    n.w = [n.w[0], n.w[0], n.w[1]]
+    n(sg.tensor([[1.0, 2.0, 4.0]], device=ours.name)).sum().backward()
+    assert (n.w[0].grad, n.w[2].grad) == (3, 4)
+
+
+def test_parameters_outlive_their_model(ours: Engine) -> None:
+    model = sg.MLP(2, [2, 1], device=ours.name)
+    w, b = model.parameters()[-2:]
+    loss = model(sg.ones(3, 2, device=ours.name)).sum()
+    del model
+    gc.collect()
+    loss.backward()
+    del loss
+    assert b.grad == 3 and w.grad >= 0
+
+
+def test_weight_replaced_before_backward(ours: Engine) -> None:
+    """Its gradient goes nowhere, least of all to the new one, which may lie where the old one was."""
+    n = sg.Neuron(2, nonlin=False, device=ours.name)
+    y = n(sg.tensor([[3.0, 4.0]], device=ours.name)).sum()
+    n.w.pop(0)
+    n.w.insert(0, sg.Value(7.0, device=ours.name))
+    y.backward()
+    assert [p.grad for p in reversed(n.parameters())] == [1, 4, 0]
+
+
+def test_steps_leave_nothing_behind(ours: Engine) -> None:
+    """Whether gradients are read or not, whether models, weights and graphs stay or go."""
+    x = sg.ones(3, 2, device=ours.name)
+    model = sg.MLP(2, [2, 1], device=ours.name)
+
+    def step(k: int) -> None:
+        other = sg.Layer(2, 2, device=ours.name)
+        other.neurons[0].w[0] = sg.Value(1.0, device=ours.name)
+        (model(x).sum() + model(x[:2]).sum() + other(x).sum()).backward()
+        if k % 4 == 0:
+            for p in model.parameters():
+                p.data -= 0.01 * p.grad
+        if k % 8 == 0:
+            model.zero_grad()
+        model.layers[0].neurons[k % 2].w[0] = sg.Value(0.5, device=ours.name)
+
+    def used() -> int:
+        model.zero_grad()
+        gc.collect()
+        sg.synchronize(ours.name)
+        return sg.stats()["bytes_live"]
+
+    for k in range(16):
+        step(k)
+    before = used()
+    for k in range(64):
+        step(k)
+    assert used() <= before
+
+
+def test_layers_that_take_no_tensor(ours: Engine) -> None:
+    class Own(sg.Neuron):
+        def __call__(self, x: Any) -> Any:
+            return super().__call__(x) * 2
+
+    x = sg.ones(1, 2, device=ours.name)
+    layer = sg.Layer(2, 2, device=ours.name)
+    first, second = layer.neurons
+    second.nonlin = False
+    with pytest.raises(TypeError, match="Layer: neurons of several kinds"):
+        layer(x)
+    layer.neurons = [Own(2, device=ours.name)]
+    with pytest.raises(TypeError, match="own class"):
+        layer(x)
+    layer.neurons = [first]
+    first.w[0] = first.w[0] * 2
+    with pytest.raises(ValueError, match="a parameter was computed"):
+        layer(x)
+    with sg.no_grad():
+        assert layer(x).shape == (1, 1)
+
+
 def test_wrong_inputs(ours: Engine) -> None:
     model = sg.MLP(3, [2], device=ours.name)
     with pytest.raises(ValueError, match=r"MLP: .*\[5, 2\]"):
         model(sg.zeros(5, 2, device=ours.name))
+    with pytest.raises(ValueError, match=r"Layer: .*\[\]"):
+        model.layers[0](sg.tensor(1.0, device=ours.name))
     with pytest.raises(TypeError):
         model(["a", "b", "c"])
     with pytest.raises(TypeError):

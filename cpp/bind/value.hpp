@@ -33,6 +33,7 @@ Extra& extra_of(PyObject* value);            // as soon as it holds more than te
 void add_value_type(PyObject* module);
 extern PyGetSetDef value_attributes[];  // value_attributes.cpp
 extern PyMethodDef value_methods[];
-void add_neurons(PyObject* module);  // value_nn.cpp
+void add_neurons(PyObject* module);        // value_nn.cpp
+void add_value_tensors(PyObject* module);  // value_tensor.cpp
 
 }  // namespace sg::bind

@@ -95,6 +95,7 @@ PyMethodDef functions[] = {{"_neurons", reinterpret_cast<PyCFunction>(reinterpre
 void add_neurons(PyObject* module) {
   for (PyMethodDef& f : functions)
     check(PyModule_AddObjectRef(module, f.ml_name, Object(check(PyCFunction_New(&f, nullptr))).get()));
+  add_value_tensors(module);
 }
 
 }  // namespace sg::bind

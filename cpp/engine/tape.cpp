@@ -260,7 +260,6 @@ void GpuTapes::send(Script& script) {
   script.job.constants = {kThreads, mistake};
   const std::shared_ptr<Arrival> arrival = device_.run(script.job);
   for (Mirror* mirror : script.mirrors) mirror->arrival = arrival;
-  for (value::Node* n : std::exchange(written_, {})) value::release(n);
 }
 
 // The pending tape's part of a script: its code, the writes, its computation.
@@ -279,7 +278,7 @@ void GpuTapes::start(Tape& tape) {
   Script script;
   close(script, tape);
   send(script);
-  sent(tape);
+  sent(&tape);
 }
 
 bool GpuTapes::backward(value::Node* root) {
@@ -312,7 +311,7 @@ bool GpuTapes::backward(value::Node* root) {
     add_backward(script, m->second, *number == home_of(root) ? root->place.slot : value::kNone, scratch);
   }
   send(script);
-  if (pending) sent(*pending);
+  sent(pending);
   root->grad = 1;
   root->set(value::kGradInt, true);
   return true;
@@ -332,6 +331,7 @@ void GpuTapes::backward_tape(uint32_t number, const value::Node* root, const std
                scratch);
   // The tapes before this one go on in passes of their own: what is owed there is marked anew.
   send(script);
+  sent(nullptr);
 }
 
 double GpuTapes::from_bytes(const std::byte* p) const {

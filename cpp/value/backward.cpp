@@ -141,6 +141,7 @@ void local_backward(Node* n) {
 }
 
 void backward(Node* root) {
+  if (root->has(kBridged)) language.fetch_grad(root);  // what came before is overwritten, not added later
   if (root->device >= 0) {
     if (!runner_of(root).backward(root)) backward_across(root);
     return;

@@ -227,7 +227,7 @@ void TapeRunner::note_write(Node* n) {
 void TapeRunner::forget(Node* n) {
   const auto it = tapes_.find(home_of(n));
   if (it == tapes_.end() || --it->second->alive) return;
-  if (it->second.get() == pending_) sent(*std::exchange(pending_, nullptr));  // nobody will look
+  if (it->second.get() == pending_) keep(*std::exchange(pending_, nullptr));  // nobody will look
   const uint32_t number = it->first;
   tapes_.erase(it);
   dropped(number);
@@ -240,7 +240,12 @@ Tape* TapeRunner::take_pending() {
   return std::exchange(pending_, nullptr);
 }
 
-void TapeRunner::sent(Tape& tape) {
+void TapeRunner::sent(Tape* tape) {
+  if (tape) keep(*tape);
+  for (Node* n : std::exchange(written_, {})) release(n);  // the last ones of their tapes, maybe of this one
+}
+
+void TapeRunner::keep(Tape& tape) {
   tape.recording->clear();
   spare_ = std::move(tape.recording);
 }

@@ -119,7 +119,7 @@ class TapeRunner {
 
  protected:
   virtual void start(Tape& tape) = 0;         // runs a tape that is closed now
-  void sent(Tape& tape);                      // its recording is needed no more
+  void sent(Tape* tape);                      // what was written has gone up; the recording is needed no more
   Tape* take_pending();                       // closes it; nullptr: there is none
   virtual void dropped(uint32_t number) = 0;  // nobody holds a node of that tape any more
 
@@ -129,6 +129,7 @@ class TapeRunner {
  private:
   Tape* pending_ = nullptr;
   std::unique_ptr<Recording> spare_;
+  void keep(Tape& tape);
   Tape& open();
   uint32_t operand(Tape& tape, Node* n);
   static uint32_t record_number(Recording& to, double x);

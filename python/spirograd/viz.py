@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ._core import Tensor, float32, tensor
 from ._grad_mode import no_grad
+from .scalar import MLP, Layer, Neuron, _alike
 
 __all__ = ["draw_dot", "plot_decision_boundary", "plot_loss", "plot_times"]
 
@@ -121,18 +122,26 @@ def plot_decision_boundary(
 
 def _scores(model: Any, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """What the model says about each point, [n, outputs]."""
-    from .nn import Module
-
-    if isinstance(model, Module):
+    if _takes_tensors(model):
         x = tensor(points, dtype=float32)
         for first in model.parameters():
-            x = x.to(first.device, first.dtype)
+            x = x.to(first.device, getattr(first, "dtype", float32))  # a Value has none
             break
         with no_grad():
             return np.asarray(model(x).numpy(), dtype=np.float64).reshape(len(points), -1)
     # All are asked before one is read, so that values on a GPU run at once.
     answers = [model([float(a), float(b)]) for a, b in points]
     return np.array([[_number(value) for value in (a if isinstance(a, (list, tuple)) else [a])] for a in answers])
+
+
+def _takes_tensors(model: Any) -> bool:
+    from .nn import Module
+
+    if type(model) is MLP:
+        return all(map(_takes_tensors, model.layers))
+    if type(model) in (Layer, Neuron):
+        return _alike(model.neurons if type(model) is Layer else [model])
+    return isinstance(model, Module)
 
 
 def _number(value: Any) -> float:
