@@ -130,7 +130,7 @@ def test_without_a_program_the_text_is_there(monkeypatch: pytest.MonkeyPatch, tm
 
 
 def test_pygraphviz_draws_where_there_is_no_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pytest.importorskip("pygraphviz", reason="pygraphviz is not installed")
+    pytest.importorskip("pygraphviz", exc_type=ImportError, reason="pygraphviz is not installed")
     monkeypatch.setenv("PATH", str(tmp_path))
     dot = viz.draw_dot(sg.Value(1.0) + 2.0)
     assert "<svg" in dot._repr_mimebundle_()["image/svg+xml"]
