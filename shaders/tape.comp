@@ -5,6 +5,7 @@
 #include "common.glsl"
 
 #define REAL double
+#define REAL_BYTES 8
 #define BITS uint64_t
 #define REAL_OF(b) uint64BitsToDouble(b)
 #define BITS_OF(x) doubleBitsToUint64(x)

@@ -1,5 +1,5 @@
-// The tape machine: runs recorded scalar operations, forward and backward. Included with REAL, BITS, REAL_OF, BITS_OF,
-// NAN and NO_DEBT defined. Host side: cpp/value/tape.hpp, cpp/engine/tape.cpp.
+// The tape machine: runs recorded scalar operations, forward and backward. Included with REAL, REAL_BYTES, BITS,
+// REAL_OF, BITS_OF, NAN and NO_DEBT defined. Host side: cpp/value/tape.hpp, cpp/engine/tape.cpp.
 // - A slot has a value, a gradient and a mark (the last backward pass that reached it).
 // - A strand is a sequence of operations of which each goes on from the result of the one before; one thread runs it.
 //   Its other operands come from earlier levels; a level is all strands that depend on earlier levels only. One
@@ -58,8 +58,11 @@ const uint kSwapped = 0x100u;  // the strand goes on from the second operand
 bool is_binary(uint op) { return op == kAdd || op == kMul || op == kPower || op == kPow; }
 
 uint64_t elsewhere(uint index, uint what) { return externals.at[3 * index + what]; }
+// Without a branch, so that the loads of a batch go ahead together.
 REAL value_at(uint code) {
-  return (code & kElsewhere) != 0u ? Reals(elsewhere(code & ~kElsewhere, 0)).at[0] : data.at[code];
+  const bool far = (code & kElsewhere) != 0u;
+  const uint64_t there = externals.at[far ? 3 * (code & ~kElsewhere) : 0];
+  return Reals(far ? there : uint64_t(data) + uint64_t(code) * REAL_BYTES).at[0];
 }
 
 // ---- forward
@@ -324,7 +327,8 @@ void backward_batch(uint begin, uint end, inout Carry carry) {
     g[j] = grad.at[item[j].w];
     mark[j] = marks.at[item[j].w];
     const uint use = uses.at[item[j].w];
-    debt[j] = use == kNone ? NO_DEBT : debt_at(use);
+    const BITS owed = debt_at(use == kNone ? 0 : use);
+    debt[j] = use == kNone ? NO_DEBT : owed;
   }
   [[unroll]] for (uint j = 0; j < kBatch; ++j) {
     if (j >= end) break;

@@ -4,6 +4,7 @@
 #include "common.glsl"
 
 #define REAL float
+#define REAL_BYTES 4
 #define BITS uint
 #define REAL_OF(b) uintBitsToFloat(b)
 #define BITS_OF(x) floatBitsToUint(x)

@@ -92,7 +92,9 @@ def test_demo(device: sg.Device, tmp_path: Path) -> None:
 def test_trace_graph(tmp_path: Path) -> None:
     pytest.importorskip("graphviz", reason="graphs need graphviz")
     if not shutil.which("dot"):
-        pytest.importorskip("pygraphviz", exc_type=ImportError, reason="neither Graphviz's program dot nor pygraphviz is here")
+        pytest.importorskip(
+            "pygraphviz", exc_type=ImportError, reason="neither Graphviz's program dot nor pygraphviz is here"
+        )
     path = tmp_path / "graph.png"
     printed = run("trace_graph", f"open({str(path)!r}, 'wb').write(picture.pipe('png'))")
     assert sum("image/svg+xml" in text for text in printed) == 5

@@ -548,7 +548,12 @@ def test_labels(engine: Engine) -> None:
 
 def test_names() -> None:
     theirs = vars(scalar.engine("micrograd").Value(0).__class__)
-    of_python = {"__dict__", "__weakref__", "__firstlineno__", "__static_attributes__"}  # what any class statement makes
+    of_python = {
+        "__dict__",
+        "__weakref__",
+        "__firstlineno__",
+        "__static_attributes__",
+    }  # any class statement makes them
     missing = [name for name in theirs if name not in of_python and not hasattr(sg.Value, name)]
     assert not missing
     a, b = sg.Value(6.0), sg.Value(2.0)

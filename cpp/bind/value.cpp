@@ -23,13 +23,15 @@ using value::Op;
 
 // ---- objects: kept for reuse when they go
 
-constexpr int kKept = 4096;
-PyValue* kept[kKept];
+constexpr int kMostKept = 32768;
+PyValue* kept = nullptr;  // linked through weak_references
 int kept_count = 0;
 
 PyValue* new_object(PyTypeObject* type) {
-  if (type == value_type && kept_count) {
-    PyValue* v = kept[--kept_count];
+  if (type == value_type && kept) {
+    PyValue* v = kept;
+    kept = reinterpret_cast<PyValue*>(v->weak_references);
+    --kept_count;
     Py_SET_REFCNT(reinterpret_cast<PyObject*>(v), 1);
     v->weak_references = nullptr;
     return v;
@@ -50,8 +52,10 @@ void release(PyObject* self) {
     n->owner = nullptr;
     value::release(n);
   }
-  if (type == value_type && kept_count < kKept) {
-    kept[kept_count++] = v;
+  if (type == value_type && kept_count < kMostKept) {
+    v->weak_references = reinterpret_cast<PyObject*>(kept);
+    kept = v;
+    ++kept_count;
     return;
   }
   if (type == value_type)

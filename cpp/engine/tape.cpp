@@ -78,7 +78,8 @@ std::vector<uint64_t> GpuTapes::words(const Memory& m, uint32_t mode, uint32_t f
   w[kData] = m.data, w[kGrad] = m.grad, w[kMarks] = m.marks;
   w[kHeads] = m.heads, w[kLinks] = m.links, w[kMore] = m.more, w[kLevels] = m.levels, w[kUses] = m.uses,
   w[kChunks] = m.chunks, w[kLists] = m.lists;
-  w[kExternalTable] = m.externals, w[kExternalUses] = m.external_uses;
+  w[kExternalTable] = m.payments.empty() ? m.data : m.externals;  // is read in vain where there are none
+  w[kExternalUses] = m.external_uses;
   return w;
 }
 

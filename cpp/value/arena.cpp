@@ -11,6 +11,7 @@ namespace sg::value {
 Language language;
 uint64_t host_scalar_ops = 0;
 uint32_t clock_ticks = 0;
+FreeNodes free_nodes;
 
 namespace {
 
@@ -20,10 +21,18 @@ constexpr size_t kBlockNodes = kBlockBytes / sizeof(Node);
 struct Arena {
   std::vector<Node*> blocks;
   Node *fresh = nullptr, *fresh_end = nullptr;  // never used so far
-  Node* free = nullptr;                         // used before, the last freed first
-  size_t free_count = 0;
 };
 Arena arena;
+
+void recycle(Node* n) {
+  n->next = free_nodes.first;
+  free_nodes.first = n;
+  ++free_nodes.count;
+}
+
+uintptr_t block_of(const Node* n) { return reinterpret_cast<uintptr_t>(n) & ~uintptr_t(kBlockBytes - 1); }
+
+}  // namespace
 
 Node* fresh_node() {
   if (arena.fresh == arena.fresh_end) {
@@ -35,36 +44,6 @@ Node* fresh_node() {
     arena.blocks.push_back(arena.fresh);
   }
   return arena.fresh++;
-}
-
-void recycle(Node* n) {
-  n->next = arena.free;
-  arena.free = n;
-  ++arena.free_count;
-}
-
-uintptr_t block_of(const Node* n) { return reinterpret_cast<uintptr_t>(n) & ~uintptr_t(kBlockBytes - 1); }
-
-}  // namespace
-
-Node* take_node() {
-  Node* n = arena.free;
-  if (n) {
-    arena.free = n->next;
-    --arena.free_count;
-    __builtin_prefetch(arena.free, 1);
-  } else {
-    n = fresh_node();
-  }
-  n->data = n->grad = 0;
-  n->owner = nullptr;
-  n->refs = 1;
-  n->op = Op::leaf;
-  n->device = -1;
-  n->flags = kGradInt;
-  n->mark = 0;
-  n->tape = clock_ticks;
-  return n;
 }
 
 // Short lists are kept by length when they go: the system would hand their memory out anew, page by page.
@@ -160,7 +139,7 @@ uint32_t next_mark() {
 }
 
 ArenaStats arena_stats() {
-  const size_t unused = static_cast<size_t>(arena.fresh_end - arena.fresh) + arena.free_count;
+  const size_t unused = static_cast<size_t>(arena.fresh_end - arena.fresh) + free_nodes.count;
   return {arena.blocks.size() * kBlockNodes - unused, arena.blocks.size() * kBlockBytes};
 }
 
@@ -171,14 +150,14 @@ void trim_arena() {
       std::free(list);
     }
   std::unordered_map<uintptr_t, size_t> unused;
-  for (Node* n = arena.free; n; n = n->next) ++unused[block_of(n)];
+  for (Node* n = free_nodes.first; n; n = n->next) ++unused[block_of(n)];
   if (arena.fresh != arena.fresh_end) unused[block_of(arena.fresh)] = 0;  // the block that is being filled stays
   auto empty = [&unused](const Node* n) { return unused[block_of(n)] == kBlockNodes; };
-  Node** link = &arena.free;
+  Node** link = &free_nodes.first;
   while (*link) {
     if (empty(*link)) {
       *link = (*link)->next;
-      --arena.free_count;
+      --free_nodes.count;
     } else {
       link = &(*link)->next;
     }
