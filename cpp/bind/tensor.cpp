@@ -1,8 +1,6 @@
 // The type object of Tensor and its operators.
 #include "bind/tensor.hpp"
 
-#include <structmember.h>
-
 #include <new>
 
 #include "bind/arguments.hpp"

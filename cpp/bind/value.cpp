@@ -1,8 +1,6 @@
 // The type object of Value and its operators.
 #include "bind/value.hpp"
 
-#include <structmember.h>
-
 #include <cmath>
 #include <cstring>
 #include <unordered_map>

@@ -1,5 +1,6 @@
 // Calling the neurons of a layer at once: each becomes one node instead of two a weight.
 #include "bind/arguments.hpp"
+#include "bind/errors.hpp"
 #include "bind/value.hpp"
 #include "value/graph.hpp"
 
@@ -62,13 +63,32 @@ Node* neuron(PyObject* w, PyObject* b, List* inputs, bool nonlinear) {
   return value::neuron(weights.give(), inputs, nonlinear);
 }
 
+// The class Neuron keeps w, b and nonlin in __slots__: their places are asked for once and then read directly.
+class Places {
+ public:
+  explicit Places(PyObject* type) : w_(of(type, "w")), b_(of(type, "b")), nonlin_(of(type, "nonlin")) {}
+  PyObject* w(PyObject* o) const { return at(o, w_); }
+  PyObject* b(PyObject* o) const { return at(o, b_); }
+  PyObject* nonlin(PyObject* o) const { return at(o, nonlin_); }
+
+ private:
+  static Py_ssize_t of(PyObject* type, const char* name) {
+    Object member(check(PyObject_GetAttrString(type, name)));
+    if (!Py_IS_TYPE(member.get(), &PyMemberDescr_Type)) fail<TypeError>("_neurons", std::string(name) + " is no slot");
+    return reinterpret_cast<PyMemberDescrObject*>(member.get())->d_member->offset;
+  }
+  static PyObject* at(PyObject* o, Py_ssize_t place) {  // nullptr: deleted
+    return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(o) + place);
+  }
+  Py_ssize_t w_, b_, nonlin_;
+};
+
 // _neurons(Neuron, list of such, x) -> list of Values, or None where the long way is needed.
 PyObject* neurons(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
-    if (count != 3 || !PyList_Check(args[1])) fail<TypeError>("_neurons", "a class, a list and inputs are needed", "");
-    static PyObject* const w_name = PyUnicode_InternFromString("w");
-    static PyObject* const b_name = PyUnicode_InternFromString("b");
-    static PyObject* const nonlin_name = PyUnicode_InternFromString("nonlin");
+    if (count != 3 || !PyList_Check(args[1])) fail<TypeError>("_neurons", "a class, a list and inputs are needed");
+    static PyObject* const type = Py_NewRef(args[0]);
+    static const Places places(type);
     Object x(check(PySequence_Fast(args[2], "a layer takes a sequence of Values or numbers")));
     HeldList inputs{inputs_of(x.get())};
     if (!inputs.list) Py_RETURN_NONE;
@@ -76,10 +96,9 @@ PyObject* neurons(PyObject*, PyObject* const* args, Py_ssize_t count) {
     Object out(check(PyList_New(n)));
     for (Py_ssize_t i = 0; i < n; ++i) {
       PyObject* one = PyList_GET_ITEM(args[1], i);
-      if (reinterpret_cast<PyObject*>(Py_TYPE(one)) != args[0]) Py_RETURN_NONE;  // may compute something else
-      Object w(check(PyObject_GetAttr(one, w_name))), b(check(PyObject_GetAttr(one, b_name)));
-      Object nonlin(check(PyObject_GetAttr(one, nonlin_name)));
-      Node* node = neuron(w.get(), b.get(), inputs.list, to_bool(nonlin.get()));
+      if (reinterpret_cast<PyObject*>(Py_TYPE(one)) != type) Py_RETURN_NONE;  // may compute something else
+      PyObject *w = places.w(one), *b = places.b(one), *nonlin = places.nonlin(one);
+      Node* node = w && b && nonlin ? neuron(w, b, inputs.list, to_bool(nonlin)) : nullptr;
       if (!node) Py_RETURN_NONE;
       PyList_SET_ITEM(out.get(), i, wrap(node));
     }

@@ -34,6 +34,8 @@ class Neuron(Module):
         device: where it computes; the default device otherwise.
     """
 
+    __slots__ = ("b", "nonlin", "w")  # read by `_neurons`; other attributes are free all the same
+
     def __init__(self, nin: int, nonlin: bool = True, device: DeviceLike | None = None) -> None:
         self.w = [Value(random.uniform(-1, 1), device=device) for _ in range(nin)]
         self.b = Value(0, device=device)
