@@ -74,13 +74,14 @@ struct Job {
   struct Launch {
     std::vector<uint64_t> words;  // the argument block
     uint32_t groups;
+    uint32_t variant = 0;
   };
   struct Wanted {
     BufferRef from;
     size_t at, bytes;
   };
-  std::string kernel;               // shaders/KERNEL.comp
-  std::vector<uint32_t> constants;  // its specialization constants
+  std::string kernel;                           // shaders/KERNEL.comp
+  std::vector<std::vector<uint32_t>> variants;  // specialization constants
   BufferRef to;
   std::vector<Piece> pieces;  // of `to`, one after the other from its beginning
   std::vector<Launch> launches;

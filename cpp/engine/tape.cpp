@@ -43,12 +43,12 @@ enum Word {
   kWords
 };
 
-constexpr uint32_t kThreads = 256;
+constexpr uint32_t kThreads = 256, kFewThreads = 64;  // of a workgroup: wide levels are spread over many processors
 // A level as a launch of its own costs 2.0 to 2.3 us, in one workgroup 0.6 up to 64 wide, 0.9 at 256 and 2.2 at 1,024
 // (H200, 256 threads).
 constexpr size_t kNarrow = 1024;
 constexpr uint32_t kMostLevels = 65536;  // in one launch, for the sake of watchdogs
-constexpr uint32_t kMostGroups = 1024;
+constexpr uint32_t kMostGroups = 16384;
 // Up to here what a run made comes back with it; larger tapes are copied when somebody looks.
 constexpr uint32_t kSmallData = 32768, kSmallGrad = 8192;
 
@@ -115,7 +115,7 @@ void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
     first += count;
     Memory::Run* last = m.runs.empty() ? nullptr : &m.runs.back();
     if (count > kNarrow)
-      m.runs.push_back({l, l + 1, std::min((count + kThreads - 1) / kThreads, kMostGroups)});
+      m.runs.push_back({l, l + 1, std::min((count + kFewThreads - 1) / kFewThreads, kMostGroups)});
     else if (last && last->groups == 1 && l - last->first < kMostLevels)
       ++last->last;
     else
@@ -213,25 +213,27 @@ void GpuTapes::add_writes(Script& script) {
 }
 
 void GpuTapes::add_forward(Script& script, const Memory& m) {
-  for (const Memory::Run& r : m.runs) script.job.launches.push_back({words(m, kForward, r.first, r.last), r.groups});
+  for (const Memory::Run& r : m.runs)
+    script.job.launches.push_back({words(m, kForward, r.first, r.last), r.groups, r.groups > 1});
 }
 
 void GpuTapes::add_backward(Script& script, Memory& m, uint32_t root, std::vector<BufferRef>& scratch) {
   scratch.push_back(device_.allocate((2 * uint64_t(m.slots) + m.inside) * real_bytes_));
-  auto launch = [&](uint32_t mode, uint32_t first, uint32_t last, uint32_t groups) {
+  auto launch = [&](uint32_t mode, uint32_t first, uint32_t last, uint32_t groups, bool few_threads) {
     std::vector<uint64_t> w = words(m, mode, first, last);
     w[kDebts] = scratch.back()->address;
     w[kRoot] = root;
-    script.job.launches.push_back({std::move(w), groups});
+    script.job.launches.push_back({std::move(w), groups, few_threads});
   };
-  for (size_t i = m.runs.size(); i-- > 0;) launch(kBackward, m.runs[i].first, m.runs[i].last, m.runs[i].groups);
+  for (size_t i = m.runs.size(); i-- > 0;)
+    launch(kBackward, m.runs[i].first, m.runs[i].last, m.runs[i].groups, m.runs[i].groups > 1);
   for (const Memory::Run& p : m.payments) {
     const uint32_t count = p.last - p.first;
     if (p.groups == 0)
       for (uint32_t i = 0; i < count; i += kMostGroups)
-        launch(kLong, p.first + i, p.last, std::min(count - i, kMostGroups));
+        launch(kLong, p.first + i, p.last, std::min(count - i, kMostGroups), false);
     else
-      launch(kExternals, p.first, p.last, std::min(count / kThreads + 1, kMostGroups));
+      launch(kExternals, p.first, p.last, std::min(count / kFewThreads + 1, kMostGroups), true);
   }
   touch(script, m);
   for (uint32_t home : m.homes)
@@ -258,7 +260,7 @@ void GpuTapes::send(Script& script) {
   if (script.job.launches.empty()) return;
   static const uint32_t mistake = env("SPIROGRAD_TAPE") == "mistake";  // for the test that the tape machine computes
   script.job.kernel = real_bytes_ == 8 ? "tape" : "tape32";
-  script.job.constants = {kThreads, mistake};
+  script.job.variants = {{kThreads, mistake}, {kFewThreads, mistake}};
   const std::shared_ptr<Arrival> arrival = device_.run(script.job);
   for (Mirror* mirror : script.mirrors) mirror->arrival = arrival;
 }

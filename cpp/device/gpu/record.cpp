@@ -124,8 +124,11 @@ std::shared_ptr<Parcel> Recorder::record_wanted(Slot& slot, const Job& job) {
 std::shared_ptr<Arrival> Recorder::run(const Job& job) {
   Lowered low;
   low.name = low.builtin = job.kernel;
-  low.constants = job.constants;
-  const Pipeline& pipeline = pipelines_.get(low);
+  std::vector<const Pipeline*> variants;
+  for (const std::vector<uint32_t>& constants : job.variants) {
+    low.constants = constants;
+    variants.push_back(&pipelines_.get(low));
+  }
   size_t bytes = 0, words = 0;
   for (const Job::Piece& p : job.pieces) bytes += p.bytes;
   for (const Job::Launch& l : job.launches) words += round_up(l.words.size() * sizeof(uint64_t), kBlockAlignment);
@@ -151,11 +154,13 @@ std::shared_ptr<Arrival> Recorder::run(const Job& job) {
     fresh_ = false;
   }
   if (timing_.on()) timing_.begin(slot.commands, job.launches.size());
-  vkCmdBindPipeline(slot.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline.handle);
   size_t at = arguments;
   for (const Job::Launch& l : job.launches) {
     if (!fresh_) put_barrier(slot);
     work_ = Work::kernels;
+    const Pipeline* pipeline = variants.at(l.variant);
+    if (bound_ != pipeline) vkCmdBindPipeline(slot.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline->handle);
+    bound_ = pipeline;
     std::memcpy(mapped + at, l.words.data(), l.words.size() * sizeof(uint64_t));
     const uint64_t address = slot.arguments.address + at;
     vkCmdPushConstants(slot.commands, pipelines_.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof address, &address);
