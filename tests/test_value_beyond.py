@@ -173,3 +173,14 @@ def test_a_tape_may_go_with_what_was_written() -> None:
             gpu.Value(1.0).grad = 5
         y.backward()
     assert x.grad == 2 * 50
+
+
+@pytest.mark.gpu
+def test_gradients_go_through_two_tapes_and_back_to_the_cpu() -> None:
+    x = sg.Value(2.0)
+    moved = x.to("gpu")
+    twice = moved + moved
+    assert twice.data == 4  # a read: what follows is another tape
+    y = moved + twice
+    y.backward()
+    assert x.grad == 3

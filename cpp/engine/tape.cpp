@@ -306,7 +306,7 @@ bool GpuTapes::backward(value::Node* root) {
     close(script, *pending);
   else
     add_writes(script);
-  ++passes_;
+  begin_pass();
   std::vector<BufferRef> scratch;  // goes back to the pool at the end: the device works in order
   for (auto number = all.rbegin(); number != all.rend(); ++number) {  // a tape owes only to older ones
     const auto m = memory_.find(*number);
@@ -323,7 +323,6 @@ bool GpuTapes::backward(value::Node* root) {
 void GpuTapes::backward_tape(uint32_t number, const value::Node* root, const std::vector<value::Node*>& owed) {
   Memory& m = memory_.at(number);
   Script script;
-  ++passes_;
   for (const value::Node* n : owed) {
     script.writes.push_back(m.marks + n->place.slot * real_bytes_);
     script.writes.push_back(passes_);
@@ -332,7 +331,6 @@ void GpuTapes::backward_tape(uint32_t number, const value::Node* root, const std
   std::vector<BufferRef> scratch;
   add_backward(script, m, root && root->op != Op::move && root->op != Op::custom ? root->place.slot : value::kNone,
                scratch);
-  // The tapes before this one go on in passes of their own: what is owed there is marked anew.
   send(script);
   sent(nullptr);
 }

@@ -14,6 +14,7 @@ class GpuTapes final : public value::TapeRunner {
   double read_data(value::Node* n) override;
   double read_grad(value::Node* n) override;
   bool backward(value::Node* root) override;
+  void begin_pass() override { ++passes_; }
   void backward_tape(uint32_t number, const value::Node* root, const std::vector<value::Node*>& owed) override;
 
  protected:

@@ -70,6 +70,9 @@ void backward_across(Node* root) {
   std::reverse(parts.on_cpu.begin(), parts.on_cpu.end());
   std::stable_sort(parts.on_cpu.begin(), parts.on_cpu.end(), [](Node* a, Node* b) { return a->tape > b->tape; });
   set_grad(root, 1, true);
+  std::unordered_set<TapeRunner*> runners;
+  for (auto& [number, part] : parts.tapes)
+    if (runners.insert(part.runner).second) part.runner->begin_pass();
   auto next = parts.on_cpu.begin();
   auto run_younger_than = [&](uint32_t number) {
     for (; next != parts.on_cpu.end() && (*next)->tape >= number; ++next) local_backward(*next);

@@ -113,6 +113,8 @@ class TapeRunner {
   virtual double read_grad(Node* n) = 0;
   // Everything that root depends on, in one go. false: gradients would have to go on elsewhere; nothing was done.
   virtual bool backward(Node* root) = 0;
+  // Begins a pass of `backward_tape` over several tapes.
+  virtual void begin_pass() = 0;
   // The operations of one tape alone; `owed` are nodes of it that got their gradients from elsewhere.
   virtual void backward_tape(uint32_t number, const Node* root, const std::vector<Node*>& owed) = 0;
   static uint32_t home_of(const Node* n) { return n->mark; }

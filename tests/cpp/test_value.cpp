@@ -32,6 +32,7 @@ class Recorder : public TapeRunner {
   double read_data(Node* n) override { return n->data; }
   double read_grad(Node* n) override { return n->grad; }
   bool backward(Node*) override { return true; }
+  void begin_pass() override {}
   void backward_tape(uint32_t, const Node*, const std::vector<Node*>&) override {}
 
  protected:
