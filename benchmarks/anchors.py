@@ -5,23 +5,21 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
-NAMES = ("torch", "compile", "jax")
+MODULES = {"compile": "torch", "floats": "builtins"}  # where a name is not that of a module
 
 
-def available(wanted: str) -> frozenset[str]:
+def available(wanted: str, libraries: tuple[str, ...]) -> frozenset[str]:
     """ "all", "none" or names with commas. Says what is left out, and why.
 
     Raises:
-        ValueError: a name is none of `NAMES`, or one asked for by name is not installed.
+        ValueError: a name is none of `libraries`, or one asked for by name is not installed.
     """
-    if wanted == "none":
-        return frozenset()
-    names = NAMES if wanted == "all" else tuple(wanted.split(","))
+    names = () if wanted == "none" else libraries if wanted == "all" else tuple(wanted.split(","))
     found = set()
     for name in names:
-        if name not in NAMES:
-            raise ValueError(f"anchors: no library {name!r}; there are {', '.join(NAMES)}, all, none")
-        module = "torch" if name == "compile" else name
+        if name not in libraries:
+            raise ValueError(f"anchors: no library {name!r}; there are {', '.join(libraries)}, all, none")
+        module = MODULES.get(name, name)
         if importlib.util.find_spec(module):
             found.add(name)
         elif wanted == "all":

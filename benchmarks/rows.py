@@ -1,4 +1,4 @@
-"""The list of rows of bench_slice.py, and what a row is given."""
+"""The list of rows of a bench_*.py, and what a row is given."""
 
 from __future__ import annotations
 

@@ -76,8 +76,8 @@ std::vector<uint64_t> GpuTapes::words(const Memory& m, uint32_t mode, uint32_t f
   w[kEpoch] = passes_;
   w[kSlots] = m.slots;
   w[kData] = m.data, w[kGrad] = m.grad, w[kMarks] = m.marks;
-  w[kHeads] = m.heads, w[kLinks] = m.links, w[kMore] = m.more, w[kLevels] = m.levels, w[kUses] = m.uses,
-  w[kChunks] = m.chunks, w[kLists] = m.lists;
+  w[kHeads] = m.heads, w[kLinks] = m.links, w[kMore] = m.more, w[kLevels] = m.levels;
+  w[kUses] = m.uses, w[kChunks] = m.chunks, w[kLists] = m.lists;
   w[kExternalTable] = m.payments.empty() ? m.data : m.externals;  // is read in vain where there are none
   w[kExternalUses] = m.external_uses;
   return w;
@@ -360,8 +360,10 @@ struct WithoutGil {
 // Other threads may run while this one waits; what they change makes the copy that was waited for worthless.
 double GpuTapes::look(const Memory& m, Mirror& mirror, uint64_t address, uint32_t slot) {
   constexpr uint32_t kBlock = 32768;
-  const uint32_t all = m.slots + m.inside, first = slot / kBlock * kBlock, count = std::min(kBlock, all - first);
+  const uint32_t all = m.slots + m.inside, first = slot / kBlock * kBlock;
+  const uint32_t count = std::min(kBlock, all - std::min(all, first));
   const BufferRef cells = m.cells;
+  if (slot >= all) fail<Error>("Value", "the run that should have computed it failed", "build the graph again");
   for (;;) {
     if (mirror.values.empty()) {
       mirror.values.resize(all);

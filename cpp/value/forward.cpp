@@ -24,9 +24,9 @@ Node* record(Node* n, int device, bool is_int = false) {
   return n;
 }
 
-// A node whose value is given, and which has operands all the same.
+// A node whose value is given; it may have operands all the same.
 template <class F>
-Node* with_own_gradient(Op op, double data, bool is_int, int device, F set_operands) {
+Node* given(Op op, double data, bool is_int, int device, F set_operands) {
   Node* n = take_node();
   n->op = op;
   set_operands(n);
@@ -42,14 +42,7 @@ Node* with_own_gradient(Op op, double data, bool is_int, int device, F set_opera
 }  // namespace
 
 Node* leaf(double data, bool is_int, int device) {
-  Node* n = take_node();
-  n->data = data;
-  n->set(kInt, is_int && std::abs(data) <= kExact);
-  if (device >= 0) {
-    n->device = static_cast<int8_t>(device);
-    runner_of(n).record(n);
-  }
-  return n;
+  return given(Op::leaf, data, is_int, device, [](Node*) {});
 }
 
 Node* unary(Op op, Node* a) {
@@ -139,12 +132,12 @@ Node* neuron(List* weights, List* inputs, bool nonlinear) {
 }
 
 Node* custom(double data, bool is_int, List* children, int device) {
-  return with_own_gradient(Op::custom, data, is_int, device, [children](Node* n) { n->children = children; });
+  return given(Op::custom, data, is_int, device, [children](Node* n) { n->children = children; });
 }
 
 Node* move(Node* a, int device) {
   const double data = data_of(a);
-  return with_own_gradient(Op::move, data, a->has(kInt), device, [a](Node* n) { n->a = retain(a); });
+  return given(Op::move, data, a->has(kInt), device, [a](Node* n) { n->a = retain(a); });
 }
 
 double data_of(Node* n) { return n->device < 0 ? n->data : runner_of(n).read_data(n); }

@@ -1,0 +1,65 @@
+"""What bench_*.py are made of: options, the loop over devices and rows, table and results."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import sys
+
+import anchors
+import common
+from rows import ROWS, Context
+
+import spirograd as sg
+
+
+def parse(description: str, libraries: tuple[str, ...]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--rows", default="all", help="names with commas, or all")
+    parser.add_argument("--device", default="all", help="cpu, gpu, gpu:1, or all (default)")
+    parser.add_argument("--anchors", default="all", help=f"with commas: {', '.join(libraries)}; all (default), none")
+    parser.add_argument("--quick", action="store_true", help="few samples and small sizes: does it run at all")
+    parser.add_argument("--json", metavar="FILE", help="where the results go")
+    parser.add_argument("--list", action="store_true", help="name the rows and end")
+    return parser.parse_args()
+
+
+def run(name: str, description: str, libraries: tuple[str, ...]) -> int:
+    """Runs the rows that were entered; `libraries` are those measured beside. Returns the status of the process."""
+    options = parse(description, libraries)
+    if options.list:
+        for r in ROWS.values():
+            where = " and ".join(w for w, on in (("cpu", r.cpu), ("gpu", r.gpu)) if on)
+            print(f"{r.name:<12} {where:<12} {r.doc}")
+        return 0
+    names = list(ROWS) if options.rows == "all" else options.rows.split(",")
+    if unknown := [n for n in names if n not in ROWS]:
+        print(f"no row {', '.join(unknown)}; --list names them", file=sys.stderr)
+        return 2
+    try:
+        beside = anchors.available(options.anchors, libraries)
+        places = sg.Device.list() if options.device == "all" else [sg.Device(options.device)]
+    except (ValueError, sg.Error) as error:
+        print(error, file=sys.stderr)
+        return 2
+    env = common.environment(places)
+    results: list[common.Result] = []
+    failed = 0
+    for device in places:
+        gpu = device.kind == "gpu"
+        for row in names:
+            if not (ROWS[row].gpu if gpu else ROWS[row].cpu):
+                continue
+            print(f"{device} {row}: {ROWS[row].doc}", file=sys.stderr, flush=True)
+            try:
+                results += ROWS[row].run(Context(device, gpu, options.quick, beside))
+            except (sg.Error, ArithmeticError, RuntimeError) as error:
+                failed += 1
+                print(f"{device} {row}: FAILED: {error}", file=sys.stderr, flush=True)
+            sg.empty_cache()
+    env["versions"] = common.environment([])["versions"]  # now that the other libraries are imported
+    if "micrograd" in beside:  # does not say its version itself
+        env["versions"]["micrograd"] = importlib.metadata.version("micrograd")
+    print(common.table(results))
+    print(f"\nresults: {common.save(name, results, env, options.json)}")
+    return 1 if failed else 0
