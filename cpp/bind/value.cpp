@@ -100,8 +100,6 @@ int clear(PyObject* self) {
 
 // ---- operators
 
-Op pow_op(bool number) { return number ? Op::power : Op::pow; }
-
 [[noreturn]] void fail_devices(const char* op, const Node* a, const Node* b) {
   auto name = [](const Node* n) { return n->device < 0 ? std::string("cpu") : "gpu:" + std::to_string(n->device); };
   fail<ValueError>(op, "operands on different devices, " + name(a) + " and " + name(b), "move one with .to()");
@@ -205,11 +203,11 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
     if (is_value(a)) {
       if (is_value(b)) return of_values(Op::pow, "pow", node_of(a), node_of(b));
       if (!scalar(b, k.value, k.is_int)) Py_RETURN_NOTIMPLEMENTED;
-      return wrap(value::with_number(pow_op(true), node_of(a), k.value, k.is_int));
+      return wrap(value::with_number(Op::power, node_of(a), k.value, k.is_int));
     }
     if (!scalar(a, k.value, k.is_int)) Py_RETURN_NOTIMPLEMENTED;
     Held base{value::leaf(k.value, k.is_int, node_of(b)->device)};
-    return wrap(value::binary(pow_op(false), base.node, node_of(b)));
+    return wrap(value::binary(Op::pow, base.node, node_of(b)));
   });
 }
 

@@ -17,10 +17,18 @@ Node* finish(Node* n, double data, bool is_int) {
   n->set(kInt, is_int && std::abs(data) <= kExact);
   return n;
 }
-Node* record(Node* n, int device, bool is_int = false) {
+void put(Node* n, int device) {
   n->device = static_cast<int8_t>(device);
+  try {
+    runner_of(n).record(n);
+  } catch (...) {
+    release(n);  // of no tape yet
+    throw;
+  }
+}
+Node* record(Node* n, int device, bool is_int = false) {
   n->set(kInt, is_int);
-  runner_of(n).record(n);
+  put(n, device);
   return n;
 }
 
@@ -32,10 +40,7 @@ Node* given(Op op, double data, bool is_int, int device, F set_operands) {
   set_operands(n);
   n->data = data;
   n->set(kInt, is_int && std::abs(data) <= kExact);
-  if (device >= 0) {
-    n->device = static_cast<int8_t>(device);
-    runner_of(n).record(n);
-  }
+  if (device >= 0) put(n, device);
   return n;
 }
 
@@ -172,8 +177,8 @@ double power(double a, double k, bool is_int, bool k_is_int) {
     const double p = std::pow(a, k);
     if (p > 0 && p < HUGE_VAL) return p;
   }
-  if (k == 2 && a != 0) return a * a < HUGE_VAL ? std::pow(a, k) : language.power(a, k, is_int, k_is_int);
-  return language.power ? language.power(a, k, is_int, k_is_int) : std::pow(a, k);
+  if (!language.power || (k == 2 && a != 0 && a * a < HUGE_VAL)) return std::pow(a, k);
+  return language.power(a, k, is_int, k_is_int);
 }
 
 }  // namespace sg::value
