@@ -39,6 +39,18 @@ PyObject* Arguments::need(const char* name, const char* alias) {
   return o;
 }
 
+Object Arguments::rest(const char* name, const char* alias) {
+  if (PyObject* by_name = keyword(name, alias)) return Object(Py_NewRef(by_name));
+  const Py_ssize_t left = call_.count - next_;
+  if (left <= 0) return {};
+  PyObject* const* values = call_.values + next_;
+  next_ = call_.count;
+  if (left == 1 && (PyList_Check(values[0]) || PyTuple_Check(values[0]))) return Object(Py_NewRef(values[0]));
+  Object tuple(check(PyTuple_New(left)));
+  for (Py_ssize_t i = 0; i < left; ++i) PyTuple_SET_ITEM(tuple.get(), i, Py_NewRef(values[i]));
+  return tuple;
+}
+
 Dims Arguments::sizes(const char* name, const char* alias) {
   const Py_ssize_t left = call_.count - next_;
   if (left == 0) return to_dims(op_, need(name, alias));

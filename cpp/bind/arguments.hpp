@@ -7,11 +7,14 @@
 
 namespace sg::bind {
 
+struct Row;
+
 struct Call {
   PyObject* self;  // the tensor, or the first argument of a function
   PyObject* const* values;
   Py_ssize_t count;
   PyObject* names;  // of the values behind `count`, or nullptr
+  const Row* row;   // what is called
 };
 
 class Arguments {
@@ -24,6 +27,8 @@ class Arguments {
   PyObject* need(const char* name, const char* alias = nullptr);  // TypeError when missing
   // All remaining positional arguments: sizes as f(2, 3), f((2, 3)) or f(size=(2, 3)).
   Dims sizes(const char* name, const char* alias = nullptr);
+  // All remaining positional arguments as one sequence: f(a, b), f([a, b]) or f(name=[a, b]). Empty: none was given.
+  Object rest(const char* name, const char* alias = nullptr);
   void done();  // TypeError for whatever is left
 
   bool flag(const char* name, bool fallback, const char* alias = nullptr);

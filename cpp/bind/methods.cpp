@@ -13,21 +13,22 @@ namespace {
 std::deque<PyMethodDef> definitions;
 std::deque<std::string> texts;
 
-constexpr size_t kMaxRows = 160;
-PyObject* (*bodies[kMaxRows])(const Call&);
+constexpr size_t kMaxRows = 512;
+Row rows_added[kMaxRows];
 size_t rows_used = 0;
 
 template <size_t i>
 PyObject* method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return guarded([&] { return bodies[i](Call{self, args, n, names}); });
+  return guarded([&] { return rows_added[i].body(Call{self, args, n, names, &rows_added[i]}); });
 }
 
 // The first argument stands where a method has its tensor; it may be given as input=.
 template <size_t i>
 PyObject* function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return guarded([&]() -> PyObject* {
-    if (n > 0) return bodies[i](Call{args[0], args + 1, n - 1, names});
-    return bodies[i](Call{nullptr, args, n, names});
+    const Row& row = rows_added[i];
+    if (n > 0) return row.body(Call{args[0], args + 1, n - 1, names, &row});
+    return row.body(Call{nullptr, args, n, names, &row});
   });
 }
 
@@ -91,7 +92,7 @@ void add_rows(PyObject* module, const Row* rows, size_t count) {
     const Row& row = rows[r];
     if (rows_used == kMaxRows) fail<Error>("spirograd", "the table of functions is full", "raise kMaxRows");
     const size_t i = rows_used++;
-    bodies[i] = row.body;
+    rows_added[i] = row;
     const int flags = METH_FASTCALL | METH_KEYWORDS;
     auto as_function = [](Fast f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); };
     if (row.where != Where::function) {

@@ -4,8 +4,7 @@
 #include <set>
 #include <string>
 
-#include "bind/methods.hpp"
-#include "bind/tensor.hpp"
+#include "bind/bound.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -121,17 +120,6 @@ PyObject* where(const Call& c) {
                         operand_of("where", other, room_y, condition.device())));
 }
 
-template <Tensor (*op)(const Tensor&, int64_t)>
-PyObject* along(const char* name, const Call& c) {
-  Arguments a(name, c);
-  const Tensor& x = tensor_of(name, c.self ? c.self : a.need("input"));
-  const int64_t dim = to_int(name, a.need("dim", "axis"));
-  a.done();
-  return wrap(op(x, dim));
-}
-PyObject* softmax(const Call& c) { return along<sg::softmax>("softmax", c); }
-PyObject* log_softmax(const Call& c) { return along<sg::log_softmax>("log_softmax", c); }
-
 PyObject* cross_entropy(const Call& c) {
   Arguments a("cross_entropy", c);
   const Tensor& logits = tensor_of("cross_entropy", c.self ? c.self : a.need("input"));
@@ -183,10 +171,10 @@ const Row rows[] = {
      "input where the condition holds, else other; shapes broadcast.\n\nExample:\n"
      "    >>> sg.where(sg.tensor([True, False]), 1.0, 2.0).tolist()\n    [1.0, 2.0]",
      Where::function},
-    {"softmax", softmax, "dim: int", "Tensor",
+    {"softmax", bound<sg::softmax>, "dim: int", "Tensor",
      "exp(x) / sum(exp(x)) along a dimension, without overflow.\n\nExample:\n"
      "    >>> sg.zeros(2).softmax(0).tolist()\n    [0.5, 0.5]"},
-    {"log_softmax", log_softmax, "dim: int", "Tensor",
+    {"log_softmax", bound<sg::log_softmax>, "dim: int", "Tensor",
      "The logarithm of softmax, accurate where softmax is tiny.\n\nExample:\n"
      "    >>> y = sg.randn(4, 10).log_softmax(dim=1)"},
     {"cross_entropy", cross_entropy, "input: Tensor, target: Tensor, reduction: str = 'mean'", "Tensor",

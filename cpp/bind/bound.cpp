@@ -1,0 +1,162 @@
+#include "bind/bound.hpp"
+
+#include <map>
+#include <string_view>
+
+namespace sg::bind {
+namespace {
+
+const char* alias_of(std::string_view name) {
+  constexpr std::pair<std::string_view, const char*> words[] = {
+      {"dim", "axis"},   {"keepdim", "keepdims"}, {"dims", "axes"},        {"size", "shape"},
+      {"shape", "size"}, {"correction", "ddof"},  {"sections", "indices"}, {"min", "a_min"},
+      {"max", "a_max"},  {"other", "x2"},         {"tensors", "arrays"}};
+  for (auto& [ours, theirs] : words)
+    if (ours == name) return theirs;
+  return nullptr;
+}
+
+std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+  return s;
+}
+
+// "a: int, *, b: tuple[int, int] = (0, 1)" -> "a: int", "*", "b: tuple[int, int] = (0, 1)"
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && (text[i] == '[' || text[i] == '(')) ++depth;
+    if (i < text.size() && (text[i] == ']' || text[i] == ')')) --depth;
+    if (i < text.size() && (text[i] != ',' || depth)) continue;
+    if (const auto part = trimmed(text.substr(begin, i - begin)); !part.empty()) parts.push_back(part);
+    begin = i + 1;
+  }
+  return parts;
+}
+
+PyObject* evaluated(std::string_view text) {
+  Object names(check(PyDict_New()));
+  return check(PyRun_String(std::string(text).c_str(), Py_eval_input, names.get(), names.get()));
+}
+
+std::vector<Parameter> parse(const Row& row) {
+  std::vector<Parameter> list;
+  bool by_name = false;
+  for (std::string_view part : split(row.parameters)) {
+    if (part == "*") {
+      by_name = true;
+      continue;
+    }
+    Parameter p;
+    p.several = part.front() == '*';
+    if (p.several) part.remove_prefix(1);
+    p.by_name = by_name;
+    p.name = std::string(trimmed(part.substr(0, part.find_first_of(":="))));
+    p.alias = alias_of(p.name);
+    if (const size_t at = part.rfind('='); at != std::string_view::npos)
+      p.fallback = evaluated(trimmed(part.substr(at + 1)));
+    list.push_back(std::move(p));
+  }
+  return list;
+}
+
+PyObject* missing(const char* op, const std::string& name) {
+  fail<TypeError>(op, "argument " + name + " is missing", "see help(spirograd." + std::string(op) + ")");
+}
+
+PyTypeObject* values_and_indices() {
+  static PyTypeObject* type = [] {
+    static PyStructSequence_Field fields[] = {
+        {"values", "The values."}, {"indices", "Where they are, along the dimension."}, {nullptr, nullptr}};
+    static PyStructSequence_Desc desc = {"spirograd.values_and_indices", "Values, and their places along a dimension.",
+                                         fields, 2};
+    return PyStructSequence_NewType(&desc);
+  }();
+  return type;
+}
+
+}  // namespace
+
+const std::vector<Parameter>& parameters_of(const Row& row) {
+  static auto* known = new std::map<const Row*, std::vector<Parameter>>;
+  auto it = known->find(&row);
+  if (it == known->end()) it = known->emplace(&row, parse(row)).first;
+  return it->second;
+}
+
+void fetch(const Row& row, const Call& call, PyObject** objects, size_t count, Fetched& f, Object& rest) {
+  f.op = row.name;
+  Arguments a(row.name, call);
+  const std::vector<Parameter>& parameters = parameters_of(row);
+  size_t n = 0;
+  if (row.where != Where::function) {
+    objects[n++] = call.self ? call.self : a.need("input");
+    tensor_of(row.name, objects[0]);
+  }
+  for (size_t i = 0; n < count; ++i, ++n) {
+    const Parameter& p = parameters[i];
+    if (p.several) {
+      rest = a.rest(p.name.c_str(), p.alias);
+      objects[n] = rest ? rest.get() : p.fallback ? p.fallback : missing(row.name, p.name);
+      continue;
+    }
+    PyObject* o = p.by_name ? a.keyword(p.name.c_str(), p.alias) : a.take(p.name.c_str(), p.alias);
+    if (!o) o = p.fallback ? p.fallback : missing(row.name, p.name);
+    objects[n] = o;
+  }
+  a.done();
+  for (n = 0; n < count; ++n) {
+    if (!is_tensor(objects[n])) continue;
+    f.device = unwrap(objects[n]).device();
+    break;
+  }
+}
+
+std::string From<std::string>::get(Fetched& f, PyObject* o) {
+  const char* text = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : nullptr;
+  if (!text) fail<TypeError>(f.op, "a string is needed, got " + type_name(o), "see help()");
+  return text;
+}
+
+std::vector<Tensor> From<std::vector<Tensor>>::get(Fetched& f, PyObject* o) {
+  std::vector<Tensor> out;
+  if (is_tensor(o)) fail<TypeError>(f.op, "a sequence of tensors is needed, got one tensor", "write [a, b]");
+  Object list(PySequence_Fast(o, ""));
+  if (!list) {
+    PyErr_Clear();
+    fail<TypeError>(f.op, "a sequence of tensors is needed, got " + type_name(o), "write [a, b]");
+  }
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i)
+    out.push_back(tensor_of(f.op, PySequence_Fast_GET_ITEM(list.get(), i)));
+  return out;
+}
+
+std::vector<int64_t> From<std::vector<int64_t>>::get(Fetched& f, PyObject* o) {
+  std::vector<int64_t> out;
+  Object list(PySequence_Fast(o, ""));
+  if (!list) {
+    PyErr_Clear();
+    return {to_int(f.op, o)};
+  }
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i)
+    out.push_back(to_int(f.op, PySequence_Fast_GET_ITEM(list.get(), i)));
+  return out;
+}
+
+PyObject* to_python(std::pair<Tensor, Tensor> both) {
+  Object pair(check(PyStructSequence_New(values_and_indices())));
+  PyStructSequence_SetItem(pair.get(), 0, wrap(std::move(both.first)));
+  PyStructSequence_SetItem(pair.get(), 1, wrap(std::move(both.second)));
+  return pair.release();
+}
+
+PyObject* to_python(const std::vector<Tensor>& list) {
+  Object tuple(check(PyTuple_New(static_cast<Py_ssize_t>(list.size()))));
+  for (size_t i = 0; i < list.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(list[i]));
+  return tuple.release();
+}
+
+}  // namespace sg::bind

@@ -1,0 +1,124 @@
+// A row's body made from the type of a C++ function: `bound<sg::lerp>` reads the arguments that the row's signature
+// text names, converts each to what the function takes, and wraps the result. Defaults are written in the text alone.
+//   const Tensor&            a tensor, a number or an array (the first one: a tensor)
+//   std::optional<Tensor>    the same, or None
+//   std::vector<Tensor>      a sequence of tensors, or with "*tensors" all remaining arguments
+//   int64_t double bool DType std::string Dims, and optionals of them; Dims with "*shape" takes the remaining ones
+//   Tensor, a pair of tensors (named values and indices), a vector of tensors (tuple), bool, int64_t come back
+// Threads: the GIL is held.
+#pragma once
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bind/arguments.hpp"
+#include "bind/methods.hpp"
+#include "bind/numpy.hpp"
+#include "bind/tensor.hpp"
+
+namespace sg::bind {
+
+// What the signature text says of a parameter.
+struct Parameter {
+  std::string name;
+  const char* alias = nullptr;  // NumPy's word, or the other one that PyTorch uses
+  bool several = false;         // "*shape": takes all that is left
+  bool by_name = false;         // behind a lone "*"
+  PyObject* fallback = nullptr;
+};
+const std::vector<Parameter>& parameters_of(const Row& row);  // bound.cpp; parsed at the first call
+
+// The arguments of one call, fetched before any is converted: tensors decide the device of arrays beside them.
+struct Fetched {
+  const char* op;
+  DeviceId device;
+  Tensor rooms[8];
+  int used = 0;
+};
+
+template <class T>
+struct From {};
+template <>
+struct From<const Tensor&> {
+  static const Tensor& get(Fetched& f, PyObject* o) { return operand_of(f.op, o, f.rooms[f.used++], f.device); }
+};
+template <>
+struct From<Tensor> {
+  static Tensor get(Fetched& f, PyObject* o) { return operand_of(f.op, o, f.rooms[f.used++], f.device); }
+};
+template <>
+struct From<int64_t> {
+  static int64_t get(Fetched& f, PyObject* o) { return to_int(f.op, o); }
+};
+template <>
+struct From<double> {
+  static double get(Fetched& f, PyObject* o) { return to_real(f.op, o); }
+};
+template <>
+struct From<bool> {
+  static bool get(Fetched&, PyObject* o) { return to_bool(o); }
+};
+template <>
+struct From<DType> {
+  static DType get(Fetched& f, PyObject* o) { return to_dtype(f.op, o); }
+};
+template <>
+struct From<Dims> {
+  static Dims get(Fetched& f, PyObject* o) { return to_dims(f.op, o); }
+};
+template <>
+struct From<std::string> {
+  static std::string get(Fetched& f, PyObject* o);
+};
+template <>
+struct From<std::vector<Tensor>> {
+  static std::vector<Tensor> get(Fetched& f, PyObject* o);
+};
+template <>
+struct From<std::vector<int64_t>> {
+  static std::vector<int64_t> get(Fetched& f, PyObject* o);
+};
+template <class T>
+struct From<std::optional<T>> {
+  static std::optional<T> get(Fetched& f, PyObject* o) {
+    if (!given(o)) return std::nullopt;
+    return From<T>::get(f, o);
+  }
+};
+template <class T>
+struct From<const T&> {
+  static T get(Fetched& f, PyObject* o) { return From<T>::get(f, o); }
+};
+
+inline PyObject* to_python(Tensor t) { return wrap(std::move(t)); }
+inline PyObject* to_python(bool v) { return PyBool_FromLong(v); }
+inline PyObject* to_python(int64_t v) { return check(PyLong_FromLongLong(v)); }
+PyObject* to_python(std::pair<Tensor, Tensor> both);  // a tuple with the names `values` and `indices`
+PyObject* to_python(const std::vector<Tensor>& list);
+
+// Reads what the row names into `objects`; returns how many. Owned: lists made of what "*names" took.
+void fetch(const Row& row, const Call& call, PyObject** objects, size_t count, Fetched& fetched, Object& rest);
+
+template <class... T, size_t... i, class F>
+PyObject* call_with(F function, Fetched& f, PyObject** objects, std::index_sequence<i...>) {
+  // Braces: from left to right, so that the first mistake is the one that is reported.
+  std::tuple<decltype(From<T>::get(f, nullptr))...> arguments{From<T>::get(f, objects[i])...};
+  return to_python(std::apply(function, std::move(arguments)));
+}
+
+template <class Result, class... T>
+PyObject* call_bound(Result (*function)(T...), const Call& call) {
+  Fetched f;
+  PyObject* objects[sizeof...(T)];
+  Object rest;
+  fetch(*call.row, call, objects, sizeof...(T), f, rest);
+  return call_with<T...>(function, f, objects, std::index_sequence_for<T...>());
+}
+
+template <auto function>
+PyObject* bound(const Call& call) {
+  return call_bound(function, call);
+}
+
+}  // namespace sg::bind
