@@ -403,7 +403,7 @@ NOT_OPS: dict[str, str] = {
     **dict.fromkeys(["rand", "randn", "manual_seed"], "test_random.py"),
     **dict.fromkeys(["tensor", "from_numpy", "numpy", "__array__", "item", "tolist", "cpu", "_repr_html_",
                      "__reduce_ex__", "__deepcopy__"], "moves values, computes none: test_python_api.py"),
-    **dict.fromkeys(["to", "float", "double", "int", "long", "bool"], "cast"),
+    **dict.fromkeys(["to", "float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool"], "cast"),
     **dict.fromkeys(["max", "min"], "amax, amin"),
     "view": "reshape",
     **dict.fromkeys(["size", "numel", "dim", "stride", "is_contiguous", "is_floating_point", "element_size"], "facts"),

@@ -85,6 +85,9 @@ PyObject* array(const Call& c) {
   return check(PyObject_CallMethod(values.get(), "astype", "O", to.get()));
 }
 
+// NumPy has no bfloat16.
+Tensor readable_type(const Tensor& x) { return x.dtype() == DType::bfloat16 ? cast(x.detach(), DType::float32) : x; }
+
 PyObject* item(const Call& c) {
   Arguments a("item", c);
   a.done();
@@ -94,7 +97,7 @@ PyObject* item(const Call& c) {
 PyObject* tolist(const Call& c) {
   Arguments a("tolist", c);
   a.done();
-  return check(PyObject_CallMethod(Object(to_numpy(unwrap(c.self))).get(), "tolist", nullptr));
+  return check(PyObject_CallMethod(Object(to_numpy(readable_type(unwrap(c.self)))).get(), "tolist", nullptr));
 }
 
 PyObject* size(const Call& c) {
@@ -187,6 +190,11 @@ const Row rows[] = {
     {"cpu", cpu, "", "Tensor", "The same values on the CPU.", kMethod},
     {"float", as<DType::float32>, "", "Tensor", "The same values as float32.", kMethod},
     {"double", as<DType::float64>, "", "Tensor", "The same values as float64.", kMethod},
+    {"half", as<DType::float16>, "", "Tensor", "The same values as float16, rounded to the nearest.", kMethod},
+    {"bfloat16", as<DType::bfloat16>, "", "Tensor", "The same values as bfloat16, rounded to the nearest.", kMethod},
+    {"short", as<DType::int16>, "", "Tensor", "The same values as int16.", kMethod},
+    {"char", as<DType::int8>, "", "Tensor", "The same values as int8.", kMethod},
+    {"byte", as<DType::uint8>, "", "Tensor", "The same values as uint8.", kMethod},
     {"int", as<DType::int32>, "", "Tensor", "The same values as int32.", kMethod},
     {"long", as<DType::int64>, "", "Tensor", "The same values as int64.", kMethod},
     {"bool", as<DType::boolean>, "", "Tensor", "Whether the values differ from 0.", kMethod},

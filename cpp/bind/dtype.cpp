@@ -14,24 +14,33 @@ PyObject* objects[kDTypeCount];
 DType value_of(PyObject* o) { return reinterpret_cast<PyDType*>(o)->value; }
 
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("spirograd.%s", name_of(value_of(self))); }
-Py_hash_t hash(PyObject* self) { return PyObject_Hash(numpy().dtypes[static_cast<int>(value_of(self))]); }
+// NumPy's own type of the same name, or nullptr: it has no bfloat16.
+PyObject* twin(PyObject* self) { return numpy().dtypes[static_cast<int>(value_of(self))]; }
+Py_hash_t hash(PyObject* self) {
+  return twin(self) ? PyObject_Hash(twin(self)) : static_cast<Py_hash_t>(value_of(self));
+}
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
   if (is_dtype_object(b)) return PyBool_FromLong((a == b) == (op == Py_EQ));
-  if (b == Py_None) return PyBool_FromLong(op == Py_NE);
+  if (b == Py_None || !twin(a)) return PyBool_FromLong(op == Py_NE);
   Object theirs(PyObject_CallOneArg(numpy().dtype, b));
   if (!theirs) {
     PyErr_Clear();
     Py_RETURN_NOTIMPLEMENTED;
   }
-  return PyObject_RichCompare(numpy().dtypes[static_cast<int>(value_of(a))], theirs.get(), op);
+  return PyObject_RichCompare(twin(a), theirs.get(), op);
 }
 
 PyObject* get_name(PyObject* self, void*) { return PyUnicode_FromString(name_of(value_of(self))); }
 PyObject* get_size(PyObject* self, void*) { return PyLong_FromSize_t(size_of(value_of(self))); }
 PyObject* get_float(PyObject* self, void*) { return PyBool_FromLong(is_float(value_of(self))); }
-PyObject* get_numpy(PyObject* self, void*) { return Py_NewRef(numpy().dtypes[static_cast<int>(value_of(self))]); }
+PyObject* get_numpy(PyObject* self, void*) {
+  return guarded([&] {
+    if (!twin(self)) fail<TypeError>("dtype", "NumPy has no bfloat16", "convert with .float() first");
+    return Py_NewRef(twin(self));
+  });
+}
 PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_of(value_of(self))); }
 
 PyGetSetDef attributes[] = {
@@ -55,24 +64,32 @@ PyType_Spec spec{"spirograd.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_
 void add_dtypes(PyObject* module) {
   type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)));
   check(PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(type)));
+  Object names(check(PyTuple_New(kDTypeCount)));
   for (int t = 0; t < kDTypeCount; ++t) {
+    PyTuple_SET_ITEM(names.get(), t, check(PyUnicode_FromString(name_of(static_cast<DType>(t)))));
     PyDType* o = PyObject_New(PyDType, type);
     check(reinterpret_cast<PyObject*>(o));
     o->value = static_cast<DType>(t);
     objects[t] = reinterpret_cast<PyObject*>(o);
     check(PyModule_AddObjectRef(module, name_of(o->value), objects[t]));
   }
+  check(PyModule_AddObjectRef(module, "_dtypes", names.get()));
 }
 
 PyObject* dtype_object(DType t) { return Py_NewRef(objects[static_cast<int>(t)]); }
 bool is_dtype_object(PyObject* o) { return Py_IS_TYPE(o, type); }
-const char* supported_dtypes() { return "bool, int32, int64, float32 or float64"; }
+const char* supported_dtypes() {
+  return "bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32 or float64";
+}
 
 DType to_dtype(const char* op, PyObject* o) {
   if (is_dtype_object(o)) return value_of(o);
   if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::float32;
   if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::int64;
   if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::boolean;
+  if (PyUnicode_Check(o))
+    for (int t = 0; t < kDTypeCount; ++t)
+      if (!PyUnicode_CompareWithASCIIString(o, name_of(static_cast<DType>(t)))) return static_cast<DType>(t);
   Object theirs(o == Py_None ? nullptr : PyObject_CallOneArg(numpy().dtype, o));
   std::string name = "None";
   if (theirs) {

@@ -3,6 +3,7 @@
 #include "bind/arguments.hpp"
 #include "bind/tensor.hpp"
 #include "engine/engine.hpp"
+#include "ops/list.hpp"
 
 namespace sg::bind {
 namespace {
@@ -64,6 +65,7 @@ Tensor from_array(const char* op, PyObject* array, std::optional<DType> dtype, D
         std::string("use ") + supported_dtypes() + (is_numeric(theirs.get()) ? ", or pass dtype= to convert" : ""));
   const DType to = dtype.value_or(own.value_or(DType::float32));
   const Dims shape = shape_of(array);
+  if (to == DType::bfloat16) return cast(from_array(op, array, DType::float32, device), to);
   Object plain(
       check(PyObject_CallFunctionObjArgs(np.ascontiguousarray, array, np.dtypes[static_cast<int>(to)], nullptr)));
   Buffer buffer(plain.get(), PyBUF_SIMPLE);
@@ -120,6 +122,7 @@ Tensor from_number(const Tensor& n, DType to, DeviceId device) {
   const bool real = is_float(n.dtype());
   const double f = real ? n->number.f : static_cast<double>(n->number.i);
   const int64_t i = real ? static_cast<int64_t>(n->number.f) : n->number.i;
+  if (is_narrow(to)) return cast(from_number(n, wide_of(to), device), to);
   switch (to) {
     case DType::boolean: {
       const uint8_t v = real ? f != 0 : i != 0;
@@ -135,10 +138,9 @@ Tensor from_number(const Tensor& n, DType to, DeviceId device) {
       const auto v = static_cast<float>(f);
       return from_host(&v, {}, to, device);
     }
-    case DType::float64:
+    default:
       return from_host(&f, {}, to, device);
   }
-  return {};
 }
 
 }  // namespace
@@ -160,7 +162,8 @@ void load_numpy() {
         get("dtype"),
         {}};
   for (int t = 0; t < kDTypeCount; ++t)
-    np.dtypes[t] = check(PyObject_CallFunction(np.dtype, "s", name_of(static_cast<DType>(t))));
+    if (static_cast<DType>(t) != DType::bfloat16)
+      np.dtypes[t] = check(PyObject_CallFunction(np.dtype, "s", name_of(static_cast<DType>(t))));
 }
 
 Tensor from_python(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId device) {
@@ -178,6 +181,8 @@ Tensor from_python(const char* op, PyObject* data, std::optional<DType> dtype, D
 }
 
 PyObject* to_numpy(const Tensor& x) {
+  if (!np.dtypes[static_cast<int>(x.dtype())])
+    fail<TypeError>("numpy", "NumPy has no bfloat16", "convert with .float() first");
   Object shape(dims_tuple(x.shape()));
   PyObject* arguments[] = {shape.get(), np.dtypes[static_cast<int>(x.dtype())]};
   Object array(check(PyObject_Vectorcall(np.empty, arguments, 2, nullptr)));

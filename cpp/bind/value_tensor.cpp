@@ -103,7 +103,7 @@ PyObject* tensor_of_values(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (count != 3 || !PyList_Check(args[0])) fail<TypeError>(op, "a list, a shape and a tensor are needed", "");
     const Dims shape = to_dims(op, args[1]);
     const Tensor& like = tensor_of(op, args[2]);
-    const DType dtype = is_float(like.dtype()) ? like.dtype() : DType::float32;
+    const DType dtype = is_float(like.dtype()) ? wide_of(like.dtype()) : DType::float32;
     std::vector<Node*> nodes(static_cast<size_t>(PyList_GET_SIZE(args[0])));
     std::vector<double> data(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {

@@ -138,26 +138,22 @@ Number read_number(const Tensor& x) {
   if (x.numel() != 1)
     fail<ValueError>("item", "the tensor has " + std::to_string(x.numel()) + " elements, shape " + x.shape().str(),
                      "use numpy() or tolist()");
+  if (is_narrow(x.dtype())) return read_number(cast(x.detach(), wide_of(x.dtype())));
   alignas(8) unsigned char bytes[8] = {};
   read(x, bytes);
+  const auto as = [&](auto v) {
+    std::memcpy(&v, bytes, sizeof v);
+    return v;
+  };
   switch (x.dtype()) {
     case DType::boolean:
       return {.i = bytes[0] != 0};
-    case DType::int32: {
-      int32_t v;
-      std::memcpy(&v, bytes, 4);
-      return {.i = v};
-    }
-    case DType::float32: {
-      float v;
-      std::memcpy(&v, bytes, 4);
-      return {.f = v};
-    }
-    default: {
-      Number v;
-      std::memcpy(&v, bytes, 8);
-      return v;
-    }
+    case DType::int32:
+      return {.i = as(int32_t())};
+    case DType::float32:
+      return {.f = as(float())};
+    default:
+      return as(Number());
   }
 }
 }  // namespace

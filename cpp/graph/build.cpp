@@ -140,13 +140,14 @@ DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inpu
 }
 
 Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
-  DType compute = promoted(inputs, op);
-  if (op.result == Result::floating && !is_float(compute)) compute = DType::float32;
+  DType type = promoted(inputs, op);
+  if (op.result == Result::floating && !is_float(type)) type = DType::float32;
+  const DType compute = wide_of(type);
   Dims shape;
   for (const Tensor& x : inputs)
     if (!x.is_number()) shape = shape == x.shape() ? shape : broadcast_shapes(op.name, shape, x.shape());
   check_size(op, shape);
-  NodeRef node = new_node(op, op.result == Result::boolean ? DType::boolean : compute, compute, device_of(op, inputs));
+  NodeRef node = new_node(op, op.result == Result::boolean ? DType::boolean : type, compute, device_of(op, inputs));
   const Squeezed s = squeeze(shape);
   node->domain = s.shape;
   node->numel = s.shape.numel();
@@ -170,7 +171,7 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
 }
 
 Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
-  NodeRef node = new_node(op, dtype, x.dtype(), x.device());
+  NodeRef node = new_node(op, dtype, wide_of(x.dtype()), x.device());
   const Squeezed s = squeeze(x.shape());
   node->domain = s.shape;
   node->numel = s.shape.numel();
@@ -187,7 +188,7 @@ Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId devic
   for (int64_t d : shape)
     if (d < 0) fail<ValueError>(op.name, "negative size in shape " + shape.str(), "use sizes of 0 or more");
   check_size(op, shape);
-  NodeRef node = new_node(op, dtype, dtype, device);
+  NodeRef node = new_node(op, dtype, wide_of(dtype), device);
   const Squeezed s = squeeze(shape);
   node->domain = s.shape;
   node->numel = s.shape.numel();
@@ -197,14 +198,14 @@ Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId devic
     operand.dtype = DType::int64;
     operand.strides = contiguous_strides(s.shape);
   }
-  for (Number n : numbers) set_number(node->in[node->inputs++], number_type, n);
+  for (Number n : numbers) set_number(node->in[node->inputs++], wide_of(number_type), n);
   Tensor out = wrap(node, shape);
   append(node);
   return out;
 }
 
 Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
-  NodeRef node = new_node(op, x.dtype(), x.dtype(), x.device());
+  NodeRef node = new_node(op, x.dtype(), wide_of(x.dtype()), x.device());
   const Squeezed s = squeeze(x.shape());
   node->domain = s.shape;
   node->inputs = 1;
@@ -283,13 +284,14 @@ void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
   }
   Storage& storage = *target->storage;
   NodeRef before = storage.node.ref();
-  NodeRef node = new_node(op, target.dtype(), target.dtype(), target.device());
+  const DType compute = wide_of(target.dtype());
+  NodeRef node = new_node(op, target.dtype(), compute, target.device());
   const Squeezed s = squeeze(target.shape());
   node->domain = s.shape;
   node->numel = before->numel;
   node->inputs = 2;
   if (value.is_number())
-    set_number(node->in[0], target.dtype(), as_type(value, target.dtype()));
+    set_number(node->in[0], compute, as_type(value, compute));
   else
     set_tensor(node->in[0], value, pick(broadcast_strides(value.shape(), value.strides(), target.shape()), s));
   set_tensor(node->in[1], target, pick(target.strides(), s));

@@ -36,7 +36,7 @@ struct Node : RefCounted<Node> {
 
   const OpInfo* op = nullptr;  // nullptr: data that came from outside
   DType dtype = DType::float32;
-  DType compute = DType::float32;  // inputs are converted to this type before `emit`
+  DType compute = DType::float32;  // inputs are converted to this type before `emit`; never a narrow one
   DeviceId device;
   State state = State::pending;
   uint8_t inputs = 0;

@@ -7,7 +7,8 @@ namespace sg {
 struct Features {
   bool float64 = true;
   bool int64 = true;
-  bool storage8 = true;   // bytes in buffers: boolean tensors
+  bool storage8 = true;   // 1-byte elements in buffers: bool, uint8, int8
+  bool storage16 = true;  // 2-byte elements in buffers: int16, float16, bfloat16
   bool software = false;  // a driver that runs on the CPU: no memory latency to hide
   int32_t subgroup_size = 1;
   int64_t shared_bytes = 32768;

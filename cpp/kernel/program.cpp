@@ -228,8 +228,10 @@ Expr ProgramBuilder::reduce(Fold fold, Expr value) {
 Expr ProgramBuilder::cast(Expr a, DType t) {
   if (a.dtype == t) return a;
   const Instr& made = program.code[a.id];
-  if (made.code == Code::cast && t == DType::boolean && program.code[made.a].dtype == t)
-    return {this, made.a, t};  // boolean -> something -> boolean
+  const bool back = made.code == Code::cast && program.code[made.a].dtype == t;
+  if (back && (t == DType::boolean || (is_narrow(t) && wide_of(t) == a.dtype))) return {this, made.a, t};
+  if (is_narrow(a.dtype)) return cast(alu(Code::cast, wide_of(a.dtype), a), t);
+  if (is_narrow(t) && a.dtype != wide_of(t)) a = alu(Code::cast, wide_of(t), a);
   return alu(Code::cast, t, a);
 }
 

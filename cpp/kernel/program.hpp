@@ -6,7 +6,8 @@
 //
 // A row is computed in phases. Instructions that need no reduce are phase 0; what needs a reduce of phase p is phase
 // p + 1. A softmax row is three phases (maximum; sum of exponentials; quotient) and still one kernel.
-// Pure data: no I/O, no threads, no device. Both back ends run it; tests print it.
+// Values of narrow types (float16, int8 ...) are loaded, stored and converted to and from the type they are computed in,
+// nothing else. Pure data: no I/O, no threads, no device. Both back ends run it; tests print it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -96,8 +97,8 @@ class ProgramBuilder {
   Program program;
   Expr load(int32_t view);
   void store(int32_t view, Expr value);
-  Expr number(DType t);  // a new number argument
-  Expr constant(DType t, double value);
+  Expr number(DType t);                  // a new number argument
+  Expr constant(DType t, double value);  // of a type that is computed in
   Expr constant_int(DType t, int64_t value);
   Expr index(int32_t view);
   Expr reduce(Fold fold, Expr value);

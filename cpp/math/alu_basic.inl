@@ -133,6 +133,30 @@ SG_ALU_FN To cast(From x) {
   }
 }
 
+// float16 and bfloat16 are bits; a float is rounded to the nearest, ties to even, and every NaN becomes one.
+// Twin: shaders/common.glsl.
+SG_ALU_FN uint16_t to_bfloat16(float x) {
+  const uint32_t b = to_bits(x);
+  const uint32_t rounded = (b + 0x7fffu + ((b >> 16) & 1u)) >> 16;
+  return static_cast<uint16_t>(is_nan(x) ? 0x7fc0u : rounded);
+}
+SG_ALU_FN float from_bfloat16(uint16_t h) { return from_bits<float>(static_cast<uint32_t>(h) << 16); }
+SG_ALU_FN uint16_t to_float16(float x) {
+  const uint32_t sign = (to_bits(x) >> 16) & 0x8000u, b = to_bits(x) & 0x7fffffffu;
+  // Below 2^-14 the sum with 1/2 leaves the multiple of 2^-24 in the low bits.
+  const uint32_t small = to_bits(from_bits<float>(b) + 0.5f) - 0x3f000000u;
+  const uint32_t normal = (b - 0x38000000u + 0xfffu + ((b >> 13) & 1u)) >> 13;
+  const uint32_t big = b > 0x7f800000u ? 0x7e00u : 0x7c00u;
+  const uint32_t h = b >= 0x47800000u ? big : (b < 0x38800000u ? small : normal);
+  return static_cast<uint16_t>(b > 0x7f800000u ? h : h | sign);
+}
+SG_ALU_FN float from_float16(uint16_t h) {
+  const uint32_t sign = (static_cast<uint32_t>(h) & 0x8000u) << 16, b = (static_cast<uint32_t>(h) & 0x7fffu) << 13;
+  const float small = from_bits<float>(b + 0x38800000u) - 0x1p-14f;
+  const uint32_t normal = b + (b >= 0x0f800000u ? 0x70000000u : 0x38000000u);
+  return from_bits<float>((b < 0x00800000u ? to_bits(small) : normal) | sign);
+}
+
 // One word of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
 SG_ALU_FN uint32_t philox_word(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0, uint32_t k1,
                                uint32_t word) {

@@ -71,8 +71,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     const Tensor flat = reshape(a, {a.shape()[0] * a.shape()[1], a.shape()[2]});
     return reshape(matmul(flat, b), {a.shape()[0], a.shape()[1], b.shape()[1]});
   }
-  const DType dtype = promote(a.dtype(), b.dtype());
-  Tensor out = contract(rows::Matmul, to_batch(cast(a, dtype)), to_batch(cast(b, dtype)));
+  const DType dtype = promote(a.dtype(), b.dtype()), wide = wide_of(dtype);  // half types are multiplied as float32
+  Tensor out = cast(contract(rows::Matmul, to_batch(cast(a, wide)), to_batch(cast(b, wide))), dtype);
   return a.rank() == 2 && b.rank() == 2 ? squeeze(out, 0) : out;
 }
 

@@ -55,7 +55,7 @@ constexpr OpInfo compare_row() {
 }
 
 Expr emit_where(ProgramBuilder& builder, const Node& node, const Expr* in) {
-  return builder.alu(Code::select, node.dtype, builder.cast(in[0], DType::boolean), in[1], in[2]);
+  return builder.alu(Code::select, node.compute, builder.cast(in[0], DType::boolean), in[1], in[2]);
 }
 void vjp_where(Vjp& v) {
   const Tensor condition = v.in(0);

@@ -26,7 +26,7 @@ void vjp_extreme(Vjp& v) {
 }
 
 // Sums of booleans and int32 are int64, as in PyTorch.
-Tensor widen(const Tensor& x) { return x.dtype() < DType::int64 ? cast(x, DType::int64) : x; }
+Tensor widen(const Tensor& x) { return is_float(x.dtype()) ? x : cast(x, DType::int64); }
 
 }  // namespace
 

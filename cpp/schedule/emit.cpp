@@ -104,14 +104,14 @@ class Emitter {
     }
     switch (node.op->kind) {
       case Kind::effect:
-        return in[0];
+        return builder_.cast(in[0], node.dtype);
       case Kind::reduce:
-        return node.reduced ? builder_.reduce(node.op->fold, in[0]) : in[0];
+        return builder_.cast(node.reduced ? builder_.reduce(node.op->fold, in[0]) : in[0], node.dtype);
       default:
         break;
     }
     const size_t before = builder_.program.code.size();
-    const Expr out = node.op->emit(builder_, node, in);
+    const Expr out = builder_.cast(node.op->emit(builder_, node, in), node.dtype);
     for (size_t i = before; i < builder_.program.code.size(); ++i)
       if (builder_.program.code[i].code == Code::check_index) builder_.program.code[i].imm.i = tag(node.op->name);
     return out;

@@ -281,7 +281,7 @@ def stub() -> str:
             continue
         lines.append(_signature(name, parameters, result, "self"))
     lines += ["", "_dtype = dtype", ""]
-    lines += [f"{name}: dtype" for name in ("bool", "int32", "int64", "float32", "float64")]
+    lines += ["_dtypes: tuple[str, ...]", *(f"{name}: dtype" for name in _core._dtypes)]
     lines.append("")
     for name, (parameters, result, _) in sorted(_core._tensor_functions.items()):
         first = "input: Tensor | float" if "other" in parameters and name != "matmul" else "input: Tensor"

@@ -107,6 +107,37 @@ struct F_cast {
     return formulas::cast<R>(x);
   }
 };
+// Between memory's narrow types and the type they are computed in.
+struct F_wrap {
+  template <class R>
+  static R of(int32_t x) {
+    return static_cast<R>(x);
+  }
+};
+struct F_half {
+  template <class R>
+  static R of(float x) {
+    return formulas::to_float16(x);
+  }
+};
+struct F_from_half {
+  template <class R>
+  static R of(uint16_t x) {
+    return formulas::from_float16(x);
+  }
+};
+struct F_brain {
+  template <class R>
+  static R of(float x) {
+    return formulas::to_bfloat16(x);
+  }
+};
+struct F_from_brain {
+  template <class R>
+  static R of(uint16_t x) {
+    return formulas::from_bfloat16(x);
+  }
+};
 struct F_truth {  // to boolean
   template <class R, class A>
   static R of(A x) {
@@ -287,12 +318,41 @@ Fn cast_from(DType to) {
       return unary<F_cast, float, A>;
     case DType::float64:
       return unary<F_cast, double, A>;
+    default:
+      return nullptr;
   }
-  return nullptr;
+}
+
+Fn narrow(DType to) {
+  switch (to) {
+    case DType::uint8:
+      return unary<F_wrap, uint8_t, int32_t>;
+    case DType::int8:
+      return unary<F_wrap, int8_t, int32_t>;
+    case DType::int16:
+      return unary<F_wrap, int16_t, int32_t>;
+    case DType::float16:
+      return unary<F_half, uint16_t, float>;
+    case DType::bfloat16:
+      return unary<F_brain, uint16_t, float>;
+    default:
+      return nullptr;
+  }
 }
 
 Fn cast(DType from, DType to) {
+  if (is_narrow(to)) return narrow(to);
   switch (from) {
+    case DType::uint8:
+      return unary<F_cast, int32_t, uint8_t>;
+    case DType::int8:
+      return unary<F_cast, int32_t, int8_t>;
+    case DType::int16:
+      return unary<F_cast, int32_t, int16_t>;
+    case DType::float16:
+      return unary<F_from_half, float, uint16_t>;
+    case DType::bfloat16:
+      return unary<F_from_brain, float, uint16_t>;
     case DType::boolean:
       return cast_from<Bool>(to);
     case DType::int32:
@@ -332,8 +392,9 @@ Fn alu_loop(Code code, DType type, DType to, int scalars) {
     case DType::float64:
       fn = floating<double>(code, scalars);
       return fn ? fn : comparison<double>(code, scalars);
+    default:
+      return nullptr;
   }
-  return nullptr;
 }
 
 // (x inner y) outer z with two roundings; Flipped: z outer (x inner y).
@@ -381,9 +442,15 @@ Fn fused_loop(Code inner, Code outer, bool flipped, DType type, int scalars) {
   return nullptr;
 }
 
-Fn fill_loop(int size) { return size == 1 ? fill<uint8_t> : size == 4 ? fill<uint32_t> : fill<uint64_t>; }
-Fn gather_loop(int size) { return size == 1 ? gather<uint8_t> : size == 4 ? gather<uint32_t> : gather<uint64_t>; }
-Fn scatter_loop(int size) { return size == 1 ? scatter<uint8_t> : size == 4 ? scatter<uint32_t> : scatter<uint64_t>; }
+// The loop for elements of 1, 2, 4 or 8 bytes.
+#define SG_BY_SIZE(loop)                                                                                         \
+  Fn loop##_loop(int size) {                                                                                     \
+    return size == 1 ? loop<uint8_t> : size == 2 ? loop<uint16_t> : size == 4 ? loop<uint32_t> : loop<uint64_t>; \
+  }
+SG_BY_SIZE(fill)
+SG_BY_SIZE(gather)
+SG_BY_SIZE(scatter)
+#undef SG_BY_SIZE
 
 #include "device/cpu/folds_isa.hpp"
 

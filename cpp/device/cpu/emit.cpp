@@ -31,6 +31,8 @@ Number cell_of(DType t, Number n) {
     case DType::float64:
       cell.f = n.f;
       break;
+    default:  // no constant has a narrow type
+      break;
   }
   return cell;
 }
@@ -54,6 +56,7 @@ Number identity_of(Fold fold, DType t) {
 
 Fn copy_loop(int size) {
   if (size == 1) return [](void* d, const void* a, const void*, const void*, int64_t n) { std::memmove(d, a, n); };
+  if (size == 2) return [](void* d, const void* a, const void*, const void*, int64_t n) { std::memmove(d, a, n * 2); };
   if (size == 4) return [](void* d, const void* a, const void*, const void*, int64_t n) { std::memmove(d, a, n * 4); };
   return [](void* d, const void* a, const void*, const void*, int64_t n) { std::memmove(d, a, n * 8); };
 }

@@ -78,6 +78,7 @@ FoldFn fold_loop(Fold fold, DType type) {
       return fold_of<float>(fold);
     case DType::float64:
       return fold_of<double>(fold);
+    default:
+      return nullptr;  // narrow types are folded as wide ones
   }
-  return nullptr;
 }

@@ -71,26 +71,40 @@ std::string boolean_expression(Code c, const std::string& a, const std::string& 
 }
 
 std::string cast_expression(DType from, DType to, const std::string& a) {
-  if (from == to) return a;
+  if (from == to || to == wide_of(from)) return a;  // a narrow value is held in its wide type
   // alu.glsl: zero test by bits, and the CPU's value for a float outside the integer's range.
   if (is_float(from) && !is_float(to))
     return call(std::string("alu_cast_") + (to == DType::boolean ? "boolean" : name_of(to)), {a});
   if (to == DType::boolean) return a + " != " + literal(from, Number{});
-  return call(type_name(to), {a});
+  switch (to) {
+    case DType::uint8:
+      return a + " & 255";
+    case DType::int8:
+      return "(" + a + " << 24) >> 24";
+    case DType::int16:
+      return "(" + a + " << 16) >> 16";
+    case DType::float16:
+    case DType::bfloat16:
+      return call(std::string("round_") + name_of(to), {a});
+    default:
+      return call(type_name(to), {a});
+  }
 }
 
 }  // namespace
 
 const char* type_name(DType t) {
-  constexpr const char* names[] = {"bool", "int", "int64_t", "float", "double"};
+  constexpr const char* names[] = {"bool", "int", "int", "int", "int", "int64_t", "float", "float", "float", "double"};
   return names[at(t)];
 }
 const char* vector_name(DType t) {
-  constexpr const char* names[] = {"bvec4", "ivec4", "i64vec4", "vec4", "dvec4"};
+  constexpr const char* names[] = {"bvec4",   "ivec4", "ivec4", "ivec4", "ivec4",
+                                   "i64vec4", "vec4",  "vec4",  "vec4",  "dvec4"};
   return names[at(t)];
 }
 const char* memory_name(DType t) {
-  constexpr const char* names[] = {"Bool", "Int32", "Int64", "Float32", "Float64"};
+  constexpr const char* names[] = {"Bool",  "Uint8",   "Int8",     "Int16",   "Int32",
+                                   "Int64", "Float16", "Bfloat16", "Float32", "Float64"};
   return names[at(t)];
 }
 
@@ -108,8 +122,9 @@ std::string literal(DType t, Number n) {
       return float_literal(n.f);
     case DType::float64:
       return double_literal(n.f);
+    default:
+      return "";  // no constant has a narrow type
   }
-  return "";
 }
 
 std::string identity(Fold f, DType t) {
@@ -174,13 +189,18 @@ std::string element(DType t, int width, bool wide, const std::string& tensor, co
 }
 
 std::string load(DType t, int width, const std::string& element) {
-  if (t != DType::boolean) return element;
-  return width == 4 ? "unpack_bools(" + element + ")" : "uint(" + element + ") != 0u";
+  if (t == DType::boolean) return width == 4 ? "unpack_bools(" + element + ")" : "uint(" + element + ") != 0u";
+  if (!is_narrow(t)) return element;
+  if (width == 4) return std::string("unpack_") + name_of(t) + "(" + element + ")";
+  return is_float(t) ? std::string(name_of(t)) + "_value(uint(" + element + "))" : "int(" + element + ")";
 }
 
 std::string stored(DType t, int width, const std::string& value) {
-  if (t != DType::boolean) return value;
-  return width == 4 ? "pack_bools(" + value + ")" : "uint8_t(" + value + " ? 1 : 0)";
+  if (t == DType::boolean) return width == 4 ? "pack_bools(" + value + ")" : "uint8_t(" + value + " ? 1 : 0)";
+  if (!is_narrow(t)) return value;
+  if (width == 4) return std::string("pack_") + name_of(t) + "(" + value + ")";
+  if (is_float(t)) return std::string("uint16_t(") + name_of(t) + "_bits(" + value + "))";
+  return std::string(name_of(t)) + "_t(" + value + ")";
 }
 
 Writer& Writer::line(const std::string& s) {

@@ -17,11 +17,18 @@ void check_features(const Step& step, const Features& f) {
   if (!f.int64) fail<LimitError>(step.name, "the device has no 64-bit integers in shaders", "use the CPU device");
   if (!f.float64 && (product64 || glsl::uses(p, DType::float64)))
     fail<LimitError>(step.name, "the device has no float64 in shaders", "use float32, or the CPU device");
-  const bool bytes = std::any_of(p.views.begin(), p.views.end(),
-                                 [](const View& v) { return v.binding >= 0 && v.dtype == DType::boolean; });
-  if (!f.storage8 && bytes)
-    fail<LimitError>(step.name, "the device cannot address single bytes, bool tensors need that",
-                     "use int32, or the CPU device");
+  for (const View& v : p.views) {
+    if (v.binding < 0) continue;
+    if (!f.storage8 && size_of(v.dtype) == 1)
+      fail<LimitError>(
+          step.name, std::string("the device cannot address single bytes, ") + name_of(v.dtype) + " tensors need that",
+          "use int32, or the CPU device");
+    if (!f.storage16 && size_of(v.dtype) == 2)
+      fail<LimitError>(
+          step.name,
+          std::string("the device cannot address 2-byte elements, ") + name_of(v.dtype) + " tensors need that",
+          is_float(v.dtype) ? "use float32, or the CPU device" : "use int32, or the CPU device");
+  }
 }
 
 }  // namespace

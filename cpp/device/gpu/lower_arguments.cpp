@@ -163,6 +163,11 @@ std::string preamble(const std::string& step, const std::string& kind, const Lay
   const Program& p = layout.program();
   std::string s = "#version 460\n// " + name + ": " + kind + ".\n";
   if (uses(p, DType::float64)) s += "#define SG_FLOAT64\n";
+  for (DType t : {DType::int16, DType::float16, DType::bfloat16})
+    if (uses(p, t)) {
+      s += "#define SG_STORAGE16\n";
+      break;
+    }
   if (!features.software) s += "#define SG_FUSED_FMA\n";
   s += "#include \"common.glsl\"\n";
   if (calls_alu(p)) s += "#include \"alu.glsl\"\n";

@@ -177,6 +177,7 @@ void read_features(Physical& p) {
   p.features.float64 = has.core.features.shaderFloat64 == VK_TRUE;
   p.info.features.emplace_back("scalar Values", p.features.float64 ? "float64" : "float32");
   p.features.int64 = has.core.features.shaderInt64 == VK_TRUE;
+  p.features.storage16 = has.v11.storageBuffer16BitAccess == VK_TRUE;
   p.features.storage8 = has.v12.storageBuffer8BitAccess == VK_TRUE && has.v12.shaderInt8 == VK_TRUE;
 }
 

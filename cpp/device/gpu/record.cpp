@@ -52,8 +52,9 @@ uint64_t number_bits(Number n, DType type) {
     case DType::float64:
       std::memcpy(&bits, &n.f, sizeof n.f);
       return bits;
+    default:  // no number has a narrow type
+      return bits;
   }
-  return bits;
 }
 
 }  // namespace
