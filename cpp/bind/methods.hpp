@@ -30,6 +30,7 @@ void add_rows(PyObject* module, const Row (&rows)[n]) {
 void add_op_table(PyObject* module);  // ops.cpp: a row for each pointwise op
 void add_reductions(PyObject* module);
 void add_movement(PyObject* module);     // movement.cpp
+void add_indexing(PyObject* module);     // indexing.cpp
 void add_conversions(PyObject* module);  // convert.cpp
 void add_creation(PyObject* module);     // create.cpp
 void add_autograd(PyObject* module);     // autograd.cpp

@@ -34,6 +34,7 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_op_table(m);
     sg::bind::add_reductions(m);
     sg::bind::add_movement(m);
+    sg::bind::add_indexing(m);
     sg::bind::add_conversions(m);
     sg::bind::add_creation(m);
     sg::bind::add_autograd(m);

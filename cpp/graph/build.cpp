@@ -265,7 +265,54 @@ Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& st
   return out;
 }
 
-void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
+Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, const Tensor& offset) {
+  common_device(op.name, {&x, &offset});
+  check_size(op, shape);
+  NodeRef node = new_node(op, x.dtype(), wide_of(x.dtype()), x.device());
+  const Squeezed s = squeeze(shape);
+  node->domain = s.shape;
+  node->numel = s.shape.numel();
+  node->inputs = 2;
+  set_tensor(node->in[0], x, pick(strides, s));
+  set_tensor(node->in[1], offset, pick(broadcast_strides(offset.shape(), offset.strides(), shape), s));
+  Tensor out = wrap(node, shape);
+  append(node);
+  return out;
+}
+
+Tensor own_kernel(const OpInfo& op, std::initializer_list<Tensor> inputs, const Dims& shape, DType dtype,
+                  std::initializer_list<int64_t> extra, const Attributes& attributes) {
+  check_size(op, shape);
+  const Tensor& first = *inputs.begin();
+  NodeRef node = new_node(op, dtype, wide_of(dtype), first.device());
+  node->domain = first.shape();
+  node->numel = shape.numel();
+  std::copy(extra.begin(), extra.end(), node->extra);
+  const Tensor* list[kMaxInputs] = {};
+  for (const Tensor& x : inputs) {
+    list[node->inputs] = &x;
+    common_device(op.name, {&first, &x});
+    set_tensor(node->in[node->inputs++], x, contiguous_strides(x.shape()));
+  }
+  Tensor out = wrap(node, shape);
+  append(node);
+  if (node->inputs == 1) record(op, out, {list[0]}, attributes);
+  if (node->inputs == 2) record(op, out, {list[0], list[1]}, attributes);
+  if (node->inputs == 3) record(op, out, {list[0], list[1], list[2]}, attributes);
+  return out;
+}
+
+Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device) {
+  check_size(op, shape);
+  NodeRef node = new_node(op, dtype, wide_of(dtype), device);
+  node->domain = squeeze(shape).shape;
+  node->numel = shape.numel();
+  Tensor out = wrap(node, shape);
+  append(node);
+  return out;
+}
+
+void assign(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at) {
   if (grad_enabled() && (target.requires_grad() || (!value.is_number() && value.requires_grad())))
     fail<ValueError>(op.name, "a tensor with a gradient is part of a write in place",
                      "write under no_grad(), or build the result with where()");
@@ -275,26 +322,28 @@ void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
           op.name,
           "the target of shape " + target.shape().str() + " repeats elements along dimension " + std::to_string(d),
           "write to a tensor that was not expanded, or to a copy");
+  const Dims& shape = at ? at.shape() : target.shape();
+  if (at) common_device(op.name, {&target, &at});
   if (!value.is_number()) {
     common_device(op.name, {&target, &value});
-    if (!(broadcast_shapes(op.name, value.shape(), target.shape()) == target.shape()))
-      fail<ValueError>(op.name,
-                       "a value of shape " + value.shape().str() + " does not fit into " + target.shape().str(),
+    if (!(broadcast_shapes(op.name, value.shape(), shape) == shape))
+      fail<ValueError>(op.name, "a value of shape " + value.shape().str() + " does not fit into " + shape.str(),
                        "reshape it");
   }
   Storage& storage = *target->storage;
   NodeRef before = storage.node.ref();
   const DType compute = wide_of(target.dtype());
   NodeRef node = new_node(op, target.dtype(), compute, target.device());
-  const Squeezed s = squeeze(target.shape());
+  const Squeezed s = squeeze(shape);
   node->domain = s.shape;
   node->numel = before->numel;
-  node->inputs = 2;
+  node->inputs = at ? 3 : 2;
   if (value.is_number())
     set_number(node->in[0], compute, as_type(value, compute));
   else
-    set_tensor(node->in[0], value, pick(broadcast_strides(value.shape(), value.strides(), target.shape()), s));
-  set_tensor(node->in[1], target, pick(target.strides(), s));
+    set_tensor(node->in[0], value, pick(broadcast_strides(value.shape(), value.strides(), shape), s));
+  set_tensor(node->in[1], target, at ? Dims::filled(s.shape.rank, 0) : pick(target.strides(), s));
+  if (at) set_tensor(node->in[2], at, pick(at.strides(), s));
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);  // before the storage changes
   EngineLock lock;
   log_of(node->device).assignments.push_back({target->storage, before});

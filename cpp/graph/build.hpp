@@ -24,9 +24,19 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b);
 // The same storage seen with other strides. `attributes` are for the gradient.
 Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset,
             const Attributes& attributes);
-// Writes `value` (broadcast) through the view `target` into its storage. ValueError when one of
-// them wants a gradient, unless under no_grad.
-void assign(const OpInfo& op, const Tensor& target, const Tensor& value);
+// out[i...] = the element of x's storage at x.offset() + i... * strides + offset[i...]: int64 (broadcast), in elements,
+// checked by whoever made it. Records nothing for gradients.
+Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, const Tensor& offset);
+// The result of launches of the op's own (OpInfo::expand). Inputs are contiguous tensors of one device. `extra` is part
+// of the plan's key.
+Tensor own_kernel(const OpInfo& op, std::initializer_list<Tensor> inputs, const Dims& shape, DType dtype,
+                  std::initializer_list<int64_t> extra, const Attributes& attributes = {});
+// Memory of undefined contents.
+Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device);
+// Writes `value` (broadcast) through the view `target` into its storage, or, when `at` is given, to the elements at
+// target.offset() + at[i...] of it: negative ones are skipped, and of several values for one element any may stay.
+// ValueError when one of them wants a gradient, unless under no_grad.
+void assign(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at = {});
 
 // The device that all inputs share; ValueError "different devices" names .to().
 DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inputs);

@@ -40,9 +40,10 @@ struct Node : RefCounted<Node> {
   DeviceId device;
   State state = State::pending;
   uint8_t inputs = 0;
-  uint16_t reduced = 0;  // bit d: dimension d of the domain is folded
-  Dims domain;           // without dimensions of size 1 (contractions: always batch, m, n, k)
-  int64_t numel = 0;     // elements of the value
+  uint16_t reduced = 0;   // bit d: dimension d of the domain is folded
+  Dims domain;            // without dimensions of size 1 (contractions: always batch, m, n, k)
+  int64_t numel = 0;      // elements of the value
+  int64_t extra[4] = {};  // what a kernel of its own wants to know
   Operand in[kMaxInputs];
 
   // Position in the pending log, or, for a leaf, its number there (valid while epoch is the log's).
@@ -56,6 +57,15 @@ struct Node : RefCounted<Node> {
   std::exception_ptr error;  // failed
 
   bool pending() const { return state == State::pending; }
+  // Whether operand k is a value of each element; the others are memory that is written or read elsewhere.
+  bool reads_value(int k) const {
+    if (op->kind == Kind::kernel || op->kind == Kind::contraction) return false;
+    return !(op->kind == Kind::effect && k == 1) && !(op->kind == Kind::indexed && k == 0);
+  }
+  // An effect that leaves nothing of the old value.
+  bool overwrites_all() const {
+    return inputs == 2 && domain.numel() == numel && in[1].strides == contiguous_strides(domain);
+  }
   size_t bytes() const { return static_cast<size_t>(numel) * size_of(dtype); }
   void drop_inputs();
   static void* operator new(size_t);

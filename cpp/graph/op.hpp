@@ -9,13 +9,17 @@ namespace sg {
 
 struct Node;
 struct Vjp;
+struct Expansion;
 
 enum class Kind : uint8_t {
   pointwise,    // `emit` gives the value of one element
   reduce,       // folds some dimensions with `fold`
   contraction,  // sum over k of a * b
+  indexed,      // the element of input 0 whose offset input 1 computes
+  kernel,       // launches of its own: `expand` lists them
   view,         // other strides on the same storage: no node, only a gradient
-  effect,       // writes a view of an existing storage
+  effect,       // writes input 0 through a view of an existing storage, input 1, or at the offsets of input 2
+  memory,       // memory of undefined contents: nothing is computed
 };
 
 // Result type from the (promoted) type of the inputs.
@@ -38,6 +42,7 @@ struct OpInfo {
   Fold fold = Fold::sum;
   Expr (*emit)(ProgramBuilder&, const Node&, const Expr* inputs) = nullptr;
   void (*vjp)(Vjp&) = nullptr;  // nullptr: no gradient
+  void (*expand)(const Node&, bool gpu, Expansion&) = nullptr;
 };
 
 }  // namespace sg

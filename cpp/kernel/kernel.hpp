@@ -1,7 +1,8 @@
-// A kernel: a Program, or a matrix product with a Program as epilogue. Pure data.
+// A kernel: a Program, a matrix product with a Program as epilogue, or one written by hand. Pure data.
 #pragma once
 #include <string>
 
+#include "kernel/own.hpp"
 #include "kernel/program.hpp"
 
 namespace sg {
@@ -19,10 +20,16 @@ struct Product {
 };
 
 struct Kernel {
-  enum class Kind : uint8_t { program, product, copy };  // copy: binding 0 -> binding 1, whole buffers of equal size
+  enum class Kind : uint8_t {
+    program,
+    product,
+    own,
+    copy
+  };  // copy: binding 0 -> binding 1, whole buffers of equal size
   Kind kind = Kind::program;
   Program program;
   Product product;
+  Own own;
 };
 
 }  // namespace sg

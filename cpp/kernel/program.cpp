@@ -13,7 +13,8 @@ struct CodeFacts {
   const char* infix;
 };
 constexpr CodeFacts kCodes[] = {
-    {"load", 0, ""}, {"store", 1, ""}, {"number", 0, ""}, {"constant", 0, ""}, {"index", 0, ""}, {"reduce", 1, ""},
+    {"load", 0, ""},  {"store", 1, ""},  {"number", 0, ""},  {"constant", 0, ""},
+    {"index", 0, ""}, {"reduce", 1, ""}, {"load_at", 1, ""}, {"store_at", 2, ""},
 #define ALU(name, arity, infix) {#name, arity, infix},
 #include "math/alu.def"
 #undef ALU
@@ -111,7 +112,7 @@ void prune(Program& p) {
   std::vector<bool> live(p.code.size(), false);
   for (size_t n = p.code.size(); n-- > 0;) {
     const Instr& i = p.code[n];
-    if (i.code == Code::store) live[n] = true;
+    if (is_store(i.code)) live[n] = true;
     if (!live[n]) continue;
     for (int32_t operand : {i.a, i.b, i.c})
       if (operand >= 0) live[operand] = true;
@@ -155,7 +156,7 @@ std::string Program::print() const {
          (views[v].offset ? " offset " + std::to_string(views[v].offset) : "") + "\n";
   for (size_t n = 0; n < code.size(); ++n) {
     const Instr& i = code[n];
-    s += "  " + (i.code == Code::store ? std::string() : "%" + std::to_string(n) + " = ") + name_of(i.code);
+    s += "  " + (is_store(i.code) ? std::string() : "%" + std::to_string(n) + " = ") + name_of(i.code);
     if (i.code == Code::reduce) s += std::string("_") + name_of(i.fold);
     s += std::string(" ") + name_of(i.dtype);
     if (i.slot >= 0) s += " #" + std::to_string(i.slot);
@@ -183,7 +184,7 @@ uint64_t Program::structure_hash() const {
 
 Expr ProgramBuilder::emit(Instr i) {
   const uint64_t h = hash_of(i);
-  if (i.code != Code::store && i.code != Code::number) {
+  if (!is_store(i.code) && i.code != Code::number) {
     auto [first, last] = made_.equal_range(h);
     for (auto it = first; it != last; ++it)
       if (program.code[it->second] == i) return {this, it->second, i.dtype};
@@ -200,6 +201,14 @@ Expr ProgramBuilder::load(int32_t view) {
 
 void ProgramBuilder::store(int32_t view, Expr value) {
   emit({.code = Code::store, .dtype = program.views[view].dtype, .a = value.id, .slot = view});
+}
+
+Expr ProgramBuilder::load_at(int32_t view, Expr offset) {
+  return emit({.code = Code::load_at, .dtype = program.views[view].dtype, .a = offset.id, .slot = view});
+}
+
+void ProgramBuilder::store_at(int32_t view, Expr value, Expr offset) {
+  emit({.code = Code::store_at, .dtype = program.views[view].dtype, .a = value.id, .b = offset.id, .slot = view});
 }
 
 Expr ProgramBuilder::number(DType t) { return emit({.code = Code::number, .dtype = t, .slot = program.numbers++}); }

@@ -26,10 +26,14 @@ enum class Code : uint8_t {
   constant,  // imm: part of the formula
   index,     // slot = operand (a view without memory): the int64 value offset + sum(coordinate * stride)
   reduce,    // a = value, fold = how; always once a row
+  load_at,   // slot = operand without strides, a = int64 offset of the element
+  store_at,  // slot = operand without strides, a = value, b = int64 offset; a negative one stores nothing
 #define ALU(name, arity, infix) name,
 #include "math/alu.def"
 #undef ALU
 };
+inline bool is_store(Code c) { return c == Code::store || c == Code::store_at; }
+inline bool is_load(Code c) { return c == Code::load || c == Code::load_at; }
 int arity_of(Code c);  // number of value operands (store and reduce: 1)
 const char* name_of(Code c);
 const char* infix_of(Code c);  // "" when there is none
@@ -56,6 +60,7 @@ struct View {
   Dims strides;         // one a domain dimension
   int64_t offset = 0;   // static part; a binding adds its own at run time
   bool aligned = true;  // the run-time part of the address is a multiple of 16 bytes
+  int64_t reach = 0;    // load_at and store_at: how many elements there are
 };
 
 struct Program {
@@ -97,6 +102,8 @@ class ProgramBuilder {
   Program program;
   Expr load(int32_t view);
   void store(int32_t view, Expr value);
+  Expr load_at(int32_t view, Expr offset);
+  void store_at(int32_t view, Expr value, Expr offset);
   Expr number(DType t);                  // a new number argument
   Expr constant(DType t, double value);  // of a type that is computed in
   Expr constant_int(DType t, int64_t value);

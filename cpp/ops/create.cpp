@@ -63,6 +63,7 @@ const OpInfo Randn{.name = "randn",
                    .kind = Kind::pointwise,
                    .arity = 3,
                    .emit = emit_randn};
+const OpInfo Empty{.name = "empty", .doc = "Memory of undefined contents.", .kind = Kind::memory, .arity = 0};
 }  // namespace rows
 
 Tensor full(const Dims& shape, double value, DType dtype, DeviceId device) {
@@ -72,6 +73,7 @@ Tensor full(const Dims& shape, double value, DType dtype, DeviceId device) {
 Tensor full_int(const Dims& shape, int64_t value, DType dtype, DeviceId device) {
   return generate(rows::Full, shape, dtype, device, false, {Number{.i = value}}, dtype);
 }
+Tensor empty(const Dims& shape, DType dtype, DeviceId device) { return memory(rows::Empty, shape, dtype, device); }
 Tensor ones_like(const Tensor& x) { return full(x.shape(), 1, x.dtype(), x.device()); }
 
 Tensor arange(double start, double step, int64_t count, DType dtype, DeviceId device) {

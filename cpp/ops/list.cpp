@@ -25,7 +25,12 @@ const std::vector<const OpInfo*>& all_ops() {
       &rows::Permute,
       &rows::Expand,
       &rows::Slice,
-      &rows::Assign};
+      &rows::Assign,
+      &rows::Take,
+      &rows::AddRows,
+      &rows::Put,
+      &rows::Order,
+      &rows::Empty};
   return list;
 }
 

@@ -53,6 +53,7 @@ Tensor operator!=(const Tensor& a, const Tensor& b);
 // ---- creation -----------------------------------------------------------------------------------------------------
 Tensor full(const Dims& shape, double value, DType dtype = DType::float32, DeviceId device = {});
 Tensor full_int(const Dims& shape, int64_t value, DType dtype, DeviceId device = {});
+Tensor empty(const Dims& shape, DType dtype = DType::float32, DeviceId device = {});  // contents undefined
 Tensor ones_like(const Tensor& x);
 Tensor arange(double start, double step, int64_t count, DType dtype = DType::float32, DeviceId device = {});
 Tensor rand(const Dims& shape, DeviceId device = {});   // uniform in [0, 1), float32
@@ -83,6 +84,23 @@ Tensor squeeze(const Tensor& x, int64_t dim);
 Tensor contiguous(const Tensor& x);
 Tensor clone(const Tensor& x);                          // always a copy
 void copy_(const Tensor& target, const Tensor& value);  // writes through the view
+
+// ---- reading and writing at computed places (ops/index.cpp) -------------------------------------------------------------
+// An index out of range is found on the device: the next read raises IndexError, updates of that step are not done.
+Tensor gather(const Tensor& x, int64_t dim, const Tensor& index);
+Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> dim);  // negative ones wrap
+Tensor take(const Tensor& x, const Tensor& index);                                        // x as if it were flat
+Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
+Tensor embedding(const Tensor& index, const Tensor& weight);                              // weight[index]
+Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);  // of several, any stays
+Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
+Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, const Tensor& alpha);
+Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
+Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value);
+// indices[d] indexes dimension d, where it is there; negative ones wrap. NumPy's rules for the result's shape.
+Tensor index(const Tensor& x, const std::vector<Tensor>& indices);
+Tensor index_put(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values, bool accumulate);
+void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values);  // in x's memory
 
 // ---- composites ---------------------------------------------------------------------------------------------------
 Tensor softmax(const Tensor& x, int64_t dim);

@@ -15,5 +15,6 @@ extern const OpInfo Full, Arange, Rand, Randn, CheckClass;
 extern const OpInfo Sum, Max, Min;
 extern const OpInfo Matmul;
 extern const OpInfo Reshape, Permute, Expand, Slice, Assign;
+extern const OpInfo Take, AddRows, Put, Order, Empty;
 
 }  // namespace sg::rows

@@ -33,6 +33,11 @@ std::string instance_text(const Instance& instance) {
     case Kernel::Kind::copy:
       s = "copy\n";
       break;
+    case Kernel::Kind::own:
+      s = "own kernel, words";
+      for (int64_t word : instance.kernel.own.words) s += " " + std::to_string(word);
+      s += "\n";
+      break;
   }
   s += "  bindings";
   for (const Binding& b : instance.bindings) s += " m" + std::to_string(b.memory);

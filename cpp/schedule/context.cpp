@@ -20,13 +20,12 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in) {
     needed[i] = needed[i] || input.held[i];
     if (!needed[i]) continue;
     const Node& v = node(i);
-    stored[i] = stored[i] || input.held[i] || v.op->kind != Kind::pointwise || !input.fuse;
+    stored[i] = stored[i] || input.held[i] || !inlines(*v.op) || !input.fuse;
     for (int k = 0; k < v.inputs; ++k) {
       const int32_t from = pending(v.in[k]);
       if (from < 0) continue;
       needed[from] = true;
-      const bool target = v.op->kind == Kind::effect && k == 1;
-      if (v.op->kind == Kind::contraction || target) stored[from] = true;
+      if (!v.reads_value(k)) stored[from] = true;
     }
   }
 }

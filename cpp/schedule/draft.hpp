@@ -27,6 +27,7 @@ struct Use {
   Dims strides;
   int64_t offset = 0;
   bool inlined = false;
+  bool elsewhere = false;                     // strides and offset are added to a computed offset
   int32_t inputs[kMaxInputs] = {-1, -1, -1};  // uses; for number and index operands see the node
 };
 
@@ -52,7 +53,7 @@ struct MustStore {
 
 // A kernel: stored nodes (roots) computed over one domain.
 struct Draft {
-  enum class Kind : uint8_t { program, product };
+  enum class Kind : uint8_t { program, product, own };
   Kind kind = Kind::program;
   Dims domain;                 // products: batch, m, n
   uint16_t reduced = 0;        // dimensions folded by some root
@@ -103,6 +104,9 @@ std::optional<Pieces> cut_in_pieces(const Program& program, int32_t first_partia
 
 // Names of ops that report indices out of range, by tag - 1. Only grows, so tags mean the same in every plan.
 std::vector<std::string>& reporters();
+
+// Computed inside whoever reads it, unless something asks for memory.
+inline bool inlines(const OpInfo& op) { return op.kind == Kind::pointwise || op.kind == Kind::indexed; }
 
 // Turns drafts into steps on memory.
 Scheduled place(Context& context, const std::vector<Draft>& drafts);

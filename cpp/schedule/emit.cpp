@@ -18,6 +18,7 @@ class Emitter {
   }
 
   Emitted run() {
+    if (draft_.kind == Draft::Kind::own) return own();
     Program& p = builder_.program;
     for (int64_t d : order_) p.domain.push(draft_.domain[static_cast<int>(d)]);
     p.inner = __builtin_popcount(draft_.reduced);
@@ -41,6 +42,23 @@ class Emitter {
   }
 
  private:
+  // The memory that the node's launches work on: inputs, then the result. place.cpp lists the launches.
+  Emitted own() {
+    const int32_t root = draft_.roots[0];
+    const Node& node = context_.node(root);
+    out_.kernel.kind = Kernel::Kind::own;
+    for (int k = 0; k < node.inputs; ++k) {
+      out_.sources.push_back(context_.source(root, k));
+      out_.writes.push_back(false);
+    }
+    Source result;
+    result.node = root;
+    out_.sources.push_back(result);
+    out_.writes.push_back(true);
+    out_.name = node.op->name;
+    return std::move(out_);
+  }
+
   bool is_product(int32_t id) const { return draft_.kind == Draft::Kind::product && id == draft_.root_uses[0]; }
 
   int32_t binding(const Source& source, bool write) {
@@ -90,20 +108,37 @@ class Emitter {
     return builder_.load(builder_.add_view(view_of(b, use.dtype, use.strides, use.offset, use.source.aligned)));
   }
 
+  Expr at(const Use& use, Expr offset) {
+    const int64_t reach =
+        use.source.leaf >= 0 ? context_.log.leaves[use.source.leaf]->numel : context_.node(use.source.node).numel;
+    View v = view_of(binding(use.source, false), use.dtype, Dims::filled(draft_.domain.rank, 0), 0, false);
+    v.reach = reach;
+    const bool moves = use.offset || !(use.strides == Dims::filled(draft_.domain.rank, 0));
+    if (moves) {
+      const View place = view_of(-1, DType::int64, use.strides, use.offset, true);
+      offset = builder_.alu(Code::add, DType::int64, builder_.index(builder_.add_view(place)), offset);
+    }
+    return builder_.load_at(builder_.add_view(v), offset);
+  }
+
   Expr compute(int32_t id) {
     if (is_product(id)) return builder_.load(0);
     const Use& use = draft_.uses[id];
     const int32_t index = use.source.node;
     const Node& node = context_.node(index);
     Expr in[kMaxInputs];
-    const int values = node.op->kind == Kind::effect ? 1 : node.inputs;
-    for (int k = 0; k < values; ++k) {
+    for (int k = 0; k < node.inputs; ++k) {
       const Operand& o = node.in[k];
+      if (!node.reads_value(k)) continue;
       in[k] = o.kind == Operand::Kind::number ? number(index, k) : value(use.inputs[k]);
-      if (o.kind == Operand::Kind::node) in[k] = builder_.cast(in[k], node.compute);
+      const bool offset = k == (node.op->kind == Kind::effect ? 2 : 1) && takes_offset(node);
+      if (o.kind == Operand::Kind::node) in[k] = builder_.cast(in[k], offset ? DType::int64 : node.compute);
     }
     switch (node.op->kind) {
+      case Kind::indexed:
+        return builder_.cast(at(draft_.uses[use.inputs[0]], in[1]), node.dtype);
       case Kind::effect:
+        if (takes_offset(node)) offsets_[index] = in[2];
         return builder_.cast(in[0], node.dtype);
       case Kind::reduce:
         return builder_.cast(node.reduced ? builder_.reduce(node.op->fold, in[0]) : in[0], node.dtype);
@@ -115,6 +150,10 @@ class Emitter {
     for (size_t i = before; i < builder_.program.code.size(); ++i)
       if (builder_.program.code[i].code == Code::check_index) builder_.program.code[i].imm.i = tag(node.op->name);
     return out;
+  }
+
+  static bool takes_offset(const Node& node) {
+    return node.op->kind == Kind::indexed || (node.op->kind == Kind::effect && node.inputs == 3);
   }
 
   int64_t tag(const std::string& name) {
@@ -143,6 +182,18 @@ class Emitter {
     const int64_t offset = base.leaf >= 0 ? 0 : node.in[1].offset;
     const int32_t b = binding(target, true);
     builder_.program.predicated = true;
+    if (takes_offset(node)) {
+      View v = view_of(b, node.dtype, Dims::filled(draft_.domain.rank, 0), 0, false);
+      v.reach = node.numel;
+      Expr at = offsets_[root];
+      if (offset) {
+        const Expr skip = builder_.constant_int(DType::int64, -1), zero = builder_.constant_int(DType::int64, 0);
+        const Expr moved = builder_.alu(Code::add, DType::int64, at, builder_.constant_int(DType::int64, offset));
+        at = builder_.alu(Code::select, DType::int64, builder_.alu(Code::lt, DType::boolean, at, zero), skip, moved);
+      }
+      builder_.store_at(builder_.add_view(v), builder_.cast(value, node.dtype), at);
+      return;
+    }
     builder_.store(builder_.add_view(view_of(b, node.dtype, node.in[1].strides, offset, base.aligned)), value);
   }
 
@@ -187,7 +238,7 @@ class Emitter {
   Dims order_;
   ProgramBuilder builder_;
   std::vector<Expr> values_;
-  std::map<int32_t, Expr> numbers_;
+  std::map<int32_t, Expr> numbers_, offsets_;
   Emitted out_;
 };
 

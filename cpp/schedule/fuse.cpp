@@ -30,6 +30,8 @@ Draft draft_of(const Context& context, int32_t root) {
   if (node.op->kind == Kind::contraction) {
     d.kind = Draft::Kind::product;
     d.domain = {node.domain[0], node.domain[1], node.domain[2]};
+  } else if (node.op->kind == Kind::kernel) {
+    d.kind = Draft::Kind::own;
   } else {
     d.reduced = node.reduced;
   }
@@ -62,10 +64,11 @@ class Fuser {
     for (int32_t i = 0; i < context_.count(); ++i) stored += context_.needed[i] && context_.stored[i];
     made_by_.assign(context_.count(), -1);
     for (int32_t i = 0; i < context_.count(); ++i) {
-      if (!context_.needed[i] || !context_.stored[i]) continue;
+      if (!context_.needed[i] || !context_.stored[i] || context_.node(i).op->kind == Kind::memory) continue;
       Draft draft = draft_of(context_, i);
       draft.after.assign(stored, false);
-      for (int32_t read : draft.reads) depend(draft, made_by_[read]);
+      for (int32_t read : draft.reads)
+        if (made_by_[read] >= 0) depend(draft, made_by_[read]);
       const int32_t id = static_cast<int32_t>(drafts_.size());
       made_by_[i] = id;
       drafts_.push_back(std::move(draft));
@@ -96,7 +99,8 @@ class Fuser {
   // Kernels that make or share something the draft reads, latest first.
   std::vector<int32_t> related(const Draft& draft) const {
     std::vector<int32_t> out;
-    for (int32_t read : draft.reads) out.push_back(made_by_[read]);
+    for (int32_t read : draft.reads)
+      if (made_by_[read] >= 0) out.push_back(made_by_[read]);
     for (const Use& u : draft.uses) {
       if (u.inlined) continue;
       auto add = [&](const std::map<int32_t, std::vector<int32_t>>& readers, int32_t key) {
@@ -134,7 +138,7 @@ class Fuser {
 
   std::optional<Draft> merge(int32_t a, int32_t b) const {
     const Draft &early = drafts_[a], &late = drafts_[b];
-    if (late.kind == Draft::Kind::product) return std::nullopt;
+    if (late.kind != Draft::Kind::program || early.kind == Draft::Kind::own) return std::nullopt;
     if (early.reduced && late.reduced && early.reduced != late.reduced) return std::nullopt;
     if (early.kind == Draft::Kind::product && !fits_epilogue(early, late)) return std::nullopt;
     if (path(a, b) || path(b, a)) return std::nullopt;
@@ -146,6 +150,8 @@ class Fuser {
     m.roots = early.roots;
     m.roots.insert(m.roots.end(), late.roots.begin(), late.roots.end());
     if (m.kind == Draft::Kind::program) std::sort(m.roots.begin(), m.roots.end());
+    if (m.reduced && std::any_of(m.roots.begin(), m.roots.end(), [&](int32_t r) { return scatters(r); }))
+      return std::nullopt;
     try {
       if (!expand_uses(context_, m)) return std::nullopt;
     } catch (const MustStore&) {
@@ -157,6 +163,10 @@ class Fuser {
     if (memories(m) > kMaxMemories || !writes_safely(context_, m) || !rows_fit(context_, m)) return std::nullopt;
     if (m.kind == Draft::Kind::product && m.uses.size() > kMaxProductUses) return std::nullopt;
     return m;
+  }
+
+  bool scatters(int32_t root) const {
+    return context_.node(root).op->kind == Kind::effect && context_.node(root).inputs == 3;
   }
 
   // What may ride on a product's result: pointwise values of it, not updates in place.
@@ -199,20 +209,21 @@ bool writes_safely(const Context& context, const Draft& draft) {
     if (node.op->kind != Kind::effect) continue;
     const Source target = context.source(root, 1);
     if (target.node >= 0 && is_root(draft, target.node)) return false;  // two writes to one memory
-    const bool whole = node.domain.numel() == node.numel && node.in[1].strides == contiguous_strides(node.domain);
+    const bool whole = node.overwrites_all();
     for (const Use& use : draft.uses) {
       if (use.inlined) continue;
       if (use.source.node == root) return false;  // reads what it writes
       const bool same_memory = target.leaf >= 0 ? use.source.leaf == target.leaf : use.source.node == target.node;
       if (!same_memory || (use.source.leaf < 0 && use.source.node < 0)) continue;
-      if (!whole || use.offset != 0 || !same_strides(draft.domain, use.strides, node.in[1].strides)) return false;
+      if (!whole || use.elsewhere || use.offset != 0 || !same_strides(draft.domain, use.strides, node.in[1].strides))
+        return false;
     }
   }
   return true;
 }
 
 bool reads_in_place(const Context& context, const Draft& draft, const Use& use) {
-  if (use.offset != 0) return false;
+  if (use.offset != 0 || use.elsewhere) return false;
   const Node& root = context.node(use.source.node);
   const bool folds = root.op->kind == Kind::reduce && root.reduced;
   const bool per_row = folds || root.domain.numel() != draft.domain.numel();

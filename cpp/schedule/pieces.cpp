@@ -31,7 +31,7 @@ void drop_unused_views(Program& p) {
   std::vector<int32_t> renumbered(p.views.size(), -1);
   std::vector<View> kept;
   for (Instr& i : p.code) {
-    if (i.code != Code::load && i.code != Code::store && i.code != Code::index) continue;
+    if (!is_load(i.code) && !is_store(i.code) && i.code != Code::index) continue;
     if (renumbered[i.slot] < 0) {
       renumbered[i.slot] = static_cast<int32_t>(kept.size());
       kept.push_back(p.views[i.slot]);

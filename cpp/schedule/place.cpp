@@ -67,9 +67,9 @@ class Placer {
       for (const Use& u : drafts_[d].uses)
         if (!u.inlined) note(u.source);
       for (int32_t root : drafts_[d].roots) {
-        if (context_.node(root).op->kind != Kind::contraction) continue;
-        note(context_.source(root, 0));
-        note(context_.source(root, 1));
+        const Node& node = context_.node(root);
+        if (node.op->kind != Kind::contraction && node.op->kind != Kind::kernel) continue;
+        for (int k = 0; k < node.inputs; ++k) note(context_.source(root, k));
       }
     }
   }
@@ -77,7 +77,8 @@ class Placer {
   void build_edges() {
     after_.assign(drafts(), std::vector<bool>(drafts(), false));
     for (size_t d = 0; d < drafts(); ++d)
-      for (int32_t node : drafts_[d].reads) add_edge(made_by_[node], static_cast<int32_t>(d));
+      for (int32_t node : drafts_[d].reads)
+        if (made_by_[node] >= 0) add_edge(made_by_[node], static_cast<int32_t>(d));
   }
 
   void add_edge(int32_t first, int32_t then) {  // keeps `after_` transitive
@@ -123,7 +124,8 @@ class Placer {
   void place_nodes() {
     memory_.assign(context_.count(), -1);
     for (int32_t i = 0; i < context_.count(); ++i) {
-      if (made_by_[i] < 0 || !context_.exported[i]) continue;
+      const bool made = made_by_[i] >= 0 || (context_.needed[i] && context_.node(i).op->kind == Kind::memory);
+      if (!made || !context_.exported[i]) continue;
       const Node& node = context_.node(i);
       Memory m{.bytes = static_cast<int64_t>(node.bytes())};
       if (context_.input.held[i]) {
@@ -144,7 +146,7 @@ class Placer {
     const int32_t old = base.leaf >= 0 ? leaf_memory(base.leaf) : memory_[base.node];
     const bool output = m.kind == Memory::Kind::output;
     if (!in_place(i)) {
-      const bool whole = context_.node(i).domain.numel() == context_.node(i).numel;
+      const bool whole = context_.node(i).overwrites_all();
       memory_[i] = add_memory(m);
       if (!whole || checks_) copies_[made_by_[i]].push_back({old, memory_[i]});
       return;
@@ -243,6 +245,7 @@ class Placer {
 
   bool empty(int32_t d) const {
     const Kernel& k = emitted_[d].kernel;
+    if (k.kind == Kernel::Kind::own) return false;
     if (k.kind == Kernel::Kind::product) return k.product.batch * k.product.m * k.product.n == 0;
     return k.program.rows() == 0 || (k.program.inner == 0 && k.program.domain.numel() == 0);
   }
@@ -265,16 +268,16 @@ class Placer {
 
   static void list_accesses(Instance& instance, const Program& p) {
     for (const Instr& i : p.code) {
-      if (i.code != Code::load && i.code != Code::store) continue;
+      if (!is_load(i.code) && !is_store(i.code)) continue;
       const int32_t b = p.views[i.slot].binding;
-      if (b >= 0) (i.code == Code::store ? instance.writes : instance.reads).push_back(instance.bindings[b].memory);
+      if (b >= 0) (is_store(i.code) ? instance.writes : instance.reads).push_back(instance.bindings[b].memory);
     }
   }
 
   static void finish(Instance& instance) {
     if (instance.kernel.kind == Kernel::Kind::program) {
       list_accesses(instance, instance.kernel.program);
-    } else {
+    } else if (instance.kernel.kind == Kernel::Kind::product) {
       const Product& p = instance.kernel.product;
       instance.reads = {instance.bindings[p.a_binding].memory, instance.bindings[p.b_binding].memory};
       list_accesses(instance, p.epilogue);
@@ -291,12 +294,38 @@ class Placer {
     for (size_t d = 0; d < drafts(); ++d) {
       if (group_of_[d] != group) continue;
       append_copies(static_cast<int32_t>(d));
+      if (drafts_[d].kind == Draft::Kind::own) return append_own(static_cast<int32_t>(d));
       if (empty(static_cast<int32_t>(d))) continue;
       if (append_in_pieces(emitted_[d])) return;
       step.instances.push_back(instance_of(emitted_[d]));
       finish(step.instances.back());
     }
     if (!step.instances.empty()) plan().steps.push_back(std::move(step));
+  }
+
+  // The launches of an op that has its own kernels, with their temporaries.
+  void append_own(int32_t d) {
+    const Node& node = context_.node(drafts_[d].roots[0]);
+    Expansion expansion;
+    expansion.inputs = node.inputs;
+    node.op->expand(node, context_.log.device.is_gpu(), expansion);
+    std::vector<Binding> memories;
+    for (const Source& s : emitted_[d].sources) memories.push_back(bind(s));
+    for (int64_t bytes : expansion.temporaries) memories.push_back({add_memory({.bytes = bytes}), -1});
+    for (Expansion::Launch& launch : expansion.launches) {
+      Instance instance;
+      instance.kernel.kind = Kernel::Kind::own;
+      for (Own::Tensor& t : launch.own.tensors) {
+        if (t.binding < node.inputs && emitted_[d].sources[t.binding].node >= 0) t.offset += node.in[t.binding].offset;
+        const Binding& memory = memories[t.binding];
+        t.binding = static_cast<int32_t>(instance.bindings.size());
+        instance.bindings.push_back(memory);
+        (t.write ? instance.writes : instance.reads).push_back(memory.memory);
+      }
+      instance.kernel.own = std::move(launch.own);
+      finish(instance);
+      plan().steps.push_back({launch.name, {std::move(instance)}});
+    }
   }
 
   void append_copies(int32_t d) {

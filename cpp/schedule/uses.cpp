@@ -90,7 +90,7 @@ class Expander {
     Use use;
     use.source.node = root;
     use.dtype = node.dtype;
-    if (node.op->kind == Kind::contraction) {
+    if (node.op->kind == Kind::contraction || node.op->kind == Kind::kernel) {
       use.strides = draft_.element_strides();
       draft_.root_uses.push_back(static_cast<int32_t>(draft_.uses.size()));
       draft_.uses.push_back(use);
@@ -133,12 +133,12 @@ class Expander {
       m = Mapping();
       if (!map_dims(flat.shape, draft_.domain, strides, offset, m)) throw MustStore{index};
     }
-    const int values = node.op->kind == Kind::effect ? 1 : node.inputs;  // an effect's target is not read
-    for (int k = 0; k < values; ++k) {
+    for (int k = 0; k < node.inputs; ++k) {
       const Operand& o = node.in[k];
-      if (o.kind == Operand::Kind::number) continue;
+      if (o.kind == Operand::Kind::number || (node.op->kind == Kind::effect && k == 1)) continue;
       Use use;
       use.dtype = o.dtype;
+      use.elsewhere = !node.reads_value(k);
       use.strides = Dims::filled(draft_.domain.rank, 0);
       if (o.kind == Operand::Kind::node) {
         use.source = context_.source(index, k);
@@ -163,7 +163,8 @@ class Expander {
     const uint64_t key = (uint64_t(uint32_t(from + 1)) << 32) | uint32_t(use.source.leaf_view + 1);
     for (int32_t id : known_[key])
       if (draft_.uses[id].source == use.source && draft_.uses[id].strides == use.strides &&
-          draft_.uses[id].offset == use.offset && draft_.uses[id].dtype == use.dtype)
+          draft_.uses[id].offset == use.offset && draft_.uses[id].dtype == use.dtype &&
+          draft_.uses[id].elsewhere == use.elsewhere)
         return id;
     use.inlined = from >= 0 && !context_.stored[from];
     const int32_t id = static_cast<int32_t>(draft_.uses.size());
@@ -189,10 +190,11 @@ class Expander {
       if (u.source.node >= 0 && !u.inlined && !is_root(u.source.node)) draft_.reads.push_back(u.source.node);
     for (int32_t root : draft_.roots) {  // operands of products and targets of writes count as read
       const Node& node = context_.node(root);
-      if (node.op->kind != Kind::contraction && node.op->kind != Kind::effect) continue;
-      for (int k = 0; k < node.inputs; ++k)
-        if (const int32_t from = context_.pending(node.in[k]); from >= 0 && context_.stored[from] && !is_root(from))
-          draft_.reads.push_back(from);
+      for (int k = 0; k < node.inputs; ++k) {
+        if (node.reads_value(k)) continue;
+        const int32_t from = context_.pending(node.in[k]);
+        if (from >= 0 && context_.stored[from] && !is_root(from)) draft_.reads.push_back(from);
+      }
     }
     std::sort(draft_.reads.begin(), draft_.reads.end());
     draft_.reads.erase(std::unique(draft_.reads.begin(), draft_.reads.end()), draft_.reads.end());

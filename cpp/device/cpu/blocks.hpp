@@ -41,10 +41,12 @@ struct BlockTable {
   Fn (*alu)(Code code, DType type, DType to, int scalars);
   // The two instructions (a inner b) outer c, or c outer (a inner b) when flipped, in one pass; float types.
   Fn (*fused)(Code inner, Code outer, bool flipped, DType type, int scalars);
-  Fn (*fill)(int size);     // d[i] = a[0]
-  Fn (*gather)(int size);   // d[i] = a[i * stride], the byte stride passed as b
-  Fn (*scatter)(int size);  // d[i * stride] = a[i], the byte stride passed as b
-  Fn iota;                  // int64: d[i] = (int64)a + i * (int64)b
+  Fn (*fill)(int size);        // d[i] = a[0]
+  Fn (*gather)(int size);      // d[i] = a[i * stride], the byte stride passed as b
+  Fn (*scatter)(int size);     // d[i * stride] = a[i], the byte stride passed as b
+  Fn (*gather_at)(int size);   // d[i] = a[b[i]], b int64 in elements
+  Fn (*scatter_at)(int size);  // d[b[i]] = a[i] where b[i] is not negative
+  Fn iota;                     // int64: d[i] = (int64)a + i * (int64)b
   FoldFn (*fold)(Fold fold, DType type);
   void (*gemm_f32)(const GemmTile&);
   void (*gemm_f64)(const GemmTile&);

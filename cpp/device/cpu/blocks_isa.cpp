@@ -187,6 +187,19 @@ void scatter(void* d, const void* a, const void* stride, const void*, int64_t n)
   for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * step) = static_cast<const T*>(a)[i];
 }
 
+template <class T>
+void gather_at(void* d, const void* a, const void* b, const void*, int64_t n) {
+  const auto* offset = static_cast<const int64_t*>(b);
+  for (int64_t i = 0; i < n; ++i) static_cast<T*>(d)[i] = static_cast<const T*>(a)[offset[i]];
+}
+
+template <class T>
+void scatter_at(void* d, const void* a, const void* b, const void*, int64_t n) {
+  const auto* offset = static_cast<const int64_t*>(b);
+  for (int64_t i = 0; i < n; ++i)
+    if (offset[i] >= 0) static_cast<T*>(d)[offset[i]] = static_cast<const T*>(a)[i];
+}
+
 void iota(void* d, const void* a, const void* b, const void*, int64_t n) {
   const int64_t start = reinterpret_cast<intptr_t>(a), step = reinterpret_cast<intptr_t>(b);
   for (int64_t i = 0; i < n; ++i) static_cast<int64_t*>(d)[i] = start + i * step;
@@ -450,6 +463,8 @@ Fn fused_loop(Code inner, Code outer, bool flipped, DType type, int scalars) {
 SG_BY_SIZE(fill)
 SG_BY_SIZE(gather)
 SG_BY_SIZE(scatter)
+SG_BY_SIZE(gather_at)
+SG_BY_SIZE(scatter_at)
 #undef SG_BY_SIZE
 
 #include "device/cpu/folds_isa.hpp"
@@ -470,9 +485,13 @@ SG_BY_SIZE(scatter)
 namespace sg::cpu {
 extern const BlockTable SG_TABLE;
 const BlockTable SG_TABLE = {
-    SG_TEXT(SG_ISA),      SG_ISA::alu_loop,     SG_ISA::fused_loop, SG_ISA::fill_loop,
-    SG_ISA::gather_loop,  SG_ISA::scatter_loop, SG_ISA::iota,       SG_ISA::fold_loop,
-    SG_ISA::gemm<float>,  SG_ISA::gemm<double>, SG_ISA::kRows,      2 * SG_ISA::Vector<float>::kLanes,
+    SG_TEXT(SG_ISA),        SG_ISA::alu_loop,
+    SG_ISA::fused_loop,     SG_ISA::fill_loop,
+    SG_ISA::gather_loop,    SG_ISA::scatter_loop,
+    SG_ISA::gather_at_loop, SG_ISA::scatter_at_loop,
+    SG_ISA::iota,           SG_ISA::fold_loop,
+    SG_ISA::gemm<float>,    SG_ISA::gemm<double>,
+    SG_ISA::kRows,          2 * SG_ISA::Vector<float>::kLanes,
     SG_ISA::kGemmScratch,
 };
 }  // namespace sg::cpu

@@ -68,7 +68,7 @@ class Compiler {
   }
   int32_t count() const { return static_cast<int32_t>(p_.code.size()); }
   const Instr& instr(int32_t i) const { return p_.code[i]; }
-  bool is_store(int32_t i) const { return instr(i).code == Code::store; }
+  bool is_store(int32_t i) const { return sg::is_store(instr(i).code); }
   bool is_reduce(int32_t i) const { return instr(i).code == Code::reduce; }
   const ViewUse& view_of(int32_t i) const { return e_.views[instr(i).slot]; }
 
@@ -146,7 +146,7 @@ class Compiler {
   }
 
   bool reads(int32_t i, int32_t view) const {  // instruction i reads memory that `view` may write
-    if (instr(i).code == Code::load) return may_alias(instr(i).slot, view);
+    if (is_load(instr(i).code)) return may_alias(instr(i).slot, view);
     for (int32_t o : {instr(i).a, instr(i).b, instr(i).c})
       if (o >= 0 && of_[o].in_place && may_alias(instr(o).slot, view)) return true;
     return false;
@@ -157,6 +157,7 @@ class Compiler {
     const ViewUse& view = view_of(store);
     const Value& v = of_[value];
     if (v.scalar || v.kept || v.in_place || view.walk || view.lane_step != view.size) return false;
+    if (instr(store).code == Code::store_at) return false;
     for (size_t n = position + 1; n < nodes.size(); ++n)
       if (reads(nodes[n].instr, instr(store).slot) || (nodes[n].inner >= 0 && reads(nodes[n].inner, instr(store).slot)))
         return false;

@@ -31,6 +31,8 @@ struct ReadyInstance {
   ProductPlan product;
   std::vector<BoundView> views;  // of the program or the epilogue
   BoundView a, b;                // product operands; copy: from, to
+  const Own* own = nullptr;
+  std::vector<int64_t> own_offsets;  // bytes
   int64_t copy_bytes = 0;
   std::vector<int32_t> numbers;
   std::vector<char*> bases;  // filled anew in each run
@@ -83,6 +85,17 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
     r.a = bind(instance, 0, 1);
     r.b = bind(instance, 1, 1);
     r.copy_bytes = plan.memories[r.b.memory].bytes;
+    return r;
+  }
+  if (kernel.kind == Kernel::Kind::own) {
+    if (!kernel.own.cpu) fail<LimitError>("cpu", "this kernel runs on a GPU only", "move the inputs with .to(\"gpu\")");
+    r.own = &kernel.own;
+    for (const Own::Tensor& t : kernel.own.tensors) {
+      const auto size = static_cast<int64_t>(size_of(t.dtype));
+      r.views.push_back(bind(instance, t.binding, size));
+      r.own_offsets.push_back(t.offset * size);
+    }
+    r.bases.resize(r.views.size());
     return r;
   }
   const std::vector<int32_t> groups = memory_groups(plan, instance);
@@ -235,12 +248,21 @@ class CpuDevice final : public Device {
     if (r.kind == Kernel::Kind::copy)
       return copy_bytes(p.memory[r.b.memory], p.memory[r.a.memory], static_cast<size_t>(r.copy_bytes));
     for (size_t v = 0; v < r.views.size(); ++v) r.bases[v] = address(p, r.views[v], arguments);
+    if (r.own) return run_own(r);
     Executable& e = r.kind == Kernel::Kind::product ? r.product.epilogue : r.program;
     for (const NumberUse& n : e.numbers) e.cells[n.cell] = cell_of(n.dtype, arguments.numbers[r.numbers[n.number]]);
     if (r.kind == Kernel::Kind::product)
       run_product(r.product, address(p, r.a, arguments), address(p, r.b, arguments), r.bases);
     else
       run_all(e, r.bases.data());
+  }
+
+  static void run_own(ReadyInstance& r) {
+    for (size_t v = 0; v < r.bases.size(); ++v) r.bases[v] += r.own_offsets[v];
+    r.own->cpu({reinterpret_cast<void* const*>(r.bases.data()), r.own->words.data(),
+                [](int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
+                  parallel_for(n, grain, Body(body));
+                }});
   }
 
   DeviceStats stats_;

@@ -118,8 +118,32 @@ void Emitter::load(int32_t i, std::vector<Op>& ops) {
   ops.push_back(op);
 }
 
+void Emitter::load_at(int32_t i, std::vector<Op>& ops) {
+  Op op;
+  op.fn = table_.gather_at(static_cast<int>(size_of(instr(i).dtype)));
+  op.single = values_[i].scalar;
+  op.d = values_[i].slot;
+  op.a = instr(i).slot;
+  op.b = values_[instr(i).a].slot;
+  ops.push_back(op);
+}
+
+void Emitter::store_at(int32_t i, std::vector<Op>& ops) {
+  const Value &value = values_[instr(i).a], &offset = values_[instr(i).b];
+  std::vector<int32_t> used;
+  Op op;
+  op.fn = table_.scatter_at(static_cast<int>(size_of(instr(i).dtype)));
+  op.single = value.scalar && offset.scalar;
+  op.d = instr(i).slot;
+  op.a = value.scalar && !op.single ? as_vector(value.slot, instr(i).dtype, ops, used) : value.slot;
+  op.b = offset.scalar && !op.single ? as_vector(offset.slot, DType::int64, ops, used) : offset.slot;
+  ops.push_back(op);
+  for (int32_t r : used) release(r);
+}
+
 void Emitter::alu(const Node& node, std::vector<Op>& ops) {
   const Instr& in = instr(node.instr);
+  if (in.code == Code::load_at) return load_at(node.instr, ops);
   Op op;
   op.single = values_[node.instr].scalar;
   op.d = values_[node.instr].slot;
@@ -163,6 +187,7 @@ void Emitter::alu(const Node& node, std::vector<Op>& ops) {
 }
 
 void Emitter::store(int32_t i, std::vector<Op>& ops) {
+  if (instr(i).code == Code::store_at) return store_at(i, ops);
   const ViewUse& view = view_of(i);
   const Value& value = values_[instr(i).a];
   const DType type = instr(instr(i).a).dtype;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kKeepBytes = 256 << 10;  // of rows kept for later phases: a quarter of a second cache
 
-bool is_store(const Instr& i) { return i.code == Code::store; }
+bool is_store(const Instr& i) { return sg::is_store(i.code); }
 bool is_reduce(const Instr& i) { return i.code == Code::reduce; }
 
 bool varies_along_row(const Program& p, const View& v) {

@@ -171,7 +171,7 @@ std::string expression(const Program& p, const Instr& i, const std::function<std
 bool calls_alu(const Program& p) {
   for (const Instr& i : p.code) {
     if (i.code == Code::reduce && i.fold != Fold::sum && is_float(i.dtype)) return true;
-    if (i.code <= Code::reduce) continue;
+    if (i.code <= Code::store_at) continue;
     if (expression(p, i, [](int32_t) { return "x"; }).find("alu_") != std::string::npos) return true;
   }
   return false;

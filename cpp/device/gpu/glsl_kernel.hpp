@@ -103,6 +103,7 @@ bool uses_code(const Program& p, Code c);
 Lowered lower_pointwise(const Step& step, const Features& features);
 Lowered lower_rows(const Step& step, const Features& features);
 Lowered lower_product(const Step& step, const Features& features);
+Lowered lower_own(const Step& step, const Features& features);
 
 // Which matrix kernel: tile sizes and how many parts of the workgroup share the K range. Pure.
 struct ProductVariant {

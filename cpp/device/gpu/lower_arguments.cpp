@@ -28,7 +28,7 @@ void Layout::find_width() {
   for (const Program& p : programs) {
     wide = wide || p.domain.numel() > kLimit;
     for (const View& v : p.views) {
-      int64_t reach = std::abs(v.offset);
+      int64_t reach = std::max(std::abs(v.offset), v.reach);
       for (int d = 0; d < p.domain.rank; ++d) reach += std::abs(v.strides[d]) * std::max<int64_t>(p.domain[d] - 1, 0);
       wide = wide || (v.binding >= 0 && reach > kLimit);
     }

@@ -61,6 +61,16 @@ std::string Body::value(int32_t id) const {
 void Body::alu(int32_t id) {
   const Instr& i = layout_.program().code[id];
   if (i.code == Code::check_index) args_.use(What::status);
+  if (i.code == Code::load_at) {
+    w_.line(std::string("const ") + type_name(i.dtype) + " v" + std::to_string(id) + " = " +
+            load(i.dtype, 1, reference(i.slot, 1, "Index(" + value(i.a) + ")")) + ";");
+    return;
+  }
+  if (i.code == Code::store_at) {
+    w_.line("if (" + value(i.b) + " >= 0l) " + reference(i.slot, 1, "Index(" + value(i.b) + ")") + " = " +
+            stored(i.dtype, 1, value(i.a)) + ";");
+    return;
+  }
   const std::string text = expression(layout_.program(), i, [&](int32_t o) { return value(o); });
   w_.line(temporary(i.dtype) + " v" + std::to_string(id) + " = " + text + ";");
 }

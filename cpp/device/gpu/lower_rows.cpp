@@ -117,8 +117,7 @@ void find_needs(RowShape& s, const Program& p) {
 bool writes_what_it_reads(const Program& p, const Instance& in) {
   std::set<int32_t> loaded;
   for (const Instr& i : p.code)
-    if (i.code == Code::load && p.views[i.slot].binding >= 0)
-      loaded.insert(in.bindings[p.views[i.slot].binding].memory);
+    if (is_load(i.code) && p.views[i.slot].binding >= 0) loaded.insert(in.bindings[p.views[i.slot].binding].memory);
   return std::any_of(p.code.begin(), p.code.end(), [&](const Instr& i) {
     return i.code == Code::store && loaded.count(in.bindings[p.views[i.slot].binding].memory);
   });

@@ -21,6 +21,7 @@ double cost_of(const Instance& i) {
   const Kernel& k = i.kernel;
   if (k.kind == Kernel::Kind::program) return cost_of(k.program);
   if (k.kind == Kernel::Kind::copy) return 0;
+  if (k.kind == Kernel::Kind::own) return k.own.cost;
   const Product& p = k.product;
   return 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
              static_cast<double>(p.k) +

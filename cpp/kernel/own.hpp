@@ -1,0 +1,63 @@
+// Kernels written by hand: what is launched, on which memory, with which numbers. Pure data; an op's `expand` makes it,
+// schedule/ finds the memory, the devices run it.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/dtype.hpp"
+
+namespace sg {
+
+// What a CPU function gets: where its tensors begin, its words, and the threads of the device.
+struct CpuArgs {
+  void* const* at;
+  const int64_t* words;
+  // Calls body(begin, end) for pieces of [0, n), `grain` or less each, on any thread in any order; see cpu/threads.hpp.
+  void (*parallel)(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
+  template <class T>
+  T* as(int i) const {
+    return static_cast<T*>(at[i]);
+  }
+};
+
+// One launch. Its tensors are memories of the expansion, contiguous from their first element on.
+struct Own {
+  struct Tensor {
+    int32_t binding = 0;  // in an expansion: which memory of it; in a plan: which binding of the step
+    DType dtype = DType::float32;
+    bool write = false;
+    int64_t offset = 0;  // elements; a binding adds its own at run time
+  };
+  std::vector<Tensor> tensors;
+  std::vector<int64_t> words;
+  void (*cpu)(const CpuArgs&) = nullptr;
+  // GLSL behind #version, extensions and common.glsl: tensor i is at address tensor(i), word i is word(i).
+  std::string source;
+  int64_t groups[3] = {1, 1, 1};
+  double cost = 0;  // about how many operations
+};
+
+// The launches of one node, in order. Memory 0 .. inputs - 1 are the inputs, then comes the result, then temporaries.
+struct Expansion {
+  struct Launch {
+    std::string name;
+    Own own;
+  };
+  std::vector<int64_t> temporaries;  // bytes
+  std::vector<Launch> launches;
+  int32_t inputs = 0;
+
+  int32_t result() const { return inputs; }
+  int32_t temporary(int64_t bytes) {
+    temporaries.push_back(bytes);
+    return inputs + static_cast<int32_t>(temporaries.size());
+  }
+  Own& launch(std::string name) {
+    launches.push_back({std::move(name), {}});
+    return launches.back().own;
+  }
+};
+
+}  // namespace sg

@@ -1,0 +1,470 @@
+// Reading and writing at computed places. Everything is rows: the first dimensions of a tensor are counted as one row
+// number, the others are the row. An index is checked on the device, where it is used; nothing waits for it.
+#include "ops/index.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "kernel/expr.hpp"
+#include "ops/list.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+// Lets an index pass if it is in [0, bound), else reports it under the name of the row.
+Expr emit_check(ProgramBuilder& builder, const Node&, const Expr* in) {
+  return builder.alu(Code::check_index, DType::int64, in[0], in[1]);
+}
+constexpr OpInfo check_row(const char* name) {
+  return {.name = name,
+          .doc = "Checks that an index is in range.",
+          .kind = Kind::pointwise,
+          .arity = 2,
+          .emit = emit_check};
+}
+const OpInfo kGather = check_row("gather"), kScatter = check_row("scatter"), kScatterAdd = check_row("scatter_add"),
+             kIndexSelect = check_row("index_select"), kIndexAdd = check_row("index_add"), kTake = check_row("take"),
+             kIndexCopy = check_row("index_copy"), kIndexFill = check_row("index_fill"),
+             kGetitem = check_row("getitem"), kIndexPut = check_row("index_put"),
+             kTakeAlongDim = check_row("take_along_dim"), kEmbedding = check_row("embedding");
+
+// An index as int64 in [0, size); with `wraps`, negative ones count from the end.
+Tensor checked(const OpInfo& row, const Tensor& index, int64_t size, bool wraps) {
+  if (is_float(index.dtype()) || index.dtype() == DType::boolean)
+    fail<TypeError>(row.name, std::string("an index of ") + name_of(index.dtype()), "use int64");
+  const Tensor i = cast(index.detach(), DType::int64);
+  return pointwise(row, {wraps ? where(i < 0, i + Tensor(size), i) : i, Tensor(size)});
+}
+
+int64_t product(const Dims& shape, int first, int last) {
+  int64_t n = 1;
+  for (int d = first; d < last; ++d) n *= shape[d];
+  return n;
+}
+Dims joined(const Dims& a, const Dims& b, int from) {
+  Dims out = a;
+  for (int d = from; d < b.rank; ++d) out.push(b[d]);
+  return out;
+}
+Tensor flat(const Tensor& x) { return reshape(x, {x.numel()}); }
+Tensor with_ones(Tensor x, int count) {
+  for (int i = 0; i < count; ++i) x = unsqueeze(x, -1);
+  return x;
+}
+// 0, stride, 2 stride ... along dimension `dim` of a tensor of rank `rank`.
+Tensor positions(int64_t count, int64_t stride, int dim, int rank, DeviceId device) {
+  Dims shape = Dims::filled(rank, 1);
+  shape[dim] = count;
+  return reshape(arange(0, static_cast<double>(stride), count, DType::int64, device), shape);
+}
+
+// ---- rows --------------------------------------------------------------------------------------------------------------
+void vjp_take(Vjp& v) {
+  const Dims& shape = v.attributes().a;
+  const int dims = static_cast<int>(v.attributes().x);
+  const Tensor rows = v.in(1);
+  const Tensor g = reshape(v.g, {rows.numel(), product(shape, dims, shape.rank)});
+  v.result[0] = reshape(add_rows(product(shape, 0, dims), flat(rows), g), shape);
+}
+
+void vjp_add_rows(Vjp& v) { v.result[0] = take_rows(v.g, 1, v.in(1)); }
+
+void vjp_put(Vjp& v) {
+  const int dims = static_cast<int>(v.attributes().x);
+  const Tensor rows = v.in(2);
+  if (v.needs(0)) v.result[0] = put_rows(v.g, dims, rows, Tensor(0));
+  if (v.needs(1)) v.result[1] = take_rows(v.g, dims, rows);
+}
+
+// The adding of rows on the CPU: each thread has columns of its own, or, where there are few, one does it all.
+template <class T>
+void add_rows_on_cpu(const CpuArgs& args) {
+  const int64_t *row = args.as<const int64_t>(0), count = args.words[0], values = args.words[1], width = args.words[2];
+  const T* from = args.as<const T>(1);
+  T* to = args.as<T>(2);
+  std::fill(to, to + count * width, T(0));
+  const int64_t grain = std::max<int64_t>(64, (width + 7) / 8);
+  args.parallel(width, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < values; ++i) {
+      T* sum = to + row[i] * width;
+      const T* x = from + i * width;
+      for (int64_t c = begin; c < end; ++c) sum[c] += x[c];
+    }
+  });
+}
+
+void expand_add_rows(const Node& node, bool, Expansion& e) {
+  Own& own = e.launch("add_rows");
+  own.tensors = {{0, DType::int64}, {1, node.dtype}, {e.result(), node.dtype, true}};
+  own.words = {node.extra[0], node.in[0].node->numel, node.extra[1]};
+  own.words[1] = node.domain[0];
+  own.cpu = node.dtype == DType::float32   ? add_rows_on_cpu<float>
+            : node.dtype == DType::float64 ? add_rows_on_cpu<double>
+            : node.dtype == DType::int32   ? add_rows_on_cpu<int32_t>
+                                           : add_rows_on_cpu<int64_t>;
+}
+
+}  // namespace
+
+namespace rows {
+const OpInfo Take{.name = "take_rows",
+                  .doc = "Rows of a tensor, by number.",
+                  .kind = Kind::indexed,
+                  .arity = 2,
+                  .saves = kSavesB,
+                  .vjp = vjp_take};
+const OpInfo AddRows{.name = "add_rows",
+                     .doc = "Zeros, to whose rows the given rows are added.",
+                     .kind = Kind::kernel,
+                     .arity = 2,
+                     .saves = kSavesB,
+                     .vjp = vjp_add_rows,
+                     .expand = expand_add_rows};
+const OpInfo Put{.name = "put_rows",
+                 .doc = "A tensor with some rows replaced.",
+                 .kind = Kind::effect,
+                 .arity = 3,
+                 .saves = kSavesC,
+                 .vjp = vjp_put};
+}  // namespace rows
+
+Tensor take_rows(const Tensor& x0, int dims, const Tensor& rows) {
+  // The rows have one common stride, or x is copied.
+  Tensor x = x0;
+  const auto uniform = [&] {
+    int64_t covered = 0;
+    bool first = true;
+    for (int d = dims - 1; d >= 0; --d) {
+      if (x.shape()[d] == 1) continue;
+      if (!first && x.strides()[d] != covered) return false;
+      covered = x.strides()[d] * x.shape()[d];
+      first = false;
+    }
+    return true;
+  };
+  if (!uniform()) x = contiguous(x0);
+  int64_t stride = 0;
+  for (int d = 0; d < dims; ++d)
+    if (x.shape()[d] != 1) stride = x.strides()[d];
+  Dims strides = Dims::filled(rows.rank(), 0);
+  for (int d = dims; d < x.rank(); ++d) strides.push(x.strides()[d]);
+  const Dims shape = joined(rows.shape(), x.shape(), dims);
+  const Tensor offset = with_ones(stride == 1 ? rows : rows * Tensor(stride), x.rank() - dims);
+  Tensor out = indexed(rows::Take, x, shape, strides, offset);
+  Attributes attributes;
+  attributes.a = x.shape();
+  attributes.x = dims;
+  record(rows::Take, out, {&x, &rows}, attributes);
+  return out;
+}
+
+Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values0) {
+  const DType wide = values0.dtype() == DType::boolean ? DType::int64 : wide_of(values0.dtype());
+  const Tensor values = contiguous(cast(values0, wide)), keys = contiguous(rows);
+  const int64_t width = values.shape()[1];
+  Tensor out;
+  {
+    GradMode off(false);
+    const Tensor v = values.detach();
+    if (count * width == 0 || values.numel() == 0)
+      out = full({count, width}, 0, wide, values.device());
+    else if (rows.device().is_gpu())
+      out = add_sorted_rows(count, keys, v);
+    else
+      out = own_kernel(rows::AddRows, {keys, v}, {count, width}, wide, {count, width});
+  }
+  record(rows::AddRows, out, {&values, &keys});
+  return cast(out, values0.dtype());
+}
+
+Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& values) {
+  const Tensor value = values.is_number() ? values : cast(values, x.dtype());
+  Tensor out;
+  {
+    GradMode off(false);
+    out = clone(x.detach());
+    const int64_t width = product(x.shape(), dims, x.rank());
+    Tensor at = with_ones(rows * Tensor(width), x.rank() - dims);
+    const Dims strides = contiguous_strides(x.shape());
+    for (int d = dims; d < x.rank(); ++d)
+      at = at + positions(x.shape()[d], strides[d], rows.rank() + d - dims, rows.rank() + x.rank() - dims, x.device());
+    assign(rows::Put, out, value, at);
+  }
+  Attributes attributes;
+  attributes.x = dims;
+  if (value.is_number())
+    record(rows::Put, out, {&x, &value, &rows}, attributes);
+  else
+    record(rows::Put, out, {&x, &value, &rows}, attributes);
+  return out;
+}
+
+// ---- along one dimension -------------------------------------------------------------------------------------------------
+namespace {
+
+// Element numbers in a contiguous x of what index (one a dimension, but for `dim` its own position) names.
+Tensor element_numbers(const Tensor& x, int dim, const Tensor& index) {
+  const Dims strides = contiguous_strides(x.shape());
+  Tensor at = index;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (d == dim) at = strides[d] == 1 ? at : at * Tensor(strides[d]);
+  }
+  for (int d = 0; d < x.rank(); ++d)
+    if (d != dim) at = at + positions(index.shape()[d], strides[d], d, x.rank(), x.device());
+  return at;
+}
+
+struct Along {
+  Tensor x, index;
+  int dim;
+};
+// x and the index as tensors of the same rank, at least 1; the index no longer than x but along dim.
+Along along(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
+  Along a{x, index, x.rank() ? normal_axis(op, dim, x.rank()) : 0};
+  if (x.rank() == 0) a.x = reshape(x, {1});
+  if (index.rank() == 0 && x.rank() <= 1) a.index = reshape(index, {1});
+  if (a.index.rank() != a.x.rank())
+    fail<ValueError>(op, "index " + index.shape().str() + " has another rank than " + x.shape().str(),
+                     "give both the same number of dimensions");
+  for (int d = 0; d < a.x.rank(); ++d)
+    if (d != a.dim && a.index.shape()[d] > a.x.shape()[d])
+      fail<ValueError>(op,
+                       "index " + index.shape().str() + " is longer than " + x.shape().str() + " along dimension " +
+                           std::to_string(d),
+                       "only dimension " + std::to_string(a.dim) + " may be longer");
+  return a;
+}
+
+Tensor gathered(const OpInfo& row, const Tensor& x, int64_t dim, const Tensor& index, bool wraps) {
+  const Along a = along(row.name, x, dim, index);
+  const Tensor source = contiguous(a.x);
+  const Tensor at = element_numbers(source, a.dim, checked(row, a.index, a.x.shape()[a.dim], wraps));
+  return reshape(take_rows(source, source.rank(), at), index.shape());
+}
+
+// The part of `source` that an index reaches.
+Tensor reached(const char* op, const Tensor& source, const Tensor& index) {
+  if (source.is_number()) return source;
+  Tensor part = source.rank() == 0 && index.rank() == 1 ? reshape(source, {1}) : source;
+  if (part.rank() != index.rank())
+    fail<ValueError>(op, "source " + source.shape().str() + " has another rank than the index " + index.shape().str(),
+                     "give both the same number of dimensions");
+  for (int d = 0; d < part.rank(); ++d) {
+    if (index.shape()[d] > part.shape()[d])
+      fail<ValueError>(op, "index " + index.shape().str() + " is longer than the source " + source.shape().str(),
+                       "give a value for each index");
+    part = slice(part, d, 0, index.shape()[d], 1);
+  }
+  return part;
+}
+
+// x with `dim` in front, what it takes to have it back, and a 1-d index into it.
+struct Front {
+  Tensor x, index;
+  int dim;
+  Tensor back(const Tensor& y) const { return move_dim(y, 0, dim); }
+};
+Front front(const OpInfo& row, const Tensor& x0, int64_t dim, const Tensor& index) {
+  const Tensor x = x0.rank() ? x0 : reshape(x0, {1});
+  if (index.rank() > 1)
+    fail<ValueError>(row.name, "index " + index.shape().str() + " has more than one dimension", "flatten it");
+  const int d = normal_axis(row.name, dim, x.rank());
+  return {move_dim(x, d, 0), checked(row, reshape(index, {index.numel()}), x.shape()[d], false), d};
+}
+
+}  // namespace
+
+Tensor move_dim(const Tensor& x, int from, int to) {
+  if (from == to) return x;
+  Dims order, rest;
+  for (int d = 0; d < x.rank(); ++d)
+    if (d != from) rest.push(d);
+  for (int d = 0, r = 0; d < x.rank(); ++d) order.push(d == to ? from : rest[r++]);
+  return permute(x, order);
+}
+
+Tensor gather(const Tensor& x, int64_t dim, const Tensor& index) { return gathered(kGather, x, dim, index, false); }
+
+Tensor take_along_dim(const Tensor& x, const Tensor& index, std::optional<int64_t> dim) {
+  if (!dim) return gathered(kTakeAlongDim, flat(x), 0, flat(index), true);
+  const int d = normal_axis("take_along_dim", *dim, x.rank());
+  if (x.rank() != index.rank())
+    fail<ValueError>("take_along_dim", "index " + index.shape().str() + " has another rank than " + x.shape().str(),
+                     "give both the same number of dimensions");
+  Dims mine = x.shape(), theirs = index.shape();
+  mine[d] = theirs[d] = 1;
+  mine = broadcast_shapes("take_along_dim", mine, theirs);
+  theirs = mine;
+  mine[d] = x.shape()[d];
+  theirs[d] = index.shape()[d];
+  return gathered(kTakeAlongDim, expand(x, mine), d, expand(index, theirs), true);
+}
+
+Tensor take(const Tensor& x, const Tensor& index) {
+  const Tensor source = flat(x);
+  return take_rows(source, 1, checked(kTake, index, source.numel(), true));
+}
+
+Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index) {
+  const Front f = front(kIndexSelect, x, dim, index);
+  const Tensor out = f.back(take_rows(f.x, 1, f.index));
+  return x.rank() ? out : reshape(out, {});
+}
+
+Tensor embedding(const Tensor& index, const Tensor& weight) {
+  if (weight.rank() != 2)
+    fail<ValueError>("embedding", "weight has shape " + weight.shape().str(), "give a matrix, one row an entry");
+  return take_rows(weight, 1, checked(kEmbedding, index, weight.shape()[0], false));
+}
+
+Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  const Along a = along("scatter", x, dim, index);
+  const Tensor values = reached("scatter", source, a.index);
+  const Tensor at = element_numbers(a.x, a.dim, checked(kScatter, a.index, a.x.shape()[a.dim], false));
+  return reshape(put_rows(a.x, a.x.rank(), at, values), x.shape());
+}
+
+Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  const Along a = along("scatter_add", x, dim, index);
+  const Tensor values = reached("scatter_add", source, a.index);
+  const Tensor at = element_numbers(a.x, a.dim, checked(kScatterAdd, a.index, a.x.shape()[a.dim], false));
+  const Tensor sums = add_rows(x.numel(), flat(at), reshape(cast(values, x.dtype()), {values.numel(), 1}));
+  return x + reshape(sums, x.shape());
+}
+
+namespace {
+Tensor rows_of(const OpInfo& row, const Tensor& source, const Front& f) {
+  Tensor values = move_dim(source.rank() ? source : reshape(source, {1}), f.dim, 0);
+  Dims want = f.x.shape();
+  want[0] = f.index.numel();
+  if (!(values.shape() == want))
+    fail<ValueError>(row.name, "source " + source.shape().str() + " does not fit the index and " + f.x.shape().str(),
+                     "give one slice for each index");
+  return values;
+}
+}  // namespace
+
+Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, const Tensor& alpha) {
+  const Front f = front(kIndexAdd, x, dim, index);
+  const Tensor values = cast(rows_of(kIndexAdd, source, f), x.dtype()) * alpha;
+  const int64_t width = product(f.x.shape(), 1, f.x.rank());
+  const Tensor sums = add_rows(f.x.shape()[0], f.index, reshape(values, {f.index.numel(), width}));
+  return x + reshape(f.back(reshape(sums, f.x.shape())), x.shape());
+}
+
+Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  const Front f = front(kIndexCopy, x, dim, index);
+  return reshape(f.back(put_rows(f.x, 1, f.index, rows_of(kIndexCopy, source, f))), x.shape());
+}
+
+Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
+  const Front f = front(kIndexFill, x, dim, index);
+  return reshape(f.back(put_rows(f.x, 1, f.index, value)), x.shape());
+}
+
+// ---- several dimensions ----------------------------------------------------------------------------------------------
+namespace {
+
+// x with its indexed dimensions in front, their row numbers, and where the index's dimensions go in the result.
+struct Several {
+  Tensor x, rows;
+  int dims = 0, to = 0;
+  Dims order;
+};
+Several several(const OpInfo& row, const Tensor& x, const std::vector<Tensor>& indices) {
+  Several s;
+  Dims shape, rest;
+  int first = -1, last = -1;
+  bool adjacent = true;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (d >= static_cast<int>(indices.size()) || !indices[d]) {
+      rest.push(d);
+      continue;
+    }
+    if (first < 0) first = d;
+    adjacent = adjacent && (last < 0 || d == last + 1);
+    last = d;
+    ++s.dims;
+    s.order.push(d);
+    shape = broadcast_shapes(row.name, shape, indices[d].shape());
+  }
+  for (int64_t d : rest) s.order.push(d);
+  s.to = adjacent ? first : 0;
+  s.x = permute(x, s.order);
+  for (int d = 0; d < s.dims; ++d) {
+    const Tensor i = checked(row, indices[static_cast<size_t>(s.order[d])], s.x.shape()[d], true);
+    s.rows = d == 0 ? i : s.rows * Tensor(s.x.shape()[d]) + i;
+  }
+  s.rows = expand(s.rows, shape);
+  return s;
+}
+
+// The dimensions of the index, in front, go to where the indexed ones were; and back.
+Tensor place(const Several& s, const Tensor& y, bool back) {
+  const int count = s.rows.rank();
+  Dims order;
+  if (back) {
+    for (int d = 0; d < count; ++d) order.push(s.to + d);
+    for (int d = 0; d < y.rank(); ++d)
+      if (d < s.to || d >= s.to + count) order.push(d);
+  } else {
+    for (int d = 0; d < s.to; ++d) order.push(count + d);
+    for (int d = 0; d < count; ++d) order.push(d);
+    for (int d = count + s.to; d < y.rank(); ++d) order.push(d);
+  }
+  return permute(y, order);
+}
+
+Tensor in_order(const Several& s, const Tensor& y) {
+  Dims inverse = s.order;
+  for (int d = 0; d < s.order.rank; ++d) inverse[static_cast<int>(s.order[d])] = d;
+  return permute(y, inverse);
+}
+
+}  // namespace
+
+Tensor index(const Tensor& x, const std::vector<Tensor>& indices) {
+  const Several s = several(kGetitem, x, indices);
+  return place(s, take_rows(s.x, s.dims, s.rows), false);
+}
+
+Tensor index_put(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values, bool accumulate) {
+  const Several s = several(kIndexPut, x, indices);
+  const Dims front_shape = joined(s.rows.shape(), s.x.shape(), s.dims);
+  Tensor v = values;
+  if (!v.is_number()) {
+    // Broadcast in the shape that x[indices] has.
+    Dims shape;
+    for (int d = 0; d < s.to; ++d) shape.push(front_shape[s.rows.rank() + d]);
+    for (int d = 0; d < s.rows.rank(); ++d) shape.push(front_shape[d]);
+    for (int d = s.rows.rank() + s.to; d < front_shape.rank; ++d) shape.push(front_shape[d]);
+    v = place(s, expand(cast(v, x.dtype()), shape), true);
+  } else if (accumulate) {
+    v = full(front_shape, 0, x.dtype(), x.device()) + v;
+  }
+  if (!accumulate) return in_order(s, put_rows(s.x, s.dims, s.rows, v));
+  const int64_t width = product(s.x.shape(), s.dims, s.x.rank());
+  const Tensor sums = add_rows(product(s.x.shape(), 0, s.dims), flat(s.rows), reshape(v, {s.rows.numel(), width}));
+  return x + in_order(s, reshape(sums, s.x.shape()));
+}
+
+void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values) {
+  const Several s = several(kIndexPut, x, indices);
+  const Dims shape = joined(s.rows.shape(), s.x.shape(), s.dims);
+  Tensor at;
+  for (int d = 0; d < s.dims; ++d) {
+    const Tensor i = checked(kIndexPut, indices[static_cast<size_t>(s.order[d])], s.x.shape()[d], true);
+    const Tensor part = with_ones(i, s.x.rank() - s.dims) * Tensor(s.x.strides()[d]);
+    at = at ? at + part : part;
+  }
+  const int rank = shape.rank, count = s.rows.rank();
+  for (int d = s.dims; d < s.x.rank(); ++d)
+    at = at + positions(s.x.shape()[d], s.x.strides()[d], count + d - s.dims, rank, x.device());
+  at = expand(at, shape);
+  Tensor v = values;
+  if (!v.is_number()) v = expand(cast(v, x.dtype()), place(s, at, false).shape());
+  assign(rows::Put, x, v.is_number() ? v : place(s, v, true), at);
+}
+
+}  // namespace sg

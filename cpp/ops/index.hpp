@@ -1,0 +1,24 @@
+// The primitives of reading and writing at computed places; for ops/ only. Rows are int64 numbers that were checked.
+#pragma once
+#include "graph/tensor.hpp"
+#include "kernel/own.hpp"
+
+namespace sg {
+
+// x's first `dims` dimensions are counted as rows -> [rows..., rest of x].
+Tensor take_rows(const Tensor& x, int dims, const Tensor& rows);
+// rows [m], values [m, width] -> [count, width]: zeros, to whose rows values are added, in order of m: the same sums in
+// every run.
+Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values);
+// A copy of x with values [rows..., rest of x] (or a number) in these rows.
+Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& values);
+
+// add_rows on a GPU: rows are sorted, then runs of equal ones are summed.
+Tensor add_sorted_rows(int64_t count, const Tensor& rows, const Tensor& values);
+// The stable order of the last dimension, int32: x[..., order[..., i]] rises (falls, when descending) with i; NaN is the
+// largest.
+Tensor sort_order(const Tensor& x, bool descending);
+
+Tensor move_dim(const Tensor& x, int from, int to);
+
+}  // namespace sg
