@@ -4,6 +4,7 @@
 
 #include "base/hash.hpp"
 #include "base/log.hpp"
+#include "base/profile.hpp"
 #include "schedule/schedule.hpp"
 
 namespace sg {
@@ -48,6 +49,7 @@ uint64_t complete_key(const Log& log, const Wanted& wanted, bool fuse, std::vect
 }
 
 CachedPlan scheduled(const Log& log, const Wanted& wanted, bool fuse) {
+  const Stage stage("schedule", "stage", log.device);
   Scheduled made = schedule({log, wanted.held, wanted.dying, fuse});
   CachedPlan entry;
   entry.plan = std::make_shared<const Plan>(std::move(made.plan));
@@ -81,6 +83,16 @@ struct Buffers {
   }
 };
 
+void count_memory(DeviceId id, Device& device) {
+  ProfileEvent e;
+  e.name = "bytes_live";
+  e.category = "counter";
+  e.device = id;
+  e.start = e.end = profile::now();
+  e.bytes = device.stats().bytes_live;
+  profile::add(std::move(e));
+}
+
 void run(Log& log, CachedPlan& cached) {
   Device& device = device_of(log.device);
   thread_local std::vector<BufferRef> leaves, outputs;
@@ -96,6 +108,7 @@ void run(Log& log, CachedPlan& cached) {
     node.buffer = std::move(outputs[o]);
     node.state = Node::State::ready;
   }
+  if (profiling()) count_memory(log.device, device);
 }
 
 // Results hold the error; storages that were written go back to what they held before.
@@ -125,6 +138,7 @@ EngineCounters& counters() {
 
 void cut_log(Log& log) {
   if (log.nodes.empty()) return;
+  const Stage stage("cut", "stage", log.device);
   thread_local Wanted wanted;
   look(log, wanted);
   try {

@@ -230,6 +230,33 @@ void reset_stats() {
   }
 }
 
+namespace {
+void wait_for_gpus() {
+  std::vector<Device*> gpus;
+  {
+    EngineLock lock;
+    for (auto& [index, gpu] : gpus_in_use()) gpus.push_back(gpu);
+  }
+  for (Device* gpu : gpus) gpu->wait();
+}
+}  // namespace
+
+void start_profile() {
+  if (profiling()) fail<ValueError>("profile", "a profile is running already", "end it before the next one");
+  wait_for_gpus();
+  profile::start();
+}
+
+std::vector<ProfileEvent> stop_profile() {
+  try {
+    wait_for_gpus();  // what kernels took is known when they are done
+  } catch (...) {
+    profile::stop();
+    throw;
+  }
+  return profile::stop();
+}
+
 void empty_cache() {
   EngineLock lock;
   cpu_device().empty_cache();

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/profile.hpp"
 #include "device/device.hpp"
 #include "graph/tensor.hpp"
 
@@ -55,5 +56,10 @@ struct Stats {
 Stats stats();
 void reset_stats();  // counters to 0; bytes_live, bytes_cached stay, bytes_peak = bytes_live
 void empty_cache();
+
+// Profiles: from start to stop every stage of the host and every kernel is noted. Both wait for what was submitted and
+// run nothing that is pending. ValueError when one is running already.
+void start_profile();
+std::vector<ProfileEvent> stop_profile();
 
 }  // namespace sg

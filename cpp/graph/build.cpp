@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/profile.hpp"
 #include "graph/log.hpp"
 
 namespace sg {
@@ -140,6 +141,7 @@ DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inpu
 }
 
 Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
+  const Stage stage(op.name, "cpu_op");
   DType type = promoted(inputs, op);
   if (op.result == Result::floating && !is_float(type)) type = DType::float32;
   const DType compute = wide_of(type);
@@ -171,6 +173,7 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
 }
 
 Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
+  const Stage stage(op.name, "cpu_op");
   NodeRef node = new_node(op, dtype, wide_of(x.dtype()), x.device());
   const Squeezed s = squeeze(x.shape());
   node->domain = s.shape;
@@ -185,6 +188,7 @@ Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
 
 Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device, bool index,
                 std::initializer_list<Number> numbers, DType number_type) {
+  const Stage stage(op.name, "cpu_op");
   for (int64_t d : shape)
     if (d < 0) fail<ValueError>(op.name, "negative size in shape " + shape.str(), "use sizes of 0 or more");
   check_size(op, shape);
@@ -205,6 +209,7 @@ Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId devic
 }
 
 Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
+  const Stage stage(op.name, "cpu_op");
   NodeRef node = new_node(op, x.dtype(), wide_of(x.dtype()), x.device());
   const Squeezed s = squeeze(x.shape());
   node->domain = s.shape;
@@ -234,6 +239,7 @@ Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
 }
 
 Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
+  const Stage stage(op.name, "cpu_op");
   const DeviceId device = common_device(op.name, {&a, &b});
   const DType dtype = promote(a.dtype(), b.dtype());
   const int64_t batch = std::max(a.shape()[0], b.shape()[0]);
@@ -253,6 +259,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
 
 Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset,
             const Attributes& attributes) {
+  const Stage stage(op.name, "cpu_op");
   Ref<TensorImpl> t(new TensorImpl);
   t->storage = x->storage;
   t->shape = shape;
@@ -266,6 +273,7 @@ Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& st
 }
 
 Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, const Tensor& offset) {
+  const Stage stage(op.name, "cpu_op");
   common_device(op.name, {&x, &offset});
   check_size(op, shape);
   NodeRef node = new_node(op, x.dtype(), wide_of(x.dtype()), x.device());
@@ -282,6 +290,7 @@ Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims&
 
 Tensor own_kernel(const OpInfo& op, std::initializer_list<Tensor> inputs, const Dims& shape, DType dtype,
                   std::initializer_list<int64_t> extra, const Attributes& attributes) {
+  const Stage stage(op.name, "cpu_op");
   check_size(op, shape);
   const Tensor& first = *inputs.begin();
   NodeRef node = new_node(op, dtype, wide_of(dtype), first.device());
@@ -313,6 +322,7 @@ Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device)
 }
 
 void assign(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at) {
+  const Stage stage(op.name, "cpu_op");
   if (grad_enabled() && (target.requires_grad() || (!value.is_number() && value.requires_grad())))
     fail<ValueError>(op.name, "a tensor with a gradient is part of a write in place",
                      "write under no_grad(), or build the result with where()");

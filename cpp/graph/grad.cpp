@@ -5,6 +5,7 @@
 #include <queue>
 
 #include "base/error.hpp"
+#include "base/profile.hpp"
 
 namespace sg {
 namespace {
@@ -189,6 +190,7 @@ void record(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> 
 }
 
 void backward(const Tensor& root, const Tensor& gradient, BackwardOptions options) {
+  const Stage stage("backward");
   auto reach = [](const Ref<TensorImpl>& leaf, const Tensor& g) {
     Tensor sum = Tensor(leaf->grad);
     collect(sum, g);
@@ -199,6 +201,7 @@ void backward(const Tensor& root, const Tensor& gradient, BackwardOptions option
 
 std::vector<Tensor> grad(const Tensor& root, const std::vector<Tensor>& inputs, const Tensor& gradient,
                          BackwardOptions options) {
+  const Stage stage("grad");
   std::vector<Tensor> out(inputs.size());
   auto reach = [&](const Ref<TensorImpl>& leaf, const Tensor& g) {
     for (size_t i = 0; i < inputs.size(); ++i)

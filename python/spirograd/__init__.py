@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from . import datasets as datasets
     from . import nn as nn
     from . import optim as optim
+    from . import profiler as profiler
     from . import progress as progress
     from . import viz as viz
 
 # Before C++ and the drivers take themselves down, work in flight comes to its end.
 atexit.register(_core._drain)
 
-_lazy = ("autograd", "datasets", "nn", "optim", "progress", "viz")
+_lazy = ("autograd", "datasets", "nn", "optim", "profiler", "progress", "viz")
 __all__ = [name for name in dir(_core) if not name.startswith("_")]
 __all__ += ["MLP", "Layer", "Module", "Neuron", "enable_grad", "no_grad", "set_grad_enabled", *_lazy]
 

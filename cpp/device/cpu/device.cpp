@@ -10,10 +10,12 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/profile.hpp"
 #include "device/cpu/executable.hpp"
 #include "device/cpu/memory.hpp"
 #include "device/cpu/product.hpp"
 #include "device/cpu/threads.hpp"
+#include "plan/cost.hpp"
 
 namespace sg {
 namespace cpu {
@@ -42,6 +44,7 @@ class CpuPrepared final : public Prepared {
  public:
   std::shared_ptr<const Plan> plan;
   std::vector<std::vector<ReadyInstance>> steps;
+  std::vector<Cost> costs;    // of each step
   std::vector<char*> memory;  // address of each Plan memory, filled anew in each run
 };
 
@@ -155,17 +158,23 @@ class CpuDevice final : public Device {
 
   BufferRef allocate(size_t bytes) override { return pool_.allocate(bytes); }
   void upload(const BufferRef& to, const void* from, size_t bytes) override {
+    Stage stage("upload");
+    stage.bytes = static_cast<int64_t>(bytes);
     copy_bytes(to->host, from, bytes);
     stats_.bytes_written += static_cast<int64_t>(bytes);
   }
   void download(void* to, const BufferRef& from, size_t offset, size_t bytes) override {
+    Stage stage("download");
+    stage.bytes = static_cast<int64_t>(bytes);
     copy_bytes(to, static_cast<const char*>(from->host) + offset, bytes);
     stats_.bytes_read += static_cast<int64_t>(bytes);
   }
 
   std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override {
+    const Stage stage("prepare");
     auto prepared = std::make_unique<CpuPrepared>();
     for (const Step& step : plan->steps) {
+      prepared->costs.push_back(cost_of(*plan, step));
       auto& ready = prepared->steps.emplace_back();
       for (const Instance& instance : step.instances) ready.push_back(make_ready(*plan, instance));
     }
@@ -188,8 +197,12 @@ class CpuDevice final : public Device {
     auto& p = static_cast<CpuPrepared&>(prepared);
     place_memory(p, arguments);
     const Status before = take_status();  // a report of this run must be seen, whatever an earlier one left
-    for (auto& step : p.steps) {
-      for (ReadyInstance& instance : step)
+    for (size_t i = 0; i < p.steps.size(); ++i) {
+      Stage stage(p.plan->steps[i].name.c_str(), "step");
+      stage.bytes = p.costs[i].bytes;
+      stage.flops = p.costs[i].flops;
+      stage.shapes = p.costs[i].shapes.c_str();
+      for (ReadyInstance& instance : p.steps[i])
         if (!instance.predicated || status_word.tag.load(std::memory_order_acquire) == 0)
           run_instance(p, instance, arguments);
       ++stats_.dispatches;

@@ -26,6 +26,10 @@ void make_device(Context& c) {
   info.ppEnabledExtensionNames = c.physical.extensions.data();
   vk_check(vkCreateDevice(c.physical.handle, &info, nullptr, &c.device), "vkCreateDevice");
   vkGetDeviceQueue(c.device, c.physical.family, 0, &c.queue);
+  for (const char* e : c.physical.extensions)
+    for (const char* name : {"vkGetCalibratedTimestampsKHR", "vkGetCalibratedTimestampsEXT"})
+      if (!c.read_clocks && std::string(e).find("calibrated_timestamps") != std::string::npos)
+        c.read_clocks = reinterpret_cast<PFN_vkGetCalibratedTimestampsKHR>(vkGetDeviceProcAddr(c.device, name));
 }
 
 void make_vma(Context& c, VkInstance instance) {
@@ -125,6 +129,19 @@ void begin_commands(VkCommandBuffer commands) {
 }
 
 void end_commands(VkCommandBuffer commands) { vk_check(vkEndCommandBuffer(commands), "vkEndCommandBuffer"); }
+
+bool read_clocks(const Context& context, uint64_t& ticks, int64_t& host) {
+  VkCalibratedTimestampInfoKHR clocks[2]{};
+  for (auto& c : clocks) c.sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_KHR;
+  clocks[0].timeDomain = VK_TIME_DOMAIN_DEVICE_KHR;
+  clocks[1].timeDomain = kSteadyClock;
+  uint64_t times[2], deviation = 0;
+  if (!context.read_clocks || context.read_clocks(context.device, 2, clocks, times, &deviation) != VK_SUCCESS)
+    return false;
+  ticks = times[0];
+  host = static_cast<int64_t>(times[1]);
+  return true;
+}
 
 namespace {
 struct Scope {

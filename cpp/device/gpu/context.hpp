@@ -14,7 +14,8 @@ struct Context {
   VkDevice device = VK_NULL_HANDLE;
   VkQueue queue = VK_NULL_HANDLE;
   VmaAllocator vma = VK_NULL_HANDLE;
-  bool labels = false;  // names and labels for the validation layer
+  PFN_vkGetCalibratedTimestampsKHR read_clocks = nullptr;  // only where the driver can
+  bool labels = false;                                     // names and labels for the validation layer
   std::string name() const { return id.str(); }
 };
 
@@ -40,6 +41,9 @@ VkCommandPool make_command_pool(const Context& context);
 VkCommandBuffer make_command_buffer(const Context& context, VkCommandPool pool);
 void begin_commands(VkCommandBuffer commands);  // one submission only
 void end_commands(VkCommandBuffer commands);
+
+// The device's ticks and nanoseconds of the host's steady clock at one moment. false: the driver cannot.
+bool read_clocks(const Context& context, uint64_t& ticks, int64_t& host);
 
 // What was done before to what comes after, between kernels alone or between kernels and copies.
 enum class Work { kernels, kernels_and_copies };

@@ -57,6 +57,7 @@ class GpuDevice final : public Device {
   Pool pool_;
   Pipelines pipelines_;
   std::optional<Proxy> proxy_;
+  Timing timing_;
   Recorder recorder_;
   Transfer transfer_;
 };
@@ -67,8 +68,9 @@ GpuDevice::GpuDevice(int index)
       pool_(context_, queue_),
       pipelines_(context_, stats_),
       proxy_(env_flag("SPIROGRAD_PROXY") ? std::optional<Proxy>(std::in_place, context_, pipelines_) : std::nullopt),
-      recorder_(context_, queue_, pool_, pipelines_, proxy_ ? &*proxy_ : nullptr, stats_),
-      transfer_(context_, queue_) {
+      timing_(context_, queue_),
+      recorder_(context_, queue_, pool_, pipelines_, proxy_ ? &*proxy_ : nullptr, timing_, stats_),
+      transfer_(context_, queue_, timing_) {
   debug(1, context_.name() + ": " + context_.physical.info.name + ", memory budget " + std::to_string(pool_.budget()) +
                " bytes");
 }
@@ -103,6 +105,8 @@ void GpuDevice::upload(const BufferRef& to, const void* from, size_t bytes) {
   queue_.check("upload");
   GpuBuffer& buffer = ours("upload", to, 0, bytes);
   if (bytes == 0) return;
+  Stage stage("upload", "stage", context_.id);
+  stage.bytes = static_cast<int64_t>(bytes);
   const std::lock_guard lock(mutex_);
   if (bytes <= kSmallUpload) {
     recorder_.upload_small(Ref<GpuBuffer>(&buffer), from, bytes);
@@ -117,6 +121,8 @@ void GpuDevice::download(void* to, const BufferRef& from, size_t offset, size_t 
   queue_.check("download");
   const GpuBuffer& buffer = ours("download", from, offset, bytes);
   if (bytes == 0) return;
+  Stage stage("download", "stage", context_.id);
+  stage.bytes = static_cast<int64_t>(bytes);
   {
     const std::lock_guard lock(mutex_);
     recorder_.flush_uploads();
@@ -128,6 +134,7 @@ void GpuDevice::download(void* to, const BufferRef& from, size_t offset, size_t 
 
 std::unique_ptr<Prepared> GpuDevice::prepare(std::shared_ptr<const Plan> plan) {
   queue_.check("prepare");
+  const Stage stage("prepare", "stage", context_.id);
   const std::lock_guard lock(mutex_);
   auto prepared = prepare_plan(std::move(plan), features(), pipelines_, proxy_ ? &*proxy_ : nullptr);
   recorder_.reserve(prepared->arena_bytes);
@@ -155,6 +162,7 @@ std::shared_ptr<Arrival> GpuDevice::run(const Job& job) {
 void GpuDevice::wait() {
   queue_.check("wait");
   queue_.wait(queue_.submitted(), true);
+  timing_.collect();
   throw_validation();
 }
 

@@ -86,6 +86,20 @@ std::vector<std::string> extensions_of(VkPhysicalDevice handle) {
   return names;
 }
 
+// Whether the driver can read its clock together with the host's steady clock, once the extension is enabled.
+bool calibrates(VkPhysicalDevice handle, const std::string& extension) {
+  const bool khr = extension == VK_KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;
+  if (!khr && extension != VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) return false;
+  const auto ask =
+      khr ? vkGetPhysicalDeviceCalibrateableTimeDomainsKHR : vkGetPhysicalDeviceCalibrateableTimeDomainsEXT;
+  uint32_t n = 0;
+  if (!ask || ask(handle, &n, nullptr) != VK_SUCCESS) return false;
+  std::vector<VkTimeDomainKHR> domains(n);
+  if (ask(handle, &n, domains.data()) != VK_SUCCESS) return false;
+  const auto has = [&](VkTimeDomainKHR d) { return std::find(domains.begin(), domains.end(), d) != domains.end(); };
+  return has(VK_TIME_DOMAIN_DEVICE_KHR) && has(kSteadyClock);
+}
+
 // Graphics and compute together is the family that drivers tune; a pure compute family will do.
 void choose_family(Physical& p) {
   uint32_t n = 0;
@@ -224,6 +238,12 @@ Physical describe(VkPhysicalDevice handle) {
   choose_family(p);
   bool budget = false;
   for (const std::string& name : extensions_of(handle)) {
+    if (!p.calibrated && calibrates(handle, name)) {
+      p.calibrated = true;
+      p.extensions.push_back(name == VK_KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME
+                                 ? VK_KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME
+                                 : VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
+    }
     if (name == VK_EXT_MEMORY_BUDGET_EXTENSION_NAME) {
       budget = true;
       p.extensions.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
@@ -231,6 +251,7 @@ Physical describe(VkPhysicalDevice handle) {
     if (name == "VK_KHR_portability_subset") p.extensions.push_back("VK_KHR_portability_subset");
   }
   p.info.features.emplace_back("memory_budget", budget ? "yes" : "no");
+  p.info.features.emplace_back("calibrated_timestamps", p.calibrated ? "yes" : "no");
   read_memory(p, budget);
   return p;
 }

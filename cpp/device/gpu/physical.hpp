@@ -20,12 +20,20 @@ struct Physical {
   uint32_t family = 0;          // the queue family to compute on
   uint32_t timestamp_bits = 0;  // 0: its queue has no timestamps
   float timestamp_ns = 1;       // nanoseconds a tick
+  bool calibrated = false;      // the driver reads its clock and the host's at one moment
   uint32_t heap = 0;            // the largest device-local heap
   VkDeviceSize heap_bytes = 0;
   VkDeviceSize storage_alignment = 256, storage_range = 0;  // descriptors only (the proxy lane)
   std::string cache_key;                                    // device and driver, for what compilers left on disk
   std::vector<const char*> extensions;                      // optional ones that it has and we enable
 };
+
+// What std::chrono::steady_clock reads.
+#ifdef __APPLE__
+inline constexpr VkTimeDomainKHR kSteadyClock = VK_TIME_DOMAIN_CLOCK_MONOTONIC_RAW_KHR;
+#else
+inline constexpr VkTimeDomainKHR kSteadyClock = VK_TIME_DOMAIN_CLOCK_MONOTONIC_KHR;
+#endif
 
 Physical describe(VkPhysicalDevice handle);
 

@@ -2,6 +2,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/profile.hpp"
 #include "device/gpu/check.hpp"
 #include "device/gpu/compiler.hpp"
 
@@ -112,6 +113,7 @@ VkPipeline Pipelines::create(const std::string& name, const std::vector<uint32_t
 const Pipeline& Pipelines::get(const Lowered& kernel) {
   std::string key = table_key(kernel);
   if (const auto it = table_.find(key); it != table_.end()) return *it->second;
+  const Stage stage("compile", "stage", context_.id);
   auto p = std::make_unique<Pipeline>();
   if (kernel.source.empty()) {
     p->spirv = embedded_spirv(kernel.builtin);

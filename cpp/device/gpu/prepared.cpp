@@ -13,21 +13,6 @@ BarrierMode barrier_mode() {
   return word == "all" ? BarrierMode::all : word == "drop" ? BarrierMode::drop : BarrierMode::hazards;
 }
 
-double cost_of(const Program& p) {
-  return static_cast<double>(p.rows()) * static_cast<double>(p.columns()) * static_cast<double>(p.code.size());
-}
-
-double cost_of(const Instance& i) {
-  const Kernel& k = i.kernel;
-  if (k.kind == Kernel::Kind::program) return cost_of(k.program);
-  if (k.kind == Kernel::Kind::copy) return 0;
-  if (k.kind == Kernel::Kind::own) return k.own.cost;
-  const Product& p = k.product;
-  return 2.0 * static_cast<double>(p.batch) * static_cast<double>(p.m) * static_cast<double>(p.n) *
-             static_cast<double>(p.k) +
-         cost_of(p.epilogue);
-}
-
 void merge(std::vector<int32_t>& into, const std::vector<int32_t>& more) {
   for (int32_t m : more)
     if (std::find(into.begin(), into.end(), m) == into.end()) into.push_back(m);
@@ -62,10 +47,10 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
   for (const Step& step : p->plan->steps) {
     GpuStep s;
     s.name = step.name;
+    s.cost = cost_of(*p->plan, step);
     for (const Instance& i : step.instances) {
       merge(s.reads, i.reads);
       merge(s.writes, i.writes);
-      s.cost += cost_of(i);
       s.predicated |= program_of(i).predicated;
       s.reports |= checks_index(program_of(i));
     }

@@ -8,6 +8,7 @@
 #include "device/device.hpp"
 #include "device/gpu/lower.hpp"
 #include "device/gpu/pipeline.hpp"
+#include "plan/cost.hpp"
 
 namespace sg {
 
@@ -28,7 +29,7 @@ struct GpuStep {
   std::vector<int32_t> reads, writes;  // memories, each once
   int32_t copy_from = -1, copy_to = -1;
   bool reports = false, predicated = false;  // may write, reads the status word
-  double cost = 0;                           // elementary operations, roughly
+  Cost cost;
 };
 
 class GpuPrepared final : public Prepared {

@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/profile.hpp"
 #include "device/gpu/check.hpp"
 #include "device/gpu/instance.hpp"
 #include "device/gpu/validation.hpp"
@@ -81,6 +82,7 @@ uint64_t Queue::submit(VkCommandBuffer commands) {
 }
 
 uint64_t Queue::submit_locked(VkCommandBuffer commands) {
+  const Stage stage("submit", "stage", context_.id);
   const uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
   VkCommandBufferSubmitInfo buffer{};
   buffer.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO;
@@ -117,6 +119,7 @@ uint64_t Queue::completed() {
 
 void Queue::wait(uint64_t value, bool interruptible) {
   if (completed_.load(std::memory_order_acquire) >= value) return;
+  const Stage stage("wait", "stage", context_.id);
   const auto start = Clock::now();
   do {
     if (completed() >= value) return;

@@ -32,6 +32,14 @@ double most_cost(VkPhysicalDeviceType type) {
   return 1e12;
 }
 
+Timing::Mark upload_mark(size_t bytes) { return {"Memcpy HtoD", "", "gpu_memcpy", static_cast<int64_t>(bytes)}; }
+
+int64_t wanted_bytes(const Job& job) {
+  int64_t bytes = 0;
+  for (const Job::Wanted& w : job.wanted) bytes += static_cast<int64_t>(w.bytes);
+  return bytes;
+}
+
 uint64_t number_bits(Number n, DType type) {
   uint64_t bits = 0;
   switch (type) {
@@ -59,16 +67,16 @@ uint64_t number_bits(Number n, DType type) {
 
 }  // namespace
 
-Recorder::Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy,
+Recorder::Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy, Timing& timing,
                    DeviceStats& stats)
     : context_(context),
       queue_(queue),
       pool_(pool),
       pipelines_(pipelines),
       proxy_(proxy),
+      timing_(timing),
       stats_(stats),
       most_cost_(most_cost(context.physical.type)),
-      timing_(context, queue),
       status_(make_host_buffer(context, kStatusBytes * kStatusBlocks, HostUse::arguments)) {}
 
 void Recorder::reserve(int64_t arena_bytes) {
@@ -84,6 +92,7 @@ void Recorder::reserve(int64_t arena_bytes) {
 }
 
 void Recorder::run(const GpuPrepared& plan, const RunArguments& arguments) {
+  const Stage stage("record", "stage", context_.id);
   place_memories(plan, arguments);
   if (plan.uses_status) new_status();
   uint64_t value = 0;
@@ -98,8 +107,7 @@ void Recorder::run(const GpuPrepared& plan, const RunArguments& arguments) {
 
 std::shared_ptr<Parcel> Recorder::record_wanted(Slot& slot, const Job& job) {
   if (job.wanted.empty()) return nullptr;
-  size_t bytes = 0;
-  for (const Job::Wanted& w : job.wanted) bytes += w.bytes;
+  const auto bytes = static_cast<size_t>(wanted_bytes(job));
   const auto free = std::find_if(parcels_.begin(), parcels_.end(), [](const auto& p) { return p.use_count() == 1; });
   std::shared_ptr<Parcel> parcel = free != parcels_.end() ? *free : std::make_shared<Parcel>(queue_);
   if (free == parcels_.end()) parcels_.push_back(parcel);
@@ -123,6 +131,7 @@ std::shared_ptr<Parcel> Recorder::record_wanted(Slot& slot, const Job& job) {
 }
 
 std::shared_ptr<Arrival> Recorder::run(const Job& job) {
+  const Stage stage("record", "stage", context_.id);
   Lowered low;
   low.name = low.builtin = job.kernel;
   std::vector<const Pipeline*> variants;
@@ -137,7 +146,8 @@ std::shared_ptr<Arrival> Recorder::run(const Job& job) {
                arguments = copied + round_up(bytes, kUploadAlignment);
   Slot& slot = queue_.begin();
   open(slot, arguments + words);
-  record_uploads(slot);
+  Timing::BatchRef times = timing_.begin(slot.commands, job.launches.size() + 3);
+  if (record_uploads(slot)) timing_.after(times, slot.commands, upload_mark(upload_bytes_.size()));
   auto* mapped = static_cast<std::byte*>(slot.arguments.mapped);
   if (bytes) {
     constexpr size_t kWorthACrew = size_t{256} << 10;
@@ -153,8 +163,8 @@ std::shared_ptr<Arrival> Recorder::run(const Job& job) {
     const VkBufferCopy region{copied, 0, bytes};
     vkCmdCopyBuffer(slot.commands, slot.arguments.handle, static_cast<GpuBuffer&>(*job.to).handle, 1, &region);
     fresh_ = false;
+    timing_.after(times, slot.commands, upload_mark(bytes));
   }
-  if (timing_.on()) timing_.begin(slot.commands, job.launches.size());
   size_t at = arguments;
   for (const Job::Launch& l : job.launches) {
     if (!fresh_) put_barrier(slot);
@@ -169,14 +179,15 @@ std::shared_ptr<Arrival> Recorder::run(const Job& job) {
     ++stats_.dispatches;
     fresh_ = false;
     at += round_up(l.words.size() * sizeof(uint64_t), kBlockAlignment);
-    if (timing_.on()) timing_.after(slot.commands, job.kernel + " [" + std::to_string(l.groups) + "]");
+    if (times) timing_.after(times, slot.commands, {job.kernel, " [" + std::to_string(l.groups) + "]"});
   }
   std::shared_ptr<Parcel> parcel = record_wanted(slot, job);
+  if (parcel) timing_.after(times, slot.commands, {"Memcpy DtoH", "", "gpu_memcpy", wanted_bytes(job)});
   const uint64_t value = queue_.submit(slot);
   if (parcel) parcel->value = value;
   uploads_.clear();
   upload_bytes_.clear();
-  if (timing_.on()) timing_.print(value);
+  timing_.submitted(std::move(times), value);
   return parcel;
 }
 
@@ -216,8 +227,9 @@ Recorder::Part Recorder::next_part(const GpuPrepared& plan, size_t first) const 
   double cost = 0;
   for (; part.last < plan.steps.size(); ++part.last) {
     const GpuStep& step = plan.steps[part.last];
-    if (part.last > first && cost + step.cost > most_cost_) break;
-    cost += step.cost;
+    const double more = static_cast<double>(step.cost.bytes) + static_cast<double>(step.cost.flops);
+    if (part.last > first && cost + more > most_cost_) break;
+    cost += more;
     part.bytes += round_up(step.words * sizeof(uint64_t), kBlockAlignment);
   }
   return part;
@@ -264,15 +276,15 @@ uint64_t Recorder::submit_part(const GpuPrepared& plan, const Part& part, const 
   Slot& slot = queue_.begin();
   open(slot, base + part.bytes);
   if (uploads_.empty() && !plan.copies) work_ = Work::kernels;
-  record_uploads(slot);
+  Timing::BatchRef times = timing_.begin(slot.commands, part.last - part.first + 1);
+  if (record_uploads(slot)) timing_.after(times, slot.commands, upload_mark(upload_bytes_.size()));
 
   words_.assign(part.bytes / sizeof(uint64_t), 0);
-  if (timing_.on()) timing_.begin(slot.commands, part.last - part.first);
   size_t at = 0;
   for (size_t i = part.first; i < part.last; ++i) {
     const GpuStep& step = plan.steps[i];
     fill_words(plan, step, arguments, words_.data() + at / sizeof(uint64_t));
-    record_step(slot, plan, step, slot.arguments.address + base + at);
+    record_step(slot, plan, step, slot.arguments.address + base + at, times);
     at += round_up(step.words * sizeof(uint64_t), kBlockAlignment);
   }
   if (!words_.empty()) std::memcpy(static_cast<std::byte*>(slot.arguments.mapped) + base, words_.data(), part.bytes);
@@ -283,7 +295,7 @@ uint64_t Recorder::submit_part(const GpuPrepared& plan, const Part& part, const 
   const uint64_t value = queue_.submit(slot);
   uploads_.clear();
   upload_bytes_.clear();
-  if (timing_.on()) timing_.print(value);
+  timing_.submitted(std::move(times), value);
   return value;
 }
 
@@ -317,7 +329,8 @@ void Recorder::synchronize(Slot& slot, const GpuPrepared& plan, const GpuStep& s
   fresh_ = false;
 }
 
-void Recorder::record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments) {
+void Recorder::record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments,
+                           const Timing::BatchRef& times) {
   if (step.groups[0] == 0 || step.groups[1] == 0 || step.groups[2] == 0) return;
   synchronize(slot, plan, step);
   if (context_.labels) {
@@ -340,9 +353,12 @@ void Recorder::record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& s
   }
   if (step.pipeline) ++stats_.dispatches;
   if (context_.labels) vkCmdEndDebugUtilsLabelEXT(slot.commands);
-  if (timing_.on())
-    timing_.after(slot.commands, step.name + " [" + std::to_string(step.groups[0]) + ", " +
-                                     std::to_string(step.groups[1]) + ", " + std::to_string(step.groups[2]) + "]");
+  if (times)
+    timing_.after(times, slot.commands,
+                  {step.name,
+                   " [" + std::to_string(step.groups[0]) + ", " + std::to_string(step.groups[1]) + ", " +
+                       std::to_string(step.groups[2]) + "]",
+                   step.pipeline ? "kernel" : "gpu_memcpy", step.cost.bytes, step.cost.flops, step.cost.shapes});
 }
 
 void Recorder::record_copy(Slot& slot, const GpuStep& step) {
@@ -374,8 +390,8 @@ void Recorder::upload_small(const Ref<GpuBuffer>& to, const void* from, size_t b
   uploads_.push_back({to, at, bytes});
 }
 
-void Recorder::record_uploads(Slot& slot) {
-  if (uploads_.empty()) return;
+bool Recorder::record_uploads(Slot& slot) {
+  if (uploads_.empty()) return false;
   std::memcpy(slot.arguments.mapped, upload_bytes_.data(), upload_bytes_.size());
   reads_.clear();
   for (const Upload& u : uploads_) {
@@ -386,14 +402,17 @@ void Recorder::record_uploads(Slot& slot) {
     const VkBufferCopy region{u.at, 0, u.bytes};
     vkCmdCopyBuffer(slot.commands, slot.arguments.handle, u.to->handle, 1, &region);
   }
+  return true;
 }
 
 void Recorder::flush_uploads() {
   if (uploads_.empty()) return;
   Slot& slot = queue_.begin();
   open(slot, upload_bytes_.size());
+  Timing::BatchRef times = timing_.begin(slot.commands, 1);
   record_uploads(slot);
-  queue_.submit(slot);
+  timing_.after(times, slot.commands, upload_mark(upload_bytes_.size()));
+  timing_.submitted(std::move(times), queue_.submit(slot));
   uploads_.clear();
   upload_bytes_.clear();
 }

@@ -19,7 +19,8 @@ namespace sg {
 
 class Recorder {
  public:
-  Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy, DeviceStats& stats);
+  Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy, Timing& timing,
+           DeviceStats& stats);
 
   // The arena grows here, never in run(). OutOfMemoryError.
   void reserve(int64_t arena_bytes);
@@ -58,8 +59,9 @@ class Recorder {
   uint64_t word(const ArgWord& w, const RunArguments& arguments) const;
   uint64_t submit_part(const GpuPrepared& plan, const Part& part, const RunArguments& arguments);
   void open(Slot& slot, size_t argument_bytes);
-  void record_uploads(Slot& slot);
-  void record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments);
+  bool record_uploads(Slot& slot);  // false: there were none
+  void record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments,
+                   const Timing::BatchRef& times);
   void record_copy(Slot& slot, const GpuStep& step);
   void record_proxy(Slot& slot, const GpuStep& step);
   void synchronize(Slot& slot, const GpuPrepared& plan, const GpuStep& step);
@@ -73,10 +75,10 @@ class Recorder {
   Pool& pool_;
   Pipelines& pipelines_;
   Proxy* proxy_;
+  Timing& timing_;
   DeviceStats& stats_;
   double most_cost_;  // of one submission
   Ref<GpuBuffer> arena_;
-  Timing timing_;  // SPIROGRAD_DEBUG=2
 
   std::vector<Upload> uploads_;
   std::vector<std::byte> upload_bytes_;

@@ -44,7 +44,8 @@ void copy(VkCommandBuffer commands, VkBuffer from, size_t from_at, VkBuffer to, 
 
 }  // namespace
 
-Transfer::Transfer(const Context& context, Queue& queue) : context_(context), queue_(queue) {}
+Transfer::Transfer(const Context& context, Queue& queue, Timing& timing)
+    : context_(context), queue_(queue), timing_(timing) {}
 
 void Transfer::prepare(Chunk& chunk, size_t bytes, bool interruptible) {
   queue_.wait(chunk.value, interruptible);
@@ -70,9 +71,12 @@ void Transfer::upload(GpuBuffer& to, const void* from, size_t bytes) {
     vk_check(vkResetCommandPool(context_.device, chunk.pool, 0), "vkResetCommandPool");
     begin_commands(chunk.commands);
     if (at == 0) barrier(chunk.commands);  // whoever used the destination before
+    Timing::BatchRef times = timing_.begin(chunk.commands, 1);
     copy(chunk.commands, chunk.memory.handle, 0, to.handle, at, n);
+    timing_.after(times, chunk.commands, {"Memcpy HtoD", "", "gpu_memcpy", static_cast<int64_t>(n)});
     end_commands(chunk.commands);
     chunk.value = queue_.submit(chunk.commands);
+    timing_.submitted(std::move(times), chunk.value);
   }
 }
 
@@ -80,10 +84,14 @@ uint64_t Transfer::start_download(Chunk& chunk, const GpuBuffer& from, size_t of
   vk_check(vkResetCommandPool(context_.device, chunk.pool, 0), "vkResetCommandPool");
   begin_commands(chunk.commands);
   barrier(chunk.commands);
+  Timing::BatchRef times = timing_.begin(chunk.commands, 1);
   copy(chunk.commands, from.handle, offset, chunk.memory.handle, 0, bytes);
+  timing_.after(times, chunk.commands, {"Memcpy DtoH", "", "gpu_memcpy", static_cast<int64_t>(bytes)});
   barrier_to_host(chunk.commands);
   end_commands(chunk.commands);
-  return chunk.value = queue_.submit(chunk.commands);
+  chunk.value = queue_.submit(chunk.commands);
+  timing_.submitted(std::move(times), chunk.value);
+  return chunk.value;
 }
 
 void Transfer::download(void* to, const GpuBuffer& from, size_t offset, size_t bytes) {

@@ -6,12 +6,13 @@
 #include <mutex>
 
 #include "device/gpu/memory.hpp"
+#include "device/gpu/timing.hpp"
 
 namespace sg {
 
 class Transfer {
  public:
-  Transfer(const Context& context, Queue& queue);
+  Transfer(const Context& context, Queue& queue, Timing& timing);
   // Returns when the source was read; the device may still be copying.
   void upload(GpuBuffer& to, const void* from, size_t bytes);
   // Waits for all work submitted before, then copies. Interruptible.
@@ -30,6 +31,7 @@ class Transfer {
 
   const Context& context_;
   Queue& queue_;
+  Timing& timing_;
   Chunks up_, down_;  // made at the first transfer, grown to the largest chunk
   std::mutex download_mutex_;
 };
