@@ -4,6 +4,7 @@
 #include <new>
 
 #include "base/hash.hpp"
+#include "base/profile.hpp"
 #include "graph/tensor.hpp"
 
 namespace sg {
@@ -33,6 +34,7 @@ EngineLock::~EngineLock() {
 
 void lock_for_fork() { engine_mutex().lock(); }
 void unlock_after_fork(bool in_child) {
+  if (in_child) profile::on = false;
   // The child's thread has another number, so it cannot unlock a recursive mutex of its parent's.
   if (in_child)
     new (&engine_mutex()) std::recursive_mutex;
