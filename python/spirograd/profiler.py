@@ -262,7 +262,7 @@ def _text(rows: list[Row], of: EventList, width: int) -> str:
     if of._clocks:
         footer.insert(1, f"Self GPU time total: {_time(total.device_time_total)}")
         footer += [f"Clock of {device}: {how}" for device, how in of._clocks.items()]
-    return "\n".join([rule, body[0], rule, *body[1:], rule, *footer, ""])
+    return "\n".join([rule, body[0], rule, *body[1:], rule, *footer])
 
 
 class profile:
