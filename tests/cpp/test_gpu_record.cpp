@@ -15,8 +15,9 @@ struct Parts {  // kept for ever, as a device is
   sg::Queue queue{context};
   sg::Pool pool{context, queue};
   sg::Pipelines pipelines{context, stats};
-  sg::Recorder recorder{context, queue, pool, pipelines, nullptr, stats};
-  sg::Transfer transfer{context, queue};
+  sg::Timing timing{context, queue};
+  sg::Recorder recorder{context, queue, pool, pipelines, nullptr, timing, stats};
+  sg::Transfer transfer{context, queue, timing};
 
   static sg::Context open() {
     const sg::GpuList& list = sg::list_gpus();
@@ -45,12 +46,12 @@ TEST_CASE("record: work that a watchdog would stop is cut, in order", "[gpu][rec
   const sg::Ref<sg::GpuBuffer> in(parts.pool.take(n * 4)), out(parts.pool.take(n * 4));
   const std::vector<float> ones(n, 1);
   const sg::BufferRef leaves[] = {sg::BufferRef(in.get())}, outputs[] = {sg::BufferRef(out.get())};
-  for (double cost : {0.0, 3e10, 1e12}) {
-    for (sg::GpuStep& s : prepared->steps) s.cost = cost;
+  for (int64_t flops : {INT64_C(0), INT64_C(30'000'000'000), INT64_C(1'000'000'000'000)}) {
+    for (sg::GpuStep& s : prepared->steps) s.cost.flops = flops;
     parts.recorder.upload_small(in, ones.data(), n * 4);
     parts.queue.take_count();
     parts.recorder.run(*prepared, {leaves, outputs, nullptr, nullptr});
-    CHECK(parts.queue.take_count() == (cost == 0.0 ? 1 : 7));
+    CHECK(parts.queue.take_count() == (flops == 0 ? 1 : 7));
     std::vector<float> result(n);
     parts.transfer.download(result.data(), *out, 0, n * 4);
     CHECK(all_equal(result, 128));
