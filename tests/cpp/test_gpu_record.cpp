@@ -57,3 +57,44 @@ TEST_CASE("record: work that a watchdog would stop is cut, in order", "[gpu][rec
     CHECK(all_equal(result, 128));
   }
 }
+
+TEST_CASE("record: a profile has every step once, in order, and nothing when it is off", "[gpu][record][profile]") {
+  auto& parts = *new Parts;
+  const int64_t n = 500;
+  auto plan = std::make_shared<sg::Plan>();
+  const int32_t a = leaf(*plan, n), middle = temp(*plan, n, 0), out = output(*plan, n);
+  step(*plan, "first", binary(sg::Code::add, n, a, a, middle));
+  step(*plan, "second", binary(sg::Code::mul, n, middle, middle, out));
+  const auto prepared = prepare_plan(plan, parts.context.physical.features, parts.pipelines, nullptr);
+  parts.recorder.reserve(prepared->arena_bytes);
+  const sg::Ref<sg::GpuBuffer> in(parts.pool.take(n * 4)), to(parts.pool.take(n * 4));
+  const std::vector<float> ones(n, 1);
+  const sg::BufferRef leaves[] = {sg::BufferRef(in.get())}, outputs[] = {sg::BufferRef(to.get())};
+  for (const bool on : {false, true, false}) {
+    if (on) sg::profile::start();
+    const int64_t begin = sg::profile::now();
+    parts.recorder.upload_small(in, ones.data(), n * 4);
+    parts.recorder.run(*prepared, {leaves, outputs, nullptr, nullptr});
+    std::vector<float> result(n);
+    parts.transfer.download(result.data(), *to, 0, n * 4);
+    parts.timing.collect();
+    const int64_t end = sg::profile::now();
+    std::vector<sg::ProfileEvent> device;
+    for (const sg::ProfileEvent& e : sg::profile::stop())
+      if (e.thread < 0) device.push_back(e);
+    CHECK(all_equal(result, 4));
+    REQUIRE(device.size() == (on ? 4 : 0));
+    if (!on) continue;
+    const char* names[] = {"Memcpy HtoD", "first", "second", "Memcpy DtoH"};
+    int64_t at = begin;
+    for (int i = 0; i < 4; ++i) {
+      CHECK(device[i].name == names[i]);
+      CHECK(device[i].start >= at);
+      CHECK(device[i].end >= device[i].start);
+      at = device[i].end;
+    }
+    CHECK(at <= end);
+    CHECK(device[1].bytes == 3 * n * 4);  // two views of `a`
+    CHECK(device[1].flops == n);
+  }
+}
