@@ -156,19 +156,28 @@ void alu_split(uint b, out float m, out float e) {
   m = uintBitsToFloat(v - (shifted << 23) + 0x80000000u);
 }
 
-// Adding 1.5 * 2^23 rounds to the nearest even integer and leaves that in the low bits: cheaper on GPUs than roundEven
-// and a conversion, and the same numbers.
-float alu_exp(float x) {
-  float c = min(max(x, -104.0), 89.0);  // a NaN is put back below
-  precise float scaled = c * 1.44269502;
+// x = n ln2 + r: gives r. Adding 1.5 * 2^23 rounds to the nearest even integer and leaves that in the low bits: cheaper
+// on GPUs than roundEven and a conversion, and the same numbers.
+float alu_exp_reduce(float x, out int n) {
+  precise float scaled = x * 1.44269502;
   precise float shifted = scaled + 12582912.0;
-  precise float n = shifted - 12582912.0;
-  precise float r = (c - n * 0.693145752) - n * 1.42860676e-6;
+  precise float whole = shifted - 12582912.0;
+  precise float r = (x - whole * 0.693145752) - whole * 1.42860676e-6;
+  n = floatBitsToInt(shifted) - 0x4b400000;
+  return r;
+}
+// (e^r - 1 - r) / r^2 for |r| up to ln2/2.
+float alu_exp_tail(float r) {
   precise float p = 8.36319476e-3 + r * 1.39262038e-3;
   p = 1.66665763e-1 + r * (4.16665561e-2 + r * p);
   p = 0.5 + r * p;
-  precise float y = 1.0 + (r + r * r * p);
-  return alu_nan(x) ? x : alu_scale(y, floatBitsToInt(shifted) - 0x4b400000);
+  return p;
+}
+float alu_exp(float x) {
+  int n;
+  float r = alu_exp_reduce(min(max(x, -104.0), 89.0), n);  // a NaN is put back below
+  precise float y = 1.0 + (r + r * r * alu_exp_tail(r));
+  return alu_nan(x) ? x : alu_scale(y, n);
 }
 
 float alu_log(float x) {

@@ -75,20 +75,28 @@ void alu_split(uvec2 b, out double m, out double e) {
   m = packDouble2x32(uvec2(v.x, v.y - (shifted << 20) + 0x80000000u));
 }
 
-double alu_exp(double x) {
-  double low = x >= -746.0lf ? x : -746.0lf;
-  double c = low > 710.0lf ? 710.0lf : low;
-  precise double scaled = c * 1.4426950408889634lf;
-  precise double n = roundEven(scaled);
-  precise double r = (c - n * 0.69314718055966296lf) - n * 2.8235290563031577e-13lf;
+double alu_exp_reduce(double x, out int n) {
+  precise double scaled = x * 1.4426950408889634lf;
+  precise double whole = roundEven(scaled);
+  precise double r = (x - whole * 0.69314718055966296lf) - whole * 2.8235290563031577e-13lf;
+  n = int(whole);
+  return r;
+}
+double alu_exp_tail(double r) {
   precise double p = 2.5105245153901371e-8lf + r * 2.0914707069612355e-9lf;
   p = 2.7557255332554409e-6lf + r * (2.7557273594799413e-7lf + r * p);
   p = 1.9841269874873975e-4lf + r * (2.4801587325585839e-5lf + r * p);
   p = 8.3333333333261202e-3lf + r * (1.3888888888883737e-3lf + r * p);
   p = 1.6666666666666671e-1lf + r * (4.1666666666666671e-2lf + r * p);
   p = 0.5lf + r * p;
-  precise double y = 1.0lf + (r + r * r * p);
-  return alu_nan(x) ? x : alu_scale(y, int(n));
+  return p;
+}
+double alu_exp(double x) {
+  double low = x >= -746.0lf ? x : -746.0lf;
+  int n;
+  double r = alu_exp_reduce(low > 710.0lf ? 710.0lf : low, n);
+  precise double y = 1.0lf + (r + r * r * alu_exp_tail(r));
+  return alu_nan(x) ? x : alu_scale(y, n);
 }
 
 double alu_log(double x) {

@@ -23,7 +23,11 @@
 namespace SG_ALU_NAMESPACE {
 #include "math/alu_basic.inl"
 #include "math/alu_float.inl"
+#include "math/alu_log.inl"
 #include "math/alu_trig.inl"
+#include "math/alu_inverse.inl"
+#include "math/alu_erf.inl"
+#include "math/alu_whole.inl"
 }  // namespace SG_ALU_NAMESPACE
 #undef SG_ALU_FN
 #undef SG_ALU_NAMESPACE

@@ -58,14 +58,18 @@ SG_ALU_FN T mul(T a, T b) {
   else return a * b;
 }
 template <class T>
-SG_ALU_FN T div(T a, T b) {
-  static_assert(std::is_floating_point_v<T>, "integers are converted before they are divided");
-  return a / b;
-}
-template <class T>
 SG_ALU_FN T neg(T a) {
   if constexpr (std::is_integral_v<T>) return static_cast<T>(Wrapping<T>(0) - Wrapping<T>(a));
   else return -a;
+}
+template <class T>
+SG_ALU_FN T div(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    const T q = static_cast<T>(a / ((b == T(0)) | (b == T(-1)) ? T(1) : b));
+    return b == T(0) ? T(0) : (b == T(-1) ? neg(a) : q);
+  } else {
+    return a / b;
+  }
 }
 template <class T>
 SG_ALU_FN T abs(T a) {

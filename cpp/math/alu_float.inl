@@ -59,26 +59,39 @@ SG_ALU_FN Parts<T> split(BitsOf<T> b) {
   return {from_bits<T>(v - (shifted << L::kMantissa) + L::kSign), e - unit};
 }
 
+// (e^r - 1 - r) / r^2 for |r| up to ln2/2.
+template <class T>
+SG_ALU_FN T exp_tail(T r) {
+  if constexpr (sizeof(T) == 4) {
+    return polynomial<T>(r, 0.5f, 1.66665763e-1f, 4.16665561e-2f, 8.36319476e-3f, 1.39262038e-3f);
+  } else {
+    return polynomial<T>(r, 0.5, 1.6666666666666671e-1, 4.1666666666666671e-2, 8.3333333333261202e-3,
+                      1.3888888888883737e-3, 1.9841269874873975e-4, 2.4801587325585839e-5, 2.7557255332554409e-6,
+                      2.7557273594799413e-7, 2.5105245153901371e-8, 2.0914707069612355e-9);
+  }
+}
+// x = n ln2 + r.
+template <class T>
+struct Logarithmic {
+  T n, r;
+};
+template <class T>
+SG_ALU_FN Logarithmic<T> exp_reduce(T x) {
+  constexpr bool single = sizeof(T) == 4;
+  constexpr T inv_ln2 = T(1.4426950408889634);
+  constexpr T ln2_hi = single ? T(0x1.62e4p-1) : T(0x1.62e42fefa3p-1);
+  constexpr T ln2_lo = single ? T(0x1.7f7d1cp-20) : T(0x1.3de6af278ece6p-42);
+  const T n = nearest(x * inv_ln2);
+  return {n, (x - n * ln2_hi) - n * ln2_lo};
+}
+
 template <class T>
 SG_ALU_FN T exp(T x) {
   constexpr bool single = sizeof(T) == 4;
   constexpr T lowest = single ? T(-104.0) : T(-746.0), highest = single ? T(89.0) : T(710.0);
-  constexpr T inv_ln2 = T(1.4426950408889634);
-  constexpr T ln2_hi = single ? T(0x1.62e4p-1) : T(0x1.62e42fefa3p-1);
-  constexpr T ln2_lo = single ? T(0x1.7f7d1cp-20) : T(0x1.3de6af278ece6p-42);
   const T low = x < lowest ? lowest : x;
-  const T c = low > highest ? highest : low;
-  const T n = nearest(c * inv_ln2);
-  const T r = (c - n * ln2_hi) - n * ln2_lo;
-  T p;
-  if constexpr (single) {
-    p = polynomial<T>(r, 0.5f, 1.66665763e-1f, 4.16665561e-2f, 8.36319476e-3f, 1.39262038e-3f);
-  } else {
-    p = polynomial<T>(r, 0.5, 1.6666666666666671e-1, 4.1666666666666671e-2, 8.3333333333261202e-3,
-                      1.3888888888883737e-3, 1.9841269874873975e-4, 2.4801587325585839e-5, 2.7557255332554409e-6,
-                      2.7557273594799413e-7, 2.5105245153901371e-8, 2.0914707069612355e-9);
-  }
-  const T y = T(1) + (r + r * r * p);
+  const auto [n, r] = exp_reduce(low > highest ? highest : low);
+  const T y = T(1) + (r + r * r * exp_tail(r));
   return is_nan(x) ? x : scale(y, n);
 }
 
