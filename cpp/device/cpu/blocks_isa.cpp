@@ -84,9 +84,11 @@ void ternary(void* d, const void* a, const void* b, const void* c, int64_t n) {
   };
 // clang-format off
 SG_UNARY(neg) SG_UNARY(abs) SG_UNARY(sqrt) SG_UNARY(exp) SG_UNARY(log) SG_UNARY(tanh) SG_UNARY(sigmoid) SG_UNARY(sin)
-SG_UNARY(cos)
+SG_UNARY(cos) SG_UNARY(expm1) SG_UNARY(log1p) SG_UNARY(exp2) SG_UNARY(log2) SG_UNARY(log10) SG_UNARY(erf)
+SG_UNARY(erfc) SG_UNARY(floor) SG_UNARY(rint)
 SG_BINARY(add) SG_BINARY(sub) SG_BINARY(mul) SG_BINARY(div) SG_BINARY(maximum) SG_BINARY(minimum) SG_BINARY(pow)
-SG_BINARY(lt) SG_BINARY(le) SG_BINARY(eq) SG_BINARY(ne)
+SG_BINARY(atan2) SG_BINARY(fmod) SG_BINARY(bit_and) SG_BINARY(bit_or) SG_BINARY(bit_xor) SG_BINARY(shift_left)
+SG_BINARY(shift_right) SG_BINARY(lt) SG_BINARY(le) SG_BINARY(eq) SG_BINARY(ne)
     // clang-format on
 
     struct F_or {
@@ -248,6 +250,10 @@ Fn arithmetic(Code code, int scalars) {
       return pick2<F_sub, T, T>(scalars);
     case Code::mul:
       return pick2<F_mul, T, T>(scalars);
+    case Code::div:
+      return pick2<F_div, T, T>(scalars);
+    case Code::fmod:
+      return pick2<F_fmod, T, T>(scalars);
     case Code::maximum:
       return pick2<F_maximum, T, T>(scalars);
     case Code::minimum:
@@ -284,8 +290,6 @@ Fn comparison(Code code, int scalars) {
 template <class T>
 Fn floating(Code code, int scalars) {
   switch (code) {
-    case Code::div:
-      return pick2<F_div, T, T>(scalars);
     case Code::sqrt:
       return unary<F_sqrt, T, T>;
     case Code::exp:
@@ -300,6 +304,44 @@ Fn floating(Code code, int scalars) {
       return unary<F_sin, T, T>;
     case Code::cos:
       return unary<F_cos, T, T>;
+    case Code::expm1:
+      return unary<F_expm1, T, T>;
+    case Code::log1p:
+      return unary<F_log1p, T, T>;
+    case Code::exp2:
+      return unary<F_exp2, T, T>;
+    case Code::log2:
+      return unary<F_log2, T, T>;
+    case Code::log10:
+      return unary<F_log10, T, T>;
+    case Code::erf:
+      return unary<F_erf, T, T>;
+    case Code::erfc:
+      return unary<F_erfc, T, T>;
+    case Code::floor:
+      return unary<F_floor, T, T>;
+    case Code::rint:
+      return unary<F_rint, T, T>;
+    case Code::atan2:
+      return pick2<F_atan2, T, T>(scalars);
+    default:
+      return arithmetic<T>(code, scalars);
+  }
+}
+
+template <class T>
+Fn integer(Code code, int scalars) {
+  switch (code) {
+    case Code::bit_and:
+      return pick2<F_bit_and, T, T>(scalars);
+    case Code::bit_or:
+      return pick2<F_bit_or, T, T>(scalars);
+    case Code::bit_xor:
+      return pick2<F_bit_xor, T, T>(scalars);
+    case Code::shift_left:
+      return pick2<F_shift_left, T, T>(scalars);
+    case Code::shift_right:
+      return pick2<F_shift_right, T, T>(scalars);
     default:
       return arithmetic<T>(code, scalars);
   }
@@ -307,12 +349,16 @@ Fn floating(Code code, int scalars) {
 
 Fn logical(Code code, int scalars) {
   switch (code) {
+    case Code::bit_or:
     case Code::add:
     case Code::maximum:
       return pick2<F_or, Bool, Bool>(scalars);
     case Code::mul:
     case Code::minimum:
+    case Code::bit_and:
       return pick2<F_and, Bool, Bool>(scalars);
+    case Code::bit_xor:
+      return comparison<Bool>(Code::ne, scalars);
     default:
       return comparison<Bool>(code, scalars);
   }
@@ -394,10 +440,10 @@ Fn alu_loop(Code code, DType type, DType to, int scalars) {
     case DType::boolean:
       return logical(code, scalars);
     case DType::int32:
-      fn = arithmetic<int32_t>(code, scalars);
+      fn = integer<int32_t>(code, scalars);
       return fn ? fn : comparison<int32_t>(code, scalars);
     case DType::int64:
-      fn = arithmetic<int64_t>(code, scalars);
+      fn = integer<int64_t>(code, scalars);
       return fn ? fn : comparison<int64_t>(code, scalars);
     case DType::float32:
       fn = floating<float>(code, scalars);

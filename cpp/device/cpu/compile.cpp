@@ -22,8 +22,18 @@ int cost_of(Code c) {
     case Code::sigmoid:
     case Code::sin:
     case Code::cos:
+    case Code::expm1:
+    case Code::exp2:
       return 6;
+    case Code::log1p:
+    case Code::log2:
+    case Code::log10:
+    case Code::atan2:
+    case Code::erf:
+    case Code::erfc:
+      return 12;
     case Code::pow:
+    case Code::fmod:
     case Code::random_bits:
       return 20;
     case Code::div:

@@ -1,5 +1,6 @@
 #include "device/gpu/glsl.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -52,11 +53,14 @@ std::string boolean_expression(Code c, const std::string& a, const std::string& 
   switch (c) {
     case Code::add:
     case Code::maximum:
+    case Code::bit_or:
       return a + " || " + b;
     case Code::mul:
     case Code::minimum:
+    case Code::bit_and:
       return a + " && " + b;
     case Code::sub:
+    case Code::bit_xor:
       return a + " != " + b;
     case Code::lt:
       return "!" + a + " && " + b;
@@ -168,13 +172,33 @@ std::string expression(const Program& p, const Instr& i, const std::function<std
   return arity_of(i.code) == 2 ? call(f, {a, b}) : call(f, {a, b, c});
 }
 
-bool calls_alu(const Program& p) {
+static bool calls_alu(const Program& p) {
   for (const Instr& i : p.code) {
     if (i.code == Code::reduce && i.fold != Fold::sum && is_float(i.dtype)) return true;
     if (i.code <= Code::store_at) continue;
     if (expression(p, i, [](int32_t) { return "x"; }).find("alu_") != std::string::npos) return true;
   }
   return false;
+}
+
+std::string alu_includes(const Program& p) {
+  constexpr struct {
+    const char* file;
+    Code first, last;
+  } kFamilies[] = {{"alu_log.glsl", Code::expm1, Code::log10},
+                   {"alu_inverse.glsl", Code::atan2, Code::atan2},
+                   {"alu_erf.glsl", Code::erf, Code::erfc},
+                   {"alu_whole.glsl", Code::floor, Code::shift_right}};
+  std::string lines;
+  const auto include = [&lines](const char* file) { lines += std::string("#include \"") + file + "\"\n"; };
+  if (calls_alu(p)) include("alu.glsl");
+  for (const auto& family : kFamilies)
+    if (std::any_of(p.code.begin(), p.code.end(), [&](const Instr& i) {
+          const bool whole_division = i.code == Code::div && !is_float(i.dtype) && family.last == Code::shift_right;
+          return whole_division || (i.code >= family.first && i.code <= family.last);
+        }))
+      include(family.file);
+  return lines;
 }
 
 std::string temporary(DType t) { return std::string(is_float(t) ? "precise " : "const ") + type_name(t); }

@@ -17,8 +17,8 @@ std::string combine(Fold f, DType t, const std::string& a, const std::string& b)
 
 // The expression of an ALU instruction; `operand` names the value of an instruction.
 std::string expression(const Program& p, const Instr& i, const std::function<std::string(int32_t)>& operand);
-// True when the expression calls a function of shaders/alu.glsl.
-bool calls_alu(const Program& p);
+// The lines that include what the expressions call of shaders/alu*.glsl.
+std::string alu_includes(const Program& p);
 // "precise float" or "const int": how a temporary of this type is declared.
 std::string temporary(DType t);
 // One element (width 1) or four (width 4) of a tensor whose address is `tensor`, from element number `index` on.

@@ -170,7 +170,7 @@ std::string preamble(const std::string& step, const std::string& kind, const Lay
     }
   if (!features.software) s += "#define SG_FUSED_FMA\n";
   s += "#include \"common.glsl\"\n";
-  if (calls_alu(p)) s += "#include \"alu.glsl\"\n";
+  s += alu_includes(p);
   s += std::string("\n#define Index ") + (layout.wide ? "uint64_t" : "uint") + "\n";
   s += several ? "uint64_t arguments;  // of this workgroup's instance\n" : "#define arguments push.block\n";
   if (staged)
