@@ -143,6 +143,8 @@ DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inpu
 Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   const Stage stage(op.name, "cpu_op");
   DType type = promoted(inputs, op);
+  if (!(op.takes >> kind_rank(type) & 1))
+    fail<TypeError>(op.name, std::string("is not for tensors of ") + name_of(type), "convert them with .to()");
   if (op.result == Result::floating && !is_float(type)) type = DType::float32;
   const DType compute = wide_of(type);
   Dims shape;

@@ -32,6 +32,9 @@ enum class Result : uint8_t {
 // Which values the gradient reads; only these are kept alive by the graph.
 enum Saves : uint8_t { kSavesNothing = 0, kSavesA = 1, kSavesB = 2, kSavesC = 4, kSavesOutput = 8 };
 
+// Which types an op is for; TypeError for the others.
+enum Takes : uint8_t { kTakesBool = 1, kTakesIntegers = 2, kTakesFloats = 4, kTakesAll = 7 };
+
 struct OpInfo {
   const char* name;
   const char* doc;
@@ -43,6 +46,7 @@ struct OpInfo {
   Expr (*emit)(ProgramBuilder&, const Node&, const Expr* inputs) = nullptr;
   void (*vjp)(Vjp&) = nullptr;  // nullptr: no gradient
   void (*expand)(const Node&, bool gpu, Expansion&) = nullptr;
+  uint8_t takes = kTakesAll;    // of the promoted type
 };
 
 }  // namespace sg

@@ -1,10 +1,16 @@
 // Every pointwise op: name, doc, forward, gradient. One body serves Expr (which records the formula for GPU and CPU
 // kernels) and Tensor (whose operators make graph nodes, so gradients can be differentiated again).
 //   result  "same": the promoted type; "float": integers become float32; "bool": comparisons
-//   saves   what the gradient reads: a, b, c (inputs) and o (the output); only these stay alive
+//   takes   "float", "number" (no bool), "integer" or "bits" (integer or bool), where not all types make sense
+//   saves   what the gradient reads: a, b, c (inputs) and o (the output); only these stay alive; absent: no gradient
 //   fwd     the value;  vjp_a, vjp_b, vjp_c  the gradient towards each input, from g = d loss / d output
-// To add an op: write its struct and name it in the list at the end. Knows only `auto`.
+// To add an op: write its struct and name it in the list at the end of its file. Knows only `auto`.
 #pragma once
+#include <limits>
+
+#include "math/activation.hpp"
+#include "math/elementary.hpp"
+#include "math/rounding.hpp"
 
 namespace sg::math {
 
@@ -56,27 +62,27 @@ struct Minimum {
 };
 
 struct Lt {
-  static constexpr auto name = "lt", doc = "a < b, element by element.", result = "bool", saves = "";
+  static constexpr auto name = "lt", doc = "a < b, element by element.", result = "bool";
   static auto fwd(auto a, auto b) { return a < b; }
 };
 struct Le {
-  static constexpr auto name = "le", doc = "a <= b, element by element.", result = "bool", saves = "";
+  static constexpr auto name = "le", doc = "a <= b, element by element.", result = "bool";
   static auto fwd(auto a, auto b) { return a <= b; }
 };
 struct Gt {
-  static constexpr auto name = "gt", doc = "a > b, element by element.", result = "bool", saves = "";
+  static constexpr auto name = "gt", doc = "a > b, element by element.", result = "bool";
   static auto fwd(auto a, auto b) { return a > b; }
 };
 struct Ge {
-  static constexpr auto name = "ge", doc = "a >= b, element by element.", result = "bool", saves = "";
+  static constexpr auto name = "ge", doc = "a >= b, element by element.", result = "bool";
   static auto fwd(auto a, auto b) { return a >= b; }
 };
 struct Eq {
-  static constexpr auto name = "eq", doc = "a == b, element by element.", result = "bool", saves = "";
+  static constexpr auto name = "eq", doc = "a == b, element by element.", result = "bool";
   static auto fwd(auto a, auto b) { return a == b; }
 };
 struct Ne {
-  static constexpr auto name = "ne", doc = "a != b, element by element.", result = "bool", saves = "";
+  static constexpr auto name = "ne", doc = "a != b, element by element.", result = "bool";
   static auto fwd(auto a, auto b) { return a != b; }
 };
 
@@ -141,7 +147,12 @@ struct Cos {
 
 }  // namespace sg::math
 
-// The lists that everything loops over.
-#define SG_POINTWISE_UNARY(X) X(Neg) X(Abs) X(Square) X(Sqrt) X(Exp) X(Log) X(Tanh) X(Sigmoid) X(Relu) X(Sin) X(Cos)
-#define SG_POINTWISE_BINARY(X) X(Add) X(Sub) X(Mul) X(Div) X(Pow) X(Maximum) X(Minimum)
+// The lists that everything loops over. Behind a struct: its function on tensors, where ops/pointwise.cpp has none that
+// says more.
+#define SG_NAMED_UNARY(X) SG_ELEMENTARY_UNARY(X) SG_ROUNDING_UNARY(X) SG_ACTIVATION_UNARY(X)
+#define SG_NAMED_BINARY(X) SG_ELEMENTARY_BINARY(X) SG_ROUNDING_BINARY(X) SG_ACTIVATION_BINARY(X)
+#define SG_POINTWISE_UNARY(X) \
+  X(Neg) X(Abs) X(Square) X(Sqrt) X(Exp) X(Log) X(Tanh) X(Sigmoid) X(Relu) X(Sin) X(Cos) SG_NAMED_UNARY(X)
+#define SG_POINTWISE_BINARY(X) X(Add) X(Sub) X(Mul) X(Div) X(Pow) X(Maximum) X(Minimum) SG_NAMED_BINARY(X)
+#define SG_POINTWISE_TERNARY(X) SG_ROUNDING_TERNARY(X) SG_ACTIVATION_TERNARY(X)
 #define SG_POINTWISE_COMPARE(X) X(Lt) X(Le) X(Gt) X(Ge) X(Eq) X(Ne)

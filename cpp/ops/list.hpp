@@ -18,6 +18,7 @@ const OpInfo* find_op(const std::string& name);  // nullptr when there is none
 // ---- pointwise (math/pointwise.hpp), with NumPy broadcasting ------------------------------------------------------
 Tensor apply(const OpInfo& unary, const Tensor& a);
 Tensor apply(const OpInfo& binary, const Tensor& a, const Tensor& b);
+Tensor apply(const OpInfo& ternary, const Tensor& a, const Tensor& b, const Tensor& c);
 Tensor neg(const Tensor& a);
 Tensor abs(const Tensor& a);
 Tensor square(const Tensor& a);
@@ -37,6 +38,15 @@ Tensor pow(const Tensor& a, const Tensor& b);  // b = 2, 0.5, 1 are square, sqrt
 Tensor maximum(const Tensor& a, const Tensor& b);
 Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+#define SG_FUNCTION(Op, name) Tensor name(const Tensor& a);
+SG_NAMED_UNARY(SG_FUNCTION)
+#undef SG_FUNCTION
+#define SG_FUNCTION(Op, name) Tensor name(const Tensor& a, const Tensor& b);
+SG_NAMED_BINARY(SG_FUNCTION)
+#undef SG_FUNCTION
+#define SG_FUNCTION(Op, name) Tensor name(const Tensor& a, const Tensor& b, const Tensor& c);
+SG_POINTWISE_TERNARY(SG_FUNCTION)
+#undef SG_FUNCTION
 Tensor cast(const Tensor& x, DType dtype);
 Tensor operator-(const Tensor& a);
 Tensor operator+(const Tensor& a, const Tensor& b);
@@ -49,6 +59,20 @@ Tensor operator>(const Tensor& a, const Tensor& b);
 Tensor operator>=(const Tensor& a, const Tensor& b);
 Tensor operator==(const Tensor& a, const Tensor& b);
 Tensor operator!=(const Tensor& a, const Tensor& b);
+
+// ---- arithmetic of several pointwise ops (ops/arithmetic.cpp) --------------------------------------------------------
+Tensor add_scaled(const Tensor& a, const Tensor& b, const Tensor& alpha);  // a + alpha * b
+Tensor sub_scaled(const Tensor& a, const Tensor& b, const Tensor& alpha);
+Tensor div_rounded(const Tensor& a, const Tensor& b, const std::optional<std::string>& rounding_mode);
+Tensor round_decimals(const Tensor& a, int64_t decimals);
+Tensor clamp_between(const Tensor& a, const std::optional<Tensor>& min, const std::optional<Tensor>& max);
+Tensor addcmul(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& value);  // a + value * b * c
+Tensor addcdiv(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& value);  // a + value * b / c
+Tensor nan_to_num(const Tensor& a, const Tensor& nan, const std::optional<Tensor>& posinf,
+                  const std::optional<Tensor>& neginf);  // default: the largest and lowest finite numbers
+Tensor positive(const Tensor& a);                        // a itself
+std::vector<Tensor> divmod(const Tensor& a, const Tensor& b);
+Tensor gelu(const Tensor& a, const std::string& approximate);  // "none", "tanh"
 
 // ---- creation -----------------------------------------------------------------------------------------------------
 Tensor full(const Dims& shape, double value, DType dtype = DType::float32, DeviceId device = {});

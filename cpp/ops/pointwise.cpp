@@ -8,6 +8,10 @@
 #include "ops/rows.hpp"
 
 namespace sg {
+
+// A gradient of zeros: found where math/ is instantiated.
+static Tensor nothing_like(const Tensor& g) { return full(g.shape(), 0, g.dtype(), g.device()); }
+
 namespace {
 
 constexpr Result result_of(std::string_view word) {
@@ -28,29 +32,60 @@ Tensor saved(const Vjp& v, int i) {
 Tensor saved_output(const Vjp& v) { return v.node.op->saves & kSavesOutput ? v.out() : Tensor(); }
 
 template <class Op>
-constexpr OpInfo unary_row() {
-  OpInfo row{Op::name, Op::doc, Kind::pointwise, 1, result_of(Op::result), saves_of(Op::saves)};
-  row.emit = [](ProgramBuilder&, const Node&, const Expr* in) { return Op::fwd(in[0]); };
-  row.vjp = [](Vjp& v) { v.result[0] = Op::vjp_a(v.g, saved(v, 0), saved_output(v)); };
+constexpr uint8_t takes_of() {
+  if constexpr (requires { Op::takes; }) {
+    const std::string_view word = Op::takes;
+    if (word == "float") return kTakesFloats;
+    if (word == "number") return kTakesIntegers | kTakesFloats;
+    return word == "bits" ? kTakesBool | kTakesIntegers : kTakesIntegers;
+  }
+  return kTakesAll;
+}
+
+template <class Op>
+constexpr OpInfo row_of(int arity) {
+  OpInfo row{Op::name, Op::doc, Kind::pointwise, arity, result_of(Op::result)};
+  if constexpr (requires { Op::saves; }) row.saves = saves_of(Op::saves);
+  row.takes = takes_of<Op>();
   return row;
 }
 
+template <class Op>
+constexpr OpInfo unary_row() {
+  OpInfo row = row_of<Op>(1);
+  row.emit = [](ProgramBuilder&, const Node&, const Expr* in) { return Op::fwd(in[0]); };
+  if constexpr (requires { Op::saves; })
+    row.vjp = [](Vjp& v) { v.result[0] = Op::vjp_a(v.g, saved(v, 0), saved_output(v)); };
+  return row;
+}
+
+// Inputs without a gradient formula are numbers.
 template <class Op>
 constexpr OpInfo binary_row() {
-  OpInfo row{Op::name, Op::doc, Kind::pointwise, 2, result_of(Op::result), saves_of(Op::saves)};
+  OpInfo row = row_of<Op>(2);
   row.emit = [](ProgramBuilder&, const Node&, const Expr* in) { return Op::fwd(in[0], in[1]); };
-  row.vjp = [](Vjp& v) {
-    const Tensor a = saved(v, 0), b = saved(v, 1), o = saved_output(v);
-    if (v.needs(0)) v.result[0] = Op::vjp_a(v.g, a, b, o);
-    if (v.needs(1)) v.result[1] = Op::vjp_b(v.g, a, b, o);
-  };
+  if constexpr (requires { Op::saves; })
+    row.vjp = [](Vjp& v) {
+      const Tensor a = saved(v, 0), b = saved(v, 1), o = saved_output(v);
+      if (v.needs(0)) v.result[0] = Op::vjp_a(v.g, a, b, o);
+      if constexpr (requires { Op::vjp_b(a, a, b, o); })
+        if (v.needs(1)) v.result[1] = Op::vjp_b(v.g, a, b, o);
+    };
   return row;
 }
 
 template <class Op>
-constexpr OpInfo compare_row() {
-  OpInfo row{Op::name, Op::doc, Kind::pointwise, 2, Result::boolean};
-  row.emit = [](ProgramBuilder&, const Node&, const Expr* in) { return Op::fwd(in[0], in[1]); };
+constexpr OpInfo ternary_row() {
+  OpInfo row = row_of<Op>(3);
+  row.emit = [](ProgramBuilder&, const Node&, const Expr* in) { return Op::fwd(in[0], in[1], in[2]); };
+  row.vjp = [](Vjp& v) {
+    const Tensor a = saved(v, 0), b = saved(v, 1), c = saved(v, 2), o = saved_output(v);
+    if (v.needs(0)) v.result[0] = Op::vjp_a(v.g, a, b, c, o);
+    if constexpr (requires { Op::vjp_b(a, a, b, c, o); }) {
+      if (v.needs(1)) v.result[1] = Op::vjp_b(v.g, a, b, c, o);
+      if (v.needs(2)) v.result[2] = Op::vjp_c(v.g, a, b, c, o);
+    }
+  };
   return row;
 }
 
@@ -75,14 +110,17 @@ double value_of(const Tensor& number) {
 }  // namespace
 
 namespace rows {
-#define SG_ROW(Op) const OpInfo Op = unary_row<math::Op>();
+#define SG_ROW(Op, ...) const OpInfo Op = unary_row<math::Op>();
 SG_POINTWISE_UNARY(SG_ROW)
 #undef SG_ROW
-#define SG_ROW(Op) const OpInfo Op = binary_row<math::Op>();
+#define SG_ROW(Op, ...) const OpInfo Op = binary_row<math::Op>();
 SG_POINTWISE_BINARY(SG_ROW)
 #undef SG_ROW
-#define SG_ROW(Op) const OpInfo Op = compare_row<math::Op>();
+#define SG_ROW(Op, ...) const OpInfo Op = binary_row<math::Op>();
 SG_POINTWISE_COMPARE(SG_ROW)
+#undef SG_ROW
+#define SG_ROW(Op, ...) const OpInfo Op = ternary_row<math::Op>();
+SG_POINTWISE_TERNARY(SG_ROW)
 #undef SG_ROW
 const OpInfo Where{.name = "where",
                    .doc = "a where the condition holds, else b.",
@@ -107,6 +145,20 @@ const OpInfo Contiguous{.name = "contiguous",
 
 Tensor apply(const OpInfo& op, const Tensor& a) { return pointwise(op, {a}); }
 Tensor apply(const OpInfo& op, const Tensor& a, const Tensor& b) { return pointwise(op, {a, b}); }
+Tensor apply(const OpInfo& op, const Tensor& a, const Tensor& b, const Tensor& c) { return pointwise(op, {a, b, c}); }
+
+#define SG_FUNCTION(Op, name) \
+  Tensor name(const Tensor& a) { return apply(rows::Op, a); }
+SG_NAMED_UNARY(SG_FUNCTION)
+#undef SG_FUNCTION
+#define SG_FUNCTION(Op, name) \
+  Tensor name(const Tensor& a, const Tensor& b) { return apply(rows::Op, a, b); }
+SG_NAMED_BINARY(SG_FUNCTION)
+#undef SG_FUNCTION
+#define SG_FUNCTION(Op, name) \
+  Tensor name(const Tensor& a, const Tensor& b, const Tensor& c) { return apply(rows::Op, a, b, c); }
+SG_POINTWISE_TERNARY(SG_FUNCTION)
+#undef SG_FUNCTION
 
 Tensor neg(const Tensor& a) { return a.is_number() ? Tensor(-value_of(a)) : apply(rows::Neg, a); }
 Tensor abs(const Tensor& a) { return apply(rows::Abs, a); }

@@ -5,10 +5,11 @@
 
 namespace sg::rows {
 
-#define SG_ROW(Op) extern const OpInfo Op;
+#define SG_ROW(Op, ...) extern const OpInfo Op;
 SG_POINTWISE_UNARY(SG_ROW)
 SG_POINTWISE_BINARY(SG_ROW)
 SG_POINTWISE_COMPARE(SG_ROW)
+SG_POINTWISE_TERNARY(SG_ROW)
 #undef SG_ROW
 extern const OpInfo Where, Cast, Contiguous;
 extern const OpInfo Full, Arange, Rand, Randn, CheckClass;

@@ -1,0 +1,95 @@
+// Functions made of several pointwise ops, with PyTorch's arguments.
+#include <limits>
+
+#include "base/error.hpp"
+#include "ops/list.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+bool is_one(const Tensor& x) {
+  return x.is_number() && (is_float(x.dtype()) ? x->number.f == 1 : x->number.i == 1);
+}
+Tensor scaled(const Tensor& x, const Tensor& factor) { return is_one(factor) ? x : mul(x, factor); }
+
+void need_whole(const char* op, const Tensor& a, const Tensor& alpha) {
+  if (alpha.is_number() && is_float(alpha.dtype()) && !a.is_number() && !is_float(a.dtype()))
+    fail<TypeError>(op, std::string("alpha is no integer, the tensor is of ") + name_of(a.dtype()),
+                    "convert the tensor to float32 first");
+}
+
+double largest(DType t) {
+  switch (t) {
+    case DType::float64:
+      return std::numeric_limits<double>::max();
+    case DType::float16:
+      return 65504;
+    case DType::bfloat16:
+      return 0x1.fep127;
+    default:
+      return std::numeric_limits<float>::max();
+  }
+}
+
+}  // namespace
+
+Tensor add_scaled(const Tensor& a, const Tensor& b, const Tensor& alpha) {
+  need_whole("add", is_float(b.dtype()) ? b : a, alpha);
+  return add(a, scaled(b, alpha));
+}
+Tensor sub_scaled(const Tensor& a, const Tensor& b, const Tensor& alpha) {
+  need_whole("sub", is_float(b.dtype()) ? b : a, alpha);
+  return sub(a, scaled(b, alpha));
+}
+
+Tensor div_rounded(const Tensor& a, const Tensor& b, const std::optional<std::string>& rounding_mode) {
+  if (!rounding_mode) return div(a, b);
+  if (*rounding_mode == "floor") return floor_divide(a, b);
+  if (*rounding_mode == "trunc") return trunc_divide(a, b);
+  fail<ValueError>("div", "rounding_mode '" + *rounding_mode + "' is unknown", "use None, 'floor' or 'trunc'");
+}
+
+Tensor round_decimals(const Tensor& a, int64_t decimals) {
+  if (decimals == 0 || !is_float(a.dtype())) return round(a);
+  double ten = 1;
+  for (int64_t i = 0; i < (decimals < 0 ? -decimals : decimals) && ten < 1e300; ++i) ten *= 10;
+  return decimals > 0 ? div(round(mul(a, ten)), ten) : mul(round(div(a, ten)), ten);
+}
+
+Tensor clamp_between(const Tensor& a, const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
+  if (min && max) return clamp(a, *min, *max);
+  if (min) return clamp_min(a, *min);
+  if (max) return clamp_max(a, *max);
+  fail<ValueError>("clamp", "neither min nor max is given", "give one of them");
+}
+
+Tensor addcmul(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& value) {
+  return add(a, mul(scaled(b, value), c));
+}
+Tensor addcdiv(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& value) {
+  return add(a, div(scaled(b, value), c));
+}
+
+Tensor nan_to_num(const Tensor& a, const Tensor& nan, const std::optional<Tensor>& posinf,
+                  const std::optional<Tensor>& neginf) {
+  if (!is_float(a.dtype())) return a;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Tensor high = posinf ? *posinf : Tensor(largest(a.dtype())), low = neginf ? *neginf : Tensor(-largest(a.dtype()));
+  return where(a != a, nan, where(a == infinity, high, where(a == -infinity, low, a)));
+}
+
+Tensor positive(const Tensor& a) {
+  if (a.dtype() == DType::boolean) fail<TypeError>("positive", "is not for tensors of bool", "convert them with .to()");
+  return a;
+}
+
+std::vector<Tensor> divmod(const Tensor& a, const Tensor& b) { return {floor_divide(a, b), remainder(a, b)}; }
+
+Tensor gelu(const Tensor& a, const std::string& approximate) {
+  if (approximate == "none") return gelu(a);
+  if (approximate == "tanh") return gelu_tanh(a);
+  fail<ValueError>("gelu", "approximate '" + approximate + "' is unknown", "use 'none' or 'tanh'");
+}
+
+}  // namespace sg
