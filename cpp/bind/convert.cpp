@@ -144,21 +144,6 @@ PyObject* assign_(const char* op, const char* argument, const Call& c) {
 PyObject* copy_(const Call& c) { return assign_("copy_", "src", c); }
 PyObject* fill_(const Call& c) { return assign_("fill_", "value", c); }
 
-template <Tensor (*op)(const Tensor&, const Tensor&)>
-PyObject* in_place(const char* name, const Call& c) {
-  Arguments a(name, c);
-  const Tensor& x = unwrap(c.self);
-  Tensor room;
-  const Tensor& y = operand_of(name, a.need("other"), room, x.device());
-  a.done();
-  write_result(name, x, op(x, y));
-  return Py_NewRef(c.self);
-}
-PyObject* add_(const Call& c) { return in_place<sg::add>("add_", c); }
-PyObject* sub_(const Call& c) { return in_place<sg::sub>("sub_", c); }
-PyObject* mul_(const Call& c) { return in_place<sg::mul>("mul_", c); }
-PyObject* div_(const Call& c) { return in_place<sg::div>("div_", c); }
-
 PyObject* no_pickle(const Call&) {
   fail<TypeError>("pickle", "tensors are not pickled", "save .numpy(), or a model's state_dict()");
 }
@@ -218,10 +203,6 @@ const Row rows[] = {
     {"zero_", zero_, "", "Tensor", "Writes zeros" SG_IN_PLACE_DOC, kMethod},
     {"copy_", copy_, "src: Tensor | float", "Tensor", "Writes the values of src" SG_IN_PLACE_DOC, kMethod},
     {"fill_", fill_, "value: Tensor | float", "Tensor", "Writes one value" SG_IN_PLACE_DOC, kMethod},
-    {"add_", add_, "other: Tensor | float", "Tensor", "Adds" SG_IN_PLACE_DOC, kMethod},
-    {"sub_", sub_, "other: Tensor | float", "Tensor", "Subtracts" SG_IN_PLACE_DOC, kMethod},
-    {"mul_", mul_, "other: Tensor | float", "Tensor", "Multiplies" SG_IN_PLACE_DOC, kMethod},
-    {"div_", div_, "other: Tensor | float", "Tensor", "Divides" SG_IN_PLACE_DOC, kMethod},
     {"__reduce_ex__", no_pickle, "protocol: Any", "Any", "Tensors are not pickled.", kMethod},
     {"_repr_html_", html, "", "str", "A small table, for notebooks.", kMethod},
     {"__deepcopy__", deepcopy, "memo: Any", "Tensor", "A copy of a leaf, for copy.deepcopy.", kMethod},

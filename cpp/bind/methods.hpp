@@ -7,6 +7,10 @@
 #include "base/device_id.hpp"
 #include "bind/arguments.hpp"
 
+namespace sg {
+struct OpInfo;
+}
+
 namespace sg::bind {
 
 enum class Where : uint8_t { method, function, both };
@@ -18,6 +22,7 @@ struct Row {
   const char* result;
   const char* doc;
   Where where = Where::both;
+  const OpInfo* op = nullptr;  // of a row made from the op table
 };
 
 // Puts rows into the type and the module.
@@ -27,7 +32,7 @@ void add_rows(PyObject* module, const Row (&rows)[n]) {
   add_rows(module, rows, n);
 }
 
-void add_op_table(PyObject* module);  // ops.cpp: a row for each pointwise op
+void add_op_table(PyObject* module);  // pointwise.cpp: a row for each pointwise op
 void add_reductions(PyObject* module);
 void add_movement(PyObject* module);     // movement.cpp
 void add_indexing(PyObject* module);     // indexing.cpp

@@ -1,7 +1,4 @@
-// Bindings of the op table: a row for each pointwise op comes from a loop over all_ops(); reductions, products and
-// composites take more than tensors and are written out.
-#include <array>
-#include <set>
+// Bindings of reductions, products and composites.
 #include <string>
 
 #include "bind/bound.hpp"
@@ -9,77 +6,6 @@
 
 namespace sg::bind {
 namespace {
-
-// ---- pointwise rows: body<i> is the i-th of them ---------------------------------------------------------------------
-constexpr size_t kMaxPointwise = 96;
-const OpInfo* pointwise_rows[kMaxPointwise];
-
-Tensor run(const OpInfo& op, const Tensor& a, const Tensor& b) {
-  if (op.name == std::string_view("pow")) return sg::pow(a, b);  // the exponents 2, 1 and 0.5 are other ops
-  return apply(op, a, b);
-}
-
-template <size_t i>
-PyObject* unary(const Call& call) {
-  const OpInfo& op = *pointwise_rows[i];
-  Arguments a(op.name, call);
-  PyObject* self = call.self ? call.self : a.need("input");
-  a.done();
-  return wrap(apply(op, tensor_of(op.name, self)));
-}
-
-template <size_t i>
-PyObject* binary(const Call& call) {
-  const OpInfo& op = *pointwise_rows[i];
-  Arguments a(op.name, call);
-  PyObject* self = call.self ? call.self : a.need("input");
-  PyObject* other = a.need("other", "exponent");
-  a.done();
-  Tensor room_x, room_y;
-  const DeviceId device = is_tensor(self)    ? unwrap(self).device()
-                          : is_tensor(other) ? unwrap(other).device()
-                                             : DeviceId{};
-  const Tensor& x = operand_of(op.name, self, room_x, device);
-  const Tensor& y = operand_of(op.name, other, room_y, device);
-  if (x.is_number() && y.is_number())
-    fail<TypeError>(op.name, "needs a tensor, got numbers only", "make one of them a tensor");
-  return wrap(run(op, x, y));
-}
-
-using Body = PyObject* (*)(const Call&);
-template <size_t... i>
-constexpr std::array<Body, sizeof...(i)> unary_of(std::index_sequence<i...>) {
-  return {unary<i>...};
-}
-template <size_t... i>
-constexpr std::array<Body, sizeof...(i)> binary_of(std::index_sequence<i...>) {
-  return {binary<i>...};
-}
-constexpr auto unary_bodies = unary_of(std::make_index_sequence<kMaxPointwise>());
-constexpr auto binary_bodies = binary_of(std::make_index_sequence<kMaxPointwise>());
-
-// Pointwise rows whose inputs are not one or two tensors; they have bindings of their own.
-bool has_own_binding(const OpInfo& op) {
-  static const std::set<std::string_view> names = {"where", "cast",  "contiguous",    "full",  "arange",
-                                                   "rand",  "randn", "cross_entropy", "assign"};
-  return names.count(op.name) != 0;
-}
-
-std::string unary_doc(const OpInfo& op) {
-  return std::string(op.doc) + "\n\nArgs:\n    input: a tensor of any shape." +
-         (op.result == Result::floating ? " Integers and booleans become float32." : "") +
-         "\n\nReturns:\n    A tensor of the same shape.\n\nExample:\n    >>> y = sg." + op.name +
-         "(sg.tensor([0.5, 1.0]))";
-}
-
-std::string binary_doc(const OpInfo& op) {
-  return std::string(op.doc) +
-         "\n\nArgs:\n    input: a tensor or a number.\n    other: a tensor or a number; one of the two is a "
-         "tensor, shapes broadcast.\n\nReturns:\n    A tensor of the common shape" +
-         (op.result == Result::boolean ? ", of type bool" : "") +
-         ".\n\nRaises:\n    ValueError: the shapes do not broadcast.\n\nExample:\n    >>> y = sg." + op.name +
-         "(sg.tensor([1.0, 2.0]), 2.0)";
-}
 
 // ---- reductions --------------------------------------------------------------------------------------------------
 using Fold = Tensor (*)(const Tensor&, uint32_t, bool);
@@ -185,21 +111,6 @@ const Row rows[] = {
 };
 
 }  // namespace
-
-void add_op_table(PyObject* module) {
-  size_t i = 0;
-  for (const OpInfo* op : all_ops()) {
-    if (op->kind != Kind::pointwise || has_own_binding(*op)) continue;
-    if (i == kMaxPointwise) fail<Error>("spirograd", "the table of ops is full", "raise kMaxPointwise");
-    pointwise_rows[i] = op;
-    const bool one = op->arity == 1;
-    const std::string doc = one ? unary_doc(*op) : binary_doc(*op);
-    const Row row{op->name, one ? unary_bodies[i] : binary_bodies[i], one ? "" : "other: Tensor | float", "Tensor",
-                  doc.c_str()};
-    add_rows(module, &row, 1);
-    ++i;
-  }
-}
 
 void add_reductions(PyObject* module) { add_rows(module, rows); }
 

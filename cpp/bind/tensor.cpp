@@ -60,6 +60,13 @@ PyObject* unary(PyObject* a) {
   return guarded([&] { return wrap(op(unwrap(a))); });
 }
 
+PyObject* divided(PyObject* a, PyObject* b) {
+  Object quotient(binary<sg::floor_divide>(a, b));
+  if (!quotient || quotient.get() == Py_NotImplemented) return quotient.release();
+  Object rest(binary<sg::remainder>(a, b));
+  return rest ? PyTuple_Pack(2, quotient.get(), rest.get()) : nullptr;
+}
+
 PyObject* positive(PyObject* a) { return Py_NewRef(a); }
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
@@ -232,6 +239,22 @@ void add_tensor_type(PyObject* module) {
                          slot(Py_nb_inplace_multiply, in_place<sg::mul>),
                          slot(Py_nb_inplace_true_divide, in_place<sg::div>),
                          slot(Py_nb_inplace_power, in_place_power),
+                         slot(Py_nb_floor_divide, binary<sg::floor_divide>),
+                         slot(Py_nb_remainder, binary<sg::remainder>),
+                         slot(Py_nb_divmod, divided),
+                         slot(Py_nb_and, binary<sg::bitwise_and>),
+                         slot(Py_nb_or, binary<sg::bitwise_or>),
+                         slot(Py_nb_xor, binary<sg::bitwise_xor>),
+                         slot(Py_nb_lshift, binary<sg::bitwise_left_shift>),
+                         slot(Py_nb_rshift, binary<sg::bitwise_right_shift>),
+                         slot(Py_nb_invert, unary<sg::bitwise_not>),
+                         slot(Py_nb_inplace_floor_divide, in_place<sg::floor_divide>),
+                         slot(Py_nb_inplace_remainder, in_place<sg::remainder>),
+                         slot(Py_nb_inplace_and, in_place<sg::bitwise_and>),
+                         slot(Py_nb_inplace_or, in_place<sg::bitwise_or>),
+                         slot(Py_nb_inplace_xor, in_place<sg::bitwise_xor>),
+                         slot(Py_nb_inplace_lshift, in_place<sg::bitwise_left_shift>),
+                         slot(Py_nb_inplace_rshift, in_place<sg::bitwise_right_shift>),
                          slot(Py_nb_bool, truth),
                          slot(Py_nb_float, as_float),
                          slot(Py_nb_int, as_int),

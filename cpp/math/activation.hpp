@@ -44,7 +44,7 @@ struct GeluTanh {
   static constexpr auto name = "gelu_tanh", doc = "gelu with tanh in place of the error function.", result = "float",
                         saves = "a";
   static constexpr double linear = 1.5957691216057308, cubic = linear * 0.044715;  // 2 sqrt(2 / pi)
-  static auto fwd(auto a) { return a * sigmoid(a * (a * a * cubic + linear)); }  // sigmoid(2u) = (1 + tanh(u)) / 2
+  static auto fwd(auto a) { return a * sigmoid(a * (a * a * cubic + linear)); }    // sigmoid(2u) = (1 + tanh(u)) / 2
   static auto vjp_a(auto g, auto a, auto) {
     const auto square = a * a, s = sigmoid(a * (square * cubic + linear));
     return g * (s + a * s * (1 - s) * (square * (3 * cubic) + linear));
@@ -143,9 +143,10 @@ struct Threshold {
 
 }  // namespace sg::math
 
-#define SG_ACTIVATION_UNARY(X)                                                                               \
-  X(Selu, selu) X(Gelu, gelu) X(GeluTanh, gelu_tanh) X(Silu, silu) X(Mish, mish) X(Softsign, softsign)       \
-  X(Logsigmoid, logsigmoid) X(Hardsigmoid, hardsigmoid) X(Hardswish, hardswish) X(Tanhshrink, tanhshrink)
+#define SG_ACTIVATION_UNARY(X)                                                                                     \
+  X(Selu, selu)                                                                                                    \
+  X(Gelu, gelu) X(GeluTanh, gelu_tanh) X(Silu, silu) X(Mish, mish) X(Softsign, softsign) X(Logsigmoid, logsigmoid) \
+      X(Hardsigmoid, hardsigmoid) X(Hardswish, hardswish) X(Tanhshrink, tanhshrink)
 #define SG_ACTIVATION_BINARY(X) \
   X(LeakyRelu, leaky_relu) X(Elu, elu) X(Celu, celu) X(Softshrink, softshrink) X(Hardshrink, hardshrink)
 #define SG_ACTIVATION_TERNARY(X) X(Softplus, softplus) X(Hardtanh, hardtanh) X(Threshold, threshold)

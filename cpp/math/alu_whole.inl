@@ -4,14 +4,16 @@
 
 template <class T>
 SG_ALU_FN T floor(T a) {
-  if constexpr (sizeof(T) == 4) return __builtin_floorf(a);
-  else return __builtin_floor(a);
+  if constexpr (sizeof(T) == 4)
+    return __builtin_floorf(a);
+  else
+    return __builtin_floor(a);
 }
 // To the nearest whole number, ties to even.
 template <class T>
 SG_ALU_FN T rint(T a) {
   const T size = abs(a);
-  const T near = (size + kOneInt<T>) - kOneInt<T>;
+  const T near = (size + kOneInt<T>)-kOneInt<T>;
   const T y = size < kOneInt<T> ? near : size;
   return is_nan(a) ? a : from_bits<T>(to_bits(y) | (to_bits(a) & Layout<T>::kSign));
 }
@@ -29,7 +31,8 @@ SG_ALU_FN Whole<T> whole(BitsOf<T> b) {
   const bool denormal = b < one;
   const BitsOf<T> v = denormal ? to_bits(static_cast<T>(b & (one - 1))) : b;
   const int field = static_cast<int>(v >> mantissa);
-  return {(v & (one - 1)) | one, field - (denormal ? 2 * (Layout<T>::kBias + mantissa) - 1 : Layout<T>::kBias + mantissa)};
+  return {(v & (one - 1)) | one,
+          field - (denormal ? 2 * (Layout<T>::kBias + mantissa) - 1 : Layout<T>::kBias + mantissa)};
 }
 
 // The remainder of a / b rounded to zero, exact for all finite numbers: long division, as many bits a step as the word

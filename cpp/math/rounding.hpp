@@ -6,8 +6,9 @@
 
 namespace sg::math {
 
-#define SG_STEP static auto vjp_a(auto g, auto, auto) { return nothing_like(g); }
-#define SG_STEPS                                                         \
+#define SG_STEP \
+  static auto vjp_a(auto g, auto, auto) { return nothing_like(g); }
+#define SG_STEPS                                                          \
   static auto vjp_a(auto g, auto, auto, auto) { return nothing_like(g); } \
   static auto vjp_b(auto g, auto, auto, auto) { return nothing_like(g); }
 
@@ -169,8 +170,9 @@ struct BitwiseXor {
   static auto fwd(auto a, auto b) { return bit_xor(a, b); }
 };
 struct ShiftLeft {
-  static constexpr auto name = "bitwise_left_shift", doc = "a * 2^b modulo the size of the type; 0 where b is negative.",
-                        result = "same", takes = "integer";
+  static constexpr auto name = "bitwise_left_shift",
+                        doc = "a * 2^b modulo the size of the type; 0 where b is negative.", result = "same",
+                        takes = "integer";
   static auto fwd(auto a, auto b) { return shift_left(a, b); }
 };
 struct ShiftRight {
@@ -185,12 +187,14 @@ struct ShiftRight {
 
 }  // namespace sg::math
 
-#define SG_ROUNDING_UNARY(X)                                                                               \
-  X(Floor, floor) X(Ceil, ceil) X(Round, round) X(Trunc, trunc) X(Frac, frac) X(Sign, sign) X(Isnan, isnan) \
-  X(Isinf, isinf) X(Isfinite, isfinite) X(LogicalNot, logical_not) X(BitwiseNot, bitwise_not)
-#define SG_ROUNDING_BINARY(X)                                                                                \
-  X(Fmod, fmod) X(Remainder, remainder) X(FloorDivide, floor_divide) X(TruncDivide, trunc_divide)            \
-  X(ClampMin, clamp_min) X(ClampMax, clamp_max) X(LogicalAnd, logical_and) X(LogicalOr, logical_or)          \
-  X(LogicalXor, logical_xor) X(BitwiseAnd, bitwise_and) X(BitwiseOr, bitwise_or) X(BitwiseXor, bitwise_xor)  \
-  X(ShiftLeft, bitwise_left_shift) X(ShiftRight, bitwise_right_shift)
+#define SG_ROUNDING_UNARY(X)                                                                                \
+  X(Floor, floor)                                                                                           \
+  X(Ceil, ceil) X(Round, round) X(Trunc, trunc) X(Frac, frac) X(Sign, sign) X(Isnan, isnan) X(Isinf, isinf) \
+      X(Isfinite, isfinite) X(LogicalNot, logical_not) X(BitwiseNot, bitwise_not)
+#define SG_ROUNDING_BINARY(X)                                                                               \
+  X(Fmod, fmod)                                                                                             \
+  X(Remainder, remainder) X(FloorDivide, floor_divide) X(TruncDivide, trunc_divide) X(ClampMin, clamp_min)  \
+      X(ClampMax, clamp_max) X(LogicalAnd, logical_and) X(LogicalOr, logical_or) X(LogicalXor, logical_xor) \
+          X(BitwiseAnd, bitwise_and) X(BitwiseOr, bitwise_or) X(BitwiseXor, bitwise_xor)                    \
+              X(ShiftLeft, bitwise_left_shift) X(ShiftRight, bitwise_right_shift)
 #define SG_ROUNDING_TERNARY(X) X(Clamp, clamp) X(Lerp, lerp)

@@ -8,9 +8,7 @@
 namespace sg {
 namespace {
 
-bool is_one(const Tensor& x) {
-  return x.is_number() && (is_float(x.dtype()) ? x->number.f == 1 : x->number.i == 1);
-}
+bool is_one(const Tensor& x) { return x.is_number() && (is_float(x.dtype()) ? x->number.f == 1 : x->number.i == 1); }
 Tensor scaled(const Tensor& x, const Tensor& factor) { return is_one(factor) ? x : mul(x, factor); }
 
 void need_whole(const char* op, const Tensor& a, const Tensor& alpha) {
@@ -75,7 +73,8 @@ Tensor nan_to_num(const Tensor& a, const Tensor& nan, const std::optional<Tensor
                   const std::optional<Tensor>& neginf) {
   if (!is_float(a.dtype())) return a;
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  const Tensor high = posinf ? *posinf : Tensor(largest(a.dtype())), low = neginf ? *neginf : Tensor(-largest(a.dtype()));
+  const Tensor high = posinf ? *posinf : Tensor(largest(a.dtype())),
+               low = neginf ? *neginf : Tensor(-largest(a.dtype()));
   return where(a != a, nan, where(a == infinity, high, where(a == -infinity, low, a)));
 }
 
@@ -83,8 +82,6 @@ Tensor positive(const Tensor& a) {
   if (a.dtype() == DType::boolean) fail<TypeError>("positive", "is not for tensors of bool", "convert them with .to()");
   return a;
 }
-
-std::vector<Tensor> divmod(const Tensor& a, const Tensor& b) { return {floor_divide(a, b), remainder(a, b)}; }
 
 Tensor gelu(const Tensor& a, const std::string& approximate) {
   if (approximate == "none") return gelu(a);

@@ -7,8 +7,7 @@ namespace sg {
 const std::vector<const OpInfo*>& all_ops() {
   static const std::vector<const OpInfo*> list = {
 #define SG_ROW(Op, ...) &rows::Op,
-      SG_POINTWISE_BINARY(SG_ROW) SG_POINTWISE_COMPARE(SG_ROW) SG_POINTWISE_UNARY(SG_ROW)
-          SG_POINTWISE_TERNARY(SG_ROW)
+      SG_POINTWISE_BINARY(SG_ROW) SG_POINTWISE_COMPARE(SG_ROW) SG_POINTWISE_UNARY(SG_ROW) SG_POINTWISE_TERNARY(SG_ROW)
 #undef SG_ROW
           & rows::Where,
       &rows::Cast,

@@ -71,7 +71,6 @@ Tensor addcdiv(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& 
 Tensor nan_to_num(const Tensor& a, const Tensor& nan, const std::optional<Tensor>& posinf,
                   const std::optional<Tensor>& neginf);  // default: the largest and lowest finite numbers
 Tensor positive(const Tensor& a);                        // a itself
-std::vector<Tensor> divmod(const Tensor& a, const Tensor& b);
 Tensor gelu(const Tensor& a, const std::string& approximate);  // "none", "tanh"
 
 // ---- creation -----------------------------------------------------------------------------------------------------
