@@ -61,7 +61,7 @@ const char* name_of(Code c) { return facts(c).name; }
 const char* infix_of(Code c) { return facts(c).infix; }
 
 const char* name_of(Fold f) {
-  constexpr const char* names[] = {"sum", "maximum", "minimum"};
+  constexpr const char* names[] = {"sum", "maximum", "minimum", "product"};
   return names[static_cast<int>(f)];
 }
 

@@ -38,7 +38,7 @@ int arity_of(Code c);  // number of value operands (store and reduce: 1)
 const char* name_of(Code c);
 const char* infix_of(Code c);  // "" when there is none
 
-enum class Fold : uint8_t { sum, maximum, minimum };  // empty rows give 0, -inf (lowest), +inf (highest)
+enum class Fold : uint8_t { sum, maximum, minimum, product };  // empty rows: 0, -inf (lowest), +inf (highest), 1
 const char* name_of(Fold f);
 
 struct Instr {

@@ -4,6 +4,8 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "graph/build.hpp"
@@ -79,31 +81,74 @@ Tensor full_int(const Dims& shape, int64_t value, DType dtype, DeviceId device =
 Tensor empty(const Dims& shape, DType dtype = DType::float32, DeviceId device = {});  // contents undefined
 Tensor ones_like(const Tensor& x);
 Tensor arange(double start, double step, int64_t count, DType dtype = DType::float32, DeviceId device = {});
+// Of each element its place along a dimension: int64, of size 1 elsewhere, so that it broadcasts against `shape`.
+Tensor positions(const Dims& shape, int dim, DeviceId device);
 Tensor rand(const Dims& shape, DeviceId device = {});   // uniform in [0, 1), float32
 Tensor randn(const Dims& shape, DeviceId device = {});  // standard normal, float32
 void manual_seed(int64_t seed);
 
 // ---- reductions: over the dimensions of `axes` (bit d); 0 axes: see all_axes ---------------------------------------
 uint32_t all_axes(const Tensor& x);
+// The bits of dimensions that may be negative; none given, or an empty list: all.
+uint32_t axes_of(const char* op, const std::optional<Dims>& dims, const Tensor& x);
 Tensor sum(const Tensor& x, uint32_t axes, bool keepdim = false);
 Tensor mean(const Tensor& x, uint32_t axes, bool keepdim = false);
+Tensor prod(const Tensor& x, uint32_t axes, bool keepdim = false);
 Tensor amax(const Tensor& x, uint32_t axes, bool keepdim = false);  // ties share the gradient evenly
 Tensor amin(const Tensor& x, uint32_t axes, bool keepdim = false);
+Tensor any(const Tensor& x, uint32_t axes, bool keepdim = false);
+Tensor all(const Tensor& x, uint32_t axes, bool keepdim = false);
+Tensor count_nonzero(const Tensor& x, uint32_t axes);
 Tensor sum(const Tensor& x);
 Tensor mean(const Tensor& x);
+// Of each row: the squared distances from the mean, over their number less `correction`.
+Tensor var(const Tensor& x, uint32_t axes, double correction, bool keepdim = false);
+Tensor std_of(const Tensor& x, uint32_t axes, double correction, bool keepdim = false);  // gradient 0 where it is 0
+Tensor logsumexp(const Tensor& x, uint32_t axes, bool keepdim = false);
+Tensor vector_norm(const Tensor& x, double p, uint32_t axes, bool keepdim = false);
+// Where the first extreme is, int64; NaN wins. Without dim: among all elements in row-major order.
+Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
+// Values and indices along a dimension; the gradient goes to the chosen element.
+using TensorPair = std::pair<Tensor, Tensor>;
+TensorPair max(const Tensor& x, int64_t dim, bool keepdim = false);
+TensorPair min(const Tensor& x, int64_t dim, bool keepdim = false);
 
 // ---- products -----------------------------------------------------------------------------------------------------
-Tensor matmul(const Tensor& a, const Tensor& b);  // [m, k] [k, n], [b, m, k] [b, k, n], [b, m, k] [k, n], 1-d too
+Tensor matmul(const Tensor& a, const Tensor& b);  // [..., m, k] [..., k, n] with broadcasting, 1-d too
+Tensor mm(const Tensor& input, const Tensor& mat2);
+Tensor bmm(const Tensor& input, const Tensor& mat2);
+Tensor mv(const Tensor& input, const Tensor& vec);
+Tensor dot(const Tensor& input, const Tensor& tensor);
+Tensor inner(const Tensor& input, const Tensor& other);
+Tensor outer(const Tensor& input, const Tensor& vec2);
+Tensor kron(const Tensor& input, const Tensor& other);
+// beta * input + alpha * product; beta and alpha are numbers, input is not read when beta is 0.
+Tensor addmm(const Tensor& input, const Tensor& mat1, const Tensor& mat2, const Tensor& beta, const Tensor& alpha);
+Tensor addmv(const Tensor& input, const Tensor& mat, const Tensor& vec, const Tensor& beta, const Tensor& alpha);
+Tensor baddbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, const Tensor& beta,
+               const Tensor& alpha);
+Tensor addbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, const Tensor& beta, const Tensor& alpha);
+Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dims& dims_b);
+Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
 // ---- views --------------------------------------------------------------------------------------------------------
 Tensor reshape(const Tensor& x, Dims shape);  // one size may be -1; copies when no strides fit
 Tensor permute(const Tensor& x, const Dims& order);
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1);
+Tensor moveaxis(const Tensor& x, const Dims& source, const Dims& destination);
 Tensor expand(const Tensor& x, const Dims& shape);
 Tensor slice(const Tensor& x, int dim, int64_t start, int64_t count, int64_t step);  // 0 <= start, step >= 1
-Tensor select(const Tensor& x, int dim, int64_t index);
+Tensor select(const Tensor& x, int64_t dim, int64_t index);
+Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length);
 Tensor unsqueeze(const Tensor& x, int64_t dim);
 Tensor squeeze(const Tensor& x, int64_t dim);
+Tensor squeeze(const Tensor& x, const std::optional<Dims>& dims);
+Tensor flatten(const Tensor& x, int64_t start_dim = 0, int64_t end_dim = -1);
+Tensor unflatten(const Tensor& x, int64_t dim, const Dims& sizes);
+Tensor diagonal(const Tensor& x, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);
+Tensor unfold(const Tensor& x, int64_t dimension, int64_t size, int64_t step);
+Tensor as_strided(const Tensor& x, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});
 Tensor contiguous(const Tensor& x);
 Tensor clone(const Tensor& x);                          // always a copy
 void copy_(const Tensor& target, const Tensor& value);  // writes through the view
@@ -125,9 +170,53 @@ Tensor index(const Tensor& x, const std::vector<Tensor>& indices);
 Tensor index_put(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values, bool accumulate);
 void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values);  // in x's memory
 
+// ---- joining, taking apart, rearranging ---------------------------------------------------------------------------
+using IntOrInts = std::variant<int64_t, std::vector<int64_t>>;
+Tensor cat(const std::vector<Tensor>& tensors, int64_t dim = 0);
+Tensor stack(const std::vector<Tensor>& tensors, int64_t dim = 0);
+Tensor hstack(const std::vector<Tensor>& tensors);
+Tensor vstack(const std::vector<Tensor>& tensors);
+Tensor dstack(const std::vector<Tensor>& tensors);
+Tensor atleast_1d(const Tensor& x);
+Tensor atleast_2d(const Tensor& x);
+Tensor atleast_3d(const Tensor& x);
+std::vector<Tensor> unbind(const Tensor& x, int64_t dim = 0);
+std::vector<Tensor> split(const Tensor& x, const IntOrInts& split_size_or_sections, int64_t dim = 0);
+std::vector<Tensor> split_with_sizes(const Tensor& x, const std::vector<int64_t>& split_sizes, int64_t dim = 0);
+std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim = 0);
+std::vector<Tensor> tensor_split(const Tensor& x, const IntOrInts& indices_or_sections, int64_t dim = 0);
+std::vector<Tensor> hsplit(const Tensor& x, const IntOrInts& indices_or_sections);
+std::vector<Tensor> vsplit(const Tensor& x, const IntOrInts& indices_or_sections);
+Tensor repeat(const Tensor& x, const Dims& repeats);
+Tensor tile(const Tensor& x, const Dims& dims);
+Tensor repeat_interleave(const Tensor& x, int64_t repeats, std::optional<int64_t> dim = {});
+Tensor flip(const Tensor& x, const Dims& dims);  // a copy
+Tensor fliplr(const Tensor& x);
+Tensor flipud(const Tensor& x);
+Tensor roll(const Tensor& x, const Dims& shifts, const std::optional<Dims>& dims = {});
+Tensor rot90(const Tensor& x, int64_t k, const Dims& dims);
+std::vector<Tensor> broadcast_tensors(const std::vector<Tensor>& tensors);
+std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, const std::string& indexing);
+Tensor cartesian_prod(const std::vector<Tensor>& tensors);
+Tensor block_diag(const std::vector<Tensor>& tensors);
+// x written into a tensor of the shape `into` filled with one value, at these strides and offset of its elements.
+Tensor embed(const Tensor& x, const Dims& into, const Dims& strides, int64_t offset, double fill);
+Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, const std::string& mode, std::optional<double> value);
+Tensor diag(const Tensor& x, int64_t diagonal = 0);
+Tensor diag_embed(const Tensor& x, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1);
+Tensor tril(const Tensor& x, int64_t diagonal = 0);
+Tensor triu(const Tensor& x, int64_t diagonal = 0);
+
 // ---- composites ---------------------------------------------------------------------------------------------------
 Tensor softmax(const Tensor& x, int64_t dim);
 Tensor log_softmax(const Tensor& x, int64_t dim);
+Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value);
+Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan);
+Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>& prepend,
+            const std::optional<Tensor>& append);
+Tensor one_hot(const Tensor& classes, int64_t num_classes);  // int64; IndexError at the next read beyond them
+Tensor cov(const Tensor& x, int64_t correction);
+Tensor corrcoef(const Tensor& x);
 enum class Reduction { none, mean, sum };
 // logits [n, classes], target [n] of int64 classes; IndexError at the next read when a class is out of range.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, Reduction reduction = Reduction::mean);

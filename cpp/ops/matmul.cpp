@@ -29,23 +29,40 @@ void check(const Tensor& a, const Tensor& b) {
   auto pair = [&] { return x.str() + " @ " + y.str(); };
   if (x.rank == 0 || y.rank == 0)
     fail<ValueError>("matmul", "a 0-d tensor has no inner size, " + pair(), "multiply with *");
-  if (x.rank > 3 || y.rank > 3)
-    fail<ValueError>("matmul", "more than one batch dimension, " + pair(), "reshape to three dimensions");
   const int64_t inner_a = x[x.rank - 1], inner_b = y[y.rank > 1 ? y.rank - 2 : 0];
   if (inner_a != inner_b)
     fail<ValueError>(
         "matmul",
         "inner sizes differ, " + pair() + " (" + std::to_string(inner_a) + " vs " + std::to_string(inner_b) + ")",
         "transpose one side?");
-  if (x.rank == 3 && y.rank == 3 && x[0] != y[0] && x[0] != 1 && y[0] != 1)
-    fail<ValueError>(
-        "matmul", "batch sizes differ, " + pair() + " (" + std::to_string(x[0]) + " vs " + std::to_string(y[0]) + ")",
-        "use equal batches or 1");
+  for (int i = 3; i <= x.rank && i <= y.rank; ++i) {
+    const int64_t p = x[x.rank - i], q = y[y.rank - i];
+    if (p != q && p != 1 && q != 1)
+      fail<ValueError>("matmul",
+                       "batch sizes differ, " + pair() + " (" + std::to_string(p) + " vs " + std::to_string(q) + ")",
+                       "use equal batches or 1");
+  }
   if (a.dtype() == DType::boolean || b.dtype() == DType::boolean)
     fail<TypeError>("matmul", "booleans have no product", "convert to float32 or int32");
 }
 
-Tensor to_batch(const Tensor& x) { return x.rank() == 3 ? x : unsqueeze(x, 0); }
+Dims batch_of(const Dims& shape) {
+  Dims batch;
+  for (int d = 0; d + 2 < shape.rank; ++d) batch.push(shape[d]);
+  return batch;
+}
+
+// [..., r, c] as [batch, r, c]; the batch stays 1 where there is but one matrix, else it is `batch`.
+Tensor to_batch(const Tensor& x, const Dims& batch) {
+  if (x.rank() == 3 && batch.rank == 1) return x;
+  const Dims own = batch_of(x.shape());
+  const int64_t r = x.shape()[x.rank() - 2], c = x.shape()[x.rank() - 1];
+  if (own.numel() == 1) return reshape(x, {1, r, c});
+  Dims whole = batch;
+  whole.push(r);
+  whole.push(c);
+  return reshape(own == batch ? x : expand(x, whole), {batch.numel(), r, c});
+}
 
 }  // namespace
 
@@ -66,14 +83,19 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     return squeeze(out, b.rank() == 1 ? 0 : -2);
   }
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
+  Dims shape = broadcast_shapes("matmul", batch_of(a.shape()), batch_of(b.shape()));
+  const Dims batch = shape;
+  shape.push(a.shape()[a.rank() - 2]);
+  shape.push(b.shape()[b.rank() - 1]);
   // One weight matrix for a whole batch is one tall product.
-  if (a.rank() == 3 && b.rank() == 2 && a.contiguous()) {
-    const Tensor flat = reshape(a, {a.shape()[0] * a.shape()[1], a.shape()[2]});
-    return reshape(matmul(flat, b), {a.shape()[0], a.shape()[1], b.shape()[1]});
+  if (a.rank() > 2 && b.rank() == 2 && a.contiguous()) {
+    const int64_t inner = a.shape()[a.rank() - 1];
+    return reshape(matmul(reshape(a, {inner ? a.numel() / inner : batch.numel() * shape[a.rank() - 2], inner}), b),
+                   shape);
   }
   const DType dtype = promote(a.dtype(), b.dtype()), wide = wide_of(dtype);  // half types are multiplied as float32
-  Tensor out = cast(contract(rows::Matmul, to_batch(cast(a, wide)), to_batch(cast(b, wide))), dtype);
-  return a.rank() == 2 && b.rank() == 2 ? squeeze(out, 0) : out;
+  const Tensor out = contract(rows::Matmul, to_batch(cast(a, wide), batch), to_batch(cast(b, wide), batch));
+  return reshape(cast(out, dtype), shape);
 }
 
 }  // namespace sg

@@ -1,4 +1,6 @@
 // Views: other strides on the same storage, and writing through them.
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
@@ -15,31 +17,9 @@ void vjp_permute(Vjp& v) {
   v.result[0] = permute(v.g, inverse);
 }
 
-void vjp_expand(Vjp& v) { v.result[0] = sum_to(v.g, v.attributes().a); }
+void vjp_flip(Vjp& v) { v.result[0] = flip(v.g, v.attributes().a); }
 
-// The slice of zeros that takes the gradient. Written in place on a fresh tensor when no graph of it is wanted, else
-// scattered by comparison of positions, which has a gradient itself.
-void vjp_slice(Vjp& v) {
-  const Attributes& s = v.attributes();  // a: shape before; b: {dim, start, step}
-  const int dim = static_cast<int>(s.b[0]);
-  if (!grad_enabled()) {
-    Tensor zeros = full(s.a, 0, v.g.dtype(), v.g.device());
-    copy_(slice(zeros, dim, s.b[1], v.g.shape()[dim], s.b[2]), v.g);
-    v.result[0] = zeros;
-    return;
-  }
-  // Row i of the result is row (i - start) / step of g: a product with a 0/1 matrix.
-  const int64_t rows = s.a[dim], count = v.g.shape()[dim];
-  const Tensor i = reshape(arange(0, 1, rows, DType::int64, v.g.device()), {rows, 1});
-  const Tensor j = arange(static_cast<double>(s.b[1]), static_cast<double>(s.b[2]), count, DType::int64, v.g.device());
-  const Tensor hit = cast(i == j, v.g.dtype());
-  const Tensor moved = transpose(v.g, dim, 0);
-  int64_t rest = 1;
-  for (int d = 1; d < moved.rank(); ++d) rest *= moved.shape()[d];
-  Dims shape = moved.shape();
-  shape[0] = rows;
-  v.result[0] = transpose(reshape(matmul(hit, reshape(moved, {count, rest})), shape), dim, 0);
-}
+void vjp_expand(Vjp& v) { v.result[0] = sum_to(v.g, v.attributes().a); }
 
 // Strides under which `shape` walks the same elements as x in the same order; false when there are none.
 bool strides_for(const Tensor& x, const Dims& shape, Dims& strides) {
@@ -78,16 +58,13 @@ const OpInfo Reshape{.name = "reshape",
                      .vjp = vjp_reshape};
 const OpInfo Permute{
     .name = "permute", .doc = "Dimensions in another order.", .kind = Kind::view, .arity = 1, .vjp = vjp_permute};
+const OpInfo Flip{
+    .name = "flip", .doc = "Dimensions read from their ends.", .kind = Kind::view, .arity = 1, .vjp = vjp_flip};
 const OpInfo Expand{.name = "expand",
                     .doc = "Dimensions of size 1 repeated without a copy.",
                     .kind = Kind::view,
                     .arity = 1,
                     .vjp = vjp_expand};
-const OpInfo Slice{.name = "slice",
-                   .doc = "Every step-th element of a range along a dimension.",
-                   .kind = Kind::view,
-                   .arity = 1,
-                   .vjp = vjp_slice};
 const OpInfo Assign{.name = "assign", .doc = "Writes a value through a view.", .kind = Kind::effect, .arity = 2};
 }  // namespace rows
 
@@ -160,26 +137,114 @@ Tensor expand(const Tensor& x, const Dims& to) {
   return view(rows::Expand, x, shape, broadcast_strides(x.shape(), x.strides(), shape), x->offset, attributes);
 }
 
-Tensor slice(const Tensor& x, int dim, int64_t start, int64_t count, int64_t step) {
-  Dims shape = x.shape(), strides = x.strides();
-  if (start == 0 && step == 1 && count == shape[dim]) return x;
-  Attributes attributes;
-  attributes.a = shape;
-  attributes.b = {dim, start, step};
-  const int64_t offset = x->offset + (count ? start * strides[dim] : 0);
-  shape[dim] = count;
-  strides[dim] *= step;
-  return view(rows::Slice, x, shape, strides, offset, attributes);
-}
-
-Tensor select(const Tensor& x, int dim, int64_t index) {
-  const int64_t size = x.shape()[dim];
+Tensor select(const Tensor& x, int64_t dim, int64_t index) {
+  if (x.rank() == 0) fail<IndexError>("select", "a 0-d tensor has no elements to choose from", "use item()");
+  const int d = normal_axis("select", dim, x.rank());
+  const int64_t size = x.shape()[d];
   if (index < -size || index >= size)
     fail<IndexError>("getitem",
-                     "index " + std::to_string(index) + " out of range for dimension " + std::to_string(dim) +
+                     "index " + std::to_string(index) + " out of range for dimension " + std::to_string(d) +
                          " of size " + std::to_string(size),
                      "use " + std::to_string(-size) + " to " + std::to_string(size - 1));
-  return squeeze(slice(x, dim, index < 0 ? index + size : index, 1, 1), dim);
+  return squeeze(slice(x, d, index < 0 ? index + size : index, 1, 1), d);
+}
+
+Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
+  if (x.rank() == 0) fail<IndexError>("narrow", "a 0-d tensor has no dimension to narrow", "use reshape(1)");
+  const int d = normal_axis("narrow", dim, x.rank());
+  const int64_t size = x.shape()[d], first = start < 0 ? start + size : start;
+  if (first < 0 || length < 0 || first + length > size)
+    fail<IndexError>("narrow",
+                     "elements " + std::to_string(start) + " to " + std::to_string(start + length) +
+                         " of a dimension of size " + std::to_string(size),
+                     "stay inside it");
+  return slice(x, d, first, length, 1);
+}
+
+// The view is read backwards by whoever uses the copy: no kernel of its own.
+Tensor flip(const Tensor& x, const Dims& dims) {
+  Dims strides = x.strides();
+  int64_t offset = x->offset;
+  uint32_t seen = 0;
+  for (int64_t axis : dims) {
+    const int d = normal_axis("flip", axis, x.rank());
+    if (seen >> d & 1)
+      fail<ValueError>("flip", "dimension " + std::to_string(d) + " twice in " + dims.str(), "name each once");
+    seen |= 1u << d;
+    if (x.rank() == 0 || x.shape()[d] < 2) continue;
+    offset += (x.shape()[d] - 1) * strides[d];
+    strides[d] = -strides[d];
+  }
+  if (x.numel() == 0) offset = x->offset;
+  Attributes attributes;
+  attributes.a = dims;
+  return clone(view(rows::Flip, x, x.shape(), strides, offset, attributes));
+}
+
+Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
+  const int from = normal_axis("flatten", start_dim, x.rank()), to = normal_axis("flatten", end_dim, x.rank());
+  if (x.rank() == 0) return reshape(x, {1});
+  if (from > to)
+    fail<ValueError>("flatten", "start_dim " + std::to_string(from) + " lies behind end_dim " + std::to_string(to),
+                     "swap them");
+  Dims shape;
+  for (int d = 0; d < x.rank(); ++d) {
+    if (d <= from || d > to)
+      shape.push(x.shape()[d]);
+    else
+      shape[from] *= x.shape()[d];
+  }
+  return reshape(x, shape);
+}
+
+Tensor unflatten(const Tensor& x, int64_t dim, const Dims& sizes) {
+  const int at = normal_axis("unflatten", dim, x.rank());
+  const int64_t size = x.rank() ? x.shape()[at] : 1;
+  int64_t known = 1;
+  int unknown = -1;
+  for (int d = 0; d < sizes.rank; ++d) {
+    if (sizes[d] == -1 && unknown < 0)
+      unknown = d;
+    else
+      known *= sizes[d];
+  }
+  Dims parts = sizes;
+  if (unknown >= 0) parts[unknown] = known > 0 ? size / known : 0;
+  if (sizes.rank == 0 || parts.numel() != size)
+    fail<ValueError>("unflatten", "sizes " + sizes.str() + " do not make up a dimension of " + std::to_string(size),
+                     "their product must be the size");
+  Dims shape;
+  for (int d = 0; d < std::max(x.rank(), 1); ++d) {
+    if (d != at)
+      shape.push(x.shape()[d]);
+    else
+      for (int64_t part : parts) shape.push(part);
+  }
+  return reshape(x, shape);
+}
+
+Tensor moveaxis(const Tensor& x, const Dims& source, const Dims& destination) {
+  if (source.rank != destination.rank)
+    fail<ValueError>("moveaxis", "source " + source.str() + " and destination " + destination.str() + " differ",
+                     "give as many places as dimensions");
+  Dims order = Dims::filled(x.rank(), -1);
+  uint32_t moved = 0;
+  for (int i = 0; i < source.rank; ++i) {
+    const int from = normal_axis("moveaxis", source[i], x.rank());
+    const int to = normal_axis("moveaxis", destination[i], x.rank());
+    if (x.rank() == 0) continue;
+    if ((moved >> from & 1) || order[to] >= 0)
+      fail<ValueError>("moveaxis", "a dimension twice in " + source.str() + " to " + destination.str(),
+                       "name each once");
+    moved |= 1u << from;
+    order[to] = from;
+  }
+  for (int d = 0, to = 0; d < x.rank(); ++d) {
+    if (moved >> d & 1) continue;
+    while (order[to] >= 0) ++to;
+    order[to] = d;
+  }
+  return permute(x, order);
 }
 
 Tensor unsqueeze(const Tensor& x, int64_t dim) {
@@ -198,6 +263,16 @@ Tensor squeeze(const Tensor& x, int64_t dim) {
   Dims shape;
   for (int d = 0; d < x.rank(); ++d)
     if (d != at) shape.push(x.shape()[d]);
+  return reshape(x, shape);
+}
+
+Tensor squeeze(const Tensor& x, const std::optional<Dims>& dims) {
+  uint32_t axes = dims ? 0 : all_axes(x);
+  if (dims)
+    for (int64_t d : *dims) axes |= 1u << normal_axis("squeeze", d, x.rank());
+  Dims shape;
+  for (int d = 0; d < x.rank(); ++d)
+    if (x.shape()[d] != 1 || !(axes >> d & 1)) shape.push(x.shape()[d]);
   return reshape(x, shape);
 }
 

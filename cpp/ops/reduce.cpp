@@ -1,4 +1,6 @@
-// Folds over dimensions, and what is made of them.
+// Folds over dimensions, and where extremes are.
+#include <cstdlib>
+
 #include "base/error.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
@@ -25,6 +27,69 @@ void vjp_extreme(Vjp& v) {
   v.result[0] = where(hit, share, 0);
 }
 
+// The product of all elements of a flat dimension but one's own: of those before times those behind it, each found in
+// as many steps as doubling takes. Right beside zeros, and with derivatives of any order.
+Tensor product_of_others(const Tensor& x) {
+  const int dim = x.rank() - 1;
+  const int64_t size = x.shape()[dim];
+  auto shifted = [&](const Tensor& t, int64_t by) {
+    Dims shape = x.shape();
+    shape[dim] = std::abs(by);
+    const Tensor ones = full(shape, 1, x.dtype(), x.device());
+    if (by > 0) return cat({ones, slice(t, dim, 0, size - by, 1)}, dim);
+    return cat({slice(t, dim, -by, size + by, 1), ones}, dim);
+  };
+  Tensor before = shifted(x, 1), behind = shifted(x, -1);
+  for (int64_t by = 1; by < size; by *= 2) {
+    before = before * shifted(before, by);
+    behind = behind * shifted(behind, -by);
+  }
+  return before * behind;
+}
+
+// Without a graph of its own: the product by the element, where that is not 0; all in one row.
+Tensor product_by_element(const Tensor& x, uint32_t axes) {
+  const Tensor zero = x == 0;
+  const Tensor others = where(zero, 1, x);
+  const Tensor zeros = sum(cast(zero, DType::int64), axes, true);
+  const Tensor product = prod(others, axes, true);
+  return where(zeros == 0, product / others, where(zero, where(zeros == 1, product, 0), 0));
+}
+
+void vjp_product(Vjp& v) {
+  const uint32_t axes = v.attributes().axes;
+  const Tensor x = v.in(0);
+  const Tensor g = keep(v.g, x.shape(), axes);
+  if (!grad_enabled()) {
+    v.result[0] = g * product_by_element(x, axes);
+    return;
+  }
+  // The folded dimensions as one, at the end.
+  Dims order, folded, back = Dims::filled(x.rank(), 0);
+  for (int d = 0; d < x.rank(); ++d)
+    if (!(axes >> d & 1)) order.push(d);
+  const int kept = order.rank;
+  for (int d = 0; d < x.rank(); ++d)
+    if (axes >> d & 1) order.push(d);
+  for (int d = 0; d < x.rank(); ++d) back[static_cast<int>(order[d])] = d;
+  const Tensor turned = permute(x, order);
+  for (int d = 0; d < kept; ++d) folded.push(turned.shape()[d]);
+  folded.push(x.numel() ? -1 : 0);
+  if (x.numel() == 0) {
+    v.result[0] = x;
+    return;
+  }
+  v.result[0] = g * permute(reshape(product_of_others(reshape(turned, folded)), turned.shape()), back);
+}
+
+// Of a row's extreme: the chosen element takes the gradient.
+void vjp_choose(Vjp& v) {
+  const int dim = static_cast<int>(v.attributes().x);
+  const Dims& shape = v.attributes().a;
+  const Tensor index = keep(v.in(1), shape, 1u << dim);
+  v.result[0] = where(positions(shape, dim, v.g.device()) == index, keep(v.g, shape, 1u << dim), 0);
+}
+
 // Sums of booleans and int32 are int64, as in PyTorch.
 Tensor widen(const Tensor& x) { return is_float(x.dtype()) ? x : cast(x, DType::int64); }
 
@@ -37,6 +102,19 @@ const OpInfo Sum{.name = "sum",
                  .arity = 1,
                  .fold = Fold::sum,
                  .vjp = vjp_sum};
+const OpInfo Product{.name = "prod",
+                     .doc = "The product over dimensions; 1 when empty.",
+                     .kind = Kind::reduce,
+                     .arity = 1,
+                     .saves = kSavesA,
+                     .fold = Fold::product,
+                     .vjp = vjp_product};
+const OpInfo Choose{.name = "max",
+                    .doc = "An extreme along a dimension and where it is; the gradient goes there.",
+                    .kind = Kind::view,
+                    .arity = 2,
+                    .saves = kSavesB,
+                    .vjp = vjp_choose};
 const OpInfo Max{.name = "amax",
                  .doc = "The largest value over dimensions; NaN wins.",
                  .kind = Kind::reduce,
@@ -53,19 +131,23 @@ const OpInfo Min{.name = "amin",
                  .vjp = vjp_extreme};
 }  // namespace rows
 
+uint32_t axes_of(const char* op, const std::optional<Dims>& dims, const Tensor& x) {
+  if (!dims || dims->rank == 0) return all_axes(x);
+  uint32_t axes = 0;
+  for (int64_t d : *dims) {
+    const uint32_t bit = 1u << normal_axis(op, d, x.rank());
+    if (axes & bit) fail<ValueError>(op, "dimension " + std::to_string(d) + " is given twice", "name each once");
+    axes |= bit;
+  }
+  return x.rank() ? axes : 0;  // as PyTorch: a 0-d tensor has a dimension 0 to fold
+}
+
 uint32_t all_axes(const Tensor& x) { return (1u << x.rank()) - 1; }
 
 Tensor sum(const Tensor& x, uint32_t axes, bool keepdim) { return reduce(rows::Sum, widen(x), axes, keepdim); }
-Tensor sum(const Tensor& x) { return sum(x, all_axes(x)); }
+Tensor prod(const Tensor& x, uint32_t axes, bool keepdim) { return reduce(rows::Product, widen(x), axes, keepdim); }
 
-Tensor mean(const Tensor& x, uint32_t axes, bool keepdim) {
-  int64_t count = 1;
-  for (int d = 0; d < x.rank(); ++d)
-    if (axes >> d & 1) count *= x.shape()[d];
-  const Tensor real = is_float(x.dtype()) ? x : cast(x, DType::float32);
-  return sum(real, axes, keepdim) / static_cast<double>(count);
-}
-Tensor mean(const Tensor& x) { return mean(x, all_axes(x)); }
+Tensor sum(const Tensor& x) { return sum(x, all_axes(x)); }
 
 namespace {
 Tensor extreme(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
@@ -79,6 +161,76 @@ Tensor extreme(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
 }  // namespace
 Tensor amax(const Tensor& x, uint32_t axes, bool keepdim) { return extreme(rows::Max, x, axes, keepdim); }
 Tensor amin(const Tensor& x, uint32_t axes, bool keepdim) { return extreme(rows::Min, x, axes, keepdim); }
+
+Tensor any(const Tensor& x, uint32_t axes, bool keepdim) {
+  return reduce(rows::Max, cast(x, DType::boolean), axes, keepdim);
+}
+Tensor all(const Tensor& x, uint32_t axes, bool keepdim) {
+  return reduce(rows::Min, cast(x, DType::boolean), axes, keepdim);
+}
+Tensor count_nonzero(const Tensor& x, uint32_t axes) { return sum(cast(x, DType::boolean), axes); }
+
+// ---- where extremes are ------------------------------------------------------------------------------------------------
+namespace {
+
+// The first position that holds the extreme, by two folds that fuse into one row.
+Tensor place_of(const OpInfo& op, const Tensor& x, uint32_t axes, const Tensor& position, bool keepdim) {
+  const Tensor best = extreme(op, x, axes, true);
+  Tensor place = where(x == best, position, INT64_MAX);
+  if (is_float(x.dtype())) place = where(x == x, place, position);  // a NaN is an extreme
+  return reduce(rows::Min, place, axes, keepdim);
+}
+
+Tensor arg_extreme(const OpInfo& op, const char* name, const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  GradMode off(false);
+  if (!dim) {
+    if (x.numel() == 0) fail<IndexError>(name, "no elements in " + x.shape().str(), "check the shape first");
+    const Tensor position = reshape(arange(0, 1, x.numel(), DType::int64, x.device()), x.shape());
+    return place_of(op, x, all_axes(x), position, keepdim);
+  }
+  const int d = normal_axis(name, *dim, x.rank());
+  if (x.rank() == 0) return full_int({}, 0, DType::int64, x.device());
+  if (x.shape()[d] == 0)
+    fail<IndexError>(name, "no elements along dimension " + std::to_string(d) + " of " + x.shape().str(),
+                     "check the shape first");
+  return place_of(op, x, 1u << d, positions(x.shape(), d, x.device()), keepdim);
+}
+
+TensorPair extreme_and_place(const OpInfo& op, const char* name, const Tensor& x, int64_t dim, bool keepdim) {
+  const int d = normal_axis(name, dim, x.rank());
+  const Tensor index = arg_extreme(op, name, x, dim, keepdim);
+  Tensor value;
+  {
+    GradMode off(false);
+    value = x.rank() ? extreme(op, x, 1u << d, keepdim) : clone(x);
+  }
+  Attributes attributes;
+  attributes.a = x.rank() ? x.shape() : Dims{1};
+  attributes.x = d;
+  record(rows::Choose, value, {&x, &index}, attributes);
+  return {value, index};
+}
+
+}  // namespace
+
+Tensor positions(const Dims& shape, int dim, DeviceId device) {
+  Dims along = Dims::filled(shape.rank, 1);
+  along[dim] = shape[dim];
+  return reshape(arange(0, 1, shape[dim], DType::int64, device), along);
+}
+
+Tensor argmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  return arg_extreme(rows::Max, "argmax", x, dim, keepdim);
+}
+Tensor argmin(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
+  return arg_extreme(rows::Min, "argmin", x, dim, keepdim);
+}
+TensorPair max(const Tensor& x, int64_t dim, bool keepdim) {
+  return extreme_and_place(rows::Max, "max", x, dim, keepdim);
+}
+TensorPair min(const Tensor& x, int64_t dim, bool keepdim) {
+  return extreme_and_place(rows::Min, "min", x, dim, keepdim);
+}
 
 // Undoes broadcasting: sums whatever `shape` does not have.
 Tensor sum_to(const Tensor& x, const Dims& shape) {

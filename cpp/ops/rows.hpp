@@ -13,9 +13,11 @@ SG_POINTWISE_TERNARY(SG_ROW)
 #undef SG_ROW
 extern const OpInfo Where, Cast, Contiguous;
 extern const OpInfo Full, Arange, Rand, Randn, CheckClass;
-extern const OpInfo Sum, Max, Min;
+extern const OpInfo Sum, Product, Max, Min, Choose;
 extern const OpInfo Matmul;
-extern const OpInfo Reshape, Permute, Expand, Slice, Assign;
+extern const OpInfo Reshape, Permute, Expand, Flip, Assign;
+extern const OpInfo Slice, Diagonal, Unfold, AsStrided, Embed;
+extern const OpInfo Join;
 extern const OpInfo Take, AddRows, Put, Order, Empty;
 
 }  // namespace sg::rows

@@ -43,6 +43,13 @@ Number identity_of(Fold fold, DType t) {
   Number n{};
   const bool lowest = fold == Fold::maximum;
   if (fold == Fold::sum) return n;
+  if (fold == Fold::product) {
+    if (is_float(t))
+      n.f = 1;
+    else
+      n.i = 1;
+    return n;
+  }
   if (is_float(t))
     n.f = lowest ? -__builtin_inf() : __builtin_inf();
   else if (t == DType::boolean)
@@ -216,7 +223,7 @@ void Emitter::fold(int32_t i, Phase& out) {
   const Instr& in = instr(i);
   const Value& value = values_[in.a];
   const DType t = instr(in.a).dtype;
-  constexpr Code codes[] = {Code::add, Code::maximum, Code::minimum};
+  constexpr Code codes[] = {Code::add, Code::maximum, Code::minimum, Code::mul};
   FoldOp f;
   f.fold = in.fold;
   f.dtype = t;

@@ -54,6 +54,26 @@ void fold_extreme(FoldState* s, const void* a, int64_t n, bool scalar) {
 }
 
 template <class T>
+void fold_product(FoldState* s, const void* a, int64_t n, bool scalar) {
+  const T* x = static_cast<const T*>(a);
+  if (n == 0) return;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (scalar) {
+      for (int64_t i = 0; i < n; ++i) s->extreme *= static_cast<double>(*x);
+    } else {
+      T lanes[kLanes];
+      for (T& lane : lanes) lane = 1;
+      fold_lanes<T, F_mul>(lanes, x, n);
+      s->extreme *= static_cast<double>(lanes[0]);
+    }
+  } else {
+    uint64_t product = static_cast<uint64_t>(s->integer);
+    for (int64_t i = 0; i < n; ++i) product *= static_cast<uint64_t>(x[scalar ? 0 : i]);
+    s->integer = static_cast<int64_t>(product);
+  }
+}
+
+template <class T>
 FoldFn fold_of(Fold fold) {
   switch (fold) {
     case Fold::sum:
@@ -62,6 +82,8 @@ FoldFn fold_of(Fold fold) {
       return fold_extreme<T, F_maximum>;
     case Fold::minimum:
       return fold_extreme<T, F_minimum>;
+    case Fold::product:
+      return fold_product<T>;
   }
   return nullptr;
 }

@@ -135,6 +135,7 @@ std::string identity(Fold f, DType t) {
   Number n{};
   const bool low = f == Fold::maximum;
   if (f == Fold::sum) return literal(t, n);
+  if (f == Fold::product) return literal(t, is_float(t) ? Number{.f = 1} : Number{.i = 1});
   if (is_float(t))
     n.f = low ? -INFINITY : INFINITY;
   else if (t == DType::boolean)
@@ -149,6 +150,7 @@ std::string identity(Fold f, DType t) {
 std::string combine(Fold f, DType t, const std::string& a, const std::string& b) {
   const char* name = f == Fold::maximum ? "maximum" : "minimum";
   if (f == Fold::sum) return a + (t == DType::boolean ? " || " : " + ") + b;
+  if (f == Fold::product) return a + (t == DType::boolean ? " && " : " * ") + b;
   if (t == DType::boolean) return a + (f == Fold::maximum ? " || " : " && ") + b;
   return is_float(t) ? call(std::string("alu_") + name, {a, b}) : call(f == Fold::maximum ? "max" : "min", {a, b});
 }
@@ -174,7 +176,7 @@ std::string expression(const Program& p, const Instr& i, const std::function<std
 
 static bool calls_alu(const Program& p) {
   for (const Instr& i : p.code) {
-    if (i.code == Code::reduce && i.fold != Fold::sum && is_float(i.dtype)) return true;
+    if (i.code == Code::reduce && (i.fold == Fold::maximum || i.fold == Fold::minimum) && is_float(i.dtype)) return true;
     if (i.code <= Code::store_at) continue;
     if (expression(p, i, [](int32_t) { return "x"; }).find("alu_") != std::string::npos) return true;
   }

@@ -1,0 +1,427 @@
+// Tensors put together, taken apart and repeated.
+#include "base/error.hpp"
+#include "ops/list.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+void vjp_join(Vjp& v) {
+  const int dim = static_cast<int>(v.attributes().x);
+  const int64_t first = v.node.in[0].shape[dim], second = v.node.in[1].shape[dim];
+  if (v.needs(0)) v.result[0] = slice(v.g, dim, 0, first, 1);
+  if (v.needs(1)) v.result[1] = slice(v.g, dim, first, second, 1);
+}
+
+// A place in the gradient graph without values of its own.
+Tensor placeholder(const Tensor& like, const Dims& shape) {
+  Ref<TensorImpl> t(new TensorImpl);
+  t->storage = like->storage;
+  t->shape = shape;
+  t->strides = contiguous_strides(shape);
+  t->dtype = like.dtype();
+  t->device = like.device();
+  return Tensor(std::move(t));
+}
+
+// Halves of halves: no node has more than two inputs, and no path is longer than the logarithm of their number.
+Tensor record_join(const Tensor& out, const std::vector<Tensor>& parts, size_t begin, size_t end, int dim) {
+  if (end - begin == 1) return parts[begin];
+  const size_t middle = begin + (end - begin) / 2;
+  const Tensor a = record_join(out, parts, begin, middle, dim), b = record_join(out, parts, middle, end, dim);
+  Dims shape = a.shape();
+  shape[dim] += b.shape()[dim];
+  Tensor whole = end - begin == parts.size() ? out : placeholder(out, shape);
+  Attributes attributes;
+  attributes.x = dim;
+  record(rows::Join, whole, {&a, &b}, attributes);
+  return whole;
+}
+
+void check_list(const char* op, const std::vector<Tensor>& tensors) {
+  if (tensors.empty()) fail<ValueError>(op, "an empty list of tensors", "give at least one");
+  for (const Tensor& t : tensors) common_device(op, {&tensors[0], &t});
+}
+
+std::vector<Tensor> at_least(int rank, const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> out;
+  for (const Tensor& t : tensors) out.push_back(rank == 1 ? atleast_1d(t) : rank == 2 ? atleast_2d(t) : atleast_3d(t));
+  return out;
+}
+
+int64_t size_of_dim(const Tensor& x, int dim) { return x.rank() ? x.shape()[dim] : 1; }
+
+}  // namespace
+
+namespace rows {
+const OpInfo Join{.name = "cat",
+                  .doc = "Tensors one behind the other along a dimension.",
+                  .kind = Kind::view,
+                  .arity = 2,
+                  .vjp = vjp_join};
+}
+
+Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
+  check_list("cat", tensors);
+  std::vector<Tensor> parts;
+  DType dtype = DType::boolean;
+  for (const Tensor& t : tensors) {
+    dtype = promote(dtype, t.dtype());
+    if (t.rank() == 0) fail<ValueError>("cat", "a 0-d tensor has no dimension to join along", "use stack()");
+    if (t.shape() == Dims{0}) continue;  // as in PyTorch: nothing at all
+    parts.push_back(t);
+  }
+  if (parts.empty()) return full({0}, 0, dtype, tensors[0].device());
+  const int d = normal_axis("cat", dim, parts[0].rank());
+  Dims shape = parts[0].shape();
+  shape[d] = 0;
+  for (const Tensor& t : parts) {
+    Dims expected = parts[0].shape();
+    if (t.rank() == expected.rank) expected[d] = t.shape()[d];
+    if (!(t.shape() == expected))
+      fail<ValueError>("cat",
+                       "shapes " + parts[0].shape().str() + " and " + t.shape().str() + " differ outside dimension " +
+                           std::to_string(d),
+                       "only the joined dimension may differ");
+    shape[d] += t.shape()[d];
+  }
+  if (parts.size() == 1) return clone(cast(parts[0], dtype));
+  Tensor out = full(shape, 0, dtype, parts[0].device());
+  {
+    GradMode off(false);
+    int64_t begin = 0;
+    for (const Tensor& t : parts) {
+      if (t.numel() != 0) copy_(slice(out, d, begin, t.shape()[d], 1), t);
+      begin += t.shape()[d];
+    }
+  }
+  if (grad_enabled()) record_join(out, parts, 0, parts.size(), d);
+  return out;
+}
+
+Tensor stack(const std::vector<Tensor>& tensors, int64_t dim) {
+  check_list("stack", tensors);
+  std::vector<Tensor> parts;
+  for (const Tensor& t : tensors) {
+    if (!(t.shape() == tensors[0].shape()))
+      fail<ValueError>("stack", "shapes " + tensors[0].shape().str() + " and " + t.shape().str() + " differ",
+                       "stack tensors of one shape");
+    parts.push_back(unsqueeze(t, dim));
+  }
+  return cat(parts, dim);
+}
+
+Tensor hstack(const std::vector<Tensor>& tensors) {
+  check_list("hstack", tensors);
+  const std::vector<Tensor> parts = at_least(1, tensors);
+  return cat(parts, parts[0].rank() == 1 ? 0 : 1);
+}
+Tensor vstack(const std::vector<Tensor>& tensors) {
+  check_list("vstack", tensors);
+  return cat(at_least(2, tensors), 0);
+}
+Tensor dstack(const std::vector<Tensor>& tensors) {
+  check_list("dstack", tensors);
+  return cat(at_least(3, tensors), 2);
+}
+
+Tensor atleast_1d(const Tensor& x) { return x.rank() ? x : reshape(x, {1}); }
+Tensor atleast_2d(const Tensor& x) { return x.rank() > 1 ? x : unsqueeze(atleast_1d(x), 0); }
+Tensor atleast_3d(const Tensor& x) { return x.rank() > 2 ? x : unsqueeze(atleast_2d(x), -1); }
+
+// ---- taken apart -----------------------------------------------------------------------------------------------------
+std::vector<Tensor> unbind(const Tensor& x, int64_t dim) {
+  if (x.rank() == 0) fail<ValueError>("unbind", "a 0-d tensor has no dimension to take apart", "use item()");
+  const int d = normal_axis("unbind", dim, x.rank());
+  std::vector<Tensor> out;
+  for (int64_t i = 0; i < x.shape()[d]; ++i) out.push_back(select(x, d, i));
+  return out;
+}
+
+std::vector<Tensor> split_with_sizes(const Tensor& x, const std::vector<int64_t>& split_sizes, int64_t dim) {
+  const int d = normal_axis("split", dim, x.rank());
+  int64_t sum = 0;
+  for (int64_t n : split_sizes) {
+    if (n < 0) fail<ValueError>("split", "a negative size " + std::to_string(n), "use sizes of 0 or more");
+    sum += n;
+  }
+  if (x.rank() == 0 || sum != x.shape()[d])
+    fail<ValueError>("split",
+                     "sizes add up to " + std::to_string(sum) + ", dimension " + std::to_string(d) + " of " +
+                         x.shape().str() + " has not as many",
+                     "their sum must be the size");
+  std::vector<Tensor> out;
+  int64_t begin = 0;
+  for (int64_t n : split_sizes) {
+    out.push_back(slice(x, d, begin, n, 1));
+    begin += n;
+  }
+  return out;
+}
+
+std::vector<Tensor> split(const Tensor& x, const IntOrInts& split_size_or_sections, int64_t dim) {
+  if (const auto* sizes = std::get_if<std::vector<int64_t>>(&split_size_or_sections))
+    return split_with_sizes(x, *sizes, dim);
+  const int64_t size = std::get<int64_t>(split_size_or_sections),
+                total = size_of_dim(x, normal_axis("split", dim, x.rank()));
+  if (size < 0 || (size == 0 && total != 0))
+    fail<ValueError>("split", "parts of size " + std::to_string(size), "use 1 or more");
+  if (total == 0) return {x};
+  std::vector<int64_t> sizes(static_cast<size_t>((total + size - 1) / size), size);
+  sizes.back() = total - size * (static_cast<int64_t>(sizes.size()) - 1);
+  return split_with_sizes(x, sizes, dim);
+}
+
+std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
+  if (chunks < 1) fail<ValueError>("chunk", std::to_string(chunks) + " chunks", "use 1 or more");
+  const int64_t total = size_of_dim(x, normal_axis("chunk", dim, x.rank()));
+  if (total == 0) return split_with_sizes(x, std::vector<int64_t>(static_cast<size_t>(chunks), 0), dim);
+  return split(x, (total + chunks - 1) / chunks, dim);
+}
+
+std::vector<Tensor> tensor_split(const Tensor& x, const IntOrInts& indices_or_sections, int64_t dim) {
+  if (x.rank() == 0) fail<ValueError>("tensor_split", "a 0-d tensor has no dimension to split", "use reshape(1)");
+  const int d = normal_axis("tensor_split", dim, x.rank());
+  const int64_t total = x.shape()[d];
+  std::vector<Tensor> out;
+  if (const auto* indices = std::get_if<std::vector<int64_t>>(&indices_or_sections)) {
+    int64_t begin = 0;
+    auto bounded = [&](int64_t i) { return std::min(std::max<int64_t>(i < 0 ? i + total : i, 0), total); };
+    for (size_t i = 0; i <= indices->size(); ++i) {
+      const int64_t end = i < indices->size() ? bounded((*indices)[i]) : total;
+      out.push_back(slice(x, d, begin, std::max<int64_t>(end - begin, 0), 1));
+      begin = end;
+    }
+    return out;
+  }
+  const int64_t n = std::get<int64_t>(indices_or_sections);
+  if (n < 1) fail<ValueError>("tensor_split", std::to_string(n) + " sections", "use 1 or more");
+  for (int64_t i = 0, begin = 0; i < n; ++i) {
+    const int64_t count = total / n + (i < total % n);
+    out.push_back(slice(x, d, begin, count, 1));
+    begin += count;
+  }
+  return out;
+}
+
+std::vector<Tensor> hsplit(const Tensor& x, const IntOrInts& indices_or_sections) {
+  return tensor_split(x, indices_or_sections, x.rank() == 1 ? 0 : 1);
+}
+std::vector<Tensor> vsplit(const Tensor& x, const IntOrInts& indices_or_sections) {
+  if (x.rank() < 2)
+    fail<ValueError>("vsplit", "a tensor of shape " + x.shape().str() + " has no rows", "use two dimensions or more");
+  return tensor_split(x, indices_or_sections, 0);
+}
+
+// ---- repeated and moved ------------------------------------------------------------------------------------------------
+Tensor repeat(const Tensor& x, const Dims& repeats) {
+  const int extra = repeats.rank - x.rank();
+  if (extra < 0)
+    fail<ValueError>("repeat", "repeats " + repeats.str() + " for a tensor of shape " + x.shape().str(),
+                     "give one for each dimension, or more");
+  Dims apart, wide, shape;  // each repeated dimension as two: how often, and what
+  for (int d = 0; d < repeats.rank; ++d) {
+    const int64_t times = repeats[d], size = d < extra ? 1 : x.shape()[d - extra];
+    if (times < 0) fail<ValueError>("repeat", "repeats " + repeats.str() + " are negative", "use 0 or more");
+    shape.push(times * size);
+    if (times != 1) {
+      apart.push(1);
+      wide.push(times);
+    }
+    if (size != 1) {
+      apart.push(size);
+      wide.push(size);
+    }
+  }
+  return reshape(clone(expand(reshape(x, apart), wide)), shape);
+}
+
+Tensor tile(const Tensor& x, const Dims& dims) {
+  Dims repeats = Dims::filled(std::max(x.rank() - dims.rank, 0), 1);
+  for (int64_t n : dims) repeats.push(n);
+  return repeat(x, repeats);
+}
+
+Tensor repeat_interleave(const Tensor& x, int64_t repeats, std::optional<int64_t> dim) {
+  if (repeats < 0) fail<ValueError>("repeat_interleave", "negative repeats", "use 0 or more");
+  if (!dim) return repeat_interleave(reshape(x, {-1}), repeats, 0);
+  const int d = normal_axis("repeat_interleave", *dim, x.rank());
+  Dims wide;
+  for (int i = 0; i < x.rank(); ++i) {
+    wide.push(x.shape()[i]);
+    if (i == d) wide.push(repeats);
+  }
+  if (x.rank() == 0) return repeat(x, {repeats});
+  Dims shape = x.shape();
+  shape[d] *= repeats;
+  return reshape(clone(expand(unsqueeze(x, d + 1), wide)), shape);
+}
+
+Tensor roll(const Tensor& x, const Dims& shifts, const std::optional<Dims>& dims) {
+  if (!dims || dims->rank == 0) {
+    if (shifts.rank != 1)
+      fail<ValueError>("roll", std::to_string(shifts.rank) + " shifts without dims", "name the dimensions");
+    return reshape(roll(reshape(x, {-1}), shifts, Dims{0}), x.shape());
+  }
+  if (shifts.rank != dims->rank)
+    fail<ValueError>("roll", "shifts " + shifts.str() + " and dims " + dims->str() + " differ in length",
+                     "give one shift a dimension");
+  Tensor out = x;
+  for (int i = 0; i < shifts.rank; ++i) {
+    const int d = normal_axis("roll", (*dims)[i], x.rank());
+    const int64_t size = size_of_dim(x, d);
+    const int64_t by = size ? (shifts[i] % size + size) % size : 0;
+    if (by != 0) out = cat({slice(out, d, size - by, by, 1), slice(out, d, 0, size - by, 1)}, d);
+  }
+  return out.ref() == x.ref() ? clone(x) : out;
+}
+
+Tensor fliplr(const Tensor& x) {
+  if (x.rank() < 2)
+    fail<ValueError>("fliplr", "a tensor of shape " + x.shape().str() + " has no columns", "use flip()");
+  return flip(x, {1});
+}
+Tensor flipud(const Tensor& x) {
+  if (x.rank() < 1) fail<ValueError>("flipud", "a 0-d tensor has no rows", "use two dimensions or more");
+  return flip(x, {0});
+}
+
+Tensor rot90(const Tensor& x, int64_t k, const Dims& dims) {
+  if (dims.rank != 2 || x.rank() < 2)
+    fail<ValueError>("rot90", "dims " + dims.str() + " of shape " + x.shape().str() + " span no plane", "name two");
+  const int a = normal_axis("rot90", dims[0], x.rank()), b = normal_axis("rot90", dims[1], x.rank());
+  if (a == b) fail<ValueError>("rot90", "dims " + dims.str() + " are one", "name two");
+  switch ((k % 4 + 4) % 4) {
+    case 1:
+      return transpose(flip(x, {b}), a, b);
+    case 2:
+      return flip(x, {a, b});
+    case 3:
+      return transpose(flip(x, {a}), a, b);
+    default:
+      return clone(x);
+  }
+}
+
+std::vector<Tensor> broadcast_tensors(const std::vector<Tensor>& tensors) {
+  Dims shape;
+  for (const Tensor& t : tensors) shape = broadcast_shapes("broadcast_tensors", shape, t.shape());
+  std::vector<Tensor> out;
+  for (const Tensor& t : tensors) out.push_back(expand(t, shape));
+  return out;
+}
+
+std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, const std::string& indexing) {
+  if (indexing != "ij" && indexing != "xy")
+    fail<ValueError>("meshgrid", "indexing '" + indexing + "' is unknown", "use 'ij' or 'xy'");
+  check_list("meshgrid", tensors);
+  const int n = static_cast<int>(tensors.size());
+  const bool swapped = indexing == "xy" && n > 1;
+  auto place = [&](int i) { return swapped && i < 2 ? 1 - i : i; };
+  Dims shape = Dims::filled(n, 1);
+  for (int i = 0; i < n; ++i) {
+    if (tensors[i].rank() > 1)
+      fail<ValueError>("meshgrid", "a tensor of shape " + tensors[i].shape().str() + " is no vector", "flatten it");
+    shape[place(i)] = tensors[i].numel();
+  }
+  std::vector<Tensor> out;
+  for (int i = 0; i < n; ++i) {
+    Dims one = Dims::filled(n, 1);
+    one[place(i)] = tensors[i].numel();
+    out.push_back(expand(reshape(tensors[i], one), shape));
+  }
+  return out;
+}
+
+Tensor cartesian_prod(const std::vector<Tensor>& tensors) {
+  if (tensors.size() == 1) return tensors[0];
+  std::vector<Tensor> columns;
+  for (const Tensor& t : meshgrid(tensors, "ij")) columns.push_back(reshape(t, {-1}));
+  return stack(columns, 1);
+}
+
+Tensor block_diag(const std::vector<Tensor>& tensors) {
+  check_list("block_diag", tensors);
+  int64_t width = 0, left = 0;
+  std::vector<Tensor> blocks;
+  for (const Tensor& t : tensors) {
+    if (t.rank() > 2)
+      fail<ValueError>("block_diag", "a tensor of shape " + t.shape().str() + " is no matrix", "use two dimensions");
+    blocks.push_back(atleast_2d(t));
+    width += blocks.back().shape()[1];
+  }
+  for (Tensor& t : blocks) {
+    const int64_t columns = t.shape()[1];
+    t = embed(t, {t.shape()[0], width}, {width, 1}, left, 0);
+    left += columns;
+  }
+  return cat(blocks, 0);
+}
+
+// ---- padding ---------------------------------------------------------------------------------------------------------
+namespace {
+
+enum class Border { reflect, replicate, circular };
+
+// What stands on one side of x along a dimension: `count` elements that continue it.
+Tensor border(const Tensor& x, int d, int64_t count, bool before, Border mode) {
+  const int64_t size = x.shape()[d];
+  if (mode == Border::circular) return slice(x, d, before ? size - count : 0, count, 1);
+  if (mode == Border::reflect) return flip(slice(x, d, before ? 1 : size - 1 - count, count, 1), {d});
+  Dims shape = x.shape();
+  shape[d] = count;
+  return expand(slice(x, d, before ? 0 : size - 1, 1, 1), shape);
+}
+
+}  // namespace
+
+Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, const std::string& mode, std::optional<double> value) {
+  const int pairs = static_cast<int>(pad.size() / 2);
+  if (pad.size() % 2 != 0 || pairs > x.rank())
+    fail<ValueError>("pad", std::to_string(pad.size()) + " widths for a tensor of shape " + x.shape().str(),
+                     "give two for each of the last dimensions, the last first");
+  Tensor out = x;
+  if (mode != "constant") {
+    if (mode != "reflect" && mode != "replicate" && mode != "circular")
+      fail<ValueError>("pad", "mode '" + mode + "' is unknown", "use constant, reflect, replicate or circular");
+    if (value.value_or(0) != 0)
+      fail<ValueError>("pad", "a value for mode '" + mode + "'", "values are for mode 'constant'");
+    const Border how = mode == "reflect" ? Border::reflect : mode == "replicate" ? Border::replicate : Border::circular;
+    for (int i = 0; i < pairs; ++i) {
+      const int d = x.rank() - 1 - i;
+      const int64_t before = std::max<int64_t>(pad[2 * i], 0), after = std::max<int64_t>(pad[2 * i + 1], 0);
+      const int64_t size = x.shape()[d], most = how == Border::reflect    ? size - 1
+                                                : how == Border::circular ? size
+                                                                          : INT64_MAX;
+      if (std::max(before, after) > most || (size == 0 && before + after > 0))
+        fail<ValueError>("pad",
+                         "widths " + std::to_string(before) + " and " + std::to_string(after) + " for a dimension of " +
+                             std::to_string(size) + " in mode '" + mode + "'",
+                         "use at most " + std::to_string(std::max<int64_t>(most, 0)));
+      const Tensor inside = out;
+      std::vector<Tensor> parts;
+      if (before) parts.push_back(border(inside, d, before, true, how));
+      parts.push_back(inside);
+      if (after) parts.push_back(border(inside, d, after, false, how));
+      if (parts.size() > 1) out = cat(parts, d);
+    }
+  }
+  // Negative widths cut off; in mode constant the others are filled.
+  Dims into = out.shape();
+  for (int i = 0; i < pairs; ++i) {
+    const int d = x.rank() - 1 - i;
+    const int64_t cut = std::max<int64_t>(-pad[2 * i], 0), cut_end = std::max<int64_t>(-pad[2 * i + 1], 0);
+    if (cut + cut_end > out.shape()[d])
+      fail<ValueError>("pad", "widths cut off more than dimension " + std::to_string(d) + " has", "use smaller ones");
+    out = slice(out, d, cut, out.shape()[d] - cut - cut_end, 1);
+    into[d] = out.shape()[d];
+    if (mode == "constant") into[d] += std::max<int64_t>(pad[2 * i], 0) + std::max<int64_t>(pad[2 * i + 1], 0);
+  }
+  if (mode != "constant" || into == out.shape()) return out.ref() == x.ref() ? clone(x) : out;
+  const Dims strides = contiguous_strides(into);
+  int64_t offset = 0;
+  for (int i = 0; i < pairs; ++i) offset += std::max<int64_t>(pad[2 * i], 0) * strides[x.rank() - 1 - i];
+  return embed(out, into, strides, offset, value.value_or(0));
+}
+
+}  // namespace sg

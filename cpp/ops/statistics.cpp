@@ -1,0 +1,96 @@
+// What is made of folds: spread, norms, soft maxima.
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "ops/list.hpp"
+
+namespace sg {
+namespace {
+
+// What is computed in, and what comes out: half types in float32, integers as float32.
+Tensor wide(const Tensor& x) { return cast(x, is_float(x.dtype()) ? wide_of(x.dtype()) : DType::float32); }
+Tensor as_result(const Tensor& y, const Tensor& x) { return is_float(x.dtype()) ? cast(y, x.dtype()) : y; }
+
+int64_t count_along(const Tensor& x, uint32_t axes) {
+  int64_t n = 1;
+  for (int d = 0; d < x.rank(); ++d)
+    if (axes >> d & 1) n *= x.shape()[d];
+  return n;
+}
+
+// The square root with gradient 0 at 0.
+Tensor root(const Tensor& x) {
+  const Tensor zero = x == 0;
+  return where(zero, 0, sqrt(where(zero, 1, x)));
+}
+
+}  // namespace
+
+Tensor mean(const Tensor& x, uint32_t axes, bool keepdim) {
+  return as_result(sum(wide(x), axes, keepdim) / static_cast<double>(count_along(x, axes)), x);
+}
+Tensor mean(const Tensor& x) { return mean(x, all_axes(x)); }
+
+namespace {
+Tensor variance(const Tensor& x, uint32_t axes, double correction, bool keepdim) {
+  const double n = static_cast<double>(count_along(x, axes));
+  const Tensor distance = x - mean(x, axes, true);
+  return sum(square(distance), axes, keepdim) / std::max(n - correction, 0.0);
+}
+}  // namespace
+
+Tensor var(const Tensor& x, uint32_t axes, double correction, bool keepdim) {
+  return as_result(variance(wide(x), axes, correction, keepdim), x);
+}
+
+Tensor std_of(const Tensor& x, uint32_t axes, double correction, bool keepdim) {
+  return as_result(root(variance(wide(x), axes, correction, keepdim)), x);
+}
+
+Tensor logsumexp(const Tensor& x0, uint32_t axes, bool keepdim) {
+  const Tensor x = wide(x0);
+  if (count_along(x, axes) == 0) return as_result(log(sum(exp(x), axes, keepdim)), x0);
+  // Shifting changes nothing, so it needs no gradient; a row of infinities is not shifted.
+  const Tensor top = amax(x, axes, true).detach();
+  const Tensor shift = where(abs(top) == std::numeric_limits<double>::infinity(), 0, top);
+  const Tensor out = as_result(log(sum(exp(x - shift), axes, true)) + shift, x0);
+  if (keepdim) return out;
+  Dims shape;
+  for (int d = 0; d < x.rank(); ++d)
+    if (!(axes >> d & 1)) shape.push(x.shape()[d]);
+  return reshape(out, shape);
+}
+
+namespace {
+Tensor norm_of(const Tensor& x, double p, uint32_t axes, bool keepdim) {
+  if (p == 2) return root(sum(square(x), axes, keepdim));
+  if (p == 1) return sum(abs(x), axes, keepdim);
+  if (p == 0) return sum(cast(x != 0, x.dtype()), axes, keepdim);
+  if (std::isinf(p)) return p > 0 ? amax(abs(x), axes, keepdim) : amin(abs(x), axes, keepdim);
+  return pow(sum(pow(abs(x), p), axes, keepdim), 1 / p);
+}
+}  // namespace
+
+Tensor vector_norm(const Tensor& x, double p, uint32_t axes, bool keepdim) {
+  return as_result(norm_of(wide(x), p, axes, keepdim), x);
+}
+
+Tensor cov(const Tensor& x, int64_t correction) {
+  if (x.rank() > 2)
+    fail<ValueError>("cov", "a tensor of shape " + x.shape().str() + " has no rows of variables", "use two dimensions");
+  const Tensor rows = wide(x.rank() == 2 ? x : reshape(x, {1, -1}));
+  const Tensor distance = rows - mean(rows, 2, true);
+  const double n = static_cast<double>(rows.shape()[1] - correction);
+  const Tensor out = matmul(distance, transpose(distance, 0, 1)) / std::max(n, 0.0);
+  return x.rank() == 2 ? out : reshape(out, {});
+}
+
+Tensor corrcoef(const Tensor& x) {
+  const Tensor c = cov(x, 1);
+  if (c.rank() == 0) return c / c;
+  const Tensor deviation = sqrt(diagonal(c));
+  return c / unsqueeze(deviation, 1) / unsqueeze(deviation, 0);
+}
+
+}  // namespace sg

@@ -1,0 +1,209 @@
+// Views whose elements lie at a stride in each dimension: slices, diagonals, windows. Their gradients are one thing:
+// zeros into which the gradient is written through the same view.
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/error.hpp"
+#include "ops/list.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+// Of the gradient: where the elements of the result lie in an input in row-major order.
+Attributes geometry(const Dims& input, const Dims& strides, int64_t offset) {
+  Attributes at;
+  at.a = input;
+  at.b = strides;
+  at.x = offset;
+  return at;
+}
+
+// `change` turns the strides of x into those of the result and returns the offset; it is told to both geometries.
+template <class Change>
+Tensor strided(const OpInfo& op, const Tensor& x, const Dims& shape, Change change) {
+  Dims memory = x.strides(), logical = contiguous_strides(x.shape());
+  const int64_t offset = change(memory), place = change(logical);
+  return view(op, x, shape, memory, x->offset + (shape.numel() ? offset : 0), geometry(x.shape(), logical, place));
+}
+
+// In how many goes a view must be written so that no two elements of one go share a place: every goes-th of `dim`.
+struct Goes {
+  int dim = 0;
+  int64_t count = 1;
+};
+Goes goes_of(const Dims& shape, const Dims& strides) {
+  int order[kMaxRank], n = 0;
+  for (int d = 0; d < shape.rank; ++d)
+    if (shape[d] > 1) order[n++] = d;
+  std::sort(order, order + n, [&](int a, int b) { return std::abs(strides[a]) < std::abs(strides[b]); });
+  int64_t reach = 0;  // from the first to the last place of the dimensions so far
+  for (int i = 0; i < n; ++i) {
+    const int64_t size = shape[order[i]], stride = std::abs(strides[order[i]]);
+    if (stride == 0) return {order[i], size};
+    if (stride <= reach) return {order[i], std::min(size, reach / stride + 1)};
+    reach += stride * (size - 1);
+  }
+  return {};
+}
+
+void add_through(const Tensor& target, const Tensor& g) {
+  const Goes goes = goes_of(target.shape(), target.strides());
+  if (goes.count == 1) {
+    copy_(target, target + g);
+    return;
+  }
+  const int64_t size = g.shape()[goes.dim];
+  for (int64_t first = 0; first < goes.count; ++first) {
+    const int64_t count = (size - first + goes.count - 1) / goes.count;
+    add_through(slice(target, goes.dim, first, count, goes.count), slice(g, goes.dim, first, count, goes.count));
+  }
+}
+
+Tensor window(const Tensor& x, const Dims& shape, const Attributes& at) {
+  return view(rows::AsStrided, x, shape, at.b, x->offset + at.x, at);
+}
+
+Tensor embedded(const Tensor& x, const Attributes& at, double fill) {
+  Tensor out = full(at.a, fill, x.dtype(), x.device());
+  if (x.numel() != 0) {
+    GradMode off(false);
+    const Tensor target = window(out, x.shape(), at);
+    if (goes_of(target.shape(), target.strides()).count == 1)
+      copy_(target, x);
+    else
+      add_through(target, x);
+  }
+  record(rows::Embed, out, {&x}, at);
+  return out;
+}
+
+void vjp_strided(Vjp& v) { v.result[0] = embedded(v.g, v.attributes(), 0); }
+void vjp_embed(Vjp& v) { v.result[0] = window(contiguous(v.g), v.node.in[0].shape, v.attributes()); }
+
+constexpr OpInfo strided_row(const char* name, const char* doc) {
+  return {.name = name, .doc = doc, .kind = Kind::view, .arity = 1, .vjp = vjp_strided};
+}
+
+}  // namespace
+
+namespace rows {
+const OpInfo Slice = strided_row("slice", "Every step-th element of a range along a dimension.");
+const OpInfo Diagonal = strided_row("diagonal", "The diagonal of two dimensions, as the last one.");
+const OpInfo Unfold = strided_row("unfold", "Windows along a dimension; they may overlap.");
+const OpInfo AsStrided = strided_row("as_strided", "A view with given sizes and strides.");
+const OpInfo Embed{.name = "embed",
+                   .doc = "A tensor written through a strided view of a larger one: padding, a diagonal.",
+                   .kind = Kind::view,
+                   .arity = 1,
+                   .vjp = vjp_embed};
+}  // namespace rows
+
+Tensor embed(const Tensor& x, const Dims& into, const Dims& strides, int64_t offset, double fill) {
+  return embedded(x, geometry(into, strides, offset), fill);
+}
+
+Tensor slice(const Tensor& x, int dim, int64_t start, int64_t count, int64_t step) {
+  Dims shape = x.shape();
+  if (start == 0 && step == 1 && count == shape[dim]) return x;
+  shape[dim] = count;
+  return strided(rows::Slice, x, shape, [&](Dims& strides) {
+    const int64_t offset = count ? start * strides[dim] : 0;
+    strides[dim] *= step;
+    return offset;
+  });
+}
+
+Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
+  const int a = normal_axis("diagonal", dim1, x.rank()), b = normal_axis("diagonal", dim2, x.rank());
+  if (a == b || x.rank() < 2)
+    fail<ValueError>("diagonal",
+                     "dimensions " + std::to_string(dim1) + " and " + std::to_string(dim2) + " of shape " +
+                         x.shape().str() + " span no matrix",
+                     "name two dimensions");
+  const int64_t down = std::max<int64_t>(-offset, 0), right = std::max<int64_t>(offset, 0);
+  const int64_t count = std::max<int64_t>(std::min(x.shape()[a] - down, x.shape()[b] - right), 0);
+  Dims shape;
+  for (int d = 0; d < x.rank(); ++d)
+    if (d != a && d != b) shape.push(x.shape()[d]);
+  shape.push(count);
+  return strided(rows::Diagonal, x, shape, [&](Dims& strides) {
+    const int64_t at = count ? down * strides[a] + right * strides[b] : 0;
+    Dims out;
+    for (int d = 0; d < strides.rank; ++d)
+      if (d != a && d != b) out.push(strides[d]);
+    out.push(strides[a] + strides[b]);
+    strides = out;
+    return at;
+  });
+}
+
+Tensor unfold(const Tensor& x, int64_t dimension, int64_t size, int64_t step) {
+  const int dim = normal_axis("unfold", dimension, x.rank());
+  const int64_t length = x.rank() ? x.shape()[dim] : 1;
+  if (size < 0 || size > length)
+    fail<ValueError>("unfold",
+                     "windows of " + std::to_string(size) + " along a dimension of size " + std::to_string(length),
+                     "use at most the size");
+  if (step < 1) fail<ValueError>("unfold", "a step of " + std::to_string(step), "use steps of 1 or more");
+  if (x.rank() == 0) return slice(reshape(x, {1}), 0, 0, size, 1);
+  Dims shape = x.shape();
+  shape[dim] = (length - size) / step + 1;
+  shape.push(size);
+  return strided(rows::Unfold, x, shape, [&](Dims& strides) {
+    strides.push(strides[dim]);
+    strides[dim] *= step;
+    return int64_t{0};
+  });
+}
+
+Tensor as_strided(const Tensor& x, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset) {
+  if (size.rank != stride.rank)
+    fail<ValueError>("as_strided", "size " + size.str() + " and stride " + stride.str() + " differ in length",
+                     "give one stride a dimension");
+  const int64_t offset = storage_offset.value_or(x->offset);
+  int64_t last = offset;
+  for (int d = 0; d < size.rank; ++d) {
+    if (size[d] < 0 || stride[d] < 0)
+      fail<ValueError>("as_strided", "size " + size.str() + " or stride " + stride.str() + " is negative",
+                       "use 0 or more");
+    last += (size[d] - 1) * stride[d];
+  }
+  const int64_t room = x->storage->node->numel;
+  if (size.numel() != 0 && (offset < 0 || last >= room))
+    fail<ValueError>("as_strided",
+                     "size " + size.str() + " with stride " + stride.str() + " reaches element " +
+                         std::to_string(last) + " of memory of " + std::to_string(room),
+                     "stay inside it");
+  const int64_t begin = offset - x->offset;
+  const bool inside = x.contiguous() && begin >= 0 && last - x->offset < x.numel();
+  if (grad_enabled() && x.requires_grad() && size.numel() != 0 && !inside)
+    fail<ValueError>("as_strided", "the gradient of elements that are not the tensor's own is not known",
+                     "call contiguous() first and stay inside the tensor");
+  return view(rows::AsStrided, x, size, stride, offset, geometry(x.shape(), stride, begin));
+}
+
+Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
+  const int rank = x.rank() + 1;
+  if (x.rank() == 0) fail<ValueError>("diag_embed", "a 0-d tensor has no diagonal", "use reshape(1)");
+  const int a = normal_axis("diag_embed", dim1, rank), b = normal_axis("diag_embed", dim2, rank);
+  if (a == b) fail<ValueError>("diag_embed", "dimension " + std::to_string(dim1) + " twice", "name two dimensions");
+  const int64_t n = x.shape()[x.rank() - 1] + std::abs(offset);
+  Dims into;
+  for (int d = 0, from = 0; d < rank; ++d) into.push(d == a || d == b ? n : x.shape()[from++]);
+  const Dims full_strides = contiguous_strides(into);
+  Dims strides;
+  for (int d = 0; d < rank; ++d)
+    if (d != a && d != b) strides.push(full_strides[d]);
+  strides.push(full_strides[a] + full_strides[b]);
+  return embed(x, into, strides, offset < 0 ? -offset * full_strides[a] : offset * full_strides[b], 0);
+}
+
+Tensor diag(const Tensor& x, int64_t diagonal) {
+  if (x.rank() != 1 && x.rank() != 2)
+    fail<ValueError>("diag", "a tensor of shape " + x.shape().str() + " is no vector and no matrix",
+                     "use diagonal() or diag_embed()");
+  return x.rank() == 1 ? diag_embed(x, diagonal, 0, 1) : sg::diagonal(x, diagonal, 0, 1);
+}
+
+}  // namespace sg
