@@ -96,6 +96,7 @@ void fetch(const Row& row, const Call& call, PyObject** objects, size_t count, F
     objects[n++] = call.self ? call.self : a.need("input");
     tensor_of(row.name, objects[0]);
   }
+  if (parameters.size() + n != count) fail<Error>(row.name, "the row's text does not fit its function", "correct it");
   for (size_t i = 0; n < count; ++i, ++n) {
     const Parameter& p = parameters[i];
     if (p.several) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
 #include "bind/arguments.hpp"
@@ -78,6 +79,31 @@ struct From<std::vector<Tensor>> {
 template <>
 struct From<std::vector<int64_t>> {
   static std::vector<int64_t> get(Fetched& f, PyObject* o);
+};
+// What may be one of two: the first is taken when the object is of its kind.
+using IntOrInts = std::variant<int64_t, std::vector<int64_t>>;
+using FlagOrDims = std::variant<bool, Dims>;
+using NumberOrText = std::variant<double, std::string>;
+template <>
+struct From<IntOrInts> {
+  static IntOrInts get(Fetched& f, PyObject* o) {
+    if (PyIndex_Check(o) && !PySequence_Check(o)) return From<int64_t>::get(f, o);
+    return From<std::vector<int64_t>>::get(f, o);
+  }
+};
+template <>
+struct From<FlagOrDims> {
+  static FlagOrDims get(Fetched& f, PyObject* o) {
+    if (PyBool_Check(o)) return o == Py_True;
+    return From<Dims>::get(f, o);
+  }
+};
+template <>
+struct From<NumberOrText> {
+  static NumberOrText get(Fetched& f, PyObject* o) {
+    if (PyUnicode_Check(o)) return From<std::string>::get(f, o);
+    return From<double>::get(f, o);
+  }
 };
 template <class T>
 struct From<std::optional<T>> {

@@ -33,7 +33,9 @@ void add_rows(PyObject* module, const Row (&rows)[n]) {
 }
 
 void add_op_table(PyObject* module);  // pointwise.cpp: a row for each pointwise op
-void add_reductions(PyObject* module);
+void add_composites(PyObject* module);  // ops.cpp
+void add_reductions(PyObject* module);  // reductions.cpp
+void add_products(PyObject* module);    // products.cpp
 void add_movement(PyObject* module);     // movement.cpp
 void add_indexing(PyObject* module);     // indexing.cpp
 void add_conversions(PyObject* module);  // convert.cpp

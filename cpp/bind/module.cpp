@@ -32,7 +32,9 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_tensor_type(m);
     sg::bind::add_devices(m);
     sg::bind::add_op_table(m);
+    sg::bind::add_composites(m);
     sg::bind::add_reductions(m);
+    sg::bind::add_products(m);
     sg::bind::add_movement(m);
     sg::bind::add_indexing(m);
     sg::bind::add_conversions(m);

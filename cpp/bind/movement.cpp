@@ -1,145 +1,236 @@
-// Methods and functions that look at the same elements in another way.
-#include "bind/methods.hpp"
-#include "bind/tensor.hpp"
+// Methods and functions that look at the same elements in another way, and those that move, join and repeat them.
+#include "bind/bound.hpp"
+#include "bind/device.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
 namespace {
 
-const Tensor& self_of(const char* op, const Call& c, Arguments& a) {
-  return tensor_of(op, c.self ? c.self : a.need("input"));
-}
-
-PyObject* reshape_as(const char* op, const Call& c, bool copies) {
-  Arguments a(op, c);
-  const Tensor& x = self_of(op, c, a);
-  const Dims shape = a.sizes("shape", "size");
-  a.done();
+// ---- views -----------------------------------------------------------------------------------------------------------
+Tensor view(const Tensor& x, const Dims& shape) {
   Tensor out = sg::reshape(x, shape);
-  if (!copies && out->storage.get() != x->storage.get())
-    fail<ValueError>(op,
+  if (out->storage.get() != x->storage.get())
+    fail<ValueError>("view",
                      x.shape().str() + " with strides " + x.strides().str() + " has no view of shape " + shape.str(),
                      "use reshape()");
-  return wrap(std::move(out));
+  return out;
 }
-PyObject* reshape(const Call& c) { return reshape_as("reshape", c, true); }
-PyObject* view(const Call& c) { return reshape_as("view", c, false); }
-
-PyObject* permute(const Call& c) {
-  Arguments a("permute", c);
-  const Tensor& x = self_of("permute", c, a);
-  const Dims order = a.sizes("dims", "axes");
-  a.done();
-  return wrap(sg::permute(x, order));
+Tensor view_as(const Tensor& x, const Tensor& other) { return view(x, other.shape()); }
+Tensor reshape_as(const Tensor& x, const Tensor& other) { return sg::reshape(x, other.shape()); }
+Tensor expand_as(const Tensor& x, const Tensor& other) { return sg::expand(x, other.shape()); }
+Tensor ravel(const Tensor& x) { return sg::reshape(x, {-1}); }
+Tensor detach(const Tensor& x) { return x.detach(); }
+Tensor t(const Tensor& x) {
+  if (x.rank() > 2)
+    fail<ValueError>("t", "a tensor of shape " + x.shape().str() + " has more than two dimensions", "use transpose()");
+  return x.rank() == 2 ? sg::transpose(x, 0, 1) : x;
 }
+constexpr Tensor (*squeeze)(const Tensor&, const std::optional<Dims>&) = sg::squeeze;
 
-PyObject* transpose(const Call& c) {
-  Arguments a("transpose", c);
-  const Tensor& x = self_of("transpose", c, a);
-  const int64_t dim0 = to_int("transpose", a.need("dim0")), dim1 = to_int("transpose", a.need("dim1"));
+PyObject* broadcast_shapes(const Call& c) {
+  Arguments a("broadcast_shapes", c);
+  const Object list = a.rest("shapes");
   a.done();
-  return wrap(sg::transpose(x, dim0, dim1));
-}
-
-PyObject* expand(const Call& c) {
-  Arguments a("expand", c);
-  const Tensor& x = self_of("expand", c, a);
-  const Dims shape = a.sizes("size", "shape");
-  a.done();
-  return wrap(sg::expand(x, shape));
-}
-
-PyObject* unsqueeze(const Call& c) {
-  Arguments a("unsqueeze", c);
-  const Tensor& x = self_of("unsqueeze", c, a);
-  const int64_t dim = to_int("unsqueeze", a.need("dim", "axis"));
-  a.done();
-  return wrap(sg::unsqueeze(x, dim));
-}
-
-PyObject* squeeze(const Call& c) {
-  Arguments a("squeeze", c);
-  const Tensor& x = self_of("squeeze", c, a);
-  PyObject* dim = a.take("dim", "axis");
-  a.done();
-  const uint32_t axes = to_axes("squeeze", dim, x);
   Dims shape;
-  for (int d = 0; d < x.rank(); ++d)
-    if (x.shape()[d] != 1 || !(axes >> d & 1)) shape.push(x.shape()[d]);
-  return wrap(sg::reshape(x, shape));
+  for (Py_ssize_t i = 0; list && i < PySequence_Size(list.get()); ++i)
+    shape = sg::broadcast_shapes("broadcast_shapes", shape,
+                                 to_dims("broadcast_shapes", Object(PySequence_GetItem(list.get(), i)).get()));
+  return dims_tuple(shape);
 }
 
-PyObject* flatten(const Call& c) {
-  Arguments a("flatten", c);
-  const Tensor& x = self_of("flatten", c, a);
-  PyObject *first = a.take("start_dim"), *last = a.take("end_dim");
+// ---- indices of triangles: made by NumPy, on the host ----------------------------------------------------------------
+PyObject* triangle(const char* op, const Call& c) {
+  Arguments a(op, c);
+  const int64_t row = to_int(op, a.need("row")), col = to_int(op, a.need("col"));
+  PyObject* k = a.take("offset");
+  const int64_t offset = given(k) ? to_int(op, k) : 0;
+  PyObject *dtype = a.keyword("dtype"), *device = a.keyword("device");
   a.done();
-  if (x.rank() == 0) return wrap(sg::reshape(x, {1}));
-  const int from = normal_axis("flatten", first ? to_int("flatten", first) : 0, x.rank());
-  const int to = normal_axis("flatten", last ? to_int("flatten", last) : -1, x.rank());
-  if (from > to)
-    fail<ValueError>("flatten", "start_dim " + std::to_string(from) + " lies behind end_dim " + std::to_string(to),
-                     "swap them");
-  Dims shape, middle;
-  for (int d = from; d <= to; ++d) middle.push(x.shape()[d]);
-  for (int d = 0; d < x.rank(); ++d) {
-    if (d == from) shape.push(middle.numel());
-    if (d < from || d > to) shape.push(x.shape()[d]);
-  }
-  return wrap(sg::reshape(x, shape));
+  if (row < 0 || col < 0) fail<ValueError>(op, "negative sizes", "use 0 or more");
+  Object module(check(PyImport_ImportModule("numpy")));
+  Object pair(check(PyObject_CallMethod(module.get(), op, "LLL", row, offset, col)));
+  Object both(check(PyObject_CallMethod(module.get(), "stack", "(O)", pair.get())));
+  const DType type = given(dtype) ? to_dtype(op, dtype) : DType::int64;
+  return wrap(from_python(op, both.get(), type, device_or_default(device)));
 }
+PyObject* tril_indices(const Call& c) { return triangle("tril_indices", c); }
+PyObject* triu_indices(const Call& c) { return triangle("triu_indices", c); }
 
-PyObject* contiguous(const Call& c) {
-  Arguments a("contiguous", c);
-  const Tensor& x = self_of("contiguous", c, a);
-  a.done();
-  return wrap(sg::contiguous(x));
-}
-
-PyObject* clone(const Call& c) {
-  Arguments a("clone", c);
-  const Tensor& x = self_of("clone", c, a);
-  a.done();
-  static const OpInfo& copy = *find_op("contiguous");
-  return wrap(apply(copy, x));
-}
-
-PyObject* detach(const Call& c) {
-  Arguments a("detach", c);
-  const Tensor& x = self_of("detach", c, a);
-  a.done();
-  return wrap(x.detach());
-}
-
+#define SG_SAME_AS(name) "The same as " name "."
+#define SG_EXAMPLE(code, printed) "\n\nExample:\n    >>> " code "\n    " printed
 #define SG_RESHAPE_DOC                                                                                             \
   "\n\nArgs:\n    shape: sizes, as several ints or one tuple; one of them may be -1.\n\nRaises:\n    ValueError: " \
   "the numbers of elements differ.\n\nExample:\n    >>> sg.arange(6).reshape(2, -1).shape\n    (2, 3)"
-const Row rows[] = {
-    {"reshape", reshape, "*shape: int | Sequence[int]", "Tensor",
+#define SG_SEVERAL "*dims: int | Sequence[int]"
+#define SG_LIST "tuple[Tensor, ...]"
+
+const Row views[] = {
+    {"reshape", bound<sg::reshape>, "*shape: int | Sequence[int]", "Tensor",
      "The same elements in another shape; a view when the strides allow, else a copy." SG_RESHAPE_DOC},
-    {"view", view, "*shape: int | Sequence[int]", "Tensor", "reshape, but never a copy." SG_RESHAPE_DOC, Where::method},
-    {"permute", permute, "*dims: int | Sequence[int]", "Tensor",
-     "Dimensions in another order.\n\nExample:\n    >>> sg.zeros(2, 3, 4).permute(2, 0, 1).shape\n    (4, 2, 3)"},
-    {"transpose", transpose, "dim0: int, dim1: int", "Tensor",
-     "Two dimensions swapped.\n\nExample:\n    >>> sg.zeros(2, 3).transpose(0, 1).shape\n    (3, 2)"},
-    {"expand", expand, "*size: int | Sequence[int]", "Tensor",
-     "Dimensions of size 1 repeated without a copy; -1 keeps a size.\n\nExample:\n"
-     "    >>> sg.zeros(1, 3).expand(4, -1).shape\n    (4, 3)"},
-    {"unsqueeze", unsqueeze, "dim: int", "Tensor",
-     "A dimension of size 1 put in.\n\nExample:\n    >>> sg.zeros(3).unsqueeze(0).shape\n    (1, 3)"},
-    {"squeeze", squeeze, "dim: int | Sequence[int] | None = None", "Tensor",
-     "Dimensions of size 1 taken out: those named, or all.\n\nExample:\n    >>> sg.zeros(1, 3).squeeze().shape\n"
-     "    (3,)"},
-    {"flatten", flatten, "start_dim: int = 0, end_dim: int = -1", "Tensor",
-     "A range of dimensions joined into one.\n\nExample:\n    >>> sg.zeros(2, 3, 4).flatten(1).shape\n    (2, 12)"},
-    {"contiguous", contiguous, "", "Tensor", "The tensor itself when it lies in C order, else a copy that does.",
+    {"view", bound<view>, "*shape: int | Sequence[int]", "Tensor", "reshape, but never a copy." SG_RESHAPE_DOC,
      Where::method},
-    {"clone", clone, "", "Tensor", "A copy with memory of its own; gradients flow through it."},
-    {"detach", detach, "", "Tensor", "The same memory without a place in the gradient graph.", Where::method},
+    {"view_as", bound<view_as>, "other: Tensor", "Tensor", "view, in the shape of other.", Where::method},
+    {"reshape_as", bound<reshape_as>, "other: Tensor", "Tensor", "reshape, to the shape of other.", Where::method},
+    {"expand_as", bound<expand_as>, "other: Tensor", "Tensor", "expand, to the shape of other.", Where::method},
+    {"ravel", bound<ravel>, "", "Tensor", "All elements in one dimension; a view where that is possible."},
+    {"flatten", bound<sg::flatten>, "start_dim: int = 0, end_dim: int = -1", "Tensor",
+     "A range of dimensions joined into one." SG_EXAMPLE("sg.zeros(2, 3, 4).flatten(1).shape", "(2, 12)")},
+    {"unflatten", bound<sg::unflatten>, "dim: int, sizes: int | Sequence[int]", "Tensor",
+     "One dimension cut into several; one of the sizes may be -1." SG_EXAMPLE(
+         "sg.zeros(6, 2).unflatten(0, (2, -1)).shape", "(2, 3, 2)")},
+    {"permute", bound<sg::permute>, SG_SEVERAL, "Tensor",
+     "Dimensions in another order." SG_EXAMPLE("sg.zeros(2, 3, 4).permute(2, 0, 1).shape", "(4, 2, 3)")},
+    {"permute_dims", bound<sg::permute>, SG_SEVERAL, "Tensor", SG_SAME_AS("permute")},
+    {"transpose", bound<sg::transpose>, "dim0: int, dim1: int", "Tensor",
+     "Two dimensions swapped." SG_EXAMPLE("sg.zeros(2, 3).transpose(0, 1).shape", "(3, 2)")},
+    {"swapaxes", bound<sg::transpose>, "axis0: int, axis1: int", "Tensor", SG_SAME_AS("transpose")},
+    {"swapdims", bound<sg::transpose>, "dim0: int, dim1: int", "Tensor", SG_SAME_AS("transpose")},
+    {"t", bound<t>, "", "Tensor", "A matrix transposed; vectors and 0-d tensors as they are."},
+    {"moveaxis", bound<sg::moveaxis>, "source: int | Sequence[int], destination: int | Sequence[int]", "Tensor",
+     "Dimensions moved to other places, the others kept in order." SG_EXAMPLE("sg.zeros(2, 3, 4).moveaxis(0, -1).shape",
+                                                                              "(3, 4, 2)")},
+    {"movedim", bound<sg::moveaxis>, "source: int | Sequence[int], destination: int | Sequence[int]", "Tensor",
+     SG_SAME_AS("moveaxis")},
+    {"expand", bound<sg::expand>, "*size: int | Sequence[int]", "Tensor",
+     "Dimensions of size 1 repeated without a copy; -1 keeps a size." SG_EXAMPLE("sg.zeros(1, 3).expand(4, -1).shape",
+                                                                                 "(4, 3)")},
+    {"broadcast_to", bound<sg::expand>, "*size: int | Sequence[int]", "Tensor", SG_SAME_AS("expand")},
+    {"unsqueeze", bound<sg::unsqueeze>, "dim: int", "Tensor",
+     "A dimension of size 1 put in." SG_EXAMPLE("sg.zeros(3).unsqueeze(0).shape", "(1, 3)")},
+    {"expand_dims", bound<sg::unsqueeze>, "dim: int", "Tensor", SG_SAME_AS("unsqueeze")},
+    {"squeeze", bound<squeeze>, "dim: int | Sequence[int] | None = None", "Tensor",
+     "Dimensions of size 1 taken out: those named, or all." SG_EXAMPLE("sg.zeros(1, 3).squeeze().shape", "(3,)")},
+    {"select", bound<sg::select>, "dim: int, index: int", "Tensor",
+     "One slice along a dimension, without it." SG_EXAMPLE("sg.arange(6).reshape(2, 3).select(1, 0).tolist()",
+                                                           "[0, 3]")},
+    {"narrow", bound<sg::narrow>, "dim: int, start: int, length: int", "Tensor",
+     "A range along a dimension." SG_EXAMPLE("sg.arange(5).narrow(0, 1, 3).tolist()", "[1, 2, 3]")},
+    {"diagonal", bound<sg::diagonal>, "offset: int = 0, dim1: int = 0, dim2: int = 1", "Tensor",
+     "The diagonal of two dimensions, as a view whose last dimension it is." SG_EXAMPLE(
+         "sg.arange(4).reshape(2, 2).diagonal().tolist()", "[0, 3]")},
+    {"unfold", bound<sg::unfold>, "dimension: int, size: int, step: int", "Tensor",
+     "Windows along a dimension, as a view: [..., n, ...] -> [..., windows, ..., size]." SG_EXAMPLE(
+         "sg.arange(4).unfold(0, 2, 1).tolist()", "[[0, 1], [1, 2], [2, 3]]"),
+     Where::method},
+    {"as_strided", bound<sg::as_strided>,
+     "size: int | Sequence[int], stride: int | Sequence[int], storage_offset: int | None = None", "Tensor",
+     "A view of the tensor's memory with given sizes, strides and offset, in elements.\n\nRaises:\n    ValueError: it "
+     "leaves the memory, or a gradient is wanted of elements that are not the tensor's." SG_EXAMPLE(
+         "sg.arange(4).as_strided((2, 2), (1, 1)).tolist()", "[[0, 1], [1, 2]]")},
+    {"unbind", bound<sg::unbind>, "dim: int = 0", SG_LIST,
+     "The slices along a dimension, without it." SG_EXAMPLE("[x.tolist() for x in sg.arange(4).reshape(2, 2).unbind()]",
+                                                            "[[0, 1], [2, 3]]")},
+    {"split", bound<sg::split>, "split_size_or_sections: int | Sequence[int], dim: int = 0", SG_LIST,
+     "Parts of one size (the last may be smaller) or of given sizes, as views." SG_EXAMPLE(
+         "[x.tolist() for x in sg.arange(5).split(2)]", "[[0, 1], [2, 3], [4]]")},
+    {"split_with_sizes", bound<sg::split_with_sizes>, "split_sizes: Sequence[int], dim: int = 0", SG_LIST,
+     "Parts of given sizes, as views."},
+    {"chunk", bound<sg::chunk>, "chunks: int, dim: int = 0", SG_LIST,
+     "At most that many parts of equal size; the last may be smaller." SG_EXAMPLE(
+         "[x.tolist() for x in sg.arange(5).chunk(2)]", "[[0, 1, 2], [3, 4]]")},
+    {"tensor_split", bound<sg::tensor_split>, "indices_or_sections: int | Sequence[int], dim: int = 0", SG_LIST,
+     "That many parts as equal as can be, or parts that begin at given places." SG_EXAMPLE(
+         "[x.tolist() for x in sg.arange(5).tensor_split((1, 3))]", "[[0], [1, 2], [3, 4]]")},
+    {"hsplit", bound<sg::hsplit>, "indices_or_sections: int | Sequence[int]", SG_LIST,
+     "tensor_split along columns; of a vector, along its one dimension."},
+    {"vsplit", bound<sg::vsplit>, "indices_or_sections: int | Sequence[int]", SG_LIST, "tensor_split along rows."},
+    {"atleast_1d", bound<sg::atleast_1d>, "", "Tensor", "The tensor with one dimension at least."},
+    {"atleast_2d", bound<sg::atleast_2d>, "", "Tensor", "The tensor with two dimensions at least."},
+    {"atleast_3d", bound<sg::atleast_3d>, "", "Tensor", "The tensor with three dimensions at least."},
+    {"broadcast_tensors", bound<sg::broadcast_tensors>, "*tensors: Tensor", SG_LIST,
+     "All tensors expanded to one shape.", Where::function},
+    {"broadcast_shapes", broadcast_shapes, "*shapes: Sequence[int]", "tuple[int, ...]",
+     "The shape that these shapes broadcast to." SG_EXAMPLE("sg.broadcast_shapes((2, 1), (3,))", "(2, 3)"),
+     Where::function},
+    {"contiguous", bound<sg::contiguous>, "", "Tensor",
+     "The tensor itself when it lies in C order, else a copy that does.", Where::method},
+    {"clone", bound<sg::clone>, "", "Tensor", "A copy with memory of its own; gradients flow through it."},
+    {"detach", bound<detach>, "", "Tensor", "The same memory without a place in the gradient graph.", Where::method},
+};
+
+const Row rows[] = {
+    {"cat", bound<sg::cat>, "tensors: Sequence[Tensor], dim: int = 0", "Tensor",
+     "Tensors one behind the other along a dimension; their types are promoted.\n\nRaises:\n    ValueError: the shapes "
+     "differ elsewhere." SG_EXAMPLE("sg.cat([sg.ones(2), sg.zeros(1)]).tolist()", "[1.0, 1.0, 0.0]"),
+     Where::function},
+    {"concat", bound<sg::cat>, "tensors: Sequence[Tensor], dim: int = 0", "Tensor", SG_SAME_AS("cat"), Where::function},
+    {"concatenate", bound<sg::cat>, "tensors: Sequence[Tensor], dim: int = 0", "Tensor", SG_SAME_AS("cat"),
+     Where::function},
+    {"stack", bound<sg::stack>, "tensors: Sequence[Tensor], dim: int = 0", "Tensor",
+     "Tensors of one shape along a new dimension." SG_EXAMPLE("sg.stack([sg.ones(2), sg.zeros(2)]).tolist()",
+                                                              "[[1.0, 1.0], [0.0, 0.0]]"),
+     Where::function},
+    {"hstack", bound<sg::hstack>, "tensors: Sequence[Tensor]", "Tensor", "cat along columns; of vectors, end to end.",
+     Where::function},
+    {"vstack", bound<sg::vstack>, "tensors: Sequence[Tensor]", "Tensor", "cat along rows; vectors are rows.",
+     Where::function},
+    {"dstack", bound<sg::dstack>, "tensors: Sequence[Tensor]", "Tensor", "cat along the third dimension.",
+     Where::function},
+    {"block_diag", bound<sg::block_diag>, "*tensors: Tensor", "Tensor", "Matrices along the diagonal of zeros.",
+     Where::function},
+    {"meshgrid", bound<sg::meshgrid>, "*tensors: Tensor, indexing: str = 'ij'", SG_LIST,
+     "Vectors as coordinates of a grid: one tensor each, of the grid's shape.\n\nArgs:\n    indexing: 'ij', or 'xy' "
+     "with the first two dimensions swapped." SG_EXAMPLE("[x.shape for x in sg.meshgrid(sg.arange(2), sg.arange(3))]",
+                                                         "[(2, 3), (2, 3)]"),
+     Where::function},
+    {"cartesian_prod", bound<sg::cartesian_prod>, "*tensors: Tensor", "Tensor",
+     "All combinations of elements of vectors, as rows.", Where::function},
+    {"tril_indices", tril_indices,
+     "row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None",
+     "Tensor",
+     "Rows and columns of the lower triangle: [2, n]." SG_EXAMPLE("sg.tril_indices(2, 2).tolist()",
+                                                                  "[[0, 1, 1], [0, 0, 1]]"),
+     Where::function},
+    {"triu_indices", triu_indices,
+     "row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None",
+     "Tensor",
+     "Rows and columns of the upper triangle: [2, n]." SG_EXAMPLE("sg.triu_indices(2, 2).tolist()",
+                                                                  "[[0, 0, 1], [0, 1, 1]]"),
+     Where::function},
+    {"repeat", bound<sg::repeat>, "*repeats: int | Sequence[int]", "Tensor",
+     "The whole tensor so many times along each dimension; new dimensions come first." SG_EXAMPLE(
+         "sg.arange(2).repeat(2, 2).tolist()", "[[0, 1, 0, 1], [0, 1, 0, 1]]"),
+     Where::method},
+    {"tile", bound<sg::tile>, "*dims: int | Sequence[int]", "Tensor",
+     "repeat, where fewer numbers than dimensions count from the last." SG_EXAMPLE("sg.arange(2).tile(2).tolist()",
+                                                                                   "[0, 1, 0, 1]")},
+    {"repeat_interleave", bound<sg::repeat_interleave>, "repeats: int, dim: int | None = None", "Tensor",
+     "Each element so many times, one behind the other; without dim of the flat tensor." SG_EXAMPLE(
+         "sg.arange(2).repeat_interleave(2).tolist()", "[0, 0, 1, 1]")},
+    {"flip", bound<sg::flip>, SG_SEVERAL, "Tensor",
+     "A copy with dimensions in reverse." SG_EXAMPLE("sg.arange(3).flip(0).tolist()", "[2, 1, 0]")},
+    {"fliplr", bound<sg::fliplr>, "", "Tensor", "A copy with columns in reverse."},
+    {"flipud", bound<sg::flipud>, "", "Tensor", "A copy with rows in reverse."},
+    {"roll", bound<sg::roll>, "shifts: int | Sequence[int], dims: int | Sequence[int] | None = None", "Tensor",
+     "Elements shifted along dimensions; what leaves at one end comes in at the other. Without dims, of the flat "
+     "tensor." SG_EXAMPLE("sg.arange(4).roll(1).tolist()", "[3, 0, 1, 2]")},
+    {"rot90", bound<sg::rot90>, "k: int = 1, dims: Sequence[int] = (0, 1)", "Tensor",
+     "A plane turned by k quarter turns, from the first dimension towards the second." SG_EXAMPLE(
+         "sg.arange(4).reshape(2, 2).rot90().tolist()", "[[1, 3], [0, 2]]")},
+    {"pad", bound<sg::pad>, "input: Tensor, pad: Sequence[int], mode: str = 'constant', value: float | None = None",
+     "Tensor",
+     "Borders put on, or with negative widths cut off.\n\nArgs:\n    pad: (before, after) of the last dimension, then "
+     "of the one before it, and so on.\n    mode: 'constant', 'reflect', 'replicate' or 'circular'.\n    value: of a "
+     "constant border; 0 unless given." SG_EXAMPLE("sg.pad(sg.ones(2), (1, 2)).tolist()", "[0.0, 1.0, 1.0, 0.0, 0.0]"),
+     Where::function},
+    {"diag", bound<sg::diag>, "diagonal: int = 0", "Tensor",
+     "Of a vector the matrix with that diagonal; of a matrix a view of its diagonal." SG_EXAMPLE(
+         "sg.arange(2).diag().tolist()", "[[0, 0], [0, 1]]")},
+    {"diag_embed", bound<sg::diag_embed>, "offset: int = 0, dim1: int = -2, dim2: int = -1", "Tensor",
+     "Matrices whose diagonals are the last dimension."},
+    {"tril", bound<sg::tril>, "diagonal: int = 0", "Tensor",
+     "The lower triangle of matrices, with zeros above the diagonal." SG_EXAMPLE("sg.ones(2, 2).tril().tolist()",
+                                                                                 "[[1.0, 0.0], [1.0, 1.0]]")},
+    {"triu", bound<sg::triu>, "diagonal: int = 0", "Tensor",
+     "The upper triangle of matrices, with zeros below the diagonal." SG_EXAMPLE("sg.ones(2, 2).triu().tolist()",
+                                                                                 "[[1.0, 1.0], [0.0, 1.0]]")},
 };
 
 }  // namespace
 
-void add_movement(PyObject* module) { add_rows(module, rows); }
+void add_movement(PyObject* module) {
+  add_rows(module, views);
+  add_rows(module, rows);
+}
 
 }  // namespace sg::bind

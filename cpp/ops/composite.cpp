@@ -29,7 +29,12 @@ const OpInfo CheckClass{.name = "cross_entropy",
                         .kind = Kind::pointwise,
                         .arity = 2,
                         .emit = emit_check_class};
-}
+const OpInfo OneHot{.name = "one_hot",
+                    .doc = "Checks that classes are in range.",
+                    .kind = Kind::pointwise,
+                    .arity = 2,
+                    .emit = emit_check_class};
+}  // namespace rows
 
 Tensor softmax(const Tensor& x0, int64_t dim) {
   const Tensor x = real(x0);
@@ -91,7 +96,7 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>
 Tensor one_hot(const Tensor& classes, int64_t num_classes) {
   if (is_float(classes.dtype()) || classes.dtype() == DType::boolean)
     fail<TypeError>("one_hot", std::string("classes are ") + name_of(classes.dtype()), "give them as int64");
-  const Tensor checked = pointwise(rows::CheckClass, {cast(classes, DType::int64), Tensor(num_classes)});
+  const Tensor checked = pointwise(rows::OneHot, {cast(classes, DType::int64), Tensor(num_classes)});
   return cast(unsqueeze(checked, -1) == arange(0, 1, num_classes, DType::int64, classes.device()), DType::int64);
 }
 

@@ -17,6 +17,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &rows::Rand,
       &rows::Randn,
       &rows::CheckClass,
+      &rows::OneHot,
       &rows::Sum,
       &rows::Product,
       &rows::Max,

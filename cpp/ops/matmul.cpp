@@ -78,10 +78,9 @@ const OpInfo Matmul{.name = "matmul",
 Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.is_number() || b.is_number()) fail<TypeError>("matmul", "a number is no matrix", "multiply with *");
   check(a, b);
-  if (a.rank() == 1) {
-    Tensor out = matmul(unsqueeze(a, 0), b);
-    return squeeze(out, b.rank() == 1 ? 0 : -2);
-  }
+  const DType dtype = promote(a.dtype(), b.dtype()), wide = wide_of(dtype);  // half types are multiplied as float32
+  if (a.rank() == 1 && b.rank() == 1) return cast(sum(cast(a, wide) * cast(b, wide)), dtype);  // in pairs: accurate
+  if (a.rank() == 1) return squeeze(matmul(unsqueeze(a, 0), b), -2);
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
   Dims shape = broadcast_shapes("matmul", batch_of(a.shape()), batch_of(b.shape()));
   const Dims batch = shape;
@@ -93,7 +92,6 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     return reshape(matmul(reshape(a, {inner ? a.numel() / inner : batch.numel() * shape[a.rank() - 2], inner}), b),
                    shape);
   }
-  const DType dtype = promote(a.dtype(), b.dtype()), wide = wide_of(dtype);  // half types are multiplied as float32
   const Tensor out = contract(rows::Matmul, to_batch(cast(a, wide), batch), to_batch(cast(b, wide), batch));
   return reshape(cast(out, dtype), shape);
 }
