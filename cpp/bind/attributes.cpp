@@ -54,7 +54,7 @@ int set_grad(PyObject* self, PyObject* value, void*) {
   return guarded([&] {
     const Tensor& x = unwrap(self);
     if (!given(value)) {
-      x->grad = {};
+      Tensor(x).set_grad({});
       return 0;
     }
     const Tensor& g = tensor_of("grad", value);
@@ -63,13 +63,13 @@ int set_grad(PyObject* self, PyObject* value, void*) {
                        "a gradient " + g.shape().str() + " " + name_of(g.dtype()) + " on " + g.device().str() +
                            " for a tensor " + x.shape().str() + " " + name_of(x.dtype()) + " on " + x.device().str(),
                        "they must agree");
-    x->grad = g.ref();
+    Tensor(x).set_grad(g);
     return 0;
   });
 }
 
 PyObject* get_data(PyObject* self, void*) {
-  return guarded([&] { return wrap(unwrap(self).detach()); });
+  return guarded([&] { return wrap(unwrap(self).data()); });
 }
 // Every handle on the tensor sees the new values: this is how a model moves to another device.
 int set_data(PyObject* self, PyObject* value, void*) {
@@ -78,6 +78,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
     const Tensor& from = tensor_of("data", value);
     if (!x.is_leaf())
       fail<ValueError>("data", "the tensor was made by an operation", "replace the data of leaves only");
+    x->base = {};
     x->storage = from->storage;
     x->shape = from.shape();
     x->strides = from.strides();
@@ -90,13 +91,14 @@ int set_data(PyObject* self, PyObject* value, void*) {
 
 PyObject* grad_fn(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    const Ref<GradNode>& fn = unwrap(self)->grad_fn;
+    const Ref<GradNode>& fn = unwrap(self).grad_fn();
     if (!fn) Py_RETURN_NONE;
-    std::string name = fn->op->name;
-    name[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(name[0])));
-    return grad_fn_object(name + "Backward");
+    return grad_fn_object(fn);
   });
 }
+
+PyObject* retains_grad(PyObject* self, void*) { return PyBool_FromLong(bool(unwrap(self)->retained)); }
+PyObject* version(PyObject* self, void*) { return PyLong_FromUnsignedLong(unwrap(self)->storage->version); }
 
 char reversed_mark;
 
@@ -111,6 +113,8 @@ PyGetSetDef tensor_attributes[] = {
     {"mT", matrix_transpose, nullptr, "The last two dimensions swapped.", nullptr},
     {"is_leaf", is_leaf, nullptr, "Whether no recorded operation made the tensor.", nullptr},
     {"grad_fn", grad_fn, nullptr, "The operation that made the tensor, or None.", nullptr},
+    {"retains_grad", retains_grad, nullptr, "Whether .grad is kept although the tensor is no leaf.", nullptr},
+    {"_version", version, nullptr, "How often the tensor's memory was written in place.", nullptr},
     {"requires_grad", get_requires_grad, set_requires_grad, "Whether backward() reaches the tensor.", nullptr},
     {"grad", get_grad, set_grad, "The gradient collected by backward(), or None.", nullptr},
     {"data", get_data, set_data, "The tensor without its place in the gradient graph; may be replaced.", nullptr},

@@ -1,4 +1,4 @@
-// backward, gradients of chosen inputs, the grad mode, and the optimisers' updates.
+// backward, gradients of chosen inputs, hooks, the user's own functions, the grad mode, and the optimisers' updates.
 #include <pybind11/pybind11.h>
 
 #include "bind/caster.hpp"
@@ -11,10 +11,112 @@ namespace py = pybind11;
 namespace sg::bind {
 namespace {
 
-struct GradFn {
-  std::string name;
+// ---- what Python gives: hooks, functions, checkpoints ----------------------------------------------------------------
+class PythonHook : public Hook {
+ public:
+  explicit PythonHook(PyObject* callable) : callable_(shared(Py_NewRef(callable))) {}
+  Tensor operator()(const Tensor& g) override {
+    const WithGil locked;
+    const std::shared_ptr<PyObject> callable = callable_;  // it may remove itself
+    if (!callable) return {};
+    Object argument(wrap(g));
+    Object result(check(PyObject_CallOneArg(callable.get(), argument.get())));
+    return given(result.get()) ? tensor_of("hook", result.get()) : Tensor();
+  }
+  void remove() { callable_ = {}; }
+
+ private:
+  std::shared_ptr<PyObject> callable_;
 };
 
+struct HookHandle {
+  Ref<PythonHook> hook;
+};
+
+Object list_of(const std::vector<Tensor>& tensors) {
+  Object list(check(PyList_New(static_cast<Py_ssize_t>(tensors.size()))));
+  for (size_t i = 0; i < tensors.size(); ++i)
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), tensors[i] ? wrap(tensors[i]) : Py_NewRef(Py_None));
+  return list;
+}
+
+// None stands for an undefined tensor.
+std::vector<Tensor> tensors_of(const char* op, PyObject* o) {
+  if (is_tensor(o)) return {unwrap(o)};
+  Object list(PySequence_Fast(o, ""));
+  if (!list) {
+    PyErr_Clear();
+    fail<TypeError>(op, "tensors are needed, got " + type_name(o), "give a tensor or a sequence of them");
+  }
+  std::vector<Tensor> out;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(list.get(), i);
+    out.push_back(item == Py_None ? Tensor() : tensor_of(op, item));
+  }
+  return out;
+}
+
+class PythonGrad : public CustomGrad {
+ public:
+  PythonGrad(std::string name, PyObject* backward, PyObject* free)
+      : name_(std::move(name)), backward_(shared(Py_NewRef(backward))), free_(shared(Py_NewRef(free))) {}
+  std::string name() const override { return name_; }
+  std::vector<Tensor> operator()(const std::vector<Tensor>& gradients, const std::vector<bool>& wanted) override {
+    const WithGil locked;
+    Object list = list_of(gradients), flags(check(PyTuple_New(static_cast<Py_ssize_t>(wanted.size()))));
+    for (size_t i = 0; i < wanted.size(); ++i)
+      PyTuple_SET_ITEM(flags.get(), static_cast<Py_ssize_t>(i), PyBool_FromLong(wanted[i]));
+    Object results(check(PyObject_CallFunctionObjArgs(backward_.get(), list.get(), flags.get(), nullptr)));
+    return tensors_of("backward", results.get());
+  }
+  void free_values() override {
+    const WithGil locked;
+    Object done(check(PyObject_CallNoArgs(free_.get())));
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<PyObject> backward_, free_;
+};
+
+class PythonCheckpoint : public Checkpoint {
+ public:
+  explicit PythonCheckpoint(PyObject* again) : again_(shared(Py_NewRef(again))) {}
+  void enter() { scope_ = std::make_unique<Scope>(*this, false); }
+  void exit() { scope_ = {}; }
+
+ private:
+  void run() override {
+    const Scope scope(*this, true);
+    const GradMode on(true);
+    const WithGil locked;
+    Object done(check(PyObject_CallNoArgs(again_.get())));
+  }
+  std::shared_ptr<PyObject> again_;
+  std::unique_ptr<Scope> scope_;
+};
+
+// ---- the graph, to look at -------------------------------------------------------------------------------------------
+struct GradFn {
+  Ref<GradNode> node;    // an op, or
+  Ref<TensorImpl> leaf;  // where a gradient ends
+  const void* key() const { return node ? static_cast<const void*>(node.get()) : leaf.get(); }
+  std::string name() const { return node ? node->name() : "AccumulateGrad"; }
+  py::tuple next_functions() const {
+    py::list all;
+    if (!node) return all;
+    const GradNode& op = node->is_one_output() ? *node->in[0].fn : *node;
+    for (int i = 0; i < op.inputs; ++i) {
+      const GradInput& in = op.in[i];
+      if (in.is_number) continue;
+      const int64_t output = in.fn && in.fn->is_one_output() ? in.fn->attributes.x : 0;
+      all.append(py::make_tuple(in.needs() ? py::cast(GradFn{in.fn, in.leaf}) : py::object(py::none()), output));
+    }
+    return all;
+  }
+};
+
+// ---- passes ----------------------------------------------------------------------------------------------------------
 BackwardOptions options_of(PyObject* retain, PyObject* create) {
   BackwardOptions o;
   o.create_graph = given(create) && to_bool(create);
@@ -25,40 +127,108 @@ BackwardOptions options_of(PyObject* retain, PyObject* create) {
 PyObject* backward(const Call& c) {
   Arguments a("backward", c);
   const Tensor root = tensor_of("backward", c.self);
-  PyObject* given_gradient = a.take("gradient");
-  PyObject *retain = a.take("retain_graph"), *create = a.take("create_graph");
+  PyObject *gradient = a.take("gradient"), *retain = a.take("retain_graph"), *create = a.take("create_graph");
+  PyObject* wanted = a.take("inputs");
   a.done();
-  const Tensor gradient = given(given_gradient) ? tensor_of("backward", given_gradient) : Tensor();
+  const Tensor start = given(gradient) ? tensor_of("backward", gradient) : Tensor();
   const BackwardOptions options = options_of(retain, create);
+  std::vector<Tensor> inputs;
+  if (given(wanted)) inputs = tensors_of("backward", wanted);
+  if (given(wanted) && inputs.empty())
+    fail<Error>("backward", "inputs is empty", "leave it out to reach every leaf");
   {
     WithoutGil unlocked;
-    sg::backward(root, gradient, options);
+    sg::backward(std::vector<Tensor>{root}, {start}, options, inputs.empty() ? nullptr : &inputs);
   }
   Py_RETURN_NONE;
 }
 
-// grad(root, inputs, gradient, retain_graph, create_graph): None where there is no path.
-py::list gradients(const Tensor& root, const std::vector<Tensor>& inputs, const std::optional<Tensor>& gradient,
-                   bool retain_graph, bool create_graph) {
+void backward_of(py::object roots, py::object gradients, bool retain_graph, bool create_graph, py::object inputs) {
+  const std::vector<Tensor> from = tensors_of("backward", roots.ptr()), start = tensors_of("backward", gradients.ptr());
+  std::vector<Tensor> to;
+  if (!inputs.is_none()) to = tensors_of("backward", inputs.ptr());
+  WithoutGil unlocked;
+  sg::backward(from, start, {retain_graph, create_graph}, to.empty() ? nullptr : &to);
+}
+
+// None where there is no path.
+py::object gradients(py::object roots, py::object inputs, py::object gradients, bool retain_graph, bool create_graph) {
+  const std::vector<Tensor> from = tensors_of("grad", roots.ptr()), to = tensors_of("grad", inputs.ptr()),
+                            start = tensors_of("grad", gradients.ptr());
   std::vector<Tensor> out;
   {
     WithoutGil unlocked;
-    out = sg::grad(root, inputs, gradient.value_or(Tensor()), {retain_graph, create_graph});
+    out = sg::grad(from, to, start, {retain_graph, create_graph});
   }
-  py::list list;
-  for (const Tensor& g : out) list.append(g ? py::cast(g) : py::object(py::none()));
-  return list;
+  return py::reinterpret_steal<py::object>(list_of(out).release());
+}
+
+void record_function(const std::string& name, py::object inputs, py::object outputs, py::object backward,
+                     py::object free) {
+  std::vector<Tensor> made = tensors_of("Function", outputs.ptr());
+  record_custom(std::make_unique<PythonGrad>(name, backward.ptr(), free.ptr()), tensors_of("Function", inputs.ptr()),
+                made);
+}
+
+// ---- methods ---------------------------------------------------------------------------------------------------------
+PyObject* retain_grad_method(const Call& c) {
+  Arguments a("retain_grad", c);
+  a.done();
+  retain_grad(unwrap(c.self));
+  Py_RETURN_NONE;
+}
+
+PyObject* hook_with(void (*add)(const Tensor&, Ref<Hook>), const char* op, const Call& c) {
+  Arguments a(op, c);
+  PyObject* callable = a.need("hook");
+  a.done();
+  if (!PyCallable_Check(callable)) fail<TypeError>(op, "a " + type_name(callable) + " cannot be called", "give a function");
+  const Ref<PythonHook> hook(new PythonHook(callable));
+  add(unwrap(c.self), Ref<Hook>(hook.get()));
+  return py::cast(HookHandle{hook}).release().ptr();
+}
+PyObject* register_hook(const Call& c) { return hook_with(add_hook, "register_hook", c); }
+PyObject* register_accumulated(const Call& c) {
+  return hook_with(add_accumulated_hook, "register_post_accumulate_grad_hook", c);
+}
+
+PyObject* detach_(const Call& c) {
+  Arguments a("detach_", c);
+  a.done();
+  Tensor x = unwrap(c.self);
+  x.detach_();
+  return Py_NewRef(c.self);
 }
 
 const Row rows[] = {
     {"backward", backward,
-     "gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False", "None",
+     "gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False, "
+     "inputs: Tensor | Sequence[Tensor] | None = None",
+     "None",
      "Adds the gradient of this tensor to the .grad of every leaf it was made from.\n\nArgs:\n    gradient: the "
      "gradient of this tensor; 1 for a tensor of one element.\n    retain_graph: keep what a second backward() needs.\n"
-     "    create_graph: record the gradients themselves, so that they have gradients.\n\nRaises:\n    ValueError: more "
-     "than one element and no gradient given.\n    Error: the graph was freed, or nothing wants a gradient.\n\n"
+     "    create_graph: record the gradients themselves, so that they have gradients.\n    inputs: only these collect a "
+     ".grad, and only what leads to them is computed.\n\nRaises:\n    ValueError: more than one element and no gradient "
+     "given.\n    Error: values were freed by an earlier backward or overwritten, or nothing wants a gradient.\n\n"
      "Example:\n    >>> x = sg.tensor(3.0, requires_grad=True)\n    >>> (x * x).backward()\n    >>> x.grad.item()\n"
      "    6.0",
+     Where::method},
+    {"retain_grad", retain_grad_method, "", "None",
+     "Keeps .grad of a tensor that is no leaf.\n\nRaises:\n    Error: the tensor does not require grad.\n\nExample:\n"
+     "    >>> x = sg.tensor(3.0, requires_grad=True)\n    >>> y = x * 2\n    >>> y.retain_grad()\n"
+     "    >>> (y * y).backward()\n    >>> y.grad.item()\n    12.0",
+     Where::method},
+    {"register_hook", register_hook, "hook: Callable[[Tensor], Tensor | None]", "HookHandle",
+     "Calls hook with each gradient of this tensor; what it returns takes the gradient's place.\n\nReturns:\n    A "
+     "handle whose remove() ends it.\n\nExample:\n    >>> x = sg.tensor(3.0, requires_grad=True)\n"
+     "    >>> handle = x.register_hook(lambda g: g * 10)\n    >>> (x * x).backward()\n    >>> x.grad.item()\n    60.0",
+     Where::method},
+    {"register_post_accumulate_grad_hook", register_accumulated, "hook: Callable[[Tensor], None]", "HookHandle",
+     "Calls hook with this leaf after a backward() has added to its .grad.\n\nReturns:\n    A handle whose remove() "
+     "ends it.",
+     Where::method},
+    {"detach_", detach_, "", "Tensor",
+     "Forgets how the tensor was made, which makes it a leaf.\n\nRaises:\n    Error: the tensor is a view.",
      Where::method},
 };
 
@@ -74,7 +244,7 @@ void cut_all(const std::vector<Tensor>& tensors) {
 void drop_gradients(const std::vector<Tensor>& tensors, bool set_to_none) {
   for (const Tensor& t : tensors) {
     if (set_to_none)
-      t->grad = {};
+      Tensor(t).set_grad({});
     else if (t.grad())
       copy_(t.grad().detach(), Tensor(0));
   }
@@ -100,18 +270,50 @@ struct Adam {
 
 }  // namespace
 
-PyObject* grad_fn_object(const std::string& name) { return py::cast(GradFn{name}).release().ptr(); }
+PyObject* grad_fn_object(const Ref<GradNode>& fn) { return py::cast(GradFn{fn, {}}).release().ptr(); }
 
 void add_autograd(PyObject* m) {
-  add_rows(m, rows);
   py::module_ module = py::reinterpret_borrow<py::module_>(m);
-  py::class_<GradFn>(module, "GradFn", "The operation that made a tensor.", py::module_local())
-      .def(
-          "name", [](const GradFn& f) { return f.name; }, "For example \"MulBackward\".")
-      .def("__repr__", [](const GradFn& f) { return "<" + f.name + ">"; });
+  py::class_<GradFn>(module, "GradFn", "The operation that made a tensor, or a leaf's AccumulateGrad.",
+                     py::module_local())
+      .def("name", &GradFn::name, "For example \"MulBackward0\".")
+      .def_property_readonly("next_functions", &GradFn::next_functions,
+                             "Where its gradients go: for each input a pair of the operation that made it (None: no "
+                             "gradient) and the number of its output.")
+      .def_property_readonly(
+          "variable",
+          [](const GradFn& f) { return f.leaf ? py::cast(Tensor(f.leaf)) : py::object(py::none()); },
+          "The leaf, of an AccumulateGrad.")
+      .def("__eq__", [](const GradFn& a, const GradFn& b) { return a.key() == b.key(); })
+      .def("__hash__", [](const GradFn& f) { return std::hash<const void*>()(f.key()); })
+      .def("__repr__", [](const GradFn& f) { return "<" + f.name() + ">"; });
+  py::class_<HookHandle>(module, "HookHandle", "Ends a hook: by remove(), or at the end of a with.",
+                         py::module_local())
+      .def("remove", [](const HookHandle& h) { h.hook->remove(); }, "The hook is not called any more.")
+      .def("__enter__", [](py::object self) { return self; })
+      .def("__exit__", [](const HookHandle& h, const py::args&) { h.hook->remove(); });
+  py::class_<Ref<PythonCheckpoint>>(module, "_Checkpoint", py::module_local())
+      .def(py::init([](py::object again) { return Ref<PythonCheckpoint>(new PythonCheckpoint(again.ptr())); }))
+      .def("__enter__", [](const Ref<PythonCheckpoint>& c) { c->enter(); })
+      .def("__exit__", [](const Ref<PythonCheckpoint>& c, const py::args&) { c->exit(); });
+  add_rows(m, rows);
+  module.def("_backward", backward_of);
   module.def("_grad", gradients);
+  module.def("_record_function", record_function);
+  module.def("_saved_bytes", saved_bytes);
+  module.def("_depends_on_others", depends_on_others);
   module.def("is_grad_enabled", grad_enabled, "Whether operations are recorded for gradients, in this thread.");
   module.def("_set_grad_enabled", set_grad_enabled);
+  module.def("_running_line", [] { return where().str(); });
+  module.def("_is_anomaly_enabled", [] { return has_nan_hook != nullptr; });
+  module.def("_set_anomaly_enabled", [](bool on) {
+    has_nan_hook = nullptr;
+    if (on) has_nan_hook = [](const Tensor& x) {
+      if (!PyGILState_Check()) return has_nan(x);
+      WithoutGil unlocked;
+      return has_nan(x);
+    };
+  });
 }
 
 void add_optimizers(PyObject* m) {

@@ -163,7 +163,7 @@ PyObject* html(const Call& c) {
 
 constexpr auto kMethod = Where::method;
 #define SG_IN_PLACE_DOC \
-  " in place, through the view.\n\nRaises:\n    ValueError: a gradient is wanted; write under no_grad()."
+  " in place, through the view; part of gradients.\n\nRaises:\n    Error: the tensor is a leaf that requires grad."
 const Row rows[] = {
     {"to", to,
      "other: Tensor | DeviceLike | DTypeLike | None = None, dtype: DTypeLike | None = None, "
@@ -224,7 +224,7 @@ void write_result(const char* op, const Tensor& x, const Tensor& result) {
   if (!(result.shape() == x.shape()))
     fail<ValueError>(op, "the result has shape " + result.shape().str() + ", the tensor " + x.shape().str(),
                      "the other side must broadcast to the tensor");
-  sg::copy_(x, result);
+  sg::replace_(x, result);
 }
 
 void add_conversions(PyObject* module) { add_rows(module, rows); }

@@ -61,8 +61,10 @@ PythonError::PythonError() {
   Py_XDECREF(type);
 #endif
   if (!value) value = PyObject_CallFunction(PyExc_SystemError, "s", "an error without an exception");
-  value_ = std::shared_ptr<PyObject>(value, drop);
+  value_ = shared(value);
 }
+
+std::shared_ptr<PyObject> shared(PyObject* owned) { return {owned, drop}; }
 
 void PythonError::restore() const { PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value_.get())), value_.get()); }
 

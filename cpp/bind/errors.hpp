@@ -95,4 +95,19 @@ class WithoutGil {
   PyThreadState* state_;
 };
 
+// Has the GIL for a scope, also in a thread that Python does not know.
+class WithGil {
+ public:
+  WithGil() : state_(ensure_gil()) {}
+  ~WithGil() { PyGILState_Release(state_); }
+  WithGil(const WithGil&) = delete;
+  WithGil& operator=(const WithGil&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+// A Python object that may be copied and let go without the GIL.
+std::shared_ptr<PyObject> shared(PyObject* owned);
+
 }  // namespace sg::bind

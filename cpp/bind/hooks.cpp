@@ -1,6 +1,7 @@
 #include "bind/hooks.hpp"
 
 #include "bind/errors.hpp"
+#include "bind/source.hpp"
 #include "device/device.hpp"
 #include "graph/log.hpp"
 
@@ -75,6 +76,7 @@ void install_hooks() {
   register_at_fork();
   contention_hooks = {give_up_gil, take_back_gil};
   interrupt_hook = look_for_signals;
+  where_hook = running_line;
   if (cut_hook && cut_hook != cut_without_gil) {
     engine_cut = cut_hook;
     cut_hook = cut_without_gil;

@@ -35,7 +35,6 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   return binary<sg::pow>(a, b);
 }
 
-// x += y: into x's memory unless that would take part in a gradient; then the name is bound to a new tensor.
 template <Binary op>
 PyObject* in_place(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
@@ -43,9 +42,7 @@ PyObject* in_place(PyObject* a, PyObject* b) {
     const Tensor& x = unwrap(a);
     const Tensor* y = operand(b, room, x.device());
     if (!y) Py_RETURN_NOTIMPLEMENTED;
-    const bool wants = x.requires_grad() || (!y->is_number() && y->requires_grad());
-    if (grad_enabled() && wants && !(x.is_leaf() && x.requires_grad())) return wrap(op(x, *y));
-    write_result("in-place operator", x, op(x.detach(), *y));
+    write_result("in-place operator", x, op(snapshot(x), *y));
     return Py_NewRef(a);
   });
 }

@@ -35,6 +35,6 @@ PyObject* get_item(PyObject* self, PyObject* key);  // index.cpp
 int set_item(PyObject* self, PyObject* key, PyObject* value);
 PyObject* get_row(PyObject* self, Py_ssize_t row);
 Py_ssize_t length(PyObject* self);
-PyObject* grad_fn_object(const std::string& name);  // autograd.cpp
+PyObject* grad_fn_object(const Ref<GradNode>& fn);  // autograd.cpp
 
 }  // namespace sg::bind

@@ -168,6 +168,18 @@ int64_t read_item_int(const Tensor& x) {
   return is_float(x.dtype()) ? static_cast<int64_t>(n.f) : n.i;
 }
 
+bool has_nan(const Tensor& x) {
+  const GradMode off(false);
+  const Tensor wide = x.dtype() == DType::float64 ? x.detach() : cast(x.detach(), DType::float32);
+  std::vector<double> values(static_cast<size_t>(wide.numel()));  // room for either type
+  if (values.empty()) return false;
+  read(wide, values.data());
+  const auto is_nan = [](auto v) { return v != v; };
+  if (wide.dtype() == DType::float64) return std::any_of(values.begin(), values.end(), is_nan);
+  const auto* narrow = reinterpret_cast<const float*>(values.data());
+  return std::any_of(narrow, narrow + values.size(), is_nan);
+}
+
 namespace {
 void vjp_to(Vjp& v) {
   const DeviceId home{v.attributes().flag ? DeviceId::Kind::gpu : DeviceId::Kind::cpu,

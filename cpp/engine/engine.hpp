@@ -33,6 +33,7 @@ Tensor share_host(void* data, const Dims& shape, DType dtype, std::function<void
 void read(const Tensor& x, void* out);
 double read_item(const Tensor& x);  // one element as a number
 int64_t read_item_int(const Tensor& x);
+bool has_nan(const Tensor& x);          // of a floating type
 // The same values on another device (the tensor itself when it is there already).
 Tensor to_device(const Tensor& x, DeviceId device);
 

@@ -269,6 +269,9 @@ Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& st
   t->offset = offset;
   t->dtype = x.dtype();
   t->device = x.device();
+  t->untracked = x->untracked;
+  t->base = x->base ? x->base : x.ref();
+  t->history = t->base->history;
   Tensor out{std::move(t)};
   record(op, out, {&x}, attributes);
   return out;
@@ -323,11 +326,10 @@ Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device)
   return out;
 }
 
-void assign(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at) {
+namespace {
+void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at) {
   const Stage stage(op.name, "cpu_op");
-  if (grad_enabled() && (target.requires_grad() || (!value.is_number() && value.requires_grad())))
-    fail<ValueError>(op.name, "a tensor with a gradient is part of a write in place",
-                     "write under no_grad(), or build the result with where()");
+  check_write(op.name, target);
   for (int d = 0; d < target.rank(); ++d)
     if (target.strides()[d] == 0 && target.shape()[d] > 1)
       fail<ValueError>(
@@ -357,11 +359,30 @@ void assign(const OpInfo& op, const Tensor& target, const Tensor& value, const T
   set_tensor(node->in[1], target, at ? Dims::filled(s.shape.rank, 0) : pick(target.strides(), s));
   if (at) set_tensor(node->in[2], at, pick(at.strides(), s));
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);  // before the storage changes
+  if (!target->untracked) {
+    ++storage.version;
+    storage.written = where();
+  }
   EngineLock lock;
   log_of(node->device).assignments.push_back({target->storage, before});
   storage.node = Held(node);
   append(node);
   if (before->buffer && before->buffer->shared) keep_shared(*node, *before);
+}
+}  // namespace
+
+void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
+  write_values(op, target, value, {});
+  record_write(op, target, value);
+}
+
+void assign_at(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at) {
+  write_values(op, target, value, at);
+}
+
+void replace(const OpInfo& op, const Tensor& target, const Tensor& result) {
+  write_values(op, target, result, {});
+  record_replaced(op, target, result);
 }
 
 }  // namespace sg

@@ -33,10 +33,14 @@ Tensor own_kernel(const OpInfo& op, std::initializer_list<Tensor> inputs, const 
                   std::initializer_list<int64_t> extra, const Attributes& attributes = {});
 // Memory of undefined contents.
 Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device);
-// Writes `value` (broadcast) through the view `target` into its storage, or, when `at` is given, to the elements at
-// target.offset() + at[i...] of it: negative ones are skipped, and of several values for one element any may stay.
-// ValueError when one of them wants a gradient, unless under no_grad.
-void assign(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at = {});
+// Writes `value` (broadcast) through the view `target` into its storage, which is part of gradients: the target, its
+// base and its other views have a new history. Error when it is a leaf that wants a gradient, unless under no_grad.
+void assign(const OpInfo& op, const Tensor& target, const Tensor& value);
+// Writes to the elements at target.offset() + at[i...] of the storage: negative ones are skipped, and of several values
+// for one element any may stay. Records nothing for gradients.
+void assign_at(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at);
+// The result of an op on the target's own value, computed from snapshot(target), takes its place; part of gradients.
+void replace(const OpInfo& op, const Tensor& target, const Tensor& result);
 
 // The device that all inputs share; ValueError "different devices" names .to().
 DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inputs);

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <queue>
+#include <cstring>
+#include <new>
+#include <unordered_set>
 
 #include "base/error.hpp"
-#include "base/profile.hpp"
 
 namespace sg {
 namespace {
@@ -17,107 +18,147 @@ uint64_t next_sequence() {
   return ++counter;
 }
 
-// A tensor on a saved value, connected to the gradient graph as the original was.
-Tensor revive(const Held& value, const Dims& shape, const Dims& strides, int64_t offset) {
-  Tensor t = wrap(value.ref(), shape);
+// A tensor on a saved value.
+Tensor revive(const NodeRef& value, const Dims& shape, const Dims& strides, int64_t offset) {
+  Tensor t = wrap(value, shape);
   t->strides = strides;
   t->offset = offset;
   return t;
 }
 
-void collect(Tensor& into, const Tensor& g) { into = into ? add(into, g) : g; }
-
-// A gradient that can be written in place without touching another: it may share the value, but never the storage,
-// memory that is seen from outside or, as an expanded one does, its own elements.
-Tensor own(const Tensor& g) {
-  for (int d = 0; d < g.rank(); ++d)
-    if (g.strides()[d] == 0 && g.shape()[d] > 1) return clone(g);
-  const Node& value = *g->storage->node.get();
-  if (value.buffer && value.buffer->shared) return clone(g);
-  Tensor t = g.detach();
-  t->storage = Ref<Storage>(new Storage);
-  t->storage->node = g->storage->node;
-  t->grad_fn = g->grad_fn;
-  return t;
+bool wants(std::initializer_list<const Tensor*> inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const Tensor* t) { return t->requires_grad(); });
 }
 
-struct Later {
-  bool operator()(const GradNode* a, const GradNode* b) const { return a->sequence < b->sequence; }
-};
+Ref<GradNode> node_of(const OpInfo& op, const Tensor& out, int inputs) {
+  Ref<GradNode> fn = GradNode::make(op, inputs);
+  fn->shape = out.shape();
+  fn->dtype = out.dtype();
+  fn->device = out.device();
+  return fn;
+}
 
-// Walks the graph from the root against time. `reach` gets every gradient that arrives at a leaf, `pass` the whole
-// gradient of every inner tensor.
-template <class Reach, class Pass>
-void walk(const Tensor& root, const Tensor& gradient, BackwardOptions options, Reach reach, Pass pass) {
-  GradMode mode(options.create_graph);
-  if (!root->grad_fn) {
-    reach(root.ref(), gradient);
+void connect(GradInput& in, const Tensor& t) {
+  in.dtype = t.dtype();
+  in.shape = t.shape();
+  if (t.is_number()) {
+    in.is_number = true;
+    in.number = t->number;
     return;
   }
-  std::priority_queue<GradNode*, std::vector<GradNode*>, Later> open;
-  std::vector<Ref<GradNode>> seen;  // keeps them alive, and lets us clean up when a formula throws
-  struct Cleaner {
-    std::vector<Ref<GradNode>>& nodes;
-    ~Cleaner() {
-      for (auto& n : nodes) n->grad = {};
-    }
-  } cleaner{seen};
-  auto send = [&](const Ref<GradNode>& to, const Tensor& g) {
-    if (!to->grad) {
-      open.push(to.get());
-      seen.push_back(to);
-    }
-    collect(to->grad, g);
-  };
-  send(root->grad_fn, gradient);
-  while (!open.empty()) {
-    GradNode& node = *open.top();
-    open.pop();
-    if (node.freed)
-      fail<Error>("backward",
-                  std::string("the values saved by ") + node.op->name + " were freed by an earlier backward",
-                  "pass retain_graph=True to the first one");
-    Vjp vjp{node, std::move(node.grad), {}};
-    node.grad = {};
-    pass(node, vjp.g);
-    node.op->vjp(vjp);
-    for (int i = 0; i < node.inputs; ++i) {
-      GradInput& in = node.in[i];
-      if (!in.needs() || !vjp.result[i]) continue;
-      Tensor g = vjp.result[i].shape() == in.shape ? vjp.result[i] : sum_to(vjp.result[i], in.shape);
-      if (g.dtype() != in.dtype) g = cast(g, in.dtype);
-      if (in.fn)
-        send(in.fn, g);
-      else
-        reach(in.leaf, g);
-    }
-    if (!options.retain_graph && !options.create_graph) node.free_values();
-  }
+  in.strides = t.strides();
+  in.offset = t->offset;
+  in.fn = t.grad_fn();
+  if (!in.fn && t->requires_grad) in.leaf = t.ref();
 }
 
-Tensor start_gradient(const Tensor& root, const Tensor& gradient) {
-  if (!root.requires_grad())
-    fail<Error>("backward", "the tensor does not want a gradient and was not made from one that does",
-                "set requires_grad=True on an input");
-  if (gradient) {
-    if (!(gradient.shape() == root.shape()))
-      fail<ValueError>("backward",
-                       "gradient has shape " + gradient.shape().str() + ", the tensor " + root.shape().str(),
-                       "give a gradient of the tensor's shape");
-    return gradient;
-  }
-  if (root.numel() != 1)
-    fail<ValueError>("backward", "a gradient is needed for a tensor of shape " + root.shape().str(),
-                     "reduce it to one element (sum, mean) or pass gradient=");
-  return ones_like(root);
+void refuse_nan(const OpInfo& op, const Tensor& out, std::initializer_list<const Tensor*> inputs) {
+  if (!is_float(out.dtype()) || !has_nan_hook(out)) return;
+  for (const Tensor* t : inputs)
+    if (!t->is_number() && is_float(t->dtype()) && has_nan_hook(*t)) return;  // another made it
+  fail<Error>(op.name, "the result" + at(where()) + " has a NaN, and no input has", "look at the inputs of this line");
 }
+
+void vjp_custom(Vjp&) {}  // backward calls GradNode::custom itself
+const OpInfo kCustom{.name = "custom", .doc = "The user's own.", .kind = Kind::effect, .arity = 0, .vjp = vjp_custom};
 
 }  // namespace
 
+constinit thread_local NanHook has_nan_hook = nullptr;
+
+// ---- checkpoints -----------------------------------------------------------------------------------------------------
+namespace {
+thread_local Checkpoint* checkpoint = nullptr;
+thread_local bool running_again = false;
+}  // namespace
+
+Checkpoint::Scope::Scope(Checkpoint& c, bool again) : before_(checkpoint), before_again_(running_again) {
+  checkpoint = &c;
+  running_again = again;
+}
+Checkpoint::Scope::~Scope() {
+  checkpoint = before_;
+  running_again = before_again_;
+}
+
+const NodeRef& Checkpoint::value(int index) {
+  if (values_.empty()) {
+    run();
+    const auto found = static_cast<int>(values_.size());
+    if (found != count_) {
+      values_.clear();
+      fail<Error>("checkpoint",
+                  "the function saved " + std::to_string(count_) + " values at first and " + std::to_string(found) +
+                      " when it was run again",
+                  "it must do the same both times");
+    }
+  }
+  return values_[static_cast<size_t>(index)].ref();
+}
+
+// ---- saved values ----------------------------------------------------------------------------------------------------
+void Saved::keep(const Tensor& t, bool always) {
+  if (checkpoint && !always) {
+    if (running_again) {
+      checkpoint->values_.push_back(t->storage->node);
+    } else {
+      checkpoint_ = Ref<Checkpoint>(checkpoint);
+      index_ = checkpoint->count_++;
+    }
+    return;
+  }
+  value_ = t->storage->node;
+  follow(t);
+}
+
+void Saved::follow(const Tensor& t) {
+  storage_ = t->storage;
+  version_ = t->storage->version;
+}
+
+const NodeRef& Saved::value(const char* op, const Where& where) const {
+  if (checkpoint_) return checkpoint_->value(index_);
+  if (!value_)
+    fail<Error>("backward", std::string("the values saved by ") + op + at(where) + " were freed by an earlier backward",
+                "pass retain_graph=True to the first one");
+  if (storage_ && storage_->version != version_)
+    fail<Error>("backward",
+                std::string("a value that ") + op + at(where) + " needs was overwritten in place" +
+                    at(storage_->written) + " (version " + std::to_string(version_) + " was saved, now it is " +
+                    std::to_string(storage_->version) + ")",
+                "write to a clone()");
+  return value_.ref();
+}
+
+// ---- nodes -----------------------------------------------------------------------------------------------------------
+Ref<GradNode> GradNode::make(const OpInfo& op, int inputs) {
+  static_assert(sizeof(GradNode) % alignof(GradInput) == 0);
+  void* memory = ::operator new(sizeof(GradNode) + static_cast<size_t>(inputs) * sizeof(GradInput));
+  auto* node = new (memory) GradNode;
+  node->in = reinterpret_cast<GradInput*>(node + 1);
+  for (; node->inputs < inputs; ++node->inputs) new (node->in + node->inputs) GradInput;
+  node->op = &op;
+  node->sequence = next_sequence();
+  node->where = sg::where();
+  return Ref<GradNode>(node);
+}
+
+GradNode::~GradNode() { std::destroy_n(in, inputs); }
+
+std::string GradNode::name() const {
+  if (is_one_output()) return in[0].fn->name();
+  if (custom) return custom->name();
+  std::string text = op->name;
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text + "Backward0";
+}
+
+bool GradNode::is_one_output() const { return op == &kCustom && !custom; }
+
 void GradNode::free_values() {
-  freed = true;
   output = {};
   for (int i = 0; i < inputs; ++i) in[i].value = {};
+  if (custom) custom->free_values();
 }
 
 void GradNode::destroy(GradNode* node) {
@@ -131,7 +172,8 @@ void GradNode::destroy(GradNode* node) {
   while (!list.empty()) {
     GradNode* n = list.back();
     list.pop_back();
-    delete n;
+    n->~GradNode();
+    ::operator delete(n);
   }
   waiting = nullptr;
 }
@@ -139,15 +181,15 @@ void GradNode::destroy(GradNode* node) {
 Tensor Vjp::in(int i) const {
   const GradInput& input = node.in[i];
   if (input.is_number) return is_float(input.dtype) ? Tensor(input.number.f) : Tensor(input.number.i);
-  Tensor t = revive(input.value, input.shape, input.strides, input.offset);
-  if (!grad_enabled()) return t;
-  if (input.leaf && input.leaf->storage->node.get() == input.value.get()) return Tensor(input.leaf);
-  t->grad_fn = input.fn;
+  const NodeRef& value = input.value.value(node.op->name, node.where);
+  if (grad_enabled() && input.leaf && input.leaf->storage->node.get() == value.get()) return Tensor(input.leaf);
+  Tensor t = revive(value, input.shape, input.strides, input.offset);
+  if (grad_enabled()) t->grad_fn = input.fn;
   return t;
 }
 
 Tensor Vjp::out() const {
-  Tensor t = wrap(node.output.ref(), node.shape);
+  Tensor t = wrap(node.output.value(node.op->name, node.where), node.shape);
   if (grad_enabled()) t->grad_fn = Ref<GradNode>(&node);
   return t;
 }
@@ -157,62 +199,195 @@ void set_grad_enabled(bool on) { grad_mode = on; }
 GradMode::GradMode(bool on) : before_(grad_mode) { grad_mode = on; }
 GradMode::~GradMode() { grad_mode = before_; }
 
+// ---- recording -------------------------------------------------------------------------------------------------------
 void record(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> inputs, const Attributes& attributes) {
-  if (!grad_mode || !op.vjp || !is_float(out.dtype())) return;
-  if (std::none_of(inputs.begin(), inputs.end(), [](const Tensor* t) { return t->requires_grad(); })) return;
-  Ref<GradNode> fn(new GradNode);
-  fn->op = &op;
-  fn->sequence = next_sequence();
-  fn->shape = out.shape();
-  fn->dtype = out.dtype();
-  fn->device = out.device();
+  if (has_nan_hook) refuse_nan(op, out, inputs);
+  if (!grad_mode || !op.vjp || !is_float(out.dtype()) || !wants(inputs)) return;
+  Ref<GradNode> fn = node_of(op, out, static_cast<int>(inputs.size()));
   fn->attributes = attributes;
+  int i = 0;
   for (const Tensor* t : inputs) {
-    GradInput& in = fn->in[fn->inputs];
-    in.dtype = t->dtype();
-    in.shape = t->shape();
-    if (t->is_number()) {
-      in.is_number = true;
-      in.number = t->impl()->number;
-    } else {
-      in.fn = t->impl()->grad_fn;
-      if (!in.fn && t->impl()->requires_grad) in.leaf = t->ref();
-      if (op.saves & (1 << fn->inputs)) {
-        in.strides = t->strides();
-        in.offset = t->impl()->offset;
-        in.value = t->impl()->storage->node;
-      }
-    }
-    ++fn->inputs;
+    GradInput& in = fn->in[i];
+    connect(in, *t);
+    if ((op.saves >> i & 1) && !in.is_number) in.value.keep(*t, static_cast<bool>(in.leaf));
+    ++i;
   }
-  if (op.saves & kSavesOutput) fn->output = out->storage->node;
+  if (op.saves & kSavesOutput) fn->output.keep(out);
   out->grad_fn = std::move(fn);
 }
 
-void backward(const Tensor& root, const Tensor& gradient, BackwardOptions options) {
-  const Stage stage("backward");
-  auto reach = [](const Ref<TensorImpl>& leaf, const Tensor& g) {
-    Tensor sum = Tensor(leaf->grad);
-    collect(sum, g);
-    leaf->grad = own(sum).ref();
-  };
-  walk(root, start_gradient(root, gradient), options, reach, [](const GradNode&, const Tensor&) {});
+void record_custom(std::unique_ptr<CustomGrad> custom, const std::vector<Tensor>& inputs,
+                   std::vector<Tensor>& outputs) {
+  Ref<GradNode> fn = GradNode::make(kCustom, static_cast<int>(inputs.size()));
+  for (size_t i = 0; i < inputs.size(); ++i) connect(fn->in[i], inputs[i]);
+  fn->custom = std::move(custom);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i] || !is_float(outputs[i].dtype())) continue;
+    Ref<GradNode> out = node_of(kCustom, outputs[i], 1);  // stands for one output
+    out->in[0].fn = fn;
+    out->in[0].shape = outputs[i].shape();
+    out->in[0].dtype = outputs[i].dtype();
+    out->attributes.x = static_cast<int64_t>(i);
+    outputs[i].set_history(std::move(out));
+  }
 }
 
-std::vector<Tensor> grad(const Tensor& root, const std::vector<Tensor>& inputs, const Tensor& gradient,
-                         BackwardOptions options) {
-  const Stage stage("grad");
-  std::vector<Tensor> out(inputs.size());
-  auto reach = [&](const Ref<TensorImpl>& leaf, const Tensor& g) {
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i].ref() == leaf) collect(out[i], g);
+namespace {
+
+Tensor base_of(const Tensor& t) { return t->base ? Tensor(t->base) : t; }
+
+bool repeats(const Tensor& t) {
+  for (int d = 0; d < t.rank(); ++d)
+    if (t.strides()[d] == 0 && t.shape()[d] > 1) return true;
+  return false;
+}
+
+Attributes place_in(const Tensor& base, const Tensor& view) {
+  Attributes attributes;
+  attributes.a = view.shape();
+  attributes.b = view.strides();
+  attributes.x = view->offset - base->offset;
+  return attributes;
+}
+
+}  // namespace
+
+void check_write(const char* op, const Tensor& target) {
+  if (!grad_mode) return;
+  auto is_wanted_leaf = [](const Tensor& t) { return t->requires_grad && t.is_leaf(); };
+  const Tensor base = base_of(target);
+  if (!is_wanted_leaf(target) && !is_wanted_leaf(base)) return;
+  fail<Error>(op,
+              is_wanted_leaf(target) ? "a leaf that requires grad cannot be written in place"
+                                     : "a view of a leaf that requires grad cannot be written in place",
+              "write under no_grad(), or to a clone()");
+}
+
+void record_write(const OpInfo& op, const Tensor& target, const Tensor& value) {
+  Tensor base = base_of(target);
+  if (!grad_mode || !is_float(base.dtype()) || !wants({&base, &value})) return;
+  if (repeats(base)) fail<Error>(op.name, "the target is a view of a tensor that repeats elements", "clone() it first");
+  Ref<GradNode> fn = node_of(op, base, 2);
+  fn->attributes = place_in(base, target);
+  fn->attributes.flag = base.ref() == target.ref();
+  connect(fn->in[0], base);
+  if (fn->attributes.flag) fn->in[0].fn = {};  // all of the old value is gone
+  connect(fn->in[1], value);
+  base.set_history(std::move(fn));
+}
+
+void record_replaced(const OpInfo& op, const Tensor& target, const Tensor& result) {
+  if (!grad_mode || !wants({&target, &result})) return;
+  const Ref<GradNode> fn = result.grad_fn();
+  if (target->base || !fn)
+    record_write(op, target, result);
+  else
+    Tensor(target).set_history(fn);
+  if (fn && fn->output.is_of(result)) fn->output.follow(target);
+}
+
+void Tensor::set_history(Ref<GradNode> fn) {
+  if (impl_->retained) {
+    if (impl_->grad_fn) impl_->grad_fn->retained = {};
+    fn->retained = impl_->retained;
+  }
+  impl_->grad_fn = std::move(fn);
+  impl_->requires_grad = false;
+  ++impl_->history;
+}
+
+void Tensor::renew_history() const {
+  const Tensor base(impl_->base);
+  impl_->history = base->history;
+  if (!base->grad_fn || !is_float(dtype())) return;
+  Ref<GradNode> fn = node_of(strided_row(), *this, 1);
+  fn->attributes = place_in(base, *this);
+  connect(fn->in[0], base);
+  fn->retained = impl_->retained;
+  if (impl_->retained && impl_->grad_fn) impl_->grad_fn->retained = {};
+  impl_->grad_fn = std::move(fn);
+}
+
+Tensor snapshot(const Tensor& x) {
+  Tensor t = x.detach();
+  t->storage = Ref<Storage>(new Storage);
+  t->storage->node = x->storage->node;
+  t->grad_fn = x.grad_fn();
+  return t;
+}
+
+// ---- hooks -----------------------------------------------------------------------------------------------------------
+namespace {
+void need_grad(const char* op, const Tensor& x) {
+  if (!x.requires_grad()) fail<Error>(op, "the tensor does not require grad", "set requires_grad=True on an input");
+}
+Hooks& hooks_of(std::unique_ptr<Hooks>& hooks) {
+  if (!hooks) hooks = std::make_unique<Hooks>();
+  return *hooks;
+}
+}  // namespace
+
+void retain_grad(const Tensor& x) {
+  need_grad("retain_grad", x);
+  if (x.is_leaf() || x->retained) return;
+  x->retained = Ref<RetainedGrad>(new RetainedGrad);
+  x.grad_fn()->retained = x->retained;
+}
+
+void add_hook(const Tensor& x, Ref<Hook> hook) {
+  need_grad("register_hook", x);
+  hooks_of(x.is_leaf() ? x->hooks : x.grad_fn()->hooks).gradient.push_back(std::move(hook));
+}
+
+void add_accumulated_hook(const Tensor& leaf, Ref<Hook> hook) {
+  need_grad("register_post_accumulate_grad_hook", leaf);
+  if (!leaf.is_leaf())
+    fail<Error>("register_post_accumulate_grad_hook", "the tensor is no leaf", "use register_hook()");
+  hooks_of(leaf->hooks).accumulated.push_back(std::move(hook));
+}
+
+// ---- looking ---------------------------------------------------------------------------------------------------------
+namespace {
+template <class Visit>
+void visit_graph(const Tensor& x, Visit visit) {
+  std::vector<GradNode*> open;
+  std::unordered_set<GradNode*> seen;
+  auto reach = [&](const Ref<GradNode>& fn) {
+    if (fn && seen.insert(fn.get()).second) open.push_back(fn.get());
   };
-  auto pass = [&](const GradNode& node, const Tensor& g) {
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (inputs[i]->grad_fn.get() == &node) out[i] = g;
+  reach(x.grad_fn());
+  while (!open.empty()) {
+    GradNode& node = *open.back();
+    open.pop_back();
+    visit(node);
+    for (int i = 0; i < node.inputs; ++i) reach(node.in[i].fn);
+  }
+}
+}  // namespace
+
+int64_t saved_bytes(const Tensor& x) {
+  std::unordered_set<Node*> values;
+  visit_graph(x, [&](GradNode& node) {
+    values.insert(node.output.kept());
+    for (int i = 0; i < node.inputs; ++i)
+      if (!node.in[i].leaf) values.insert(node.in[i].value.kept());
+  });
+  int64_t bytes = 0;
+  for (Node* value : values)
+    if (value) bytes += static_cast<int64_t>(value->bytes());
+  return bytes;
+}
+
+bool depends_on_others(const Tensor& x, const std::vector<Tensor>& known) {
+  bool others = false;
+  auto is_other = [&](const Ref<TensorImpl>& leaf) {
+    return leaf && std::none_of(known.begin(), known.end(), [&](const Tensor& t) { return t.ref() == leaf; });
   };
-  walk(root, start_gradient(root, gradient), options, reach, pass);
-  return out;
+  if (x->requires_grad && x.is_leaf()) return is_other(x.ref());
+  visit_graph(x, [&](GradNode& node) {
+    for (int i = 0; i < node.inputs; ++i) others = others || is_other(node.in[i].leaf);
+  });
+  return others;
 }
 
 }  // namespace sg

@@ -1,10 +1,12 @@
 // The gradient graph: for each result that wants a gradient, which op made it from what, and the values its formula
 // needs. Gradients are made of ordinary ops, so they fuse and can be differentiated again.
-// Threads: like tensors. Grad mode is per thread.
+// Threads: like tensors; gradients of several threads that reach one leaf add up. Grad mode is per thread.
 #pragma once
+#include <memory>
 #include <vector>
 
 #include "graph/tensor.hpp"
+#include "graph/where.hpp"
 
 namespace sg {
 
@@ -16,6 +18,52 @@ struct Attributes {
   bool flag = false;
 };
 
+// Values that are not kept but computed again when a gradient asks for the first of them.
+class Checkpoint : public RefCounted<Checkpoint> {
+ public:
+  virtual ~Checkpoint() = default;
+  static void destroy(Checkpoint* c) { delete c; }
+  const NodeRef& value(int index);
+
+  // While one is alive, what ops of this thread save goes to the checkpoint.
+  class Scope {
+   public:
+    Scope(Checkpoint& checkpoint, bool again);
+    ~Scope();
+
+   private:
+    Checkpoint* before_;
+    bool before_again_;
+  };
+
+ protected:
+  virtual void run() = 0;  // does the same again inside Scope(*this, true)
+
+ private:
+  friend class Saved;
+  int count_ = 0;  // values left out the first time
+  std::vector<Held> values_;
+};
+
+// A value that a gradient needs, as it was when the op was recorded.
+class Saved {
+ public:
+  void keep(const Tensor& t, bool always = false);  // always: also inside a checkpoint
+  // Error when it was overwritten or freed since; `op` at `where` saved it.
+  const NodeRef& value(const char* op, const Where& where) const;
+  // The value is that of `t` from now on: a write in place put it there.
+  void follow(const Tensor& t);
+  bool is_of(const Tensor& t) const { return storage_ == t->storage; }
+  Node* kept() const { return value_.get(); }
+
+ private:
+  Held value_;
+  Ref<Storage> storage_;
+  uint32_t version_ = 0;
+  int32_t index_ = 0;
+  Ref<Checkpoint> checkpoint_;
+};
+
 // One input of an op: where its gradient goes, and its value if the formula reads it.
 struct GradInput {
   Ref<GradNode> fn;      // the op that made it, or
@@ -25,34 +73,71 @@ struct GradInput {
   DType dtype = DType::float32;
   bool is_number = false;
   Number number{};
-  Held value;  // only when saved
+  Saved value;
   bool needs() const { return fn || leaf; }
+};
+
+// Called with a gradient on its way; may return another one in its place.
+class Hook : public RefCounted<Hook> {
+ public:
+  virtual ~Hook() = default;
+  virtual Tensor operator()(const Tensor& g) = 0;
+  static void destroy(Hook* h) { delete h; }
+};
+struct Hooks {
+  std::vector<Ref<Hook>> gradient;     // before the gradient is used
+  std::vector<Ref<Hook>> accumulated;  // of a leaf: after .grad was written; called with the leaf
+};
+// The .grad of a tensor that is no leaf, shared with the op that made it.
+struct RetainedGrad : RefCounted<RetainedGrad> {
+  Ref<TensorImpl> grad;
+  static void destroy(RetainedGrad* r) { delete r; }
+};
+
+// A gradient that is no row: the user's own.
+class CustomGrad {
+ public:
+  virtual ~CustomGrad() = default;
+  virtual std::string name() const = 0;
+  // From the gradients of the outputs (undefined: none arrived) to those of the inputs that are wanted.
+  virtual std::vector<Tensor> operator()(const std::vector<Tensor>& gradients, const std::vector<bool>& wanted) = 0;
+  virtual void free_values() = 0;
 };
 
 class GradNode : public RefCounted<GradNode> {
  public:
   const OpInfo* op = nullptr;
   uint64_t sequence = 0;  // grows with time: a valid topological order
+  Where where;
   int inputs = 0;
-  GradInput in[kMaxInputs];
-  Dims shape;  // of the output
+  GradInput* in = nullptr;  // behind the node, in one piece of memory
+  Dims shape;               // of the output
   DType dtype = DType::float32;
   DeviceId device;
-  Held output;  // only when saved
+  Saved output;
   Attributes attributes;
-  bool freed = false;  // saved values were given up by a backward
-  Tensor grad;         // collects while a backward runs
+  std::unique_ptr<Hooks> hooks;
+  Ref<RetainedGrad> retained;
+  std::unique_ptr<CustomGrad> custom;
 
+  static Ref<GradNode> make(const OpInfo& op, int inputs);
+  std::string name() const;    // "MulBackward0"
+  bool is_one_output() const;  // stands for one of several outputs of in[0].fn, number attributes.x
   void free_values();
   static void destroy(GradNode*);  // iterative
+
+ private:
+  GradNode() = default;
+  ~GradNode();
 };
 
 // What a row's vjp sees: `g`, the values it declared in `saves`, and where to put the results.
 struct Vjp {
   GradNode& node;
   Tensor g;
-  Tensor result[kMaxInputs];
-  bool needs(int i) const { return node.in[i].needs(); }
+  Tensor* result;              // one an input
+  const uint8_t* wanted;       // one an input
+  bool needs(int i) const { return wanted[i]; }
   Tensor in(int i) const;  // input i, broadcast shape not applied
   Tensor out() const;
   const Attributes& attributes() const { return node.attributes; }
@@ -72,19 +157,50 @@ void set_grad_enabled(bool on);
 // Records how `out` was made, if the mode is on and an input wants a gradient.
 void record(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> inputs,
             const Attributes& attributes = {});
+// The same for outputs with a gradient of their own; undefined outputs, and those of integers, have none.
+void record_custom(std::unique_ptr<CustomGrad> custom, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
+// Records that `value` was written through `target`: its base has a new history, and so has every view of it.
+void record_write(const OpInfo& op, const Tensor& target, const Tensor& value);
+// The same for the result of an op on the target's own value, which then was made by that op.
+void record_replaced(const OpInfo& op, const Tensor& target, const Tensor& result);
+// Error when the mode is on and the target is a leaf that wants a gradient, or a view of one.
+void check_write(const char* op, const Tensor& target);
+// The value and history of x as they are now, whatever is written into x later. Ops in place compute from it.
+Tensor snapshot(const Tensor& x);
+
+void retain_grad(const Tensor& x);  // x.grad is kept although x is no leaf
+void add_hook(const Tensor& x, Ref<Hook> hook);
+void add_accumulated_hook(const Tensor& leaf, Ref<Hook> hook);
 
 struct BackwardOptions {
   bool retain_graph = false;
   bool create_graph = false;
 };
 // Adds d root / d leaf * gradient to the .grad of every leaf. ValueError when root is not one element and no gradient
-// is given; Error when the graph was freed by an earlier backward.
+// is given; Error when values it needs were freed by an earlier backward or overwritten since.
 void backward(const Tensor& root, const Tensor& gradient = {}, BackwardOptions options = {});
+// The same for several roots in one pass; undefined gradients are 1. `inputs`: only these collect a .grad, and only
+// what leads to them is computed.
+void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradients, BackwardOptions options,
+              const std::vector<Tensor>* inputs = nullptr);
 // The same, but returned for `inputs` instead of collected; undefined where there is no path.
+std::vector<Tensor> grad(const std::vector<Tensor>& roots, const std::vector<Tensor>& inputs,
+                         const std::vector<Tensor>& gradients, BackwardOptions options = {});
 std::vector<Tensor> grad(const Tensor& root, const std::vector<Tensor>& inputs, const Tensor& gradient = {},
                          BackwardOptions options = {});
 
+// Bytes of the values that the graph behind x keeps, but for those of leaves, which live anyway.
+int64_t saved_bytes(const Tensor& x);
+// Whether x was made from a leaf that wants a gradient and is none of `known`.
+bool depends_on_others(const Tensor& x, const std::vector<Tensor>& known);
+
+// While set, each op and each gradient of this thread is computed at once, and the first to make a NaN is named in an
+// Error.
+using NanHook = bool (*)(const Tensor&);
+extern constinit thread_local NanHook has_nan_hook;
+
 // Rows that the graph itself needs, given by ops/.
+const OpInfo& strided_row();  // a view by shape, strides and offset: attributes a, b, x
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor ones_like(const Tensor& x);
 Tensor sum_to(const Tensor& x, const Dims& shape);  // undoes broadcasting

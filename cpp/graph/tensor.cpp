@@ -19,6 +19,8 @@ Tensor make_number(DType dtype, Number number) {
 void* TensorImpl::operator new(size_t size) { return FreeList<TensorImpl, 4096>::take(size); }
 void TensorImpl::operator delete(void* p) { FreeList<TensorImpl, 4096>::give(p); }
 
+TensorImpl::TensorImpl() = default;
+TensorImpl::~TensorImpl() = default;
 void TensorImpl::destroy(TensorImpl* t) { delete t; }
 
 Tensor::Tensor(double number) : Tensor(make_number(DType::float64, Number{.f = number})) {}
@@ -29,8 +31,8 @@ Tensor& Tensor::requires_grad_(bool on) {
   if (on && !is_float(dtype()))
     fail<TypeError>("requires_grad", std::string("a tensor of ") + name_of(dtype()) + " has no gradient",
                     "use float32 or float64");
-  if (!is_leaf() && !on) fail<ValueError>("requires_grad", "only a leaf can stop wanting a gradient", "use detach()");
-  impl_->requires_grad = on;
+  if (!is_leaf() && !on) fail<Error>("requires_grad", "only a leaf can stop wanting a gradient", "use detach()");
+  if (is_leaf()) impl_->requires_grad = on;
   return *this;
 }
 
@@ -43,8 +45,25 @@ Tensor Tensor::detach() const {
   t->dtype = impl_->dtype;
   t->device = impl_->device;
   t->number = impl_->number;
+  t->untracked = impl_->untracked;
   return Tensor(std::move(t));
 }
+
+Tensor Tensor::data() const {
+  Tensor t = detach();
+  t->untracked = true;
+  return t;
+}
+
+void Tensor::detach_() {
+  if (impl_->base) fail<Error>("detach_", "the tensor is a view, whose history is that of its base", "use detach()");
+  impl_->grad_fn = {};
+  impl_->retained = {};
+  impl_->requires_grad = false;
+}
+
+Tensor Tensor::grad() const { return Tensor(impl_->retained ? impl_->retained->grad : impl_->grad); }
+void Tensor::set_grad(const Tensor& g) { (impl_->retained ? impl_->retained->grad : impl_->grad) = g.ref(); }
 
 Tensor wrap(NodeRef node, const Dims& shape) {
   Ref<TensorImpl> t(new TensorImpl);

@@ -2,19 +2,25 @@
 // binding's. Copying a Tensor copies the handle. A number is a Tensor too (`is_number()`): it has no device and adopts
 // the type of what it meets.
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "graph/node.hpp"
+#include "graph/where.hpp"
 
 namespace sg {
 
 class GradNode;
 class Tensor;
+struct Hooks;
+struct RetainedGrad;
 
 // What views share: the current value of a piece of memory.
 struct Storage : RefCounted<Storage> {
-  Held node;  // its current value
+  Held node;                         // its current value
+  std::atomic<uint32_t> version{0};  // writes in place so far
+  Where written;                     // the last of them
   static void destroy(Storage* s) { delete s; }
 };
 
@@ -26,8 +32,17 @@ struct TensorImpl : RefCounted<TensorImpl> {
   DeviceId device;
   Number number{};
   bool requires_grad = false;
-  Ref<GradNode> grad_fn;
-  Ref<TensorImpl> grad;
+  bool untracked = false;        // of .data: what is written through it does not count as a change
+  Ref<GradNode> grad_fn;         // see Tensor::grad_fn()
+  Ref<TensorImpl> grad;          // of a leaf
+  Ref<RetainedGrad> retained;    // .grad of another tensor
+  std::unique_ptr<Hooks> hooks;  // of a leaf
+  // A view's history is that of its base, seen through the view: a write through either is one of both.
+  Ref<TensorImpl> base;
+  uint32_t history = 0;  // of a base: how often it changed; of a view: that of the base when grad_fn was made
+
+  TensorImpl();
+  ~TensorImpl();
   static void* operator new(size_t);
   static void operator delete(void*);
   static void destroy(TensorImpl* t);
@@ -55,13 +70,23 @@ class Tensor {
   int64_t numel() const { return impl_->shape.numel(); }
   bool contiguous() const { return is_contiguous(impl_->shape, impl_->strides); }
 
-  bool requires_grad() const { return impl_->requires_grad || impl_->grad_fn; }
+  bool requires_grad() const { return impl_->requires_grad || grad_fn(); }
   Tensor& requires_grad_(bool on = true);  // TypeError for integers
-  bool is_leaf() const { return !impl_->grad_fn; }
-  Tensor grad() const { return Tensor(impl_->grad); }
+  bool is_leaf() const { return !grad_fn(); }
+  // The op that made the tensor; of a view whose base was written since, made anew.
+  const Ref<GradNode>& grad_fn() const {
+    if (impl_->base && impl_->base->history != impl_->history) renew_history();
+    return impl_->grad_fn;
+  }
+  void set_history(Ref<GradNode> fn);  // after a write in place
+  Tensor grad() const;
+  void set_grad(const Tensor& g);
   Tensor detach() const;  // same storage, no gradient
+  Tensor data() const;    // the same, and what is written through it does not count as a change
+  void detach_();         // forgets how the tensor was made
 
  private:
+  void renew_history() const;
   Ref<TensorImpl> impl_;
 };
 

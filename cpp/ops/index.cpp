@@ -189,7 +189,7 @@ Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& val
     const Dims strides = contiguous_strides(x.shape());
     for (int d = dims; d < x.rank(); ++d)
       at = at + positions(x.shape()[d], strides[d], rows.rank() + d - dims, rows.rank() + x.rank() - dims, x.device());
-    assign(rows::Put, out, value, at);
+    assign_at(rows::Put, out, value, at);
   }
   Attributes attributes;
   attributes.x = dims;
@@ -450,6 +450,10 @@ Tensor index_put(const Tensor& x, const std::vector<Tensor>& indices, const Tens
 }
 
 void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values) {
+  if (grad_enabled() && (x.requires_grad() || values.requires_grad())) {
+    check_write("index_put_", x);
+    return replace_(x, index_put(snapshot(x), indices, values, false));
+  }
   const Several s = several(kIndexPut, x, indices);
   const Dims shape = joined(s.rows.shape(), s.x.shape(), s.dims);
   Tensor at;
@@ -464,7 +468,7 @@ void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tenso
   at = expand(at, shape);
   Tensor v = values;
   if (!v.is_number()) v = expand(cast(v, x.dtype()), place(s, at, false).shape());
-  assign(rows::Put, x, v.is_number() ? v : place(s, v, true), at);
+  assign_at(rows::Put, x, v.is_number() ? v : place(s, v, true), at);
 }
 
 }  // namespace sg

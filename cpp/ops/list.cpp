@@ -34,6 +34,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &rows::AsStrided,
       &rows::Embed,
       &rows::Join,
+      &rows::Strided,
       &rows::Assign,
       &rows::Take,
       &rows::AddRows,

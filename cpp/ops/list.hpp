@@ -152,6 +152,8 @@ Tensor as_strided(const Tensor& x, const Dims& size, const Dims& stride, std::op
 Tensor contiguous(const Tensor& x);
 Tensor clone(const Tensor& x);                          // always a copy
 void copy_(const Tensor& target, const Tensor& value);  // writes through the view
+// Writes what an op made of snapshot(target), which then is the op that made the target.
+void replace_(const Tensor& target, const Tensor& result);
 
 // ---- reading and writing at computed places (ops/index.cpp) -------------------------------------------------------------
 // An index out of range is found on the device: the next read raises IndexError, updates of that step are not done.

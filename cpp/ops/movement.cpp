@@ -21,6 +21,61 @@ void vjp_flip(Vjp& v) { v.result[0] = flip(v.g, v.attributes().a); }
 
 void vjp_expand(Vjp& v) { v.result[0] = sum_to(v.g, v.attributes().a); }
 
+Tensor strided(const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset) {
+  Attributes attributes;
+  attributes.a = shape;
+  attributes.b = strides;
+  attributes.x = offset;
+  return view(rows::Strided, x, shape, strides, x->offset + offset, attributes);
+}
+
+// A tensor laid out like the input `like`, so that a view of that is one of it: `memory`, or a view of `memory` where
+// `like` has gaps or another order.
+struct Layout {
+  Tensor memory, all;
+};
+Layout zeros_like(const GradInput& like, const Tensor& g) {
+  if (is_contiguous(like.shape, like.strides)) {
+    const Tensor zeros = full(like.shape, 0, g.dtype(), g.device());
+    return {zeros, zeros};
+  }
+  int64_t span = 1;
+  for (int d = 0; d < like.shape.rank; ++d) span += (like.shape[d] - 1) * like.strides[d];
+  const Tensor zeros = full({like.shape.numel() ? span : 0}, 0, g.dtype(), g.device());
+  return {zeros, strided(zeros, like.shape, like.strides, 0)};
+}
+Layout copy_like(const GradInput& like, const Tensor& g) {
+  if (is_contiguous(like.shape, like.strides)) {
+    const Tensor copy = clone(g);
+    return {copy, copy};
+  }
+  const Layout layout = zeros_like(like, g);
+  copy_(layout.all, g);
+  return layout;
+}
+
+void vjp_strided(Vjp& v) {
+  const Attributes& s = v.attributes();
+  const Layout zeros = zeros_like(v.node.in[0], v.g);
+  copy_(strided(zeros.memory, s.a, s.b, s.x), v.g);
+  v.result[0] = zeros.all;
+}
+
+// Input 0 is the tensor before the write, input 1 what was written.
+void vjp_assign(Vjp& v) {
+  const Attributes& s = v.attributes();
+  if (s.flag) {
+    v.result[1] = v.g;
+    return;
+  }
+  const Layout copy = copy_like(v.node.in[0], v.g);
+  const Tensor place = strided(copy.memory, s.a, s.b, s.x);
+  if (v.needs(1)) v.result[1] = v.needs(0) ? snapshot(place) : place;
+  if (!v.needs(0)) return;
+  copy_(place, Tensor(0));
+  v.result[0] = copy.all;
+}
+
 // Strides under which `shape` walks the same elements as x in the same order; false when there are none.
 bool strides_for(const Tensor& x, const Dims& shape, Dims& strides) {
   strides = contiguous_strides(shape);
@@ -65,7 +120,16 @@ const OpInfo Expand{.name = "expand",
                     .kind = Kind::view,
                     .arity = 1,
                     .vjp = vjp_expand};
-const OpInfo Assign{.name = "assign", .doc = "Writes a value through a view.", .kind = Kind::effect, .arity = 2};
+const OpInfo Strided{.name = "strided",
+                     .doc = "Any elements of the same memory, by shape, strides and offset.",
+                     .kind = Kind::view,
+                     .arity = 1,
+                     .vjp = vjp_strided};
+const OpInfo Assign{.name = "assign",
+                    .doc = "Writes a value through a view.",
+                    .kind = Kind::effect,
+                    .arity = 2,
+                    .vjp = vjp_assign};
 }  // namespace rows
 
 Tensor reshape(const Tensor& x, Dims shape) {
@@ -276,6 +340,8 @@ Tensor squeeze(const Tensor& x, const std::optional<Dims>& dims) {
   return reshape(x, shape);
 }
 
+const OpInfo& strided_row() { return rows::Strided; }
 void copy_(const Tensor& target, const Tensor& value) { assign(rows::Assign, target, value); }
+void replace_(const Tensor& target, const Tensor& result) { replace(rows::Assign, target, result); }
 
 }  // namespace sg

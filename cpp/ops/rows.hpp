@@ -15,9 +15,10 @@ extern const OpInfo Where, Cast, Contiguous;
 extern const OpInfo Full, Arange, Rand, Randn, CheckClass, OneHot;
 extern const OpInfo Sum, Product, Max, Min, Choose;
 extern const OpInfo Matmul;
-extern const OpInfo Reshape, Permute, Expand, Flip, Assign;
+extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;
 extern const OpInfo Slice, Diagonal, Unfold, AsStrided, Embed;
 extern const OpInfo Join;
+
 extern const OpInfo Take, AddRows, Put, Order, Empty;
 
 }  // namespace sg::rows

@@ -1,0 +1,91 @@
+#include "bind/source.hpp"
+
+#include <string_view>
+#include <unordered_map>
+
+#include "bind/errors.hpp"
+
+namespace sg::bind {
+namespace {
+
+// Code objects that ran. Their lines are read without the GIL: from a table that does not change.
+class PythonCode : public Source {
+ public:
+  PythonCode(PyCodeObject* code, std::string file) : code_(code), file_(std::move(file)) { Py_INCREF(code_); }
+  ~PythonCode() override { Py_DECREF(code_); }
+  std::string line(int64_t offset) const override {
+#if PY_VERSION_HEX >= 0x030B0000
+    const int number = PyCode_Addr2Line(code_, static_cast<int>(offset));
+#else
+    const auto number = static_cast<int>(offset);
+#endif
+    return file_ + ":" + std::to_string(number);
+  }
+
+ private:
+  PyCodeObject* code_;
+  std::string file_;
+};
+
+int32_t offset_in(PyFrameObject* frame) {
+#if PY_VERSION_HEX >= 0x030B0000
+  return PyFrame_GetLasti(frame);
+#else
+  return PyFrame_GetLineNumber(frame);
+#endif
+}
+
+// The folder of the package, whose own lines say nothing to a user.
+const std::string& package() {
+  static const std::string folder = [] {
+    Object module(PyImport_ImportModule("spirograd"));
+    Object file(module ? PyObject_GetAttrString(module.get(), "__file__") : nullptr);
+    const char* text = file ? PyUnicode_AsUTF8(file.get()) : nullptr;
+    const std::string path = text ? text : "";
+    PyErr_Clear();
+    return path.substr(0, path.rfind("__init__"));
+  }();
+  return folder;
+}
+
+// A table entry is the last holder of its code, so that code is released under the GIL only. Never taken down.
+struct Known {
+  Ref<Source> source;
+  bool ours;  // a line of the package
+};
+using Table = std::unordered_map<PyCodeObject*, Known>;
+constexpr size_t kManyCodes = 4096;
+
+const Known& look_up(PyCodeObject* code) {
+  static auto* table = new Table;
+  static size_t most = kManyCodes;
+  const auto at = table->find(code);
+  if (at != table->end()) return at->second;
+  if (table->size() >= most) {
+    std::erase_if(*table, [](const auto& e) { return !e.second.ours && e.second.source->ref_count() == 1; });
+    most = table->size() + kManyCodes;
+  }
+  const char* text = PyUnicode_AsUTF8(code->co_filename);
+  PyErr_Clear();
+  const std::string file = text ? text : "?";
+  const bool ours = !package().empty() && std::string_view(file).starts_with(package());
+  return (*table)[code] = {Ref<Source>(new PythonCode(code, file)), ours};
+}
+
+}  // namespace
+
+Where running_line() {
+  if (!PyGILState_Check()) return {};
+  PyFrameObject* frame = PyEval_GetFrame();
+  Object held;
+  while (frame) {
+    Object code(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+    const Known& known = look_up(reinterpret_cast<PyCodeObject*>(code.get()));
+    if (!known.ours) return {known.source, offset_in(frame)};
+    held = Object(reinterpret_cast<PyObject*>(PyFrame_GetBack(frame)));
+    frame = reinterpret_cast<PyFrameObject*>(held.get());
+  }
+  return {};
+}
+
+}  // namespace sg::bind

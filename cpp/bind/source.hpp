@@ -1,0 +1,10 @@
+// The line of Python that is running, outside of this package: what graph/where.hpp asks for.
+// Threads: any; without the GIL there is no line.
+#pragma once
+#include "graph/where.hpp"
+
+namespace sg::bind {
+
+Where running_line();
+
+}  // namespace sg::bind

@@ -1,0 +1,248 @@
+// One pass over the gradient graph, from roots to leaves.
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "base/profile.hpp"
+#include "graph/grad.hpp"
+
+namespace sg {
+namespace {
+
+void collect(Tensor& into, const Tensor& g) { into = into ? add(into, g) : g; }
+
+// A gradient that can be written in place without touching another: it may share the value, but never the storage,
+// memory that is seen from outside or, as an expanded one does, its own elements.
+Tensor own(const Tensor& g) {
+  for (int d = 0; d < g.rank(); ++d)
+    if (g.strides()[d] == 0 && g.shape()[d] > 1) return clone(g);
+  const Node& value = *g->storage->node.get();
+  if (value.buffer && value.buffer->shared) return clone(g);
+  return snapshot(g);
+}
+
+void accumulate(Ref<TensorImpl>& into, const Tensor& g) {
+  static std::mutex mutex;  // several threads may reach one leaf
+  std::lock_guard lock(mutex);
+  Tensor sum(into);
+  collect(sum, g);
+  into = own(sum).ref();
+}
+
+Tensor through(const std::vector<Ref<Hook>>& hooks, Tensor g) {
+  for (size_t i = 0; i < hooks.size(); ++i) {  // a hook may add hooks
+    const Ref<Hook> hook = hooks[i];
+    if (Tensor other = (*hook)(g)) {
+      if (!(other.shape() == g.shape()))
+        fail<ValueError>("backward",
+                         "a hook gave a gradient of shape " + other.shape().str() + " for one of " + g.shape().str(),
+                         "keep the shape");
+      g = other;
+    }
+  }
+  return g;
+}
+
+Tensor start_gradient(const Tensor& root, const Tensor& gradient) {
+  if (!root.requires_grad())
+    fail<Error>("backward", "the tensor does not want a gradient and was not made from one that does",
+                "set requires_grad=True on an input");
+  if (gradient) {
+    if (!(gradient.shape() == root.shape()))
+      fail<ValueError>("backward",
+                       "gradient has shape " + gradient.shape().str() + ", the tensor " + root.shape().str(),
+                       "give a gradient of the tensor's shape");
+    return gradient.dtype() == root.dtype() ? gradient : cast(gradient, root.dtype());
+  }
+  if (root.numel() != 1)
+    fail<ValueError>("backward", "a gradient is needed for a tensor of shape " + root.shape().str(),
+                     "reduce it to one element (sum, mean) or pass gradient=");
+  return ones_like(root);
+}
+
+class Pass {
+ public:
+  // `inputs`: compute only what leads to them; nullptr: to every leaf.
+  Pass(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradients, BackwardOptions options,
+       const std::vector<Tensor>* inputs)
+      : options_(options), inputs_(inputs) {
+    std::vector<Tensor> start;
+    for (size_t i = 0; i < roots.size(); ++i)
+      start.push_back(start_gradient(roots[i], i < gradients.size() ? gradients[i] : Tensor()));
+    if (inputs_) find_wanted(roots);
+    for (size_t i = 0; i < roots.size(); ++i) {
+      if (const Ref<GradNode>& fn = roots[i].grad_fn()) {
+        if (!inputs_ || wanted_.count(fn.get())) send(fn, 0, start[i]);
+      } else if (is_wanted(roots[i].ref())) {
+        reach(roots[i].ref(), start[i]);
+      }
+    }
+    found.resize(inputs_ ? inputs_->size() : 0);
+    GradMode mode(options_.create_graph);
+    while (!open_.empty()) {
+      const auto latest = open_.begin();
+      Arrivals arrivals = std::move(latest->second);
+      open_.erase(latest);
+      step(*arrivals.node, arrivals.g);
+    }
+    for (auto& [leaf, g] : leaves) {
+      if (leaf->hooks) g = through(leaf->hooks->gradient, g);
+      for (size_t i = 0; i < found.size(); ++i)
+        if ((*inputs_)[i].ref() == leaf) found[i] = g;
+    }
+  }
+
+  std::vector<Tensor> found;                               // for each of `inputs`
+  std::vector<std::pair<Ref<TensorImpl>, Tensor>> leaves;  // in the order of their first gradient
+
+ private:
+  // What came so far for the outputs of a node.
+  struct Arrivals {
+    Ref<GradNode> node;
+    std::vector<Tensor> g;
+  };
+
+  bool is_target(const GradNode* node) const { return targets_.count(node) != 0; }
+  bool is_wanted(const Ref<TensorImpl>& leaf) const { return !inputs_ || targets_.count(leaf.get()) != 0; }
+  bool is_wanted(const GradInput& in) const {
+    if (in.fn) return !inputs_ || wanted_.count(in.fn.get()) != 0;
+    return in.leaf && is_wanted(in.leaf);
+  }
+
+  // The nodes from which an input can be reached. A node is made after those it leads to.
+  void find_wanted(const std::vector<Tensor>& roots) {
+    for (const Tensor& t : *inputs_)
+      targets_.insert(t.grad_fn() ? static_cast<const void*>(t.grad_fn().get()) : t.impl());
+    std::unordered_set<GradNode*> seen;
+    std::vector<GradNode*> all;
+    auto add = [&](const Ref<GradNode>& fn) {
+      if (fn && seen.insert(fn.get()).second) all.push_back(fn.get());
+    };
+    for (const Tensor& root : roots) add(root.grad_fn());
+    for (size_t at = 0; at < all.size(); ++at)
+      for (int i = 0; i < all[at]->inputs; ++i) add(all[at]->in[i].fn);
+    std::sort(all.begin(), all.end(), [](GradNode* a, GradNode* b) { return a->sequence < b->sequence; });
+    for (GradNode* node : all)
+      if (is_target(node) || std::any_of(node->in, node->in + node->inputs, [&](auto& in) { return is_wanted(in); }))
+        wanted_.insert(node);
+  }
+
+  void send(const Ref<GradNode>& to, size_t output, const Tensor& g) {
+    Arrivals& arrivals = open_[to->sequence];
+    arrivals.node = to;
+    if (arrivals.g.size() <= output) arrivals.g.resize(output + 1);
+    collect(arrivals.g[output], g);
+  }
+
+  void reach(const Ref<TensorImpl>& leaf, const Tensor& g) {
+    const auto [at, fresh] = leaf_index_.try_emplace(leaf.get(), leaves.size());
+    if (fresh) leaves.emplace_back(leaf, Tensor());
+    collect(leaves[at->second].second, g);
+  }
+
+  void step(GradNode& node, std::vector<Tensor>& arrived) {
+    const WhereScope scope(node.where);
+    Tensor& g = arrived[0];
+    if (g && !node.custom) {
+      if (node.hooks) g = through(node.hooks->gradient, g);
+      if (node.retained) accumulate(node.retained->grad, g);
+      if (inputs_ && is_target(&node))
+        for (size_t i = 0; i < found.size(); ++i)
+          if ((*inputs_)[i].grad_fn().get() == &node) found[i] = g;
+    }
+    std::vector<uint8_t> wanted(static_cast<size_t>(node.inputs));
+    bool any = false;
+    for (int i = 0; i < node.inputs; ++i) any |= wanted[static_cast<size_t>(i)] = is_wanted(node.in[i]);
+    if (!any) return;
+    if (node.custom) {
+      hand_on(node, (*node.custom)(arrived, {wanted.begin(), wanted.end()}));
+    } else if (node.is_one_output()) {
+      send(node.in[0].fn, static_cast<size_t>(node.attributes.x), g);
+    } else {
+      std::vector<Tensor> results(wanted.size());
+      Vjp vjp{node, g, results.data(), wanted.data()};
+      {
+        const NanPause pause;
+        node.op->vjp(vjp);
+      }
+      hand_on(node, std::move(results));
+    }
+    if (!options_.retain_graph) node.free_values();
+  }
+
+  // The formula of a gradient is judged as a whole, under the name of its op.
+  struct NanPause {
+    NanHook before = std::exchange(has_nan_hook, nullptr);
+    ~NanPause() { has_nan_hook = before; }
+  };
+
+  void hand_on(GradNode& node, std::vector<Tensor> results) {
+    for (int i = 0; i < node.inputs; ++i) {
+      const GradInput& in = node.in[i];
+      Tensor& result = results[static_cast<size_t>(i)];
+      if (!result || !is_wanted(in)) continue;
+      Tensor g = result.shape() == in.shape ? result : sum_to(result, in.shape);
+      if (g.dtype() != in.dtype) g = cast(g, in.dtype);
+      if (has_nan_hook && has_nan_hook(g))
+        fail<Error>("backward",
+                    "the gradient of " + node.name() + at(node.where) + " by input " + std::to_string(i) + " has a NaN",
+                    "look at the inputs of this line");
+      if (in.fn)
+        send(in.fn, 0, g);
+      else
+        reach(in.leaf, g);
+    }
+  }
+
+  const BackwardOptions options_;
+  const std::vector<Tensor>* inputs_;
+  std::unordered_set<const void*> targets_;  // inputs: nodes, or leaves
+  std::unordered_set<const GradNode*> wanted_;
+  std::map<uint64_t, Arrivals, std::greater<>> open_;  // by sequence: the latest first
+  std::unordered_map<const TensorImpl*, size_t> leaf_index_;
+};
+
+}  // namespace
+
+void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradients, BackwardOptions options,
+              const std::vector<Tensor>* inputs) {
+  const Stage stage("backward");
+  if (inputs)
+    for (const Tensor& t : *inputs)
+      if (!t.is_leaf()) retain_grad(t);
+  options.retain_graph |= options.create_graph;
+  const Pass pass(roots, gradients, options, inputs);
+  const GradMode mode(options.create_graph);
+  for (const auto& [leaf, g] : pass.leaves) {
+    accumulate(leaf->grad, g);
+    if (leaf->hooks)
+      for (size_t i = 0; i < leaf->hooks->accumulated.size(); ++i) {
+        const Ref<Hook> hook = leaf->hooks->accumulated[i];
+        (*hook)(Tensor(leaf));
+      }
+  }
+}
+
+void backward(const Tensor& root, const Tensor& gradient, BackwardOptions options) {
+  backward(std::vector<Tensor>{root}, std::vector<Tensor>{gradient}, options);
+}
+
+std::vector<Tensor> grad(const std::vector<Tensor>& roots, const std::vector<Tensor>& inputs,
+                         const std::vector<Tensor>& gradients, BackwardOptions options) {
+  const Stage stage("grad");
+  for (const Tensor& t : inputs)
+    if (!t.requires_grad())
+      fail<Error>("grad", "an input does not require grad", "set requires_grad=True on it before it is used");
+  options.retain_graph |= options.create_graph;
+  return Pass(roots, gradients, options, &inputs).found;
+}
+
+std::vector<Tensor> grad(const Tensor& root, const std::vector<Tensor>& inputs, const Tensor& gradient,
+                         BackwardOptions options) {
+  return grad(std::vector<Tensor>{root}, inputs, std::vector<Tensor>{gradient}, options);
+}
+
+}  // namespace sg
