@@ -344,6 +344,8 @@ NOT_OPS: dict[str, str] = {
     **dict.fromkeys(["equal", "allclose", "broadcast_shapes"], "no tensor comes back: test_shapes.py"),
     **dict.fromkeys(["size", "numel", "dim", "stride", "is_contiguous", "is_floating_point", "element_size"], "facts"),
     **dict.fromkeys(["detach", "requires_grad_", "backward"], "test_grad.py"),
+    **dict.fromkeys(["detach_", "retain_grad", "register_hook", "register_post_accumulate_grad_hook"],
+                    "gradient graph: test_autograd.py"),
     **dict.fromkeys(["copy_", "fill_", "zero_", "add_", "sub_", "mul_", "div_"], "assign: test_grad.py, test_rules.py"),
     **dict.fromkeys(["graph", "plan", "realize"], "looking: test_rules.py"),
 }  # fmt: skip

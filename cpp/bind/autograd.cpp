@@ -61,12 +61,13 @@ class PythonGrad : public CustomGrad {
   PythonGrad(std::string name, PyObject* backward, PyObject* free)
       : name_(std::move(name)), backward_(shared(Py_NewRef(backward))), free_(shared(Py_NewRef(free))) {}
   std::string name() const override { return name_; }
-  std::vector<Tensor> operator()(const std::vector<Tensor>& gradients, const std::vector<bool>& wanted) override {
+  std::vector<Tensor> operator()(GradNode& node, const std::vector<Tensor>& gradients,
+                                 const std::vector<bool>& wanted) override {
     const WithGil locked;
-    Object list = list_of(gradients), flags(check(PyTuple_New(static_cast<Py_ssize_t>(wanted.size()))));
+    Object list = list_of(gradients), self(grad_fn_object(Ref<GradNode>(&node))), flags(check(PyTuple_New(static_cast<Py_ssize_t>(wanted.size()))));
     for (size_t i = 0; i < wanted.size(); ++i)
       PyTuple_SET_ITEM(flags.get(), static_cast<Py_ssize_t>(i), PyBool_FromLong(wanted[i]));
-    Object results(check(PyObject_CallFunctionObjArgs(backward_.get(), list.get(), flags.get(), nullptr)));
+    Object results(check(PyObject_CallFunctionObjArgs(backward_.get(), list.get(), flags.get(), self.get(), nullptr)));
     return tensors_of("backward", results.get());
   }
   void free_values() override {
@@ -300,11 +301,20 @@ void add_autograd(PyObject* m) {
   module.def("_backward", backward_of);
   module.def("_grad", gradients);
   module.def("_record_function", record_function);
+  // x as output `number` of the function that is going back.
+  module.def("_as_output", [](const Tensor& x, const GradFn& function, int64_t number) {
+    Tensor t = x.detach();
+    set_output(t, function.node, number);
+    return t;
+  });
+  module.def("_written_at", [](const Tensor& x) { return at(x->storage->written); });
   module.def("_saved_bytes", saved_bytes);
+  module.def("_random_state", random_state);
+  module.def("_set_random_state", set_random_state);
   module.def("_depends_on_others", depends_on_others);
   module.def("is_grad_enabled", grad_enabled, "Whether operations are recorded for gradients, in this thread.");
   module.def("_set_grad_enabled", set_grad_enabled);
-  module.def("_running_line", [] { return where().str(); });
+  module.def("_running_line", [] { return at(where()); });
   module.def("_is_anomaly_enabled", [] { return has_nan_hook != nullptr; });
   module.def("_set_anomaly_enabled", [](bool on) {
     has_nan_hook = nullptr;

@@ -158,7 +158,7 @@ class Pass {
     for (int i = 0; i < node.inputs; ++i) any |= wanted[static_cast<size_t>(i)] = is_wanted(node.in[i]);
     if (!any) return;
     if (node.custom) {
-      hand_on(node, (*node.custom)(arrived, {wanted.begin(), wanted.end()}));
+      hand_on(node, (*node.custom)(node, arrived, {wanted.begin(), wanted.end()}));
     } else if (node.is_one_output()) {
       send(node.in[0].fn, static_cast<size_t>(node.attributes.x), g);
     } else {

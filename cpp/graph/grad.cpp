@@ -223,13 +223,17 @@ void record_custom(std::unique_ptr<CustomGrad> custom, const std::vector<Tensor>
   fn->custom = std::move(custom);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i] || !is_float(outputs[i].dtype())) continue;
-    Ref<GradNode> out = node_of(kCustom, outputs[i], 1);  // stands for one output
-    out->in[0].fn = fn;
-    out->in[0].shape = outputs[i].shape();
-    out->in[0].dtype = outputs[i].dtype();
-    out->attributes.x = static_cast<int64_t>(i);
-    outputs[i].set_history(std::move(out));
+    set_output(outputs[i], fn, static_cast<int64_t>(i));
   }
+}
+
+void set_output(Tensor& x, const Ref<GradNode>& custom, int64_t number) {
+  Ref<GradNode> out = node_of(kCustom, x, 1);
+  out->in[0].fn = custom;
+  out->in[0].shape = x.shape();
+  out->in[0].dtype = x.dtype();
+  out->attributes.x = number;
+  x.set_history(std::move(out));
 }
 
 namespace {

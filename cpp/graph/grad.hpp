@@ -100,7 +100,8 @@ class CustomGrad {
   virtual ~CustomGrad() = default;
   virtual std::string name() const = 0;
   // From the gradients of the outputs (undefined: none arrived) to those of the inputs that are wanted.
-  virtual std::vector<Tensor> operator()(const std::vector<Tensor>& gradients, const std::vector<bool>& wanted) = 0;
+  virtual std::vector<Tensor> operator()(GradNode& node, const std::vector<Tensor>& gradients,
+                                         const std::vector<bool>& wanted) = 0;
   virtual void free_values() = 0;
 };
 
@@ -159,6 +160,8 @@ void record(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> 
             const Attributes& attributes = {});
 // The same for outputs with a gradient of their own; undefined outputs, and those of integers, have none.
 void record_custom(std::unique_ptr<CustomGrad> custom, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
+// Makes x output `number` of a custom node.
+void set_output(Tensor& x, const Ref<GradNode>& custom, int64_t number);
 // Records that `value` was written through `target`: its base has a new history, and so has every view of it.
 void record_write(const OpInfo& op, const Tensor& target, const Tensor& value);
 // The same for the result of an op on the target's own value, which then was made by that op.

@@ -91,4 +91,10 @@ void manual_seed(int64_t seed) {
   generator().blocks = 0;
 }
 
+std::pair<int64_t, int64_t> random_state() { return {generator().seed, generator().blocks}; }
+void set_random_state(std::pair<int64_t, int64_t> state) {
+  generator().seed = state.first;
+  generator().blocks = state.second;
+}
+
 }  // namespace sg

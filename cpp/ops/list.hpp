@@ -86,6 +86,8 @@ Tensor positions(const Dims& shape, int dim, DeviceId device);
 Tensor rand(const Dims& shape, DeviceId device = {});   // uniform in [0, 1), float32
 Tensor randn(const Dims& shape, DeviceId device = {});  // standard normal, float32
 void manual_seed(int64_t seed);
+std::pair<int64_t, int64_t> random_state();  // seed, and blocks drawn since
+void set_random_state(std::pair<int64_t, int64_t> state);
 
 // ---- reductions: over the dimensions of `axes` (bit d); 0 axes: see all_axes ---------------------------------------
 uint32_t all_axes(const Tensor& x);

@@ -1,0 +1,126 @@
+"""Gradients of chosen tensors, operations with a gradient of one's own, and checks of gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._core import Error, Tensor, _backward, _grad
+from .._grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from . import function, functional
+from .anomaly_mode import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
+from .function import Function
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
+
+__all__ = [
+    "Function",
+    "GradcheckError",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "function",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "is_anomaly_enabled",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]
+
+Tensors = Tensor | Sequence[Tensor]
+Starts = Tensor | Sequence[Tensor | None] | None
+
+
+def _starts(op: str, name: str, roots: list[Tensor], given: Starts) -> list[Tensor | None]:
+    if given is None:
+        return [None] * len(roots)
+    starts: list[Tensor | None] = [given] if isinstance(given, Tensor) else list(given)
+    if len(starts) != len(roots):
+        raise ValueError(f"{op}: {len(starts)} {name} for {len(roots)} outputs; give one for each")
+    return starts
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Starts = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors | None = None,
+) -> None:
+    """Adds the gradients of tensors to the .grad of every leaf they were made from, in one pass.
+
+    Args:
+        tensors: one tensor or several.
+        grad_tensors: the gradient of each; None for tensors of one element.
+        retain_graph: keep what another pass needs; default: the value of create_graph.
+        create_graph: record the gradients themselves, for gradients of higher order.
+        inputs: only these collect a .grad, and only what leads to them is computed.
+
+    Raises:
+        Error: values were freed by an earlier pass, or overwritten in place since.
+        ValueError: a gradient is missing or of another shape.
+
+    Example:
+        >>> x = sg.tensor(3.0, requires_grad=True)
+        >>> sg.autograd.backward([x * 2, x * x])
+        >>> x.grad.item()
+        8.0
+    """
+    roots = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if inputs is not None and not isinstance(inputs, Tensor) and not list(inputs):
+        raise Error("backward: inputs is empty; leave it out to reach every leaf")
+    starts = _starts("backward", "grad_tensors", roots, grad_tensors)
+    _backward(roots, starts, create_graph if retain_graph is None else retain_graph, create_graph, inputs)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Starts = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of outputs with respect to inputs; no .grad is touched.
+
+    Args:
+        outputs: one tensor or several; their gradients are added.
+        inputs: one tensor or several, leaves or not. Only what leads to them is computed.
+        grad_outputs: the gradient of each output; None for outputs of one element.
+        retain_graph: keep what another pass needs; default: the value of create_graph.
+        create_graph: record the gradients themselves, for gradients of higher order.
+        allow_unused: None for inputs that no output was made from, instead of an error.
+        is_grads_batched: only False; use spirograd.func.vmap.
+        materialize_grads: zeros for inputs that no output was made from.
+
+    Returns:
+        A gradient for each input, of its shape.
+
+    Raises:
+        Error: an input was not used, or values were freed or overwritten.
+
+    Example:
+        >>> x = sg.tensor(3.0, requires_grad=True)
+        >>> (g,) = sg.autograd.grad(x**3, x, create_graph=True)
+        >>> sg.autograd.grad(g, x)[0].item()
+        18.0
+    """
+    if is_grads_batched:
+        raise NotImplementedError("grad: is_grads_batched is not supported; call grad once for each gradient")
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad: materialize_grads needs allow_unused; leave allow_unused out")
+    roots = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    starts = _starts("grad", "grad_outputs", roots, grad_outputs)
+    found = _grad(roots, wanted, starts, create_graph if retain_graph is None else retain_graph, create_graph)
+    unused = [i for i, g in enumerate(found) if g is None]
+    if unused and not allow_unused and not materialize_grads:
+        raise Error(f"grad: no output was made from inputs {unused}; pass allow_unused=True to get None for them")
+    if materialize_grads:
+        found = [x.detach() * 0 if g is None else g for x, g in zip(wanted, found, strict=True)]
+    return tuple(found)

@@ -1,0 +1,171 @@
+"""Jacobians, Hessians and products with them, of a function at a point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import func as _func
+from .._core import Tensor, ones_like
+from .._tree import transform
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+Inputs = Tensor | Sequence[Tensor]
+Function = Callable[..., Any]
+
+
+def _as_tuple(x: Any) -> tuple[Any, ...]:
+    return (x,) if isinstance(x, Tensor) else tuple(x)
+
+
+def _finish(tree: Any, create_graph: bool) -> Any:
+    return tree if create_graph else transform(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
+
+
+def _start(op: str, v: Any, like: Any) -> tuple[Any, ...]:
+    """The vector of a product; ones for a single element."""
+    targets = _as_tuple(like)
+    if v is None:
+        if len(targets) != 1 or targets[0].numel() != 1:
+            raise ValueError(f"{op}: v is needed, of the shape of what it is multiplied with")
+        return (ones_like(targets[0]),)
+    given = _as_tuple(v)
+    if [tuple(t.shape) for t in given] != [tuple(t.shape) for t in targets]:
+        raise ValueError(f"{op}: v does not have the shape of what it is multiplied with")
+    return given
+
+
+def jacobian(func: Function, inputs: Inputs, create_graph: bool = False, strict: bool = False) -> Any:
+    """The Jacobian of func at inputs.
+
+    Args:
+        func: takes the inputs, gives a tensor or a tuple of them.
+        inputs: a tensor or several.
+        create_graph: the result has a gradient.
+        strict: accepted for PyTorch's sake; where there is no path the result is 0.
+
+    Returns:
+        output shape + input shape; a tuple for each of several outputs or inputs.
+
+    Example:
+        >>> sg.autograd.functional.jacobian(sg.square, sg.tensor([1.0, 2.0])).tolist()
+        [[2.0, 0.0], [0.0, 4.0]]
+    """
+    several = not isinstance(inputs, Tensor)
+    args = _as_tuple(inputs)
+    return _finish(_func.jacrev(func, tuple(range(len(args))) if several else 0)(*args), create_graph)
+
+
+def hessian(func: Function, inputs: Inputs, create_graph: bool = False, strict: bool = False) -> Any:
+    """The second derivatives of func at inputs.
+
+    Args:
+        func: takes the inputs, gives a tensor of one element.
+        inputs: a tensor or several.
+        create_graph: the result has a gradient.
+        strict: accepted for PyTorch's sake.
+
+    Returns:
+        input shape + input shape; a tuple of tuples for several inputs.
+
+    Example:
+        >>> sg.autograd.functional.hessian(lambda x: (x**3).sum(), sg.tensor([1.0, 2.0])).tolist()
+        [[6.0, 0.0], [0.0, 12.0]]
+    """
+    several = not isinstance(inputs, Tensor)
+    args = _as_tuple(inputs)
+    numbers = tuple(range(len(args))) if several else 0
+    gradient = _func.grad(func, numbers)
+    return _finish(_func.jacrev(gradient, numbers)(*args), create_graph)
+
+
+def vjp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """v times the Jacobian of func.
+
+    Args:
+        func: takes the inputs, gives a tensor or a tuple of them.
+        inputs: a tensor or several.
+        v: of the shape of the output; may be left out for one element.
+        create_graph: the result has a gradient.
+        strict: accepted for PyTorch's sake.
+
+    Returns:
+        The output, and the product: one for each input.
+
+    Example:
+        >>> y, g = sg.autograd.functional.vjp(lambda x: (x**2).sum(), sg.tensor([1.0, 2.0]))
+        >>> g.tolist()
+        [2.0, 4.0]
+    """
+    output, pull = _func.vjp(func, *_as_tuple(inputs))
+    weights = _start("vjp", v, output)
+    found = pull(*weights)
+    return _finish((output, found[0] if isinstance(inputs, Tensor) else found), create_graph)
+
+
+def jvp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The Jacobian of func times v.
+
+    Args:
+        func: takes the inputs, gives a tensor or a tuple of them.
+        inputs: a tensor or several.
+        v: of the shape of the inputs; may be left out for one element.
+        create_graph: the result has a gradient.
+        strict: accepted for PyTorch's sake.
+
+    Returns:
+        The output, and the product, of the shape of the output.
+
+    Example:
+        >>> y, dy = sg.autograd.functional.jvp(sg.square, sg.tensor([1.0, 2.0]), sg.tensor([1.0, 0.0]))
+        >>> dy.tolist()
+        [2.0, 0.0]
+    """
+    return _finish(_func.jvp(func, _as_tuple(inputs), _start("jvp", v, inputs)), create_graph)
+
+
+def vhp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """v times the second derivatives of func.
+
+    Args:
+        func: takes the inputs, gives a tensor of one element.
+        inputs: a tensor or several.
+        v: of the shape of the inputs.
+        create_graph: the result has a gradient.
+        strict: accepted for PyTorch's sake.
+
+    Returns:
+        The output, and the product, of the shape of the inputs.
+
+    Example:
+        >>> y, h = sg.autograd.functional.vhp(lambda x: (x**3).sum(), sg.tensor([1.0]), sg.tensor([2.0]))
+        >>> h.tolist()
+        [12.0]
+    """
+    args = _as_tuple(inputs)
+    weights = _start("vhp", v, inputs)
+    _, pull, output = _func.vjp(_func.grad_and_value(func, tuple(range(len(args)))), *args, has_aux=True)
+    found = pull(tuple(weights))
+    return _finish((output, found[0] if isinstance(inputs, Tensor) else found), create_graph)
+
+
+def hvp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
+    """The second derivatives of func times v: the same as vhp, for they are symmetric.
+
+    Args:
+        func: takes the inputs, gives a tensor of one element.
+        inputs: a tensor or several.
+        v: of the shape of the inputs.
+        create_graph: the result has a gradient.
+        strict: accepted for PyTorch's sake.
+
+    Returns:
+        The output, and the product, of the shape of the inputs.
+
+    Example:
+        >>> y, h = sg.autograd.functional.hvp(lambda x: (x**3).sum(), sg.tensor([1.0]), sg.tensor([2.0]))
+        >>> h.tolist()
+        [12.0]
+    """
+    return vhp(func, inputs, v, create_graph, strict)

@@ -1,0 +1,5 @@
+"""Tools around training."""
+
+from . import checkpoint
+
+__all__ = ["checkpoint"]
