@@ -107,7 +107,8 @@ def ones(*shape: int, **options: object) -> sg.Tensor:
         (lambda: range(10)[ones(())], TypeError,
          "index: a tensor of float32 is no index; convert it with .long()"),
         # in place
-        (lambda: ones(2, requires_grad=True).add_(1), ValueError, None),
+        (lambda: ones(2, requires_grad=True).add_(1), sg.Error,
+         "add_: a leaf that requires grad cannot be written in place; write under no_grad(), or to a clone()"),
         (lambda: sg.tensor([1]).add_(0.5), TypeError,
          "add_: the result is float32, the tensor int64; convert the tensor first"),
         (lambda: ones(2).add_(ones(3, 2)), ValueError,

@@ -175,28 +175,6 @@ def test_gradient_of_a_slice_of_a_leaf(device: sg.Device) -> None:
     assert x.grad.tolist() == [[0, 0, 0, 0], [1, 0, 2, 0], [3, 0, 4, 0]]
 
 
-def test_writing_through_a_view_needs_no_grad(device: sg.Device) -> None:
-    x = sg.ones(3, device=device, requires_grad=True)
-    with pytest.raises(ValueError, match="write under no_grad"):
-        x[0] = 5
-    with pytest.raises(ValueError, match="in place"):
-        sg.zeros(3, device=device)[1:].copy_(x[1:])
-    with sg.no_grad():
-        x[0] = 5
-    assert x.tolist() == [5, 1, 1]
-    assert x.requires_grad and x.is_leaf
-
-
-def test_a_saved_value_survives_a_write(device: sg.Device) -> None:
-    x = sg.tensor([1.0, 2.0, 3.0], device=device, requires_grad=True)
-    w = sg.tensor([10.0, 20.0, 30.0], device=device)
-    y = (x * w).sum()
-    w.zero_()  # the product saved the old values
-    y.backward()
-    assert x.grad.tolist() == [10, 20, 30]
-    assert w.tolist() == [0, 0, 0]
-
-
 def test_data_moves_between_devices_with_its_gradient(device: sg.Device) -> None:
     x = sg.tensor([1.0, 2.0], requires_grad=True)
     (x.to(device) * 3).sum().backward()

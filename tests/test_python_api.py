@@ -318,8 +318,8 @@ def test_in_place(device: sg.Device) -> None:
     w = sg.ones(2, device=device, requires_grad=True)
     y = w * 2
     z = y
-    y += 1  # takes part in a gradient: a new tensor
-    assert z is not y
+    y += 1
+    assert z is y
     y.sum().backward()
     assert w.grad.tolist() == [2, 2]
     with sg.no_grad():
@@ -333,7 +333,7 @@ def test_in_place(device: sg.Device) -> None:
 def test_backward(device: sg.Device) -> None:
     x = sg.tensor([[1.0, 2.0], [3.0, 4.0]], device=device, requires_grad=True)
     y = (x @ x).relu().sum()
-    assert repr(y.grad_fn) == "<SumBackward>" and not y.is_leaf
+    assert repr(y.grad_fn) == "<SumBackward0>" and not y.is_leaf
     y.backward()
     a = np.array([[1.0, 2.0], [3.0, 4.0]])
     g = np.ones((2, 2)) @ a.T + a.T @ np.ones((2, 2))
@@ -538,7 +538,7 @@ def test_optimizer_state(device: sg.Device) -> None:
         (lambda: sg.tensor([1], dtype=sg.int32), "tensor([1], dtype=spirograd.int32)"),
         (lambda: sg.tensor([[1, 2], [3, 4]]), "tensor([[1, 2],\n        [3, 4]])"),
         (lambda: sg.ones(1, requires_grad=True), "tensor([1.], requires_grad=True)"),
-        (lambda: sg.ones(1, requires_grad=True) * 2, "tensor([2.], grad_fn=<MulBackward>)"),
+        (lambda: sg.ones(1, requires_grad=True) * 2, "tensor([2.], grad_fn=<MulBackward0>)"),
         (lambda: sg.tensor([]), "tensor([])"),
         (lambda: sg.zeros(0, 3), "tensor([], size=(0, 3))"),
         (lambda: sg.tensor([float("nan"), float("inf")]), "tensor([nan, inf])"),
