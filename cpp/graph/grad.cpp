@@ -205,14 +205,19 @@ void record(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> 
   if (!grad_mode || !op.vjp || !is_float(out.dtype()) || !wants(inputs)) return;
   Ref<GradNode> fn = node_of(op, out, static_cast<int>(inputs.size()));
   fn->attributes = attributes;
+  uint8_t saves = 0;
   int i = 0;
   for (const Tensor* t : inputs) {
-    GradInput& in = fn->in[i];
-    connect(in, *t);
-    if ((op.saves >> i & 1) && !in.is_number) in.value.keep(*t, static_cast<bool>(in.leaf));
+    connect(fn->in[i], *t);
+    if (fn->in[i].needs()) saves |= op.read_by(i);
     ++i;
   }
-  if (op.saves & kSavesOutput) fn->output.keep(out);
+  i = 0;
+  for (const Tensor* t : inputs) {
+    GradInput& in = fn->in[i];
+    if ((saves >> i++ & 1) && !in.is_number) in.value.keep(*t, static_cast<bool>(in.leaf));
+  }
+  if (saves & kSavesOutput) fn->output.keep(out);
   out->grad_fn = std::move(fn);
 }
 

@@ -30,7 +30,14 @@ enum class Result : uint8_t {
 };
 
 // Which values the gradient reads; only these are kept alive by the graph.
-enum Saves : uint8_t { kSavesNothing = 0, kSavesA = 1, kSavesB = 2, kSavesC = 4, kSavesOutput = 8 };
+enum Saves : uint8_t {
+  kSavesNothing = 0,
+  kSavesA = 1,
+  kSavesB = 2,
+  kSavesC = 4,
+  kSavesOutput = 8,
+  kReadsOnly = 128,  // in OpInfo::reads: these and no others
+};
 
 // Which types an op is for; TypeError for the others.
 enum Takes : uint8_t { kTakesBool = 1, kTakesIntegers = 2, kTakesFloats = 4, kTakesAll = 7 };
@@ -47,6 +54,9 @@ struct OpInfo {
   void (*vjp)(Vjp&) = nullptr;  // nullptr: no gradient
   void (*expand)(const Node&, bool gpu, Expansion&) = nullptr;
   uint8_t takes = kTakesAll;    // of the promoted type
+  // Which of `saves` the gradient by each input reads; the rest is not kept when only that gradient is wanted. 0: all.
+  uint8_t reads[3] = {};
+  uint8_t read_by(int input) const { return input < 3 && reads[input] ? reads[input] : saves; }
 };
 
 }  // namespace sg

@@ -2,7 +2,8 @@
 // kernels) and Tensor (whose operators make graph nodes, so gradients can be differentiated again).
 //   result  "same": the promoted type; "float": integers become float32; "bool": comparisons
 //   takes   "float", "number" (no bool), "integer" or "bits" (integer or bool), where not all types make sense
-//   saves   what the gradient reads: a, b, c (inputs) and o (the output); only these stay alive; absent: no gradient
+//   saves   what the gradient reads: a, b, c (inputs) and o (the output); only these stay alive; absent: no gradient.
+//           "b|a": the gradient by a reads b, and that by b reads a
 //   fwd     the value;  vjp_a, vjp_b, vjp_c  the gradient towards each input, from g = d loss / d output
 // To add an op: write its struct and name it in the list at the end of its file. Knows only `auto`.
 #pragma once
@@ -27,21 +28,21 @@ struct Sub {
   static auto vjp_b(auto g, auto, auto, auto) { return -g; }
 };
 struct Mul {
-  static constexpr auto name = "mul", doc = "a * b, element by element.", result = "same", saves = "ab";
+  static constexpr auto name = "mul", doc = "a * b, element by element.", result = "same", saves = "b|a";
   static auto fwd(auto a, auto b) { return a * b; }
   static auto vjp_a(auto g, auto, auto b, auto) { return g * b; }
   static auto vjp_b(auto g, auto a, auto, auto) { return g * a; }
 };
 struct Div {
   static constexpr auto name = "div", doc = "a / b, element by element; integers are divided as float32.",
-                        result = "float", saves = "bo";
+                        result = "float", saves = "b|ab";
   static auto fwd(auto a, auto b) { return a / b; }
   static auto vjp_a(auto g, auto, auto b, auto) { return g / b; }
-  static auto vjp_b(auto g, auto, auto b, auto o) { return -g * o / b; }
+  static auto vjp_b(auto g, auto a, auto b, auto) { return -g * (a / b) / b; }
 };
 struct Pow {
   static constexpr auto name = "pow", doc = "a ** b, element by element, with C99's special values.", result = "same",
-                        saves = "abo";
+                        saves = "ab|ao";
   static auto fwd(auto a, auto b) { return pow(a, b); }
   static auto vjp_a(auto g, auto a, auto b, auto) { return where(b == 0, 0, g * b * pow(a, b - 1)); }
   static auto vjp_b(auto g, auto a, auto, auto o) { return where(o == 0, 0, g * o * log(a)); }

@@ -72,7 +72,8 @@ const OpInfo Matmul{.name = "matmul",
                     .kind = Kind::contraction,
                     .arity = 2,
                     .saves = kSavesA | kSavesB,
-                    .vjp = vjp_matmul};
+                    .vjp = vjp_matmul,
+                    .reads = {kReadsOnly | kSavesB, kReadsOnly | kSavesA}};
 }
 
 Tensor matmul(const Tensor& a, const Tensor& b) {

@@ -20,16 +20,35 @@ constexpr Result result_of(std::string_view word) {
 
 constexpr uint8_t saves_of(std::string_view letters) {
   uint8_t mask = 0;
-  for (char c : letters) mask |= c == 'a' ? kSavesA : c == 'b' ? kSavesB : c == 'c' ? kSavesC : kSavesOutput;
+  for (char c : letters)
+    mask |= c == '|' ? 0 : c == 'a' ? kSavesA : c == 'b' ? kSavesB : c == 'c' ? kSavesC : kSavesOutput;
   return mask;
 }
 
-// The value of input i if the gradient reads it, else nothing.
-Tensor saved(const Vjp& v, int i) {
-  const bool there = v.node.in[i].is_number || (v.node.op->saves >> i & 1);
-  return there ? v.in(i) : Tensor();
+// "b|a": a part for the gradient by each input.
+constexpr void set_saves(OpInfo& row, std::string_view letters) {
+  row.saves = saves_of(letters);
+  for (int i = 0; letters.find('|') != letters.npos || i > 0; ++i) {
+    const size_t end = letters.find('|');
+    row.reads[i] = kReadsOnly | saves_of(letters.substr(0, end));
+    if (end == letters.npos) break;
+    letters.remove_prefix(end + 1);
+  }
 }
-Tensor saved_output(const Vjp& v) { return v.node.op->saves & kSavesOutput ? v.out() : Tensor(); }
+
+// What the wanted gradients read.
+uint8_t reads(const Vjp& v) {
+  uint8_t mask = 0;
+  for (int i = 0; i < v.node.inputs; ++i)
+    if (v.needs(i)) mask |= v.node.op->read_by(i);
+  return mask;
+}
+
+// The value of input i if a wanted gradient reads it, else nothing.
+Tensor saved(const Vjp& v, int i) {
+  return v.node.in[i].is_number || (reads(v) >> i & 1) ? v.in(i) : Tensor();
+}
+Tensor saved_output(const Vjp& v) { return reads(v) & kSavesOutput ? v.out() : Tensor(); }
 
 template <class Op>
 constexpr uint8_t takes_of() {
@@ -45,7 +64,7 @@ constexpr uint8_t takes_of() {
 template <class Op>
 constexpr OpInfo row_of(int arity) {
   OpInfo row{Op::name, Op::doc, Kind::pointwise, arity, result_of(Op::result)};
-  if constexpr (requires { Op::saves; }) row.saves = saves_of(Op::saves);
+  if constexpr (requires { Op::saves; }) set_saves(row, Op::saves);
   row.takes = takes_of<Op>();
   return row;
 }
