@@ -375,15 +375,17 @@ void visit_graph(const Tensor& x, Visit visit) {
 }  // namespace
 
 int64_t saved_bytes(const Tensor& x) {
-  std::unordered_set<Node*> values;
+  std::unordered_set<Node*> values, of_leaves;
   visit_graph(x, [&](GradNode& node) {
     values.insert(node.output.kept());
-    for (int i = 0; i < node.inputs; ++i)
-      if (!node.in[i].leaf) values.insert(node.in[i].value.kept());
+    for (int i = 0; i < node.inputs; ++i) {
+      values.insert(node.in[i].value.kept());
+      if (node.in[i].leaf) of_leaves.insert(node.in[i].leaf->storage->node.get());
+    }
   });
   int64_t bytes = 0;
   for (Node* value : values)
-    if (value) bytes += static_cast<int64_t>(value->bytes());
+    if (value && !of_leaves.count(value)) bytes += static_cast<int64_t>(value->bytes());
   return bytes;
 }
 
