@@ -2,6 +2,7 @@
 // a CPU buffer has a host pointer, a GPU buffer an address that only shaders may follow.
 // When the last reference goes, the owner takes it back into its pool (never frees while work is in flight).
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,7 +21,8 @@ class Buffer : public RefCounted<Buffer> {
   size_t bytes = 0;      // usable size, at least what was asked for
   void* host = nullptr;  // CPU buffers: where the bytes are
   uint64_t address = 0;  // GPU buffers: device address of the first byte
-  bool shared = false;   // somebody outside sees these bytes: whatever reads or writes them runs at once
+  // How many outside see these bytes: while somebody does, whatever reads or writes them runs at once.
+  std::atomic<int32_t> shared{0};
 };
 using BufferRef = Ref<Buffer>;
 

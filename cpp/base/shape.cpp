@@ -44,6 +44,13 @@ bool is_contiguous(const Dims& shape, const Dims& strides) {
   return true;
 }
 
+int64_t span(const Dims& shape, const Dims& strides) {
+  if (shape.numel() == 0) return 0;
+  int64_t last = 0;
+  for (int d = 0; d < shape.rank; ++d) last += (shape[d] - 1) * strides[d];
+  return last + 1;
+}
+
 Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {
   int rank = a.rank > b.rank ? a.rank : b.rank;
   Dims out = Dims::filled(rank, 1);

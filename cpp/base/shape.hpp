@@ -37,6 +37,8 @@ struct Dims {
 Dims contiguous_strides(const Dims& shape);
 // True when `strides` walks `shape` in row-major order without gaps (dimensions of size 1 do not matter).
 bool is_contiguous(const Dims& shape, const Dims& strides);
+// Elements from the first to the last that a view reaches, both included; 0 for an empty one.
+int64_t span(const Dims& shape, const Dims& strides);
 // NumPy broadcasting; ValueError names `op` and both shapes.
 Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b);
 // Strides that read a tensor of `shape` as if it had the (larger) shape `to`: 0 where it is repeated.

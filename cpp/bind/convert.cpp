@@ -63,25 +63,33 @@ PyObject* cpu(const Call& c) {
 const Tensor& readable(const char* op, PyObject* self) {
   const Tensor& x = unwrap(self);
   if (x.requires_grad())
-    fail<Error>(op, "the tensor is part of a gradient graph that NumPy does not see", "use .detach().numpy()");
+    fail<Error>(op, "the tensor is part of a gradient graph that NumPy does not see", "call detach() first: .detach().numpy()");
   return x;
 }
 
 PyObject* numpy_method(const Call& c) {
   Arguments a("numpy", c);
+  const bool force = a.flag("force", false);
   a.done();
-  return to_numpy(readable("numpy", c.self));
+  return to_numpy(force ? unwrap(c.self) : readable("numpy", c.self));
 }
 
 PyObject* array(const Call& c) {
   Arguments a("__array__", c);
-  PyObject *dtype = a.take("dtype"), *copy = a.keyword("copy");
+  PyObject *dtype = a.take("dtype"), *copy = a.take("copy");
   a.done();
-  if (copy == Py_False)
-    fail<ValueError>("__array__", "a tensor cannot become an array without a copy", "use copy=None");
-  Object values(to_numpy(readable("numpy", c.self)));
+  const Tensor& x = readable("__array__", c.self);
+  if (given(copy) && !to_bool(copy) && x.device().is_gpu())
+    fail<ValueError>("__array__", "a tensor on " + x.device().str() + " cannot become an array without a copy",
+                     "use copy=None");
+  Object values(to_numpy(x, given(copy) && to_bool(copy)));
   if (!given(dtype)) return values.release();
   Object to(is_dtype_object(dtype) ? check(PyObject_GetAttrString(dtype, "dtype")) : Py_NewRef(dtype));
+  Object own(check(PyObject_GetAttrString(values.get(), "dtype")));
+  if (PyObject_RichCompareBool(own.get(), to.get(), Py_EQ) == 1) return values.release();
+  if (given(copy) && !to_bool(copy))
+    fail<ValueError>("__array__", std::string("the tensor is ") + name_of(x.dtype()) + ": another type needs a copy",
+                     "use copy=None");
   return check(PyObject_CallMethod(values.get(), "astype", "O", to.get()));
 }
 
@@ -183,9 +191,12 @@ const Row rows[] = {
     {"int", as<DType::int32>, "", "Tensor", "The same values as int32.", kMethod},
     {"long", as<DType::int64>, "", "Tensor", "The same values as int64.", kMethod},
     {"bool", as<DType::boolean>, "", "Tensor", "Whether the values differ from 0.", kMethod},
-    {"numpy", numpy_method, "", "np.ndarray[Any, Any]",
-     "A NumPy array with a copy of the values, in C order. Runs what is pending.\n\nRaises:\n    Error: the tensor "
-     "wants a gradient; use .detach().numpy().",
+    {"numpy", numpy_method, "*, force: bool = False", "np.ndarray[Any, Any]",
+     "A NumPy array on the memory of a CPU tensor: each sees what the other writes. Of a GPU tensor, a copy. Runs what "
+     "is pending.\n\nWhile the array lives, whatever reads or writes the tensor runs at once, so it is not fused with "
+     "what comes later.\n\nArgs:\n    force: also from a tensor that wants a gradient.\n\nRaises:\n    Error: the tensor "
+     "wants a gradient; use .detach().numpy().\n\nExample:\n    >>> x = sg.zeros(2)\n    >>> x.numpy()[0] = 3\n"
+     "    >>> x.tolist()\n    [3.0, 0.0]",
      kMethod},
     {"__array__", array, "dtype: Any = None, copy: Any = None", "np.ndarray[Any, Any]", "For NumPy: np.asarray(x).",
      kMethod},

@@ -51,15 +51,6 @@ PyObject* tensor(const Call& c) {
   return made(from_python("tensor", data, o.dtype, device_or_default(device)), o);
 }
 
-// Gives the array back when nobody needs its memory any more; may be called from any thread, with or without the GIL.
-void give_back(Py_buffer* view) {
-  if (!Py_IsInitialized()) return;
-  const PyGILState_STATE state = PyGILState_Ensure();
-  PyBuffer_Release(view);
-  PyGILState_Release(state);
-  delete view;
-}
-
 PyObject* from_numpy(const Call& c) {
   Arguments a("from_numpy", c);
   PyObject* array = a.need("array", "ndarray");
@@ -69,15 +60,13 @@ PyObject* from_numpy(const Call& c) {
                     "give an array; tensor() copies anything");
   Object type(check(PyObject_GetAttrString(array, "dtype")));
   const DType dtype = to_dtype("from_numpy", type.get());
-  auto* view = new Py_buffer;
-  if (PyObject_GetBuffer(array, view, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS | PyBUF_FORMAT) != 0) {
-    delete view;
-    PyErr_Clear();
-    fail<ValueError>("from_numpy", "the array is read-only or not in C order", "make a copy with tensor()");
-  }
-  Dims shape;
-  for (int d = 0; d < view->ndim; ++d) shape.push(view->shape[d]);
-  return wrap(share_host(view->buf, shape, dtype, [view] { give_back(view); }));
+  if (std::optional<Tensor> shared = share_array(array, dtype)) return wrap(*std::move(shared));
+  Object flags(check(PyObject_GetAttrString(array, "flags")));
+  Object writable(check(PyObject_GetAttrString(flags.get(), "writeable")));
+  if (to_bool(writable.get()))
+    fail<ValueError>("from_numpy", "the array has negative strides or another byte order", "make a copy with tensor()");
+  check(PyErr_WarnEx(PyExc_UserWarning, "from_numpy: the array is read-only, so the tensor has a copy of it", 1));
+  return wrap(from_python("from_numpy", array, dtype, {}));
 }
 
 PyObject* constant(const char* op, int64_t value, const Call& c) {
@@ -167,9 +156,10 @@ const Row rows[] = {
      kFunction},
     {"from_numpy", from_numpy, "array: Any", "Tensor",
      "A CPU tensor on the array's own memory: each sees what the other writes.\n\nWhatever reads or writes such a "
-     "tensor runs at once, so it is not fused with what comes later.\n\nArgs:\n    array: in C order, writable, of a "
-     "supported type.\n\nRaises:\n    TypeError: not an array, or a type that is not supported.\n    ValueError: "
-     "read-only, or not in C order.\n\nExample:\n    >>> import numpy as np\n    >>> a = np.zeros(2, np.float32)\n"
+     "tensor runs at once, so it is not fused with what comes later. A read-only array is copied, with a "
+     "warning.\n\nArgs:\n    array: writable, of a supported "
+     "type.\n\nRaises:\n    TypeError: not an array, or a type that is not supported.\n    ValueError: "
+     "negative strides, another byte order.\n\nExample:\n    >>> import numpy as np\n    >>> a = np.zeros(2, np.float32)\n"
      "    >>> x = sg.from_numpy(a)\n    >>> a[0] = 3\n    >>> x.tolist()\n    [3.0, 0.0]",
      kFunction},
     {"zeros", zeros, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",

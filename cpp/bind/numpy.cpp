@@ -1,5 +1,7 @@
 #include "bind/numpy.hpp"
 
+#include <new>
+
 #include "bind/arguments.hpp"
 #include "bind/tensor.hpp"
 #include "engine/engine.hpp"
@@ -11,6 +13,36 @@ namespace {
 NumPy np;
 
 constexpr size_t kLongCopy = 1 << 16;  // bytes; copies beyond give up the GIL
+
+// The bytes of a CPU tensor as Python's buffer protocol hands them out: the base of the arrays on them.
+struct PyMemory {
+  PyObject_HEAD Escaped escaped;
+  size_t bytes;
+};
+PyTypeObject* memory_type = nullptr;
+
+PyObject* new_memory(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* self = type->tp_alloc(type, 0);
+  if (self) new (&reinterpret_cast<PyMemory*>(self)->escaped) Escaped();
+  return self;
+}
+void delete_memory(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  reinterpret_cast<PyMemory*>(self)->escaped.~Escaped();
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  auto* m = reinterpret_cast<PyMemory*>(self);
+  return PyBuffer_FillInfo(view, self, m->escaped.data, static_cast<Py_ssize_t>(m->bytes), 0, flags);
+}
+
+PyType_Slot memory_slots[] = {{Py_tp_new, reinterpret_cast<void*>(new_memory)},
+                              {Py_tp_dealloc, reinterpret_cast<void*>(delete_memory)},
+                              {Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)},
+                              {Py_tp_doc, const_cast<char*>("The memory of a CPU tensor.")},
+                              {0, nullptr}};
+PyType_Spec memory_spec{"spirograd._Memory", sizeof(PyMemory), 0, Py_TPFLAGS_DEFAULT, memory_slots};
 
 class Buffer {
  public:
@@ -148,6 +180,7 @@ Tensor from_number(const Tensor& n, DType to, DeviceId device) {
 const NumPy& numpy() { return np; }
 
 void load_numpy() {
+  memory_type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&memory_spec)));
   Object module(check(PyImport_ImportModule("numpy")));
   auto get = [&](const char* name) { return check(PyObject_GetAttrString(module.get(), name)); };
   np = {get("ndarray"),
@@ -180,11 +213,63 @@ Tensor from_python(const char* op, PyObject* data, std::optional<DType> dtype, D
   return from_array(op, array.get(), dtype, device);
 }
 
-PyObject* to_numpy(const Tensor& x) {
-  if (!np.dtypes[static_cast<int>(x.dtype())])
-    fail<TypeError>("numpy", "NumPy has no bfloat16", "convert with .float() first");
+namespace {
+// Gives the array back when nobody needs its memory any more; may be called from any thread, with or without the GIL.
+void give_back(Py_buffer* view) {
+  if (!Py_IsInitialized()) return;
+  const PyGILState_STATE state = ensure_gil();
+  PyBuffer_Release(view);
+  PyGILState_Release(state);
+  delete view;
+}
+}  // namespace
+
+std::optional<Tensor> share_array(PyObject* array, DType dtype) {
+  Object type(check(PyObject_GetAttrString(array, "dtype")));
+  if (!PyObject_RichCompareBool(type.get(), np.dtypes[static_cast<int>(dtype)], Py_EQ)) return {};
+  auto view = std::make_unique<Py_buffer>();
+  // Without the format: NumPy cannot describe types that came later, and the dtype is known.
+  if (PyObject_GetBuffer(array, view.get(), PyBUF_WRITABLE | PyBUF_STRIDES) != 0) {
+    PyErr_Clear();
+    return {};
+  }
+  const auto size = static_cast<int64_t>(size_of(dtype));
+  Dims shape, strides;
+  bool fits = reinterpret_cast<uintptr_t>(view->buf) % size_of(dtype) == 0;
+  for (int d = 0; d < view->ndim; ++d) {
+    shape.push(view->shape[d]);
+    strides.push(view->strides[d] / size);
+    fits = fits && (view->strides[d] >= 0 || view->shape[d] <= 1) && view->strides[d] % size == 0;
+    if (view->shape[d] <= 1) strides[d] = 1;
+  }
+  Py_buffer* held = view.release();
+  if (fits) return share_host(held->buf, shape, strides, dtype, [held] { give_back(held); });
+  give_back(held);
+  return {};
+}
+
+PyObject* to_numpy(const Tensor& x, bool copy) {
   Object shape(dims_tuple(x.shape()));
-  PyObject* arguments[] = {shape.get(), np.dtypes[static_cast<int>(x.dtype())]};
+  PyObject* dtype = np.dtypes[static_cast<int>(x.dtype())];
+  if (!copy && !x.device().is_gpu() && x.numel() > 0) {
+    Object memory(check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(memory_type))));
+    auto* m = reinterpret_cast<PyMemory*>(memory.get());
+    {
+      WithoutGil unlocked;
+      m->escaped = Escaped(x);
+    }
+    m->bytes = static_cast<size_t>(span(x.shape(), x.strides())) * size_of(x.dtype());
+    if (x.contiguous()) {
+      PyObject* arguments[] = {shape.get(), dtype, memory.get()};
+      return check(PyObject_Vectorcall(np.ndarray, arguments, 3, nullptr));
+    }
+    Dims steps = x.strides();
+    for (int d = 0; d < steps.rank; ++d) steps[d] *= static_cast<int64_t>(size_of(x.dtype()));
+    Object strides(dims_tuple(steps)), zero(check(PyLong_FromLong(0)));
+    PyObject* arguments[] = {shape.get(), dtype, memory.get(), zero.get(), strides.get()};
+    return check(PyObject_Vectorcall(np.ndarray, arguments, 5, nullptr));
+  }
+  PyObject* arguments[] = {shape.get(), dtype};
   Object array(check(PyObject_Vectorcall(np.empty, arguments, 2, nullptr)));
   if (x.numel() == 0) return array.release();
   {

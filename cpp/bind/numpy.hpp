@@ -20,8 +20,10 @@ const NumPy& numpy();
 
 // A tensor with a copy of the data. Python floats give float32, ints int64, bools bool, arrays their own type.
 Tensor from_python(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId device);
-// A new C-ordered array.
-PyObject* to_numpy(const Tensor& x);
+// An array on the memory of a CPU tensor, with its strides; of a GPU tensor, or with `copy`, a new one in C order.
+PyObject* to_numpy(const Tensor& x, bool copy = false);
+// A CPU tensor on the array's own memory; nothing when that cannot be: read-only, steps back, another byte order.
+std::optional<Tensor> share_array(PyObject* array, DType dtype);
 PyObject* to_number(const char* op, const Tensor& x);  // float, int or bool of a tensor of one element
 
 // sg.float32 and friends: objects made by `add_dtypes`.

@@ -118,11 +118,36 @@ class SharedBuffer : public Buffer {
 };
 }  // namespace
 
-Tensor share_host(void* data, const Dims& shape, DType dtype, std::function<void()> release) {
-  const int64_t n = shape.numel();
+Tensor share_host(void* data, const Dims& shape, const Dims& strides, DType dtype, std::function<void()> release) {
+  const int64_t n = span(shape, strides);
   BufferRef buffer(new SharedBuffer(data, static_cast<size_t>(n) * size_of(dtype), std::move(release)));
-  buffer->shared = true;
-  return wrap(leaf_node(std::move(buffer), dtype, {}, n), shape);
+  buffer->shared = 1;
+  Tensor out = wrap(leaf_node(std::move(buffer), dtype, {}, n), shape);
+  out->strides = strides;
+  return out;
+}
+
+Escaped::Escaped(const Tensor& x) {
+  EngineLock lock;
+  cut_log(log_of({}));  // also what is still to read the bytes as they are now
+  Storage& storage = *x->storage;
+  NodeRef node = storage.node.ref();
+  if (node->state == Node::State::failed) std::rethrow_exception(node->error);
+  // Another storage, or a gradient, may hold the same value: it keeps the bytes, and these are a copy.
+  if (node->held.load(std::memory_order_relaxed) > 1 && node->buffer->shared == 0) {
+    BufferRef copy = cpu_device().allocate(node->bytes());
+    cpu_device().upload(copy, node->buffer->host, node->bytes());
+    node = leaf_node(std::move(copy), node->dtype, {}, node->numel);
+    storage.node = Held(node);
+  }
+  raise_status({});
+  buffer_ = node->buffer;
+  ++buffer_->shared;
+  data = static_cast<unsigned char*>(buffer_->host) + static_cast<size_t>(x->offset) * size_of(x.dtype());
+}
+
+Escaped::~Escaped() {
+  if (buffer_) --buffer_->shared;
 }
 
 void read(const Tensor& x, void* out) {

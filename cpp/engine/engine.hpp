@@ -26,9 +26,28 @@ void drain() noexcept;
 
 // Copies a host array (C order) to a device.
 Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId device);
-// A CPU tensor on somebody else's memory (C order), without a copy. Whatever reads or writes it runs at once, so that
-// both sides always see the same values. `release` is called, from any thread, when nobody needs the memory any more.
-Tensor share_host(void* data, const Dims& shape, DType dtype, std::function<void()> release);
+// A CPU tensor on somebody else's memory, without a copy; strides count elements and are not negative. Whatever reads or
+// writes it runs at once, so that both sides always see the same values. `release` is called, from any thread, when
+// nobody needs the memory any more.
+Tensor share_host(void* data, const Dims& shape, const Dims& strides, DType dtype, std::function<void()> release);
+// The other way round: bytes of a CPU tensor that somebody outside sees for as long as this lives. They are those of its
+// view, from the first element on; strides as in the tensor.
+class Escaped {
+ public:
+  Escaped() = default;
+  explicit Escaped(const Tensor& x);  // runs what is pending. Call without the GIL
+  Escaped(Escaped&& o) noexcept = default;
+  Escaped& operator=(Escaped&& o) noexcept {
+    std::swap(buffer_, o.buffer_);
+    data = o.data;
+    return *this;
+  }
+  ~Escaped();
+  void* data = nullptr;
+
+ private:
+  BufferRef buffer_;
+};
 // Copies the values in C order to `out`; runs what is pending, waits.
 void read(const Tensor& x, void* out);
 double read_item(const Tensor& x);  // one element as a number
