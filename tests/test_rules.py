@@ -472,13 +472,28 @@ def test_failure_an_index_error_leaves_the_parameters(device: sg.Device) -> None
         return loss
 
     step([0, 1, 2, 0, 1]).item()
-    old = w.numpy() if not w.requires_grad else w.detach().numpy()
+    old = w.detach().numpy().copy()
     with pytest.raises(IndexError, match=r"cross_entropy: index 7 out of range \[0, 3\)"):
         step([0, 1, 7, 0, 1])
         sg.synchronize(device)
     np.testing.assert_array_equal(w.detach().numpy(), old)
     assert np.isfinite(step([0, 1, 2, 0, 1]).item())  # and training goes on
     assert not np.array_equal(w.detach().numpy(), old)
+
+
+def test_failure_an_index_error_leaves_escaped_parameters() -> None:
+    w = sg.tensor(np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3), requires_grad=True)
+    seen = w.detach().numpy()
+    old = seen.copy()
+    opt = sg.optim.SGD([w], lr=0.1)
+    with pytest.raises(IndexError, match=r"cross_entropy: index 7 out of range \[0, 3\)"):
+        sg.cross_entropy(sg.ones(5, 4) @ w, sg.tensor([0, 1, 7, 0, 1])).backward()
+        opt.step()
+    np.testing.assert_array_equal(seen, old)
+    w.grad = None
+    sg.cross_entropy(sg.ones(5, 4) @ w, sg.tensor([0, 1, 2, 0, 1])).backward()
+    opt.step()
+    assert np.isfinite(seen).all() and not np.array_equal(seen, old)
 
 
 def test_failure_negative_classes_are_out_of_range(device: sg.Device) -> None:
@@ -527,7 +542,7 @@ w = sg.ones(1 << 20, device=DEVICE, requires_grad=True)
 opt = sg.optim.SGD([w], lr=0.5)
 (w * w).sum().backward()
 opt.step()
-old = w.detach().numpy()
+old = w.detach().numpy().copy()
 opt.zero_grad()
 x = sg.rand(1 << 24, device=DEVICE)
 y = sg.rand(1 << 24, device=DEVICE)

@@ -14,12 +14,6 @@
 namespace sg {
 namespace {
 
-[[maybe_unused]] const bool installed = [] {
-  cut_hook = cut_log;
-  value::tape_runner = tapes_of;
-  return true;
-}();
-
 std::map<int, Device*>& gpus_in_use() {
   static auto* gpus = new std::map<int, Device*>;
   return *gpus;
@@ -33,6 +27,13 @@ void raise_status(DeviceId id) {
   fail<IndexError>(s.name, "index " + std::to_string(s.index) + " out of range [0, " + std::to_string(s.bound) + ")",
                    "tensors written after it in the same step keep their old values");
 }
+
+[[maybe_unused]] const bool installed = [] {
+  cut_hook = cut_log;
+  report_hook = raise_status;
+  value::tape_runner = tapes_of;
+  return true;
+}();
 
 // Makes the tensor's own bytes exist as one contiguous range: its node, and the first element in it.
 struct Bytes {

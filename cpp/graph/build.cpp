@@ -103,12 +103,15 @@ void append(const NodeRef& node) {
   EngineLock lock;
   Log& log = log_of(node->device);
   log.append(node);
-  if (touches_shared(*node) || log.nodes.size() >= kMaxLogNodes || log.leaf_bytes >= kMaxLogLeafBytes) cut_hook(log);
+  const bool at_once = touches_shared(*node);
+  if (at_once || log.nodes.size() >= kMaxLogNodes || log.leaf_bytes >= kMaxLogLeafBytes) cut_hook(log);
+  if (at_once) report_hook(node->device);
 }
 
 // Memory that others see must hold the new value, also where the write had to go to fresh memory first: the two change
 // places, bytes and buffers.
 void keep_shared(Node& now, Node& before) {
+  if (!before.buffer || !before.buffer->shared) return;
   if (now.state != Node::State::ready || now.buffer == before.buffer) return;
   auto* fresh = static_cast<unsigned char*>(now.buffer->host);
   std::swap_ranges(fresh, fresh + now.bytes(), static_cast<unsigned char*>(before.buffer->host));
@@ -366,8 +369,11 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   EngineLock lock;
   log_of(node->device).assignments.push_back({target->storage, before});
   storage.node = Held(node);
+  struct AtTheEnd {  // also when the run reports an error: the value is there all the same
+    Node &now, &before;
+    ~AtTheEnd() { keep_shared(now, before); }
+  } keep{*node, *before};
   append(node);
-  if (before->buffer && before->buffer->shared) keep_shared(*node, *before);
 }
 }  // namespace
 

@@ -11,6 +11,7 @@ namespace sg {
 
 ContentionHooks contention_hooks;
 void (*cut_hook)(Log&) = nullptr;
+void (*report_hook)(DeviceId) = nullptr;
 
 namespace {
 

@@ -68,6 +68,8 @@ void unlock_after_fork(bool in_child);
 
 // Runs the whole log of a device (installed by engine/). Called when a log reaches its limits.
 extern void (*cut_hook)(Log&);
+// Raises what the kernels of a device reported (installed by engine/). Called when something had to run at once.
+extern void (*report_hook)(DeviceId);
 inline constexpr size_t kMaxLogNodes = 8192;
 inline constexpr int64_t kMaxLogLeafBytes = int64_t{4} << 30;
 
