@@ -63,7 +63,8 @@ PyObject* cpu(const Call& c) {
 const Tensor& readable(const char* op, PyObject* self) {
   const Tensor& x = unwrap(self);
   if (x.requires_grad())
-    fail<Error>(op, "the tensor is part of a gradient graph that NumPy does not see", "call detach() first: .detach().numpy()");
+    fail<Error>(op, "the tensor is part of a gradient graph that NumPy does not see",
+                "call detach() first: .detach().numpy()");
   return x;
 }
 
@@ -194,7 +195,8 @@ const Row rows[] = {
     {"numpy", numpy_method, "*, force: bool = False", "np.ndarray[Any, Any]",
      "A NumPy array on the memory of a CPU tensor: each sees what the other writes. Of a GPU tensor, a copy. Runs what "
      "is pending.\n\nWhile the array lives, whatever reads or writes the tensor runs at once, so it is not fused with "
-     "what comes later.\n\nArgs:\n    force: also from a tensor that wants a gradient.\n\nRaises:\n    Error: the tensor "
+     "what comes later.\n\nArgs:\n    force: also from a tensor that wants a gradient.\n\nRaises:\n    Error: the "
+     "tensor "
      "wants a gradient; use .detach().numpy().\n\nExample:\n    >>> x = sg.zeros(2)\n    >>> x.numpy()[0] = 3\n"
      "    >>> x.tolist()\n    [3.0, 0.0]",
      kMethod},

@@ -159,7 +159,8 @@ const Row rows[] = {
      "tensor runs at once, so it is not fused with what comes later. A read-only array is copied, with a "
      "warning.\n\nArgs:\n    array: writable, of a supported "
      "type.\n\nRaises:\n    TypeError: not an array, or a type that is not supported.\n    ValueError: "
-     "negative strides, another byte order.\n\nExample:\n    >>> import numpy as np\n    >>> a = np.zeros(2, np.float32)\n"
+     "negative strides, another byte order.\n\nExample:\n    >>> import numpy as np\n    >>> a = np.zeros(2, "
+     "np.float32)\n"
      "    >>> x = sg.from_numpy(a)\n    >>> a[0] = 3\n    >>> x.tolist()\n    [3.0, 0.0]",
      kFunction},
     {"zeros", zeros, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",

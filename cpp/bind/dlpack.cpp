@@ -1,0 +1,248 @@
+// __dlpack__, __dlpack_device__ and from_dlpack: memory shared with other array libraries.
+#include "bind/dlpack.hpp"
+
+#include <memory>
+
+#include "bind/device.hpp"
+#include "bind/methods.hpp"
+#include "bind/tensor.hpp"
+#include "engine/engine.hpp"
+#include "ops/list.hpp"
+
+namespace sg::bind {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, const std::string& hint) {
+  raise(PyExc_BufferError, "dlpack: " + what + "; " + hint);
+}
+
+// ---- out -------------------------------------------------------------------------------------------------------------
+dlpack::DataType to_dlpack(DType t) {
+  const auto bits = static_cast<uint8_t>(8 * size_of(t));
+  if (t == DType::boolean) return {dlpack::kBool, bits, 1};
+  if (is_float(t)) return {dlpack::kFloat, bits, 1};
+  return {dlpack::kInt, bits, 1};
+}
+
+// What a capsule keeps alive. Given back by the other library, from any thread, with or without the GIL.
+template <class Managed>
+struct Loan {
+  Managed managed{};
+  Escaped memory;
+  Dims shape, strides;
+};
+
+template <class Managed>
+void drop_capsule(PyObject* capsule) {
+  // Still under its first name: nobody took the array.
+  if (!PyCapsule_IsValid(capsule, Managed::kName)) return;
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, Managed::kName));
+  if (managed->deleter) managed->deleter(managed);
+}
+
+template <class Managed>
+PyObject* capsule_of(const Tensor& x, bool copied) {
+  auto loan = std::make_unique<Loan<Managed>>();
+  {
+    WithoutGil unlocked;
+    loan->memory = Escaped(x);
+  }
+  loan->shape = x.shape();
+  loan->strides = x.strides();
+  Managed& m = loan->managed;
+  m.array = {.data = loan->memory.data,
+             .device = {dlpack::kCpu, 0},
+             .ndim = x.rank(),
+             .dtype = to_dlpack(x.dtype()),
+             .shape = loan->shape.v,
+             .strides = loan->strides.v,
+             .byte_offset = 0};
+  m.context = loan.get();
+  m.deleter = [](Managed* self) { delete static_cast<Loan<Managed>*>(self->context); };
+  if constexpr (requires { m.flags; }) {
+    m.major = 1;
+    m.minor = 0;
+    m.flags = copied ? dlpack::kIsCopied : 0;
+  }
+  PyObject* capsule = check(PyCapsule_New(&m, Managed::kName, drop_capsule<Managed>));
+  loan.release();
+  return capsule;
+}
+
+dlpack::Device to_pair(const char* name, PyObject* o) {
+  Object list(PySequence_Fast(o, ""));
+  if (!list || PySequence_Fast_GET_SIZE(list.get()) != 2) {
+    PyErr_Clear();
+    fail<TypeError>("__dlpack__", std::string(name) + " is no pair of integers", "give two");
+  }
+  return {static_cast<int32_t>(to_int("__dlpack__", PySequence_Fast_GET_ITEM(list.get(), 0))),
+          static_cast<int32_t>(to_int("__dlpack__", PySequence_Fast_GET_ITEM(list.get(), 1)))};
+}
+
+PyObject* dlpack_method(const Call& c) {
+  Arguments a("__dlpack__", c);
+  PyObject *stream = a.keyword("stream"), *max_version = a.keyword("max_version");
+  PyObject *device = a.keyword("dl_device"), *copy = a.keyword("copy");
+  a.done();
+  const Tensor& x = unwrap(c.self);
+  if (x.requires_grad()) refuse("the tensor is part of a gradient graph that others do not see", "call detach() first");
+  if (given(stream)) refuse("a stream was given, and tensors have none", "use stream=None");
+  const bool on_gpu = x.device().is_gpu();
+  const bool to_host = given(device) ? to_pair("dl_device", device).type == dlpack::kCpu : !on_gpu;
+  if (!to_host)
+    refuse("memory of " + x.device().str() + " cannot be used by another library",
+           "ask for a copy on the CPU with dl_device=(1, 0)");
+  bool copied = given(copy) && to_bool(copy);
+  if (on_gpu && given(copy) && !copied)
+    refuse("a tensor on " + x.device().str() + " cannot reach the CPU without a copy", "use copy=None");
+  Tensor t = x;
+  if (on_gpu) {
+    t = moved(x, {}, {});
+    copied = true;
+  } else if (copied) {
+    t = sg::clone(x);
+  }
+  if (given(max_version) && to_pair("max_version", max_version).type >= 1)
+    return capsule_of<dlpack::Versioned>(t, copied);
+  return capsule_of<dlpack::Unversioned>(t, copied);
+}
+
+PyObject* dlpack_device(const Call& c) {
+  Arguments a("__dlpack_device__", c);
+  a.done();
+  const DeviceId id = unwrap(c.self).device();
+  return check(Py_BuildValue("(ii)", id.is_gpu() ? dlpack::kVulkan : dlpack::kCpu, id.is_gpu() ? id.index : 0));
+}
+
+// ---- in --------------------------------------------------------------------------------------------------------------
+DType from_dlpack_type(dlpack::DataType t) {
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    const dlpack::DataType own = to_dlpack(dtype);
+    if (own.code == t.code && own.bits == t.bits && t.lanes == 1) return dtype;
+  }
+  fail<TypeError>("from_dlpack",
+                  "elements of type code " + std::to_string(t.code) + " with " + std::to_string(t.bits) + " bits and " +
+                      std::to_string(t.lanes) + " lanes are not supported",
+                  "convert the array first");
+}
+
+// Takes the array out of its capsule.
+template <class Managed>
+Tensor take(PyObject* capsule, bool may_copy, bool must_copy) {
+  auto* m = static_cast<Managed*>(PyCapsule_GetPointer(capsule, Managed::kName));
+  if (!m) throw PythonError();
+  const dlpack::Array& array = m->array;
+  if (array.device.type != dlpack::kCpu && array.device.type != dlpack::kCudaHost)
+    refuse("the array is on a device of type " + std::to_string(array.device.type), "copy it to the CPU first");
+  const DType dtype = from_dlpack_type(array.dtype);
+  Dims shape;
+  for (int d = 0; d < array.ndim; ++d) shape.push(array.shape[d]);
+  Dims strides = contiguous_strides(shape);
+  bool shares = true, read_only = false;
+  for (int d = 0; d < shape.rank && array.strides; ++d) {
+    if (shape[d] > 1) strides[d] = array.strides[d];
+    shares = shares && strides[d] >= 0;
+  }
+  if (!shares) refuse("the array has negative strides", "make a copy of it first");
+  void* data = static_cast<char*>(array.data) + array.byte_offset;
+  if (shape.numel() > 0 && reinterpret_cast<uintptr_t>(data) % size_of(dtype) != 0)
+    refuse("the array is not aligned to its elements", "make a copy of it first");
+  if constexpr (requires { m->flags; }) {
+    if (m->major > 1) refuse("DLPack " + std::to_string(m->major) + " is not known", "ask for max_version=(1, 0)");
+    read_only = (m->flags & dlpack::kReadOnly) != 0;
+  }
+  if (read_only && !may_copy) refuse("the array is read-only and a tensor is not", "allow a copy");
+  check(PyCapsule_SetName(capsule, Managed::kUsed));
+  Tensor shared = share_host(data, shape, strides, dtype, [m] {
+    if (m->deleter && Py_IsInitialized()) m->deleter(m);
+  });
+  // Others may write to what they call read-only: the copy is made now.
+  if (!read_only && !must_copy) return shared;
+  return sg::clone(shared);
+}
+
+Tensor take_capsule(PyObject* capsule, bool may_copy, bool must_copy) {
+  if (PyCapsule_IsValid(capsule, dlpack::Versioned::kName))
+    return take<dlpack::Versioned>(capsule, may_copy, must_copy);
+  if (PyCapsule_IsValid(capsule, dlpack::Unversioned::kName))
+    return take<dlpack::Unversioned>(capsule, may_copy, must_copy);
+  fail<ValueError>("from_dlpack", "the capsule holds no array, or it was taken already", "make a new one");
+}
+
+// Asks for a versioned capsule; older libraries know no such argument.
+Object ask(PyObject* o, bool from_device, PyObject* copy) {
+  Object method(PyObject_GetAttrString(o, "__dlpack__"));
+  if (!method) {
+    PyErr_Clear();
+    fail<TypeError>("from_dlpack", "a " + type_name(o) + " has no __dlpack__", "give an array or a capsule");
+  }
+  Object none(PyTuple_New(0)), keywords(check(Py_BuildValue("{s:(ii)}", "max_version", 1, 0)));
+  if (from_device) {
+    Object host(check(Py_BuildValue("(ii)", dlpack::kCpu, 0)));
+    check(PyDict_SetItemString(keywords.get(), "dl_device", host.get()));
+  }
+  if (given(copy)) check(PyDict_SetItemString(keywords.get(), "copy", copy));
+  PyObject* capsule = PyObject_Call(method.get(), none.get(), keywords.get());
+  if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError) && !from_device) {
+    PyErr_Clear();
+    capsule = PyObject_CallNoArgs(method.get());
+  }
+  return Object(check(capsule));
+}
+
+PyObject* from_dlpack(const Call& c) {
+  Arguments a("from_dlpack", c);
+  PyObject* o = a.need("ext_tensor", "x");
+  PyObject *device = a.keyword("device"), *copy = a.keyword("copy");
+  a.done();
+  const bool may_copy = !given(copy) || to_bool(copy), must_copy = given(copy) && to_bool(copy);
+  Tensor t;
+  if (is_tensor(o)) {
+    t = must_copy ? sg::clone(unwrap(o).detach()) : unwrap(o).detach();
+  } else if (PyCapsule_CheckExact(o)) {
+    t = take_capsule(o, may_copy, must_copy);
+  } else {
+    Object place(PyObject_CallMethod(o, "__dlpack_device__", nullptr));
+    if (!place) PyErr_Clear();
+    const int32_t type = place ? to_pair("__dlpack_device__()", place.get()).type : dlpack::kCpu;
+    const bool from_device = type != dlpack::kCpu && type != dlpack::kCudaHost;
+    t = take_capsule(ask(o, from_device, copy).get(), may_copy, must_copy);
+  }
+  const DeviceId to = given(device) ? to_device_id(device) : t.device();
+  if (!(to == t.device()) && !may_copy)
+    refuse("a tensor on " + t.device().str() + " cannot reach " + to.str() + " without a copy", "use copy=None");
+  return wrap(moved(t, {}, to));
+}
+
+const Row rows[] = {
+    {"__dlpack__", dlpack_method,
+     "*, stream: None = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, "
+     "copy: bool | None = None",
+     "Any",
+     "For other array libraries: a DLPack capsule on the memory of a CPU tensor, or on a copy of a GPU tensor's when "
+     "dl_device=(1, 0) asks for one.\n\nRaises:\n    BufferError: the tensor wants a gradient, or it is on a GPU and "
+     "no "
+     "copy on the CPU was asked for or allowed.\n\nExample:\n    >>> import numpy as np\n"
+     "    >>> np.from_dlpack(sg.ones(2)).tolist()\n    [1.0, 1.0]",
+     Where::method},
+    {"__dlpack_device__", dlpack_device, "", "tuple[int, int]",
+     "DLPack's numbers for the device: (1, 0) for the CPU, (7, index) for a GPU.", Where::method},
+    {"from_dlpack", from_dlpack, "ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool | None = None",
+     "Tensor",
+     "A tensor on the memory of another library's array: each sees what the other writes.\n\nA read-only array is "
+     "copied. Arrays on other devices come as a copy on the CPU if their library makes one.\n\nArgs:\n    ext_tensor: "
+     "an array with __dlpack__, or a capsule.\n    device: where the tensor is to be; None leaves it.\n    copy: True "
+     "always copies, False never, None when it must.\n\nRaises:\n    BufferError: a copy would be needed and is not "
+     "allowed; negative strides.\n    TypeError: elements that tensors do not have.\n\nExample:\n    >>> import numpy "
+     "as "
+     "np\n    >>> a = np.zeros(2, np.float32)\n    >>> x = sg.from_dlpack(a)\n    >>> a[0] = 3\n    >>> x.tolist()\n"
+     "    [3.0, 0.0]",
+     Where::function},
+};
+
+}  // namespace
+
+void add_dlpack(PyObject* module) { add_rows(module, rows); }
+
+}  // namespace sg::bind
