@@ -1,8 +1,7 @@
 // Functions that make tensors.
 #include <cmath>
 
-#include "bind/device.hpp"
-#include "bind/methods.hpp"
+#include "bind/create.hpp"
 #include "bind/numpy.hpp"
 #include "bind/tensor.hpp"
 #include "engine/engine.hpp"
@@ -11,27 +10,34 @@
 namespace sg::bind {
 namespace {
 
-// dtype=, device= and requires_grad=, which all of these take.
-struct Options {
-  std::optional<DType> dtype;
-  DeviceId device;
-  bool requires_grad = false;
-};
-Options options(Arguments& a, const Tensor* like = nullptr) {
-  Options o;
-  if (PyObject* dtype = a.keyword("dtype"); given(dtype)) o.dtype = to_dtype(a.op(), dtype);
-  PyObject* device = a.keyword("device");
-  o.device = like && !given(device) ? like->device() : device_or_default(device);
-  if (PyObject* wants = a.keyword("requires_grad"); given(wants)) o.requires_grad = to_bool(wants);
-  a.done();
-  return o;
-}
-PyObject* made(Tensor t, const Options& o) { return wrap(o.requires_grad ? t.requires_grad_() : t); }
-
 Tensor filled(const Dims& shape, const Tensor& value, DType dtype, DeviceId device) {
   if (is_float(value.dtype())) return full(shape, value->number.f, dtype, device);
   return is_float(dtype) ? full(shape, static_cast<double>(value->number.i), dtype, device)
                          : full_int(shape, value->number.i, dtype, device);
+}
+
+Tensor number_of(const char* op, PyObject* o) {
+  Tensor n;
+  if (!number(o, n)) {
+    if (!is_tensor(o) || unwrap(o).numel() != 1)
+      fail<TypeError>(op, "a number is needed, got " + type_name(o), "give a float or an int");
+    number(Object(to_number(op, unwrap(o))).get(), n);
+  }
+  return n;
+}
+
+Dims checked(const char* op, const Dims& shape) {
+  for (int64_t d : shape)
+    if (d < 0) fail<ValueError>(op, "negative size in shape " + shape.str(), "use sizes of 0 or more");
+  return shape;
+}
+
+// A copy of a tensor's values or of Python data.
+Tensor copy_of(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId device) {
+  if (!is_tensor(data)) return from_python(op, data, dtype, device);
+  const Tensor x = unwrap(data).detach();
+  const Tensor t = moved(x, dtype, device);
+  return t->storage.get() == x->storage.get() ? sg::clone(x) : t;
 }
 
 PyObject* tensor(const Call& c) {
@@ -42,13 +48,8 @@ PyObject* tensor(const Call& c) {
   Options o;
   if (given(dtype)) o.dtype = to_dtype("tensor", dtype);
   o.requires_grad = given(wants) && to_bool(wants);
-  if (is_tensor(data)) {
-    static const OpInfo& copy = *find_op("contiguous");
-    const Tensor& x = unwrap(data);
-    const Tensor fresh = apply(copy, x.detach());
-    return made(moved(fresh, o.dtype, given(device) ? to_device_id(device) : x.device()), o);
-  }
-  return made(from_python("tensor", data, o.dtype, device_or_default(device)), o);
+  o.device = is_tensor(data) && !given(device) ? unwrap(data).device() : device_or_default(device);
+  return made(copy_of("tensor", data, o.dtype, o.device), o);
 }
 
 PyObject* from_numpy(const Call& c) {
@@ -90,11 +91,8 @@ PyObject* ones_like(const Call& c) { return constant_like("ones_like", 1, c); }
 PyObject* full(const Call& c) {
   Arguments a("full", c);
   const Dims shape = to_dims("full", a.need("size", "shape"));
-  PyObject* value = a.need("fill_value", "value");
+  const Tensor n = number_of("full", a.need("fill_value", "value"));
   const Options o = options(a);
-  Tensor n;
-  if (!number(value, n))
-    fail<TypeError>("full", "a number is needed, got " + type_name(value), "give a float or an int");
   const DType own = n.dtype() == DType::float64 ? DType::float32 : n.dtype();
   return made(filled(shape, n, o.dtype.value_or(own), o.device), o);
 }
@@ -122,31 +120,152 @@ PyObject* arange(const Call& c) {
   return made(sg::arange(start, step, count, o.dtype.value_or(integers ? DType::int64 : DType::float32), o.device), o);
 }
 
-template <Tensor (*op)(const Dims&, DeviceId)>
-PyObject* random(const char* name, const Call& c) {
-  Arguments a(name, c);
-  const Dims shape = c.count == 0 && !c.names ? Dims() : a.sizes("size", "shape");
+PyObject* empty(const Call& c) {
+  Arguments a("empty", c);
+  const Dims shape = checked("empty", a.sizes("size", "shape"));
   const Options o = options(a);
-  if (o.dtype && !is_float(*o.dtype))
-    fail<TypeError>(name, std::string("dtype ") + name_of(*o.dtype) + " has no such numbers", "use float32 or float64");
-  return made(cast(op(shape, o.device), o.dtype.value_or(DType::float32)), o);
+  return made(sg::empty(shape, o.dtype.value_or(DType::float32), o.device), o);
 }
-PyObject* rand(const Call& c) { return random<sg::rand>("rand", c); }
-PyObject* randn(const Call& c) { return random<sg::randn>("randn", c); }
+PyObject* empty_like(const Call& c) {
+  Arguments a("empty_like", c);
+  const Tensor& x = tensor_of("empty_like", c.self ? c.self : a.need("input"));
+  const Options o = options(a, &x);
+  return made(sg::empty(x.shape(), o.dtype.value_or(x.dtype()), o.device), o);
+}
+PyObject* full_like(const Call& c) {
+  Arguments a("full_like", c);
+  const Tensor& x = tensor_of("full_like", c.self ? c.self : a.need("input"));
+  const Tensor n = number_of("full_like", a.need("fill_value"));
+  const Options o = options(a, &x);
+  return made(filled(x.shape(), n, o.dtype.value_or(x.dtype()), o.device), o);
+}
 
-PyObject* manual_seed(const Call& c) {
-  Arguments a("manual_seed", c);
-  const int64_t seed = to_int("manual_seed", a.need("seed"));
+// x.new_zeros(2, 3): of the type and device of x.
+PyObject* new_constant(const char* op, int64_t value, const Call& c) {
+  Arguments a(op, c);
+  const Tensor& x = unwrap(c.self);
+  const Dims shape = a.sizes("size", "shape");
+  const Options o = options(a, &x);
+  return made(filled(shape, Tensor(value), o.dtype.value_or(x.dtype()), o.device), o);
+}
+PyObject* new_zeros(const Call& c) { return new_constant("new_zeros", 0, c); }
+PyObject* new_ones(const Call& c) { return new_constant("new_ones", 1, c); }
+PyObject* new_full(const Call& c) {
+  Arguments a("new_full", c);
+  const Tensor& x = unwrap(c.self);
+  const Dims shape = to_dims("new_full", a.need("size", "shape"));
+  const Tensor n = number_of("new_full", a.need("fill_value"));
+  const Options o = options(a, &x);
+  return made(filled(shape, n, o.dtype.value_or(x.dtype()), o.device), o);
+}
+PyObject* new_empty(const Call& c) {
+  Arguments a("new_empty", c);
+  const Tensor& x = unwrap(c.self);
+  const Dims shape = checked("new_empty", a.sizes("size", "shape"));
+  const Options o = options(a, &x);
+  return made(sg::empty(shape, o.dtype.value_or(x.dtype()), o.device), o);
+}
+PyObject* new_tensor(const Call& c) {
+  Arguments a("new_tensor", c);
+  const Tensor& x = unwrap(c.self);
+  PyObject* data = a.need("data");
+  const Options o = options(a, &x);
+  return made(copy_of("new_tensor", data, o.dtype.value_or(x.dtype()), o.device), o);
+}
+
+Tensor spaced(const char* op, Arguments& a, double& base, Options& o) {
+  const double start = to_real(op, a.need("start")), end = to_real(op, a.need("end", "stop"));
+  const int64_t steps = to_int(op, a.need("steps", "num"));
+  base = a.real("base", 10);
+  o = options(a);
+  if (steps < 0) fail<ValueError>(op, std::to_string(steps) + " steps", "use 0 or more");
+  if (!std::isfinite(start) || !std::isfinite(end)) fail<ValueError>(op, "a bound is not finite", "use a finite range");
+  return sg::linspace(start, end, steps, o.dtype.value_or(DType::float32), o.device);
+}
+PyObject* linspace(const Call& c) {
+  Arguments a("linspace", c);
+  double base;
+  Options o;
+  const Tensor t = spaced("linspace", a, base, o);
+  return made(t, o);
+}
+PyObject* logspace(const Call& c) {
+  Arguments a("logspace", c);
+  double base;
+  Options o;
+  const Tensor t = spaced("logspace", a, base, o);
+  return made(cast(sg::pow(Tensor(base), t), o.dtype.value_or(DType::float32)), o);
+}
+
+PyObject* eye(const Call& c) {
+  Arguments a("eye", c);
+  const int64_t n = to_int("eye", a.need("n"));
+  PyObject* second = a.take("m");
+  const int64_t m = given(second) ? to_int("eye", second) : n;
+  const Options o = options(a);
+  if (n < 0 || m < 0)
+    fail<ValueError>("eye", "negative size [" + std::to_string(n) + ", " + std::to_string(m) + "]",
+                     "use sizes of 0 or more");
+  return made(sg::eye(n, m, o.dtype.value_or(DType::float32), o.device), o);
+}
+
+// The data itself when nothing changes, its memory when it is an array, else a copy.
+Tensor tensor_on(const char* op, PyObject* data, std::optional<DType> dtype, PyObject* device, bool may_copy) {
+  if (is_tensor(data)) {
+    const Tensor& x = unwrap(data);
+    return moved(x, dtype, given(device) ? to_device_id(device) : x.device());
+  }
+  const DeviceId place = device_or_default(device);
+  Object array;
+  if (!PyList_Check(data) && !PyTuple_Check(data)) {
+    Tensor n;
+    if (!number(data, n)) array = Object(check(PyObject_CallOneArg(numpy().asarray, data)));
+  }
+  if (array && !place.is_gpu()) {
+    Object type(check(PyObject_GetAttrString(array.get(), "dtype")));
+    const std::optional<DType> own = known_dtype(type.get());
+    if (own && (!dtype || *dtype == *own))
+      if (std::optional<Tensor> shared = share_array(array.get(), *own)) return *std::move(shared);
+  }
+  if (!may_copy)
+    fail<ValueError>(op, "the data cannot become a tensor without a copy", "use copy=None");
+  return from_python(op, array ? array.get() : data, dtype, place);
+}
+
+PyObject* as_tensor(const Call& c) {
+  Arguments a("as_tensor", c);
+  PyObject* data = a.need("data");
+  PyObject *dtype = a.take("dtype"), *device = a.take("device");
   a.done();
-  sg::manual_seed(seed);
-  Py_RETURN_NONE;
+  std::optional<DType> type;
+  if (given(dtype)) type = to_dtype("as_tensor", dtype);
+  if (is_tensor(data)) {
+    const Tensor& x = unwrap(data);
+    if ((!type || *type == x.dtype()) && (!given(device) || to_device_id(device) == x.device())) return Py_NewRef(data);
+  }
+  return wrap(tensor_on("as_tensor", data, type, device, true));
 }
 
-#define SG_OPTIONS "dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False"
-#define SG_OPTIONS_DOC                                                                                                \
-  "    dtype: type of the elements.\n    device: a Device or \"cpu\", \"gpu\", \"gpu:1\"; None is the default one.\n" \
-  "    requires_grad: whether backward() reaches the tensor.\n"
-constexpr auto kFunction = Where::function;
+PyObject* asarray(const Call& c) {
+  Arguments a("asarray", c);
+  PyObject* data = a.need("obj");
+  PyObject *dtype = a.keyword("dtype"), *device = a.keyword("device"), *copy = a.keyword("copy");
+  PyObject* wants = a.keyword("requires_grad");
+  a.done();
+  Options o;
+  if (given(dtype)) o.dtype = to_dtype("asarray", dtype);
+  o.requires_grad = given(wants) && to_bool(wants);
+  if (given(copy) && to_bool(copy)) {
+    o.device = is_tensor(data) && !given(device) ? unwrap(data).device() : device_or_default(device);
+    return made(copy_of("asarray", data, o.dtype, o.device), o);
+  }
+  Tensor t = tensor_on("asarray", data, o.dtype, device, !given(copy));
+  if (given(copy) && is_tensor(data) && t->storage.get() != unwrap(data)->storage.get())
+    fail<ValueError>("asarray", "another type or device needs a copy", "use copy=None");
+  return made(is_tensor(data) ? t.detach() : t, o);
+}
+
+constexpr auto kFunction = Where::function, kMethod = Where::method;
 const Row rows[] = {
     {"tensor", tensor, "data: Any, " SG_OPTIONS, "Tensor",
      "A tensor with a copy of the data: numbers, nested lists, arrays, tensors.\n\nPython floats give float32, ints "
@@ -186,19 +305,79 @@ const Row rows[] = {
      "    start: the first value; the end when it is alone.\n    end: the bound.\n    step: the "
      "distance.\n" SG_OPTIONS_DOC "\nExample:\n    >>> sg.arange(3).tolist()\n    [0, 1, 2]",
      kFunction},
-    {"rand", rand, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
-     "Uniform numbers in [0, 1), the same bits on every device.\n\nArgs:\n    size: several ints or one "
-     "tuple.\n" SG_OPTIONS_DOC "\nExample:\n    >>> x = sg.rand(2, 3)",
+    {"empty", empty, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
+     "A tensor of whatever its memory holds.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
+     "\nExample:\n    >>> sg.empty(2, 3).shape\n    (2, 3)",
      kFunction},
-    {"randn", randn, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
-     "Standard normal numbers.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
-     "\nExample:\n    >>> x = sg.randn(2, 3)",
+    {"empty_like", empty_like, "input: Tensor, *, " SG_OPTIONS, "Tensor",
+     "A tensor of the shape, type and device of another, with whatever its memory holds.\n\nArgs:\n    input: the "
+     "model.\n" SG_OPTIONS_DOC,
      kFunction},
-    {"manual_seed", manual_seed, "seed: int", "None",
-     "Starts the random numbers of all devices anew.\n\nExample:\n    >>> sg.manual_seed(0)", kFunction},
+    {"full_like", full_like, "input: Tensor, fill_value: float, *, " SG_OPTIONS, "Tensor",
+     "One value in the shape, type and device of another tensor.\n\nArgs:\n    input: the model.\n    fill_value: the "
+     "number.\n" SG_OPTIONS_DOC "\nExample:\n    >>> sg.full_like(sg.zeros(2), 7).tolist()\n    [7.0, 7.0]",
+     kFunction},
+    {"linspace", linspace, "start: float, end: float, steps: int, *, " SG_OPTIONS, "Tensor",
+     "Evenly spaced values from start to end, both included.\n\nArgs:\n    start: the first value.\n    end: the last "
+     "one.\n    steps: how many.\n" SG_OPTIONS_DOC
+     "\nRaises:\n    ValueError: negative steps, a bound that is not finite.\n\nExample:\n"
+     "    >>> sg.linspace(0, 1, 5).tolist()\n    [0.0, 0.25, 0.5, 0.75, 1.0]",
+     kFunction},
+    {"logspace", logspace, "start: float, end: float, steps: int, base: float = 10, *, " SG_OPTIONS, "Tensor",
+     "base to the power of evenly spaced exponents.\n\nArgs:\n    start: the first exponent.\n    end: the last one.\n"
+     "    steps: how many.\n    base: of the power.\n" SG_OPTIONS_DOC
+     "\nExample:\n    >>> sg.logspace(0, 3, 4, base=2).tolist()\n    [1.0, 2.0, 4.0, 8.0]",
+     kFunction},
+    {"eye", eye, "n: int, m: int | None = None, *, " SG_OPTIONS, "Tensor",
+     "Ones on the diagonal, [n, m].\n\nArgs:\n    n: rows.\n    m: columns; None is n.\n" SG_OPTIONS_DOC
+     "\nExample:\n    >>> sg.eye(2).tolist()\n    [[1.0, 0.0], [0.0, 1.0]]",
+     kFunction},
+    {"as_tensor", as_tensor, "data: Any, dtype: DTypeLike | None = None, device: DeviceLike | None = None", "Tensor",
+     "The data as a tensor, without a copy where that can be: a tensor itself when nothing changes, an array's own "
+     "memory on the CPU.\n\nArgs:\n    data: a tensor, an array, numbers, nested lists.\n    dtype: type of the "
+     "elements.\n    device: a Device or its name; None is the tensor's own, or the default one.\n\nExample:\n"
+     "    >>> x = sg.ones(2)\n    >>> sg.as_tensor(x) is x\n    True",
+     kFunction},
+    {"asarray", asarray,
+     "obj: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None, copy: bool | None = None, "
+     "requires_grad: bool = False",
+     "Tensor",
+     "The data as a tensor that shares its memory where that can be.\n\nArgs:\n    obj: a tensor, an array, numbers, "
+     "nested lists.\n    dtype: type of the elements.\n    device: a Device or its name.\n    copy: True always copies, "
+     "False never, None when it must.\n    requires_grad: whether backward() reaches the tensor.\n\nRaises:\n"
+     "    ValueError: a copy would be needed and is not allowed.\n\nExample:\n    >>> sg.asarray([1, 2]).tolist()\n"
+     "    [1, 2]",
+     kFunction},
+    {"new_zeros", new_zeros, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
+     "Zeros of the type and device of this tensor.\n\nExample:\n    >>> sg.arange(3).new_zeros(2).tolist()\n    [0, 0]",
+     kMethod},
+    {"new_ones", new_ones, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
+     "Ones of the type and device of this tensor.\n\nExample:\n    >>> sg.arange(3).new_ones(2).tolist()\n    [1, 1]",
+     kMethod},
+    {"new_full", new_full, "size: int | Sequence[int], fill_value: float, *, " SG_OPTIONS, "Tensor",
+     "One value in the type and device of this tensor.\n\nExample:\n    >>> sg.zeros(3).new_full((2,), 7).tolist()\n"
+     "    [7.0, 7.0]",
+     kMethod},
+    {"new_empty", new_empty, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
+     "A tensor of whatever its memory holds, of the type and device of this one.", kMethod},
+    {"new_tensor", new_tensor, "data: Any, *, " SG_OPTIONS, "Tensor",
+     "A tensor with a copy of the data, of the type and device of this one.\n\nExample:\n"
+     "    >>> sg.zeros(3).new_tensor([1, 2]).tolist()\n    [1.0, 2.0]",
+     kMethod},
 };
 
 }  // namespace
+
+Options options(Arguments& a, const Tensor* like) {
+  Options o;
+  if (PyObject* dtype = a.keyword("dtype"); given(dtype)) o.dtype = to_dtype(a.op(), dtype);
+  PyObject* device = a.keyword("device");
+  o.device = like && !given(device) ? like->device() : device_or_default(device);
+  if (PyObject* wants = a.keyword("requires_grad"); given(wants)) o.requires_grad = to_bool(wants);
+  a.done();
+  return o;
+}
+PyObject* made(Tensor t, const Options& o) { return wrap(o.requires_grad ? t.requires_grad_() : t); }
 
 void add_creation(PyObject* module) { add_rows(module, rows); }
 

@@ -63,16 +63,6 @@ std::string text_of(PyObject* o) {
   return s ? s : "?";
 }
 
-// The dtype of an array, if it is one of ours in any byte order.
-std::optional<DType> known_dtype(PyObject* dtype) {
-  for (int t = 0; t < kDTypeCount; ++t)
-    if (dtype == np.dtypes[t]) return static_cast<DType>(t);
-  Object name(check(PyObject_GetAttrString(dtype, "name")));
-  for (int t = 0; t < kDTypeCount; ++t)
-    if (!PyUnicode_CompareWithASCIIString(name.get(), name_of(static_cast<DType>(t)))) return static_cast<DType>(t);
-  return {};
-}
-
 // Types of numbers that NumPy may convert to ours when the caller asks for it.
 bool is_numeric(PyObject* dtype) {
   Object kind(check(PyObject_GetAttrString(dtype, "kind")));
@@ -178,6 +168,15 @@ Tensor from_number(const Tensor& n, DType to, DeviceId device) {
 }  // namespace
 
 const NumPy& numpy() { return np; }
+
+std::optional<DType> known_dtype(PyObject* dtype) {
+  for (int t = 0; t < kDTypeCount; ++t)
+    if (dtype == np.dtypes[t]) return static_cast<DType>(t);
+  Object name(check(PyObject_GetAttrString(dtype, "name")));
+  for (int t = 0; t < kDTypeCount; ++t)
+    if (!PyUnicode_CompareWithASCIIString(name.get(), name_of(static_cast<DType>(t)))) return static_cast<DType>(t);
+  return {};
+}
 
 void load_numpy() {
   memory_type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&memory_spec)));

@@ -30,6 +30,8 @@ PyObject* to_number(const char* op, const Tensor& x);  // float, int or bool of 
 void add_dtypes(PyObject* module);
 PyObject* dtype_object(DType t);  // a new reference
 bool is_dtype_object(PyObject* o);
+// The dtype of an array, if it is one of ours in any byte order.
+std::optional<DType> known_dtype(PyObject* dtype);
 // sg.float32, "float32", np.float32, np.dtype, float, int, bool. TypeError naming the supported ones.
 DType to_dtype(const char* op, PyObject* o);
 const char* supported_dtypes();

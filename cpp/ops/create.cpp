@@ -1,6 +1,4 @@
 // Tensors made from numbers and positions alone.
-#include <atomic>
-
 #include "kernel/expr.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
@@ -30,20 +28,11 @@ Expr emit_randn(ProgramBuilder& builder, const Node&, const Expr* in) {
   return sqrt(-2 * log(radius)) * cos(6.283185307179586 * angle);
 }
 
-// Seed and position in the stream of random words, four to a block.
-struct Generator {
-  std::atomic<int64_t> seed{0}, blocks{0};
-};
-Generator& generator() {
-  static Generator g;
-  return g;
-}
-Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, int64_t words_each) {
+Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, Generator& from, int64_t words_each) {
   int64_t words = words_each;
   for (int64_t d : shape) words *= d;
-  const int64_t at = generator().blocks.fetch_add((words + 3) / 4);
-  return generate(op, shape, DType::float32, device, true, {Number{.i = generator().seed}, Number{.i = at}},
-                  DType::int64);
+  const int64_t at = from.blocks.fetch_add((words + 3) / 4);
+  return generate(op, shape, DType::float32, device, true, {Number{.i = from.seed}, Number{.i = at}}, DType::int64);
 }
 
 }  // namespace
@@ -84,17 +73,42 @@ Tensor arange(double start, double step, int64_t count, DType dtype, DeviceId de
   return generate(rows::Arange, {count}, dtype, device, true, {a, b}, type);
 }
 
-Tensor rand(const Dims& shape, DeviceId device) { return random(rows::Rand, shape, device, 1); }
-Tensor randn(const Dims& shape, DeviceId device) { return random(rows::Randn, shape, device, 2); }
-void manual_seed(int64_t seed) {
-  generator().seed = seed;
-  generator().blocks = 0;
+Tensor linspace(double start, double end, int64_t steps, DType dtype, DeviceId device) {
+  const DType type = is_float(dtype) ? dtype : DType::float64;
+  if (steps == 1) return cast(full({1}, start, type, device), dtype);
+  const Tensor i = arange(0, 1, steps, type, device);
+  const auto last = static_cast<double>(steps - 1);
+  const double step = (end - start) / last;
+  // Counted from the nearer end, so that both are met exactly.
+  return cast(where(i < static_cast<double>(steps / 2), start + i * step, end - (last - i) * step), dtype);
 }
 
-std::pair<int64_t, int64_t> random_state() { return {generator().seed, generator().blocks}; }
+Tensor eye(int64_t rows, int64_t columns, DType dtype, DeviceId device) {
+  const Tensor i = arange(0, 1, rows, DType::int64, device), j = arange(0, 1, columns, DType::int64, device);
+  return cast(unsqueeze(i, 1) == j, dtype);
+}
+
+Generator& default_generator() {
+  static Generator g;
+  return g;
+}
+void Generator::restart(int64_t with) {
+  seed = with;
+  blocks = 0;
+}
+
+Tensor rand(const Dims& shape, DeviceId device, Generator& from) {
+  return random(rows::Rand, shape, device, from, 1);
+}
+Tensor randn(const Dims& shape, DeviceId device, Generator& from) {
+  return random(rows::Randn, shape, device, from, 2);
+}
+void manual_seed(int64_t seed) { default_generator().restart(seed); }
+
+std::pair<int64_t, int64_t> random_state() { return {default_generator().seed, default_generator().blocks}; }
 void set_random_state(std::pair<int64_t, int64_t> state) {
-  generator().seed = state.first;
-  generator().blocks = state.second;
+  default_generator().seed = state.first;
+  default_generator().blocks = state.second;
 }
 
 }  // namespace sg

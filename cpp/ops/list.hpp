@@ -2,6 +2,7 @@
 // Shapes in brackets; `dim` counts from the end when negative. Every function raises ValueError, TypeError or
 // IndexError at the call; values are computed later.
 #pragma once
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -83,8 +84,19 @@ Tensor ones_like(const Tensor& x);
 Tensor arange(double start, double step, int64_t count, DType dtype = DType::float32, DeviceId device = {});
 // Of each element its place along a dimension: int64, of size 1 elsewhere, so that it broadcasts against `shape`.
 Tensor positions(const Dims& shape, int dim, DeviceId device);
-Tensor rand(const Dims& shape, DeviceId device = {});   // uniform in [0, 1), float32
-Tensor randn(const Dims& shape, DeviceId device = {});  // standard normal, float32
+// From start to end, both included; integers are truncated.
+Tensor linspace(double start, double end, int64_t steps, DType dtype = DType::float32, DeviceId device = {});
+Tensor eye(int64_t rows, int64_t columns, DType dtype = DType::float32, DeviceId device = {});
+
+// Seed and position in the stream of random words, four to a block. Threads: any.
+struct Generator {
+  std::atomic<int64_t> seed{0}, blocks{0};
+  DeviceId device;  // what it was asked for; the words do not depend on it
+  void restart(int64_t with);
+};
+Generator& default_generator();
+Tensor rand(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());   // [0, 1), float32
+Tensor randn(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());  // normal, float32
 void manual_seed(int64_t seed);
 std::pair<int64_t, int64_t> random_state();  // seed, and blocks drawn since
 void set_random_state(std::pair<int64_t, int64_t> state);

@@ -1,0 +1,336 @@
+// Random numbers: functions that make tensors of them, fills in place, generators.
+#include <pybind11/pybind11.h>
+
+#include <random>
+
+#include "bind/create.hpp"
+#include "engine/engine.hpp"
+#include "ops/list.hpp"
+
+namespace py = pybind11;
+
+namespace sg::bind {
+namespace {
+
+PyObject* generator_type = nullptr;
+
+using Source = Tensor (*)(const Dims&, DeviceId, Generator&);
+
+void check_real(const char* op, DType t) {
+  if (!is_float(t))
+    fail<TypeError>(op, std::string("dtype ") + name_of(t) + " has no such numbers", "use a floating type");
+}
+
+template <Source source>
+PyObject* made_of(const char* op, const Call& c) {
+  Arguments a(op, c);
+  const Dims shape = c.count == 0 && !c.names ? Dims() : a.sizes("size", "shape");
+  Generator& from = generator_of(a);
+  const Options o = options(a);
+  const DType dtype = o.dtype.value_or(DType::float32);
+  check_real(op, dtype);
+  return made(cast(source(shape, o.device, from), dtype), o);
+}
+PyObject* rand(const Call& c) { return made_of<sg::rand>("rand", c); }
+PyObject* randn(const Call& c) { return made_of<sg::randn>("randn", c); }
+
+template <Source source>
+PyObject* made_like(const char* op, const Call& c) {
+  Arguments a(op, c);
+  const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
+  Generator& from = generator_of(a);
+  const Options o = options(a, &x);
+  const DType dtype = o.dtype.value_or(x.dtype());
+  check_real(op, dtype);
+  return made(cast(source(x.shape(), o.device, from), dtype), o);
+}
+PyObject* rand_like(const Call& c) { return made_like<sg::rand>("rand_like", c); }
+PyObject* randn_like(const Call& c) { return made_like<sg::randn>("randn_like", c); }
+
+// 1 with probability p, in the type of p.
+Tensor coin(const Tensor& p, Generator& from) {
+  return cast(sg::rand(p.shape(), p.device(), from) < cast(p, DType::float32), p.dtype());
+}
+
+PyObject* bernoulli(const Call& c) {
+  Arguments a("bernoulli", c);
+  const Tensor& x = tensor_of("bernoulli", c.self ? c.self : a.need("input"));
+  PyObject* p = a.take("p");
+  Generator& from = generator_of(a);
+  a.done();
+  if (given(p)) {
+    const double chance = to_real("bernoulli", p);
+    return wrap(cast(sg::rand(x.shape(), x.device(), from) < chance, x.dtype()));
+  }
+  check_real("bernoulli", x.dtype());
+  return wrap(coin(x.detach(), from));
+}
+
+PyObject* normal(const Call& c) {
+  Arguments a("normal", c);
+  PyObject *first = c.self ? c.self : a.take("mean"), *second = a.take("std");
+  PyObject* size = a.take("size");
+  Generator& from = generator_of(a);
+  const Tensor* like = first && is_tensor(first) ? &unwrap(first) : second && is_tensor(second) ? &unwrap(second) : nullptr;
+  const Options o = options(a, like);
+  Tensor room_mean, room_std;
+  const Tensor zero(0.0), one(1.0);
+  const Tensor& mean = given(first) ? operand_of("normal", first, room_mean, o.device) : zero;
+  const Tensor& std = given(second) ? operand_of("normal", second, room_std, o.device) : one;
+  if (like && given(size)) fail<TypeError>("normal", "both tensors and size are given", "give one of them");
+  if (!like && !given(size)) fail<TypeError>("normal", "argument size is missing", "write normal(0.0, 1.0, (2, 3))");
+  if (std.is_number() && std->number.f < 0 && is_float(std.dtype()))
+    fail<ValueError>("normal", "std " + std::to_string(std->number.f) + " is negative", "use 0 or more");
+  Dims shape;
+  if (given(size)) shape = to_dims("normal", size);
+  for (const Tensor* t : {&mean, &std})
+    if (!t->is_number()) shape = broadcast_shapes("normal", shape, t->shape());
+  const DType dtype = o.dtype.value_or(like ? like->dtype() : DType::float32);
+  check_real("normal", dtype);
+  auto plain = [](const Tensor& t) { return t.is_number() ? t : t.detach(); };
+  return made(cast(sg::randn(shape, o.device, from), dtype) * plain(std) + plain(mean), o);
+}
+
+// ---- in place --------------------------------------------------------------------------------------------------------
+PyObject* filled(const Call& c, const Tensor& values) {
+  const Tensor& x = unwrap(c.self);
+  sg::copy_(x, cast(values, x.dtype()));
+  return Py_NewRef(c.self);
+}
+
+PyObject* uniform_(const Call& c) {
+  Arguments a("uniform_", c);
+  PyObject* first = a.take("from", "from_");
+  const double low = given(first) ? to_real("uniform_", first) : 0, high = a.real("to", 1);
+  Generator& from = generator_of(a);
+  a.done();
+  const Tensor& x = unwrap(c.self);
+  check_real("uniform_", x.dtype());
+  if (!(low <= high))
+    fail<ValueError>("uniform_", "from " + std::to_string(low) + " lies above to " + std::to_string(high), "swap them");
+  return filled(c, sg::rand(x.shape(), x.device(), from) * (high - low) + low);
+}
+
+PyObject* normal_(const Call& c) {
+  Arguments a("normal_", c);
+  const double mean = a.real("mean", 0), std = a.real("std", 1);
+  Generator& from = generator_of(a);
+  a.done();
+  const Tensor& x = unwrap(c.self);
+  check_real("normal_", x.dtype());
+  if (!(std >= 0)) fail<ValueError>("normal_", "std " + std::to_string(std) + " is negative", "use 0 or more");
+  return filled(c, sg::randn(x.shape(), x.device(), from) * std + mean);
+}
+
+PyObject* bernoulli_(const Call& c) {
+  Arguments a("bernoulli_", c);
+  PyObject* p = a.take("p");
+  Generator& from = generator_of(a);
+  a.done();
+  const Tensor& x = unwrap(c.self);
+  const Tensor u = sg::rand(x.shape(), x.device(), from);
+  if (p && is_tensor(p)) return filled(c, u < unwrap(p).detach());
+  const double chance = given(p) ? to_real("bernoulli_", p) : 0.5;
+  if (!(chance >= 0 && chance <= 1))
+    fail<ValueError>("bernoulli_", "p " + std::to_string(chance) + " is no probability", "use a number in [0, 1]");
+  return filled(c, u < chance);
+}
+
+PyObject* exponential_(const Call& c) {
+  Arguments a("exponential_", c);
+  const double rate = a.real("lambd", 1);
+  Generator& from = generator_of(a);
+  a.done();
+  const Tensor& x = unwrap(c.self);
+  check_real("exponential_", x.dtype());
+  if (!(rate > 0)) fail<ValueError>("exponential_", "lambd " + std::to_string(rate) + " is not above 0", "use a rate");
+  // 1 - u is in (0, 1], so that the logarithm is finite.
+  return filled(c, sg::log(1 - sg::rand(x.shape(), x.device(), from)) / -rate);
+}
+
+// ---- generators ------------------------------------------------------------------------------------------------------
+int64_t fresh_seed() {
+  std::random_device words;
+  return static_cast<int64_t>(uint64_t{words()} << 32 | words());
+}
+
+int64_t to_seed(py::handle o) {
+  const long long v = PyLong_AsLongLong(o.ptr());
+  if (v != -1 || !PyErr_Occurred()) return v;
+  PyErr_Clear();
+  const unsigned long long u = PyLong_AsUnsignedLongLong(o.ptr());
+  if (!PyErr_Occurred()) return static_cast<int64_t>(u);
+  PyErr_Clear();
+  fail<ValueError>("manual_seed", "the seed is no integer of 64 bits", "use 0 to 2**64 - 1");
+}
+
+Tensor state_of(const Generator& g) {
+  const int64_t words[] = {g.seed, g.blocks};
+  return from_host(words, {2}, DType::int64, {});
+}
+void set_state(Generator& g, py::handle state) {
+  const Tensor& x = tensor_of("set_state", state.ptr());
+  if (!(x.shape() == Dims{2}) || x.dtype() != DType::int64)
+    fail<ValueError>("set_state", "a tensor " + x.shape().str() + " " + name_of(x.dtype()) + " is no state",
+                     "give what get_state() returned");
+  int64_t words[2];
+  {
+    WithoutGil unlocked;
+    read(x, words);
+  }
+  g.seed = words[0];
+  g.blocks = words[1];
+}
+
+py::object to_object(const Tensor& t) { return py::reinterpret_steal<py::object>(wrap(t)); }
+
+void add_generator(py::module_& module) {
+  py::class_<Generator> type(module, "Generator",
+                                   "A stream of random numbers of its own: the same seed gives the same bits on every "
+                                   "device.\n\nExample:\n    >>> g = sg.Generator().manual_seed(7)\n"
+                                   "    >>> a = sg.rand(2, generator=g)\n    >>> g = g.manual_seed(7)\n"
+                                   "    >>> a.tolist() == sg.rand(2, generator=g).tolist()\n    True",
+                                   py::module_local());
+  type.attr("__module__") = "spirograd";
+  generator_type = type.ptr();
+  type.def(py::init([](py::object device) {
+             auto g = std::make_unique<Generator>();
+             if (!device.is_none()) g->device = to_device_id(device.ptr());
+              return g;
+           }),
+           py::arg("device") = py::none())
+      .def_property_readonly(
+          "device", [](const Generator& g) { return py::reinterpret_steal<py::object>(device_object(g.device)); },
+          "What was asked for; the numbers do not depend on it.")
+      .def(
+          "manual_seed",
+          [](py::object self, py::object seed) {
+            self.cast<Generator&>().restart(to_seed(seed));
+            return self;
+          },
+          py::arg("seed"), "Starts anew; returns the generator.")
+      .def(
+          "seed",
+          [](Generator& g) {
+            const int64_t seed = fresh_seed();
+            g.restart(seed);
+            return static_cast<uint64_t>(seed);
+          },
+          "Starts anew from a seed that nobody can guess; returns it.")
+      .def(
+          "initial_seed", [](const Generator& g) { return static_cast<uint64_t>(g.seed.load()); }, "The seed.")
+      .def(
+          "get_state", [](const Generator& g) { return to_object(state_of(g)); }, "Where the stream is.")
+      .def(
+          "set_state", [](Generator& g, py::object state) { set_state(g, state); }, py::arg("new_state"),
+          "Goes on from a state of get_state().");
+}
+
+PyObject* manual_seed(const Call& c) {
+  Arguments a("manual_seed", c);
+  const int64_t seed = to_seed(a.need("seed"));
+  a.done();
+  default_generator().restart(seed);
+  return py::cast(&default_generator(), py::return_value_policy::reference).release().ptr();
+}
+PyObject* seed(const Call& c) {
+  Arguments a("seed", c);
+  a.done();
+  const int64_t fresh = fresh_seed();
+  default_generator().restart(fresh);
+  return check(PyLong_FromUnsignedLongLong(static_cast<uint64_t>(fresh)));
+}
+PyObject* initial_seed(const Call& c) {
+  Arguments a("initial_seed", c);
+  a.done();
+  return check(PyLong_FromUnsignedLongLong(static_cast<uint64_t>(default_generator().seed.load())));
+}
+PyObject* get_rng_state(const Call& c) {
+  Arguments a("get_rng_state", c);
+  a.done();
+  return wrap(state_of(default_generator()));
+}
+PyObject* set_rng_state(const Call& c) {
+  Arguments a("set_rng_state", c);
+  PyObject* state = a.need("new_state");
+  a.done();
+  set_state(default_generator(), state);
+  Py_RETURN_NONE;
+}
+
+#define SG_GENERATOR "generator: Generator | None = None"
+#define SG_GENERATOR_DOC "    generator: the stream to take from; None is the common one.\n"
+#define SG_FILL_DOC "\n\nReturns:\n    The tensor itself.\n\nRaises:\n    TypeError: not a floating type."
+constexpr auto kFunction = Where::function, kMethod = Where::method;
+const Row rows[] = {
+    {"rand", rand, "*size: int | Sequence[int], " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+     "Uniform numbers in [0, 1), the same bits on every device.\n\nArgs:\n    size: several ints or one "
+     "tuple.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC "\nExample:\n    >>> x = sg.rand(2, 3)",
+     kFunction},
+    {"randn", randn, "*size: int | Sequence[int], " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+     "Standard normal numbers.\n\nArgs:\n    size: several ints or one tuple.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC
+     "\nExample:\n    >>> x = sg.randn(2, 3)",
+     kFunction},
+    {"rand_like", rand_like, "input: Tensor, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+     "Uniform numbers in [0, 1) in the shape, type and device of another tensor.\n\nArgs:\n    input: the "
+     "model.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC,
+     kFunction},
+    {"randn_like", randn_like, "input: Tensor, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+     "Standard normal numbers in the shape, type and device of another tensor.\n\nArgs:\n    input: the "
+     "model.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC,
+     kFunction},
+    {"bernoulli", bernoulli, "p: float | None = None, *, " SG_GENERATOR, "Tensor",
+     "1 with the probability that the tensor holds, or with p, else 0.\n\nArgs:\n    p: one probability for "
+     "all.\n" SG_GENERATOR_DOC "\nExample:\n    >>> sg.bernoulli(sg.tensor([0.0, 1.0])).tolist()\n    [0.0, 1.0]"},
+    {"normal", normal,
+     "mean: Tensor | float = 0.0, std: Tensor | float = 1.0, size: int | Sequence[int] | None = None, *, " SG_GENERATOR
+     ", " SG_OPTIONS,
+     "Tensor",
+     "Normal numbers of a mean and a standard deviation: two tensors, one, or two numbers and a size.\n\nArgs:\n"
+     "    mean: where they lie.\n    std: how far apart, 0 or more.\n    size: the shape, when both are "
+     "numbers.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC "\nExample:\n    >>> sg.normal(2.0, 0.0, (2,)).tolist()\n"
+     "    [2.0, 2.0]",
+     kFunction},
+    {"uniform_", uniform_, "from_: float = 0, to: float = 1, *, " SG_GENERATOR, "Tensor",
+     "Writes uniform numbers in [from, to)." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).uniform_(-1, 1)", kMethod},
+    {"normal_", normal_, "mean: float = 0, std: float = 1, *, " SG_GENERATOR, "Tensor",
+     "Writes normal numbers." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).normal_(0, 0.02)", kMethod},
+    {"bernoulli_", bernoulli_, "p: Tensor | float = 0.5, *, " SG_GENERATOR, "Tensor",
+     "Writes 1 with probability p, else 0.\n\nReturns:\n    The tensor itself.\n\nExample:\n"
+     "    >>> sg.empty(2).bernoulli_(1.0).tolist()\n    [1.0, 1.0]",
+     kMethod},
+    {"exponential_", exponential_, "lambd: float = 1, *, " SG_GENERATOR, "Tensor",
+     "Writes exponentially distributed numbers of rate lambd." SG_FILL_DOC
+     "\n\nExample:\n    >>> x = sg.empty(3).exponential_()",
+     kMethod},
+    {"manual_seed", manual_seed, "seed: int", "Generator",
+     "Starts the random numbers of all devices anew.\n\nReturns:\n    The common generator.\n\nExample:\n"
+     "    >>> g = sg.manual_seed(0)",
+     kFunction},
+    {"seed", seed, "", "int", "Starts the random numbers anew from a seed that nobody can guess; returns it.", kFunction},
+    {"initial_seed", initial_seed, "", "int", "The seed that the random numbers started from.", kFunction},
+    {"get_rng_state", get_rng_state, "", "Tensor",
+     "Where the stream of random numbers is, for set_rng_state().\n\nExample:\n    >>> state = sg.get_rng_state()\n"
+     "    >>> a = sg.rand(2)\n    >>> sg.set_rng_state(state)\n    >>> a.tolist() == sg.rand(2).tolist()\n    True",
+     kFunction},
+    {"set_rng_state", set_rng_state, "new_state: Tensor", "None",
+     "Goes on from a state of get_rng_state().\n\nRaises:\n    ValueError: the tensor is no state.", kFunction},
+};
+
+}  // namespace
+
+Generator& generator_of(Arguments& a) {
+  PyObject* o = a.keyword("generator");
+  if (!given(o)) return default_generator();
+  if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != generator_type)
+    fail<TypeError>(a.op(), "generator is a " + type_name(o), "give a spirograd.Generator");
+  return py::handle(o).cast<Generator&>();
+}
+
+void add_random(PyObject* m) {
+  py::module_ module = py::reinterpret_borrow<py::module_>(m);
+  add_generator(module);
+  add_rows(m, rows);
+}
+
+}  // namespace sg::bind
