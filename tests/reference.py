@@ -327,12 +327,29 @@ ROWS: list[Row] = [
         lambda x: np.arange(3, 50, 4, dtype=x.dtype),
         NUMBERS,
     ),
+    creation(
+        "linspace",
+        lambda x: sg.linspace(-2, 13, 31, dtype=x.dtype, device=x.device),
+        lambda x: np.linspace(-2, 13, 31).astype(x.dtype),
+        NUMBERS,
+    ),
+    creation(
+        "eye",
+        lambda x: sg.eye(3, 5, dtype=x.dtype, device=x.device),
+        lambda x: np.eye(3, 5, dtype=x.dtype),
+        EVERY,
+    ),
     *(to(dtype, dtype == "float64") for dtype in EVERY),
 ]
 
 # Names of the module and of Tensor that are no ops, or are ops under another name, by what stands for them.
 NOT_OPS: dict[str, str] = {
-    **dict.fromkeys(["rand", "randn", "manual_seed"], "test_random.py"),
+    **dict.fromkeys(["rand", "randn", "rand_like", "randn_like", "normal", "bernoulli", "uniform_", "normal_",
+                     "bernoulli_", "exponential_", "manual_seed", "seed", "initial_seed", "get_rng_state",
+                     "set_rng_state"], "test_random.py"),
+    **dict.fromkeys(["empty", "empty_like", "new_empty", "full_like", "new_zeros", "new_ones", "new_full", "new_tensor",
+                     "logspace", "as_tensor", "asarray"], "test_creation.py"),
+    **dict.fromkeys(["__dlpack__", "__dlpack_device__", "from_dlpack"], "test_interop.py"),
     **dict.fromkeys(["tensor", "from_numpy", "numpy", "__array__", "item", "tolist", "cpu", "_repr_html_",
                      "__reduce_ex__", "__deepcopy__"], "moves values, computes none: test_python_api.py"),
     **dict.fromkeys(["to", "float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte",

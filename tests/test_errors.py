@@ -53,7 +53,7 @@ def ones(*shape: int, **options: object) -> sg.Tensor:
         (lambda: sg.arange(0, 5, 0), ValueError, "arange: step 0 or a bound that is not finite; use a finite range"),
         (lambda: sg.arange(0, 5, -1), ValueError, None),
         (lambda: sg.rand(2, dtype=sg.int64), TypeError,
-         "rand: dtype int64 has no such numbers; use float32 or float64"),
+         "rand: dtype int64 has no such numbers; use a floating type"),
         # shapes
         (lambda: ones(2, 3) @ ones(4, 5), ValueError,
          "matmul: inner sizes differ, [2, 3] @ [4, 5] (3 vs 4); transpose one side?"),
@@ -115,7 +115,8 @@ def ones(*shape: int, **options: object) -> sg.Tensor:
          "add_: the result has shape [3, 2], the tensor [2]; the other side must broadcast to the tensor"),
         # gradients
         (lambda: ones(2, requires_grad=True).numpy(), sg.Error,
-         "numpy: the tensor is part of a gradient graph that NumPy does not see; use .detach().numpy()"),
+         "numpy: the tensor is part of a gradient graph that NumPy does not see; call detach() first: "
+         ".detach().numpy()"),
         (lambda: ones(2, requires_grad=True).backward(), ValueError,
          "backward: a gradient is needed for a tensor of shape [2]; reduce it to one element (sum, mean) or pass "
          "gradient="),

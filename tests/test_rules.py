@@ -375,7 +375,9 @@ def test_shared_memory_of_any_stride() -> None:
 
 
 def test_shared_memory_needs_writable_arrays() -> None:
-    with pytest.raises(ValueError, match="from_numpy: the array has negative strides or another byte order; make a copy"):
+    with pytest.raises(
+        ValueError, match="from_numpy: the array has negative strides or another byte order; make a copy"
+    ):
         sg.from_numpy(np.ones(3)[::-1])
     with pytest.raises(ValueError, match="another byte order"):
         sg.from_numpy(np.ones(3, ">f4"))

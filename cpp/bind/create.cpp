@@ -1,7 +1,8 @@
 // Functions that make tensors.
+#include "bind/create.hpp"
+
 #include <cmath>
 
-#include "bind/create.hpp"
 #include "bind/numpy.hpp"
 #include "bind/tensor.hpp"
 #include "engine/engine.hpp"
@@ -227,8 +228,7 @@ Tensor tensor_on(const char* op, PyObject* data, std::optional<DType> dtype, PyO
     if (own && (!dtype || *dtype == *own))
       if (std::optional<Tensor> shared = share_array(array.get(), *own)) return *std::move(shared);
   }
-  if (!may_copy)
-    fail<ValueError>(op, "the data cannot become a tensor without a copy", "use copy=None");
+  if (!may_copy) fail<ValueError>(op, "the data cannot become a tensor without a copy", "use copy=None");
   return from_python(op, array ? array.get() : data, dtype, place);
 }
 
@@ -343,7 +343,8 @@ const Row rows[] = {
      "requires_grad: bool = False",
      "Tensor",
      "The data as a tensor that shares its memory where that can be.\n\nArgs:\n    obj: a tensor, an array, numbers, "
-     "nested lists.\n    dtype: type of the elements.\n    device: a Device or its name.\n    copy: True always copies, "
+     "nested lists.\n    dtype: type of the elements.\n    device: a Device or its name.\n    copy: True always "
+     "copies, "
      "False never, None when it must.\n    requires_grad: whether backward() reaches the tensor.\n\nRaises:\n"
      "    ValueError: a copy would be needed and is not allowed.\n\nExample:\n    >>> sg.asarray([1, 2]).tolist()\n"
      "    [1, 2]",

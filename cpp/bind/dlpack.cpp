@@ -20,6 +20,8 @@ namespace {
 dlpack::DataType to_dlpack(DType t) {
   const auto bits = static_cast<uint8_t>(8 * size_of(t));
   if (t == DType::boolean) return {dlpack::kBool, bits, 1};
+  if (t == DType::bfloat16) return {dlpack::kBfloat, bits, 1};
+  if (t == DType::uint8) return {dlpack::kUInt, bits, 1};
   if (is_float(t)) return {dlpack::kFloat, bits, 1};
   return {dlpack::kInt, bits, 1};
 }

@@ -14,16 +14,23 @@ PyObject* objects[kDTypeCount];
 DType value_of(PyObject* o) { return reinterpret_cast<PyDType*>(o)->value; }
 
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("spirograd.%s", name_of(value_of(self))); }
-// NumPy's own type of the same name, or nullptr: it has no bfloat16.
 PyObject* twin(PyObject* self) { return numpy().dtypes[static_cast<int>(value_of(self))]; }
+// That of NumPy's type; bfloat16 has none that is always there.
 Py_hash_t hash(PyObject* self) {
-  return twin(self) ? PyObject_Hash(twin(self)) : static_cast<Py_hash_t>(value_of(self));
+  return value_of(self) != DType::bfloat16 ? PyObject_Hash(twin(self)) : static_cast<Py_hash_t>(DType::bfloat16);
 }
 
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   if (op != Py_EQ && op != Py_NE) Py_RETURN_NOTIMPLEMENTED;
   if (is_dtype_object(b)) return PyBool_FromLong((a == b) == (op == Py_EQ));
-  if (b == Py_None || !twin(a)) return PyBool_FromLong(op == Py_NE);
+  if (b == Py_None) return PyBool_FromLong(op == Py_NE);
+  if (!twin(a)) {  // bfloat16, by its name
+    Object name(PyUnicode_Check(b) ? Py_NewRef(b) : PyObject_GetAttrString(b, "name"));
+    if (!name) PyErr_Clear();
+    const bool same =
+        name && PyUnicode_Check(name.get()) && !PyUnicode_CompareWithASCIIString(name.get(), name_of(value_of(a)));
+    return PyBool_FromLong(same == (op == Py_EQ));
+  }
   Object theirs(PyObject_CallOneArg(numpy().dtype, b));
   if (!theirs) {
     PyErr_Clear();
@@ -36,10 +43,7 @@ PyObject* get_name(PyObject* self, void*) { return PyUnicode_FromString(name_of(
 PyObject* get_size(PyObject* self, void*) { return PyLong_FromSize_t(size_of(value_of(self))); }
 PyObject* get_float(PyObject* self, void*) { return PyBool_FromLong(is_float(value_of(self))); }
 PyObject* get_numpy(PyObject* self, void*) {
-  return guarded([&] {
-    if (!twin(self)) fail<TypeError>("dtype", "NumPy has no bfloat16", "convert with .float() first");
-    return Py_NewRef(twin(self));
-  });
+  return guarded([&] { return Py_NewRef(numpy_dtype("dtype", value_of(self))); });
 }
 PyObject* reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(name_of(value_of(self))); }
 

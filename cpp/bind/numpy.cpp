@@ -87,9 +87,8 @@ Tensor from_array(const char* op, PyObject* array, std::optional<DType> dtype, D
         std::string("use ") + supported_dtypes() + (is_numeric(theirs.get()) ? ", or pass dtype= to convert" : ""));
   const DType to = dtype.value_or(own.value_or(DType::float32));
   const Dims shape = shape_of(array);
-  if (to == DType::bfloat16) return cast(from_array(op, array, DType::float32, device), to);
-  Object plain(
-      check(PyObject_CallFunctionObjArgs(np.ascontiguousarray, array, np.dtypes[static_cast<int>(to)], nullptr)));
+  if (to == DType::bfloat16 && own != to) return cast(from_array(op, array, DType::float32, device), to);
+  Object plain(check(PyObject_CallFunctionObjArgs(np.ascontiguousarray, array, numpy_dtype(op, to), nullptr)));
   Buffer buffer(plain.get(), PyBUF_SIMPLE);
   if (buffer.bytes() < kLongCopy) return from_host(buffer.data(), shape, to, device);
   WithoutGil unlocked;
@@ -169,6 +168,18 @@ Tensor from_number(const Tensor& n, DType to, DeviceId device) {
 
 const NumPy& numpy() { return np; }
 
+PyObject* numpy_dtype(const char* op, DType t) {
+  PyObject*& known = np.dtypes[static_cast<int>(t)];
+  if (known) return known;
+  Object module(PyImport_ImportModule("ml_dtypes"));
+  if (!module) {
+    PyErr_Clear();
+    fail<TypeError>(op, std::string("NumPy has no ") + name_of(t), "install ml_dtypes, or convert with .float()");
+  }
+  Object scalar(check(PyObject_GetAttrString(module.get(), name_of(t))));
+  return known = check(PyObject_CallOneArg(np.dtype, scalar.get()));
+}
+
 std::optional<DType> known_dtype(PyObject* dtype) {
   for (int t = 0; t < kDTypeCount; ++t)
     if (dtype == np.dtypes[t]) return static_cast<DType>(t);
@@ -225,7 +236,7 @@ void give_back(Py_buffer* view) {
 
 std::optional<Tensor> share_array(PyObject* array, DType dtype) {
   Object type(check(PyObject_GetAttrString(array, "dtype")));
-  if (!PyObject_RichCompareBool(type.get(), np.dtypes[static_cast<int>(dtype)], Py_EQ)) return {};
+  if (PyObject_RichCompareBool(type.get(), numpy_dtype("numpy", dtype), Py_EQ) != 1) return {};
   auto view = std::make_unique<Py_buffer>();
   // Without the format: NumPy cannot describe types that came later, and the dtype is known.
   if (PyObject_GetBuffer(array, view.get(), PyBUF_WRITABLE | PyBUF_STRIDES) != 0) {
@@ -249,7 +260,7 @@ std::optional<Tensor> share_array(PyObject* array, DType dtype) {
 
 PyObject* to_numpy(const Tensor& x, bool copy) {
   Object shape(dims_tuple(x.shape()));
-  PyObject* dtype = np.dtypes[static_cast<int>(x.dtype())];
+  PyObject* dtype = numpy_dtype("numpy", x.dtype());
   if (!copy && !x.device().is_gpu() && x.numel() > 0) {
     Object memory(check(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(memory_type))));
     auto* m = reinterpret_cast<PyMemory*>(memory.get());

@@ -13,10 +13,12 @@ namespace sg::bind {
 struct NumPy {
   PyObject *ndarray, *generic, *bool_, *integer, *floating;
   PyObject *array, *asarray, *ascontiguousarray, *empty, *dtype;
-  PyObject* dtypes[kDTypeCount];
+  PyObject* dtypes[kDTypeCount];  // nullptr: NumPy has none, or it was not asked for yet
 };
 void load_numpy();
 const NumPy& numpy();
+// NumPy's type of the same name. bfloat16 is that of ml_dtypes: TypeError when it is not installed.
+PyObject* numpy_dtype(const char* op, DType t);
 
 // A tensor with a copy of the data. Python floats give float32, ints int64, bools bool, arrays their own type.
 Tensor from_python(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId device);

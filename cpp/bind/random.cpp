@@ -71,7 +71,9 @@ PyObject* normal(const Call& c) {
   PyObject *first = c.self ? c.self : a.take("mean"), *second = a.take("std");
   PyObject* size = a.take("size");
   Generator& from = generator_of(a);
-  const Tensor* like = first && is_tensor(first) ? &unwrap(first) : second && is_tensor(second) ? &unwrap(second) : nullptr;
+  const Tensor* like = first && is_tensor(first)     ? &unwrap(first)
+                       : second && is_tensor(second) ? &unwrap(second)
+                                                     : nullptr;
   const Options o = options(a, like);
   Tensor room_mean, room_std;
   const Tensor zero(0.0), one(1.0);
@@ -186,17 +188,17 @@ py::object to_object(const Tensor& t) { return py::reinterpret_steal<py::object>
 
 void add_generator(py::module_& module) {
   py::class_<Generator> type(module, "Generator",
-                                   "A stream of random numbers of its own: the same seed gives the same bits on every "
-                                   "device.\n\nExample:\n    >>> g = sg.Generator().manual_seed(7)\n"
-                                   "    >>> a = sg.rand(2, generator=g)\n    >>> g = g.manual_seed(7)\n"
-                                   "    >>> a.tolist() == sg.rand(2, generator=g).tolist()\n    True",
-                                   py::module_local());
+                             "A stream of random numbers of its own: the same seed gives the same bits on every "
+                             "device.\n\nExample:\n    >>> g = sg.Generator().manual_seed(7)\n"
+                             "    >>> a = sg.rand(2, generator=g)\n    >>> g = g.manual_seed(7)\n"
+                             "    >>> a.tolist() == sg.rand(2, generator=g).tolist()\n    True",
+                             py::module_local());
   type.attr("__module__") = "spirograd";
   generator_type = type.ptr();
   type.def(py::init([](py::object device) {
              auto g = std::make_unique<Generator>();
              if (!device.is_none()) g->device = to_device_id(device.ptr());
-              return g;
+             return g;
            }),
            py::arg("device") = py::none())
       .def_property_readonly(
@@ -292,7 +294,8 @@ const Row rows[] = {
      "    [2.0, 2.0]",
      kFunction},
     {"uniform_", uniform_, "from_: float = 0, to: float = 1, *, " SG_GENERATOR, "Tensor",
-     "Writes uniform numbers in [from, to)." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).uniform_(-1, 1)", kMethod},
+     "Writes uniform numbers in [from, to)." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).uniform_(-1, 1)",
+     kMethod},
     {"normal_", normal_, "mean: float = 0, std: float = 1, *, " SG_GENERATOR, "Tensor",
      "Writes normal numbers." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).normal_(0, 0.02)", kMethod},
     {"bernoulli_", bernoulli_, "p: Tensor | float = 0.5, *, " SG_GENERATOR, "Tensor",
@@ -307,7 +310,8 @@ const Row rows[] = {
      "Starts the random numbers of all devices anew.\n\nReturns:\n    The common generator.\n\nExample:\n"
      "    >>> g = sg.manual_seed(0)",
      kFunction},
-    {"seed", seed, "", "int", "Starts the random numbers anew from a seed that nobody can guess; returns it.", kFunction},
+    {"seed", seed, "", "int", "Starts the random numbers anew from a seed that nobody can guess; returns it.",
+     kFunction},
     {"initial_seed", initial_seed, "", "int", "The seed that the random numbers started from.", kFunction},
     {"get_rng_state", get_rng_state, "", "Tensor",
      "Where the stream of random numbers is, for set_rng_state().\n\nExample:\n    >>> state = sg.get_rng_state()\n"

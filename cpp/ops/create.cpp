@@ -97,9 +97,7 @@ void Generator::restart(int64_t with) {
   blocks = 0;
 }
 
-Tensor rand(const Dims& shape, DeviceId device, Generator& from) {
-  return random(rows::Rand, shape, device, from, 1);
-}
+Tensor rand(const Dims& shape, DeviceId device, Generator& from) { return random(rows::Rand, shape, device, from, 1); }
 Tensor randn(const Dims& shape, DeviceId device, Generator& from) {
   return random(rows::Randn, shape, device, from, 2);
 }
