@@ -93,12 +93,6 @@ void drain() noexcept {
   }
 }
 
-Tensor empty(const Dims& shape, DType dtype, DeviceId device) {
-  EngineLock lock;
-  const int64_t n = shape.numel();
-  return wrap(leaf_node(device_of(device).allocate(static_cast<size_t>(n) * size_of(dtype)), dtype, device, n), shape);
-}
-
 Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId device) {
   EngineLock lock;
   const int64_t n = shape.numel();

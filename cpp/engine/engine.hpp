@@ -24,8 +24,6 @@ void synchronize(DeviceId id);
 // down under running work. Runs nothing that is pending; afterwards only the calling thread gets through.
 void drain() noexcept;
 
-// Memory without values.
-Tensor empty(const Dims& shape, DType dtype, DeviceId device);
 // Copies a host array (C order) to a device.
 Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId device);
 // A CPU tensor on somebody else's memory, without a copy; strides count elements and are not negative. Whatever reads or

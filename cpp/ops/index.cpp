@@ -53,7 +53,7 @@ Tensor with_ones(Tensor x, int count) {
   return x;
 }
 // 0, stride, 2 stride ... along dimension `dim` of a tensor of rank `rank`.
-Tensor positions(int64_t count, int64_t stride, int dim, int rank, DeviceId device) {
+Tensor steps_along(int64_t count, int64_t stride, int dim, int rank, DeviceId device) {
   Dims shape = Dims::filled(rank, 1);
   shape[dim] = count;
   return reshape(arange(0, static_cast<double>(stride), count, DType::int64, device), shape);
@@ -188,7 +188,7 @@ Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& val
     Tensor at = with_ones(rows * Tensor(width), x.rank() - dims);
     const Dims strides = contiguous_strides(x.shape());
     for (int d = dims; d < x.rank(); ++d)
-      at = at + positions(x.shape()[d], strides[d], rows.rank() + d - dims, rows.rank() + x.rank() - dims, x.device());
+      at = at + steps_along(x.shape()[d], strides[d], rows.rank() + d - dims, rows.rank() + x.rank() - dims, x.device());
     assign_at(rows::Put, out, value, at);
   }
   Attributes attributes;
@@ -211,7 +211,7 @@ Tensor element_numbers(const Tensor& x, int dim, const Tensor& index) {
     if (d == dim) at = strides[d] == 1 ? at : at * Tensor(strides[d]);
   }
   for (int d = 0; d < x.rank(); ++d)
-    if (d != dim) at = at + positions(index.shape()[d], strides[d], d, x.rank(), x.device());
+    if (d != dim) at = at + steps_along(index.shape()[d], strides[d], d, x.rank(), x.device());
   return at;
 }
 
@@ -464,7 +464,7 @@ void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tenso
   }
   const int rank = shape.rank, count = s.rows.rank();
   for (int d = s.dims; d < s.x.rank(); ++d)
-    at = at + positions(s.x.shape()[d], s.x.strides()[d], count + d - s.dims, rank, x.device());
+    at = at + steps_along(s.x.shape()[d], s.x.strides()[d], count + d - s.dims, rank, x.device());
   at = expand(at, shape);
   Tensor v = values;
   if (!v.is_number()) v = expand(cast(v, x.dtype()), place(s, at, false).shape());
