@@ -7,11 +7,13 @@ times the sum of absolute values; products by 4 times the error of NumPy's float
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+import reference_pointwise
 import reference_products
 import reference_shapes
 import reference_statistics
@@ -24,7 +26,6 @@ from row import (
     FOLDS,
     INTEGERS,
     NUMBERS,
-    PAIRS,
     SOFT,
     Array,
     Row,
@@ -38,9 +39,11 @@ from row import (
 )
 
 __all__ = [
+    "ALIASES",
     "EVERY",
     "FLOATS",
     "INTEGERS",
+    "IN_PLACE",
     "NOT_OPS",
     "NUMBERS",
     "ROWS",
@@ -51,35 +54,6 @@ __all__ = [
     "check",
     "ulps",
 ]
-
-
-def unary(
-    name: str,
-    oracle: Callable[..., Array],
-    low: float = -3.0,
-    high: float = 3.0,
-    ulp: float = 0.0,
-    dtypes: Sequence[str] = NUMBERS,
-    kinks: Sequence[float] = (),
-) -> Row:
-    op = getattr(sg, name)
-    return Row(name, op, oracle, EACH, dtypes, ((low, high),), ulp, kinks=kinks, pointwise=True)
-
-
-def binary(
-    name: str,
-    op: Callable[..., sg.Tensor],
-    oracle: Callable[..., Array],
-    dtypes: Sequence[str] = NUMBERS,
-    domains: Sequence[tuple[float, float]] = ((-3.0, 3.0),),
-    ulp: float = 0.5,
-    differentiable: bool = True,
-) -> Row:
-    return Row(name, op, oracle, PAIRS, dtypes, domains, ulp, differentiable=differentiable, pointwise=True)
-
-
-def sigmoid(x: Array) -> Array:
-    return 1 / (1 + np.exp(-x))
 
 
 # ---- reductions ------------------------------------------------------------------------------------------------------
@@ -185,50 +159,12 @@ def to(dtype: str, differentiable: bool) -> Row:
 
 
 B23: Sequence[Sequence[Shape]] = [[(2, 3)], [(7, 127)], [(1, 1)]]
-WHERE: Sequence[Sequence[Shape]] = [[(2, 3), (2, 3), (2, 3)], [(3,), (2, 1), (2, 3)], [(0,), (1,), ()], [(7, 127)] * 3]
 
 ROWS: list[Row] = [
     *reference_shapes.ROWS,
     *reference_statistics.ROWS,
     *reference_products.ROWS,
-    binary("add", lambda a, b: a + b, np.add),
-    binary("sub", lambda a, b: a - b, np.subtract),
-    binary("mul", lambda a, b: a * b, np.multiply),
-    binary("div", lambda a, b: a / b, np.divide, domains=((-3, 3), (1, 4))),
-    binary("pow", lambda a, b: a**b, np.power, domains=((0.2, 4), (0, 3)), ulp=4),
-    binary("maximum", sg.maximum, np.maximum, ulp=0),
-    binary("minimum", sg.minimum, np.minimum, ulp=0),
-    *(
-        binary(name, op, oracle, EVERY, ((-2, 2),), 0, False)
-        for name, op, oracle in (
-            ("lt", lambda a, b: a < b, np.less),
-            ("le", lambda a, b: a <= b, np.less_equal),
-            ("gt", lambda a, b: a > b, np.greater),
-            ("ge", lambda a, b: a >= b, np.greater_equal),
-            ("eq", lambda a, b: a == b, np.equal),
-            ("ne", lambda a, b: a != b, np.not_equal),
-        )
-    ),
-    Row(
-        "where",
-        lambda c, a, b: sg.where(c > 0, a, b),
-        lambda c, a, b: np.where(c > 0, a, b),
-        WHERE,
-        NUMBERS,
-        kinks=(0.0,),
-        pointwise=True,
-    ),
-    unary("neg", np.negative),
-    unary("abs", np.abs, kinks=(0.0,)),
-    unary("square", np.square, ulp=0.5),
-    unary("sqrt", np.sqrt, 0.1, 9, ulp=0.5),
-    unary("exp", np.exp, ulp=4),
-    unary("log", np.log, 0.1, 9, ulp=4),
-    unary("tanh", np.tanh, ulp=4),
-    unary("sigmoid", sigmoid, ulp=4),
-    unary("relu", lambda x: np.maximum(x, 0), kinks=(0.0,)),
-    unary("sin", np.sin, -50, 50, ulp=4),
-    unary("cos", np.cos, -50, 50, ulp=4),
+    *reference_pointwise.ROWS,
     *fold_rows("sum", int_sum, EVERY, exact=False),
     *fold_rows("mean", lambda x, **a: np.asarray(x.mean(**a, dtype=np.longdouble)), NUMBERS, exact=False),
     *fold_rows("amax", np.amax, EVERY, exact=True),
@@ -342,6 +278,15 @@ ROWS: list[Row] = [
     *(to(dtype, dtype == "float64") for dtype in EVERY),
 ]
 
+# Other names of an op: what their text says.
+ALIASES: dict[str, str] = {
+    name: found[1]
+    for name, (_, _, doc) in {**sg._core._methods, **sg._core._tensor_functions}.items()
+    if (found := re.match(r"The same as (\w+)\.", doc))
+}
+# Forms in place of an op beside them.
+IN_PLACE = sorted(name for name in sg._core._methods if name.endswith("_") and name[:-1] in sg._core._methods)
+
 # Names of the module and of Tensor that are no ops, or are ops under another name, by what stands for them.
 NOT_OPS: dict[str, str] = {
     **dict.fromkeys(["rand", "randn", "rand_like", "randn_like", "normal", "bernoulli", "uniform_", "normal_",
@@ -363,6 +308,8 @@ NOT_OPS: dict[str, str] = {
     **dict.fromkeys(["detach", "requires_grad_", "backward"], "test_grad.py"),
     **dict.fromkeys(["detach_", "retain_grad", "register_hook", "register_post_accumulate_grad_hook"],
                     "gradient graph: test_autograd.py"),
-    **dict.fromkeys(["copy_", "fill_", "zero_", "add_", "sub_", "mul_", "div_"], "assign: test_grad.py, test_rules.py"),
+    **dict.fromkeys(["copy_", "fill_", "zero_"], "assign: test_grad.py, test_rules.py"),
+    **ALIASES,
+    **dict.fromkeys(IN_PLACE, "in place: test_pointwise.py"),
     **dict.fromkeys(["graph", "plan", "realize"], "looking: test_rules.py"),
 }  # fmt: skip

@@ -1,5 +1,6 @@
 // Bindings of the pointwise ops: a row for each op of one or two tensors from a loop over all_ops(), with its form in
 // place and its other names; ops with more arguments, whose signatures are PyTorch's, are written out.
+#include <deque>
 #include <string>
 
 #include "bind/bound.hpp"
@@ -213,8 +214,9 @@ const Row rows[] = {
 // Rows of math/ that have no method: activations.
 constexpr std::string_view functions_only[] = {"selu",       "silu",      "mish",        "softsign",
                                                "logsigmoid", "hardswish", "hardsigmoid", "tanhshrink"};
-// Rows behind another name.
-constexpr std::string_view inner[] = {"trunc_divide", "gelu_tanh", "cast", "contiguous"};
+// Rows behind another name, or bound elsewhere.
+constexpr std::string_view elsewhere[] = {"trunc_divide", "gelu_tanh", "cast",  "contiguous",   "full",
+                                          "arange",       "rand",      "randn", "cross_entropy"};
 
 template <class List>
 bool among(const List& list, std::string_view name) {
@@ -231,8 +233,9 @@ bool written_out(std::string_view name) {
 }  // namespace
 
 void add_op_table(PyObject* module) {
+  static std::deque<std::string> names;  // CPython keeps pointers to them
   for (const OpInfo* op : all_ops()) {
-    if (op->kind != Kind::pointwise || op->arity > 2 || among(inner, op->name) || written_out(op->name)) continue;
+    if (op->kind != Kind::pointwise || op->arity > 2 || among(elsewhere, op->name) || written_out(op->name)) continue;
     const bool one = op->arity == 1;
     const Special& two = special(*op);
     const std::string doc = one ? unary_doc(*op) : binary_doc(*op, two.doc);
@@ -249,8 +252,8 @@ void add_op_table(PyObject* module) {
       add_rows(module, &other, 1);
     }
     if (row.where == kFunction || op->result == Result::boolean) continue;
-    const std::string name = std::string(op->name) + "_",
-                      in_place_doc = name.substr(0, name.size() - 1) + "." SG_PLACE_DOC;
+    const std::string& name = names.emplace_back(std::string(op->name) + "_");
+    const std::string in_place_doc = std::string(op->name) + "." SG_PLACE_DOC;
     Row into = row;
     into.name = name.c_str();
     into.body = one ? in_place<unary> : two.body_in_place;
