@@ -17,6 +17,21 @@ void need_whole(const char* op, const Tensor& a, const Tensor& alpha) {
                     "convert the tensor to float32 first");
 }
 
+// Half types are computed in float32 and rounded once, like one op.
+Tensor wide(const Tensor& x) {
+  return !x.is_number() && is_float(x.dtype()) && is_narrow(x.dtype()) ? cast(x, DType::float32) : x;
+}
+Tensor rounded(const Tensor& result, std::initializer_list<Tensor> inputs) {
+  bool any = false;
+  DType t = DType::boolean;
+  for (const Tensor& x : inputs) {
+    if (x.is_number()) continue;
+    t = any ? promote(t, x.dtype()) : x.dtype();
+    any = true;
+  }
+  return is_float(t) && is_narrow(t) ? cast(result, t) : result;
+}
+
 double largest(DType t) {
   switch (t) {
     case DType::float64:
@@ -34,11 +49,11 @@ double largest(DType t) {
 
 Tensor add_scaled(const Tensor& a, const Tensor& b, const Tensor& alpha) {
   need_whole("add", is_float(b.dtype()) ? b : a, alpha);
-  return add(a, scaled(b, alpha));
+  return rounded(add(wide(a), scaled(wide(b), alpha)), {a, b});
 }
 Tensor sub_scaled(const Tensor& a, const Tensor& b, const Tensor& alpha) {
   need_whole("sub", is_float(b.dtype()) ? b : a, alpha);
-  return sub(a, scaled(b, alpha));
+  return rounded(sub(wide(a), scaled(wide(b), alpha)), {a, b});
 }
 
 Tensor div_rounded(const Tensor& a, const Tensor& b, const std::optional<std::string>& rounding_mode) {
@@ -52,7 +67,8 @@ Tensor round_decimals(const Tensor& a, int64_t decimals) {
   if (decimals == 0 || !is_float(a.dtype())) return round(a);
   double ten = 1;
   for (int64_t i = 0; i < (decimals < 0 ? -decimals : decimals) && ten < 1e300; ++i) ten *= 10;
-  return decimals > 0 ? div(round(mul(a, ten)), ten) : mul(round(div(a, ten)), ten);
+  const Tensor x = wide(a);
+  return rounded(decimals > 0 ? div(round(mul(x, ten)), ten) : mul(round(div(x, ten)), ten), {a});
 }
 
 Tensor clamp_between(const Tensor& a, const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
@@ -63,10 +79,10 @@ Tensor clamp_between(const Tensor& a, const std::optional<Tensor>& min, const st
 }
 
 Tensor addcmul(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& value) {
-  return add(a, mul(scaled(b, value), c));
+  return rounded(add(wide(a), mul(scaled(wide(b), value), wide(c))), {a, b, c});
 }
 Tensor addcdiv(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& value) {
-  return add(a, div(scaled(b, value), c));
+  return rounded(add(wide(a), div(scaled(wide(b), value), wide(c))), {a, b, c});
 }
 
 Tensor nan_to_num(const Tensor& a, const Tensor& nan, const std::optional<Tensor>& posinf,

@@ -2,9 +2,225 @@
 
 from __future__ import annotations
 
-from .._core import Tensor, cross_entropy, log_softmax, relu, sigmoid, softmax, tanh
+from .. import _core
+from .._core import (
+    Tensor,
+    cross_entropy,
+    gelu,
+    hardshrink,
+    log_softmax,
+    logsigmoid,
+    sigmoid,
+    softmax,
+    softplus,
+    softshrink,
+    softsign,
+    tanh,
+    tanhshrink,
+)
 
-__all__ = ["cross_entropy", "linear", "log_softmax", "mse_loss", "relu", "sigmoid", "softmax", "tanh"]
+__all__ = [
+    "celu",
+    "cross_entropy",
+    "elu",
+    "gelu",
+    "glu",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "linear",
+    "log_softmax",
+    "logsigmoid",
+    "mish",
+    "mse_loss",
+    "prelu",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "tanh",
+    "tanhshrink",
+    "threshold",
+]
+
+
+def _placed(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
+    """The result, in the memory of input if asked for and no gradient runs through it."""
+    return input.copy_(result) if inplace and not result.requires_grad else result
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """input where it is positive, else 0.
+
+    Args:
+        input: any shape.
+        inplace: write into input; a result with a gradient gets memory of its own.
+
+    Example:
+        >>> sg.nn.functional.relu(sg.tensor([-1.0, 2.0])).tolist()
+        [0.0, 2.0]
+    """
+    return _placed(input, _core.relu(input), inplace)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """input, at least 0 and at most 6; `inplace` as in relu.
+
+    Example:
+        >>> sg.nn.functional.relu6(sg.tensor([-1.0, 8.0])).tolist()
+        [0.0, 6.0]
+    """
+    return _placed(input, _core.hardtanh(input, 0.0, 6.0), inplace)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """input where it is positive, else input * negative_slope; `inplace` as in relu.
+
+    Example:
+        >>> sg.nn.functional.leaky_relu(sg.tensor([-2.0, 2.0]), 0.5).tolist()
+        [-1.0, 2.0]
+    """
+    return _placed(input, _core.leaky_relu(input, negative_slope), inplace)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """leaky_relu with slopes that have a gradient.
+
+    Args:
+        input: [n, channels, ...], or any shape with one slope.
+        weight: one slope, or [channels].
+
+    Raises:
+        ValueError: weight fits neither way.
+
+    Example:
+        >>> sg.nn.functional.prelu(sg.tensor([-2.0, 2.0]), sg.tensor([0.5])).tolist()
+        [-1.0, 2.0]
+    """
+    channels = input.shape[1] if input.ndim > 1 else 1
+    if weight.numel() not in (1, channels):
+        raise ValueError(f"prelu: weight has {weight.numel()} slopes for {channels} channels; use 1 or {channels}")
+    if weight.numel() > 1:
+        weight = weight.reshape(-1, *(1,) * (input.ndim - 2))
+    return _core.leaky_relu(input, weight.reshape(()) if weight.numel() == 1 else weight)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """input where it is positive, else alpha * (exp(input) - 1); `inplace` as in relu.
+
+    Example:
+        >>> sg.nn.functional.elu(sg.tensor([0.0, 2.0])).tolist()
+        [0.0, 2.0]
+    """
+    return _placed(input, _core.elu(input, alpha), inplace)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """input where it is positive, else alpha * (exp(input / alpha) - 1); `inplace` as in relu.
+
+    Example:
+        >>> sg.nn.functional.celu(sg.tensor([0.0, 2.0])).tolist()
+        [0.0, 2.0]
+    """
+    return _placed(input, _core.celu(input, alpha), inplace)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """The scaled elu that keeps mean 0 and variance 1 (Klambauer et al., 2017); `inplace` as in relu.
+
+    Example:
+        >>> sg.nn.functional.selu(sg.tensor([0.0])).tolist()
+        [0.0]
+    """
+    return _placed(input, _core.selu(input), inplace)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * sigmoid(input); `inplace` as in relu.
+
+    Example:
+        >>> sg.nn.functional.silu(sg.tensor([0.0])).tolist()
+        [0.0]
+    """
+    return _placed(input, _core.silu(input), inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * tanh(softplus(input)); `inplace` as in relu.
+
+    Example:
+        >>> sg.nn.functional.mish(sg.tensor([0.0])).tolist()
+        [0.0]
+    """
+    return _placed(input, _core.mish(input), inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * hardsigmoid(input); `inplace` as in relu.
+
+    Example:
+        >>> sg.nn.functional.hardswish(sg.tensor([-4.0, 4.0])).tolist()
+        [-0.0, 4.0]
+    """
+    return _placed(input, _core.hardswish(input), inplace)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """input / 6 + 1 / 2, at least 0 and at most 1; `inplace` as in relu.
+
+    Example:
+        >>> sg.nn.functional.hardsigmoid(sg.tensor([-4.0, 0.0])).tolist()
+        [0.0, 0.5]
+    """
+    return _placed(input, _core.hardsigmoid(input), inplace)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """input, at least min_val and at most max_val; `inplace` as in relu.
+
+    Example:
+        >>> sg.nn.functional.hardtanh(sg.tensor([-2.0, 0.5])).tolist()
+        [-1.0, 0.5]
+    """
+    return _placed(input, _core.hardtanh(input, min_val, max_val), inplace)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """input where it is above the threshold, else value; `inplace` as in relu.
+
+    Example:
+        >>> sg.nn.functional.threshold(sg.tensor([1.0, 3.0]), 2.0, 0.0).tolist()
+        [0.0, 3.0]
+    """
+    return _placed(input, _core.threshold(input, threshold, value), inplace)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """The first half along a dimension times the sigmoid of the second.
+
+    Args:
+        input: any shape, even along dim.
+        dim: the dimension.
+
+    Raises:
+        ValueError: its size is odd.
+
+    Example:
+        >>> sg.nn.functional.glu(sg.tensor([2.0, 0.0])).tolist()
+        [1.0]
+    """
+    size = input.shape[dim]
+    if size % 2:
+        raise ValueError(f"glu: dimension {dim} of shape {list(input.shape)} has odd size {size}; use an even one")
+    halves = input.transpose(dim, 0)
+    return (halves[: size // 2] * halves[size // 2 :].sigmoid()).transpose(dim, 0)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
