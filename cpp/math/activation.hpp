@@ -138,14 +138,15 @@ struct Hardshrink {
 struct Threshold {
   static constexpr auto name = "threshold", doc = "a where it is above b, else c.", result = "same", saves = "abc";
   static auto fwd(auto a, auto b, auto c) { return where(a <= b, c, a); }
-  static auto vjp_a(auto g, auto a, auto b, auto, auto) { return where(a > b, g, 0); }
+  static auto vjp_a(auto g, auto a, auto b, auto, auto) { return where(a <= b, 0, g); }
 };
 
 }  // namespace sg::math
 
-#define SG_ACTIVATION_UNARY(X)                                                                                     \
-  X(Selu, selu)                                                                                                    \
-  X(Gelu, gelu) X(GeluTanh, gelu_tanh) X(Silu, silu) X(Mish, mish) X(Softsign, softsign) X(Logsigmoid, logsigmoid) \
+#define SG_ACTIVATION_UNARY(X)                                                                       \
+  X(Selu, selu)                                                                                      \
+  X(Gelu, gelu)                                                                                      \
+  X(GeluTanh, gelu_tanh) X(Silu, silu) X(Mish, mish) X(Softsign, softsign) X(Logsigmoid, logsigmoid) \
       X(Hardsigmoid, hardsigmoid) X(Hardswish, hardswish) X(Tanhshrink, tanhshrink)
 #define SG_ACTIVATION_BINARY(X) \
   X(LeakyRelu, leaky_relu) X(Elu, elu) X(Celu, celu) X(Softshrink, softshrink) X(Hardshrink, hardshrink)

@@ -86,8 +86,14 @@ struct Atan2 {
   static constexpr auto name = "atan2", doc = "The angle of the point (b, a), in [-pi, pi], with C99's special values.",
                         result = "float", saves = "ab";
   static auto fwd(auto a, auto b) { return atan2(a, b); }
-  static auto vjp_a(auto g, auto a, auto b, auto) { return g * (b / (a * a + b * b)); }
-  static auto vjp_b(auto g, auto a, auto b, auto) { return g * (-a / (a * a + b * b)); }
+  static auto vjp_a(auto g, auto a, auto b, auto) {
+    const auto h = hypot(a, b);  // whose square might leave the range
+    return where(h == 0, 0, g * (b / h / h));
+  }
+  static auto vjp_b(auto g, auto a, auto b, auto) {
+    const auto h = hypot(a, b);
+    return where(h == 0, 0, g * (-a / h / h));
+  }
 };
 struct Hypot {
   static constexpr auto name = "hypot", doc = "sqrt(a * a + b * b), without overflow on the way.", result = "float",
@@ -181,9 +187,10 @@ struct Xlogy {
 
 }  // namespace sg::math
 
-#define SG_ELEMENTARY_UNARY(X)                                                                                    \
-  X(Exp2, exp2)                                                                                                   \
-  X(Expm1, expm1) X(Log1p, log1p) X(Log2, log2) X(Log10, log10) X(Rsqrt, rsqrt) X(Reciprocal, reciprocal)         \
-      X(Deg2rad, deg2rad) X(Rad2deg, rad2deg) X(Tan, tan) X(Asin, asin) X(Acos, acos) X(Atan, atan) X(Sinh, sinh) \
-          X(Cosh, cosh) X(Asinh, asinh) X(Acosh, acosh) X(Atanh, atanh) X(Erf, erf) X(Erfc, erfc)
+#define SG_ELEMENTARY_UNARY(X)                                                                                \
+  X(Exp2, exp2)                                                                                               \
+  X(Expm1, expm1)                                                                                             \
+  X(Log1p, log1p) X(Log2, log2) X(Log10, log10) X(Rsqrt, rsqrt) X(Reciprocal, reciprocal) X(Deg2rad, deg2rad) \
+      X(Rad2deg, rad2deg) X(Tan, tan) X(Asin, asin) X(Acos, acos) X(Atan, atan) X(Sinh, sinh) X(Cosh, cosh)   \
+          X(Asinh, asinh) X(Acosh, acosh) X(Atanh, atanh) X(Erf, erf) X(Erfc, erfc)
 #define SG_ELEMENTARY_BINARY(X) X(Atan2, atan2) X(Hypot, hypot) X(Logaddexp, logaddexp) X(Xlogy, xlogy)

@@ -68,7 +68,7 @@ struct Fmod {
                         result = "same", takes = "number", saves = "ab";
   static auto fwd(auto a, auto b) { return fmod(a, b); }
   static auto vjp_a(auto g, auto, auto, auto) { return g; }
-  static auto vjp_b(auto g, auto a, auto b, auto) { return -g * trunc(a / b); }
+  static auto vjp_b(auto g, auto a, auto b, auto) { return -g * trunc_divide(a, b); }
 };
 struct Remainder {
   static constexpr auto name = "remainder",
@@ -79,7 +79,7 @@ struct Remainder {
     return where(rounds_down(r, b), r + b, r);
   }
   static auto vjp_a(auto g, auto, auto, auto) { return g; }
-  static auto vjp_b(auto g, auto a, auto b, auto) { return -g * floor(a / b); }
+  static auto vjp_b(auto g, auto a, auto b, auto) { return -g * floor_divide(a, b); }
 };
 struct FloorDivide {
   static constexpr auto name = "floor_divide",
@@ -187,14 +187,16 @@ struct ShiftRight {
 
 }  // namespace sg::math
 
-#define SG_ROUNDING_UNARY(X)                                                                                \
-  X(Floor, floor)                                                                                           \
-  X(Ceil, ceil) X(Round, round) X(Trunc, trunc) X(Frac, frac) X(Sign, sign) X(Isnan, isnan) X(Isinf, isinf) \
-      X(Isfinite, isfinite) X(LogicalNot, logical_not) X(BitwiseNot, bitwise_not)
-#define SG_ROUNDING_BINARY(X)                                                                               \
-  X(Fmod, fmod)                                                                                             \
-  X(Remainder, remainder) X(FloorDivide, floor_divide) X(TruncDivide, trunc_divide) X(ClampMin, clamp_min)  \
-      X(ClampMax, clamp_max) X(LogicalAnd, logical_and) X(LogicalOr, logical_or) X(LogicalXor, logical_xor) \
-          X(BitwiseAnd, bitwise_and) X(BitwiseOr, bitwise_or) X(BitwiseXor, bitwise_xor)                    \
-              X(ShiftLeft, bitwise_left_shift) X(ShiftRight, bitwise_right_shift)
+#define SG_ROUNDING_UNARY(X)                                                                                        \
+  X(Floor, floor)                                                                                                   \
+  X(Ceil, ceil)                                                                                                     \
+  X(Round, round) X(Trunc, trunc) X(Frac, frac) X(Sign, sign) X(Isnan, isnan) X(Isinf, isinf) X(Isfinite, isfinite) \
+      X(LogicalNot, logical_not) X(BitwiseNot, bitwise_not)
+#define SG_ROUNDING_BINARY(X)                                                                                   \
+  X(Fmod, fmod)                                                                                                 \
+  X(Remainder, remainder)                                                                                       \
+  X(FloorDivide, floor_divide) X(TruncDivide, trunc_divide) X(ClampMin, clamp_min) X(ClampMax, clamp_max)       \
+      X(LogicalAnd, logical_and) X(LogicalOr, logical_or) X(LogicalXor, logical_xor) X(BitwiseAnd, bitwise_and) \
+          X(BitwiseOr, bitwise_or) X(BitwiseXor, bitwise_xor) X(ShiftLeft, bitwise_left_shift)                  \
+              X(ShiftRight, bitwise_right_shift)
 #define SG_ROUNDING_TERNARY(X) X(Clamp, clamp) X(Lerp, lerp)
