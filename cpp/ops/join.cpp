@@ -86,7 +86,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
     shape[d] += t.shape()[d];
   }
   if (parts.size() == 1) return clone(cast(parts[0], dtype));
-  Tensor out = full(shape, 0, dtype, parts[0].device());
+  Tensor out = empty(shape, dtype, parts[0].device());
   {
     GradMode off(false);
     int64_t begin = 0;

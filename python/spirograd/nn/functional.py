@@ -10,6 +10,9 @@ from .._core import (
     hardshrink,
     log_softmax,
     logsigmoid,
+    maximum,
+    one_hot,
+    pad,
     sigmoid,
     softmax,
     softplus,
@@ -21,6 +24,7 @@ from .._core import (
 
 __all__ = [
     "celu",
+    "cosine_similarity",
     "cross_entropy",
     "elu",
     "gelu",
@@ -35,6 +39,9 @@ __all__ = [
     "logsigmoid",
     "mish",
     "mse_loss",
+    "normalize",
+    "one_hot",
+    "pad",
     "prelu",
     "relu",
     "relu6",
@@ -42,6 +49,7 @@ __all__ = [
     "sigmoid",
     "silu",
     "softmax",
+    "softmin",
     "softplus",
     "softshrink",
     "softsign",
@@ -267,3 +275,50 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     if reduction not in ("mean", "sum"):
         raise ValueError(f"mse_loss: reduction '{reduction}' is unknown; use mean, sum or none")
     return square.mean() if reduction == "mean" else square.sum()
+
+
+def softmin(input: Tensor, dim: int) -> Tensor:
+    """softmax(-input): the smallest element weighs most.
+
+    Args:
+        input: any shape.
+        dim: the dimension that adds up to 1.
+
+    Example:
+        >>> sg.nn.functional.softmin(sg.zeros(2), 0).tolist()
+        [0.5, 0.5]
+    """
+    return softmax(-input, dim)
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+    """Vectors along a dimension, divided by their length.
+
+    Args:
+        input: any shape.
+        p: the order of the norm.
+        dim: the dimension of a vector.
+        eps: lengths below it count as it.
+
+    Example:
+        >>> sg.nn.functional.normalize(sg.tensor([[3.0, 4.0]])).tolist()
+        [[0.6000000238418579, 0.800000011920929]]
+    """
+    return input / maximum(input.norm(p, dim, keepdim=True), eps)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along a dimension.
+
+    Args:
+        x1: any shape.
+        x2: a shape that broadcasts with it.
+        dim: the dimension of a vector; it is gone from the result.
+        eps: lengths below it count as it.
+
+    Example:
+        >>> sg.nn.functional.cosine_similarity(sg.ones(1, 2), sg.ones(1, 2)).shape
+        (1,)
+    """
+    first, second = normalize(x1, 2.0, dim, eps), normalize(x2, 2.0, dim, eps)
+    return (first * second).sum(dim)
