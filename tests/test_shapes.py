@@ -20,7 +20,7 @@ def gradient(f: Callable[[sg.Tensor], sg.Tensor], values: list[float], device: s
     return list(x.grad.tolist())
 
 
-# ---- extremes and their places -----------------------------------------------------------------------------------------
+# ---- extremes and their places --------------------------------------------------------------------------------------
 def test_the_first_of_equals_is_chosen_and_nan_wins(device: sg.Device) -> None:
     x = sg.tensor([[1.0, 3.0, 3.0], [NAN, 9.0, NAN], [-INF, -INF, -INF]], device=device)
     assert x.argmax(1).tolist() == [1, 0, 0]
@@ -58,7 +58,7 @@ def test_who_takes_the_gradient_of_an_extreme(device: sg.Device) -> None:
     assert gradient(lambda x: x.max(0).values, [1.0, NAN, 2.0], device) == [0, 1, 0]
 
 
-# ---- other folds -------------------------------------------------------------------------------------------------------
+# ---- other folds ----------------------------------------------------------------------------------------------------
 def test_the_gradient_of_a_product_beside_zeros(device: sg.Device) -> None:
     assert gradient(sg.prod, [2.0, 3.0, 4.0], device) == [12, 8, 6]
     assert gradient(sg.prod, [2.0, 0.0, 4.0], device) == [0, 8, 0]
@@ -119,7 +119,7 @@ def test_types_of_folds(device: sg.Device) -> None:
     assert x.any().dtype == x.all().dtype == sg.bool
 
 
-# ---- views and joining -------------------------------------------------------------------------------------------------
+# ---- views and joining ----------------------------------------------------------------------------------------------
 def test_views_share_memory(device: sg.Device) -> None:
     x = sg.zeros(4, 4, device=device)
     x.diagonal().fill_(1)
@@ -221,7 +221,7 @@ def test_mistakes_are_named(call: Callable[[sg.Tensor], object], error: type[Exc
         call(sg.ones(2, 3))
 
 
-# ---- read at once ------------------------------------------------------------------------------------------------------
+# ---- read at once ---------------------------------------------------------------------------------------------------
 def test_equal_and_close(device: sg.Device) -> None:
     x = sg.tensor([1.0, NAN, INF], device=device)
     assert not x.equal(x)
