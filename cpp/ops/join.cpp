@@ -204,13 +204,23 @@ std::vector<Tensor> tensor_split(const Tensor& x, const IntOrInts& indices_or_se
   return out;
 }
 
+namespace {
+std::vector<Tensor> split_evenly(const char* op, const Tensor& x, const IntOrInts& indices_or_sections, int dim) {
+  if (const auto* n = std::get_if<int64_t>(&indices_or_sections); n && *n > 0 && x.shape()[dim] % *n != 0)
+    fail<ValueError>(op, std::to_string(*n) + " sections of a dimension of size " + std::to_string(x.shape()[dim]),
+                     "use a divisor of the size, or tensor_split()");
+  return tensor_split(x, indices_or_sections, dim);
+}
+}  // namespace
+
 std::vector<Tensor> hsplit(const Tensor& x, const IntOrInts& indices_or_sections) {
-  return tensor_split(x, indices_or_sections, x.rank() == 1 ? 0 : 1);
+  if (x.rank() == 0) fail<ValueError>("hsplit", "a 0-d tensor has no columns", "use reshape(1)");
+  return split_evenly("hsplit", x, indices_or_sections, x.rank() == 1 ? 0 : 1);
 }
 std::vector<Tensor> vsplit(const Tensor& x, const IntOrInts& indices_or_sections) {
   if (x.rank() < 2)
     fail<ValueError>("vsplit", "a tensor of shape " + x.shape().str() + " has no rows", "use two dimensions or more");
-  return tensor_split(x, indices_or_sections, 0);
+  return split_evenly("vsplit", x, indices_or_sections, 0);
 }
 
 // ---- repeated and moved ------------------------------------------------------------------------------------------------
@@ -361,16 +371,29 @@ Tensor block_diag(const std::vector<Tensor>& tensors) {
 // ---- padding ---------------------------------------------------------------------------------------------------------
 namespace {
 
-enum class Border { reflect, replicate, circular };
-
 // What stands on one side of x along a dimension: `count` elements that continue it.
-Tensor border(const Tensor& x, int d, int64_t count, bool before, Border mode) {
+Tensor border(const Tensor& x, int d, int64_t count, bool before, const std::string& mode) {
   const int64_t size = x.shape()[d];
-  if (mode == Border::circular) return slice(x, d, before ? size - count : 0, count, 1);
-  if (mode == Border::reflect) return flip(slice(x, d, before ? 1 : size - 1 - count, count, 1), {d});
+  if (mode == "circular") return slice(x, d, before ? size - count : 0, count, 1);
+  if (mode == "reflect") return flip(slice(x, d, before ? 1 : size - 1 - count, count, 1), {d});
   Dims shape = x.shape();
   shape[d] = count;
   return expand(slice(x, d, before ? 0 : size - 1, 1, 1), shape);
+}
+
+Tensor with_borders(const Tensor& x, int d, int64_t before, int64_t after, const std::string& mode) {
+  const int64_t size = x.shape()[d];
+  const int64_t most = mode == "reflect" ? size - 1 : mode == "circular" ? size : size ? INT64_MAX : 0;
+  if (std::max(before, after) > most)
+    fail<ValueError>("pad",
+                     "widths " + std::to_string(before) + " and " + std::to_string(after) + " for a dimension of " +
+                         std::to_string(size) + " in mode '" + mode + "'",
+                     "use at most " + std::to_string(std::max<int64_t>(most, 0)));
+  std::vector<Tensor> parts;
+  if (before) parts.push_back(border(x, d, before, true, mode));
+  parts.push_back(x);
+  if (after) parts.push_back(border(x, d, after, false, mode));
+  return parts.size() > 1 ? cat(parts, d) : x;
 }
 
 }  // namespace
@@ -380,44 +403,24 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, const std::string& 
   if (pad.size() % 2 != 0 || pairs > x.rank())
     fail<ValueError>("pad", std::to_string(pad.size()) + " widths for a tensor of shape " + x.shape().str(),
                      "give two for each of the last dimensions, the last first");
+  if (mode != "constant" && mode != "reflect" && mode != "replicate" && mode != "circular")
+    fail<ValueError>("pad", "mode '" + mode + "' is unknown", "use constant, reflect, replicate or circular");
+  if (mode != "constant" && value.value_or(0) != 0)
+    fail<ValueError>("pad", "a value for mode '" + mode + "'", "values are for mode 'constant'");
+  // Negative widths cut off first.
   Tensor out = x;
-  if (mode != "constant") {
-    if (mode != "reflect" && mode != "replicate" && mode != "circular")
-      fail<ValueError>("pad", "mode '" + mode + "' is unknown", "use constant, reflect, replicate or circular");
-    if (value.value_or(0) != 0)
-      fail<ValueError>("pad", "a value for mode '" + mode + "'", "values are for mode 'constant'");
-    const Border how = mode == "reflect" ? Border::reflect : mode == "replicate" ? Border::replicate : Border::circular;
-    for (int i = 0; i < pairs; ++i) {
-      const int d = x.rank() - 1 - i;
-      const int64_t before = std::max<int64_t>(pad[2 * i], 0), after = std::max<int64_t>(pad[2 * i + 1], 0);
-      const int64_t size = x.shape()[d], most = how == Border::reflect    ? size - 1
-                                                : how == Border::circular ? size
-                                                                          : INT64_MAX;
-      if (std::max(before, after) > most || (size == 0 && before + after > 0))
-        fail<ValueError>("pad",
-                         "widths " + std::to_string(before) + " and " + std::to_string(after) + " for a dimension of " +
-                             std::to_string(size) + " in mode '" + mode + "'",
-                         "use at most " + std::to_string(std::max<int64_t>(most, 0)));
-      const Tensor inside = out;
-      std::vector<Tensor> parts;
-      if (before) parts.push_back(border(inside, d, before, true, how));
-      parts.push_back(inside);
-      if (after) parts.push_back(border(inside, d, after, false, how));
-      if (parts.size() > 1) out = cat(parts, d);
-    }
-  }
-  // Negative widths cut off; in mode constant the others are filled.
-  Dims into = out.shape();
+  Dims into = x.shape();
   for (int i = 0; i < pairs; ++i) {
     const int d = x.rank() - 1 - i;
     const int64_t cut = std::max<int64_t>(-pad[2 * i], 0), cut_end = std::max<int64_t>(-pad[2 * i + 1], 0);
-    if (cut + cut_end > out.shape()[d])
+    if (cut + cut_end > x.shape()[d])
       fail<ValueError>("pad", "widths cut off more than dimension " + std::to_string(d) + " has", "use smaller ones");
-    out = slice(out, d, cut, out.shape()[d] - cut - cut_end, 1);
-    into[d] = out.shape()[d];
-    if (mode == "constant") into[d] += std::max<int64_t>(pad[2 * i], 0) + std::max<int64_t>(pad[2 * i + 1], 0);
+    out = slice(out, d, cut, x.shape()[d] - cut - cut_end, 1);
+    const int64_t before = std::max<int64_t>(pad[2 * i], 0), after = std::max<int64_t>(pad[2 * i + 1], 0);
+    into[d] = before + out.shape()[d] + after;
+    if (mode != "constant") out = with_borders(out, d, before, after, mode);
   }
-  if (mode != "constant" || into == out.shape()) return out.ref() == x.ref() ? clone(x) : out;
+  if (into == out.shape()) return out.ref() == x.ref() ? clone(x) : out;
   const Dims strides = contiguous_strides(into);
   int64_t offset = 0;
   for (int i = 0; i < pairs; ++i) offset += std::max<int64_t>(pad[2 * i], 0) * strides[x.rank() - 1 - i];

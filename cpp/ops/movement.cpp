@@ -333,7 +333,12 @@ Tensor squeeze(const Tensor& x, int64_t dim) {
 Tensor squeeze(const Tensor& x, const std::optional<Dims>& dims) {
   uint32_t axes = dims ? 0 : all_axes(x);
   if (dims)
-    for (int64_t d : *dims) axes |= 1u << normal_axis("squeeze", d, x.rank());
+    for (int64_t d : *dims) {
+      const uint32_t bit = 1u << normal_axis("squeeze", d, x.rank());
+      if (axes & bit)
+        fail<ValueError>("squeeze", "dimension " + std::to_string(d) + " is given twice", "name each once");
+      axes |= bit;
+    }
   Dims shape;
   for (int d = 0; d < x.rank(); ++d)
     if (x.shape()[d] != 1 || !(axes >> d & 1)) shape.push(x.shape()[d]);

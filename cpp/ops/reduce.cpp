@@ -22,7 +22,7 @@ void vjp_sum(Vjp& v) { v.result[0] = expand(keep(v.g, v.attributes().a, v.attrib
 void vjp_extreme(Vjp& v) {
   const uint32_t axes = v.attributes().axes;
   const Tensor x = v.in(0);
-  const Tensor hit = x == keep(v.out(), x.shape(), axes);
+  const Tensor hit = where(x == x, x == keep(v.out(), x.shape(), axes), x != x);  // NaN is an extreme
   const Tensor share = keep(v.g, x.shape(), axes) / sum(cast(hit, x.dtype()), axes, true);
   v.result[0] = where(hit, share, 0);
 }
