@@ -182,6 +182,19 @@ ROWS: list[Row] = [
         )
         for i in (0, 1)
     ),
+    *(
+        Row(
+            f"{name}:{dim}",
+            lambda x, n=name, d=dim: getattr(sg, n)(x) if d is None else getattr(sg, n)(x, d).values,
+            lambda x, n=name, d=dim: np.asarray(
+                getattr(np, n.replace("median", "quantile"))(x.astype(np.float64), 0.5, axis=d, method="lower")
+            ),
+            FOLDED,
+            FLOATS,
+        )
+        for name in ("median", "nanmedian")
+        for dim in (None, 0, -1)
+    ),
     *extreme("max"),
     *extreme("min"),
     *spread("var"),

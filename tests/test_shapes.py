@@ -58,6 +58,15 @@ def test_who_takes_the_gradient_of_an_extreme(device: sg.Device) -> None:
     assert gradient(lambda x: x.max(0).values, [1.0, NAN, 2.0], device) == [0, 1, 0]
 
 
+def test_medians_of_nan_and_of_two() -> None:
+    x = sg.tensor([[4.0, NAN, 1.0, 2.0], [4.0, 3.0, 1.0, 2.0]])
+    assert x.median(1).indices.tolist() == [1, 3] and math.isnan(x.median().item())
+    assert x.nanmedian(1).values.tolist() == [2, 2] and x.nanmedian().item() == 2
+    assert sg.tensor([3, 1, 2, 2]).median().item() == 2
+    assert gradient(lambda x: x.median(), [2.0, 1.0, 2.0, 5.0], sg.Device.cpu()) == [0.5, 0, 0.5, 0]
+    assert gradient(lambda x: x.median(0).values, [2.0, 1.0, 3.0], sg.Device.cpu()) == [1, 0, 0]
+
+
 # ---- other folds ----------------------------------------------------------------------------------------------------
 def test_the_gradient_of_a_product_beside_zeros(device: sg.Device) -> None:
     assert gradient(sg.prod, [2.0, 3.0, 4.0], device) == [12, 8, 6]

@@ -114,6 +114,18 @@ constexpr TensorPair (*min_along)(const Tensor&, int64_t, bool) = sg::min;
 PyObject* max(const Call& c) { return extreme<sg::amax, max_along, sg::maximum>("max", c); }
 PyObject* min(const Call& c) { return extreme<sg::amin, min_along, sg::minimum>("min", c); }
 
+template <bool leave_out_nan>
+PyObject* median(const Call& c) {
+  const char* op = c.row->name;
+  Arguments a(op, c);
+  const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
+  PyObject* dim = a.take("dim", "axis");
+  const bool keepdim = a.flag("keepdim", false, "keepdims");
+  a.done();
+  if (given(dim)) return to_python(sg::median(x, to_int(op, dim), keepdim, leave_out_nan));
+  return wrap(sg::median(x, leave_out_nan));
+}
+
 // ---- read at once ----------------------------------------------------------------------------------------------------
 bool truth(const char* op, const Tensor& x) { return Object(to_number(op, x)).get() == Py_True; }
 
@@ -138,15 +150,19 @@ bool allclose(const Tensor& x, const Tensor& other, double rtol, double atol, bo
 #define SG_RETURNS "\nReturns:\n    A tensor without the folded dimensions."
 #define SG_TYPED_ARGS SG_ARGS "    dtype: the input is converted to it first.\n" SG_RETURNS
 #define SG_NONE_LEFT "\n\nRaises:\n    ValueError: nothing to choose from."
-#define SG_SPREAD_DOC                                                                                      \
-  SG_ARGS                                                                                                  \
-      "    unbiased: False is correction=0.\n    correction: what is taken off the number of elements; 1 " \
-      "unless given. ddof= is accepted.\n" SG_RETURNS
+#define SG_SPREAD_DOC                                                                                  \
+  SG_ARGS                                                                                              \
+  "    unbiased: False is correction=0.\n    correction: what is taken off the number of elements; 1 " \
+  "unless given. ddof= is accepted.\n" SG_RETURNS
 #define SG_EXAMPLE(code, printed) "\n\nExample:\n    >>> " code "\n    " printed
 #define SG_EXTREME_DOC                                                                                              \
   "\n\nArgs:\n    dim: a dimension: the result is (values, indices), the first of equals, and the gradient goes "   \
   "there. A tensor: element by element. Without it: of all elements, and equals share the gradient.\n    keepdim: " \
   "keep the dimension as size 1.\n" SG_NONE_LEFT
+#define SG_ONE_DIM "dim: int | None = None, keepdim: bool = False"
+#define SG_MEDIAN_DOC                                                                                                  \
+  "\n\nArgs:\n    dim: a dimension: the result is (values, indices), and the gradient goes there. Without it: of all " \
+  "elements, and equals share the gradient.\n    keepdim: keep the dimension as size 1."
 #define SG_CLOSE "rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False"
 
 const Row rows[] = {
@@ -178,6 +194,10 @@ const Row rows[] = {
     {"argmin", bound<sg::argmin>, "dim: int | None = None, keepdim: bool = False", "Tensor",
      "Where the first smallest value is, int64; NaN wins. Without dim: in the flat tensor." SG_EXAMPLE(
          "sg.tensor([1.0, 3.0]).argmin().item()", "0")},
+    {"median", median<false>, SG_ONE_DIM, "Any",
+     "The median, the lower one of two; NaN wins." SG_MEDIAN_DOC SG_EXAMPLE(
+         "sg.tensor([3.0, 1.0, 2.0]).median().item()", "2.0")},
+    {"nanmedian", median<true>, SG_ONE_DIM, "Any", "The median of what is not NaN." SG_MEDIAN_DOC},
     {"any", bound<any>, SG_FOLD, "Tensor",
      "Whether something is not 0." SG_ARGS SG_EXAMPLE("sg.tensor([0, 2]).any().item()", "True")},
     {"all", bound<all>, SG_FOLD, "Tensor",

@@ -23,6 +23,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &rows::Max,
       &rows::Min,
       &rows::Choose,
+      &rows::Median,
       &rows::Matmul,
       &rows::Reshape,
       &rows::Permute,

@@ -127,6 +127,9 @@ Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = f
 using TensorPair = std::pair<Tensor, Tensor>;
 TensorPair max(const Tensor& x, int64_t dim, bool keepdim = false);
 TensorPair min(const Tensor& x, int64_t dim, bool keepdim = false);
+// The lower of two middle values.
+TensorPair median(const Tensor& x, int64_t dim, bool keepdim, bool leave_out_nan);
+Tensor median(const Tensor& x, bool leave_out_nan);
 
 // ---- products -----------------------------------------------------------------------------------------------------
 Tensor matmul(const Tensor& a, const Tensor& b);  // [..., m, k] [..., k, n] with broadcasting, 1-d too

@@ -1,0 +1,70 @@
+// Medians: the lower of the two middle values of a sorted row.
+#include <limits>
+
+#include "base/error.hpp"
+#include "ops/index.hpp"
+#include "ops/list.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+// Where the median of each row of the last dimension is: [...]. A NaN is the median, unless NaN are left out.
+Tensor middle(const Tensor& x, bool leave_out_nan) {
+  const int last = x.rank() - 1;
+  const int64_t size = x.shape()[last];
+  const Tensor order = cast(sort_order(x, false), DType::int64);  // NaN come last
+  if (!is_float(x.dtype())) return select(order, last, (size - 1) / 2);
+  const Tensor nan = x != x;
+  if (leave_out_nan) {
+    const Tensor numbers = sum(x == x, 1u << last, true);
+    const Tensor rank = floor_divide(where(numbers == 0, 0, numbers - 1), Tensor(2));
+    return squeeze(gather(order, last, rank), last);
+  }
+  return where(any(nan, 1u << last), argmax(x, last), select(order, last, (size - 1) / 2));
+}
+
+}  // namespace
+
+TensorPair median(const Tensor& x, int64_t dim, bool keepdim, bool leave_out_nan) {
+  const int d = normal_axis("median", dim, x.rank());
+  if (x.rank() && x.shape()[d] == 0)
+    fail<IndexError>("median", "no elements along dimension " + std::to_string(d) + " of " + x.shape().str(),
+                     "check the shape first");
+  Tensor value, index;
+  {
+    GradMode off(false);
+    index = x.rank() ? unsqueeze(middle(move_dim(x, d, x.rank() - 1), leave_out_nan), d)
+                     : full_int({}, 0, DType::int64, x.device());
+    value = x.rank() ? gather(x, d, index) : clone(x);
+    if (!keepdim && x.rank()) {
+      index = squeeze(index, d);
+      value = squeeze(value, d);
+    }
+  }
+  Attributes attributes;
+  attributes.a = x.rank() ? x.shape() : Dims{1};
+  attributes.x = d;
+  record(rows::Choose, value, {&x, &index}, attributes);
+  return {value, index};
+}
+
+// Elements equal to the median share the gradient.
+Tensor median(const Tensor& x, bool leave_out_nan) {
+  if (x.numel() == 0) {
+    if (!is_float(x.dtype())) fail<ValueError>("median", "no elements in " + x.shape().str(), "check the shape first");
+    return full({}, std::numeric_limits<double>::quiet_NaN(), x.dtype(), x.device());
+  }
+  Tensor value;
+  {
+    GradMode off(false);
+    value = clone(median(reshape(x, {-1}), 0, false, leave_out_nan).first);
+  }
+  Attributes attributes;
+  attributes.a = x.shape();
+  attributes.axes = all_axes(x);
+  record(rows::Median, value, {&x}, attributes);
+  return value;
+}
+
+}  // namespace sg
