@@ -64,7 +64,8 @@ class PythonGrad : public CustomGrad {
   std::vector<Tensor> operator()(GradNode& node, const std::vector<Tensor>& gradients,
                                  const std::vector<bool>& wanted) override {
     const WithGil locked;
-    Object list = list_of(gradients), self(grad_fn_object(Ref<GradNode>(&node))), flags(check(PyTuple_New(static_cast<Py_ssize_t>(wanted.size()))));
+    Object list = list_of(gradients), self(grad_fn_object(Ref<GradNode>(&node))),
+           flags(check(PyTuple_New(static_cast<Py_ssize_t>(wanted.size()))));
     for (size_t i = 0; i < wanted.size(); ++i)
       PyTuple_SET_ITEM(flags.get(), static_cast<Py_ssize_t>(i), PyBool_FromLong(wanted[i]));
     Object results(check(PyObject_CallFunctionObjArgs(backward_.get(), list.get(), flags.get(), self.get(), nullptr)));
@@ -135,8 +136,7 @@ PyObject* backward(const Call& c) {
   const BackwardOptions options = options_of(retain, create);
   std::vector<Tensor> inputs;
   if (given(wanted)) inputs = tensors_of("backward", wanted);
-  if (given(wanted) && inputs.empty())
-    fail<Error>("backward", "inputs is empty", "leave it out to reach every leaf");
+  if (given(wanted) && inputs.empty()) fail<Error>("backward", "inputs is empty", "leave it out to reach every leaf");
   {
     WithoutGil unlocked;
     sg::backward(std::vector<Tensor>{root}, {start}, options, inputs.empty() ? nullptr : &inputs);
@@ -183,7 +183,8 @@ PyObject* hook_with(void (*add)(const Tensor&, Ref<Hook>), const char* op, const
   Arguments a(op, c);
   PyObject* callable = a.need("hook");
   a.done();
-  if (!PyCallable_Check(callable)) fail<TypeError>(op, "a " + type_name(callable) + " cannot be called", "give a function");
+  if (!PyCallable_Check(callable))
+    fail<TypeError>(op, "a " + type_name(callable) + " cannot be called", "give a function");
   const Ref<PythonHook> hook(new PythonHook(callable));
   add(unwrap(c.self), Ref<Hook>(hook.get()));
   return py::cast(HookHandle{hook}).release().ptr();
@@ -208,8 +209,10 @@ const Row rows[] = {
      "None",
      "Adds the gradient of this tensor to the .grad of every leaf it was made from.\n\nArgs:\n    gradient: the "
      "gradient of this tensor; 1 for a tensor of one element.\n    retain_graph: keep what a second backward() needs.\n"
-     "    create_graph: record the gradients themselves, so that they have gradients.\n    inputs: only these collect a "
-     ".grad, and only what leads to them is computed.\n\nRaises:\n    ValueError: more than one element and no gradient "
+     "    create_graph: record the gradients themselves, so that they have gradients.\n    inputs: only these collect "
+     "a "
+     ".grad, and only what leads to them is computed.\n\nRaises:\n    ValueError: more than one element and no "
+     "gradient "
      "given.\n    Error: values were freed by an earlier backward or overwritten, or nothing wants a gradient.\n\n"
      "Example:\n    >>> x = sg.tensor(3.0, requires_grad=True)\n    >>> (x * x).backward()\n    >>> x.grad.item()\n"
      "    6.0",
@@ -282,15 +285,14 @@ void add_autograd(PyObject* m) {
                              "Where its gradients go: for each input a pair of the operation that made it (None: no "
                              "gradient) and the number of its output.")
       .def_property_readonly(
-          "variable",
-          [](const GradFn& f) { return f.leaf ? py::cast(Tensor(f.leaf)) : py::object(py::none()); },
+          "variable", [](const GradFn& f) { return f.leaf ? py::cast(Tensor(f.leaf)) : py::object(py::none()); },
           "The leaf, of an AccumulateGrad.")
       .def("__eq__", [](const GradFn& a, const GradFn& b) { return a.key() == b.key(); })
       .def("__hash__", [](const GradFn& f) { return std::hash<const void*>()(f.key()); })
       .def("__repr__", [](const GradFn& f) { return "<" + f.name() + ">"; });
-  py::class_<HookHandle>(module, "HookHandle", "Ends a hook: by remove(), or at the end of a with.",
-                         py::module_local())
-      .def("remove", [](const HookHandle& h) { h.hook->remove(); }, "The hook is not called any more.")
+  py::class_<HookHandle>(module, "HookHandle", "Ends a hook: by remove(), or at the end of a with.", py::module_local())
+      .def(
+          "remove", [](const HookHandle& h) { h.hook->remove(); }, "The hook is not called any more.")
       .def("__enter__", [](py::object self) { return self; })
       .def("__exit__", [](const HookHandle& h, const py::args&) { h.hook->remove(); });
   py::class_<Ref<PythonCheckpoint>>(module, "_Checkpoint", py::module_local())
@@ -318,11 +320,12 @@ void add_autograd(PyObject* m) {
   module.def("_is_anomaly_enabled", [] { return has_nan_hook != nullptr; });
   module.def("_set_anomaly_enabled", [](bool on) {
     has_nan_hook = nullptr;
-    if (on) has_nan_hook = [](const Tensor& x) {
-      if (!PyGILState_Check()) return has_nan(x);
-      WithoutGil unlocked;
-      return has_nan(x);
-    };
+    if (on)
+      has_nan_hook = [](const Tensor& x) {
+        if (!PyGILState_Check()) return has_nan(x);
+        WithoutGil unlocked;
+        return has_nan(x);
+      };
   });
 }
 

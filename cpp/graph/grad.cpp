@@ -26,7 +26,7 @@ Tensor revive(const NodeRef& value, const Dims& shape, const Dims& strides, int6
   return t;
 }
 
-bool wants(std::initializer_list<const Tensor*> inputs) {
+bool wants(std::span<const Tensor* const> inputs) {
   return std::any_of(inputs.begin(), inputs.end(), [](const Tensor* t) { return t->requires_grad(); });
 }
 
@@ -52,7 +52,7 @@ void connect(GradInput& in, const Tensor& t) {
   if (!in.fn && t->requires_grad) in.leaf = t.ref();
 }
 
-void refuse_nan(const OpInfo& op, const Tensor& out, std::initializer_list<const Tensor*> inputs) {
+void refuse_nan(const OpInfo& op, const Tensor& out, std::span<const Tensor* const> inputs) {
   if (!is_float(out.dtype()) || !has_nan_hook(out)) return;
   for (const Tensor* t : inputs)
     if (!t->is_number() && is_float(t->dtype()) && has_nan_hook(*t)) return;  // another made it
@@ -200,7 +200,7 @@ GradMode::GradMode(bool on) : before_(grad_mode) { grad_mode = on; }
 GradMode::~GradMode() { grad_mode = before_; }
 
 // ---- recording -------------------------------------------------------------------------------------------------------
-void record(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> inputs, const Attributes& attributes) {
+void record(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs, const Attributes& attributes) {
   if (has_nan_hook) refuse_nan(op, out, inputs);
   if (!grad_mode || !op.vjp || !is_float(out.dtype()) || !wants(inputs)) return;
   Ref<GradNode> fn = node_of(op, out, static_cast<int>(inputs.size()));
@@ -215,7 +215,8 @@ void record(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> 
   i = 0;
   for (const Tensor* t : inputs) {
     GradInput& in = fn->in[i];
-    if ((saves >> i++ & 1) && !in.is_number) in.value.keep(*t, static_cast<bool>(in.leaf));
+    if (i < kMaxInputs && (saves >> i & 1) && !in.is_number) in.value.keep(*t, static_cast<bool>(in.leaf));
+    ++i;
   }
   if (saves & kSavesOutput) fn->output.keep(out);
   out->grad_fn = std::move(fn);
@@ -274,7 +275,7 @@ void check_write(const char* op, const Tensor& target) {
 
 void record_write(const OpInfo& op, const Tensor& target, const Tensor& value) {
   Tensor base = base_of(target);
-  if (!grad_mode || !is_float(base.dtype()) || !wants({&base, &value})) return;
+  if (!grad_mode || !is_float(base.dtype()) || !(base.requires_grad() || value.requires_grad())) return;
   if (repeats(base)) fail<Error>(op.name, "the target is a view of a tensor that repeats elements", "clone() it first");
   Ref<GradNode> fn = node_of(op, base, 2);
   fn->attributes = place_in(base, target);
@@ -286,7 +287,7 @@ void record_write(const OpInfo& op, const Tensor& target, const Tensor& value) {
 }
 
 void record_replaced(const OpInfo& op, const Tensor& target, const Tensor& result) {
-  if (!grad_mode || !wants({&target, &result})) return;
+  if (!grad_mode || !(target.requires_grad() || result.requires_grad())) return;
   const Ref<GradNode> fn = result.grad_fn();
   if (target->base || !fn)
     record_write(op, target, result);

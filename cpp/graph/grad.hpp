@@ -3,6 +3,7 @@
 // Threads: like tensors; gradients of several threads that reach one leaf add up. Grad mode is per thread.
 #pragma once
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "graph/tensor.hpp"
@@ -136,8 +137,8 @@ class GradNode : public RefCounted<GradNode> {
 struct Vjp {
   GradNode& node;
   Tensor g;
-  Tensor* result;              // one an input
-  const uint8_t* wanted;       // one an input
+  Tensor* result;         // one an input
+  const uint8_t* wanted;  // one an input
   bool needs(int i) const { return wanted[i]; }
   Tensor in(int i) const;  // input i, broadcast shape not applied
   Tensor out() const;
@@ -156,8 +157,11 @@ class GradMode {  // sets the mode for a scope
 void set_grad_enabled(bool on);
 
 // Records how `out` was made, if the mode is on and an input wants a gradient.
-void record(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> inputs,
-            const Attributes& attributes = {});
+void record(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs, const Attributes& attributes = {});
+inline void record(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> inputs,
+                   const Attributes& attributes = {}) {
+  record(op, out, std::span(inputs.begin(), inputs.size()), attributes);
+}
 // The same for outputs with a gradient of their own; undefined outputs, and those of integers, have none.
 void record_custom(std::unique_ptr<CustomGrad> custom, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
 // Makes x output `number` of a custom node.

@@ -53,7 +53,7 @@ struct OpInfo {
   Expr (*emit)(ProgramBuilder&, const Node&, const Expr* inputs) = nullptr;
   void (*vjp)(Vjp&) = nullptr;  // nullptr: no gradient
   void (*expand)(const Node&, bool gpu, Expansion&) = nullptr;
-  uint8_t takes = kTakesAll;    // of the promoted type
+  uint8_t takes = kTakesAll;  // of the promoted type
   // Which of `saves` the gradient by each input reads; the rest is not kept when only that gradient is wanted. 0: all.
   uint8_t reads[3] = {};
   uint8_t read_by(int input) const { return input < 3 && reads[input] ? reads[input] : saves; }

@@ -7,7 +7,7 @@ namespace sg::math {
 
 struct LeakyRelu {
   static constexpr auto name = "leaky_relu", doc = "a where it is positive, else a * b.", result = "float",
-                        saves = "ab";
+                        saves = "ab|a";
   static auto fwd(auto a, auto b) { return where(a > 0, a, a * b); }
   static auto vjp_a(auto g, auto a, auto b, auto) { return where(a > 0, g, g * b); }
   static auto vjp_b(auto g, auto a, auto, auto) { return where(a > 0, 0, g * a); }
@@ -136,7 +136,7 @@ struct Hardshrink {
   static auto vjp_a(auto g, auto a, auto b, auto) { return where(abs(a) > b, g, 0); }
 };
 struct Threshold {
-  static constexpr auto name = "threshold", doc = "a where it is above b, else c.", result = "same", saves = "abc";
+  static constexpr auto name = "threshold", doc = "a where it is above b, else c.", result = "same", saves = "ab";
   static auto fwd(auto a, auto b, auto c) { return where(a <= b, c, a); }
   static auto vjp_a(auto g, auto a, auto b, auto, auto) { return where(a <= b, 0, g); }
 };

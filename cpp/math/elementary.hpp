@@ -97,7 +97,7 @@ struct Atan2 {
 };
 struct Hypot {
   static constexpr auto name = "hypot", doc = "sqrt(a * a + b * b), without overflow on the way.", result = "float",
-                        saves = "abo";
+                        saves = "ao|bo";
   static auto fwd(auto a, auto b) {
     const auto x = abs(a), y = abs(b), large = maximum(x, y), small = minimum(x, y);
     const auto ratio = where(large == 0, 0, small / large);

@@ -65,7 +65,7 @@ auto rounds_down(auto r, auto b) { return (r != 0) * ((r < 0) != (b < 0)); }
 
 struct Fmod {
   static constexpr auto name = "fmod", doc = "The remainder of a / b with the sign of a, exact; integers by 0 give 0.",
-                        result = "same", takes = "number", saves = "ab";
+                        result = "same", takes = "number", saves = "|ab";
   static auto fwd(auto a, auto b) { return fmod(a, b); }
   static auto vjp_a(auto g, auto, auto, auto) { return g; }
   static auto vjp_b(auto g, auto a, auto b, auto) { return -g * trunc_divide(a, b); }
@@ -73,7 +73,7 @@ struct Fmod {
 struct Remainder {
   static constexpr auto name = "remainder",
                         doc = "The remainder of a / b with the sign of b, as Python's %; integers by 0 give 0.",
-                        result = "same", takes = "number", saves = "ab";
+                        result = "same", takes = "number", saves = "|ab";
   static auto fwd(auto a, auto b) {
     const auto r = fmod(a, b);
     return where(rounds_down(r, b), r + b, r);
@@ -125,7 +125,7 @@ struct Clamp {
 };
 struct Lerp {
   static constexpr auto name = "lerp", doc = "From a (c = 0) to b (c = 1): a + c * (b - a), exact at both ends.",
-                        result = "same", takes = "float", saves = "abc";
+                        result = "same", takes = "float", saves = "c|c|ab";
   static auto fwd(auto a, auto b, auto c) {
     const auto way = b - a;
     return where(abs(c) < 0.5, a + c * way, b - way * (1 - c));

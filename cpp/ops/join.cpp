@@ -8,34 +8,12 @@ namespace {
 
 void vjp_join(Vjp& v) {
   const int dim = static_cast<int>(v.attributes().x);
-  const int64_t first = v.node.in[0].shape[dim], second = v.node.in[1].shape[dim];
-  if (v.needs(0)) v.result[0] = slice(v.g, dim, 0, first, 1);
-  if (v.needs(1)) v.result[1] = slice(v.g, dim, first, second, 1);
-}
-
-// A place in the gradient graph without values of its own.
-Tensor placeholder(const Tensor& like, const Dims& shape) {
-  Ref<TensorImpl> t(new TensorImpl);
-  t->storage = like->storage;
-  t->shape = shape;
-  t->strides = contiguous_strides(shape);
-  t->dtype = like.dtype();
-  t->device = like.device();
-  return Tensor(std::move(t));
-}
-
-// Halves of halves: no node has more than two inputs, and no path is longer than the logarithm of their number.
-Tensor record_join(const Tensor& out, const std::vector<Tensor>& parts, size_t begin, size_t end, int dim) {
-  if (end - begin == 1) return parts[begin];
-  const size_t middle = begin + (end - begin) / 2;
-  const Tensor a = record_join(out, parts, begin, middle, dim), b = record_join(out, parts, middle, end, dim);
-  Dims shape = a.shape();
-  shape[dim] += b.shape()[dim];
-  Tensor whole = end - begin == parts.size() ? out : placeholder(out, shape);
-  Attributes attributes;
-  attributes.x = dim;
-  record(rows::Join, whole, {&a, &b}, attributes);
-  return whole;
+  int64_t begin = 0;
+  for (int i = 0; i < v.node.inputs; ++i) {
+    const int64_t size = v.node.in[i].shape[dim];
+    if (v.needs(i)) v.result[i] = slice(v.g, dim, begin, size, 1);
+    begin += size;
+  }
 }
 
 void check_list(const char* op, const std::vector<Tensor>& tensors) {
@@ -95,7 +73,11 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
       begin += t.shape()[d];
     }
   }
-  if (grad_enabled()) record_join(out, parts, 0, parts.size(), d);
+  std::vector<const Tensor*> inputs;
+  for (const Tensor& t : parts) inputs.push_back(&t);
+  Attributes attributes;
+  attributes.x = d;
+  record(rows::Join, out, inputs, attributes);
   return out;
 }
 

@@ -16,7 +16,7 @@ from ._core import (
     _grad,
     _random_state,
     _set_random_state,
-    zeros,
+    stack,
     zeros_like,
 )
 from ._grad_mode import enable_grad
@@ -268,17 +268,6 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool 
         ys, rebuild = _tensors("jvp", made)
         output, change, rest = inputs.release((made, rebuild(_push(ys, inputs, directions)), aux))
     return (output, change, rest) if has_aux else (output, change)
-
-
-def stack(parts: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """The tensors along a new dimension."""
-    first = parts[0]
-    out = zeros((len(parts), *first.shape), dtype=first.dtype, device=first.device)
-    for i, part in enumerate(parts):
-        out[i] = part
-    order = list(range(1, out.ndim))
-    order.insert(dim if dim >= 0 else dim + out.ndim, 0)
-    return out.permute(order)
 
 
 def _basis(x: Tensor) -> list[Tensor]:
