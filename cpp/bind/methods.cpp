@@ -89,10 +89,10 @@ void note(PyObject* module, const char* table, const Row& row) {
 void add_rows(PyObject* module, const Row* rows, size_t count) {
   Object module_name(check(PyUnicode_FromString("spirograd")));
   for (size_t r = 0; r < count; ++r) {
-    const Row& row = rows[r];
     if (rows_used == kMaxRows) fail<Error>("spirograd", "the table of functions is full", "raise kMaxRows");
     const size_t i = rows_used++;
-    rows_added[i] = row;
+    Row& row = rows_added[i] = rows[r];
+    row.name = texts.emplace_back(row.name).c_str();  // names of generated rows are temporary
     const int flags = METH_FASTCALL | METH_KEYWORDS;
     auto as_function = [](Fast f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); };
     if (row.where != Where::function) {
