@@ -102,6 +102,101 @@ def test_moments(device: sg.Device) -> None:
     assert ((counts - n / 64) ** 2 / (n / 64)).sum() < 63 + 5 * np.sqrt(2 * 63)
 
 
+def bits(n: int, seed: int) -> list[int]:
+    """62 bits from two words each: the upper one as is, both without their sign bit."""
+    w = [int(v) & 0x7FFFFFFF for v in words(2 * n, seed)]
+    return [w[2 * i] << 31 | w[2 * i + 1] for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(0, 1), (0, 2), (-5, 5), (0, 256), (3, 2**31 + 2), (-(2**40), 2**41 + 12345), (0, 2**62), (2**61, 2**62)]
+)
+def test_integers_are_scaled_bits(low: int, high: int, device: sg.Device) -> None:
+    sg.manual_seed(9)
+    x = sg.randint(low, high, (300,), device=device)
+    assert x.dtype == sg.int64
+    assert x.tolist() == [low + (b * (high - low) >> 62) for b in bits(300, 9)]
+
+
+def test_integers(device: sg.Device) -> None:
+    x = sg.randint(6, (3, 4), device=device, dtype=sg.int32)
+    assert x.dtype == sg.int32 and x.shape == (3, 4) and x.device == device
+    assert sg.randint(high=3, size=(2,)).shape == (2,) and sg.randint(1, 3, 2).shape == (2,)
+    like = sg.randint_like(x, 5, 6)
+    assert like.dtype == sg.int32 and like.tolist() == [[5] * 4] * 3 and sg.randint_like(x, 1).tolist() == [[0] * 4] * 3
+    counts = np.bincount(sg.randint(0, 10, (100_000,), device=device).numpy(), minlength=10)
+    assert ((counts - 10_000) ** 2 / 10_000).sum() < 9 + 5 * np.sqrt(18)
+    assert sg.empty(9, device=device).random_(3, 4).tolist() == [3] * 9
+    assert sg.empty(9, dtype=sg.uint8, device=device).random_().dtype == sg.uint8
+    assert 0 <= sg.empty(99, device=device).random_(2).amax().item() <= 1
+    for bad in ((3, 3), (4, 3), (-(2**62), 1)):
+        with pytest.raises(ValueError, match="randint: the range .* is empty or too long"):
+            sg.randint(*bad, (2,))
+    with pytest.raises(TypeError, match="randint: an argument is missing"):
+        sg.randint(3)
+
+
+def test_distributions(device: sg.Device) -> None:
+    n = 100_000
+    five = 5 / np.sqrt(n)
+    x = sg.empty(n, device=device)
+    u = x.uniform_(-2, 4).numpy().copy()
+    assert u.min() >= -2 and u.max() <= 4 and abs(u.mean() - 1) < five * np.sqrt(3)
+    z = x.normal_(3, 0.5).numpy().copy()
+    assert abs(z.mean() - 3) < five * 0.5 and abs(z.var() - 0.25) < five * 0.25 * np.sqrt(2)
+    e = x.exponential_(4).numpy().copy()
+    assert e.min() >= 0 and np.isfinite(e).all() and abs(e.mean() - 0.25) < five * 0.25
+    assert abs(x.bernoulli_(0.3).mean().item() - 0.3) < five * 0.46
+    assert set(x.bernoulli_(sg.full_like(x, 0.5)).tolist()) == {0, 1}
+    assert sg.bernoulli(sg.tensor([0.0, 1.0], device=device)).tolist() == [0, 1]
+    assert sg.bernoulli(sg.zeros(3, device=device), 1.0).tolist() == [1, 1, 1]
+    m = sg.normal(sg.tensor([0.0, 100.0], device=device), sg.tensor([1e-3, 1e-3], device=device))
+    assert abs(m - sg.tensor([0.0, 100.0], device=device)).amax().item() < 0.01
+    assert sg.normal(5.0, 0.0, (2, 3), device=device).tolist() == [[5] * 3] * 2
+    y = sg.ones(3, dtype=sg.float64, device=device)
+    assert sg.rand_like(y).dtype == sg.float64 and sg.randn_like(y).shape == (3,) and y.normal_().dtype == sg.float64
+    for call, text in [
+        (lambda: x.uniform_(1, 0), "uniform_: from 1.0* lies above to"),
+        (lambda: x.normal_(0, -1), "normal_: std -1.0* is negative"),
+        (lambda: x.exponential_(0), "exponential_: lambd 0.0* is not above 0"),
+        (lambda: x.bernoulli_(2.0), "bernoulli_: p 2.0* is no probability"),
+        (lambda: sg.normal(0.0, -1.0, (2,)), "normal: std -1.0* is negative"),
+    ]:
+        with pytest.raises(ValueError, match=text):
+            call()
+    with pytest.raises(TypeError, match="normal_: dtype int64 has no such numbers"):
+        sg.zeros(2, dtype=sg.int64).normal_()
+
+
+def test_generators(device: sg.Device) -> None:
+    g = sg.Generator(device)
+    assert g.manual_seed(5) is g and g.initial_seed() == 5 and g.device == device
+    common = sg.get_rng_state().tolist()
+    a = [f(generator=g) for f in (
+        lambda **k: sg.rand(5, device=device, **k), lambda **k: sg.randn(5, device=device, **k),
+        lambda **k: sg.randint(9, (5,), device=device, **k), lambda **k: sg.empty(5, device=device).normal_(**k),
+        lambda **k: sg.bernoulli(sg.full((5,), 0.5, device=device), **k), lambda **k: sg.normal(0.0, 1.0, (5,), **k),
+    )]  # fmt: skip
+    assert sg.get_rng_state().tolist() == common, "the common stream stays where it is"
+    state = g.get_state()
+    x = sg.rand(3, generator=g)
+    g.set_state(state)
+    assert sg.rand(3, generator=g).tolist() == x.tolist()
+    sg.manual_seed(5)
+    assert sg.rand(5, device=device).tolist() == a[0].tolist()
+    assert g.manual_seed(2**64 - 1).initial_seed() == 2**64 - 1
+    assert g.seed() == g.initial_seed() and sg.seed() == sg.initial_seed()
+    state = sg.get_rng_state()
+    x = sg.randn(3)
+    sg.set_rng_state(state)
+    assert sg.randn(3).tolist() == x.tolist()
+    assert isinstance(sg.manual_seed(0), sg.Generator)
+    with pytest.raises(TypeError, match="rand: generator is a int; give a spirograd.Generator"):
+        sg.rand(2, generator=3)
+    with pytest.raises(ValueError, match="set_state: a tensor .* is no state"):
+        sg.set_rng_state(sg.zeros(2))
+
+
 def test_nothing_random_is_in_the_key(device: sg.Device) -> None:
     sg.rand(33, device=device).numpy()
     before = sg.stats()

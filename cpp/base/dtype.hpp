@@ -21,6 +21,9 @@ constexpr const char* name_of(DType t) {
 }
 constexpr bool is_float(DType t) { return t >= DType::float16; }
 
+// bool < integer < float.
+constexpr int kind_of(DType t) { return t == DType::boolean ? 0 : is_float(t) ? 2 : 1; }
+
 // The type that is computed in: memory holds the small ones, arithmetic does not.
 constexpr DType wide_of(DType t) {
   switch (t) {

@@ -33,6 +33,22 @@ PyObject* matrix_transpose(PyObject* self, void* reversed) {
   });
 }
 
+// Of real numbers the adjoint is the transpose.
+PyObject* adjoint(PyObject* self, void* reversed) {
+  return guarded([&] {
+    if (reversed && unwrap(self).rank() != 2 && unwrap(self).rank() != 0)
+      fail<ValueError>("H", "a tensor of shape " + unwrap(self).shape().str() + " is no matrix", "use mH for several");
+    return matrix_transpose(self, reversed);
+  });
+}
+
+PyObject* itemsize(PyObject* self, void*) { return PyLong_FromSize_t(size_of(unwrap(self).dtype())); }
+PyObject* nbytes(PyObject* self, void*) {
+  return PyLong_FromLongLong(unwrap(self).numel() * static_cast<int64_t>(size_of(unwrap(self).dtype())));
+}
+PyObject* on_cpu(PyObject* self, void*) { return PyBool_FromLong(!unwrap(self).device().is_gpu()); }
+PyObject* never(PyObject*, void*) { Py_RETURN_FALSE; }
+
 PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(unwrap(self).requires_grad()); }
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   return guarded([&] {
@@ -111,6 +127,12 @@ PyGetSetDef tensor_attributes[] = {
     {"ndim", rank, nullptr, "Number of dimensions.", nullptr},
     {"T", matrix_transpose, nullptr, "The dimensions in reverse order.", &reversed_mark},
     {"mT", matrix_transpose, nullptr, "The last two dimensions swapped.", nullptr},
+    {"H", adjoint, nullptr, "The transpose of a matrix.", &reversed_mark},
+    {"mH", adjoint, nullptr, "The last two dimensions swapped.", nullptr},
+    {"itemsize", itemsize, nullptr, "Bytes of one element.", nullptr},
+    {"nbytes", nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"is_cpu", on_cpu, nullptr, "Whether the elements are on the CPU.", nullptr},
+    {"is_cuda", never, nullptr, "False: GPUs are used through Vulkan.", nullptr},
     {"is_leaf", is_leaf, nullptr, "Whether no recorded operation made the tensor.", nullptr},
     {"grad_fn", grad_fn, nullptr, "The operation that made the tensor, or None.", nullptr},
     {"retains_grad", retains_grad, nullptr, "Whether .grad is kept although the tensor is no leaf.", nullptr},

@@ -75,7 +75,7 @@ PyObject* constant(const char* op, int64_t value, const Call& c) {
   Arguments a(op, c);
   const Dims shape = a.sizes("size", "shape");
   const Options o = options(a);
-  return made(filled(shape, Tensor(value), o.dtype.value_or(DType::float32), o.device), o);
+  return made(filled(shape, Tensor(value), o.dtype.value_or(default_float()), o.device), o);
 }
 PyObject* zeros(const Call& c) { return constant("zeros", 0, c); }
 PyObject* ones(const Call& c) { return constant("ones", 1, c); }
@@ -94,7 +94,7 @@ PyObject* full(const Call& c) {
   const Dims shape = to_dims("full", a.need("size", "shape"));
   const Tensor n = number_of("full", a.need("fill_value", "value"));
   const Options o = options(a);
-  const DType own = n.dtype() == DType::float64 ? DType::float32 : n.dtype();
+  const DType own = n.dtype() == DType::float64 ? default_float() : n.dtype();
   return made(filled(shape, n, o.dtype.value_or(own), o.device), o);
 }
 
@@ -118,14 +118,14 @@ PyObject* arange(const Call& c) {
                      "change its sign");
   const bool integers = whole(first) && whole(second) && whole(third);
   const auto count = static_cast<int64_t>(std::ceil((end - start) / step));
-  return made(sg::arange(start, step, count, o.dtype.value_or(integers ? DType::int64 : DType::float32), o.device), o);
+  return made(sg::arange(start, step, count, o.dtype.value_or(integers ? DType::int64 : default_float()), o.device), o);
 }
 
 PyObject* empty(const Call& c) {
   Arguments a("empty", c);
   const Dims shape = checked("empty", a.sizes("size", "shape"));
   const Options o = options(a);
-  return made(sg::empty(shape, o.dtype.value_or(DType::float32), o.device), o);
+  return made(sg::empty(shape, o.dtype.value_or(default_float()), o.device), o);
 }
 PyObject* empty_like(const Call& c) {
   Arguments a("empty_like", c);
@@ -181,7 +181,7 @@ Tensor spaced(const char* op, Arguments& a, double& base, Options& o) {
   o = options(a);
   if (steps < 0) fail<ValueError>(op, std::to_string(steps) + " steps", "use 0 or more");
   if (!std::isfinite(start) || !std::isfinite(end)) fail<ValueError>(op, "a bound is not finite", "use a finite range");
-  return sg::linspace(start, end, steps, o.dtype.value_or(DType::float32), o.device);
+  return sg::linspace(start, end, steps, o.dtype.value_or(default_float()), o.device);
 }
 PyObject* linspace(const Call& c) {
   Arguments a("linspace", c);
@@ -195,7 +195,7 @@ PyObject* logspace(const Call& c) {
   double base;
   Options o;
   const Tensor t = spaced("logspace", a, base, o);
-  return made(cast(sg::pow(Tensor(base), t), o.dtype.value_or(DType::float32)), o);
+  return made(cast(sg::pow(Tensor(base), t), o.dtype.value_or(default_float())), o);
 }
 
 PyObject* eye(const Call& c) {
@@ -207,7 +207,7 @@ PyObject* eye(const Call& c) {
   if (n < 0 || m < 0)
     fail<ValueError>("eye", "negative size [" + std::to_string(n) + ", " + std::to_string(m) + "]",
                      "use sizes of 0 or more");
-  return made(sg::eye(n, m, o.dtype.value_or(DType::float32), o.device), o);
+  return made(sg::eye(n, m, o.dtype.value_or(default_float()), o.device), o);
 }
 
 // The data itself when nothing changes, its memory when it is an array, else a copy.

@@ -21,6 +21,7 @@ PyObject* cpu_object = nullptr;
 PyObject* gpu_objects[kMaxGpus];
 bool named[kMaxGpus];
 std::optional<DeviceId> default_device;
+std::vector<DeviceId> outer_defaults;  // of the `with device:` blocks that are open
 
 // The first call loads Vulkan, which takes long and may want to warn: never with the GIL in hand.
 const GpuList& gpus() {
@@ -192,16 +193,35 @@ void add_devices(PyObject* m) {
       .def("__hash__", [](DeviceId id) { return py::hash(py::str(id.str())); })
       .def("__str__", &DeviceId::str)
       .def("__repr__", [](DeviceId id) { return "Device(" + id.str() + ")"; })
+      .def(
+          "__enter__",
+          [](py::object self) {
+            outer_defaults.push_back(device_or_default(nullptr));
+            default_device = to_device_id(self.ptr());
+            return self;
+          },
+          "Makes it the default device inside a `with`.")
+      .def("__exit__",
+           [](py::object, py::args) {
+             default_device = outer_defaults.back();
+             outer_defaults.pop_back();
+           })
       .def("__reduce__", [](DeviceId id) {
         return py::make_tuple(py::module_::import("spirograd").attr("device"), py::make_tuple(id.str()));
       });
   add_fields(type);
   module.def(
-      "device", [](py::object o) { return object_of(to_device_id(o.ptr())); }, py::arg("device"),
-      "A device by name: \"cpu\", \"gpu\", \"gpu:1\".");
+      "device",
+      [](py::object o, std::optional<int64_t> index) {
+        return object_of(index ? parse(py::cast<std::string>(o) + ":" + std::to_string(*index))
+                               : to_device_id(o.ptr()));
+      },
+      py::arg("device"), py::arg("index") = py::none(),
+      "A device by name: \"cpu\", \"gpu\", \"gpu:1\", or \"gpu\" and a number.");
   module.def(
-      "set_default_device", [](py::object o) { default_device = to_device_id(o.ptr()); }, py::arg("device"),
-      "The device of tensors made without device=.");
+      "set_default_device",
+      [](py::object o) { default_device = o.is_none() ? parse(env("SPIROGRAD_DEVICE")) : to_device_id(o.ptr()); },
+      py::arg("device"), "The device of tensors made without device=; None for that of SPIROGRAD_DEVICE.");
   module.def(
       "get_default_device", [] { return object_of(device_or_default(nullptr)); },
       "The device of tensors made without device=; at first that of SPIROGRAD_DEVICE.");

@@ -106,6 +106,16 @@ py::dict stats_dict() {
   return out;
 }
 
+py::dict device_stats(py::object device) {
+  const DeviceStats& d = device_of(to_device_id(device.ptr())).stats();
+  py::dict out;
+  out["allocations"] = d.allocations;
+  out["bytes_live"] = d.bytes_live;
+  out["bytes_cached"] = d.bytes_cached;
+  out["bytes_peak"] = d.bytes_peak;
+  return out;
+}
+
 void synchronize_python(py::object device) {
   const std::vector<DeviceId> devices =
       device.is_none() ? devices_in_use() : std::vector<DeviceId>{to_device_id(device.ptr())};
@@ -177,6 +187,11 @@ void add_inspection(PyObject* m) {
   module.def("_drain", [] {
     WithoutGil unlocked;
     drain();
+  });
+  module.def("_device_stats", device_stats);
+  module.def("_reset_peak", [](py::object device) {
+    DeviceStats& d = device_of(to_device_id(device.ptr())).stats();
+    d.bytes_peak = d.bytes_live;
   });
   module.def("_environment", environment);
   module.def("_cache_folder", cache_folder);

@@ -41,6 +41,7 @@ void add_indexing(PyObject* module);     // indexing.cpp
 void add_conversions(PyObject* module);  // convert.cpp
 void add_creation(PyObject* module);     // create.cpp
 void add_random(PyObject* module);       // random.cpp
+void add_dtype_functions(PyObject* module);  // dtype.cpp
 void add_dlpack(PyObject* module);       // dlpack.cpp
 void add_autograd(PyObject* module);     // autograd.cpp
 void add_optimizers(PyObject* module);

@@ -39,6 +39,7 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_indexing(m);
     sg::bind::add_conversions(m);
     sg::bind::add_creation(m);
+    sg::bind::add_dtype_functions(m);
     sg::bind::add_random(m);
     sg::bind::add_dlpack(m);
     sg::bind::add_autograd(m);

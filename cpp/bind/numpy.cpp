@@ -135,7 +135,7 @@ Tensor from_list(const char* op, PyObject* data, std::optional<DType> dtype, Dev
   PyObject* leaf = first_leaf(data);
   const bool python_number =
       PyFloat_CheckExact(leaf) || PyLong_CheckExact(leaf) || PyList_Check(leaf) || PyTuple_Check(leaf);
-  if (!dtype && python_number && theirs.get() == np.dtypes[static_cast<int>(DType::float64)]) dtype = DType::float32;
+  if (!dtype && python_number && theirs.get() == np.dtypes[static_cast<int>(DType::float64)]) dtype = default_float();
   return from_array(op, array.get(), dtype, device);
 }
 
@@ -212,7 +212,7 @@ void load_numpy() {
 Tensor from_python(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId device) {
   Tensor n;
   if (number(data, n)) {
-    DType own = n.dtype() == DType::float64 ? DType::float32 : n.dtype();
+    DType own = n.dtype() == DType::float64 ? default_float() : n.dtype();
     if (PyObject_TypeCheck(data, reinterpret_cast<PyTypeObject*>(np.generic)))
       return from_array(op, Object(check(PyObject_CallOneArg(np.asarray, data))).get(), dtype, device);
     return from_number(n, dtype.value_or(own), device);

@@ -27,7 +27,7 @@ PyObject* made_of(const char* op, const Call& c) {
   const Dims shape = c.count == 0 && !c.names ? Dims() : a.sizes("size", "shape");
   Generator& from = generator_of(a);
   const Options o = options(a);
-  const DType dtype = o.dtype.value_or(DType::float32);
+  const DType dtype = o.dtype.value_or(default_float());
   check_real(op, dtype);
   return made(cast(source(shape, o.device, from), dtype), o);
 }
@@ -46,6 +46,31 @@ PyObject* made_like(const char* op, const Call& c) {
 }
 PyObject* rand_like(const Call& c) { return made_like<sg::rand>("rand_like", c); }
 PyObject* randn_like(const Call& c) { return made_like<sg::randn>("randn_like", c); }
+
+// randint(high, size), randint(low, high, size)
+PyObject* randint(const Call& c) {
+  Arguments a("randint", c);
+  PyObject *first = a.take("low"), *second = a.take("high"), *third = a.take("size");
+  if (first && second && !third && !PyIndex_Check(second)) std::swap(second, third);  // randint(high, size)
+  Generator& from = generator_of(a);
+  const Options o = options(a);
+  if (!first || !second) std::swap(first, second);
+  if (!third || !second) fail<TypeError>("randint", "an argument is missing", "write randint(low, high, size)");
+  const int64_t low = given(first) ? to_int("randint", first) : 0, high = to_int("randint", second);
+  return made(sg::randint(low, high, to_dims("randint", third), o.dtype.value_or(DType::int64), o.device, from), o);
+}
+
+PyObject* randint_like(const Call& c) {
+  Arguments a("randint_like", c);
+  const Tensor& x = tensor_of("randint_like", c.self ? c.self : a.need("input"));
+  PyObject *first = a.take("low"), *second = a.take("high");
+  Generator& from = generator_of(a);
+  const Options o = options(a, &x);
+  if (!second) std::swap(first, second);
+  if (!second) fail<TypeError>("randint_like", "argument high is missing", "write randint_like(x, low, high)");
+  const int64_t low = given(first) ? to_int("randint_like", first) : 0, high = to_int("randint_like", second);
+  return made(sg::randint(low, high, x.shape(), o.dtype.value_or(x.dtype()), o.device, from), o);
+}
 
 // 1 with probability p, in the type of p.
 Tensor coin(const Tensor& p, Generator& from) {
@@ -87,7 +112,7 @@ PyObject* normal(const Call& c) {
   if (given(size)) shape = to_dims("normal", size);
   for (const Tensor* t : {&mean, &std})
     if (!t->is_number()) shape = broadcast_shapes("normal", shape, t->shape());
-  const DType dtype = o.dtype.value_or(like ? like->dtype() : DType::float32);
+  const DType dtype = o.dtype.value_or(like ? like->dtype() : default_float());
   check_real("normal", dtype);
   auto plain = [](const Tensor& t) { return t.is_number() ? t : t.detach(); };
   return made(cast(sg::randn(shape, o.device, from), dtype) * plain(std) + plain(mean), o);
@@ -111,6 +136,44 @@ PyObject* uniform_(const Call& c) {
   if (!(low <= high))
     fail<ValueError>("uniform_", "from " + std::to_string(low) + " lies above to " + std::to_string(high), "swap them");
   return filled(c, sg::rand(x.shape(), x.device(), from) * (high - low) + low);
+}
+
+// Without bounds: all integers that the type holds exactly and that are not negative, at most 2^62.
+int64_t last_of(DType t) {
+  switch (t) {
+    case DType::boolean:
+      return 1;
+    case DType::uint8:
+      return 255;
+    case DType::int8:
+      return 127;
+    case DType::int16:
+      return 32767;
+    case DType::int32:
+      return 2147483647;
+    case DType::int64:
+      return (int64_t{1} << 62) - 1;
+    case DType::float16:
+      return 1 << 11;
+    case DType::bfloat16:
+      return 1 << 8;
+    case DType::float32:
+      return 1 << 24;
+    default:
+      return int64_t{1} << 53;
+  }
+}
+
+PyObject* random_(const Call& c) {
+  Arguments a("random_", c);
+  PyObject *first = a.take("from", "from_"), *second = a.take("to");
+  Generator& from = generator_of(a);
+  a.done();
+  const Tensor& x = unwrap(c.self);
+  if (!given(second)) std::swap(first, second);  // random_(to)
+  const int64_t low = given(first) ? to_int("random_", first) : 0;
+  const int64_t high = given(second) ? to_int("random_", second) : last_of(x.dtype()) + 1;
+  return filled(c, sg::randint(low, high, x.shape(), DType::int64, x.device(), from));
 }
 
 PyObject* normal_(const Call& c) {
@@ -281,6 +344,18 @@ const Row rows[] = {
      "Standard normal numbers in the shape, type and device of another tensor.\n\nArgs:\n    input: the "
      "model.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC,
      kFunction},
+    {"randint", randint, "low: int, high: int, size: int | Sequence[int], *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+     "Integers from low up to but without high, the same on every device; randint(high, size) starts at 0.\n\nArgs:\n"
+     "    low: the smallest.\n    high: the bound, at most 2**62 above.\n    size: the shape.\n" SG_GENERATOR_DOC
+     SG_OPTIONS_DOC
+     "\nRaises:\n    ValueError: an empty range.\n\nExample:\n    >>> x = sg.randint(1, 7, (2, 3))\n"
+     "    >>> sg.randint(1, (2,)).tolist()\n    [0, 0]",
+     kFunction},
+    {"randint_like", randint_like, "input: Tensor, low: int, high: int, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+     "Integers from low up to but without high in the shape, type and device of another tensor; randint_like(input, "
+     "high) starts at 0.\n\nArgs:\n    input: the model.\n    low: the smallest.\n    high: the "
+     "bound.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC,
+     kFunction},
     {"bernoulli", bernoulli, "p: float | None = None, *, " SG_GENERATOR, "Tensor",
      "1 with the probability that the tensor holds, or with p, else 0.\n\nArgs:\n    p: one probability for "
      "all.\n" SG_GENERATOR_DOC "\nExample:\n    >>> sg.bernoulli(sg.tensor([0.0, 1.0])).tolist()\n    [0.0, 1.0]"},
@@ -295,6 +370,10 @@ const Row rows[] = {
      kFunction},
     {"uniform_", uniform_, "from_: float = 0, to: float = 1, *, " SG_GENERATOR, "Tensor",
      "Writes uniform numbers in [from, to)." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).uniform_(-1, 1)",
+     kMethod},
+    {"random_", random_, "from_: int | None = None, to: int | None = None, *, " SG_GENERATOR, "Tensor",
+     "Writes integers from `from` up to but without `to`; without bounds, of all that the type holds exactly, from "
+     "0.\n\nReturns:\n    The tensor itself.\n\nExample:\n    >>> x = sg.empty(3).random_(10)",
      kMethod},
     {"normal_", normal_, "mean: float = 0, std: float = 1, *, " SG_GENERATOR, "Tensor",
      "Writes normal numbers." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).normal_(0, 0.02)", kMethod},

@@ -147,6 +147,20 @@ PyObject* repr(PyObject* self) {
   return module ? PyObject_CallMethod(module.get(), "tensor_text", "O", self) : nullptr;
 }
 
+// value in x: whether an element equals it.
+int contains(PyObject* self, PyObject* value) {
+  return guarded([&]() -> int {
+    Tensor room;
+    const Tensor& x = unwrap(self);
+    const Tensor* v = operand(value, room, x.device());
+    if (!v) return 0;
+    const Tensor equal = x == *v;
+    if (equal.numel() == 0) return 0;
+    Object found(to_number("in", sg::amax(equal, all_axes(equal))));
+    return PyObject_IsTrue(found.get());
+  });
+}
+
 PyObject* iterate(PyObject* self) {
   return guarded([&] {
     if (unwrap(self).rank() == 0) fail<TypeError>("iter", "a 0-d tensor cannot be iterated over", "use item()");
@@ -262,6 +276,7 @@ void add_tensor_type(PyObject* module) {
                          slot(Py_mp_length, length),
                          slot(Py_sq_length, length),
                          slot(Py_sq_item, get_row),
+                         slot(Py_sq_contains, contains),
                          slot(Py_tp_iter, iterate),
                          slot(Py_tp_repr, repr),
                          slot(Py_tp_hash, PyBaseObject_Type.tp_hash),

@@ -206,6 +206,15 @@ bool has_nan(const Tensor& x) {
   return std::any_of(narrow, narrow + values.size(), is_nan);
 }
 
+uint64_t address_of(const Tensor& x) {
+  EngineLock lock;
+  cut_log(log_of(x.device()));
+  const Node& node = *x->storage->node.get();
+  if (node.state == Node::State::failed) std::rethrow_exception(node.error);
+  const uint64_t base = x.device().is_gpu() ? node.buffer->address : reinterpret_cast<uintptr_t>(node.buffer->host);
+  return base + static_cast<uint64_t>(x->offset) * size_of(x.dtype());
+}
+
 namespace {
 void vjp_to(Vjp& v) {
   const DeviceId home{v.attributes().flag ? DeviceId::Kind::gpu : DeviceId::Kind::cpu,

@@ -1,6 +1,8 @@
 #include "graph/build.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
 
 #include "base/error.hpp"
 #include "base/profile.hpp"
@@ -9,22 +11,20 @@
 namespace sg {
 namespace {
 
-// A 0-d number adopts the type of the tensors, unless it is of a higher kind: bool < integer < float.
-int kind_rank(DType t) { return t == DType::boolean ? 0 : is_float(t) ? 2 : 1; }
+// What stands lower adopts the type of what stands higher, unless it is of a higher kind.
+using Maybe = std::optional<DType>;
+Maybe combined(Maybe high, Maybe low) {
+  if (!high || !low) return high ? high : low;
+  return kind_of(*low) > kind_of(*high) ? low : high;
+}
+
+std::atomic<DType> float_of_numbers{DType::float32};
 
 DType promoted(std::initializer_list<Tensor> inputs, const OpInfo& op) {
-  DType t = DType::boolean;
   bool any = false;
-  for (const Tensor& x : inputs)
-    if (!x.is_number()) {
-      t = any ? promote(t, x.dtype()) : x.dtype();
-      any = true;
-    }
+  for (const Tensor& x : inputs) any = any || !x.is_number();
   if (!any) fail<TypeError>(op.name, "needs a tensor, got numbers only", "make one of them a tensor");
-  for (const Tensor& x : inputs)
-    if (x.is_number() && kind_rank(x.dtype()) > kind_rank(t))
-      t = x.dtype() == DType::float64 ? DType::float32 : DType::int64;
-  return t;
+  return result_type(inputs);
 }
 
 Number as_type(const Tensor& x, DType t) {
@@ -134,6 +134,19 @@ DeviceId device_of(const OpInfo& op, std::initializer_list<Tensor> inputs) {
 
 }  // namespace
 
+DType default_float() { return float_of_numbers.load(std::memory_order_relaxed); }
+void set_default_float(DType t) { float_of_numbers = t; }
+
+DType result_type(std::initializer_list<Tensor> inputs) {
+  Maybe arrays, scalars, numbers;
+  for (const Tensor& x : inputs) {
+    Maybe& t = x.is_number() ? numbers : x.rank() == 0 ? scalars : arrays;
+    const DType own = x.is_number() && is_float(x.dtype()) ? default_float() : x.dtype();
+    t = t ? promote(*t, own) : own;
+  }
+  return *combined(arrays, combined(scalars, numbers));
+}
+
 DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inputs) {
   const Tensor* first = *inputs.begin();
   for (const Tensor* t : inputs)
@@ -146,9 +159,9 @@ DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inpu
 Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   const Stage stage(op.name, "cpu_op");
   DType type = promoted(inputs, op);
-  if (!(op.takes >> kind_rank(type) & 1))
+  if (!(op.takes >> kind_of(type) & 1))
     fail<TypeError>(op.name, std::string("is not for tensors of ") + name_of(type), "convert them with .to()");
-  if (op.result == Result::floating && !is_float(type)) type = DType::float32;
+  if (op.result == Result::floating && !is_float(type)) type = default_float();
   const DType compute = wide_of(type);
   Dims shape;
   for (const Tensor& x : inputs)

@@ -42,6 +42,13 @@ void assign_at(const OpInfo& op, const Tensor& target, const Tensor& value, cons
 // The result of an op on the target's own value, computed from snapshot(target), takes its place; part of gradients.
 void replace(const OpInfo& op, const Tensor& target, const Tensor& result);
 
+// The type of a result, as PyTorch's: a 0-d tensor changes that of others only when it is of a higher kind (bool, integer,
+// float), and so does a number beside tensors.
+DType result_type(std::initializer_list<Tensor> inputs);
+// The type of Python floats and of what integers become where fractions are needed.
+DType default_float();
+void set_default_float(DType t);
+
 // The device that all inputs share; ValueError "different devices" names .to().
 DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inputs);
 

@@ -1,4 +1,5 @@
 // Tensors made from numbers and positions alone.
+#include "base/error.hpp"
 #include "kernel/expr.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
@@ -28,11 +29,23 @@ Expr emit_randn(ProgramBuilder& builder, const Node&, const Expr* in) {
   return sqrt(-2 * log(radius)) * cos(6.283185307179586 * angle);
 }
 
-Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, Generator& from, int64_t words_each) {
+// 62 bits of two words, so that products of their halves fit into int64.
+constexpr double kHalf = 2147483648.0;  // 2^31
+Expr emit_random_bits(ProgramBuilder& builder, const Node&, const Expr* in) {
+  const auto half = [&](Expr word) {
+    const Expr bits = builder.cast(builder.alu(Code::random_bits, DType::int32, word, in[1], in[2]), DType::int64);
+    return where(bits < 0, bits + kHalf, bits);
+  };
+  const Expr word = in[0] + in[0];
+  return half(word) * kHalf + half(word + 1);
+}
+
+Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, Generator& from, int64_t words_each,
+              DType dtype = DType::float32) {
   int64_t words = words_each;
   for (int64_t d : shape) words *= d;
   const int64_t at = from.blocks.fetch_add((words + 3) / 4);
-  return generate(op, shape, DType::float32, device, true, {Number{.i = from.seed}, Number{.i = at}}, DType::int64);
+  return generate(op, shape, dtype, device, true, {Number{.i = from.seed}, Number{.i = at}}, DType::int64);
 }
 
 }  // namespace
@@ -52,6 +65,11 @@ const OpInfo Randn{.name = "randn",
                    .kind = Kind::pointwise,
                    .arity = 3,
                    .emit = emit_randn};
+const OpInfo RandomBits{.name = "random_bits",
+                        .doc = "62 random bits as an integer, from Philox4x32-10.",
+                        .kind = Kind::pointwise,
+                        .arity = 3,
+                        .emit = emit_random_bits};
 const OpInfo Empty{.name = "empty", .doc = "Memory of undefined contents.", .kind = Kind::memory, .arity = 0};
 }  // namespace rows
 
@@ -100,6 +118,25 @@ void Generator::restart(int64_t with) {
 Tensor rand(const Dims& shape, DeviceId device, Generator& from) { return random(rows::Rand, shape, device, from, 1); }
 Tensor randn(const Dims& shape, DeviceId device, Generator& from) {
   return random(rows::Randn, shape, device, from, 2);
+}
+Tensor random_bits(const Dims& shape, DeviceId device, Generator& from) {
+  return random(rows::RandomBits, shape, device, from, 2, DType::int64);
+}
+
+// floor(bits * range / 2^62), by halves of 31 bits: every value is as likely as the others to within 2^-31 of its share
+// for ranges up to 2^31.
+Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, DeviceId device, Generator& from) {
+  const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  if (low >= high || range > uint64_t{1} << 62)
+    fail<ValueError>("randint", "the range [" + std::to_string(low) + ", " + std::to_string(high) + ") is empty or too long",
+                     "use low < high, at most 2^62 apart");
+  const auto shifted = [](const Tensor& x) { return bitwise_right_shift(x, Tensor(31)); };
+  const Tensor bits = random_bits(shape, device, from);
+  const Tensor upper = shifted(bits), lower = bits - upper * Tensor(int64_t{1} << 31);
+  const Tensor r1(static_cast<int64_t>(range >> 31)), r0(static_cast<int64_t>(range & 0x7fffffff));
+  Tensor value = upper * r0 + shifted(lower * r0);
+  value = range >> 31 ? upper * r1 + shifted(value + lower * r1) : shifted(value);
+  return cast(value + Tensor(low), dtype);
 }
 void manual_seed(int64_t seed) { default_generator().restart(seed); }
 

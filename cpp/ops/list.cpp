@@ -16,6 +16,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &rows::Arange,
       &rows::Rand,
       &rows::Randn,
+      &rows::RandomBits,
       &rows::CheckClass,
       &rows::OneHot,
       &rows::Sum,

@@ -97,6 +97,10 @@ struct Generator {
 Generator& default_generator();
 Tensor rand(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());   // [0, 1), float32
 Tensor randn(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());  // normal, float32
+Tensor random_bits(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());  // 62 in an int64
+// Integers from low up to but without high, at most 2^62 of them.
+Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype = DType::int64, DeviceId device = {},
+               Generator& from = default_generator());
 void manual_seed(int64_t seed);
 std::pair<int64_t, int64_t> random_state();  // seed, and blocks drawn since
 void set_random_state(std::pair<int64_t, int64_t> state);

@@ -20,10 +20,13 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._core import *  # noqa: F403  (the op table decides what there is)
 from ._core import __version__ as __version__
+from ._dtypes import finfo, iinfo
 from ._grad_mode import enable_grad, inference_mode, is_inference_mode_enabled, no_grad, set_grad_enabled
+from ._print import get_printoptions, set_printoptions
 from .scalar import MLP, Layer, Module, Neuron
 
 if TYPE_CHECKING:
+    from . import accelerator as accelerator
     from . import autograd as autograd
     from . import datasets as datasets
     from . import func as func
@@ -31,16 +34,30 @@ if TYPE_CHECKING:
     from . import optim as optim
     from . import profiler as profiler
     from . import progress as progress
+    from . import testing as testing
     from . import utils as utils
     from . import viz as viz
 
 # Before C++ and the drivers take themselves down, work in flight comes to its end.
 atexit.register(_core._drain)
 
-_lazy = ("autograd", "datasets", "func", "nn", "optim", "profiler", "progress", "utils", "viz")
+_lazy = ("accelerator", "autograd", "datasets", "func", "nn", "optim", "profiler", "progress", "testing", "utils", "viz")
 __all__ = [name for name in dir(_core) if not name.startswith("_")]
 __all__ += ["MLP", "Layer", "Module", "Neuron", "enable_grad", "inference_mode", "is_inference_mode_enabled"]
 __all__ += ["no_grad", "set_grad_enabled", *_lazy]
+__all__ += ["finfo", "get_printoptions", "iinfo", "set_printoptions", "show_config"]
+
+
+def show_config() -> str:
+    """Devices, versions and environment, as `python -m spirograd info` prints them.
+
+    Example:
+        >>> "devices" in sg.show_config()
+        True
+    """
+    from .__main__ import info
+
+    return info()
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,26 @@
+"""Tensors in pickle."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ._core import DeviceUnavailableError, Tensor, device
+
+
+def reduce(x: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
+    """What pickle writes of a tensor. The values are an array, which goes out of band where the protocol allows."""
+    values = x.detach()
+    if x.dtype.name == "bfloat16":  # NumPy may not have it; float32 holds the same values
+        values = values.float()
+    return _rebuild, (type(x), values.numpy(), x.dtype.name, str(x.device), x.requires_grad)
+
+
+def _rebuild(kind: type[Tensor], values: Any, dtype: str, name: str, requires_grad: bool) -> Tensor:
+    try:
+        place = device(name)
+    except DeviceUnavailableError as error:
+        warnings.warn(f"pickle: the tensor was on {name}, it comes back on the CPU ({error})", stacklevel=2)
+        place = device("cpu")
+    return kind(Tensor(values, dtype=dtype, device=place), requires_grad=requires_grad)

@@ -1,0 +1,77 @@
+"""Memory of a GPU in bytes. `device` is its number or the device; None is the current one."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from .. import _core
+from .._types import DeviceLike
+
+
+def _device(device: DeviceLike | int | None) -> _core.Device:
+    from . import index_of
+
+    return _core.Device.gpu(index_of(device))
+
+
+def _stats(device: DeviceLike | int | None) -> dict[str, int]:
+    return _core._device_stats(_device(device)) if _core.Device.is_gpu_available() else {}
+
+
+def empty_cache() -> None:
+    """Gives memory that is kept for reuse back to the driver, on all devices."""
+    _core.empty_cache()
+
+
+def get_memory_info(device: DeviceLike | int | None = None, /) -> tuple[int, int]:
+    """Bytes that are free on the device, and all of them.
+
+    Raises:
+        DeviceUnavailableError: there is no GPU.
+    """
+    place = _device(device)
+    return place.memory_free, place.memory_total
+
+
+def memory_allocated(device: DeviceLike | int | None = None, /) -> int:
+    """Bytes in tensors and whatever else is in use; 0 without a GPU.
+
+    Example:
+        >>> sg.accelerator.memory.memory_allocated() >= 0
+        True
+    """
+    return _stats(device).get("bytes_live", 0)
+
+
+def max_memory_allocated(device: DeviceLike | int | None = None, /) -> int:
+    """The most that memory_allocated() has been since the start or reset_peak_memory_stats()."""
+    return _stats(device).get("bytes_peak", 0)
+
+
+def memory_reserved(device: DeviceLike | int | None = None, /) -> int:
+    """Bytes taken from the driver: in use, or kept for reuse."""
+    stats = _stats(device)
+    return stats.get("bytes_live", 0) + stats.get("bytes_cached", 0)
+
+
+def memory_stats(device: DeviceLike | int | None = None, /) -> OrderedDict[str, int]:
+    """All counters under PyTorch's names; empty without a GPU."""
+    stats = _stats(device)
+    if not stats:
+        return OrderedDict()
+    reserved = stats["bytes_live"] + stats["bytes_cached"]
+    return OrderedDict(
+        [
+            ("allocated_bytes.all.current", stats["bytes_live"]),
+            ("allocated_bytes.all.peak", stats["bytes_peak"]),
+            ("reserved_bytes.all.current", reserved),
+            ("inactive_split_bytes.all.current", stats["bytes_cached"]),
+            ("num_device_alloc", stats["allocations"]),
+        ]
+    )
+
+
+def reset_peak_memory_stats(device: DeviceLike | int | None = None, /) -> None:
+    """Lets max_memory_allocated() start anew from what is allocated now."""
+    if _core.Device.is_gpu_available():
+        _core._reset_peak(_device(device))
