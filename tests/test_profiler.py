@@ -203,7 +203,6 @@ def test_stacks_name_the_calling_line() -> None:
         sg.ones(3).exp().tolist()
     exp = next(e for e in prof.events() if e.name == "exp")
     assert Path(__file__).name in exp.stack
-    assert "test_stacks_name_the_calling_line" in exp.stack
 
 
 def test_the_trace_is_what_chrome_reads(device: sg.Device, tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ void add_autograd(PyObject* module);     // autograd.cpp
 void add_optimizers(PyObject* module);
 void add_inspection(PyObject* module);  // inspect.cpp
 void add_profile(PyObject* module);     // profile.cpp
+void add_glsl(PyObject* module);        // glsl.cpp
 
 // The same values in another type and place.
 Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device);

@@ -4,33 +4,12 @@
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "engine/engine.hpp"
+#include "graph/where.hpp"
 
 namespace py = pybind11;
 
 namespace sg::bind {
 namespace {
-
-// "file.py(12): function" of the innermost frame outside the package. Called by ops, with the GIL or without.
-std::string line_of_user() {
-  if (!PyGILState_Check() || PyErr_Occurred()) return "";
-  std::string text;
-  Object frame(Py_XNewRef(reinterpret_cast<PyObject*>(PyEval_GetFrame())));
-  while (frame) {
-    auto* f = reinterpret_cast<PyFrameObject*>(frame.get());
-    Object code(reinterpret_cast<PyObject*>(PyFrame_GetCode(f)));
-    Object file(PyObject_GetAttrString(code.get(), "co_filename"));
-    Object function(PyObject_GetAttrString(code.get(), "co_name"));
-    const char *path = file ? PyUnicode_AsUTF8(file.get()) : nullptr,
-               *name = function ? PyUnicode_AsUTF8(function.get()) : nullptr;
-    if (path && name) {
-      text = std::string(path) + "(" + std::to_string(PyFrame_GetLineNumber(f)) + "): " + name;
-      if (text.find("spirograd/") == std::string::npos) break;
-    }
-    frame = Object(reinterpret_cast<PyObject*>(PyFrame_GetBack(f)));
-  }
-  PyErr_Clear();
-  return text;
-}
 
 py::object device_name(DeviceId id) { return py::str(id.str()); }
 
@@ -45,7 +24,7 @@ py::list list_of(const std::vector<ProfileEvent>& events) {
 void start(bool with_stack) {
   WithoutGil unlocked;
   start_profile();
-  profile::stack_hook = with_stack ? line_of_user : nullptr;
+  profile::stack_hook = with_stack ? +[] { return where().str(); } : nullptr;
 }
 
 // The events, when it ended, and the number of this thread.

@@ -277,6 +277,25 @@ void reset_stats() {
   }
 }
 
+// A plan of this launch alone; the device keeps what it compiled.
+void prepare_kernel(DeviceId id, const std::string& name, const Own& kernel) {
+  auto plan = std::make_shared<Plan>();
+  plan->device = id;
+  Instance launch;
+  launch.kernel.kind = Kernel::Kind::own;
+  launch.kernel.own = kernel;
+  for (const Own::Tensor& t : kernel.tensors) {
+    while (static_cast<int32_t>(launch.bindings.size()) <= t.binding) {
+      launch.bindings.push_back({static_cast<int32_t>(plan->memories.size()), -1});
+      plan->memories.push_back({Memory::Kind::leaf, plan->leaves++});
+    }
+    (t.write ? launch.writes : launch.reads).push_back(launch.bindings[static_cast<size_t>(t.binding)].memory);
+  }
+  plan->steps.push_back({name, {std::move(launch)}});
+  EngineLock lock;
+  device_of(id).prepare(plan);
+}
+
 namespace {
 void wait_for_gpus() {
   std::vector<Device*> gpus;

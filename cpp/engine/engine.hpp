@@ -79,6 +79,9 @@ Stats stats();
 void reset_stats();  // counters to 0; bytes_live, bytes_cached stay, bytes_peak = bytes_live
 void empty_cache();
 
+// Compiles a hand-written kernel before anything that uses it is recorded. KernelCompileError, LimitError.
+void prepare_kernel(DeviceId id, const std::string& name, const Own& kernel);
+
 // Profiles: from start to stop every stage of the host and every kernel is noted. Both wait for what was submitted and
 // run nothing that is pending. ValueError when one is running already.
 void start_profile();

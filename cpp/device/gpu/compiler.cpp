@@ -60,6 +60,21 @@ std::string cache_key(const std::string& source) {
   return key;
 }
 
+// The text of a user's kernel stands between these lines, as source string 1 (ops/glsl.cpp).
+constexpr std::string_view kUsersBegin = "#line 1 1\n", kUsersEnd = "\n#line ";
+
+// "1:3: 'q' : undeclared identifier" -> "line 3: 'q' : undeclared identifier in `y[i] = q;`"
+std::string users_line(const std::string& message, int number, const std::string& source) {
+  const size_t begin = source.find(kUsersBegin) + kUsersBegin.size();
+  std::istringstream lines(source.substr(begin, source.find(kUsersEnd, begin) - begin));
+  std::string line;
+  for (int i = 0; i < number; ++i) std::getline(lines, line);
+  for (size_t at = line.find(".at["); at != line.npos; at = line.find(".at[")) line.erase(at, 3);
+  const size_t text = message.find(':', 2), first = line.find_first_not_of(" \t");
+  return "line " + std::to_string(number) + message.substr(text) +
+         (first == line.npos ? "" : " in `" + line.substr(first) + "`");
+}
+
 // "ERROR: 0:12: 'x' : undeclared identifier" -> the message and line 12 of the source.
 std::string explain(const std::string& log, const std::string& source) {
   const size_t at = log.find("ERROR: ");
@@ -68,6 +83,7 @@ std::string explain(const std::string& log, const std::string& source) {
   const size_t colon = message.find(':');
   if (colon == message.npos) return message;
   const int number = std::atoi(message.c_str() + colon + 1);
+  if (message.compare(0, 2, "1:") == 0) return users_line(message, number, source);
   std::istringstream lines(message.compare(0, 2, "0:") == 0 ? source
                                                             : std::string(embedded_source(message.substr(0, colon))));
   std::string line;
@@ -90,7 +106,9 @@ std::vector<uint32_t> run_glslang(const std::string& name, const std::string& so
   EmbeddedIncluder includer;
   const auto messages = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules);
   auto broken = [&](const char* log) {
-    fail<KernelCompileError>(name, "the generated GLSL does not compile: " + explain(log, source),
+    const std::string what = explain(log, source);
+    if (source.find(kUsersBegin) != source.npos) fail<KernelCompileError>(name, what, "correct the kernel's source");
+    fail<KernelCompileError>(name, "the generated GLSL does not compile: " + what,
                              "report this with SPIROGRAD_DEBUG=4");
   };
   if (!shader.parse(GetDefaultResources(), 460, false, messages, includer)) broken(shader.getInfoLog());

@@ -1,0 +1,70 @@
+// A user's GLSL kernels, for python/spirograd/ops.py, which checks names and finds shapes.
+#include "ops/glsl.hpp"
+
+#include <pybind11/pybind11.h>
+
+#include <bit>
+
+#include "bind/arguments.hpp"
+#include "bind/caster.hpp"
+#include "bind/device.hpp"
+#include "bind/methods.hpp"
+#include "bind/numpy.hpp"
+#include "engine/engine.hpp"
+
+namespace py = pybind11;
+
+namespace sg::bind {
+namespace {
+
+GlslKernel::Constant constant_of(const std::string& name, py::handle value) {
+  if (py::isinstance<py::bool_>(value)) return {name, "bool", value.cast<bool>() ? "true" : "false"};
+  if (py::isinstance<py::int_>(value)) return {name, "int", std::to_string(value.cast<int32_t>())};
+  const auto bits = std::bit_cast<uint32_t>(value.cast<float>());  // also infinite or NaN
+  return {name, "float", "uintBitsToFloat(" + std::to_string(bits) + "u)"};
+}
+
+// (name, source, [(name, tensor)], [(name, shape, dtype)], {name: value}, groups, local) -> the outputs.
+py::list run(const std::string& name, const std::string& source,
+             const std::vector<std::pair<std::string, Tensor>>& inputs, const py::list& outputs,
+             const py::dict& constants, const std::array<int64_t, 3>& groups, const std::array<int64_t, 3>& local) {
+  GlslKernel k;
+  k.name = name;
+  k.source = source;
+  std::vector<Tensor> tensors;
+  for (const auto& [label, x] : inputs) {
+    k.inputs.push_back({label, x.dtype(), x.shape()});
+    tensors.push_back(x);
+  }
+  for (const py::handle& o : outputs) {
+    const auto item = o.cast<py::tuple>();
+    k.outputs.push_back(
+        {item[0].cast<std::string>(), to_dtype(name.c_str(), item[2].ptr()), to_dims(name.c_str(), item[1].ptr())});
+  }
+  for (const auto& [label, value] : constants) k.constants.push_back(constant_of(label.cast<std::string>(), value));
+  std::copy(groups.begin(), groups.end(), k.groups);
+  std::copy(local.begin(), local.end(), k.local);
+  std::vector<Tensor> made;
+  {
+    WithoutGil unlocked;
+    const OpInfo& row = glsl_row(k);
+    prepare_kernel(tensors.at(0).device(), name, glsl_launch(row));
+    made = glsl_apply(row, tensors);
+  }
+  py::list list;
+  for (const Tensor& t : made) list.append(py::cast(t));
+  return list;
+}
+
+}  // namespace
+
+void add_glsl(PyObject* m) {
+  py::module_ module = py::reinterpret_borrow<py::module_>(m);
+  module.def("_glsl_run", run);
+  module.def("_glsl_limits", [](py::object device) {
+    const Features& f = device_of(to_device_id(device.ptr())).features();
+    return py::make_tuple(f.max_groups, f.max_group_threads);
+  });
+}
+
+}  // namespace sg::bind

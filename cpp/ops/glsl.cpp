@@ -1,0 +1,183 @@
+#include "ops/glsl.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "base/error.hpp"
+#include "graph/build.hpp"
+#include "ops/list.hpp"
+
+namespace sg {
+namespace {
+
+constexpr int64_t kAlignment = 256;  // of each output in the memory that they share
+
+struct GlslRow : OpInfo {
+  GlslKernel kernel;
+  Own launch;
+  std::vector<int64_t> offsets;  // of each output, in bytes
+  int64_t bytes = 0;             // of all outputs
+  bool packed() const { return kernel.outputs.size() > 1; }
+};
+
+const GlslRow& row_of(const OpInfo& op) { return static_cast<const GlslRow&>(op); }
+
+void expand(const Node& node, bool, Expansion& expansion) { expansion.launch(node.op->name) = row_of(*node.op).launch; }
+
+std::string reference(DType t) {
+  std::string name = name_of(t);
+  name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  return name;
+}
+
+bool is_name(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// "x[i]" -> "x.at[i]" for the names of tensors; members such as "v.x[i]" are left alone.
+std::string with_references(const std::string& text, const GlslKernel& k) {
+  const auto is_tensor = [&](const std::string& word) {
+    for (const auto* list : {&k.inputs, &k.outputs})
+      for (const GlslKernel::Argument& a : *list)
+        if (a.name == word) return true;
+    return false;
+  };
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    if (!is_name(text[i])) {
+      out += text[i++];
+      continue;
+    }
+    size_t end = i;
+    while (end < text.size() && is_name(text[end])) ++end;
+    const std::string word = text.substr(i, end - i);
+    const bool member = i > 0 && text[i - 1] == '.';
+    out += word;
+    i = end;
+    while (end < text.size() && (text[end] == ' ' || text[end] == '\t')) ++end;
+    if (!member && end < text.size() && text[end] == '[' && is_tensor(word)) out += ".at";
+  }
+  return out;
+}
+
+bool has_main(const std::string& text) {
+  for (size_t at = text.find("void"); at != text.npos; at = text.find("void", at + 1)) {
+    size_t i = text.find_first_not_of(" \t\n", at + 4);
+    if (i == text.npos || text.compare(i, 4, "main") != 0) continue;
+    i = text.find_first_not_of(" \t\n", i + 4);
+    if (i != text.npos && text[i] == '(') return true;
+  }
+  return false;
+}
+
+std::string head(const GlslKernel& k) {
+  std::string s = "layout(local_size_x = " + std::to_string(k.local[0]) +
+                  ", local_size_y = " + std::to_string(k.local[1]) + ", local_size_z = " + std::to_string(k.local[2]) +
+                  ") in;\n";
+  for (const GlslKernel::Constant& c : k.constants)
+    s += std::string("const ") + c.type + " " + c.name + " = " + c.value + ";\n";
+  s += "#define global_index (((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + "
+       "gl_WorkGroupID.x) * " +
+       std::to_string(k.local[0] * k.local[1] * k.local[2]) + " + gl_LocalInvocationIndex)\n";
+  size_t tensor = 0, word = 0;
+  for (const auto* list : {&k.inputs, &k.outputs})
+    for (const GlslKernel::Argument& a : *list) {
+      const std::string type = reference(a.dtype);
+      s += type + " " + a.name + " = " + type + "(tensor(" + std::to_string(tensor++) + "));\n";
+      s += "#define " + a.name + "_size uint(word(" + std::to_string(word) + "))\n";
+      s += "#define " + a.name + "_shape(d) uint(word(" + std::to_string(word + 1) + " + (d)))\n";
+      word += 1 + static_cast<size_t>(a.shape.rank);
+    }
+  return s;
+}
+
+// Lines of the user are numbered as such: source string 1, see the compiler's messages.
+std::string source_of(const GlslKernel& k) {
+  const std::string text = with_references(k.source, k);
+  const bool whole = has_main(k.source);
+  return head(k) + (whole ? "" : "void main() {\n") + "#line 1 1\n" + text + "\n#line 1 0\n" + (whole ? "" : "}\n");
+}
+
+std::string key_of(const GlslKernel& k) {
+  std::string key = k.name + '\0' + k.source + '\0';
+  for (const auto* list : {&k.inputs, &k.outputs}) {
+    for (const GlslKernel::Argument& a : *list) key += a.name + ' ' + name_of(a.dtype) + a.shape.str() + ',';
+    key += ';';
+  }
+  for (const GlslKernel::Constant& c : k.constants) key += c.name + ' ' + c.type + c.value + ',';
+  for (int d = 0; d < 3; ++d) key += ' ' + std::to_string(k.local[d]) + ' ' + std::to_string(k.groups[d]);
+  return key;
+}
+
+std::unique_ptr<GlslRow> make_row(const GlslKernel& k) {
+  auto row = std::make_unique<GlslRow>();
+  row->kernel = k;
+  row->name = row->kernel.name.c_str();
+  row->doc = "A kernel of the user's.";
+  row->kind = Kind::kernel;
+  row->arity = static_cast<int>(k.inputs.size());
+  row->expand = expand;
+  Own& own = row->launch;
+  own.source = source_of(k);
+  for (int d = 0; d < 3; ++d) own.groups[d] = k.groups[d];
+  const auto add = [&](const GlslKernel::Argument& a, int32_t binding, bool write, int64_t offset) {
+    own.tensors.push_back({binding, a.dtype, write, offset});
+    own.words.push_back(a.shape.numel());
+    for (int64_t size : a.shape) own.words.push_back(size);
+  };
+  for (size_t i = 0; i < k.inputs.size(); ++i) add(k.inputs[i], static_cast<int32_t>(i), false, 0);
+  for (const GlslKernel::Argument& a : k.outputs) {
+    const auto size = static_cast<int64_t>(size_of(a.dtype));
+    row->bytes = (row->bytes + kAlignment - 1) / kAlignment * kAlignment;
+    row->offsets.push_back(row->bytes);
+    add(a, static_cast<int32_t>(k.inputs.size()), true, row->bytes / size);
+    row->bytes += a.shape.numel() * size;
+  }
+  return row;
+}
+
+// An output among several, in memory of its own: a copy that fuses with whoever reads it.
+Tensor output_of(const Tensor& packed, const GlslKernel::Argument& a, int64_t offset) {
+  Ref<TensorImpl> t(new TensorImpl);
+  t->storage = packed->storage;
+  t->shape = a.shape;
+  t->strides = contiguous_strides(a.shape);
+  t->offset = offset / static_cast<int64_t>(size_of(a.dtype));
+  t->dtype = a.dtype;
+  t->device = packed.device();
+  return clone(Tensor(std::move(t)));
+}
+
+}  // namespace
+
+const OpInfo& glsl_row(const GlslKernel& kernel) {
+  static auto* mutex = new std::mutex;
+  static auto* rows = new std::map<std::string, std::unique_ptr<GlslRow>>;
+  const std::lock_guard lock(*mutex);
+  std::unique_ptr<GlslRow>& row = (*rows)[key_of(kernel)];
+  if (!row) row = make_row(kernel);
+  return *row;
+}
+
+const Own& glsl_launch(const OpInfo& row) { return row_of(row).launch; }
+
+std::vector<Tensor> glsl_apply(const OpInfo& op, const std::vector<Tensor>& given) {
+  const GlslRow& row = row_of(op);
+  if (given.size() > kMaxInputs)
+    fail<LimitError>(op.name, std::to_string(given.size()) + " inputs, a kernel takes " + std::to_string(kMaxInputs),
+                     "join some with sg.cat()");
+  const GradMode off(false);
+  std::vector<Tensor> x;
+  for (const Tensor& t : given) x.push_back(contiguous(t));
+  const auto& outputs = row.kernel.outputs;
+  const Dims shape = row.packed() ? Dims{row.bytes} : outputs[0].shape;
+  const DType dtype = row.packed() ? DType::uint8 : outputs[0].dtype;
+  const Tensor made = x.size() == 1   ? own_kernel(op, {x[0]}, shape, dtype, {})
+                      : x.size() == 2 ? own_kernel(op, {x[0], x[1]}, shape, dtype, {})
+                                      : own_kernel(op, {x[0], x[1], x[2]}, shape, dtype, {});
+  if (!row.packed()) return {made};
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < outputs.size(); ++i) out.push_back(output_of(made, outputs[i], row.offsets[i]));
+  return out;
+}
+
+}  // namespace sg

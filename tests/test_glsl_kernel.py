@@ -1,0 +1,291 @@
+"""Kernels of the user's: in order with everything else, with gradients, and with errors that name the line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+from spirograd.ops import GlslKernel, glsl_kernel
+
+SQUARE = "uint i = global_index;\nif (i < y_size) y[i] = x[i] * x[i];\n"
+ROW_SUM = """
+shared float parts[THREADS];
+
+void main() {
+  const uint row = gl_WorkGroupID.x, lane = gl_LocalInvocationID.x, n = x_shape(1);
+  float sum = 0.0;
+  for (uint column = lane; column < n; column += THREADS) sum += x[row * n + column];
+  parts[lane] = sum;
+  barrier();
+  for (uint half_of = THREADS / 2; half_of > 0; half_of /= 2) {
+    if (lane < half_of) parts[lane] += parts[lane + half_of];
+    barrier();
+  }
+  if (lane == 0) total[row] = parts[0];
+}
+"""
+
+
+@pytest.fixture
+def gpu() -> sg.Device:
+    if not sg.Device.is_gpu_available():
+        pytest.skip(sg._core._gpu_reason()[0])
+    return sg.Device("gpu")
+
+
+def square(**more: Any) -> GlslKernel:
+    return glsl_kernel("square", SQUARE, ["x"], ["y"], **more)
+
+
+def row_sum(**more: Any) -> GlslKernel:
+    return glsl_kernel(
+        "row_sum", ROW_SUM, ["x"], [("total", lambda x: (x[0],))],
+        groups=lambda x: x[0], local_size=64, constants={"THREADS": 64}, **more,
+    )  # fmt: skip
+
+
+@pytest.mark.gpu
+def test_a_pointwise_kernel_gives_its_formula(gpu: sg.Device) -> None:
+    for shape in [(), (1,), (5, 7), (3, 1000), (0, 4)]:
+        x = sg.randn(*shape, device=gpu)
+        y = square()(x)
+        assert y.shape == shape
+        np.testing.assert_array_equal(y.numpy(), x.numpy() ** 2)
+
+
+@pytest.mark.gpu
+def test_strides_and_offsets_are_made_plain(gpu: sg.Device) -> None:
+    base = sg.randn(8, 6, device=gpu)
+    for x in (base.T, base[2:5], base[:, 3], base[1].expand(4, 6)):
+        np.testing.assert_array_equal(square()(x).numpy(), x.numpy() ** 2)
+        np.testing.assert_array_equal(square()(x + 1).numpy(), (x.numpy() + 1) ** 2)
+
+
+@pytest.mark.gpu
+def test_a_row_reduction_through_shared_memory(gpu: sg.Device) -> None:
+    for rows, columns in [(1, 1), (9, 300), (50, 64)]:
+        x = sg.randn(rows, columns, device=gpu)
+        np.testing.assert_allclose(row_sum()(x).numpy(), x.numpy().sum(axis=1), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.gpu
+def test_it_is_part_of_one_submission_in_order(gpu: sg.Device) -> None:
+    x = sg.randn(16, 32, device=gpu)
+    kernel = square()
+    kernel(x)  # compiled
+    sg.synchronize()
+    before = sg.stats()
+    y = kernel(kernel(x * 2) + 1).sum(dim=1).realize()
+    after = sg.stats()
+    assert after["submissions"] - before["submissions"] == 1
+    assert after["kernels_compiled"] - before["kernels_compiled"] > 0
+    np.testing.assert_allclose(y.numpy(), (((x.numpy() * 2) ** 2 + 1) ** 2).sum(axis=1), rtol=1e-5)
+    assert [step.name for step in kernel(x * 2).plan()].count("square") == 1
+
+
+@pytest.mark.gpu
+def test_a_write_in_place_between_is_seen_in_order(gpu: sg.Device) -> None:
+    x = sg.ones(4, device=gpu)
+    before = square()(x)
+    x += 2
+    after = square()(x)
+    assert before.tolist() == [1.0] * 4
+    assert after.tolist() == [9.0] * 4
+
+
+@pytest.mark.gpu
+def test_it_is_compiled_once_for_all_shapes(gpu: sg.Device) -> None:
+    kernel = glsl_kernel("cube", "uint i = global_index; if (i < y_size) y[i] = x[i] * x[i] * x[i];", ["x"], ["y"])
+    kernel(sg.ones(3, device=gpu))
+    before = sg.stats()["kernels_compiled"]
+    for n in (4, 1000):
+        kernel(sg.ones(n, device=gpu))
+    glsl_kernel("cube", kernel.source, ["x"], ["y"])(sg.ones(5, device=gpu))
+    assert sg.stats()["kernels_compiled"] == before
+
+
+@pytest.mark.gpu
+def test_its_code_is_kept_on_disk(run_python: Callable[..., str], tmp_path: Path) -> None:
+    code = (
+        "import spirograd as sg\n"
+        "k = sg.ops.glsl_kernel('kept', 'uint i = global_index; if (i < y_size) y[i] = x[i] + 41.0;', ['x'], ['y'])\n"
+        "print(k(sg.ones(1, device='gpu')).item())"
+    )
+    for _ in range(2):
+        assert run_python(code, SPIROGRAD_CACHE=str(tmp_path)).strip() == "42.0"
+        files = {
+            p for p in tmp_path.rglob("*") if p.is_file() and b"x[i] + 41.0" in p.read_bytes().replace(b".at", b"")
+        }
+        assert len(files) == 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int64", "uint8", "int8", "bool"])
+def test_elements_are_those_of_glsl(gpu: sg.Device, dtype: str) -> None:
+    x = sg.tensor([0, 1, 1, 0, 1], device=gpu).to(getattr(sg, dtype))
+    kernel = glsl_kernel("copy", "uint i = global_index; if (i < y_size) y[i] = x[i];", ["x"], ["y"])
+    assert kernel(x).dtype == x.dtype
+    np.testing.assert_array_equal(kernel(x).numpy(), x.numpy())
+
+
+@pytest.mark.gpu
+def test_half_types_are_their_bits(gpu: sg.Device) -> None:
+    x = sg.tensor([0.5, -2.0, 3.0], device=gpu).to(sg.float16)
+    source = "uint i = global_index; if (i < y_size) y[i] = uint16_t(float16_bits(2.0 * float16_value(uint(x[i]))));"
+    assert glsl_kernel("twice", source, ["x"], ["y"])(x).float().tolist() == [1.0, -4.0, 6.0]
+
+
+@pytest.mark.gpu
+def test_several_inputs_and_outputs_of_several_types(gpu: sg.Device) -> None:
+    source = """
+    uint row = global_index;
+    if (row >= best_size) return;
+    uint n = x_shape(1);
+    int64_t at = 0;
+    for (uint c = 1; c < n; ++c) if (x[row * n + c] > x[row * n + uint(at)]) at = int64_t(c);
+    best[row] = x[row * n + uint(at)] + shift[0];
+    place[row] = at;
+    """
+    kernel = glsl_kernel(
+        "row_max", source, ["x", "shift"], [("best", lambda x, _: (x[0],)), ("place", lambda x, _: x[0], sg.int64)]
+    )
+    x = sg.randn(11, 7, device=gpu)
+    best, place = kernel(x, sg.tensor([10.0], device=gpu))
+    np.testing.assert_array_equal(best.numpy(), x.numpy().max(axis=1) + np.float32(10))
+    np.testing.assert_array_equal(place.numpy(), x.numpy().argmax(axis=1))
+    best += 1
+    np.testing.assert_array_equal(place.numpy(), x.numpy().argmax(axis=1))
+
+
+@pytest.mark.gpu
+def test_constants_of_all_kinds(gpu: sg.Device) -> None:
+    source = "uint i = global_index; if (i < y_size) y[i] = ON ? x[i] * SCALE + float(SHIFT) : 0.0;"
+    x = sg.tensor([1.0, 2.0], device=gpu)
+    for on, scale, shift in [(True, 0.1, -3), (False, 1.0, 0), (True, float("inf"), 7)]:
+        kernel = glsl_kernel("affine", source, ["x"], ["y"], constants={"ON": on, "SCALE": scale, "SHIFT": shift})
+        expected = x.numpy() * np.float32(scale) + np.float32(shift) if on else np.zeros(2, np.float32)
+        np.testing.assert_array_equal(kernel(x).numpy(), expected)
+
+
+@pytest.mark.gpu
+def test_names_of_tensors_do_not_touch_members(gpu: sg.Device) -> None:
+    source = "uint i = gl_GlobalInvocationID.x; vec2 v = vec2(1.0, 2.0); if (i < y_size) y [i] = x[i] + v.x + v.y;"
+    assert glsl_kernel("members", source, ["x"], ["y"])(sg.ones(2, device=gpu)).tolist() == [4.0, 4.0]
+
+
+@pytest.mark.gpu
+def test_more_elements_than_one_axis_of_groups(gpu: sg.Device) -> None:
+    limit = sg._core._glsl_limits(gpu)[0]
+    n = min(limit, 70000) * 4 + 3
+    kernel = glsl_kernel("count", "uint i = global_index; if (i < y_size) y[i] = int(i);", ["x"],
+                         [("y", n, sg.int32)], local_size=1)  # fmt: skip
+    np.testing.assert_array_equal(kernel(sg.zeros(1, device=gpu)).numpy(), np.arange(n))
+
+
+@pytest.mark.gpu
+def test_the_gradient_is_the_users_and_of_any_order(gpu: sg.Device) -> None:
+    kernel = square(grad=lambda grads, inputs, outputs: grads[0] * 2 * inputs[0])
+    x = sg.tensor([1.0, -2.0, 3.0], device=gpu, requires_grad=True)
+    (first,) = sg.autograd.grad((kernel(x * 2) * x).sum(), x, create_graph=True)  # 4 x**3
+    np.testing.assert_allclose(first.detach().numpy(), 12 * x.detach().numpy() ** 2)
+    (second,) = sg.autograd.grad(first.sum(), x)
+    np.testing.assert_allclose(second.numpy(), 24 * x.detach().numpy())
+
+
+@pytest.mark.gpu
+def test_a_gradient_may_be_a_kernel_and_read_outputs(gpu: sg.Device) -> None:
+    back = glsl_kernel(
+        "root_back", "uint i = global_index; if (i < d_size) d[i] = 0.5 * g[i] / y[i];", ["g", "y"], ["d"]
+    )
+    root = glsl_kernel(
+        "root", "uint i = global_index; if (i < y_size) y[i] = sqrt(x[i]);", ["x"], ["y"],
+        grad=lambda grads, inputs, outputs: back(grads[0], outputs[0]),
+    )  # fmt: skip
+    x = sg.tensor([1.0, 4.0, 16.0], device=gpu, requires_grad=True)
+    root(x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), [0.5, 0.25, 0.125])
+
+
+@pytest.mark.gpu
+def test_gradients_that_do_not_fit_are_errors(gpu: sg.Device) -> None:
+    x = sg.ones(3, device=gpu, requires_grad=True)
+    with pytest.raises(sg.LimitError, match=r"square: this kernel has no gradient; give glsl_kernel a grad="):
+        square()(x).sum().backward()
+    with pytest.raises(ValueError, match="2 gradients for 1 inputs"):
+        square(grad=lambda g, i, o: (g[0], g[0]))(x).sum().backward()
+    with pytest.raises(ValueError, match=r"shape \(\) for x"):
+        square(grad=lambda g, i, o: g[0].sum())(x).sum().backward()
+
+
+@pytest.mark.gpu
+def test_a_mistake_is_raised_at_the_call_with_its_line(gpu: sg.Device) -> None:
+    x = sg.ones(3, device=gpu)
+    body = glsl_kernel("bad", "uint i = global_index;\n\n  y[i] = q * x[i];\n", ["x"], ["y"])
+    with pytest.raises(sg.KernelCompileError, match=r"bad: line 3: 'q' : undeclared.*`y\[i\] = q \* x\[i\];`"):
+        body(x)
+    whole = glsl_kernel("bad", "float f(float v) {\n  return v\n}\nvoid main() { y[0] = f(x[0]); }", ["x"], ["y"])
+    with pytest.raises(sg.KernelCompileError, match=r"line 3: .*syntax error"):
+        whole(x)
+    assert square()(x).tolist() == [1.0, 1.0, 1.0], "what comes after is not touched"
+
+
+@pytest.mark.gpu
+def test_limits_are_named(gpu: sg.Device) -> None:
+    x = sg.ones(3, device=gpu)
+    with pytest.raises(sg.LimitError, match="local_size"):
+        square(local_size=1 << 20)(x)
+    with pytest.raises(sg.LimitError, match="groups"):
+        square(groups=1 << 40)(x)
+    many = glsl_kernel("many", "y[0] = a[0];", ["a", "b", "c", "d"], ["y"])
+    with pytest.raises(sg.LimitError, match="4 inputs"):
+        many(x, x, x, x)
+    with pytest.raises(ValueError, match="different devices"):
+        glsl_kernel("two", "y[0] = a[0];", ["a", "b"], ["y"])(x, sg.ones(3))
+
+
+@pytest.mark.gpu
+def test_a_profile_shows_it_by_name(gpu: sg.Device) -> None:
+    x = sg.ones(1000, device=gpu)
+    square()(x).numpy()
+    with sg.profiler.profile() as prof:
+        square()(x).numpy()
+    (event,) = [e for e in prof.events() if e.category == "kernel"]
+    assert (event.name, event.bytes) == ("square", 8000)
+
+
+def test_on_the_cpu_it_raises_or_uses_the_function() -> None:
+    x = sg.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(sg.LimitError, match=r"square: a glsl_kernel runs on a GPU; move the inputs with .to\('gpu'\)"):
+        square()(x)
+    kernel = square(cpu=lambda x: x * x, grad=lambda g, i, o: g[0] * 2 * i[0])
+    kernel(x).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2.0, 4.0]
+    with pytest.raises(ValueError, match=r"cpu= returned float32 \(\) for y, which is float32 \(2,\)"):
+        square(cpu=lambda x: x.sum())(x)
+
+
+def test_definitions_are_checked() -> None:
+    for arguments, message in [
+        (("1st", SQUARE, ["x"], ["y"]), "no identifier"),
+        (("k", SQUARE, [], ["y"]), "at least one"),
+        (("k", SQUARE, ["x"], ["x"]), "used twice"),
+        (("k", SQUARE, ["gl_x"], ["y"]), "cannot be a name"),
+        (("k", SQUARE, ["a__b"], ["y"]), "cannot be a name"),
+        (("k", SQUARE, ["x"], [("y", (1,), sg.int32, 4)]), r"not \(name, shape, dtype\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            glsl_kernel(*arguments)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the constant N is a str"):
+        square(constants={"N": "4"})
+    with pytest.raises(ValueError, match="32 bits"):
+        square(constants={"N": 1 << 40})
+    with pytest.raises(TypeError, match="2 inputs given, it has 1: x"):
+        square()(sg.ones(1), sg.ones(1))
+    with pytest.raises(TypeError, match="a tensor is needed"):
+        square()(3.0)  # type: ignore[arg-type]
