@@ -52,7 +52,7 @@ def row_sum(**more: Any) -> GlslKernel:
 @pytest.mark.gpu
 def test_a_pointwise_kernel_gives_its_formula(gpu: sg.Device) -> None:
     for shape in [(), (1,), (5, 7), (3, 1000), (0, 4)]:
-        x = sg.randn(*shape, device=gpu)
+        x = sg.tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32), device=gpu)
         y = square()(x)
         assert y.shape == shape
         np.testing.assert_array_equal(y.numpy(), x.numpy() ** 2)

@@ -29,7 +29,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "value": {"base", "math"},
     "engine": {"base", "math", "kernel", "plan", "graph", "ops", "schedule", "device", "dist", "value"},
     "include": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "engine"},
-    "bind": {"base", "graph", "ops/list.hpp", "value", "engine"}
+    "bind": {"base", "graph", "ops/list.hpp", "ops/glsl.hpp", "value", "engine"}
     | {"device/device.hpp", "device/gpu/compiler.hpp", "device/gpu/vulkan_calls.hpp"},
 }
 # Third-party headers (prefix) -> the only folders or files that may name them.

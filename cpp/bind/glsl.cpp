@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 
 #include <bit>
+#include <set>
 
 #include "bind/arguments.hpp"
 #include "bind/caster.hpp"
@@ -44,11 +45,19 @@ py::list run(const std::string& name, const std::string& source,
   for (const auto& [label, value] : constants) k.constants.push_back(constant_of(label.cast<std::string>(), value));
   std::copy(groups.begin(), groups.end(), k.groups);
   std::copy(local.begin(), local.end(), k.local);
+  static auto* compiled = new std::set<std::pair<const OpInfo*, int>>;
+  const OpInfo& row = glsl_row(k);
+  const DeviceId device = tensors.at(0).device();
+  if (!compiled->contains({&row, device.index})) {
+    {
+      WithoutGil unlocked;
+      prepare_kernel(device, name, glsl_launch(row));
+    }
+    compiled->insert({&row, device.index});
+  }
   std::vector<Tensor> made;
   {
     WithoutGil unlocked;
-    const OpInfo& row = glsl_row(k);
-    prepare_kernel(tensors.at(0).device(), name, glsl_launch(row));
     made = glsl_apply(row, tensors);
   }
   py::list list;
