@@ -12,13 +12,12 @@ SG_POINTWISE_COMPARE(SG_ROW)
 SG_POINTWISE_TERNARY(SG_ROW)
 #undef SG_ROW
 extern const OpInfo Where, Cast, Contiguous;
-extern const OpInfo Full, Arange, Rand, Randn, CheckClass, OneHot;
+extern const OpInfo Full, Arange, Rand, Randn, RandomBits, CheckClass, OneHot;
 extern const OpInfo Sum, Product, Max, Min, Choose, Median;
 extern const OpInfo Matmul;
 extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;
 extern const OpInfo Slice, Diagonal, Unfold, AsStrided, Embed;
 extern const OpInfo Join;
-
 extern const OpInfo Take, AddRows, Put, Order, Empty;
 
 }  // namespace sg::rows
