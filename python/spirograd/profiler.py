@@ -186,7 +186,7 @@ class EventList(list[Row]):
 
         Args:
             sort_by: a column, largest first: cpu_time, cpu_time_total, self_cpu_time_total, count, bytes, flops, or
-                device_time and so on, which cuda_ and gpu_ also name. None: by the time of whoever did it.
+                device_time and so on; `cuda_time` and `gpu_time` mean the same. None: by the time of whoever did it.
             row_limit: how many rows; -1 for all. What is left out is summed up in one row; idle rows always stay.
             max_name_column_width: longer names are cut in the middle.
 
