@@ -221,9 +221,9 @@ def glsl_kernel(
         local_size: how many invocations a workgroup has along x, y, z.
         constants: names with an int, a float or a bool, compiled in; an int may size `shared` arrays. What changes
             often is better a tensor of one element.
-        grad: grad(gradients, inputs, outputs), three tuples, gives the gradient of each input, None where there is
+        grad: `grad(gradients, inputs, outputs)`, three tuples, gives the gradient of each input, None where there is
             none. Made of tensor operations, or of other kernels with a gradient, it has gradients itself.
-        cpu: cpu(*inputs) gives the outputs for inputs on the CPU, made of tensor operations. None: those raise.
+        cpu: `cpu(*inputs)` gives the outputs for inputs on the CPU, made of tensor operations. None: those raise.
 
     Returns:
         A function of tensors on one GPU; it returns a tensor, or a tuple when there are several outputs.
