@@ -278,14 +278,14 @@ ROWS: list[Row] = [
     *(to(dtype, dtype == "float64") for dtype in EVERY),
 ]
 
-# Other names of an op: what their text says.
+# Other names of pointwise ops (what their text says), and forms in place.
+ELEMENTWISE = {row.name for row in reference_pointwise.ROWS}
 ALIASES: dict[str, str] = {
     name: found[1]
     for name, (_, _, doc) in {**sg._core._methods, **sg._core._tensor_functions}.items()
-    if (found := re.match(r"The same as (\w+)\.", doc))
+    if (found := re.match(r"The same as (\w+)\.", doc)) and found[1] in ELEMENTWISE
 }
-# Forms in place of an op beside them.
-IN_PLACE = sorted(name for name in sg._core._methods if name.endswith("_") and name[:-1] in sg._core._methods)
+IN_PLACE = sorted(name for name in sg._core._methods if name[-1] == "_" and name[:-1] in {*ELEMENTWISE, *ALIASES})
 
 # Names of the module and of Tensor that are no ops, or are ops under another name, by what stands for them.
 NOT_OPS: dict[str, str] = {

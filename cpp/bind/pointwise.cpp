@@ -1,4 +1,4 @@
-// Bindings of the pointwise ops: a row for each op of one or two tensors from a loop over all_ops(), with its form in
+// Bindings of the pointwise ops: a row for each op of one or two tensors from a loop over them, with its form in
 // place and its other names; ops with more arguments, whose signatures are PyTorch's, are written out.
 #include <deque>
 #include <string>
@@ -214,9 +214,8 @@ const Row rows[] = {
 // Rows of math/ that have no method: activations.
 constexpr std::string_view functions_only[] = {"selu",       "silu",      "mish",        "softsign",
                                                "logsigmoid", "hardswish", "hardsigmoid", "tanhshrink"};
-// Rows behind another name, or bound elsewhere.
-constexpr std::string_view elsewhere[] = {"trunc_divide", "gelu_tanh", "cast",  "contiguous",   "full",
-                                          "arange",       "rand",      "randn", "cross_entropy"};
+// Rows behind another name.
+constexpr std::string_view inner[] = {"trunc_divide", "gelu_tanh"};
 
 template <class List>
 bool among(const List& list, std::string_view name) {
@@ -234,8 +233,8 @@ bool written_out(std::string_view name) {
 
 void add_op_table(PyObject* module) {
   static std::deque<std::string> names;  // CPython keeps pointers to them
-  for (const OpInfo* op : all_ops()) {
-    if (op->kind != Kind::pointwise || op->arity > 2 || among(elsewhere, op->name) || written_out(op->name)) continue;
+  for (const OpInfo* op : elementwise_ops()) {
+    if (among(inner, op->name) || written_out(op->name)) continue;
     const bool one = op->arity == 1;
     const Special& two = special(*op);
     const std::string doc = one ? unary_doc(*op) : binary_doc(*op, two.doc);

@@ -46,6 +46,15 @@ const std::vector<const OpInfo*>& all_ops() {
   return list;
 }
 
+const std::vector<const OpInfo*>& elementwise_ops() {
+  static const std::vector<const OpInfo*> list = {
+#define SG_ROW(Op, ...) &rows::Op,
+      SG_POINTWISE_BINARY(SG_ROW) SG_POINTWISE_COMPARE(SG_ROW) SG_POINTWISE_UNARY(SG_ROW)
+#undef SG_ROW
+  };
+  return list;
+}
+
 const OpInfo* find_op(const std::string& name) {
   for (const OpInfo* op : all_ops())
     if (name == op->name) return op;

@@ -45,9 +45,7 @@ uint8_t reads(const Vjp& v) {
 }
 
 // The value of input i if a wanted gradient reads it, else nothing.
-Tensor saved(const Vjp& v, int i) {
-  return v.node.in[i].is_number || (reads(v) >> i & 1) ? v.in(i) : Tensor();
-}
+Tensor saved(const Vjp& v, int i) { return v.node.in[i].is_number || (reads(v) >> i & 1) ? v.in(i) : Tensor(); }
 Tensor saved_output(const Vjp& v) { return reads(v) & kSavesOutput ? v.out() : Tensor(); }
 
 template <class Op>
@@ -233,10 +231,18 @@ Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
 Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
-Tensor operator<(const Tensor& a, const Tensor& b) { return apply(rows::Lt, a, b); }
-Tensor operator<=(const Tensor& a, const Tensor& b) { return apply(rows::Le, a, b); }
-Tensor operator>(const Tensor& a, const Tensor& b) { return apply(rows::Gt, a, b); }
-Tensor operator>=(const Tensor& a, const Tensor& b) { return apply(rows::Ge, a, b); }
+Tensor operator<(const Tensor& a, const Tensor& b) {
+  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) < value_of(b)}) : apply(rows::Lt, a, b);
+}
+Tensor operator<=(const Tensor& a, const Tensor& b) {
+  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) <= value_of(b)}) : apply(rows::Le, a, b);
+}
+Tensor operator>(const Tensor& a, const Tensor& b) {
+  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) > value_of(b)}) : apply(rows::Gt, a, b);
+}
+Tensor operator>=(const Tensor& a, const Tensor& b) {
+  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) >= value_of(b)}) : apply(rows::Ge, a, b);
+}
 Tensor operator==(const Tensor& a, const Tensor& b) {
   return both_numbers(a, b) ? Tensor(int64_t{value_of(a) == value_of(b)}) : apply(rows::Eq, a, b);
 }
