@@ -30,8 +30,8 @@ float alu_erfc_far(float a) {
 float alu_erf(float x) {
   float a = alu_abs(x);
   precise float far = 1.0 - alu_erfc_far(a);
-  float y = a < 0.65 ? alu_erf_near(x) : uintBitsToFloat(floatBitsToUint(far) | (floatBitsToUint(x) & 0x80000000u));
-  return alu_nan(x) ? x : y;
+  float y = a < 0.65 ? alu_erf_near(x) : far;
+  return alu_nan(x) ? x : uintBitsToFloat(floatBitsToUint(y) | (floatBitsToUint(x) & 0x80000000u));
 }
 float alu_erfc(float x) {
   float a = alu_abs(x), far = alu_erfc_far(a);
@@ -79,8 +79,8 @@ double alu_erfc_far(double a) {
 double alu_erf(double x) {
   double a = alu_abs(x);
   precise double far = 1.0lf - alu_erfc_far(a);
-  double y = a < 0.65lf ? alu_erf_near(x) : alu_flip(alu_abs(far), unpackDouble2x32(x).y);
-  return alu_nan(x) ? x : y;
+  double y = a < 0.65lf ? alu_erf_near(x) : far;
+  return alu_nan(x) ? x : alu_flip(alu_abs(y), unpackDouble2x32(x).y);
 }
 double alu_erfc(double x) {
   double a = alu_abs(x), far = alu_erfc_far(a);

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import spirograd as sg
-from reference import sigmoid, ulps
+from reference import ulps
+from reference_pointwise import erf, erfc, sigmoid
 
 INF, NAN = float("inf"), float("nan")
 SPECIAL = [
@@ -45,6 +46,29 @@ UNARY: list[tuple[str, Callable[..., np.ndarray]]] = [  # type: ignore[type-arg]
     ("relu", lambda x: np.where(np.isnan(x), x, np.maximum(x, 0))),
     ("sin", np.sin),
     ("cos", np.cos),
+    ("exp2", np.exp2),
+    ("expm1", np.expm1),
+    ("log1p", np.log1p),
+    ("log2", np.log2),
+    ("log10", np.log10),
+    ("rsqrt", lambda x: 1 / np.sqrt(x)),
+    ("reciprocal", lambda x: 1 / x),
+    ("tan", np.tan),
+    ("asin", np.arcsin),
+    ("acos", np.arccos),
+    ("atan", np.arctan),
+    ("sinh", np.sinh),
+    ("cosh", np.cosh),
+    ("asinh", np.arcsinh),
+    ("acosh", np.arccosh),
+    ("atanh", np.arctanh),
+    ("erf", erf),
+    ("erfc", erfc),
+    ("floor", np.floor),
+    ("ceil", np.ceil),
+    ("round", np.round),
+    ("trunc", np.trunc),
+    ("sign", np.sign),
 ]
 BINARY: list[tuple[str, Callable[..., np.ndarray]]] = [  # type: ignore[type-arg]
     ("add", np.add),
@@ -54,6 +78,10 @@ BINARY: list[tuple[str, Callable[..., np.ndarray]]] = [  # type: ignore[type-arg
     ("pow", np.power),
     ("maximum", np.maximum),
     ("minimum", np.minimum),
+    ("atan2", np.arctan2),
+    ("hypot", np.hypot),
+    ("logaddexp", np.logaddexp),
+    ("fmod", np.fmod),
 ]
 COMPARE = [("lt", np.less), ("le", np.less_equal), ("gt", np.greater), ("ge", np.greater_equal), ("eq", np.equal),
            ("ne", np.not_equal)]  # fmt: skip
@@ -101,7 +129,9 @@ def test_signs_of_zeros(device: sg.Device) -> None:
     assert np.signbit((-x).numpy()).tolist() == [True, False]
     assert np.signbit(sg.tanh(x).numpy()).tolist() == [False, True]
     assert np.signbit(sg.sqrt(x).numpy()).tolist() == [False, True]
-    assert np.signbit(sg.sin(x).numpy()).tolist() == [False, True]
+    odd = "sin tan asin atan sinh asinh atanh expm1 log1p erf floor ceil round trunc"
+    for name in odd.split():
+        assert np.signbit(getattr(sg, name)(x).numpy()).tolist() == [False, True], name
     assert np.signbit(sg.abs(x).numpy()).tolist() == [False, False]
     assert (1 / x).tolist() == [INF, -INF]
 
@@ -177,3 +207,23 @@ def test_empty_reductions(device: sg.Device) -> None:
     with pytest.raises(ValueError, match="no elements"):
         x.amin(dim=0)
     assert x.amax(dim=1).shape == (0,)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_is_finite(dtype: str, device: sg.Device) -> None:
+    x = np.array([*SPECIAL, np.finfo(dtype).max, -np.finfo(dtype).max], dtype)
+    t = sg.tensor(x, device=device)
+    for name in ("isnan", "isinf", "isfinite"):
+        np.testing.assert_array_equal(getattr(sg, name)(t).numpy(), getattr(np, name)(x), name)
+    np.testing.assert_array_equal(t.nan_to_num().numpy(), np.nan_to_num(x))
+    np.testing.assert_array_equal(t.nan_to_num(1.0, 2.0, 3.0).numpy(), np.nan_to_num(x, False, 1.0, 2.0, 3.0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_quotients_rounded_down(dtype: str, device: sg.Device) -> None:
+    values = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 7.0, INF, -INF, NAN], dtype)
+    a, b = (g.ravel() for g in np.meshgrid(values, values))
+    x, y = sg.tensor(a, device=device), sg.tensor(b, device=device)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal((x // y).numpy(), np.floor_divide(a, b))
+        np.testing.assert_array_equal((x % y).numpy(), np.remainder(a, b))

@@ -46,8 +46,8 @@ template <class T>
 SG_ALU_FN T erf(T x) {
   const T a = abs(x);
   const T far = T(1) - erfc_far(a);
-  const T y = a < T(0.65) ? erf_near(x) : from_bits<T>(to_bits(far) | (to_bits(x) & Layout<T>::kSign));
-  return is_nan(x) ? x : y;
+  const T y = a < T(0.65) ? erf_near(x) : far;
+  return is_nan(x) ? x : from_bits<T>(to_bits(y) | (to_bits(x) & Layout<T>::kSign));
 }
 template <class T>
 SG_ALU_FN T erfc(T x) {

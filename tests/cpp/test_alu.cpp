@@ -108,6 +108,16 @@ TEST_CASE("float functions stay within their bounds over all sizes") {
   CHECK(worst_float([](float x) { return alu::cos(x); }, [](double x) { return std::cos(x); }) < 1.1);
   CHECK(worst_float([](float x) { return alu::sqrt(x); }, [](double x) { return std::sqrt(x); }) <= 0.5);
   CHECK(worst_pow<float, double>(400000, 155) < 1.5);
+  CHECK(worst_float([](float x) { return alu::expm1(x); }, [](double x) { return std::expm1(x); }) < 1.8);
+  CHECK(worst_float([](float x) { return alu::log1p(x); }, [](double x) { return std::log1p(x); }) < 1.5);
+  CHECK(worst_float([](float x) { return alu::exp2(x); }, [](double x) { return std::exp2(x); }) < 1.2);
+  CHECK(worst_float([](float x) { return alu::log2(x); }, [](double x) { return std::log2(x); }) < 0.6);
+  CHECK(worst_float([](float x) { return alu::log10(x); }, [](double x) { return std::log10(x); }) < 0.6);
+  CHECK(worst_float([](float x) { return alu::erf(x); }, [](double x) { return std::erf(x); }) < 1.6);
+  CHECK(worst_float([](float x) { return alu::erfc(x); }, [](double x) { return std::erfc(x); }) < 3.2);
+  CHECK(worst_float([](float x) { return alu::atan2(x, 1.0f); }, [](double x) { return std::atan(x); }) < 2.3);
+  CHECK(worst_float([](float x) { return alu::rint(x); }, [](double x) { return std::nearbyint(x); }) == 0);
+  CHECK(worst_float([](float x) { return alu::floor(x); }, [](double x) { return std::floor(x); }) == 0);
 }
 
 TEST_CASE("double functions stay within their bounds") {
@@ -119,6 +129,79 @@ TEST_CASE("double functions stay within their bounds") {
   CHECK(worst_double([](double x) { return alu::sin(x); }, [](Wide x) { return std::sin(x); }, 1e5) < 1.1);
   CHECK(worst_double([](double x) { return alu::cos(x); }, [](Wide x) { return std::cos(x); }, 1e5) < 1.1);
   CHECK(worst_pow<double, Wide>(150000, 1100) < 1.6);
+  CHECK(worst_double([](double x) { return alu::expm1(x); }, [](Wide x) { return std::expm1(x); }, 60) < 2.0);
+  CHECK(worst_double([](double x) { return alu::log1p(x); }, [](Wide x) { return std::log1p(x); }, 3) < 1.5);
+  CHECK(worst_double([](double x) { return alu::exp2(x); }, [](Wide x) { return std::exp2(x); }, 1080) < 1.2);
+  CHECK(worst_double([](double x) { return alu::log2(x); }, [](Wide x) { return std::log2(x); }, 4) < 0.6);
+  CHECK(worst_double([](double x) { return alu::log10(x); }, [](Wide x) { return std::log10(x); }, 4) < 0.6);
+  CHECK(worst_double([](double x) { return alu::erf(x); }, [](Wide x) { return std::erf(x); }, 7) < 1.6);
+  CHECK(worst_double([](double x) { return alu::erfc(x); }, [](Wide x) { return std::erfc(x); }, 27) < 3.5);
+  CHECK(worst_double([](double x) { return alu::atan2(x, 1.0); }, [](Wide x) { return std::atan(x); }, 4) < 2.4);
+}
+
+TEST_CASE("powers of two and ten are exact") {
+  for (int i = -149; i < 128; ++i) {
+    CHECK(alu::exp2(static_cast<float>(i)) == std::ldexp(1.0f, i));
+    CHECK(alu::log2(std::ldexp(1.0f, i)) == static_cast<float>(i));
+  }
+  for (int i = -1074; i < 1024; ++i) {
+    CHECK(alu::exp2(static_cast<double>(i)) == std::ldexp(1.0, i));
+    CHECK(alu::log2(std::ldexp(1.0, i)) == i);
+  }
+  double ten = 1;
+  for (int i = 0; i <= 22; ++i, ten *= 10) {
+    CHECK(alu::log10(ten) == i);
+    if (i <= 10) CHECK(alu::log10(static_cast<float>(ten)) == static_cast<float>(i));
+  }
+}
+
+TEST_CASE("the angle of every pair of special values is C99's, within its bound") {
+  const float values[] = {0.0f, -0.0f, 1.0f, -1.0f, kInf, -kInf, kNan, 1e-30f, -1e-30f, 3e38f, -3e38f, 0.5f};
+  for (float y : values) {
+    for (float x : values) {
+      INFO("y = " << y << ", x = " << x);
+      CHECK(ulps(alu::atan2(y, x), std::atan2(static_cast<double>(y), static_cast<double>(x))) < 2.3);
+      if (!std::isnan(alu::atan2(y, x))) CHECK(std::signbit(alu::atan2(y, x)) == std::signbit(y));
+      const double dy = y, dx = x;
+      CHECK(ulps(alu::atan2(dy, dx), std::atan2(static_cast<long double>(dy), static_cast<long double>(dx))) < 2.4);
+    }
+  }
+}
+
+TEST_CASE("remainders of floats are exact for all sizes, denormals included") {
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 20000; ++i) {
+    const uint64_t bits = random();
+    const float a = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    const float b = std::bit_cast<float>(static_cast<uint32_t>(bits >> 32));
+    CHECK(same(alu::fmod(a, b), std::fmod(a, b)));
+    const double c = std::bit_cast<double>(bits), d = std::bit_cast<double>(random());
+    CHECK(same(alu::fmod(c, d), std::fmod(c, d)));
+  }
+  CHECK(same(alu::fmod(-6.0f, 3.0f), -0.0f));
+  CHECK(alu::is_nan(alu::fmod(1.0f, 0.0f)));
+  CHECK(same(alu::fmod(1.0f, kInf), 1.0f));
+}
+
+TEST_CASE("integer division, remainders and shifts are defined everywhere") {
+  constexpr int32_t low = std::numeric_limits<int32_t>::min();
+  constexpr int64_t low64 = std::numeric_limits<int64_t>::min();
+  CHECK(alu::div(7, 0) == 0);
+  CHECK(alu::div(low, -1) == low);
+  CHECK(alu::div(low64, int64_t(-1)) == low64);
+  CHECK(alu::div(-7, 2) == -3);
+  CHECK(alu::fmod(7, 0) == 0);
+  CHECK(alu::fmod(low, -1) == 0);
+  CHECK(alu::fmod(-7, 2) == -1);
+  for (int32_t count : {32, 33, 1 << 20, -1, low}) {
+    CHECK(alu::shift_left(5, count) == 0);
+    CHECK(alu::shift_right(5, count) == 0);
+    CHECK(alu::shift_right(-5, count) == -1);
+  }
+  CHECK(alu::shift_left(1, 31) == low);
+  CHECK(alu::shift_right(low, 31) == -1);
+  CHECK(alu::shift_left(int64_t(1), int64_t(63)) == low64);
+  CHECK(alu::bit_xor(5, 3) == 6);
 }
 
 TEST_CASE("the argument closest to a multiple of pi/2 keeps its digits") {
