@@ -1,6 +1,5 @@
 // Bindings of the pointwise ops: a row for each op of one or two tensors from a loop over them, with its form in
 // place and its other names; ops with more arguments, whose signatures are PyTorch's, are written out.
-#include <deque>
 #include <string>
 
 #include "bind/bound.hpp"
@@ -232,7 +231,6 @@ bool written_out(std::string_view name) {
 }  // namespace
 
 void add_op_table(PyObject* module) {
-  static std::deque<std::string> names;  // CPython keeps pointers to them
   for (const OpInfo* op : elementwise_ops()) {
     if (among(inner, op->name) || written_out(op->name)) continue;
     const bool one = op->arity == 1;
@@ -251,7 +249,7 @@ void add_op_table(PyObject* module) {
       add_rows(module, &other, 1);
     }
     if (row.where == kFunction || op->result == Result::boolean) continue;
-    const std::string& name = names.emplace_back(std::string(op->name) + "_");
+    const std::string name = std::string(op->name) + "_";
     const std::string in_place_doc = std::string(op->name) + "." SG_PLACE_DOC;
     Row into = row;
     into.name = name.c_str();
