@@ -16,6 +16,7 @@ import numpy as np
 import reference_pointwise
 import reference_products
 import reference_shapes
+import reference_sort
 import reference_statistics
 import spirograd as sg
 from row import (
@@ -162,6 +163,7 @@ B23: Sequence[Sequence[Shape]] = [[(2, 3)], [(7, 127)], [(1, 1)]]
 
 ROWS: list[Row] = [
     *reference_shapes.ROWS,
+    *reference_sort.ROWS,
     *reference_statistics.ROWS,
     *reference_products.ROWS,
     *reference_pointwise.ROWS,

@@ -37,6 +37,7 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_products(m);
     sg::bind::add_movement(m);
     sg::bind::add_indexing(m);
+    sg::bind::add_sorting(m);
     sg::bind::add_conversions(m);
     sg::bind::add_creation(m);
     sg::bind::add_dtype_functions(m);

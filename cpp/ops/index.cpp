@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "kernel/expr.hpp"
 #include "ops/list.hpp"
+#include "ops/order.hpp"
 #include "ops/rows.hpp"
 
 namespace sg {
@@ -94,7 +95,8 @@ void add_rows_on_cpu(const CpuArgs& args) {
   });
 }
 
-void expand_add_rows(const Node& node, bool, Expansion& e) {
+void expand_add_rows(const Node& node, bool gpu, Expansion& e) {
+  if (gpu) return add_rows_launches(e, node.dtype, node.extra[0], node.domain[0], node.extra[1], 0, 1, e.result());
   Own& own = e.launch("add_rows");
   own.tensors = {{0, DType::int64}, {1, node.dtype}, {e.result(), node.dtype, true}};
   own.words = {node.extra[0], node.in[0].node->numel, node.extra[1]};
@@ -169,8 +171,6 @@ Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values0) {
     const Tensor v = values.detach();
     if (count * width == 0 || values.numel() == 0)
       out = full({count, width}, 0, wide, values.device());
-    else if (rows.device().is_gpu())
-      out = add_sorted_rows(count, keys, v);
     else
       out = own_kernel(rows::AddRows, {keys, v}, {count, width}, wide, {count, width});
   }

@@ -13,8 +13,6 @@ Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values);
 // A copy of x with values [rows..., rest of x] (or a number) in these rows.
 Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& values);
 
-// add_rows on a GPU: rows are sorted, then runs of equal ones are summed.
-Tensor add_sorted_rows(int64_t count, const Tensor& rows, const Tensor& values);
 // The stable order of the last dimension, int32: x[..., order[..., i]] rises (falls, when descending) with i; NaN is the
 // largest.
 Tensor sort_order(const Tensor& x, bool descending);

@@ -42,6 +42,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &rows::AddRows,
       &rows::Put,
       &rows::Order,
+      &rows::Select,
       &rows::Empty};
   return list;
 }

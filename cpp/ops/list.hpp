@@ -231,6 +231,13 @@ Tensor diag_embed(const Tensor& x, int64_t offset = 0, int64_t dim1 = -2, int64_
 Tensor tril(const Tensor& x, int64_t diagonal = 0);
 Tensor triu(const Tensor& x, int64_t diagonal = 0);
 
+// ---- sorting (ops/sort.cpp): NaN is the largest, equal elements keep their order ---------------------------------------
+// Values and int64 indices; gradients go to the elements that were chosen.
+std::pair<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending, bool stable);
+Tensor argsort(const Tensor& x, int64_t dim, bool descending, bool stable);
+Tensor msort(const Tensor& x);
+std::pair<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool largest, bool sorted);
+
 // ---- composites ---------------------------------------------------------------------------------------------------
 Tensor softmax(const Tensor& x, int64_t dim);
 Tensor log_softmax(const Tensor& x, int64_t dim);

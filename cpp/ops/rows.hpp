@@ -18,6 +18,6 @@ extern const OpInfo Matmul;
 extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;
 extern const OpInfo Slice, Diagonal, Unfold, AsStrided, Embed;
 extern const OpInfo Join;
-extern const OpInfo Take, AddRows, Put, Order, Empty;
+extern const OpInfo Take, AddRows, Put, Order, Select, Empty;
 
 }  // namespace sg::rows

@@ -1,46 +1,67 @@
-// Sorting, and what is made of it.
-#include <algorithm>
-#include <numeric>
-
+// Sorting, and what is made of it. An order is a kernel; values are gathered through it, so gradients of any order go
+// to the elements that were chosen.
 #include "base/error.hpp"
+#include "kernel/expr.hpp"
 #include "ops/index.hpp"
 #include "ops/list.hpp"
+#include "ops/order.hpp"
 #include "ops/rows.hpp"
 
 namespace sg {
 namespace {
 
-template <class T>
-bool before(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a < b || (b != b && a == a);
-  return a < b;
-}
-
-template <class T>
-void order_on_cpu(const CpuArgs& args) {
-  const int64_t rows = args.words[0], n = args.words[1];
-  const bool descending = args.words[2] != 0;
-  args.parallel(rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(n, 1)), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const T* x = args.as<const T>(0) + r * n;
-      int32_t* order = args.as<int32_t>(1) + r * n;
-      std::iota(order, order + n, 0);
-      std::stable_sort(order, order + n,
-                       [&](int32_t a, int32_t b) { return descending ? before(x[b], x[a]) : before(x[a], x[b]); });
-    }
-  });
-}
-
 void expand_order(const Node& node, bool gpu, Expansion& e) {
-  if (gpu) fail<LimitError>("sort", "there is no GPU kernel yet", "sort on the CPU");
-  const DType t = node.in[0].dtype;
-  Own& own = e.launch("sort");
-  own.tensors = {{0, t}, {e.result(), DType::int32, true}};
-  own.words = {node.extra[0], node.extra[1], node.extra[2]};
-  own.cpu = t == DType::float32   ? order_on_cpu<float>
-            : t == DType::float64 ? order_on_cpu<double>
-            : t == DType::int32   ? order_on_cpu<int32_t>
-                                  : order_on_cpu<int64_t>;
+  const int64_t n = node.extra[0];
+  order_launches(e,
+                 {.dtype = node.in[0].dtype,
+                  .rows = node.numel / n,
+                  .n = n,
+                  .begin = static_cast<int>(node.extra[1]),
+                  .end = static_cast<int>(node.extra[2]),
+                  .descending = node.extra[3] != 0},
+                 gpu, 0, e.result());
+}
+
+void expand_select(const Node& node, bool gpu, Expansion& e) {
+  const int64_t n = node.extra[0], k = node.extra[1];
+  select_launches(e,
+                  {.dtype = node.in[0].dtype,
+                   .rows = node.numel / k,
+                   .n = n,
+                   .end = static_cast<int>(node.extra[2]),
+                   .descending = node.extra[3] != 0},
+                  gpu, k, 0, e.result());
+}
+
+// A tensor in a type that is sorted, and which bits of it matter.
+struct Sortable {
+  Tensor x;
+  int begin = 0, end = 32;
+};
+Sortable sortable(const char* op, const Tensor& x0) {
+  const Tensor x = x0.detach();
+  if (x.rank() && x.shape()[x.rank() - 1] > INT32_MAX)
+    fail<LimitError>(op, "more than 2147483647 elements in a row", "sort parts of it");
+  const auto as = [&](DType type, int64_t bias) {
+    const Tensor y = cast(x, type);
+    return contiguous(bias ? y + Tensor(bias) : y);
+  };
+  switch (x.dtype()) {
+    case DType::boolean:
+      return {as(DType::int32, 0), 0, 1};
+    case DType::uint8:
+      return {as(DType::int32, 0), 0, 8};
+    case DType::int8:
+      return {as(DType::int32, 1 << 7), 0, 8};
+    case DType::int16:
+      return {as(DType::int32, 1 << 15), 0, 16};
+    case DType::float16:
+      return {as(DType::float32, 0), 13, 32};
+    case DType::bfloat16:
+      return {as(DType::float32, 0), 16, 32};
+    default:
+      return {contiguous(x), 0, static_cast<int>(8 * size_of(x.dtype()))};
+  }
 }
 
 }  // namespace
@@ -48,19 +69,81 @@ void expand_order(const Node& node, bool gpu, Expansion& e) {
 namespace rows {
 const OpInfo Order{
     .name = "sort", .doc = "The stable order of each row.", .kind = Kind::kernel, .arity = 1, .expand = expand_order};
-}
+const OpInfo Select{.name = "topk",
+                    .doc = "The places of the first elements of each row's order.",
+                    .kind = Kind::kernel,
+                    .arity = 1,
+                    .expand = expand_select};
+}  // namespace rows
 
-Tensor sort_order(const Tensor& x0, bool descending) {
-  DType type = wide_of(x0.dtype());
-  if (type == DType::boolean) type = DType::int32;
-  const Tensor x = contiguous(cast(x0.detach(), type));
+Tensor sort_order(const Tensor& x, bool descending) {
+  if (x.numel() == 0) return full_int(x.shape(), 0, DType::int32, x.device());
+  const Sortable s = sortable("sort", x);
   const int64_t n = x.rank() ? x.shape()[x.rank() - 1] : 1;
-  if (n > INT32_MAX) fail<LimitError>("sort", "more than 2147483647 elements in a row", "sort parts of it");
-  return own_kernel(rows::Order, {x}, x.shape(), DType::int32, {n ? x.numel() / n : 0, n, descending});
+  return own_kernel(rows::Order, {s.x}, x.shape(), DType::int32, {n, s.begin, s.end, descending});
 }
 
-Tensor add_sorted_rows(int64_t, const Tensor&, const Tensor&) {
-  fail<LimitError>("add_rows", "there is no GPU kernel yet", "add on the CPU");
+namespace {
+
+// x with dimension `dim` behind all others; a 0-d tensor as [1].
+struct Last {
+  Tensor x;
+  int dim;
+  Last(const char* op, const Tensor& x0, int64_t dim0) : x(x0.rank() ? x0 : reshape(x0, {1})) {
+    dim = normal_axis(op, dim0, x.rank());
+    x = move_dim(x, dim, x.rank() - 1);
+  }
+  int64_t n() const { return x.shape()[x.rank() - 1]; }
+  // The elements at `places` (of the last dimension) with where they are, in the order of dimensions of x0.
+  std::pair<Tensor, Tensor> chosen(const Tensor& x0, const Tensor& places, bool keepdim = true) const {
+    Tensor index = move_dim(cast(places, DType::int64), x.rank() - 1, dim);
+    Tensor values = gather(x0.rank() ? x0 : reshape(x0, {1}), dim, index);
+    if (x0.rank() == 0) return {reshape(values, {}), reshape(index, {})};
+    if (!keepdim) return {squeeze(values, dim), squeeze(index, dim)};
+    return {values, index};
+  }
+};
+
+// The places of the first k in the order of the last dimension.
+Tensor first_places(const Tensor& x, int64_t k, bool descending, bool sorted) {
+  const int last = x.rank() - 1;
+  const int64_t n = x.shape()[last];
+  constexpr int64_t kShort = 4096;  // sorted in one launch
+  if (n <= kShort || k > n / 8 || x.numel() == 0 || k == 0) return slice(sort_order(x, descending), last, 0, k, 1);
+  const Sortable s = sortable("topk", x);
+  Dims shape = x.shape();
+  shape[last] = k;
+  const Tensor places = own_kernel(rows::Select, {s.x}, shape, DType::int32, {n, k, s.end, descending});
+  if (!sorted) return places;
+  const Tensor at = cast(places, DType::int64);
+  return gather(places, last, cast(sort_order(gather(x.detach(), last, at), descending), DType::int64));
+}
+
+void check_not_empty(const char* op, int64_t n) {
+  if (n == 0) fail<IndexError>(op, "the dimension has no elements", "check the shape first");
+}
+
+}  // namespace
+
+std::pair<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending, bool) {
+  const Last l("sort", x, dim);
+  return l.chosen(x, sort_order(l.x, descending));
+}
+
+Tensor argsort(const Tensor& x, int64_t dim, bool descending, bool) {
+  const Last l("argsort", x, dim);
+  const Tensor order = cast(move_dim(sort_order(l.x, descending), l.x.rank() - 1, l.dim), DType::int64);
+  return x.rank() ? order : reshape(order, {});
+}
+
+Tensor msort(const Tensor& x) { return sort(x, 0, false, true).first; }
+
+std::pair<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool largest, bool sorted) {
+  const Last l("topk", x, dim);
+  if (k < 0 || k > l.n())
+    fail<ValueError>("topk", "k = " + std::to_string(k) + " of " + std::to_string(l.n()) + " elements",
+                     "give a k from 0 to the size of the dimension");
+  return l.chosen(x, first_places(l.x, k, largest, sorted));
 }
 
 }  // namespace sg

@@ -16,7 +16,7 @@ Lowered lower_own(const Step& step, const Features& features) {
   out.source = "#version 460\n// " + step.name + ".\n";
   if (has([](DType t) { return t == DType::float64; })) out.source += "#define SG_FLOAT64\n";
   if (has([](DType t) { return size_of(t) == 2; })) out.source += "#define SG_STORAGE16\n";
-  if (!features.software) out.source += "#define SG_FUSED_FMA\n";
+  out.source += features.software ? "#define SG_SOFTWARE\n" : "#define SG_FUSED_FMA\n";
   out.source +=
       "#include \"common.glsl\"\n#define tensor(i) Words(push.block).at[i]\n#define word(i) "
       "int64_t(Words(push.block).at[" +

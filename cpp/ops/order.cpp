@@ -1,0 +1,294 @@
+#include "ops/order.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <numeric>
+
+namespace sg {
+namespace {
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// ---- CPU --------------------------------------------------------------------------------------------------------------
+template <class T>
+using Word = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+
+// Twin of `ordered` in shaders/sort.glsl.
+template <class T>
+Word<T> ordered(T x, Word<T> flip, Word<T> invert) {
+  constexpr Word<T> sign = Word<T>(1) << (8 * sizeof(T) - 1);
+  const auto bits = std::bit_cast<Word<T>>(x);
+  if constexpr (std::is_integral_v<T>) return (bits ^ flip) ^ invert;
+  if (x != x) return ~Word<T>(0) ^ invert;
+  if (x == 0) return sign ^ invert;
+  return (bits & sign ? ~bits : bits ^ sign) ^ invert;
+}
+
+struct CpuKeys {
+  int64_t rows, n, begin, end;
+  uint64_t flip, invert;
+  explicit CpuKeys(const int64_t* w)
+      : rows(w[0]), n(w[1]), begin(w[2]), end(w[3]), flip(static_cast<uint64_t>(w[4])), invert(w[5] ? ~0ull : 0) {}
+  template <class T>
+  Word<T> key(T x) const {
+    return ordered<T>(x, static_cast<Word<T>>(flip), static_cast<Word<T>>(invert));
+  }
+};
+
+template <class T>
+struct Keyed {
+  Word<T> key;
+  int32_t place;
+};
+
+// Digits of 11 bits, the lowest first; a digit that all keys share is skipped.
+template <class T>
+void radix_sort(std::vector<Keyed<T>>& all, std::vector<Keyed<T>>& room, int64_t begin, int64_t end) {
+  constexpr int kBits = 11;
+  std::vector<int64_t> at(size_t(1) << kBits);
+  room.resize(all.size());
+  for (int64_t bit = begin; bit < end; bit += kBits) {
+    const auto digit = [&](const Keyed<T>& e) { return static_cast<size_t>(e.key >> bit) & (at.size() - 1); };
+    std::fill(at.begin(), at.end(), 0);
+    for (const Keyed<T>& e : all) ++at[digit(e)];
+    if (at[digit(all[0])] == static_cast<int64_t>(all.size())) continue;
+    std::exclusive_scan(at.begin(), at.end(), at.begin(), int64_t(0));
+    for (const Keyed<T>& e : all) room[static_cast<size_t>(at[digit(e)]++)] = e;
+    all.swap(room);
+  }
+}
+
+template <class T>
+void order_on_cpu(const CpuArgs& args) {
+  const CpuKeys k(args.words);
+  args.parallel(k.rows, std::max<int64_t>(1, 4096 / k.n), [&](int64_t first, int64_t last) {
+    std::vector<Keyed<T>> all(static_cast<size_t>(k.n)), room;
+    for (int64_t r = first; r < last; ++r) {
+      const T* x = args.as<const T>(0) + r * k.n;
+      int32_t* order = args.as<int32_t>(1) + r * k.n;
+      for (int64_t i = 0; i < k.n; ++i) all[static_cast<size_t>(i)] = {k.key(x[i]), static_cast<int32_t>(i)};
+      if (k.n < 512)
+        std::sort(all.begin(), all.end(), [](const Keyed<T>& a, const Keyed<T>& b) {
+          return a.key != b.key ? a.key < b.key : a.place < b.place;
+        });
+      else
+        radix_sort<T>(all, room, k.begin, k.end);
+      for (int64_t i = 0; i < k.n; ++i) order[i] = all[static_cast<size_t>(i)].place;
+    }
+  });
+}
+
+template <class T>
+void select_on_cpu(const CpuArgs& args) {
+  const CpuKeys keys(args.words);
+  const int64_t k = args.words[6];
+  args.parallel(keys.rows, 1, [&](int64_t first, int64_t last) {
+    std::vector<Keyed<T>> best;
+    const auto before = [](const Keyed<T>& a, const Keyed<T>& b) {
+      return a.key != b.key ? a.key < b.key : a.place < b.place;
+    };
+    for (int64_t r = first; r < last; ++r) {
+      const T* x = args.as<const T>(0) + r * keys.n;
+      int32_t* places = args.as<int32_t>(1) + r * k;
+      // Twice as many as are wanted are collected, of those that come before the k-th so far; then the better half stays.
+      best.clear();
+      Word<T> bound = ~Word<T>(0);
+      const auto halve = [&] {
+        std::nth_element(best.begin(), best.begin() + (k - 1), best.end(), before);
+        bound = best[static_cast<size_t>(k - 1)].key;
+        best.resize(static_cast<size_t>(k));
+      };
+      for (int64_t i = 0; i < keys.n; ++i) {
+        const Word<T> key = keys.key(x[i]);
+        if (key > bound) continue;
+        best.push_back({key, static_cast<int32_t>(i)});
+        if (static_cast<int64_t>(best.size()) >= 2 * k + 64) halve();
+      }
+      halve();
+      for (int64_t i = 0; i < k; ++i) places[i] = best[static_cast<size_t>(i)].place;
+      std::sort(places, places + k);
+    }
+  });
+}
+
+// ---- GPU --------------------------------------------------------------------------------------------------------------
+constexpr int64_t kTile = 4096;    // elements a workgroup sorts: 256 threads of 16 (shaders/sort_split.glsl)
+constexpr int64_t kChunk = 16384;  // elements a workgroup looks at (shaders/select.glsl)
+constexpr int64_t kFewTiles = 64;  // up to here a thread sums the counts of a digit
+constexpr int64_t kRun = 16;       // rows that a thread adds (shaders/add_runs.glsl)
+
+void spread(Own& own, int64_t groups) {
+  own.groups[0] = std::min<int64_t>(groups, 65535);
+  own.groups[1] = ceil_div(groups, own.groups[0]);
+}
+
+int64_t flip_of(const Keys& k) {
+  return (k.dtype == DType::int32 && k.end == 32) || (k.dtype == DType::int64 && k.end == 64) ? 0x80000000ll : 0;
+}
+int64_t invert_of(const Keys& k) { return k.descending ? 0xffffffffll : 0; }
+
+std::string source(const Keys& k, const char* file, std::initializer_list<const char*> words = {}) {
+  std::string s = k.dtype == DType::int32     ? "#define KEY_INT32\n"
+                  : k.dtype == DType::int64   ? "#define KEY_INT64\n"
+                  : k.dtype == DType::float32 ? "#define KEY_FLOAT32\n"
+                                              : "#define KEY_FLOAT64\n";
+  for (const char* w : words)
+    if (*w) s += std::string("#define ") + w + "\n";
+  return s + "#include \"" + file + "\"\n";
+}
+
+void order_short_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int32_t sorted) {
+  const int64_t rows_each = std::clamp<int64_t>(1024 / k.n, 1, k.rows);
+  const auto items = std::bit_ceil(static_cast<uint64_t>(ceil_div(rows_each * k.n, 256)));
+  Own& own = e.launch("sort");
+  own.tensors = {{x, k.dtype}, {order, DType::int32, true}};
+  if (sorted >= 0) own.tensors.push_back({sorted, DType::int32, true});
+  own.words = {k.n, k.rows, rows_each, k.begin, k.end, flip_of(k), invert_of(k)};
+  const std::string define = "ITEMS " + std::to_string(items);
+  own.source = source(k, "sort_rows.glsl", {define.c_str(), sorted >= 0 ? "WITH_KEYS" : ""});
+  own.cost = 64.0 * static_cast<double>(k.rows * k.n);
+  spread(own, ceil_div(k.rows, rows_each));
+}
+
+void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int32_t sorted) {
+  struct Pass {
+    int word, shift, bits;
+  };
+  std::vector<Pass> passes;
+  for (int bit = k.begin; bit < k.end;) {
+    const int bits = std::min({8, k.end - bit, 32 - bit % 32});
+    passes.push_back({bit / 32, bit % 32, bits});
+    bit += bits;
+  }
+  const int64_t tiles = ceil_div(k.n, kTile), total = k.rows * k.n, count = static_cast<int64_t>(passes.size());
+  const int32_t counts = e.temporary(k.rows * 256 * tiles * 4), sums = e.temporary(k.rows * 256 * 4);
+  const int32_t keys[2] = {e.temporary(total * 4), e.temporary(count > 1 ? total * 4 : 4)};
+  const int32_t spare = e.temporary(count > 1 ? total * 4 : 4);
+  for (int64_t p = 0; p < count; ++p) {
+    const Pass& pass = passes[static_cast<size_t>(p)];
+    const bool first = p == 0, last = p + 1 == count;
+    const bool fresh = first || pass.word != passes[static_cast<size_t>(p - 1)].word;
+    const bool more = !last && pass.word == passes[static_cast<size_t>(p + 1)].word;
+    const int32_t key = keys[p % 2], key_out = last ? sorted : keys[(p + 1) % 2];
+    const int32_t to = (count - 1 - p) % 2 ? spare : order, from = (count - 1 - p) % 2 ? order : spare;
+
+    Own& tally = e.launch("sort_count");
+    tally.tensors = {{key, DType::int32, fresh}, {counts, DType::int32, true}};
+    tally.words = {k.n, tiles, pass.shift, k.rows, flip_of(k), invert_of(k), pass.word};
+    if (fresh) tally.tensors.push_back({x, k.dtype});
+    if (fresh && !first) tally.tensors.push_back({from, DType::int32});
+    tally.source = source(k, "sort_count.glsl", {fresh ? "FRESH" : "", first ? "" : "PLACED"});
+    spread(tally, k.rows * tiles);
+
+    Own& scan = e.launch("sort_scan");
+    const bool few = tiles <= kFewTiles;
+    scan.tensors = {{counts, DType::int32, true}, {sums, DType::int32, true}};
+    scan.words = {tiles, k.rows};
+    scan.source = source(k, "sort_scan.glsl", {few ? "FEW" : ""});
+    spread(scan, few ? k.rows : k.rows * 256);
+
+    const bool keys_out = more || (last && sorted >= 0);
+    Own& scatter = e.launch("sort_scatter");
+    scatter.tensors = {{key, DType::int32}, {counts, DType::int32}, {sums, DType::int32}, {to, DType::int32, true}};
+    if (!first || keys_out) scatter.tensors.push_back({first ? counts : from, DType::int32});
+    if (keys_out) scatter.tensors.push_back({key_out, DType::int32, true});
+    scatter.words = {k.n, tiles, pass.shift, k.rows, pass.bits};
+    scatter.source = source(k, "sort_scatter.glsl", {first ? "" : "PLACED", keys_out ? "KEYS_OUT" : ""});
+    for (Own* own : {&tally, &scan, &scatter}) own->cost = 16.0 * static_cast<double>(total);
+    spread(scatter, k.rows * tiles);
+  }
+}
+
+}  // namespace
+
+void order_launches(Expansion& e, const Keys& k, bool gpu, int32_t x, int32_t order, int32_t sorted) {
+  if (gpu) return k.n <= kTile ? order_short_rows(e, k, x, order, sorted) : order_long_rows(e, k, x, order, sorted);
+  Own& own = e.launch("sort");
+  own.tensors = {{x, k.dtype}, {order, DType::int32, true}};
+  own.words = {k.rows, k.n, k.begin, k.end, flip_of(k) << (k.dtype == DType::int64 ? 32 : 0), k.descending};
+  own.cpu = k.dtype == DType::float32   ? order_on_cpu<float>
+            : k.dtype == DType::float64 ? order_on_cpu<double>
+            : k.dtype == DType::int32   ? order_on_cpu<int32_t>
+                                        : order_on_cpu<int64_t>;
+}
+
+void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_t x, int32_t places) {
+  if (!gpu) {
+    Own& own = e.launch("topk");
+    own.tensors = {{x, keys.dtype}, {places, DType::int32, true}};
+    own.words = {keys.rows,       keys.n, keys.begin, keys.end, flip_of(keys) << (keys.dtype == DType::int64 ? 32 : 0),
+                 keys.descending, k};
+    own.cpu = keys.dtype == DType::float32   ? select_on_cpu<float>
+              : keys.dtype == DType::float64 ? select_on_cpu<double>
+              : keys.dtype == DType::int32   ? select_on_cpu<int32_t>
+                                             : select_on_cpu<int64_t>;
+    return;
+  }
+  const int64_t chunks = ceil_div(keys.n, kChunk);
+  const int32_t state = e.temporary(keys.rows * 264 * 4), counts = e.temporary(keys.rows * chunks * 8);
+  const auto launch = [&](const char* name, const char* step, int64_t word, int64_t shift, int64_t groups) -> Own& {
+    Own& own = e.launch(name);
+    own.words = {keys.n, chunks, k, keys.rows, flip_of(keys), invert_of(keys), word, shift};
+    own.source = source(keys, "select.glsl", {step});
+    own.cost = 2.0 * static_cast<double>(groups) * kChunk;
+    spread(own, groups);
+    return own;
+  };
+  // Bits above the highest digit are the same in all keys.
+  const int top = (keys.end + 7) / 8 * 8;
+  const uint64_t fixed = keys.descending && top < 64 ? ~0ull << top : 0;
+  launch("topk_start", "START", static_cast<int64_t>(fixed & 0xffffffffu), static_cast<int64_t>(fixed >> 32), keys.rows)
+      .tensors = {{state, DType::int32, true}};
+  for (int bit = top - 8; bit >= 0; bit -= 8) {
+    launch("topk_count", "COUNT", bit / 32, bit % 32, keys.rows * chunks).tensors = {{state, DType::int32, true},
+                                                                                     {x, keys.dtype}};
+    launch("topk_pick", "PICK", bit / 32, bit % 32, keys.rows).tensors = {{state, DType::int32, true}};
+  }
+  launch("topk_divide", "DIVIDE", 0, 0, keys.rows * chunks).tensors = {
+      {state, DType::int32}, {x, keys.dtype}, {counts, DType::int32, true}};
+  launch("topk", "COLLECT", 0, 0, keys.rows * chunks).tensors = {
+      {state, DType::int32}, {x, keys.dtype}, {counts, DType::int32}, {places, DType::int32, true}};
+}
+
+void add_rows_launches(Expansion& e, DType dtype, int64_t count, int64_t m, int64_t width, int32_t rows, int32_t values,
+                       int32_t sums) {
+  Keys keys{.dtype = DType::int64, .rows = 1, .n = m};
+  keys.end = std::max(1, static_cast<int>(std::bit_width(static_cast<uint64_t>(count - 1))));
+  const int32_t order = e.temporary(m * 4), sorted = e.temporary(m * 4);
+  order_launches(e, keys, true, rows, order, sorted);
+  const auto bytes = static_cast<int64_t>(size_of(dtype));
+  std::string element = dtype == DType::float32   ? "#define ELEMENT float\n#define MEMORY Float32\n"
+                        : dtype == DType::float64 ? "#define ELEMENT double\n#define MEMORY Float64\n"
+                        : dtype == DType::int32   ? "#define ELEMENT int\n#define MEMORY Int32\n"
+                                                  : "#define ELEMENT int64_t\n#define MEMORY Int64\n";
+  element += "#define BYTES " + std::to_string(bytes) + "ul\n";
+  Own& clear = e.launch("add_rows_clear");
+  clear.tensors = {{sums, dtype, true}};
+  clear.words = {count * width};
+  clear.source = element + "#define CLEAR\n#include \"add_runs.glsl\"\n";
+  spread(clear, ceil_div(count * width, 256 * kRun));
+  // Runs that go on from the piece of the thread before are left for another round, one sum a piece.
+  int32_t run_rows = sorted, run_values = values;
+  for (int64_t left = m;; left = ceil_div(left, kRun)) {
+    const bool first = left == m, last = left <= kRun;
+    const int64_t pieces = ceil_div(left, kRun);
+    const int32_t rest_rows = last ? -1 : e.temporary(pieces * 4);
+    const int32_t rest_values = last ? -1 : e.temporary(pieces * width * bytes);
+    Own& own = e.launch("add_rows");
+    own.tensors = {{run_rows, DType::int32}, {run_values, dtype}, {sums, dtype, true}};
+    if (first) own.tensors.push_back({order, DType::int32});
+    if (!first && !last) own.tensors.push_back({run_rows, DType::int32});
+    if (!last) own.tensors.insert(own.tensors.end(), {{rest_rows, DType::int32, true}, {rest_values, dtype, true}});
+    own.words = {left, width, pieces};
+    own.source =
+        element + (first ? "#define FIRST\n" : "") + (last ? "#define LAST\n" : "") + "#include \"add_runs.glsl\"\n";
+    own.cost = static_cast<double>(left * width);
+    spread(own, ceil_div(pieces * width, 256));
+    if (last) break;
+    run_rows = rest_rows;
+    run_values = rest_values;
+  }
+}
+
+}  // namespace sg

@@ -1,0 +1,27 @@
+// Launches of sorting, for ops/ only: GLSL in shaders/sort*.glsl and select.glsl, their twins on the CPU beside them.
+// A key is compared by its bits [begin, end), counted in an order-preserving unsigned number of its type; what lies
+// outside them is the same for all keys. NaN is the largest, -0 equals 0; equal keys keep their order.
+#pragma once
+#include "base/dtype.hpp"
+#include "kernel/own.hpp"
+
+namespace sg {
+
+struct Keys {
+  DType dtype =
+      DType::float32;       // int32, int64, float32 or float64; integers with end below their width: 0 .. 2^end - 1
+  int64_t rows = 0, n = 0;  // n < 2^31
+  int begin = 0, end = 32;
+  bool descending = false;
+};
+
+// Memory `order` [rows, n] gets, as int32, the order of each row of memory `x`. `sorted` [rows, n], if given: the keys
+// in order, as int32; GPU only, for one row of integers with end <= 32.
+void order_launches(Expansion& e, const Keys& keys, bool gpu, int32_t x, int32_t order, int32_t sorted = -1);
+// Memory `places` [rows, k] gets, as int32, where the k keys are that come first in the order, by place.
+void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_t x, int32_t places);
+// Memory `sums` [count, width]: zeros, to whose rows[i] the values [m, width] are added; on a GPU.
+void add_rows_launches(Expansion& e, DType dtype, int64_t count, int64_t m, int64_t width, int32_t rows, int32_t values,
+                       int32_t sums);
+
+}  // namespace sg

@@ -1,0 +1,140 @@
+// The k elements of each row that come first in the order, for k far below the length: the k-th key is found digit by
+// digit from the top, then all up to it are collected by place. A row has a state: counts of 256 digits, the low and the
+// high word of the key so far, how many with that beginning are wanted.
+#include "sort.glsl"
+
+struct State {
+  int bins[256];
+  uint low, high, wanted, pad[5];
+};
+layout(buffer_reference, scalar, buffer_reference_align = 4) buffer States { State at; };
+
+#define n uint(word(0))
+#define chunks uint(word(1))
+const uint kChunk = 16384u;
+
+shared uint counts[256 * 8];
+
+#ifdef START
+void main() {
+  const uint64_t row = group();
+  if (row >= uint64_t(word(3))) return;
+  States state = States(tensor(0) + row * 1056ul);
+  state.at.bins[thread] = 0;
+  if (thread != 0u) return;
+  state.at.low = uint(word(6));
+  state.at.high = uint(word(7));
+  state.at.wanted = uint(word(2));
+}
+#endif
+
+#ifdef PICK
+void main() {
+  const uint64_t row = group();
+  if (row >= uint64_t(word(3))) return;
+  States state = States(tensor(0) + row * 1056ul);
+  const uint count = uint(state.at.bins[thread]), wanted = state.at.wanted, shift = uint(word(7));
+  uint total;
+  const uint before = exclusive(count, total);
+  state.at.bins[thread] = 0;
+  if (before >= wanted || wanted > before + count) return;
+  if (word(6) == 0)
+    state.at.low |= thread << shift;
+  else
+    state.at.high |= thread << shift;
+  state.at.wanted = wanted - before;
+}
+#endif
+
+#ifdef COUNT
+void main() {
+  const uint64_t row = group() / chunks;
+  if (row >= uint64_t(word(3))) return;
+  const uint first = uint(group() - row * chunks) * kChunk, shift = uint(word(7)), w = uint(word(6));
+  States state = States(tensor(0) + row * 1056ul);
+  const uvec2 found = uvec2(state.at.low, state.at.high);
+  // What must agree: all bits above this digit.
+  const uint above = shift == 24u ? 0u : 0xffffffffu << (shift + 8u);
+  const uvec2 same = w == 0u ? uvec2(above, 0xffffffffu) : uvec2(0u, above);
+  UNROLL for (uint i = 0u; i < 8u; ++i) counts[i * 256u + thread] = 0u;
+  barrier();
+  for (uint k = 0u; k < kChunk; k += 256u) {
+    const uint at = first + k + thread;
+    if (at >= n) break;
+    const uvec2 key = ordered(tensor(1) + row * n * kKeyBytes, at, uint(word(4)), uint(word(5)));
+#if defined(KEY_INT64) || defined(KEY_FLOAT64)
+    if (((key ^ found) & same) == uvec2(0u))
+#else
+    if (((key.x ^ found.x) & above) == 0u)
+#endif
+      atomicAdd(counts[((key[w] >> shift) & 255u) * 8u + (thread & 7u)], 1u);
+  }
+  barrier();
+  uint sum = 0u;
+  UNROLL for (uint i = 0u; i < 8u; ++i) sum += counts[thread * 8u + ((thread / 4u + i) & 7u)];
+  if (sum != 0u) atomicAdd(state.at.bins[thread], int(sum));
+}
+#endif
+
+// 1: before the k-th key; 65,536: equal to it.
+uint kind(uvec2 key, uvec2 found) {
+  if (key == found) return 65536u;
+  return key.y < found.y || (key.y == found.y && key.x < found.x) ? 1u : 0u;
+}
+
+#ifdef DIVIDE
+void main() {
+  const uint64_t row = group() / chunks;
+  if (row >= uint64_t(word(3))) return;
+  const uint first = uint(group() - row * chunks) * kChunk;
+  States state = States(tensor(0) + row * 1056ul);
+  const uvec2 found = uvec2(state.at.low, state.at.high);
+  uint count = 0u;
+  for (uint k = 0u; k < kChunk; k += 256u) {
+    const uint at = first + k + thread;
+    if (at >= n) break;
+    count += kind(ordered(tensor(1) + row * n * kKeyBytes, at, uint(word(4)), uint(word(5))), found);
+  }
+  uint total;
+  exclusive(count, total);
+  if (thread == 0u) Int32(tensor(2) + group() * 8ul).at[0] = int(total & 65535u);
+  if (thread == 0u) Int32(tensor(2) + group() * 8ul).at[1] = int(total >> 16);
+}
+#endif
+
+#ifdef COLLECT
+shared uint before_all[2];
+
+void main() {
+  const uint64_t row = group() / chunks;
+  if (row >= uint64_t(word(3))) return;
+  const uint chunk = uint(group() - row * chunks);
+  const uint64_t mine = tensor(2) + group() * 8ul, others = tensor(2) + row * chunks * 8ul;
+  if ((Int32(mine).at[0] | Int32(mine).at[1]) == 0) return;
+  States state = States(tensor(0) + row * 1056ul);
+  const uvec2 found = uvec2(state.at.low, state.at.high);
+  const uint wanted = state.at.wanted;
+  if (thread < 2u) before_all[thread] = 0u;
+  barrier();
+  uvec2 sums = uvec2(0u);
+  for (uint i = thread; i < chunk; i += 256u)
+    sums += uvec2(Int32(others + 8ul * i).at[0], Int32(others + 8ul * i).at[1]);
+  atomicAdd(before_all[0], sums.x);
+  atomicAdd(before_all[1], sums.y);
+  // Each thread has 64 neighbours.
+  const uint64_t x = tensor(1) + row * n * kKeyBytes;
+  const uint first = chunk * kChunk + thread * 64u, end = min(first + 64u, n);
+  uint count = 0u, total;
+  for (uint at = first; at < end; ++at) count += kind(ordered(x, at, uint(word(4)), uint(word(5))), found);
+  const uint before = exclusive(count, total);
+  uint less = before_all[0] + (before & 65535u), equal = before_all[1] + (before >> 16);
+  if (count == 0u) return;
+  const uint64_t places = tensor(3) + row * uint64_t(word(2)) * 4ul;
+  for (uint at = first; at < end; ++at) {
+    const uint what = kind(ordered(x, at, uint(word(4)), uint(word(5))), found);
+    if (what == 1u || (what != 0u && equal < wanted)) Int32(places + 4ul * (less + min(equal, wanted))).at[0] = int(at);
+    less += what & 1u;
+    equal += what >> 16;
+  }
+}
+#endif
