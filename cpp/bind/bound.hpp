@@ -17,6 +17,7 @@
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
 #include "bind/tensor.hpp"
+#include "graph/grad.hpp"
 
 namespace sg::bind {
 
@@ -145,6 +146,17 @@ PyObject* call_bound(Result (*function)(T...), const Call& call) {
 template <auto function>
 PyObject* bound(const Call& call) {
   return call_bound(function, call);
+}
+
+// The same from the tensor as it is now, written into it.
+template <PyObject* (*body)(const Call&)>
+PyObject* in_place(const Call& call) {
+  const Object before(wrap(snapshot(unwrap(call.self))));
+  Call inside = call;
+  inside.self = before.get();
+  const Object result(body(inside));
+  write_result(call.row->name, unwrap(call.self), unwrap(result.get()));
+  return Py_NewRef(call.self);
 }
 
 }  // namespace sg::bind

@@ -1,16 +1,65 @@
-// x[...] and x[...] = value: integers, slices, None, Ellipsis and tuples of them, as views.
+// x[...] and x[...] = value. Integers, slices, None and Ellipsis make a view; then tensors, masks, lists and arrays
+// index what is left of the dimensions they stand at.
 #include "bind/arguments.hpp"
+#include "bind/methods.hpp"
+#include "bind/numpy.hpp"
+#include "bind/selection.hpp"
 #include "bind/tensor.hpp"
+#include "engine/engine.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
 namespace {
 
-// A tensor on the way through a key: `dim` is the next dimension to be indexed.
+// A key as it was given, or what was made of a list or an array.
+struct Part {
+  PyObject* key;
+  Tensor tensor;
+  bool is_mask() const { return tensor && tensor.dtype() == DType::boolean; }
+  // How many dimensions it stands for.
+  int dims() const { return is_mask() ? tensor.rank() : key == Py_None || key == Py_Ellipsis ? 0 : 1; }
+};
+
+// A view on the way through a key: `dim` is the next dimension to be indexed; `indices` those that stay for later.
 struct Cursor {
+  struct Index {
+    int dim;
+    Tensor tensor;
+  };
   Tensor x;
   int dim = 0;
+  std::vector<Index> indices;
+
+  bool is_one_mask() const { return indices.size() == 1 && indices[0].tensor.dtype() == DType::boolean; }
 };
+
+bool is_integer(PyObject* key) { return PyIndex_Check(key) && !PyBool_Check(key) && !PySequence_Check(key); }
+
+Tensor as_index(PyObject* key, DeviceId device) {
+  Tensor t;
+  if (is_tensor(key)) {
+    t = unwrap(key);
+  } else {
+    t = from_python("getitem", key, {}, DeviceId{});
+    if (t.numel() == 0 && PyList_Check(key)) t = cast(t, DType::int64);
+  }
+  if (is_float(t.dtype()))
+    fail<IndexError>("getitem", std::string("an index of ") + name_of(t.dtype()), "use integers or bool");
+  if (!(t.device() == device)) t = moved(t, {}, device);
+  return t;
+}
+
+Part part_of(PyObject* key, DeviceId device) {
+  if (key == Py_None || key == Py_Ellipsis || PySlice_Check(key)) return {key, {}};
+  if (is_integer(key) && !is_tensor(key)) return {key, {}};
+  const bool array = PyObject_HasAttrString(key, "__array__") != 0;
+  if (!is_tensor(key) && !PyBool_Check(key) && !array && (!PySequence_Check(key) || PyUnicode_Check(key)))
+    fail<TypeError>("getitem", "an index of type " + type_name(key) + " is not supported",
+                    "use integers, slices, None, ..., tensors, arrays and lists");
+  Tensor t = as_index(key, device);
+  if (t.rank() > 0 || t.dtype() == DType::boolean) return {key, std::move(t)};
+  return {key, {}};  // one integer, in a tensor or an array
+}
 
 void take_slice(Cursor& at, PyObject* key) {
   Py_ssize_t start, stop, step;
@@ -26,23 +75,38 @@ void take_slice(Cursor& at, PyObject* key) {
   at.x = slice(at.x, at.dim++, start, count, step);
 }
 
-void take(Cursor& at, PyObject* key) {
-  if (key == Py_None) {
+void take_mask(Cursor& at, const Tensor& mask) {
+  if (mask.rank() == 0) {  // a new dimension, of one element or none
+    Object truth(to_number("getitem", mask));
+    at.x = unsqueeze(at.x, at.dim);
+    at.indices.push_back({at.dim++, arange(0, 1, to_bool(truth.get()), DType::int64, at.x.device())});
+    return;
+  }
+  for (int d = 0; d < mask.rank(); ++d)
+    if (mask.shape()[d] != at.x.shape()[at.dim + d])
+      fail<IndexError>("getitem",
+                       "a mask of shape " + mask.shape().str() + " at dimension " + std::to_string(at.dim) + " of " +
+                           at.x.shape().str(),
+                       "give the mask the sizes of the dimensions it stands for");
+  at.indices.push_back({at.dim, mask});
+  at.dim += mask.rank();
+}
+
+void take(Cursor& at, const Part& part) {
+  if (part.key == Py_None) {
     at.x = unsqueeze(at.x, at.dim++);
     return;
   }
-  const bool index = PyIndex_Check(key) && !PyBool_Check(key) && !PySequence_Check(key);
-  const bool tensor_index = is_tensor(key) && unwrap(key).numel() == 1 && !is_float(unwrap(key).dtype()) &&
-                            unwrap(key).dtype() != DType::boolean && unwrap(key).rank() == 0;
-  if (!PySlice_Check(key) && !index && !tensor_index)
-    fail<TypeError>("getitem", "an index of type " + type_name(key) + " is not supported",
-                    "use integers, slices, None and ...");
-  if (at.dim >= at.x.rank())
+  if (at.dim + part.dims() > at.x.rank())
     fail<IndexError>("getitem", "too many indices for shape " + at.x.shape().str(), "use at most one a dimension");
-  if (PySlice_Check(key))
-    take_slice(at, key);
+  if (part.is_mask())
+    take_mask(at, part.tensor);
+  else if (part.tensor)
+    at.indices.push_back({at.dim++, part.tensor});
+  else if (PySlice_Check(part.key))
+    take_slice(at, part.key);
   else
-    at.x = select(at.x, at.dim, to_int("getitem", key));
+    at.x = select(at.x, at.dim, to_int("getitem", part.key));
 }
 
 bool is_whole(PyObject* key) {
@@ -51,39 +115,93 @@ bool is_whole(PyObject* key) {
   return s->start == Py_None && s->stop == Py_None && s->step == Py_None;
 }
 
-Tensor index(const Tensor& x, PyObject* key) {
-  Cursor at{x};
+Cursor follow(const Tensor& x, PyObject* key) {
+  Cursor at{x, 0, {}};
   if (!PyTuple_Check(key)) {
-    if (key != Py_Ellipsis) take(at, key);
-    return at.x;
+    if (key != Py_Ellipsis) take(at, part_of(key, x.device()));
+    return at;
   }
   const Py_ssize_t n = PyTuple_GET_SIZE(key);
+  std::vector<Part> parts;
   int named = 0, dots = 0;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* k = PyTuple_GET_ITEM(key, i);
-    dots += k == Py_Ellipsis;
-    named += k != Py_Ellipsis && k != Py_None;
+    parts.push_back(part_of(PyTuple_GET_ITEM(key, i), x.device()));
+    dots += parts.back().key == Py_Ellipsis;
+    named += parts.back().dims();
   }
   if (dots > 1) fail<IndexError>("getitem", "more than one ... in an index", "use it once");
   if (named > x.rank())
     fail<IndexError>("getitem", std::to_string(named) + " indices for shape " + x.shape().str(),
                      "use at most one a dimension");
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* k = PyTuple_GET_ITEM(key, i);
-    if (k == Py_Ellipsis)
+  for (const Part& part : parts) {
+    if (part.key == Py_Ellipsis)
       at.dim += x.rank() - named;
-    else if (is_whole(k))
+    else if (is_whole(part.key))
       ++at.dim;
     else
-      take(at, k);
+      take(at, part);
   }
-  return at.x;
+  return at;
+}
+
+// One index a dimension, masks as the coordinates of what they choose.
+std::vector<Tensor> by_dimension(const Cursor& at) {
+  std::vector<Tensor> out(static_cast<size_t>(at.x.rank()));
+  for (const Cursor::Index& index : at.indices) {
+    auto to = static_cast<size_t>(index.dim);
+    if (index.tensor.dtype() != DType::boolean) {
+      out[to] = index.tensor;
+      continue;
+    }
+    for (const Tensor& i : coordinates_of(index.tensor)) out[to++] = i;
+  }
+  return out;
+}
+
+Tensor read(const Cursor& at) {
+  if (at.indices.empty()) return at.x;
+  if (!at.is_one_mask()) return sg::index(at.x, by_dimension(at));
+  const Cursor::Index& mask = at.indices[0];
+  return take_places(at.x, mask.dim, mask.tensor.rank(), places_of(mask.tensor));
+}
+
+// The value beside the masked dimensions if it is the same for all that the mask chooses: nobody needs to know how many
+// these are.
+std::optional<Tensor> same_for_all(const Cursor& at, const Tensor& value) {
+  if (value.is_number()) return value;
+  const int masked = at.indices[0].tensor.rank(), behind = at.x.rank() - at.indices[0].dim - masked;
+  const int counted = value.rank() - 1 - behind;  // which dimension of the value meets the number of chosen ones
+  if (counted < 0) return value;
+  if (value.shape()[counted] != 1) return {};
+  Dims shape;
+  for (int d = 0; d < value.rank(); ++d) {
+    shape.push(value.shape()[d]);
+    for (int i = 1; d == counted && i < masked; ++i) shape.push(1);
+  }
+  return reshape(value, shape);
+}
+
+void write(const Cursor& at, const Tensor& value0) {
+  const Tensor value = value0.is_number() ? value0 : cast(value0, at.x.dtype());
+  if (at.indices.empty()) return copy_(at.x, value);
+  if (at.is_one_mask()) {
+    if (const auto same = same_for_all(at, value)) {
+      const Cursor::Index& index = at.indices[0];
+      Tensor mask = index.tensor;
+      while (mask.rank() < at.x.rank() - index.dim) mask = unsqueeze(mask, -1);
+      const Tensor before = snapshot(at.x);
+      // A number takes the type of the tensor.
+      const Tensor v = same->is_number() ? cast(where(mask, *same, before), before.dtype()) : where(mask, *same, before);
+      return write_result("setitem", at.x, v);
+    }
+  }
+  index_put_(at.x, by_dimension(at), value);
 }
 
 }  // namespace
 
 PyObject* get_item(PyObject* self, PyObject* key) {
-  return guarded([&] { return wrap(index(unwrap(self), key)); });
+  return guarded([&] { return wrap(read(follow(unwrap(self), key))); });
 }
 
 int set_item(PyObject* self, PyObject* key, PyObject* value) {
@@ -91,12 +209,12 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) {
     if (!value) fail<TypeError>("delitem", "elements of a tensor cannot be deleted", "slice what you want to keep");
     const Tensor& x = unwrap(self);
     Tensor room;
-    const Tensor target = index(x, key);
+    const Cursor at = follow(x, key);
     const Tensor* v = operand(value, room, x.device());
     if (!v)
       fail<TypeError>("setitem", "a tensor, an array or a number is needed, got " + type_name(value),
                       "make a tensor with tensor()");
-    copy_(target, v->is_number() ? *v : cast(*v, x.dtype()));
+    write(at, *v);
     return 0;
   });
 }

@@ -1,12 +1,47 @@
 // Functions that read and write at computed places.
 #include "bind/bound.hpp"
+#include "bind/selection.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
+
+// One index a dimension, None for those that are not indexed; masks as the coordinates of what they choose.
+struct Indices {
+  std::vector<Tensor> list;
+};
+template <>
+struct From<Indices> {
+  static Indices get(Fetched& f, PyObject* o) {
+    Indices indices;
+    Object list(is_tensor(o) ? nullptr : PySequence_Fast(o, ""));
+    if (!list) {
+      PyErr_Clear();
+      fail<TypeError>(f.op, "a sequence of indices is needed, got " + type_name(o), "write (i, j)");
+    }
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
+      PyObject* key = PySequence_Fast_GET_ITEM(list.get(), i);
+      const Tensor t = key == Py_None ? Tensor() : tensor_of(f.op, key);
+      if (!t || t.dtype() != DType::boolean)
+        indices.list.push_back(t);
+      else
+        for (const Tensor& c : coordinates_of(t)) indices.list.push_back(c);
+    }
+    return indices;
+  }
+};
+
 namespace {
+
+Tensor index_put(const Tensor& x, Indices indices, const Tensor& values, bool accumulate) {
+  if (indices.list.size() > static_cast<size_t>(x.rank()))
+    fail<IndexError>("index_put", std::to_string(indices.list.size()) + " indices for shape " + x.shape().str(),
+                     "use at most one a dimension");
+  return sg::index_put(x, indices.list, values, accumulate);
+}
 
 #define SG_INDEX_RAISES \
   "\n\nRaises:\n    IndexError: an index is out of range; raised where the result, or a later one, is read."
+#define SG_PUT_ARGUMENTS "indices: Sequence[Tensor | None], values: Tensor | float, accumulate: bool = False"
 const Row rows[] = {
     {"gather", bound<sg::gather>, "dim: int, index: Tensor", "Tensor",
      "Elements picked along a dimension: out[i, j] = input[index[i, j], j] for dim 0.\n\nArgs:\n    dim: the dimension "
@@ -34,6 +69,24 @@ const Row rows[] = {
      "A copy with the slices that a one-dimensional index names filled." SG_INDEX_RAISES},
     {"embedding", bound<sg::embedding>, "input: Tensor, weight: Tensor", "Tensor",
      "weight[input]: rows of a table by number." SG_INDEX_RAISES, Where::function},
+    {"index_put", bound<index_put>, SG_PUT_ARGUMENTS, "Tensor",
+     "A copy with values written, or added, where indices, one tensor a dimension, point.\n\nArgs:\n    indices: "
+     "integers, whose shapes broadcast, or masks.\n    accumulate: add; else, where an index occurs twice, either "
+     "value stays." SG_INDEX_RAISES},
+    {"masked_scatter", bound<sg::masked_scatter>, "mask: Tensor, source: Tensor", "Tensor",
+     "A copy with the elements for which the mask holds replaced by those of source, in order." SG_INDEX_RAISES
+     "\n\nExample:\n    >>> sg.zeros(3).masked_scatter(sg.tensor([True, False, True]), sg.ones(2)).tolist()\n"
+     "    [1.0, 0.0, 1.0]"},
+#define SG_IN_PLACE(name, function, parameters) \
+  {#name "_", in_place<bound<function>>, parameters, "Tensor", #name " in place." SG_INDEX_RAISES, Where::method}
+    SG_IN_PLACE(scatter, sg::scatter, "dim: int, index: Tensor, src: Tensor | float"),
+    SG_IN_PLACE(scatter_add, sg::scatter_add, "dim: int, index: Tensor, src: Tensor"),
+    SG_IN_PLACE(index_add, sg::index_add, "dim: int, index: Tensor, source: Tensor, *, alpha: float = 1"),
+    SG_IN_PLACE(index_copy, sg::index_copy, "dim: int, index: Tensor, source: Tensor"),
+    SG_IN_PLACE(index_fill, sg::index_fill, "dim: int, index: Tensor, value: float"),
+    SG_IN_PLACE(index_put, index_put, SG_PUT_ARGUMENTS),
+    SG_IN_PLACE(masked_fill, sg::masked_fill, "mask: Tensor, value: Tensor | float"),
+    SG_IN_PLACE(masked_scatter, sg::masked_scatter, "mask: Tensor, source: Tensor"),
 };
 
 }  // namespace

@@ -39,6 +39,8 @@ void add_products(PyObject* module);    // products.cpp
 void add_movement(PyObject* module);     // movement.cpp
 void add_indexing(PyObject* module);     // indexing.cpp
 void add_sorting(PyObject* module);      // sorting.cpp
+void add_selection(PyObject* module);    // selection.cpp
+void add_scans(PyObject* module);        // scans.cpp
 void add_conversions(PyObject* module);  // convert.cpp
 void add_creation(PyObject* module);     // create.cpp
 void add_random(PyObject* module);       // random.cpp

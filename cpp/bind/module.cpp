@@ -38,6 +38,8 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_movement(m);
     sg::bind::add_indexing(m);
     sg::bind::add_sorting(m);
+    sg::bind::add_selection(m);
+    sg::bind::add_scans(m);
     sg::bind::add_conversions(m);
     sg::bind::add_creation(m);
     sg::bind::add_dtype_functions(m);

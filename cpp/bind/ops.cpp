@@ -7,16 +7,6 @@
 namespace sg::bind {
 namespace {
 
-PyObject* where(const Call& c) {
-  Arguments a("where", c);
-  const Tensor& condition = tensor_of("where", c.self ? c.self : a.need("condition"));
-  PyObject *input = a.need("input"), *other = a.need("other");
-  a.done();
-  Tensor room_x, room_y;
-  return wrap(sg::where(condition, operand_of("where", input, room_x, condition.device()),
-                        operand_of("where", other, room_y, condition.device())));
-}
-
 PyObject* cross_entropy(const Call& c) {
   Arguments a("cross_entropy", c);
   const Tensor& logits = tensor_of("cross_entropy", c.self ? c.self : a.need("input"));
@@ -55,10 +45,6 @@ const Row rows[] = {
      "them, and runs what is pending.\n\nRaises:\n    IndexError: at the next read, when a class is out of range."
      "\n\nExample:\n    >>> sg.one_hot(sg.tensor([1, 0])).tolist()\n    [[0, 1], [1, 0]]",
      Where::both},
-    {"where", where, "condition: Tensor, input: Tensor | float, other: Tensor | float", "Tensor",
-     "input where the condition holds, else other; shapes broadcast.\n\nExample:\n"
-     "    >>> sg.where(sg.tensor([True, False]), 1.0, 2.0).tolist()\n    [1.0, 2.0]",
-     Where::function},
     {"softmax", bound<sg::softmax>, "dim: int", "Tensor",
      "exp(x) / sum(exp(x)) along a dimension, without overflow.\n\nExample:\n"
      "    >>> sg.zeros(2).softmax(0).tolist()\n    [0.5, 0.5]"},

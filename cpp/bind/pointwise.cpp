@@ -63,17 +63,6 @@ PyObject* divided(const Call& call) {
   return wrap(div_rounded(*o.x, *o.y, From<std::string>::get(f, o.given_option)));
 }
 
-// The same from the tensor as it is now, written into it.
-template <PyObject* (*body)(const Call&)>
-PyObject* in_place(const Call& call) {
-  const Object before(wrap(snapshot(unwrap(call.self))));
-  Call inside = call;
-  inside.self = before.get();
-  const Object result(body(inside));
-  write_result(call.row->name, unwrap(call.self), unwrap(result.get()));
-  return Py_NewRef(call.self);
-}
-
 std::string example(const OpInfo& op, const char* values, const char* whole_values) {
   return std::string("\n\nExample:\n    >>> y = sg.") + op.name + "(" +
          (op.takes & kTakesFloats ? values : whole_values) + ")";

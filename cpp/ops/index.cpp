@@ -28,7 +28,8 @@ const OpInfo kGather = check_row("gather"), kScatter = check_row("scatter"), kSc
              kIndexSelect = check_row("index_select"), kIndexAdd = check_row("index_add"), kTake = check_row("take"),
              kIndexCopy = check_row("index_copy"), kIndexFill = check_row("index_fill"),
              kGetitem = check_row("getitem"), kIndexPut = check_row("index_put"),
-             kTakeAlongDim = check_row("take_along_dim"), kEmbedding = check_row("embedding");
+             kTakeAlongDim = check_row("take_along_dim"), kEmbedding = check_row("embedding"),
+             kMaskedScatter = check_row("masked_scatter");
 
 // An index as int64 in [0, size); with `wraps`, negative ones count from the end.
 Tensor checked(const OpInfo& row, const Tensor& index, int64_t size, bool wraps) {
@@ -65,6 +66,10 @@ void vjp_take(Vjp& v) {
   const Dims& shape = v.attributes().a;
   const int dims = static_cast<int>(v.attributes().x);
   const Tensor rows = v.in(1);
+  if (v.attributes().flag) {
+    v.result[0] = put_rows(full(shape, 0, v.g.dtype(), v.g.device()), dims, rows, v.g, true);
+    return;
+  }
   const Tensor g = reshape(v.g, {rows.numel(), product(shape, dims, shape.rank)});
   v.result[0] = reshape(add_rows(product(shape, 0, dims), flat(rows), g), shape);
 }
@@ -74,8 +79,8 @@ void vjp_add_rows(Vjp& v) { v.result[0] = take_rows(v.g, 1, v.in(1)); }
 void vjp_put(Vjp& v) {
   const int dims = static_cast<int>(v.attributes().x);
   const Tensor rows = v.in(2);
-  if (v.needs(0)) v.result[0] = put_rows(v.g, dims, rows, Tensor(0));
-  if (v.needs(1)) v.result[1] = take_rows(v.g, dims, rows);
+  if (v.needs(0)) v.result[0] = put_rows(v.g, dims, rows, Tensor(0), v.attributes().flag);
+  if (v.needs(1)) v.result[1] = take_rows(v.g, dims, rows, v.attributes().flag);
 }
 
 // The adding of rows on the CPU: each thread has columns of its own, or, where there are few, one does it all.
@@ -131,7 +136,7 @@ const OpInfo Put{.name = "put_rows",
                  .vjp = vjp_put};
 }  // namespace rows
 
-Tensor take_rows(const Tensor& x0, int dims, const Tensor& rows) {
+Tensor take_rows(const Tensor& x0, int dims, const Tensor& rows, bool distinct) {
   // The rows have one common stride, or x is copied.
   Tensor x = x0;
   const auto uniform = [&] {
@@ -157,6 +162,7 @@ Tensor take_rows(const Tensor& x0, int dims, const Tensor& rows) {
   Attributes attributes;
   attributes.a = x.shape();
   attributes.x = dims;
+  attributes.flag = distinct;
   record(rows::Take, out, {&x, &rows}, attributes);
   return out;
 }
@@ -178,7 +184,7 @@ Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values0) {
   return cast(out, values0.dtype());
 }
 
-Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& values) {
+Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& values, bool distinct) {
   const Tensor value = values.is_number() ? values : cast(values, x.dtype());
   Tensor out;
   {
@@ -193,10 +199,8 @@ Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& val
   }
   Attributes attributes;
   attributes.x = dims;
-  if (value.is_number())
-    record(rows::Put, out, {&x, &value, &rows}, attributes);
-  else
-    record(rows::Put, out, {&x, &value, &rows}, attributes);
+  attributes.flag = distinct;
+  record(rows::Put, out, {&x, &value, &rows}, attributes);
   return out;
 }
 
@@ -469,6 +473,58 @@ void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tenso
   Tensor v = values;
   if (!v.is_number()) v = expand(cast(v, x.dtype()), place(s, at, false).shape());
   assign_at(rows::Put, x, v.is_number() ? v : place(s, v, true), at);
+}
+
+// ---- chosen by a mask --------------------------------------------------------------------------------------------------
+namespace {
+Tensor as_mask(const Tensor& x) { return x.dtype() == DType::boolean ? x : x.detach() != Tensor(0); }
+}  // namespace
+
+Tensor running_count(const Tensor& mask) { return cumsum(flat(as_mask(mask.detach())), 0, DType::int64); }
+
+Tensor places(const Tensor& mask, const Tensor& running, int64_t count) {
+  GradMode off(false);
+  const Tensor out = empty({count}, DType::int64, mask.device());
+  if (count == 0) return out;
+  const Tensor at = where(flat(as_mask(mask.detach())), running - Tensor(1), Tensor(-1));
+  assign_at(rows::Put, out, arange(0, 1, running.numel(), DType::int64, mask.device()), at);
+  return out;
+}
+
+std::vector<Tensor> coordinates(const Tensor& places, const Dims& shape) {
+  std::vector<Tensor> out;
+  const Dims strides = contiguous_strides(shape);
+  for (int d = 0; d < shape.rank; ++d) {
+    Tensor i = strides[d] == 1 ? places : floor_divide(places, Tensor(strides[d]));
+    if (d > 0) i = remainder(i, Tensor(shape[d]));
+    out.push_back(i);
+  }
+  return out;
+}
+
+Tensor take_places(const Tensor& x, int dim, int dims, const Tensor& places) {
+  Dims order;
+  for (int d = dim; d < dim + dims; ++d) order.push(d);
+  for (int d = 0; d < x.rank(); ++d)
+    if (d < dim || d >= dim + dims) order.push(d);
+  return move_dim(take_rows(permute(x, order), dims, places, true), 0, dim);
+}
+
+Tensor masked_scatter(const Tensor& x0, const Tensor& mask0, const Tensor& source) {
+  if (mask0.dtype() != DType::boolean)
+    fail<TypeError>("masked_scatter", std::string("a mask of ") + name_of(mask0.dtype()), "use bool");
+  if (source.dtype() != x0.dtype())
+    fail<TypeError>("masked_scatter",
+                    std::string("the source is ") + name_of(source.dtype()) + ", the tensor " + name_of(x0.dtype()),
+                    "convert one of them");
+  const Dims shape = broadcast_shapes("masked_scatter", x0.shape(), mask0.shape());
+  const Tensor x = expand(x0, shape), mask = contiguous(expand(mask0, shape));
+  const Tensor running = reshape(running_count(mask), shape);
+  // Without a source, one element that may not be asked for.
+  const bool none = source.numel() == 0;
+  const Tensor from = none ? full({1}, 0, x.dtype(), x.device()) : flat(source);
+  const Tensor at = checked(kMaskedScatter, where(mask, none ? running : running - Tensor(1), Tensor(0)), from.numel(), false);
+  return where(mask, take_rows(from, 1, at), x);
 }
 
 }  // namespace sg

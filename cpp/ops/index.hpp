@@ -5,13 +5,14 @@
 
 namespace sg {
 
-// x's first `dims` dimensions are counted as rows -> [rows..., rest of x].
-Tensor take_rows(const Tensor& x, int dims, const Tensor& rows);
+// x's first `dims` dimensions are counted as rows -> [rows..., rest of x]. `distinct`: no row is there twice, so that a
+// gradient needs no sums.
+Tensor take_rows(const Tensor& x, int dims, const Tensor& rows, bool distinct = false);
 // rows [m], values [m, width] -> [count, width]: zeros, to whose rows values are added, in order of m: the same sums in
 // every run.
 Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values);
 // A copy of x with values [rows..., rest of x] (or a number) in these rows.
-Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& values);
+Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& values, bool distinct = false);
 
 // The stable order of the last dimension, int32: x[..., order[..., i]] rises (falls, when descending) with i; NaN is the
 // largest.

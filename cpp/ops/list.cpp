@@ -43,6 +43,12 @@ const std::vector<const OpInfo*>& all_ops() {
       &rows::Put,
       &rows::Order,
       &rows::Select,
+      &rows::CumSum,
+      &rows::CumProd,
+      &rows::LogCumSumExp,
+      &rows::CumMax,
+      &rows::CumMin,
+      &rows::LinearScan,
       &rows::Empty};
   return list;
 }

@@ -194,6 +194,22 @@ Tensor index(const Tensor& x, const std::vector<Tensor>& indices);
 Tensor index_put(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values, bool accumulate);
 void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values);  // in x's memory
 
+Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source);
+// The row-major numbers of the elements of a mask that are not 0, in order: `running` is running_count(mask) and `count`
+// its last element, which the caller reads.
+Tensor running_count(const Tensor& mask);
+Tensor places(const Tensor& mask, const Tensor& running, int64_t count);
+std::vector<Tensor> coordinates(const Tensor& places, const Dims& shape);  // one a dimension
+// Dimensions dim .. dim + dims - 1 as one, and of it what is at these places.
+Tensor take_places(const Tensor& x, int dim, int dims, const Tensor& places);
+
+// ---- scans (ops/scan.cpp) ---------------------------------------------------------------------------------------------
+Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});  // integers become int64
+Tensor cumprod(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
+Tensor logcumsumexp(const Tensor& x, int64_t dim);
+TensorPair cummax(const Tensor& x, int64_t dim);  // values and indices; NaN wins, of equal ones the last
+TensorPair cummin(const Tensor& x, int64_t dim);
+
 // ---- joining, taking apart, rearranging ---------------------------------------------------------------------------
 using IntOrInts = std::variant<int64_t, std::vector<int64_t>>;
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim = 0);

@@ -19,5 +19,6 @@ extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;
 extern const OpInfo Slice, Diagonal, Unfold, AsStrided, Embed;
 extern const OpInfo Join;
 extern const OpInfo Take, AddRows, Put, Order, Select, Empty;
+extern const OpInfo CumSum, CumProd, LogCumSumExp, CumMax, CumMin, LinearScan;
 
 }  // namespace sg::rows

@@ -193,7 +193,9 @@ class Compiler {
           for (int32_t o : {instr(i).a, instr(i).b, instr(i).c})
             if (o >= 0) last[o] = n;
     for (const auto& list : {stores, reduces})
-      for (int32_t i : list) last[instr(i).a] = nodes.size();
+      for (int32_t i : list)
+        for (int32_t o : {instr(i).a, instr(i).b})
+          if (o >= 0) last[o] = nodes.size();
 
     std::vector<bool> written(p_.code.size());
     std::vector<int32_t> live;  // temporaries in use, by instruction

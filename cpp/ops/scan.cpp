@@ -1,0 +1,315 @@
+// Running sums, products and extremes along a dimension: kernels of their own (shaders/scan.glsl on GPUs), which see
+// rows one behind the other as one long list.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "base/error.hpp"
+#include "math/alu.hpp"
+#include "ops/index.hpp"
+#include "ops/list.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+enum class Scan { sum, product, logaddexp, maximum, minimum, linear };
+
+constexpr bool is_extreme(Scan s) { return s == Scan::maximum || s == Scan::minimum; }
+
+// ---- on the CPU --------------------------------------------------------------------------------------------------------
+// What is scanned, and how two neighbours become one. Sums of float32 are kept in double.
+template <Scan scan, class T>
+struct Items {
+  using Item = std::conditional_t<std::is_same_v<T, float> && (scan == Scan::sum || scan == Scan::product), double, T>;
+  const T* x;
+  T* out;
+  explicit Items(const CpuArgs& args) : x(args.as<const T>(0)), out(args.as<T>(1)) {}
+  Item load(int64_t at) const { return x[at]; }
+  void store(int64_t at, int64_t, Item item) const { out[at] = static_cast<T>(item); }
+  Item combine(Item a, Item b) const {
+    if constexpr (scan == Scan::logaddexp) {
+      const Item high = alu::maximum(a, b), low = alu::minimum(a, b);
+      return high + alu::log1p(alu::exp(high == low ? Item(0) : low - high));
+    } else if constexpr (std::is_integral_v<Item>) {
+      const auto u = static_cast<uint64_t>(a), v = static_cast<uint64_t>(b);  // overflow wraps
+      return static_cast<Item>(scan == Scan::sum ? u + v : u * v);
+    } else {
+      return scan == Scan::sum ? a + b : a * b;
+    }
+  }
+};
+
+template <Scan scan, class T>
+  requires(is_extreme(scan))
+struct Items<scan, T> {
+  struct Item {
+    T value;
+    int64_t at;
+  };
+  const T* x;
+  int64_t* out;
+  explicit Items(const CpuArgs& args) : x(args.as<const T>(0)), out(args.as<int64_t>(1)) {}
+  Item load(int64_t at) const { return {x[at], at}; }
+  void store(int64_t at, int64_t row, Item item) const { out[at] = item.at - row; }
+  Item combine(Item a, Item b) const {
+    const bool passes = scan == Scan::maximum ? b.value >= a.value : b.value <= a.value;
+    return b.value != b.value || (a.value == a.value && passes) ? b : a;
+  }
+};
+
+template <class T>
+struct Items<Scan::linear, T> {
+  struct Item {
+    T a, b;
+  };
+  const T *a, *b;
+  T* out;
+  explicit Items(const CpuArgs& args) : a(args.as<const T>(0)), b(args.as<const T>(1)), out(args.as<T>(2)) {}
+  Item load(int64_t at) const { return {a[at], b[at]}; }
+  void store(int64_t at, int64_t, Item item) const { out[at] = item.b; }
+  Item combine(Item first, Item second) const { return {first.a * second.a, second.a * first.b + second.b}; }
+};
+
+constexpr int64_t kCpuChunk = 32768;
+
+template <Scan scan, class T>
+void scan_on_cpu(const CpuArgs& args) {
+  const int64_t length = args.words[0], row = args.words[1], chunk = args.words[2];
+  const bool carried = args.words[3] != 0, reverse = args.words[4] != 0;
+  const Items<scan, T> items(args);
+  using Item = typename Items<scan, T>::Item;
+  const auto place = [&](int64_t at) { return reverse ? length - 1 - at : at; };
+  // From `begin` on, behind `carry` (nullptr: none is needed).
+  const auto walk = [&](int64_t begin, int64_t end, const Item* carry, auto&& each) {
+    int64_t column = begin % row;
+    Item run = items.load(place(begin));
+    if (column != 0 && carry) run = items.combine(*carry, run);
+    each(begin, begin - column, run);
+    for (int64_t at = begin + 1; at < end; ++at) {
+      if (++column == row) column = 0;
+      run = column == 0 ? items.load(place(at)) : items.combine(run, items.load(place(at)));
+      each(at, at - column, run);
+    }
+    return run;
+  };
+  const int64_t chunks = (length + chunk - 1) / chunk;
+  const auto end_of = [&](int64_t c) { return std::min(length, (c + 1) * chunk); };
+  std::vector<Item> totals(carried ? static_cast<size_t>(chunks) : 0);
+  if (carried) {
+    args.parallel(chunks, 1, [&](int64_t first, int64_t last) {
+      for (int64_t c = first; c < last; ++c) {
+        const int64_t end = end_of(c), begin = std::max(c * chunk, end - 1 - (end - 1) % row);
+        totals[static_cast<size_t>(c)] = walk(begin, end, nullptr, [](int64_t, int64_t, const Item&) {});
+      }
+    });
+    for (int64_t c = 1; c < chunks; ++c) {
+      const int64_t end = end_of(c);
+      const bool begins = end - 1 - (end - 1) % row >= c * chunk;
+      Item& total = totals[static_cast<size_t>(c)];
+      if (!begins) total = items.combine(totals[static_cast<size_t>(c - 1)], total);
+    }
+  }
+  args.parallel(chunks, 1, [&](int64_t first, int64_t last) {
+    for (int64_t c = first; c < last; ++c)
+      walk(c * chunk, end_of(c), carried && c ? &totals[static_cast<size_t>(c - 1)] : nullptr,
+           [&](int64_t at, int64_t begin, const Item& item) { items.store(place(at), begin, item); });
+  });
+}
+
+template <Scan scan>
+auto cpu_function(DType t) -> void (*)(const CpuArgs&) {
+  if (t == DType::float32) return scan_on_cpu<scan, float>;
+  if (t == DType::float64) return scan_on_cpu<scan, double>;
+  if constexpr (is_extreme(scan)) {
+    if (t == DType::int32) return scan_on_cpu<scan, int32_t>;
+  }
+  if constexpr (scan != Scan::logaddexp && scan != Scan::linear) return scan_on_cpu<scan, int64_t>;
+  return nullptr;
+}
+
+// ---- on a GPU ----------------------------------------------------------------------------------------------------------
+constexpr const char* define_of(Scan s) {
+  constexpr const char* names[] = {"SUM", "PRODUCT", "LOGADDEXP", "MAXIMUM", "MINIMUM", "LINEAR"};
+  return names[static_cast<int>(s)];
+}
+
+std::string source(Scan scan, DType t, int64_t items, int inputs, const char* phase) {
+  const char *number = t == DType::float32   ? "float"
+                       : t == DType::float64 ? "double"
+                       : t == DType::int32   ? "int"
+                                             : "int64_t",
+             *ref = t == DType::float32   ? "Float32"
+                    : t == DType::float64 ? "Float64"
+                    : t == DType::int32   ? "Int32"
+                                          : "Int64";
+  return std::string("#define Number ") + number + "\n#define REF " + ref + "\n#define SIZE " +
+         std::to_string(size_of(t)) + "\n#define ITEMS " + std::to_string(items) + "\n#define INPUTS " +
+         std::to_string(inputs) + "\n#define " + define_of(scan) + "\n#define " + phase + "\n" +
+         (scan == Scan::logaddexp ? "#include \"alu.glsl\"\n#include \"alu_log.glsl\"\n" : "") + "#include \"scan.glsl\"\n";
+}
+
+constexpr int64_t kThreads = 256;
+constexpr int64_t kManyRows = 1024;  // enough workgroups for any GPU, one a row
+
+void set_groups(Own& own, int64_t count) {
+  own.groups[0] = std::min<int64_t>(count, 32768);
+  own.groups[1] = (count + own.groups[0] - 1) / own.groups[0];
+}
+
+template <Scan scan>
+void expand_scan(const Node& node, bool gpu, Expansion& e) {
+  const DType t = node.in[0].dtype;
+  const int inputs = node.inputs;
+  const int64_t length = node.numel, row = node.extra[0], rows = length / row;
+  // Bytes of an item in shared memory; an extreme has its place beside it.
+  const int64_t bytes = is_extreme(scan) ? 16 : static_cast<int64_t>(size_of(t)) * (scan == Scan::linear ? 2 : 1);
+  const int64_t items = std::min<int64_t>(64 / bytes, 16), tile = gpu ? kThreads * items : kCpuChunk;
+  const bool fits = row <= tile, many = rows >= (gpu ? kManyRows : 16);
+  const bool carried = !fits && !many;
+  const int64_t chunk = fits ? tile / row * row : many ? row : tile, chunks = (length + chunk - 1) / chunk;
+  std::vector<Own::Tensor> tensors;
+  for (int i = 0; i < inputs; ++i) tensors.push_back({i, t});
+  tensors.push_back({e.result(), node.dtype, true});
+  const std::vector<int64_t> words = {length, row, chunk, carried, node.extra[1]};
+  const std::string name = node.op->name;
+  const DType total = is_extreme(scan) ? DType::int64 : t;
+  const int64_t total_bytes = static_cast<int64_t>(size_of(total)) * (scan == Scan::linear ? 2 : 1);
+  const int32_t totals = gpu && carried ? e.temporary(chunks * total_bytes) : -1;
+  const auto launch = [&](const char* suffix, const char* phase, int64_t groups, double cost) -> Own& {
+    Own& own = e.launch(name + suffix);
+    own.tensors = tensors;
+    own.words = words;
+    own.source = source(scan, t, items, inputs, phase);
+    own.cost = cost;
+    set_groups(own, groups);
+    return own;
+  };
+  if (totals >= 0) {
+    Own& first = launch("_totals", "TOTALS", chunks, static_cast<double>(length));
+    first.tensors[static_cast<size_t>(inputs)] = {totals, total, true};  // RESULT is not used
+    first.tensors.push_back({totals, total, true});
+    Own& second = launch("_carries", "CARRIES", 1, static_cast<double>(chunks));
+    second.tensors[static_cast<size_t>(inputs)] = {totals, total, false};
+    second.tensors.push_back({totals, total, true});
+    tensors.push_back({totals, total, false});
+  }
+  launch("", "CHUNKS", chunks, static_cast<double>(length)).cpu = cpu_function<scan>(t);
+}
+
+// ---- gradients ---------------------------------------------------------------------------------------------------------
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Along the last dimension of a contiguous x; from its end with `reverse`.
+Tensor scan(const OpInfo& op, std::initializer_list<Tensor> inputs, DType dtype, bool reverse = false) {
+  const Tensor& x = *inputs.begin();
+  Attributes attributes;
+  attributes.flag = reverse;
+  return own_kernel(op, inputs, x.shape(), dtype, {x.shape()[x.rank() - 1], reverse}, attributes);
+}
+
+// y[i] = a[i] * y[i - 1] + b[i]
+Tensor linear_scan(const Tensor& a, const Tensor& b, bool reverse) {
+  return scan(rows::LinearScan, {contiguous(a), contiguous(b)}, a.dtype(), reverse);
+}
+
+// x[..., i - by] for by = 1 or -1; `fill` where there is none.
+Tensor shifted(const Tensor& x, int by, double fill) {
+  const int last = x.rank() - 1;
+  const int64_t n = x.shape()[last];
+  return embed(slice(x, last, by > 0 ? 0 : 1, n - 1, 1), x.shape(), contiguous_strides(x.shape()), by > 0 ? 1 : 0,
+               fill);
+}
+
+void vjp_cumsum(Vjp& v) { v.result[0] = scan(rows::CumSum, {contiguous(v.g)}, v.g.dtype(), !v.attributes().flag); }
+
+// The product before i, times the sum over j >= i of g[j] and the product of what is between them. No division: zeros
+// are no exception, also in gradients of gradients.
+void vjp_cumprod(Vjp& v) {
+  const Tensor after = linear_scan(shifted(v.in(0), -1, 0), v.g, true);
+  v.result[0] = shifted(v.out(), 1, 1) * after;
+}
+
+void vjp_linear(Vjp& v) {
+  const bool reverse = v.attributes().flag;
+  const Tensor g = linear_scan(shifted(v.in(0), reverse ? 1 : -1, 0), v.g, !reverse);
+  if (v.needs(0)) v.result[0] = g * shifted(v.out(), reverse ? -1 : 1, 0);
+  if (v.needs(1)) v.result[1] = g;
+}
+
+// The sum over j >= i of g[j] * exp(x[i] - y[j]), by factors exp(y[j] - y[j + 1]), which are at most 1.
+void vjp_logcumsumexp(Vjp& v) {
+  const Tensor x = v.in(0), y = v.out(), infinite = abs(y) == Tensor(kInfinity);
+  const Tensor factor = exp(where(infinite, 0, y - shifted(y, -1, kInfinity)));
+  v.result[0] = exp(where(infinite, -kInfinity, x - y)) * linear_scan(factor, v.g, true);
+}
+
+template <Scan kind>
+constexpr OpInfo scan_row(const char* name, const char* doc, int arity, uint8_t saves, void (*vjp)(Vjp&)) {
+  return {.name = name,
+          .doc = doc,
+          .kind = Kind::kernel,
+          .arity = arity,
+          .saves = saves,
+          .vjp = vjp,
+          .expand = expand_scan<kind>};
+}
+
+}  // namespace
+
+namespace rows {
+const OpInfo CumSum = scan_row<Scan::sum>("cumsum", "Running sums.", 1, kSavesNothing, vjp_cumsum);
+const OpInfo CumProd =
+    scan_row<Scan::product>("cumprod", "Running products.", 1, kSavesA | kSavesOutput, vjp_cumprod);
+const OpInfo LogCumSumExp = scan_row<Scan::logaddexp>("logcumsumexp", "Logarithms of running sums of exponentials.", 1,
+                                                      kSavesA | kSavesOutput, vjp_logcumsumexp);
+const OpInfo CumMax = scan_row<Scan::maximum>("cummax", "Where the largest so far is.", 1, kSavesNothing, nullptr);
+const OpInfo CumMin = scan_row<Scan::minimum>("cummin", "Where the smallest so far is.", 1, kSavesNothing, nullptr);
+const OpInfo LinearScan = scan_row<Scan::linear>("linear_scan", "y[i] = a[i] * y[i - 1] + b[i].", 2,
+                                                 kSavesA | kSavesOutput, vjp_linear);
+}  // namespace rows
+
+namespace {
+
+// x with `dim` last and contiguous, what scans it, and back.
+template <class F>
+Tensor along(const char* op, const Tensor& x, int64_t dim, F scanned) {
+  if (x.rank() == 0) return reshape(along(op, reshape(x, {1}), dim, scanned), {});
+  const int d = normal_axis(op, dim, x.rank());
+  if (x.numel() == 0) return scanned(x);
+  return move_dim(scanned(contiguous(move_dim(x, d, x.rank() - 1))), x.rank() - 1, d);
+}
+
+// The types that are added up: the given one, int64 for integers.
+Tensor accumulated(const OpInfo& op, const Tensor& x0, int64_t dim, std::optional<DType> dtype) {
+  const DType type = dtype ? *dtype : is_float(x0.dtype()) ? x0.dtype() : DType::int64;
+  const DType wide = is_float(type) ? wide_of(type) : DType::int64;
+  return along(op.name, cast(x0, type), dim, [&](const Tensor& x) {
+    return x.numel() == 0 ? clone(x) : cast(scan(op, {contiguous(cast(x, wide))}, wide), type);
+  });
+}
+
+TensorPair extremes(const OpInfo& op, const Tensor& x, int64_t dim) {
+  const Tensor at = along(op.name, x.detach(), dim, [&](const Tensor& v) {
+    const DType wide = v.dtype() == DType::boolean ? DType::int32 : wide_of(v.dtype());
+    return v.numel() == 0 ? cast(v, DType::int64) : scan(op, {contiguous(cast(v, wide))}, DType::int64);
+  });
+  return {gather(x, dim, at), at};
+}
+
+}  // namespace
+
+Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
+  return accumulated(rows::CumSum, x, dim, dtype);
+}
+Tensor cumprod(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
+  return accumulated(rows::CumProd, x, dim, dtype);
+}
+Tensor logcumsumexp(const Tensor& x, int64_t dim) {
+  return accumulated(rows::LogCumSumExp, is_float(x.dtype()) ? x : cast(x, DType::float32), dim, {});
+}
+TensorPair cummax(const Tensor& x, int64_t dim) { return extremes(rows::CumMax, x, dim); }
+TensorPair cummin(const Tensor& x, int64_t dim) { return extremes(rows::CumMin, x, dim); }
+
+}  // namespace sg

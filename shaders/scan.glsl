@@ -1,0 +1,245 @@
+// Scans of rows of n elements that lie one behind the other, seen as one long list that begins anew at each row. Chunks
+// of the list, a workgroup each, are scanned tile by tile. Rows that do not fit a chunk take three launches: the total
+// of each chunk (from the last row that begins in it), a scan of the totals, and the chunks with the total before them.
+// Included behind what ops/scan.cpp defines: Number, REF and SIZE (the type of elements, of references, bytes), ITEMS
+// (elements a thread), INPUTS, one of SUM PRODUCT LOGADDEXP MAXIMUM MINIMUM LINEAR, one of TOTALS CARRIES CHUNKS.
+layout(local_size_x = 256) in;
+
+#define LENGTH word(0)
+#define ROW word(1)
+#define CHUNK word(2)
+#define CARRIED (word(3) != 0)
+#define REVERSE (word(4) != 0)
+#define RESULT (INPUTS)
+#define TOTAL (INPUTS + 1)
+
+#if defined(MAXIMUM) || defined(MINIMUM)
+#define EXTREME
+struct Item {
+  Number value;
+  int64_t at;
+};
+// NaN wins, then the extreme, then what comes later.
+Item combine(Item a, Item b) {
+  bool turned = a.at > b.at;
+  Item first = a, second = b;
+  if (turned) {
+    first = b;
+    second = a;
+  }
+#ifdef MAXIMUM
+  bool passes = second.value >= first.value;
+#else
+  bool passes = second.value <= first.value;
+#endif
+  bool later = second.value != second.value || (first.value == first.value && passes);
+  if (later) return second;
+  return first;
+}
+#elif defined(LINEAR)
+// y -> a * y + b
+struct Item {
+  Number a, b;
+};
+Item combine(Item first, Item second) { return Item(first.a * second.a, second.a * first.b + second.b); }
+#else
+#define Item Number
+#ifdef SUM
+Item combine(Item a, Item b) { return a + b; }
+#elif defined(PRODUCT)
+Item combine(Item a, Item b) { return a * b; }
+#else
+Item combine(Item a, Item b) {
+  Item high = alu_maximum(a, b), low = alu_minimum(a, b);
+  Item gap = high == low ? Number(0) : low - high;  // two infinities have no difference
+  return high + alu_log1p(alu_exp(gap));
+}
+#endif
+#endif
+
+uint64_t place(uint64_t tensor, int64_t at, int bytes) { return tensor + uint64_t(at) * uint64_t(bytes); }
+int64_t turned(int64_t at) { return REVERSE ? LENGTH - 1 - at : at; }
+Number element(int input_, int64_t at) { return REF(place(tensor(input_), at, SIZE)).at[0]; }
+
+// Element `at` of the list; of the totals where these are scanned.
+Item load(int64_t at) {
+#if defined(EXTREME) && defined(CARRIES)
+  int64_t from = Int64(place(tensor(TOTAL), at, 8)).at[0];
+  return Item(element(0, turned(from)), from);
+#elif defined(EXTREME)
+  return Item(element(0, turned(at)), at);
+#elif defined(LINEAR) && defined(CARRIES)
+  return Item(element(TOTAL, 2 * at), element(TOTAL, 2 * at + 1));
+#elif defined(LINEAR)
+  return Item(element(0, turned(at)), element(1, turned(at)));
+#elif defined(CARRIES)
+  return element(TOTAL, at);
+#else
+  return element(0, turned(at));
+#endif
+}
+
+void store_total(int64_t at, Item item) {
+#ifdef EXTREME
+  Int64(place(tensor(TOTAL), at, 8)).at[0] = item.at;
+#elif defined(LINEAR)
+  REF(place(tensor(TOTAL), 2 * at, SIZE)).at[0] = item.a;
+  REF(place(tensor(TOTAL), 2 * at + 1, SIZE)).at[0] = item.b;
+#else
+  REF(place(tensor(TOTAL), at, SIZE)).at[0] = item;
+#endif
+}
+
+void store(int64_t at, Item item) {
+#ifdef CARRIES
+  store_total(at, item);
+#elif defined(EXTREME)
+  Int64(place(tensor(RESULT), turned(at), 8)).at[0] = item.at % ROW;
+#elif defined(LINEAR)
+  REF(place(tensor(RESULT), turned(at), SIZE)).at[0] = item.b;
+#else
+  REF(place(tensor(RESULT), turned(at), SIZE)).at[0] = item;
+#endif
+}
+
+// Where the last row that has begun before `end` begins.
+int64_t row_before(int64_t end) { return end - 1 - (end - 1) % ROW; }
+
+const int kThreads = 256;
+const int kTile = kThreads * ITEMS;
+// A thread's elements are consecutive; one more in between keeps threads off each other's banks.
+shared Item items[kThreads * (ITEMS + 1)];
+shared Item sums[2][kThreads];
+shared bool begins[2][kThreads];
+int slot(int i) { return i + i / ITEMS; }
+
+#if defined(TOTALS) && !defined(LINEAR)
+// The order does not matter here.
+Item total_of(int64_t first, int64_t end) {
+  int t = int(gl_LocalInvocationIndex);
+  Item mine = load(min(first + t, end - 1));
+  for (int64_t begin = first; begin < end; begin += kTile) {
+    Item value[ITEMS];
+    [[unroll]] for (int k = 0; k < ITEMS; ++k) value[k] = load(min(begin + k * kThreads + t, end - 1));
+    [[unroll]] for (int k = 0; k < ITEMS; ++k) {
+      bool another = begin + k * kThreads + t < end && (k > 0 || begin > first);
+      if (another) mine = combine(mine, value[k]);
+    }
+  }
+  sums[0][t] = mine;
+  barrier();
+  int count = int(min(end - first, int64_t(kThreads)));
+  for (int step = kThreads / 2; step > 0; step >>= 1) {
+    if (t < step && t + step < count) sums[0][t] = combine(sums[0][t], sums[0][t + step]);
+    barrier();
+  }
+  return sums[0][0];
+}
+#else
+// Scans elements [first, first + count), count <= kTile, behind `carry`; they are left in `items`. Returns the last.
+Item scan_tile(int64_t first, int count, Item carry) {
+  int t = int(gl_LocalInvocationIndex);
+  Item value[ITEMS];
+  [[unroll]] for (int k = 0; k < ITEMS; ++k) value[k] = load(first + min(k * kThreads + t, count - 1));
+  [[unroll]] for (int k = 0; k < ITEMS; ++k) items[slot(k * kThreads + t)] = value[k];
+  barrier();
+  [[unroll]] for (int k = 0; k < ITEMS; ++k) value[k] = items[t * (ITEMS + 1) + k];
+
+  bool head[ITEMS];
+  int64_t at = first + t * ITEMS;
+#ifdef CARRIES
+  [[unroll]] for (int k = 0; k < ITEMS; ++k) {
+    int64_t begin = (at + k) * CHUNK;
+    head[k] = row_before(min(begin + CHUNK, LENGTH)) >= begin;
+  }
+#else
+  int64_t column = at % ROW;
+  [[unroll]] for (int k = 0; k < ITEMS; ++k) {
+    head[k] = column == 0;
+    column = column + 1 == ROW ? 0 : column + 1;
+  }
+#endif
+
+  Item sum = value[0];
+  bool begun = head[0];
+  [[unroll]] for (int k = 1; k < ITEMS; ++k) {
+    if (head[k]) sum = value[k]; else sum = combine(sum, value[k]);
+    begun = begun || head[k];
+  }
+  int from = 0;
+  sums[0][t] = sum;
+  begins[0][t] = begun;
+  barrier();
+  for (int step = 1; step < kThreads; step <<= 1) {
+    if (t >= step && !begun) {
+      sum = combine(sums[from][t - step], sum);
+      begun = begins[from][t - step];
+    }
+    from ^= 1;
+    sums[from][t] = sum;
+    begins[from][t] = begun;
+    barrier();
+  }
+
+  Item run = carry;
+  if (t > 0) {
+    run = sums[from][t - 1];
+    if (!begins[from][t - 1]) run = combine(carry, run);
+  }
+  [[unroll]] for (int k = 0; k < ITEMS; ++k) {
+    if (head[k]) run = value[k]; else run = combine(run, value[k]);
+    items[t * (ITEMS + 1) + k] = run;
+  }
+  barrier();
+  return items[slot(count - 1)];
+}
+#endif
+
+void main() {
+  int64_t group = int64_t(gl_WorkGroupID.y) * int64_t(gl_NumWorkGroups.x) + int64_t(gl_WorkGroupID.x);
+#ifdef CARRIES
+  int64_t begin = 0, end = (LENGTH + CHUNK - 1) / CHUNK;
+#else
+  int64_t begin = group * CHUNK, end = min(begin + CHUNK, LENGTH);
+#endif
+  if (begin >= end) return;
+#if defined(TOTALS) && !defined(LINEAR)
+  Item total = total_of(max(begin, row_before(end)), end);
+  if (gl_LocalInvocationIndex == 0) store_total(group, total);
+#else
+#ifdef LINEAR
+  Item carry = Item(Number(1), Number(0));
+#else
+  Item carry = load(begin);  // not used: a row begins here
+#endif
+#ifdef TOTALS
+  begin = max(begin, row_before(end));
+#elif defined(CHUNKS)
+  if (CARRIED && group > 0) {
+#ifdef EXTREME
+    int64_t last = Int64(place(tensor(TOTAL), group - 1, 8)).at[0];
+    carry = Item(element(0, turned(last)), last);
+#elif defined(LINEAR)
+    carry = Item(element(TOTAL, 2 * (group - 1)), element(TOTAL, 2 * (group - 1) + 1));
+#else
+    carry = element(TOTAL, group - 1);
+#endif
+  }
+#endif
+  for (int64_t first = begin; first < end; first += kTile) {
+    int count = int(min(end - first, int64_t(kTile)));
+    carry = scan_tile(first, count, carry);
+#ifndef TOTALS
+    int t = int(gl_LocalInvocationIndex);
+    [[unroll]] for (int k = 0; k < ITEMS; ++k) {
+      int i = k * kThreads + t;
+      if (i < count) store(first + i, items[slot(i)]);
+    }
+    barrier();
+#endif
+  }
+#ifdef TOTALS
+  if (gl_LocalInvocationIndex == 0) store_total(group, carry);
+#endif
+#endif
+}
