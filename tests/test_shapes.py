@@ -143,6 +143,26 @@ def test_views_share_memory(device: sg.Device) -> None:
     np.testing.assert_array_equal(x.numpy(), want)
 
 
+def test_each_element_has_its_repeats(device: sg.Device) -> None:
+    x = sg.tensor([[1, 2], [3, 4]], device=device)
+    times = sg.tensor([0, 2], device=device)
+    assert x.repeat_interleave(times, dim=0).tolist() == [[3, 4], [3, 4]]
+    assert x.repeat_interleave(sg.tensor([1, 0, 2, 1], device=device)).tolist() == [1, 3, 3, 4]
+    with pytest.raises(ValueError, match="one for each element"):
+        x.repeat_interleave(sg.tensor([1, 2, 3], device=device), 0)
+    with pytest.raises(ValueError, match="negative repeats"):
+        x.repeat_interleave(sg.tensor([1, -1], device=device), 0)
+
+
+def test_cuts_and_products_in_place(device: sg.Device) -> None:
+    x = sg.ones(2, 2, device=device)
+    assert x.tril_() is x and x.tolist() == [[1, 0], [1, 1]]
+    x.masked_fill_(x == 0, 5)
+    assert x.tolist() == [[1, 5], [1, 1]]
+    x.addmm_(sg.ones(2, 1, device=device), sg.ones(1, 2, device=device), beta=2)
+    assert x.triu_().tolist() == [[3, 11], [0, 3]]
+
+
 def test_copies_do_not_share_memory(device: sg.Device) -> None:
     x = sg.arange(4.0, device=device)
     for y in (x.flip(0), x.roll(0), x.repeat(1), sg.cat([x]), sg.pad(x, (0, 0)), x.repeat_interleave(1)):

@@ -159,4 +159,6 @@ PyObject* in_place(const Call& call) {
   return Py_NewRef(call.self);
 }
 
+#define SG_PLACE_DOC " In place.\n\nRaises:\n    ValueError: a gradient is wanted; write under no_grad()."
+
 }  // namespace sg::bind

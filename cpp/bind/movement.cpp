@@ -38,6 +38,37 @@ PyObject* broadcast_shapes(const Call& c) {
   return dims_tuple(shape);
 }
 
+// Repeats of each element are read at once: the size of the result depends on them.
+PyObject* repeat_interleave(const Call& c) {
+  constexpr auto op = "repeat_interleave";
+  Arguments a(op, c);
+  const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
+  PyObject *repeats = a.need("repeats"), *o = a.take("dim", "axis");
+  if (PyObject* size = a.keyword("output_size"); given(size)) to_int(op, size);
+  a.done();
+  const std::optional<int64_t> dim = given(o) ? std::optional(to_int(op, o)) : std::nullopt;
+  if (PyIndex_Check(repeats) && !PySequence_Check(repeats))
+    return wrap(sg::repeat_interleave(x, to_int(op, repeats), dim));
+  const Tensor counts = tensor_of(op, repeats);
+  if (is_float(counts.dtype()) || counts.dtype() == DType::boolean || counts.rank() > 1)
+    fail<TypeError>(op, std::string("repeats are ") + name_of(counts.dtype()) + " of shape " + counts.shape().str(),
+                    "give a vector of integers");
+  const Tensor from = dim ? x : sg::reshape(x, {-1});
+  const int d = normal_axis(op, dim.value_or(0), from.rank());
+  Object times(to_numpy(counts));
+  const int64_t size = from.rank() ? from.shape()[d] : 1;
+  Object place(check(PyObject_CallMethod(Object(check(PyImport_ImportModule("numpy"))).get(), "arange", "L", size)));
+  if (counts.numel() != 1 && counts.numel() != size)
+    fail<ValueError>(op, std::to_string(counts.numel()) + " repeats for a dimension of size " + std::to_string(size),
+                     "give one for each element");
+  Object chosen(PyObject_CallMethod(place.get(), "repeat", "(O)", times.get()));
+  if (!chosen) {
+    PyErr_Clear();
+    fail<ValueError>(op, "negative repeats", "use 0 or more");
+  }
+  return wrap(sg::index_select(from, d, from_python(op, chosen.get(), DType::int64, x.device())));
+}
+
 // ---- indices of triangles: made by NumPy, on the host ----------------------------------------------------------------
 PyObject* triangle(const char* op, const Call& c) {
   Arguments a(op, c);
@@ -194,7 +225,8 @@ const Row rows[] = {
     {"tile", bound<sg::tile>, "*dims: int | Sequence[int]", "Tensor",
      "repeat, where fewer numbers than dimensions count from the last." SG_EXAMPLE("sg.arange(2).tile(2).tolist()",
                                                                                    "[0, 1, 0, 1]")},
-    {"repeat_interleave", bound<sg::repeat_interleave>, "repeats: int, dim: int | None = None", "Tensor",
+    {"repeat_interleave", repeat_interleave,
+     "repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None", "Tensor",
      "Each element so many times, one behind the other; without dim of the flat tensor." SG_EXAMPLE(
          "sg.arange(2).repeat_interleave(2).tolist()", "[0, 0, 1, 1]")},
     {"flip", bound<sg::flip>, SG_SEVERAL, "Tensor",
@@ -221,6 +253,8 @@ const Row rows[] = {
     {"tril", bound<sg::tril>, "diagonal: int = 0", "Tensor",
      "The lower triangle of matrices, with zeros above the diagonal." SG_EXAMPLE("sg.ones(2, 2).tril().tolist()",
                                                                                  "[[1.0, 0.0], [1.0, 1.0]]")},
+    {"tril_", in_place<bound<sg::tril>>, "diagonal: int = 0", "Tensor", "tril." SG_PLACE_DOC, Where::method},
+    {"triu_", in_place<bound<sg::triu>>, "diagonal: int = 0", "Tensor", "triu." SG_PLACE_DOC, Where::method},
     {"triu", bound<sg::triu>, "diagonal: int = 0", "Tensor",
      "The upper triangle of matrices, with zeros below the diagonal." SG_EXAMPLE("sg.ones(2, 2).triu().tolist()",
                                                                                  "[[1.0, 1.0], [0.0, 1.0]]")},

@@ -40,6 +40,8 @@ const Row rows[] = {
     {"masked_fill", bound<sg::masked_fill>, "mask: Tensor, value: Tensor | float", "Tensor",
      "value where the mask holds, else the tensor; shapes broadcast.\n\nExample:\n"
      "    >>> sg.ones(2).masked_fill(sg.tensor([True, False]), 5.0).tolist()\n    [5.0, 1.0]"},
+    {"masked_fill_", in_place<bound<sg::masked_fill>>, "mask: Tensor, value: Tensor | float", "Tensor",
+     "masked_fill." SG_PLACE_DOC, Where::method},
     {"one_hot", bound<one_hot>, "num_classes: int = -1", "Tensor",
      "Classes as rows of zeros with a one: [...] -> [..., num_classes], int64.\n\nArgs:\n    num_classes: -1 counts "
      "them, and runs what is pending.\n\nRaises:\n    IndexError: at the next read, when a class is out of range."

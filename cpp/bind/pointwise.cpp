@@ -129,7 +129,6 @@ constexpr auto gelu_of = static_cast<Tensor (*)(const Tensor&, const std::string
 #define SG_CLAMP_ARGUMENTS "min: Tensor | float | None = None, max: Tensor | float | None = None"
 #define SG_LERP_ARGUMENTS "end: Tensor, weight: Tensor | float"
 #define SG_PRODUCT_ARGUMENTS "tensor1: Tensor, tensor2: Tensor, *, value: float = 1"
-#define SG_PLACE_DOC " In place.\n\nRaises:\n    ValueError: a gradient is wanted; write under no_grad()."
 const Row rows[] = {
     {"round", bound<round_decimals>, "*, decimals: int = 0", "Tensor",
      "The nearest whole number, ties to the even one; or the nearest multiple of 10^-decimals.\n\nExample:\n"

@@ -64,6 +64,10 @@ const Row rows[] = {
     {"addmm", bound<sg::addmm>, "mat1: Tensor, mat2: Tensor" SG_SCALED, "Tensor",
      "beta * input + alpha * (mat1 @ mat2)" SG_SCALED_DOC SG_EXAMPLE(
          "sg.addmm(sg.ones(2), sg.ones(2, 3), sg.ones(3, 2)).tolist()", "[[4.0, 4.0], [4.0, 4.0]]")},
+    {"addmm_", in_place<bound<sg::addmm>>, "mat1: Tensor, mat2: Tensor" SG_SCALED, "Tensor", "addmm." SG_PLACE_DOC,
+     Where::method},
+    {"baddbmm_", in_place<bound<sg::baddbmm>>, "batch1: Tensor, batch2: Tensor" SG_SCALED, "Tensor",
+     "baddbmm." SG_PLACE_DOC, Where::method},
     {"addmv", bound<sg::addmv>, "mat: Tensor, vec: Tensor" SG_SCALED, "Tensor",
      "beta * input + alpha * (mat @ vec)" SG_SCALED_DOC},
     {"baddbmm", bound<sg::baddbmm>, "batch1: Tensor, batch2: Tensor" SG_SCALED, "Tensor",
