@@ -38,6 +38,7 @@ void Layout::find_width() {
 bool Layout::in_fours(int view) const {
   const int last = program().domain.rank - 1;
   if (zero(view, last)) return true;
+  if (negative(view)) return false;  // 32-bit sums that wrap are no index of vectors: lavapipe reads elsewhere
   return unit(view, last) && std::all_of(programs.begin(), programs.end(), [&](const Program& p) {
            const View& v = p.views[view];
            bool even = v.aligned && v.offset % 4 == 0;
