@@ -109,7 +109,8 @@ def bits(n: int, seed: int) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("low", "high"), [(0, 1), (0, 2), (-5, 5), (0, 256), (3, 2**31 + 2), (-(2**40), 2**41 + 12345), (0, 2**62), (2**61, 2**62)]
+    ("low", "high"),
+    [(0, 1), (0, 2), (-5, 5), (0, 256), (3, 2**31 + 2), (-(2**40), 2**41 + 12345), (0, 2**62), (2**61, 2**62)],
 )
 def test_integers_are_scaled_bits(low: int, high: int, device: sg.Device) -> None:
     sg.manual_seed(9)
@@ -130,10 +131,37 @@ def test_integers(device: sg.Device) -> None:
     assert sg.empty(9, dtype=sg.uint8, device=device).random_().dtype == sg.uint8
     assert 0 <= sg.empty(99, device=device).random_(2).amax().item() <= 1
     for bad in ((3, 3), (4, 3), (-(2**62), 1)):
-        with pytest.raises(ValueError, match="randint: the range .* is empty or too long"):
+        with pytest.raises(ValueError, match=r"randint: the range .* is empty or too long"):
             sg.randint(*bad, (2,))
     with pytest.raises(TypeError, match="randint: an argument is missing"):
         sg.randint(3)
+
+
+def test_permutations() -> None:
+    sg.manual_seed(2)
+    x = sg.randperm(1000)
+    assert x.dtype == sg.int64 and sorted(x.tolist()) == list(range(1000)) and x.tolist() != sorted(x.tolist())
+    assert x.tolist() == np.argsort(bits(1000, 2), kind="stable").tolist()
+    assert sg.randperm(5, dtype=sg.int32).dtype == sg.int32 and sg.randperm(0).shape == (0,)
+    with pytest.raises(ValueError, match="randperm: n is -1"):
+        sg.randperm(-1)
+
+
+def test_multinomial() -> None:
+    weights = sg.tensor([1.0, 0.0, 3.0, 4.0])
+    x = sg.multinomial(weights, 40_000, replacement=True)
+    assert x.dtype == sg.int64
+    share = np.bincount(x.numpy(), minlength=4) / 40_000
+    np.testing.assert_allclose(share, np.array([1, 0, 3, 4]) / 8, atol=5 * 0.5 / 200)
+    rows = sg.multinomial(weights.expand(20_000, 4), 2)
+    assert rows.shape == (20_000, 2) and (rows[:, 0] == rows[:, 1]).long().sum().item() == 0 and 1 not in rows
+    first = np.bincount(rows[:, 0].numpy(), minlength=4) / 20_000
+    np.testing.assert_allclose(first, np.array([1, 0, 3, 4]) / 8, atol=5 * 0.5 / 141)
+    assert sg.multinomial(sg.ones(2, 3), 5, replacement=True).shape == (2, 5)
+    with pytest.raises(ValueError, match="multinomial: cannot draw 3 of 2 categories"):
+        sg.multinomial(sg.ones(2), 3)
+    with pytest.raises(TypeError, match="multinomial: dtype int64 has no such numbers"):
+        sg.multinomial(sg.tensor([1, 2]), 1)
 
 
 def test_distributions(device: sg.Device) -> None:
@@ -191,13 +219,14 @@ def test_generators(device: sg.Device) -> None:
     sg.set_rng_state(state)
     assert sg.randn(3).tolist() == x.tolist()
     assert isinstance(sg.manual_seed(0), sg.Generator)
-    with pytest.raises(TypeError, match="rand: generator is a int; give a spirograd.Generator"):
+    with pytest.raises(TypeError, match=r"rand: generator is a int; give a spirograd.Generator"):
         sg.rand(2, generator=3)
-    with pytest.raises(ValueError, match="set_state: a tensor .* is no state"):
+    with pytest.raises(ValueError, match=r"set_state: a tensor .* is no state"):
         sg.set_rng_state(sg.zeros(2))
 
 
 def test_nothing_random_is_in_the_key(device: sg.Device) -> None:
+    sg.synchronize(device)  # nothing else in the first plan
     sg.rand(33, device=device).numpy()
     before = sg.stats()
     sg.manual_seed(99)

@@ -54,7 +54,7 @@ PyObject* randint(const Call& c) {
   if (first && second && !third && !PyIndex_Check(second)) std::swap(second, third);  // randint(high, size)
   Generator& from = generator_of(a);
   const Options o = options(a);
-  if (!first || !second) std::swap(first, second);
+  if (!second) std::swap(first, second);
   if (!third || !second) fail<TypeError>("randint", "an argument is missing", "write randint(low, high, size)");
   const int64_t low = given(first) ? to_int("randint", first) : 0, high = to_int("randint", second);
   return made(sg::randint(low, high, to_dims("randint", third), o.dtype.value_or(DType::int64), o.device, from), o);
@@ -70,6 +70,15 @@ PyObject* randint_like(const Call& c) {
   if (!second) fail<TypeError>("randint_like", "argument high is missing", "write randint_like(x, low, high)");
   const int64_t low = given(first) ? to_int("randint_like", first) : 0, high = to_int("randint_like", second);
   return made(sg::randint(low, high, x.shape(), o.dtype.value_or(x.dtype()), o.device, from), o);
+}
+
+PyObject* randperm(const Call& c) {
+  Arguments a("randperm", c);
+  const int64_t n = to_int("randperm", a.need("n"));
+  Generator& from = generator_of(a);
+  const Options o = options(a);
+  if (n < 0) fail<ValueError>("randperm", "n is " + std::to_string(n), "use 0 or more");
+  return made(sg::randperm(n, o.dtype.value_or(DType::int64), o.device, from), o);
 }
 
 // 1 with probability p, in the type of p.
@@ -89,6 +98,17 @@ PyObject* bernoulli(const Call& c) {
   }
   check_real("bernoulli", x.dtype());
   return wrap(coin(x.detach(), from));
+}
+
+PyObject* multinomial(const Call& c) {
+  Arguments a("multinomial", c);
+  const Tensor& x = tensor_of("multinomial", c.self ? c.self : a.need("input"));
+  const int64_t count = to_int("multinomial", a.need("num_samples"));
+  const bool replacement = a.flag("replacement", false);
+  Generator& from = generator_of(a);
+  a.done();
+  check_real("multinomial", x.dtype());
+  return wrap(sg::multinomial(x, count, replacement, from));
 }
 
 PyObject* normal(const Call& c) {
@@ -346,8 +366,8 @@ const Row rows[] = {
      kFunction},
     {"randint", randint, "low: int, high: int, size: int | Sequence[int], *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
      "Integers from low up to but without high, the same on every device; randint(high, size) starts at 0.\n\nArgs:\n"
-     "    low: the smallest.\n    high: the bound, at most 2**62 above.\n    size: the shape.\n" SG_GENERATOR_DOC
-     SG_OPTIONS_DOC
+     "    low: the smallest.\n    high: the bound, at most 2**62 above.\n    size: the "
+     "shape.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC
      "\nRaises:\n    ValueError: an empty range.\n\nExample:\n    >>> x = sg.randint(1, 7, (2, 3))\n"
      "    >>> sg.randint(1, (2,)).tolist()\n    [0, 0]",
      kFunction},
@@ -356,9 +376,19 @@ const Row rows[] = {
      "high) starts at 0.\n\nArgs:\n    input: the model.\n    low: the smallest.\n    high: the "
      "bound.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC,
      kFunction},
+    {"randperm", randperm, "n: int, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+     "The integers from 0 to n - 1 in a random order.\n\nArgs:\n    n: how many.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC
+     "\nExample:\n    >>> sorted(sg.randperm(4).tolist())\n    [0, 1, 2, 3]",
+     kFunction},
     {"bernoulli", bernoulli, "p: float | None = None, *, " SG_GENERATOR, "Tensor",
      "1 with the probability that the tensor holds, or with p, else 0.\n\nArgs:\n    p: one probability for "
      "all.\n" SG_GENERATOR_DOC "\nExample:\n    >>> sg.bernoulli(sg.tensor([0.0, 1.0])).tolist()\n    [0.0, 1.0]"},
+    {"multinomial", multinomial, "num_samples: int, replacement: bool = False, *, " SG_GENERATOR, "Tensor",
+     "Categories drawn by their weights: [categories] -> [num_samples], or row by row; weights need not sum to "
+     "1.\n\nArgs:\n    num_samples: how many.\n    replacement: whether one may come again.\n" SG_GENERATOR_DOC
+     "\nReturns:\n    int64 numbers of categories.\n\nRaises:\n    ValueError: more samples than categories, without "
+     "replacement.\n\nExample:\n    >>> sg.multinomial(sg.tensor([0.0, 1.0]), 3, replacement=True).tolist()\n"
+     "    [1, 1, 1]"},
     {"normal", normal,
      "mean: Tensor | float = 0.0, std: Tensor | float = 1.0, size: int | Sequence[int] | None = None, *, " SG_GENERATOR
      ", " SG_OPTIONS,

@@ -1,6 +1,9 @@
 // Tensors made from numbers and positions alone.
+#include <limits>
+
 #include "base/error.hpp"
 #include "kernel/expr.hpp"
+#include "ops/index.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
 
@@ -128,7 +131,8 @@ Tensor random_bits(const Dims& shape, DeviceId device, Generator& from) {
 Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, DeviceId device, Generator& from) {
   const uint64_t range = static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
   if (low >= high || range > uint64_t{1} << 62)
-    fail<ValueError>("randint", "the range [" + std::to_string(low) + ", " + std::to_string(high) + ") is empty or too long",
+    fail<ValueError>("randint",
+                     "the range [" + std::to_string(low) + ", " + std::to_string(high) + ") is empty or too long",
                      "use low < high, at most 2^62 apart");
   const auto shifted = [](const Tensor& x) { return bitwise_right_shift(x, Tensor(31)); };
   const Tensor bits = random_bits(shape, device, from);
@@ -138,6 +142,32 @@ Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Device
   value = range >> 31 ? upper * r1 + shifted(value + lower * r1) : shifted(value);
   return cast(value + Tensor(low), dtype);
 }
+
+Tensor randperm(int64_t n, DType dtype, DeviceId device, Generator& from) {
+  return cast(sort_order(random_bits({n}, device, from), false), dtype);
+}
+
+// A race: of exponential times, each divided by its weight, the shortest win; with replacement, one race a sample.
+Tensor multinomial(const Tensor& x, int64_t count, bool replacement, Generator& from) {
+  if (x.rank() < 1 || x.rank() > 2)
+    fail<ValueError>("multinomial", "weights of shape " + x.shape().str(), "give [categories] or [rows, categories]");
+  const int last = x.rank() - 1;
+  const int64_t categories = x.shape()[last];
+  if (count < 1 || categories < 1 || (!replacement && count > categories))
+    fail<ValueError>("multinomial",
+                     "cannot draw " + std::to_string(count) + " of " + std::to_string(categories) + " categories",
+                     "draw fewer, or with replacement=True");
+  const Tensor weights = cast(x.detach(), wide_of(x.dtype()));
+  const auto times = [&](const Dims& shape, const Tensor& w) {
+    return where(w > 0, log(1 - rand(shape, x.device(), from)) / -w, std::numeric_limits<double>::infinity());
+  };
+  if (!replacement) return cast(slice(sort_order(times(x.shape(), weights), false), last, 0, count, 1), DType::int64);
+  Dims shape = x.shape();
+  shape[last] = count;
+  shape.push(categories);
+  return argmin(times(shape, unsqueeze(weights, -2)), -1);
+}
+
 void manual_seed(int64_t seed) { default_generator().restart(seed); }
 
 std::pair<int64_t, int64_t> random_state() { return {default_generator().seed, default_generator().blocks}; }

@@ -102,6 +102,9 @@ Tensor random_bits(const Dims& shape, DeviceId device = {}, Generator& from = de
 // Integers from low up to but without high, at most 2^62 of them.
 Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype = DType::int64, DeviceId device = {},
                Generator& from = default_generator());
+Tensor randperm(int64_t n, DType dtype = DType::int64, DeviceId device = {}, Generator& from = default_generator());
+// Weights [categories] or [rows, categories] -> numbers of categories, `count` in each row.
+Tensor multinomial(const Tensor& weights, int64_t count, bool replacement, Generator& from = default_generator());
 void manual_seed(int64_t seed);
 std::pair<int64_t, int64_t> random_state();  // seed, and blocks drawn since
 void set_random_state(std::pair<int64_t, int64_t> state);

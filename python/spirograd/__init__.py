@@ -42,7 +42,20 @@ if TYPE_CHECKING:
 # Before C++ and the drivers take themselves down, work in flight comes to its end.
 atexit.register(_core._drain)
 
-_lazy = ("accelerator", "autograd", "datasets", "func", "nn", "ops", "optim", "profiler", "progress", "testing", "utils", "viz")
+_lazy = (
+    "accelerator",
+    "autograd",
+    "datasets",
+    "func",
+    "nn",
+    "ops",
+    "optim",
+    "profiler",
+    "progress",
+    "testing",
+    "utils",
+    "viz",
+)
 __all__ = [name for name in dir(_core) if not name.startswith("_")]
 __all__ += ["MLP", "Layer", "Module", "Neuron", "enable_grad", "inference_mode", "is_inference_mode_enabled"]
 __all__ += ["no_grad", "set_grad_enabled", *_lazy]
