@@ -1,10 +1,86 @@
 // Functions that sort, and what is made of them.
 #include "bind/bound.hpp"
+#include "bind/create.hpp"
+#include "engine/engine.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
 namespace {
 
+int64_t read_int(const Tensor& x) {
+  WithoutGil free;
+  return read_item_int(x);
+}
+
+// The values alone, or a tuple with what else was asked for.
+PyObject* distinct_of(const char* op, const Tensor& x, bool sorted, bool inverse, bool counts) {
+  const Distinct d = distinct(x, sorted);
+  const int64_t n = read_int(d.count);
+  std::vector<Tensor> out = {d.values(n)};
+  if (inverse) out.push_back(d.inverse(n));
+  if (counts) out.push_back(d.counts(n));
+  return out.size() == 1 ? wrap(out[0]) : to_python(out);
+}
+void no_dim(const char* op, PyObject* dim) {
+  if (given(dim)) fail<ValueError>(op, "distinct slices along a dimension are not supported", "leave dim=None");
+}
+
+PyObject* unique(const Call& c) {
+  Arguments a("unique", c);
+  const Tensor& x = tensor_of("unique", c.self ? c.self : a.need("input"));
+  a.flag("sorted", true);
+  const bool inverse = a.flag("return_inverse", false), counts = a.flag("return_counts", false);
+  PyObject* dim = a.take("dim", "axis");
+  a.done();
+  no_dim("unique", dim);
+  return distinct_of("unique", x, true, inverse, counts);
+}
+
+PyObject* unique_consecutive(const Call& c) {
+  Arguments a("unique_consecutive", c);
+  const Tensor& x = tensor_of("unique_consecutive", c.self ? c.self : a.need("input"));
+  const bool inverse = a.flag("return_inverse", false), counts = a.flag("return_counts", false);
+  PyObject* dim = a.take("dim", "axis");
+  a.done();
+  no_dim("unique_consecutive", dim);
+  return distinct_of("unique_consecutive", x, false, inverse, counts);
+}
+
+Tensor counted(const Tensor& x, const std::optional<Tensor>& weights, int64_t least) {
+  if (x.rank() != 1 || is_float(x.dtype()) || x.dtype() == DType::boolean)
+    fail<TypeError>("bincount", std::string("input is ") + name_of(x.dtype()) + " " + x.shape().str(),
+                    "give integers of one dimension");
+  if (least < 0) fail<ValueError>("bincount", "minlength " + std::to_string(least) + " is negative", "use 0 or more");
+  if (weights && !(weights->shape() == x.shape()))
+    fail<ValueError>("bincount",
+                     "weights " + weights->shape().str() + " and input " + x.shape().str() + " have different shapes",
+                     "give one weight an element");
+  if (x.numel()) {
+    const Tensor wide = cast(x.detach(), DType::int64);
+    const Tensor lowest = amin(wide, 1), highest = amax(wide, 1);
+    const int64_t low = read_int(lowest);
+    if (low < 0) fail<ValueError>("bincount", "the input has " + std::to_string(low), "use numbers of 0 or more");
+    least = std::max(least, read_int(highest) + 1);
+  }
+  return sg::bincount(x, weights, least);
+}
+
+PyObject* randperm(const Call& c) {
+  Arguments a("randperm", c);
+  const int64_t n = to_int("randperm", a.need("n"));
+  Generator& from = generator_of(a);
+  const Options o = options(a);
+  return made(sg::randperm(n, o.dtype.value_or(DType::int64), o.device, from), o);
+}
+
+#define SG_QUANTILE_DOC                                                                                              \
+  "\n\nArgs:\n    q: in [0, 1]: a number, or a tensor [m], whose dimension comes first in the result.\n    dim: "    \
+  "None: of "                                                                                                        \
+  "all elements.\n    keepdim: keep folded dimensions as size 1.\n    interpolation: between two elements: linear, " \
+  "lower, higher, nearest or midpoint."
+#define SG_UNIQUE_DOC                                                                                           \
+  "\n    return_inverse: also, for each element, which of them it is.\n    return_counts: also how often each " \
+  "occurs.\n    dim: None only.\n\nReturns:\n    The elements [n], or a tuple that begins with them."
 const Row rows[] = {
     {"sort", bound<sg::sort>, "dim: int = -1, descending: bool = False, stable: bool = False", "values_and_indices",
      "The elements in order along a dimension, and where they were.\n\nNaN counts as the largest; "
@@ -24,6 +100,60 @@ const Row rows[] = {
      "    dim: the dimension to choose along.\n    largest: False: the k smallest.\n    sorted: False: in any order."
      "\n\nReturns:\n    (values, indices), with k elements along dim.\n\nRaises:\n    ValueError: k is larger than the "
      "dimension.\n\nExample:\n    >>> sg.tensor([3.0, 1.0, 2.0]).topk(2).values.tolist()\n    [3.0, 2.0]"},
+    {"kthvalue", bound<sg::kthvalue>, "k: int, dim: int = -1, keepdim: bool = False", "values_and_indices",
+     "The k-th smallest element along a dimension, counted from 1, and where it is.\n\nArgs:\n    k: from 1 to the "
+     "size "
+     "of the dimension.\n    dim: the dimension.\n    keepdim: keep it as size 1.\n\nRaises:\n    ValueError: k is out "
+     "of "
+     "range.\n\nExample:\n    >>> sg.tensor([3.0, 1.0, 2.0]).kthvalue(2).values.item()\n    2.0"},
+    {"quantile", bound<sg::quantile>,
+     "q: Tensor | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear'", "Tensor",
+     "The q-quantiles along a dimension, or of all elements; NaN wins." SG_QUANTILE_DOC
+     "\n\nExample:\n    >>> sg.tensor([0.0, 1.0, 2.0, 4.0]).quantile(0.5).item()\n    1.5"},
+    {"nanquantile", bound<sg::nanquantile>,
+     "q: Tensor | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear'", "Tensor",
+     "The q-quantiles of what is not NaN." SG_QUANTILE_DOC},
+    {"searchsorted", bound<sg::searchsorted>,
+     "sorted_sequence: Tensor, input: Tensor | float, *, out_int32: bool = False, right: bool = False, side: str | "
+     "None = None",
+     "Tensor",
+     "Where values belong in a sorted sequence, so that it stays sorted.\n\nThe sequence comes first: [n], or [..., n] "
+     "for values [..., m]. NaN counts as the largest.\n\nArgs:\n    input: the values.\n    out_int32: int32 instead "
+     "of "
+     "int64.\n    right: behind equal elements instead of before them; the same as side='right'.\n\nRaises:\n"
+     "    ValueError: the shapes do not fit.\n\nExample:\n"
+     "    >>> sg.searchsorted(sg.tensor([1, 3, 5]), sg.tensor([3, 6])).tolist()\n    [1, 3]",
+     Where::function},
+    {"bucketize", bound<sg::bucketize>,
+     "input: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False", "Tensor",
+     "The number of the bucket between sorted boundaries in which each element lies.\n\nArgs:\n    boundaries: sorted, "
+     "of one dimension.\n    right: an element equal to a boundary lies behind it.\n\nExample:\n"
+     "    >>> sg.bucketize(sg.tensor([0.5, 2.0]), sg.tensor([1.0, 2.0])).tolist()\n    [0, 1]",
+     Where::function},
+    {"isin", bound<sg::isin>,
+     "elements: Tensor, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False", "Tensor",
+     "Whether each element is among others.\n\nArgs:\n    test_elements: the others.\n    invert: whether it is not."
+     "\n\nExample:\n    >>> sg.isin(sg.tensor([1, 2]), sg.tensor([2, 3])).tolist()\n    [False, True]",
+     Where::function},
+    {"unique", unique,
+     "sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: None = None", "Any",
+     "The distinct elements, in order. Reads how many there are, so it waits for the input.\n\nArgs:\n    sorted: "
+     "accepted; they always are." SG_UNIQUE_DOC
+     "\n\nExample:\n    >>> sg.tensor([3, 1, 3]).unique().tolist()\n    [1, 3]"},
+    {"unique_consecutive", unique_consecutive,
+     "return_inverse: bool = False, return_counts: bool = False, dim: None = None", "Any",
+     "The first element of each run of equal ones. Reads how many there are.\n\nArgs:" SG_UNIQUE_DOC
+     "\n\nExample:\n    >>> sg.tensor([1, 1, 2, 1]).unique_consecutive().tolist()\n    [1, 2, 1]"},
+    {"bincount", bound<counted>, "weights: Tensor | None = None, minlength: int = 0", "Tensor",
+     "How often each of 0, 1, ... occurs; with weights, their sums. Reads the largest number.\n\nArgs:\n    weights: "
+     "one "
+     "an element.\n    minlength: the least length of the result.\n\nRaises:\n    ValueError: a negative number.\n"
+     "    TypeError: not integers of one dimension.\n\nExample:\n"
+     "    >>> sg.tensor([0, 2, 2]).bincount().tolist()\n    [1, 0, 2]"},
+    {"randperm", randperm, "n: int, *, generator: Generator | None = None, " SG_OPTIONS, "Tensor",
+     "The numbers 0 to n - 1 in random order; the same on every device.\n\nArgs:\n    n: how many.\n" SG_OPTIONS_DOC
+     "\nExample:\n    >>> sorted(sg.randperm(4).tolist())\n    [0, 1, 2, 3]",
+     Where::function},
 };
 
 }  // namespace

@@ -252,10 +252,35 @@ Tensor triu(const Tensor& x, int64_t diagonal = 0);
 
 // ---- sorting (ops/sort.cpp): NaN is the largest, equal elements keep their order ---------------------------------------
 // Values and int64 indices; gradients go to the elements that were chosen.
-std::pair<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending, bool stable);
+TensorPair sort(const Tensor& x, int64_t dim, bool descending, bool stable);
 Tensor argsort(const Tensor& x, int64_t dim, bool descending, bool stable);
 Tensor msort(const Tensor& x);
-std::pair<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool largest, bool sorted);
+TensorPair topk(const Tensor& x, int64_t k, int64_t dim, bool largest, bool sorted);
+TensorPair kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim);  // the k-th smallest, from 1
+// q: a number, a 0-d tensor or [m], whose dimension comes first; between two elements as `interpolation` says.
+Tensor quantile(const Tensor& x, const Tensor& q, const std::optional<int64_t>& dim, bool keepdim,
+                const std::string& interpolation);
+Tensor nanquantile(const Tensor& x, const Tensor& q, const std::optional<int64_t>& dim, bool keepdim,
+                   const std::string& interpolation);
+Tensor randperm(int64_t n, DType dtype, DeviceId device, Generator& from = default_generator());
+
+// ---- places in sorted rows (ops/search.cpp) ------------------------------------------------------------------------------
+// sorted [n], or [..., n] for values [..., m].
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool out_int32, bool right,
+                    const std::optional<std::string>& side);
+Tensor bucketize(const Tensor& x, const Tensor& boundaries, bool out_int32, bool right);
+Tensor isin(const Tensor& elements, const Tensor& test, bool assume_unique, bool invert);
+// The distinct elements of x: all, in order, or, not `sorted`, the first of each run of equal ones. Whoever calls reads
+// how many there are and asks for the rest.
+struct Distinct {
+  Tensor x, order, cuts, count;
+  Dims shape;
+  Tensor values(int64_t count) const;
+  Tensor counts(int64_t count) const;
+  Tensor inverse(int64_t count) const;
+};
+Distinct distinct(const Tensor& x, bool sorted);
+Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights, int64_t count);  // x in [0, count)
 
 // ---- composites ---------------------------------------------------------------------------------------------------
 Tensor softmax(const Tensor& x, int64_t dim);

@@ -112,6 +112,24 @@ void select_on_cpu(const CpuArgs& args) {
   });
 }
 
+template <class T>
+void search_on_cpu(const CpuArgs& args) {
+  const int64_t n = args.words[0], each = args.words[1], count = args.words[2];
+  const auto flip = static_cast<Word<T>>(args.words[3]);
+  const bool own_row = args.words[4] != 0, right = args.words[5] != 0;
+  args.parallel(count, 4096, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const T* row = args.as<const T>(0) + (own_row ? i / each * n : 0);
+      const Word<T> value = ordered<T>(args.as<const T>(1)[i], flip, 0);
+      const T* at = std::partition_point(row, row + n, [&](T x) {
+        const Word<T> key = ordered<T>(x, flip, 0);
+        return right ? key <= value : key < value;
+      });
+      args.as<int32_t>(2)[i] = static_cast<int32_t>(at - row);
+    }
+  });
+}
+
 // ---- GPU --------------------------------------------------------------------------------------------------------------
 constexpr int64_t kTile = 4096;    // elements a workgroup sorts: 256 threads of 16 (shaders/sort_split.glsl)
 constexpr int64_t kChunk = 16384;  // elements a workgroup looks at (shaders/select.glsl)
@@ -249,6 +267,24 @@ void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_
       {state, DType::int32}, {x, keys.dtype}, {counts, DType::int32, true}};
   launch("topk", "COLLECT", 0, 0, keys.rows * chunks).tensors = {
       {state, DType::int32}, {x, keys.dtype}, {counts, DType::int32}, {places, DType::int32, true}};
+}
+
+void search_launches(Expansion& e, const Keys& k, bool gpu, int64_t each, bool own_row, bool right, int32_t x,
+                     int32_t values, int32_t places) {
+  Own& own = e.launch("searchsorted");
+  own.tensors = {{x, k.dtype}, {values, k.dtype}, {places, DType::int32, true}};
+  const int64_t count = k.rows * each;
+  own.words = {k.n, each, count, flip_of(k), own_row, right};
+  own.cost = 32.0 * static_cast<double>(count);
+  if (gpu) {
+    own.source = source(k, "search.glsl", {right ? "RIGHT" : ""});
+    return spread(own, ceil_div(count, 256));
+  }
+  if (k.dtype == DType::int64) own.words[3] <<= 32;
+  own.cpu = k.dtype == DType::float32   ? search_on_cpu<float>
+            : k.dtype == DType::float64 ? search_on_cpu<double>
+            : k.dtype == DType::int32   ? search_on_cpu<int32_t>
+                                        : search_on_cpu<int64_t>;
 }
 
 void add_rows_launches(Expansion& e, DType dtype, int64_t count, int64_t m, int64_t width, int32_t rows, int32_t values,

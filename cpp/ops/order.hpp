@@ -20,6 +20,10 @@ struct Keys {
 void order_launches(Expansion& e, const Keys& keys, bool gpu, int32_t x, int32_t order, int32_t sorted = -1);
 // Memory `places` [rows, k] gets, as int32, where the k keys are that come first in the order, by place.
 void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_t x, int32_t places);
+// Memory `places` [rows, each] gets, as int32, where values [rows, each] belong in the sorted keys x [rows, n], or, if not
+// `own_row`, [n]: before equal ones, or behind them.
+void search_launches(Expansion& e, const Keys& keys, bool gpu, int64_t each, bool own_row, bool right, int32_t x,
+                     int32_t values, int32_t places);
 // Memory `sums` [count, width]: zeros, to whose rows[i] the values [m, width] are added; on a GPU.
 void add_rows_launches(Expansion& e, DType dtype, int64_t count, int64_t m, int64_t width, int32_t rows, int32_t values,
                        int32_t sums);

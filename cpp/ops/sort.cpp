@@ -95,7 +95,7 @@ struct Last {
   }
   int64_t n() const { return x.shape()[x.rank() - 1]; }
   // The elements at `places` (of the last dimension) with where they are, in the order of dimensions of x0.
-  std::pair<Tensor, Tensor> chosen(const Tensor& x0, const Tensor& places, bool keepdim = true) const {
+  TensorPair chosen(const Tensor& x0, const Tensor& places, bool keepdim = true) const {
     Tensor index = move_dim(cast(places, DType::int64), x.rank() - 1, dim);
     Tensor values = gather(x0.rank() ? x0 : reshape(x0, {1}), dim, index);
     if (x0.rank() == 0) return {reshape(values, {}), reshape(index, {})};
@@ -125,7 +125,7 @@ void check_not_empty(const char* op, int64_t n) {
 
 }  // namespace
 
-std::pair<Tensor, Tensor> sort(const Tensor& x, int64_t dim, bool descending, bool) {
+TensorPair sort(const Tensor& x, int64_t dim, bool descending, bool) {
   const Last l("sort", x, dim);
   return l.chosen(x, sort_order(l.x, descending));
 }
@@ -138,12 +138,82 @@ Tensor argsort(const Tensor& x, int64_t dim, bool descending, bool) {
 
 Tensor msort(const Tensor& x) { return sort(x, 0, false, true).first; }
 
-std::pair<Tensor, Tensor> topk(const Tensor& x, int64_t k, int64_t dim, bool largest, bool sorted) {
+TensorPair topk(const Tensor& x, int64_t k, int64_t dim, bool largest, bool sorted) {
   const Last l("topk", x, dim);
   if (k < 0 || k > l.n())
     fail<ValueError>("topk", "k = " + std::to_string(k) + " of " + std::to_string(l.n()) + " elements",
                      "give a k from 0 to the size of the dimension");
   return l.chosen(x, first_places(l.x, k, largest, sorted));
+}
+
+TensorPair kthvalue(const Tensor& x, int64_t k, int64_t dim, bool keepdim) {
+  const Last l("kthvalue", x, dim);
+  check_not_empty("kthvalue", l.n());
+  if (k < 1 || k > l.n())
+    fail<ValueError>("kthvalue", "k = " + std::to_string(k) + " of " + std::to_string(l.n()) + " elements",
+                     "give a k from 1 to the size of the dimension");
+  return l.chosen(x, slice(first_places(l.x, k, false, true), l.x.rank() - 1, k - 1, 1, 1), keepdim);
+}
+
+namespace {
+
+Tensor quantile_of(const char* op, const Tensor& x0, const Tensor& q0, const std::optional<int64_t>& dim, bool keepdim,
+                   const std::string& how, bool leave_out_nan) {
+  if (x0.dtype() != DType::float32 && x0.dtype() != DType::float64)
+    fail<TypeError>(op, std::string("input is ") + name_of(x0.dtype()), "use float32 or float64");
+  if (!q0.is_number() && q0.rank() > 1)
+    fail<ValueError>(op, "q has shape " + q0.shape().str(), "give a number or one dimension");
+  if (how != "linear" && how != "lower" && how != "higher" && how != "nearest" && how != "midpoint")
+    fail<ValueError>(op, "interpolation '" + how + "' is unknown", "use linear, lower, higher, nearest or midpoint");
+  const Tensor q = q0.is_number() ? full({}, 0, x0.dtype(), x0.device()) + q0 : cast(q0.detach(), x0.dtype());
+  const Tensor x = dim ? x0 : reshape(x0, {x0.numel()});
+  const Last l(op, x, dim.value_or(0));
+  check_not_empty(op, l.n());
+  const int last = l.x.rank() - 1;
+  const Tensor order = cast(sort_order(l.x, false), DType::int64);  // NaN come last
+  const Tensor sorted = gather(l.x, last, order), nan = isnan(l.x.detach());
+  // Of n elements without NaN, element q * (n - 1).
+  const Tensor numbers = cast(sum(cast(nan, DType::int64) * Tensor(-1) + Tensor(1), 1u << last, true), x.dtype());
+  Tensor rank =
+      reshape(q, {q.numel()}) * (leave_out_nan ? maximum(numbers - 1, Tensor(0)) : numbers * 0 + Tensor(l.n() - 1));
+  if (!leave_out_nan) rank = where(numbers < Tensor(l.n()), Tensor(l.n() - 1), rank);
+  if (how == "lower") rank = floor(rank);
+  if (how == "higher") rank = ceil(rank);
+  if (how == "nearest") rank = round(rank);
+  const Tensor below = floor(rank);
+  const auto at = [&](const Tensor& place) { return gather(sorted, last, cast(place, DType::int64)); };
+  const Tensor low = at(below), high = at(ceil(rank));
+  Tensor out = how == "midpoint" ? where(below == rank, low, low + (high - low) * 0.5)
+                                 : where(below == rank, low, low + (high - low) * (rank - below));
+  // [..., q] -> [q, ...], with the folded dimension where it was.
+  out = move_dim(unsqueeze(out, last), last + 1, 0);
+  out = move_dim(out, out.rank() - 1, l.dim + 1);
+  if (!keepdim || (!dim && x0.rank() == 0)) out = squeeze(out, l.dim + 1);
+  if (keepdim && !dim) {
+    Dims shape = Dims::filled(x0.rank() + 1, 1);
+    shape[0] = q.numel();
+    out = reshape(out, shape);
+  }
+  return q.rank() ? out : squeeze(out, 0);
+}
+
+}  // namespace
+
+Tensor quantile(const Tensor& x, const Tensor& q, const std::optional<int64_t>& dim, bool keepdim,
+                const std::string& how) {
+  return quantile_of("quantile", x, q, dim, keepdim, how, false);
+}
+Tensor nanquantile(const Tensor& x, const Tensor& q, const std::optional<int64_t>& dim, bool keepdim,
+                   const std::string& how) {
+  return quantile_of("nanquantile", x, q, dim, keepdim, how, true);
+}
+
+// The order of random keys of 62 bits.
+Tensor randperm(int64_t n, DType dtype, DeviceId device, Generator& from) {
+  if (n < 0) fail<ValueError>("randperm", "n = " + std::to_string(n) + " is negative", "use 0 or more");
+  if (n == 0) return full_int({0}, 0, dtype, device);
+  const Tensor keys = randint(0, int64_t{1} << 62, {n}, DType::int64, device, from);
+  return cast(own_kernel(rows::Order, {contiguous(keys)}, {n}, DType::int32, {n, 0, 62, false}), dtype);
 }
 
 }  // namespace sg

@@ -1,0 +1,129 @@
+// Places in sorted rows, and what is made of them: searching, distinct values, membership, counts.
+#include "base/error.hpp"
+#include "kernel/expr.hpp"
+#include "ops/index.hpp"
+#include "ops/list.hpp"
+#include "ops/order.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+void expand_search(const Node& node, bool gpu, Expansion& e) {
+  const int64_t n = node.extra[0], each = node.extra[1];
+  Keys keys{.dtype = node.in[0].dtype, .rows = node.numel / each, .n = n};
+  keys.end = static_cast<int>(8 * size_of(keys.dtype));
+  search_launches(e, keys, gpu, each, node.extra[2] != 0, node.extra[3] != 0, 0, 1, e.result());
+}
+
+Tensor flat(const Tensor& x) { return reshape(x, {x.numel()}); }
+Tensor take_flat(const Tensor& x, const Tensor& at) { return take_rows(x, 1, at); }
+
+DType searchable(DType t) { return t == DType::boolean ? DType::int32 : wide_of(t); }
+
+}  // namespace
+
+namespace rows {
+const OpInfo Search{.name = "searchsorted",
+                    .doc = "Where values belong in sorted rows.",
+                    .kind = Kind::kernel,
+                    .arity = 2,
+                    .expand = expand_search};
+}
+
+Tensor searchsorted(const Tensor& sorted, const Tensor& values0, bool out_int32, bool right,
+                    const std::optional<std::string>& side) {
+  if (side && *side != "left" && *side != "right")
+    fail<ValueError>("searchsorted", "side '" + *side + "' is unknown", "use 'left' or 'right'");
+  if (side && *side == "left" && right)
+    fail<ValueError>("searchsorted", "side is 'left' and right is True", "give one of them");
+  const bool behind = right || (side && *side == "right");
+  const DType out = out_int32 ? DType::int32 : DType::int64;
+  const DType type = searchable(
+      values0.is_number() ? (is_float(values0.dtype()) && !is_float(sorted.dtype()) ? DType::float32 : sorted.dtype())
+                          : promote(sorted.dtype(), values0.dtype()));
+  const Tensor values =
+      values0.is_number() ? full({}, 0, type, sorted.device()) + values0 : cast(values0.detach(), type);
+  const int64_t n = sorted.rank() ? sorted.shape()[sorted.rank() - 1] : 1;
+  const bool own_row = sorted.rank() > 1;
+  if (own_row) {
+    Dims want = sorted.shape();
+    if (values.rank() == want.rank) want[want.rank - 1] = values.shape()[want.rank - 1];
+    if (!(values.shape() == want))
+      fail<ValueError>("searchsorted",
+                       "values " + values.shape().str() + " do not fit the sorted rows " + sorted.shape().str(),
+                       "give them the same dimensions but the last, or one sorted row");
+  }
+  if (n > INT32_MAX) fail<LimitError>("searchsorted", "more than 2147483647 elements in a row", "search parts of it");
+  if (n == 0 || values.numel() == 0) return full_int(values.shape(), 0, out, sorted.device());
+  const int64_t each = own_row ? values.shape()[values.rank() - 1] : values.numel();
+  const Tensor at = own_kernel(rows::Search, {contiguous(cast(sorted.detach(), type)), contiguous(values)},
+                               values.shape(), DType::int32, {n, each, own_row, behind});
+  return cast(at, out);
+}
+
+Tensor bucketize(const Tensor& x, const Tensor& boundaries, bool out_int32, bool right) {
+  if (boundaries.rank() != 1)
+    fail<ValueError>("bucketize", "boundaries have shape " + boundaries.shape().str(), "give one dimension");
+  return searchsorted(boundaries, x, out_int32, right, std::nullopt);
+}
+
+Tensor isin(const Tensor& elements, const Tensor& test, bool, bool invert) {
+  if (test.is_number()) return invert ? elements.detach() != test : elements.detach() == test;
+  const DType type = searchable(promote(elements.dtype(), test.dtype()));
+  const int64_t n = test.numel();
+  if (n == 0) return full_int(elements.shape(), invert, DType::boolean, elements.device());
+  const Tensor known = sort(cast(flat(test.detach()), type), 0, false, true).first;
+  const Tensor x = cast(elements.detach(), type);
+  const Tensor at = searchsorted(known, x, false, false, std::nullopt);
+  const Tensor found = take_flat(known, minimum(at, Tensor(n - 1)));
+  return invert ? found != x : found == x;
+}
+
+// ---- distinct values -----------------------------------------------------------------------------------------------------
+// A cut at each element that differs from the one before; the cuts' places come first in the order of this flag.
+Distinct distinct(const Tensor& x0, bool sorted) {
+  Distinct d;
+  d.shape = x0.shape();
+  d.x = flat(x0.detach());
+  const int64_t n = d.x.numel();
+  if (sorted) {
+    d.order = cast(sort_order(d.x, false), DType::int64);
+    d.x = take_flat(d.x, d.order);
+  }
+  if (n == 0) {
+    d.cuts = full_int({0}, 0, DType::int64, x0.device());
+    d.count = full_int({}, 0, DType::int64, x0.device());
+    return d;
+  }
+  const Tensor differs = slice(d.x, 0, 1, n - 1, 1) != slice(d.x, 0, 0, n - 1, 1);
+  const Tensor cut = cat({full_int({1}, 1, DType::boolean, x0.device()), differs});
+  d.cuts = cast(sort_order(cut, true), DType::int64);
+  d.count = sum(cut);
+  return d;
+}
+
+Tensor Distinct::values(int64_t count_) const { return take_flat(x, slice(cuts, 0, 0, count_, 1)); }
+
+Tensor Distinct::counts(int64_t count_) const {
+  if (count_ == 0) return cuts;
+  const Tensor begin = slice(cuts, 0, 0, count_, 1);
+  return cat({slice(cuts, 0, 1, count_ - 1, 1), full_int({1}, x.numel(), DType::int64, x.device())}) - begin;
+}
+
+Tensor Distinct::inverse(int64_t count_) const {
+  if (count_ == 0) return full_int(shape, 0, DType::int64, x.device());
+  const Tensor at = arange(0, 1, x.numel(), DType::int64, x.device());
+  const Tensor number = searchsorted(slice(cuts, 0, 0, count_, 1), at, false, true, std::nullopt) - Tensor(1);
+  return reshape(order ? put_rows(number, 1, order, number) : number, shape);
+}
+
+// ---- counts ----------------------------------------------------------------------------------------------------------------
+Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights, int64_t count) {
+  const Tensor rows = cast(x.detach(), DType::int64);
+  if (!weights) return reshape(add_rows(count, rows, full_int({x.numel(), 1}, 1, DType::int64, x.device())), {count});
+  const DType type = weights->dtype() == DType::float32 ? DType::float32 : DType::float64;
+  return reshape(add_rows(count, rows, reshape(cast(*weights, type).detach(), {x.numel(), 1})), {count});
+}
+
+}  // namespace sg
