@@ -9,8 +9,6 @@ struct State {
 };
 layout(buffer_reference, scalar, buffer_reference_align = 4) buffer States { State at; };
 
-#define n uint(word(0))
-#define chunks uint(word(1))
 const uint kChunk = 16384u;
 
 shared uint counts[256 * 8];
@@ -48,6 +46,7 @@ void main() {
 
 #ifdef COUNT
 void main() {
+  const uint n = uint(word(0)), chunks = uint(word(1)), flip = uint(word(4)), invert = uint(word(5));
   const uint64_t row = group() / chunks;
   if (row >= uint64_t(word(3))) return;
   const uint first = uint(group() - row * chunks) * kChunk, shift = uint(word(7)), w = uint(word(6));
@@ -58,16 +57,19 @@ void main() {
   const uvec2 same = w == 0u ? uvec2(above, 0xffffffffu) : uvec2(0u, above);
   UNROLL for (uint i = 0u; i < 8u; ++i) counts[i * 256u + thread] = 0u;
   barrier();
-  for (uint k = 0u; k < kChunk; k += 256u) {
-    const uint at = first + k + thread;
-    if (at >= n) break;
-    const uvec2 key = ordered(tensor(1) + row * n * kKeyBytes, at, uint(word(4)), uint(word(5)));
+  const uint64_t x = tensor(1) + row * n * kKeyBytes;
+  for (uint k = 0u; k < kChunk; k += 1024u) {
+    uvec2 key[4];
+    UNROLL for (uint i = 0u; i < 4u; ++i) key[i] = ordered(x, min(first + k + i * 256u + thread, n - 1u), flip, invert);
+    UNROLL for (uint i = 0u; i < 4u; ++i) {
+      bool counts_in = first + k + i * 256u + thread < n;
 #if defined(KEY_INT64) || defined(KEY_FLOAT64)
-    if (((key ^ found) & same) == uvec2(0u))
+      counts_in = counts_in && ((key[i] ^ found) & same) == uvec2(0u);
 #else
-    if (((key.x ^ found.x) & above) == 0u)
+      counts_in = counts_in && ((key[i].x ^ found.x) & above) == 0u;
 #endif
-      atomicAdd(counts[((key[w] >> shift) & 255u) * 8u + (thread & 7u)], 1u);
+      if (counts_in) atomicAdd(counts[((key[i][w] >> shift) & 255u) * 8u + (thread & 7u)], 1u);
+    }
   }
   barrier();
   uint sum = 0u;
@@ -84,17 +86,20 @@ uint kind(uvec2 key, uvec2 found) {
 
 #ifdef DIVIDE
 void main() {
+  const uint n = uint(word(0)), chunks = uint(word(1)), flip = uint(word(4)), invert = uint(word(5));
   const uint64_t row = group() / chunks;
   if (row >= uint64_t(word(3))) return;
   const uint first = uint(group() - row * chunks) * kChunk;
   States state = States(tensor(0) + row * 1056ul);
   const uvec2 found = uvec2(state.at.low, state.at.high);
   uint count = 0u;
-  for (uint k = 0u; k < kChunk; k += 256u) {
-    const uint at = first + k + thread;
-    if (at >= n) break;
-    count += kind(ordered(tensor(1) + row * n * kKeyBytes, at, uint(word(4)), uint(word(5))), found);
-  }
+  const uint64_t x = tensor(1) + row * n * kKeyBytes;
+  for (uint k = 0u; k < kChunk; k += 1024u)
+    UNROLL for (uint i = 0u; i < 4u; ++i) {
+      const uint at = first + k + i * 256u + thread;
+      const uint what = kind(ordered(x, min(at, n - 1u), flip, invert), found);
+      count += at < n ? what : 0u;
+    }
   uint total;
   exclusive(count, total);
   if (thread == 0u) Int32(tensor(2) + group() * 8ul).at[0] = int(total & 65535u);
@@ -106,6 +111,7 @@ void main() {
 shared uint before_all[2];
 
 void main() {
+  const uint n = uint(word(0)), chunks = uint(word(1)), flip = uint(word(4)), invert = uint(word(5));
   const uint64_t row = group() / chunks;
   if (row >= uint64_t(word(3))) return;
   const uint chunk = uint(group() - row * chunks);
@@ -121,17 +127,19 @@ void main() {
     sums += uvec2(Int32(others + 8ul * i).at[0], Int32(others + 8ul * i).at[1]);
   atomicAdd(before_all[0], sums.x);
   atomicAdd(before_all[1], sums.y);
+  barrier();
+  if (Int32(mine).at[0] == 0 && before_all[1] >= wanted) return;
   // Each thread has 64 neighbours.
   const uint64_t x = tensor(1) + row * n * kKeyBytes;
   const uint first = chunk * kChunk + thread * 64u, end = min(first + 64u, n);
   uint count = 0u, total;
-  for (uint at = first; at < end; ++at) count += kind(ordered(x, at, uint(word(4)), uint(word(5))), found);
+  for (uint at = first; at < end; ++at) count += kind(ordered(x, at, flip, invert), found);
   const uint before = exclusive(count, total);
   uint less = before_all[0] + (before & 65535u), equal = before_all[1] + (before >> 16);
   if (count == 0u) return;
   const uint64_t places = tensor(3) + row * uint64_t(word(2)) * 4ul;
   for (uint at = first; at < end; ++at) {
-    const uint what = kind(ordered(x, at, uint(word(4)), uint(word(5))), found);
+    const uint what = kind(ordered(x, at, flip, invert), found);
     if (what == 1u || (what != 0u && equal < wanted)) Int32(places + 4ul * (less + min(equal, wanted))).at[0] = int(at);
     less += what & 1u;
     equal += what >> 16;

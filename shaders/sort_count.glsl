@@ -12,20 +12,30 @@ void main() {
   const uint64_t keys = tensor(0) + row * n * 4ul, counts = tensor(1) + row * 1024ul * tiles;
   UNROLL for (uint i = 0u; i < 8u; ++i) bins[i * 256u + thread] = 0u;
   barrier();
-  for (uint k = 0u; k < 16u; ++k) {
-    const uint at = tile * 4096u + k * 256u + thread;
-    if (at >= n) break;
 #ifdef FRESH
-    uint from = at;
-#ifdef PLACED
-    from = uint(Int32(tensor(3) + (row * n + at) * 4ul).at[0]);
+  const uint64_t x = tensor(2) + row * n * kKeyBytes;
+  const uint flip = uint(word(4)), invert = uint(word(5)), w = uint(word(6));
 #endif
-    const uint key = ordered(tensor(2) + row * n * kKeyBytes, from, uint(word(4)), uint(word(5)))[uint(word(6))];
-    Int32(keys + 4ul * at).at[0] = int(key);
+  for (uint k = 0u; k < 16u; k += 8u) {
+    uint key[8];
+    UNROLL for (uint i = 0u; i < 8u; ++i) {
+      const uint at = min(tile * 4096u + (k + i) * 256u + thread, n - 1u);
+#if !defined(FRESH)
+      key[i] = uint(Int32(keys + 4ul * at).at[0]);
+#elif defined(PLACED)
+      key[i] = ordered(x, uint(Int32(tensor(3) + (row * n + at) * 4ul).at[0]), flip, invert)[w];
 #else
-    const uint key = uint(Int32(keys + 4ul * at).at[0]);
+      key[i] = ordered(x, at, flip, invert)[w];
 #endif
-    atomicAdd(bins[((key >> shift) & 255u) * 8u + (thread & 7u)], 1u);
+    }
+    UNROLL for (uint i = 0u; i < 8u; ++i) {
+      const uint at = tile * 4096u + (k + i) * 256u + thread;
+      if (at >= n) break;
+      atomicAdd(bins[((key[i] >> shift) & 255u) * 8u + (thread & 7u)], 1u);
+#ifdef FRESH
+      Int32(keys + 4ul * at).at[0] = int(key[i]);
+#endif
+    }
   }
   barrier();
   uint sum = 0u;

@@ -43,6 +43,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &rows::Put,
       &rows::Order,
       &rows::Select,
+      &rows::Search,
       &rows::CumSum,
       &rows::CumProd,
       &rows::LogCumSumExp,
