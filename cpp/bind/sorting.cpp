@@ -82,7 +82,7 @@ PyObject* randperm(const Call& c) {
   "\n    return_inverse: also, for each element, which of them it is.\n    return_counts: also how often each " \
   "occurs.\n    dim: None only.\n\nReturns:\n    The elements [n], or a tuple that begins with them."
 const Row rows[] = {
-    {"sort", bound<sg::sort>, "dim: int = -1, descending: bool = False, stable: bool = False", "values_and_indices",
+    {"sort", bound<sg::sort>, "dim: int = -1, descending: bool = False, stable: bool = False", "Any",
      "The elements in order along a dimension, and where they were.\n\nNaN counts as the largest; "
      "equal elements always keep their order. The gradient of a value goes to the element it was.\n\nArgs:\n"
      "    dim: the dimension to sort along.\n    descending: the largest first.\n    stable: accepted; every sort is "
@@ -94,13 +94,13 @@ const Row rows[] = {
     {"msort", bound<sg::msort>, "", "Tensor",
      "The elements in order along the first dimension.\n\nExample:\n    >>> sg.tensor([3, 1, 2]).msort().tolist()\n"
      "    [1, 2, 3]"},
-    {"topk", bound<sg::topk>, "k: int, dim: int = -1, largest: bool = True, sorted: bool = True", "values_and_indices",
+    {"topk", bound<sg::topk>, "k: int, dim: int = -1, largest: bool = True, sorted: bool = True", "Any",
      "The k largest elements along a dimension, and where they are; of equal ones the first.\n\nArgs:\n    k: how "
      "many.\n"
      "    dim: the dimension to choose along.\n    largest: False: the k smallest.\n    sorted: False: in any order."
      "\n\nReturns:\n    (values, indices), with k elements along dim.\n\nRaises:\n    ValueError: k is larger than the "
      "dimension.\n\nExample:\n    >>> sg.tensor([3.0, 1.0, 2.0]).topk(2).values.tolist()\n    [3.0, 2.0]"},
-    {"kthvalue", bound<sg::kthvalue>, "k: int, dim: int = -1, keepdim: bool = False", "values_and_indices",
+    {"kthvalue", bound<sg::kthvalue>, "k: int, dim: int = -1, keepdim: bool = False", "Any",
      "The k-th smallest element along a dimension, counted from 1, and where it is.\n\nArgs:\n    k: from 1 to the "
      "size "
      "of the dimension.\n    dim: the dimension.\n    keepdim: keep it as size 1.\n\nRaises:\n    ValueError: k is out "
