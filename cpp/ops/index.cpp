@@ -171,6 +171,9 @@ Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values0) {
   const DType wide = values0.dtype() == DType::boolean ? DType::int64 : wide_of(values0.dtype());
   const Tensor values = contiguous(cast(values0, wide)), keys = contiguous(rows);
   const int64_t width = values.shape()[1];
+  if (rows.device().is_gpu() && (keys.numel() > INT32_MAX || count >= UINT32_MAX))
+    fail<LimitError>("add_rows", std::to_string(keys.numel()) + " rows added to " + std::to_string(count),
+                     "add parts of it: at most 2147483647 rows to 4294967294");
   Tensor out;
   {
     GradMode off(false);
@@ -194,7 +197,8 @@ Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& val
     Tensor at = with_ones(rows * Tensor(width), x.rank() - dims);
     const Dims strides = contiguous_strides(x.shape());
     for (int d = dims; d < x.rank(); ++d)
-      at = at + steps_along(x.shape()[d], strides[d], rows.rank() + d - dims, rows.rank() + x.rank() - dims, x.device());
+      at =
+          at + steps_along(x.shape()[d], strides[d], rows.rank() + d - dims, rows.rank() + x.rank() - dims, x.device());
     assign_at(rows::Put, out, value, at);
   }
   Attributes attributes;
@@ -523,7 +527,8 @@ Tensor masked_scatter(const Tensor& x0, const Tensor& mask0, const Tensor& sourc
   // Without a source, one element that may not be asked for.
   const bool none = source.numel() == 0;
   const Tensor from = none ? full({1}, 0, x.dtype(), x.device()) : flat(source);
-  const Tensor at = checked(kMaskedScatter, where(mask, none ? running : running - Tensor(1), Tensor(0)), from.numel(), false);
+  const Tensor at =
+      checked(kMaskedScatter, where(mask, none ? running : running - Tensor(1), Tensor(0)), from.numel(), false);
   return where(mask, take_rows(from, 1, at), x);
 }
 
