@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import reference_indexing
 import reference_pointwise
 import reference_products
 import reference_shapes
@@ -162,6 +163,7 @@ def to(dtype: str, differentiable: bool) -> Row:
 B23: Sequence[Sequence[Shape]] = [[(2, 3)], [(7, 127)], [(1, 1)]]
 
 ROWS: list[Row] = [
+    *reference_indexing.ROWS,
     *reference_shapes.ROWS,
     *reference_sort.ROWS,
     *reference_statistics.ROWS,

@@ -191,7 +191,8 @@ void write(const Cursor& at, const Tensor& value0) {
       while (mask.rank() < at.x.rank() - index.dim) mask = unsqueeze(mask, -1);
       const Tensor before = snapshot(at.x);
       // A number takes the type of the tensor.
-      const Tensor v = same->is_number() ? cast(where(mask, *same, before), before.dtype()) : where(mask, *same, before);
+      const Tensor v =
+          same->is_number() ? cast(where(mask, *same, before), before.dtype()) : where(mask, *same, before);
       return write_result("setitem", at.x, v);
     }
   }

@@ -32,21 +32,21 @@ void add_rows(PyObject* module, const Row (&rows)[n]) {
   add_rows(module, rows, n);
 }
 
-void add_op_table(PyObject* module);  // pointwise.cpp: a row for each pointwise op
-void add_composites(PyObject* module);  // ops.cpp
-void add_reductions(PyObject* module);  // reductions.cpp
-void add_products(PyObject* module);    // products.cpp
-void add_movement(PyObject* module);     // movement.cpp
-void add_indexing(PyObject* module);     // indexing.cpp
-void add_sorting(PyObject* module);      // sorting.cpp
-void add_selection(PyObject* module);    // selection.cpp
-void add_scans(PyObject* module);        // scans.cpp
-void add_conversions(PyObject* module);  // convert.cpp
-void add_creation(PyObject* module);     // create.cpp
-void add_random(PyObject* module);       // random.cpp
+void add_op_table(PyObject* module);         // pointwise.cpp: a row for each pointwise op
+void add_composites(PyObject* module);       // ops.cpp
+void add_reductions(PyObject* module);       // reductions.cpp
+void add_products(PyObject* module);         // products.cpp
+void add_movement(PyObject* module);         // movement.cpp
+void add_indexing(PyObject* module);         // indexing.cpp
+void add_sorting(PyObject* module);          // sorting.cpp
+void add_selection(PyObject* module);        // selection.cpp
+void add_scans(PyObject* module);            // scans.cpp
+void add_conversions(PyObject* module);      // convert.cpp
+void add_creation(PyObject* module);         // create.cpp
+void add_random(PyObject* module);           // random.cpp
 void add_dtype_functions(PyObject* module);  // dtype.cpp
-void add_dlpack(PyObject* module);       // dlpack.cpp
-void add_autograd(PyObject* module);     // autograd.cpp
+void add_dlpack(PyObject* module);           // dlpack.cpp
+void add_autograd(PyObject* module);         // autograd.cpp
 void add_optimizers(PyObject* module);
 void add_inspection(PyObject* module);  // inspect.cpp
 void add_profile(PyObject* module);     // profile.cpp

@@ -6,10 +6,10 @@ namespace sg::bind {
 namespace {
 
 #define SG_SCAN_ARGUMENTS "dim: int, *, dtype: DTypeLike | None = None"
-#define SG_SCAN_DOC                                                                                               \
+#define SG_SCAN_DOC                                                                                                  \
   "\n\nArgs:\n    dim: the dimension to go along.\n    dtype: the type to compute in and of the result; None: that " \
   "of the input, int64 for integers."
-#define SG_EXTREME_DOC                                                                                       \
+#define SG_EXTREME_DOC                                                                                                \
   " NaN wins; of equal ones the last. The gradient goes to the chosen elements.\n\nArgs:\n    dim: the dimension to " \
   "go along.\n\nReturns:\n    values, and indices (int64)."
 const Row rows[] = {

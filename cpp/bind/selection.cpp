@@ -69,9 +69,11 @@ const Row rows[] = {
     {"masked_select", bound<masked_select>, "mask: Tensor", "Tensor",
      "The elements for which the mask holds, as one dimension; shapes broadcast." SG_WAITS
      "\n\nExample:\n    >>> sg.tensor([1, 2, 3]).masked_select(sg.tensor([True, False, True])).tolist()\n    [1, 3]"},
-    {"where", where, "condition: Tensor, input: Tensor | float | None = None, other: Tensor | float | None = None", "Any",
+    {"where", where, "condition: Tensor, input: Tensor | float | None = None, other: Tensor | float | None = None",
+     "Any",
      "input where the condition holds, else other; shapes broadcast. The condition alone: where it is not 0, as "
-     "nonzero(as_tuple=True)." "\n\nExample:\n"
+     "nonzero(as_tuple=True)."
+     "\n\nExample:\n"
      "    >>> sg.where(sg.tensor([True, False]), 1.0, 2.0).tolist()\n    [1.0, 2.0]",
      Where::function},
 };

@@ -73,8 +73,8 @@ Tensor clamp_between(const Tensor& a, const std::optional<Tensor>& min, const st
 Tensor addcmul(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& value);  // a + value * b * c
 Tensor addcdiv(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& value);  // a + value * b / c
 Tensor nan_to_num(const Tensor& a, const Tensor& nan, const std::optional<Tensor>& posinf,
-                  const std::optional<Tensor>& neginf);  // default: the largest and lowest finite numbers
-Tensor positive(const Tensor& a);                        // a itself
+                  const std::optional<Tensor>& neginf);        // default: the largest and lowest finite numbers
+Tensor positive(const Tensor& a);                              // a itself
 Tensor gelu(const Tensor& a, const std::string& approximate);  // "none", "tanh"
 
 // ---- creation -----------------------------------------------------------------------------------------------------
@@ -96,8 +96,8 @@ struct Generator {
   void restart(int64_t with);
 };
 Generator& default_generator();
-Tensor rand(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());   // [0, 1), float32
-Tensor randn(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());  // normal, float32
+Tensor rand(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());         // [0, 1), float32
+Tensor randn(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());        // normal, float32
 Tensor random_bits(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());  // 62 in an int64
 // Integers from low up to but without high, at most 2^62 of them.
 Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype = DType::int64, DeviceId device = {},

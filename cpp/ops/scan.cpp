@@ -81,16 +81,27 @@ void scan_on_cpu(const CpuArgs& args) {
   const Items<scan, T> items(args);
   using Item = typename Items<scan, T>::Item;
   const auto place = [&](int64_t at) { return reverse ? length - 1 - at : at; };
-  // From `begin` on, behind `carry` (nullptr: none is needed).
+  // From `begin` on, behind `carry` (nullptr: none is needed). Sums begin anew every kBlock elements, behind the sum of
+  // the blocks before: the error grows with their number, not with that of the elements.
+  constexpr int64_t kBlock = scan == Scan::sum ? 64 : std::numeric_limits<int64_t>::max();
   const auto walk = [&](int64_t begin, int64_t end, const Item* carry, auto&& each) {
-    int64_t column = begin % row;
-    Item run = items.load(place(begin));
-    if (column != 0 && carry) run = items.combine(*carry, run);
-    each(begin, begin - column, run);
-    for (int64_t at = begin + 1; at < end; ++at) {
-      if (++column == row) column = 0;
-      run = column == 0 ? items.load(place(at)) : items.combine(run, items.load(place(at)));
+    int64_t column = begin % row, count = 0;
+    bool behind = column != 0 && carry;
+    Item base = behind ? *carry : Item{}, block{}, run{};
+    for (int64_t at = begin; at < end; ++at) {
+      const Item item = items.load(place(at));
+      if (column == 0) {
+        behind = false;
+        count = 0;
+      } else if (count == kBlock) {
+        base = run;
+        behind = true;
+        count = 0;
+      }
+      block = count++ == 0 ? item : items.combine(block, item);
+      run = behind ? items.combine(base, block) : block;
       each(at, at - column, run);
+      if (++column == row) column = 0;
     }
     return run;
   };
@@ -147,7 +158,8 @@ std::string source(Scan scan, DType t, int64_t items, int inputs, const char* ph
   return std::string("#define Number ") + number + "\n#define REF " + ref + "\n#define SIZE " +
          std::to_string(size_of(t)) + "\n#define ITEMS " + std::to_string(items) + "\n#define INPUTS " +
          std::to_string(inputs) + "\n#define " + define_of(scan) + "\n#define " + phase + "\n" +
-         (scan == Scan::logaddexp ? "#include \"alu.glsl\"\n#include \"alu_log.glsl\"\n" : "") + "#include \"scan.glsl\"\n";
+         (scan == Scan::logaddexp ? "#include \"alu.glsl\"\n#include \"alu_log.glsl\"\n" : "") +
+         "#include \"scan.glsl\"\n";
 }
 
 constexpr int64_t kThreads = 256;
@@ -260,14 +272,13 @@ constexpr OpInfo scan_row(const char* name, const char* doc, int arity, uint8_t 
 
 namespace rows {
 const OpInfo CumSum = scan_row<Scan::sum>("cumsum", "Running sums.", 1, kSavesNothing, vjp_cumsum);
-const OpInfo CumProd =
-    scan_row<Scan::product>("cumprod", "Running products.", 1, kSavesA | kSavesOutput, vjp_cumprod);
+const OpInfo CumProd = scan_row<Scan::product>("cumprod", "Running products.", 1, kSavesA | kSavesOutput, vjp_cumprod);
 const OpInfo LogCumSumExp = scan_row<Scan::logaddexp>("logcumsumexp", "Logarithms of running sums of exponentials.", 1,
                                                       kSavesA | kSavesOutput, vjp_logcumsumexp);
 const OpInfo CumMax = scan_row<Scan::maximum>("cummax", "Where the largest so far is.", 1, kSavesNothing, nullptr);
 const OpInfo CumMin = scan_row<Scan::minimum>("cummin", "Where the smallest so far is.", 1, kSavesNothing, nullptr);
-const OpInfo LinearScan = scan_row<Scan::linear>("linear_scan", "y[i] = a[i] * y[i - 1] + b[i].", 2,
-                                                 kSavesA | kSavesOutput, vjp_linear);
+const OpInfo LinearScan =
+    scan_row<Scan::linear>("linear_scan", "y[i] = a[i] * y[i - 1] + b[i].", 2, kSavesA | kSavesOutput, vjp_linear);
 }  // namespace rows
 
 namespace {
