@@ -230,8 +230,7 @@ def test_in_place_forms_write_what_the_functions_make(device: sg.Device) -> None
         ("masked_fill", (mask, 3.0)), ("masked_scatter", (mask, sg.arange(12, device=device).float())),
         ("index_put", ((i, sg.tensor([1, 1], device=device)), sg.tensor([5.0, 6.0], device=device))),
     ]  # fmt: skip
-    if device.kind == "cpu":
-        forms += [("scatter_add", (0, at, src)), ("index_add", (0, i, src)), ("index_put", ((i,), src, True))]
+    forms += [("scatter_add", (0, at, src)), ("index_add", (0, i, src)), ("index_put", ((i,), src, True))]
     for name, arguments in forms:
         x = base.clone()
         result = getattr(x, name + "_")(*arguments)
