@@ -5,13 +5,10 @@
 // (elements a thread), INPUTS, one of SUM PRODUCT LOGADDEXP MAXIMUM MINIMUM LINEAR, one of TOTALS CARRIES CHUNKS.
 layout(local_size_x = 256) in;
 
-#define LENGTH word(0)
-#define ROW word(1)
-#define CHUNK word(2)
-#define CARRIED (word(3) != 0)
-#define REVERSE (word(4) != 0)
-#define RESULT (INPUTS)
-#define TOTAL (INPUTS + 1)
+// Read once: behind an address, compilers do not know that nothing changes.
+int64_t length = word(0), row = word(1), chunk = word(2);
+bool carried = word(3) != 0, reverse = word(4) != 0;
+uint64_t input_at = tensor(0), last_at = tensor(INPUTS - 1), result_at = tensor(INPUTS), total_at = tensor(INPUTS + 1);
 
 #if defined(MAXIMUM) || defined(MINIMUM)
 #define EXTREME
@@ -57,36 +54,36 @@ Item combine(Item a, Item b) {
 #endif
 #endif
 
-uint64_t place(uint64_t tensor, int64_t at, int bytes) { return tensor + uint64_t(at) * uint64_t(bytes); }
-int64_t turned(int64_t at) { return REVERSE ? LENGTH - 1 - at : at; }
-Number element(int input_, int64_t at) { return REF(place(tensor(input_), at, SIZE)).at[0]; }
+uint64_t place(uint64_t begin, int64_t at, int bytes) { return begin + uint64_t(at) * uint64_t(bytes); }
+int64_t turned(int64_t at) { return reverse ? length - 1 - at : at; }
+Number element(uint64_t begin, int64_t at) { return REF(place(begin, at, SIZE)).at[0]; }
 
 // Element `at` of the list; of the totals where these are scanned.
 Item load(int64_t at) {
 #if defined(EXTREME) && defined(CARRIES)
-  int64_t from = Int64(place(tensor(TOTAL), at, 8)).at[0];
-  return Item(element(0, turned(from)), from);
+  int64_t from = Int64(place(total_at, at, 8)).at[0];
+  return Item(element(input_at, turned(from)), from);
 #elif defined(EXTREME)
-  return Item(element(0, turned(at)), at);
+  return Item(element(input_at, turned(at)), at);
 #elif defined(LINEAR) && defined(CARRIES)
-  return Item(element(TOTAL, 2 * at), element(TOTAL, 2 * at + 1));
+  return Item(element(total_at, 2 * at), element(total_at, 2 * at + 1));
 #elif defined(LINEAR)
-  return Item(element(0, turned(at)), element(1, turned(at)));
+  return Item(element(input_at, turned(at)), element(last_at, turned(at)));
 #elif defined(CARRIES)
-  return element(TOTAL, at);
+  return element(total_at, at);
 #else
-  return element(0, turned(at));
+  return element(input_at, turned(at));
 #endif
 }
 
 void store_total(int64_t at, Item item) {
 #ifdef EXTREME
-  Int64(place(tensor(TOTAL), at, 8)).at[0] = item.at;
+  Int64(place(total_at, at, 8)).at[0] = item.at;
 #elif defined(LINEAR)
-  REF(place(tensor(TOTAL), 2 * at, SIZE)).at[0] = item.a;
-  REF(place(tensor(TOTAL), 2 * at + 1, SIZE)).at[0] = item.b;
+  REF(place(total_at, 2 * at, SIZE)).at[0] = item.a;
+  REF(place(total_at, 2 * at + 1, SIZE)).at[0] = item.b;
 #else
-  REF(place(tensor(TOTAL), at, SIZE)).at[0] = item;
+  REF(place(total_at, at, SIZE)).at[0] = item;
 #endif
 }
 
@@ -94,16 +91,16 @@ void store(int64_t at, Item item) {
 #ifdef CARRIES
   store_total(at, item);
 #elif defined(EXTREME)
-  Int64(place(tensor(RESULT), turned(at), 8)).at[0] = item.at % ROW;
+  Int64(place(result_at, turned(at), 8)).at[0] = item.at % row;
 #elif defined(LINEAR)
-  REF(place(tensor(RESULT), turned(at), SIZE)).at[0] = item.b;
+  REF(place(result_at, turned(at), SIZE)).at[0] = item.b;
 #else
-  REF(place(tensor(RESULT), turned(at), SIZE)).at[0] = item;
+  REF(place(result_at, turned(at), SIZE)).at[0] = item;
 #endif
 }
 
 // Where the last row that has begun before `end` begins.
-int64_t row_before(int64_t end) { return end - 1 - (end - 1) % ROW; }
+int64_t row_before(int64_t end) { return end - 1 - (end - 1) % row; }
 
 const int kThreads = 256;
 const int kTile = kThreads * ITEMS;
@@ -149,14 +146,14 @@ Item scan_tile(int64_t first, int count, Item carry) {
   int64_t at = first + t * ITEMS;
 #ifdef CARRIES
   [[unroll]] for (int k = 0; k < ITEMS; ++k) {
-    int64_t begin = (at + k) * CHUNK;
-    head[k] = row_before(min(begin + CHUNK, LENGTH)) >= begin;
+    int64_t begin = (at + k) * chunk;
+    head[k] = row_before(min(begin + chunk, length)) >= begin;
   }
 #else
-  int64_t column = at % ROW;
+  int64_t column = at % row;
   [[unroll]] for (int k = 0; k < ITEMS; ++k) {
     head[k] = column == 0;
-    column = column + 1 == ROW ? 0 : column + 1;
+    column = column + 1 == row ? 0 : column + 1;
   }
 #endif
 
@@ -198,9 +195,9 @@ Item scan_tile(int64_t first, int count, Item carry) {
 void main() {
   int64_t group = int64_t(gl_WorkGroupID.y) * int64_t(gl_NumWorkGroups.x) + int64_t(gl_WorkGroupID.x);
 #ifdef CARRIES
-  int64_t begin = 0, end = (LENGTH + CHUNK - 1) / CHUNK;
+  int64_t begin = 0, end = (length + chunk - 1) / chunk;
 #else
-  int64_t begin = group * CHUNK, end = min(begin + CHUNK, LENGTH);
+  int64_t begin = group * chunk, end = min(begin + chunk, length);
 #endif
   if (begin >= end) return;
 #if defined(TOTALS) && !defined(LINEAR)
@@ -215,14 +212,14 @@ void main() {
 #ifdef TOTALS
   begin = max(begin, row_before(end));
 #elif defined(CHUNKS)
-  if (CARRIED && group > 0) {
+  if (carried && group > 0) {
 #ifdef EXTREME
-    int64_t last = Int64(place(tensor(TOTAL), group - 1, 8)).at[0];
-    carry = Item(element(0, turned(last)), last);
+    int64_t last = Int64(place(total_at, group - 1, 8)).at[0];
+    carry = Item(element(input_at, turned(last)), last);
 #elif defined(LINEAR)
-    carry = Item(element(TOTAL, 2 * (group - 1)), element(TOTAL, 2 * (group - 1) + 1));
+    carry = Item(element(total_at, 2 * (group - 1)), element(total_at, 2 * (group - 1) + 1));
 #else
-    carry = element(TOTAL, group - 1);
+    carry = element(total_at, group - 1);
 #endif
   }
 #endif
