@@ -259,3 +259,14 @@ def test_errors_at_the_line(device: sg.Device) -> None:
         x["a"]
     with pytest.raises(IndexError, match=r"getitem: index 3 out of range \[0, 3\)"):
         x[[0, 3]].numpy()
+
+
+def test_writes_that_choose_nothing_change_nothing_and_have_gradients(device: sg.Device) -> None:
+    for shape, key in (((1, 0, 3), ([0], np.zeros((0, 3), bool))), ((2, 3), (np.zeros(2, bool), False)), ((2, 0), 0)):
+        x = sg.ones(*shape, device=device, requires_grad=True)
+        v = sg.tensor(5.0, device=device, requires_grad=True)
+        y = x * 2
+        y[for_spirograd(key, device)] = v
+        (y.sum() + v * 0).backward()
+        assert np.array_equal(y.numpy(), np.full(shape, 2, np.float32))
+        assert v.grad is not None and v.grad.item() == 0

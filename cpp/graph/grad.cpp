@@ -247,6 +247,7 @@ namespace {
 Tensor base_of(const Tensor& t) { return t->base ? Tensor(t->base) : t; }
 
 bool repeats(const Tensor& t) {
+  if (t.numel() == 0) return false;
   for (int d = 0; d < t.rank(); ++d)
     if (t.strides()[d] == 0 && t.shape()[d] > 1) return true;
   return false;

@@ -439,6 +439,7 @@ Tensor index(const Tensor& x, const std::vector<Tensor>& indices) {
 
 Tensor index_put(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values, bool accumulate) {
   const Several s = several(kIndexPut, x, indices);
+  if (s.rows.numel() == 0) return clone(x);
   const Dims front_shape = joined(s.rows.shape(), s.x.shape(), s.dims);
   Tensor v = values;
   if (!v.is_number()) {
@@ -463,6 +464,7 @@ void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tenso
     return replace_(x, index_put(snapshot(x), indices, values, false));
   }
   const Several s = several(kIndexPut, x, indices);
+  if (s.rows.numel() == 0) return;
   const Dims shape = joined(s.rows.shape(), s.x.shape(), s.dims);
   Tensor at;
   for (int d = 0; d < s.dims; ++d) {
