@@ -103,17 +103,26 @@ int64_t number_int64(uint64_t word) { return int64_t(word); }
 float number_float32(uint64_t word) { return uintBitsToFloat(uint(word)); }
 double number_float64(uint64_t word) { return uint64BitsToDouble(word); }
 
-// The first index out of range wins; the rest of the submission goes on with index 0 and writes nothing in place.
+// An invocation keeps its first index out of range and goes on with index 0; at its end it reports, so that no read
+// waits for the write. The first report of a submission wins; the rest of the submission writes nothing in place.
 layout(buffer_reference, scalar, buffer_reference_align = 8) buffer Status {
   int tag, pad;
   int64_t index, bound;
 };
 
-int64_t check_index(uint64_t status, int64_t index, int64_t bound, int tag) {
-  if (index >= 0 && index < bound) return index;
-  if (atomicCompSwap(Status(status).tag, 0, tag) == 0) {
-    Status(status).index = index;
-    Status(status).bound = bound;
+int bad_tag = 0;
+int64_t bad_index, bad_bound;
+int64_t check_index(int64_t index, int64_t bound, int tag) {
+  const bool good = uint64_t(index) < uint64_t(bound);
+  if (!good && bad_tag == 0) {
+    bad_tag = tag;
+    bad_index = index;
+    bad_bound = bound;
   }
-  return 0;
+  return good ? index : 0;
+}
+void report_index(uint64_t status) {
+  if (bad_tag == 0 || atomicCompSwap(Status(status).tag, 0, bad_tag) != 0) return;
+  Status(status).index = bad_index;
+  Status(status).bound = bad_bound;
 }

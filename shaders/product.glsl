@@ -188,4 +188,7 @@ void main() {
     const uint height = min(tiles_m - strip * 8, 8);
     tile(work / each, (strip * 8 + inside % height) * kTileM, inside / height * kTileN);
   }
+#ifdef REPORTS
+  report_index(status);
+#endif
 }

@@ -65,14 +65,6 @@ Tensor counted(const Tensor& x, const std::optional<Tensor>& weights, int64_t le
   return sg::bincount(x, weights, least);
 }
 
-PyObject* randperm(const Call& c) {
-  Arguments a("randperm", c);
-  const int64_t n = to_int("randperm", a.need("n"));
-  Generator& from = generator_of(a);
-  const Options o = options(a);
-  return made(sg::randperm(n, o.dtype.value_or(DType::int64), o.device, from), o);
-}
-
 #define SG_QUANTILE_DOC                                                                                              \
   "\n\nArgs:\n    q: in [0, 1]: a number, or a tensor [m], whose dimension comes first in the result.\n    dim: "    \
   "None: of "                                                                                                        \
@@ -150,10 +142,6 @@ const Row rows[] = {
      "an element.\n    minlength: the least length of the result.\n\nRaises:\n    ValueError: a negative number.\n"
      "    TypeError: not integers of one dimension.\n\nExample:\n"
      "    >>> sg.tensor([0, 2, 2]).bincount().tolist()\n    [1, 0, 2]"},
-    {"randperm", randperm, "n: int, *, generator: Generator | None = None, " SG_OPTIONS, "Tensor",
-     "The numbers 0 to n - 1 in random order; the same on every device.\n\nArgs:\n    n: how many.\n" SG_OPTIONS_DOC
-     "\nExample:\n    >>> sorted(sg.randperm(4).tolist())\n    [0, 1, 2, 3]",
-     Where::function},
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ class Escaped {
 void read(const Tensor& x, void* out);
 double read_item(const Tensor& x);  // one element as a number
 int64_t read_item_int(const Tensor& x);
-bool has_nan(const Tensor& x);          // of a floating type
+bool has_nan(const Tensor& x);  // of a floating type
 // Where the first element is, on the host or in the device. Runs what is pending.
 uint64_t address_of(const Tensor& x);
 // The same values on another device (the tensor itself when it is there already).

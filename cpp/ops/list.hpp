@@ -17,7 +17,7 @@ namespace sg {
 // All rows, in the order of the docs.
 const std::vector<const OpInfo*>& all_ops();
 const std::vector<const OpInfo*>& elementwise_ops();  // those of math/ with one or two inputs
-const OpInfo* find_op(const std::string& name);  // nullptr when there is none
+const OpInfo* find_op(const std::string& name);       // nullptr when there is none
 
 // ---- pointwise (math/pointwise.hpp), with NumPy broadcasting ------------------------------------------------------
 Tensor apply(const OpInfo& unary, const Tensor& a);
@@ -262,7 +262,6 @@ Tensor quantile(const Tensor& x, const Tensor& q, const std::optional<int64_t>& 
                 const std::string& interpolation);
 Tensor nanquantile(const Tensor& x, const Tensor& q, const std::optional<int64_t>& dim, bool keepdim,
                    const std::string& interpolation);
-Tensor randperm(int64_t n, DType dtype, DeviceId device, Generator& from = default_generator());
 
 // ---- places in sorted rows (ops/search.cpp) ------------------------------------------------------------------------------
 // sorted [n], or [..., n] for values [..., m].

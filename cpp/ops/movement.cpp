@@ -125,11 +125,8 @@ const OpInfo Strided{.name = "strided",
                      .kind = Kind::view,
                      .arity = 1,
                      .vjp = vjp_strided};
-const OpInfo Assign{.name = "assign",
-                    .doc = "Writes a value through a view.",
-                    .kind = Kind::effect,
-                    .arity = 2,
-                    .vjp = vjp_assign};
+const OpInfo Assign{
+    .name = "assign", .doc = "Writes a value through a view.", .kind = Kind::effect, .arity = 2, .vjp = vjp_assign};
 }  // namespace rows
 
 Tensor reshape(const Tensor& x, Dims shape) {

@@ -208,12 +208,4 @@ Tensor nanquantile(const Tensor& x, const Tensor& q, const std::optional<int64_t
   return quantile_of("nanquantile", x, q, dim, keepdim, how, true);
 }
 
-// The order of random keys of 62 bits.
-Tensor randperm(int64_t n, DType dtype, DeviceId device, Generator& from) {
-  if (n < 0) fail<ValueError>("randperm", "n = " + std::to_string(n) + " is negative", "use 0 or more");
-  if (n == 0) return full_int({0}, 0, dtype, device);
-  const Tensor keys = randint(0, int64_t{1} << 62, {n}, DType::int64, device, from);
-  return cast(own_kernel(rows::Order, {contiguous(keys)}, {n}, DType::int32, {n, 0, 62, false}), dtype);
-}
-
 }  // namespace sg

@@ -39,8 +39,7 @@ int64_t moved(const Plan& plan, const Instance& instance, const Program& p) {
     const View& view = p.views[v];
     if (!used[v] || view.binding < 0) continue;
     const int64_t n = anywhere[v] ? p.domain.numel() : elements(p.domain, view.strides);
-    bytes += std::min(n * static_cast<int64_t>(size_of(view.dtype)),
-                      memory_bytes(plan, instance, view.binding));
+    bytes += std::min(n * static_cast<int64_t>(size_of(view.dtype)), memory_bytes(plan, instance, view.binding));
   }
   return bytes;
 }

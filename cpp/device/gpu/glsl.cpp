@@ -160,7 +160,7 @@ std::string expression(const Program& p, const Instr& i, const std::function<std
   const DType from = p.code[i.a].dtype;
   if (i.code == Code::cast) return cast_expression(from, i.dtype, a);
   if (i.code == Code::select) return a + " ? " + b + " : " + c;
-  if (i.code == Code::check_index) return call("check_index", {"status", a, b, std::to_string(i.imm.i)});
+  if (i.code == Code::check_index) return call("check_index", {a, b, std::to_string(i.imm.i)});
   if (from == DType::boolean)
     if (std::string text = boolean_expression(i.code, a, b); !text.empty()) return text;
   if (*infix_of(i.code)) return arity_of(i.code) == 1 ? infix_of(i.code) + a : a + " " + infix_of(i.code) + " " + b;
@@ -176,7 +176,8 @@ std::string expression(const Program& p, const Instr& i, const std::function<std
 
 static bool calls_alu(const Program& p) {
   for (const Instr& i : p.code) {
-    if (i.code == Code::reduce && (i.fold == Fold::maximum || i.fold == Fold::minimum) && is_float(i.dtype)) return true;
+    if (i.code == Code::reduce && (i.fold == Fold::maximum || i.fold == Fold::minimum) && is_float(i.dtype))
+      return true;
     if (i.code <= Code::store_at) continue;
     if (expression(p, i, [](int32_t) { return "x"; }).find("alu_") != std::string::npos) return true;
   }

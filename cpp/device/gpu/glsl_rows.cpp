@@ -257,7 +257,9 @@ std::string RowText::write() {
   row_head();
   for (int p = 0; p < p_.phases(); ++p) phase(p);
   row_stores();
-  w_.close().close();
+  w_.close();
+  if (uses_code(p_, Code::check_index)) w_.line("report_index(status);");
+  w_.close();
   return "layout(local_size_x = " + num(s_.threads) + ") in;\n\nconst uint kThreads = " + num(s_.threads) +
          ", kLanes = " + num(s_.lanes) + ", kRows = " + num(s_.rows) + ", kItems = " + num(s_.items) + ";\n\n" +
          folds() + w_.text;

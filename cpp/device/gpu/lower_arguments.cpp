@@ -29,8 +29,13 @@ void Layout::find_width() {
     wide = wide || p.domain.numel() > kLimit;
     for (const View& v : p.views) {
       int64_t reach = std::max(std::abs(v.offset), v.reach);
-      for (int d = 0; d < p.domain.rank; ++d) reach += std::abs(v.strides[d]) * std::max<int64_t>(p.domain[d] - 1, 0);
-      wide = wide || (v.binding >= 0 && reach > kLimit);
+      bool backwards =
+          false;  // 32-bit sums would wrap around, which drivers (lavapipe, NVIDIA) do not expect of an index
+      for (int d = 0; d < p.domain.rank; ++d) {
+        reach += std::abs(v.strides[d]) * std::max<int64_t>(p.domain[d] - 1, 0);
+        backwards = backwards || v.strides[d] < 0;
+      }
+      wide = wide || (v.binding >= 0 && (reach > kLimit || backwards));
     }
   }
 }
@@ -38,7 +43,7 @@ void Layout::find_width() {
 bool Layout::in_fours(int view) const {
   const int last = program().domain.rank - 1;
   if (zero(view, last)) return true;
-  if (negative(view)) return false;  // 32-bit sums that wrap are no index of vectors: lavapipe reads elsewhere
+  if (negative(view)) return false;
   return unit(view, last) && std::all_of(programs.begin(), programs.end(), [&](const Program& p) {
            const View& v = p.views[view];
            bool even = v.aligned && v.offset % 4 == 0;

@@ -142,6 +142,7 @@ Lowered lower_pointwise(const Step& step, const Features& features) {
   }
   if (l.program().predicated) main.line("if (Status(status).tag != 0) return;");
   write_loop(main, four, tail);
+  if (uses_code(l.program(), Code::check_index)) main.line("report_index(status);");
   main.close();
 
   Lowered out;

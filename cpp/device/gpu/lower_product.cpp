@@ -160,6 +160,7 @@ Lowered lower_product(const Step& step, const Features& features) {
       args.use(What::status);
       flags += "#define PREDICATED\n";
     }
+    if (uses_code(p.epilogue, Code::check_index)) flags += "#define REPORTS\n";
     out.source = preamble(step.name, "matrix product of " + std::string(name_of(p.dtype)), l, args, false, features) +
                  flags + "\n" + epilogue + "#include \"product.glsl\"\n";
   }
