@@ -294,7 +294,7 @@ IN_PLACE = sorted(name for name in sg._core._methods if name[-1] == "_" and name
 # Names of the module and of Tensor that are no ops, or are ops under another name, by what stands for them.
 NOT_OPS: dict[str, str] = {
     **dict.fromkeys(["rand", "randn", "rand_like", "randn_like", "randint",
-                     "randint_like", "randperm", "multinomial", "random_bits", "random_", "normal", "bernoulli", "uniform_", "normal_",
+                     "randint_like", "randperm", "multinomial", "random_", "normal", "bernoulli", "uniform_", "normal_",
                      "bernoulli_", "exponential_", "manual_seed", "seed", "initial_seed", "get_rng_state",
                      "set_rng_state"], "test_random.py"),
     **dict.fromkeys(["empty", "empty_like", "new_empty", "full_like", "new_zeros", "new_ones", "new_full", "new_tensor",

@@ -86,7 +86,8 @@ def ones(*shape: int, **options: object) -> sg.Tensor:
         (lambda: ones(3)[::-1], ValueError, "getitem: a slice step of -1; use steps of 1 or more"),
         (lambda: ones(3)[::0], ValueError, "getitem: a slice step of 0; use steps of 1 or more"),
         (lambda: ones(3)[1.0], TypeError,
-         "getitem: an index of type float is not supported; use integers, slices, None, ..., tensors, arrays and lists"),
+         "getitem: an index of type float is not supported; use integers, slices, None, ..., tensors, arrays and "
+         "lists"),
         (lambda: ones(3)[[True, False]], IndexError,
          "getitem: a mask of shape [2] at dimension 0 of [3]; give the mask the sizes of the dimensions it stands for"),
         (lambda: ones(3)[sg.ones(1)], IndexError, "getitem: an index of float32; use integers or bool"),

@@ -206,7 +206,7 @@ def test_permutations_are_the_same_on_every_device(device: sg.Device) -> None:
     assert np.array_equal(p.numpy(), sg.randperm(5000).numpy())
     assert np.array_equal(np.sort(p.numpy()), np.arange(5000))
     assert not np.array_equal(sg.randperm(5000).numpy(), p.numpy())
-    with pytest.raises(ValueError, match="negative"):
+    with pytest.raises(ValueError, match="randperm: n is -1"):
         sg.randperm(-1)
 
 

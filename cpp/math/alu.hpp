@@ -21,13 +21,16 @@
 #endif
 #define SG_ALU_FN [[gnu::always_inline]] static inline
 namespace SG_ALU_NAMESPACE {
+// Each builds on those before it.
+// clang-format off
 #include "math/alu_basic.inl"
-#include "math/alu_erf.inl"
 #include "math/alu_float.inl"
-#include "math/alu_inverse.inl"
 #include "math/alu_log.inl"
 #include "math/alu_trig.inl"
+#include "math/alu_inverse.inl"
+#include "math/alu_erf.inl"
 #include "math/alu_whole.inl"
+// clang-format on
 }  // namespace SG_ALU_NAMESPACE
 #undef SG_ALU_FN
 #undef SG_ALU_NAMESPACE
