@@ -43,11 +43,21 @@ class Prepared {
   virtual std::vector<uint32_t> spirv(size_t) const { return {}; }
 };
 
+// Where the user asked for what a run does.
+class Lines {
+ public:
+  virtual ~Lines() = default;
+  // " at train.py:12" for the op of that name that checks an index against that bound; "" when nobody knows.
+  virtual std::string of(const std::string& op, int64_t bound) const = 0;
+  virtual uint32_t run() const = 0;  // which run it was
+};
+
 // A report of a kernel: index out of range. tag 0: none.
 struct Status {
   int32_t tag = 0;  // 1 + index into Plan::op_names
   int64_t index = 0, bound = 0;
-  std::string name;  // Plan::op_names[tag - 1]
+  std::string name;                    // Plan::op_names[tag - 1]
+  std::shared_ptr<const Lines> lines;  // RunArguments::lines
 };
 
 struct RunArguments {
@@ -55,6 +65,7 @@ struct RunArguments {
   const BufferRef* outputs = nullptr;  // Plan::outputs
   const int64_t* offsets = nullptr;    // Plan::leaf_views, in elements
   const Number* numbers = nullptr;     // Plan::numbers
+  std::shared_ptr<const Lines> lines;  // kept for reports
 };
 
 // Bytes on their way to the host.

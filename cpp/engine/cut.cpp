@@ -1,5 +1,6 @@
 #include "engine/cut.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "base/hash.hpp"
@@ -93,6 +94,36 @@ void count_memory(DeviceId id, Device& device) {
   profile::add(std::move(e));
 }
 
+// The lines that asked for the checks of a run. Several of one op with one bound are all named.
+class ReporterLines final : public Lines {
+ public:
+  explicit ReporterLines(std::vector<Reporter> reporters) : reporters_(std::move(reporters)) {
+    static uint32_t runs = 0;
+    run_ = ++runs ? runs : ++runs;
+  }
+  uint32_t run() const override { return run_; }
+  std::string of(const std::string& op, int64_t bound) const override {
+    std::vector<std::string> lines;
+    for (const Reporter& r : reporters_) {
+      if (op != r.op->name || r.bound != bound || !r.where) continue;
+      std::string line = r.where.str();
+      if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+    }
+    std::string text;
+    for (const std::string& line : lines) text += (text.empty() ? " at " : " or ") + line;
+    return text;
+  }
+
+ private:
+  std::vector<Reporter> reporters_;
+  uint32_t run_;
+};
+
+std::shared_ptr<const Lines> lines_of(Log& log) {
+  if (log.reporters.empty()) return nullptr;
+  return std::make_shared<ReporterLines>(std::move(log.reporters));
+}
+
 void run(Log& log, CachedPlan& cached) {
   Device& device = device_of(log.device);
   thread_local std::vector<BufferRef> leaves, outputs;
@@ -102,11 +133,13 @@ void run(Log& log, CachedPlan& cached) {
   for (const Memory& m : cached.plan->memories)
     if (m.kind == Memory::Kind::output)
       outputs[m.index] = m.donor >= 0 ? leaves[m.donor] : device.allocate(static_cast<size_t>(m.bytes));
-  device.run(*cached.prepared, {leaves.data(), outputs.data(), log.offsets.data(), log.numbers.data()});
+  const std::shared_ptr<const Lines> lines = lines_of(log);
+  device.run(*cached.prepared, {leaves.data(), outputs.data(), log.offsets.data(), log.numbers.data(), lines});
   for (size_t o = 0; o < outputs.size(); ++o) {
     Node& node = *log.nodes[cached.output_nodes[o]];
     node.buffer = std::move(outputs[o]);
     node.state = Node::State::ready;
+    node.run = lines && node.op->kind != Kind::effect ? lines->run() : 0;  // writes in place were not done
   }
   if (profiling()) count_memory(log.device, device);
 }

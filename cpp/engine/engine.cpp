@@ -19,13 +19,30 @@ std::map<int, Device*>& gpus_in_use() {
   return *gpus;
 }
 
+// Runs that met an index out of range: their other results are not to be read either.
+std::map<uint32_t, std::exception_ptr>& spoiled_runs() {
+  static auto* runs = new std::map<uint32_t, std::exception_ptr>;
+  return *runs;
+}
+void raise_if_spoiled(const Node& node) {
+  if (!node.run || spoiled_runs().empty()) return;
+  if (const auto it = spoiled_runs().find(node.run); it != spoiled_runs().end()) std::rethrow_exception(it->second);
+}
+
 // Kernels report indices out of range; the next read raises.
 void raise_status(DeviceId id) {
   EngineLock lock;
   const Status s = device_of(id).take_status();
   if (!s.tag) return;
-  fail<IndexError>(s.name, "index " + std::to_string(s.index) + " out of range [0, " + std::to_string(s.bound) + ")",
-                   "tensors written after it in the same step keep their old values");
+  try {
+    fail<IndexError>(s.name,
+                     "index " + std::to_string(s.index) + " out of range [0, " + std::to_string(s.bound) + ")" +
+                         (s.lines ? s.lines->of(s.name, s.bound) : ""),
+                     "tensors written after it in the same step keep their old values");
+  } catch (...) {
+    if (s.lines) spoiled_runs()[s.lines->run()] = std::current_exception();
+    throw;
+  }
 }
 
 [[maybe_unused]] const bool installed = [] {
@@ -42,6 +59,7 @@ struct Bytes {
 };
 Bytes realise(const Tensor& x) {
   EngineLock lock;
+  raise_if_spoiled(*x->storage->node.get());
   const bool flat = x.contiguous();
   const Tensor source = flat ? x.detach() : contiguous(x.detach());
   NodeRef node = source->storage->node.ref();

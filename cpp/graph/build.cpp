@@ -100,9 +100,11 @@ bool touches_shared(const Node& node) {
 // Somebody holds the node already: another thread may cut as soon as it is in the log.
 void append(const NodeRef& node) {
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
+  const Where line = node->op->reports ? where() : Where();
   EngineLock lock;
   Log& log = log_of(node->device);
   log.append(node);
+  if (node->op->reports) log.reporters.push_back({node->op, node->in[1].number.i, line});
   const bool at_once = touches_shared(*node);
   if (at_once || log.nodes.size() >= kMaxLogNodes || log.leaf_bytes >= kMaxLogLeafBytes) cut_hook(log);
   if (at_once) report_hook(node->device);

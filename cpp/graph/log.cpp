@@ -125,6 +125,7 @@ void Log::clear() {
   before_view_.clear();
   numbers.clear();
   assignments.clear();
+  reporters.clear();
   key.clear();
   hash = 0;
   leaf_bytes = 0;

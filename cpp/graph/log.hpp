@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "graph/node.hpp"
+#include "graph/where.hpp"
 
 namespace sg {
 
@@ -18,6 +19,13 @@ struct Assignment {
   NodeRef before;
 };
 
+// An index that is checked, and the line that asked for it.
+struct Reporter {
+  const OpInfo* op;
+  int64_t bound;
+  Where where;
+};
+
 struct Log {
   DeviceId device;
   uint64_t epoch = 1;  // changes at each cut
@@ -27,6 +35,7 @@ struct Log {
   std::vector<int32_t> readings;  // the view of each reading of a leaf, in program order
   std::vector<Number> numbers;
   std::vector<Assignment> assignments;
+  std::vector<Reporter> reporters;
   std::vector<uint64_t> key;
   uint64_t hash = 0;
   int64_t leaf_bytes = 0;

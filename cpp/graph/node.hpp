@@ -55,6 +55,7 @@ struct Node : RefCounted<Node> {
 
   BufferRef buffer;          // ready
   std::exception_ptr error;  // failed
+  uint32_t run = 0;          // ready: the run that made it, if that checks indices
 
   bool pending() const { return state == State::pending; }
   // Whether operand k is a value of each element; the others are memory that is written or read elsewhere.

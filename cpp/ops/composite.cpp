@@ -28,12 +28,14 @@ const OpInfo CheckClass{.name = "cross_entropy",
                         .doc = "Checks that classes are in range.",
                         .kind = Kind::pointwise,
                         .arity = 2,
-                        .emit = emit_check_class};
+                        .emit = emit_check_class,
+                        .reports = true};
 const OpInfo OneHot{.name = "one_hot",
                     .doc = "Checks that classes are in range.",
                     .kind = Kind::pointwise,
                     .arity = 2,
-                    .emit = emit_check_class};
+                    .emit = emit_check_class,
+                    .reports = true};
 }  // namespace rows
 
 Tensor softmax(const Tensor& x0, int64_t dim) {

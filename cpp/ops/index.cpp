@@ -22,7 +22,8 @@ constexpr OpInfo check_row(const char* name) {
           .doc = "Checks that an index is in range.",
           .kind = Kind::pointwise,
           .arity = 2,
-          .emit = emit_check};
+          .emit = emit_check,
+          .reports = true};
 }
 const OpInfo kGather = check_row("gather"), kScatter = check_row("scatter"), kScatterAdd = check_row("scatter_add"),
              kIndexSelect = check_row("index_select"), kIndexAdd = check_row("index_add"), kTake = check_row("take"),

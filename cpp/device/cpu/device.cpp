@@ -208,10 +208,13 @@ class CpuDevice final : public Device {
       ++stats_.dispatches;
     }
     ++stats_.submissions;
-    if (const int32_t tag = status_word.tag.load(std::memory_order_acquire))
+    if (const int32_t tag = status_word.tag.load(std::memory_order_acquire)) {
       reporter_ = p.plan->op_names[static_cast<size_t>(tag) - 1];
+      lines_ = arguments.lines;
+    }
     if (before.tag) {
       reporter_ = before.name;
+      lines_ = before.lines;
       status_word.index = before.index;
       status_word.bound = before.bound;
       status_word.tag.store(before.tag);
@@ -226,6 +229,7 @@ class CpuDevice final : public Device {
     s.index = status_word.index;
     s.bound = status_word.bound;
     s.name = reporter_;
+    s.lines = std::move(lines_);
     status_word.tag.store(0);
     return s;
   }
@@ -283,6 +287,7 @@ class CpuDevice final : public Device {
   MemoryPool pool_;
   BufferRef arena_;
   std::string reporter_;  // the op behind the status word
+  std::shared_ptr<const Lines> lines_;
 };
 
 CpuDevice& instance() {

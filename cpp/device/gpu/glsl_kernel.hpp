@@ -101,6 +101,9 @@ bool uses_code(const Program& p, Code c);
 
 // The passes.
 Lowered lower_pointwise(const Step& step, const Features& features);
+// The dimension along which some tensors lie that are written along the last one; -1: none, or not worth it.
+int turned_dimension(const Layout& layout);
+Lowered lower_turned(const Step& step, const Layout& layout, int along, const Features& features);
 Lowered lower_rows(const Step& step, const Features& features);
 Lowered lower_product(const Step& step, const Features& features);
 Lowered lower_own(const Step& step, const Features& features);

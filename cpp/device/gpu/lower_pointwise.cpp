@@ -120,6 +120,8 @@ void fill_arguments(Lowered& out, const Layout& l, const Arguments& args, const 
 
 Lowered lower_pointwise(const Step& step, const Features& features) {
   const Layout l = layout_of(step);
+  if (const int along = turned_dimension(l); along >= 0 && features.max_group_threads >= 256)
+    return lower_turned(step, l, along, features);
   const bool several = l.programs.size() > 1, four = all_in_fours(l), tail = four && l.program().domain.rank == 1;
   const int64_t threads = std::min<int64_t>(256, features.max_group_threads);
   Arguments args;

@@ -102,7 +102,7 @@ void Recorder::run(const GpuPrepared& plan, const RunArguments& arguments) {
     value = submit_part(plan, part, arguments);
     first = part.last;
   } while (first < plan.steps.size());
-  if (plan.uses_status) reports_.push_back({status_block_, value, plan.plan});
+  if (plan.uses_status) reports_.push_back({status_block_, value, plan.plan, arguments.lines});
 }
 
 std::shared_ptr<Parcel> Recorder::record_wanted(Slot& slot, const Job& job) {
@@ -437,7 +437,7 @@ void Recorder::harvest() {
     if (word.tag != 0 && first_report_.tag == 0) {
       const std::vector<std::string>& names = report.plan->op_names;
       const auto op = static_cast<size_t>(word.tag - 1);
-      first_report_ = {word.tag, word.index, word.bound, op < names.size() ? names[op] : ""};
+      first_report_ = {word.tag, word.index, word.bound, op < names.size() ? names[op] : "", report.lines};
     }
     reports_.pop_front();
   }
