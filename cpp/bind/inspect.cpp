@@ -9,6 +9,7 @@
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "engine/engine.hpp"
+#include "ops/list.hpp"
 #include "value/node.hpp"
 
 #if SPIROGRAD_GPU
@@ -134,6 +135,26 @@ std::string cache_folder() {
 #endif
 }
 
+py::list op_rows() {
+  constexpr const char* kinds[] = {"pointwise", "reduce", "contraction", "indexed",
+                                   "kernel",    "view",   "effect",      "memory"};
+  constexpr const char* results[] = {"same", "floating", "boolean"};
+  py::list all;
+  for (const OpInfo* op : all_ops()) {
+    py::dict row;
+    row["name"] = op->name;
+    row["doc"] = op->doc ? op->doc : "";
+    row["kind"] = kinds[static_cast<int>(op->kind)];
+    row["arity"] = op->arity;
+    row["result"] = results[static_cast<int>(op->result)];
+    row["takes"] = py::make_tuple((op->takes & kTakesBool) != 0, (op->takes & kTakesIntegers) != 0,
+                                  (op->takes & kTakesFloats) != 0);
+    row["gradient"] = op->vjp != nullptr;
+    all.append(row);
+  }
+  return all;
+}
+
 py::list environment() {
   py::list all;
   for (const EnvVariable& v : env_variables()) all.append(py::make_tuple(v.name, env(v.name), v.fallback, v.doc));
@@ -172,6 +193,9 @@ void add_inspection(PyObject* m) {
   });
 #endif
   module.def("stats", stats_dict, "Counters since the start or reset_stats(): submissions, dispatches, bytes, plans.");
+  module.def("_count_fallback", count_fallback, py::arg("op"),
+             "Notes work that a GPU has no kernel for.\n\nRaises:\n    Error: SPIROGRAD_STRICT=1 is set.");
+  module.def("_ops", op_rows, "The rows of the op table: name, doc, kind, result, takes, gradient.");
   module.def("reset_stats", reset_stats, "Sets the counters to 0.");
   module.def(
       "empty_cache",

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "engine/cut.hpp"
 #include "engine/tape.hpp"
 #include "ops/list.hpp"
@@ -278,6 +279,14 @@ Stats stats() {
     sum.bytes_live += a.bytes_live, sum.bytes_cached += a.bytes_cached, sum.bytes_peak += a.bytes_peak;
   }
   return s;
+}
+
+void count_fallback(const std::string& op) {
+  if (env_flag("SPIROGRAD_STRICT"))
+    fail<Error>(op.c_str(), "it runs on the CPU, and SPIROGRAD_STRICT=1 refuses that for a tensor of the GPU",
+                "move the tensor with .cpu()");
+  EngineLock lock;
+  ++counters().fallbacks;
 }
 
 void reset_stats() {

@@ -76,6 +76,8 @@ struct Stats {
   int64_t host_scalar_ops = 0;  // operations of scalar Values computed by the processor: none for those on a GPU
 };
 Stats stats();
+// Work that the tensor's device has no kernel for is about to run on the processor. Error under SPIROGRAD_STRICT=1.
+void count_fallback(const std::string& op);
 void reset_stats();  // counters to 0; bytes_live, bytes_cached stay, bytes_peak = bytes_live
 void empty_cache();
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from . import autograd as autograd
     from . import datasets as datasets
     from . import func as func
+    from . import linalg as linalg
     from . import nn as nn
     from . import ops as ops
     from . import optim as optim
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from . import utils as utils
     from . import viz as viz
 
+    det, logdet, slogdet = linalg.det, linalg.logdet, linalg.slogdet
+    inverse, pinverse, matrix_power = linalg.inv, linalg.pinv, linalg.matrix_power
+
 # Before C++ and the drivers take themselves down, work in flight comes to its end.
 atexit.register(_core._drain)
 
@@ -47,6 +51,7 @@ _lazy = (
     "autograd",
     "datasets",
     "func",
+    "linalg",
     "nn",
     "ops",
     "optim",
@@ -56,9 +61,12 @@ _lazy = (
     "utils",
     "viz",
 )
+# Names of linalg that stand here too.
+_of_linalg = {"inverse": "inv", "pinverse": "pinv"}
+_of_linalg |= {name: name for name in ("det", "logdet", "matrix_power", "slogdet")}
 __all__ = [name for name in dir(_core) if not name.startswith("_")]
 __all__ += ["MLP", "Layer", "Module", "Neuron", "enable_grad", "inference_mode", "is_inference_mode_enabled"]
-__all__ += ["no_grad", "set_grad_enabled", *_lazy]
+__all__ += ["no_grad", "set_grad_enabled", *_lazy, *_of_linalg]
 __all__ += ["finfo", "get_printoptions", "iinfo", "set_printoptions", "show_config"]
 
 
@@ -77,6 +85,8 @@ def show_config() -> str:
 def __getattr__(name: str) -> Any:
     if name in _lazy:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _of_linalg:
+        return getattr(importlib.import_module(f"{__name__}.linalg"), _of_linalg[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
