@@ -73,11 +73,13 @@ def test_loose_bounds_have_a_reason() -> None:
 @pytest.mark.parametrize(("row", "dtype"), SAMPLES, ids=lambda v: v if isinstance(v, str) else v.name)
 def test_forward(row: Row, dtype: str, device: sg.Device) -> None:
     needs(device, dtype)
+    fallbacks = sg.stats()["fallbacks"]
     for shapes in row.shapes:
         arrays = row.inputs(shapes, dtype)
         for layout in LAYOUTS:
             got, used = run(row, arrays, layout, device)
             check(row, used, got, f" {dtype} {list(shapes)} {layout} on {device}")
+    assert sg.stats()["fallbacks"] == fallbacks, f"{row.name} ran on the CPU"
 
 
 @pytest.mark.gpu
