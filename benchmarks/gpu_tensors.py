@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from common import Result
+from formulas import chain
 from gpu_rows import Place, Section, dashed
-from slice_ops import chain
 from slice_train import MLP, spirograd_steps
 
 import spirograd as sg

@@ -44,7 +44,7 @@ def run(name: str, description: str, libraries: tuple[str, ...]) -> int:
         return 2
     env = common.environment(places)
     results: list[common.Result] = []
-    failed = 0
+    failed: dict[str, str] = {}
     for device in places:
         gpu = device.kind == "gpu"
         for row in names:
@@ -52,14 +52,17 @@ def run(name: str, description: str, libraries: tuple[str, ...]) -> int:
                 continue
             print(f"{device} {row}: {ROWS[row].doc}", file=sys.stderr, flush=True)
             try:
-                results += ROWS[row].run(Context(device, gpu, options.quick, beside))
-            except (sg.Error, ArithmeticError, RuntimeError) as error:
-                failed += 1
-                print(f"{device} {row}: FAILED: {error}", file=sys.stderr, flush=True)
+                results.extend(ROWS[row].run(Context(device, gpu, options.quick, beside)))
+            except Exception as error:  # the other rows are still worth having
+                failed[f"{device} {row}"] = f"{type(error).__name__}: {error}"
+                print(f"{device} {row}: FAILED: {failed[f'{device} {row}']}", file=sys.stderr, flush=True)
             sg.empty_cache()
     env["versions"] = common.environment([])["versions"]  # now that the other libraries are imported
     if "micrograd" in beside:  # does not say its version itself
         env["versions"]["micrograd"] = importlib.metadata.version("micrograd")
+    env["failed"] = failed
     print(common.table(results))
+    for where, error in failed.items():
+        print(f"FAILED {where}: {error}")
     print(f"\nresults: {common.save(name, results, env, options.json)}")
     return 1 if failed else 0

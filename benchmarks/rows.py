@@ -16,7 +16,7 @@ class Context:
     device: Any  # sg.Device
     gpu: bool
     quick: bool
-    anchors: frozenset[str]  # of "torch", "compile", "jax"
+    anchors: frozenset[str]  # of "torch", "compile", "jax", "numpy"
 
     @property
     def seconds(self) -> float:
@@ -55,10 +55,10 @@ ROWS: dict[str, Row] = {}
 
 
 def row(name: str, *, cpu: bool = True, gpu: bool = True) -> Callable[[Any], Any]:
-    """Enters a function as a row; its docstring is what the row measures."""
+    """Enters a function as a row; the first line of its docstring is what it measures."""
 
     def enter(run: Callable[[Context], Iterator[Result]]) -> Callable[[Context], Iterator[Result]]:
-        ROWS[name] = Row(name, (run.__doc__ or "").strip(), run, cpu, gpu)
+        ROWS[name] = Row(name, (run.__doc__ or "").strip().partition("\n")[0], run, cpu, gpu)
         return run
 
     return enter

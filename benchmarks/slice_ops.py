@@ -9,29 +9,12 @@ from typing import Any
 import numpy as np
 from anchors import jax_for, torch_for
 from common import Result, Timing, measure
+from formulas import chain, close, plain_chain
 from rows import Context, microseconds, milliseconds, row
 
 import spirograd as sg
 
 Work = Callable[..., Any]  # does the work, waits for it
-
-
-def close(ours: Any, truth: Any, tolerance: float) -> None:
-    """A fast wrong result is no result."""
-    error = float(np.max(np.abs(ours - truth) / (np.abs(truth) + np.mean(np.abs(truth)))))
-    if not error <= tolerance:
-        raise ArithmeticError(f"benchmark: the result is off by {error:.3g} (relative), at most {tolerance:g} is right")
-
-
-def chain(x: Any, relu: Any, tanh: Any) -> Any:
-    """Eight pointwise ops: mul, add, relu, mul, sub, tanh, mul, add."""
-    y = tanh(relu(x * 1.1 + 0.5) * 0.9 - 0.1)
-    return y * x + x
-
-
-def plain_chain(x: Any, relu: Any, _: Any) -> Any:
-    """Eight pointwise ops without a function that costs arithmetic: mul, add, mul, sub, mul, relu, mul, add."""
-    return relu(((x * 1.5 + 0.5) * 0.7 - 0.1) * x) * 2.0 + 1.0
 
 
 def chain_libraries(context: Context, values: Any, copies: int, rounds: int, chain: Any) -> dict[str, Work]:
