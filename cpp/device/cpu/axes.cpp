@@ -14,19 +14,29 @@ bool varies_along_row(const Program& p, const View& v) {
   return false;
 }
 
+// How many elements a view reaches: what reading it against its order costs.
+int64_t elements_of(const Program& p, const View& v) {
+  int64_t n = 1;
+  for (int d = 0; d < p.domain.rank; ++d)
+    if (v.strides[d] != 0) n *= p.domain[d];
+  return n;
+}
+
 // The outer dimension that blocks should run along, or -1 for the row itself.
 int lane_across(const Program& p) {
   const int end = p.outer() - (p.piece_limit > 0 ? 1 : 0);  // pieces differ in length
-  int along = 0, best = -1, best_count = 0, longest = -1;
-  std::vector<int> count(static_cast<size_t>(std::max(end, 0)));
+  int best = -1, longest = -1;
+  int64_t along = 0, best_count = 0;  // elements that lie in order
+  std::vector<int64_t> count(static_cast<size_t>(std::max(end, 0)));
   for (const View& v : p.views) {
     if (!varies_along_row(p, v)) continue;
+    const int64_t elements = elements_of(p, v);
     for (int d = p.domain.rank - 1; d >= p.outer(); --d) {
       if (p.domain[d] == 1) continue;
-      along += v.strides[d] == 1;
+      along += v.strides[d] == 1 ? elements : 0;
       break;
     }
-    for (int d = 0; d < end; ++d) count[d] += v.strides[d] == 1 && p.domain[d] > 1;
+    for (int d = 0; d < end; ++d) count[d] += v.strides[d] == 1 && p.domain[d] > 1 ? elements : 0;
   }
   for (int d = 0; d < end; ++d) {
     if (p.domain[d] >= 8 && count[d] > best_count) best = d, best_count = count[d];
