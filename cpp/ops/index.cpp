@@ -90,7 +90,7 @@ void add_rows_on_cpu(const CpuArgs& args) {
   const int64_t *row = args.as<const int64_t>(0), count = args.words[0], values = args.words[1], width = args.words[2];
   const T* from = args.as<const T>(1);
   T* to = args.as<T>(2);
-  std::fill(to, to + count * width, T(0));
+  args.parallel(count * width, 1 << 18, [&](int64_t begin, int64_t end) { std::fill(to + begin, to + end, T(0)); });
   const int64_t grain = std::max<int64_t>(64, (width + 7) / 8);
   args.parallel(width, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = 0; i < values; ++i) {

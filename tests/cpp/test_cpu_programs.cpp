@@ -139,6 +139,8 @@ void reference(const Program& p, const std::vector<void*>& memory, const std::ve
         Scalar& out = values[n][c];
         if (in.code == Code::load)
           out = read(memory[p.views[in.slot].binding], in.dtype, address(p.views[in.slot]));
+        else if (in.code == Code::load_at)
+          out = read(memory[p.views[in.slot].binding], in.dtype, operand(in.a).i);
         else if (in.code == Code::index)
           out = {0, address(p.views[in.slot])};
         else if (in.code == Code::number)
@@ -302,6 +304,8 @@ TEST_CASE("cpu: strided, transposed and broadcast views", "[cpu]") {
       {{1000, 3}, {{3, 1}, {0, 1}, {3, 1}}},       // short rows
       {{5, 7, 11}, {{77, 1, 7}, {11, 0, 1}, {77, 11, 1}}},
       {{2, 3, 4, 5}, {{1, 2, 6, 24}, {20, 0, 5, 1}, {60, 20, 5, 1}}},
+      {{3, 37, 300}, {{11100, 1, 37}, {0, 0, 1}, {11100, 300, 1}}},  // transposed matrices, in tiles
+      {{33, 1500}, {{1, 33}, {1, 33}, {1500, 1}}},                   // two operands in tiles
   };
   for (const auto& [domain, strides] : cases) {
     ProgramBuilder b;
@@ -315,6 +319,34 @@ TEST_CASE("cpu: strided, transposed and broadcast views", "[cpu]") {
     const int64_t n = domain.numel();
     check(b.program, {{DType::float32, 2 * n + 2}, {DType::float32, n}, {DType::float32, n}, {DType::int64, n}}, 2);
   }
+}
+
+TEST_CASE("cpu: transposed operands of every size of element", "[cpu]") {
+  for (DType t : {DType::boolean, DType::int32, DType::float32, DType::int64, DType::float64}) {
+    ProgramBuilder b;
+    b.program.domain = {50, 300};
+    const Expr x = b.load(b.add_view(view(0, {1, 50}, t)));
+    b.store(b.add_view(view(1, {300, 1}, t)), x);
+    b.store(b.add_view(view(2, {1, 50}, t)), x);
+    check(b.program, {{t, 15000}, {t, 15000}, {t, 15000}}, 1);
+  }
+}
+
+TEST_CASE("cpu: rows, and every second element of them, from computed places", "[cpu]") {
+  for (int64_t step : {1, 2})
+    for (int64_t width : {3, 300, 2500}) {
+      ProgramBuilder b;
+      b.program.domain = {53, width};
+      const Expr number = b.alu(Code::add, DType::int64, b.load(b.add_view(view(0, {1, 0}, DType::int64))),
+                                b.constant_int(DType::int64, 10));  // 0 to 20
+      const Expr row = b.alu(Code::mul, DType::int64, number, b.constant_int(DType::int64, step * width));
+      const Expr at = b.alu(Code::add, DType::int64, b.index(b.add_view(view(-1, {0, step}, DType::int64))), row);
+      View table = view(1, {0, 0});
+      table.reach = 21 * step * width;
+      const Expr x = b.load_at(b.add_view(table), at);
+      b.store(b.add_view(view(2, {width, 1})), b.alu(Code::add, DType::float32, x, x));
+      check(b.program, {{DType::int64, 53}, {DType::float32, table.reach}, {DType::float32, 53 * width}}, 2);
+    }
 }
 
 TEST_CASE("cpu: softmax rows, long and short, both layouts", "[cpu]") {

@@ -120,6 +120,9 @@ bool choose_axes(const Program& p, bool tile, Executable& e) {
     pick(from.strides, lane, use.size, use.lane);
     pick(from.strides, column, use.size, use.column);
     find_lane_step(e.lane_dims, use);
+    const int last = e.unit_dims.rank - 1;
+    use.turned = e.pointwise && !index && !use.walk && last >= 0 && use.unit[last] == use.size &&
+                 use.lane_step > use.size && e.unit_dims[last] >= kTile && e.lanes >= kTile;
     e.views.push_back(use);
   }
   return across >= 0;

@@ -34,6 +34,11 @@ struct GemmTile {
   void* scratch;
 };
 
+// Strides in bytes: from element to element of a row in the source, from row to row in the destination.
+struct Turn {
+  int64_t stride, row, rows;
+};
+
 struct BlockTable {
   const char* name;
   // nullptr: no such loop (the caller then fills a register with the scalar, or fails).
@@ -44,6 +49,7 @@ struct BlockTable {
   Fn (*fill)(int size);        // d[i] = a[0]
   Fn (*gather)(int size);      // d[i] = a[i * stride], the byte stride passed as b
   Fn (*scatter)(int size);     // d[i * stride] = a[i], the byte stride passed as b
+  Fn (*turn)(int size);        // a transposed tile: row u of d gets a[i * stride + u], see Turn, passed as b
   Fn (*gather_at)(int size);   // d[i] = a[b[i]], b int64 in elements
   Fn (*scatter_at)(int size);  // d[b[i]] = a[i] where b[i] is not negative
   Fn iota;                     // int64: d[i] = (int64)a + i * (int64)b

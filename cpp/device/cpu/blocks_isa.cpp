@@ -189,6 +189,27 @@ void scatter(void* d, const void* a, const void* stride, const void*, int64_t n)
   for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * step) = static_cast<const T*>(a)[i];
 }
 
+// Rows and elements of a cache line at a time: a line of the source is read while it is near.
+template <class T>
+void turn(void* d, const void* a, const void* b, const void*, int64_t n) {
+  constexpr int kRows = 16, kElements = 8, kAhead = 32;
+  const Turn& t = *static_cast<const Turn*>(b);
+  const char* const from = static_cast<const char*>(a);
+  char* const to = static_cast<char*>(d);
+  for (int64_t u = 0; u < t.rows; u += kRows) {
+    for (int64_t i = 0; i < n; i += kElements) {
+      const char* const corner = from + i * t.stride + u * int64_t(sizeof(T));
+      for (int e = 0; e < kElements; ++e)
+        __builtin_prefetch(corner + (i + kAhead + e < n ? kAhead + e : e) * t.stride, 0, 2);
+      const int64_t rows = std::min<int64_t>(kRows, t.rows - u), elements = std::min<int64_t>(kElements, n - i);
+      for (int64_t r = 0; r < rows; ++r) {
+        T* const row = reinterpret_cast<T*>(to + (u + r) * t.row) + i;
+        for (int64_t e = 0; e < elements; ++e) row[e] = reinterpret_cast<const T*>(corner + e * t.stride)[r];
+      }
+    }
+  }
+}
+
 template <class T>
 void gather_at(void* d, const void* a, const void* b, const void*, int64_t n) {
   const auto* offset = static_cast<const int64_t*>(b);
@@ -508,6 +529,7 @@ Fn fused_loop(Code inner, Code outer, bool flipped, DType type, int scalars) {
   }
 SG_BY_SIZE(fill)
 SG_BY_SIZE(gather)
+SG_BY_SIZE(turn)
 SG_BY_SIZE(scatter)
 SG_BY_SIZE(gather_at)
 SG_BY_SIZE(scatter_at)
@@ -531,13 +553,11 @@ SG_BY_SIZE(scatter_at)
 namespace sg::cpu {
 extern const BlockTable SG_TABLE;
 const BlockTable SG_TABLE = {
-    SG_TEXT(SG_ISA),        SG_ISA::alu_loop,
-    SG_ISA::fused_loop,     SG_ISA::fill_loop,
-    SG_ISA::gather_loop,    SG_ISA::scatter_loop,
-    SG_ISA::gather_at_loop, SG_ISA::scatter_at_loop,
-    SG_ISA::iota,           SG_ISA::fold_loop,
-    SG_ISA::gemm<float>,    SG_ISA::gemm<double>,
-    SG_ISA::kRows,          2 * SG_ISA::Vector<float>::kLanes,
+    SG_TEXT(SG_ISA),      SG_ISA::alu_loop,       SG_ISA::fused_loop,
+    SG_ISA::fill_loop,    SG_ISA::gather_loop,    SG_ISA::scatter_loop,
+    SG_ISA::turn_loop,    SG_ISA::gather_at_loop, SG_ISA::scatter_at_loop,
+    SG_ISA::iota,         SG_ISA::fold_loop,      SG_ISA::gemm<float>,
+    SG_ISA::gemm<double>, SG_ISA::kRows,          2 * SG_ISA::Vector<float>::kLanes,
     SG_ISA::kGemmScratch,
 };
 }  // namespace sg::cpu

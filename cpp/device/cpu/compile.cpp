@@ -144,6 +144,10 @@ class Compiler {
       if (!values_.closures[phase][i]) continue;
       const bool root = is_store(i) || is_reduce(i);
       if (!root && (!needed_[i] || (of_[i].kept && of_[i].first < phase))) continue;
+      if (const Run run = emit_.run_of(i); run.start >= 0) {
+        needed_[run.start] = true;
+        continue;
+      }
       for (int32_t o : {instr(i).a, instr(i).b, instr(i).c})
         if (o >= 0) needed_[o] = true;
     }
@@ -214,6 +218,10 @@ class Compiler {
       }
       if (!v.kept) {
         v.slot = -1;
+        if (emit_.in_tile(i)) {
+          v.slot = emit_.new_register(static_cast<int>(kTile * size_of(instr(i).dtype)));  // lives as long as the tile
+          e_.tile = kTile;
+        }
         for (int32_t s : stores)
           if (v.slot < 0 && instr(s).a == i && direct(s, i, n, nodes, phase)) v.slot = instr(s).slot, written[s] = true;
         if (v.slot < 0 && v.scalar) v.slot = emit_.new_cell({});

@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <cstring>
+#include <utility>
 
 #include "base/error.hpp"
 
@@ -119,16 +120,42 @@ void Emitter::load(int32_t i, std::vector<Op>& ops) {
   op.size = static_cast<uint8_t>(size_of(instr(i).dtype));
   op.fn = index ? table_.iota : table_.gather(op.size);
   op.what = view.walk ? Op::What::walk_load : Op::What::strided;
+  if (in_tile(i)) {
+    op.fn = table_.turn(op.size);
+    op.what = Op::What::turn;
+  }
   op.single = values_[i].scalar;
   op.d = values_[i].slot;
   op.a = op.view = instr(i).slot;
   ops.push_back(op);
 }
 
+Run Emitter::run_of(int32_t i) const {
+  if (instr(i).code != Code::load_at || values_[i].scalar) return {};
+  const Instr& sum = instr(instr(i).a);
+  if (sum.code != Code::add) return {};
+  for (const auto& [position, start] : {std::pair{sum.a, sum.b}, std::pair{sum.b, sum.a}})
+    if (instr(position).code == Code::index && !view_of(position).walk && values_[start].scalar)
+      return {start, position};
+  return {};
+}
+
 void Emitter::load_at(int32_t i, std::vector<Op>& ops) {
   Op op;
-  op.fn = table_.gather_at(static_cast<int>(size_of(instr(i).dtype)));
+  op.size = static_cast<uint8_t>(size_of(instr(i).dtype));
   op.single = values_[i].scalar;
+  if (const Run run = run_of(i); run.start >= 0) {
+    op.what = Op::What::run;
+    if (e_.pointwise && e_.unit_dims.rank > 0) e_.tile = kTile, e_.fetches = true;
+    op.view = instr(run.position).slot;
+    op.fn = e_.views[op.view].lane_step == 1 ? copy_loop(op.size) : table_.gather(op.size);
+    op.d = values_[i].slot;
+    op.a = instr(i).slot;
+    op.b = values_[run.start].slot;
+    ops.push_back(op);
+    return;
+  }
+  op.fn = table_.gather_at(op.size);
   op.d = values_[i].slot;
   op.a = instr(i).slot;
   op.b = values_[instr(i).a].slot;

@@ -14,6 +14,10 @@ struct Node {  // a call to be
   int32_t inner = -1;  // the instruction fused into it
 };
 
+struct Run {  // a load_at of elements in a row: both instructions, or none
+  int32_t start = -1, position = -1;
+};
+
 struct Register {
   int size;  // bytes of an element
   bool kept;
@@ -26,6 +30,8 @@ class Emitter {
 
   int32_t new_cell(Number n = {});
   int32_t new_register(int size, bool kept = false);
+  Run run_of(int32_t i) const;
+  bool in_tile(int32_t i) const { return instr(i).code == Code::load && view_of(i).turned; }
   int32_t temporary(int size);  // until released
   void release(int32_t slot);
 

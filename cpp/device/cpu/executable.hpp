@@ -17,6 +17,8 @@
 
 namespace sg::cpu {
 
+inline constexpr int64_t kTile = 16;  // units that read a transposed operand together
+
 // One call of a loop. Operands are slots: a slot holds the pointer of a register, a cell or a place in memory.
 struct Op {
   enum class What : uint8_t {
@@ -24,6 +26,8 @@ struct Op {
     strided,    // fn(d, a, the lane step of the view): gather, scatter, iota
     walk_load,  // like strided, run by run of the last lane dimension
     walk_store,
+    run,   // fn(d, a + (b + position of the view), its lane step): elements in a row from a computed place on
+    turn,  // of a tile of units; the first of them fills the tile, the others find their row there
   };
   Fn fn = nullptr;
   What what = What::call;
@@ -59,6 +63,7 @@ struct ViewUse {
   Dims unit, lane, column;  // byte strides
   int64_t lane_step = 0;    // bytes from lane to lane when !walk
   bool walk = false;        // the lane dimensions do not have one common stride
+  bool turned = false;      // elements of successive units lie side by side, those of a block do not: read in tiles
 };
 
 struct Advance {  // added to a slot when the block (or column) is done
@@ -80,6 +85,8 @@ struct Executable {
   int64_t block = 1024;  // lanes in a block
   int64_t sum_run = 0;   // across: columns added before the partial sum goes to the total
   int64_t cost = 1;      // about how many cheap loops pass over an element
+  int64_t tile = 1;      // units that read a tile together
+  bool fetches = false;  // there are runs, asked for in advance
 
   std::vector<ViewUse> views;
   std::vector<Number> cells;  // constants, numbers, and one value a row

@@ -9,6 +9,7 @@
 namespace sg::cpu {
 namespace {
 
+constexpr int64_t kFetchBytes = 1024;    // of a run, at most; a tile of them fits into a first cache
 constexpr int64_t kChunkWork = 1 << 17;  // cheap element operations in one piece of work for a thread: about 10 us
 
 class Runner {
@@ -27,6 +28,7 @@ class Runner {
 
   void run(const Part& part) {
     const int64_t lane_end = part.lane_end < 0 ? e_.lanes : part.lane_end;
+    if (e_.tile > 1) return tiles(part, lane_end);
     for (int64_t unit = part.unit_begin; unit < part.unit_end; ++unit) {
       enter(unit);
       if (e_.across) {
@@ -68,15 +70,30 @@ class Runner {
   }
 
   void execute(const std::vector<Op>& ops, int64_t n) {
-    for (const Op& op : ops) {
-      const int64_t count = op.single ? 1 : n;
-      if (op.what == Op::What::call)
-        op.fn(slots_[op.d], slots_[op.a], slots_[op.b], slots_[op.c], count);
-      else if (op.what == Op::What::strided)
-        op.fn(slots_[op.d], slots_[op.a], reinterpret_cast<void*>(e_.views[op.view].lane_step), nullptr, count);
-      else
-        walk(op, count);
+    for (const Op& op : ops) call(op, op.single ? 1 : n);
+  }
+
+  void call(const Op& op, int64_t n) {
+    const auto step = [&](int64_t size) { return reinterpret_cast<void*>(e_.views[op.view].lane_step * size); };
+    switch (op.what) {
+      case Op::What::call:
+        return op.fn(slots_[op.d], slots_[op.a], slots_[op.b], slots_[op.c], n);
+      case Op::What::strided:
+        return op.fn(slots_[op.d], slots_[op.a], step(1), nullptr, n);
+      case Op::What::run:
+        return op.fn(slots_[op.d], run_of(op), step(op.size), nullptr, n);
+      case Op::What::turn:
+        return turn(op, n);
+      case Op::What::walk_load:
+      case Op::What::walk_store:
+        return walk(op, n);
     }
+  }
+
+  const char* run_of(const Op& op) const {
+    int64_t start;
+    std::memcpy(&start, slots_[op.b], sizeof(start));
+    return slots_[op.a] + (start + reinterpret_cast<intptr_t>(slots_[op.view])) * op.size;
   }
 
   // Lanes [lane_, lane_ + n) of a view whose lane dimensions have no common stride, in runs of the last of them.
@@ -111,6 +128,52 @@ class Runner {
         ++at[d - 1];
       }
     }
+  }
+
+  // Units in groups, a block of lanes at a time: what is read against its order comes in tiles of group x block.
+  void tiles(const Part& part, int64_t lane_end) {
+    const int last = e_.unit_dims.rank - 1;
+    for (int64_t unit = part.unit_begin; unit < part.unit_end;) {
+      enter(unit);
+      const int64_t first = at_[last];
+      rows_ = std::min({e_.tile, part.unit_end - unit, e_.unit_dims[last] - first});
+      for (lane_ = part.lane_begin; lane_ < lane_end; lane_ += e_.block) {
+        for (int64_t row = 0; row < rows_ * e_.fetches; ++row) {
+          at_[last] = first + row;
+          start(lane_);
+          fetch(std::min(e_.block, lane_end - lane_));
+        }
+        for (row_ = 0; row_ < rows_; ++row_) {
+          at_[last] = first + row_;
+          start(lane_);
+          execute(e_.phases[0].element, std::min(e_.block, lane_end - lane_));
+        }
+      }
+      unit += rows_;
+    }
+  }
+
+  // Computes where the runs of a unit begin and asks for their memory, so that a group waits for it only once.
+  void fetch(int64_t n) {
+    for (const Op& op : e_.phases[0].element) {
+      if (op.what == Op::What::run) {
+        const int64_t bytes = std::min<int64_t>(n * op.size, kFetchBytes);
+        const char* from = run_of(op);
+        for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(from + b);
+      } else if (op.d >= e_.first_cell && op.d < e_.first_register) {
+        call(op, 1);
+      }
+    }
+  }
+
+  void turn(const Op& op, int64_t n) {
+    const int64_t width = e_.block * op.size;
+    char* const tile = frame_ + e_.registers[op.d - e_.first_register];
+    if (row_ == 0) {
+      const Turn t{e_.views[op.view].lane_step, width, rows_};
+      op.fn(tile, slots_[op.a], &t, nullptr, n);
+    }
+    slots_[op.d] = tile + row_ * width;
   }
 
   // A pointwise unit, or one row: blocks of its elements.
@@ -195,6 +258,7 @@ class Runner {
   int64_t at_[kMaxRank] = {};
   int64_t limit_ = 0;
   int64_t lane_ = 0;
+  int64_t row_ = 0, rows_ = 1;  // of a tile
 };
 
 struct Free {
@@ -228,13 +292,16 @@ void run_all(const Executable& e, char* const* bases) {
     lanes = std::min(lanes, std::max<int64_t>(1, (wanted + e.block - 1) / e.block) * e.block);
   }
   const int64_t pieces = cut ? (e.lanes + lanes - 1) / lanes : 1;
-  const int64_t grain = std::max<int64_t>(1, kChunkWork / std::max<int64_t>(1, lanes * row * e.cost));
+  const int64_t grain = std::max<int64_t>(1, kChunkWork / std::max<int64_t>(1, lanes * row * e.cost * e.tile));
+  const int64_t groups = (e.units + e.tile - 1) / e.tile;
+  const auto end_of = [&](int64_t group) { return std::min(e.units, group * e.tile); };
   if (pieces == 1)
-    return parallel_for(e.units, grain, [&](int64_t begin, int64_t end) { run_part(e, bases, {begin, end, 0, -1}); });
-  parallel_for(e.units * pieces, grain, [&](int64_t begin, int64_t end) {
+    return parallel_for(groups, grain,
+                        [&](int64_t begin, int64_t end) { run_part(e, bases, {begin * e.tile, end_of(end), 0, -1}); });
+  parallel_for(groups * pieces, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t unit = i / pieces, lane = i % pieces * lanes;
-      run_part(e, bases, {unit, unit + 1, lane, std::min(e.lanes, lane + lanes)});
+      const int64_t group = i / pieces, lane = i % pieces * lanes;
+      run_part(e, bases, {group * e.tile, end_of(group + 1), lane, std::min(e.lanes, lane + lanes)});
     }
   });
 }
