@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 import numpy as np
@@ -172,6 +173,25 @@ def test_class_out_of_range(device: sg.Device) -> None:
     with pytest.raises(IndexError, match=r"cross_entropy: index 3 out of range \[0, 3\)"):
         loss.item()
     assert ones(2, device=device).tolist() == [1, 1], "work goes on"
+
+
+def test_an_index_out_of_range_names_the_line_that_asked(device: sg.Device) -> None:
+    table, index = sg.arange(6.0, device=device).reshape(3, 2), sg.tensor([0, 3], device=device)
+    rows = table.index_select(0, index)  # this line
+    line = inspect.getsourcelines(test_an_index_out_of_range_names_the_line_that_asked)[1] + 2
+    with pytest.raises(IndexError, match=rf"index_select: index 3 out of range \[0, 3\) at .*test_errors.py:{line};"):
+        rows.sum().item()
+
+
+def test_every_result_of_a_run_with_an_index_out_of_range_raises(device: sg.Device) -> None:
+    x = sg.arange(6.0, device=device)
+    wrong, beside = x.take(sg.tensor([6], device=device)), x * 2
+    for _ in range(2):
+        with pytest.raises(IndexError, match=r"take: index 6 out of range \[0, 6\)"):
+            wrong.item()
+    with pytest.raises(IndexError, match="take: index 6"):
+        (beside + 1).tolist()
+    assert x.tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_wrong_devices() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 
@@ -284,3 +285,19 @@ def test_functions_of_models(device: sg.Device) -> None:
     np.testing.assert_allclose(F.cosine_similarity(x, y).numpy(), cosine, rtol=1e-5)
     assert F.normalize(sg.zeros(2, 2, device=device)).tolist() == [[0, 0], [0, 0]]
     assert F.pad(x, (1, 0)).shape == (3, 6)
+
+
+@pytest.mark.parametrize("shape", [(33, 65), (64, 64), (100, 37), (3, 40, 70), (2, 33, 5, 64)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "int8", "bool"])
+def test_transposed_reads_of_many_elements(shape: tuple[int, ...], dtype: str, device: sg.Device) -> None:
+    x = (np.random.default_rng(0).standard_normal(shape) * 50).astype(dtype)
+    t = sg.tensor(x, device=device)
+    for order in itertools.permutations(range(len(shape))):
+        assert np.array_equal(t.permute(*order).contiguous().numpy(), x.transpose(order)), order
+
+
+def test_transposed_reads_beside_others(device: sg.Device) -> None:
+    a, b = np.random.default_rng(1).standard_normal((2, 70, 90)).astype(np.float32)
+    x, y = sg.tensor(a, device=device), sg.tensor(b, device=device)
+    got = x.T * 2 + y.T + sg.tensor(b[0, :70], device=device)
+    assert np.array_equal(got.numpy(), a.T * 2 + b.T + b[0, :70])

@@ -20,16 +20,6 @@ std::map<int, Device*>& gpus_in_use() {
   return *gpus;
 }
 
-// Runs that met an index out of range: their other results are not to be read either.
-std::map<uint32_t, std::exception_ptr>& spoiled_runs() {
-  static auto* runs = new std::map<uint32_t, std::exception_ptr>;
-  return *runs;
-}
-void raise_if_spoiled(const Node& node) {
-  if (!node.run || spoiled_runs().empty()) return;
-  if (const auto it = spoiled_runs().find(node.run); it != spoiled_runs().end()) std::rethrow_exception(it->second);
-}
-
 // Kernels report indices out of range; the next read raises.
 void raise_status(DeviceId id) {
   EngineLock lock;
@@ -41,7 +31,7 @@ void raise_status(DeviceId id) {
                          (s.lines ? s.lines->of(s.name, s.bound) : ""),
                      "tensors written after it in the same step keep their old values");
   } catch (...) {
-    if (s.lines) spoiled_runs()[s.lines->run()] = std::current_exception();
+    if (s.lines) spoil(s.lines->run(), std::current_exception());
     throw;
   }
 }

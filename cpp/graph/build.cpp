@@ -86,6 +86,10 @@ void set_number(Operand& operand, DType dtype, Number number) {
 void raise_if_failed(const Operand& operand) {
   if (operand.kind == Operand::Kind::node && operand.node->state == Node::State::failed)
     std::rethrow_exception(operand.node->error);
+  if (operand.kind == Operand::Kind::node && operand.node->run) {
+    EngineLock lock;
+    raise_if_spoiled(*operand.node);
+  }
 }
 
 // Memory that is seen from outside as well, among what a node reads or writes.

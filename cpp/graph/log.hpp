@@ -53,6 +53,10 @@ struct Log {
 
 Log& log_of(DeviceId device);
 
+// Results of a run that met an index out of range raise its error wherever they are used. Under the engine lock.
+void spoil(uint32_t run, std::exception_ptr error);
+void raise_if_spoiled(const Node& node);
+
 // Guards logs, plan caches and device calls; may be taken again by the thread that holds it. Whoever must wait for it
 // gives up the GIL first and gets it back after releasing the lock, so nobody ever waits for it with the GIL in hand.
 class EngineLock {
