@@ -22,7 +22,7 @@ struct Add {
   static auto vjp_b(auto g, auto, auto, auto) { return g; }
 };
 struct Sub {
-  static constexpr auto name = "sub", doc = "a - b, element by element.", result = "same", saves = "";
+  static constexpr auto name = "sub", doc = "a - b, element by element.", result = "same", takes = "number", saves = "";
   static auto fwd(auto a, auto b) { return a - b; }
   static auto vjp_a(auto g, auto, auto, auto) { return g; }
   static auto vjp_b(auto g, auto, auto, auto) { return -g; }
@@ -42,7 +42,7 @@ struct Div {
 };
 struct Pow {
   static constexpr auto name = "pow", doc = "a ** b, element by element, with C99's special values.", result = "same",
-                        saves = "ab|ao";
+                        takes = "number", saves = "ab|ao";
   static auto fwd(auto a, auto b) { return pow(a, b); }
   static auto vjp_a(auto g, auto a, auto b, auto) { return where(b == 0, 0, g * b * pow(a, b - 1)); }
   static auto vjp_b(auto g, auto a, auto, auto o) { return where(o == 0, 0, g * o * log(a)); }
@@ -88,12 +88,13 @@ struct Ne {
 };
 
 struct Neg {
-  static constexpr auto name = "neg", doc = "-a, element by element.", result = "same", saves = "";
+  static constexpr auto name = "neg", doc = "-a, element by element.", result = "same", takes = "number", saves = "";
   static auto fwd(auto a) { return -a; }
   static auto vjp_a(auto g, auto, auto) { return -g; }
 };
 struct Abs {
-  static constexpr auto name = "abs", doc = "The absolute value; its gradient at 0 is 0.", result = "same", saves = "a";
+  static constexpr auto name = "abs", doc = "The absolute value; its gradient at 0 is 0.", result = "same",
+                        takes = "number", saves = "a";
   static auto fwd(auto a) { return abs(a); }
   static auto vjp_a(auto g, auto a, auto) { return where(a > 0, g, where(a < 0, -g, 0)); }
 };
