@@ -35,7 +35,9 @@ def assert_same(ours: str, theirs: str) -> None:
         assert NUMBER.sub("#", a) == NUMBER.sub("#", b), f"line {i}: {a!r}, PyTorch {b!r}"
         for x, y in zip(NUMBER.findall(a), NUMBER.findall(b), strict=True):
             digits = len(y.split("e")[0].partition(".")[2])
-            assert x == y or (digits and abs(float(x) - float(y)) <= 1.5 * 10.0**-digits), f"line {i}: {a!r}, PyTorch {b!r}"
+            assert x == y or (digits and abs(float(x) - float(y)) <= 1.5 * 10.0**-digits), (
+                f"line {i}: {a!r}, PyTorch {b!r}"
+            )
 
 
 @pytest.fixture(scope="module")

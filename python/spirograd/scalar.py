@@ -18,10 +18,12 @@ class Module:
     """Something with parameters."""
 
     def zero_grad(self) -> None:
+        """Sets the gradient of every parameter to 0."""
         for p in self.parameters():
             p.grad = 0
 
     def parameters(self) -> list[Value]:
+        """The Values that are learned."""
         return []
 
 

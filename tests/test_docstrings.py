@@ -1,0 +1,75 @@
+"""help(): every public name says what it is, in a sentence at least, and its examples run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import spirograd as sg
+
+MODULES = ["spirograd"]
+MODULES += [
+    m.name for m in pkgutil.walk_packages(sg.__path__, "spirograd.") if "._" not in m.name and ".examples" not in m.name
+]
+TABLES = {"_methods": sg.Tensor, "_functions": sg, "_tensor_functions": sg}
+CORE = [(table, name) for table in TABLES for name in getattr(sg._core, table)]
+
+
+@pytest.mark.parametrize(("table", "name"), CORE)
+def test_op_has_a_signature_and_a_sentence(table: str, name: str) -> None:
+    f = getattr(TABLES[table], name)
+    inspect.signature(f)
+    first = f.__doc__.split("\n\n")[0]
+    assert len(first.split()) >= 2 and first.endswith((".", ":", ")")), first
+    if TABLES[table] is sg:
+        assert f.__module__ == "spirograd"
+    lines = f.__doc__.splitlines()
+    for section in ("Args:", "Raises:", "Returns:", "Example:"):
+        assert not any(section in line and line != section for line in lines), f"'{section}' is not on its own line"
+
+
+def test_signatures_are_readable() -> None:
+    assert str(inspect.signature(sg.sum)) == "(input, dim=None, keepdim=False, *, dtype=None)"
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_examples_of_the_core_run(table: str) -> None:
+    parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
+    for name in getattr(sg._core, table):
+        runner.run(parser.get_doctest(getattr(TABLES[table], name).__doc__, {"sg": sg}, name, None, None))
+    assert runner.tries > 0 and runner.failures == 0
+
+
+def public(owner: Any) -> Iterator[tuple[str, Any]]:
+    for name in getattr(owner, "__all__", None) or dir(owner):
+        if not name.startswith("_"):
+            yield name, getattr(owner, name)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_public_names_have_docstrings(module: str) -> None:
+    found = importlib.import_module(module)
+    assert inspect.getdoc(found), module
+    silent = []
+    for name, member in public(found):
+        if not (inspect.isclass(member) or inspect.isroutine(member)):
+            continue
+        if not str(getattr(member, "__module__", "")).startswith("spirograd"):
+            continue
+        if not inspect.getdoc(member):
+            silent.append(name)
+        if inspect.isclass(member) and not issubclass(member, tuple):
+            own = [(n, v) for n, v in vars(member).items() if not n.startswith("_")]
+            silent += [f"{name}.{n}" for n, v in own if _documented(v) and not inspect.getdoc(getattr(member, n))]
+    assert not silent, f"{module}: no docstring for {silent}"
+
+
+def _documented(member: Any) -> bool:
+    kinds = (property, staticmethod, classmethod)
+    return isinstance(member, kinds) or inspect.isroutine(member) or inspect.isgetsetdescriptor(member)
