@@ -31,4 +31,9 @@ autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_type_aliases = {name: name for name in ("DeviceLike", "DTypeLike", "npt.ArrayLike")}
 # Types that have no page here, and prose before a colon, which napoleon takes for a type.
-nitpick_ignore_regex = [("py:class", r"(collections|numpy|npt|os|typing)\..*|DeviceLike|DTypeLike|.*\.M|.* .*")]
+nitpick_ignore_regex = [
+    (
+        "py:class",
+        r"(collections|numpy|npt|os|typing)\..*|'?D(evice|Type)Like'?|TypeAliasForwardRef|DTypeLike|.*\.M|.* .*",
+    )
+]

@@ -132,7 +132,7 @@ PyGetSetDef tensor_attributes[] = {
     {"itemsize", itemsize, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", nbytes, nullptr, "Bytes of all elements.", nullptr},
     {"is_cpu", on_cpu, nullptr, "Whether the elements are on the CPU.", nullptr},
-    {"is_cuda", never, nullptr, "False: GPUs are used through Vulkan.", nullptr},
+    {"is_cuda", never, nullptr, "Never: GPUs are used through Vulkan.", nullptr},
     {"is_leaf", is_leaf, nullptr, "Whether no recorded operation made the tensor.", nullptr},
     {"grad_fn", grad_fn, nullptr, "The operation that made the tensor, or None.", nullptr},
     {"retains_grad", retains_grad, nullptr, "Whether .grad is kept although the tensor is no leaf.", nullptr},

@@ -84,7 +84,7 @@ struct Softplus {
   }
 };
 struct Softsign {
-  static constexpr auto name = "softsign", doc = "a / (1 + |a|), element by element.", result = "float", saves = "a";
+  static constexpr auto name = "softsign", doc = "a / (1 + abs(a)), element by element.", result = "float", saves = "a";
   static auto fwd(auto a) { return a / (1 + abs(a)); }
   static auto vjp_a(auto g, auto a, auto) {
     const auto d = 1 + abs(a);
@@ -143,12 +143,13 @@ struct Threshold {
 
 }  // namespace sg::math
 
-#define SG_ACTIVATION_UNARY(X)                                                                                      \
-  X(Selu, selu)                                                                                                     \
-  X(Gelu, gelu)                                                                                                     \
-  X(GeluTanh, gelu_tanh)                                                                                            \
-  X(Silu, silu)                                                                                                     \
-  X(Mish, mish) X(Softsign, softsign) X(Logsigmoid, logsigmoid) X(Hardsigmoid, hardsigmoid) X(Hardswish, hardswish) \
+#define SG_ACTIVATION_UNARY(X)                                                                        \
+  X(Selu, selu)                                                                                       \
+  X(Gelu, gelu)                                                                                       \
+  X(GeluTanh, gelu_tanh)                                                                              \
+  X(Silu, silu)                                                                                       \
+  X(Mish, mish)                                                                                       \
+  X(Softsign, softsign) X(Logsigmoid, logsigmoid) X(Hardsigmoid, hardsigmoid) X(Hardswish, hardswish) \
       X(Tanhshrink, tanhshrink)
 #define SG_ACTIVATION_BINARY(X) \
   X(LeakyRelu, leaky_relu) X(Elu, elu) X(Celu, celu) X(Softshrink, softshrink) X(Hardshrink, hardshrink)

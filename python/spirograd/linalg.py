@@ -670,11 +670,11 @@ def _floating(op: str, x: Any, dtype: DTypeLike | None) -> Tensor:
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> Tensor:
-    """The norm of vectors, (|x|^ord summed)^(1/ord), on the tensor's device.
+    """The norm of vectors, the root of order ord of the sum of abs(x)**ord, on the tensor's device.
 
     Args:
         x: of a floating type.
-        ord: any number; 0 counts what is not 0, inf and -inf give the largest and smallest |x|.
+        ord: any number; 0 counts what is not 0, inf and -inf give the largest and smallest abs(x).
         dim: the dimensions that make a vector; default: all.
         keepdim: keeps them, with size 1.
         dtype: converts x first.
@@ -705,7 +705,7 @@ def matrix_norm(
     Args:
         A: of a floating type.
         ord: 'fro' the root of the sum of squares; 'nuc' the sum of singular values; 2 and -2 the largest and smallest
-            of them (these three in LAPACK, see svd()); 1 and -1 the largest and smallest sum of |A| along a column,
+            of them (these three in LAPACK, see svd()); 1 and -1 the largest and smallest sum of abs(A) along a column,
             inf and -inf along a row.
         dim: the two dimensions that make a matrix.
         keepdim: keeps them, with size 1.

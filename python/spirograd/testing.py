@@ -27,7 +27,7 @@ def assert_close(
     check_stride: bool = False,
     msg: str | Callable[[str], str] | None = None,
 ) -> None:
-    """Fails unless |actual - expected| <= atol + rtol |expected| everywhere.
+    """Fails unless abs(actual - expected) <= atol + rtol * abs(expected) everywhere.
 
     Args:
         actual: a tensor, an array, a number, or a sequence or a mapping of them.

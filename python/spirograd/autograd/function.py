@@ -89,8 +89,8 @@ def _place(t: Tensor, among: Any) -> int:
 class Function:
     """An operation whose gradient is written by hand.
 
-    A subclass has two static methods. forward(ctx, *args) computes tensors from tensors and anything else; nothing
-    in it is recorded. backward(ctx, *grads) takes the gradient of each output and gives one for each argument, None
+    A subclass has two static methods. `forward(ctx, *args)` computes tensors from tensors and anything else; nothing
+    in it is recorded. `backward(ctx, *grads)` takes the gradient of each output and gives one for each argument, None
     where there is none; made of tensor operations, it has gradients itself. With setup_context(ctx, inputs, output),
     forward takes no ctx. Use apply() to call it.
 
@@ -112,7 +112,7 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Computes the outputs: forward(ctx, *args), or forward(*args) beside a setup_context."""
+        """Computes the outputs: `forward(ctx, *args)`, or `forward(*args)` beside a setup_context."""
         raise NotImplementedError("Function: forward is missing; write it as a static method")
 
     @staticmethod

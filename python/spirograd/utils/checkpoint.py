@@ -17,7 +17,7 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """Runs function(*args, **kwargs) without keeping what its gradient needs; backward() runs it again for that.
+    """Runs `function(*args, **kwargs)` without keeping what its gradient needs; backward() runs it again for that.
 
     The function must do the same both times. Gradients of any order pass through, to arguments as well as to tensors
     that the function finds elsewhere, such as parameters.
