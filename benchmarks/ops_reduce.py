@@ -87,7 +87,7 @@ def softmax(context: Context) -> Iterator[Result]:
 
 @row("log_softmax")
 def log_softmax(context: Context) -> Iterator[Result]:
-    """Its logarithm."""
+    """Its logarithm, the same way."""
     n = side(context, 8192)
     yield from softmax_row(
         context, "log_softmax", (n, n) if context.gpu else (side(context, 4096), side(context, 1024))

@@ -285,3 +285,38 @@ def test_bench_slice(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert {r["row"] for r in json.loads(target.read_text())["results"]} == set(rows.split(","))
     assert run_benchmark("bench_slice.py", "--rows", "nonsense").returncode == 2
+
+
+def test_bench_ops(tmp_path: Path) -> None:
+    target = tmp_path / "ops.json"
+    rows = "chains,smallest,sums,layer_norm,transposed,take_rows,planning,moved"
+    done = run_benchmark(
+        "bench_ops.py", "--quick", "--device", "cpu", "--anchors", "numpy", "--rows", rows, "--json", str(target)
+    )
+    assert done.returncode == 0, done.stderr
+    written = json.loads(target.read_text())
+    assert {r["row"] for r in written["results"]} == set(rows.split(",")) and written["environment"]["failed"] == {}
+    ratios = [r for r in written["results"] if r["library"] == "ratio"]
+    assert ratios and all(r["facts"]["anchor"] == "numpy" and r["value"] > 0 for r in ratios)
+
+
+def test_a_row_that_fails_does_not_end_the_others(
+    benchmarks: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import program
+    from common import Result
+    from rows import Row
+
+    def missing(context: Any) -> Any:
+        yield sg.no_such_operation  # type: ignore[attr-defined]
+
+    def there(context: Any) -> Any:
+        yield Result("there", "", "spirograd", str(context.device), 1.0, "")
+
+    monkeypatch.setattr(program, "ROWS", {f.__name__: Row(f.__name__, "", f, True, True) for f in (missing, there)})
+    target = tmp_path / "rows.json"
+    monkeypatch.setattr(sys, "argv", ["program", "--device", "cpu", "--json", str(target)])
+    assert program.run("rows", "", ()) == 1
+    written = json.loads(target.read_text())
+    assert [r["row"] for r in written["results"]] == ["there"]
+    assert "no_such_operation" in written["environment"]["failed"]["cpu missing"]
