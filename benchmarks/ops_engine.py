@@ -132,6 +132,8 @@ def groups(context: Context) -> Iterator[tuple[str, int, Callable[[], Any]]]:
         yield name, 2 * matrix, lambda form=form: form(x)
         yield f"{name} with backward", 4 * matrix, both(form, leaf)
     yield "layer norm of ops", 2 * matrix + 2 * line, lambda: normed(x, w, b)
+    constant = lambda v: normed(v, w, b)  # noqa: E731
+    yield "layer norm of ops with backward to x", 4 * matrix + 2 * line, both(constant, leaf)
     yield "layer norm of ops with backward", 4 * matrix + 4 * line, both(normed, leaf, leaf_w, leaf_b)
 
 

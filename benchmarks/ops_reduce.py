@@ -98,7 +98,7 @@ def layer_norm_of_ops(_: Any, x: Any, w: Any, b: Any) -> Any:
     """Layer norm written from ops that every library has."""
     n = x.shape[1]
     d = x - x.sum(1).reshape(-1, 1) / n
-    return d / ((d * d).sum(1).reshape(-1, 1) / n + EPS) ** 0.5 * w + b
+    return d * ((d * d).sum(1).reshape(-1, 1) / n + EPS) ** -0.5 * w + b
 
 
 @row("layer_norm")
