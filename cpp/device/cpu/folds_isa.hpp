@@ -3,14 +3,20 @@
 
 inline constexpr int kLanes = 64;  // partial results side by side
 
+// The upper half onto the lower, until one is left. Sizes are constants: the lanes never leave their registers.
+template <int Half, class F, class T>
+inline void halve(T (&lanes)[kLanes]) {
+  for (int j = 0; j < Half; ++j) lanes[j] = F::of(lanes[j], lanes[j + Half]);
+  if constexpr (Half > 1) halve<Half / 2, F>(lanes);
+}
+
 template <class T, class F>
 void fold_lanes(T (&lanes)[kLanes], const T* x, int64_t n) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     for (int j = 0; j < kLanes; ++j) lanes[j] = F::of(lanes[j], x[i + j]);
   for (int j = 0; i + j < n; ++j) lanes[j] = F::of(lanes[j], x[i + j]);
-  for (int half = kLanes / 2; half > 0; half /= 2)
-    for (int j = 0; j < half; ++j) lanes[j] = F::of(lanes[j], lanes[j + half]);
+  halve<kLanes / 2, F>(lanes);
 }
 
 template <class T>
