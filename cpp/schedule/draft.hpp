@@ -74,6 +74,9 @@ struct Draft {
 // through a reshape. `ok` false: a root does not fit this domain.
 bool expand_uses(const Context& context, Draft& draft);
 
+// A node whose formula the draft would compute again for many elements, at a cost that storing it is worth; -1: none.
+int32_t find_repeated(const Context& context, const Draft& draft);
+
 // True when a reading of `root` from the draft's domain is the element (or row) that is being computed.
 bool reads_in_place(const Context& context, const Draft& draft, const Use& use);
 

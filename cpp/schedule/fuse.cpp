@@ -66,6 +66,8 @@ class Fuser {
     for (int32_t i = 0; i < context_.count(); ++i) {
       if (!context_.needed[i] || !context_.stored[i] || context_.node(i).op->kind == Kind::memory) continue;
       Draft draft = draft_of(context_, i);
+      if (const int32_t repeated = context_.input.fuse ? find_repeated(context_, draft) : -1; repeated >= 0)
+        throw MustStore{repeated};
       draft.after.assign(stored, false);
       for (int32_t read : draft.reads)
         if (made_by_[read] >= 0) depend(draft, made_by_[read]);
@@ -162,6 +164,7 @@ class Fuser {
         return std::nullopt;
     if (memories(m) > kMaxMemories || !writes_safely(context_, m) || !rows_fit(context_, m)) return std::nullopt;
     if (m.kind == Draft::Kind::product && m.uses.size() > kMaxProductUses) return std::nullopt;
+    if (find_repeated(context_, m) >= 0) return std::nullopt;
     return m;
   }
 

@@ -1,0 +1,111 @@
+// Values that a kernel would compute again and again: a formula over few elements, read by many. Computing it once and
+// storing it costs a launch, or, where a kernel over its rows is there already, one store a row.
+#include <algorithm>
+
+#include "schedule/draft.hpp"
+
+namespace sg::schedule_detail {
+namespace {
+
+constexpr int64_t kRepeats = 8;  // readers of an element, at least
+// Work that is worth a launch, in simple operations: a GPU does about 10^13 of them a second, a processor 10^11.
+constexpr double kWorthGpu = 2e8, kWorthCpu = 2e6;
+
+// About how many simple operations a device spends on one.
+int weight_of(Code code) {
+  switch (code) {
+    case Code::div:
+    case Code::sqrt:
+    case Code::exp:
+    case Code::log:
+      return 20;
+    case Code::add:
+    case Code::sub:
+    case Code::mul:
+    case Code::neg:
+    case Code::cast:
+    case Code::select:
+    case Code::lt:
+    case Code::le:
+    case Code::eq:
+    case Code::ne:
+    case Code::abs:
+    case Code::maximum:
+    case Code::minimum:
+      return 1;
+    case Code::pow:
+    case Code::sin:
+    case Code::cos:
+    case Code::random_bits:
+      return 80;
+    default:
+      return 30;
+  }
+}
+
+int weight_of(const Node& node) {
+  if (node.op->kind != Kind::pointwise) return 1;
+  ProgramBuilder builder;
+  Expr in[kMaxInputs];
+  for (int k = 0; k < node.inputs; ++k)
+    in[k] = builder.number(node.in[k].kind == Operand::Kind::node ? node.compute : node.in[k].dtype);
+  node.op->emit(builder, node, in);
+  int weight = 0;
+  for (const Instr& i : builder.program.code)
+    if (i.code > Code::store_at) weight += weight_of(i.code);
+  return weight;
+}
+
+class Repeats {
+ public:
+  Repeats(const Context& context, const Draft& draft) : context_(context), draft_(draft) {}
+
+  // The largest formula that is worth storing, or -1.
+  int32_t find() {
+    const int64_t size = draft_.domain.numel();
+    const double worth = context_.log.device.is_gpu() ? kWorthGpu : kWorthCpu;
+    std::vector<bool> inside(draft_.uses.size());  // of a formula that was looked at
+    for (size_t u = 0; u < draft_.uses.size(); ++u) {
+      const Use& use = draft_.uses[u];
+      if (!repeated(use)) continue;
+      for (int32_t input : use.inputs)
+        if (input >= 0) inside[input] = true;
+      if (inside[u]) continue;
+      seen_.assign(draft_.uses.size(), false);
+      if (static_cast<double>(weight(static_cast<int32_t>(u))) * static_cast<double>(size) > worth)
+        return use.source.node;
+    }
+    return -1;
+  }
+
+ private:
+  bool repeated(const Use& use) const {
+    if (!use.inlined || use.elsewhere || use.source.node < 0 || context_.stored[use.source.node]) return false;
+    if (context_.node(use.source.node).numel * kRepeats > draft_.domain.numel()) return false;
+    if (!draft_.reduced) return true;
+    for (int d = 0; d < draft_.domain.rank; ++d)  // one value a row is computed once a row
+      if ((draft_.reduced >> d & 1) && use.strides[d] != 0 && draft_.domain[d] > 1) return true;
+    return false;
+  }
+
+  int weight(int32_t u) {
+    if (seen_[u] || !draft_.uses[u].inlined || context_.stored[draft_.uses[u].source.node]) return 0;
+    seen_[u] = true;
+    int sum = weight_of(context_.node(draft_.uses[u].source.node));
+    for (int32_t input : draft_.uses[u].inputs)
+      if (input >= 0) sum += weight(input);
+    return sum;
+  }
+
+  const Context& context_;
+  const Draft& draft_;
+  std::vector<bool> seen_;
+};
+
+}  // namespace
+
+int32_t find_repeated(const Context& context, const Draft& draft) {
+  return draft.kind == Draft::Kind::program ? Repeats(context, draft).find() : -1;
+}
+
+}  // namespace sg::schedule_detail
