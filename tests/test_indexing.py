@@ -65,7 +65,11 @@ def check_key(x: Array, key: Any, device: sg.Device) -> None:
     got = sg.tensor(x, device=device)[ours]
     assert got.shape == want.shape
     assert np.array_equal(got.numpy(), want)
+    places = np.arange(x.size).reshape(x.shape)[for_numpy(key)]
+    twice = np.unique(places).size < places.size  # of several values for one place, a GPU may write any
     for value in (np.float32(-1), -1 - np.arange(want.size, dtype=np.float32).reshape(want.shape)):
+        if value.ndim and twice and device.kind == "gpu":
+            continue
         written, t = x.copy(), sg.tensor(x, device=device)
         written[for_numpy(key)] = value
         t[ours] = float(value) if value.ndim == 0 else sg.tensor(value, device=device)

@@ -43,7 +43,7 @@ PyObject* binary(const Call& call) {
   const Operands o(call);
   return wrap(apply(*call.row->op, *o.x, *o.y));
 }
-PyObject* power(const Call& call) {  // the exponents 2, 1 and 0.5 are other ops
+PyObject* power(const Call& call) {  // some exponents are other ops
   const Operands o(call);
   return wrap(pow(*o.x, *o.y));
 }

@@ -43,7 +43,7 @@ Tensor softmax(const Tensor& x0, int64_t dim) {
   const uint32_t axis = 1u << normal_axis("softmax", dim, x.rank());
   if (x.numel() == 0 || x.rank() == 0) return exp(x - x);
   const Tensor e = exp(x - amax(x, axis, true).detach());  // shifting changes nothing, so it needs no gradient
-  return e * (1 / sum(e, axis, true));  // one division a row
+  return e * (1 / sum(e, axis, true));                     // one division a row
 }
 
 Tensor log_softmax(const Tensor& x0, int64_t dim) {

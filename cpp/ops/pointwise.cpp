@@ -204,6 +204,8 @@ Tensor pow(const Tensor& a, const Tensor& b) {
     if (exponent == 2) return square(a);
     if (is_float(a.dtype()) && exponent == 1) return apply(rows::Contiguous, a);
     if (is_float(a.dtype()) && exponent == 0.5) return sqrt(a);
+    if (is_float(a.dtype()) && exponent == -0.5) return apply(rows::Rsqrt, a);
+    if (is_float(a.dtype()) && exponent == -1) return apply(rows::Reciprocal, a);
     if (!is_float(a.dtype()) && !is_float(b.dtype()) && exponent < 0)
       fail<ValueError>("pow", "integers to the negative power " + std::to_string(b->number.i),
                        "convert to float32 first");
