@@ -91,7 +91,7 @@ software_vulkan() {
 lane_gpu() {
   # TEST_GPU=real: on this machine's own Vulkan device.
   [ "${TEST_GPU:-software}" = real ] || software_vulkan || return 1
-  "$py" -m pytest -q -n "$jobs" --dist loadfile -m "gpu and not slow" tests
+  "$py" -m pytest -q -n "$jobs" --dist worksteal -m "gpu and not slow" tests
 }
 
 lane_docs() {

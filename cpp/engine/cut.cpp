@@ -29,8 +29,10 @@ void look(const Log& log, Wanted& wanted) {
   for (const NodeRef& n : log.leaves) wanted.dying.push_back(n->held.load(std::memory_order_relaxed) == 0);
 }
 
-uint64_t complete_key(const Log& log, const Wanted& wanted, bool fuse, std::vector<uint64_t>& key) {
-  key = log.key;
+// Adds to the log's key what it does not know; the log is run or given up afterwards.
+uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse) {
+  std::vector<uint64_t>& key = log.key;
+  const size_t known = key.size();
   uint64_t word = fuse;
   int bits = 1;
   auto push = [&](bool bit) {
@@ -45,7 +47,7 @@ uint64_t complete_key(const Log& log, const Wanted& wanted, bool fuse, std::vect
   for (bool b : wanted.dying) push(b);
   key.push_back(word);
   uint64_t hash = log.hash;
-  for (size_t i = log.key.size(); i < key.size(); ++i) hash = hash_mix(hash, key[i]);
+  for (size_t i = known; i < key.size(); ++i) hash = hash_mix(hash, key[i]);
   return hash;
 }
 
@@ -60,18 +62,17 @@ CachedPlan scheduled(const Log& log, const Wanted& wanted, bool fuse) {
 }
 
 CachedPlan& find_or_make(Log& log, const Wanted& wanted) {
-  thread_local std::vector<uint64_t> key;
   const bool fuse = fusing();
-  const uint64_t hash = complete_key(log, wanted, fuse, key);
+  const uint64_t hash = complete_key(log, wanted, fuse);
   PlanCache& cache = cache_of(log.device);
-  if (CachedPlan* hit = cache.find(hash, key)) {
+  if (CachedPlan* hit = cache.find(hash, log.key)) {
     ++counters().plan_hits;
     return *hit;
   }
   ++counters().plan_misses;
   CachedPlan entry = scheduled(log, wanted, fuse);
   entry.prepared = device_of(log.device).prepare(entry.plan);
-  entry.key = key;
+  entry.key = log.key;
   return cache.insert(hash, std::move(entry));
 }
 
