@@ -148,7 +148,7 @@ const Row rows[] = {
      "Tensor",
      "Numbers in place of NaN and infinities.\n\nArgs:\n    nan: for NaN.\n    posinf: for inf; None: the largest "
      "finite number.\n    neginf: for -inf; None: the lowest finite number.\n\nExample:\n"
-     "    >>> sg.tensor([float('nan'), 1.0]).nan_to_num().tolist()\n    [0.0, 1.0]"},
+     "    >>> sg.tensor([0.0, 1.0]).log().nan_to_num(neginf=-9.0).tolist()\n    [-9.0, 0.0]"},
     {"positive", bound<sg::positive>, "", "Tensor",
      "The tensor itself.\n\nRaises:\n    TypeError: it is of bool.\n\nExample:\n"
      "    >>> sg.tensor([-1.0]).positive().tolist()\n    [-1.0]"},
