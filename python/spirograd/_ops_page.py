@@ -163,7 +163,7 @@ def _probe(rows: Iterable[Any]) -> _Probe:
             try:
                 y = row.op(*inputs)
                 graph = y.graph()
-                y.detach().numpy()
+                y.detach().realize()
             except (TypeError, ValueError, RuntimeError):
                 continue
             types.setdefault(dtype, []).append(str(y.dtype).rsplit(".", 1)[-1])
