@@ -2,7 +2,9 @@
 
 from ..scalar import MLP, Layer, Neuron
 from . import functional
-from .layers import Flatten, Linear, ReLU, Sequential, Sigmoid, Tanh
+from .activation import ReLU, Sigmoid, Tanh
+from .containers import Sequential
+from .linear import Flatten, Linear
 from .module import Module, Parameter
 
 __all__ = [

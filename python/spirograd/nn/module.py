@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._core import Tensor
 from .._grad_mode import no_grad
@@ -168,3 +168,11 @@ class Module:
         lines = [f"  ({name}): " + repr(child).replace("\n", "\n  ") for name, child in self.named_children()]
         head = f"{type(self).__name__}({self.extra_repr()}"
         return head + ("\n" + "\n".join(lines) + "\n" if lines else "") + ")"
+
+
+class TensorModule(Module):
+    """A module from one tensor to one, for type checkers."""
+
+    if TYPE_CHECKING:
+
+        def __call__(self, x: Tensor) -> Tensor: ...

@@ -1,15 +1,14 @@
-"""Layers."""
+"""Products with a weight, and reshaping around them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .._core import Tensor, rand
 from .._grad_mode import no_grad
 from .functional import linear
-from .module import Module, Parameter
+from .module import Parameter, TensorModule
 
 if TYPE_CHECKING:
     from .._types import DeviceLike, DTypeLike
@@ -20,15 +19,7 @@ def _uniform(shape: tuple[int, ...], bound: float, device: DeviceLike | None, dt
         return Parameter(rand(shape, device=device, dtype=dtype) * (2 * bound) - bound)
 
 
-class _Layer(Module):
-    """A module from one tensor to one, for type checkers."""
-
-    if TYPE_CHECKING:
-
-        def __call__(self, x: Tensor) -> Tensor: ...
-
-
-class Linear(_Layer):
+class Linear(TensorModule):
     """x @ weight.T + bias, with PyTorch's initial values: uniform in +-1 / sqrt(in_features).
 
     Args:
@@ -65,43 +56,7 @@ class Linear(_Layer):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
-class ReLU(_Layer):
-    """max(x, 0).
-
-    Example:
-        >>> sg.nn.ReLU()(sg.tensor([-1.0, 2.0])).tolist()
-        [0.0, 2.0]
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.relu()
-
-
-class Tanh(_Layer):
-    """The hyperbolic tangent.
-
-    Example:
-        >>> sg.nn.Tanh()(sg.zeros(1)).tolist()
-        [0.0]
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.tanh()
-
-
-class Sigmoid(_Layer):
-    """1 / (1 + exp(-x)).
-
-    Example:
-        >>> sg.nn.Sigmoid()(sg.zeros(1)).tolist()
-        [0.5]
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.sigmoid()
-
-
-class Flatten(_Layer):
+class Flatten(TensorModule):
     """Joins dimensions into one.
 
     Args:
@@ -123,36 +78,3 @@ class Flatten(_Layer):
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
-
-class Sequential(_Layer):
-    """Modules one after the other.
-
-    Args:
-        modules: in order.
-
-    Example:
-        >>> sg.nn.Sequential(sg.nn.Linear(3, 4), sg.nn.ReLU())(sg.ones(1, 3)).shape
-        (1, 4)
-    """
-
-    def __init__(self, *modules: Module) -> None:
-        super().__init__()
-        for i, module in enumerate(modules):
-            if not isinstance(module, Module):
-                raise TypeError(f"Sequential: argument {i} is a {type(module).__name__}; pass modules")
-            setattr(self, str(i), module)
-
-    def forward(self, x: Tensor) -> Tensor:
-        for module in self.children():
-            x = module(x)
-        return x
-
-    def __len__(self) -> int:
-        return len(list(self.children()))
-
-    def __iter__(self) -> Iterator[Module]:
-        return self.children()
-
-    def __getitem__(self, index: int) -> Module:
-        return list(self.children())[index]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ._core import Tensor, _Adam, _Sgd
+from .._core import Tensor, _Adam, _Sgd
 
 
 def _leaves(op: str, params: Iterable[Tensor]) -> list[Tensor]:

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ._core import FileFormatError
+from .._core import FileFormatError
 
 __all__ = ["DatasetUnavailableError", "Split", "cache_folder", "digits", "mnist", "parse_idx"]
 

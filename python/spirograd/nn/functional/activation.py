@@ -1,18 +1,14 @@
-"""Functions of models without parameters of their own."""
+"""Activations: functions of one tensor, element by element or along a dimension."""
 
 from __future__ import annotations
 
-from .. import _core
-from .._core import (
+from ... import _core
+from ..._core import (
     Tensor,
-    cross_entropy,
     gelu,
     hardshrink,
     log_softmax,
     logsigmoid,
-    maximum,
-    one_hot,
-    pad,
     sigmoid,
     softmax,
     softplus,
@@ -24,8 +20,6 @@ from .._core import (
 
 __all__ = [
     "celu",
-    "cosine_similarity",
-    "cross_entropy",
     "elu",
     "gelu",
     "glu",
@@ -34,14 +28,9 @@ __all__ = [
     "hardswish",
     "hardtanh",
     "leaky_relu",
-    "linear",
     "log_softmax",
     "logsigmoid",
     "mish",
-    "mse_loss",
-    "normalize",
-    "one_hot",
-    "pad",
     "prelu",
     "relu",
     "relu6",
@@ -231,52 +220,6 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return (halves[: size // 2] * halves[size // 2 :].sigmoid()).transpose(dim, 0)
 
 
-def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias.
-
-    Args:
-        input: [..., n].
-        weight: [out, n].
-        bias: [out], or None.
-
-    Returns:
-        [..., out].
-
-    Example:
-        >>> sg.nn.functional.linear(sg.ones(2, 3), sg.ones(4, 3)).shape
-        (2, 4)
-    """
-    out = input @ weight.T
-    return out if bias is None else out + bias
-
-
-def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """The squared difference, averaged.
-
-    Args:
-        input: any shape.
-        target: the same shape.
-        reduction: "mean", "sum" or "none".
-
-    Raises:
-        ValueError: the shapes differ.
-
-    Example:
-        >>> sg.nn.functional.mse_loss(sg.zeros(2), sg.ones(2)).item()
-        1.0
-    """
-    if input.shape != target.shape:
-        raise ValueError(
-            f"mse_loss: input has shape {list(input.shape)}, target {list(target.shape)}; reshape one of them"
-        )
-    square = (input - target).square()
-    if reduction == "none":
-        return square
-    if reduction not in ("mean", "sum"):
-        raise ValueError(f"mse_loss: reduction '{reduction}' is unknown; use mean, sum or none")
-    return square.mean() if reduction == "mean" else square.sum()
-
-
 def softmin(input: Tensor, dim: int) -> Tensor:
     """softmax(-input): the smallest element weighs most.
 
@@ -289,36 +232,3 @@ def softmin(input: Tensor, dim: int) -> Tensor:
         [0.5, 0.5]
     """
     return softmax(-input, dim)
-
-
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """Vectors along a dimension, divided by their length.
-
-    Args:
-        input: any shape.
-        p: the order of the norm.
-        dim: the dimension of a vector.
-        eps: lengths below it count as it.
-
-    Example:
-        >>> sg.nn.functional.normalize(sg.tensor([[3.0, 4.0]])).tolist()
-        [[0.6000000238418579, 0.800000011920929]]
-    """
-    return input / maximum(input.norm(p, dim, keepdim=True), eps)
-
-
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along a dimension.
-
-    Args:
-        x1: any shape.
-        x2: a shape that broadcasts with it.
-        dim: the dimension of a vector; it is gone from the result.
-        eps: lengths below it count as it.
-
-    Example:
-        >>> sg.nn.functional.cosine_similarity(sg.ones(1, 2), sg.ones(1, 2)).shape
-        (1,)
-    """
-    first, second = normalize(x1, 2.0, dim, eps), normalize(x2, 2.0, dim, eps)
-    return (first * second).sum(dim)

@@ -1,0 +1,65 @@
+"""Products and lengths of vectors."""
+
+from __future__ import annotations
+
+from ..._core import Tensor, maximum, one_hot, pad
+
+__all__ = [
+    "cosine_similarity",
+    "linear",
+    "normalize",
+    "one_hot",
+    "pad",
+]
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input @ weight.T + bias.
+
+    Args:
+        input: [..., n].
+        weight: [out, n].
+        bias: [out], or None.
+
+    Returns:
+        [..., out].
+
+    Example:
+        >>> sg.nn.functional.linear(sg.ones(2, 3), sg.ones(4, 3)).shape
+        (2, 4)
+    """
+    out = input @ weight.T
+    return out if bias is None else out + bias
+
+
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+    """Vectors along a dimension, divided by their length.
+
+    Args:
+        input: any shape.
+        p: the order of the norm.
+        dim: the dimension of a vector.
+        eps: lengths below it count as it.
+
+    Example:
+        >>> sg.nn.functional.normalize(sg.tensor([[3.0, 4.0]])).tolist()
+        [[0.6000000238418579, 0.800000011920929]]
+    """
+    return input / maximum(input.norm(p, dim, keepdim=True), eps)
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """The cosine of the angle between vectors along a dimension.
+
+    Args:
+        x1: any shape.
+        x2: a shape that broadcasts with it.
+        dim: the dimension of a vector; it is gone from the result.
+        eps: lengths below it count as it.
+
+    Example:
+        >>> sg.nn.functional.cosine_similarity(sg.ones(1, 2), sg.ones(1, 2)).shape
+        (1,)
+    """
+    first, second = normalize(x1, 2.0, dim, eps), normalize(x2, 2.0, dim, eps)
+    return (first * second).sum(dim)
