@@ -13,8 +13,8 @@ struct CodeFacts {
   const char* infix;
 };
 constexpr CodeFacts kCodes[] = {
-    {"load", 0, ""},  {"store", 1, ""},  {"number", 0, ""},  {"constant", 0, ""},
-    {"index", 0, ""}, {"reduce", 1, ""}, {"load_at", 1, ""}, {"store_at", 2, ""},
+    {"load", 0, ""},     {"store", 1, ""}, {"sum_rows", 1, ""}, {"number", 0, ""},
+    {"constant", 0, ""}, {"index", 0, ""}, {"reduce", 1, ""},   {"load_at", 1, ""}, {"store_at", 2, ""},
 #define ALU(name, arity, infix) {#name, arity, infix},
 #include "math/alu.def"
 #undef ALU
@@ -101,6 +101,7 @@ void annotate(Program& p) {
     }
     if (i.code == Code::load || i.code == Code::index || i.code == Code::store)
       i.per_row = i.per_row && constant_along_row(p, p.views[i.slot]);
+    if (i.code == Code::sum_rows) i.per_row = false;
     if (i.code == Code::reduce) {
       i.per_row = true;
       ++i.phase;
@@ -148,7 +149,8 @@ void collapse(Program& p) {
 
 std::string Program::print() const {
   std::string s = "domain " + domain.str() + (inner ? " inner " + std::to_string(inner) : "") +
-                  (piece_limit ? " pieces of " + std::to_string(piece_limit) : "") + (predicated ? " predicated" : "") +
+                  (piece_limit ? " pieces of " + std::to_string(piece_limit) : "") +
+                  (part_rows ? " parts of " + std::to_string(part_rows) + " rows" : "") + (predicated ? " predicated" : "") +
                   "\n";
   for (size_t v = 0; v < views.size(); ++v)
     s += "  view " + std::to_string(v) + ": binding " + std::to_string(views[v].binding) + " " +
@@ -171,7 +173,7 @@ std::string Program::print() const {
 
 uint64_t Program::structure_hash() const {
   uint64_t h = hash_mix(static_cast<uint64_t>(domain.rank) | uint64_t(inner) << 8 | uint64_t(predicated) << 16 |
-                        uint64_t(piece_limit > 0) << 17);
+                        uint64_t(piece_limit > 0) << 17 | uint64_t(part_rows > 0) << 18);
   for (const View& v : views) {
     h = hash_mix(h, static_cast<uint64_t>(v.binding + 1) | uint64_t(v.dtype) << 32 | uint64_t(v.aligned) << 40);
     for (int64_t s : v.strides) h = hash_mix(h, s == 0 ? 0 : s == 1 ? 1 : 2);
@@ -201,6 +203,10 @@ Expr ProgramBuilder::load(int32_t view) {
 
 void ProgramBuilder::store(int32_t view, Expr value) {
   emit({.code = Code::store, .dtype = program.views[view].dtype, .a = value.id, .slot = view});
+}
+
+void ProgramBuilder::sum_rows(int32_t view, Expr value) {
+  emit({.code = Code::sum_rows, .dtype = program.views[view].dtype, .a = value.id, .slot = view});
 }
 
 Expr ProgramBuilder::load_at(int32_t view, Expr offset) {

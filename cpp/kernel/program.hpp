@@ -22,6 +22,7 @@ namespace sg {
 enum class Code : uint8_t {
   load,      // slot = operand
   store,     // slot = operand, a = value
+  sum_rows,  // slot = operand [parts, columns], a = value: added up over the rows of a part
   number,    // slot = number argument: a value that may differ from run to run
   constant,  // imm: part of the formula
   index,     // slot = operand (a view without memory): the int64 value offset + sum(coordinate * stride)
@@ -32,7 +33,7 @@ enum class Code : uint8_t {
 #include "math/alu.def"
 #undef ALU
 };
-inline bool is_store(Code c) { return c == Code::store || c == Code::store_at; }
+inline bool is_store(Code c) { return c == Code::store || c == Code::sum_rows || c == Code::store_at; }
 inline bool is_load(Code c) { return c == Code::load || c == Code::load_at; }
 int arity_of(Code c);  // number of value operands (store and reduce: 1)
 const char* name_of(Code c);
@@ -73,10 +74,13 @@ struct Program {
   // A long reduce is cut in pieces: the last outer dimension then counts pieces, and piece s covers
   // min(size, limit - s * size) of the first inner dimension, size being that dimension's extent. 0: off.
   int64_t piece_limit = 0;
+  // Sums over rows (sum_rows): part s covers rows s * part_rows up to (s + 1) * part_rows, one after the other. 0: none.
+  int64_t part_rows = 0;
 
   int outer() const { return domain.rank - inner; }
   int64_t rows() const;     // product of the outer sizes
   int64_t columns() const;  // product of the inner sizes (1 when inner == 0)
+  int64_t parts() const { return part_rows ? (rows() + part_rows - 1) / part_rows : 0; }
   int phases() const;
   std::string print() const;
   // What generated source depends on: everything but sizes, strides' values and numbers.
@@ -102,6 +106,7 @@ class ProgramBuilder {
   Program program;
   Expr load(int32_t view);
   void store(int32_t view, Expr value);
+  void sum_rows(int32_t view, Expr value);
   Expr load_at(int32_t view, Expr offset);
   void store_at(int32_t view, Expr value, Expr offset);
   Expr number(DType t);                  // a new number argument

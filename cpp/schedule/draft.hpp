@@ -56,7 +56,8 @@ struct Draft {
   enum class Kind : uint8_t { program, product, own };
   Kind kind = Kind::program;
   Dims domain;                 // products: batch, m, n
-  uint16_t reduced = 0;        // dimensions folded by some root
+  uint16_t reduced = 0;        // dimensions folded by some root: a row
+  uint16_t across = 0;         // with rows: the other dimensions, when some root adds up over rows
   std::vector<int32_t> roots;  // log order; a product's first root is the product itself
   std::vector<Use> uses;       // all readings; inputs come after their users
   std::vector<int32_t> root_uses;
@@ -101,9 +102,16 @@ Emitted emit(Context& context, const Draft& draft);
 struct Pieces {
   Program first, second;
   std::vector<DType> partials;
-  int64_t partial_numel = 0;
+  int64_t partial_numel = 0;  // of each
 };
 std::optional<Pieces> cut_in_pieces(const Program& program, int32_t first_partial_binding);
+
+// Sums over the rows of a kernel of rows: each part of the rows stores its own, a second kernel adds those up.
+// Bindings from first_partial_binding on are the partials, in both kernels.
+Pieces finish_row_sums(const Program& program, int32_t first_partial_binding);
+// Worth it, and possible on every device: sizes alone decide.
+bool can_sum_rows(int64_t rows, int64_t columns);
+int64_t rows_of_a_part(int64_t rows, int64_t columns);
 
 // Names of ops that report indices out of range, by tag - 1. Only grows, so tags mean the same in every plan.
 std::vector<std::string>& reporters();

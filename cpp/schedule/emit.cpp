@@ -31,6 +31,7 @@ class Emitter {
     for (int32_t id : ids) values_[id] = compute(id);
     for (size_t r = 0; r < draft_.roots.size(); ++r)
       if (context_.exported[draft_.roots[r]]) store(r);
+    if (draft_.across) p.part_rows = rows_of_a_part(p.rows(), p.columns());
     prune(p);
     annotate(p);
     if (draft_.kind == Draft::Kind::program)
@@ -141,6 +142,7 @@ class Emitter {
         if (takes_offset(node)) offsets_[index] = in[2];
         return builder_.cast(in[0], node.dtype);
       case Kind::reduce:
+        if (sums_rows(node)) return in[0];  // see store()
         return builder_.cast(node.reduced ? builder_.reduce(node.op->fold, in[0]) : in[0], node.dtype);
       default:
         break;
@@ -150,6 +152,10 @@ class Emitter {
     for (size_t i = before; i < builder_.program.code.size(); ++i)
       if (builder_.program.code[i].code == Code::check_index) builder_.program.code[i].imm.i = tag(node.op->name);
     return out;
+  }
+
+  bool sums_rows(const Node& node) const {
+    return node.op->kind == Kind::reduce && draft_.across && node.reduced == draft_.across;
   }
 
   static bool takes_offset(const Node& node) {
@@ -170,6 +176,13 @@ class Emitter {
     const Expr value = values_[draft_.root_uses[r]];
     Source target;
     target.node = root;
+    if (sums_rows(node)) {
+      Dims strides = draft_.element_strides();
+      for (int d = 0; d < draft_.domain.rank; ++d)
+        if (draft_.across >> d & 1) strides[d] = 0;
+      builder_.sum_rows(builder_.add_view(view_of(binding(target, true), node.dtype, strides, 0, true)), value);
+      return;
+    }
     if (node.op->kind != Kind::effect) {
       const bool per_row = node.op->kind == Kind::reduce && node.reduced;
       const Dims strides = per_row ? draft_.row_strides() : use.strides;

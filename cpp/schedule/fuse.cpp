@@ -141,14 +141,13 @@ class Fuser {
   std::optional<Draft> merge(int32_t a, int32_t b) const {
     const Draft &early = drafts_[a], &late = drafts_[b];
     if (late.kind != Draft::Kind::program || early.kind == Draft::Kind::own) return std::nullopt;
-    if (early.reduced && late.reduced && early.reduced != late.reduced) return std::nullopt;
     if (early.kind == Draft::Kind::product && !fits_epilogue(early, late)) return std::nullopt;
     if (path(a, b) || path(b, a)) return std::nullopt;
     Draft m;
     m.kind = early.kind;
     // The domain of whoever folds has a meaning; else the earlier one's.
     m.domain = late.reduced && !early.reduced ? late.domain : early.domain;
-    m.reduced = early.reduced | late.reduced;
+    if (!fold_together(early, late, m)) return std::nullopt;
     m.roots = early.roots;
     m.roots.insert(m.roots.end(), late.roots.begin(), late.roots.end());
     if (m.kind == Draft::Kind::program) std::sort(m.roots.begin(), m.roots.end());
@@ -166,6 +165,37 @@ class Fuser {
     if (m.kind == Draft::Kind::product && m.uses.size() > kMaxProductUses) return std::nullopt;
     if (find_repeated(context_, m) >= 0) return std::nullopt;
     return m;
+  }
+
+  // The folds of two kernels in one: along the same rows, or one of them over the rows of the other where both read the
+  // same elements.
+  bool fold_together(const Draft& early, const Draft& late, Draft& m) const {
+    const uint16_t a = early.reduced, b = late.reduced;
+    m.across = early.across | late.across;
+    m.reduced = a | b;
+    if (!a || !b || a == b) return !early.across || !late.across || early.across == late.across;
+    const uint16_t row = std::max(a, b), over = std::min(a, b), all = static_cast<uint16_t>((1u << m.domain.rank) - 1);
+    const bool leading = (row | over) == all && over < (row & -row);  // `over` is all dimensions before the row
+    if (!leading || (m.across && m.across != over) || !(early.domain == late.domain)) return false;
+    const Draft& sums = a == over ? early : late;
+    for (int32_t root : sums.roots)
+      if (context_.node(root).op->kind != Kind::reduce || context_.node(root).op->fold != Fold::sum) return false;
+    m.reduced = row;
+    m.across = over;
+    return can_sum_rows(m.rows(), m.columns()) && share_elements(early, late);
+  }
+
+  static bool share_elements(const Draft& a, const Draft& b) {
+    auto whole = [](const Draft& draft, const Use& u) {
+      if (u.inlined || (u.source.node < 0 && u.source.leaf < 0)) return false;
+      for (int d = 0; d < draft.domain.rank; ++d)
+        if (draft.domain[d] > 1 && u.strides[d] == 0) return false;
+      return true;
+    };
+    for (const Use& x : a.uses)
+      for (const Use& y : b.uses)
+        if (x.source == y.source && whole(a, x) && whole(b, y)) return true;
+    return false;
   }
 
   bool scatters(int32_t root) const {
@@ -229,6 +259,7 @@ bool reads_in_place(const Context& context, const Draft& draft, const Use& use) 
   if (use.offset != 0 || use.elsewhere) return false;
   const Node& root = context.node(use.source.node);
   const bool folds = root.op->kind == Kind::reduce && root.reduced;
+  if (folds && draft.across && root.reduced == draft.across) return false;  // known when all rows are done
   const bool per_row = folds || root.domain.numel() != draft.domain.numel();
   if (root.op->kind == Kind::contraction) return same_strides(draft.domain, use.strides, draft.element_strides());
   return same_strides(draft.domain, use.strides, per_row ? draft.row_strides() : draft.element_strides());

@@ -9,6 +9,9 @@ namespace {
 constexpr int64_t kElementsPerGroup = 16384;  // worth a workgroup of its own
 constexpr int64_t kMaxPieces = 1024;
 constexpr int64_t kMinPiece = 64;
+constexpr int64_t kElementsOfParts = 1 << 21, kMinPartRows = 16, kMaxPartRows = 64;
+constexpr int64_t kMinSumRows = 256, kMinSumColumns = 64;
+constexpr int64_t kMaxSumColumns = 8192;  // the smallest workgroup holds a row of sums in its registers
 
 int64_t pieces_for(const Program& p) {
   const int64_t rows = p.rows(), columns = p.columns();
@@ -59,7 +62,7 @@ View partial_view(const Program& p, int32_t binding, DType dtype, int64_t pieces
 }  // namespace
 
 std::optional<Pieces> cut_in_pieces(const Program& original, int32_t first_binding) {
-  if (original.inner == 0 || original.phases() < 2) return std::nullopt;
+  if (original.inner == 0 || original.phases() < 2 || original.part_rows) return std::nullopt;
   for (const Instr& i : original.code) {
     if (!i.per_row && i.phase > 0) return std::nullopt;
     if (i.code == Code::reduce && i.phase != 1) return std::nullopt;
@@ -132,6 +135,41 @@ std::optional<Pieces> cut_in_pieces(const Program& original, int32_t first_bindi
     drop_unused_views(*program);
     annotate(*program);
   }
+  return out;
+}
+
+// Few enough parts that their sums are little beside the rows, enough of them to fill a wide machine.
+int64_t rows_of_a_part(int64_t rows, int64_t columns) {
+  return std::clamp<int64_t>(rows * columns / kElementsOfParts, kMinPartRows, kMaxPartRows);
+}
+
+bool can_sum_rows(int64_t rows, int64_t columns) {
+  return columns >= kMinSumColumns && columns <= kMaxSumColumns && rows >= kMinSumRows;
+}
+
+Pieces finish_row_sums(const Program& program, int32_t first_binding) {
+  Pieces out;
+  out.first = program;
+  const int64_t parts = program.parts(), columns = program.columns();
+  out.partial_numel = parts * columns;
+  ProgramBuilder second;
+  second.program.domain = {columns, parts};
+  second.program.inner = 1;
+  for (Instr& i : out.first.code) {
+    if (i.code != Code::sum_rows) continue;
+    View& view = out.first.views[i.slot];
+    const DType type = out.first.code[i.a].dtype;
+    const int32_t binding = first_binding + static_cast<int32_t>(out.partials.size());
+    const View from{.binding = binding, .dtype = type, .strides = {1, columns}};
+    const View to{.binding = view.binding, .dtype = view.dtype, .strides = {1, 0}};
+    const Expr sum = second.reduce(Fold::sum, second.load(second.add_view(from)));
+    second.store(second.add_view(to), second.cast(sum, view.dtype));
+    out.partials.push_back(type);
+    view.binding = binding;
+    view.dtype = i.dtype = type;
+  }
+  out.second = std::move(second.program);
+  annotate(out.second);
   return out;
 }
 

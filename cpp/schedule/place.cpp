@@ -342,7 +342,9 @@ class Placer {
 
   bool append_in_pieces(const Emitted& e) {
     if (e.kernel.kind != Kernel::Kind::program) return false;
-    auto pieces = cut_in_pieces(e.kernel.program, static_cast<int32_t>(e.sources.size()));
+    const auto partials = static_cast<int32_t>(e.sources.size());
+    auto pieces = e.kernel.program.part_rows ? std::optional(finish_row_sums(e.kernel.program, partials))
+                                             : cut_in_pieces(e.kernel.program, partials);
     if (!pieces) return false;
     Instance first = instance_of(e), second;
     for (DType type : pieces->partials) {
@@ -354,8 +356,9 @@ class Placer {
     second.kernel.program = std::move(pieces->second);
     finish(first);
     finish(second);
-    plan().steps.push_back({e.name + "_pieces", {std::move(first)}});
-    plan().steps.push_back({e.name, {std::move(second)}});
+    const bool sums = e.kernel.program.part_rows;
+    plan().steps.push_back({e.name + (sums ? "" : "_pieces"), {std::move(first)}});
+    plan().steps.push_back({e.name + (sums ? "_sums" : ""), {std::move(second)}});
     return true;
   }
 

@@ -80,7 +80,7 @@ bool choose_axes(const Program& p, bool tile, Executable& e) {
       if (tile) break;
     }
   } else {
-    across = lane_across(p);
+    across = p.part_rows ? -1 : lane_across(p);
   }
   for (int d = 0; d < rank; ++d) {
     if (d == across)
@@ -99,6 +99,7 @@ bool choose_axes(const Program& p, bool tile, Executable& e) {
   e.units = e.unit_dims.numel();
   e.lanes = e.lane_dims.numel();
   e.columns = e.column_dims.numel();
+  e.part_rows = p.part_rows;
   // Partial sums of about the square root of the length: the error grows with that root, not with the length.
   while (e.sum_run * e.sum_run < e.columns) e.sum_run += 8;
   if (p.piece_limit > 0) {
@@ -120,6 +121,10 @@ bool choose_axes(const Program& p, bool tile, Executable& e) {
     pick(from.strides, lane, use.size, use.lane);
     pick(from.strides, column, use.size, use.column);
     find_lane_step(e.lane_dims, use);
+    const bool sums = std::any_of(p.code.begin(), p.code.end(), [&](const Instr& i) {
+      return i.code == Code::sum_rows && i.slot == static_cast<int32_t>(v);
+    });
+    if (sums) use.part = p.columns() * use.size;
     const int last = e.unit_dims.rank - 1;
     use.turned = e.pointwise && !index && !use.walk && last >= 0 && use.unit[last] == use.size &&
                  use.lane_step > use.size && e.unit_dims[last] >= kTile && e.lanes >= kTile;

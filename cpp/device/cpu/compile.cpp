@@ -171,7 +171,7 @@ class Compiler {
     const ViewUse& view = view_of(store);
     const Value& v = of_[value];
     if (v.scalar || v.kept || v.in_place || view.walk || view.lane_step != view.size) return false;
-    if (instr(store).code == Code::store_at) return false;
+    if (instr(store).code != Code::store) return false;
     for (size_t n = position + 1; n < nodes.size(); ++n)
       if (reads(nodes[n].instr, instr(store).slot) || (nodes[n].inner >= 0 && reads(nodes[n].inner, instr(store).slot)))
         return false;

@@ -220,8 +220,19 @@ void Emitter::alu(const Node& node, std::vector<Op>& ops) {
   for (int32_t r : used) release(r);
 }
 
+void Emitter::sum_rows(int32_t i, std::vector<Op>& ops) {
+  const Value& value = values_[instr(i).a];
+  const DType type = instr(i).dtype;
+  Op op;
+  op.fn = table_.alu(Code::add, type, type, value.scalar ? kScalarB : 0);
+  op.d = op.a = instr(i).slot;
+  op.b = value.slot;
+  ops.push_back(op);
+}
+
 void Emitter::store(int32_t i, std::vector<Op>& ops) {
   if (instr(i).code == Code::store_at) return store_at(i, ops);
+  if (instr(i).code == Code::sum_rows) return sum_rows(i, ops);
   const ViewUse& view = view_of(i);
   const Value& value = values_[instr(i).a];
   const DType type = instr(instr(i).a).dtype;

@@ -47,6 +47,7 @@ class Emitter {
   const ViewUse& view_of(int32_t i) const { return e_.views[instr(i).slot]; }
   void load_at(int32_t i, std::vector<Op>& ops);
   void store_at(int32_t i, std::vector<Op>& ops);
+  void sum_rows(int32_t i, std::vector<Op>& ops);
   int32_t as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vector<int32_t>& used);
   int32_t as_int64(int32_t operand, std::vector<Op>& ops);
 

@@ -63,6 +63,7 @@ struct ViewUse {
   Dims unit, lane, column;  // byte strides
   int64_t lane_step = 0;    // bytes from lane to lane when !walk
   bool walk = false;        // the lane dimensions do not have one common stride
+  int64_t part = 0;         // sums over rows: bytes from part to part
   bool turned = false;      // elements of successive units lie side by side, those of a block do not: read in tiles
 };
 
@@ -82,7 +83,8 @@ struct Executable {
   int64_t units = 1, lanes = 1, columns = 1;
   int piece_dim = -1;  // unit dimension that counts pieces
   int64_t piece_limit = 0, piece_size = 0, piece_rest = 1;
-  int64_t block = 1024;  // lanes in a block
+  int64_t part_rows = 0;  // units that add up their sum_rows
+  int64_t block = 1024;   // lanes in a block
   int64_t sum_run = 0;   // across: columns added before the partial sum goes to the total
   int64_t cost = 1;      // about how many cheap loops pass over an element
   int64_t tile = 1;      // units that read a tile together

@@ -30,6 +30,7 @@ class Runner {
     const int64_t lane_end = part.lane_end < 0 ? e_.lanes : part.lane_end;
     if (e_.tile > 1) return tiles(part, lane_end);
     for (int64_t unit = part.unit_begin; unit < part.unit_end; ++unit) {
+      if (e_.part_rows && unit % e_.part_rows == 0) begin_part(unit / e_.part_rows);
       enter(unit);
       if (e_.across) {
         for (int64_t lane = part.lane_begin; lane < lane_end; lane += e_.block)
@@ -57,11 +58,17 @@ class Runner {
   void start(int64_t lane) {
     for (size_t v = 0; v < e_.views.size(); ++v) {
       const ViewUse& view = e_.views[v];
-      int64_t bytes = view.offset * view.size + lane * view.lane_step * !view.walk;
+      int64_t bytes = view.offset * view.size + lane * view.lane_step * !view.walk + part_ * view.part;
       for (int d = 0; d < e_.unit_dims.rank; ++d) bytes += at_[d] * view.unit[d];
       slots_[v] = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(bases_[v]) + bytes);
     }
     for (int32_t slot : e_.kept) slots_[slot] = frame_ + e_.registers[slot - e_.first_register];
+  }
+
+  void begin_part(int64_t part) {
+    part_ = part;
+    for (size_t v = 0; v < e_.views.size(); ++v)
+      if (const int64_t bytes = e_.views[v].part) std::memset(bases_[v] + part * bytes, 0, static_cast<size_t>(bytes));
   }
 
   void advance(const std::vector<Advance>& steps) {
@@ -258,6 +265,7 @@ class Runner {
   int64_t at_[kMaxRank] = {};
   int64_t limit_ = 0;
   int64_t lane_ = 0;
+  int64_t part_ = 0;
   int64_t row_ = 0, rows_ = 1;  // of a tile
 };
 
@@ -293,6 +301,10 @@ void run_all(const Executable& e, char* const* bases) {
   }
   const int64_t pieces = cut ? (e.lanes + lanes - 1) / lanes : 1;
   const int64_t grain = std::max<int64_t>(1, kChunkWork / std::max<int64_t>(1, lanes * row * e.cost * e.tile));
+  if (e.part_rows)
+    return parallel_for((e.units + e.part_rows - 1) / e.part_rows, 1, [&](int64_t begin, int64_t end) {
+      run_part(e, bases, {begin * e.part_rows, std::min(e.units, end * e.part_rows), 0, -1});
+    });
   const int64_t groups = (e.units + e.tile - 1) / e.tile;
   const auto end_of = [&](int64_t group) { return std::min(e.units, group * e.tile); };
   if (pieces == 1)

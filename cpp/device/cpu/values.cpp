@@ -33,7 +33,7 @@ Value classify(const Program& p, const Executable& e, const Instr& in, const std
     v.in_place = in.code == Code::load && !view.walk && (v.scalar || view.lane_step == view.size);
     if (v.in_place) v.slot = in.slot;
   } else if (is_store(in)) {
-    if (varies_along_row(p, p.views[in.slot])) v.level = Level::element;
+    if (in.code == Code::sum_rows || varies_along_row(p, p.views[in.slot])) v.level = Level::element;
     v.level = std::max(v.level, Level::row);
   } else if (is_reduce(in)) {
     v.level = Level::row;

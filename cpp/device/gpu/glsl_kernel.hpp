@@ -44,6 +44,7 @@ class Arguments {
     number,
     status,
     pieces,
+    part_rows,
     literal
   };
   std::string use(What what, int a = 0, int b = 0);

@@ -59,8 +59,49 @@ std::string RowText::folds() {
   return w.text;
 }
 
-void RowText::row_head() {
+// Each place of a workgroup has its rows: every so manieth, or, to add up over them, a part of successive ones.
+void RowText::row_loop() {
   const std::string rows = args_.use(What::rows);
+  std::string row = "first + place";
+  if (p_.part_rows) {
+    w_.open("for (Index done = 0; done < part_rows; ++done)");
+    row = "part * part_rows + done";
+  } else {
+    w_.open("for (Index first = Index(gl_WorkGroupID.x) * kRows; first < " + rows +
+            "; first += Index(gl_NumWorkGroups.x) * kRows)");
+  }
+  w_.line("const bool live = " + row + " < " + rows + ";");
+  w_.line("const Index row = live ? " + row + " : " + rows + " - 1;  // a row beyond the last has no columns");
+}
+
+void RowText::begin_sums() {
+  if (!p_.part_rows) return;
+  args_.use(What::part_rows);
+  w_.line("const Index part = Index(gl_WorkGroupID.x) * kRows + place;");
+  for (size_t n = 0; n < p_.code.size(); ++n) {
+    const Instr& i = p_.code[n];
+    if (i.code != Code::sum_rows) continue;
+    const std::string name = "sum" + num(static_cast<int64_t>(n));
+    w_.line((is_float(i.dtype) ? "precise " : "") + array_type(i.dtype) + " " + name + "[kItems];");
+    w_.line("[[unroll]] for (uint k = 0; k < kItems; ++k) " + name + "[k] = " + array_type(i.dtype) + "(0);");
+  }
+}
+
+void RowText::store_sums() {
+  if (!p_.part_rows) return;
+  const std::string columns = args_.use(What::columns);
+  w_.line("if (part * part_rows >= " + args_.use(What::rows) + ") return;");
+  w_.open("[[unroll]] for (uint k = 0; k < kItems; ++k)");
+  w_.line("const Index col = (k * kLanes + lane)" + std::string(s_.width == 4 ? " * 4;" : ";"));
+  w_.open("if (col < " + columns + ")");
+  for (size_t n = 0; n < p_.code.size(); ++n)
+    if (const Instr& i = p_.code[n]; i.code == Code::sum_rows)
+      w_.line(body_.reference(i.slot, s_.width, "part * " + columns + " + col") + " = sum" +
+              num(static_cast<int64_t>(n)) + "[k];");
+  close_items();
+}
+
+void RowText::row_head() {
   w_.line("const uint thread = gl_LocalInvocationID.x;");
   w_.line(s_.adjacent ? "const uint place = thread % kRows, lane = thread / kRows;"
                       : "const uint lane = thread % kLanes, place = thread / kLanes;");
@@ -68,10 +109,8 @@ void RowText::row_head() {
     if (const Instr& i = p_.code[n]; i.code == Code::number)
       w_.line(std::string("const ") + type_name(i.dtype) + " v" + num(static_cast<int64_t>(n)) + " = " +
               body_.number(static_cast<int32_t>(n)) + ";");
-  w_.open("for (Index first = Index(gl_WorkGroupID.x) * kRows; first < " + rows +
-          "; first += Index(gl_NumWorkGroups.x) * kRows)");
-  w_.line("const bool live = first + place < " + rows + ";");
-  w_.line("const Index row = live ? first + place : " + rows + " - 1;  // a row beyond the last has no columns");
+  begin_sums();
+  row_loop();
   outer_ = inner_ = std::vector<std::string>(static_cast<size_t>(p_.domain.rank));
   if (p_.outer() > 0) outer_ = body_.coordinates("row", 0, p_.outer());
   if (l_.piece_dim >= 0) {
@@ -183,6 +222,8 @@ void RowText::tile_code(int phase) {
   for (int32_t n : s_.roots[phase]) {
     if (p_.code[n].code == Code::reduce)
       accumulate(n);
+    else if (p_.code[n].code == Code::sum_rows)
+      w_.line(lane_of("sum" + num(n), true) + " += " + body_.value(p_.code[n].a) + ";");
     else if (vector)
       w_.line("out" + num(n) + "[l] = " + body_.value(p_.code[n].a) + ";");
   }
@@ -259,6 +300,7 @@ std::string RowText::write() {
   row_stores();
   w_.close();
   if (uses_code(p_, Code::check_index)) w_.line("report_index(status);");
+  store_sums();
   w_.close();
   return "layout(local_size_x = " + num(s_.threads) + ") in;\n\nconst uint kThreads = " + num(s_.threads) +
          ", kLanes = " + num(s_.lanes) + ", kRows = " + num(s_.rows) + ", kItems = " + num(s_.items) + ";\n\n" +

@@ -33,6 +33,9 @@ class RowText {
   void row_head();
   void row_values(int phase);
   void row_stores();
+  void row_loop();
+  void begin_sums();
+  void store_sums();
   void phase(int phase);
   void tile_loads(int phase);
   void tile_code(int phase);

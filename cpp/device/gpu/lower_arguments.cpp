@@ -67,7 +67,8 @@ std::string Arguments::use(What what, int a, int b) {
                                "index" + x + "_offset",
                                "number" + x,
                                "status",
-                               "piece_limit"};
+                               "piece_limit",
+                               "part_rows"};
   slots_.push_back({what, a, b, names[static_cast<int>(what)], {}});
   return slots_.back().name;
 }
@@ -98,6 +99,8 @@ ArgWord Arguments::word(const Slot& s, const Layout& layout, size_t instance) co
       return value(p.views[s.a].offset);
     case What::pieces:
       return value(p.piece_limit);
+    case What::part_rows:
+      return value(p.part_rows);
     case What::tensor: {
       const View& v = p.views[s.a];
       const Binding& b = in.bindings[v.binding];

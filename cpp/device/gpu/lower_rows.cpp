@@ -103,6 +103,7 @@ void find_needs(RowShape& s, const Program& p) {
   for (size_t n = 0; n < p.code.size(); ++n) {
     const Instr& i = p.code[n];
     if (i.code == Code::reduce) s.roots[i.phase - 1].push_back(static_cast<int32_t>(n));
+    if (i.code == Code::sum_rows) s.roots[i.phase].push_back(static_cast<int32_t>(n));
     if (i.code == Code::store && !i.per_row)
       s.roots[s.late_stores ? phases - 1 : i.phase].push_back(static_cast<int32_t>(n));
   }
@@ -129,7 +130,7 @@ void choose_items(RowShape& s, const Program& p) {
   find_needs(s, p);
   int64_t words = 0;
   for (int32_t n : s.kept) words += divide_up(static_cast<int64_t>(size_of(p.code[n].dtype)), 4) * items * s.width;
-  s.in_registers = s.in_registers && !s.kept.empty() && words <= kWordsKept;
+  if (!p.part_rows) s.in_registers = s.in_registers && !s.kept.empty() && words <= kWordsKept;
   s.items = s.in_registers ? items : std::min<int64_t>(items, 4);
   if (!s.in_registers) find_needs(s, p);
 }
@@ -144,7 +145,7 @@ Lowered lower_rows(const Step& step, const Features& features) {
   collapse(p);
   if (p.piece_limit > 0) l.piece_dim = p.outer() - 1;
   RowShape s;
-  s.adjacent = rows_adjacent(p, l.piece_dim);
+  s.adjacent = !p.part_rows && rows_adjacent(p, l.piece_dim);
   l.find_width();
   s.width = !s.adjacent && all_in_fours(l) ? 4 : 1;
   s.late_stores = writes_what_it_reads(p, step.only());
@@ -159,7 +160,8 @@ Lowered lower_rows(const Step& step, const Features& features) {
                            std::to_string(s.lanes) + " lane" + (s.lanes == 1 ? "" : "s") + " a row";
   out.source = preamble(step.name, kind, l, args, false, features) + main;
   out.arguments = args.words(l, 0);
-  out.groups[0] = static_cast<uint32_t>(std::min(divide_up(p.rows(), s.rows), features.max_groups));
+  const int64_t units = p.part_rows ? p.parts() : p.rows();
+  out.groups[0] = static_cast<uint32_t>(std::min(divide_up(units, s.rows), features.max_groups));
   return out;
 }
 
