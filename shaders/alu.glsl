@@ -344,40 +344,6 @@ float alu_turned_sine(float x, uint quarters, uint flip) {
 float alu_sin(float x) { return alu_turned_sine(x, 0u, floatBitsToUint(x) & 0x80000000u); }
 float alu_cos(float x) { return alu_turned_sine(x, 1u, 0u); }
 
-// A block of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
-uvec4 alu_philox(uvec4 c, uvec2 k) {
-  for (int round = 0; round < 10; ++round) {
-    uint hi0, lo0, hi1, lo1;
-    umulExtended(0xd2511f53u, c.x, hi0, lo0);
-    umulExtended(0xcd9e8d57u, c.z, hi1, lo1);
-    c = uvec4(hi1 ^ c.y ^ k.x, lo1, hi0 ^ c.w ^ k.y, lo0);
-    k += uvec2(0x9e3779b9u, 0xbb67ae85u);
-  }
-  return c;
-}
-// An invocation asks for the words of a block one after the other: the last block is kept.
-uvec4 alu_block_counter, alu_block_words;
-uvec2 alu_block_key;
-bool alu_block_there = false;
-int alu_random_bits(int64_t index, int64_t seed, int64_t offset) {
-  uint64_t i = uint64_t(index), s = uint64_t(seed), o = uint64_t(offset);
-  uvec4 counter = uvec4(uint(i >> 2), uint(i >> 34), uint(o), uint(o >> 32));
-  uvec2 key = uvec2(uint(s), uint(s >> 32));
-  if (!alu_block_there || counter != alu_block_counter || key != alu_block_key) {
-    alu_block_there = true;
-    alu_block_counter = counter;
-    alu_block_key = key;
-    alu_block_words = alu_philox(counter, key);
-  }
-  uint word = uint(i) & 3u;
-  uvec4 w = alu_block_words;
-  return int((word & 2u) != 0u ? ((word & 1u) != 0u ? w.w : w.z) : ((word & 1u) != 0u ? w.y : w.x));
-}
-float alu_unit_float(int bits) {
-  precise float unit = float(int(uint(bits) >> 8)) * 5.96046448e-8;
-  return unit;
-}
-
 #ifdef SG_FLOAT64
 #include "alu64.glsl"
 #endif

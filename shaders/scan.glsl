@@ -150,7 +150,7 @@ Item scan_tile(int64_t first, int count, Item carry) {
     head[k] = row_before(min(begin + chunk, length)) >= begin;
   }
 #else
-  int64_t column = at % row;
+  int64_t column = at < row ? at : at % row;  // dividing 64 bits is slow
   [[unroll]] for (int k = 0; k < ITEMS; ++k) {
     head[k] = column == 0;
     column = column + 1 == row ? 0 : column + 1;

@@ -696,3 +696,26 @@ def test_results_are_the_same_every_time(device: sg.Device) -> None:
         return bytes(y.numpy().tobytes())
 
     assert len({once() for _ in range(5)}) == 1
+
+
+def test_failure_an_index_error_reaches_later_runs_that_read_its_results(device: sg.Device) -> None:
+    w = sg.zeros(4, device=device, requires_grad=True)
+    opt = sg.optim.SGD([w], lr=0.5)
+    x, beside = sg.arange(6.0, device=device).realize(), sg.ones(2, device=device).realize()
+    taken = (x.take(sg.tensor([1, 9], device=device)) * 2).realize()  # a run of its own, which finds the error
+    other = (beside + 1).realize()
+    loss = (w * taken.sum()).sum()
+    loss.backward()
+    opt.step()
+    later = loss.detach() * 2
+    with pytest.raises(IndexError, match=r"take: index 9 out of range \[0, 6\)"):
+        w.tolist()
+    assert w.tolist() == [0, 0, 0, 0], "a step from wrong values was not done"
+    for wrong in (taken, loss, later):
+        with pytest.raises(IndexError, match="take: index 9"):
+            wrong.sum().item()
+    assert other.tolist() == [2, 2], "what has nothing to do with it is there"
+    opt.zero_grad()
+    (w * beside.sum()).sum().backward()
+    opt.step()
+    assert w.tolist() == [-1] * 4, "and training goes on"

@@ -56,8 +56,8 @@ class Lines {
 struct Status {
   int32_t tag = 0;  // 1 + index into Plan::op_names
   int64_t index = 0, bound = 0;
-  std::string name;                    // Plan::op_names[tag - 1]
-  std::shared_ptr<const Lines> lines;  // RunArguments::lines
+  std::string name;                                // Plan::op_names[tag - 1]
+  std::vector<std::shared_ptr<const Lines>> runs;  // RunArguments::lines of those that may have reported it
 };
 
 struct RunArguments {
@@ -66,6 +66,7 @@ struct RunArguments {
   const int64_t* offsets = nullptr;    // Plan::leaf_views, in elements
   const Number* numbers = nullptr;     // Plan::numbers
   std::shared_ptr<const Lines> lines;  // kept for reports
+  bool doubtful = false;               // what an earlier run reported keeps this one from writing in place too
 };
 
 // Bytes on their way to the host.

@@ -16,25 +16,36 @@ PlanCache& cache_of(DeviceId device) {
   return (*caches)[device.is_gpu() ? device.index + 1 : 0];
 }
 
+constexpr size_t kAhead = 8;  // nodes asked for in advance
+
 bool fusing() { return env("SPIROGRAD_FUSE") != "0"; }
 
 // What the log's key does not know yet: which results are wanted, which leaves are wanted by nobody else.
 struct Wanted {
   std::vector<bool> held, dying;
+  std::vector<uint32_t> doubtful;  // runs that made leaves, and may have something to report
 };
 void look(const Log& log, Wanted& wanted) {
   wanted.held.clear();
   wanted.dying.clear();
-  for (const NodeRef& n : log.nodes) wanted.held.push_back(n->held.load(std::memory_order_relaxed) > 0);
-  for (const NodeRef& n : log.leaves) wanted.dying.push_back(n->held.load(std::memory_order_relaxed) == 0);
+  wanted.doubtful.clear();
+  const auto is_held = [](const std::vector<NodeRef>& nodes, size_t i) {
+    if (i + kAhead < nodes.size()) __builtin_prefetch(&nodes[i + kAhead]->held);
+    return nodes[i]->held.load(std::memory_order_relaxed) > 0;
+  };
+  for (size_t i = 0; i < log.nodes.size(); ++i) wanted.held.push_back(is_held(log.nodes, i));
+  for (size_t i = 0; i < log.leaves.size(); ++i) {
+    wanted.dying.push_back(!is_held(log.leaves, i));
+    if (doubtful(*log.leaves[i])) wanted.doubtful.push_back(log.leaves[i]->run);
+  }
 }
 
 // Adds to the log's key what it does not know; the log is run or given up afterwards.
 uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse) {
   std::vector<uint64_t>& key = log.key;
   const size_t known = key.size();
-  uint64_t word = fuse;
-  int bits = 1;
+  uint64_t word = uint64_t(fuse) << 1 | uint64_t(!wanted.doubtful.empty());
+  int bits = 2;
   auto push = [&](bool bit) {
     word = word << 1 | uint64_t(bit);
     if (++bits == 64) {
@@ -53,7 +64,7 @@ uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse) {
 
 CachedPlan scheduled(const Log& log, const Wanted& wanted, bool fuse) {
   const Stage stage("schedule", "stage", log.device);
-  Scheduled made = schedule({log, wanted.held, wanted.dying, fuse});
+  Scheduled made = schedule({log, wanted.held, wanted.dying, fuse, !wanted.doubtful.empty()});
   CachedPlan entry;
   entry.plan = std::make_shared<const Plan>(std::move(made.plan));
   entry.output_nodes = std::move(made.output_nodes);
@@ -98,10 +109,7 @@ void count_memory(DeviceId id, Device& device) {
 // The lines that asked for the checks of a run. Several of one op with one bound are all named.
 class ReporterLines final : public Lines {
  public:
-  explicit ReporterLines(std::vector<Reporter> reporters) : reporters_(std::move(reporters)) {
-    static uint32_t runs = 0;
-    run_ = ++runs ? runs : ++runs;
-  }
+  ReporterLines(std::vector<Reporter> reporters, uint32_t run) : reporters_(std::move(reporters)), run_(run) {}
   uint32_t run() const override { return run_; }
   std::string of(const std::string& op, int64_t bound) const override {
     std::vector<std::string> lines;
@@ -120,12 +128,12 @@ class ReporterLines final : public Lines {
   uint32_t run_;
 };
 
-std::shared_ptr<const Lines> lines_of(Log& log) {
-  if (log.reporters.empty()) return nullptr;
-  return std::make_shared<ReporterLines>(std::move(log.reporters));
+std::shared_ptr<const Lines> lines_of(Log& log, const Wanted& wanted) {
+  if (log.reporters.empty() && wanted.doubtful.empty()) return nullptr;
+  return std::make_shared<ReporterLines>(std::move(log.reporters), begin_run(wanted.doubtful));
 }
 
-void run(Log& log, CachedPlan& cached) {
+void run(Log& log, const Wanted& wanted, CachedPlan& cached) {
   Device& device = device_of(log.device);
   thread_local std::vector<BufferRef> leaves, outputs;
   Buffers guard{leaves, outputs};
@@ -134,8 +142,10 @@ void run(Log& log, CachedPlan& cached) {
   for (const Memory& m : cached.plan->memories)
     if (m.kind == Memory::Kind::output)
       outputs[m.index] = m.donor >= 0 ? leaves[m.donor] : device.allocate(static_cast<size_t>(m.bytes));
-  const std::shared_ptr<const Lines> lines = lines_of(log);
-  device.run(*cached.prepared, {leaves.data(), outputs.data(), log.offsets.data(), log.numbers.data(), lines});
+  const std::shared_ptr<const Lines> lines = lines_of(log, wanted);
+  const bool doubtful = !wanted.doubtful.empty();
+  device.run(*cached.prepared,
+             {leaves.data(), outputs.data(), log.offsets.data(), log.numbers.data(), lines, doubtful});
   for (size_t o = 0; o < outputs.size(); ++o) {
     Node& node = *log.nodes[cached.output_nodes[o]];
     node.buffer = std::move(outputs[o]);
@@ -159,7 +169,11 @@ void fail_all(Log& log, std::exception_ptr error) {
 
 void finish(Log& log) {
   counters().nodes += static_cast<int64_t>(log.nodes.size());
-  for (const NodeRef& n : log.nodes) n->drop_inputs();
+  for (size_t i = 0; i < log.nodes.size(); ++i) {
+    if (i + kAhead < log.nodes.size()) __builtin_prefetch(log.nodes[i + kAhead].get());
+    log.nodes[i]->drop_inputs();
+    log.nodes[i] = {};  // most end here
+  }
   log.clear();
 }
 
@@ -176,7 +190,7 @@ void cut_log(Log& log) {
   thread_local Wanted wanted;
   look(log, wanted);
   try {
-    run(log, find_or_make(log, wanted));
+    run(log, wanted, find_or_make(log, wanted));
   } catch (...) {
     fail_all(log, std::current_exception());
     finish(log);

@@ -25,15 +25,24 @@ void raise_status(DeviceId id) {
   EngineLock lock;
   const Status s = device_of(id).take_status();
   if (!s.tag) return;
+  std::string line;
+  for (const auto& run : s.runs)
+    if (line.empty()) line = run->of(s.name, s.bound);
   try {
     fail<IndexError>(s.name,
-                     "index " + std::to_string(s.index) + " out of range [0, " + std::to_string(s.bound) + ")" +
-                         (s.lines ? s.lines->of(s.name, s.bound) : ""),
+                     "index " + std::to_string(s.index) + " out of range [0, " + std::to_string(s.bound) + ")" + line,
                      "tensors written after it in the same step keep their old values");
   } catch (...) {
-    if (s.lines) spoil(s.lines->run(), std::current_exception());
+    for (const auto& run : s.runs) spoil(run->run(), std::current_exception());
     throw;
   }
+}
+
+// When the device has done all runs up to that one.
+void look_at_status(DeviceId id, uint32_t runs) {
+  raise_status(id);
+  EngineLock lock;
+  settle(id, runs);
 }
 
 [[maybe_unused]] const bool installed = [] {
@@ -47,6 +56,7 @@ void raise_status(DeviceId id) {
 struct Bytes {
   NodeRef node;
   size_t offset;
+  uint32_t runs;  // begun until now
 };
 Bytes realise(const Tensor& x) {
   EngineLock lock;
@@ -56,7 +66,8 @@ Bytes realise(const Tensor& x) {
   NodeRef node = source->storage->node.ref();
   if (node->pending()) cut_log(log_of(node->device));
   if (node->state == Node::State::failed) std::rethrow_exception(node->error);
-  return {node, static_cast<size_t>(source->offset) * size_of(x.dtype())};
+  raise_if_spoiled(*node);
+  return {node, static_cast<size_t>(source->offset) * size_of(x.dtype()), last_run()};
 }
 
 }  // namespace
@@ -76,8 +87,9 @@ void cut(DeviceId id) {
 
 void synchronize(DeviceId id) {
   cut(id);
+  const uint32_t runs = last_run();
   device_of(id).wait();
-  raise_status(id);
+  look_at_status(id, runs);
 }
 
 namespace {
@@ -143,6 +155,7 @@ Escaped::Escaped(const Tensor& x) {
   Storage& storage = *x->storage;
   NodeRef node = storage.node.ref();
   if (node->state == Node::State::failed) std::rethrow_exception(node->error);
+  raise_if_spoiled(*node);
   // Another storage, or a gradient, may hold the same value: it keeps the bytes, and these are a copy.
   if (node->held.load(std::memory_order_relaxed) > 1 && node->buffer->shared == 0) {
     BufferRef copy = cpu_device().allocate(node->bytes());
@@ -165,7 +178,7 @@ void read(const Tensor& x, void* out) {
   park_when_ending();
   const size_t bytes = static_cast<size_t>(x.numel()) * size_of(x.dtype());
   if (bytes) device_of(x.device()).download(out, from.node->buffer, from.offset, bytes);
-  raise_status(x.device());
+  look_at_status(x.device(), from.runs);
 }
 
 namespace {

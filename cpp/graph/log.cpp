@@ -44,16 +44,53 @@ void unlock_after_fork(bool in_child) {
 }
 
 namespace {
-std::map<uint32_t, std::exception_ptr>& spoiled_runs() {
-  static auto* runs = new std::map<uint32_t, std::exception_ptr>;
-  return *runs;
+struct Runs {
+  uint32_t last = 0;
+  std::map<int, uint32_t> settled;                  // by device: the CPU is -1
+  std::map<uint32_t, std::vector<uint32_t>> after;  // of runs that read doubtful results: the runs that made those
+  std::map<uint32_t, std::exception_ptr> spoiled;
+};
+Runs& runs() {
+  static auto* all = new Runs;
+  return *all;
 }
+int number_of(DeviceId device) { return device.is_gpu() ? device.index : -1; }
 }  // namespace
 
-void spoil(uint32_t run, std::exception_ptr error) { spoiled_runs()[run] = std::move(error); }
+void spoil(uint32_t run, std::exception_ptr error) {
+  Runs& r = runs();
+  r.spoiled[run] = error;
+  for (auto it = r.after.upper_bound(run); it != r.after.end(); ++it)
+    for (uint32_t before : it->second)
+      if (r.spoiled.count(before)) r.spoiled[it->first] = error;
+}
 void raise_if_spoiled(const Node& node) {
   if (!node.run) return;
-  if (const auto it = spoiled_runs().find(node.run); it != spoiled_runs().end()) std::rethrow_exception(it->second);
+  const auto& spoiled = runs().spoiled;
+  if (const auto it = spoiled.find(node.run); it != spoiled.end()) std::rethrow_exception(it->second);
+}
+uint32_t begin_run(std::vector<uint32_t> after) {
+  Runs& r = runs();
+  ++r.last;
+  for (uint32_t before : after)
+    if (const auto it = r.spoiled.find(before); it != r.spoiled.end()) r.spoiled[r.last] = it->second;
+  if (!after.empty()) r.after[r.last] = std::move(after);
+  return r.last;
+}
+uint32_t last_run() { return runs().last; }
+bool doubtful(const Node& node) {
+  if (!node.run) return false;
+  const Runs& r = runs();
+  const auto it = r.settled.find(number_of(node.device));
+  return it == r.settled.end() || node.run > it->second || r.spoiled.count(node.run);
+}
+void settle(DeviceId device, uint32_t last_run) {
+  Runs& r = runs();
+  uint32_t& settled = r.settled[number_of(device)];
+  settled = std::max(settled, last_run);
+  uint32_t least = settled;
+  for (const auto& [id, run] : r.settled) least = std::min(least, run);
+  r.after.erase(r.after.begin(), r.after.upper_bound(least));
 }
 
 Log& log_of(DeviceId device) {

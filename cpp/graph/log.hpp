@@ -54,8 +54,13 @@ struct Log {
 Log& log_of(DeviceId device);
 
 // Results of a run that met an index out of range raise its error wherever they are used. Under the engine lock.
-void spoil(uint32_t run, std::exception_ptr error);
+void spoil(uint32_t run, std::exception_ptr error);  // and the runs that read its results
 void raise_if_spoiled(const Node& node);
+// Runs that check indices, or read results of such a run before its word was looked at, have a number.
+uint32_t begin_run(std::vector<uint32_t> after);
+uint32_t last_run();
+bool doubtful(const Node& node);                  // made by such a run that is not settled, or spoiled
+void settle(DeviceId device, uint32_t last_run);  // that run and those before it reported nothing
 
 // Guards logs, plan caches and device calls; may be taken again by the thread that holds it. Whoever must wait for it
 // gives up the GIL first and gets it back after releasing the lock, so nobody ever waits for it with the GIL in hand.

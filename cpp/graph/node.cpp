@@ -1,7 +1,5 @@
 #include "graph/node.hpp"
 
-#include <vector>
-
 #include "graph/free_list.hpp"
 
 namespace sg {
@@ -12,20 +10,19 @@ void Node::drop_inputs() {
   for (int i = 0; i < inputs; ++i) in[i].node = {};
 }
 
+// Nodes that wait for their end are linked through their epochs, which nobody asks for any more.
 void Node::destroy(Node* node) {
-  thread_local std::vector<Node*>* waiting = nullptr;
-  if (waiting) {
-    waiting->push_back(node);
-    return;
+  thread_local Node* waiting = nullptr;
+  thread_local bool freeing = false;
+  node->epoch = reinterpret_cast<uint64_t>(waiting);
+  waiting = node;
+  if (freeing) return;
+  freeing = true;
+  while (Node* n = waiting) {
+    waiting = reinterpret_cast<Node*>(n->epoch);
+    delete n;  // releases its inputs, which come to wait
   }
-  std::vector<Node*> list{node};
-  waiting = &list;
-  while (!list.empty()) {
-    Node* n = list.back();
-    list.pop_back();
-    delete n;  // releases its inputs, which land in `list`
-  }
-  waiting = nullptr;
+  freeing = false;
 }
 
 }  // namespace sg

@@ -26,6 +26,7 @@ namespace SG_ALU_NAMESPACE {
 #include "math/alu_basic.inl"
 #include "math/alu_float.inl"
 #include "math/alu_log.inl"
+#include "math/alu_random.inl"
 #include "math/alu_trig.inl"
 #include "math/alu_inverse.inl"
 #include "math/alu_erf.inl"

@@ -160,31 +160,3 @@ SG_ALU_FN float from_float16(uint16_t h) {
   const uint32_t normal = b + (b >= 0x0f800000u ? 0x70000000u : 0x38000000u);
   return from_bits<float>((b < 0x00800000u ? to_bits(small) : normal) | sign);
 }
-
-// One word of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
-SG_ALU_FN uint32_t philox_word(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0, uint32_t k1,
-                               uint32_t word) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t p0 = uint64_t(0xd2511f53u) * c0;
-    const uint64_t p1 = uint64_t(0xcd9e8d57u) * c2;
-    c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
-    c1 = static_cast<uint32_t>(p1);
-    c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
-    c3 = static_cast<uint32_t>(p0);
-    k0 += 0x9e3779b9u;
-    k1 += 0xbb67ae85u;
-  }
-  const uint32_t even = (word & 2u) != 0 ? c2 : c0;
-  const uint32_t odd = (word & 2u) != 0 ? c3 : c1;
-  return (word & 1u) != 0 ? odd : even;
-}
-SG_ALU_FN int32_t random_bits(int64_t index, int64_t seed, int64_t offset) {
-  const uint64_t i = static_cast<uint64_t>(index), s = static_cast<uint64_t>(seed), o = static_cast<uint64_t>(offset);
-  return static_cast<int32_t>(philox_word(static_cast<uint32_t>(i >> 2), static_cast<uint32_t>(i >> 34),
-                                          static_cast<uint32_t>(o), static_cast<uint32_t>(o >> 32),
-                                          static_cast<uint32_t>(s), static_cast<uint32_t>(s >> 32),
-                                          static_cast<uint32_t>(i & 3)));
-}
-SG_ALU_FN float unit_float(int32_t bits) {
-  return static_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(bits) >> 8)) * 0x1p-24f;
-}

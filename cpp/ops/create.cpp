@@ -24,22 +24,8 @@ Expr unit(ProgramBuilder& builder, Expr word, Expr seed, Expr offset) {
 
 Expr emit_rand(ProgramBuilder& builder, const Node&, const Expr* in) { return unit(builder, in[0], in[1], in[2]); }
 
-// cos(2 pi u), or with `odd` 1 the sine, for u in [0, 1): the quarter of the turn is taken off exactly.
-Expr turned(Expr u, Expr odd) {
-  const Expr quarter = rint(u * 4), x = (u - quarter * 0.25) * 6.283185307179586, z = x * x;
-  const Expr sine = x + x * z * (-1.66666642e-1 + z * (8.33274797e-3 + z * -1.95878412e-4));
-  const Expr cosine = (1 - z * 0.5) + z * z * (4.16666642e-2 + z * (-1.38883025e-3 + z * 2.45478914e-5));
-  const Expr turns = quarter + odd * 3, at = turns - floor(turns * 0.25) * 4;  // the sine is a quarter behind
-  const Expr size = where(at == 1, sine, where(at == 3, sine, cosine));
-  return where(at == 1, -size, where(at == 2, -size, size));
-}
-
-// Box and Muller: two uniform words for two elements.
 Expr emit_randn(ProgramBuilder& builder, const Node&, const Expr* in) {
-  const Expr word = bit_and(in[0], builder.constant_int(DType::int64, -2));
-  const Expr radius = 1 - unit(builder, word, in[1], in[2]);  // in (0, 1]
-  const Expr odd = builder.cast(in[0] - word, DType::float32);
-  return sqrt(-2 * log(radius)) * turned(unit(builder, word + 1, in[1], in[2]), odd);
+  return builder.alu(Code::random_normal, DType::float32, in[0], in[1], in[2]);
 }
 
 // 62 bits of two words, so that products of their halves fit into int64.

@@ -62,7 +62,6 @@ struct Draft {
   std::vector<Use> uses;       // all readings; inputs come after their users
   std::vector<int32_t> root_uses;
   std::vector<int32_t> reads;  // stored nodes read, other than own roots
-  std::vector<bool> after;     // drafts that must run before this one (transitive)
   bool dead = false;           // merged into another
 
   int64_t rows() const;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "schedule/draft.hpp"
+#include "schedule/order.hpp"
 
 namespace sg::schedule_detail {
 namespace {
@@ -62,16 +63,16 @@ class Fuser {
   std::vector<Draft> run() {
     int32_t stored = 0;
     for (int32_t i = 0; i < context_.count(); ++i) stored += context_.needed[i] && context_.stored[i];
+    order_ = Order(static_cast<size_t>(stored));
     made_by_.assign(context_.count(), -1);
     for (int32_t i = 0; i < context_.count(); ++i) {
       if (!context_.needed[i] || !context_.stored[i] || context_.node(i).op->kind == Kind::memory) continue;
       Draft draft = draft_of(context_, i);
       if (const int32_t repeated = context_.input.fuse ? find_repeated(context_, draft) : -1; repeated >= 0)
         throw MustStore{repeated};
-      draft.after.assign(stored, false);
-      for (int32_t read : draft.reads)
-        if (made_by_[read] >= 0) depend(draft, made_by_[read]);
       const int32_t id = static_cast<int32_t>(drafts_.size());
+      for (int32_t read : draft.reads)
+        if (made_by_[read] >= 0) order_.add(made_by_[read], id);
       made_by_[i] = id;
       drafts_.push_back(std::move(draft));
       note_readers(id);
@@ -84,12 +85,6 @@ class Fuser {
   }
 
  private:
-  void depend(Draft& draft, int32_t on) {
-    draft.after[on] = true;
-    for (size_t j = 0; j < draft.after.size(); ++j)
-      if (drafts_[on].after.size() > j && drafts_[on].after[j]) draft.after[j] = true;
-  }
-
   void note_readers(int32_t id) {
     for (const Use& u : drafts_[id].uses) {
       if (u.inlined) continue;
@@ -132,17 +127,11 @@ class Fuser {
     }
   }
 
-  bool path(int32_t from, int32_t to) const {  // through a third kernel
-    for (int32_t x = 0; x < static_cast<int32_t>(drafts_.size()); ++x)
-      if (!drafts_[x].dead && x != from && x != to && drafts_[x].after[from] && drafts_[to].after[x]) return true;
-    return false;
-  }
-
   std::optional<Draft> merge(int32_t a, int32_t b) const {
     const Draft &early = drafts_[a], &late = drafts_[b];
     if (late.kind != Draft::Kind::program || early.kind == Draft::Kind::own) return std::nullopt;
     if (early.kind == Draft::Kind::product && !fits_epilogue(early, late)) return std::nullopt;
-    if (path(a, b) || path(b, a)) return std::nullopt;
+    if (order_.between(a, b) || order_.between(b, a)) return std::nullopt;  // through a third kernel
     Draft m;
     m.kind = early.kind;
     // The domain of whoever folds has a meaning; else the earlier one's.
@@ -210,25 +199,16 @@ class Fuser {
   }
 
   void replace(int32_t keep, int32_t drop, Draft merged) {
-    merged.after = drafts_[keep].after;
-    for (size_t j = 0; j < merged.after.size(); ++j)
-      if (drafts_[drop].after[j]) merged.after[j] = true;
-    merged.after[keep] = merged.after[drop] = false;
     for (int32_t root : merged.roots) made_by_[root] = keep;
     drafts_[keep] = std::move(merged);
     drafts_[drop].dead = true;
-    for (Draft& d : drafts_) {
-      if (d.dead || (!d.after[keep] && !d.after[drop])) continue;
-      d.after[drop] = false;
-      d.after[keep] = true;
-      for (size_t j = 0; j < d.after.size(); ++j)
-        if (drafts_[keep].after[j]) d.after[j] = true;
-    }
+    order_.merge(keep, drop);
     note_readers(keep);
   }
 
   Context& context_;
   std::vector<Draft> drafts_;
+  Order order_;                   // of drafts
   std::vector<int32_t> made_by_;  // draft of a stored node
   std::map<int32_t, std::vector<int32_t>> leaf_readers_, node_readers_;
 };

@@ -7,7 +7,7 @@ namespace sg::schedule_detail {
 namespace {
 
 constexpr int64_t kElementsPerGroup = 16384;  // worth a workgroup of its own
-constexpr int64_t kMaxPieces = 1024;
+constexpr int64_t kMaxPieces = 4096;
 constexpr int64_t kMinPiece = 64;
 constexpr int64_t kElementsOfParts = 1 << 21, kMinPartRows = 16, kMaxPartRows = 64;
 constexpr int64_t kMinSumRows = 256, kMinSumColumns = 64;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "schedule/draft.hpp"
+#include "schedule/order.hpp"
 
 namespace sg::schedule_detail {
 namespace {
@@ -40,6 +41,7 @@ class Placer {
 
   // Some kernel may find an index out of range: updates in place then look at the status word first.
   bool has_checks() const {
+    if (context_.input.doubtful) return true;
     for (const Emitted& e : emitted_) {
       const Program& p = e.kernel.kind == Kernel::Kind::product ? e.kernel.product.epilogue : e.kernel.program;
       for (const Instr& i : p.code)
@@ -75,20 +77,10 @@ class Placer {
   }
 
   void build_edges() {
-    after_.assign(drafts(), std::vector<bool>(drafts(), false));
+    order_ = Order(drafts());
     for (size_t d = 0; d < drafts(); ++d)
       for (int32_t node : drafts_[d].reads)
-        if (made_by_[node] >= 0) add_edge(made_by_[node], static_cast<int32_t>(d));
-  }
-
-  void add_edge(int32_t first, int32_t then) {  // keeps `after_` transitive
-    if (first == then || after_[then][first]) return;
-    for (size_t x = 0; x < drafts(); ++x) {
-      if (static_cast<int32_t>(x) != then && !after_[x][then]) continue;
-      after_[x][first] = true;
-      for (size_t y = 0; y < drafts(); ++y)
-        if (after_[first][y]) after_[x][y] = true;
-    }
+        if (made_by_[node] >= 0) order_.add(made_by_[node], static_cast<int32_t>(d));
   }
 
   int32_t add_memory(Memory m) {
@@ -114,10 +106,10 @@ class Placer {
     if (wanted || !writes_safely(context_, drafts_[writer])) return false;
     const auto& readers = base.leaf >= 0 ? leaf_readers_[base.leaf] : node_readers_[base.node];
     for (int32_t reader : readers)
-      if (reader != writer && after_[reader][writer]) return false;
+      if (reader != writer && order_.before(writer, reader)) return false;
     if (base.leaf >= 0 && !taken_.insert({base.leaf, effect}).second) return false;
     for (int32_t reader : readers)
-      if (reader != writer) add_edge(reader, writer);
+      if (reader != writer) order_.add(reader, writer);
     return true;
   }
 
@@ -178,8 +170,8 @@ class Placer {
 
   // Pointwise kernels of one structure become one launch: the update of all parameters.
   void group_instances() {
-    group_of_.resize(drafts());
-    for (size_t d = 0; d < drafts(); ++d) group_of_[d] = static_cast<int32_t>(d);
+    members_.resize(drafts());
+    for (size_t d = 0; d < drafts(); ++d) members_[d] = {static_cast<int32_t>(d)};
     if (!context_.input.fuse) return;
     std::map<uint64_t, std::vector<int32_t>> leaders;
     for (size_t d = 0; d < drafts(); ++d) {
@@ -199,47 +191,34 @@ class Placer {
   bool can_group(int32_t leader, int32_t d) const {
     if (emitted_[d].kernel.program.domain.numel() > kMaxInstanceElements) return false;
     if (!(emitted_[leader].kernel.program.code == emitted_[d].kernel.program.code)) return false;
-    size_t members = 0;
-    for (size_t x = 0; x < drafts(); ++x) {
-      if (group_of_[x] != leader) continue;
-      ++members;
-      if (after_[x][d] || after_[d][x]) return false;
-    }
-    return members < kMaxInstances;
+    if (members_[leader].size() >= kMaxInstances) return false;
+    return std::none_of(members_[leader].begin(), members_[leader].end(),
+                        [&](int32_t x) { return order_.before(x, d) || order_.before(d, x); });
   }
 
   void join(int32_t leader, int32_t d) {
-    for (size_t x = 0; x < drafts(); ++x) {  // what had to wait for one waits for both, and both wait for all
-      if (group_of_[x] != leader && static_cast<int32_t>(x) != leader) continue;
-      for (size_t y = 0; y < drafts(); ++y) {
-        if (after_[d][y]) add_edge(static_cast<int32_t>(y), static_cast<int32_t>(x));
-        if (after_[x][y]) add_edge(static_cast<int32_t>(y), d);
-        if (after_[y][d]) add_edge(static_cast<int32_t>(x), static_cast<int32_t>(y));
-        if (after_[y][x]) add_edge(d, static_cast<int32_t>(y));
-      }
+    for (int32_t x : members_[leader]) {  // what had to wait for one waits for both, and both wait for all
+      for (int32_t y : order_.before(d)) order_.add(y, x);
+      for (int32_t y : order_.before(x)) order_.add(y, d);
+      for (int32_t y : order_.after(d)) order_.add(x, y);
+      for (int32_t y : order_.after(x)) order_.add(d, y);
     }
-    group_of_[d] = leader;
+    members_[leader].push_back(d);
+    members_[d].clear();
   }
 
   std::vector<int32_t> topological_order() const {
     std::vector<int32_t> order;
-    std::vector<bool> done(drafts(), false);
-    auto ready = [&](size_t d) {
-      for (size_t x = 0; x < drafts(); ++x)
-        if (after_[d][x] && !done[x]) return false;
-      return true;
-    };
-    for (size_t left = drafts(); left > 0;) {
-      for (size_t d = 0; d < drafts(); ++d) {
-        if (done[d] || group_of_[d] != static_cast<int32_t>(d) || !ready(d)) continue;
-        order.push_back(static_cast<int32_t>(d));
-        for (size_t x = 0; x < drafts(); ++x)
-          if (group_of_[x] == static_cast<int32_t>(d)) {
-            done[x] = true;
-            --left;
-          }
+    Order::Bits done = order_.none();
+    std::vector<bool> listed(drafts(), false);
+    for (size_t left = drafts(); left > 0;)
+      for (int32_t d = 0; d < static_cast<int32_t>(drafts()); ++d) {
+        if (listed[d] || members_[d].empty() || !order_.ready(d, done)) continue;
+        order.push_back(d);
+        listed[d] = true;
+        for (int32_t member : members_[d]) Order::set(done, member);
+        left -= members_[d].size();
       }
-    }
     return order;
   }
 
@@ -291,11 +270,10 @@ class Placer {
   void append_steps(int32_t group) {
     Step step;
     step.name = emitted_[group].name;
-    for (size_t d = 0; d < drafts(); ++d) {
-      if (group_of_[d] != group) continue;
-      append_copies(static_cast<int32_t>(d));
-      if (drafts_[d].kind == Draft::Kind::own) return append_own(static_cast<int32_t>(d));
-      if (empty(static_cast<int32_t>(d))) continue;
+    for (int32_t d : members_[group]) {
+      append_copies(d);
+      if (drafts_[d].kind == Draft::Kind::own) return append_own(d);
+      if (empty(d)) continue;
       if (append_in_pieces(emitted_[d])) return;
       step.instances.push_back(instance_of(emitted_[d]));
       finish(step.instances.back());
@@ -378,37 +356,40 @@ class Placer {
       if (plan().memories[m].kind == Memory::Kind::temp && last[m] >= 0) temps.push_back(m);
     std::sort(temps.begin(), temps.end(),
               [&](size_t a, size_t b) { return plan().memories[a].bytes > plan().memories[b].bytes; });
-    std::vector<size_t> placed;
+    struct Life {
+      int first, last;
+      int64_t begin, end;
+    };
+    std::vector<Life> placed;
+    std::vector<std::pair<int64_t, int64_t>> taken;  // by those that live at the same time
     for (size_t m : temps) {
       Memory& memory = plan().memories[m];
+      taken.clear();
+      for (const Life& o : placed)
+        if (first[m] <= o.last && o.first <= last[m]) taken.emplace_back(o.begin, o.end);
+      std::sort(taken.begin(), taken.end());
       int64_t at = 0;
-      for (bool moved = true; moved;) {
-        moved = false;
-        for (size_t other : placed) {
-          const Memory& o = plan().memories[other];
-          const bool together = first[m] <= last[other] && first[other] <= last[m];
-          const int64_t end = (o.offset + o.bytes + kAlignment - 1) / kAlignment * kAlignment;
-          if (together && at < end && o.offset < at + memory.bytes) {
-            at = end;
-            moved = true;
-          }
-        }
+      for (auto [begin, end] : taken) {
+        if (at + memory.bytes <= begin) break;
+        at = std::max(at, end);
       }
       memory.offset = at;
-      plan().arena_bytes = std::max(plan().arena_bytes, (at + memory.bytes + kAlignment - 1) / kAlignment * kAlignment);
-      placed.push_back(m);
+      const int64_t end = (at + memory.bytes + kAlignment - 1) / kAlignment * kAlignment;
+      plan().arena_bytes = std::max(plan().arena_bytes, end);
+      placed.push_back({first[m], last[m], at, end});
     }
   }
 
   Context& context_;
   const std::vector<Draft>& drafts_;
   Scheduled out_;
-  std::vector<int32_t> made_by_, memory_, group_of_;
+  std::vector<int32_t> made_by_, memory_;
   std::map<int32_t, int32_t> leaf_memory_;
   std::map<int32_t, std::vector<int32_t>> leaf_readers_, node_readers_;
   std::map<int32_t, int32_t> taken_;  // leaf -> the effect that writes over it
   bool checks_ = false;
-  std::vector<std::vector<bool>> after_;
+  Order order_;
+  std::vector<std::vector<int32_t>> members_;  // of the launch that a draft leads; empty: it rides in another's
   std::map<int32_t, std::vector<std::pair<int32_t, int32_t>>> copies_;  // by draft: (from, to) memories
   std::vector<Emitted> emitted_;
 };

@@ -13,6 +13,7 @@ struct ScheduleInput {
   std::vector<bool> held;   // a node's value must be there afterwards
   std::vector<bool> dying;  // a leaf is wanted by nobody afterwards: its memory may be written over
   bool fuse = true;         // false: one kernel an op
+  bool doubtful = false;    // updates in place look at the status word, as when the log itself checks indices
 };
 
 struct Scheduled {

@@ -149,6 +149,9 @@ struct F_truth {  // to boolean
 struct F_random_bits {
   static int32_t of(int64_t index, int64_t seed, int64_t offset) { return formulas::random_bits(index, seed, offset); }
 };
+struct F_random_normal {
+  static float of(int64_t index, int64_t seed, int64_t offset) { return formulas::random_normal(index, seed, offset); }
+};
 struct F_unit_float {
   template <class R>
   static R of(int32_t x) {
@@ -454,6 +457,10 @@ Fn alu_loop(Code code, DType type, DType to, int scalars) {
   if (code == Code::random_bits) {
     if (scalars == kKeys) return ternary<F_random_bits, int32_t, int64_t, int64_t, int64_t, kKeys>;
     return scalars ? nullptr : ternary<F_random_bits, int32_t, int64_t, int64_t, int64_t, 0>;
+  }
+  if (code == Code::random_normal) {
+    if (scalars == kKeys) return ternary<F_random_normal, float, int64_t, int64_t, int64_t, kKeys>;
+    return scalars ? nullptr : ternary<F_random_normal, float, int64_t, int64_t, int64_t, 0>;
   }
   if (code == Code::check_index) return type == DType::int32 ? check_index<int32_t> : check_index<int64_t>;
   Fn fn = nullptr;

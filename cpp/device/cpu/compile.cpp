@@ -35,6 +35,7 @@ int cost_of(Code c) {
     case Code::pow:
     case Code::fmod:
     case Code::random_bits:
+    case Code::random_normal:
       return 20;
     case Code::div:
     case Code::sqrt:

@@ -191,7 +191,8 @@ std::string alu_includes(const Program& p) {
   } kFamilies[] = {{"alu_log.glsl", Code::expm1, Code::log10},
                    {"alu_inverse.glsl", Code::atan2, Code::atan2},
                    {"alu_erf.glsl", Code::erf, Code::erfc},
-                   {"alu_whole.glsl", Code::floor, Code::shift_right}};
+                   {"alu_whole.glsl", Code::floor, Code::shift_right},
+                   {"alu_random.glsl", Code::random_bits, Code::unit_float}};
   std::string lines;
   const auto include = [&lines](const char* file) { lines += std::string("#include \"") + file + "\"\n"; };
   if (calls_alu(p)) include("alu.glsl");

@@ -417,10 +417,11 @@ void Recorder::flush_uploads() {
   upload_bytes_.clear();
 }
 
+// While a run before it may have something to report, a run shares its word: whatever that says holds for both.
 void Recorder::new_status() {
   harvest();
+  if (!reports_.empty() || first_report_.tag) return;
   status_block_ = (status_block_ + 1) % kStatusBlocks;
-  // At most three submissions are in flight, so a block comes round long after it was read.
   const size_t at = status_block_ * kStatusBytes;
   std::memset(static_cast<std::byte*>(status_.mapped) + at, 0, kStatusBytes);
   status_address_ = status_.address + at;
@@ -437,7 +438,9 @@ void Recorder::harvest() {
     if (word.tag != 0 && first_report_.tag == 0) {
       const std::vector<std::string>& names = report.plan->op_names;
       const auto op = static_cast<size_t>(word.tag - 1);
-      first_report_ = {word.tag, word.index, word.bound, op < names.size() ? names[op] : "", report.lines};
+      first_report_ = {word.tag, word.index, word.bound, op < names.size() ? names[op] : "", {}};
+      for (const Report& r : reports_)
+        if (r.lines) first_report_.runs.push_back(r.lines);
     }
     reports_.pop_front();
   }
@@ -445,6 +448,7 @@ void Recorder::harvest() {
 
 Status Recorder::take_status() {
   harvest();
+  if (first_report_.tag) reports_.clear();  // all of them share the word
   return std::exchange(first_report_, Status{});
 }
 

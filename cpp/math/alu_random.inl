@@ -1,0 +1,51 @@
+// Random words and numbers. Twin: shaders/alu_random.glsl, which rounds normal numbers a little differently.
+
+// A block of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+struct Words {
+  uint32_t w0, w1, w2, w3;
+};
+SG_ALU_FN Words philox(int64_t index, int64_t seed, int64_t offset) {
+  const uint64_t block = static_cast<uint64_t>(index) >> 2, s = static_cast<uint64_t>(seed),
+                 o = static_cast<uint64_t>(offset);
+  auto c0 = static_cast<uint32_t>(block), c1 = static_cast<uint32_t>(block >> 32), c2 = static_cast<uint32_t>(o),
+       c3 = static_cast<uint32_t>(o >> 32), k0 = static_cast<uint32_t>(s), k1 = static_cast<uint32_t>(s >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = uint64_t(0xd2511f53u) * c0;
+    const uint64_t p1 = uint64_t(0xcd9e8d57u) * c2;
+    c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
+    c1 = static_cast<uint32_t>(p1);
+    c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
+    c3 = static_cast<uint32_t>(p0);
+    k0 += 0x9e3779b9u;
+    k1 += 0xbb67ae85u;
+  }
+  return {c0, c1, c2, c3};
+}
+SG_ALU_FN int32_t random_bits(int64_t index, int64_t seed, int64_t offset) {
+  const Words w = philox(index, seed, offset);
+  const uint32_t even = (index & 2) != 0 ? w.w2 : w.w0;
+  const uint32_t odd = (index & 2) != 0 ? w.w3 : w.w1;
+  return static_cast<int32_t>((index & 1) != 0 ? odd : even);
+}
+SG_ALU_FN float unit_float(int32_t bits) {
+  return static_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(bits) >> 8)) * 0x1p-24f;
+}
+
+// cos(2 pi u), or with `odd` the sine, for u in [0, 1): the quarter of the turn is taken off exactly.
+SG_ALU_FN float turned(float u, bool odd) {
+  const float quarter = nearest(u * 4.0f), x = (u - quarter * 0.25f) * 6.28318548f, z = x * x;
+  const float sine = x + x * z * polynomial<float>(z, -1.66666642e-1f, 8.33274797e-3f, -1.95878412e-4f);
+  const float cosine = (1.0f - z * 0.5f) + z * z * polynomial<float>(z, 4.16666642e-2f, -1.38883025e-3f, 2.45478914e-5f);
+  const uint32_t turns = static_cast<uint32_t>(static_cast<int32_t>(quarter)) + (odd ? 3u : 0u);  // the sine is behind
+  const float size = (turns & 1u) != 0 ? sine : cosine;
+  return from_bits<float>(to_bits(size) ^ (((turns + 1u) & 2u) << 30));
+}
+// Of two words in a row: sqrt(-2 log(1 - u)) times the cosine of the second's turn, then times its sine (Box and Muller,
+// 1958).
+SG_ALU_FN float random_normal(int64_t index, int64_t seed, int64_t offset) {
+  const Words w = philox(index, seed, offset);
+  const bool upper = (index & 2) != 0;
+  const float u = unit_float(static_cast<int32_t>(upper ? w.w2 : w.w0));
+  const float v = unit_float(static_cast<int32_t>(upper ? w.w3 : w.w1));
+  return sqrt(-2.0f * log(1.0f - u)) * turned(v, (index & 1) != 0);
+}

@@ -1,0 +1,79 @@
+// Random words and numbers: included behind alu.glsl by shaders that need them. Twin: cpp/math/alu_random.inl.
+
+// A block of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+uvec4 alu_philox(uvec4 c, uvec2 k) {
+  for (int round = 0; round < 10; ++round) {
+    uint hi0, lo0, hi1, lo1;
+    umulExtended(0xd2511f53u, c.x, hi0, lo0);
+    umulExtended(0xcd9e8d57u, c.z, hi1, lo1);
+    c = uvec4(hi1 ^ c.y ^ k.x, lo1, hi0 ^ c.w ^ k.y, lo0);
+    k += uvec2(0x9e3779b9u, 0xbb67ae85u);
+  }
+  return c;
+}
+// An invocation asks for the words of a block one after the other: the last block is kept.
+uvec4 alu_block_counter, alu_block_words;
+uvec2 alu_block_key;
+bool alu_block_there = false;
+bool alu_next_block(int64_t index, int64_t seed, int64_t offset) {
+  uint64_t i = uint64_t(index), s = uint64_t(seed), o = uint64_t(offset);
+  uvec4 counter = uvec4(uint(i >> 2), uint(i >> 34), uint(o), uint(o >> 32));
+  uvec2 key = uvec2(uint(s), uint(s >> 32));
+  if (alu_block_there && counter == alu_block_counter && key == alu_block_key) return false;
+  alu_block_there = true;
+  alu_block_counter = counter;
+  alu_block_key = key;
+  alu_block_words = alu_philox(counter, key);
+  return true;
+}
+float alu_pick(vec4 v, int64_t index) {
+  uint at = uint(index) & 3u;
+  return (at & 2u) != 0u ? ((at & 1u) != 0u ? v.w : v.z) : ((at & 1u) != 0u ? v.y : v.x);
+}
+int alu_random_bits(int64_t index, int64_t seed, int64_t offset) {
+  alu_next_block(index, seed, offset);
+  uint at = uint(index) & 3u;
+  uvec4 w = alu_block_words;
+  return int((at & 2u) != 0u ? ((at & 1u) != 0u ? w.w : w.z) : ((at & 1u) != 0u ? w.y : w.x));
+}
+float alu_unit_float(int bits) {
+  precise float unit = float(int(uint(bits) >> 8)) * 5.96046448e-8;
+  return unit;
+}
+
+// sqrt(-2 log(u)) * (cos(2 pi v), sin(2 pi v)) for u in (0, 1] and v in [0, 1) (Box and Muller, 1958).
+vec2 alu_normal_pair(float u, float v) {
+  float m, e;
+  alu_split(floatBitsToUint(u), m, e);
+  precise float f = m - 1.0;
+  precise float p = fma(f, 6.97307065e-2, -1.14814773e-1);
+  p = fma(f, fma(f, p, 1.16857193e-1), -1.24254867e-1);
+  p = fma(f, fma(f, p, 1.42490089e-1), -1.66678086e-1);
+  p = fma(f, fma(f, p, 2.0000717e-1), -2.4999997e-1);
+  p = fma(f, p, 3.33333313e-1);
+  precise float logarithm = fma(e, 0.693147182, fma(f * f, fma(f, p, -0.5), f));
+  float square = -2.0 * logarithm;
+  precise float radius = square * inversesqrt(max(square, 1e-30));
+  float quarter = roundEven(v * 4.0);
+  precise float x = fma(quarter, -0.25, v) * 6.28318548, z = x * x;
+  precise float sine = fma(x * z, fma(z, fma(z, -1.95878412e-4, 8.33274797e-3), -1.66666642e-1), x);
+  precise float cosine = fma(z * z, fma(z, fma(z, 2.45478914e-5, -1.38883025e-3), 4.16666642e-2), fma(z, -0.5, 1.0));
+  uint turns = uint(quarter) & 3u;
+  bool swapped = (turns & 1u) != 0u;
+  uint flip_cosine = ((turns + 1u) & 2u) << 30, flip_sine = (turns & 2u) << 30;
+  precise vec2 pair = radius * vec2(uintBitsToFloat(floatBitsToUint(swapped ? sine : cosine) ^ flip_cosine),
+                                    uintBitsToFloat(floatBitsToUint(swapped ? cosine : sine) ^ flip_sine));
+  return pair;
+}
+// Likewise the numbers of a block: four, of its words in pairs.
+vec4 alu_block_normals;
+bool alu_normals_there = false;
+float alu_random_normal(int64_t index, int64_t seed, int64_t offset) {
+  if (alu_next_block(index, seed, offset)) alu_normals_there = false;
+  if (!alu_normals_there) {
+    alu_normals_there = true;
+    precise vec4 unit = vec4(alu_block_words >> 8) * 5.96046448e-8;
+    alu_block_normals = vec4(alu_normal_pair(1.0 - unit.x, unit.y), alu_normal_pair(1.0 - unit.z, unit.w));
+  }
+  return alu_pick(alu_block_normals, index);
+}
