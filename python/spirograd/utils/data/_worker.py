@@ -1,0 +1,296 @@
+"""Workers of a loader: threads, each of which makes batches itself or asks a process of its own for them.
+
+A worker answers in the order of its tasks, so batch i is made by worker i % n and taken from there: the order of
+batches and what a worker's random numbers do depend on nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import enum
+import itertools
+import pickle
+import queue
+import random
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ... import _core
+from ..._core import Tensor
+from ..._tree import transform
+from ._collate import Table, table_of
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """Which worker this is.
+
+    Attributes:
+        id: its number, from 0.
+        num_workers: how many there are.
+        seed: differs between workers and epochs, and is the same for the same generator.
+        dataset: the worker's data set: a copy in a process, the one of the loader in a thread.
+    """
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any = field(repr=False)
+
+
+_here = threading.local()
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """Which worker of a loader runs this code; None in the main thread.
+
+    Example:
+        >>> sg.utils.data.get_worker_info() is None
+        True
+    """
+    return getattr(_here, "info", None)
+
+
+class End(enum.Enum):
+    """What a stream gives when it has no more."""
+
+    END = 0
+
+
+@dataclass
+class Fetch:
+    """Makes the batch of a task: a list of indices, one index, or for a stream how many samples."""
+
+    dataset: Any
+    collate: Callable[[Any], Any]
+    stream: bool
+    batched: bool
+    drop_last: bool
+    table: Table | None
+    items: Any = None
+
+    def restart(self) -> Fetch:
+        """One for a new epoch."""
+        fresh = copy.copy(self)
+        fresh.items = None
+        return fresh
+
+    def __reduce__(self) -> Any:
+        """A process has the table of its own copy of the data set."""
+        return _sent, (self.dataset, self.collate, self.stream, self.batched, self.drop_last, self.table is not None)
+
+    def __call__(self, task: Any) -> Any:
+        if self.table is not None:
+            return self.table.take(task)
+        if self.stream:
+            if self.items is None:
+                self.items = iter(self.dataset)
+            samples = list(itertools.islice(self.items, task))
+            if not samples or (self.drop_last and len(samples) < task):
+                return End.END
+            return self.collate(samples if self.batched else samples[0])
+        if not self.batched:
+            return self.collate(self.dataset[task])
+        if callable(many := getattr(self.dataset, "__getitems__", None)):
+            return self.collate(many(task))
+        return self.collate([self.dataset[i] for i in task])
+
+
+def _sent(
+    dataset: Any, collate: Callable[[Any], Any], stream: bool, batched: bool, drop_last: bool, by_table: bool
+) -> Fetch:
+    return Fetch(dataset, collate, stream, batched, drop_last, table_of(dataset) if by_table else None)
+
+
+@dataclass
+class Raised:
+    """An error instead of a batch."""
+
+    error: BaseException
+
+
+class RemoteTraceback(Exception):
+    """Where in a worker process an error was raised; the cause of the error that the caller sees."""
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.args[0]}"""'
+
+
+class Worker:
+    """A thread with its tasks and its answers. Threads never keep a program alive."""
+
+    def __init__(self, fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None, context: Any) -> None:
+        self.info = info
+        self.tasks: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
+        self.answers: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+        self.epoch = 0  # tasks of another one are not begun
+        self.process = Process(fetch, info, init, context) if context is not None else None
+        make = self.process or Local(fetch, info, init)
+        threading.Thread(target=self._serve, args=(make,), name=f"DataLoader {info.id}", daemon=True).start()
+
+    def _serve(self, make: Local | Process) -> None:
+        begun = 0
+        try:
+            while (next_task := self.tasks.get()) is not None:
+                epoch, task = next_task
+                if epoch != self.epoch:
+                    continue
+                try:
+                    fresh, begun = epoch != begun, epoch
+                    answer = make(task, fresh)
+                except BaseException as error:  # whatever it is, the caller is told
+                    answer = Raised(error)
+                self.answers.put((epoch, answer))
+        finally:
+            make.close()
+
+    def answer(self, timeout: float | None) -> Any:
+        """The next answer of this epoch; raises what the worker raised."""
+        while True:
+            try:
+                epoch, value = self.answers.get(timeout=timeout or None)
+            except queue.Empty:
+                if self.process is not None:
+                    self.process.end()
+                raise RuntimeError(
+                    f"DataLoader: worker {self.info.id} gave no batch within {timeout} seconds; "
+                    "allow more in timeout=, or look what the data set waits for"
+                ) from None
+            if epoch != self.epoch:
+                continue
+            if isinstance(value, Raised):
+                try:
+                    raise value.error
+                finally:
+                    del value  # no cycle through the traceback
+            return value
+
+    def close(self) -> None:
+        """The thread ends after the batch that it is making; nobody waits for it."""
+        self.epoch = -1
+        self.tasks.put(None)
+
+
+class Local:
+    """Makes batches in the worker's thread."""
+
+    def __init__(self, fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None) -> None:
+        self._given, self._info, self._init = fetch, info, init
+        self._fetch: Fetch | None = None
+
+    def __call__(self, task: Any, fresh: bool) -> Any:
+        if self._fetch is None:
+            _here.info = self._info
+            if self._init is not None:
+                self._init(self._info.id)
+        if fresh or self._fetch is None:
+            self._fetch = self._given.restart()
+        return self._fetch(task)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class Process:
+    """Makes batches in a process; a call sends the task and waits for the answer."""
+
+    def __init__(self, fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None, context: Any) -> None:
+        self._pipe, theirs = context.Pipe()
+        name = f"DataLoader {info.id}"
+        self._id = info.id
+        # The pipe comes last: nothing is lost when the data set cannot be pickled.
+        self._process = context.Process(target=_main, args=(fetch, info, init, theirs), name=name, daemon=True)
+        try:
+            self._process.start()
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise TypeError(
+                f"DataLoader: what worker processes need cannot be pickled ({error}); define the data set, collate_fn "
+                "and worker_init_fn at the top level of a module, or use threads (multiprocessing_context=None)"
+            ) from error
+        theirs.close()
+
+    def __call__(self, task: Any, fresh: bool) -> Any:
+        try:
+            self._pipe.send((task, fresh))
+            answer, trace = self._pipe.recv()
+        except (EOFError, OSError):
+            self._process.join(1)
+            raise RuntimeError(
+                f"DataLoader: worker process {self._id} ended with exit code {self._process.exitcode} before its batch "
+                "was made (negative: the signal that killed it; -9 is often too little memory)"
+            ) from None
+        if isinstance(answer, Raised):
+            answer.error.__cause__ = RemoteTraceback(trace)
+        return answer
+
+    def end(self) -> None:
+        """At once, whatever it does."""
+        self._process.terminate()
+
+    def close(self) -> None:
+        """The process ends, and is waited for."""
+        with contextlib.suppress(OSError):
+            self._pipe.send(None)
+        self._process.join()
+        self._pipe.close()
+
+
+def _main(fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None, pipe: Any) -> None:
+    """A worker process. Its own defaults are the CPU; Ctrl-C is for the program that started it."""
+    import multiprocessing
+    import signal
+    from multiprocessing.connection import wait
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _core.set_default_device("cpu")
+    _core.manual_seed(info.seed)
+    random.seed(info.seed)
+    np.random.seed(info.seed % (1 << 32))
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    make = Local(fetch, WorkerInfo(info.id, info.num_workers, info.seed, fetch.dataset), init)
+    # A parent that was killed sends nothing any more.
+    while pipe in wait([pipe, parent.sentinel]):
+        trace = ""
+        try:
+            if (message := pipe.recv()) is None:
+                return
+            answer = transform(_host, make(*message))
+        except EOFError:
+            return
+        except BaseException as error:
+            trace = traceback.format_exc()
+            answer = Raised(_plain(error))
+        try:
+            reply = pickle.dumps((answer, trace), pickle.HIGHEST_PROTOCOL)
+        except Exception as error:
+            text = f"DataLoader: the batch cannot be pickled ({error}); return tensors, arrays and plain values"
+            reply = pickle.dumps((Raised(TypeError(text)), traceback.format_exc()))
+        try:
+            pipe.send_bytes(reply)
+        except OSError:
+            return
+
+
+def _host(leaf: Any) -> Any:
+    if isinstance(leaf, Tensor) and leaf.device.type == "gpu":
+        raise ValueError(
+            f"DataLoader: a worker process made a tensor on {leaf.device}; keep the data of worker processes on the "
+            "CPU, or use threads (multiprocessing_context=None)"
+        )
+    return leaf
+
+
+def _plain(error: BaseException) -> BaseException:
+    """The error if it survives the way, else one that says the same."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error

@@ -1,0 +1,274 @@
+"""DataLoader: batches of a data set, made ahead of time by workers and sent ahead to a device."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..._core import Generator
+from ..._tree import transform
+from ..._types import DeviceLike
+from ._collate import default_collate, default_convert, gather, moved, table_of, tensors
+from ._worker import End, Fetch, Worker, WorkerInfo
+from .dataset import is_iterable
+from .sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
+
+__all__ = ["DataLoader"]
+
+
+class DataLoader:
+    """Goes through a data set in batches.
+
+    The data set is anything with `__getitem__` and `__len__` (an array, a list, PyTorch's data sets), or with
+    `__iter__` alone. Rows of arrays, tensors and a `TensorDataset` are read a batch at a time; other data sets are
+    asked for one sample after the other.
+
+    The order depends on the generator alone, whatever the number of workers. Batch i is made by worker i % n.
+
+    Args:
+        dataset: the samples.
+        batch_size: samples in a batch; None gives samples instead of batches.
+        shuffle: whether each epoch has a new random order.
+        sampler: gives the indices, in place of `shuffle`.
+        batch_sampler: gives lists of indices, in place of `batch_size`, `shuffle`, `sampler` and `drop_last`.
+        num_workers: 0 makes batches in the caller's thread when they are asked for; more makes them ahead, in as many
+            threads or processes.
+        collate_fn: makes a batch of a list of samples; `default_collate` when None. It runs in the worker.
+        pin_memory: accepted; uploads have their own pinned memory.
+        drop_last: leaves out a last batch that is short.
+        timeout: seconds to wait for a batch of a worker; 0 waits for ever.
+        worker_init_fn: called with the worker's number in each worker, before its first batch.
+        multiprocessing_context: None for threads; "spawn" (or a context of `multiprocessing`) for processes, which
+            need a data set that can be pickled and a program under ``if __name__ == "__main__":``.
+        generator: the stream for `shuffle` and the seeds of workers; None is the common one.
+        prefetch_factor: batches that each worker makes ahead; 2 when None.
+        persistent_workers: keeps the workers from one epoch to the next.
+        pin_memory_device: accepted.
+        in_order: accepted; batches always come in order.
+        device: where the tensors of a batch go. The next batch is sent before this one is given, so that its way to
+            the device overlaps with the work on this one.
+
+    Raises:
+        ValueError: arguments that contradict each other.
+
+    Example:
+        >>> loader = sg.utils.data.DataLoader(range(10), batch_size=4, num_workers=2)
+        >>> [batch.tolist() for batch in loader]
+        [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+        >>> len(loader)
+        3
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[list[Any]] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[Any], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+        device: DeviceLike | None = None,
+    ) -> None:
+        self._stream = is_iterable(dataset)
+        if num_workers < 0:
+            raise ValueError(f"DataLoader: num_workers is {num_workers}; give 0 for none, or how many")
+        if timeout < 0:
+            raise ValueError(f"DataLoader: timeout is {timeout}; give seconds, or 0 to wait for ever")
+        if prefetch_factor is not None and prefetch_factor < 1:
+            raise ValueError(f"DataLoader: prefetch_factor is {prefetch_factor}; give 1 or more")
+        if num_workers == 0:
+            for name, value in (
+                ("prefetch_factor", prefetch_factor),
+                ("persistent_workers", persistent_workers),
+                ("timeout", timeout),
+                ("multiprocessing_context", multiprocessing_context),
+            ):
+                if value:
+                    raise ValueError(f"DataLoader: {name} is for workers; give num_workers > 0")
+        if self._stream and (shuffle or sampler is not None or batch_sampler is not None):
+            raise ValueError("DataLoader: a stream has its own order; leave out shuffle, sampler and batch_sampler")
+        if sampler is not None and shuffle:
+            raise ValueError("DataLoader: sampler and shuffle both give the order; leave one out")
+        if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
+            raise ValueError(
+                "DataLoader: batch_sampler makes the batches; leave out batch_size, shuffle, sampler and drop_last"
+            )
+        if batch_size is None and drop_last:
+            raise ValueError("DataLoader: without batches (batch_size=None) there is no last one to drop")
+
+        if batch_sampler is not None:
+            batch_size = None
+        elif sampler is None and not self._stream:
+            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        if batch_size is not None and not self._stream:
+            assert sampler is not None
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        elif batch_size is not None and batch_size < 1:
+            raise ValueError(f"DataLoader: batch_size is {batch_size}; give a positive number, or None")
+
+        self.dataset, self.batch_size, self.drop_last = dataset, batch_size, drop_last
+        self.sampler, self.batch_sampler, self.generator = sampler, batch_sampler, generator
+        self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
+        self.persistent_workers, self.prefetch_factor = persistent_workers, prefetch_factor
+        self.pin_memory, self.pin_memory_device, self.in_order, self.device = (
+            pin_memory,
+            pin_memory_device,
+            in_order,
+            device,
+        )
+        self.multiprocessing_context = multiprocessing_context
+        self._batched = batch_sampler is not None or batch_size is not None
+        self.collate_fn = collate_fn or (default_collate if self._batched else default_convert)
+        self._crew: Crew | None = None
+
+    def __len__(self) -> int:
+        if self._stream:
+            count = len(self.dataset)
+            if self.batch_size is None:
+                return count
+            return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+        return len(self.batch_sampler if self._batched else self.sampler)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Any]:
+        seed = draw_seed(self.generator)  # also without workers: the generator moves on alike
+        collate = {default_collate: gather, default_convert: _same}.get(self.collate_fn, self.collate_fn)
+        table = table_of(self.dataset) if collate is gather else None
+        fetch = Fetch(self.dataset, collate, self._stream, self._batched, self.drop_last, table)
+        if self.num_workers == 0 or (table is not None and not table.on_host):
+            batches = self._alone(fetch)  # rows on a device are only recorded here, which is no work for a worker
+        else:
+            batches = self._together(fetch, seed)
+
+        def finish(tree: Any) -> Any:
+            if collate is self.collate_fn:  # what is not a tensor is meant to be none
+                return transform(lambda leaf: moved(leaf, self.device), tree)
+            return tensors(tree, self.device, None if table is None else table.home)
+
+        finished = map(finish, batches)
+        return finished if self.device is None else _ahead(finished)
+
+    def _tasks(self) -> Iterator[Any]:
+        if self._stream:
+            return itertools.repeat(self.batch_size or 1)
+        return iter(self.batch_sampler if self._batched else self.sampler)  # type: ignore[arg-type]
+
+    def _alone(self, fetch: Fetch) -> Iterator[Any]:
+        fetch = fetch.restart()
+        for task in self._tasks():
+            if (batch := fetch(task)) is End.END:
+                return
+            yield batch
+
+    def _together(self, fetch: Fetch, seed: int) -> Iterator[Any]:
+        with self._working(fetch, seed) as crew:
+            tasks = self._tasks()
+            idle = deque(crew.workers)  # whose turn it is; without those whose stream has ended
+            asked: deque[Worker] = deque()
+
+            def ask() -> None:
+                if idle and (task := next(tasks, End.END)) is not End.END:
+                    worker = idle[0]
+                    idle.rotate(-1)
+                    worker.tasks.put((crew.epoch, task))
+                    asked.append(worker)
+
+            for _ in range(self.num_workers * (self.prefetch_factor or 2)):
+                ask()
+            while asked:
+                worker = asked.popleft()
+                batch = worker.answer(self.timeout)
+                if batch is End.END and worker in idle:
+                    idle.remove(worker)
+                ask()
+                if batch is not End.END:
+                    yield batch
+
+    @contextmanager
+    def _working(self, fetch: Fetch, seed: int) -> Iterator[Crew]:
+        """Workers for one epoch. Those of the loader may be busy with another one that goes on."""
+        crew = self._crew
+        if crew is None or crew.busy:
+            context: Any = self.multiprocessing_context
+            if isinstance(context, str):
+                context = multiprocessing.get_context(context)
+            crew = Crew(fetch, self.num_workers, seed, self.worker_init_fn, context)
+            if self.persistent_workers and self._crew is None:
+                self._crew = crew
+                weakref.finalize(self, crew.close).atexit = False
+        crew.begin()
+        try:
+            yield crew
+        except GeneratorExit:  # the caller has enough
+            raise
+        except BaseException:
+            if crew is self._crew:
+                self._crew = None
+            raise
+        finally:
+            crew.rest()
+            if crew is not self._crew:
+                crew.close()
+
+
+class Crew:
+    """The workers of a loader."""
+
+    def __init__(self, fetch: Fetch, count: int, seed: int, init: Callable[[int], Any] | None, context: Any) -> None:
+        self.busy = False
+        self.epoch = 0
+        self.workers: list[Worker] = []
+        try:
+            for i in range(count):
+                self.workers.append(Worker(fetch, WorkerInfo(i, count, seed + i, fetch.dataset), init, context))
+        except BaseException:
+            self.close()
+            raise
+
+    def begin(self) -> None:
+        """A new epoch."""
+        self.busy = True
+        self.epoch += 1
+        for worker in self.workers:
+            worker.epoch = self.epoch
+
+    def rest(self) -> None:
+        """What was asked for is not begun any more."""
+        self.busy = False
+        for worker in self.workers:
+            worker.epoch = 0
+
+    def close(self) -> None:
+        """The workers end by themselves."""
+        for worker in self.workers:
+            worker.close()
+
+
+def _same(sample: Any) -> Any:
+    return sample
+
+
+def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """Each batch is given when the next one is on its way."""
+    waiting: deque[Any] = deque()
+    for batch in batches:
+        waiting.append(batch)
+        if len(waiting) > 1:
+            yield waiting.popleft()
+    yield from waiting
