@@ -127,7 +127,7 @@ class Table:
 
 
 def _readable(column: Tensor | npt.NDArray[Any]) -> Tensor | npt.NDArray[Any]:
-    if not isinstance(column, Tensor) or column.device.type == "gpu":
+    if not isinstance(column, Tensor) or column.device.kind == "gpu":
         return column
     if column.dtype == _core.bfloat16 or column.requires_grad:  # what arrays may not have
         return column

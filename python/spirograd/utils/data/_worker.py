@@ -279,7 +279,7 @@ def _main(fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None, pip
 
 
 def _host(leaf: Any) -> Any:
-    if isinstance(leaf, Tensor) and leaf.device.type == "gpu":
+    if isinstance(leaf, Tensor) and leaf.device.kind == "gpu":
         raise ValueError(
             f"DataLoader: a worker process made a tensor on {leaf.device}; keep the data of worker processes on the "
             "CPU, or use threads (multiprocessing_context=None)"
