@@ -276,9 +276,10 @@ class TestFolders:
         assert names(tmp_path / "own" / "things") == ["thing.gz"] and not cache.exists()
 
     def test_cache(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.delenv("SPIROGRAD_CACHE", raising=False)
+        monkeypatch.setenv("SPIROGRAD_CACHE", "0")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
         assert datasets.cache_folder() == tmp_path / "spirograd" / "data"
+        monkeypatch.delenv("SPIROGRAD_CACHE")
         monkeypatch.setenv("XDG_CACHE_HOME", "relative")
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
         assert datasets.cache_folder() == tmp_path / "home" / ".cache" / "spirograd" / "data"

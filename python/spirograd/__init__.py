@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from . import profiler as profiler
     from . import progress as progress
     from . import testing as testing
+    from . import text as text
     from . import utils as utils
     from . import viz as viz
 
@@ -58,6 +59,7 @@ _lazy = (
     "profiler",
     "progress",
     "testing",
+    "text",
     "utils",
     "viz",
 )

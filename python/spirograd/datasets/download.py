@@ -67,7 +67,8 @@ class Download(NamedTuple):
 
 def cache_folder() -> Path:
     """Where downloads are kept."""
-    if root := os.environ.get("SPIROGRAD_CACHE"):
+    root = os.environ.get("SPIROGRAD_CACHE", "0")
+    if root not in ("", "0"):  # 0 keeps no kernels; data have to be somewhere
         return Path(root) / "data"
     xdg = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache") / "spirograd" / "data"

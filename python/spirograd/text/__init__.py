@@ -1,0 +1,12 @@
+"""Texts to numbers and back: characters, bytes, words, and files of the library tokenizers.
+
+Example:
+    >>> tokens = sg.text.CharTokenizer.from_text("hello")
+    >>> tokens.encode("hole").tolist(), tokens.decode([1, 0, 2, 2, 3])
+    ([1, 3, 2, 0], 'hello')
+"""
+
+from .tokenizer import Tokenizer, from_file
+from .words import ByteTokenizer, CharTokenizer, WordTokenizer
+
+__all__ = ["ByteTokenizer", "CharTokenizer", "Tokenizer", "WordTokenizer", "from_file"]

@@ -1,0 +1,150 @@
+"""What every tokenizer does, and the files they are kept in: JSON, which never runs code."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from .._core import FileFormatError, Tensor
+
+__all__ = ["Tokenizer", "from_file"]
+
+Ids = npt.NDArray[np.int64]
+K = TypeVar("K", bound="Tokenizer")
+
+
+class Tokenizer:
+    """Base of tokenizers: `encode` makes numbers of a text, `decode` makes a text of numbers."""
+
+    kinds: ClassVar[dict[str, type[Tokenizer]]] = {}
+
+    def __init_subclass__(cls) -> None:
+        if not cls.__name__.startswith("_"):
+            Tokenizer.kinds[cls.__name__] = cls
+
+    @property
+    def vocab_size(self) -> int:
+        """How many different numbers there are: the size of an embedding."""
+        raise NotImplementedError
+
+    def encode(self, text: str) -> Ids:
+        """The numbers of a text, int64 [n]."""
+        raise NotImplementedError
+
+    def decode(self, ids: Any) -> str:
+        """The text of numbers: a tensor, an array, a list, or one number.
+
+        Raises:
+            IndexError: a number is not of the vocabulary.
+        """
+        raise NotImplementedError
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a JSON file that `from_file` and `load` read."""
+        data = {"spirograd": type(self).__name__, **self._state()}
+        Path(path).write_text(json.dumps(data, ensure_ascii=True), encoding="ascii")
+
+    @classmethod
+    def load(cls: type[K], path: str | os.PathLike[str]) -> K:
+        """The tokenizer of a file.
+
+        Raises:
+            FileFormatError: the file is none of `save`, or of another kind of tokenizer.
+        """
+        made = from_file(path)
+        if not isinstance(made, cls):
+            raise FileFormatError(f"{cls.__name__}: {path} holds a {type(made).__name__}; use sg.text.from_file")
+        return made
+
+    def _state(self) -> dict[str, Any]:
+        """What of the tokenizer is in its file."""
+        raise NotImplementedError
+
+    @classmethod
+    def _of(cls, state: dict[str, Any]) -> Tokenizer:
+        """The tokenizer of what is in a file; any error means that the file is damaged."""
+        raise NotImplementedError
+
+    def _numbers(self, ids: Any) -> Ids:
+        array = ids.detach().cpu().numpy() if isinstance(ids, Tensor) else np.asarray(ids)
+        array = array.reshape(-1)
+        if array.size and array.dtype.kind not in "iu":
+            raise TypeError(f"{type(self).__name__}: decode takes whole numbers, not {array.dtype}")
+        wrong = (array < 0) | (array >= self.vocab_size)
+        if wrong.any():
+            raise IndexError(
+                f"{type(self).__name__}: {array[wrong][0]} is no number of the vocabulary; they are 0 to "
+                f"{self.vocab_size - 1}"
+            )
+        return array.astype(np.int64)
+
+
+def from_file(path: str | os.PathLike[str]) -> Tokenizer:
+    """The tokenizer of a file: one of `save`, or a ``tokenizer.json`` of the library tokenizers.
+
+    Raises:
+        FileFormatError: the file is neither.
+        ImportError: it is a file of the library tokenizers, which is not installed.
+        OSError: the file cannot be read.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder) / "characters.json"
+        ...     sg.text.CharTokenizer.from_text("abc").save(path)
+        ...     sg.text.from_file(path).vocab_size
+        3
+    """
+    try:
+        data = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(
+            f"from_file: {path} is no JSON ({error}); give a file of save() or a tokenizer.json"
+        ) from None
+    if isinstance(data, dict) and "spirograd" in data:
+        kind = data["spirograd"]
+        if not isinstance(kind, str) or kind not in Tokenizer.kinds:
+            known = ", ".join(sorted(Tokenizer.kinds))
+            raise FileFormatError(f"from_file: {path} holds a {kind!r}; known are {known}")
+        try:
+            return Tokenizer.kinds[kind]._of(data)
+        except (KeyError, TypeError, ValueError) as error:
+            raise FileFormatError(f"from_file: {path} is damaged ({error!r}); save the tokenizer again") from None
+    if isinstance(data, dict) and "model" in data:
+        return _Foreign(path)
+    raise FileFormatError(f"from_file: {path} holds no tokenizer; give a file of save() or a tokenizer.json")
+
+
+class _Foreign(Tokenizer):
+    """A tokenizer of the library tokenizers, which is `tokenizer`."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        try:
+            library = importlib.import_module("tokenizers")
+        except ImportError:
+            raise ImportError(
+                f"from_file: {path} is for the library tokenizers, which is not installed; pip install spirograd[hf]"
+            ) from None
+        try:
+            self.tokenizer: Any = library.Tokenizer.from_file(os.fspath(path))
+        except Exception as error:  # the library raises nothing narrower
+            raise FileFormatError(f"from_file: the library tokenizers does not read {path} ({error})") from None
+
+    @property
+    def vocab_size(self) -> int:
+        return int(self.tokenizer.get_vocab_size())
+
+    def encode(self, text: str) -> Ids:
+        return np.array(self.tokenizer.encode(text).ids, np.int64)
+
+    def decode(self, ids: Any) -> str:
+        return str(self.tokenizer.decode(self._numbers(ids).tolist()))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        self.tokenizer.save(os.fspath(path))
