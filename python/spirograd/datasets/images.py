@@ -17,7 +17,6 @@ from .download import DatasetUnavailableError, Download, File, read
 __all__ = ["CIFAR10", "MNIST", "FashionMNIST", "Split", "cifar10", "digits", "fashion_mnist", "mnist", "parse_idx"]
 
 Bytes = npt.NDArray[np.uint8]
-Folder = str | os.PathLike[str] | None
 
 MNIST_MIRRORS = (
     "https://ossci-datasets.s3.amazonaws.com/mnist/",
@@ -62,7 +61,7 @@ class Split(NamedTuple):
     labels: npt.NDArray[np.int64]  # [n]
 
 
-def mnist(split: str = "train", *, root: Folder = None, download: bool = True) -> Split:
+def mnist(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> Split:
     """The MNIST handwritten digits: 28 x 28 grey images, classes 0 to 9.
 
     Args:
@@ -80,7 +79,7 @@ def mnist(split: str = "train", *, root: Folder = None, download: bool = True) -
     return _flat(*_mnist(split, root, download))
 
 
-def fashion_mnist(split: str = "train", *, root: Folder = None, download: bool = True) -> Split:
+def fashion_mnist(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> Split:
     """Zalando's clothes in MNIST's form: 28 x 28 grey images, classes 0 to 9.
 
     Args, results and errors are those of `mnist`.
@@ -88,7 +87,7 @@ def fashion_mnist(split: str = "train", *, root: Folder = None, download: bool =
     return _flat(*_fashion(split, root, download))
 
 
-def cifar10(split: str = "train", *, root: Folder = None, download: bool = True) -> Split:
+def cifar10(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> Split:
     """CIFAR-10: 32 x 32 colour images, classes 0 to 9 (airplane, automobile, bird, cat, ... truck).
 
     Args:
@@ -161,7 +160,7 @@ class _Images(Dataset[tuple[Any, Any]]):
 
     def __init__(
         self,
-        root: Folder = None,
+        root: str | os.PathLike[str] | None = None,
         train: bool = True,
         transform: Callable[[Any], Any] | None = None,
         target_transform: Callable[[Any], Any] | None = None,
@@ -197,11 +196,11 @@ def _known(dataset: str, split: str) -> str:
     return split
 
 
-def _mnist(split: str, root: Folder, download: bool) -> tuple[Bytes, Bytes]:
+def _mnist(split: str, root: str | os.PathLike[str] | None, download: bool) -> tuple[Bytes, Bytes]:
     return _idx_pair("mnist", split, MNIST_MIRRORS, MNIST_DIGESTS, {}, root, download)
 
 
-def _fashion(split: str, root: Folder, download: bool) -> tuple[Bytes, Bytes]:
+def _fashion(split: str, root: str | os.PathLike[str] | None, download: bool) -> tuple[Bytes, Bytes]:
     return _idx_pair("fashion-mnist", split, FASHION_MIRRORS, {}, FASHION_DIGESTS, root, download)
 
 
@@ -211,7 +210,7 @@ def _idx_pair(
     mirrors: tuple[str, ...],
     digests: dict[str, str],
     packed: dict[str, str],
-    root: Folder,
+    root: str | os.PathLike[str] | None,
     download: bool,
 ) -> tuple[Bytes, Bytes]:
     """Images [n, 28, 28] and labels [n]."""
@@ -228,7 +227,7 @@ def _idx_pair(
     return arrays[0], _classes(dataset, arrays[1])
 
 
-def _cifar10(split: str, root: Folder, download: bool) -> tuple[Bytes, Bytes]:
+def _cifar10(split: str, root: str | os.PathLike[str] | None, download: bool) -> tuple[Bytes, Bytes]:
     """Images [n, 3, 32, 32] and labels [n]. A row of a file is the class and then the planes red, green, blue."""
     train = _known("cifar-10", split) == "train"
     names = [f"data_batch_{i}.bin" for i in range(1, 6)] if train else ["test_batch.bin"]

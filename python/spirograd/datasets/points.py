@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -112,7 +112,7 @@ def blobs(
     n_samples: int = 100,
     *,
     n_features: int = 2,
-    centers: int | npt.ArrayLike = 3,
+    centers: Any = 3,
     cluster_std: float = 1.0,
     center_box: tuple[float, float] = (-10.0, 10.0),
     shuffle: bool = True,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
 from .download import Download, File, read
-from .images import Folder
 
 __all__ = ["tiny_shakespeare", "wikitext2"]
 
@@ -36,7 +37,7 @@ WIKITEXT2_SOURCE = Download(
 )
 
 
-def tiny_shakespeare(split: str = "all", *, root: Folder = None, download: bool = True) -> str:
+def tiny_shakespeare(split: str = "all", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> str:
     """1,115,394 characters of Shakespeare's plays, of 65 kinds.
 
     Args:
@@ -55,7 +56,7 @@ def tiny_shakespeare(split: str = "all", *, root: Folder = None, download: bool 
     return {"all": text, "train": text[:cut], "valid": text[cut:]}[split]
 
 
-def wikitext2(split: str = "train", *, root: Folder = None, download: bool = True) -> str:
+def wikitext2(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> str:
     """WikiText-2: articles of Wikipedia with rare words as ``<unk>``, words apart by spaces, for word models.
 
     Args:
