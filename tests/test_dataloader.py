@@ -32,7 +32,11 @@ from spirograd.utils.data import (
 WORKERS = [
     pytest.param({}, id="alone"),
     pytest.param({"num_workers": 3}, id="threads"),
-    pytest.param({"num_workers": 2, "multiprocessing_context": "spawn"}, id="processes"),
+    pytest.param({"num_workers": 1, "multiprocessing_context": "spawn"}, id="process"),
+]
+TWO = [
+    pytest.param({"num_workers": 2, **more}, id=id)
+    for id, more in (("threads", {}), ("processes", {"multiprocessing_context": "spawn"}))
 ]
 
 
@@ -138,7 +142,7 @@ def nobody_stays() -> Iterator[None]:
 
 
 class TestBatches:
-    @pytest.mark.parametrize("workers", WORKERS)
+    @pytest.mark.parametrize("workers", TWO)
     def test_same_batches_whoever_makes_them(self, workers: dict[str, Any]) -> None:
         data = Squares(23, slow=0.001)
         loader = DataLoader(data, 4, shuffle=True, generator=seeded(5), **workers)
@@ -316,7 +320,7 @@ class TestStreams:
 
 
 class TestWorkers:
-    @pytest.mark.parametrize("workers", WORKERS[1:])
+    @pytest.mark.parametrize("workers", TWO)
     def test_who_am_i(self, workers: dict[str, Any]) -> None:
         def seen() -> list[list[float]]:
             return [[v.item() for v in batch] for batch in DataLoader(Who(), generator=seeded(1), **workers)]

@@ -49,6 +49,11 @@ NAMES = {
         relu relu6 leaky_relu elu celu selu gelu silu mish softplus softsign hardswish hardtanh logsigmoid
         softmax log_softmax pad one_hot cross_entropy
     """,
+    "spirograd.utils.data": """
+        Dataset IterableDataset TensorDataset Subset ConcatDataset ChainDataset StackDataset DataLoader random_split
+        default_collate default_convert get_worker_info Sampler RandomSampler SequentialSampler SubsetRandomSampler
+        WeightedRandomSampler BatchSampler DistributedSampler
+    """,
     "spirograd.profiler": """
         profile record_function
     """,
