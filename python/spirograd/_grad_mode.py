@@ -7,11 +7,12 @@ import inspect
 import threading
 from collections.abc import Callable, Generator
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from ._core import _set_grad_enabled, is_grad_enabled
 
 F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M", bound="_PlainMode")
 _inference = threading.local()
 
 
@@ -74,6 +75,12 @@ class _Mode:
 
 class _PlainMode(_Mode):
     """A mode without arguments: may be written @no_grad as well as @no_grad()."""
+
+    @overload
+    def __new__(cls: type[M]) -> M: ...
+
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
 
     def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
         return super().__new__(cls) if function is None else cls()(function)

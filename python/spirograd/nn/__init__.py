@@ -1,23 +1,15 @@
 """Building blocks of models."""
 
-from ..scalar import MLP, Layer, Neuron
-from . import functional
-from .activation import ReLU, Sigmoid, Tanh
-from .containers import Sequential
-from .linear import Flatten, Linear
-from .module import Module, Parameter
-
-__all__ = [
-    "MLP",
-    "Flatten",
-    "Layer",
-    "Linear",
-    "Module",
-    "Neuron",
-    "Parameter",
-    "ReLU",
-    "Sequential",
-    "Sigmoid",
-    "Tanh",
-    "functional",
-]
+from ..scalar import MLP as MLP
+from ..scalar import Layer as Layer
+from ..scalar import Neuron as Neuron
+from . import functional as functional
+from . import init as init
+from .activation import *  # noqa: F403
+from .containers import *  # noqa: F403
+from .dropout import *  # noqa: F403
+from .embedding import *  # noqa: F403
+from .linear import *  # noqa: F403
+from .module import *  # noqa: F403
+from .normalization import *  # noqa: F403
+from .upsampling import *  # noqa: F403

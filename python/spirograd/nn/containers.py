@@ -1,41 +1,459 @@
-"""Modules made of modules."""
+"""Modules and parameters in sequences and dicts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeVar, overload
 
 from .._core import Tensor
-from .module import Module, TensorModule
+from .module import Module, Parameter, TensorModule, _tree
+
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+S = TypeVar("S", bound="_Numbered")
 
 
-class Sequential(TensorModule):
+class _Numbered(Module):
+    """Modules with the names 0, 1, ... (or others, at first)."""
+
+    def _checked(self, module: Any) -> Module:
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(self).__name__}: a {type(module).__name__} is no module; pass modules")
+        return module
+
+    def _name(self, index: int) -> str:
+        names = list(self._modules)
+        try:
+            return names[operator.index(index)]
+        except IndexError:
+            raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(names)} modules") from None
+
+    def _refill(self, modules: Iterable[Any]) -> None:
+        """Takes these modules, numbered from 0, instead of those that are there."""
+        checked = [self._checked(module) for module in modules]
+        for name in self._modules:
+            delattr(self, name)
+        for i, module in enumerate(checked):
+            setattr(self, str(i), module)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self._modules.values())
+
+    @overload
+    def __getitem__(self: S, index: slice) -> S: ...
+
+    @overload
+    def __getitem__(self, index: int) -> Module: ...
+
+    def __getitem__(self, index: int | slice) -> Module:
+        if not isinstance(index, slice):
+            return self._modules[self._name(index)]
+        part: _Numbered = type(self)()
+        chosen = list(self._modules.items())[index]
+        numbered = all(name.isdecimal() for name, _ in chosen)
+        for i, (name, module) in enumerate(chosen):
+            setattr(part, str(i) if numbered else name, module)
+        return part
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        setattr(self, self._name(index), self._checked(module))
+
+    def __delitem__(self, index: int | slice) -> None:
+        names = list(self._modules)
+        for name in names[index] if isinstance(index, slice) else [self._name(index)]:
+            delattr(self, name)
+        if all(name.isdecimal() for name in self._modules):
+            self._refill(list(self))
+
+    def append(self: S, module: Module) -> S:
+        """Adds a module at the end.
+
+        Args:
+            module: the module.
+
+        Returns:
+            The container.
+        """
+        self.add_module(str(len(self)), self._checked(module))
+        return self
+
+    def extend(self: S, modules: Iterable[Module]) -> S:
+        """Adds modules at the end.
+
+        Args:
+            modules: in order.
+
+        Returns:
+            The container.
+        """
+        for module in list(modules):
+            self.append(module)
+        return self
+
+    def insert(self: S, index: int, module: Module) -> S:
+        """Puts a module before another one.
+
+        Args:
+            index: the place it gets.
+            module: the module.
+
+        Returns:
+            The container.
+
+        Raises:
+            IndexError: there is no such place.
+        """
+        modules = list(self)
+        if not -len(modules) <= index <= len(modules):
+            raise IndexError(f"{type(self).__name__}.insert: index {index} is out of range for {len(modules)} modules")
+        modules.insert(index, self._checked(module))
+        self._refill(modules)
+        return self
+
+    def pop(self, index: int) -> Module:
+        """Takes a module out.
+
+        Args:
+            index: its place.
+
+        Returns:
+            The module.
+        """
+        module = self[index]
+        del self[index]
+        return module
+
+    def __iadd__(self: S, modules: Iterable[Module]) -> S:
+        return self.extend(modules)
+
+    def __add__(self: S, modules: Iterable[Module]) -> S:
+        both: S = type(self)()
+        both.extend(self)
+        return both.extend(modules)
+
+
+class Sequential(_Numbered, TensorModule):
     """Modules one after the other.
+
+    Args:
+        modules: in order; or one dict of names and modules.
+
+    Example:
+        >>> model = sg.nn.Sequential(sg.nn.Linear(3, 4), sg.nn.ReLU())
+        >>> model(sg.ones(1, 3)).shape
+        (1, 4)
+        >>> model[:1].append(sg.nn.Tanh())
+        Sequential(
+          (0): Linear(in_features=3, out_features=4, bias=True)
+          (1): Tanh()
+        )
+    """
+
+    def __init__(self, *modules: Module | Mapping[str, Module]) -> None:
+        super().__init__()
+        if len(modules) == 1 and isinstance(modules[0], Mapping):
+            for name, module in modules[0].items():
+                self.add_module(name, self._checked(module))
+        else:
+            self._refill(modules)
+
+    def forward(self, x: Any) -> Any:
+        for module in self._modules.values():
+            x = module(x)
+        return x
+
+
+class ModuleList(_Numbered):
+    """A list of modules.
 
     Args:
         modules: in order.
 
     Example:
-        >>> sg.nn.Sequential(sg.nn.Linear(3, 4), sg.nn.ReLU())(sg.ones(1, 3)).shape
-        (1, 4)
+        >>> layers = sg.nn.ModuleList([sg.nn.Linear(2, 2) for _ in range(3)])
+        >>> layers
+        ModuleList(
+          (0-2): 3 x Linear(in_features=2, out_features=2, bias=True)
+        )
     """
 
-    def __init__(self, *modules: Module) -> None:
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        for i, module in enumerate(modules):
-            if not isinstance(module, Module):
-                raise TypeError(f"Sequential: argument {i} is a {type(module).__name__}; pass modules")
-            setattr(self, str(i), module)
+        self._refill(modules or ())
 
-    def forward(self, x: Tensor) -> Tensor:
-        for module in self.children():
-            x = module(x)
-        return x
+    def __repr__(self) -> str:
+        runs: list[list[Any]] = []  # first, last, text
+        for i, module in enumerate(self):
+            text = repr(module)
+            if runs and runs[-1][2] == text:
+                runs[-1][1] = i
+            else:
+                runs.append([i, i, text])
+        lines = [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}" for a, b, text in runs]
+        return _tree(type(self).__name__, [], [line.replace("\n", "\n  ") for line in lines])
+
+
+class ModuleDict(Module):
+    """A dict of modules.
+
+    Args:
+        modules: names and modules.
+
+    Example:
+        >>> heads = sg.nn.ModuleDict({"left": sg.nn.Linear(2, 1), "right": sg.nn.Linear(2, 3)})
+        >>> heads["right"](sg.ones(1, 2)).shape
+        (1, 3)
+    """
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
+        super().__init__()
+        self.update(modules or {})
+
+    def __getitem__(self, key: str) -> Module:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        self.pop(key)
 
     def __len__(self) -> int:
-        return len(list(self.children()))
+        return len(self._modules)
 
-    def __iter__(self) -> Iterator[Module]:
-        return self.children()
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
 
-    def __getitem__(self, index: int) -> Module:
-        return list(self.children())[index]
+    def __contains__(self, key: object) -> bool:
+        return key in self._modules
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._modules.keys()
+
+    def values(self) -> Iterable[Module]:
+        """The modules."""
+        return self._modules.values()
+
+    def items(self) -> Iterable[tuple[str, Module]]:
+        """Names and modules."""
+        return self._modules.items()
+
+    def pop(self, key: str) -> Module:
+        """Takes a module out.
+
+        Args:
+            key: its name.
+
+        Returns:
+            The module.
+
+        Raises:
+            KeyError: there is none.
+        """
+        module = self._modules[key]
+        delattr(self, key)
+        return module
+
+    def clear(self) -> None:
+        """Takes all modules out."""
+        for key in self._modules:
+            delattr(self, key)
+
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
+        """Adds modules; those of the same name are replaced.
+
+        Args:
+            modules: names and modules.
+        """
+        for key, module in dict(modules).items():
+            self[key] = module
+
+
+def _line(value: Any) -> str:
+    """A parameter of a list in a line."""
+    if not isinstance(value, Tensor):
+        return f"Object of type: {type(value).__name__}"
+    size = "x".join(map(str, value.shape))
+    place = "" if value.device.kind == "cpu" else f" ({value.device})"
+    kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    return f"{kind} containing: [{value.dtype} of size {size}{place}]"
+
+
+def _parameter(value: Any) -> Any:
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+class ParameterList(Module):
+    """A list of parameters; tensors become parameters, anything else is kept.
+
+    Args:
+        values: in order.
+
+    Example:
+        >>> weights = sg.nn.ParameterList([sg.zeros(2, 2), sg.ones(3)])
+        >>> [name for name, _ in weights.named_parameters()]
+        ['0', '1']
+        >>> weights[1].tolist()
+        [1.0, 1.0, 1.0]
+    """
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        self.extend(values or ())
+
+    def _name(self, index: int) -> str:
+        index = operator.index(index)
+        if not -self._size <= index < self._size:
+            raise IndexError(f"ParameterList: index {index} is out of range for {self._size} values")
+        return str(index % self._size)
+
+    @overload
+    def __getitem__(self, index: slice) -> ParameterList: ...
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+
+    def __getitem__(self, index: int | slice) -> Any:
+        return ParameterList(list(self)[index]) if isinstance(index, slice) else getattr(self, self._name(index))
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, self._name(index), _parameter(value))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return (getattr(self, str(i)) for i in range(self._size))
+
+    def append(self, value: Any) -> ParameterList:
+        """Adds a value at the end.
+
+        Args:
+            value: a tensor, or anything else.
+
+        Returns:
+            The list.
+        """
+        setattr(self, str(self._size), _parameter(value))
+        self._size += 1
+        return self
+
+    def extend(self, values: Iterable[Any]) -> ParameterList:
+        """Adds values at the end.
+
+        Args:
+            values: in order.
+
+        Returns:
+            The list.
+        """
+        for value in list(values):
+            self.append(value)
+        return self
+
+    def __iadd__(self, values: Iterable[Any]) -> ParameterList:
+        return self.extend(values)
+
+    def __repr__(self) -> str:
+        return _tree("ParameterList", [], [f"({i}): {_line(value)}" for i, value in enumerate(self)])
+
+
+class ParameterDict(Module):
+    """A dict of parameters; tensors become parameters, anything else is kept.
+
+    Args:
+        values: names and values; or names alone, whose values are None.
+
+    Example:
+        >>> weights = sg.nn.ParameterDict({"left": sg.zeros(2), "right": sg.ones(1)})
+        >>> [name for name, _ in weights.named_parameters()]
+        ['left', 'right']
+    """
+
+    def __init__(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
+        super().__init__()
+        self._names: dict[str, None] = {}
+        self.update(values or {})
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._names:
+            raise KeyError(key)
+        return getattr(self, key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._check_name("ParameterDict", key, key in self._names)
+        self._names[key] = None
+        setattr(self, key, _parameter(value))
+
+    def __delitem__(self, key: str) -> None:
+        self.pop(key)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._names
+
+    def keys(self) -> Iterable[str]:
+        """The names."""
+        return self._names.keys()
+
+    def values(self) -> Iterable[Any]:
+        """The values."""
+        return [self[key] for key in self._names]
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Names and values."""
+        return [(key, self[key]) for key in self._names]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a name, or the default.
+
+        Args:
+            key: the name.
+            default: what to give where there is none.
+        """
+        return getattr(self, key) if key in self._names else default
+
+    def pop(self, key: str) -> Any:
+        """Takes a value out.
+
+        Args:
+            key: its name.
+
+        Returns:
+            The value.
+
+        Raises:
+            KeyError: there is none.
+        """
+        value = self[key]
+        del self._names[key]
+        delattr(self, key)
+        return value
+
+    def clear(self) -> None:
+        """Takes all values out."""
+        for key in list(self):
+            self.pop(key)
+
+    def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        """Adds values; those of the same name are replaced.
+
+        Args:
+            values: names and values.
+        """
+        for key, value in dict(values).items():
+            self[key] = value
+
+    def __repr__(self) -> str:
+        return _tree("ParameterDict", [], [f"({key}): {_line(value)}" for key, value in self.items()])

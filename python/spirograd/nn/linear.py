@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from .._core import Tensor, rand
-from .._grad_mode import no_grad
-from .functional import linear
-from .module import Parameter, TensorModule
+from .._core import Tensor, empty
+from . import init
+from .functional import bilinear, linear
+from .module import Module, Parameter, TensorModule
 
 if TYPE_CHECKING:
     from .._types import DeviceLike, DTypeLike
 
-
-def _uniform(shape: tuple[int, ...], bound: float, device: DeviceLike | None, dtype: DTypeLike | None) -> Parameter:
-    with no_grad():
-        return Parameter(rand(shape, device=device, dtype=dtype) * (2 * bound) - bound)
+__all__ = ["Bilinear", "Flatten", "Identity", "Linear", "Unflatten"]
 
 
 class Linear(TensorModule):
@@ -45,15 +43,91 @@ class Linear(TensorModule):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        bound = 1 / math.sqrt(in_features) if in_features > 0 else 0.0
-        self.weight = _uniform((out_features, in_features), bound, device, dtype)
-        self.bias = _uniform((out_features,), bound, device, dtype) if bias else None
+        self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))
+        self.bias = Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the initial values again."""
+        bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0.0
+        for parameter in self.parameters(recurse=False):
+            init.uniform_(parameter, -bound, bound)
 
     def forward(self, x: Tensor) -> Tensor:
         return linear(x, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Bilinear(Module):
+    """x1 @ weight @ x2 + bias: [..., in1], [..., in2] -> [..., out].
+
+    Args:
+        in1_features: size of the last dimension of the first input.
+        in2_features: size of the last dimension of the second input.
+        out_features: size of the last dimension of the output.
+        bias: whether something is added.
+        device: where the parameters are.
+        dtype: their type.
+
+    Example:
+        >>> sg.nn.Bilinear(3, 4, 2)(sg.ones(5, 3), sg.ones(5, 4)).shape
+        (5, 2)
+    """
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"Bilinear: in1_features is {in1_features}; use 1 or more")
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        self.weight = Parameter(empty((out_features, in1_features, in2_features), device=device, dtype=dtype))
+        self.bias = Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the initial values again."""
+        bound = 1 / math.sqrt(self.in1_features)
+        for parameter in self.parameters(recurse=False):
+            init.uniform_(parameter, -bound, bound)
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return bilinear(x1, x2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )
+
+
+class Identity(TensorModule):
+    """The input.
+
+    Args:
+        args: are ignored.
+        kwargs: the same.
+
+    Example:
+        >>> sg.nn.Identity()(sg.ones(2)).tolist()
+        [1.0, 1.0]
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
 
 
 class Flatten(TensorModule):
@@ -78,3 +152,27 @@ class Flatten(TensorModule):
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(TensorModule):
+    """Cuts a dimension into several.
+
+    Args:
+        dim: the dimension.
+        unflattened_size: the sizes; one may be -1.
+
+    Example:
+        >>> sg.nn.Unflatten(1, (3, 4))(sg.zeros(2, 12)).shape
+        (2, 3, 4)
+    """
+
+    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
+        super().__init__()
+        self.dim = dim
+        self.unflattened_size = tuple(unflattened_size)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.unflatten(self.dim, self.unflattened_size)
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from .._core import Tensor
+from .._core import Tensor, bfloat16, float16, float32, float64
 from .._grad_mode import no_grad
+from .hooks import Hook, Hooks, RemovableHandle, register
+
+if TYPE_CHECKING:
+    from .._types import DeviceLike, DTypeLike
+    from .summary import Summary
+
+__all__ = ["LoadResult", "Module", "Parameter", "TensorModule"]
 
 M = TypeVar("M", bound="Module")
+T = TypeVar("T")
 
 
 class Parameter(Tensor):
@@ -30,8 +38,25 @@ class Parameter(Tensor):
         pass
 
 
+class LoadResult(NamedTuple):
+    """What load_state_dict() gives."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not (self.missing_keys or self.unexpected_keys):
+            return "<All keys matched successfully>"
+        return f"LoadResult(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
 class Module:
     """Base of all modules. Attributes that are Parameters or Modules belong to it; write forward().
+
+    Those in lists, tuples and dicts that are attributes belong to it as well, with names such as `blocks.0.weight`.
+
+    Attributes:
+        training: whether it is in training mode; train() and eval() set it.
 
     Example:
         >>> class Scale(sg.nn.Module):
@@ -44,7 +69,9 @@ class Module:
         1
     """
 
-    training: bool
+    training: bool = True
+    _persistent: Mapping[str, bool] = {}  # the names of buffers, and whether state_dict() has them
+    _hooks: Hooks | None = None
 
     def __init__(self) -> None:
         self.training = True
@@ -54,49 +81,219 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.forward(*args, **kwargs)
+        if self._hooks is None:
+            return self.forward(*args, **kwargs)
+        return self._hooks.call(self, args, kwargs)
+
+    # ---- what belongs to it ----------------------------------------------------------------------------------------
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Adds a tensor that moves and is saved with the module, but is not trained.
+
+        Args:
+            name: the attribute.
+            tensor: its value; None for one that is not there.
+            persistent: whether state_dict() has it.
+
+        Raises:
+            KeyError: the name is empty, has a dot or is taken.
+            TypeError: neither a tensor nor None.
+
+        Example:
+            >>> layer = sg.nn.Identity()
+            >>> layer.register_buffer("count", sg.zeros(1))
+            >>> list(layer.state_dict())
+            ['count']
+        """
+        self._check_name("register_buffer", name, name in self._persistent)
+        if not isinstance(tensor, (Tensor, type(None))):
+            raise TypeError(f"register_buffer: '{name}' is a {type(tensor).__name__}; pass a tensor or None")
+        self._persistent = {**self._persistent, name: persistent}
+        setattr(self, name, tensor)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Adds a parameter.
+
+        Args:
+            name: the attribute.
+            param: its value; None for one that is not there.
+
+        Raises:
+            KeyError: the name is empty, has a dot or is taken.
+            TypeError: neither a Parameter nor None.
+        """
+        self._check_name("register_parameter", name, isinstance(vars(self).get(name), Parameter))
+        if not isinstance(param, (Parameter, type(None))):
+            raise TypeError(f"register_parameter: '{name}' is a {type(param).__name__}; pass a Parameter or None")
+        setattr(self, name, param)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Adds a module.
+
+        Args:
+            name: the attribute.
+            module: its value; None for one that is not there.
+
+        Raises:
+            KeyError: the name is empty, has a dot or is taken.
+            TypeError: neither a module nor None.
+        """
+        self._check_name("add_module", name, isinstance(vars(self).get(name), Module))
+        if not isinstance(module, (Module, type(None))):
+            raise TypeError(f"add_module: '{name}' is a {type(module).__name__}; pass a module or None")
+        setattr(self, name, module)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """add_module() by another name."""
+        self.add_module(name, module)
+
+    def _check_name(self, op: str, name: str, replaces: bool) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"{op}: the name is a {type(name).__name__}; pass a string")
+        if not name or "." in name:
+            raise KeyError(f"{op}: the name '{name}' is empty or has a dot; use another one")
+        if not replaces and hasattr(self, name):
+            raise KeyError(f"{op}: the attribute '{name}' already exists; use another name")
+
+    def _own(self) -> Iterator[tuple[str, Module | Tensor]]:
+        """Names and values of what belongs to the module itself: modules, parameters and buffers."""
+        for name, value in vars(self).items():
+            if isinstance(value, (Module, Parameter)):
+                yield name, value
+            elif isinstance(value, Tensor):
+                if name in self._persistent:
+                    yield name, value
+            elif isinstance(value, (list, tuple, dict)):
+                yield from _inside(name, value)
+
+    def _own_parameters(self) -> Iterator[tuple[str, Parameter]]:
+        return ((name, value) for name, value in self._own() if isinstance(value, Parameter))
+
+    def _own_buffers(self) -> Iterator[tuple[str, Tensor]]:
+        return ((name, value) for name in self._persistent if isinstance(value := vars(self).get(name), Tensor))
+
+    @property
+    def _modules(self) -> dict[str, Module]:
+        return {name: value for name, value in self._own() if isinstance(value, Module)}
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Names and modules one level down."""
-        for name, value in vars(self).items():
-            if isinstance(value, Module):
-                yield name, value
+        """Names and modules one level down; each once."""
+        seen: set[int] = set()
+        for name, module in self._own():
+            if isinstance(module, Module) and id(module) not in seen:
+                seen.add(id(module))
+                yield name, module
 
     def children(self) -> Iterator[Module]:
-        """Modules one level down."""
+        """Modules one level down; each once."""
         return (child for _, child in self.named_children())
 
-    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
-        """This module and all below it, with dotted names; each once."""
-        seen: set[int] = set()
-        waiting: list[tuple[str, Module]] = [(prefix, self)]
-        while waiting:
-            name, module = waiting.pop()
-            if id(module) in seen:
-                continue
-            seen.add(id(module))
-            yield name, module
-            dot = f"{name}." if name else ""
-            waiting.extend(reversed([(dot + key, child) for key, child in module.named_children()]))
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """This module and all below it, with dotted names.
+
+        Args:
+            memo: modules to leave out.
+            prefix: the name of this module.
+            remove_duplicate: each module once, by its first name.
+        """
+        memo = set() if memo is None else memo
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        yield prefix, self
+        for name, module in self._modules.items():
+            yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
-        """This module and all below it."""
+        """This module and all below it; each once."""
         return (module for _, module in self.named_modules())
 
-    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        """Dotted names and parameters, each parameter once."""
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Dotted names and parameters.
+
+        Args:
+            prefix: stands before the names.
+            recurse: those of modules below as well.
+            remove_duplicate: each parameter once, by its first name.
+        """
+        return self._named(Module._own_parameters, prefix, recurse, remove_duplicate)
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        """Dotted names and buffers; the arguments are those of named_parameters()."""
+        return self._named(Module._own_buffers, prefix, recurse, remove_duplicate)
+
+    def _named(
+        self,
+        own: Callable[[Module], Iterator[tuple[str, Any]]],
+        prefix: str,
+        recurse: bool,
+        remove_duplicate: bool,
+    ) -> Iterator[tuple[str, Any]]:
         seen: set[int] = set()
-        for name, module in self.named_modules():
-            dot = f"{name}." if name else ""
-            for key, value in vars(module).items():
-                if isinstance(value, Parameter) and id(value) not in seen:
-                    seen.add(id(value))
-                    yield dot + key, value
+        for at, module in self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]:
+            for name, tensor in own(module):
+                if id(tensor) not in seen:
+                    if remove_duplicate:
+                        seen.add(id(tensor))
+                    yield (f"{at}.{name}" if at else name), tensor
 
-    def parameters(self) -> Iterator[Parameter]:
-        """All parameters, each once."""
-        return (parameter for _, parameter in self.named_parameters())
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """All parameters, each once.
 
+        Args:
+            recurse: those of modules below as well.
+        """
+        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """All buffers, each once.
+
+        Args:
+            recurse: those of modules below as well.
+        """
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
+
+    def get_submodule(self, target: str) -> Module:
+        """The module of a dotted name; "" is this one.
+
+        Raises:
+            AttributeError: there is none.
+
+        Example:
+            >>> sg.nn.Sequential(sg.nn.ReLU()).get_submodule("0")
+            ReLU()
+        """
+        return self._get(target, self.named_modules(remove_duplicate=False))
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter of a dotted name.
+
+        Raises:
+            AttributeError: there is none.
+        """
+        return self._get(target, self.named_parameters(remove_duplicate=False))
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer of a dotted name.
+
+        Raises:
+            AttributeError: there is none.
+        """
+        return self._get(target, self.named_buffers(remove_duplicate=False))
+
+    def _get(self, target: str, among: Iterable[tuple[str, T]]) -> T:
+        for name, value in among:
+            if name == target:
+                return value
+        raise AttributeError(f"{type(self).__name__} has no '{target}'; see named_modules() and state_dict()")
+
+    # ---- modes, types and places -----------------------------------------------------------------------------------
     def train(self: M, mode: bool = True) -> M:
         """Sets `training` here and below."""
         for module in self.modules():
@@ -107,24 +304,109 @@ class Module:
         """train(False)."""
         return self.train(False)
 
+    def requires_grad_(self: M, requires_grad: bool = True) -> M:
+        """Sets whether backward() reaches the parameters."""
+        for parameter in self.parameters():
+            parameter.requires_grad = requires_grad
+        return self
+
+    def apply(self: M, fn: Callable[[Module], Any]) -> M:
+        """Calls a function with each module below, then with this one.
+
+        Example:
+            >>> model = sg.nn.Sequential(sg.nn.Linear(1, 1), sg.nn.ReLU())
+            >>> names = []
+            >>> model = model.apply(lambda module: names.append(type(module).__name__))
+            >>> names
+            ['Linear', 'ReLU', 'Sequential']
+        """
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def _convert(self: M, convert: Callable[[Tensor], Tensor]) -> M:
+        """Replaces the data of parameters, gradients and buffers; the tensors stay the same objects."""
+        with no_grad():
+            for tensor in [*self.parameters(), *self.buffers()]:
+                gradient, tensor.grad = tensor.grad, None
+                tensor.data = convert(tensor.data)
+                if gradient is not None:
+                    tensor.grad = convert(gradient)
+        return self
+
     def to(self: M, *args: Any, **kwargs: Any) -> M:
-        """Moves all parameters, in place, to a device or a type.
+        """Moves parameters and buffers, in place, to a device or a floating type; integer buffers keep their type.
+
+        Args:
+            args: what Tensor.to() takes.
+            kwargs: the same.
+
+        Raises:
+            TypeError: a type without fractions.
 
         Example:
             >>> sg.nn.Linear(2, 2).to(sg.float64).weight.dtype
             spirograd.float64
         """
+
+        def convert(x: Tensor) -> Tensor:
+            if x.is_floating_point():
+                moved = x.to(*args, **kwargs)
+                if not moved.is_floating_point():
+                    raise TypeError(f"Module.to: {moved.dtype.name} is no floating type; use float32 or another one")
+                return moved
+            return x.to(x.new_empty((0,), dtype=float32).to(*args, **kwargs).device)
+
+        return self._convert(convert)
+
+    def cpu(self: M) -> M:
+        """Moves parameters and buffers to the CPU."""
+        return self.to("cpu")
+
+    def half(self: M) -> M:
+        """to(float16)."""
+        return self.to(float16)
+
+    def bfloat16(self: M) -> M:
+        """to(bfloat16)."""
+        return self.to(bfloat16)
+
+    def float(self: M) -> M:
+        """to(float32)."""
+        return self.to(float32)
+
+    def double(self: M) -> M:
+        """to(float64)."""
+        return self.to(float64)
+
+    def type(self: M, dst_type: DTypeLike) -> M:
+        """Converts all parameters and buffers, integer ones too.
+
+        Args:
+            dst_type: the type.
+        """
+        return self._convert(lambda x: x.to(dtype=dst_type))
+
+    def to_empty(self: M, *, device: DeviceLike, recurse: bool = True) -> M:
+        """Moves parameters and buffers without their values, which are undefined then.
+
+        Args:
+            device: where to.
+            recurse: those of modules below as well.
+        """
         with no_grad():
-            for parameter in self.parameters():
-                gradient = parameter.grad
-                parameter.grad = None
-                parameter.data = parameter.data.to(*args, **kwargs)
-                if gradient is not None:
-                    parameter.grad = gradient.to(*args, **kwargs)
+            for tensor in [*self.parameters(recurse), *self.buffers(recurse)]:
+                tensor.grad = None
+                tensor.data = tensor.new_empty(tensor.shape, device=device)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forgets the gradients of all parameters."""
+        """Forgets the gradients of all parameters.
+
+        Args:
+            set_to_none: drop them; False writes zeros.
+        """
         with no_grad():
             for parameter in self.parameters():
                 if set_to_none:
@@ -132,42 +414,211 @@ class Module:
                 elif parameter.grad is not None:
                     parameter.grad.zero_()
 
-    def state_dict(self) -> dict[str, Tensor]:
-        """Dotted names and values of the parameters; the values share memory with them."""
-        return {name: parameter.detach() for name, parameter in self.named_parameters()}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Copies values into the parameters.
+    # ---- states ----------------------------------------------------------------------------------------------------
+    def state_dict(
+        self, *, destination: dict[str, Tensor] | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Tensor]:
+        """Dotted names and values of parameters and persistent buffers; the values share memory with them.
 
         Args:
-            state: dotted names and tensors or arrays, as state_dict() gives them.
+            destination: the dict to fill; None is a new one.
+            prefix: stands before the names.
+            keep_vars: the parameters themselves instead of their values.
+        """
+        state = {} if destination is None else destination
+        for at, module in self.named_modules(remove_duplicate=False):
+            dot = f"{prefix}{at}." if at else prefix
+            for name, parameter in module._own_parameters():
+                state[dot + name] = parameter if keep_vars else parameter.detach()
+            for name, buffer in module._own_buffers():
+                if module._persistent[name]:
+                    state[dot + name] = buffer if keep_vars else buffer.detach()
+        return state
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> LoadResult:
+        """Copies values into parameters and buffers.
+
+        Args:
+            state_dict: dotted names and tensors or arrays, as state_dict() gives them; PyTorch's tensors too.
+            strict: every name must be there, and no other.
+            assign: take over the tensors, with their types and devices, instead of copying into what is there.
+
+        Returns:
+            The names that were missing and those that were unexpected, as `missing_keys` and `unexpected_keys`.
 
         Raises:
-            ValueError: names or shapes differ; nothing was copied.
+            ValueError: names (if strict) or shapes differ; nothing was copied.
+
+        Example:
+            >>> layer = sg.nn.Linear(2, 1, bias=False)
+            >>> layer.load_state_dict({"weight": [[1.0, 2.0]]})
+            <All keys matched successfully>
         """
-        own = dict(self.named_parameters())
-        missing, unexpected = sorted(own.keys() - state.keys()), sorted(state.keys() - own.keys())
-        if missing or unexpected:
+        own = self.state_dict(keep_vars=True)
+        missing = [name for name in own if name not in state_dict]
+        unexpected = [name for name in state_dict if name not in own]
+        if strict and (missing or unexpected):
             raise ValueError(f"load_state_dict: missing {missing}, unexpected {unexpected}; use the same model")
-        values = {k: v if isinstance(v, Tensor) else Tensor(v) for k, v in state.items()}
-        for name, value in values.items():
-            if value.shape != own[name].shape:
-                raise ValueError(
-                    f"load_state_dict: {name} has shape {list(own[name].shape)}, the state {list(value.shape)}; "
-                    "use the same model"
-                )
+        values = {k: v if isinstance(v, Tensor) else Tensor(v) for k, v in state_dict.items() if k in own}
+        differ = [
+            f"{name} has shape {list(own[name].shape)}, the state {list(value.shape)}"
+            for name, value in values.items()
+            if value.shape != own[name].shape
+        ]
+        if differ:
+            raise ValueError(f"load_state_dict: {'; '.join(differ)}; use the same model")
         with no_grad():
             for name, value in values.items():
-                own[name].copy_(value.detach().to(own[name].device))
+                if assign:
+                    own[name].data = value.detach()
+                else:
+                    own[name].copy_(value.detach().to(own[name].device))
+        return LoadResult(missing, unexpected)
+
+    # ---- hooks -----------------------------------------------------------------------------------------------------
+    def _with_hooks(self) -> Hooks:
+        if self._hooks is None:
+            self._hooks = Hooks()
+        return self._hooks
+
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
+        """Calls hook(module, args) before forward(); what it returns, if not None, are the arguments instead.
+
+        Args:
+            hook: with with_kwargs it is called as hook(module, args, kwargs) and returns None or both.
+            prepend: before the other hooks.
+            with_kwargs: whether the hook sees arguments by name.
+
+        Returns:
+            A handle; its remove() takes the hook away.
+
+        Example:
+            >>> layer = sg.nn.Identity()
+            >>> handle = layer.register_forward_pre_hook(lambda module, args: args[0] * 2)
+            >>> layer(sg.ones(1)).tolist()
+            [2.0]
+        """
+        return register(self._with_hooks().forward_pre, Hook(hook, with_kwargs), prepend)
+
+    def register_forward_hook(
+        self,
+        hook: Callable[..., Any],
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> RemovableHandle:
+        """Calls hook(module, args, output) after forward(); what it returns, if not None, is the output instead.
+
+        Args:
+            hook: with with_kwargs it is called as hook(module, args, kwargs, output).
+            prepend: before the other hooks.
+            with_kwargs: whether the hook sees arguments by name.
+            always_call: also when forward() raises; the output is None then.
+
+        Returns:
+            A handle; its remove() takes the hook away.
+
+        Example:
+            >>> layer, shapes = sg.nn.Linear(3, 2), []
+            >>> handle = layer.register_forward_hook(lambda module, args, output: shapes.append(output.shape))
+            >>> y = layer(sg.ones(1, 3))
+            >>> shapes
+            [(1, 2)]
+        """
+        return register(self._with_hooks().forward, Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Calls hook(module, grad_output) when the gradients of the outputs are known; it may return others.
+
+        Args:
+            hook: grad_output is a tuple, one for each tensor that forward() returned.
+            prepend: before the other hooks.
+
+        Returns:
+            A handle; its remove() takes the hook away.
+        """
+        return register(self._with_hooks().backward_pre, Hook(hook), prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Calls hook(module, grad_input, grad_output) when the gradients of the inputs are known.
+
+        Args:
+            hook: both are tuples, one for each tensor; None where there is no gradient. What it returns, if not None,
+                is grad_input instead. Arguments by name and tensors inside of others are not among them.
+            prepend: before the other hooks.
+
+        Returns:
+            A handle; its remove() takes the hook away.
+
+        Example:
+            >>> layer = sg.nn.Linear(2, 1)
+            >>> handle = layer.register_full_backward_hook(lambda module, grad_input, grad_output: print(grad_output))
+            >>> layer(sg.ones(1, 2)).sum().backward()
+            (tensor([[1.]]),)
+        """
+        return register(self._with_hooks().backward, Hook(hook), prepend)
+
+    # ---- looking ---------------------------------------------------------------------------------------------------
+    def summary(self, *inputs: Any) -> Summary:
+        """A table of the modules: name and kind, shape of the output, number of parameters.
+
+        The model runs once, in evaluation mode, to see the shapes; without inputs they are left out.
+
+        Args:
+            inputs: the arguments of an example call; a tuple of ints is the shape of a tensor of zeros.
+
+        Returns:
+            The table, which print() shows.
+
+        Example:
+            >>> print(sg.nn.Sequential(sg.nn.Linear(3, 4), sg.nn.ReLU()).summary((1, 3)))
+            module        output   parameters
+            ---------------------------------
+            Sequential    (1, 4)           16
+              0: Linear   (1, 4)           16
+              1: ReLU     (1, 4)            0
+            ---------------------------------
+            parameters: 16, trained: 16
+        """
+        from .summary import summary
+
+        return summary(self, inputs)
 
     def extra_repr(self) -> str:
         """What stands between the brackets of repr()."""
         return ""
 
     def __repr__(self) -> str:
-        lines = [f"  ({name}): " + repr(child).replace("\n", "\n  ") for name, child in self.named_children()]
-        head = f"{type(self).__name__}({self.extra_repr()}"
-        return head + ("\n" + "\n".join(lines) + "\n" if lines else "") + ")"
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [f"({name}): " + repr(child).replace("\n", "\n  ") for name, child in self._modules.items()]
+        return _tree(type(self).__name__, lines, children)
+
+
+def _tree(name: str, lines: list[str], children: list[str]) -> str:
+    if len(lines) == 1 and not children:
+        return f"{name}({lines[0]})"
+    inside = "".join(f"\n  {line}" for line in [*lines, *children])
+    return f"{name}({inside}\n)" if inside else f"{name}()"
+
+
+_HOLDS = (Module, Parameter, list, tuple, dict)
+
+
+def _inside(at: str, values: Any) -> Iterator[tuple[str, Module | Tensor]]:
+    """The modules and parameters in a list, a tuple or a dict. Long lists of data cost one look at their types."""
+    if not any(
+        issubclass(kind, _HOLDS) for kind in set(map(type, values.values() if isinstance(values, dict) else values))
+    ):
+        return
+    for key, value in values.items() if isinstance(values, dict) else enumerate(values):
+        if isinstance(value, (Module, Parameter)):
+            yield f"{at}.{key}", value
+        elif isinstance(value, (list, tuple, dict)):
+            yield from _inside(f"{at}.{key}", value)
 
 
 class TensorModule(Module):

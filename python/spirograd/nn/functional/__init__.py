@@ -1,5 +1,9 @@
 """Functions of models without parameters of their own."""
 
 from .activation import *  # noqa: F403
+from .dropout import *  # noqa: F403
+from .embedding import *  # noqa: F403
 from .linear import *  # noqa: F403
 from .loss import *  # noqa: F403
+from .norm import *  # noqa: F403
+from .resize import *  # noqa: F403

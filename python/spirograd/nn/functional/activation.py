@@ -34,6 +34,7 @@ __all__ = [
     "prelu",
     "relu",
     "relu6",
+    "rrelu",
     "selu",
     "sigmoid",
     "silu",
@@ -107,6 +108,28 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if weight.numel() > 1:
         weight = weight.reshape(-1, *(1,) * (input.ndim - 2))
     return _core.leaky_relu(input, weight.reshape(()) if weight.numel() == 1 else weight)
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """leaky_relu with slopes that are drawn for each element in training, else their mean; `inplace` as in relu.
+
+    Args:
+        input: any shape.
+        lower: the lowest slope.
+        upper: the highest slope.
+        training: whether slopes are drawn.
+        inplace: write into input; a result with a gradient gets memory of its own.
+
+    Example:
+        >>> sg.nn.functional.rrelu(sg.tensor([-4.0, 2.0]), 0.5, 0.5).tolist()
+        [-2.0, 2.0]
+    """
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    slope = _core.rand(input.shape, device=input.device) * (upper - lower) + lower
+    return _placed(input, _core.leaky_relu(input, slope.to(input.dtype)), inplace)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:

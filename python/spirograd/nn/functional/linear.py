@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..._core import Tensor, maximum, one_hot, pad
 
 __all__ = [
+    "bilinear",
     "cosine_similarity",
     "linear",
     "normalize",
@@ -29,6 +30,36 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         (2, 4)
     """
     out = input @ weight.T
+    return out if bias is None else out + bias
+
+
+def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input1 @ weight[k] @ input2 + bias[k] for each k.
+
+    Args:
+        input1: [..., n].
+        input2: [..., m].
+        weight: [out, n, m].
+        bias: [out], or None.
+
+    Returns:
+        [..., out].
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> sg.nn.functional.bilinear(sg.ones(5, 2), sg.ones(5, 3), sg.ones(4, 2, 3)).shape
+        (5, 4)
+    """
+    made, n, m = weight.shape
+    if input1.shape[:-1] != input2.shape[:-1] or (input1.shape[-1], input2.shape[-1]) != (n, m):
+        raise ValueError(
+            f"bilinear: inputs of shapes {list(input1.shape)} and {list(input2.shape)}, weight {list(weight.shape)}; "
+            "give [..., n], [..., m] and [out, n, m]"
+        )
+    rows = input1 @ weight.permute(1, 0, 2).reshape(n, made * m)
+    out = (rows.unflatten(-1, (made, m)) * input2.unsqueeze(-2)).sum(-1)
     return out if bias is None else out + bias
 
 

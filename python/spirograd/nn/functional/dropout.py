@@ -1,0 +1,149 @@
+"""Dropout: what is kept is drawn on the tensor's device; the gradient keeps one bool an element, or one a channel."""
+
+from __future__ import annotations
+
+import math
+
+from ..._core import Tensor, rand, where
+from .activation import _placed
+
+__all__ = [
+    "alpha_dropout",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_alpha_dropout",
+]
+
+# Where SELU ends far below 0: -scale * alpha (Klambauer et al., 2017).
+_SELU_FLOOR = -1.0507009873554805 * 1.6732632423543772
+
+
+def _probability(op: str, p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"{op}: p is {p}; use a probability between 0 and 1")
+
+
+def _kept(input: Tensor, p: float, dims: int) -> Tensor:
+    """True with probability 1 - p, drawn for each index of the first dims dimensions."""
+    shape = (*input.shape[:dims], *(1,) * (input.ndim - dims))
+    return rand(shape, device=input.device) >= p
+
+
+def _drop(op: str, input: Tensor, p: float, training: bool, inplace: bool, dims: int) -> Tensor:
+    _probability(op, p)
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return _placed(input, input * 0, inplace)
+    return _placed(input, where(_kept(input, p, dims), input * (1 / (1 - p)), 0.0), inplace)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zeros instead of elements, with probability p; the others are divided by 1 - p.
+
+    Args:
+        input: any shape.
+        p: the probability of a zero.
+        training: False gives the input.
+        inplace: write into input; a result with a gradient gets memory of its own.
+
+    Raises:
+        ValueError: p is no probability.
+
+    Example:
+        >>> y = sg.nn.functional.dropout(sg.ones(1000), 0.25)
+        >>> 650 < (y != 0).sum().item() < 850, round(y.max().item(), 4)
+        (True, 1.3333)
+    """
+    return _drop("dropout", input, p, training, inplace, input.ndim)
+
+
+def _channels(op: str, input: Tensor, p: float, training: bool, inplace: bool, spatial: int) -> Tensor:
+    if input.ndim not in (spatial + 1, spatial + 2):
+        raise ValueError(
+            f"{op}: the input has shape {list(input.shape)}; give [channels, ...] or [n, channels, ...] with "
+            f"{spatial} more dimensions"
+        )
+    return _drop(op, input, p, training, inplace, input.ndim - spatial)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels: [n, channels, length] or [channels, length].
+
+    Args:
+        input: the tensor.
+        p: the probability that a channel is zero.
+        training: False gives the input.
+        inplace: write into input; a result with a gradient gets memory of its own.
+
+    Raises:
+        ValueError: p is no probability, or another shape.
+
+    Example:
+        >>> sg.nn.functional.dropout1d(sg.ones(2, 3, 4)).shape
+        (2, 3, 4)
+    """
+    return _channels("dropout1d", input, p, training, inplace, 1)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels: [n, channels, h, w] or [channels, h, w]; the arguments are those of dropout1d.
+
+    Example:
+        >>> sg.nn.functional.dropout2d(sg.ones(2, 3, 4, 4)).shape
+        (2, 3, 4, 4)
+    """
+    return _channels("dropout2d", input, p, training, inplace, 2)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels: [n, channels, d, h, w] or [channels, d, h, w]; the arguments are those of dropout1d.
+
+    Example:
+        >>> sg.nn.functional.dropout3d(sg.ones(2, 3, 4, 4, 4)).shape
+        (2, 3, 4, 4, 4)
+    """
+    return _channels("dropout3d", input, p, training, inplace, 3)
+
+
+def _alpha(op: str, input: Tensor, p: float, training: bool, inplace: bool, dims: int) -> Tensor:
+    _probability(op, p)
+    if not training or p == 0:
+        return input
+    if p == 1:
+        return _placed(input, input * 0, inplace)
+    scale = 1 / math.sqrt((1 - p) * (1 + p * _SELU_FLOOR**2))
+    shift = -scale * p * _SELU_FLOOR
+    return _placed(input, where(_kept(input, p, dims), input * scale + shift, _SELU_FLOOR * scale + shift), inplace)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout beside SELU: elements become SELU's lowest value, then mean 0 and variance 1 are kept.
+
+    Args:
+        input: any shape.
+        p: the probability that an element is dropped.
+        training: False gives the input.
+        inplace: write into input; a result with a gradient gets memory of its own.
+
+    Raises:
+        ValueError: p is no probability.
+
+    Example:
+        >>> y = sg.nn.functional.alpha_dropout(sg.randn(10000), 0.5, training=True)
+        >>> abs(y.mean().item()) < 0.05 and abs(y.std().item() - 1) < 0.05
+        True
+    """
+    return _alpha("alpha_dropout", input, p, training, inplace, input.ndim)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """alpha_dropout of whole channels: [n, channels, ...]; the arguments are those of alpha_dropout.
+
+    Example:
+        >>> sg.nn.functional.feature_alpha_dropout(sg.ones(2, 3, 4), training=True).shape
+        (2, 3, 4)
+    """
+    return _alpha("feature_alpha_dropout", input, p, training, inplace, min(2, input.ndim))

@@ -1,0 +1,265 @@
+"""Normalisation: (x - mean) / sqrt(variance + eps), over parts that differ by the kind; then scale and shift.
+
+The variance is the mean of the squared distances from the mean. Half types are computed in float32.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..._core import Tensor, pad, var_mean
+from ..._dtypes import finfo
+from ..._grad_mode import no_grad
+
+__all__ = [
+    "batch_norm",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "local_response_norm",
+    "rms_norm",
+]
+
+
+def _wide(x: Tensor) -> Tensor:
+    """The tensor in the type that is computed with."""
+    return x.float() if x.itemsize == 2 else x
+
+
+def _affine(y: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
+
+
+def _normalized(x: Tensor, dims: tuple[int, ...], eps: float) -> Tensor:
+    variance, mean = var_mean(x, dims, correction=0, keepdim=True)
+    return (x - mean) * (variance + eps).rsqrt()
+
+
+def _trailing(op: str, input: Tensor, normalized_shape: Sequence[int], *parameters: Tensor | None) -> tuple[int, ...]:
+    """The dimensions of normalized_shape, counted from the end."""
+    shape = tuple(normalized_shape)
+    if not shape or tuple(input.shape[-len(shape) :]) != shape:
+        raise ValueError(f"{op}: the input has shape {list(input.shape)}, it must end with {list(shape)}")
+    for parameter in parameters:
+        if parameter is not None and tuple(parameter.shape) != shape:
+            raise ValueError(f"{op}: a parameter has shape {list(parameter.shape)}; give {list(shape)}")
+    return tuple(range(-len(shape), 0))
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalises over the last dimensions (Ba et al., 2016).
+
+    Args:
+        input: [..., *normalized_shape].
+        normalized_shape: the sizes of these dimensions.
+        weight: [*normalized_shape], or None.
+        bias: the same.
+        eps: is added to the variance.
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> sg.nn.functional.layer_norm(sg.tensor([1.0, 3.0]), (2,), eps=0.0).tolist()
+        [-1.0, 1.0]
+    """
+    dims = _trailing("layer_norm", input, normalized_shape, weight, bias)
+    return _affine(_normalized(_wide(input), dims, eps), weight, bias).to(input.dtype)
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Divides by the root of the mean square over the last dimensions (Zhang and Sennrich, 2019).
+
+    Args:
+        input: [..., *normalized_shape].
+        normalized_shape: the sizes of these dimensions.
+        weight: [*normalized_shape], or None.
+        eps: is added to the mean square; None is the machine epsilon of the type.
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> sg.nn.functional.rms_norm(sg.tensor([2.0, -2.0]), (2,), eps=0.0).tolist()
+        [1.0, -1.0]
+    """
+    dims = _trailing("rms_norm", input, normalized_shape, weight)
+    x = _wide(input)
+    eps = float(finfo(x.dtype).eps) if eps is None else eps
+    return _affine(x * (x.square().mean(dims, keepdim=True) + eps).rsqrt(), weight, None).to(input.dtype)
+
+
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
+    """Normalises over groups of channels of each sample (Wu and He, 2018).
+
+    Args:
+        input: [n, channels, ...].
+        num_groups: into how many groups the channels are cut.
+        weight: [channels], or None.
+        bias: the same.
+        eps: is added to the variance.
+
+    Raises:
+        ValueError: the channels are no multiple of the groups.
+
+    Example:
+        >>> sg.nn.functional.group_norm(sg.rand(2, 6, 4), 3).shape
+        (2, 6, 4)
+    """
+    if input.ndim < 2 or input.shape[1] % num_groups:
+        raise ValueError(
+            f"group_norm: the input has shape {list(input.shape)}; give [n, channels, ...] with a multiple of "
+            f"{num_groups} channels"
+        )
+    x = _wide(input).reshape(input.shape[0], num_groups, -1)
+    y = _normalized(x, (2,), eps).reshape(input.shape)
+    return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
+
+
+def _channel(input: Tensor, parameter: Tensor | None) -> Tensor | None:
+    """One number a channel, in a shape that broadcasts over [n, channels, ...]."""
+    return None if parameter is None else parameter.reshape(-1, *(1,) * (input.ndim - 2))
+
+
+def _follow(running: Tensor | None, value: Tensor, momentum: float | Tensor) -> None:
+    """running += momentum * (value - running), in place."""
+    if running is not None:
+        with no_grad():
+            running.lerp_(value.detach().to(running.dtype), momentum)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float | Tensor = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalises each channel over all samples and places (Ioffe and Szegedy, 2015).
+
+    Args:
+        input: [n, channels, ...].
+        running_mean: [channels]; follows the mean in training, is used instead of it otherwise.
+        running_var: the same for the variance, with n - 1 below.
+        weight: [channels], or None.
+        bias: the same.
+        training: whether the mean and the variance of the input count.
+        momentum: the share of the new values in the running ones.
+        eps: is added to the variance.
+
+    Raises:
+        ValueError: training with a single value a channel, or evaluation without running values.
+
+    Example:
+        >>> sg.nn.functional.batch_norm(sg.tensor([[1.0], [3.0]]), None, None, training=True, eps=0.0).tolist()
+        [[-1.0], [1.0]]
+    """
+    if not training:
+        if running_mean is None or running_var is None:
+            raise ValueError("batch_norm: evaluation needs running_mean and running_var; pass training=True without")
+        mean, variance = _channel(input, running_mean), _channel(input, running_var)
+        assert mean is not None and variance is not None
+        y = (_wide(input) - mean) * (variance + eps).rsqrt()
+        return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
+    count = _places("batch_norm", input)
+    x = _wide(input)
+    dims = (0, *range(2, input.ndim))
+    variance, mean = var_mean(x, dims, correction=0, keepdim=True)
+    _follow(running_mean, mean.flatten(), momentum)
+    _follow(running_var, variance.flatten() * (count / (count - 1)), momentum)
+    y = (x - mean) * (variance + eps).rsqrt()
+    return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
+
+
+def _places(op: str, input: Tensor) -> int:
+    """How many values a channel has."""
+    if input.ndim < 2:
+        raise ValueError(f"{op}: the input has shape {list(input.shape)}; give [n, channels, ...]")
+    count = input.shape[0] * math.prod(input.shape[2:])
+    if count == 1:
+        raise ValueError(f"{op}: one value a channel in shape {list(input.shape)}; training needs more")
+    return count
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Normalises each channel of each sample (Ulyanov et al., 2016).
+
+    Args:
+        input: [n, channels, ...].
+        running_mean: [channels]; follows the mean over the samples, is used instead of it without use_input_stats.
+        running_var: the same for the variance, with n - 1 below.
+        weight: [channels], or None.
+        bias: the same.
+        use_input_stats: whether the mean and the variance of the input count.
+        momentum: the share of the new values in the running ones.
+        eps: is added to the variance.
+
+    Raises:
+        ValueError: a single value a channel, or no running values where they are used.
+
+    Example:
+        >>> sg.nn.functional.instance_norm(sg.tensor([[[1.0, 3.0]]]), eps=0.0).tolist()
+        [[[-1.0, 1.0]]]
+    """
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    count = math.prod(input.shape[2:])
+    if input.ndim < 3 or count == 1:
+        raise ValueError(
+            f"instance_norm: the input has shape {list(input.shape)}; give [n, channels, ...] with several values a "
+            "channel"
+        )
+    x = _wide(input)
+    variance, mean = var_mean(x, tuple(range(2, input.ndim)), correction=0, keepdim=True)
+    _follow(running_mean, mean.flatten(1).mean(0), momentum)
+    _follow(running_var, variance.flatten(1).mean(0) * (count / max(count - 1, 1)), momentum)
+    y = (x - mean) * (variance + eps).rsqrt()
+    return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
+
+
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
+    """Divides by (k + alpha * the mean square over neighbouring channels) ** beta (Krizhevsky et al., 2012).
+
+    Args:
+        input: [n, channels, ...].
+        size: how many channels are neighbours.
+        alpha: factor of the mean square.
+        beta: the exponent.
+        k: what is added.
+
+    Raises:
+        ValueError: less than three dimensions.
+
+    Example:
+        >>> sg.nn.functional.local_response_norm(sg.ones(1, 1, 1), 1, alpha=3.0, beta=0.5).tolist()
+        [[[0.5]]]
+    """
+    if input.ndim < 3:
+        raise ValueError(f"local_response_norm: the input has shape {list(input.shape)}; give [n, channels, ...]")
+    edges = (0, 0) * (input.ndim - 2) + (size // 2, (size - 1) // 2)
+    square = pad(_wide(input).square(), edges).unfold(1, size, 1).mean(-1)
+    return (_wide(input) / (square * alpha + k).pow(beta)).to(input.dtype)

@@ -1,0 +1,253 @@
+"""Images of another size: products with small matrices, the weights of neighbours, which are made on the device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import _core
+from ..._core import Tensor, where
+
+__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle"]
+
+_SMOOTH = {"linear": 1, "bilinear": 2, "trilinear": 3, "bicubic": 2}  # mode -> spatial dimensions
+
+
+def interpolate(
+    input: Tensor,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
+    """Samples an image at another number of places.
+
+    Args:
+        input: [n, channels, ...] with one to three spatial dimensions.
+        size: those of the result, or one for all.
+        scale_factor: the sizes of the result over those of the input; this or size.
+        mode: "nearest", "nearest-exact", "area" (means of the pixels below), or "linear", "bilinear", "trilinear" for
+            one, two, three dimensions, or "bicubic" for two.
+        align_corners: of the smooth modes: the middles of the corner pixels stay where they are.
+        recompute_scale_factor: take the factor from the rounded sizes.
+        antialias: of "bilinear" and "bicubic": average over the pixels below when the result is smaller.
+
+    Returns:
+        [n, channels, ...] of the new sizes.
+
+    Raises:
+        ValueError: size and scale_factor are both given or both missing, or the mode does not fit.
+
+    Example:
+        >>> x = sg.tensor([[[0.0, 1.0]]])
+        >>> sg.nn.functional.interpolate(x, size=3, mode="linear", align_corners=True).tolist()
+        [[[0.0, 0.5, 1.0]]]
+    """
+    dims = input.ndim - 2
+    _check_mode(input, mode, align_corners, antialias)
+    if (size is None) == (scale_factor is None):
+        raise ValueError("interpolate: give size or scale_factor, one of them")
+    before = tuple(input.shape[2:])
+    if size is None:
+        factors = _each("scale_factor", scale_factor, dims)
+        after = [math.floor(n * f) for n, f in zip(before, factors, strict=True)]
+    else:
+        after = [int(n) for n in _each("size", size, dims)]
+    if min(before) < 1 or min(after) < 1:
+        raise ValueError(f"interpolate: from sizes {list(before)} to {list(after)}; use sizes of 1 or more")
+    # Pixels of the input for a pixel of the result.
+    steps = [n / m for n, m in zip(before, after, strict=True)]
+    if size is None and not recompute_scale_factor:
+        steps = [1 / f for f in factors]
+    if mode in ("nearest", "nearest-exact"):
+        return _nearest(input, after, steps, 0.5 if mode == "nearest-exact" else 0.0)
+    x = input.float() if input.itemsize == 2 else input
+    for dim, (n, m, step) in enumerate(zip(before, after, steps, strict=True), 2):
+        if mode == "area":
+            x = _along(x, dim, _area(x, n, m))
+        elif antialias and not (n == m and step == 1):
+            x = _along(x, dim, _averages(x, n, m, step, mode, bool(align_corners)))
+        elif not antialias and (n != m or step != 1):
+            x = _along(x, dim, _neighbours(x, n, m, step, mode, bool(align_corners)))
+    return x.to(input.dtype)
+
+
+def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
+    if not 3 <= input.ndim <= 5:
+        raise ValueError(f"interpolate: the input has shape {list(input.shape)}; give [n, channels, ...]")
+    if mode in _SMOOTH:
+        if _SMOOTH[mode] != input.ndim - 2:
+            raise ValueError(
+                f"interpolate: mode '{mode}' is for {_SMOOTH[mode] + 2} dimensions, the input has shape "
+                f"{list(input.shape)}; use another mode"
+            )
+        if not input.is_floating_point():
+            raise TypeError(f"interpolate: mode '{mode}' of {input.dtype.name}; use a floating type")
+    elif mode not in ("nearest", "nearest-exact", "area"):
+        raise ValueError(
+            f"interpolate: mode '{mode}' is unknown; use nearest, nearest-exact, area, {', '.join(_SMOOTH)}"
+        )
+    elif align_corners is not None:
+        raise ValueError(f"interpolate: mode '{mode}' has no align_corners; leave it out")
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ValueError(f"interpolate: mode '{mode}' has no antialias; use bilinear or bicubic")
+
+
+def _each(name: str, value: Any, dims: int) -> tuple[float, ...]:
+    values = tuple(value) if isinstance(value, Sequence) else (value,) * dims
+    if len(values) != dims:
+        raise ValueError(f"interpolate: {name} {values} for {dims} spatial dimensions; give one for each, or one")
+    return values
+
+
+def _nearest(x: Tensor, after: Sequence[int], steps: Sequence[float], shift: float) -> Tensor:
+    before = tuple(x.shape[2:])
+    if all(m % n == 0 and step == n / m for n, m, step in zip(before, after, steps, strict=True)):
+        # Each pixel becomes a block, and its gradient the sum of the block.
+        blocks = [k for n, m in zip(before, after, strict=True) for k in (n, m // n)]
+        apart = x.reshape(*x.shape[:2], *(k for n in before for k in (n, 1)))
+        return apart.expand(*x.shape[:2], *blocks).reshape(*x.shape[:2], *after)
+    for dim, (n, m, step) in enumerate(zip(before, after, steps, strict=True), 2):
+        place = (_core.arange(m, dtype=_core.float32, device=x.device) + shift) * step
+        x = x.index_select(dim, place.floor().long().clamp(max=n - 1))
+    return x
+
+
+def _along(x: Tensor, dim: int, weights: Tensor) -> Tensor:
+    """The products of a matrix with the vectors along a dimension."""
+    if dim == x.ndim - 2:
+        return weights @ x
+    return (x.transpose(dim, -1) @ weights.T).transpose(dim, -1)
+
+
+def _numbers(x: Tensor, count: int) -> Tensor:
+    return _core.arange(count, dtype=x.dtype, device=x.device)
+
+
+def _source(x: Tensor, n: int, m: int, step: float, align_corners: bool) -> Tensor:
+    """[m, 1]: where each place of the result lies among those of the input."""
+    place = _numbers(x, m).unsqueeze(1)
+    if align_corners:
+        return place * ((n - 1) / (m - 1) if m > 1 else 0.0)
+    return (place + 0.5) * step - 0.5
+
+
+def _neighbours(x: Tensor, n: int, m: int, step: float, mode: str, align_corners: bool) -> Tensor:
+    """[m, n]: the weights of linear or cubic interpolation; beyond the edge its pixel is repeated."""
+    source = _source(x, n, m, step, align_corners)
+    pixel = _numbers(x, n)
+    if mode != "bicubic":
+        return _triangle(source.clamp(0, n - 1) - pixel)
+    weights = source.new_zeros(m, n)
+    for k in range(-1, 3):
+        tap = source.floor() + k
+        weights = weights + where(tap.clamp(0, n - 1) == pixel, _cubic(source - tap, -0.75), 0.0)
+    return weights
+
+
+def _averages(x: Tensor, n: int, m: int, step: float, mode: str, align_corners: bool) -> Tensor:
+    """[m, n]: the weights of a filter that is as wide as a pixel of the result."""
+    if align_corners:
+        step = (n - 1) / (m - 1) if m > 1 else 0.0
+    wide = max(step, 1.0)
+    curve: Callable[[Tensor], Tensor] = _triangle if mode == "bilinear" else lambda t: _cubic(t, -0.5)
+    middle = (_numbers(x, m).unsqueeze(1) + 0.5) * step
+    weights = curve((_numbers(x, n) + 0.5 - middle) * (1 / wide))
+    return weights / weights.sum(1, keepdim=True)
+
+
+def _area(x: Tensor, n: int, m: int) -> Tensor:
+    """[m, n]: the means of the pixels that a place of the result covers."""
+    place = _core.arange(m, device=x.device).unsqueeze(1)
+    first, end = (place * n) // m, ((place + 1) * n + m - 1) // m
+    pixel = _core.arange(n, device=x.device)
+    inside = (pixel >= first).logical_and(pixel < end)
+    return inside.to(x.dtype) / (end - first).to(x.dtype)
+
+
+def _triangle(t: Tensor) -> Tensor:
+    return (1 - t.abs()).clamp(min=0)
+
+
+def _cubic(t: Tensor, a: float) -> Tensor:
+    """Keys' cubic kernel (1981)."""
+    t = t.abs()
+    near = ((a + 2) * t - (a + 3)) * t * t + 1
+    far = ((t - 5) * t + 8) * t * a - 4 * a
+    return where(t <= 1, near, where(t < 2, far, 0.0))  # type: ignore[no-any-return]
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """[..., channels * r * r, h, w] -> [..., channels, h * r, w * r]: channels become pixels (Shi et al., 2016).
+
+    Args:
+        input: the tensor.
+        upscale_factor: r.
+
+    Raises:
+        ValueError: less than three dimensions, or the channels are no multiple of r * r.
+
+    Example:
+        >>> sg.nn.functional.pixel_shuffle(sg.arange(4.0).reshape(1, 4, 1, 1), 2).tolist()
+        [[[[0.0, 1.0], [2.0, 3.0]]]]
+    """
+    r = upscale_factor
+    if input.ndim < 3 or r < 1 or input.shape[-3] % (r * r):
+        raise ValueError(
+            f"pixel_shuffle: the input has shape {list(input.shape)}; give [..., channels, h, w] with a multiple of "
+            f"{r} * {r} channels"
+        )
+    *n, channels, h, w = input.shape
+    apart = input.reshape(-1, channels // (r * r), r, r, h, w)
+    return apart.permute(0, 1, 4, 2, 5, 3).reshape(*n, channels // (r * r), h * r, w * r)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """[..., channels, h * r, w * r] -> [..., channels * r * r, h, w]: pixels become channels.
+
+    Args:
+        input: the tensor.
+        downscale_factor: r.
+
+    Raises:
+        ValueError: less than three dimensions, or h and w are no multiples of r.
+
+    Example:
+        >>> sg.nn.functional.pixel_unshuffle(sg.arange(4.0).reshape(1, 1, 2, 2), 2).flatten().tolist()
+        [0.0, 1.0, 2.0, 3.0]
+    """
+    r = downscale_factor
+    if input.ndim < 3 or r < 1 or input.shape[-1] % r or input.shape[-2] % r:
+        raise ValueError(
+            f"pixel_unshuffle: the input has shape {list(input.shape)}; give [..., channels, h, w] with multiples of "
+            f"{r} in h and w"
+        )
+    *n, channels, h, w = input.shape
+    apart = input.reshape(-1, channels, h // r, r, w // r, r)
+    return apart.permute(0, 1, 3, 5, 2, 4).reshape(*n, channels * r * r, h // r, w // r)
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Deals the channels of groups out in turn: [n, channels, ...] (Zhang et al., 2018).
+
+    Args:
+        input: the tensor.
+        groups: how many there are.
+
+    Raises:
+        ValueError: the channels are no multiple of the groups.
+
+    Example:
+        >>> sg.nn.functional.channel_shuffle(sg.arange(4.0).reshape(1, 4, 1), 2).flatten().tolist()
+        [0.0, 2.0, 1.0, 3.0]
+    """
+    if input.ndim < 3 or groups < 1 or input.shape[1] % groups:
+        raise ValueError(
+            f"channel_shuffle: the input has shape {list(input.shape)}; give [n, channels, ...] with a multiple of "
+            f"{groups} channels"
+        )
+    n, channels, *rest = input.shape
+    return input.reshape(n, groups, channels // groups, -1).transpose(1, 2).reshape(n, channels, *rest)

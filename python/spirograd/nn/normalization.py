@@ -1,0 +1,414 @@
+"""Normalisation as modules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .. import _core
+from .._core import Tensor, ones, zeros
+from .._grad_mode import no_grad
+from . import functional as F
+from . import init
+from .module import Parameter, TensorModule
+
+if TYPE_CHECKING:
+    from .._types import DeviceLike, DTypeLike
+
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "GroupNorm",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
+    "LocalResponseNorm",
+    "RMSNorm",
+]
+
+
+class _Norm(TensorModule):
+    """A weight that begins as ones and a bias that begins as zeros, where they are wanted."""
+
+    def _parameters_of(
+        self, shape: tuple[int, ...], weight: bool, bias: bool, device: DeviceLike | None, dtype: DTypeLike | None
+    ) -> None:
+        self.weight = Parameter(ones(shape, device=device, dtype=dtype)) if weight else None
+        self.bias = Parameter(zeros(shape, device=device, dtype=dtype)) if bias else None
+
+    def reset_parameters(self) -> None:
+        """Sets the initial values again."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+        if self.bias is not None:
+            init.zeros_(self.bias)
+
+
+class _RunningNorm(_Norm):
+    """A norm over [n, channels, ...] that keeps running means and variances."""
+
+    _ranks: tuple[int, ...] = ()  # of its inputs
+
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float,
+        momentum: float | None,
+        affine: bool,
+        track_running_stats: bool,
+        device: DeviceLike | None,
+        dtype: DTypeLike | None,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        self._parameters_of((num_features,), affine, affine, device, dtype)
+        on = track_running_stats
+        self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype) if on else None)
+        self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if on else None)
+        self.register_buffer("num_batches_tracked", zeros((), device=device, dtype=_core.int64) if on else None)
+
+    def reset_running_stats(self) -> None:
+        """Forgets the running values."""
+        with no_grad():
+            for buffer, value in ((self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0)):
+                if buffer is not None:
+                    buffer.fill_(value)
+
+    def reset_parameters(self) -> None:
+        """Sets the initial values again, running ones too."""
+        self.reset_running_stats()
+        super().reset_parameters()
+
+    def _check(self, x: Tensor) -> None:
+        if x.ndim not in self._ranks:
+            ranks = " or ".join(map(str, self._ranks))
+            raise ValueError(f"{type(self).__name__}: the input has shape {list(x.shape)}; give {ranks} dimensions")
+
+    def _check_channels(self, x: Tensor, dim: int) -> None:
+        if x.shape[dim] != self.num_features:
+            raise ValueError(
+                f"{type(self).__name__}: the input has shape {list(x.shape)}; give {self.num_features} channels in "
+                f"dimension {dim % x.ndim}"
+            )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_RunningNorm):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        self._check_channels(x, 1)
+        momentum: float | Tensor = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.num_batches_tracked is not None:
+            with no_grad():
+                self.num_batches_tracked.add_(1)
+                if self.momentum is None:  # the mean over all batches
+                    momentum = 1.0 / self.num_batches_tracked.float()
+        return F.batch_norm(
+            x,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or self.running_mean is None,
+            momentum,
+            self.eps,
+        )
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalises each channel over the batch: [n, channels] or [n, channels, length].
+
+    In training by the mean and the variance of the batch, which the running ones follow; in evaluation by those.
+
+    Args:
+        num_features: the number of channels.
+        eps: is added to the variance.
+        momentum: the share of a new batch in the running values; None: their plain mean.
+        affine: whether there are a weight and a bias.
+        track_running_stats: whether there are running values.
+        device: where the parameters are.
+        dtype: their type.
+
+    Raises:
+        ValueError: later: another shape.
+
+    Example:
+        >>> sg.nn.BatchNorm1d(3)(sg.rand(4, 3)).shape
+        (4, 3)
+    """
+
+    _ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalises each channel over the batch: [n, channels, h, w]; the arguments are those of BatchNorm1d.
+
+    Example:
+        >>> list(sg.nn.BatchNorm2d(3).state_dict())
+        ['weight', 'bias', 'running_mean', 'running_var', 'num_batches_tracked']
+    """
+
+    _ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalises each channel over the batch: [n, channels, d, h, w]; the arguments are those of BatchNorm1d.
+
+    Example:
+        >>> sg.nn.BatchNorm3d(3)(sg.rand(2, 3, 4, 4, 4)).shape
+        (2, 3, 4, 4, 4)
+    """
+
+    _ranks = (5,)
+
+
+class _InstanceNorm(_RunningNorm):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self._check(x)
+        single = x.ndim == self._ranks[0]
+        self._check_channels(x, 0 if single else 1)
+        y = F.instance_norm(
+            x.unsqueeze(0) if single else x,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self.momentum or 0.0,
+            self.eps,
+        )
+        return y.squeeze(0) if single else y
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Normalises each channel of each sample: [n, channels, length] or [channels, length].
+
+    Args:
+        num_features: the number of channels.
+        eps: is added to the variance.
+        momentum: the share of a new batch in the running values.
+        affine: whether there are a weight and a bias.
+        track_running_stats: whether there are running values, which evaluation uses.
+        device: where the parameters are.
+        dtype: their type.
+
+    Raises:
+        ValueError: later: another shape.
+
+    Example:
+        >>> sg.nn.InstanceNorm1d(3)(sg.rand(2, 3, 5)).shape
+        (2, 3, 5)
+    """
+
+    _ranks = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalises each channel of each sample: [n, channels, h, w] or [channels, h, w]; as InstanceNorm1d.
+
+    Example:
+        >>> sg.nn.InstanceNorm2d(3)(sg.rand(2, 3, 5, 5)).shape
+        (2, 3, 5, 5)
+    """
+
+    _ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalises each channel of each sample: [n, channels, d, h, w] or [channels, d, h, w]; as InstanceNorm1d.
+
+    Example:
+        >>> sg.nn.InstanceNorm3d(3)(sg.rand(2, 3, 4, 4, 4)).shape
+        (2, 3, 4, 4, 4)
+    """
+
+    _ranks = (4, 5)
+
+
+class LayerNorm(_Norm):
+    """Normalises over the last dimensions (Ba et al., 2016).
+
+    Args:
+        normalized_shape: their sizes, or one size.
+        eps: is added to the variance.
+        elementwise_affine: whether there are a weight and a bias.
+        bias: whether there is a bias.
+        device: where the parameters are.
+        dtype: their type.
+
+    Example:
+        >>> sg.nn.LayerNorm(2, eps=0.0)(sg.tensor([[1.0, 3.0]])).tolist()
+        [[-1.0, 1.0]]
+    """
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        self._parameters_of(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+def _shape(sizes: int | Sequence[int]) -> tuple[int, ...]:
+    return (sizes,) if isinstance(sizes, int) else tuple(sizes)
+
+
+class RMSNorm(_Norm):
+    """Divides by the root of the mean square over the last dimensions (Zhang and Sennrich, 2019).
+
+    Args:
+        normalized_shape: their sizes, or one size.
+        eps: is added to the mean square; None is the machine epsilon of the type.
+        elementwise_affine: whether there is a weight.
+        device: where it is.
+        dtype: its type.
+
+    Example:
+        >>> sg.nn.RMSNorm(2, eps=0.0)(sg.tensor([[2.0, -2.0]])).tolist()
+        [[1.0, -1.0]]
+    """
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        self._parameters_of(self.normalized_shape, elementwise_affine, False, device, dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class GroupNorm(_Norm):
+    """Normalises over groups of channels of each sample: [n, channels, ...] (Wu and He, 2018).
+
+    Args:
+        num_groups: into how many groups the channels are cut.
+        num_channels: how many there are.
+        eps: is added to the variance.
+        affine: whether there are a weight and a bias.
+        device: where the parameters are.
+        dtype: their type.
+
+    Raises:
+        ValueError: the channels are no multiple of the groups.
+
+    Example:
+        >>> sg.nn.GroupNorm(2, 4)(sg.rand(1, 4, 3)).shape
+        (1, 4, 3)
+    """
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"GroupNorm: {num_channels} channels in {num_groups} groups; use a multiple")
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        self._parameters_of((num_channels,), affine, affine, device, dtype)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+class LocalResponseNorm(TensorModule):
+    """Divides by (k + alpha * the mean square over neighbouring channels) ** beta (Krizhevsky et al., 2012).
+
+    Args:
+        size: how many channels are neighbours.
+        alpha: factor of the mean square.
+        beta: the exponent.
+        k: what is added.
+
+    Example:
+        >>> sg.nn.LocalResponseNorm(2)(sg.rand(1, 4, 3)).shape
+        (1, 4, 3)
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.local_response_norm(x, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
