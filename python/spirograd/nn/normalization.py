@@ -64,6 +64,7 @@ class _RunningNorm(_Norm):
         track_running_stats: bool,
         device: DeviceLike | None,
         dtype: DTypeLike | None,
+        bias: bool,
     ) -> None:
         super().__init__()
         self.num_features = num_features
@@ -71,7 +72,7 @@ class _RunningNorm(_Norm):
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        self._parameters_of((num_features,), affine, affine, device, dtype)
+        self._parameters_of((num_features,), affine, affine and bias, device, dtype)
         on = track_running_stats
         self.register_buffer("running_mean", zeros(num_features, device=device, dtype=dtype) if on else None)
         self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if on else None)
@@ -104,7 +105,7 @@ class _RunningNorm(_Norm):
     def extra_repr(self) -> str:
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
 
@@ -118,8 +119,10 @@ class _BatchNorm(_RunningNorm):
         track_running_stats: bool = True,
         device: DeviceLike | None = None,
         dtype: DTypeLike | None = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)
@@ -155,6 +158,7 @@ class BatchNorm1d(_BatchNorm):
         track_running_stats: whether there are running values.
         device: where the parameters are.
         dtype: their type.
+        bias: whether there is a bias, with affine.
 
     Raises:
         ValueError: later: another shape.
@@ -199,8 +203,10 @@ class _InstanceNorm(_RunningNorm):
         track_running_stats: bool = False,
         device: DeviceLike | None = None,
         dtype: DTypeLike | None = None,
+        *,
+        bias: bool = True,
     ) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)
@@ -230,6 +236,7 @@ class InstanceNorm1d(_InstanceNorm):
         track_running_stats: whether there are running values, which evaluation uses.
         device: where the parameters are.
         dtype: their type.
+        bias: whether there is a bias, with affine.
 
     Raises:
         ValueError: later: another shape.
@@ -299,7 +306,10 @@ class LayerNorm(_Norm):
         return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 def _shape(sizes: int | Sequence[int]) -> tuple[int, ...]:
@@ -352,6 +362,7 @@ class GroupNorm(_Norm):
         affine: whether there are a weight and a bias.
         device: where the parameters are.
         dtype: their type.
+        bias: whether there is a bias, with affine.
 
     Raises:
         ValueError: the channels are no multiple of the groups.
@@ -369,6 +380,8 @@ class GroupNorm(_Norm):
         affine: bool = True,
         device: DeviceLike | None = None,
         dtype: DTypeLike | None = None,
+        *,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         if num_channels % num_groups:
@@ -377,13 +390,16 @@ class GroupNorm(_Norm):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._parameters_of((num_channels,), affine, affine, device, dtype)
+        self._parameters_of((num_channels,), affine, affine and bias, device, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
         return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
 class LocalResponseNorm(TensorModule):
