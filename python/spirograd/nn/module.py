@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from .._core import Tensor, bfloat16, float16, float32, float64
+from .._core import Tensor, bfloat16, float16, float32, float64, from_dlpack
 from .._grad_mode import no_grad
 from .hooks import Hook, Hooks, RemovableHandle, register
 
@@ -54,6 +54,7 @@ class Module:
     """Base of all modules. Attributes that are Parameters or Modules belong to it; write forward().
 
     Those in lists, tuples and dicts that are attributes belong to it as well, with names such as `blocks.0.weight`.
+    (One with more than a thousand entries, the first of them data, is data.)
 
     Attributes:
         training: whether it is in training mode; train() and eval() set it.
@@ -154,32 +155,42 @@ class Module:
         if not replaces and hasattr(self, name):
             raise KeyError(f"{op}: the attribute '{name}' already exists; use another name")
 
-    def _own(self) -> Iterator[tuple[str, Module | Tensor]]:
-        """Names and values of what belongs to the module itself: modules, parameters and buffers."""
+    def _own(self) -> tuple[list[tuple[str, Module]], list[tuple[str, Parameter]]]:
+        """Names and values of the modules and the parameters one level down."""
+        modules: list[tuple[str, Module]] = []
+        parameters: list[tuple[str, Parameter]] = []
         for name, value in vars(self).items():
-            if isinstance(value, (Module, Parameter)):
-                yield name, value
-            elif isinstance(value, Tensor):
-                if name in self._persistent:
-                    yield name, value
-            elif isinstance(value, (list, tuple, dict)):
-                yield from _inside(name, value)
+            kind = _kinds.get(type(value)) or _kind(type(value))
+            if kind != "data":
+                _sort(name, value, kind, modules, parameters)
+        return modules, parameters
 
-    def _own_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        return ((name, value) for name, value in self._own() if isinstance(value, Parameter))
-
-    def _own_buffers(self) -> Iterator[tuple[str, Tensor]]:
-        return ((name, value) for name in self._persistent if isinstance(value := vars(self).get(name), Tensor))
+    def _own_buffers(self) -> list[tuple[str, Tensor]]:
+        values = ((name, vars(self).get(name)) for name in self._persistent)
+        return [(name, value) for name, value in values if isinstance(value, Tensor)]
 
     @property
     def _modules(self) -> dict[str, Module]:
-        return {name: value for name, value in self._own() if isinstance(value, Module)}
+        return dict(self._own()[0])
+
+    def _walk(
+        self, at: str, memo: set[Module], remove_duplicate: bool
+    ) -> Iterator[tuple[str, Module, list[tuple[str, Parameter]]]]:
+        """This module and all below it: dotted name, module, and its own parameters."""
+        if self in memo:
+            return
+        if remove_duplicate:
+            memo.add(self)
+        modules, parameters = self._own()
+        yield at, self, parameters
+        for name, module in modules:
+            yield from module._walk(f"{at}.{name}" if at else name, memo, remove_duplicate)
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """Names and modules one level down; each once."""
         seen: set[int] = set()
-        for name, module in self._own():
-            if isinstance(module, Module) and id(module) not in seen:
+        for name, module in self._own()[0]:
+            if id(module) not in seen:
                 seen.add(id(module))
                 yield name, module
 
@@ -197,14 +208,8 @@ class Module:
             prefix: the name of this module.
             remove_duplicate: each module once, by its first name.
         """
-        memo = set() if memo is None else memo
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+        walk = self._walk(prefix, set() if memo is None else memo, remove_duplicate)
+        return ((at, module) for at, module, _ in walk)
 
     def modules(self) -> Iterator[Module]:
         """This module and all below it; each once."""
@@ -220,28 +225,15 @@ class Module:
             recurse: those of modules below as well.
             remove_duplicate: each parameter once, by its first name.
         """
-        return self._named(Module._own_parameters, prefix, recurse, remove_duplicate)
+        walk = self._walk(prefix, set(), remove_duplicate) if recurse else [(prefix, self, self._own()[1])]
+        return _named(((at, parameters) for at, _, parameters in walk), remove_duplicate)
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
         """Dotted names and buffers; the arguments are those of named_parameters()."""
-        return self._named(Module._own_buffers, prefix, recurse, remove_duplicate)
-
-    def _named(
-        self,
-        own: Callable[[Module], Iterator[tuple[str, Any]]],
-        prefix: str,
-        recurse: bool,
-        remove_duplicate: bool,
-    ) -> Iterator[tuple[str, Any]]:
-        seen: set[int] = set()
-        for at, module in self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]:
-            for name, tensor in own(module):
-                if id(tensor) not in seen:
-                    if remove_duplicate:
-                        seen.add(id(tensor))
-                    yield (f"{at}.{name}" if at else name), tensor
+        walk = self.named_modules(None, prefix, remove_duplicate) if recurse else [(prefix, self)]
+        return _named(((at, module._own_buffers()) for at, module in walk), remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """All parameters, each once.
@@ -426,9 +418,9 @@ class Module:
             keep_vars: the parameters themselves instead of their values.
         """
         state = {} if destination is None else destination
-        for at, module in self.named_modules(remove_duplicate=False):
+        for at, module, parameters in self._walk("", set(), False):
             dot = f"{prefix}{at}." if at else prefix
-            for name, parameter in module._own_parameters():
+            for name, parameter in parameters:
                 state[dot + name] = parameter if keep_vars else parameter.detach()
             for name, buffer in module._own_buffers():
                 if module._persistent[name]:
@@ -459,7 +451,7 @@ class Module:
         unexpected = [name for name in state_dict if name not in own]
         if strict and (missing or unexpected):
             raise ValueError(f"load_state_dict: missing {missing}, unexpected {unexpected}; use the same model")
-        values = {k: v if isinstance(v, Tensor) else Tensor(v) for k, v in state_dict.items() if k in own}
+        values = {k: _tensor(v) for k, v in state_dict.items() if k in own}
         differ = [
             f"{name} has shape {list(own[name].shape)}, the state {list(value.shape)}"
             for name, value in values.items()
@@ -605,20 +597,52 @@ def _tree(name: str, lines: list[str], children: list[str]) -> str:
     return f"{name}({inside}\n)" if inside else f"{name}()"
 
 
-_HOLDS = (Module, Parameter, list, tuple, dict)
+def _tensor(value: Any) -> Tensor:
+    """The tensor of a state; PyTorch's come without NumPy in between, which has no bfloat16."""
+    if isinstance(value, Tensor):
+        return value
+    return from_dlpack(value.detach().cpu()) if hasattr(value, "detach") else Tensor(value)
 
 
-def _inside(at: str, values: Any) -> Iterator[tuple[str, Module | Tensor]]:
-    """The modules and parameters in a list, a tuple or a dict. Long lists of data cost one look at their types."""
-    if not any(
-        issubclass(kind, _HOLDS) for kind in set(map(type, values.values() if isinstance(values, dict) else values))
-    ):
-        return
-    for key, value in values.items() if isinstance(values, dict) else enumerate(values):
-        if isinstance(value, (Module, Parameter)):
-            yield f"{at}.{key}", value
-        elif isinstance(value, (list, tuple, dict)):
-            yield from _inside(f"{at}.{key}", value)
+_kinds: dict[type, str] = {}  # what is to be done with attributes of a type
+
+
+def _kind(of: type) -> str:
+    kinds = {Module: "module", Parameter: "parameter", dict: "dict", list: "list", tuple: "list"}
+    _kinds[of] = next((kind for base, kind in kinds.items() if issubclass(of, base)), "data")
+    return _kinds[of]
+
+
+def _sort(
+    name: str,
+    value: Any,
+    kind: str,
+    modules: list[tuple[str, Module]],
+    parameters: list[tuple[str, Parameter]],
+) -> None:
+    """Appends what an attribute holds to the one list or to the other."""
+    if kind == "module":
+        modules.append((name, value))
+    elif kind == "parameter":
+        parameters.append((name, value))
+    else:
+        if len(value) > 1000 and _kind(type(next(iter(value.values() if kind == "dict" else value)))) == "data":
+            return
+        for key, inside in value.items() if kind == "dict" else enumerate(value):
+            inside_kind = _kinds.get(type(inside)) or _kind(type(inside))
+            if inside_kind != "data":
+                _sort(f"{name}.{key}", inside, inside_kind, modules, parameters)
+
+
+def _named(groups: Iterable[tuple[str, list[tuple[str, T]]]], remove_duplicate: bool) -> Iterator[tuple[str, T]]:
+    """Dotted names and values of groups of tensors."""
+    seen: set[int] = set()
+    for at, tensors in groups:
+        for name, tensor in tensors:
+            if id(tensor) not in seen:
+                if remove_duplicate:
+                    seen.add(id(tensor))
+                yield (f"{at}.{name}" if at else name), tensor
 
 
 class TensorModule(Module):
