@@ -123,7 +123,7 @@ def group_norm(
             f"group_norm: the input has shape {list(input.shape)}; give [n, channels, ...] with a multiple of "
             f"{num_groups} channels"
         )
-    x = _wide(input).reshape(input.shape[0], num_groups, -1)
+    x = _wide(input).reshape(input.shape[0], num_groups, math.prod(input.shape[1:]) // num_groups)
     y = _normalized(x, (2,), eps).reshape(input.shape)
     return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
 
