@@ -58,9 +58,9 @@ def layer_norm(
     """Normalises over the last dimensions (Ba et al., 2016).
 
     Args:
-        input: [..., *normalized_shape].
+        input: a shape that ends with normalized_shape.
         normalized_shape: the sizes of these dimensions.
-        weight: [*normalized_shape], or None.
+        weight: of the shape normalized_shape, or None.
         bias: the same.
         eps: is added to the variance.
 
@@ -81,9 +81,9 @@ def rms_norm(
     """Divides by the root of the mean square over the last dimensions (Zhang and Sennrich, 2019).
 
     Args:
-        input: [..., *normalized_shape].
+        input: a shape that ends with normalized_shape.
         normalized_shape: the sizes of these dimensions.
-        weight: [*normalized_shape], or None.
+        weight: of the shape normalized_shape, or None.
         eps: is added to the mean square; None is the machine epsilon of the type.
 
     Raises:
