@@ -140,7 +140,7 @@ def ones(*shape: int, **options: object) -> sg.Tensor:
         (lambda: sg.optim.Adam([ones(1)], lr=-1), ValueError, "Adam: lr is -1; use 0 or more"),
         (lambda: sg.optim.SGD([ones(1, requires_grad=True) * 2]), ValueError,
          "SGD: a parameter was made by an operation; pass leaves"),
-        (lambda: nn.Sequential(1), TypeError, "Sequential: argument 0 is a int; pass modules"),
+        (lambda: nn.Sequential(1), TypeError, "Sequential: module 0 is a int; pass modules"),
         # devices
         (lambda: sg.device("cuda"), ValueError, "device: 'cuda' names no device; use \"cpu\", \"gpu\" or \"gpu:1\""),
         (lambda: sg.zeros(1, device=3), TypeError,

@@ -341,7 +341,7 @@ def test_sequential() -> None:
 
 def test_wrong_use_of_containers() -> None:
     net = nn.Sequential(nn.ReLU())
-    with pytest.raises(TypeError, match="Sequential: a function is no module"):
+    with pytest.raises(TypeError, match="Sequential: module 0 is a function; pass modules"):
         nn.Sequential(lambda x: x)
     with pytest.raises(IndexError, match="Sequential: index 1 is out of range for 1 modules"):
         net[1]

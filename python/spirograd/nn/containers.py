@@ -17,9 +17,9 @@ S = TypeVar("S", bound="_Numbered")
 class _Numbered(Module):
     """Modules with the names 0, 1, ... (or others, at first)."""
 
-    def _checked(self, module: Any) -> Module:
+    def _checked(self, at: int | str, module: Any) -> Module:
         if not isinstance(module, Module):
-            raise TypeError(f"{type(self).__name__}: a {type(module).__name__} is no module; pass modules")
+            raise TypeError(f"{type(self).__name__}: module {at} is a {type(module).__name__}; pass modules")
         return module
 
     def _name(self, index: int) -> str:
@@ -31,7 +31,7 @@ class _Numbered(Module):
 
     def _refill(self, modules: Iterable[Any]) -> None:
         """Takes these modules, numbered from 0, instead of those that are there."""
-        checked = [self._checked(module) for module in modules]
+        checked = [self._checked(i, module) for i, module in enumerate(modules)]
         for name in self._modules:
             delattr(self, name)
         for i, module in enumerate(checked):
@@ -60,7 +60,7 @@ class _Numbered(Module):
         return part
 
     def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._name(index), self._checked(module))
+        setattr(self, self._name(index), self._checked(index, module))
 
     def __delitem__(self, index: int | slice) -> None:
         names = list(self._modules)
@@ -78,7 +78,7 @@ class _Numbered(Module):
         Returns:
             The container.
         """
-        self.add_module(str(len(self)), self._checked(module))
+        self.add_module(str(len(self)), self._checked(len(self), module))
         return self
 
     def extend(self: S, modules: Iterable[Module]) -> S:
@@ -110,7 +110,7 @@ class _Numbered(Module):
         modules = list(self)
         if not -len(modules) <= index <= len(modules):
             raise IndexError(f"{type(self).__name__}.insert: index {index} is out of range for {len(modules)} modules")
-        modules.insert(index, self._checked(module))
+        modules.insert(index, self._checked(index, module))
         self._refill(modules)
         return self
 
@@ -157,7 +157,7 @@ class Sequential(_Numbered, TensorModule):
         super().__init__()
         if len(modules) == 1 and isinstance(modules[0], Mapping):
             for name, module in modules[0].items():
-                self.add_module(name, self._checked(module))
+                self.add_module(name, self._checked(name, module))
         else:
             self._refill(modules)
 
