@@ -189,6 +189,61 @@ for wrong in (
     except (RuntimeError, ValueError, IndexError):
         print("an error, as it should be")
 
+title("modules")
+nn, F = torch.nn, torch.nn.functional
+
+
+class Net(nn.Module):
+    def __init__(self, layers):
+        super().__init__()
+        self.table = nn.Embedding(10, 6, padding_idx=0)
+        self.layers = nn.ModuleList(
+            nn.Sequential(nn.Linear(6, 6), nn.LayerNorm(6), nn.GELU(), nn.Dropout(0.0)) for _ in range(layers)
+        )
+        self.norm = nn.BatchNorm1d(6)
+        self.heads = nn.ModuleDict({"a": nn.Linear(6, 2), "b": nn.Bilinear(6, 6, 1, bias=False)})
+        self.scale = nn.Parameter(torch.ones(1))
+        self.register_buffer("offset", torch.full((1,), 0.5))
+        self.register_buffer("scratch", torch.zeros(1), persistent=False)
+        self.register_parameter("absent", None)
+
+    def forward(self, index):
+        x = self.table(index).mean(1)
+        for layer in self.layers:
+            x = x + layer(x)
+        x = self.norm(x) * self.scale + self.offset
+        return self.heads["a"](x), self.heads["b"](x, x)
+
+
+net = Net(2)
+print(net)
+for p in net.parameters():
+    with torch.no_grad():
+        p.copy_(noise(*p.shape) * (0.5 if p.ndim > 1 else 1.0))
+print(list(net.state_dict()), [name for name, _ in net.named_children()], len(list(net.modules())))
+print([name for name, _ in net.named_buffers()], sum(p.numel() for p in net.parameters() if p.requires_grad))
+index = torch.tensor([[1, 2, 0], [3, 9, 9], [4, 0, 1], [7, 7, 7]])
+seen = []
+handle = net.norm.register_forward_hook(lambda module, args, output: seen.append(tuple(output.shape)))
+first, second = net(index)
+handle.remove()
+(first.square().sum() + second.sum()).backward()
+show("outputs", first.detach(), second.detach())
+show("gradients", net.table.weight.grad[7:], net.layers[1][0].bias.grad, net.norm.weight.grad, net.scale.grad)
+show("running values", net.norm.running_mean, net.norm.running_var)
+print(seen, net.norm.num_batches_tracked.item(), net.training, net.eval().training, net.layers[0][3].training)
+show("evaluation", net(index)[0].detach())
+other = Net(2)
+print(other.load_state_dict(net.state_dict()), torch.equal(other.eval()(index)[1], net(index)[1]))
+print(other.load_state_dict({"scale": torch.zeros(1)}, strict=False).missing_keys[:2], other.scale.item())
+print(net.double().scale.dtype == torch.float64, net.norm.num_batches_tracked.dtype == torch.int64)
+net.zero_grad()
+print(net.scale.grad, net.get_submodule("layers.1.0"), net.requires_grad_(False).scale.requires_grad)
+image = noise(1, 2, 3, 4)
+show("resized", F.interpolate(image, scale_factor=2), F.interpolate(image, size=(2, 5), mode="bilinear"))
+show("normalised", F.group_norm(image, 2), F.instance_norm(image), F.rms_norm(image, (4,)), nn.PixelShuffle(1)(image))
+print(nn.init.calculate_gain("tanh"), nn.init.eye_(torch.empty(2, 3)), nn.init.dirac_(torch.empty(1, 1, 3)))
+
 title("training: a net of two layers learns a circle")
 points = noise(200, 2)
 inside = (points.square().sum(1) < 0.5).long()
