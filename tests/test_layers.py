@@ -270,3 +270,36 @@ def test_as_pytorch(layer: Layer) -> None:
             assert str(value.dtype).split(".")[1] == str(wanted.dtype).split(".")[1], name
             close(value.numpy(), wanted.numpy(), 1e-12)
     theirs.load_state_dict({k: torch.tensor(v.numpy()) for k, v in ours.state_dict().items()})
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float64", 1e-9), ("float32", 1e-4)])
+def test_training_as_pytorch(dtype: str, tolerance: float, device: sg.Device) -> None:
+    """The losses of 20 steps from the same weights."""
+    torch = pytest.importorskip("torch")
+    random = np.random.default_rng(0)
+    words, target = random.integers(0, 20, (32, 6)), random.normal(size=(32, 2))
+
+    def make(n: Any) -> Any:
+        return n.Sequential(
+            n.Embedding(20, 8, padding_idx=0), n.Flatten(), n.Linear(48, 16), n.BatchNorm1d(16), n.GELU(),
+            n.Unflatten(1, (4, 4)), n.GroupNorm(2, 4), n.InstanceNorm1d(4, affine=True), n.Flatten(),
+            n.LayerNorm(16), n.PReLU(), n.RMSNorm(16, eps=1e-6), n.Linear(16, 2),
+        )  # fmt: skip
+
+    theirs = make(torch.nn).to(getattr(torch, dtype))
+    ours = make(nn).to(getattr(sg, dtype))
+    ours.load_state_dict(theirs.state_dict())
+    losses = []
+    for t, net, place in ((sg, ours.to(device), {"device": device}), (torch, theirs, {})):
+        opt = t.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
+        x, y = t.tensor(words, **place), t.tensor(target, dtype=getattr(t, dtype), **place)
+        found = []
+        for _ in range(20):
+            loss = (net(x) - y).square().mean()
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            found.append(loss.item())
+        losses.append(found)
+    np.testing.assert_allclose(*losses, rtol=tolerance)
+    assert losses[0][-1] < 0.5 * losses[0][0]

@@ -311,6 +311,34 @@ def test_backward_hooks_of_several_tensors() -> None:
         sum(y.sum() for y in layer(x, n, 7)[::2]).backward()
 
 
+def test_hooks_as_pytorch() -> None:
+    """The same calls with the same numbers, in the same order."""
+    torch = pytest.importorskip("torch")
+    logs: list[list[Any]] = []
+    for t in (sg, torch):
+        net = t.nn.Sequential(t.nn.Linear(2, 3), t.nn.Tanh(), t.nn.Linear(3, 1)).double()
+        log: list[Any] = []
+
+        def note(what: str, *values: Any, log: list[Any] = log) -> None:
+            log.append((what, [None if v is None else np.round(v.detach().numpy(), 9).tolist() for v in values]))
+
+        for i, p in enumerate(net.parameters()):
+            t.nn.init.constant_(p, 0.1 * (i + 1))
+        for name, m in net.named_modules():
+            m.register_forward_pre_hook(lambda m, a, name=name: note(f"pre {name}", *a))
+            m.register_forward_hook(lambda m, a, y, name=name: note(f"post {name}", *a, y))
+            m.register_full_backward_pre_hook(lambda m, g, name=name: note(f"back pre {name}", *g))
+            m.register_full_backward_hook(lambda m, i, o, name=name: note(f"back {name}", *i, *o))
+        net[1].register_full_backward_hook(lambda m, i, o: (i[0] * 2,))
+        net[2].register_forward_hook(lambda m, a, y: y * 3)
+        x = t.tensor([[1.0, -1.0]], dtype=t.float64, requires_grad=True)
+        net(x).sum().backward()
+        net(x.detach()).sum().backward()
+        log.append([p.grad.numpy().round(9).tolist() for p in [x, *net.parameters()]])
+        logs.append(log)
+    assert logs[0] == logs[1]
+
+
 # ---- containers ------------------------------------------------------------------------------------------------------
 def test_sequential() -> None:
     a, b, c = nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 3)

@@ -368,7 +368,7 @@ class ParameterDict(Module):
     """A dict of parameters; tensors become parameters, anything else is kept.
 
     Args:
-        values: names and values; or names alone, whose values are None.
+        values: names and values.
 
     Example:
         >>> weights = sg.nn.ParameterDict({"left": sg.zeros(2), "right": sg.ones(1)})
