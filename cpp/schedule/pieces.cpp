@@ -19,7 +19,7 @@ int64_t pieces_for(const Program& p) {
   bool along_row = false;
   for (const View& v : p.views) along_row = along_row || v.strides[p.domain.rank - 1] == 1;
   const int64_t groups = along_row ? rows : (rows + 31) / 32;
-  const int64_t wanted = std::min(kMaxPieces, rows * columns / kElementsPerGroup);
+  const int64_t wanted = std::min(along_row ? kMaxPieces : kMaxPieces / 4, rows * columns / kElementsPerGroup);
   const int64_t pieces = std::min(wanted / groups, p.domain[p.outer()]);
   return columns / std::max<int64_t>(pieces, 1) < kMinPiece ? 1 : pieces;
 }

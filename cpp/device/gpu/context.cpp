@@ -20,6 +20,10 @@ void make_device(Context& c) {
   VkDeviceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   info.pNext = &features.core;
+  VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{};
+  executables.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
+  executables.pipelineExecutableInfo = VK_TRUE;
+  if (c.physical.statistics) features.v13.pNext = &executables;
   info.queueCreateInfoCount = 1;
   info.pQueueCreateInfos = &queue;
   info.enabledExtensionCount = static_cast<uint32_t>(c.physical.extensions.size());

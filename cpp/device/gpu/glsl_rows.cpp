@@ -13,6 +13,10 @@ std::string num(int64_t n) { return std::to_string(n); }
 bool RowText::fresh(int phase, int32_t id) const {
   return !(s_.in_registers && s_.kept.count(id) && s_.first[id] < phase);
 }
+std::string RowText::loaded(int phase, int32_t id) const {
+  const bool again = s_.in_registers && s_.first[id] < phase && fresh(phase, id);
+  return "in" + num(id) + (again ? "_" + num(phase) : "");
+}
 bool RowText::four(int view) const { return s_.width == 4 && !l_.zero(view, p_.domain.rank - 1); }
 int RowText::partials() const { return s_.width == 4 || s_.items >= 4 ? 4 : 1; }
 std::string RowText::array_type(DType t) const { return s_.width == 4 ? vector_name(t) : type_name(t); }
@@ -172,14 +176,14 @@ void RowText::tile_loads(int phase) {
     if (p_.code[n].code == Code::load && fresh(phase, n)) loads.push_back(n);
   for (int32_t n : loads) {
     const Instr& i = p_.code[n];
-    w_.line(std::string(four(i.slot) ? vector_name(i.dtype) : type_name(i.dtype)) + " in" + num(n) + "[kItems];");
+    w_.line(std::string(four(i.slot) ? vector_name(i.dtype) : type_name(i.dtype)) + " " + loaded(phase, n) + "[kItems];");
   }
   if (loads.empty()) return;
   open_items();
   for (int32_t n : loads) {
     const Instr& i = p_.code[n];
     const int width = four(i.slot) ? 4 : 1;
-    w_.line("in" + num(n) + "[k] = " + load(i.dtype, width, body_.reference(i.slot, width, place(i.slot))) + ";");
+    w_.line(loaded(phase, n) + "[k] = " + load(i.dtype, width, body_.reference(i.slot, width, place(i.slot))) + ";");
   }
   close_items();
 }
@@ -188,7 +192,7 @@ void RowText::element_value(int phase, int32_t n) {
   const Instr& i = p_.code[n];
   const std::string name = std::string("const ") + type_name(i.dtype) + " v" + num(n) + " = ";
   if (i.code == Code::load) {
-    w_.line(name + lane_of("in" + num(n), four(i.slot)) + ";");
+    w_.line(name + lane_of(loaded(phase, n), four(i.slot)) + ";");
   } else if (!fresh(phase, n)) {
     w_.line(name + lane_of("keep" + num(n), true) + ";");
   } else if (i.code == Code::index) {

@@ -11,6 +11,7 @@ namespace sg::glsl {
 struct RowShape {
   bool adjacent = false;                         // neighbouring threads are neighbouring rows, not columns
   bool in_registers = false;                     // values wait for later phases in registers; one tile covers the row
+  bool lean = false;                             // what is cheap to compute or to load again is not kept
   bool late_stores = false;                      // element stores only in the last phase
   int width = 1;                                 // columns of one load
   int64_t lanes = 1, rows = 256, threads = 256;  // of a row, of a workgroup, of a workgroup
@@ -45,6 +46,7 @@ class RowText {
   void open_items();
   void close_items();
   bool fresh(int phase, int32_t id) const;  // made in this phase, not taken over
+  std::string loaded(int phase, int32_t id) const;  // name of the array that a load of this phase fills
   bool four(int view) const;                // loaded in steps of four
   int partials() const;
   std::string lane_of(const std::string& array, bool vector) const;

@@ -77,6 +77,34 @@ void choose_lanes(RowShape& s, const Program& p, const Features& f) {
   s.rows = s.threads / s.lanes;
 }
 
+// The same in all rows, so a cache has it.
+bool same_in_all_rows(const Program& p, const Instr& load) {
+  for (int d = 0; d < p.outer(); ++d)
+    if (p.views[load.slot].strides[d] != 0 && p.domain[d] > 1) return false;
+  return true;
+}
+
+bool worth_keeping(const Program& p, const Instr& i) {
+  switch (i.code) {
+    case Code::load:
+      return !same_in_all_rows(p, i);
+    case Code::add:
+    case Code::sub:
+    case Code::mul:
+    case Code::neg:
+    case Code::abs:
+    case Code::cast:
+    case Code::select:
+    case Code::lt:
+    case Code::le:
+    case Code::eq:
+    case Code::ne:
+      return false;
+    default:
+      return true;
+  }
+}
+
 void need(RowShape& s, const Program& p, int phase, int32_t id) {
   std::vector<int32_t> open = {id};
   while (!open.empty()) {
@@ -84,7 +112,8 @@ void need(RowShape& s, const Program& p, int phase, int32_t id) {
     open.pop_back();
     const Instr& i = p.code[n];
     if (i.per_row || is_uniform(i) || !s.needed[phase].insert(n).second) continue;
-    if (s.in_registers && s.first[n] >= 0 && s.first[n] < phase && i.code != Code::index) {
+    const bool made = s.in_registers && s.first[n] >= 0 && s.first[n] < phase && i.code != Code::index;
+    if (made && (!s.lean || worth_keeping(p, i))) {
       s.kept.insert(n);
       continue;
     }
@@ -127,9 +156,20 @@ bool writes_what_it_reads(const Program& p, const Instance& in) {
 void choose_items(RowShape& s, const Program& p) {
   const int64_t items = next_power(divide_up(std::max<int64_t>(p.columns(), 1), s.lanes * s.width));
   s.in_registers = items * s.width <= 32;
-  find_needs(s, p);
-  int64_t words = 0;
-  for (int32_t n : s.kept) words += divide_up(static_cast<int64_t>(size_of(p.code[n].dtype)), 4) * items * s.width;
+  auto words_kept = [&] {
+    find_needs(s, p);
+    int64_t words = 0;
+    auto count = [&](const Instr& i) { words += divide_up(static_cast<int64_t>(size_of(i.dtype)), 4); };
+    for (int32_t n : s.kept) count(p.code[n]);
+    for (const Instr& i : p.code)
+      if (i.code == Code::sum_rows) count(i);
+    return words * items * s.width;
+  };
+  int64_t words = words_kept();
+  if (words > kWordsKept) {
+    s.lean = true;
+    words = words_kept();
+  }
   if (!p.part_rows) s.in_registers = s.in_registers && !s.kept.empty() && words <= kWordsKept;
   s.items = s.in_registers ? items : std::min<int64_t>(items, 4);
   if (!s.in_registers) find_needs(s, p);

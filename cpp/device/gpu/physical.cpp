@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/log.hpp"
 #include "device/gpu/check.hpp"
 
 namespace sg {
@@ -247,6 +248,10 @@ Physical describe(VkPhysicalDevice handle) {
     if (name == VK_EXT_MEMORY_BUDGET_EXTENSION_NAME) {
       budget = true;
       p.extensions.push_back(VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    }
+    if (name == VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME && debug_level() >= 2) {
+      p.statistics = true;
+      p.extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
     }
     if (name == "VK_KHR_portability_subset") p.extensions.push_back("VK_KHR_portability_subset");
   }

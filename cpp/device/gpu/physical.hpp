@@ -21,6 +21,7 @@ struct Physical {
   uint32_t timestamp_bits = 0;  // 0: its queue has no timestamps
   float timestamp_ns = 1;       // nanoseconds a tick
   bool calibrated = false;      // the driver reads its clock and the host's at one moment
+  bool statistics = false;      // SPIROGRAD_DEBUG=2: the driver tells registers and spills of what it compiles
   uint32_t heap = 0;            // the largest device-local heap
   VkDeviceSize heap_bytes = 0;
   VkDeviceSize storage_alignment = 256, storage_range = 0;  // descriptors only (the proxy lane)
