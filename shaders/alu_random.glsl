@@ -11,19 +11,25 @@ uvec4 alu_philox(uvec4 c, uvec2 k) {
   }
   return c;
 }
-// An invocation asks for the words of a block one after the other: the last block is kept.
-uvec4 alu_block_counter, alu_block_words;
-uvec2 alu_block_key;
+uvec4 alu_block(int64_t index, int64_t seed, int64_t offset) {
+  uint64_t i = uint64_t(index), s = uint64_t(seed), o = uint64_t(offset);
+  return alu_philox(uvec4(uint(i >> 2), uint(i >> 34), uint(o), uint(o >> 32)), uvec2(uint(s), uint(s >> 32)));
+}
+// The four words from an index on that is a multiple of four.
+ivec4 alu_random_bits4(int64_t index, int64_t seed, int64_t offset) { return ivec4(alu_block(index, seed, offset)); }
+
+// Elsewhere an invocation asks for the words of a block one after the other: the last block is kept.
+uvec4 alu_block_words;
+int64_t alu_block_number, alu_block_seed, alu_block_offset;
 bool alu_block_there = false;
 bool alu_next_block(int64_t index, int64_t seed, int64_t offset) {
-  uint64_t i = uint64_t(index), s = uint64_t(seed), o = uint64_t(offset);
-  uvec4 counter = uvec4(uint(i >> 2), uint(i >> 34), uint(o), uint(o >> 32));
-  uvec2 key = uvec2(uint(s), uint(s >> 32));
-  if (alu_block_there && counter == alu_block_counter && key == alu_block_key) return false;
+  if (alu_block_there && index >> 2 == alu_block_number && seed == alu_block_seed && offset == alu_block_offset)
+    return false;
   alu_block_there = true;
-  alu_block_counter = counter;
-  alu_block_key = key;
-  alu_block_words = alu_philox(counter, key);
+  alu_block_number = index >> 2;
+  alu_block_seed = seed;
+  alu_block_offset = offset;
+  alu_block_words = alu_block(index, seed, offset);
   return true;
 }
 float alu_pick(vec4 v, int64_t index) {
@@ -65,15 +71,20 @@ vec2 alu_normal_pair(float u, float v) {
                                     uintBitsToFloat(floatBitsToUint(swapped ? cosine : sine) ^ flip_sine));
   return pair;
 }
-// Likewise the numbers of a block: four, of its words in pairs.
+vec4 alu_normals_of(uvec4 words) {
+  precise vec4 unit = vec4(words >> 8) * 5.96046448e-8;
+  return vec4(alu_normal_pair(1.0 - unit.x, unit.y), alu_normal_pair(1.0 - unit.z, unit.w));
+}
+vec4 alu_random_normal4(int64_t index, int64_t seed, int64_t offset) {
+  return alu_normals_of(alu_block(index, seed, offset));
+}
 vec4 alu_block_normals;
 bool alu_normals_there = false;
 float alu_random_normal(int64_t index, int64_t seed, int64_t offset) {
   if (alu_next_block(index, seed, offset)) alu_normals_there = false;
   if (!alu_normals_there) {
     alu_normals_there = true;
-    precise vec4 unit = vec4(alu_block_words >> 8) * 5.96046448e-8;
-    alu_block_normals = vec4(alu_normal_pair(1.0 - unit.x, unit.y), alu_normal_pair(1.0 - unit.z, unit.w));
+    alu_block_normals = alu_normals_of(alu_block_words);
   }
   return alu_pick(alu_block_normals, index);
 }

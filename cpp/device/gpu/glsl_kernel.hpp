@@ -88,6 +88,8 @@ class Body {
 
  private:
   void pointwise_inputs(int width, const std::vector<std::string>& coords, const std::map<int, std::string>& given);
+  bool of_a_block(const Instr& i) const;
+  void blocks();
   void pointwise_code(int width, const std::map<int, std::string>& given);
   Writer& w_;
   Arguments& args_;

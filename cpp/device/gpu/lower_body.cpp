@@ -98,6 +98,26 @@ void Body::pointwise_inputs(int width, const std::vector<std::string>& coords,
   }
 }
 
+// Random words of four elements that are a block, made at once.
+bool Body::of_a_block(const Instr& i) const {
+  if (i.code != Code::random_normal && i.code != Code::random_bits) return false;
+  const Program& p = layout_.program();
+  const Instr &index = p.code[i.a], &seed = p.code[i.b], &offset = p.code[i.c];
+  const auto ready = [](const Instr& o) { return o.code == Code::number || o.code == Code::constant; };
+  return index.code == Code::index && ready(seed) && ready(offset) && layout_.in_fours(index.slot) &&
+         !layout_.zero(index.slot, p.domain.rank - 1);
+}
+
+void Body::blocks() {
+  const Program& p = layout_.program();
+  for (size_t n = 0; n < p.code.size(); ++n) {
+    const Instr& i = p.code[n];
+    if (!of_a_block(i)) continue;
+    w_.line(std::string("const ") + vector_name(i.dtype) + " four" + std::to_string(n) + " = alu_" + name_of(i.code) +
+            "4(first" + std::to_string(i.a) + ", " + value(i.b) + ", " + value(i.c) + ");");
+  }
+}
+
 void Body::pointwise_code(int width, const std::map<int, std::string>& given) {
   const Program& p = layout_.program();
   const int last = p.domain.rank - 1;
@@ -122,6 +142,8 @@ void Body::pointwise_code(int width, const std::map<int, std::string>& given) {
       if (width == 1) w_.line(name + number(static_cast<int32_t>(n)) + ";");
     } else if (i.code == Code::store) {
       if (width == 4) w_.line("out" + id + "[l] = " + value(i.a) + ";");
+    } else if (width == 4 && of_a_block(i)) {
+      w_.line(name + "four" + id + "[l];");
     } else if (i.code > Code::reduce) {
       alu(static_cast<int32_t>(n));
     }
@@ -131,6 +153,7 @@ void Body::pointwise_code(int width, const std::map<int, std::string>& given) {
 void Body::pointwise(int width, const std::vector<std::string>& coords, const std::map<int, std::string>& given) {
   const Program& p = layout_.program();
   pointwise_inputs(width, coords, given);
+  if (width == 4) blocks();
   if (width == 4) w_.open("[[unroll]] for (uint l = 0; l < 4; ++l)");
   pointwise_code(width, given);
   if (width == 4) w_.close();
