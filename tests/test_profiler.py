@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import spirograd as sg
@@ -271,3 +272,33 @@ def test_one_profile_at_a_time_also_after_an_error() -> None:
     assert prof.wall > 0
     with profile():
         pass
+
+
+def overlap(span: Event, others: list[Event]) -> float:
+    """The part of the time of one event in which another one ran."""
+    covered = sum(max(0.0, min(span.end, o.end) - max(span.start, o.start)) for o in others)
+    return covered / max(span.end - span.start, 1e-9)
+
+
+@pytest.mark.gpu
+def test_uploads_run_beside_kernels_where_a_queue_copies() -> None:
+    device = sg.Device.gpu()
+    if device.features.get("copy_queue") != "yes":
+        pytest.skip("the device has no queue for copies alone")
+    a = sg.rand(4096, 4096, device=device).realize()
+    data = np.random.default_rng(0).random((4096, 4096), dtype=np.float32)  # 64 MiB
+    sg.tensor(data, device=device).sum().item()
+    sg.synchronize(device)
+    with profile() as prof:
+        b = a
+        for _ in range(12):
+            b = (b @ a * 1e-3).realize()
+        sent = sg.tensor(data, device=device)
+        sg.synchronize(device)
+    kernels = work(prof.events(), device)
+    uploads = [e for e in prof.events() if e.category == "gpu_memcpy"]
+    assert sum(e.bytes for e in uploads) == data.nbytes
+    times = [e.end - e.start for e in uploads]
+    beside = sum(overlap(e, kernels) * t for e, t in zip(uploads, times, strict=True)) / sum(times)
+    assert beside >= 0.8, f"{beside:.0%} of {sum(times) * 1e3:.1f} ms beside kernels"
+    np.testing.assert_array_equal(sent.numpy(), data)

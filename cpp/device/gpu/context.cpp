@@ -12,11 +12,13 @@ void make_device(Context& c) {
   FeatureChain features;
   choose_features(c.physical.handle, features);
   const float priority = 1.0f;
-  VkDeviceQueueCreateInfo queue{};
-  queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
-  queue.queueFamilyIndex = c.physical.family;
-  queue.queueCount = 1;
-  queue.pQueuePriorities = &priority;
+  VkDeviceQueueCreateInfo queues[2]{};
+  for (VkDeviceQueueCreateInfo& queue : queues) {
+    queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;
+    queue.queueFamilyIndex = &queue == queues ? c.physical.family : c.physical.copy_family;
+    queue.queueCount = 1;
+    queue.pQueuePriorities = &priority;
+  }
   VkDeviceCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO;
   info.pNext = &features.core;
@@ -24,12 +26,13 @@ void make_device(Context& c) {
   executables.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
   executables.pipelineExecutableInfo = VK_TRUE;
   if (c.physical.statistics) features.v13.pNext = &executables;
-  info.queueCreateInfoCount = 1;
-  info.pQueueCreateInfos = &queue;
+  info.queueCreateInfoCount = c.physical.copies ? 2 : 1;
+  info.pQueueCreateInfos = queues;
   info.enabledExtensionCount = static_cast<uint32_t>(c.physical.extensions.size());
   info.ppEnabledExtensionNames = c.physical.extensions.data();
   vk_check(vkCreateDevice(c.physical.handle, &info, nullptr, &c.device), "vkCreateDevice");
   vkGetDeviceQueue(c.device, c.physical.family, 0, &c.queue);
+  if (c.physical.copies) vkGetDeviceQueue(c.device, c.physical.copy_family, 0, &c.copies);
   for (const char* e : c.physical.extensions)
     for (const char* name : {"vkGetCalibratedTimestampsKHR", "vkGetCalibratedTimestampsEXT"})
       if (!c.read_clocks && std::string(e).find("calibrated_timestamps") != std::string::npos)
@@ -70,12 +73,23 @@ Context open_context(int index) {
   return c;
 }
 
+void share_between_queues(const Context& context, VkBufferCreateInfo& info, uint32_t (&families)[2]) {
+  families[0] = context.physical.family;
+  families[1] = context.physical.copy_family;
+  if (!context.copies) return;
+  info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+  info.queueFamilyIndexCount = 2;
+  info.pQueueFamilyIndices = families;
+}
+
 HostBuffer make_host_buffer(const Context& context, size_t bytes, HostUse use) {
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   info.size = bytes;
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
                VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  uint32_t families[2];
+  share_between_queues(context, info, families);
   VmaAllocationCreateInfo how{};
   how.usage = VMA_MEMORY_USAGE_AUTO_PREFER_HOST;
   how.flags = VMA_ALLOCATION_CREATE_MAPPED_BIT | VMA_ALLOCATION_CREATE_HOST_ACCESS_RANDOM_BIT;
@@ -104,11 +118,11 @@ void free_host_buffer(const Context& context, HostBuffer& buffer) {
   buffer = {};
 }
 
-VkCommandPool make_command_pool(const Context& context) {
+VkCommandPool make_command_pool(const Context& context, uint32_t family) {
   VkCommandPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
   info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT | VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
-  info.queueFamilyIndex = context.physical.family;
+  info.queueFamilyIndex = family;
   VkCommandPool pool = VK_NULL_HANDLE;
   vk_check(vkCreateCommandPool(context.device, &info, nullptr, &pool), "vkCreateCommandPool");
   return pool;

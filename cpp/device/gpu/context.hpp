@@ -1,6 +1,6 @@
-// One opened GPU: the logical device, its one queue and VMA. Made once a GPU and a process, never destroyed: a device
+// One opened GPU: the logical device, its queues and VMA. Made once a GPU and a process, never destroyed: a device
 // that hangs cannot be destroyed, and drivers that are torn down at exit crash.
-// Everything below device/gpu holds a reference to it. Threads: reading any; calls on `queue` belong to Queue.
+// Everything below device/gpu holds a reference to it. Threads: reading any; calls on a queue belong to Queue.
 #pragma once
 #include <cstdint>
 
@@ -13,6 +13,7 @@ struct Context {
   DeviceId id;
   VkDevice device = VK_NULL_HANDLE;
   VkQueue queue = VK_NULL_HANDLE;
+  VkQueue copies = VK_NULL_HANDLE;  // uploads beside the work of `queue`; null where there is none
   VmaAllocator vma = VK_NULL_HANDLE;
   PFN_vkGetCalibratedTimestampsKHR read_clocks = nullptr;  // only where the driver can
   bool labels = false;                                     // names and labels for the validation layer
@@ -37,7 +38,9 @@ enum class HostUse {
 HostBuffer make_host_buffer(const Context& context, size_t bytes, HostUse use);
 void free_host_buffer(const Context& context, HostBuffer& buffer);
 
-VkCommandPool make_command_pool(const Context& context);
+VkCommandPool make_command_pool(const Context& context, uint32_t family);
+// Buffers belong to all queues of the device at once. `families` lives as long as `info`.
+void share_between_queues(const Context& context, VkBufferCreateInfo& info, uint32_t (&families)[2]);
 VkCommandBuffer make_command_buffer(const Context& context, VkCommandPool pool);
 void begin_commands(VkCommandBuffer commands);  // one submission only
 void end_commands(VkCommandBuffer commands);

@@ -48,29 +48,36 @@ class GpuDevice final : public Device {
     info.id = id;
     return info;
   }
+  // A queue that cannot reset its queries by itself has times only where the host can.
+  Timing& time_copies() {
+    const Physical& p = context_.physical;
+    return copy_timing_.emplace(context_, *copies_, p.host_query_reset ? p.copy_timestamp_bits : 0);
+  }
   GpuBuffer& ours(const char* op, const BufferRef& buffer, size_t offset, size_t bytes) const;
 
   std::mutex mutex_;  // everything but waiting
   DeviceStats stats_;
   const Context context_;
   Queue queue_;
+  std::optional<Queue> copies_;
   Pool pool_;
   Pipelines pipelines_;
   std::optional<Proxy> proxy_;
   Timing timing_;
-  Recorder recorder_;
+  std::optional<Timing> copy_timing_;
   Transfer transfer_;
+  Recorder recorder_;
 };
 
 GpuDevice::GpuDevice(int index)
     : context_(open_context(index)),
       queue_(context_),
-      pool_(context_, queue_),
+      pool_(context_, queue_, context_.copies ? &copies_.emplace(context_, Queue::Use::copies) : nullptr),
       pipelines_(context_, stats_),
       proxy_(env_flag("SPIROGRAD_PROXY") ? std::optional<Proxy>(std::in_place, context_, pipelines_) : std::nullopt),
-      timing_(context_, queue_),
-      recorder_(context_, queue_, pool_, pipelines_, proxy_ ? &*proxy_ : nullptr, timing_, stats_),
-      transfer_(context_, queue_, timing_) {
+      timing_(context_, queue_, context_.physical.timestamp_bits),
+      transfer_(context_, queue_, timing_, copies_ ? &*copies_ : nullptr, copies_ ? &time_copies() : nullptr),
+      recorder_(context_, queue_, pool_, pipelines_, proxy_ ? &*proxy_ : nullptr, timing_, stats_, transfer_) {
   debug(1, context_.name() + ": " + context_.physical.info.name + ", memory budget " + std::to_string(pool_.budget()) +
                " bytes");
 }
@@ -78,7 +85,7 @@ GpuDevice::GpuDevice(int index)
 DeviceStats& GpuDevice::stats() {
   const std::lock_guard lock(mutex_);
   const PoolCounters c = pool_.read_counters();
-  stats_.submissions += queue_.take_count();
+  stats_.submissions += queue_.take_count() + (copies_ ? copies_->take_count() : 0);
   stats_.allocations += c.allocations;
   stats_.bytes_live = c.live;
   stats_.bytes_cached = c.cached;
@@ -119,7 +126,7 @@ void GpuDevice::upload(const BufferRef& to, const void* from, size_t bytes) {
 
 void GpuDevice::download(void* to, const BufferRef& from, size_t offset, size_t bytes) {
   queue_.check("download");
-  const GpuBuffer& buffer = ours("download", from, offset, bytes);
+  GpuBuffer& buffer = ours("download", from, offset, bytes);
   if (bytes == 0) return;
   Stage stage("download", "stage", context_.id);
   stage.bytes = static_cast<int64_t>(bytes);
@@ -162,7 +169,9 @@ std::shared_ptr<Arrival> GpuDevice::run(const Job& job) {
 void GpuDevice::wait() {
   queue_.check("wait");
   queue_.wait(queue_.submitted(), true);
+  if (copies_) copies_->wait(copies_->submitted(), true);
   timing_.collect();
+  if (copy_timing_) copy_timing_->collect();
   throw_validation();
 }
 
@@ -180,6 +189,7 @@ void GpuDevice::empty_cache() {
 
 // The process ends: nothing is destroyed, but the driver should be idle and its compiled code is worth keeping.
 void GpuDevice::leave() noexcept {
+  if (copies_ && !copies_->wait_quietly(copies_->submitted(), kExitPatience)) return;
   if (!queue_.wait_quietly(queue_.submitted(), kExitPatience)) return;
   try {
     pipelines_.save();

@@ -38,7 +38,8 @@ size_t block_size(size_t bytes) {
 
 void GpuBuffer::recycle() { pool_->give(this); }
 
-Pool::Pool(const Context& context, Queue& queue) : context_(context), queue_(queue), budget_(budget_of(context)) {}
+Pool::Pool(const Context& context, Queue& queue, Queue* copies)
+    : context_(context), queue_(queue), copies_(copies), budget_(budget_of(context)) {}
 
 void Pool::count(GpuBuffer* buffer, int sign) {
   const int64_t bytes = sign * static_cast<int64_t>(buffer->block_);
@@ -95,6 +96,8 @@ GpuBuffer* Pool::create(size_t block, VkResult& why) {
   info.size = block;
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
                VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  uint32_t families[2];
+  share_between_queues(context_, info, families);
   VmaAllocationCreateInfo how{};
   how.usage = VMA_MEMORY_USAGE_AUTO_PREFER_DEVICE;
   how.flags = VMA_ALLOCATION_CREATE_WITHIN_BUDGET_BIT;
@@ -120,6 +123,7 @@ void Pool::give(GpuBuffer* buffer) noexcept {
   const std::lock_guard lock(mutex_);
   count(buffer, -1);
   counters_.cached += static_cast<int64_t>(buffer->block_);
+  buffer->free_at = queue_.submitted();  // nobody records it any more
   GpuBuffer*& head = free_.find(buffer->block_)->second.head;
   buffer->next_ = head;
   head = buffer;
@@ -136,6 +140,7 @@ void Pool::trim() {
     for (GpuBuffer* b : gone) counters_.cached -= static_cast<int64_t>(b->block_);
   }
   if (gone.empty()) return;
+  if (copies_) copies_->wait(copies_->submitted(), false);
   queue_.wait(queue_.submitted(), false);  // a device that is lost or hung throws here and keeps the memory
   debug(1, context_.name() + ": " + std::to_string(gone.size()) + " cached blocks freed");
   for (GpuBuffer* b : gone) {

@@ -1,5 +1,6 @@
 // Device memory for tensors: a caching pool over VMA. A returned block may be handed out again at once, although work
-// that uses it is still in flight: one queue runs everything in order and each submission begins with a barrier.
+// that uses it is still in flight: one queue works in order and each submission begins with a barrier. Where uploads
+// have a queue of their own, a buffer knows which submissions of either queue have to be done first.
 // Only giving memory back to the driver waits. Threads: any; destructors of buffers come from everywhere.
 #pragma once
 #include <cstdint>
@@ -19,6 +20,8 @@ class GpuBuffer final : public Buffer {
   void recycle() override;
 
   VkBuffer handle = VK_NULL_HANDLE;
+  uint64_t arrives = 0;  // submission of the copying queue that fills it
+  uint64_t free_at = 0;  // submission of the working queue after which an upload may write it
 
  private:
   friend class Pool;
@@ -40,7 +43,7 @@ struct PoolCounters {
 
 class Pool {
  public:
-  Pool(const Context& context, Queue& queue);
+  Pool(const Context& context, Queue& queue, Queue* copies = nullptr);
   // OutOfMemoryError after the cache was emptied and one retry; LimitError beyond the largest buffer.
   GpuBuffer* take(size_t bytes, bool scratch = false);
   // Frees every cached block. Waits for the work in flight.
@@ -62,6 +65,7 @@ class Pool {
 
   const Context& context_;
   Queue& queue_;
+  Queue* copies_;
   int64_t budget_;
   mutable std::mutex mutex_;
   std::map<size_t, FreeList> free_;  // a size stays once seen, so that giving back never allocates

@@ -31,6 +31,7 @@ const FeatureRow kFeatures[] = {
     SG_FEATURE(v11, storageBuffer16BitAccess, false),
     SG_FEATURE(v12, shaderFloat16, false),
     SG_FEATURE(v12, shaderSubgroupExtendedTypes, false),
+    SG_FEATURE(v12, hostQueryReset, false),
     SG_FEATURE(v12, vulkanMemoryModel, false),
     SG_FEATURE(v12, vulkanMemoryModelDeviceScope, false),
     SG_FEATURE(v13, subgroupSizeControl, false),
@@ -118,6 +119,13 @@ void choose_family(Physical& p) {
   };
   if (!pick(VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT) && !pick(VK_QUEUE_COMPUTE_BIT))
     p.missing += (p.missing.empty() ? "" : ", ") + std::string("a compute queue");
+  constexpr VkQueueFlags kWork = VK_QUEUE_COMPUTE_BIT | VK_QUEUE_GRAPHICS_BIT;
+  for (uint32_t i = 0; i < n && !p.copies; ++i) {
+    if (!(families[i].queueFlags & VK_QUEUE_TRANSFER_BIT) || families[i].queueFlags & kWork) continue;
+    p.copies = true;
+    p.copy_family = i;
+    p.copy_timestamp_bits = families[i].timestampValidBits;
+  }
 }
 
 void read_memory(Physical& p, bool budget) {
@@ -191,6 +199,7 @@ void read_features(Physical& p) {
   }
   p.features.float64 = has.core.features.shaderFloat64 == VK_TRUE;
   p.info.features.emplace_back("scalar Values", p.features.float64 ? "float64" : "float32");
+  p.host_query_reset = has.v12.hostQueryReset == VK_TRUE;
   p.features.int64 = has.core.features.shaderInt64 == VK_TRUE;
   p.features.storage16 = has.v11.storageBuffer16BitAccess == VK_TRUE;
   p.features.storage8 = has.v12.storageBuffer8BitAccess == VK_TRUE && has.v12.shaderInt8 == VK_TRUE;
@@ -237,6 +246,7 @@ Physical describe(VkPhysicalDevice handle) {
   read_limits(p, properties);
   read_features(p);
   choose_family(p);
+  p.info.features.emplace_back("copy_queue", p.copies ? "yes" : "no");
   bool budget = false;
   for (const std::string& name : extensions_of(handle)) {
     if (!p.calibrated && calibrates(handle, name)) {

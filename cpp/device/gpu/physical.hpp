@@ -19,10 +19,13 @@ struct Physical {
   std::string missing;          // required things it lacks, "" when it will do
   uint32_t family = 0;          // the queue family to compute on
   uint32_t timestamp_bits = 0;  // 0: its queue has no timestamps
-  float timestamp_ns = 1;       // nanoseconds a tick
-  bool calibrated = false;      // the driver reads its clock and the host's at one moment
-  bool statistics = false;      // SPIROGRAD_DEBUG=2: the driver tells registers and spills of what it compiles
-  uint32_t heap = 0;            // the largest device-local heap
+  bool copies = false;          // it has a queue that does nothing but copy, of this family, with timestamps or not
+  uint32_t copy_family = 0, copy_timestamp_bits = 0;
+  float timestamp_ns = 1;   // nanoseconds a tick
+  bool calibrated = false;  // the driver reads its clock and the host's at one moment
+  bool host_query_reset = false;
+  bool statistics = false;  // SPIROGRAD_DEBUG=2: the driver tells registers and spills of what it compiles
+  uint32_t heap = 0;        // the largest device-local heap
   VkDeviceSize heap_bytes = 0;
   VkDeviceSize storage_alignment = 256, storage_range = 0;  // descriptors only (the proxy lane)
   std::string cache_key;                                    // device and driver, for what compilers left on disk

@@ -1,5 +1,6 @@
 #include "device/gpu/queue.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 
@@ -24,7 +25,10 @@ double timeout_from_env() {
 
 }  // namespace
 
-Queue::Queue(const Context& context) : context_(context), timeout_seconds_(timeout_from_env()) {
+Queue::Queue(const Context& context, Use use)
+    : context_(context),
+      handle_(use == Use::work ? context.queue : context.copies),
+      timeout_seconds_(timeout_from_env()) {
   VkSemaphoreTypeCreateInfo type{};
   type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
@@ -32,8 +36,9 @@ Queue::Queue(const Context& context) : context_(context), timeout_seconds_(timeo
   info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO;
   info.pNext = &type;
   vk_check(vkCreateSemaphore(context.device, &info, nullptr, &timeline_), "vkCreateSemaphore");
+  if (use == Use::copies) return;
   for (Slot& slot : slots_) {
-    slot.pool = make_command_pool(context);
+    slot.pool = make_command_pool(context, context.physical.family);
     slot.commands = make_command_buffer(context, slot.pool);
     slot.arguments = make_host_buffer(context, 64 << 10, HostUse::arguments);
   }
@@ -81,6 +86,17 @@ uint64_t Queue::submit(VkCommandBuffer commands) {
   return submit_locked(commands);
 }
 
+void Queue::run_after(Queue& other, uint64_t value) {
+  if (other.completed_.load(std::memory_order_acquire) >= value) return;
+  const std::lock_guard lock(mutex_);
+  for (Before& b : before_)
+    if (b.queue == &other) {
+      b.value = std::max(b.value, value);
+      return;
+    }
+  before_.push_back({&other, value});
+}
+
 uint64_t Queue::submit_locked(VkCommandBuffer commands) {
   const Stage stage("submit", "stage", context_.id);
   const uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
@@ -92,14 +108,24 @@ uint64_t Queue::submit_locked(VkCommandBuffer commands) {
   signal.semaphore = timeline_;
   signal.value = value;
   signal.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+  VkSemaphoreSubmitInfo waits[2]{};
+  for (size_t i = 0; i < before_.size(); ++i) {
+    waits[i].sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO;
+    waits[i].semaphore = before_[i].queue->timeline_;
+    waits[i].value = before_[i].value;
+    waits[i].stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+  }
   VkSubmitInfo2 info{};
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2;
+  info.waitSemaphoreInfoCount = static_cast<uint32_t>(before_.size());
+  info.pWaitSemaphoreInfos = waits;
   info.commandBufferInfoCount = 1;
   info.pCommandBufferInfos = &buffer;
   info.signalSemaphoreInfoCount = 1;
   info.pSignalSemaphoreInfos = &signal;
-  result(vkQueueSubmit2(context_.queue, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit2");
+  result(vkQueueSubmit2(handle_, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit2");
   submitted_.store(value, std::memory_order_release);
+  before_.clear();
   ++count_;
   return value;
 }

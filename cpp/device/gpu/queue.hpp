@@ -1,4 +1,4 @@
-// The device's one queue: submissions in order, one timeline semaphore, bounded waits, and what happens when the
+// A queue of the device: submissions in order, one timeline semaphore, bounded waits, and what happens when the
 // device hangs or is lost. The value of a submission is its number; it is done when the timeline has reached it.
 // Threads: any. Waiting holds no lock. Knows nothing of plans or memory.
 #pragma once
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "device/device.hpp"
 #include "device/gpu/context.hpp"
@@ -25,7 +26,8 @@ struct Slot {
 
 class Queue {
  public:
-  explicit Queue(const Context& context);
+  enum class Use { work, copies };
+  explicit Queue(const Context& context, Use use = Use::work);  // slots are for work only
 
   // Throws what is wrong for good: forked, lost, hung; and unread validation messages. First thing of every call.
   void check(const char* op);
@@ -34,6 +36,8 @@ class Queue {
   Slot& begin();  // waits for the oldest slot, opens its command buffer
   uint64_t submit(Slot& slot);
   uint64_t submit(VkCommandBuffer commands);  // closed commands from elsewhere
+  // What is submitted from now on runs after that submission of a queue (this one or another).
+  void run_after(Queue& other, uint64_t value);
 
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
   uint64_t completed();
@@ -49,7 +53,13 @@ class Queue {
   [[noreturn]] void give_up(uint64_t value);
   void rethrow(const char* op);
 
+  struct Before {
+    Queue* queue;
+    uint64_t value;
+  };
   const Context& context_;
+  VkQueue handle_;
+  std::vector<Before> before_;  // of the next submission
   VkSemaphore timeline_ = VK_NULL_HANDLE;
   double timeout_seconds_;
   std::array<Slot, 3> slots_;

@@ -68,7 +68,7 @@ uint64_t number_bits(Number n, DType type) {
 }  // namespace
 
 Recorder::Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy, Timing& timing,
-                   DeviceStats& stats)
+                   DeviceStats& stats, Transfer& transfer)
     : context_(context),
       queue_(queue),
       pool_(pool),
@@ -76,6 +76,7 @@ Recorder::Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& 
       proxy_(proxy),
       timing_(timing),
       stats_(stats),
+      transfer_(transfer),
       most_cost_(most_cost(context.physical.type)),
       status_(make_host_buffer(context, kStatusBytes * kStatusBlocks, HostUse::arguments)) {}
 
@@ -85,6 +86,7 @@ void Recorder::reserve(int64_t arena_bytes) {
   arena_ = Ref<GpuBuffer>();  // goes to the pool: submissions in flight run before whoever gets it next
   try {
     arena_ = Ref<GpuBuffer>(pool_.take(static_cast<size_t>(arena_bytes), true));
+    transfer_.expect(*arena_);
   } catch (...) {
     if (before) arena_ = Ref<GpuBuffer>(pool_.take(before, true));  // older plans still run
     throw;
@@ -183,6 +185,7 @@ std::shared_ptr<Arrival> Recorder::run(const Job& job) {
   }
   std::shared_ptr<Parcel> parcel = record_wanted(slot, job);
   if (parcel) timing_.after(times, slot.commands, {"Memcpy DtoH", "", "gpu_memcpy", wanted_bytes(job)});
+  transfer_.expect_all();  // its kernels have addresses of any buffer
   const uint64_t value = queue_.submit(slot);
   if (parcel) parcel->value = value;
   uploads_.clear();
@@ -217,6 +220,7 @@ void Recorder::place_buffer(Place& place, const Memory& memory, const BufferRef*
                            std::to_string(memory.bytes) + " bytes on " + context_.name() + ", given " +
                            (buffer ? std::to_string(buffer->bytes) + " on " + buffer->device.str() : "nothing"));
   auto* gpu = static_cast<GpuBuffer*>(buffer);
+  transfer_.expect(*gpu);
   place.handle = gpu->handle;
   place.offset = 0;
   place.range = {gpu->address, gpu->address + static_cast<uint64_t>(memory.bytes)};
@@ -399,6 +403,7 @@ bool Recorder::record_uploads(Slot& slot) {
     if (hazards_.conflicts(reads_, writes_)) put_barrier(slot);
     hazards_.add(reads_, writes_);
     fresh_ = false;
+    transfer_.expect(*u.to);
     const VkBufferCopy region{u.at, 0, u.bytes};
     vkCmdCopyBuffer(slot.commands, slot.arguments.handle, u.to->handle, 1, &region);
   }

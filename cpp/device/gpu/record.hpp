@@ -14,13 +14,14 @@
 #include "device/gpu/proxy.hpp"
 #include "device/gpu/queue.hpp"
 #include "device/gpu/timing.hpp"
+#include "device/gpu/transfer.hpp"
 
 namespace sg {
 
 class Recorder {
  public:
   Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy, Timing& timing,
-           DeviceStats& stats);
+           DeviceStats& stats, Transfer& transfer);
 
   // The arena grows here, never in run(). OutOfMemoryError.
   void reserve(int64_t arena_bytes);
@@ -78,6 +79,7 @@ class Recorder {
   Proxy* proxy_;
   Timing& timing_;
   DeviceStats& stats_;
+  Transfer& transfer_;
   double most_cost_;  // of one submission
   Ref<GpuBuffer> arena_;
 

@@ -17,10 +17,11 @@ void stamp(VkCommandBuffer commands, Timing::Batch& batch) {
 
 }  // namespace
 
-Timing::Timing(const Context& context, Queue& queue)
+Timing::Timing(const Context& context, Queue& queue, uint32_t timestamp_bits)
     : context_(context),
       queue_(queue),
-      clock_(std::max(1u, context.physical.timestamp_bits), context.physical.timestamp_ns) {}
+      timestamp_bits_(timestamp_bits),
+      clock_(std::max(1u, timestamp_bits), context.physical.timestamp_ns) {}
 
 Timing::BatchRef Timing::take_batch(uint32_t queries) {
   {
@@ -35,7 +36,7 @@ Timing::BatchRef Timing::take_batch(uint32_t queries) {
   }
   auto batch = std::make_unique<Batch>();
   batch->capacity = std::max(queries, 64u);
-  if (context_.physical.timestamp_bits == 0) return batch;
+  if (timestamp_bits_ == 0) return batch;
   VkQueryPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO;
   info.queryType = VK_QUERY_TYPE_TIMESTAMP;
@@ -49,7 +50,10 @@ Timing::BatchRef Timing::begin(VkCommandBuffer commands, size_t marks) {
   BatchRef batch = take_batch(static_cast<uint32_t>(marks) + 1);
   batch->marks.clear();
   batch->used = 0;
-  if (batch->pool) vkCmdResetQueryPool(commands, batch->pool, 0, batch->capacity);
+  if (batch->pool && context_.physical.host_query_reset)
+    vkResetQueryPool(context_.device, batch->pool, 0, batch->capacity);
+  else if (batch->pool)
+    vkCmdResetQueryPool(commands, batch->pool, 0, batch->capacity);
   stamp(commands, *batch);
   batch->recorded = profile::now();
   return batch;

@@ -32,7 +32,7 @@ class Timing {
   };
   using BatchRef = std::unique_ptr<Batch>;
 
-  Timing(const Context& context, Queue& queue);
+  Timing(const Context& context, Queue& queue, uint32_t timestamp_bits);
   // nullptr when nobody wants times; `after` and `submitted` then do nothing.
   BatchRef begin(VkCommandBuffer commands, size_t marks);
   void after(const BatchRef& batch, VkCommandBuffer commands, const Mark& mark);
@@ -46,7 +46,8 @@ class Timing {
 
   const Context& context_;
   Queue& queue_;
-  std::mutex mutex_;  // all below
+  const uint32_t timestamp_bits_;  // 0: its queue has no timestamps
+  std::mutex mutex_;               // all below
   DeviceClock clock_;
   int64_t calibrated_ = 0;  // when
   std::deque<BatchRef> flying_;

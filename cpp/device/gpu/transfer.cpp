@@ -12,6 +12,7 @@
 namespace sg {
 namespace {
 
+constexpr uint64_t kAlways = UINT64_MAX;  // free_at of a buffer in use: whatever is submitted by then
 constexpr size_t kSmallestChunk = size_t{64} << 10, kLargestChunk = size_t{8} << 20;
 
 // Four chunks or more as soon as that makes them large enough to be worth a submission each.
@@ -44,13 +45,22 @@ void copy(VkCommandBuffer commands, VkBuffer from, size_t from_at, VkBuffer to, 
 
 }  // namespace
 
-Transfer::Transfer(const Context& context, Queue& queue, Timing& timing)
-    : context_(context), queue_(queue), timing_(timing) {}
+Transfer::Transfer(const Context& context, Queue& queue, Timing& timing, Queue* copies, Timing* copy_timing)
+    : context_(context), queue_(queue), timing_(timing), copies_(copies), copy_timing_(copy_timing) {}
 
-void Transfer::prepare(Chunk& chunk, size_t bytes, bool interruptible) {
-  queue_.wait(chunk.value, interruptible);
+void Transfer::expect(GpuBuffer& buffer) {
+  if (copies_) queue_.run_after(*copies_, buffer.arrives);
+  buffer.free_at = kAlways;
+}
+
+void Transfer::expect_all() {
+  if (copies_) queue_.run_after(*copies_, copies_->submitted());
+}
+
+void Transfer::prepare(Queue& queue, uint32_t family, Chunk& chunk, size_t bytes, bool interruptible) {
+  queue.wait(chunk.value, interruptible);
   if (!chunk.pool) {
-    chunk.pool = make_command_pool(context_);
+    chunk.pool = make_command_pool(context_, family);
     chunk.commands = make_command_buffer(context_, chunk.pool);
   }
   if (chunk.memory.bytes < bytes) {
@@ -61,22 +71,30 @@ void Transfer::prepare(Chunk& chunk, size_t bytes, bool interruptible) {
 
 void Transfer::upload(GpuBuffer& to, const void* from, size_t bytes) {
   const size_t size = chunk_size(bytes);
+  Queue& queue = copies_ ? *copies_ : queue_;
+  Timing& timing = copies_ ? *copy_timing_ : timing_;
+  const uint32_t family = copies_ ? context_.physical.copy_family : context_.physical.family;
+  if (copies_) {  // whoever used the destination before
+    queue.run_after(queue_, std::min(to.free_at, queue_.submitted()));
+    queue.run_after(queue, to.arrives);
+  }
   CopyCrew crew(bytes);
   size_t turn = 0;
   for (size_t at = 0; at < bytes; at += size, turn = (turn + 1) % up_.size()) {
     const size_t n = std::min(size, bytes - at);
     Chunk& chunk = up_[turn];
-    prepare(chunk, std::max(n, kSmallestChunk), false);
+    prepare(queue, family, chunk, std::max(n, kSmallestChunk), false);
     crew.copy(chunk.memory.mapped, static_cast<const std::byte*>(from) + at, n);
     vk_check(vkResetCommandPool(context_.device, chunk.pool, 0), "vkResetCommandPool");
     begin_commands(chunk.commands);
-    if (at == 0) barrier(chunk.commands);  // whoever used the destination before
-    Timing::BatchRef times = timing_.begin(chunk.commands, 1);
+    if (at == 0 && !copies_) barrier(chunk.commands);  // likewise
+    Timing::BatchRef times = timing.begin(chunk.commands, 1);
     copy(chunk.commands, chunk.memory.handle, 0, to.handle, at, n);
-    timing_.after(times, chunk.commands, {"Memcpy HtoD", "", "gpu_memcpy", static_cast<int64_t>(n)});
+    timing.after(times, chunk.commands, {"Memcpy HtoD", "", "gpu_memcpy", static_cast<int64_t>(n)});
     end_commands(chunk.commands);
-    chunk.value = queue_.submit(chunk.commands);
-    timing_.submitted(std::move(times), chunk.value);
+    chunk.value = queue.submit(chunk.commands);
+    if (copies_) to.arrives = chunk.value;
+    timing.submitted(std::move(times), chunk.value);
   }
 }
 
@@ -94,14 +112,15 @@ uint64_t Transfer::start_download(Chunk& chunk, const GpuBuffer& from, size_t of
   return chunk.value;
 }
 
-void Transfer::download(void* to, const GpuBuffer& from, size_t offset, size_t bytes) {
+void Transfer::download(void* to, GpuBuffer& from, size_t offset, size_t bytes) {
   const std::lock_guard lock(download_mutex_);
   const size_t size = chunk_size(bytes);
   CopyCrew crew(bytes);
   if (bytes > kLargestChunk) prefer_large_pages(to, bytes);
   const auto start = [&](size_t at, size_t turn) {
     const size_t n = std::min(size, bytes - at);
-    prepare(down_[turn], std::max(n, kSmallestChunk), true);
+    prepare(queue_, context_.physical.family, down_[turn], std::max(n, kSmallestChunk), true);
+    expect(from);
     start_download(down_[turn], from, offset + at, n);
   };
   size_t ahead = 0;

@@ -12,11 +12,15 @@ namespace sg {
 
 class Transfer {
  public:
-  Transfer(const Context& context, Queue& queue, Timing& timing);
+  // Uploads go through `copies`, beside what `queue` works on, where that is not null.
+  Transfer(const Context& context, Queue& queue, Timing& timing, Queue* copies, Timing* copy_timing);
   // Returns when the source was read; the device may still be copying.
   void upload(GpuBuffer& to, const void* from, size_t bytes);
+  // The next submission of `queue` reads or writes the buffer.
+  void expect(GpuBuffer& buffer);
+  void expect_all();  // or any buffer
   // Waits for all work submitted before, then copies. Interruptible.
-  void download(void* to, const GpuBuffer& from, size_t offset, size_t bytes);
+  void download(void* to, GpuBuffer& from, size_t offset, size_t bytes);
 
  private:
   struct Chunk {
@@ -26,12 +30,14 @@ class Transfer {
     uint64_t value = 0;  // the submission that uses it
   };
   using Chunks = std::array<Chunk, 3>;
-  void prepare(Chunk& chunk, size_t bytes, bool interruptible);
+  void prepare(Queue& queue, uint32_t family, Chunk& chunk, size_t bytes, bool interruptible);
   uint64_t start_download(Chunk& chunk, const GpuBuffer& from, size_t offset, size_t bytes);
 
   const Context& context_;
   Queue& queue_;
   Timing& timing_;
+  Queue* copies_;
+  Timing* copy_timing_;
   Chunks up_, down_;  // made at the first transfer, grown to the largest chunk
   std::mutex download_mutex_;
 };
