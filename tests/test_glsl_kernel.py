@@ -235,15 +235,26 @@ def test_a_mistake_is_raised_at_the_call_with_its_line(gpu: sg.Device) -> None:
 
 
 @pytest.mark.gpu
+def test_a_kernel_reads_sixteen_inputs(gpu: sg.Device) -> None:
+    names = [f"a{i}" for i in range(16)]
+    weigh = glsl_kernel(
+        "weigh", "y[0] = " + " + ".join(f"{i}.0 * {n}[0]" for i, n in enumerate(names)) + ";", names, ["y"]
+    )
+    leaf = sg.arange(16.0, device=gpu)
+    assert weigh(*[leaf[i : i + 1] for i in range(16)]).item() == sum(i * i for i in range(16))
+    assert weigh(*[leaf[i : i + 1] + i for i in range(16)]).item() == sum(2 * i * i for i in range(16))
+
+
+@pytest.mark.gpu
 def test_limits_are_named(gpu: sg.Device) -> None:
     x = sg.ones(3, device=gpu)
     with pytest.raises(sg.LimitError, match="local_size"):
         square(local_size=1 << 20)(x)
     with pytest.raises(sg.LimitError, match="groups"):
         square(groups=1 << 40)(x)
-    many = glsl_kernel("many", "y[0] = a[0];", ["a", "b", "c", "d"], ["y"])
-    with pytest.raises(sg.LimitError, match="4 inputs"):
-        many(x, x, x, x)
+    many = glsl_kernel("many", "y[0] = a0[0];", [f"a{i}" for i in range(17)], ["y"])
+    with pytest.raises(sg.LimitError, match="17 inputs"):
+        many(*[x] * 17)
     with pytest.raises(ValueError, match="different devices"):
         glsl_kernel("two", "y[0] = a[0];", ["a", "b"], ["y"])(x, sg.ones(3))
 

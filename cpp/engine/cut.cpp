@@ -64,7 +64,8 @@ uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse) {
 
 CachedPlan scheduled(const Log& log, const Wanted& wanted, bool fuse) {
   const Stage stage("schedule", "stage", log.device);
-  Scheduled made = schedule({log, wanted.held, wanted.dying, fuse, !wanted.doubtful.empty()});
+  const Features* gpu = log.device.is_gpu() ? &device_of(log.device).features() : nullptr;
+  Scheduled made = schedule({log, wanted.held, wanted.dying, fuse, !wanted.doubtful.empty(), gpu});
   CachedPlan entry;
   entry.plan = std::make_shared<const Plan>(std::move(made.plan));
   entry.output_nodes = std::move(made.output_nodes);

@@ -187,7 +187,7 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   }
   Tensor out = wrap(node, shape);
   append(node);
-  const Tensor* list[kMaxInputs] = {};
+  const Tensor* list[kFewInputs] = {};
   int n = 0;
   for (const Tensor& x : inputs) list[n++] = &x;
   if (n == 1) record(op, out, {list[0]});
@@ -315,26 +315,25 @@ Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims&
   return out;
 }
 
-Tensor own_kernel(const OpInfo& op, std::initializer_list<Tensor> inputs, const Dims& shape, DType dtype,
+Tensor own_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& shape, DType dtype,
                   std::initializer_list<int64_t> extra, const Attributes& attributes) {
   const Stage stage(op.name, "cpu_op");
   check_size(op, shape);
-  const Tensor& first = *inputs.begin();
+  const Tensor& first = inputs.front();
   NodeRef node = new_node(op, dtype, wide_of(dtype), first.device());
+  node->make_room(static_cast<int>(inputs.size()));
   node->domain = first.shape();
   node->numel = shape.numel();
   std::copy(extra.begin(), extra.end(), node->extra);
-  const Tensor* list[kMaxInputs] = {};
+  const Tensor* list[kMaxInputs];
   for (const Tensor& x : inputs) {
     list[node->inputs] = &x;
     common_device(op.name, {&first, &x});
-    set_tensor(node->in[node->inputs++], x, contiguous_strides(x.shape()));
+    set_tensor(node->in[node->inputs++], x, x.contiguous() ? contiguous_strides(x.shape()) : x.strides());
   }
   Tensor out = wrap(node, shape);
   append(node);
-  if (node->inputs == 1) record(op, out, {list[0]}, attributes);
-  if (node->inputs == 2) record(op, out, {list[0], list[1]}, attributes);
-  if (node->inputs == 3) record(op, out, {list[0], list[1], list[2]}, attributes);
+  record(op, out, {list, inputs.size()}, attributes);
   return out;
 }
 

@@ -3,6 +3,7 @@
 // wants a gradient, to the gradient graph.
 #pragma once
 #include <initializer_list>
+#include <span>
 
 #include "graph/grad.hpp"
 #include "graph/op.hpp"
@@ -27,10 +28,14 @@ Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& st
 // out[i...] = the element of x's storage at x.offset() + i... * strides + offset[i...]: int64 (broadcast), in elements,
 // checked by whoever made it. Records nothing for gradients.
 Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, const Tensor& offset);
-// The result of launches of the op's own (OpInfo::expand). Inputs are contiguous tensors of one device. `extra` is part
-// of the plan's key.
-Tensor own_kernel(const OpInfo& op, std::initializer_list<Tensor> inputs, const Dims& shape, DType dtype,
+// The result of launches of the op's own (OpInfo::expand). Inputs are at most kMaxInputs tensors of one device,
+// contiguous ones unless the kernel minds their strides. `extra` is part of the plan's key.
+Tensor own_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& shape, DType dtype,
                   std::initializer_list<int64_t> extra, const Attributes& attributes = {});
+inline Tensor own_kernel(const OpInfo& op, std::initializer_list<Tensor> inputs, const Dims& shape, DType dtype,
+                         std::initializer_list<int64_t> extra, const Attributes& attributes = {}) {
+  return own_kernel(op, std::span(inputs.begin(), inputs.size()), shape, dtype, extra, attributes);
+}
 // Memory of undefined contents.
 Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device);
 // Writes `value` (broadcast) through the view `target` into its storage, which is part of gradients: the target, its

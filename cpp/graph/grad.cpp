@@ -215,7 +215,7 @@ void record(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs
   i = 0;
   for (const Tensor* t : inputs) {
     GradInput& in = fn->in[i];
-    if (i < kMaxInputs && (saves >> i & 1) && !in.is_number) in.value.keep(*t, static_cast<bool>(in.leaf));
+    if (i < kFewInputs && (saves >> i & 1) && !in.is_number) in.value.keep(*t, static_cast<bool>(in.leaf));
     ++i;
   }
   if (saves & kSavesOutput) fn->output.keep(out);

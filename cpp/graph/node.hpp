@@ -3,6 +3,7 @@
 // Made by graph/build.hpp only, which appends it to its device's log. Threads: under the engine lock.
 #pragma once
 #include <exception>
+#include <memory>
 #include <string>
 
 #include "base/buffer.hpp"
@@ -13,7 +14,8 @@
 
 namespace sg {
 
-inline constexpr int kMaxInputs = 3;
+inline constexpr int kFewInputs = 3;   // of any op but kernels
+inline constexpr int kMaxInputs = 16;  // of a kernel
 
 // How a node reads an input over its domain.
 struct Operand {
@@ -44,7 +46,9 @@ struct Node : RefCounted<Node> {
   Dims domain;            // without dimensions of size 1 (contractions: always batch, m, n, k)
   int64_t numel = 0;      // elements of the value
   int64_t extra[4] = {};  // what a kernel of its own wants to know
-  Operand in[kMaxInputs];
+  Operand* in = few;
+  Operand few[kFewInputs];
+  std::unique_ptr<Operand[]> many;  // the inputs when there are more
 
   // Position in the pending log, or, for a leaf, its number there (valid while epoch is the log's).
   int32_t log_index = -1;
@@ -66,6 +70,11 @@ struct Node : RefCounted<Node> {
   // An effect that leaves nothing of the old value.
   bool overwrites_all() const {
     return inputs == 2 && domain.numel() == numel && in[1].strides == contiguous_strides(domain);
+  }
+  void make_room(int count) {  // before the inputs are set
+    if (count <= kFewInputs) return;
+    many = std::make_unique<Operand[]>(static_cast<size_t>(count));
+    in = many.get();
   }
   size_t bytes() const { return static_cast<size_t>(numel) * size_of(dtype); }
   void drop_inputs();

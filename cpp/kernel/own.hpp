@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/dtype.hpp"
+#include "kernel/features.hpp"
 
 namespace sg {
 
@@ -48,6 +49,7 @@ struct Expansion {
   std::vector<int64_t> temporaries;  // bytes
   std::vector<Launch> launches;
   int32_t inputs = 0;
+  const Features* gpu = nullptr;  // what the device can do; nullptr: the CPU
 
   int32_t result() const { return inputs; }
   int32_t temporary(int64_t bytes) {

@@ -171,9 +171,7 @@ std::vector<Tensor> glsl_apply(const OpInfo& op, const std::vector<Tensor>& give
   const auto& outputs = row.kernel.outputs;
   const Dims shape = row.packed() ? Dims{row.bytes} : outputs[0].shape;
   const DType dtype = row.packed() ? DType::uint8 : outputs[0].dtype;
-  const Tensor made = x.size() == 1   ? own_kernel(op, {x[0]}, shape, dtype, {})
-                      : x.size() == 2 ? own_kernel(op, {x[0], x[1]}, shape, dtype, {})
-                                      : own_kernel(op, {x[0], x[1], x[2]}, shape, dtype, {});
+  const Tensor made = own_kernel(op, x, shape, dtype, {});
   if (!row.packed()) return {made};
   std::vector<Tensor> out;
   for (size_t i = 0; i < outputs.size(); ++i) out.push_back(output_of(made, outputs[i], row.offsets[i]));

@@ -7,15 +7,17 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in) {
   needed.assign(n, false);
   stored.assign(n, false);
   exported.assign(n, true);
-  leaf_views.assign(n, {-1, -1, -1});
-  numbers.assign(n, {-1, -1, -1});
+  first_operand_.resize(n);
   int32_t next_reading = 0, next_number = 0;
-  for (int32_t i = 0; i < n; ++i)
+  for (int32_t i = 0; i < n; ++i) {
+    first_operand_[i] = static_cast<int32_t>(numbers_.size());
     for (int k = 0; k < node(i).inputs; ++k) {
       const Operand& o = node(i).in[k];
-      if (o.kind == Operand::Kind::number) numbers[i][k] = next_number++;
-      if (o.kind == Operand::Kind::node && pending(o) < 0) leaf_views[i][k] = log.readings[next_reading++];
+      const bool is_leaf = o.kind == Operand::Kind::node && pending(o) < 0;
+      numbers_.push_back(o.kind == Operand::Kind::number ? next_number++ : -1);
+      leaf_views_.push_back(is_leaf ? log.readings[next_reading++] : -1);
     }
+  }
   for (int32_t i = n - 1; i >= 0; --i) {
     needed[i] = needed[i] || input.held[i];
     if (!needed[i]) continue;
@@ -41,7 +43,7 @@ Source Context::source(int32_t reader, int operand) const {
   s.node = pending(o);
   if (s.node < 0) {
     s.leaf = o.node->log_index;
-    s.leaf_view = leaf_views[reader][operand];
+    s.leaf_view = leaf_views_[first_operand_[reader] + operand];
     s.aligned = o.offset * static_cast<int64_t>(size_of(o.dtype)) % 16 == 0;
   }
   return s;

@@ -1,6 +1,5 @@
 // What the passes of schedule/ share: the log seen as numbered nodes, and kernels that are still being put together.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,22 +27,26 @@ struct Use {
   int64_t offset = 0;
   bool inlined = false;
   bool elsewhere = false;                     // strides and offset are added to a computed offset
-  int32_t inputs[kMaxInputs] = {-1, -1, -1};  // uses; for number and index operands see the node
+  int32_t inputs[kFewInputs] = {-1, -1, -1};  // uses; for number and index operands see the node
 };
 
 // The log with what passes ask of it.
 struct Context {
   const Log& log;
   const ScheduleInput& input;
-  std::vector<bool> needed, stored;                                  // computed at all; a kernel's root
-  std::vector<bool> exported;                                        // needs memory: held, or read by another kernel
-  std::vector<std::array<int32_t, kMaxInputs>> leaf_views, numbers;  // of each node's operands, -1: not one
+  std::vector<bool> needed, stored;  // computed at all; a kernel's root
+  std::vector<bool> exported;        // needs memory: held, or read by another kernel
   explicit Context(const ScheduleInput& input);
   const Node& node(int32_t i) const { return *log.nodes[i]; }
   // The pending node an operand reads, or -1 (leaf, number, index).
   int32_t pending(const Operand& o) const;
   Source source(int32_t node, int operand) const;
+  int32_t number(int32_t node, int operand) const { return numbers_[first_operand_[node] + operand]; }
   int32_t count() const { return static_cast<int32_t>(log.nodes.size()); }
+
+ private:
+  std::vector<int32_t> first_operand_;         // of each node in the lists of operands
+  std::vector<int32_t> leaf_views_, numbers_;  // of each operand, -1: not one
 };
 
 // A pass found that this node must be stored first; scheduling starts over.

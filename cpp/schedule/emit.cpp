@@ -89,7 +89,7 @@ class Emitter {
   }
 
   Expr number(int32_t node, int operand) {
-    const int32_t global = context_.numbers[node][operand];
+    const int32_t global = context_.number(node, operand);
     auto [it, fresh] = numbers_.try_emplace(global);
     if (fresh) {
       it->second = builder_.number(context_.node(node).in[operand].dtype);
@@ -127,7 +127,7 @@ class Emitter {
     const Use& use = draft_.uses[id];
     const int32_t index = use.source.node;
     const Node& node = context_.node(index);
-    Expr in[kMaxInputs];
+    Expr in[kFewInputs];
     for (int k = 0; k < node.inputs; ++k) {
       const Operand& o = node.in[k];
       if (!node.reads_value(k)) continue;

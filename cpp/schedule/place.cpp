@@ -286,6 +286,7 @@ class Placer {
     const Node& node = context_.node(drafts_[d].roots[0]);
     Expansion expansion;
     expansion.inputs = node.inputs;
+    expansion.gpu = context_.input.gpu;
     node.op->expand(node, context_.log.device.is_gpu(), expansion);
     std::vector<Binding> memories;
     for (const Source& s : emitted_[d].sources) memories.push_back(bind(s));

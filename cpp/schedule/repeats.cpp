@@ -47,7 +47,7 @@ int weight_of(Code code) {
 int weight_of(const Node& node) {
   if (node.op->kind != Kind::pointwise) return 1;
   ProgramBuilder builder;
-  Expr in[kMaxInputs];
+  Expr in[kFewInputs];
   for (int k = 0; k < node.inputs; ++k)
     in[k] = builder.number(node.in[k].kind == Operand::Kind::node ? node.compute : node.in[k].dtype);
   node.op->emit(builder, node, in);

@@ -40,7 +40,7 @@ bool map_dims(const Dims& shape, const Dims& domain, const Dims& strides, int64_
 // A node's domain with dimensions merged wherever all its operands allow it.
 struct Flat {
   Dims shape;
-  Dims strides[kMaxInputs];
+  Dims strides[kFewInputs];
 };
 Flat flatten(const Node& node) {
   Flat f;
