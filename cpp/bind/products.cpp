@@ -1,5 +1,6 @@
 // Products of matrices and vectors.
 #include "bind/bound.hpp"
+#include "bind/caster.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -90,6 +91,9 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_products(PyObject* module) { add_rows(module, rows); }
+void add_products(PyObject* module) {
+  add_rows(module, rows);
+  pybind11::reinterpret_borrow<pybind11::module_>(module).def("_attention", sg::attention);  // for nn.functional
+}
 
 }  // namespace sg::bind

@@ -337,6 +337,17 @@ Tensor own_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& 
   return out;
 }
 
+Tensor part_of(const Tensor& whole, DType dtype, const Dims& shape, const Dims& strides, int64_t offset) {
+  Ref<TensorImpl> t(new TensorImpl);
+  t->storage = whole->storage;
+  t->shape = shape;
+  t->strides = strides;
+  t->offset = offset;
+  t->dtype = dtype;
+  t->device = whole.device();
+  return Tensor(std::move(t));
+}
+
 Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device) {
   check_size(op, shape);
   NodeRef node = new_node(op, dtype, wide_of(dtype), device);

@@ -36,6 +36,8 @@ inline Tensor own_kernel(const OpInfo& op, std::initializer_list<Tensor> inputs,
                          std::initializer_list<int64_t> extra, const Attributes& attributes = {}) {
   return own_kernel(op, std::span(inputs.begin(), inputs.size()), shape, dtype, extra, attributes);
 }
+// A tensor on part of another's memory: one of several results of a kernel. Records nothing for gradients.
+Tensor part_of(const Tensor& whole, DType dtype, const Dims& shape, const Dims& strides, int64_t offset);
 // Memory of undefined contents.
 Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device);
 // Writes `value` (broadcast) through the view `target` into its storage, which is part of gradients: the target, its

@@ -8,6 +8,7 @@
 
 #include "base/dtype.hpp"
 #include "kernel/features.hpp"
+#include "kernel/gemm.hpp"
 
 namespace sg {
 
@@ -17,6 +18,10 @@ struct CpuArgs {
   const int64_t* words;
   // Calls body(begin, end) for pieces of [0, n), `grain` or less each, on any thread in any order; see cpu/threads.hpp.
   void (*parallel)(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
+  // On the calling thread: a product; x[i] = exp(x[i]); memory that is its own until the function returns.
+  void (*multiply)(DType dtype, GemmTile tile);
+  void (*exp)(DType dtype, void* x, int64_t n);
+  void* (*scratch)(int64_t bytes);
   template <class T>
   T* as(int i) const {
     return static_cast<T*>(at[i]);

@@ -26,6 +26,8 @@ const std::vector<const OpInfo*>& all_ops() {
       &rows::Choose,
       &rows::Median,
       &rows::Matmul,
+      &rows::Attention,
+      &rows::AttentionGradient,
       &rows::Reshape,
       &rows::Permute,
       &rows::Expand,

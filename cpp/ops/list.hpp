@@ -155,6 +155,9 @@ Tensor baddbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, 
                const Tensor& alpha);
 Tensor addbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, const Tensor& beta, const Tensor& alpha);
 Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dims& dims_b);
+// softmax(scale * query @ key^T) @ value without the matrix in between: [..., t, d] [..., s, d] [..., s, e] ->
+// [..., t, e]; leading dimensions broadcast. `causal`: query i sees keys 0 .. i.
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, double scale, bool causal);
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
 // ---- views --------------------------------------------------------------------------------------------------------

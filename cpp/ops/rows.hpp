@@ -14,7 +14,7 @@ SG_POINTWISE_TERNARY(SG_ROW)
 extern const OpInfo Where, Cast, Contiguous;
 extern const OpInfo Full, Arange, Rand, Randn, RandomBits, CheckClass, OneHot;
 extern const OpInfo Sum, Product, Max, Min, Choose, Median;
-extern const OpInfo Matmul;
+extern const OpInfo Matmul, Attention, AttentionGradient;
 extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;
 extern const OpInfo Slice, Diagonal, Unfold, AsStrided, Embed;
 extern const OpInfo Join;

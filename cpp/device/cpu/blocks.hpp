@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/dtype.hpp"
+#include "kernel/gemm.hpp"
 #include "kernel/program.hpp"
 
 namespace sg::cpu {
@@ -22,17 +23,6 @@ struct FoldState {
   double extreme;
 };
 using FoldFn = void (*)(FoldState* state, const void* a, int64_t n, bool scalar);
-
-// c[m, n] = sum over k of a[m, k] * b[k, n], strides in elements. `scratch` holds gemm_scratch bytes.
-// `from`: c already holds the products of the k before it (false: c is overwritten).
-struct GemmTile {
-  const void* a;
-  const void* b;
-  void* c;
-  int64_t m, n, k;
-  int64_t a_m, a_k, b_k, b_n, c_m, c_n;
-  void* scratch;
-};
 
 // Strides in bytes: from element to element of a row in the source, from row to row in the destination.
 struct Turn {
@@ -54,7 +44,7 @@ struct BlockTable {
   Fn (*scatter_at)(int size);  // d[b[i]] = a[i] where b[i] is not negative
   Fn iota;                     // int64: d[i] = (int64)a + i * (int64)b
   FoldFn (*fold)(Fold fold, DType type);
-  void (*gemm_f32)(const GemmTile&);
+  void (*gemm_f32)(const GemmTile&);  // its scratch holds gemm_scratch bytes
   void (*gemm_f64)(const GemmTile&);
   int gemm_rows, gemm_columns_f32;  // the register tile: blocks of a product should be multiples of it
   int64_t gemm_scratch;

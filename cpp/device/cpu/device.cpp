@@ -280,7 +280,10 @@ class CpuDevice final : public Device {
     r.own->cpu({reinterpret_cast<void* const*>(r.bases.data()), r.own->words.data(),
                 [](int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
                   parallel_for(n, grain, Body(body));
-                }});
+                },
+                multiply,
+                [](DType t, void* x, int64_t n) { blocks().alu(Code::exp, t, t, 0)(x, x, nullptr, nullptr, n); },
+                [](int64_t bytes) { return static_cast<void*>(scratch(3, bytes)); }});
   }
 
   DeviceStats stats_;

@@ -221,12 +221,12 @@ static void gemm(const GemmTile& t) {
     T* c = static_cast<T*>(t.c) + i * t.c_m;
     const T* a = static_cast<const T*>(t.a) + i * t.a_m;
     const T* b = static_cast<const T*>(t.b);
-    if (t.k == 0)
+    if (t.k == 0 && !t.add)
       for (int64_t r = 0; r < m; ++r)
         for (int64_t s = 0; s < t.n; ++s) c[r * t.c_m + s * t.c_n] = 0;
     for (int64_t p = 0; p < t.k; p += kSlab) {
       const int64_t k = t.k - p < kSlab ? t.k - p : kSlab;
-      gemm_slab<T>(t, a + p * t.a_k, b + p * t.b_k, c, m, k, p > 0);
+      gemm_slab<T>(t, a + p * t.a_k, b + p * t.b_k, c, m, k, t.add || p > 0);
     }
   }
 }

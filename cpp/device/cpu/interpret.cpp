@@ -276,8 +276,8 @@ struct Free {
 }  // namespace
 
 char* scratch(int level, int64_t bytes) {
-  thread_local std::unique_ptr<char[], Free> memory[3];
-  thread_local int64_t size[3];
+  thread_local std::unique_ptr<char[], Free> memory[4];
+  thread_local int64_t size[4];
   if (size[level] < bytes) {
     memory[level].reset();
     size[level] = 0;

@@ -47,7 +47,7 @@ void multiply_integers(const GemmTile& t) {
   T* c = static_cast<T*>(t.c);
   for (int64_t i = 0; i < t.m; ++i) {
     T* row = c + i * t.c_m;
-    for (int64_t j = 0; j < t.n; ++j) row[j * t.c_n] = 0;
+    for (int64_t j = 0; j < t.n && !t.add; ++j) row[j * t.c_n] = 0;
     for (int64_t p = 0; p < t.k; ++p) {
       const Wide x = static_cast<Wide>(a[i * t.a_m + p * t.a_k]);
       const T* from = b + p * t.b_k;
@@ -59,15 +59,7 @@ void multiply_integers(const GemmTile& t) {
 
 // Few columns: the transposed product, whose vectors run along the rows.
 GemmTile transposed(const GemmTile& t) {
-  return {t.b, t.a, t.c, t.n, t.m, t.k, t.b_n, t.b_k, t.a_k, t.a_m, t.c_n, t.c_m, t.scratch};
-}
-
-void multiply(DType dtype, GemmTile t) {
-  if (dtype == DType::int32) return multiply_integers<int32_t, uint32_t>(t);
-  if (dtype == DType::int64) return multiply_integers<int64_t, uint64_t>(t);
-  t.scratch = scratch(1, blocks().gemm_scratch);
-  if (t.n < 8 && t.m > t.n) t = transposed(t);
-  (dtype == DType::float32 ? blocks().gemm_f32 : blocks().gemm_f64)(t);
+  return {t.b, t.a, t.c, t.n, t.m, t.k, t.b_n, t.b_k, t.a_k, t.a_m, t.c_n, t.c_m, t.add, t.scratch};
 }
 
 // [load view 0, store view 1] and nothing else.
@@ -77,6 +69,14 @@ bool only_stores(const Program& p) {
 }
 
 }  // namespace
+
+void multiply(DType dtype, GemmTile t) {
+  if (dtype == DType::int32) return multiply_integers<int32_t, uint32_t>(t);
+  if (dtype == DType::int64) return multiply_integers<int64_t, uint64_t>(t);
+  t.scratch = scratch(1, blocks().gemm_scratch);
+  if (t.n < 8 && t.m > t.n) t = transposed(t);
+  (dtype == DType::float32 ? blocks().gemm_f32 : blocks().gemm_f64)(t);
+}
 
 ProductPlan plan_product(const Product& product, const std::vector<int32_t>& memory_of) {
   if (product.dtype == DType::boolean) fail<TypeError>("matmul", "boolean operands", "convert them to int32");

@@ -23,6 +23,8 @@ struct ProductPlan {
   int64_t tile_m = 0, tile_n = 0, tiles_m = 0, tiles_n = 0;
 };
 
+// On the calling thread.
+void multiply(DType dtype, GemmTile tile);
 // TypeError for boolean products.
 ProductPlan plan_product(const Product& product, const std::vector<int32_t>& memory_of);
 // a, b: element 0 of the operands' bindings; bases: of the epilogue's views (view 0 is the accumulator, ignored).

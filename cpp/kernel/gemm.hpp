@@ -1,0 +1,18 @@
+// One tile of a matrix product on the CPU: c[m, n] = sum over k of a[m, k] * b[k, n], strides in elements. Plain data,
+// without includes that bring code: files compiled for one instruction set read it.
+#pragma once
+#include <cstdint>
+
+namespace sg {
+
+struct GemmTile {
+  const void* a;
+  const void* b;
+  void* c;
+  int64_t m, n, k;
+  int64_t a_m, a_k, b_k, b_n, c_m, c_n;
+  bool add = false;         // to what c holds
+  void* scratch = nullptr;  // whoever multiplies gives it
+};
+
+}  // namespace sg
