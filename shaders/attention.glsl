@@ -7,6 +7,13 @@
 // A workgroup owns ROWS rows and walks all columns that they see. Matrices lie in shared memory in units of four
 // elements; a row is an odd number of units long, so that units below each other lie in different banks.
 
+// A software driver compiles long straight code slowly.
+#ifdef SG_SOFTWARE
+#define LONG_LOOP [[dont_unroll]]
+#else
+#define LONG_LOOP
+#endif
+
 const uint kTx = COLS / THREAD_COLS, kTy = ROWS / THREAD_ROWS, kThreads = kTx * kTy;
 layout(local_size_x = kThreads) in;
 
@@ -67,7 +74,7 @@ void load(uint to, uint rows, uint size, uint64_t from, int64_t step, uint first
 void multiply(uint own, uint other, uint units, out float s[THREAD_ROWS * THREAD_COLS]) {
   const uint stride = units | 1;
   [[unroll]] for (uint i = 0; i < THREAD_ROWS * THREAD_COLS; ++i) s[i] = 0;
-  for (uint u = 0; u < units; ++u) {
+  LONG_LOOP for (uint u = 0; u < units; ++u) {
     vec4 a[THREAD_ROWS];
     [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r) a[r] = tiles[own + row_of(r) * stride + u];
     [[unroll]] for (uint c = 0; c < THREAD_COLS; ++c) {
@@ -88,7 +95,7 @@ void put_weights(float s[THREAD_ROWS * THREAD_COLS]) {
 // sum[row] += weights[row][col] * other[col]; a thread has units tx, tx + kTx ... of its rows.
 void add_weighted(uint other, uint units, inout vec4 sum[THREAD_ROWS * kUnits]) {
   const uint stride = units | 1;
-  for (uint k = 0; k < COLS / 4; ++k) {
+  LONG_LOOP for (uint k = 0; k < COLS / 4; ++k) {
     vec4 p[THREAD_ROWS];
     [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r) p[r] = tiles[kWeights + row_of(r) * kStrideP + k];
     [[unroll]] for (uint l = 0; l < 4; ++l)

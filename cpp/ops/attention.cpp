@@ -212,11 +212,11 @@ int64_t shared_bytes(const Tile& t, int64_t d, int64_t e, bool forward) {
          4 * t.rows * (t.cols / t.thread_cols);
 }
 
-// The largest that the device holds and `rows` do not leave half empty.
+// The largest that the device holds and `rows` do not leave half empty; a software driver compiles small ones sooner.
 Tile choose(const char* op, std::span<const Tile> tiles, int64_t rows, int64_t d, int64_t e, bool forward,
             const Features& f) {
   for (const Tile& t : tiles) {
-    if (&t != &tiles.back() && t.rows >= 2 * rows) continue;
+    if (&t != &tiles.back() && (t.rows >= 2 * rows || (f.software && t.thread_rows > 2))) continue;
     if (t.threads() <= f.max_group_threads && shared_bytes(t, d, e, forward) <= f.shared_bytes) return t;
   }
   fail<LimitError>(op, std::to_string(f.shared_bytes) + " bytes of shared memory are too few", "use the CPU device");
