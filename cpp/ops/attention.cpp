@@ -45,7 +45,8 @@ constexpr int kStrides = 8;
 
 std::vector<int64_t> words_of(const Problem& p, const Node& node, std::initializer_list<Dims> strides) {
   const double scale = std::bit_cast<double>(node.extra[3]);
-  const int64_t bits = node.dtype == DType::float32 ? std::bit_cast<uint32_t>(static_cast<float>(scale)) : node.extra[3];
+  const int64_t bits =
+      node.dtype == DType::float32 ? std::bit_cast<uint32_t>(static_cast<float>(scale)) : node.extra[3];
   std::vector<int64_t> words = {p.batch, p.heads, p.queries, p.keys, p.d, p.e, node.extra[2], bits};
   for (const Dims& s : strides) words.insert(words.end(), {s[0], s[1], s[2]});
   return words;
@@ -167,8 +168,7 @@ struct CpuAttention {
         args.exp(kType, row, visible);
         std::fill(row + visible, row + n, T(0));
       }
-      if (wants_v)
-        multiply({weights, 1, n}, {g.row(first), g.step, 1}, dv.at, dv.step, n, p.e, rows, true);
+      if (wants_v) multiply({weights, 1, n}, {g.row(first), g.step, 1}, dv.at, dv.step, n, p.e, rows, true);
       if (!wants_q && !wants_k) continue;
       multiply({g.row(first), g.step, 1}, {v.at, 1, v.step}, slopes, n, rows, n, p.e);
       for (int64_t r = 0; r < rows; ++r) {
@@ -200,7 +200,7 @@ struct Tile {
   int64_t threads() const { return rows / thread_rows * (cols / thread_cols); }
 };
 constexpr Tile kForward[] = {{64, 32, 4, 4}, {32, 32, 4, 4}, {16, 16, 2, 2}, {8, 8, 1, 1}};
-constexpr Tile kBackward[] = {{32, 32, 4, 4}, {32, 16, 4, 2}, {16, 16, 2, 2}, {8, 8, 1, 1}};
+constexpr Tile kBackward[] = {{64, 32, 4, 4}, {32, 32, 4, 4}, {32, 16, 4, 2}, {16, 16, 2, 2}, {8, 8, 1, 1}};
 
 // Twin of the strides in attention.glsl, in units of 16 bytes.
 constexpr int64_t stride_of(int64_t elements) { return ((elements + 3) / 4) | 1; }
@@ -212,11 +212,17 @@ int64_t shared_bytes(const Tile& t, int64_t d, int64_t e, bool forward) {
          4 * t.rows * (t.cols / t.thread_cols);
 }
 
-// The largest that the device holds and `rows` do not leave half empty; a software driver compiles small ones sooner.
-Tile choose(const char* op, std::span<const Tile> tiles, int64_t rows, int64_t d, int64_t e, bool forward,
-            const Features& f) {
+// The largest that the device holds, unless it is half empty, or leaves processors of a large GPU without work; a
+// software driver compiles small ones sooner.
+Tile choose(const char* op, std::span<const Tile> tiles, int64_t heads, int64_t rows, int64_t d, int64_t e,
+            bool forward, const Features& f) {
+  constexpr int64_t kBusy = 128;
+  const auto unfit = [&](const Tile& t) {
+    if (t.rows >= 2 * rows || (f.software && t.thread_rows > 2)) return true;
+    return t.rows > 32 && heads * ((rows + t.rows - 1) / t.rows) < kBusy;
+  };
   for (const Tile& t : tiles) {
-    if (&t != &tiles.back() && (t.rows >= 2 * rows || (f.software && t.thread_rows > 2))) continue;
+    if (&t != &tiles.back() && unfit(t)) continue;
     if (t.threads() <= f.max_group_threads && shared_bytes(t, d, e, forward) <= f.shared_bytes) return t;
   }
   fail<LimitError>(op, std::to_string(f.shared_bytes) + " bytes of shared memory are too few", "use the CPU device");
@@ -225,15 +231,16 @@ Tile choose(const char* op, std::span<const Tile> tiles, int64_t rows, int64_t d
 std::string source(const Tile& t, const Problem& p, const char* phase) {
   std::string s;
   const std::pair<const char*, int64_t> constants[] = {
-      {"ROWS", t.rows}, {"COLS", t.cols}, {"THREAD_ROWS", t.thread_rows}, {"THREAD_COLS", t.thread_cols}, {"D", p.d},
-      {"E", p.e}};
+      {"ROWS", t.rows}, {"COLS", t.cols}, {"THREAD_ROWS", t.thread_rows}, {"THREAD_COLS", t.thread_cols},
+      {"D", p.d},       {"E", p.e}};
   for (const auto& [name, value] : constants) s += std::string("#define ") + name + " " + std::to_string(value) + "\n";
   return s + "#define " + phase + "\n#include \"attention.glsl\"\n";
 }
 
 void launch_on_gpu(Own& own, const Problem& p, int64_t rows, std::span<const Tile> tiles, const char* phase,
                    const Features& features) {
-  const Tile t = choose("attention", tiles, rows, p.d, p.e, std::string(phase) == "FORWARD", features);
+  const Tile t =
+      choose("attention", tiles, p.batch * p.heads, rows, p.d, p.e, std::string(phase) == "FORWARD", features);
   own.source = source(t, p, phase);
   const int64_t work = p.batch * p.heads * ((rows + t.rows - 1) / t.rows);
   own.groups[0] = std::min<int64_t>(work, 32768);
@@ -346,9 +353,8 @@ void vjp_attention(Vjp& v) {
   const Tensor logs = part_of(kept, q.dtype(), rows, contiguous_strides(rows), r.logs_at);
   const Tensor g = p.e == 1 || v.g.strides()[3] == 1 ? v.g : contiguous(v.g);
   const Gradients to = gradients_of(p, q.strides(), k.strides(), value.strides(), wants);
-  const Tensor packed =
-      own_kernel(rows::AttentionGradient, {q, k, value, g, logs, contiguous(sum(g * out, kLast))}, {to.numel}, q.dtype(),
-                 {p.keys, p.e, wants, v.attributes().x});
+  const Tensor packed = own_kernel(rows::AttentionGradient, {q, k, value, g, logs, contiguous(sum(g * out, kLast))},
+                                   {to.numel}, q.dtype(), {p.keys, p.e, wants, v.attributes().x});
   for (int i = 0; i < 3; ++i)
     if (v.needs(i)) v.result[i] = part_of(packed, q.dtype(), to.shape[i], to.strides[i], to.at[i]);
 }
@@ -418,8 +424,8 @@ const OpInfo AttentionGradient{.name = "attention_gradient",
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, double scale, bool causal) {
   check(query, key, value);
   const DType dtype = query.dtype(), wide = wide_of(dtype);
-  const Dims batch = broadcast_shapes("attention", broadcast_shapes("attention", leading(query), leading(key)),
-                                      leading(value));
+  const Dims batch =
+      broadcast_shapes("attention", broadcast_shapes("attention", leading(query), leading(key)), leading(value));
   const Tensor q0 = cast(query, wide), k0 = cast(key, wide), v0 = cast(value, wide);
   if (!has_kernel(q0, k0, v0)) return cast(matmul(weights_of(q0, k0, scale, causal), v0), dtype);
   const Tensor q = as_heads(q0, batch), k = as_heads(k0, batch), v = as_heads(v0, batch);

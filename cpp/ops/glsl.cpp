@@ -137,8 +137,8 @@ std::unique_ptr<GlslRow> make_row(const GlslKernel& k) {
 
 // An output among several, in memory of its own: a copy that fuses with whoever reads it.
 Tensor output_of(const Tensor& packed, const GlslKernel::Argument& a, int64_t offset) {
-  return clone(part_of(packed, a.dtype, a.shape, contiguous_strides(a.shape),
-                       offset / static_cast<int64_t>(size_of(a.dtype))));
+  return clone(
+      part_of(packed, a.dtype, a.shape, contiguous_strides(a.shape), offset / static_cast<int64_t>(size_of(a.dtype))));
 }
 
 }  // namespace
