@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import sys
 
-import ops_engine  # noqa: F401  each enters its rows
+import ops_attention  # noqa: F401  each enters its rows
+import ops_engine  # noqa: F401
 import ops_index  # noqa: F401
 import ops_pointwise  # noqa: F401
 import ops_reduce  # noqa: F401
