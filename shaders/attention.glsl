@@ -7,11 +7,13 @@
 // A workgroup owns ROWS rows and walks all columns that they see. Matrices lie in shared memory in units of four
 // elements; a row is an odd number of units long, so that units below each other lie in different banks.
 
-// A software driver compiles long straight code slowly.
+// A software driver compiles long straight code slowly, and its loads do not wait for memory.
 #ifdef SG_SOFTWARE
 #define LONG_LOOP [[dont_unroll]]
+const uint kBatch = 1;
 #else
 #define LONG_LOOP
+const uint kBatch = 8;  // loads of a thread that are under way together
 #endif
 
 const uint kTx = COLS / THREAD_COLS, kTy = ROWS / THREAD_ROWS, kThreads = kTx * kTy;
@@ -52,21 +54,29 @@ int64_t step_of(int place) { return 4l * word(int(kStridesAt) + 3 * place + 2); 
 
 // Rows [first, first + rows) to shared memory, zeros where there are none.
 void load(uint to, uint rows, uint size, uint64_t from, int64_t step, uint first, uint count) {
-  const uint units = (size + 3) / 4, stride = units | 1;
-  const bool whole = size % 4 == 0 && ((from | uint64_t(step)) & 15) == 0;
-  for (uint i = thread; i < rows * units; i += kThreads) {
-    const uint row = i / units, unit = i % units;
-    vec4 x = vec4(0);
-    if (first + row < count) {
-      const uint64_t at = from + uint64_t(int64_t(first + row) * step) + 16ul * unit;
-      if (whole) {
-        x = Float32x4(at).at[0];
-      } else {
-        [[unroll]] for (uint l = 0; l < 4; ++l)
-          if (4 * unit + l < size) x[l] = Float32(at).at[l];
+  const uint units = (size + 3) / 4, stride = units | 1, all = rows * units;
+  if (size % 4 == 0 && ((from | uint64_t(step)) & 15) == 0) {
+    for (uint i0 = thread; i0 < all; i0 += kBatch * kThreads) {
+      vec4 x[kBatch];
+      [[unroll]] for (uint b = 0; b < kBatch; ++b) {
+        const uint i = i0 + b * kThreads, row = first + i / units;
+        x[b] = vec4(0);
+        if (i < all && row < count) x[b] = Float32x4(from + uint64_t(int64_t(row) * step) + 16ul * (i % units)).at[0];
+      }
+      [[unroll]] for (uint b = 0; b < kBatch; ++b) {
+        const uint i = i0 + b * kThreads;
+        if (i < all) tiles[to + i / units * stride + i % units] = x[b];
       }
     }
-    tiles[to + row * stride + unit] = x;
+    return;
+  }
+  for (uint i = thread; i < all; i += kThreads) {
+    const uint row = first + i / units, unit = i % units;
+    vec4 x = vec4(0);
+    [[unroll]] for (uint l = 0; l < 4; ++l)
+      if (row < count && 4 * unit + l < size)
+        x[l] = Float32(from + uint64_t(int64_t(row) * step) + 16ul * unit).at[l];
+    tiles[to + i / units * stride + unit] = x;
   }
 }
 
@@ -79,9 +89,9 @@ void multiply(uint own, uint other, uint units, out float s[THREAD_ROWS * THREAD
     [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r) a[r] = tiles[own + row_of(r) * stride + u];
     [[unroll]] for (uint c = 0; c < THREAD_COLS; ++c) {
       const vec4 b = tiles[other + col_of(c) * stride + u];
-      [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r)
-        s[r * THREAD_COLS + c] =
-            fma(a[r].w, b.w, fma(a[r].z, b.z, fma(a[r].y, b.y, fma(a[r].x, b.x, s[r * THREAD_COLS + c]))));
+      [[unroll]] for (uint l = 0; l < 4; ++l)
+        [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r)
+          s[r * THREAD_COLS + c] = fma(a[r][l], b[l], s[r * THREAD_COLS + c]);
     }
   }
 }
@@ -190,31 +200,31 @@ vec2 of_query(uint row) {
   return vec2(Float32(tensor(4) + at).at[0] * kLog2E, Float32(tensor(5) + at).at[0]);
 }
 
+#ifdef KEYS
+const uint kQueries = THREAD_COLS;
+#else
+const uint kQueries = THREAD_ROWS;
+#endif
+
 // p: the weights, and ds: the gradients of what they are the softmax of, less a factor.
-void weigh(uint row0, uint col0, out float p[THREAD_ROWS * THREAD_COLS], out float ds[THREAD_ROWS * THREAD_COLS]) {
+void weigh(uint row0, uint col0, vec2 of[kQueries], out float p[THREAD_ROWS * THREAD_COLS],
+           out float ds[THREAD_ROWS * THREAD_COLS]) {
   multiply(kOwn, kOther, kD, p);
   multiply(kOwn2, kOther2, kE, ds);
-#ifdef KEYS
-  vec2 query[THREAD_COLS];
-  [[unroll]] for (uint c = 0; c < THREAD_COLS; ++c) query[c] = of_query(col0 + col_of(c));
-#endif
-  [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r) {
-#ifndef KEYS
-    const vec2 q = of_query(row0 + row_of(r));
-#endif
+  [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r)
     [[unroll]] for (uint c = 0; c < THREAD_COLS; ++c) {
       const uint i = r * THREAD_COLS + c, row = row0 + row_of(r), col = col0 + col_of(c);
 #ifdef KEYS
-      const vec2 q = query[c];
+      const vec2 q = of[c];
       const bool seen = row < keys && col < queries && (!causal || row <= col);
 #else
+      const vec2 q = of[r];
       const bool seen = row < queries && col < keys && (!causal || col <= row);
 #endif
       const float weight = exp2(p[i] * (scale * kLog2E) - q.x), slope = weight * (ds[i] - q.y);
       p[i] = seen ? weight : 0;
       ds[i] = seen ? slope : 0;
     }
-  }
 }
 
 void attend(uint first) {
@@ -228,6 +238,10 @@ void attend(uint first) {
   load(kOwn, ROWS, D, matrix(own, own), step_of(own), first, rows);
   load(kOwn2, ROWS, E, matrix(own2, own2), step_of(own2), first, rows);
   const uint64_t other_at = matrix(other, other), other2_at = matrix(other2, other2);
+  vec2 of[kQueries];
+#ifndef KEYS
+  [[unroll]] for (uint r = 0; r < kQueries; ++r) of[r] = of_query(first + row_of(r));
+#endif
   vec4 sum[THREAD_ROWS * kUnits];
   [[unroll]] for (uint i = 0; i < THREAD_ROWS * kUnits; ++i) sum[i] = vec4(0);
 #ifdef KEYS
@@ -237,9 +251,12 @@ void attend(uint first) {
   for (uint col = begin; col < end; col += COLS) {
     load(kOther, COLS, D, other_at, step_of(other), col, cols);
     load(kOther2, COLS, E, other2_at, step_of(other2), col, cols);
+#ifdef KEYS
+    [[unroll]] for (uint c = 0; c < kQueries; ++c) of[c] = of_query(col + col_of(c));
+#endif
     barrier();
     float p[THREAD_ROWS * THREAD_COLS], ds[THREAD_ROWS * THREAD_COLS];
-    weigh(first, col, p, ds);
+    weigh(first, col, of, p, ds);
 #ifdef KEYS
     put_weights(p);
     barrier();
