@@ -607,38 +607,6 @@ def test_module() -> None:
         net.load_state_dict({})
 
 
-def reference_adam(p: np.ndarray, grads: list[np.ndarray], lr: float, decay: float) -> np.ndarray:
-    m, v = np.zeros_like(p), np.zeros_like(p)
-    for t, g0 in enumerate(grads, 1):
-        g = g0 + decay * p
-        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
-        p = p - lr * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
-    return p
-
-
-def test_optimizers_match_their_formulas(device: sg.Device) -> None:
-    start = RNG.normal(size=(3, 2))
-    grads = [RNG.normal(size=(3, 2)) for _ in range(5)]
-    p = sg.tensor(start, device=device, requires_grad=True)
-    opt = sg.optim.Adam([p], lr=0.1, weight_decay=0.01)
-    for g in grads:
-        opt.zero_grad()
-        (p * sg.tensor(g, device=device)).sum().backward()
-        opt.step()
-    same(p, reference_adam(start, grads, 0.1, 0.01), rtol=1e-9)
-
-    p = sg.tensor(start, device=device, requires_grad=True)
-    sgd = sg.optim.SGD([p], lr=0.1, momentum=0.9)
-    expected, v = start, np.zeros_like(start)
-    for g in grads:
-        p.grad = sg.tensor(g, device=device)
-        sgd.step()
-        v = 0.9 * v + g
-        expected = expected - 0.1 * v
-    same(p, expected, rtol=1e-9)
-    assert repr(sgd) == "SGD(1 parameters, lr=0.1, momentum=0.9, weight_decay=0.0)"
-
-
 @pytest.mark.parametrize("make", [lambda p: sg.optim.SGD(p, lr=0.5, momentum=0.9), lambda p: sg.optim.Adam(p, lr=0.02)])
 def test_training_learns(make: object, device: sg.Device) -> None:
     x = sg.tensor(RNG.normal(size=(64, 4)).astype(np.float32), device=device)
@@ -671,23 +639,6 @@ def test_a_step_is_one_submission(device: sg.Device) -> None:
     step()
     counts = sg.stats()
     assert counts["submissions"] == 1 and counts["plan_hits"] == 1 and counts["plan_misses"] == 0
-
-
-def test_optimizer_state(device: sg.Device) -> None:
-    def run(split: bool) -> list[float]:
-        p = sg.ones(3, device=device, requires_grad=True)
-        opt = sg.optim.Adam([p], lr=0.1)
-        for i in range(6):
-            if split and i == 3:
-                state = opt.state_dict()
-                opt = sg.optim.Adam([p])
-                opt.load_state_dict(state)
-            opt.zero_grad()
-            (p * p * p).sum().backward()
-            opt.step()
-        return p.tolist()
-
-    assert run(False) == run(True)
 
 
 # ---- printing ------------------------------------------------------------------------------------------------------

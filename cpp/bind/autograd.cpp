@@ -1,4 +1,4 @@
-// backward, gradients of chosen inputs, hooks, the user's own functions, the grad mode, and the optimisers' updates.
+// backward, gradients of chosen inputs, hooks, the user's own functions, and the grad mode.
 #include <pybind11/pybind11.h>
 
 #include "bind/caster.hpp"
@@ -236,42 +236,6 @@ const Row rows[] = {
      Where::method},
 };
 
-// ---- optimisers ------------------------------------------------------------------------------------------------------
-void cut_all(const std::vector<Tensor>& tensors) {
-  std::vector<DeviceId> devices;
-  for (const Tensor& t : tensors)
-    if (std::find(devices.begin(), devices.end(), t.device()) == devices.end()) devices.push_back(t.device());
-  WithoutGil unlocked;
-  for (DeviceId d : devices) cut(d);
-}
-
-void drop_gradients(const std::vector<Tensor>& tensors, bool set_to_none) {
-  for (const Tensor& t : tensors) {
-    if (set_to_none)
-      Tensor(t).set_grad({});
-    else if (t.grad())
-      copy_(t.grad().detach(), Tensor(0));
-  }
-}
-
-struct Sgd {
-  std::vector<Tensor> parameters, momentum;
-  void step(double lr, double factor, double weight_decay) {
-    sgd_step(parameters, momentum, {lr, factor, weight_decay});
-    cut_all(parameters);
-  }
-};
-
-struct Adam {
-  std::vector<Tensor> parameters, m, v;
-  int64_t steps = 0;
-  void step(double lr, double beta1, double beta2, double eps, double weight_decay) {
-    adam_step(parameters, m, v, steps + 1, {lr, beta1, beta2, eps, weight_decay});
-    ++steps;
-    cut_all(parameters);
-  }
-};
-
 }  // namespace
 
 PyObject* grad_fn_object(const Ref<GradNode>& fn) { return py::cast(GradFn{fn, {}}).release().ptr(); }
@@ -327,22 +291,6 @@ void add_autograd(PyObject* m) {
         return has_nan(x);
       };
   });
-}
-
-void add_optimizers(PyObject* m) {
-  py::module_ module = py::reinterpret_borrow<py::module_>(m);
-  py::class_<Sgd>(module, "_Sgd", py::module_local())
-      .def(py::init([](std::vector<Tensor> parameters) { return Sgd{std::move(parameters), {}}; }))
-      .def("step", &Sgd::step)
-      .def("zero_grad", [](Sgd& s, bool to_none) { drop_gradients(s.parameters, to_none); })
-      .def_readwrite("momentum", &Sgd::momentum);
-  py::class_<Adam>(module, "_Adam", py::module_local())
-      .def(py::init([](std::vector<Tensor> parameters) { return Adam{std::move(parameters), {}, {}, 0}; }))
-      .def("step", &Adam::step)
-      .def("zero_grad", [](Adam& s, bool to_none) { drop_gradients(s.parameters, to_none); })
-      .def_readwrite("m", &Adam::m)
-      .def_readwrite("v", &Adam::v)
-      .def_readwrite("steps", &Adam::steps);
 }
 
 }  // namespace sg::bind

@@ -4,6 +4,7 @@
 #include <deque>
 #include <string>
 
+#include "bind/autocast.hpp"
 #include "bind/tensor.hpp"
 
 namespace sg::bind {
@@ -17,9 +18,13 @@ constexpr size_t kMaxRows = 512;
 Row rows_added[kMaxRows];
 size_t rows_used = 0;
 
+PyObject* run(const Call& call) {
+  return call.row->cast != Cast::none && autocast_is_on() ? call_autocast(call) : call.row->body(call);
+}
+
 template <size_t i>
 PyObject* method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return guarded([&] { return rows_added[i].body(Call{self, args, n, names, &rows_added[i]}); });
+  return guarded([&] { return run(Call{self, args, n, names, &rows_added[i]}); });
 }
 
 // The first argument stands where a method has its tensor; it may be given as input=.
@@ -27,8 +32,8 @@ template <size_t i>
 PyObject* function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return guarded([&]() -> PyObject* {
     const Row& row = rows_added[i];
-    if (n > 0) return row.body(Call{args[0], args + 1, n - 1, names, &row});
-    return row.body(Call{nullptr, args, n, names, &row});
+    if (n > 0) return run(Call{args[0], args + 1, n - 1, names, &row});
+    return run(Call{nullptr, args, n, names, &row});
   });
 }
 
@@ -93,6 +98,7 @@ void add_rows(PyObject* module, const Row* rows, size_t count) {
     const size_t i = rows_used++;
     Row& row = rows_added[i] = rows[r];
     row.name = texts.emplace_back(row.name).c_str();  // names of generated rows are temporary
+    row.cast = cast_of(row.name);
     const int flags = METH_FASTCALL | METH_KEYWORDS;
     auto as_function = [](Fast f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); };
     if (row.where != Where::function) {

@@ -15,6 +15,9 @@ namespace sg::bind {
 
 enum class Where : uint8_t { method, function, both };
 
+// What a row wants its tensors to be under autocast (autocast.hpp).
+enum class Cast : uint8_t { none, narrow, wide };
+
 struct Row {
   const char* name;
   PyObject* (*body)(const Call&);
@@ -23,6 +26,7 @@ struct Row {
   const char* doc;
   Where where = Where::both;
   const OpInfo* op = nullptr;  // of a row made from the op table
+  Cast cast = Cast::none;      // by name, when the row is added
 };
 
 // Puts rows into the type and the module.
@@ -47,10 +51,11 @@ void add_random(PyObject* module);           // random.cpp
 void add_dtype_functions(PyObject* module);  // dtype.cpp
 void add_dlpack(PyObject* module);           // dlpack.cpp
 void add_autograd(PyObject* module);         // autograd.cpp
-void add_optimizers(PyObject* module);
-void add_inspection(PyObject* module);  // inspect.cpp
-void add_profile(PyObject* module);     // profile.cpp
-void add_glsl(PyObject* module);        // glsl.cpp
+void add_autocast(PyObject* module);         // autocast.cpp
+void add_optimizers(PyObject* module);       // optim.cpp
+void add_inspection(PyObject* module);       // inspect.cpp
+void add_profile(PyObject* module);          // profile.cpp
+void add_glsl(PyObject* module);             // glsl.cpp
 
 // The same values in another type and place.
 Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device);

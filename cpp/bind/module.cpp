@@ -47,6 +47,7 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_dlpack(m);
     sg::bind::add_autograd(m);
     sg::bind::add_optimizers(m);
+    sg::bind::add_autocast(m);
     sg::bind::add_inspection(m);
     sg::bind::add_profile(m);
     sg::bind::add_glsl(m);

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "bind/arguments.hpp"
+#include "bind/autocast.hpp"
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
@@ -19,6 +20,11 @@ using Binary = Tensor (*)(const Tensor&, const Tensor&);
 
 DeviceId device_of_either(PyObject* a, PyObject* b) { return is_tensor(a) ? unwrap(a).device() : unwrap(b).device(); }
 
+template <Binary op, Cast cast>
+Tensor cast_first(const Tensor& a, const Tensor& b) {
+  return autocast_is_on() ? op(autocast(a, cast), autocast(b, cast)) : op(a, b);
+}
+
 template <Binary op>
 PyObject* binary(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
@@ -32,7 +38,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
 
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return binary<sg::pow>(a, b);
+  return binary<cast_first<sg::pow, Cast::wide>>(a, b);
 }
 
 template <Binary op>
@@ -241,7 +247,7 @@ void add_tensor_type(PyObject* module) {
                          slot(Py_nb_multiply, binary<sg::mul>),
                          slot(Py_nb_true_divide, binary<sg::div>),
                          slot(Py_nb_power, power),
-                         slot(Py_nb_matrix_multiply, binary<sg::matmul>),
+                         slot(Py_nb_matrix_multiply, binary<cast_first<sg::matmul, Cast::narrow>>),
                          slot(Py_nb_negative, unary<sg::neg>),
                          slot(Py_nb_positive, positive),
                          slot(Py_nb_absolute, unary<sg::abs>),

@@ -299,16 +299,33 @@ enum class Reduction { none, mean, sum };
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, Reduction reduction = Reduction::mean);
 
 // ---- optimisers: one update of all tensors, in place ----------------------------------------------------------------
+// How a step changes one parameter. The function gives the parameter's new value and puts the new state in place of the
+// old; states may be undefined where an option is off. Numbers are of the schedule and the step: numbers, or 0-d tensors.
+struct UpdateRule {
+  const char* name;
+  int states, numbers;
+  Tensor (*step)(const Tensor& p, const Tensor& g, Tensor* state, const Tensor* numbers);
+};
+const UpdateRule& update_rule(const std::string& name);  // ValueError when there is none
+struct UpdateOptions {
+  bool maximize = false;
+  Tensor weight_decay;  // L2 penalty; undefined: none
+  Tensor found_inf;     // 0-d, not 0: everything stays as it is, decided on the device; undefined: no question
+};
+// Parameters without a gradient stay.
+using States = std::vector<std::vector<Tensor>>;  // of each parameter
+void update(const UpdateRule& rule, const std::vector<Tensor>& parameters, const States& states,
+            const std::vector<Tensor>& numbers, const UpdateOptions& options);
+
+// For programs without Python. States are empty at first; filled here.
 struct SgdOptions {
   double lr = 1e-3, momentum = 0, weight_decay = 0;
 };
 struct AdamOptions {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
 };
-// state: one tensor a parameter (momentum), empty at first; filled here.
-void sgd_step(const std::vector<Tensor>& parameters, std::vector<Tensor>& momentum, const SgdOptions& options);
+void sgd_step(const std::vector<Tensor>& parameters, States& states, const SgdOptions& options);
 // `step` counts from 1.
-void adam_step(const std::vector<Tensor>& parameters, std::vector<Tensor>& m, std::vector<Tensor>& v, int64_t step,
-               const AdamOptions& options);
+void adam_step(const std::vector<Tensor>& parameters, States& states, int64_t step, const AdamOptions& options);
 
 }  // namespace sg

@@ -1,5 +1,6 @@
 // Optimisers: for each parameter a handful of pointwise nodes and its writes in place. Of the same structure for all
 // parameters, so the scheduler makes one launch of them.
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
@@ -8,52 +9,200 @@
 namespace sg {
 namespace {
 
-std::vector<Tensor> state_like(const std::vector<Tensor>& parameters) {
-  std::vector<Tensor> state;
-  for (const Tensor& p : parameters) state.push_back(full(p.shape(), 0, p.dtype(), p.device()));
-  return state;
+Tensor one_minus(const Tensor& x) { return x.is_number() ? Tensor(1 - x->number.f) : 1 - x; }
+
+// A running mean that keeps the share `beta` of itself.
+Tensor kept(const Tensor& mean, const Tensor& x, const Tensor& beta) { return mean * beta + x * one_minus(beta); }
+
+// Decoupled weight decay; without any there is nothing to compute.
+Tensor shrunk(const Tensor& p, const Tensor& factor) {
+  return factor.is_number() && factor->number.f == 1 ? p : p * factor;
 }
 
-Tensor decayed(const Tensor& p, double weight_decay) {
-  const Tensor g = p.grad().detach();
-  return weight_decay ? g + p.detach() * weight_decay : g;
+Tensor length(const Tensor& x) { return sqrt(sum(square(x))); }
+
+// ---- rules: p the parameter, g its gradient, s its state (replaced by the new one), n the numbers -------------------
+template <bool nesterov>
+Tensor sgd(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &lr = n[0], &momentum = n[1], &taken = n[2];
+  if (!s[0]) return p - g * lr;
+  s[0] = s[0] * momentum + g * taken;
+  return p - (nesterov ? g + s[0] * momentum : s[0]) * lr;
 }
+
+// rate = lr / (1 - beta1^t), root = sqrt(1 - beta2^t).
+Tensor adam(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &rate = n[0], &root = n[1], &beta1 = n[2], &beta2 = n[3], &eps = n[4], &shrink = n[5];
+  s[0] = kept(s[0], g, beta1);
+  s[1] = kept(s[1], square(g), beta2);
+  if (s[2]) s[2] = maximum(s[2], s[1]);
+  return shrunk(p, shrink) - s[0] * rate / (sqrt(s[2] ? s[2] : s[1]) / root + eps);
+}
+
+Tensor adamax(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &rate = n[0], &beta1 = n[1], &beta2 = n[2], &eps = n[3];
+  s[0] = kept(s[0], g, beta1);
+  s[1] = maximum(s[1] * beta2, abs(g) + eps);
+  return p - s[0] * rate / s[1];
+}
+
+// The gradient and its running mean have rates of their own.
+Tensor nadam(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &rate_g = n[0], &rate_m = n[1], &root = n[2], &beta1 = n[3], &beta2 = n[4], &eps = n[5], &shrink = n[6];
+  s[0] = kept(s[0], g, beta1);
+  s[1] = kept(s[1], square(g), beta2);
+  return shrunk(p, shrink) - (g * rate_g + s[0] * rate_m) / (sqrt(s[1]) / root + eps);
+}
+
+// One of the rates `plain` and `adaptive` is 0.
+Tensor radam(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &plain = n[0], &adaptive = n[1], &beta1 = n[2], &beta2 = n[3], &eps = n[4], &shrink = n[5];
+  s[0] = kept(s[0], g, beta1);
+  s[1] = kept(s[1], square(g), beta2);
+  return shrunk(p, shrink) - s[0] * (adaptive / (sqrt(s[1]) + eps) + plain);
+}
+
+Tensor rmsprop(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &lr = n[0], &alpha = n[1], &eps = n[2], &momentum = n[3];
+  s[0] = kept(s[0], square(g), alpha);
+  if (s[2]) s[2] = kept(s[2], g, alpha);
+  const Tensor step = g / (sqrt(s[2] ? s[0] - square(s[2]) : s[0]) + eps);
+  if (!s[1]) return p - step * lr;
+  s[1] = s[1] * momentum + step;
+  return p - s[1] * lr;
+}
+
+Tensor adagrad(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &lr = n[0], &eps = n[1];
+  s[0] = s[0] + square(g);
+  return p - g * lr / (sqrt(s[0]) + eps);
+}
+
+Tensor adadelta(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &lr = n[0], &rho = n[1], &eps = n[2];
+  s[0] = kept(s[0], square(g), rho);
+  const Tensor step = g * sqrt(s[1] + eps) / sqrt(s[0] + eps);
+  s[1] = kept(s[1], square(step), rho);
+  return p - step * lr;
+}
+
+Tensor lion(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &lr = n[0], &beta1 = n[1], &beta2 = n[2], &shrink = n[3];
+  const Tensor step = sign(kept(s[0], g, beta1));
+  s[0] = kept(s[0], g, beta2);
+  return shrunk(p, shrink) - step * lr;
+}
+
+// The ratio where both lengths are positive, else 1.
+Tensor trust(const Tensor& weight, const Tensor& step, const Tensor& ratio) {
+  return where(minimum(weight, step) > 0, ratio, Tensor(1.0));
+}
+
+Tensor lamb(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &lr = n[0], &scale = n[1], &root = n[2], &beta1 = n[3], &beta2 = n[4], &eps = n[5], &decay = n[6];
+  s[0] = kept(s[0], g, beta1);
+  s[1] = kept(s[1], square(g), beta2);
+  const Tensor step = s[0] * scale / (sqrt(s[1]) / root + eps) + p * decay;
+  const Tensor weight = length(p), size = length(step);
+  return p - step * (trust(weight, size, weight / size) * lr);
+}
+
+Tensor lars(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &lr = n[0], &momentum = n[1], &decay = n[2], &coefficient = n[3], &eps = n[4];
+  const Tensor weight = length(p), size = length(g);
+  const Tensor step =
+      (g + p * decay) * (trust(weight, size, weight * coefficient / (weight * decay + size + eps)) * lr);
+  if (!s[0]) return p - step;
+  s[0] = s[0] * momentum + step;
+  return p - s[0];
+}
+
+// The nearest orthogonal matrix, about, by Newton and Schulz's iteration: singular values come near 1.
+Tensor orthogonal(const Tensor& g, const Tensor* n, int steps, const Tensor& eps) {
+  const Tensor &a = n[0], &b = n[1], &c = n[2];
+  const bool tall = g.shape()[0] > g.shape()[1];
+  Tensor x = tall ? transpose(g, 0, 1) : g;
+  x = x / maximum(length(x), eps);
+  for (int i = 0; i < steps; ++i) {
+    const Tensor square = matmul(x, transpose(x, 0, 1));
+    x = x * a + matmul(square * b + matmul(square, square) * c, x);
+  }
+  return tall ? transpose(x, 0, 1) : x;
+}
+
+template <bool nesterov>
+Tensor muon(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
+  const Tensor &lr = n[0], &momentum = n[1], &shrink = n[2], &eps = n[3], &steps = n[4], &as_adam = n[5];
+  const double rows = static_cast<double>(p.shape()[0]), columns = static_cast<double>(p.shape()[1]);
+  const double scale = as_adam->number.f != 0 ? 0.2 * std::sqrt(std::max(rows, columns))
+                                              : std::sqrt(std::max(1.0, rows / std::max(columns, 1.0)));
+  s[0] = kept(s[0], g, momentum);
+  const Tensor step =
+      orthogonal(nesterov ? kept(g, s[0], one_minus(momentum)) : s[0], n + 6, static_cast<int>(steps->number.f), eps);
+  return shrunk(p, shrink) - step * scale * lr;
+}
+
+constexpr UpdateRule kRules[] = {
+    {"sgd", 1, 3, sgd<false>},    {"nesterov", 1, 3, sgd<true>},
+    {"adam", 3, 6, adam},         {"adamax", 2, 4, adamax},
+    {"nadam", 2, 7, nadam},       {"radam", 2, 6, radam},
+    {"rmsprop", 3, 4, rmsprop},   {"adagrad", 1, 2, adagrad},
+    {"adadelta", 2, 3, adadelta}, {"lion", 1, 4, lion},
+    {"lamb", 2, 7, lamb},         {"lars", 1, 5, lars},
+    {"muon", 1, 9, muon<false>},  {"muon_nesterov", 1, 9, muon<true>},
+};
+
+// The first `used` of `count` states of each parameter; the others stay undefined.
+States zeros(const std::vector<Tensor>& parameters, int used, int count) {
+  States states;
+  for (const Tensor& p : parameters) {
+    states.emplace_back(count);
+    for (int k = 0; k < used; ++k) states.back()[k] = full(p.shape(), 0, p.dtype(), p.device());
+  }
+  return states;
+}
+
+Tensor decay(double weight_decay) { return weight_decay ? Tensor(weight_decay) : Tensor(); }
 
 }  // namespace
 
-void sgd_step(const std::vector<Tensor>& parameters, std::vector<Tensor>& momentum, const SgdOptions& o) {
+const UpdateRule& update_rule(const std::string& name) {
+  const auto* found = std::find_if(std::begin(kRules), std::end(kRules), [&](auto& r) { return name == r.name; });
+  if (found == std::end(kRules)) fail<ValueError>("optim", "there is no rule " + name, "see cpp/ops/optim.cpp");
+  return *found;
+}
+
+void update(const UpdateRule& rule, const std::vector<Tensor>& parameters, const States& states,
+            const std::vector<Tensor>& numbers, const UpdateOptions& o) {
   GradMode off(false);
-  const bool first = momentum.empty();
-  if (o.momentum && first) momentum = state_like(parameters);
+  const Tensor skip = o.found_inf ? o.found_inf.detach() > 0 : Tensor();
+  auto write = [&](const Tensor& to, const Tensor& value) { copy_(to, skip ? where(skip, to, value) : value); };
   for (size_t i = 0; i < parameters.size(); ++i) {
-    const Tensor& p = parameters[i];
-    if (!p.grad()) continue;
-    Tensor step = decayed(p, o.weight_decay);
-    if (o.momentum) {
-      step = momentum[i] * o.momentum + step;  // PyTorch's: the first step is the plain gradient
-      copy_(momentum[i], step);
-    }
-    copy_(p, p - step * o.lr);
+    if (!parameters[i].grad()) continue;
+    const Tensor p = parameters[i].detach();
+    Tensor g = parameters[i].grad().detach();
+    if (o.maximize) g = -g;
+    if (o.weight_decay) g = g + p * o.weight_decay;
+    std::vector<Tensor> s = states[i];
+    const Tensor next = rule.step(p, g, s.data(), numbers.data());
+    write(parameters[i], next);
+    for (size_t k = 0; k < s.size(); ++k)
+      if (s[k]) write(states[i][k], s[k]);
   }
 }
 
-void adam_step(const std::vector<Tensor>& parameters, std::vector<Tensor>& m, std::vector<Tensor>& v, int64_t step,
-               const AdamOptions& o) {
-  GradMode off(false);
-  if (m.empty()) m = state_like(parameters);
-  if (v.empty()) v = state_like(parameters);
-  const double scale1 = o.lr / (1 - std::pow(o.beta1, static_cast<double>(step)));
-  const double scale2 = std::sqrt(1 - std::pow(o.beta2, static_cast<double>(step)));
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const Tensor& p = parameters[i];
-    if (!p.grad()) continue;
-    const Tensor g = decayed(p, o.weight_decay);
-    const Tensor m1 = m[i] * o.beta1 + g * (1 - o.beta1);
-    const Tensor v1 = v[i] * o.beta2 + square(g) * (1 - o.beta2);
-    copy_(p, p - m1 * scale1 / (sqrt(v1) / scale2 + o.eps));
-    copy_(m[i], m1);
-    copy_(v[i], v1);
-  }
+void sgd_step(const std::vector<Tensor>& parameters, States& states, const SgdOptions& o) {
+  if (states.empty()) states = zeros(parameters, o.momentum ? 1 : 0, 1);
+  update(update_rule("sgd"), parameters, states, {o.lr, o.momentum, 1.0},
+         {.weight_decay = decay(o.weight_decay), .found_inf = {}});
+}
+
+void adam_step(const std::vector<Tensor>& parameters, States& states, int64_t step, const AdamOptions& o) {
+  if (states.empty()) states = zeros(parameters, 2, 3);
+  const double t = static_cast<double>(step), rate = o.lr / (1 - std::pow(o.beta1, t));
+  update(update_rule("adam"), parameters, states,
+         {rate, std::sqrt(1 - std::pow(o.beta2, t)), o.beta1, o.beta2, o.eps, 1.0},
+         {.weight_decay = decay(o.weight_decay), .found_inf = {}});
 }
 
 }  // namespace sg

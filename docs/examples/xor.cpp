@@ -14,12 +14,12 @@ int main(int count, char** words) {
   for (sg::Tensor& parameter : p) parameter.requires_grad_();
 
   auto model = [&] { return sg::sigmoid(sg::matmul(sg::tanh(sg::matmul(x, p[0]) + p[1]), p[2]) + p[3]); };
-  std::vector<sg::Tensor> mean, square;
+  sg::States states;
   for (int step = 1; step <= 300; ++step) {
     for (sg::Tensor& parameter : p) parameter->grad = {};
     const sg::Tensor loss = sg::mean(sg::square(model() - y));
     sg::backward(loss);
-    sg::adam_step(p, mean, square, step, {.lr = 0.05});
+    sg::adam_step(p, states, step, {.lr = 0.05});
     sg::cut(device);  // one submission a step
     if (step % 100 == 0) std::printf("step %d, loss %.5f\n", step, sg::item(loss));
   }

@@ -239,10 +239,11 @@ TEST_CASE("memory of values that are done is used again", "[schedule]") {
 
 TEST_CASE("equal updates of many tensors are one launch", "[schedule]") {
   EmptyLog empty;
-  std::vector<Tensor> parameters, momentum;
+  std::vector<Tensor> parameters;
+  States states;
   for (int64_t n : {100, 7, 33, 2, 256, 64}) parameters.push_back(numbers({n}).requires_grad_());
   for (Tensor& p : parameters) p->grad = numbers(p.shape(), 0.3f).ref();
-  sgd_step(parameters, momentum, {.lr = 0.1});
+  sgd_step(parameters, states, {.lr = 0.1});
   const auto plan = pending_plan(parameters[0]);
   REQUIRE(plan->steps.size() == 1);
   CHECK(plan->steps[0].instances.size() == 6);

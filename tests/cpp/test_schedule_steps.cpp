@@ -11,7 +11,8 @@ using namespace sg::testing;
 namespace {
 
 struct Mlp {
-  std::vector<Tensor> parameters, m, v;
+  std::vector<Tensor> parameters;
+  States states;
   int64_t step = 0;
   Tensor x = numbers({64, 784}, 0.001f), y = cast(arange(0, 0, 64, DType::int64), DType::int64);
 
@@ -35,7 +36,7 @@ struct Mlp {
     const Tensor loss = cross_entropy(h, y);
     h = {};
     backward(loss);
-    adam_step(parameters, m, v, ++step, {.lr = 1e-3});
+    adam_step(parameters, states, ++step, {.lr = 1e-3});
     return loss;
   }
 };

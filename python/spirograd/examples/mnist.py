@@ -101,7 +101,7 @@ def train(task: Task, device: Any, seed: int) -> Outcome:
             top, left = random.integers(0, 2 * task.shift + 1, 2)
             pixels = padded[rows, top : top + side, left : left + side].reshape(task.batch, -1)
             x, y = sg.tensor(pixels, device=device), sg.tensor(labels[rows], device=device)
-            optimizer.lr = task.learning_rate * (1 - step / total)
+            optimizer.param_groups[0]["lr"] = task.learning_rate * (1 - step / total)
             loss = sg.nn.functional.cross_entropy(net(x), y)
             optimizer.zero_grad()
             loss.backward()

@@ -1,0 +1,19 @@
+// Mixed precision: under autocast, rows of products get their tensors in a half type, rows that add up or grow get them
+// in float32. One table of names says which (autocast.cpp); all other rows take what comes.
+// Called by methods.cpp for each row, and by the operators @ and **. Gradients go through the conversions, and backward
+// functions call C++ directly, so that they run in the types of the forward pass.
+// Threads: the state is of the thread that calls; the GIL is held.
+#pragma once
+#include "bind/arguments.hpp"
+#include "bind/methods.hpp"
+
+namespace sg::bind {
+
+Cast cast_of(const char* row);
+bool autocast_is_on();
+// The same tensor, or its values in the type that `cast` asks for on its device.
+Tensor autocast(const Tensor& x, Cast cast);
+// Calls the row's body with its tensors, and those in its lists, converted.
+PyObject* call_autocast(const Call& call);
+
+}  // namespace sg::bind

@@ -1,0 +1,96 @@
+// What optimisers in Python are made of: a rule of ops/optim.cpp over parameters that step together, and a look at which
+// parameters have gradients.
+#include <pybind11/pybind11.h>
+
+#include <algorithm>
+
+#include "bind/caster.hpp"
+#include "bind/methods.hpp"
+#include "engine/engine.hpp"
+#include "ops/list.hpp"
+
+namespace py = pybind11;
+
+namespace sg::bind {
+namespace {
+
+// A number or a 0-d tensor.
+Tensor scalar(py::handle o) { return is_tensor(o.ptr()) ? unwrap(o.ptr()) : Tensor(to_real("optim", o.ptr())); }
+
+struct Update {
+  const UpdateRule& rule;
+  std::vector<Tensor> parameters;
+  States states;
+
+  Update(const std::string& name, std::vector<Tensor> tensors, const py::sequence& of_each)
+      : rule(update_rule(name)), parameters(std::move(tensors)) {
+    for (py::handle one : of_each) {
+      std::vector<Tensor>& s = states.emplace_back();
+      for (py::handle state : one) s.push_back(state.is_none() ? Tensor() : state.cast<Tensor>());
+      if (static_cast<int>(s.size()) != rule.states)
+        fail<ValueError>("optim",
+                         name + " keeps " + std::to_string(rule.states) + " states, not " + std::to_string(s.size()),
+                         "see cpp/ops/optim.cpp");
+    }
+  }
+
+  void step(const py::sequence& numbers, double weight_decay, bool maximize, py::object found_inf) {
+    std::vector<Tensor> values;
+    for (py::handle n : numbers) values.push_back(scalar(n));
+    if (static_cast<int>(values.size()) != rule.numbers)
+      fail<ValueError>("optim",
+                       std::string(rule.name) + " takes " + std::to_string(rule.numbers) + " numbers, not " +
+                           std::to_string(values.size()),
+                       "see cpp/ops/optim.cpp");
+    update(rule, parameters, states, values,
+           {.maximize = maximize,
+            .weight_decay = weight_decay ? Tensor(weight_decay) : Tensor(),
+            .found_inf = found_inf.is_none() ? Tensor() : found_inf.cast<Tensor>()});
+  }
+};
+
+// Which of the tensors have a gradient, as bytes to compare.
+py::bytes with_gradient(const py::list& tensors) {
+  std::string key;
+  for (py::handle t : tensors) {
+    const TensorImpl* impl = tensor_of("optim", t.ptr()).impl();
+    if (impl->grad) key.append(reinterpret_cast<const char*>(&impl), sizeof impl);
+  }
+  return key;
+}
+
+// Runs what is pending on the devices of these tensors.
+void submit(const std::vector<py::list>& groups) {
+  std::vector<DeviceId> devices;
+  for (const py::list& group : groups)
+    for (py::handle t : group) {
+      const DeviceId device = tensor_of("optim", t.ptr()).device();
+      if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
+    }
+  WithoutGil unlocked;
+  for (DeviceId d : devices) cut(d);
+}
+
+void drop_gradients(const py::list& tensors, bool set_to_none) {
+  for (py::handle o : tensors) {
+    const Tensor& t = tensor_of("zero_grad", o.ptr());
+    if (set_to_none)
+      Tensor(t).set_grad({});
+    else if (t.grad())
+      copy_(t.grad().detach(), Tensor(0));
+  }
+}
+
+}  // namespace
+
+void add_optimizers(PyObject* m) {
+  py::module_ module = py::reinterpret_borrow<py::module_>(m);
+  py::class_<Update>(module, "_Update", py::module_local())
+      .def(py::init<const std::string&, std::vector<Tensor>, const py::sequence&>())
+      .def("step", &Update::step);
+  module.def("_with_gradient", with_gradient);
+  module.def("_submit", submit);
+  module.def("_drop_gradients", drop_gradients);
+}
+
+}  // namespace sg::bind

@@ -1,0 +1,272 @@
+"""Optimizer: parameter groups, state and their saving; a step is one submission."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from .. import _core
+from .._core import Tensor
+from .._grad_mode import enable_grad, no_grad
+
+Group: TypeAlias = dict[str, Any]
+Params: TypeAlias = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
+Closure: TypeAlias = Callable[[], Any]
+
+
+def at_least_zero(op: str, **values: Any) -> None:
+    """ValueError unless each of the numbers is 0 or more."""
+    for name, value in values.items():
+        if not isinstance(value, Tensor) and not value >= 0:
+            raise ValueError(f"{op}: {name} is {value}; use 0 or more")
+
+
+def below_one(op: str, **values: float) -> None:
+    """ValueError unless each of the numbers is in [0, 1)."""
+    for name, value in values.items():
+        if not 0 <= value < 1:
+            raise ValueError(f"{op}: {name} is {value}; use a number in [0, 1)")
+
+
+class StepHandle:
+    """Ends a hook.
+
+    Example:
+        >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=0.1)
+        >>> handle = opt.register_step_post_hook(lambda optimizer, args, kwargs: print("stepped"))
+        >>> handle.remove()
+    """
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        self._hooks, self._key = hooks, max(hooks, default=0) + 1
+        hooks[self._key] = hook
+
+    def remove(self) -> None:
+        """The hook is not called any more."""
+        self._hooks.pop(self._key, None)
+
+
+class Optimizer:
+    """Base of all optimisers. Derive from it and write step(), or derive from RuleOptimizer.
+
+    Args:
+        params: tensors, pairs of names and tensors, or dicts with "params" and options of their own.
+        defaults: options of the groups that do not give them.
+
+    Attributes:
+        param_groups: dicts with "params" and the options, which may be changed between steps.
+        defaults: the options that were given first.
+        state: of each parameter a dict of what the steps remember.
+
+    Raises:
+        TypeError: a parameter is no tensor.
+        ValueError: no parameters, one that was made by an operation, or one that is in two groups.
+
+    Example:
+        >>> class Descent(sg.optim.Optimizer):
+        ...     def step(self, closure=None):
+        ...         with sg.no_grad():
+        ...             for group in self.param_groups:
+        ...                 for p in group["params"]:
+        ...                     p.sub_(p.grad * group["lr"])
+        >>> w = sg.tensor([1.0], requires_grad=True)
+        >>> opt = Descent([w], {"lr": 0.5})
+        >>> (w * w).sum().backward()
+        >>> opt.step()
+        >>> w.tolist()
+        [0.0]
+    """
+
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[Group] = []
+        self._pre_hooks: dict[int, Any] = {}
+        self._post_hooks: dict[int, Any] = {}
+        self._step_count = 0
+        groups: list[Any] = [params] if isinstance(params, Tensor) else list(params)
+        if not groups:
+            raise ValueError(f"{self._name}: no parameters; pass model.parameters()")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def state(self) -> defaultdict[Tensor, dict[str, Any]]:
+        """Of each parameter that has stepped, a dict of what the steps remember."""
+        return self._state
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Adds parameters with options of their own.
+
+        Args:
+            param_group: a dict with "params"; what is missing comes from the defaults.
+
+        Raises:
+            TypeError: no dict, or a parameter is no tensor.
+            ValueError: a parameter is in another group, or was made by an operation.
+
+        Example:
+            >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=0.1)
+            >>> opt.add_param_group({"params": sg.ones(2, requires_grad=True), "lr": 0.01})
+            >>> [group["lr"] for group in opt.param_groups]
+            [0.1, 0.01]
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"{self._name}: a group is a {type(param_group).__name__}; pass a dict with 'params'")
+        given = param_group["params"]
+        if isinstance(given, set):
+            raise TypeError(f"{self._name}: params is a set, which has no order; pass a list")
+        tensors = [given] if isinstance(given, Tensor) else list(given)
+        group = {**self.defaults, **param_group}
+        if tensors and isinstance(tensors[0], tuple):
+            group["param_names"] = [name for name, _ in tensors]
+            tensors = [p for _, p in tensors]
+        named = "param_names" in group
+        if self.param_groups and named != ("param_names" in self.param_groups[0]):
+            raise ValueError(f"{self._name}: some groups name their parameters and some do not; name all or none")
+        known = {id(p) for g in self.param_groups for p in g["params"]}
+        for p in tensors:
+            if not isinstance(p, Tensor):
+                raise TypeError(f"{self._name}: a parameter is a {type(p).__name__}; pass tensors")
+            if not p.is_leaf:
+                raise ValueError(f"{self._name}: a parameter was made by an operation; pass leaves")
+            if id(p) in known:
+                raise ValueError(f"{self._name}: a parameter is given twice; name it in one group, once")
+            known.add(id(p))
+        group["params"] = tensors
+        self.param_groups.append(group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forgets the gradients.
+
+        Args:
+            set_to_none: drop them; False writes zeros.
+        """
+        for group in self.param_groups:
+            _core._drop_gradients(group["params"], set_to_none)
+
+    def step(self, closure: Closure | None = None) -> Any:
+        """Updates the parameters from their gradients; those without one stay.
+
+        Args:
+            closure: computes the loss and its gradients; called first.
+
+        Returns:
+            What the closure returned.
+        """
+        for before in tuple(self._pre_hooks.values()):
+            before(self, (closure,), {})
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        self._update()
+        self._step_count += 1
+        _core._submit([group["params"] for group in self.param_groups])
+        for after in tuple(self._post_hooks.values()):
+            after(self, (closure,), {})
+        return loss
+
+    def _update(self) -> None:
+        raise NotImplementedError(f"{self._name} has no step()")
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> StepHandle:
+        """Calls hook(optimizer, args, kwargs) before each step."""
+        return StepHandle(self._pre_hooks, hook)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> StepHandle:
+        """Calls hook(optimizer, args, kwargs) after each step."""
+        return StepHandle(self._post_hooks, hook)
+
+    def state_dict(self) -> dict[str, Any]:
+        """State and options in PyTorch's form: parameters are numbers, in the order of the groups.
+
+        Returns:
+            {"state": {number: {name: tensor}}, "param_groups": [{"lr": ..., "params": [numbers]}]}. The tensors share
+            memory with the optimiser's.
+
+        Example:
+            >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=0.1)
+            >>> opt.state_dict()["param_groups"][0]["params"]
+            [0]
+        """
+        numbers = {id(p): i for i, p in enumerate(p for g in self.param_groups for p in g["params"])}
+        states = {numbers[id(p)]: self._saved(p) for p in self.state if id(p) in numbers}
+        return {
+            "state": {number: state for number, state in sorted(states.items()) if state},
+            "param_groups": [
+                {
+                    **{k: v for k, v in group.items() if k != "params"},
+                    "params": [numbers[id(p)] for p in group["params"]],
+                }
+                for group in self.param_groups
+            ],
+        }
+
+    def _saved(self, p: Tensor) -> dict[str, Any]:
+        return dict(self._state[p])
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Takes over what state_dict() gave, ours or PyTorch's; values are copied.
+
+        Args:
+            state_dict: of an optimiser of the same kind, over as many parameters in the same groups.
+
+        Raises:
+            ValueError: the groups differ; nothing was changed.
+
+        Example:
+            >>> w = sg.ones(1, requires_grad=True)
+            >>> opt = sg.optim.Adam([w], lr=0.1)
+            >>> opt.load_state_dict(sg.optim.Adam([w], lr=0.2).state_dict())
+            >>> opt.param_groups[0]["lr"]
+            0.2
+        """
+        groups = state_dict["param_groups"]
+        here, there = ([len(g["params"]) for g in gs] for gs in (self.param_groups, groups))
+        if here != there:
+            raise ValueError(
+                f"{self._name}: the state has groups of {there} parameters, the optimiser of {here}; "
+                "use the same groups"
+            )
+        tensors = {
+            number: p
+            for ours, theirs in zip(self.param_groups, groups, strict=True)
+            for p, number in zip(ours["params"], theirs["params"], strict=True)
+        }
+        self.state.clear()
+        for number, values in state_dict["state"].items():
+            if number in tensors:
+                self._state[tensors[number]] = self._loaded(tensors[number], values)
+        for ours, theirs in zip(self.param_groups, groups, strict=True):
+            kept = {k: v for k, v in ours.items() if k in ("params", "param_names")}
+            ours.clear()
+            ours.update({**self.defaults, **theirs, **kept})
+
+    def _loaded(self, p: Tensor, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: placed(value, p) for name, value in values.items()}
+
+    def __repr__(self) -> str:
+        lines = [f"{self._name} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key not in ("params", "param_names")]
+        return "\n".join([*lines, ")"])
+
+
+def placed(value: Any, p: Tensor) -> Any:
+    """A copy of a tensor, ours or another library's, on the device and of the type of p; else the value itself."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(placed(v, p) for v in value)
+    if isinstance(value, (dict, OrderedDict)):
+        return {k: placed(v, p) for k, v in value.items()}
+    if not isinstance(value, Tensor) and not hasattr(value, "__array__"):
+        return value
+    with no_grad():
+        own = value.detach().clone() if isinstance(value, Tensor) else Tensor(value.detach().cpu().numpy().copy())
+        return own.to(p.device, p.dtype) if own.is_floating_point() and p.is_floating_point() else own.to(p.device)

@@ -1,0 +1,184 @@
+"""RuleOptimizer: optimisers whose update of one parameter is a rule of the core, run for all parameters at once."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeAlias
+
+from .. import _core
+from .._core import Tensor
+from .optimizer import Group, Optimizer, Params, placed
+
+# A Python number, or a 0-d tensor where only the device knows it.
+Scalar: TypeAlias = Any
+Counts: TypeAlias = dict[str, Scalar]
+
+
+def power(base: float, exponent: Scalar) -> Scalar:
+    """base**exponent."""
+    if not isinstance(exponent, Tensor):
+        return base**exponent
+    return _core.exp(exponent * math.log(base)) if base else 0.0
+
+
+def bias(beta: float, step: Scalar) -> Scalar:
+    """1 - beta**step: what a running mean that started at 0 has seen of its average."""
+    if not isinstance(step, Tensor):
+        return 1 - beta**step
+    return -_core.expm1(step * math.log(beta)) if beta else 1.0
+
+
+def root(x: Scalar) -> Scalar:
+    """The square root."""
+    return _core.sqrt(x) if isinstance(x, Tensor) else math.sqrt(x)
+
+
+def choose(condition: Scalar, a: float, b: float) -> Scalar:
+    """a where the condition holds, else b."""
+    return _core.where(condition, a, b) if isinstance(condition, Tensor) else a if condition else b
+
+
+def unused(op: str, options: dict[str, Any]) -> None:
+    """Takes PyTorch's options that choose an implementation; TypeError for others."""
+    for name, value in options.items():
+        if name not in ("foreach", "fused", "capturable", "differentiable"):
+            raise TypeError(f"{op}: there is no option {name}; see help(spirograd.optim.{op})")
+        if name == "differentiable" and value:
+            raise ValueError(f"{op}: steps have no gradient; leave out differentiable")
+
+
+def _saved_number(x: float) -> Tensor:
+    return _core.tensor(x, dtype=_core.float32 if x.is_integer() else _core.float64)
+
+
+class _Batch:
+    """Parameters of a group that have made the same steps."""
+
+    def __init__(self, params: list[Tensor], update: _core._Update, counts: Counts) -> None:
+        self.params, self.update, self.counts = params, update, counts
+
+
+class RuleOptimizer(Optimizer):
+    """Base of optimisers that name a rule of the core and the numbers that it takes.
+
+    The state of all parameters is changed in the submission of the step. Numbers of the schedule and of the step are
+    arguments of the plan. Under sg.amp.GradScaler, `found_inf` is a 0-d tensor, and the device decides from it whether
+    anything changes, the count of steps included.
+
+    Attributes:
+        found_inf: a 0-d tensor, or None; where it is not 0, a step changes nothing.
+    """
+
+    _rule: ClassVar[str]
+    _start: ClassVar[Counts] = {"step": 0.0}  # counted for each parameter, in its state; "_name": not saved
+
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
+        self.found_inf: Tensor | None = None
+        self._batches: dict[int, tuple[Any, list[_Batch]]] = {}
+        super().__init__(params, defaults)
+
+    # ---- what an optimiser says -------------------------------------------------------------------------------------
+    def _rule_of(self, group: Group) -> str:
+        return self._rule
+
+    def _kept(self, group: Group) -> tuple[str | None, ...]:
+        """Names of the states that the rule changes; None where an option is off."""
+        raise NotImplementedError
+
+    def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:
+        """What the rule takes."""
+        raise NotImplementedError
+
+    def _advanced(self, group: Group, counts: Counts) -> Counts:
+        """The counts of the next step."""
+        return {"step": counts["step"] + 1}
+
+    def _fresh(self, group: Group, p: Tensor, name: str) -> Tensor:
+        """A state before the first step."""
+        return _core.zeros_like(p.detach())
+
+    def _penalty(self, group: Group) -> float:
+        """What is added to the gradient for each unit of the parameter."""
+        return float(group["weight_decay"])
+
+    # ---- steps ------------------------------------------------------------------------------------------------------
+    def _update(self) -> None:
+        for number, group in enumerate(self.param_groups):
+            key = _core._with_gradient(group["params"]), self._rule_of(group), self._kept(group)
+            known = self._batches.get(number)
+            if known is None or known[0] != key:
+                self._settle()
+                known = self._batches[number] = (key, self._gathered(group))
+            for batch in known[1]:
+                self._step_batch(group, batch)
+
+    def _step_batch(self, group: Group, batch: _Batch) -> None:
+        device = batch.params[0].device
+        counts = self._advanced(group, batch.counts)
+        found = self.found_inf
+        if found is not None:
+            found = found.to(device) if found.device != device else found
+            skip = found > 0
+            counts = {name: _core.where(skip, batch.counts[name], value) for name, value in counts.items()}
+        lr = group["lr"]
+        if isinstance(lr, Tensor) and lr.device != device:
+            lr = lr.item()
+        numbers = self._numbers(group, lr, counts)
+        batch.update.step(numbers, self._penalty(group), group.get("maximize", False), found)
+        batch.counts = counts
+
+    def _gathered(self, group: Group) -> list[_Batch]:
+        same: defaultdict[tuple[Any, ...], list[Tensor]] = defaultdict(list)
+        kept = self._kept(group)
+        for p in group["params"]:
+            if p.grad is None:
+                continue
+            state = self._state[p]
+            for name, value in self._start.items():
+                state.setdefault(name, value)
+            for one in kept:
+                if one is not None and one not in state:
+                    state[one] = self._fresh(group, p, one)
+            counts = (state[name] for name in self._start)
+            key = (p.device, *(id(c) if isinstance(c, Tensor) else c for c in counts))
+            same[key].append(p)
+        return [self._batch(group, params, kept) for params in same.values()]
+
+    def _batch(self, group: Group, params: list[Tensor], kept: tuple[str | None, ...]) -> _Batch:
+        states = [[None if name is None else self._state[p][name] for name in kept] for p in params]
+        update = _core._Update(self._rule_of(group), params, states)
+        return _Batch(params, update, {name: self._state[params[0]][name] for name in self._start})
+
+    def _settle(self) -> None:
+        """Writes the counts of the batches into the state, and forgets the batches."""
+        for _, batches in self._batches.values():
+            for batch in batches:
+                for p in batch.params:
+                    self._state[p].update(batch.counts)
+        self._batches.clear()
+
+    @property
+    def state(self) -> defaultdict[Tensor, dict[str, Any]]:
+        """Of each parameter that has stepped, a dict of what the steps remember."""
+        self._settle()
+        return self._state
+
+    def _saved(self, p: Tensor) -> dict[str, Any]:
+        state = self._state[p]
+        names = [k for k in dict.fromkeys((*self._start, *state)) if k in state and not k.startswith("_")]
+        return {k: state[k] if isinstance(state[k], Tensor) else _saved_number(state[k]) for k in names}
+
+    def _loaded(self, p: Tensor, values: Mapping[str, Any]) -> dict[str, Any]:
+        state = {}
+        for name, value in values.items():
+            if name in self._start:
+                state[name] = float(value)
+            elif value is not None:
+                state[name] = placed(value, p)
+        return state
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._settle()
+        return self.__dict__
