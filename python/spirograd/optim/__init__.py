@@ -1,5 +1,6 @@
 """Optimisers. A step updates all parameters in one launch and submits everything that is pending."""
 
+from . import lr_scheduler
 from .adam import LAMB, Adam, Adamax, AdamW, Lion, NAdam, RAdam
 from .muon import Muon
 from .optimizer import Optimizer
@@ -23,4 +24,5 @@ __all__ = [
     "RAdam",
     "RMSprop",
     "RuleOptimizer",
+    "lr_scheduler",
 ]

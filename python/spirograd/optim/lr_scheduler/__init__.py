@@ -1,0 +1,50 @@
+"""Learning rates that change with the steps. Call scheduler.step() after optimizer.step().
+
+The rate is an argument of a step's plan: changing it costs nothing on the device.
+"""
+
+from .cycles import CyclicLR, OneCycleLR
+from .plateau import ReduceLROnPlateau
+from .rates import (
+    ConstantLR,
+    CosineAnnealingLR,
+    CosineAnnealingWarmRestarts,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    NoamLR,
+    PolynomialLR,
+    StepLR,
+)
+from .scheduler import LRScheduler
+from .several import ChainedScheduler, SequentialLR
+from .warmup import (
+    get_constant_schedule_with_warmup,
+    get_cosine_schedule_with_warmup,
+    get_linear_schedule_with_warmup,
+)
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "NoamLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+    "get_constant_schedule_with_warmup",
+    "get_cosine_schedule_with_warmup",
+    "get_linear_schedule_with_warmup",
+]

@@ -1,0 +1,91 @@
+"""Warm-ups, by the names of the transformers library: a line from 0 to the rate, then what the name says."""
+
+from __future__ import annotations
+
+import math
+
+from ..optimizer import Optimizer
+from .rates import LambdaLR
+
+
+def get_constant_schedule_with_warmup(optimizer: Optimizer, num_warmup_steps: int, last_epoch: int = -1) -> LambdaLR:
+    """From 0 to the rate in num_warmup_steps, where it stays.
+
+    Args:
+        optimizer: whose rates change.
+        num_warmup_steps: how long the rate rises.
+        last_epoch: the number of the last step, to go on.
+
+    Example:
+        >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = sg.optim.lr_scheduler.get_constant_schedule_with_warmup(opt, num_warmup_steps=4)
+        >>> opt.step(); scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.25]
+    """
+    return LambdaLR(optimizer, lambda step: min(1.0, step / max(1, num_warmup_steps)), last_epoch)
+
+
+def _after(step: int, warmup: int, total: int) -> float:
+    """The share of the steps after the warm-up that are done."""
+    return (step - warmup) / max(1, total - warmup)
+
+
+def get_linear_schedule_with_warmup(
+    optimizer: Optimizer, num_warmup_steps: int, num_training_steps: int, last_epoch: int = -1
+) -> LambdaLR:
+    """From 0 to the rate in num_warmup_steps, then in a line to 0 at num_training_steps.
+
+    Args:
+        optimizer: whose rates change.
+        num_warmup_steps: how long the rate rises.
+        num_training_steps: when it is 0 again.
+        last_epoch: the number of the last step, to go on.
+
+    Example:
+        >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = sg.optim.lr_scheduler.get_linear_schedule_with_warmup(opt, 1, 5)
+        >>> opt.step(); scheduler.step(); scheduler.step()
+        >>> scheduler.get_last_lr()
+        [0.75]
+    """
+
+    def factor(step: int) -> float:
+        if step < num_warmup_steps:
+            return step / max(1, num_warmup_steps)
+        return max(0.0, 1 - _after(step, num_warmup_steps, num_training_steps))
+
+    return LambdaLR(optimizer, factor, last_epoch)
+
+
+def get_cosine_schedule_with_warmup(
+    optimizer: Optimizer,
+    num_warmup_steps: int,
+    num_training_steps: int,
+    num_cycles: float = 0.5,
+    last_epoch: int = -1,
+) -> LambdaLR:
+    """From 0 to the rate in num_warmup_steps, then along a cosine to 0 at num_training_steps.
+
+    Args:
+        optimizer: whose rates change.
+        num_warmup_steps: how long the rate rises.
+        num_training_steps: where the cosine ends.
+        num_cycles: of the cosine; a half falls once.
+        last_epoch: the number of the last step, to go on.
+
+    Example:
+        >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = sg.optim.lr_scheduler.get_cosine_schedule_with_warmup(opt, 0, 2)
+        >>> opt.step(); scheduler.step()
+        >>> round(scheduler.get_last_lr()[0], 6)
+        0.5
+    """
+
+    def factor(step: int) -> float:
+        if step < num_warmup_steps:
+            return step / max(1, num_warmup_steps)
+        share = _after(step, num_warmup_steps, num_training_steps)
+        return max(0.0, 0.5 * (1 + math.cos(2 * math.pi * num_cycles * share)))
+
+    return LambdaLR(optimizer, factor, last_epoch)
