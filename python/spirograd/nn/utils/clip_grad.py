@@ -1,0 +1,150 @@
+"""Gradients kept small. Nothing is read back: norms and factors stay on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from ... import _core
+from ..._core import Tensor
+from ..._grad_mode import no_grad
+
+Tensors: TypeAlias = Tensor | Iterable[Tensor]
+
+
+def _gradients(parameters: Tensors) -> list[Tensor]:
+    tensors = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [p.grad for p in tensors if p.grad is not None]
+
+
+def _wide(t: Tensor) -> Tensor:
+    return t.float() if t.element_size() < 4 else t
+
+
+def _euclidean(tensors: list[Tensor]) -> Tensor:
+    total = _core.square(_wide(tensors[0])).sum()
+    for t in tensors[1:]:
+        total = total + _core.square(_wide(t)).sum().to(total.device)
+    return total.sqrt()
+
+
+def _of_order(tensors: list[Tensor], order: float) -> Tensor:
+    norms = [_core.norm(_wide(t), order).to(tensors[0].device) for t in tensors]
+    return _core.norm(_core.stack(norms), order)
+
+
+def get_total_norm(
+    tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:
+    """The norm of all elements of all tensors.
+
+    Args:
+        tensors: one or several, of any shapes.
+        norm_type: its order; float("inf") is the largest magnitude.
+        error_if_nonfinite: read the norm and raise when it is no number.
+        foreach: accepted for PyTorch's sake.
+
+    Returns:
+        [], on the device of the first tensor; float32 of half types.
+
+    Raises:
+        Error: error_if_nonfinite, and the norm is infinite or NaN.
+
+    Example:
+        >>> sg.nn.utils.get_total_norm([sg.tensor([3.0]), sg.tensor([[4.0]])]).item()
+        5.0
+    """
+    each = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    if not each:
+        return _core.zeros(())
+    with no_grad():
+        total = _euclidean(each) if norm_type == 2 else _of_order(each, norm_type)
+    if error_if_nonfinite and not total.isfinite().item():
+        raise _core.Error(
+            f"get_total_norm: the norm of order {norm_type} is {total.item()}; look for what made it, or leave out "
+            "error_if_nonfinite"
+        )
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Multiplies gradients in place by max_norm / total_norm, where that is less than 1.
+
+    Args:
+        parameters: whose gradients.
+        max_norm: the largest norm that is left as it is.
+        total_norm: [], as get_total_norm() gives it.
+        foreach: accepted for PyTorch's sake.
+
+    Example:
+        >>> w = sg.zeros(2, requires_grad=True)
+        >>> w.grad = sg.tensor([3.0, 4.0])
+        >>> sg.nn.utils.clip_grads_with_norm_(w, 1.0, sg.tensor(10.0))
+        >>> [round(x, 4) for x in w.grad.tolist()]
+        [0.3, 0.4]
+    """
+    gradients = _gradients(parameters)
+    if not gradients:
+        return
+    with no_grad():
+        factor = _core.clamp(max_norm / (total_norm + 1e-6), max=1.0)
+        for g in gradients:
+            g.mul_(factor.to(g.device))
+
+
+def clip_grad_norm_(
+    parameters: Tensors,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scales gradients in place so that the norm of all of them is at most max_norm.
+
+    Args:
+        parameters: whose gradients; those without one stay.
+        max_norm: the largest norm that is left as it is.
+        norm_type: its order; float("inf") is the largest magnitude.
+        error_if_nonfinite: read the norm and raise when it is no number.
+        foreach: accepted for PyTorch's sake.
+
+    Returns:
+        The norm before, []; reading it runs what is pending.
+
+    Raises:
+        Error: error_if_nonfinite, and the norm is infinite or NaN; nothing was changed.
+
+    Example:
+        >>> w = sg.zeros(2, requires_grad=True)
+        >>> w.grad = sg.tensor([3.0, 4.0])
+        >>> sg.nn.utils.clip_grad_norm_([w], max_norm=1.0).item()
+        5.0
+        >>> [round(x, 4) for x in w.grad.tolist()]
+        [0.6, 0.8]
+    """
+    each = [parameters] if isinstance(parameters, Tensor) else list(parameters)
+    total = get_total_norm(_gradients(each), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(each, max_norm, total)
+    return total
+
+
+def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
+    """Brings each element of the gradients into [-clip_value, clip_value], in place.
+
+    Args:
+        parameters: whose gradients.
+        clip_value: the largest magnitude.
+        foreach: accepted for PyTorch's sake.
+
+    Example:
+        >>> w = sg.zeros(2, requires_grad=True)
+        >>> w.grad = sg.tensor([-3.0, 0.5])
+        >>> sg.nn.utils.clip_grad_value_(w, 1.0)
+        >>> w.grad.tolist()
+        [-1.0, 0.5]
+    """
+    with no_grad():
+        for g in _gradients(parameters):
+            g.clamp_(-clip_value, clip_value)
