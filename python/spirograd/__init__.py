@@ -27,6 +27,7 @@ from .scalar import MLP, Layer, Module, Neuron
 
 if TYPE_CHECKING:
     from . import accelerator as accelerator
+    from . import amp as amp
     from . import autograd as autograd
     from . import datasets as datasets
     from . import func as func
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from . import utils as utils
     from . import viz as viz
 
+    autocast = amp.autocast
     det, logdet, slogdet = linalg.det, linalg.logdet, linalg.slogdet
     inverse, pinverse, matrix_power = linalg.inv, linalg.pinv, linalg.matrix_power
 
@@ -49,6 +51,7 @@ atexit.register(_core._drain)
 
 _lazy = (
     "accelerator",
+    "amp",
     "autograd",
     "datasets",
     "func",
@@ -68,7 +71,7 @@ _of_linalg = {"inverse": "inv", "pinverse": "pinv"}
 _of_linalg |= {name: name for name in ("det", "logdet", "matrix_power", "slogdet")}
 __all__ = [name for name in dir(_core) if not name.startswith("_")]
 __all__ += ["MLP", "Layer", "Module", "Neuron", "enable_grad", "inference_mode", "is_inference_mode_enabled"]
-__all__ += ["no_grad", "set_grad_enabled", *_lazy, *_of_linalg]
+__all__ += ["autocast", "no_grad", "set_grad_enabled", *_lazy, *_of_linalg]
 __all__ += ["finfo", "get_printoptions", "iinfo", "set_printoptions", "show_config"]
 
 
@@ -87,6 +90,8 @@ def show_config() -> str:
 def __getattr__(name: str) -> Any:
     if name in _lazy:
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "autocast":
+        return importlib.import_module(f"{__name__}.amp").autocast
     if name in _of_linalg:
         return getattr(importlib.import_module(f"{__name__}.linalg"), _of_linalg[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

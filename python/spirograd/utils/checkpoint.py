@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .. import _core
 from .._core import Error, Tensor, _Checkpoint, _random_state, _set_random_state, _written_at, is_grad_enabled
 
 __all__ = ["checkpoint", "checkpoint_sequential"]
@@ -43,7 +44,7 @@ def checkpoint(
     """
     if not is_grad_enabled():
         return function(*args, **kwargs)
-    before = _random_state()
+    before, types = _random_state(), _core._autocast()
     tensors = [t for t in (*args, *kwargs.values()) if isinstance(t, Tensor)]
     versions = [t._version for t in tensors]
 
@@ -54,12 +55,14 @@ def checkpoint(
                     f"checkpoint: an argument was overwritten in place{_written_at(t)} before it was needed again; "
                     "pass a clone()"
                 )
-        now = _random_state()
+        now, types_now = _random_state(), _core._autocast()
         if preserve_rng_state:
             _set_random_state(before)
+        _core._set_autocast(*types)
         try:
             function(*args, **kwargs)
         finally:
+            _core._set_autocast(*types_now)
             if preserve_rng_state:
                 _set_random_state(now)
 

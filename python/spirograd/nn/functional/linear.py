@@ -30,7 +30,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         (2, 4)
     """
     out = input @ weight.T
-    return out if bias is None else out + bias
+    return out if bias is None else out + bias.to(out.dtype)
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

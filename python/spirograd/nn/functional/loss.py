@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..._autocast import wide
 from ..._core import Tensor, cross_entropy
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
 ]
 
 
+@wide
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """The squared difference, averaged.
 
