@@ -531,3 +531,155 @@ def test_errors_say_what_is_wrong(make: Callable[[], Any], kind: type[Exception]
     with pytest.raises(kind) as error:
         make()
     assert str(error.value) == text
+
+
+# ---- LBFGS -----------------------------------------------------------------------------------------------------------
+def rosenbrock(lib: Any, w: Any) -> Any:
+    return (100 * (w[1:] - w[:-1] ** 2) ** 2 + (1 - w[:-1]) ** 2).sum()
+
+
+def minimised(lib: Any, steps: int, loss_of: Callable[[Any, Any], Any], **options: Any) -> tuple[Any, list[float]]:
+    w = lib.tensor([-1.2, 1.0, 0.5, 2.0], dtype=lib.float64, requires_grad=True)
+    optimizer = lib.optim.LBFGS([w], **options)
+
+    def closure() -> Any:
+        optimizer.zero_grad()
+        loss = loss_of(lib, w)
+        loss.backward()
+        return loss
+
+    losses = [optimizer.step(closure).item() for _ in range(steps)]
+    return (w, optimizer), losses
+
+
+def test_lbfgs_finds_the_minimum_of_a_valley() -> None:
+    def two_valleys(lib: Any, w: Any) -> Any:
+        return rosenbrock(lib, w[:2]) + rosenbrock(lib, w[2:])
+
+    (w, _), losses = minimised(sg, 3, two_valleys, line_search_fn="strong_wolfe")
+    np.testing.assert_allclose(w.tolist(), np.ones(4), atol=1e-4)
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_lbfgs_solves_a_quadratic_in_as_many_directions_as_it_has() -> None:
+    scale = np.array([1.0, 3.0, 10.0, 0.5])
+    (w, optimizer), _ = minimised(
+        sg, 1, lambda lib, w: (lib.tensor(scale) * (w - 2) ** 2).sum(), max_iter=12, line_search_fn="strong_wolfe"
+    )
+    np.testing.assert_allclose(w.tolist(), np.full(4, 2.0), atol=1e-6)
+    assert optimizer.state[w]["n_iter"] <= 12
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lr": 1e-3, "max_iter": 15},
+        {"line_search_fn": "strong_wolfe"},
+        {"line_search_fn": "strong_wolfe", "history_size": 2, "max_iter": 6},
+        {"line_search_fn": "strong_wolfe", "lr": 0.3, "max_eval": 7},
+        {"line_search_fn": "strong_wolfe", "lr": 20.0, "tolerance_change": 1e-5},
+    ],
+    ids=name_of,
+)
+def test_lbfgs_goes_where_pytorch_goes(options: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch")
+    (ours, optimizer), our_losses = minimised(sg, 4, rosenbrock, **options)
+    (theirs, other), their_losses = minimised(torch, 4, rosenbrock, **options)
+    np.testing.assert_allclose(our_losses, their_losses, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(ours.tolist(), theirs.tolist(), rtol=1e-6)
+    counts = [(s["n_iter"], s["func_evals"]) for s in (optimizer.state[ours], other.state[theirs])]
+    assert counts[0] == counts[1]
+
+
+def test_lbfgs_goes_on_from_a_saved_state() -> None:
+    results = []
+    for split in (False, True):
+        (w, optimizer), _ = minimised(sg, 2, rosenbrock, max_iter=3, line_search_fn="strong_wolfe")
+        if split:
+            state = copy.deepcopy(optimizer.state_dict())
+            optimizer = sg.optim.LBFGS([w])
+            optimizer.load_state_dict(state)
+
+        def closure(w: sg.Tensor = w) -> sg.Tensor:
+            w.grad = None
+            loss = rosenbrock(sg, w)
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+        results.append(w.tolist())
+    assert results[0] == results[1]
+    with pytest.raises(TypeError, match=r"LBFGS: step\(\) evaluates the loss several times"):
+        optimizer.step()
+
+
+# ---- averages of weights ---------------------------------------------------------------------------------------------
+def test_lookahead_follows_its_formula() -> None:
+    start, made = start_and_gradients("Adam")
+    params = [sg.tensor(p, requires_grad=True) for p in start]
+    optimizer = sg.optim.Lookahead(sg.optim.SGD(params, lr=0.1, momentum=0.9), k=4, alpha=0.3)
+    fast, slow, v = list(start), list(start), [np.zeros_like(p) for p in start]
+    for t, of_step in enumerate(made, 1):
+        for i, g in enumerate(of_step):
+            params[i].grad = sg.tensor(g)
+            v[i] = 0.9 * v[i] + g
+            fast[i] = fast[i] - 0.1 * v[i]
+            if t % 4 == 0:
+                slow[i] = fast[i] = slow[i] + 0.3 * (fast[i] - slow[i])
+        optimizer.step()
+        if t == 22:  # and what is saved goes on
+            state = copy.deepcopy(optimizer.state_dict())
+            optimizer = sg.optim.Lookahead(sg.optim.SGD(params, lr=3.0, momentum=0.9), k=4, alpha=0.3)
+            optimizer.load_state_dict(state)
+    for p, want in zip(params, fast, strict=True):
+        np.testing.assert_allclose(p.detach().numpy(), want, rtol=1e-12, atol=1e-12)
+
+
+def test_averages_follow_their_formulas() -> None:
+    net = sg.nn.Linear(2, 2).to(sg.float64)
+    swa = sg.optim.swa_utils.AveragedModel(net)
+    ema = sg.optim.swa_utils.AveragedModel(net, multi_avg_fn=sg.optim.swa_utils.get_ema_multi_avg_fn(0.9))
+    own = sg.optim.swa_utils.AveragedModel(net, avg_fn=lambda average, value, n: average * n + value)
+    seen = [np.random.default_rng(i).normal(size=(2, 2)) for i in range(6)]
+    for x in seen:
+        with sg.no_grad():
+            net.weight.copy_(sg.tensor(x))
+        for model in (swa, ema, own):
+            model.update_parameters(net)
+    mean = exponential = product = seen[0]
+    for n, x in enumerate(seen[1:], 1):
+        mean, exponential, product = mean + (x - mean) / (n + 1), 0.9 * exponential + 0.1 * x, product * n + x
+    for model, want in ((swa, mean), (ema, exponential), (own, product)):
+        np.testing.assert_allclose(model.module.weight.detach().numpy(), want, rtol=1e-12)
+        assert model.n_averaged.item() == 6
+    assert swa.module.weight is not net.weight and "module.weight" in swa.state_dict()
+
+
+def test_an_average_costs_no_submission_and_no_read(device: sg.Device) -> None:
+    net = sg.nn.Linear(3, 2).to(device)
+    ema = sg.optim.swa_utils.AveragedModel(net, multi_avg_fn=sg.optim.swa_utils.get_ema_multi_avg_fn(0.9))
+    optimizer = sg.optim.SGD(net.parameters(), lr=0.1)
+    for i in range(6):
+        if i == 4:
+            sg.reset_stats()
+        optimizer.zero_grad()
+        net(sg.ones(1, 3, device=device)).sum().backward()
+        optimizer.step()
+        ema.update_parameters(net)
+    s = sg.stats()
+    assert (s["submissions"], s["plan_misses"], s["bytes_read"]) == (2, 0, 0)
+
+
+@pytest.mark.parametrize("options", [{}, {"anneal_epochs": 4, "anneal_strategy": "linear"}, {"anneal_epochs": 0}])
+def test_swa_rates(options: dict[str, Any]) -> None:
+    opt = sg.optim.SGD([leaf(1.0)], lr=1.0)
+    scheduler = sg.optim.swa_utils.SWALR(opt, swa_lr=0.1, **options)
+    rates = []
+    for _ in range(12):
+        rates.append(opt.param_groups[0]["lr"])
+        opt.step()
+        scheduler.step()
+    length = options.get("anneal_epochs", 10)
+    shares = np.minimum(np.arange(12) / max(1, length), 1) if length else np.ones(12)
+    shares = shares if "anneal_strategy" in options else (1 - np.cos(np.pi * shares)) / 2
+    np.testing.assert_allclose(rates, shares * 0.1 + (1 - shares), rtol=1e-12)

@@ -1,7 +1,9 @@
 """Optimisers. A step updates all parameters in one launch and submits everything that is pending."""
 
-from . import lr_scheduler
+from . import lr_scheduler, swa_utils
 from .adam import LAMB, Adam, Adamax, AdamW, Lion, NAdam, RAdam
+from .lbfgs import LBFGS
+from .lookahead import Lookahead
 from .muon import Muon
 from .optimizer import Optimizer
 from .rmsprop import Adadelta, Adagrad, RMSprop
@@ -11,6 +13,7 @@ from .sgd import LARS, SGD
 __all__ = [
     "LAMB",
     "LARS",
+    "LBFGS",
     "SGD",
     "Adadelta",
     "Adagrad",
@@ -18,6 +21,7 @@ __all__ = [
     "AdamW",
     "Adamax",
     "Lion",
+    "Lookahead",
     "Muon",
     "NAdam",
     "Optimizer",
@@ -25,4 +29,5 @@ __all__ = [
     "RMSprop",
     "RuleOptimizer",
     "lr_scheduler",
+    "swa_utils",
 ]
