@@ -54,6 +54,24 @@ NAMES = {
         default_collate default_convert get_worker_info Sampler RandomSampler SequentialSampler SubsetRandomSampler
         WeightedRandomSampler BatchSampler DistributedSampler
     """,
+    "spirograd.nn.utils": """
+        clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm parameters_to_vector
+        vector_to_parameters
+    """,
+    "spirograd.optim": """
+        Optimizer SGD Adam AdamW Adamax NAdam RAdam RMSprop Adagrad Adadelta LAMB LARS Lion Muon LBFGS Lookahead
+    """,
+    "spirograd.optim.lr_scheduler": """
+        LRScheduler LambdaLR MultiplicativeLR StepLR MultiStepLR ConstantLR LinearLR ExponentialLR CosineAnnealingLR
+        CosineAnnealingWarmRestarts OneCycleLR CyclicLR PolynomialLR ReduceLROnPlateau SequentialLR ChainedScheduler
+        NoamLR
+    """,
+    "spirograd.optim.swa_utils": """
+        AveragedModel SWALR update_bn get_ema_multi_avg_fn get_swa_multi_avg_fn get_ema_avg_fn get_swa_avg_fn
+    """,
+    "spirograd.amp": """
+        autocast GradScaler is_autocast_enabled get_autocast_dtype
+    """,
     "spirograd.profiler": """
         profile record_function
     """,
