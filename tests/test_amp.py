@@ -97,11 +97,11 @@ def test_gradients_are_those_of_explicit_conversions(device: sg.Device) -> None:
         x = matrix(device) * 2
         if explicit:
             y = (x.half() @ w.half()).relu()
-            loss = y.float().softmax(1).square().sum()
+            loss = y.float().exp().sum()
         else:
             with sg.autocast(device.kind, sg.float16):
                 y = (x @ w).relu()
-                loss = y.softmax(1).square().sum()
+                loss = y.exp().sum()
         assert y.dtype == sg.float16 and loss.dtype == sg.float32
         loss.backward()
         assert w.grad.dtype == sg.float32

@@ -376,12 +376,27 @@ def test_frozen_parameters_stay_and_count_their_own_steps() -> None:
     assert alone.item() == frozen.item()
 
 
-def test_gradients_of_small_batches_add_up_to_that_of_a_large_one(device: sg.Device) -> None:
-    x = sg.randn(12, 4, device=device)
+def test_steps_may_be_counted_on_the_device(device: sg.Device) -> None:
+    results = []
+    for capturable in (False, True):
+        a, b = (sg.ones(2, device=device, requires_grad=True) for _ in range(2))
+        optimizer = sg.optim.Adam([a, b], lr=0.1)
+        optimizer.capturable = capturable
+        for i in range(6):
+            a.grad = sg.ones(2, device=device) * (i + 1)
+            b.grad = None if i in (2, 3) else a.grad * 2
+            optimizer.step()
+        results.append([a.tolist(), b.tolist()])
+        assert [s["step"].item() for s in optimizer.state_dict()["state"].values()] == [6.0, 4.0]
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-5)
+
+
+def test_gradients_of_small_batches_add_up_to_that_of_a_large_one() -> None:
+    x = sg.randn(12, 4)
     results = []
     for parts in (1, 3):
         sg.manual_seed(1)
-        net = sg.nn.Linear(4, 1).to(device)
+        net = sg.nn.Linear(4, 1)
         optimizer = sg.optim.AdamW(net.parameters(), lr=0.1)
         for _ in range(5):
             optimizer.zero_grad()

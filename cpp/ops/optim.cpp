@@ -30,13 +30,13 @@ Tensor sgd(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
   return p - (nesterov ? g + s[0] * momentum : s[0]) * lr;
 }
 
-// rate = lr / (1 - beta1^t), root = sqrt(1 - beta2^t).
+// rate = lr * root / (1 - beta1^t) and eps = epsilon * root, with root = sqrt(1 - beta2^t).
 Tensor adam(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
-  const Tensor &rate = n[0], &root = n[1], &beta1 = n[2], &beta2 = n[3], &eps = n[4], &shrink = n[5];
+  const Tensor &rate = n[0], &beta1 = n[1], &beta2 = n[2], &eps = n[3], &shrink = n[4];
   s[0] = kept(s[0], g, beta1);
   s[1] = kept(s[1], square(g), beta2);
   if (s[2]) s[2] = maximum(s[2], s[1]);
-  return shrunk(p, shrink) - s[0] * rate / (sqrt(s[2] ? s[2] : s[1]) / root + eps);
+  return shrunk(p, shrink) - s[0] * rate / (sqrt(s[2] ? s[2] : s[1]) + eps);
 }
 
 Tensor adamax(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
@@ -144,7 +144,7 @@ Tensor muon(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
 
 constexpr UpdateRule kRules[] = {
     {"sgd", 1, 3, sgd<false>},    {"nesterov", 1, 3, sgd<true>},
-    {"adam", 3, 6, adam},         {"adamax", 2, 4, adamax},
+    {"adam", 3, 5, adam},         {"adamax", 2, 4, adamax},
     {"nadam", 2, 7, nadam},       {"radam", 2, 6, radam},
     {"rmsprop", 3, 4, rmsprop},   {"adagrad", 1, 2, adagrad},
     {"adadelta", 2, 3, adadelta}, {"lion", 1, 4, lion},
@@ -199,9 +199,9 @@ void sgd_step(const std::vector<Tensor>& parameters, States& states, const SgdOp
 
 void adam_step(const std::vector<Tensor>& parameters, States& states, int64_t step, const AdamOptions& o) {
   if (states.empty()) states = zeros(parameters, 2, 3);
-  const double t = static_cast<double>(step), rate = o.lr / (1 - std::pow(o.beta1, t));
-  update(update_rule("adam"), parameters, states,
-         {rate, std::sqrt(1 - std::pow(o.beta2, t)), o.beta1, o.beta2, o.eps, 1.0},
+  const double t = static_cast<double>(step), root = std::sqrt(1 - std::pow(o.beta2, t));
+  const double rate = o.lr * root / (1 - std::pow(o.beta1, t));
+  update(update_rule("adam"), parameters, states, {rate, o.beta1, o.beta2, o.eps * root, 1.0},
          {.weight_decay = decay(o.weight_decay), .found_inf = {}});
 }
 

@@ -95,7 +95,8 @@ class Adam(_Moments):
 
     def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:
         (beta1, beta2), step = group["betas"], counts["step"]
-        return lr / bias(beta1, step), root(bias(beta2, step)), beta1, beta2, group["eps"], self._shrink(group, lr)
+        scale = root(bias(beta2, step))
+        return lr * scale / bias(beta1, step), beta1, beta2, group["eps"] * scale, self._shrink(group, lr)
 
 
 class AdamW(Adam):

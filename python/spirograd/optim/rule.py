@@ -53,6 +53,13 @@ def _saved_number(x: float) -> Tensor:
     return _core.tensor(x, dtype=_core.float32 if x.is_integer() else _core.float64)
 
 
+def _on_device(count: Scalar, p: Tensor) -> Tensor:
+    if isinstance(count, Tensor):
+        return count
+    dtype = _core.float64 if p.dtype == _core.float64 else _core.float32
+    return _core.full((), count, dtype=dtype, device=p.device)
+
+
 class _Batch:
     """Parameters of a group that have made the same steps."""
 
@@ -69,6 +76,7 @@ class RuleOptimizer(Optimizer):
 
     Attributes:
         found_inf: a 0-d tensor, or None; where it is not 0, a step changes nothing.
+        capturable: count steps on the device, in place, so that a step without Python in between counts too.
     """
 
     _rule: ClassVar[str]
@@ -76,6 +84,7 @@ class RuleOptimizer(Optimizer):
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.found_inf: Tensor | None = None
+        self.capturable = False
         self._batches: dict[int, tuple[Any, list[_Batch]]] = {}
         super().__init__(params, defaults)
 
@@ -115,19 +124,25 @@ class RuleOptimizer(Optimizer):
                 self._step_batch(group, batch)
 
     def _step_batch(self, group: Group, batch: _Batch) -> None:
-        device = batch.params[0].device
+        device, found = batch.params[0].device, self.found_inf
+        if found is not None and found.device != device:
+            found = found.to(device)
+        if found is not None or self.capturable:
+            batch.counts = {k: _on_device(v, batch.params[0]) for k, v in batch.counts.items()}
         counts = self._advanced(group, batch.counts)
-        found = self.found_inf
         if found is not None:
-            found = found.to(device) if found.device != device else found
             skip = found > 0
-            counts = {name: _core.where(skip, batch.counts[name], value) for name, value in counts.items()}
+            counts = {k: _core.where(skip, batch.counts[k], v) for k, v in counts.items()}
         lr = group["lr"]
         if isinstance(lr, Tensor) and lr.device != device:
             lr = lr.item()
         numbers = self._numbers(group, lr, counts)
         batch.update.step(numbers, self._penalty(group), group.get("maximize", False), found)
-        batch.counts = counts
+        for name, value in counts.items():
+            if isinstance(value, Tensor):
+                batch.counts[name].copy_(value)
+            else:
+                batch.counts[name] = value
 
     def _gathered(self, group: Group) -> list[_Batch]:
         same: defaultdict[tuple[Any, ...], list[Tensor]] = defaultdict(list)
@@ -149,7 +164,10 @@ class RuleOptimizer(Optimizer):
     def _batch(self, group: Group, params: list[Tensor], kept: tuple[str | None, ...]) -> _Batch:
         states = [[None if name is None else self._state[p][name] for name in kept] for p in params]
         update = _core._Update(self._rule_of(group), params, states)
-        return _Batch(params, update, {name: self._state[params[0]][name] for name in self._start})
+        first = self._state[params[0]]
+        # Parameters that are not in this batch may share these tensors.
+        counts = {k: first[k].clone() if isinstance(first[k], Tensor) else first[k] for k in self._start}
+        return _Batch(params, update, counts)
 
     def _settle(self) -> None:
         """Writes the counts of the batches into the state, and forgets the batches."""
