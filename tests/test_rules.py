@@ -84,7 +84,7 @@ def test_key_learning_rate_and_step_are_arguments(device: sg.Device) -> None:
     for i in range(6):
         if i == 2:
             before = sg.stats()
-        opt.lr = 1e-3 * (i + 1)
+        opt.param_groups[0]["lr"] = 1e-3 * (i + 1)
         opt.zero_grad()
         (w * w).sum().backward()
         opt.step()
