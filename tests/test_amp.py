@@ -81,6 +81,42 @@ def test_sums_run_in_float32() -> None:
     assert x.sum().dtype == sg.float16
 
 
+def test_norms_give_float32_or_what_they_got() -> None:
+    x, one = matrix(sg.Device.cpu(), sg.float16)[None], sg.ones(3)
+    with sg.autocast("cpu", sg.float16):
+        for got in (F.layer_norm(x, (3,), one, one), F.rms_norm(x, (3,)), F.group_norm(x, 1)):
+            assert got.dtype == sg.float32
+        assert F.batch_norm(x, None, None, training=True).dtype == sg.float16
+
+
+def test_functions_in_python_are_marked() -> None:
+    from spirograd import _autocast
+
+    seen: list[Any] = []
+
+    def types(x: sg.Tensor, several: list[sg.Tensor], *, scale: sg.Tensor) -> None:
+        seen.append([x.dtype, several[0].dtype, scale.dtype])
+
+    x, y, z = sg.ones(2), [sg.ones(2, dtype=sg.bfloat16)], sg.ones(2, dtype=sg.float64)
+    _autocast.narrow(types)(x, y, scale=z)
+    with sg.autocast("cpu", sg.float16):
+        _autocast.narrow(types)(x, y, scale=z)
+        _autocast.wide(types)(x, y, scale=z)
+    assert seen == [
+        [sg.float32, sg.bfloat16, sg.float64],
+        [sg.float16, sg.float16, sg.float64],
+        [sg.float32, sg.float32, sg.float64],
+    ]
+
+
+def test_losses_run_in_float32() -> None:
+    losses = [name for name in dir(F) if name.endswith("_loss") or name in ("kl_div", "cross_entropy")]
+    assert "mse_loss" in losses
+    for name in losses:
+        marked = hasattr(getattr(F, name), "__wrapped__") or name in sg._core._autocast_wide
+        assert marked, f"{name} would run in a half type: mark it with _autocast.wide"
+
+
 def test_every_type_has_its_row_in_the_docs() -> None:
     page = (Path(__file__).resolve().parents[1] / "docs" / "mixed_precision.md").read_text()
     said: dict[str, set[str]] = {"the half type": set(), "float32": set()}

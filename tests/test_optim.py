@@ -670,6 +670,16 @@ def test_averages_follow_their_formulas() -> None:
     assert swa.module.weight is not net.weight and "module.weight" in swa.state_dict()
 
 
+def test_running_means_are_computed_anew_for_an_average() -> None:
+    net = sg.nn.Sequential(sg.nn.Linear(3, 2), sg.nn.BatchNorm1d(2)).eval()
+    batches = [sg.randn(4, 3) for _ in range(3)]
+    sg.optim.swa_utils.update_bn([(x, None) for x in batches], net)
+    y = [net[0](x).detach().numpy() for x in batches]
+    np.testing.assert_allclose(net[1].running_mean.numpy(), np.mean([v.mean(0) for v in y], 0), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(net[1].running_var.numpy(), np.mean([v.var(0, ddof=1) for v in y], 0), rtol=1e-5)
+    assert net[1].momentum == 0.1 and not net.training
+
+
 def test_an_average_costs_no_submission_and_no_read(device: sg.Device) -> None:
     net = sg.nn.Linear(3, 2).to(device)
     ema = sg.optim.swa_utils.AveragedModel(net, multi_avg_fn=sg.optim.swa_utils.get_ema_multi_avg_fn(0.9))

@@ -29,7 +29,6 @@ constexpr std::string_view kNarrow[] = {
     "chain_matmul",
     "einsum",
     "linear",
-    "bilinear",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -44,13 +43,12 @@ constexpr std::string_view kNarrow[] = {
 
 // Sums of many numbers, and functions whose values leave the range of float16.
 constexpr std::string_view kWide[] = {
-    "sum",        "mean",       "prod",        "var",           "std",        "var_mean",   "std_mean",
-    "nansum",     "nanmean",    "norm",        "logsumexp",     "cumsum",     "cumprod",    "logcumsumexp",
-    "softmax",    "softmin",    "log_softmax", "cross_entropy", "nll_loss",   "layer_norm", "rms_norm",
-    "group_norm", "batch_norm", "exp",         "exp2",          "expm1",      "log",        "log10",
-    "log1p",      "log2",       "pow",         "power",         "reciprocal", "rsqrt",      "cosh",
-    "sinh",       "tan",        "acos",        "arccos",        "asin",       "arcsin",     "softplus",
-    "logsigmoid", "logaddexp",  "erfinv",      "cov",           "corrcoef",   "kl_div",     "instance_norm",
+    "sum",         "mean",          "prod",      "var",        "std",      "var_mean",     "std_mean", "nansum",
+    "nanmean",     "norm",          "logsumexp", "cumsum",     "cumprod",  "logcumsumexp", "softmax",  "softmin",
+    "log_softmax", "cross_entropy", "nll_loss",  "layer_norm", "rms_norm", "group_norm",   "exp",      "exp2",
+    "expm1",       "log",           "log10",     "log1p",      "log2",     "pow",          "power",    "reciprocal",
+    "rsqrt",       "cosh",          "sinh",      "tan",        "acos",     "arccos",       "asin",     "arcsin",
+    "softplus",    "logsigmoid",    "logaddexp", "erfinv",     "cov",      "corrcoef",     "kl_div",
 };
 
 // Of each kind of device: the half type, or none.

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from .. import _core
 from .._core import Tensor
 from .._grad_mode import enable_grad, no_grad
+from ..nn.hooks import RemovableHandle
 
 Group: TypeAlias = dict[str, Any]
 Params: TypeAlias = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
@@ -29,22 +30,10 @@ def below_one(op: str, **values: float) -> None:
             raise ValueError(f"{op}: {name} is {value}; use a number in [0, 1)")
 
 
-class StepHandle:
-    """Ends a hook.
-
-    Example:
-        >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=0.1)
-        >>> handle = opt.register_step_post_hook(lambda optimizer, args, kwargs: print("stepped"))
-        >>> handle.remove()
-    """
-
-    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        self._hooks, self._key = hooks, max(hooks, default=0) + 1
-        hooks[self._key] = hook
-
-    def remove(self) -> None:
-        """The hook is not called any more."""
-        self._hooks.pop(self._key, None)
+def _added(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
+    number = max(hooks, default=0) + 1
+    hooks[number] = hook
+    return RemovableHandle(hooks, number)
 
 
 class Optimizer:
@@ -175,13 +164,13 @@ class Optimizer:
     def _update(self) -> None:
         raise NotImplementedError(f"{self._name} has no step()")
 
-    def register_step_pre_hook(self, hook: Callable[..., Any]) -> StepHandle:
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls hook(optimizer, args, kwargs) before each step."""
-        return StepHandle(self._pre_hooks, hook)
+        return _added(self._pre_hooks, hook)
 
-    def register_step_post_hook(self, hook: Callable[..., Any]) -> StepHandle:
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls hook(optimizer, args, kwargs) after each step."""
-        return StepHandle(self._post_hooks, hook)
+        return _added(self._post_hooks, hook)
 
     def state_dict(self) -> dict[str, Any]:
         """State and options in PyTorch's form: parameters are numbers, in the order of the groups.

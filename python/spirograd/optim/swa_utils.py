@@ -142,7 +142,8 @@ class AveragedModel(Module):
             model: of the same structure.
         """
         with no_grad():
-            mine, others = list(self.module.parameters()), list(model.parameters())
+            mine: list[Tensor] = list(self.module.parameters())
+            others: list[Tensor] = list(model.parameters())
             own_buffers, buffers = list(self.module.buffers()), list(model.buffers())
             if self.use_buffers:
                 mine += [b for b in own_buffers if b.is_floating_point()]

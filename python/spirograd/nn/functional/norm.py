@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..._autocast import wide
 from ..._core import Tensor, pad, var_mean
 from ..._dtypes import finfo
 from ..._grad_mode import no_grad
@@ -48,6 +49,7 @@ def _trailing(op: str, input: Tensor, normalized_shape: Sequence[int], *paramete
     return tuple(range(-len(shape), 0))
 
 
+@wide
 def layer_norm(
     input: Tensor,
     normalized_shape: Sequence[int],
@@ -75,6 +77,7 @@ def layer_norm(
     return _affine(_normalized(_wide(input), dims, eps), weight, bias).to(input.dtype)
 
 
+@wide
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
@@ -99,6 +102,7 @@ def rms_norm(
     return _affine(x * (x.square().mean(dims, keepdim=True) + eps).rsqrt(), weight, None).to(input.dtype)
 
 
+@wide
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
