@@ -249,6 +249,16 @@ ROWS: list[Row] = [
         )
         for r in ("mean", "sum", "none")
     ),
+    Row(
+        "nll_loss",
+        lambda x: sg.nll_loss(x, classes(x)),
+        lambda x: np.asarray(-np.asarray(x)[np.arange(len(x)), np.arange(len(x)) * 5 % x.shape[1]].mean()),
+        LOGITS,
+        FLOATS,
+        ((-8, 8),),
+        bound=relative(8),
+        reason=SOFT,
+    ),
     creation("zeros_like", sg.zeros_like, np.zeros_like, EVERY),
     creation("ones_like", sg.ones_like, np.ones_like, EVERY),
     creation("zeros", lambda x: sg.zeros(x.shape, dtype=x.dtype, device=x.device), np.zeros_like, EVERY),

@@ -129,10 +129,11 @@ def ones(*shape: int, **options: object) -> sg.Tensor:
          "gradcheck: input 0 is float32; use float64, differences need it"),
         # models
         (lambda: F.cross_entropy(ones(2, 3), ones(3)), ValueError,
-         "cross_entropy: logits [2, 3] and target [3] do not fit; give logits [n, classes] and target [n]"),
+         "cross_entropy: logits [2, 3] and target [3] do not fit; give logits [n, classes, ...] and target [n, ...], "
+         "or probabilities of the logits' shape"),
         (lambda: F.cross_entropy(ones(2, 3), ones(2)), TypeError,
          "cross_entropy: target is float32; give classes as int64"),
-        (lambda: F.cross_entropy(ones(2, 3), sg.tensor([0, 1]), "max"), ValueError,
+        (lambda: F.cross_entropy(ones(2, 3), sg.tensor([0, 1]), reduction="max"), ValueError,
          "cross_entropy: reduction 'max' is unknown; use mean, sum or none"),
         (lambda: F.mse_loss(ones(2), ones(2, 1)), ValueError,
          "mse_loss: input has shape [2], target [2, 1]; reshape one of them"),

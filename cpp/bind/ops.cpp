@@ -7,25 +7,32 @@
 namespace sg::bind {
 namespace {
 
-PyObject* cross_entropy(const Call& c) {
-  Arguments a("cross_entropy", c);
-  const Tensor& logits = tensor_of("cross_entropy", c.self ? c.self : a.need("input"));
-  const Tensor& target = tensor_of("cross_entropy", a.need("target"));
-  PyObject* word = a.take("reduction");
-  a.done();
-  Reduction reduction = Reduction::mean;
-  if (given(word)) {
-    const char* text = PyUnicode_Check(word) ? PyUnicode_AsUTF8(word) : "?";
-    const std::string_view name = text ? text : "?";
-    if (name == "none")
-      reduction = Reduction::none;
-    else if (name == "sum")
-      reduction = Reduction::sum;
-    else if (name != "mean")
-      fail<ValueError>("cross_entropy", "reduction '" + std::string(name) + "' is unknown", "use mean, sum or none");
-  }
-  return wrap(sg::cross_entropy(logits, target, reduction));
+Reduction reduction_of(const char* op, PyObject* word) {
+  if (!given(word)) return Reduction::mean;
+  const char* text = PyUnicode_Check(word) ? PyUnicode_AsUTF8(word) : "?";
+  const std::string_view name = text ? text : "?";
+  if (name == "none") return Reduction::none;
+  if (name == "sum") return Reduction::sum;
+  if (name != "mean") fail<ValueError>(op, "reduction '" + std::string(name) + "' is unknown", "use mean, sum or none");
+  return Reduction::mean;
 }
+
+using Loss = Tensor (*)(const Tensor&, const Tensor&, const ClassLoss&);
+PyObject* class_loss(const char* op, Loss loss, bool smooths, const Call& c) {
+  Arguments a(op, c);
+  const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
+  const Tensor& target = tensor_of(op, a.need("target"));
+  ClassLoss options;
+  if (PyObject* weight = a.take("weight"); given(weight)) options.weight = tensor_of(op, weight);
+  if (PyObject* ignored = a.take("ignore_index"); given(ignored)) options.ignore_index = to_int(op, ignored);
+  options.reduction = reduction_of(op, a.take("reduction"));
+  if (smooths) options.label_smoothing = a.real("label_smoothing", 0);
+  a.done();
+  return wrap(loss(x, target, options));
+}
+
+PyObject* cross_entropy(const Call& c) { return class_loss("cross_entropy", sg::cross_entropy, true, c); }
+PyObject* nll_loss(const Call& c) { return class_loss("nll_loss", sg::nll_loss, false, c); }
 
 // A class that is the largest that occurs plus one: read at once.
 Tensor one_hot(const Tensor& classes, int64_t num_classes) {
@@ -53,10 +60,25 @@ const Row rows[] = {
     {"log_softmax", bound<sg::log_softmax>, "dim: int", "Tensor",
      "The logarithm of softmax, accurate where softmax is tiny.\n\nExample:\n"
      "    >>> y = sg.randn(4, 10).log_softmax(dim=1)"},
-    {"cross_entropy", cross_entropy, "input: Tensor, target: Tensor, reduction: str = 'mean'", "Tensor",
-     "The negative log-likelihood of classes: logits [n, classes], target [n] of integers.\n\nArgs:\n"
-     "    reduction: 'mean', 'sum' or 'none'.\n\nRaises:\n    IndexError: at the next read, when a class is out of "
-     "range.\n\nExample:\n    >>> loss = sg.cross_entropy(sg.randn(4, 10), sg.tensor([1, 2, 3, 4]))",
+    {"cross_entropy", cross_entropy,
+     "input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', "
+     "label_smoothing: float = 0.0",
+     "Tensor",
+     "The negative log-likelihood of classes: logits [n, classes, ...], target [n, ...] of integers, or probabilities "
+     "[n, classes, ...].\n\nArgs:\n    weight: of each class, [classes]; the mean is divided by the weights that it "
+     "added up.\n    ignore_index: targets that count nowhere.\n    reduction: 'mean', 'sum' or 'none'.\n    "
+     "label_smoothing: share of the target that all classes have alike.\n\nRaises:\n    IndexError: at the next read, "
+     "when a class is out of range.\n\nExample:\n"
+     "    >>> loss = sg.cross_entropy(sg.randn(4, 10), sg.tensor([1, 2, 3, 4]))",
+     Where::function},
+    {"nll_loss", nll_loss,
+     "input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean'",
+     "Tensor",
+     "Minus the log-probability of the target classes: input [n, classes, ...], target [n, ...] of integers.\n\nArgs:\n"
+     "    weight: of each class, [classes]; the mean is divided by the weights that it added up.\n"
+     "    ignore_index: targets that count nowhere.\n    reduction: 'mean', 'sum' or 'none'.\n\nRaises:\n"
+     "    IndexError: at the next read, when a class is out of range.\n\nExample:\n"
+     "    >>> sg.nll_loss(sg.tensor([[-1.0, -2.0]]), sg.tensor([1])).item()\n    2.0",
      Where::function},
 };
 

@@ -30,6 +30,12 @@ const OpInfo CheckClass{.name = "cross_entropy",
                         .arity = 2,
                         .emit = emit_check_class,
                         .reports = true};
+const OpInfo NllLoss{.name = "nll_loss",
+                     .doc = "Checks that classes are in range.",
+                     .kind = Kind::pointwise,
+                     .arity = 2,
+                     .emit = emit_check_class,
+                     .reports = true};
 const OpInfo OneHot{.name = "one_hot",
                     .doc = "Checks that classes are in range.",
                     .kind = Kind::pointwise,
@@ -102,18 +108,90 @@ Tensor one_hot(const Tensor& classes, int64_t num_classes) {
   return cast(unsqueeze(checked, -1) == arange(0, 1, num_classes, DType::int64, classes.device()), DType::int64);
 }
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& target, Reduction reduction) {
-  if (logits.rank() != 2 || target.rank() != 1 || target.shape()[0] != logits.shape()[0])
+namespace {
+
+// Of half types in float32: the number of elements may be beyond their range.
+Tensor wide(const Tensor& x) { return is_float(x.dtype()) && size_of(x.dtype()) < 4 ? cast(x, DType::float32) : x; }
+
+int class_dim(const Tensor& x) { return x.rank() == 1 ? 0 : 1; }
+
+// One weight a class, as it broadcasts against x.
+Tensor class_weights(const char* op, const Tensor& x, const Tensor& weight) {
+  const int d = class_dim(x);
+  if (weight.rank() != 1 || weight.shape()[0] != x.shape()[d])
+    fail<ValueError>(op, "weight " + weight.shape().str() + " for input " + x.shape().str(),
+                     "give one weight a class, [" + std::to_string(x.shape()[d]) + "]");
+  Dims shape = Dims::filled(x.rank(), 1);
+  shape[d] = -1;
+  return cast(reshape(weight.detach(), shape), x.dtype());
+}
+
+// The class dimension leaves the shape of the target.
+bool classes_fit(const Tensor& x, const Tensor& target) {
+  if (x.rank() == 0 || target.rank() != x.rank() - 1) return false;
+  for (int i = 0, d = class_dim(x); i < target.rank(); ++i)
+    if (target.shape()[i] != x.shape()[i < d ? i : i + 1]) return false;
+  return true;
+}
+
+// Minus the terms of the target's class, of which `label_smoothing` is shared by all classes.
+Tensor class_loss(const OpInfo& check, const Tensor& log_probabilities, const Tensor& target, const ClassLoss& o) {
+  const int d = class_dim(log_probabilities);
+  const int64_t classes = log_probabilities.shape()[d];
+  const Tensor given = cast(target, DType::int64);
+  const Tensor valid = given != Tensor(o.ignore_index);
+  const Tensor checked = pointwise(check, {where(valid, given, 0), Tensor(classes)});
+  const Tensor hit =
+      unsqueeze(where(valid, checked, -1), d) == positions(log_probabilities.shape(), d, log_probabilities.device());
+  std::optional<Tensor> weights;
+  if (o.weight) weights = class_weights(check.name, log_probabilities, *o.weight);
+  const Tensor x = weights ? log_probabilities * *weights : log_probabilities;
+  const double share = o.label_smoothing / static_cast<double>(std::max<int64_t>(classes, 1));
+  const Tensor terms =
+      o.label_smoothing == 0
+          ? where(hit, x, 0)
+          : where(unsqueeze(valid, d), where(hit, x * Tensor(1 - o.label_smoothing + share), x * Tensor(share)), 0);
+  if (o.reduction != Reduction::mean) return reduced(-sum(terms, 1u << d), o.reduction);
+  // Shared out inside the row, so that loss and gradient are one kernel behind that of the total; 0 / 0 is NaN.
+  const Tensor counted = weights ? wide(sum(where(hit, *weights, 0), 1u << d)) : cast(valid, wide(terms).dtype());
+  return cast(-sum(sum(wide(terms) * (1 / sum(counted)), 1u << d)), terms.dtype());
+}
+
+}  // namespace
+
+Tensor nll_loss(const Tensor& x, const Tensor& target, const ClassLoss& o) {
+  if (!classes_fit(x, target))
+    fail<ValueError>("nll_loss", "input " + x.shape().str() + " and target " + target.shape().str() + " do not fit",
+                     "give log-probabilities [n, classes, ...] and target [n, ...]");
+  if (is_float(target.dtype()) || target.dtype() == DType::boolean)
+    fail<TypeError>("nll_loss", std::string("target is ") + name_of(target.dtype()), "give classes as int64");
+  if (!is_float(x.dtype()))
+    fail<TypeError>("nll_loss", std::string("input is ") + name_of(x.dtype()), "give log-probabilities");
+  return class_loss(rows::NllLoss, x, target, o);
+}
+
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLoss& o) {
+  if (!(o.label_smoothing >= 0 && o.label_smoothing <= 1))
+    fail<ValueError>("cross_entropy", "label_smoothing is " + std::to_string(o.label_smoothing), "use 0 to 1");
+  const bool probabilities = logits.rank() > 0 && target.shape() == logits.shape();
+  if (!probabilities && !classes_fit(logits, target))
     fail<ValueError>("cross_entropy",
                      "logits " + logits.shape().str() + " and target " + target.shape().str() + " do not fit",
-                     "give logits [n, classes] and target [n]");
-  if (is_float(target.dtype()) || target.dtype() == DType::boolean)
-    fail<TypeError>("cross_entropy", std::string("target is ") + name_of(target.dtype()), "give classes as int64");
-  const int64_t n = logits.shape()[0], classes = logits.shape()[1];
-  const Tensor checked = pointwise(rows::CheckClass, {cast(target, DType::int64), Tensor(classes)});
-  const Tensor hit = unsqueeze(checked, 1) == arange(0, 1, classes, DType::int64, logits.device());
-  const Tensor picked = where(hit, log_softmax(logits, 1), 0);
-  return reduced(-sum(reshape(picked, {n, classes}), 1u << 1), reduction);
+                     "give logits [n, classes, ...] and target [n, ...], or probabilities of the logits' shape");
+  if (probabilities != is_float(target.dtype()) || target.dtype() == DType::boolean)
+    fail<TypeError>("cross_entropy", std::string("target is ") + name_of(target.dtype()),
+                    probabilities ? "give probabilities as floats" : "give classes as int64");
+  const int d = class_dim(logits);
+  const Tensor x = log_softmax(logits, d);
+  if (!probabilities) return class_loss(rows::CheckClass, x, target, o);
+  if (o.ignore_index >= 0)
+    fail<ValueError>("cross_entropy", "ignore_index " + std::to_string(o.ignore_index) + " with probabilities",
+                     "give classes");
+  const double classes = static_cast<double>(x.shape()[d]);
+  const Tensor shares =
+      o.label_smoothing == 0 ? target : target * (1 - o.label_smoothing) + o.label_smoothing / classes;
+  const Tensor terms = o.weight ? x * shares * class_weights("cross_entropy", x, *o.weight) : x * shares;
+  return reduced(-sum(terms, 1u << d), o.reduction);
 }
 
 }  // namespace sg

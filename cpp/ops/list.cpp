@@ -18,6 +18,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &rows::Randn,
       &rows::RandomBits,
       &rows::CheckClass,
+      &rows::NllLoss,
       &rows::OneHot,
       &rows::Sum,
       &rows::Product,

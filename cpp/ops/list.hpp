@@ -295,8 +295,16 @@ Tensor one_hot(const Tensor& classes, int64_t num_classes);  // int64; IndexErro
 Tensor cov(const Tensor& x, int64_t correction);
 Tensor corrcoef(const Tensor& x);
 enum class Reduction { none, mean, sum };
-// logits [n, classes], target [n] of int64 classes; IndexError at the next read when a class is out of range.
-Tensor cross_entropy(const Tensor& logits, const Tensor& target, Reduction reduction = Reduction::mean);
+struct ClassLoss {
+  std::optional<Tensor> weight;  // [classes]; a weighted mean is divided by the weights that it added up
+  int64_t ignore_index = -100;   // targets that count nowhere
+  Reduction reduction = Reduction::mean;
+  double label_smoothing = 0;  // share of the target that all classes have alike
+};
+// [n, classes, ...] and int64 classes [n, ...]; or [classes] and a 0-d class. IndexError at the next read when a class is
+// out of range. cross_entropy takes probabilities of the shape of the logits as well.
+Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const ClassLoss& options = {});
+Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLoss& options = {});
 
 // ---- optimisers: one update of all tensors, in place ----------------------------------------------------------------
 // How a step changes one parameter. The function gives the parameter's new value and puts the new state in place of the
