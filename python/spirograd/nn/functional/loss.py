@@ -1,24 +1,82 @@
-"""Losses."""
+"""Losses: how far a model's answers are from what was wanted. All average unless `reduction` says otherwise.
+
+`reduction` is "mean", "sum" or "none" (one loss an element, or a row), as in PyTorch.
+"""
 
 from __future__ import annotations
 
+import math
+
 from ..._autocast import wide
-from ..._core import Tensor, cross_entropy
+from ..._core import (
+    Tensor,
+    clamp,
+    cross_entropy,
+    exp,
+    expm1,
+    log,
+    logsigmoid,
+    maximum,
+    nll_loss,
+    relu,
+    softplus,
+    where,
+    xlogy,
+)
 
 __all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "contrastive_loss",
+    "cosine_embedding_loss",
     "cross_entropy",
+    "focal_loss",
+    "gaussian_nll_loss",
+    "hinge_embedding_loss",
+    "hinge_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "margin_ranking_loss",
     "mse_loss",
+    "multi_margin_loss",
+    "multilabel_soft_margin_loss",
+    "nll_loss",
+    "pairwise_distance",
+    "poisson_nll_loss",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
 ]
 
 
+def _reduced(op: str, losses: Tensor, reduction: str) -> Tensor:
+    if reduction == "mean":
+        return losses.mean()
+    if reduction == "sum":
+        return losses.sum()
+    if reduction == "none":
+        return losses
+    raise ValueError(f"{op}: reduction '{reduction}' is unknown; use mean, sum or none")
+
+
+def _same_shape(op: str, input: Tensor, target: Tensor) -> None:
+    if input.shape != target.shape:
+        raise ValueError(f"{op}: input has shape {list(input.shape)}, target {list(target.shape)}; reshape one of them")
+
+
+# ---- regression ----------------------------------------------------------------------------------------------------
+
+
 @wide
-def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
     """The squared difference, averaged.
 
     Args:
         input: any shape.
         target: the same shape.
         reduction: "mean", "sum" or "none".
+        weight: of each element; the mean is divided by the weights' sum.
 
     Raises:
         ValueError: the shapes differ.
@@ -27,13 +85,580 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
         >>> sg.nn.functional.mse_loss(sg.zeros(2), sg.ones(2)).item()
         1.0
     """
-    if input.shape != target.shape:
+    _same_shape("mse_loss", input, target)
+    return _weighted("mse_loss", (input - target).square(), weight, reduction)
+
+
+@wide
+def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
+    """The absolute difference, averaged; arguments as in mse_loss.
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Example:
+        >>> sg.nn.functional.l1_loss(sg.zeros(2), sg.tensor([1.0, -3.0])).item()
+        2.0
+    """
+    _same_shape("l1_loss", input, target)
+    return _weighted("l1_loss", (input - target).abs(), weight, reduction)
+
+
+@wide
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = "mean", beta: float = 1.0) -> Tensor:
+    """Half the squared difference over beta where that is below beta, beyond it the difference less beta / 2.
+
+    Args:
+        input: any shape.
+        target: the same shape.
+        reduction: "mean", "sum" or "none".
+        beta: where the parabola ends; 0 is l1_loss.
+
+    Raises:
+        ValueError: the shapes differ, or beta is negative.
+
+    Example:
+        >>> sg.nn.functional.smooth_l1_loss(sg.zeros(2), sg.tensor([1.0, -3.0]), reduction="none").tolist()
+        [0.5, 2.5]
+    """
+    _same_shape("smooth_l1_loss", input, target)
+    if beta < 0:
+        raise ValueError(f"smooth_l1_loss: beta is {beta}; use 0 or more")
+    if beta == 0:
+        return l1_loss(input, target, reduction)
+    return _reduced("smooth_l1_loss", _huber(input - target, beta) / beta, reduction)
+
+
+@wide
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
+    """Half the squared difference where that is below delta, beyond it delta times (the difference less delta / 2).
+
+    Args:
+        input: any shape.
+        target: the same shape.
+        reduction: "mean", "sum" or "none".
+        delta: where the parabola ends.
+        weight: as in mse_loss.
+
+    Raises:
+        ValueError: the shapes differ, or delta is not positive.
+
+    Example:
+        >>> sg.nn.functional.huber_loss(sg.zeros(1), sg.tensor([3.0]), delta=2.0).item()
+        4.0
+    """
+    _same_shape("huber_loss", input, target)
+    if delta <= 0:
+        raise ValueError(f"huber_loss: delta is {delta}; use a positive number")
+    return _weighted("huber_loss", _huber(input - target, delta), weight, reduction)
+
+
+def _huber(difference: Tensor, delta: float) -> Tensor:
+    far = difference.abs()
+    out: Tensor = where(far < delta, 0.5 * difference.square(), delta * (far - 0.5 * delta))
+    return out
+
+
+def _weighted(op: str, losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+    if weight is None:
+        return _reduced(op, losses, reduction)
+    if weight.shape != losses.shape:
         raise ValueError(
-            f"mse_loss: input has shape {list(input.shape)}, target {list(target.shape)}; reshape one of them"
+            f"{op}: weight has shape {list(weight.shape)}, input {list(losses.shape)}; give one weight an element"
         )
-    square = (input - target).square()
-    if reduction == "none":
-        return square
-    if reduction not in ("mean", "sum"):
-        raise ValueError(f"mse_loss: reduction '{reduction}' is unknown; use mean, sum or none")
-    return square.mean() if reduction == "mean" else square.sum()
+    total = _reduced(op, losses * weight, "sum" if reduction == "mean" else reduction)
+    return total / weight.sum() if reduction == "mean" else total
+
+
+@wide
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the logarithm of a normal density: (log var + (input - target)^2 / var) / 2.
+
+    Args:
+        input: the mean that was foretold, any shape.
+        target: the same shape.
+        var: the variance: a number, the shape of input, or that shape without its last dimension or with size 1 there.
+        full: adds the constant log(2 pi) / 2.
+        eps: variances below it count as it; their gradient stays.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: var fits neither way, or is a negative number. A negative element of a tensor gives NaN.
+
+    Example:
+        >>> sg.nn.functional.gaussian_nll_loss(sg.zeros(2), sg.ones(2), sg.ones(2)).item()
+        0.5
+    """
+    if not isinstance(var, Tensor):
+        if var < 0:
+            raise ValueError(f"gaussian_nll_loss: var is {var}; use 0 or more")
+        var = input.new_full(input.shape, var)
+    elif var.shape == input.shape[:-1] and var.shape != input.shape:
+        var = var.unsqueeze(-1)
+    elif var.shape not in (input.shape, (*input.shape[:-1], 1)):
+        raise ValueError(
+            f"gaussian_nll_loss: var has shape {list(var.shape)}, input {list(input.shape)}; "
+            "give one an element or a row"
+        )
+    fixed = var.detach()
+    bounded: Tensor = var + (where(fixed < 0, math.nan, maximum(fixed, eps)) - fixed)
+    losses = 0.5 * (log(bounded) + (input - target).square() / bounded)
+    if full:
+        losses = losses + 0.5 * math.log(2 * math.pi)
+    return _reduced("gaussian_nll_loss", losses, reduction)
+
+
+@wide
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    eps: float = 1e-8,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the logarithm of a Poisson probability of the counts in target, without their factorial.
+
+    Args:
+        input: the logarithm of the rate, or with log_input=False the rate, any shape.
+        target: counts of the same shape.
+        log_input: what input is.
+        full: adds Stirling's formula for the factorial, for counts above 1.
+        eps: added to the rate before its logarithm is taken.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Example:
+        >>> sg.nn.functional.poisson_nll_loss(sg.zeros(1), sg.tensor([3.0])).item()
+        1.0
+    """
+    _same_shape("poisson_nll_loss", input, target)
+    losses = exp(input) - target * input if log_input else input - target * log(input + eps)
+    if full:
+        above = where(target > 1, target, 1)
+        stirling = above * log(above) - above + 0.5 * log(2 * math.pi * above)
+        losses = losses + where(target > 1, stirling, 0)
+    return _reduced("poisson_nll_loss", losses, reduction)
+
+
+# ---- classes and probabilities ---------------------------------------------------------------------------------------
+
+
+@wide
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """-(target log(input) + (1 - target) log(1 - input)), with logarithms no less than -100.
+
+    Args:
+        input: probabilities, any shape; one outside [0, 1] gives NaN.
+        target: probabilities of the same shape.
+        weight: of each element, a shape that broadcasts.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Example:
+        >>> sg.nn.functional.binary_cross_entropy(sg.tensor([0.0, 1.0]), sg.tensor([0.0, 0.0])).item()
+        50.0
+    """
+    _same_shape("binary_cross_entropy", input, target)
+    losses = -(target * _bounded_log(input) + (1 - target) * _bounded_log(1 - input))
+    return _reduced("binary_cross_entropy", losses if weight is None else losses * weight, reduction)
+
+
+def _bounded_log(x: Tensor) -> Tensor:
+    """log(x), at least -100; at 0 without the infinite slope, which times 0 would be NaN."""
+    zero = x == 0
+    return clamp(log(where(zero, 1.0, x)), min=-100.0).masked_fill(zero, -100.0)
+
+
+@wide
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """binary_cross_entropy of sigmoid(input), accurate for large inputs.
+
+    Args:
+        input: any shape.
+        target: probabilities of the same shape.
+        weight: of each element, a shape that broadcasts.
+        reduction: "mean", "sum" or "none".
+        pos_weight: of the term of target, a shape that broadcasts: above 1 finds more, below 1 errs less.
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Example:
+        >>> sg.nn.functional.binary_cross_entropy_with_logits(sg.tensor([200.0]), sg.tensor([1.0])).item()
+        0.0
+    """
+    _same_shape("binary_cross_entropy_with_logits", input, target)
+    loud = 1.0 if pos_weight is None else 1 + (pos_weight - 1) * target
+    losses = (1 - target) * input + loud * softplus(-input)
+    return _reduced("binary_cross_entropy_with_logits", losses if weight is None else losses * weight, reduction)
+
+
+@wide
+def kl_div(input: Tensor, target: Tensor, reduction: str = "mean", log_target: bool = False) -> Tensor:
+    """target * (log(target) - input): the divergence of input from target.
+
+    Args:
+        input: logarithms of probabilities, any shape.
+        target: probabilities, or their logarithms; a shape that broadcasts.
+        reduction: "batchmean" divides the sum by the size of the first dimension, as the definition does; "mean"
+            divides it by the number of elements; or "sum", "none".
+        log_target: what target is.
+
+    Example:
+        >>> p = sg.tensor([[0.5, 0.5]])
+        >>> sg.nn.functional.kl_div(p.log(), p, reduction="batchmean").item()
+        0.0
+    """
+    losses = exp(target) * (target - input) if log_target else xlogy(target, target) - target * input
+    if reduction == "batchmean":
+        return losses.sum() / (input.shape[0] if input.ndim else 1)
+    return _reduced("kl_div", losses, reduction)
+
+
+@wide
+def focal_loss(
+    input: Tensor,
+    target: Tensor,
+    gamma: float = 2.0,
+    alpha: Tensor | float | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Cross entropy times (1 - p)^gamma, p the probability of what was wanted (Lin et al., 2017): easy cases fade.
+
+    Args:
+        input: logits [n, classes, ...]; or of any shape, for yes and no.
+        target: classes [n, ...] of integers; or 0 and 1 as floats of the shape of input.
+        gamma: how fast easy cases fade; 0 is cross entropy.
+        alpha: of classes one weight each; of yes and no the weight of yes, 1 - alpha being that of no.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        TypeError: alpha is a number with classes.
+        IndexError: at the next read, when a class is out of range.
+
+    Example:
+        >>> round(sg.nn.functional.focal_loss(sg.zeros(1), sg.ones(1)).item() / math.log(2), 4)
+        0.25
+    """
+    if target.dtype.is_floating_point:
+        _same_shape("focal_loss", input, target)
+        losses = binary_cross_entropy_with_logits(input, target, reduction="none")
+        missed = where(target > 0.5, (-input).sigmoid(), input.sigmoid())
+        share = None if alpha is None else alpha * target + (1 - alpha) * (1 - target)
+    else:
+        if isinstance(alpha, (int, float)):
+            raise TypeError("focal_loss: alpha is a number; give a tensor with one weight a class")
+        losses = cross_entropy(input, target, reduction="none")
+        missed = -expm1(-losses)
+        share = None if alpha is None else nll_loss(-_ones_of(input), target, alpha, reduction="none")
+    losses = missed**gamma * losses
+    return _reduced("focal_loss", losses if share is None else share * losses, reduction)
+
+
+def _ones_of(x: Tensor) -> Tensor:
+    return x.new_ones(()).expand(x.shape)
+
+
+# ---- margins ---------------------------------------------------------------------------------------------------------
+
+
+@wide
+def hinge_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
+    """max(0, margin - target * input), the loss of support vector machines and of micrograd's demo.
+
+    Args:
+        input: scores, any shape.
+        target: -1 or 1, the same shape.
+        margin: a right score beyond it costs nothing.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Example:
+        >>> sg.nn.functional.hinge_loss(sg.tensor([2.0, -0.5]), sg.tensor([1.0, 1.0])).item()
+        0.75
+    """
+    _same_shape("hinge_loss", input, target)
+    return _reduced("hinge_loss", relu(margin - target * input), reduction)
+
+
+@wide
+def soft_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """log(1 + exp(-target * input)), target -1 or 1; arguments and errors as in hinge_loss.
+
+    Example:
+        >>> round(sg.nn.functional.soft_margin_loss(sg.zeros(1), sg.ones(1)).item(), 4)
+        0.6931
+    """
+    _same_shape("soft_margin_loss", input, target)
+    return _reduced("soft_margin_loss", softplus(-target * input), reduction)
+
+
+@wide
+def multilabel_soft_margin_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: str = "mean"
+) -> Tensor:
+    """binary_cross_entropy_with_logits, averaged over the classes of each row.
+
+    Args:
+        input: [..., classes].
+        target: 0 or 1, the same shape.
+        weight: of each class.
+        reduction: "mean", "sum" or "none" (one loss a row).
+
+    Example:
+        >>> sg.nn.functional.multilabel_soft_margin_loss(sg.zeros(4, 3), sg.ones(4, 3), reduction="none").shape
+        (4,)
+    """
+    _same_shape("multilabel_soft_margin_loss", input, target)
+    losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    losses = losses if weight is None else losses * weight
+    return _reduced("multilabel_soft_margin_loss", losses.mean(-1), reduction)
+
+
+@wide
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """The sum of max(0, margin - input[target] + input[i])^p over the other classes, divided by their number and one.
+
+    Args:
+        input: scores [n, classes], or [classes].
+        target: classes [n], or one.
+        p: 1 or 2.
+        margin: a right score that leads by it costs nothing.
+        weight: of each class, [classes].
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: p is neither 1 nor 2.
+        IndexError: at the next read, when a class is out of range.
+
+    Example:
+        >>> sg.nn.functional.multi_margin_loss(sg.tensor([[0.0, 1.0]]), sg.tensor([0])).item()
+        1.0
+    """
+    if p not in (1, 2):
+        raise ValueError(f"multi_margin_loss: p is {p}; use 1 or 2")
+    own = -nll_loss(input, target, reduction="none").unsqueeze(-1)
+    short = relu(margin - own + input)
+    short = short if p == 1 else short.square()
+    # The class itself falls short by the whole margin.
+    losses = (short.sum(-1) - max(margin, 0.0) ** p) / input.shape[-1]
+    if weight is not None:
+        losses = losses * nll_loss(-_ones_of(input), target, weight, reduction="none")
+    return _reduced("multi_margin_loss", losses, reduction)
+
+
+@wide
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: str = "mean") -> Tensor:
+    """A distance where target is 1, where it is -1 what it lacks to the margin.
+
+    Args:
+        input: distances, any shape.
+        target: -1 or 1, the same shape.
+        margin: how far apart unlike pairs should be.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Example:
+        >>> x = sg.tensor([0.25, 0.25])
+        >>> sg.nn.functional.hinge_embedding_loss(x, sg.tensor([1, -1]), reduction="none").tolist()
+        [0.25, 0.75]
+    """
+    _same_shape("hinge_embedding_loss", input, target)
+    losses = where(target != 1, relu(margin - input), 0) + where(target != -1, input, 0)
+    return _reduced("hinge_embedding_loss", losses, reduction)
+
+
+@wide
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    """max(0, margin - target * (input1 - input2)): which of two scores should be higher.
+
+    Args:
+        input1: any shape.
+        input2: the same shape.
+        target: 1 where input1 should be higher, -1 where input2.
+        margin: by how much.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: the shapes differ.
+
+    Example:
+        >>> sg.nn.functional.margin_ranking_loss(sg.zeros(1), sg.ones(1), sg.ones(1)).item()
+        1.0
+    """
+    _same_shape("margin_ranking_loss", input1, input2)
+    if target.ndim != input1.ndim:
+        raise ValueError(
+            f"margin_ranking_loss: input1 has shape {list(input1.shape)}, target {list(target.shape)}; "
+            "give as many dimensions"
+        )
+    return _reduced("margin_ranking_loss", relu(margin - target * (input1 - input2)), reduction)
+
+
+# ---- distances of pairs ----------------------------------------------------------------------------------------------
+
+
+@wide
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """The p-norm of x1 - x2 + eps along the last dimension.
+
+    Args:
+        x1: [..., n].
+        x2: a shape that broadcasts with it.
+        p: the order of the norm.
+        eps: keeps the gradient finite where both are alike.
+        keepdim: keeps the last dimension, of size 1.
+
+    Example:
+        >>> sg.nn.functional.pairwise_distance(sg.tensor([3.0, 4.0]), sg.zeros(2), eps=0.0).item()
+        5.0
+    """
+    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
+
+
+@wide
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, margin + the distance to what is alike - the distance to what is not).
+
+    Args:
+        anchor: [..., n].
+        positive: alike, the same shape.
+        negative: unlike, the same shape.
+        margin: by how much the unlike should be farther.
+        p: the order of the norm.
+        eps: as in pairwise_distance.
+        swap: takes the distance of positive and negative where that is smaller (Balntas et al., 2016).
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: the shapes differ in their number of dimensions, or the margin is not positive.
+
+    Example:
+        >>> a = sg.zeros(1, 2)
+        >>> sg.nn.functional.triplet_margin_loss(a, a, a + 0.25, p=1.0, eps=0.0).item()
+        0.5
+    """
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        raise ValueError(
+            f"triplet_margin_loss: shapes {list(anchor.shape)}, {list(positive.shape)}, {list(negative.shape)}; "
+            "give as many dimensions"
+        )
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_loss: margin is {margin}; use a positive number")
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(pairwise_distance(positive, negative, p, eps))
+    return _reduced("triplet_margin_loss", relu(margin + near - far), reduction)
+
+
+@wide
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    """1 - cos of the angle where target is 1, where it is -1 what the cosine is above the margin.
+
+    Args:
+        input1: [n, d], or [d].
+        input2: the same shape.
+        target: -1 or 1, [n], or one.
+        margin: the cosine that unlike pairs may have.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: the shapes differ, or target is not one a row.
+
+    Example:
+        >>> x = sg.tensor([[1.0, 0.0], [0.0, 1.0]])
+        >>> sg.nn.functional.cosine_embedding_loss(x, x, sg.tensor([1, -1]), reduction="none").tolist()
+        [0.0, 1.0]
+    """
+    _same_shape("cosine_embedding_loss", input1, input2)
+    if target.shape != input1.shape[:-1]:
+        raise ValueError(
+            f"cosine_embedding_loss: input1 has shape {list(input1.shape)}, target {list(target.shape)}; "
+            f"give {list(input1.shape[:-1])}"
+        )
+    eps = 1e-12
+    lengths = (input1.square().sum(-1) + eps) * (input2.square().sum(-1) + eps)
+    cosine = (input1 * input2).sum(-1) / lengths.sqrt()
+    losses = where(target == 1, 1 - cosine, 0) + where(target == -1, relu(cosine - margin), 0)
+    return _reduced("cosine_embedding_loss", losses, reduction)
+
+
+@wide
+def contrastive_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 1.0, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
+    """Half the squared distance of like pairs; of unlike ones half the square of what it lacks to the margin.
+
+    Args:
+        input1: [..., n].
+        input2: the same shape.
+        target: 1 for like, 0 for unlike pairs, [...].
+        margin: how far apart unlike pairs should be.
+        eps: as in pairwise_distance.
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: the shapes differ, or target is not one a row.
+
+    The formula is that of Hadsell, Chopra and LeCun (2006), whose Y is 1 - target.
+
+    Example:
+        >>> x, y = sg.zeros(2, 1), sg.tensor([[0.5], [0.5]])
+        >>> sg.nn.functional.contrastive_loss(x, y, sg.tensor([1, 0]), eps=0.0, reduction="none").tolist()
+        [0.125, 0.125]
+    """
+    _same_shape("contrastive_loss", input1, input2)
+    if target.shape != input1.shape[:-1]:
+        raise ValueError(
+            f"contrastive_loss: input1 has shape {list(input1.shape)}, target {list(target.shape)}; "
+            f"give {list(input1.shape[:-1])}"
+        )
+    distance = pairwise_distance(input1, input2, 2.0, eps)
+    losses = 0.5 * where(target == 1, distance, relu(margin - distance)).square()
+    return _reduced("contrastive_loss", losses, reduction)
