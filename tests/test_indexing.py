@@ -274,3 +274,8 @@ def test_writes_that_choose_nothing_change_nothing_and_have_gradients(device: sg
         (y.sum() + v * 0).backward()
         assert np.array_equal(y.detach().numpy(), np.full(shape, 2, np.float32))
         assert v.grad is not None and v.grad.item() == 0
+
+
+def test_an_index_that_a_fold_makes_is_checked_only_in_rows_that_exist(device: sg.Device) -> None:
+    best = sg.tensor(np.arange(15.0).reshape(5, 3) % 4, device=device).argmax(1)
+    assert sg.tensor([1.0, 2.0, 3.0], device=device).index_select(0, best).tolist() == [3.0, 1.0, 2.0, 3.0, 3.0]

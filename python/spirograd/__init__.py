@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from . import accelerator as accelerator
     from . import amp as amp
     from . import autograd as autograd
+    from . import callbacks as callbacks
     from . import datasets as datasets
     from . import func as func
     from . import linalg as linalg
+    from . import metrics as metrics
     from . import nn as nn
     from . import ops as ops
     from . import optim as optim
@@ -39,8 +41,11 @@ if TYPE_CHECKING:
     from . import progress as progress
     from . import testing as testing
     from . import text as text
+    from . import training as training
     from . import utils as utils
     from . import viz as viz
+    from .training import evaluate as evaluate
+    from .training import fit as fit
 
     autocast = amp.autocast
     det, logdet, slogdet = linalg.det, linalg.logdet, linalg.slogdet
@@ -53,9 +58,11 @@ _lazy = (
     "accelerator",
     "amp",
     "autograd",
+    "callbacks",
     "datasets",
     "func",
     "linalg",
+    "metrics",
     "nn",
     "ops",
     "optim",
@@ -63,15 +70,22 @@ _lazy = (
     "progress",
     "testing",
     "text",
+    "training",
     "utils",
     "viz",
 )
-# Names of linalg that stand here too.
-_of_linalg = {"inverse": "inv", "pinverse": "pinv"}
-_of_linalg |= {name: name for name in ("det", "logdet", "matrix_power", "slogdet")}
+# Names of modules that stand here too.
+_elsewhere = {
+    "inverse": "linalg.inv",
+    "pinverse": "linalg.pinv",
+    "autocast": "amp.autocast",
+    "fit": "training.fit",
+    "evaluate": "training.evaluate",
+}
+_elsewhere |= {name: f"linalg.{name}" for name in ("det", "logdet", "matrix_power", "slogdet")}
 __all__ = [name for name in dir(_core) if not name.startswith("_")]
 __all__ += ["MLP", "Layer", "Module", "Neuron", "enable_grad", "inference_mode", "is_inference_mode_enabled"]
-__all__ += ["autocast", "no_grad", "set_grad_enabled", *_lazy, *_of_linalg]
+__all__ += ["no_grad", "set_grad_enabled", *_lazy, *_elsewhere]
 __all__ += ["finfo", "get_printoptions", "iinfo", "set_printoptions", "show_config"]
 
 
@@ -90,10 +104,9 @@ def show_config() -> str:
 def __getattr__(name: str) -> Any:
     if name in _lazy:
         return importlib.import_module(f"{__name__}.{name}")
-    if name == "autocast":
-        return importlib.import_module(f"{__name__}.amp").autocast
-    if name in _of_linalg:
-        return getattr(importlib.import_module(f"{__name__}.linalg"), _of_linalg[name])
+    if name in _elsewhere:
+        module, _, attribute = _elsewhere[name].partition(".")
+        return getattr(importlib.import_module(f"{__name__}.{module}"), attribute)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

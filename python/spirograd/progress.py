@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 
 class Progress:
-    """Counts to `total` on a stream; on a terminal as a moving line, elsewhere as one line at the end.
+    """Counts to `total`, where that is known; on a terminal as a moving line, elsewhere as one line at the end.
 
     >>> with Progress(3, "steps", stream=sys.stdout) as bar:
     ...     for _ in range(3):
@@ -17,7 +17,7 @@ class Progress:
     steps: 3/3...
     """
 
-    def __init__(self, total: int, label: str, stream: TextIO | None = None) -> None:
+    def __init__(self, total: int | None, label: str, stream: TextIO | None = None) -> None:
         self.total, self.label = total, label
         self.done = 0
         self.note = ""
@@ -26,7 +26,7 @@ class Progress:
         self._tqdm: Any = None
         if self._live():
             try:
-                from tqdm import tqdm
+                from tqdm.auto import tqdm
             except ImportError:
                 return
             self._tqdm = tqdm(total=total, desc=label, file=self._stream, leave=True, dynamic_ncols=True)
@@ -70,8 +70,12 @@ class Progress:
         seconds = max(time.perf_counter() - self._start, 1e-9)
         width = 20
         bar = ""
+        if self.total is None:
+            return f"{self.label}: {self.done}, {self._pace(seconds)}"
         if self._live():
             filled = width * self.done // max(self.total, 1)
             bar = " [" + "#" * filled + "." * (width - filled) + "]"
-        note = f", {self.note}" if self.note else ""
-        return f"{self.label}:{bar} {self.done}/{self.total}, {self.done / seconds:.0f}/s, {seconds:.1f} s{note}"
+        return f"{self.label}:{bar} {self.done}/{self.total}, {self._pace(seconds)}"
+
+    def _pace(self, seconds: float) -> str:
+        return f"{self.done / seconds:.0f}/s, {seconds:.1f} s" + (f", {self.note}" if self.note else "")

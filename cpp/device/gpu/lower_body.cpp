@@ -58,6 +58,11 @@ std::string Body::value(int32_t id) const {
   return i.code == Code::constant ? literal(i.dtype, i.imm) : "v" + std::to_string(id);
 }
 
+std::string Body::checked(int32_t id) {
+  args_.use(What::status);
+  return expression(layout_.program(), layout_.program().code[id], [&](int32_t o) { return value(o); });
+}
+
 void Body::alu(int32_t id) {
   const Instr& i = layout_.program().code[id];
   if (i.code == Code::check_index) args_.use(What::status);
