@@ -168,6 +168,9 @@ void add_inspection(PyObject* m) {
   py::class_<PlanStep>(module, "PlanStep", "One kernel launch.", py::module_local())
       .def_property_readonly(
           "name", [](const PlanStep& s) { return s.step().name; }, "Its operations, joined by '_'.")
+      .def_property_readonly(
+          "nodes", [](const PlanStep& s) { return s.step().nodes; },
+          "Numbers of the graph's nodes that it computes; one that several kernels compute for themselves is in each.")
       .def_property_readonly("source", &PlanStep::source, "GLSL; empty on the CPU.")
       .def_property_readonly("spirv", &PlanStep::spirv, "The compiled kernel; empty on the CPU.")
       .def("print", &PlanStep::print, "The program, and what it reads and writes, as text.")

@@ -41,6 +41,7 @@ struct Instance {
 struct Step {
   std::string name;  // its ops joined by '_'
   std::vector<Instance> instances;
+  std::vector<int32_t> nodes = {};  // of the log that it computes, for people
   const Instance& only() const { return instances.front(); }
 };
 

@@ -95,6 +95,7 @@ struct Emitted {
   std::vector<Source> sources;
   std::vector<bool> writes;
   std::vector<int32_t> numbers;
+  std::vector<int32_t> nodes;  // that it computes
   std::string name;
 };
 Emitted emit(Context& context, const Draft& draft);

@@ -38,6 +38,7 @@ class Emitter {
       out_.kernel.program = std::move(p);
     else
       fill_product();
+    out_.nodes = nodes();
     out_.name = name();
     return std::move(out_);
   }
@@ -56,6 +57,7 @@ class Emitter {
     result.node = root;
     out_.sources.push_back(result);
     out_.writes.push_back(true);
+    out_.nodes = {root};
     out_.name = node.op->name;
     return std::move(out_);
   }
@@ -227,16 +229,20 @@ class Emitter {
     p.epilogue = std::move(builder_.program);
   }
 
-  // The ops of the kernel in order, each run of equal ones once.
-  std::string name() const {
+  std::vector<int32_t> nodes() const {
     std::vector<int32_t> nodes = draft_.roots;
     for (const Use& u : draft_.uses)
       if (u.inlined) nodes.push_back(u.source.node);
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    return nodes;
+  }
+
+  // The ops of the kernel in order, each run of equal ones once.
+  std::string name() const {
     std::string s, last;
     int words = 0;
-    for (int32_t n : nodes) {
+    for (int32_t n : out_.nodes) {
       const std::string op = context_.node(n).op->name;
       if (op == last) continue;
       if (++words > 8) return s + "_etc";

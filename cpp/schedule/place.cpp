@@ -276,6 +276,7 @@ class Placer {
       if (empty(d)) continue;
       if (append_in_pieces(emitted_[d])) return;
       step.instances.push_back(instance_of(emitted_[d]));
+      step.nodes.insert(step.nodes.end(), emitted_[d].nodes.begin(), emitted_[d].nodes.end());
       finish(step.instances.back());
     }
     if (!step.instances.empty()) plan().steps.push_back(std::move(step));
@@ -303,7 +304,7 @@ class Placer {
       }
       instance.kernel.own = std::move(launch.own);
       finish(instance);
-      plan().steps.push_back({launch.name, {std::move(instance)}});
+      plan().steps.push_back({launch.name, {std::move(instance)}, emitted_[d].nodes});
     }
   }
 
@@ -336,8 +337,8 @@ class Placer {
     finish(first);
     finish(second);
     const bool sums = e.kernel.program.part_rows;
-    plan().steps.push_back({e.name + (sums ? "" : "_pieces"), {std::move(first)}});
-    plan().steps.push_back({e.name + (sums ? "_sums" : ""), {std::move(second)}});
+    plan().steps.push_back({e.name + (sums ? "" : "_pieces"), {std::move(first)}, e.nodes});
+    plan().steps.push_back({e.name + (sums ? "_sums" : ""), {std::move(second)}, e.nodes});
     return true;
   }
 
