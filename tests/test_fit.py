@@ -141,6 +141,26 @@ def test_validation_is_in_eval_mode_and_the_mode_is_put_back() -> None:
     assert not modes[-1] and net.training
 
 
+def test_an_optimiser_may_ask_again() -> None:
+    class Twice(sg.optim.SGD):
+        def step(self, closure: Any) -> Any:  # type: ignore[override]
+            loss = closure()
+            super().step()
+            closure()
+            super().step()
+            return loss
+
+    x, y = moons(30)
+    net, twin = network(), network()
+    history = sg.fit(net, x, y, optimizer=Twice(net.parameters(), lr=0.1), shuffle=False, batch_size=30, **QUIET)
+    plain = sg.fit(
+        twin, x, y, optimizer=sg.optim.SGD(twin.parameters(), lr=0.1), epochs=2, shuffle=False, batch_size=30, **QUIET
+    )
+    assert history.metrics["loss"] == plain.metrics["loss"][:1]
+    for a, b in zip(net.parameters(), twin.parameters(), strict=True):
+        np.testing.assert_array_equal(a.detach().numpy(), b.detach().numpy())
+
+
 def test_evaluate_counts_a_short_batch_by_its_rows() -> None:
     x, y = moons(50)
     values = sg.evaluate(network(), x, y, metrics=["accuracy", "f1", metrics.ConfusionMatrix()], batch_size=16)

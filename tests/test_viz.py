@@ -103,6 +103,31 @@ def test_a_graph_of_tensors_has_shapes_and_operations(device: sg.Device) -> None
     assert list(parts(viz.draw_dot(y))[0].values()) == ["{ [2] | float32 }"], "nothing is pending"
 
 
+def test_operations_of_one_kernel_have_one_colour(device: sg.Device) -> None:
+    x = sg.tensor([[1.0, 2.0], [3.0, 4.0]], device=device)
+    w = sg.ones(2, 2, device=device)
+    w.tolist()
+    y = ((x @ w) * 2).relu().sum(dim=0).exp()
+    named = re.findall(r'n\d+op \[label="?([^"\s]+)[^]]*?fillcolor="([^"]+)"', viz.draw_dot(y).source)
+    steps = {word: i for i, step in enumerate(y.plan()) for word in step.name.split("_")}
+    assert len(named) == 5, named
+    for op, colour in named:
+        assert colour == viz.PALE[steps[op] % len(viz.PALE)], (op, colour, steps)
+    assert len({colour for _, colour in named}) == len(y.plan()) > 1
+    nodes = [int(n) for n in re.findall(r"%(\d+) = ", y.graph())]
+    assert sorted(n for step in y.plan() for n in step.nodes) == nodes
+
+
+def test_an_operation_that_two_kernels_repeat_has_both_colours() -> None:
+    x = sg.randn(3000)
+    x.tolist()
+    y = x.exp()
+    z = (y - y.sum()) / 2
+    sums = [step.nodes for step in z.plan()]
+    twice = [n for n in set(sums[0]) if sum(n in nodes for nodes in sums) > 1]
+    assert bool(twice) == ("style=wedged" in viz.draw_dot(z).source)
+
+
 def test_numbers_are_shown_and_positions_are_not() -> None:
     x = sg.randn(3)
     assert [t for t in parts(viz.draw_dot(sg.where(x > 0.5, x, -1e-9)))[0].values() if t[0] != "{"] == [
@@ -206,3 +231,57 @@ def test_wrong_shapes(points: Any, classes: Any) -> None:
     pytest.importorskip("matplotlib", reason="pictures need matplotlib")
     with pytest.raises(ValueError, match=r"plot_decision_boundary: X has shape \[.*; give \[n, 2\] and \[n\]"):
         viz.plot_decision_boundary(lambda p: 0.0, points, classes)
+
+
+# ---- training ----------------------------------------------------------------------------------------------------
+
+
+def text_of(figure: Any) -> list[str]:
+    text = pytest.importorskip("matplotlib.text", reason="pictures need matplotlib")
+    return [t.get_text() for t in figure.findobj(text.Text) if t.get_text()]
+
+
+def test_a_history_has_a_panel_for_each_metric(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    history = sg.training.History()
+    with pytest.raises(ValueError, match="plot_history: the history has no epoch; train for one at least"):
+        viz.plot_history(history)
+    history.epochs, history.metrics = [1, 2], {"loss": [2.0, 1.0], "accuracy": [0.5, 0.75]}
+    history.val_metrics = {"loss": [2.5, 1.5]}
+    figure = viz.plot_history(history, tmp_path / "history.png")
+    assert [axes.get_ylabel() for axes in figure.axes] == ["loss", "accuracy"]
+    assert [list(line.get_ydata()) for line in figure.axes[0].lines] == [[2.0, 1.0], [2.5, 1.5]]
+    assert len(figure.axes[1].lines) == 1 and {"training", "validation", "epoch"} <= set(text_of(figure))
+    assert (tmp_path / "history.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_confusion_matrix_has_its_counts_and_names() -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    matrix = sg.tensor([[5, 1], [0, 4]])
+    figure = viz.plot_confusion_matrix(matrix, ["cat", "dog"])
+    assert {"5", "1", "0", "4", "cat", "dog", "said", "is"} <= set(text_of(figure))
+    (image,) = figure.axes[0].images
+    np.testing.assert_allclose(image.get_array(), [[5 / 6, 1 / 6], [0, 1]])
+    with pytest.raises(
+        ValueError, match=r"plot_confusion_matrix: matrix has shape \[2, 3\]; give \[classes, classes\]"
+    ):
+        viz.plot_confusion_matrix(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="plot_confusion_matrix: 1 names for 2 classes; give one each"):
+        viz.plot_confusion_matrix(matrix, ["cat"])
+
+
+def test_filters_are_pictures(device: sg.Device) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    grey = viz.plot_filters(sg.randn(10, 1, 3, 3, device=device))
+    assert sum(len(axes.images) for axes in grey.axes[:-1]) == 10  # the last has the scale
+    weight = np.random.default_rng(0).normal(size=(4, 3, 5, 5))
+    colour = viz.plot_filters(weight)
+    pictures = [axes.images[0].get_array() for axes in colour.axes if axes.images]
+    assert [p.shape for p in pictures] == [(5, 5, 3)] * 4 and {p.min() for p in pictures} == {0.0}
+    assert {p.max() for p in pictures} == {1.0}
+    channels = viz.plot_filters(np.ones((2, 4, 3, 3)))
+    assert channels.axes[0].get_subplotspec().get_gridspec().ncols == 4
+    with pytest.raises(
+        ValueError, match=r"plot_filters: weight has shape \[2, 2\]; give \[filters, channels, height, width"
+    ):
+        viz.plot_filters(sg.nn.Linear(2, 2))

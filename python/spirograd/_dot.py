@@ -13,6 +13,7 @@ from typing import Any
 import graphviz
 
 from ._core import Tensor
+from .viz import PALE
 
 MAX_NODES = 2000  # a few seconds for Graphviz; twice as many take ten times as long
 MISSING = (
@@ -99,10 +100,17 @@ def value_graph(root: Any, format: str, rankdir: str) -> Graph:
 
 
 def tensor_graph(root: Tensor, format: str, rankdir: str) -> Graph:
-    """The pending graph behind a tensor: `shape | type`, shaded where the values will be in memory afterwards."""
+    """The pending graph behind a tensor: `shape | type`, shaded where the values will be in memory afterwards.
+
+    Operations that share a kernel have one colour; one that several kernels compute for themselves has all of theirs.
+    """
     graph = Graph(format=format, graph_attr={"rankdir": rankdir})
     lines = [match for line in root.graph().splitlines() if (match := NODE.fullmatch(line))]
     _check_size(len(lines))
+    kernels: dict[str, list[int]] = {}
+    for k, step in enumerate(root.plan() if lines else []):
+        for node in step.nodes:
+            kernels.setdefault(str(node), []).append(k)
     if not lines:
         graph.node("n", _record([str(list(root.shape)), root.dtype.name]), shape="record")
     for line in lines:
@@ -113,7 +121,9 @@ def tensor_graph(root: Tensor, format: str, rankdir: str) -> Graph:
         graph.node(f"n{number}", _record([str(shape), dtype]), shape="record", **look)
         inputs = OPERAND.findall(re.sub(r" strides \[[-\d, ]*\]", "", operands))
         constants = [] if "position" in inputs else [f"{float(text):g}" for text in inputs if text[0] not in "%d"]
-        graph.node(f"n{number}op", graphviz.escape(" ".join([op, *constants])))
+        colours = list(dict.fromkeys(PALE[k % len(PALE)] for k in kernels.get(number, [])))
+        look = {"style": "wedged" if len(colours) > 1 else "filled", "fillcolor": ":".join(colours)} if colours else {}
+        graph.node(f"n{number}op", graphviz.escape(" ".join([op, *constants])), **look)
         graph.edge(f"n{number}op", f"n{number}")
         for i, text in enumerate(inputs):
             if text == "data":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import sys
@@ -288,18 +289,14 @@ def _epoch(
 ) -> None:
     model, optimizer, history = training.model, training.optimizer, training.history
     start = shown = time.perf_counter()
+    asks_again = _asks_again(optimizer)
     rate = float(_groups(optimizer)[0]["lr"])
     model.train()
     sums.reset()
     for follower in followers:
         follower.on_epoch_begin(training)
     for inputs, target in data.batches(training.epoch):
-        output = model(*inputs)
-        loss = sums.loss(output, target)
-        optimizer.zero_grad()
-        loss.backward()
-        sums.add(loss, output, target)  # before the step, whose submission it then rides in
-        optimizer.step()
+        _step(model, optimizer, asks_again, sums, inputs, target)
         history.steps += 1
         for follower in followers:
             follower.on_batch_end(training)
@@ -322,6 +319,35 @@ def _epoch(
     training.logs = history.last()
     for follower in followers:
         follower.on_epoch_end(training)
+
+
+def _step(
+    model: Module, optimizer: Any, asks_again: bool, sums: _Sums, inputs: tuple[Tensor, ...], target: Tensor
+) -> None:
+    counted = False
+
+    def closure() -> Tensor:
+        nonlocal counted
+        output = model(*inputs)
+        loss = sums.loss(output, target)
+        optimizer.zero_grad()
+        loss.backward()
+        if not counted:
+            sums.add(loss, output, target)  # before the step, whose submission it then rides in
+            counted = True
+        return loss
+
+    if asks_again:
+        optimizer.step(closure)
+    else:
+        closure()
+        optimizer.step()
+
+
+def _asks_again(optimizer: Any) -> bool:
+    """Whether step() wants to evaluate the loss itself, as LBFGS does."""
+    parameter = inspect.signature(optimizer.step).parameters.get("closure")
+    return parameter is not None and parameter.default is parameter.empty
 
 
 def _evaluate(model: Module, data: _Rows | _Batches, sums: _Sums) -> dict[str, float]:

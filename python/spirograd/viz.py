@@ -39,7 +39,8 @@ def draw_dot(root: Any, format: str = "svg", rankdir: str = "LR") -> Any:
 
     Args:
         root: a `Value`, whose nodes show `data | grad` (and the label in front); or a tensor, whose pending nodes show
-            `shape | type`, shaded where the values will be in memory afterwards.
+            `shape | type`, shaded where the values will be in memory afterwards, and whose operations have one colour
+            a kernel: what is fused is alike.
         format: of the picture: "svg", "png", "pdf".
         rankdir: "LR", from left to right, or "TB", from top to bottom.
 
@@ -102,6 +103,8 @@ def plot_decision_boundary(
     x1, x2 = (np.linspace(low[k], high[k], steps) for k in range(2))
     grid = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
     scores = _scores(model, grid)
+    if scores.shape[1] == 2:
+        scores = scores[:, 1:] - scores[:, :1]  # its sign tells the class
     classes, which = np.unique(labels, return_inverse=True)
 
     width, height = high - low
