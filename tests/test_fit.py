@@ -364,6 +364,14 @@ def test_batches_may_come_from_anything_that_gives_them() -> None:
         sg.fit(network(), [x], **QUIET)
 
 
+def test_a_loader_of_ours() -> None:
+    x, y = moons(24)
+    rows = sg.utils.data.TensorDataset(sg.tensor(x.astype(np.float64)), sg.tensor(y))
+    loader = sg.utils.data.DataLoader(rows, batch_size=8, shuffle=True)
+    history = sg.fit(network(), loader, epochs=3, validation_data=loader, lr=0.05, metrics=["accuracy"], **QUIET)
+    assert history.steps == 9 and history.metrics["loss"][-1] < history.metrics["loss"][0]
+
+
 def test_several_inputs() -> None:
     class Sum(sg.nn.Module):
         def __init__(self) -> None:

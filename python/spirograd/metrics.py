@@ -358,10 +358,11 @@ class Metric:
         """The value that follows from what is kept."""
         raise NotImplementedError(f"{type(self).__name__} has no result()")
 
-    def update(self, input: Tensor, target: Tensor) -> None:
+    def update(self, input: Any, target: Tensor) -> None:
         """Adds a batch. Nothing is read, and no gradient is kept."""
         with no_grad():
-            self._kept = self.add(self._kept, input.detach(), target.detach())
+            output = input.detach() if isinstance(input, Tensor) else input  # a model may give several
+            self._kept = self.add(self._kept, output, target.detach())
 
     def compute(self) -> Tensor:
         """The value over all batches since the last reset, as a tensor.

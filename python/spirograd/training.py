@@ -153,7 +153,7 @@ def fit(
     verbose: int = 1,
     initial_epoch: int = 0,
 ) -> History:
-    """Trains a model. Arrays go to the model's device once; batches are rows of them, picked there.
+    """Trains a model. Arrays go to the model's device once, floats in its type; batches are rows, picked there.
 
     Args:
         model: a module; it may be on any device.
@@ -489,7 +489,7 @@ class _Place:
 
     def put(self, value: Any) -> Tensor:
         if isinstance(value, Tensor):
-            return value.detach().to(self.device)
+            return value.detach().to(self.device, self.dtype if value.dtype.is_floating_point else value.dtype)
         array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
         return tensor(array, device=self.device, dtype=self.dtype if array.dtype.kind == "f" else None)
 
