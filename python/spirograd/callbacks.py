@@ -86,7 +86,6 @@ class EarlyStopping(Callback):
         restore_best_weights: puts the weights of the best epoch back at the end. They are kept on the device.
 
     Attributes:
-        best: the best value.
         best_epoch: when that was.
 
     Raises:

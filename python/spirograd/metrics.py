@@ -274,7 +274,7 @@ def _same_shape(op: str, input: Tensor, target: Tensor) -> None:
 
 
 def mean_absolute_error(input: Tensor, target: Tensor) -> Tensor:
-    """The mean of |input - target|.
+    """The mean absolute difference.
 
     Raises:
         ValueError: the shapes differ.
@@ -288,7 +288,7 @@ def mean_absolute_error(input: Tensor, target: Tensor) -> Tensor:
 
 
 def mean_squared_error(input: Tensor, target: Tensor) -> Tensor:
-    """The mean of (input - target)^2.
+    """The mean squared difference.
 
     Raises:
         ValueError: the shapes differ.

@@ -86,7 +86,7 @@ class History:
         self.stopped = False
 
     def last(self) -> dict[str, float]:
-        """The latest value of everything, validation's under "val_" names; empty before the first epoch.
+        """The latest values, validation's under names with "val" before them; empty before the first epoch.
 
         Example:
             >>> x, y = sg.randn(8, 2), sg.zeros(8, dtype=sg.int64)
@@ -122,7 +122,7 @@ class Training:
         history: what was recorded so far.
         epoch: number of the current epoch, from 1.
         epochs: number of the last one.
-        logs: the values of the epoch that just ended, validation's under "val_" names.
+        logs: the values of the epoch that just ended, validation's under names with "val" before them.
         stop: set it to end the training after this step's epoch.
     """
 
