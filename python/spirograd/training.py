@@ -289,14 +289,14 @@ def _epoch(
 ) -> None:
     model, optimizer, history = training.model, training.optimizer, training.history
     start = shown = time.perf_counter()
-    asks_again = _asks_again(optimizer)
+    takes_closure = _takes_closure(optimizer)
     rate = float(_groups(optimizer)[0]["lr"])
     model.train()
     sums.reset()
     for follower in followers:
         follower.on_epoch_begin(training)
     for inputs, target in data.batches(training.epoch):
-        _step(model, optimizer, asks_again, sums, inputs, target)
+        _step(model, optimizer, takes_closure, sums, inputs, target)
         history.steps += 1
         for follower in followers:
             follower.on_batch_end(training)
@@ -322,7 +322,7 @@ def _epoch(
 
 
 def _step(
-    model: Module, optimizer: Any, asks_again: bool, sums: _Sums, inputs: tuple[Tensor, ...], target: Tensor
+    model: Module, optimizer: Any, takes_closure: bool, sums: _Sums, inputs: tuple[Tensor, ...], target: Tensor
 ) -> None:
     counted = False
 
@@ -337,17 +337,16 @@ def _step(
             counted = True
         return loss
 
-    if asks_again:
+    if takes_closure:
         optimizer.step(closure)
     else:
         closure()
         optimizer.step()
 
 
-def _asks_again(optimizer: Any) -> bool:
-    """Whether step() wants to evaluate the loss itself, as LBFGS does."""
-    parameter = inspect.signature(optimizer.step).parameters.get("closure")
-    return parameter is not None and parameter.default is parameter.empty
+def _takes_closure(optimizer: Any) -> bool:
+    """Whether step() evaluates the loss itself, some, as LBFGS, several times."""
+    return "closure" in inspect.signature(optimizer.step).parameters
 
 
 def _evaluate(model: Module, data: _Rows | _Batches, sums: _Sums) -> dict[str, float]:
@@ -556,7 +555,9 @@ def _optimizer(name: str, model: Module, lr: float | None) -> Any:
 
 
 def _is_optimizer(value: Any) -> bool:
-    return isinstance(value, type) and issubclass(value, optim.Optimizer) and value is not optim.Optimizer
+    if not isinstance(value, type) or not issubclass(value, optim.Optimizer):
+        return False
+    return value.__name__ not in ("Lookahead", "Optimizer", "RuleOptimizer")  # these are not made of parameters alone
 
 
 def _groups(optimizer: Any) -> Any:
