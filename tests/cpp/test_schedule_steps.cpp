@@ -43,7 +43,7 @@ struct Mlp {
 
 }  // namespace
 
-TEST_CASE("a step of an MLP with Adam is at most 14 kernels", "[schedule]") {
+TEST_CASE("a step of an MLP with Adam is at most 15 kernels", "[schedule]") {
   EmptyLog empty;
   Mlp mlp;
   mlp.record();
@@ -51,7 +51,7 @@ TEST_CASE("a step of an MLP with Adam is at most 14 kernels", "[schedule]") {
   const Tensor loss = mlp.record();
   const auto plan = pending_plan(loss);
   INFO(plan->print());
-  CHECK(plan->steps.size() <= 14);
+  CHECK(plan->steps.size() <= 15);
   CHECK(count_steps(*plan, Kernel::Kind::product) == 8);
   CHECK(count_steps(*plan, Kernel::Kind::copy) == 0);
   CHECK(std::any_of(plan->steps.begin(), plan->steps.end(), [](const Step& s) { return s.instances.size() == 6; }));
