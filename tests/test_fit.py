@@ -307,12 +307,13 @@ def test_schedulers_step_once_an_epoch_or_a_step_or_see_a_value() -> None:
 
 def test_logs_have_a_line_an_epoch(tmp_path: Path) -> None:
     table, lines = tmp_path / "a" / "log.csv", tmp_path / "log.jsonl"
-    history = run(callbacks.CSVLogger(table), callbacks.JSONLogger(lines), Script(1.0, math.nan), epochs=2)
+    history = run(Script(1.0, math.nan), callbacks.CSVLogger(table), callbacks.JSONLogger(lines), epochs=2)
     rows = list(csv.DictReader(table.open()))
     assert [row["epoch"] for row in rows] == ["1", "2"] and float(rows[1]["seconds"]) == round(history.times[1], 4)
     assert [float(row["loss"]) for row in rows] == history.metrics["loss"] and float(rows[0]["lr"]) == 0.001
     objects = [json.loads(line) for line in lines.read_text().splitlines()]
     assert [o["loss"] for o in objects] == history.metrics["loss"]
+    assert [o["val_loss"] for o in objects] == [1.0, None]
     run(callbacks.CSVLogger(table, append=True), epochs=1)
     assert len(table.read_text().splitlines()) == 4
     run(callbacks.CSVLogger(table), epochs=1)

@@ -286,7 +286,7 @@ class CSVLogger(_Log):
 
 
 class JSONLogger(_Log):
-    """Writes one JSON object an epoch, each on a line of its own; arguments as in CSVLogger.
+    """Writes one JSON object an epoch, on a line of its own, null for what is not finite; arguments as in CSVLogger.
 
     Example:
         >>> import json, pathlib, tempfile
@@ -298,4 +298,5 @@ class JSONLogger(_Log):
     """
 
     def write(self, file: TextIO, row: dict[str, Any]) -> None:
-        file.write(json.dumps({k: None if v != v else v for k, v in row.items()}) + "\n")
+        finite = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
+        file.write(json.dumps(finite, allow_nan=False) + "\n")
