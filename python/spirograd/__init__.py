@@ -39,11 +39,19 @@ if TYPE_CHECKING:
     from . import optim as optim
     from . import profiler as profiler
     from . import progress as progress
+    from . import serialization as serialization
     from . import testing as testing
     from . import text as text
     from . import training as training
     from . import utils as utils
     from . import viz as viz
+    from .serialization import load as load
+    from .serialization import load_safetensors as load_safetensors
+    from .serialization import load_weights as load_weights
+    from .serialization import save as save
+    from .serialization import save_safetensors as save_safetensors
+    from .serialization import save_weights as save_weights
+    from .serialization import savez as savez
     from .training import evaluate as evaluate
     from .training import fit as fit
 
@@ -68,6 +76,7 @@ _lazy = (
     "optim",
     "profiler",
     "progress",
+    "serialization",
     "testing",
     "text",
     "training",
@@ -82,6 +91,8 @@ _elsewhere = {
     "fit": "training.fit",
     "evaluate": "training.evaluate",
 }
+_files = ("load", "load_safetensors", "load_weights", "save", "save_safetensors", "save_weights", "savez")
+_elsewhere |= {name: f"serialization.{name}" for name in _files}
 _elsewhere |= {name: f"linalg.{name}" for name in ("det", "logdet", "matrix_power", "slogdet")}
 __all__ = [name for name in dir(_core) if not name.startswith("_")]
 __all__ += ["MLP", "Layer", "Module", "Neuron", "enable_grad", "inference_mode", "is_inference_mode_enabled"]

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ._core import DeviceUnavailableError, Tensor, device
+from ._core import Device, DeviceUnavailableError, Tensor, device
 
 
 def reduce(x: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
@@ -18,9 +18,13 @@ def reduce(x: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
 
 
 def _rebuild(kind: type[Tensor], values: Any, dtype: str, name: str, requires_grad: bool) -> Tensor:
+    return kind(Tensor(values, dtype=dtype, device=place("pickle", name)), requires_grad=requires_grad)
+
+
+def place(op: str, name: str) -> Device:
+    """The device of this name; where it is not, the CPU, with a warning."""
     try:
-        place = device(name)
+        return device(name)
     except DeviceUnavailableError as error:
-        warnings.warn(f"pickle: the tensor was on {name}, it comes back on the CPU ({error})", stacklevel=2)
-        place = device("cpu")
-    return kind(Tensor(values, dtype=dtype, device=place), requires_grad=requires_grad)
+        warnings.warn(f"{op}: the tensor was on {name}, it comes back on the CPU ({error})", stacklevel=3)
+        return device("cpu")
