@@ -1,5 +1,5 @@
 """Tools around training."""
 
-from . import checkpoint, data
+from . import checkpoint, checkpoints, data
 
-__all__ = ["checkpoint", "data"]
+__all__ = ["checkpoint", "checkpoints", "data"]

@@ -1,0 +1,180 @@
+"""Training that can be cut anywhere: its whole state in a file, and back to the same bits.
+
+`checkpoint`, without the s, is something else: it trades time for memory inside one step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import serialization
+from .._core import CacheWarning, FileFormatError, Generator, _random_state, _set_random_state
+
+__all__ = ["Restored", "latest", "restore", "save"]
+
+_NAME = re.compile(r"step-(\d+)\.npz")
+
+
+class Restored(NamedTuple):
+    """Where a training was when it was stored.
+
+    Attributes:
+        step: steps done.
+        epoch: epochs done.
+        extra: what save() was given as such.
+        path: of the file.
+    """
+
+    step: int
+    epoch: int
+    extra: Any
+    path: Path
+
+
+def save(
+    folder: str | os.PathLike[str], step: int, *, epoch: int = 0, extra: Any = None, keep: int = 3, **objects: Any
+) -> Path:
+    """Writes the state of a training, with that of the common stream of random numbers, to `folder/step-NUMBER.npz`.
+
+    The file is whole or not there, whenever the process is killed. Older ones are deleted, but for the last `keep`.
+
+    Args:
+        folder: is made if need be.
+        step: steps done.
+        epoch: epochs done.
+        extra: anything that sg.save() takes.
+        keep: how many files may stay; 0: all.
+        objects: what has a state_dict(), such as model=, optimizer=, scheduler=; and generators of random numbers,
+            spirograd's and NumPy's.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        TypeError: an object has no state that can be stored.
+        ValueError: a negative step or keep.
+
+    Example:
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
+        >>> net = sg.nn.Linear(2, 1)
+        >>> sg.utils.checkpoints.save(folder, 7, model=net).name
+        'step-0000000007.npz'
+        >>> sg.utils.checkpoints.restore(folder, model=net).step
+        7
+    """
+    if step < 0 or keep < 0:
+        raise ValueError(f"save: step is {step} and keep is {keep}; both are 0 or more")
+    states = {name: _state("save", name, thing) for name, thing in objects.items()}
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"step-{step:010}.npz"
+    content = {"step": step, "epoch": epoch, "extra": extra, "random": _random_state(), "states": states}
+    serialization.save(content, path)
+    if keep:
+        for old in [p for p in reversed(_all(folder)) if p != path][keep - 1 :]:
+            with contextlib.suppress(FileNotFoundError):
+                old.unlink()
+    return path
+
+
+def restore(source: str | os.PathLike[str], **objects: Any) -> Restored | None:
+    """Puts a training back to where it was stored; it then goes on with the bits that it would have had.
+
+    Args:
+        source: the folder of save(), of which the last whole file is taken; or one file.
+        objects: those of save(), by the same names; some may be left out.
+
+    Returns:
+        Where the training was; None when the folder has no file, or is not there.
+
+    Raises:
+        FileFormatError: a file is damaged, and there is none before it.
+        ValueError: an object was not stored, or does not fit; the others are as they were only when it was not stored.
+
+    Warns:
+        CacheWarning: the last file of the folder is damaged, and the one before it is taken.
+    """
+    source = Path(source)
+    found = _read(source) if source.is_file() else _last_whole(source)
+    if found is None:
+        return None
+    content, path = found
+    states = content["states"]
+    for name, thing in objects.items():
+        _state("restore", name, thing)  # it has one, or this raises
+        if name not in states:
+            raise ValueError(f"restore: {path} has no state of {name}, only of {', '.join(states) or 'nothing'}")
+    for name, thing in objects.items():
+        _take(thing, states[name])
+    _set_random_state(content["random"])
+    return Restored(content["step"], content["epoch"], content["extra"], path)
+
+
+def latest(folder: str | os.PathLike[str]) -> Path | None:
+    """The file of the last step in a folder of save(), unread; None when there is none.
+
+    Example:
+        >>> sg.utils.checkpoints.latest("no such folder") is None
+        True
+    """
+    return next(reversed(_all(Path(folder))), None)
+
+
+def _all(folder: Path) -> list[Path]:
+    """The files of save(), by their step."""
+    steps = {p: int(m[1]) for p in folder.glob("step-*.npz") if (m := _NAME.fullmatch(p.name))}
+    return sorted(steps, key=steps.__getitem__)
+
+
+def _last_whole(folder: Path) -> tuple[dict[str, Any], Path] | None:
+    damaged: FileFormatError | None = None
+    for path in reversed(_all(folder)):
+        try:
+            found = _read(path)
+        except FileFormatError as error:
+            damaged = damaged or error
+            continue
+        if damaged:
+            warnings.warn(CacheWarning(f"restore: {damaged}; {path.name} is taken instead"), stacklevel=3)
+        return found
+    if damaged:
+        raise damaged
+    return None
+
+
+def _read(path: Path) -> tuple[dict[str, Any], Path]:
+    content = serialization.load(path)
+    try:
+        kinds = {"step": int, "epoch": int, "random": tuple, "states": dict}
+        if all(isinstance(content[name], kind) for name, kind in kinds.items()) and "extra" in content:
+            return content, path
+    except (KeyError, TypeError):
+        pass
+    raise FileFormatError(f"restore: {path} holds something else than the state of a training")
+
+
+def _state(op: str, name: str, thing: Any) -> Any:
+    if hasattr(thing, "state_dict") and hasattr(thing, "load_state_dict"):
+        return thing.state_dict()
+    if isinstance(thing, Generator):
+        return thing.get_state()
+    if isinstance(thing, np.random.Generator):
+        return thing.bit_generator.state
+    raise TypeError(f"{op}: {name} is a {type(thing).__name__} without state_dict() and load_state_dict()")
+
+
+def _take(thing: Any, state: Any) -> None:
+    if hasattr(thing, "load_state_dict"):
+        thing.load_state_dict(state)
+    elif isinstance(thing, Generator):
+        thing.set_state(state)
+    else:
+        thing.bit_generator.state = state
