@@ -107,7 +107,7 @@ def show_config() -> str:
         >>> "devices" in sg.show_config()
         True
     """
-    from .__main__ import info
+    from .cli.info import info
 
     return info()
 

@@ -1,0 +1,50 @@
+"""The commands of `python -m spirograd`.
+
+Each has a file with `add(commands)`, which describes it, and `run(options)`, which gives the exit status: 0 when all is
+well, 1 when what was checked is not, 2 when it could not run, 130 when it was interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from .. import _core
+from . import bench, info, selftest
+from .options import UserError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command line; returns the exit status.
+
+    Args:
+        arguments: the words after `python -m spirograd`; None: those of the process.
+
+    Example:
+        >>> sg.cli.main(["info"])  # doctest: +ELLIPSIS
+        spirograd ...
+        0
+    """
+    parser = argparse.ArgumentParser(prog="python -m spirograd", description="Trains on any GPU through Vulkan.")
+    parser.add_argument("--version", action="version", version=_core.__version__)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in (info, selftest, bench):
+        command.add(commands)
+    options = parser.parse_args(arguments)
+    try:
+        status: int = options.run(options)
+        sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # who read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (UserError, _core.Error, ImportError, OSError) as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 2
