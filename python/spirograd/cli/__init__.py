@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import _core
-from . import bench, info, selftest
+from . import bench, generate, info, selftest, train
 from .options import UserError
 
 __all__ = ["main"]
@@ -32,10 +32,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m spirograd", description="Trains on any GPU through Vulkan.")
     parser.add_argument("--version", action="version", version=_core.__version__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (info, selftest, bench):
+    for command in (info, selftest, bench, train, generate):
         command.add(commands)
-    options = parser.parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    options = parser.parse_args(words)
     try:
+        if getattr(options, "config", None):  # before the other words, which then come first
+            options = parser.parse_args([*words[:2], *train.from_toml(options.config), *words[2:]])
         status: int = options.run(options)
         sys.stdout.flush()
         return status

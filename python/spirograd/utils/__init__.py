@@ -1,5 +1,5 @@
 """Tools around training."""
 
-from . import checkpoint, checkpoints, data
+from . import checkpoint, checkpoints, data, sampling
 
-__all__ = ["checkpoint", "checkpoints", "data"]
+__all__ = ["checkpoint", "checkpoints", "data", "sampling"]

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import warnings
@@ -17,7 +16,7 @@ import numpy as np
 from .. import serialization
 from .._core import CacheWarning, FileFormatError, Generator, _random_state, _set_random_state
 
-__all__ = ["Restored", "latest", "restore", "save"]
+__all__ = ["Restored", "latest", "peek", "restore", "save"]
 
 _NAME = re.compile(r"step-(\d+)\.npz")
 
@@ -43,7 +42,8 @@ def save(
 ) -> Path:
     """Writes the state of a training, with that of the common stream of random numbers, to `folder/step-NUMBER.npz`.
 
-    The file is whole or not there, whenever the process is killed. Older ones are deleted, but for the last `keep`.
+    The file is whole or not there, whenever the process is killed. Older ones are deleted, but for the last `keep`. One
+    process at a time writes to a folder.
 
     Args:
         folder: is made if need be.
@@ -78,10 +78,11 @@ def save(
     path = folder / f"step-{step:010}.npz"
     content = {"step": step, "epoch": epoch, "extra": extra, "random": _random_state(), "states": states}
     serialization.save(content, path)
+    for part in folder.glob(".step-*.npz.*.part"):  # of a process that was killed while it wrote
+        part.unlink(missing_ok=True)
     if keep:
         for old in [p for p in reversed(_all(folder)) if p != path][keep - 1 :]:
-            with contextlib.suppress(FileNotFoundError):
-                old.unlink()
+            old.unlink(missing_ok=True)
     return path
 
 
@@ -102,8 +103,7 @@ def restore(source: str | os.PathLike[str], **objects: Any) -> Restored | None:
     Warns:
         CacheWarning: the last file of the folder is damaged, and the one before it is taken.
     """
-    source = Path(source)
-    found = _read(source) if source.is_file() else _last_whole(source)
+    found = _find(source)
     if found is None:
         return None
     content, path = found
@@ -116,6 +116,23 @@ def restore(source: str | os.PathLike[str], **objects: Any) -> Restored | None:
         _take(thing, states[name])
     _set_random_state(content["random"])
     return Restored(content["step"], content["epoch"], content["extra"], path)
+
+
+def peek(source: str | os.PathLike[str]) -> Restored | None:
+    """What restore() would give, while nothing is put back.
+
+    Args:
+        source: a folder of save(), or one file.
+
+    Raises:
+        FileFormatError: a file is damaged, and there is none before it.
+
+    Example:
+        >>> sg.utils.checkpoints.peek("no such folder") is None
+        True
+    """
+    found = _find(source)
+    return found and Restored(found[0]["step"], found[0]["epoch"], found[0]["extra"], found[1])
 
 
 def latest(folder: str | os.PathLike[str]) -> Path | None:
@@ -134,7 +151,11 @@ def _all(folder: Path) -> list[Path]:
     return sorted(steps, key=steps.__getitem__)
 
 
-def _last_whole(folder: Path) -> tuple[dict[str, Any], Path] | None:
+def _find(source: str | os.PathLike[str]) -> tuple[dict[str, Any], Path] | None:
+    """The content of a file, or of the last whole one in a folder."""
+    folder = Path(source)
+    if folder.is_file():
+        return _read(folder)
     damaged: FileFormatError | None = None
     for path in reversed(_all(folder)):
         try:
@@ -143,7 +164,7 @@ def _last_whole(folder: Path) -> tuple[dict[str, Any], Path] | None:
             damaged = damaged or error
             continue
         if damaged:
-            warnings.warn(CacheWarning(f"restore: {damaged}; {path.name} is taken instead"), stacklevel=3)
+            warnings.warn(CacheWarning(f"restore: {damaged}; {path.name} is taken instead"), stacklevel=4)
         return found
     if damaged:
         raise damaged

@@ -1,0 +1,229 @@
+"""`train`: a text or digits from files; can be cut anywhere and gone on with."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import math
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .. import _core, optim
+from ..progress import Progress
+from ..utils import checkpoints
+from . import models
+from .options import UserError, add_device, one_device, positive
+from .tasks import TASKS, Task
+
+READ_EVERY = 10  # steps between two looks at the loss: each one waits for the device
+
+
+def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """The command of `python -m spirograd`."""
+    train = commands.add_parser("train", help="a text or digits, from files")
+    tasks = train.add_subparsers(metavar="TASK", required=True)
+
+    text = tasks.add_parser("text", help="a model of the characters of a text")
+    text.add_argument("--data", metavar="FILE", help="a text in UTF-8")
+    text.add_argument("--model", choices=["gpt", "lstm"], default="gpt", help="default %(default)s")
+    text.add_argument("--context", type=positive, default=128, help="characters seen at once (default %(default)s)")
+    text.add_argument("--layers", type=positive, default=4, help="default %(default)s")
+    text.add_argument("--heads", type=positive, default=4, help="of attention, for gpt (default %(default)s)")
+    text.add_argument("--width", type=positive, default=128, help="default %(default)s")
+    text.add_argument("--dropout", type=share, default=0.0, help="default %(default)s")
+    text.set_defaults(task="text")
+    common(text, steps=2000, batch=32, rate=1e-3)
+
+    digits = tasks.add_parser("digits", help="a classifier of handwritten digits")
+    digits.add_argument(
+        "--data", choices=["mnist", "digits"], default="mnist", help="mnist: 10,000 images; digits: 1,797 small ones"
+    )
+    digits.add_argument("--model", choices=["mlp", "cnn"], default="mlp", help="default %(default)s")
+    digits.add_argument(
+        "--hidden", type=sizes, default=[128, 64], metavar="N,N", help="sizes or channels (default 128,64)"
+    )
+    digits.set_defaults(task="digits")
+    common(digits, steps=1000, batch=64, rate=3e-3)
+
+
+def common(parser: argparse.ArgumentParser, steps: int, batch: int, rate: float) -> None:
+    """The options of every task."""
+    parser.add_argument("--out", metavar="FOLDER", help="where checkpoints are kept")
+    parser.add_argument("--resume", action="store_true", help="go on from the last checkpoint, if there is one")
+    parser.add_argument("--steps", type=positive, default=steps, help="in all (default %(default)s)")
+    parser.add_argument("--batch", type=positive, default=batch, help="default %(default)s")
+    parser.add_argument("--lr", type=rate_of, default=rate, help="the largest learning rate (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="of all that is random (default %(default)s)")
+    parser.add_argument("--every", type=positive, default=200, help="steps between checkpoints (default %(default)s)")
+    parser.add_argument("--keep", type=positive, default=3, help="checkpoints that stay (default %(default)s)")
+    parser.add_argument("--seconds", type=float, help="stop after this time, with a checkpoint")
+    parser.add_argument("--config", metavar="FILE.toml", help="options by name; those of the command line come first")
+    add_device(parser, "best", "cpu, gpu, gpu:1 or best, a GPU where there is one")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Trains; prints the loss at each checkpoint."""
+    for name in ("data", "out"):
+        if not getattr(options, name):
+            raise UserError(f"train {options.task}: --{name} is needed")
+    device, folder = one_device(options.device), Path(options.out)
+    last = checkpoints.latest(folder)
+    if last and not options.resume:
+        raise UserError(f"train: {last} is there; --resume goes on with it, another --out begins anew")
+    task: Task = TASKS[options.task](vars(options), device)
+    _core.manual_seed(options.seed)
+    model = models.make(task.settings).to(device)
+    optimizer = optim.Adam(model.parameters(), lr=options.lr)
+    parts = {"model": model, "optimizer": optimizer, "order": task.order}
+    step = begin(folder, task, parts)
+    count = sum(p.numel() for p in model.parameters())
+    print(f"{options.model} of {count:,} parameters on {device}, step {step} of {options.steps}", flush=True)
+    return train(options, task, parts, step)
+
+
+def begin(folder: Path, task: Task, parts: dict[str, Any]) -> int:
+    """Takes over the last checkpoint, if there is one; the steps done.
+
+    Raises:
+        UserError: it is of another training.
+    """
+    content = checkpoints.peek(folder)
+    if content is None:
+        return 0
+    before = content.extra
+    if not isinstance(before, dict) or before.get("task") != task.settings["task"]:
+        raise UserError(f"train: {content.path} is no checkpoint of `train {task.settings['task']}`")
+    for name, value in task.settings.items():
+        if before.get(name) != value:
+            what = "another text" if name == "vocabulary" else f"--{name} {before.get(name)}, not {value}"
+            raise UserError(f"train: {content.path} is of a training with {what}")
+    checkpoints.restore(content.path, **parts)
+    return content.step
+
+
+def train(options: argparse.Namespace, task: Task, parts: dict[str, Any], step: int) -> int:
+    """The loop. It ends with a checkpoint, also when it is interrupted."""
+    model, optimizer = parts["model"], parts["optimizer"]
+    start = time.monotonic()
+    done = saved = step
+    with interruptible() as interrupted, Progress(options.steps - step, "steps") as bar:
+        while done < options.steps:
+            rate(optimizer, options.lr * share_of_rate(done, options.steps))
+            loss = task.loss(model)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            done += 1
+            bar.advance(note=f"loss {loss.item():.4f}" if done % READ_EVERY == 0 else None)
+            over = bool(interrupted) or (options.seconds and time.monotonic() - start > options.seconds)
+            if done % options.every == 0 or done == options.steps or over:
+                model.eval()
+                seen = {"loss": loss.item(), **task.look(model)}
+                model.train()
+                if not all(map(math.isfinite, seen.values())):
+                    raise UserError(f"train: the loss is {seen['loss']} at step {done}; try a smaller --lr")
+                checkpoints.save(options.out, done, keep=options.keep, extra=task.settings, **parts)
+                saved = done
+                numbers = ", ".join(f"{name} {value:.4f}" for name, value in seen.items())
+                print(f"step {done}: {numbers}, {time.monotonic() - start:.1f} s", flush=True)
+            if over:
+                break
+    if done < options.steps:
+        why = "interrupted" if interrupted else "out of time"
+        print(f"{why} after step {saved} of {options.steps}; --resume goes on", file=sys.stderr)
+    return 130 if interrupted else 0
+
+
+def share_of_rate(step: int, steps: int) -> float:
+    """The learning rate of a step: it rises for a twentieth of the steps, then falls along a cosine to a tenth."""
+    rise = max(1, steps // 20)
+    if step < rise:
+        return (step + 1) / rise
+    return 0.55 + 0.45 * math.cos(math.pi * (step - rise) / max(1, steps - rise))
+
+
+def rate(optimizer: Any, value: float) -> None:
+    """Sets the learning rate."""
+    if not hasattr(optimizer, "param_groups"):
+        optimizer.lr = value
+        return
+    for group in optimizer.param_groups:
+        group["lr"] = value
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[list[int]]:
+    """Ctrl-C fills the list, so that the step is finished first; a second one interrupts at once."""
+    seen: list[int] = []
+
+    def note(number: int, _: Any) -> None:
+        seen.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    try:
+        before = signal.signal(signal.SIGINT, note)
+    except ValueError:  # not the main thread
+        yield seen
+        return
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def from_toml(path: str) -> list[str]:
+    """The words of a command line for what a TOML file says.
+
+    Raises:
+        UserError: it is no TOML, or holds tables; or this Python has no reader of TOML.
+    """
+    for name in ("tomllib", "tomli"):
+        with contextlib.suppress(ImportError):
+            toml = importlib.import_module(name)
+            break
+    else:
+        raise UserError("--config needs Python 3.11, or the tomli library; pip install tomli")
+    try:
+        with open(path, "rb") as f:
+            found = toml.load(f)
+    except (toml.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"--config {path}: {error}") from None
+    words = []
+    for name, value in found.items():
+        if isinstance(value, dict):
+            raise UserError(f"--config {path}: [{name}] is a table; write options as name = value")
+        if value is False:
+            continue
+        words.append(f"--{name}")
+        if isinstance(value, list):
+            words.append(",".join(map(str, value)))
+        elif value is not True:
+            words.append(str(value))
+    return words
+
+
+def share(text: str) -> float:
+    """A number from 0 up to 1."""
+    value = float(text)
+    if not 0 <= value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is not in [0, 1)")
+    return value
+
+
+def rate_of(text: str) -> float:
+    """A number above 0."""
+    value = float(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{value} is not above 0")
+    return value
+
+
+def sizes(text: str) -> list[int]:
+    """Whole numbers with commas between."""
+    return [positive(part) for part in text.split(",")]
