@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,20 +18,27 @@ from .options import UserError
 MOST_BATCHES = 20  # of the text held back that are looked at
 
 
-class Task(Protocol):
-    """Batches for training, and a look at the rest."""
+class Task(ABC):
+    """Batches for training, and a look at the rest.
 
-    settings: dict[str, Any]  # of the model and of the batches: with these, a training can be gone on with
-    order: np.random.Generator  # that the batches are drawn from
+    Attributes:
+        settings: of the model and of the batches; a training is gone on with only when they are the same.
+        order: what the batches are drawn by.
+    """
 
+    settings: dict[str, Any]
+    order: np.random.Generator
+
+    @abstractmethod
     def loss(self, model: nn.Module) -> Tensor:
         """Of the next batch."""
 
+    @abstractmethod
     def look(self, model: nn.Module) -> dict[str, float]:
         """How good the model is on what was held back."""
 
 
-class Text:
+class Text(Task):
     """Pieces of a text, each character to be foretold from those before; the last tenth is held back."""
 
     def __init__(self, options: Mapping[str, Any], device: Device) -> None:
@@ -70,6 +78,7 @@ class Text:
             return {"held back": _core.stack(losses).mean().item()}
 
     def loss_at(self, model: nn.Module, tokens: Tensor, starts: npt.NDArray[np.int64]) -> Tensor:
+        """Of the pieces that begin at these places."""
         places = _core.tensor(starts, device=self.device).unsqueeze(1) + _core.arange(
             self.context + 1, device=self.device
         )
@@ -78,7 +87,7 @@ class Text:
         return _core.cross_entropy(scores.flatten(0, 1), pieces[:, 1:].flatten())
 
 
-class Digits:
+class Digits(Task):
     """Images of handwritten digits; a fifth is held back."""
 
     def __init__(self, options: Mapping[str, Any], device: Device) -> None:
@@ -114,4 +123,4 @@ class Digits:
             }
 
 
-TASKS: dict[str, type[Text] | type[Digits]] = {"text": Text, "digits": Digits}
+TASKS: dict[str, Any] = {"text": Text, "digits": Digits}
