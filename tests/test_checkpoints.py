@@ -113,6 +113,7 @@ def test_the_last_ones_stay(tmp_path: Path) -> None:
         checkpoints.save(tmp_path, step, keep=2, model=net)
     names = ["step-10000000000.npz", "step-9999999999.npz", "step-x.npz"]
     assert sorted(os.listdir(tmp_path)) == names
+    (tmp_path / ".step-0000000009.npz.0a1b2c3d.part").write_text("of a process that was killed while it wrote")
     latest = checkpoints.latest(tmp_path)
     assert latest and latest.name == "step-10000000000.npz"
     checkpoints.save(tmp_path, 5, keep=1, model=net)  # one that was just written is never the old one

@@ -21,22 +21,15 @@ class Gpt(nn.Module):
         self.context = context
         self.characters = nn.Embedding(vocabulary, width)
         self.positions = nn.Embedding(context, width)
-        self.blocks = nn.ModuleList(
-            nn.TransformerEncoderLayer(
-                width, heads, 4 * width, dropout, activation="gelu", batch_first=True, norm_first=True
-            )
-            for _ in range(layers)
-        )
+        self.blocks = nn.Sequential(*(nn.TransformerBlock(width, heads, dropout=dropout) for _ in range(layers)))
         self.norm = nn.LayerNorm(width)
         self.scores = nn.Linear(width, vocabulary)
+        for table in (self.characters, self.positions):
+            nn.init.normal_(table.weight, std=0.02)
 
     def forward(self, x: Tensor) -> Tensor:
-        size = x.shape[1]
-        later = _core.ones(size, size, dtype="bool", device=x.device).triu(1)
-        x = self.characters(x) + self.positions.weight[:size]
-        for block in self.blocks:
-            x = block(x, src_mask=later, is_causal=True)
-        scores: Tensor = self.scores(self.norm(x))
+        x = self.characters(x) + self.positions.weight[: x.shape[1]]
+        scores: Tensor = self.scores(self.norm(self.blocks(x)))
         return scores
 
     def read(self, numbers: Sequence[int], before: Any = None) -> Reading:
