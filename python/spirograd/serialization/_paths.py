@@ -1,0 +1,86 @@
+"""Files, and the devices and libraries that they name."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from typing import IO, Any, BinaryIO, TypeAlias, cast
+
+from .. import _core
+from .._pickle import place
+
+File: TypeAlias = "str | os.PathLike[str] | BinaryIO | IO[bytes]"
+Place: TypeAlias = Callable[[str], "_core.Device"]  # where a tensor goes that was on the device of this name
+
+
+@contextlib.contextmanager
+def written(f: File) -> Iterator[BinaryIO]:
+    """The file itself; or one beside the path, which takes its place when all has been written and is on the disk."""
+    if not isinstance(f, (str, os.PathLike)):
+        yield cast(BinaryIO, f)
+        return
+    path = os.path.realpath(f)
+    if os.path.exists(path) and not os.path.isfile(path):  # a device or a pipe, which cannot seek; a folder raises
+        with open(path, "wb") as stream:
+            yield (whole := io.BytesIO())
+            stream.write(whole.getvalue())
+        return
+    folder, name = os.path.split(path)
+    part = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.part")
+    try:
+        with open(part, "xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(part, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+    with contextlib.suppress(OSError, AttributeError):  # the name, where a folder can be synchronised
+        entry = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(entry)
+        finally:
+            os.close(entry)
+
+
+@contextlib.contextmanager
+def reading(f: File) -> Iterator[tuple[BinaryIO, str]]:
+    """The file at its beginning, and what to call it."""
+    if isinstance(f, (str, os.PathLike)):
+        with open(f, "rb") as stream:
+            yield stream, name_of(f)
+    else:
+        f.seek(0)
+        yield cast(BinaryIO, f), name_of(f)
+
+
+def name_of(f: File) -> str:
+    """What errors call it."""
+    return os.fspath(f) if isinstance(f, (str, os.PathLike)) else str(getattr(f, "name", "the file"))
+
+
+def place_of(op: str, map_location: Any) -> Place:
+    """What map_location says."""
+    if map_location is None:
+        return lambda name: place(op, name)
+    if isinstance(map_location, Mapping):
+        table = {str(k): v for k, v in map_location.items()}
+        return lambda name: _core.device(table[name]) if name in table else place(op, name)
+    if isinstance(map_location, (str, _core.Device)):
+        device = _core.device(map_location)
+        return lambda _: device
+    raise TypeError(f"{op}: map_location is a {type(map_location).__name__}; use a device, or a dict of devices")
+
+
+def library(op: str, name: str) -> Any:
+    """A module of the io extra."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise ImportError(f"{op}: {name.partition('.')[0]} is not installed; pip install spirograd[io]") from None
