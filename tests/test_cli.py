@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -318,3 +319,13 @@ def test_ctrl_c_has_no_traceback() -> None:
         p.send_signal(signal.SIGINT)
         assert p.stderr.read() == "\ninterrupted\n"
     assert p.returncode == 130
+
+
+PAGES = [*Path(__file__).resolve().parents[1].glob("docs/*.md"), Path(__file__).resolve().parents[1] / "README.md"]
+COMMANDS = [c for p in PAGES for c in re.findall(r"^ *python -m spirograd +(.*)$", p.read_text(), re.MULTILINE)]
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS)))
+def test_commands_of_the_pages_are_understood(command: str) -> None:
+    options = cli.parser().parse_args(shlex.split(command))
+    assert callable(options.run)

@@ -15,7 +15,9 @@ from .. import _core
 from . import bench, generate, info, selftest, train
 from .options import UserError
 
-__all__ = ["main"]
+__all__ = ["main", "parser"]
+
+PROGRAM = "python -m spirograd"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,16 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         spirograd ...
         0
     """
-    parser = argparse.ArgumentParser(prog="python -m spirograd", description="Trains on any GPU through Vulkan.")
-    parser.add_argument("--version", action="version", version=_core.__version__)
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in (info, selftest, bench, train, generate):
-        command.add(commands)
     words = list(sys.argv[1:] if arguments is None else arguments)
-    options = parser.parse_args(words)
+    options = parser().parse_args(words)
     try:
-        if getattr(options, "config", None):  # before the other words, which then come first
-            options = parser.parse_args([*words[:2], *train.from_toml(options.config), *words[2:]])
+        if getattr(options, "config", None):  # before the other words, which overrule them
+            options = parser().parse_args([*words[:2], *train.from_toml(options.config), *words[2:]])
         status: int = options.run(options)
         sys.stdout.flush()
         return status
@@ -49,5 +46,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (UserError, _core.Error, ImportError, OSError) as error:
-        print(f"{parser.prog}: {error}", file=sys.stderr)
+        print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands with their options."""
+    top = argparse.ArgumentParser(prog=PROGRAM, description="Trains on any GPU through Vulkan.")
+    top.add_argument("--version", action="version", version=_core.__version__)
+    commands = top.add_subparsers(metavar="COMMAND", required=True)
+    for command in (info, selftest, bench, train, generate):
+        command.add(commands)
+    return top

@@ -42,9 +42,9 @@ class Text(Task):
     """Pieces of a text, each character to be foretold from those before; the last tenth is held back."""
 
     def __init__(self, options: Mapping[str, Any], device: Device) -> None:
-        path = Path(options["data"])
+        path = options["data"]
         try:
-            text = path.read_text(encoding="utf-8")
+            text = datasets.tiny_shakespeare() if path == "shakespeare" else Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
             raise UserError(f"train: {path} is no text in UTF-8 ({error.reason} at byte {error.start})") from None
         vocabulary = "".join(sorted(set(text)))

@@ -29,7 +29,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     tasks = train.add_subparsers(metavar="TASK", required=True)
 
     text = tasks.add_parser("text", help="a model of the characters of a text")
-    text.add_argument("--data", metavar="FILE", help="a text in UTF-8")
+    text.add_argument("--data", metavar="FILE", help="a text in UTF-8; or shakespeare, the data set")
     text.add_argument("--model", choices=["gpt", "lstm"], default="gpt", help="default %(default)s")
     text.add_argument("--context", type=positive, default=128, help="characters seen at once (default %(default)s)")
     text.add_argument("--layers", type=positive, default=4, help="default %(default)s")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core import FileFormatError, Tensor
 from ._archives import write_archive
@@ -12,13 +12,10 @@ from ._paths import File, name_of, written
 from .files import load
 from .safetensors import save_safetensors
 
-if TYPE_CHECKING:
-    from ..nn import Module
-
 __all__ = ["load_weights", "save_weights"]
 
 
-def save_weights(model: Module, f: str | os.PathLike[str]) -> None:
+def save_weights(model: Any, f: str | os.PathLike[str]) -> None:
     """Writes the state of a module, as .safetensors or .npz by the name of the file.
 
     Args:
@@ -48,7 +45,7 @@ def save_weights(model: Module, f: str | os.PathLike[str]) -> None:
         raise ValueError(f"save_weights: {os.fspath(f)} ends in {ending!r}; use .safetensors or .npz")
 
 
-def load_weights(model: Module, f: File, **options: Any) -> Any:
+def load_weights(model: Any, f: File, **options: Any) -> Any:
     """Reads the state of a module from any file of `load` that holds a dict of tensors.
 
     Args:

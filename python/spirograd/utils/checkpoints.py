@@ -22,19 +22,12 @@ _NAME = re.compile(r"step-(\d+)\.npz")
 
 
 class Restored(NamedTuple):
-    """Where a training was when it was stored.
+    """Where a training was when it was saved."""
 
-    Attributes:
-        step: steps done.
-        epoch: epochs done.
-        extra: what save() was given as such.
-        path: of the file.
-    """
-
-    step: int
-    epoch: int
-    extra: Any
-    path: Path
+    step: int  # steps done
+    epoch: int  # epochs done
+    extra: Any  # what save() was given as such
+    path: Path  # of the file
 
 
 def save(
@@ -58,7 +51,7 @@ def save(
         The path of the file.
 
     Raises:
-        TypeError: an object has no state that can be stored.
+        TypeError: an object has no state that can be saved.
         ValueError: a negative step or keep.
 
     Example:
@@ -87,7 +80,7 @@ def save(
 
 
 def restore(source: str | os.PathLike[str], **objects: Any) -> Restored | None:
-    """Puts a training back to where it was stored; it then goes on with the bits that it would have had.
+    """Puts a training back to where it was saved; it then goes on with the bits that it would have had.
 
     Args:
         source: the folder of save(), of which the last whole file is taken; or one file.
@@ -98,7 +91,7 @@ def restore(source: str | os.PathLike[str], **objects: Any) -> Restored | None:
 
     Raises:
         FileFormatError: a file is damaged, and there is none before it.
-        ValueError: an object was not stored, or does not fit; the others are as they were only when it was not stored.
+        ValueError: an object was not saved, and nothing was put back; or it does not fit.
 
     Warns:
         CacheWarning: the last file of the folder is damaged, and the one before it is taken.
