@@ -18,7 +18,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The command of `python -m spirograd`."""
     parser = commands.add_parser("generate", help="text from a model of `train text`")
     parser.add_argument("model", metavar="FOLDER", help="that of --out, or one checkpoint")
-    parser.add_argument("--prompt", default="\n", help="what comes before (default: a new line)")
+    parser.add_argument("--prompt", help="what comes before (default: a new line)")
     parser.add_argument("--length", type=positive, default=500, help="characters (default %(default)s)")
     parser.add_argument("--until", metavar="TEXT", help="end after this text")
     parser.add_argument("--temperature", type=float, default=0.8, help="0: always the likeliest (default %(default)s)")
@@ -78,9 +78,10 @@ def run(options: argparse.Namespace) -> int:
     if options.prompt == "":
         raise UserError("generate: --prompt is empty; give at least one character")
     writer = Writer(options)
+    end = "\n" if "\n" in writer.vocabulary else ""
     if not options.chat:
-        say(options.prompt.lstrip("\n"))
-        for character in writer.write(options.prompt):
+        say(options.prompt or "")
+        for character in writer.write(options.prompt or end or writer.vocabulary[0]):
             say(character)
         say("\n")
         return 0
@@ -88,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         print("a line is a prompt; Ctrl-D ends", file=sys.stderr)
     for line in sys.stdin:
         try:
-            for character in writer.write(line if line.endswith("\n") else line + "\n"):
+            for character in writer.write(line.rstrip("\n") + end or writer.vocabulary[0]):
                 say(character)
         except UserError as error:
             print(error, file=sys.stderr)
