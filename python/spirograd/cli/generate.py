@@ -60,7 +60,7 @@ class Writer:
         o = self.options
         numbers, written = [self.numbers[character] for character in prompt], ""
         for _ in range(o.length):
-            scores, self.state = self.model.read(numbers, self.state)
+            scores, self.state = models.read(self.model, numbers, self.state)
             try:
                 chosen = sample_logits(scores, o.temperature, o.top_k, o.top_p, self.random)
             except ValueError as error:
@@ -70,7 +70,7 @@ class Writer:
             yield written[-1]
             if o.until and written.endswith(o.until):
                 break
-        _, self.state = self.model.read(numbers, self.state)
+        _, self.state = models.read(self.model, numbers, self.state)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -13,33 +13,6 @@ from .._grad_mode import no_grad
 Reading = tuple[Tensor, Any]  # scores of the next character [vocabulary], and what to go on from
 
 
-class Gpt(nn.Module):
-    """Characters -> scores of the next one: [batch, time] -> [batch, time, vocabulary]. Blocks of causal attention."""
-
-    def __init__(self, vocabulary: int, context: int, layers: int, heads: int, width: int, dropout: float) -> None:
-        super().__init__()
-        self.context = context
-        self.characters = nn.Embedding(vocabulary, width)
-        self.positions = nn.Embedding(context, width)
-        self.blocks = nn.Sequential(*(nn.TransformerBlock(width, heads, dropout=dropout) for _ in range(layers)))
-        self.norm = nn.LayerNorm(width)
-        self.scores = nn.Linear(width, vocabulary)
-        for table in (self.characters, self.positions):
-            nn.init.normal_(table.weight, std=0.02)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.characters(x) + self.positions.weight[: x.shape[1]]
-        scores: Tensor = self.scores(self.norm(self.blocks(x)))
-        return scores
-
-    def read(self, numbers: Sequence[int], before: Any = None) -> Reading:
-        """Scores of what follows these characters. The window has one length, so that one plan serves every step."""
-        window = [*(before or []), *numbers][-self.context :]
-        padded = window + [0] * (self.context - len(window))
-        with no_grad():
-            return self(_core.tensor([padded], device=self.scores.weight.device))[0, len(window) - 1], window
-
-
 class Lstm(nn.Module):
     """Characters -> scores of the next one: [batch, time] -> [batch, time, vocabulary]. Layers of LSTM."""
 
@@ -53,12 +26,27 @@ class Lstm(nn.Module):
         scores: Tensor = self.scores(self.cells(self.characters(x))[0])
         return scores
 
-    def read(self, numbers: Sequence[int], before: Any = None) -> Reading:
-        """Scores of what follows these characters, and the state of the cells."""
-        with no_grad():
-            x = self.characters(_core.tensor([list(numbers)], device=self.scores.weight.device))
-            y, state = self.cells(x, before)
-            return self.scores(y[0, -1]), state
+
+def gpt(vocabulary: int, context: int, layers: int, heads: int, width: int, dropout: float) -> nn.Module:
+    """Characters -> scores of the next one: [batch, time] -> [batch, time, vocabulary]. That of examples/gpt.py."""
+    from ..examples import gpt as example
+
+    sizes = example.SMALL._replace(context=context, layers=layers, heads=heads, width=width, dropout=dropout)
+    return example.GPT(vocabulary, sizes)
+
+
+def read(model: Any, numbers: Sequence[int], before: Any = None) -> Reading:
+    """Scores of the character after these, which follow what was read `before`."""
+    device = next(model.parameters()).device
+    with no_grad():
+        if isinstance(model, Lstm):
+            x = model.characters(_core.tensor([list(numbers)], device=device))
+            y, states = model.cells(x, before)
+            return model.scores(y[0, -1]), states
+        window = [*(before or []), *numbers][-model.context :]
+        # It has one length, so that one plan serves every step; what stands behind is not seen.
+        padded = window + [0] * (model.context - len(window))
+        return model(_core.tensor([padded], device=device))[0, len(window) - 1], window
 
 
 def mlp(side: int, hidden: Sequence[int]) -> nn.Module:
@@ -84,7 +72,7 @@ def make(settings: Mapping[str, Any]) -> nn.Module:
     """The model of these settings; each knows those that it needs."""
     s = settings
     if s["model"] == "gpt":
-        return Gpt(len(s["vocabulary"]), s["context"], s["layers"], s["heads"], s["width"], s["dropout"])
+        return gpt(len(s["vocabulary"]), s["context"], s["layers"], s["heads"], s["width"], s["dropout"])
     if s["model"] == "lstm":
         return Lstm(len(s["vocabulary"]), s["layers"], s["width"], s["dropout"])
     return {"mlp": mlp, "cnn": cnn}[s["model"]](s["side"], s["hidden"])
