@@ -16,7 +16,7 @@ import pytest
 
 import spirograd as sg
 from spirograd import cli
-from spirograd.cli import selftest, train
+from spirograd.cli import generate, selftest, train
 from spirograd.utils import checkpoints
 
 TEXT = "".join(f"{a} and {b}, so {a}{b}.\n" for a in "pqrstuvw" for b in "abcdefgh") * 4
@@ -217,6 +217,19 @@ def test_a_text_is_learnt_and_written(model: str, text: list[str], tmp_path: Pat
     assert "the prompt has '\u00e9', which the text had not" in capsys.readouterr().err
     run("generate", out, "--top-p", "7", status=2)
     assert "top_p is 7.0" in capsys.readouterr().err
+
+
+@text_models
+@pytest.mark.parametrize("model", ["gpt", "lstm"])
+def test_each_character_runs_the_plan_of_the_one_before(model: str, text: list[str], tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    run(*text, "--model", model, "--steps", "1", "--device", "cpu", "--out", out)
+    writer = generate.Writer(cli.parser().parse_args(["generate", out, "--device", "cpu", "--length", "10"]))
+    written = writer.write("p")
+    for _ in range(3):
+        next(written)
+    before = sg.stats()["plan_misses"]
+    assert len(list(written)) == 7 and sg.stats()["plan_misses"] == before
 
 
 @text_models

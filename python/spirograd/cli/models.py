@@ -44,9 +44,10 @@ def read(model: Any, numbers: Sequence[int], before: Any = None) -> Reading:
             y, states = model.cells(x, before)
             return model.scores(y[0, -1]), states
         window = [*(before or []), *numbers][-model.context :]
-        # It has one length, so that one plan serves every step; what stands behind is not seen.
+        # Of one length, and the place in it is a tensor, so that one plan serves every step. What is behind is not seen.
         padded = window + [0] * (model.context - len(window))
-        return model(_core.tensor([padded], device=device))[0, len(window) - 1], window
+        scores = model(_core.tensor([padded], device=device))[0]
+        return scores.index_select(0, _core.tensor([len(window) - 1], device=device))[0], window
 
 
 def mlp(side: int, hidden: Sequence[int]) -> nn.Module:
