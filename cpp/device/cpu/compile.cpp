@@ -144,6 +144,8 @@ class Compiler {
     for (int32_t i = count() - 1; i >= 0; --i) {
       if (!values_.closures[phase][i]) continue;
       const bool root = is_store(i) || is_reduce(i);
+      // A later phase finds it in its register, also when a run does without it in this one.
+      if (of_[i].kept && of_[i].first == phase) needed_[i] = true;
       if (!root && (!needed_[i] || (of_[i].kept && of_[i].first < phase))) continue;
       if (const Run run = emit_.run_of(i); run.start >= 0) {
         needed_[run.start] = true;
