@@ -32,7 +32,8 @@ def gpt(vocabulary: int, context: int, layers: int, heads: int, width: int, drop
     from ..examples import gpt as example
 
     sizes = example.SMALL._replace(context=context, layers=layers, heads=heads, width=width, dropout=dropout)
-    return example.GPT(vocabulary, sizes)
+    model: nn.Module = example.GPT(vocabulary, sizes)
+    return model
 
 
 def read(model: Any, numbers: Sequence[int], before: Any = None) -> Reading:
@@ -44,7 +45,7 @@ def read(model: Any, numbers: Sequence[int], before: Any = None) -> Reading:
             y, states = model.cells(x, before)
             return model.scores(y[0, -1]), states
         window = [*(before or []), *numbers][-model.context :]
-        # Of one length, and the place in it is a tensor, so that one plan serves every step. What is behind is not seen.
+        # Of one length, and the place in it a tensor, so that one plan serves every step. What is behind is not seen.
         padded = window + [0] * (model.context - len(window))
         scores = model(_core.tensor([padded], device=device))[0]
         return scores.index_select(0, _core.tensor([len(window) - 1], device=device))[0], window
