@@ -187,6 +187,11 @@ const Row rows[] = {
     {"concat", bound<sg::cat>, "tensors: Sequence[Tensor], dim: int = 0", "Tensor", SG_SAME_AS("cat"), Where::function},
     {"concatenate", bound<sg::cat>, "tensors: Sequence[Tensor], dim: int = 0", "Tensor", SG_SAME_AS("cat"),
      Where::function},
+    {"_stored", bound<sg::stored>, "input: Tensor", "Tensor",
+     "The input, written to memory by the kernel that makes it. A formula is computed again by each kernel that needs "
+     "it; "
+     "in a loop, where each step reads the one before, that becomes all steps before.",
+     Where::function},
     {"stack", bound<sg::stack>, "tensors: Sequence[Tensor], dim: int = 0", "Tensor",
      "Tensors of one shape along a new dimension." SG_EXAMPLE("sg.stack([sg.ones(2), sg.zeros(2)]).tolist()",
                                                               "[[1.0, 1.0], [0.0, 0.0]]"),

@@ -12,6 +12,7 @@ const std::vector<const OpInfo*>& all_ops() {
           & rows::Where,
       &rows::Cast,
       &rows::Contiguous,
+      &rows::Stored,
       &rows::Full,
       &rows::Arange,
       &rows::Rand,

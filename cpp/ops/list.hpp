@@ -178,7 +178,8 @@ Tensor diagonal(const Tensor& x, int64_t offset = 0, int64_t dim1 = 0, int64_t d
 Tensor unfold(const Tensor& x, int64_t dimension, int64_t size, int64_t step);
 Tensor as_strided(const Tensor& x, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});
 Tensor contiguous(const Tensor& x);
-Tensor clone(const Tensor& x);                          // always a copy
+Tensor clone(const Tensor& x);   // always a copy
+Tensor stored(const Tensor& x);  // x, for loops: what each step reads of the one before is not computed again
 void copy_(const Tensor& target, const Tensor& value);  // writes through the view
 // Writes what an op made of snapshot(target), which then is the op that made the target.
 void replace_(const Tensor& target, const Tensor& result);

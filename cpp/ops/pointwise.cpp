@@ -158,6 +158,13 @@ const OpInfo Contiguous{.name = "contiguous",
                         .arity = 1,
                         .emit = emit_same,
                         .vjp = vjp_same};
+const OpInfo Stored{.name = "stored",
+                    .doc = "The same values, written to memory by the kernel that makes them.",
+                    .kind = Kind::pointwise,
+                    .arity = 1,
+                    .emit = emit_same,
+                    .vjp = [](Vjp& v) { v.result[0] = stored(v.g); },
+                    .stores = true};
 }  // namespace rows
 
 Tensor apply(const OpInfo& op, const Tensor& a) { return pointwise(op, {a}); }
@@ -227,6 +234,7 @@ Tensor cast(const Tensor& x, DType dtype) {
 }
 Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : clone(x); }
 Tensor clone(const Tensor& x) { return apply(rows::Contiguous, x); }
+Tensor stored(const Tensor& x) { return apply(rows::Stored, x); }
 
 Tensor operator-(const Tensor& a) { return neg(a); }
 Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }

@@ -22,7 +22,7 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in) {
     needed[i] = needed[i] || input.held[i];
     if (!needed[i]) continue;
     const Node& v = node(i);
-    stored[i] = stored[i] || input.held[i] || !inlines(*v.op) || !input.fuse;
+    stored[i] = stored[i] || input.held[i] || !inlines(*v.op) || v.op->stores || !input.fuse;
     for (int k = 0; k < v.inputs; ++k) {
       const int32_t from = pending(v.in[k]);
       if (from < 0) continue;
