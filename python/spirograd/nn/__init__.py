@@ -7,6 +7,7 @@ from . import functional as functional
 from . import init as init
 from . import utils as utils
 from .activation import *  # noqa: F403
+from .attention import *  # noqa: F403
 from .containers import *  # noqa: F403
 from .dropout import *  # noqa: F403
 from .embedding import *  # noqa: F403
@@ -14,4 +15,7 @@ from .linear import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .module import *  # noqa: F403
 from .normalization import *  # noqa: F403
+from .position import *  # noqa: F403
+from .recurrent import *  # noqa: F403
+from .transformer import *  # noqa: F403
 from .upsampling import *  # noqa: F403

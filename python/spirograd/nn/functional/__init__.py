@@ -1,6 +1,7 @@
 """Functions of models without parameters of their own."""
 
 from .activation import *  # noqa: F403
+from .attention import *  # noqa: F403
 from .dropout import *  # noqa: F403
 from .embedding import *  # noqa: F403
 from .linear import *  # noqa: F403

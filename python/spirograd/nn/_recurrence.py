@@ -1,0 +1,224 @@
+"""Recurrent layers over time: a step is two kernels in both directions, a weight's gradient one product for all steps.
+
+The products of the inputs with their weight were computed before, for all steps at once. What a step leaves for its
+gradient is written into memory of all steps; before the way back, everything in the gradient that does not wait for the
+step behind it is computed for all steps, as `factors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._core import Tensor, _stored, cat, empty, is_grad_enabled, stack, tensor, where, zeros_like
+from .._grad_mode import enable_grad
+from ..autograd import Function, grad
+
+States = tuple[Tensor, ...]
+
+
+class Rnn:
+    """h = tanh(x + p), or relu, where p is the product of h with its weight."""
+
+    gates, kept, rows, product = 1, 0, 1, slice(0, 1)  # rows of a gradient, and those behind the product
+
+    def __init__(self, nonlinearity: str) -> None:
+        self.nonlinearity = nonlinearity
+
+    def step(self, x: Tensor, p: Tensor, states: States) -> tuple[States, States]:
+        """The next states, and what the gradient needs beside them."""
+        y = x + p
+        return (y.tanh() if self.nonlinearity == "tanh" else y.relu(),), ()
+
+    def factors(self, before: States, after: States, kept: States) -> States:
+        """Of all steps."""
+        (h,) = after
+        return ((1 - h * h if self.nonlinearity == "tanh" else h > 0).unsqueeze(2),)
+
+    def back(self, dh: Tensor, carry: Tensor | None, factors: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
+        """The gradients of the sums, [batch, rows, hidden], and what is carried to the step before, from that of h."""
+        dh = dh.unsqueeze(1)
+        return dh * factors[0] if self.nonlinearity == "tanh" else where(factors[0], dh, 0.0), None
+
+    def of_inputs(self, rows: Tensor) -> Tensor:
+        return rows
+
+
+class Lstm:
+    """c = f * c + i * u, h = o * tanh(c), with the gates i, f, u, o in this order."""
+
+    gates, kept, rows, product = 4, 4, 5, slice(0, 4)
+
+    def step(self, x: Tensor, p: Tensor, states: States) -> tuple[States, States]:
+        i, f, u, o = (x + p).chunk(4, -1)
+        i, f, u, o = i.sigmoid(), f.sigmoid(), u.tanh(), o.sigmoid()
+        c = _stored(f * states[1] + i * u)
+        return (o * c.tanh(), c), (i, f, u, o)
+
+    def factors(self, before: States, after: States, kept: States) -> States:
+        i, f, u, o = kept
+        y = after[1].tanh()
+        of_c = stack([u * i * (1 - i), before[1] * f * (1 - f), i * (1 - u * u), y * o * (1 - o), f], 2)
+        last = tensor([False, False, False, True, False], device=f.device).reshape(5, 1)
+        return of_c, o * (1 - y * y), last.expand(len(f), 5, 1)
+
+    def back(self, dh: Tensor, carry: Tensor | None, factors: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
+        dc = dh * factors[1]
+        if carry is not None:
+            dc = dc + carry
+        rows = where(factors[2], dh.unsqueeze(1), dc.unsqueeze(1)) * factors[0]
+        return rows, rows[:, 4]
+
+    def of_inputs(self, rows: Tensor) -> Tensor:
+        return rows[:, :, :4]
+
+
+class Gru:
+    """h = n + z * (h - n) with the gates r, z, n in this order; n = tanh(x + r * p)."""
+
+    gates, kept, rows, product = 3, 4, 5, slice(1, 4)
+
+    def step(self, x: Tensor, p: Tensor, states: States) -> tuple[States, States]:
+        (xr, xz, xn), (pr, pz, pn) = x.chunk(3, -1), p.chunk(3, -1)
+        r, z = (xr + pr).sigmoid(), (xz + pz).sigmoid()
+        n = (xn + r * pn).tanh()
+        return (n + z * (states[0] - n),), (r, z, n, pn)
+
+    def factors(self, before: States, after: States, kept: States) -> States:
+        r, z, n, p = kept
+        of_n = (1 - z) * (1 - n * n)
+        return (stack([of_n, of_n * p * r * (1 - r), (before[0] - n) * z * (1 - z), of_n * r, z], 2),)
+
+    def back(self, dh: Tensor, carry: Tensor | None, factors: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
+        rows = (dh if carry is None else dh + carry).unsqueeze(1) * factors[0]
+        return rows, rows[:, 4]
+
+    def of_inputs(self, rows: Tensor) -> Tensor:
+        return cat([rows[:, :, 1:3], rows[:, :, :1]], 2)
+
+
+Kind = Rnn | Lstm | Gru
+
+
+def run(
+    kind: Kind, x: Tensor, weight: Tensor, bias: Tensor | None, states: States, reverse: bool
+) -> tuple[Tensor, States]:
+    """All steps of one layer in one direction.
+
+    Args:
+        kind: what a step does.
+        x: products of the inputs with their weight, [time, batch, gates * hidden].
+        weight: [gates * hidden, hidden].
+        bias: of the product with it, or None.
+        states: before the first step, each [batch, hidden].
+        reverse: begin at the last step.
+
+    Returns:
+        h of each step, [time, batch, hidden], and the states after the last one.
+    """
+    tensors = [x, weight, *states] + ([] if bias is None else [bias])
+    if is_grad_enabled() and any(t.requires_grad for t in tensors):
+        made: tuple[Tensor, ...] = Recurrence.apply(kind, reverse, x, weight, bias, *states)
+        h, *others = made
+    else:
+        (h, *others), _ = _forward(kind, reverse, x, weight, bias, states, False)
+    return h, (h[0 if reverse else -1], *others)
+
+
+def _forward(
+    kind: Kind, reverse: bool, x: Tensor, weight: Tensor, bias: Tensor | None, states: States, keep: bool
+) -> tuple[list[Tensor], tuple[list[States], States]]:
+    """h of all steps and the other states after the last; for gradients the states before and after each, and kept."""
+    steps = x.shape[0]
+    order = range(steps - 1, -1, -1) if reverse else range(steps)
+    shape = (steps, *states[0].shape)
+    track = len(states) if keep else 1
+    whole = [empty((steps + 1, *shape[1:]), dtype=x.dtype, device=x.device) for _ in range(track)]
+    for memory, state in zip(whole, states, strict=False):
+        memory[steps if reverse else 0] = state
+    first, second = [m[:-1] for m in whole], [m[1:] for m in whole]
+    before, after = (second, first) if reverse else (first, second)
+    kept = tuple(empty(shape, dtype=x.dtype, device=x.device) for _ in range(kind.kept if keep else 0))
+    rows = [m.unbind(0) for m in (*after, *kept)]
+    inputs, turned = x.unbind(0), weight.T
+    for t in order:
+        p = states[0] @ turned
+        states, gates = kind.step(inputs[t], p if bias is None else p + bias, states)
+        for memory_rows, value in zip(rows, (*states[:track], *gates), strict=False):
+            memory_rows[t].copy_(value)
+    return [after[0], *states[1:]], ([tuple(before), tuple(after)], kept)
+
+
+class Recurrence(Function):
+    """The steps with their gradient; derivatives of that go through the steps one by one."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, kind: Kind, reverse: bool, x: Tensor, weight: Tensor, bias: Tensor | None, *states: Tensor
+    ) -> tuple[Tensor, ...]:
+        out, ((before, after), kept) = _forward(kind, reverse, x, weight, bias, states, True)
+        ctx.kind, ctx.reverse = kind, reverse
+        ctx.save_for_backward(x, weight, bias, *states, *before, *after, *kept)
+        ctx.set_materialize_grads(False)
+        return tuple(out)
+
+    @staticmethod
+    def backward(ctx: Any, dy: Tensor | None, *carried: Tensor | None) -> tuple[Tensor | None, ...]:
+        x, weight, bias, *saved = ctx.saved_tensors
+        n = 1 + len(carried)
+        states, before, after, kept = saved[:n], saved[n : 2 * n], saved[2 * n : 3 * n], saved[3 * n :]
+        kind, reverse = ctx.kind, ctx.reverse
+        if is_grad_enabled():
+            return _step_by_step(kind, reverse, (x, weight, bias, *states), (dy, *carried))
+        steps, batch, hidden = after[0].shape
+        factors = [f.unbind(0) for f in kind.factors(before, after, kept)]
+        memory = empty((steps, batch, kind.rows, hidden), dtype=x.dtype, device=x.device)
+        targets, arrived = memory.unbind(0), dy.unbind(0) if dy is not None else None
+        rows, carry = None, carried[0] if carried else None
+
+        def of_state(rows: Tensor) -> Tensor:
+            return rows[:, kind.product].reshape(batch, -1) @ weight
+
+        for t in range(steps) if reverse else range(steps - 1, -1, -1):
+            if rows is None:
+                dh = arrived[t] if arrived else zeros_like(after[0][t])
+            else:
+                dh = of_state(rows)
+                if arrived:
+                    dh = arrived[t] + dh
+            rows, carry = kind.back(dh, carry, [f[t] for f in factors])
+            targets[t].copy_(rows)
+        grads: list[Tensor | None] = [None] * (5 + n)
+        products = memory[:, :, kind.product].reshape(steps * batch, -1)
+        needs = ctx.needs_input_grad
+        if needs[2]:
+            grads[2] = kind.of_inputs(memory).reshape(steps, batch, -1)
+        if needs[3]:
+            grads[3] = products.T @ before[0].reshape(steps * batch, hidden)
+        if needs[4]:
+            grads[4] = products.sum(0)
+        if any(needs[5:]):
+            dh = of_state(rows)
+            grads[5] = dh if n > 1 or carry is None else dh + carry
+            grads[6:] = [carry] if n > 1 else []
+        return tuple(grads)
+
+
+def _step_by_step(
+    kind: Kind, reverse: bool, inputs: tuple[Any, ...], grads: tuple[Tensor | None, ...]
+) -> tuple[Tensor | None, ...]:
+    """The gradients by the inputs, made of operations that have gradients themselves."""
+    x, weight, bias, *states = inputs
+    with enable_grad():
+        out: list[Tensor] = []
+        now = tuple(states)
+        for t in range(len(x) - 1, -1, -1) if reverse else range(len(x)):
+            p = now[0] @ weight.T
+            now, _ = kind.step(x[t], p if bias is None else p + bias, now)
+            out.append(now[0])
+        made = [stack(out[::-1] if reverse else out), *now[1:]]
+        wanted = [t for t in inputs if t is not None and t.requires_grad]
+        pairs = [(y, g) for y, g in zip(made, grads, strict=True) if g is not None]
+        found = grad([y for y, _ in pairs], wanted, [g for _, g in pairs], create_graph=True, allow_unused=True)
+    by = iter(found)
+    return (None, None, *(next(by) if t is not None and t.requires_grad else None for t in inputs))

@@ -1,0 +1,98 @@
+"""Attention: averages of values, weighted by how well their keys fit a query."""
+
+from __future__ import annotations
+
+import math
+
+from ... import _core
+from ..._core import Device, Tensor, arange, where
+from .activation import softmax
+from .dropout import dropout
+
+__all__ = ["scaled_dot_product_attention"]
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
+    """softmax(query @ key.mT * scale) @ value (Vaswani et al., 2017).
+
+    Args:
+        query: [..., targets, n].
+        key: [..., sources, n].
+        value: [..., sources, m].
+        attn_mask: what broadcasts to [..., targets, sources]: bool, True where a source takes part, or numbers that are
+            added to the products. A target with no source at all gets zeros.
+        dropout_p: the probability that a weight becomes 0; give 0 in evaluation.
+        is_causal: target i sees the sources 0 to i, and no mask is given.
+        scale: None is 1 / sqrt(n).
+        enable_gqa: key and value have fewer heads (dimension -3), each for a group of the query's.
+
+    Returns:
+        [..., targets, m].
+
+    Raises:
+        ValueError: the shapes do not fit, both a mask and is_causal are given, or dropout_p is no probability.
+
+    Example:
+        >>> q, k, v = sg.randn(2, 5, 8), sg.randn(2, 6, 8), sg.randn(2, 6, 4)
+        >>> sg.nn.functional.scaled_dot_product_attention(q, k, v).shape
+        (2, 5, 4)
+    """
+    op = "scaled_dot_product_attention"
+    if attn_mask is not None and is_causal:
+        raise ValueError(f"{op}: both attn_mask and is_causal are given; put the triangle into the mask")
+    shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise ValueError(f"{op}: {shapes}; use two dimensions or more")
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise ValueError(f"{op}: {shapes}; use [..., targets, n], [..., sources, n] and [..., sources, m]")
+    if enable_gqa:
+        key, value = _for_each_head(query, key), _for_each_head(query, value)
+    scale = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
+    if attn_mask is None and dropout_p == 0:
+        return _attention(query, key, value, scale, is_causal)
+    weights = attention_weights(
+        query, key, scale, triangle(query.shape[-2], key.shape[-2], query.device) if is_causal else attn_mask
+    )
+    return dropout(weights, dropout_p) @ value
+
+
+def _attention(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor:
+    """Without mask and dropout."""
+    return (
+        attention_weights(query, key, scale, triangle(query.shape[-2], key.shape[-2], query.device) if causal else None)
+        @ value
+    )
+
+
+def attention_weights(query: Tensor, key: Tensor, scale: float, mask: Tensor | None) -> Tensor:
+    """softmax(query @ key.mT * scale) under a mask: [..., targets, sources]."""
+    scores = (query * scale) @ key.mT
+    if mask is None:
+        return softmax(scores, -1)
+    scores = where(mask, scores, -math.inf) if mask.dtype == _core.bool else scores + mask
+    nothing = scores.amax(-1, keepdim=True) == -math.inf
+    return where(nothing, 0.0, softmax(where(nothing, 0.0, scores), -1))
+
+
+def triangle(targets: int, sources: int, device: Device) -> Tensor:
+    """[targets, sources]: True where the source is not behind the target."""
+    return arange(sources, device=device) <= arange(targets, device=device).unsqueeze(1)
+
+
+def _for_each_head(query: Tensor, x: Tensor) -> Tensor:
+    """Each head of x as often as the query has heads for it."""
+    heads, own = query.shape[-3] if query.ndim > 2 else 0, x.shape[-3] if x.ndim > 2 else 0
+    if not own or heads % own:
+        raise ValueError(
+            f"scaled_dot_product_attention: {heads} heads of the query for {own} of key or value; use a multiple"
+        )
+    return x.repeat_interleave(heads // own, -3)

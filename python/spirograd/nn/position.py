@@ -1,0 +1,113 @@
+"""Positions in a sequence, for layers that do not know any."""
+
+from __future__ import annotations
+
+import math
+
+from .._core import Tensor, arange, cat
+from .module import TensorModule
+
+__all__ = ["RoPE", "SinusoidalPositionalEncoding"]
+
+
+class RoPE(TensorModule):
+    """Rotary positions (Su et al., 2021): pairs of features are turned by an angle that grows with the position.
+
+    Args:
+        dims: how many features are turned, the first ones; even.
+        traditional: pairs are neighbours; otherwise feature i goes with i + dims / 2.
+        base: pair i turns by base ** (-2 * i / dims) a position.
+        scale: of the positions.
+
+    Raises:
+        ValueError: dims is odd, or the input has fewer features.
+
+    Example:
+        >>> sg.nn.RoPE(8)(sg.ones(2, 5, 8)).shape
+        (2, 5, 8)
+    """
+
+    def __init__(self, dims: int, traditional: bool = False, base: float = 10000.0, scale: float = 1.0) -> None:
+        super().__init__()
+        if dims < 2 or dims % 2:
+            raise ValueError(f"RoPE: dims is {dims}; use an even number")
+        self.dims = dims
+        self.traditional = traditional
+        self.base = base
+        self.scale = scale
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """[..., time, features] of the positions from `offset` on."""
+        if x.ndim < 2 or x.shape[-1] < self.dims:
+            raise ValueError(f"RoPE: input has shape {list(x.shape)}; use [..., time, {self.dims} or more]")
+        half = self.dims // 2
+        kind = x.dtype
+        speed = (arange(half, dtype=kind, device=x.device) * (-math.log(self.base) / half)).exp()
+        angle = ((arange(x.shape[-2], dtype=kind, device=x.device) + offset) * self.scale).unsqueeze(1) * speed
+        turned, rest = x[..., : self.dims], x[..., self.dims :]
+        if self.traditional:
+            a, b = turned[..., ::2], turned[..., 1::2]
+        else:
+            a, b = turned[..., :half], turned[..., half:]
+        cos, sin = angle.cos(), angle.sin()
+        a, b = a * cos - b * sin, a * sin + b * cos
+        if self.traditional:
+            out = cat([a.unsqueeze(-1), b.unsqueeze(-1)], -1).flatten(-2)
+            return cat([out, rest], -1) if rest.shape[-1] else out
+        return cat([a, b, rest], -1) if rest.shape[-1] else cat([a, b], -1)
+
+    def extra_repr(self) -> str:
+        return f"{self.dims}, traditional={self.traditional}"
+
+
+class SinusoidalPositionalEncoding(TensorModule):
+    """Sines and cosines of positions at frequencies from max_freq down to min_freq (Vaswani et al., 2017).
+
+    Args:
+        dims: how many features; even.
+        min_freq: the lowest frequency.
+        max_freq: the highest.
+        scale: of the results; None is sqrt(2 / (dims / 2)).
+        cos_first: cosines before the sines.
+        full_turns: frequencies count turns, not radians.
+
+    Raises:
+        ValueError: dims is odd.
+
+    Example:
+        >>> sg.nn.SinusoidalPositionalEncoding(8)(sg.arange(5)).shape
+        (5, 8)
+    """
+
+    def __init__(
+        self,
+        dims: int,
+        min_freq: float = 0.0001,
+        max_freq: float = 1.0,
+        scale: float | None = None,
+        cos_first: bool = False,
+        full_turns: bool = False,
+    ) -> None:
+        super().__init__()
+        if dims < 2 or dims % 2:
+            raise ValueError(f"SinusoidalPositionalEncoding: dims is {dims}; use an even number")
+        self.dims = dims
+        self.min_freq = min_freq
+        self.max_freq = max_freq
+        self.scale = math.sqrt(4 / dims) if scale is None else scale
+        self.cos_first = cos_first
+        self.full_turns = full_turns
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Positions of any shape -> [..., dims]."""
+        half = self.dims // 2
+        x = x if x.is_floating_point() else x.float()
+        low, high = math.log(self.min_freq), math.log(self.max_freq)
+        step = (low - high) / max(half - 1, 1)
+        frequency = (arange(half, dtype=x.dtype, device=x.device) * step + high).exp()
+        angle = x.unsqueeze(-1) * frequency * (2 * math.pi if self.full_turns else 1.0)
+        parts = [angle.cos(), angle.sin()] if self.cos_first else [angle.sin(), angle.cos()]
+        return cat(parts, -1) * self.scale
+
+    def extra_repr(self) -> str:
+        return f"{self.dims}"

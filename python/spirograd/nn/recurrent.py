@@ -1,0 +1,461 @@
+"""Recurrent layers over sequences, and their cells for one step at a time.
+
+There is no PackedSequence: sequences of several lengths are padded, and what lies behind an end is masked in the loss.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from .._core import Tensor, cat, empty, stack, zeros
+from . import init
+from ._recurrence import Gru, Kind, Lstm, Rnn, run
+from .functional import dropout, linear
+from .module import Module, Parameter
+
+if TYPE_CHECKING:
+    from .._types import DeviceLike, DTypeLike
+
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
+
+
+def _nonlinearity(op: str, name: str) -> Rnn:
+    if name not in ("tanh", "relu"):
+        raise ValueError(f"{op}: nonlinearity '{name}' is unknown; use tanh or relu")
+    return Rnn(name)
+
+
+class _Weights(Module):
+    """Parameters that begin uniform in +-1 / sqrt(hidden_size)."""
+
+    def __init__(self, kind: Kind, input_size: int, hidden_size: int, bias: bool) -> None:
+        super().__init__()
+        if input_size < 1 or hidden_size < 1:
+            raise ValueError(
+                f"{type(self).__name__}: input_size {input_size}, hidden_size {hidden_size}; both must be positive"
+            )
+        self._kind = kind
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+
+    def _add(self, suffix: str, inputs: int, device: DeviceLike | None, dtype: DTypeLike | None) -> None:
+        rows = self._kind.gates * self.hidden_size
+        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, inputs), "weight_hh": (rows, self.hidden_size)}
+        if self.bias:
+            shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+        for name, shape in shapes.items():
+            setattr(self, name + suffix, Parameter(empty(shape, device=device, dtype=dtype)))
+
+    def reset_parameters(self) -> None:
+        """Draws the initial values again."""
+        bound = 1 / math.sqrt(self.hidden_size)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
+
+    def _of(self, suffix: str) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+        """The weights, what is added to the inputs' products, and what is added to the recurrent ones."""
+        weights = getattr(self, "weight_ih" + suffix), getattr(self, "weight_hh" + suffix)
+        if not self.bias:
+            return *weights, None, None
+        of_inputs, of_states = getattr(self, "bias_ih" + suffix), getattr(self, "bias_hh" + suffix)
+        return (
+            (*weights, of_inputs, of_states) if isinstance(self._kind, Gru) else (*weights, of_inputs + of_states, None)
+        )
+
+    def _check(self, input: Tensor, dims: str) -> None:
+        if input.shape[-1] != self.input_size:
+            raise ValueError(
+                f"{type(self).__name__}: input has shape {list(input.shape)}, its last size must be "
+                f"{self.input_size}; {dims}"
+            )
+
+
+class RNNBase(_Weights):
+    """What RNN, LSTM and GRU share."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int,
+        bias: bool,
+        batch_first: bool,
+        dropout: float,
+        bidirectional: bool,
+        device: DeviceLike | None,
+        dtype: DTypeLike | None,
+    ) -> None:
+        super().__init__(kind, input_size, hidden_size, bias)
+        name = type(self).__name__
+        if num_layers < 1:
+            raise ValueError(f"{name}: num_layers is {num_layers}; use 1 or more")
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"{name}: dropout is {dropout}; use a probability between 0 and 1")
+        self.num_layers = num_layers
+        self.batch_first = batch_first
+        self.dropout = dropout
+        self.bidirectional = bidirectional
+        self._suffixes = [
+            [f"_l{layer}{direction}" for direction in ("", "_reverse")[: 1 + bidirectional]]
+            for layer in range(num_layers)
+        ]
+        for layer, suffixes in enumerate(self._suffixes):
+            for suffix in suffixes:
+                self._add(suffix, hidden_size * (1 + bidirectional) if layer else input_size, device, dtype)
+        self.reset_parameters()
+
+    def flatten_parameters(self) -> None:
+        """Does nothing; for programs that call it."""
+
+    @property
+    def all_weights(self) -> list[list[Parameter]]:
+        """The parameters of each layer and direction."""
+        names = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if self.bias else [])]
+        return [[getattr(self, name + s) for name in names] for suffixes in self._suffixes for s in suffixes]
+
+    def _initial(self, name: str, state: Tensor | None, batch: int, batched: bool, like: Tensor) -> tuple[Tensor, ...]:
+        count = self.num_layers * (1 + self.bidirectional)
+        shape = (count, batch, self.hidden_size)
+        if state is None:
+            return (zeros(shape[1:], dtype=like.dtype, device=like.device),) * count
+        expected = shape if batched else (count, self.hidden_size)
+        if tuple(state.shape) != expected:
+            raise ValueError(
+                f"{type(self).__name__}: {name} has shape {list(state.shape)}, it must be {list(expected)}: "
+                "layers and directions first, also with batch_first"
+            )
+        return tuple((state if batched else state.unsqueeze(1)).unbind(0))
+
+    def _run(self, input: Tensor, states: tuple[Tensor | None, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """The outputs of the last layer, and the last states of all layers, as the user sees them."""
+        name = type(self).__name__
+        if input.ndim not in (2, 3):
+            raise ValueError(
+                f"{name}: input has shape {list(input.shape)}; use [time, features], or with a batch "
+                f"{'[batch, time, features]' if self.batch_first else '[time, batch, features]'}"
+            )
+        self._check(input, "input_size of the layer")
+        batched, time = input.ndim == 3, 1 if input.ndim == 3 and self.batch_first else 0
+        if input.shape[time] == 0:
+            raise ValueError(f"{name}: input has shape {list(input.shape)}, no time steps; give at least one")
+        x = input if batched else input.unsqueeze(1)
+        batch = x.shape[1 - time]
+        first = [self._initial(f"{'hc'[i]}_0", state, batch, batched, input) for i, state in enumerate(states)]
+        last: list[tuple[Tensor, ...]] = []
+        for layer, suffixes in enumerate(self._suffixes):
+            if layer and self.dropout:
+                x = dropout(x, self.dropout, self.training)
+            outputs = []
+            for reverse, suffix in enumerate(suffixes):
+                weight, recurrent, bias, recurrent_bias = self._of(suffix)
+                products = linear(x, weight, bias)
+                if layer == 0 and time == 1:
+                    products = products.transpose(0, 1)
+                now = tuple(state[len(last)] for state in first)
+                h, after = run(self._kind, products, recurrent, recurrent_bias, now, bool(reverse))
+                outputs.append(h)
+                last.append(after)
+            x = outputs[0] if len(outputs) == 1 else cat(outputs, 2)
+        ends = tuple(stack(list(s)) if batched else cat(list(s)) for s in zip(*last, strict=True))
+        if not batched:
+            return x.squeeze(1), ends
+        return x.transpose(0, 1) if time else x, ends
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        defaults = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+        for name, default in defaults.items():
+            if getattr(self, name) != default:
+                text += f", {name}={getattr(self, name)}"
+        return text
+
+
+class RNN(RNNBase):
+    """Layers of h = tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh), one step after the other.
+
+    Args:
+        input_size: features of the input.
+        hidden_size: features of the state.
+        num_layers: layers, each on the outputs of the one below.
+        nonlinearity: "tanh" or "relu".
+        bias: whether something is added.
+        batch_first: input and output are [batch, time, features], not [time, batch, features]; states never are.
+        dropout: probability of a zero between two layers, in training.
+        bidirectional: a second set of layers goes backwards in time; outputs are joined.
+        device: where the parameters are.
+        dtype: their type.
+
+    Raises:
+        ValueError: an argument or a shape does not fit.
+
+    Example:
+        >>> output, h = sg.nn.RNN(3, 4)(sg.ones(5, 2, 3))
+        >>> output.shape, h.shape
+        ((5, 2, 4), (1, 2, 4))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        kind = _nonlinearity("RNN", nonlinearity)
+        super().__init__(
+            kind, input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device, dtype
+        )
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        output, (h,) = self._run(input, (hx,))
+        return output, h
+
+
+class LSTM(RNNBase):
+    """Layers of long short-term memory (Hochreiter and Schmidhuber, 1997).
+
+    c = f * c + i * g and h = o * tanh(c), where i, f, o are sigmoids and g the tanh of their parts, in the order
+    i, f, g, o, of x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh. Sequences of several lengths are padded; mask
+    the loss behind their ends.
+
+    Args:
+        input_size: features of the input.
+        hidden_size: features of the states.
+        num_layers: layers, each on the outputs of the one below.
+        bias: whether something is added.
+        batch_first: input and output are [batch, time, features], not [time, batch, features]; states never are.
+        dropout: probability of a zero between two layers, in training.
+        bidirectional: a second set of layers goes backwards in time; outputs are joined.
+        proj_size: must be 0: projections are not there; put a Linear behind the layer.
+        device: where the parameters are.
+        dtype: their type.
+
+    Raises:
+        ValueError: an argument or a shape does not fit.
+
+    Example:
+        >>> output, (h, c) = sg.nn.LSTM(3, 4, num_layers=2)(sg.ones(5, 2, 3))
+        >>> output.shape, h.shape, c.shape
+        ((5, 2, 4), (2, 2, 4), (2, 2, 4))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        if proj_size:
+            raise ValueError(
+                f"LSTM: proj_size is {proj_size}, projections are not there; put a Linear behind the layer"
+            )
+        super().__init__(
+            Lstm(), input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device, dtype
+        )
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        output, (h, c) = self._run(input, (None, None) if hx is None else tuple(hx))
+        return output, (h, c)
+
+
+class GRU(RNNBase):
+    """Layers of gated recurrent units (Cho et al., 2014), with the reset behind the product as cuDNN has it.
+
+    h = (1 - z) * n + z * h, where r and z are sigmoids and n the tanh of their parts, in the order r, z, n, of
+    x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh; in n, r multiplies what comes from h.
+
+    Args:
+        input_size: features of the input.
+        hidden_size: features of the state.
+        num_layers: layers, each on the outputs of the one below.
+        bias: whether something is added.
+        batch_first: input and output are [batch, time, features], not [time, batch, features]; states never are.
+        dropout: probability of a zero between two layers, in training.
+        bidirectional: a second set of layers goes backwards in time; outputs are joined.
+        device: where the parameters are.
+        dtype: their type.
+
+    Raises:
+        ValueError: an argument or a shape does not fit.
+
+    Example:
+        >>> output, h = sg.nn.GRU(3, 4, bidirectional=True)(sg.ones(5, 2, 3))
+        >>> output.shape, h.shape
+        ((5, 2, 8), (2, 2, 4))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__(
+            Gru(), input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device, dtype
+        )
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        output, (h,) = self._run(input, (hx,))
+        return output, h
+
+
+class RNNCellBase(_Weights):
+    """What the cells share: one step of one layer."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        input_size: int,
+        hidden_size: int,
+        bias: bool,
+        device: DeviceLike | None,
+        dtype: DTypeLike | None,
+    ) -> None:
+        super().__init__(kind, input_size, hidden_size, bias)
+        self._add("", input_size, device, dtype)
+        self.reset_parameters()
+
+    def _step(self, input: Tensor, states: tuple[Tensor | None, ...]) -> tuple[Tensor, ...]:
+        if input.ndim not in (1, 2):
+            raise ValueError(
+                f"{type(self).__name__}: input has shape {list(input.shape)}; use [features] or [batch, features]"
+            )
+        self._check(input, "input_size of the cell")
+        shape = (*input.shape[:-1], self.hidden_size)
+        now = []
+        for state in states:
+            if state is not None and tuple(state.shape) != shape:
+                raise ValueError(
+                    f"{type(self).__name__}: a state has shape {list(state.shape)}, it must be {list(shape)}"
+                )
+            now.append(zeros(shape, dtype=input.dtype, device=input.device) if state is None else state)
+        weight, recurrent, bias, recurrent_bias = self._of("")
+        after, _ = self._kind.step(linear(input, weight, bias), linear(now[0], recurrent, recurrent_bias), tuple(now))
+        return after
+
+    def extra_repr(self) -> str:
+        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+
+
+class RNNCell(RNNCellBase):
+    """One step of RNN.
+
+    Args:
+        input_size: features of the input.
+        hidden_size: features of the state.
+        bias: whether something is added.
+        nonlinearity: "tanh" or "relu".
+        device: where the parameters are.
+        dtype: their type.
+
+    Raises:
+        ValueError: an argument or a shape does not fit.
+
+    Example:
+        >>> sg.nn.RNNCell(3, 4)(sg.ones(2, 3)).shape
+        (2, 4)
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__(_nonlinearity("RNNCell", nonlinearity), input_size, hidden_size, bias, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        return self._step(input, (hx,))[0]
+
+
+class LSTMCell(RNNCellBase):
+    """One step of LSTM.
+
+    Args:
+        input_size: features of the input.
+        hidden_size: features of the states.
+        bias: whether something is added.
+        device: where the parameters are.
+        dtype: their type.
+
+    Raises:
+        ValueError: an argument or a shape does not fit.
+
+    Example:
+        >>> h, c = sg.nn.LSTMCell(3, 4)(sg.ones(2, 3))
+        >>> h.shape, c.shape
+        ((2, 4), (2, 4))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__(Lstm(), input_size, hidden_size, bias, device, dtype)
+
+    def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
+        h, c = self._step(input, (None, None) if hx is None else tuple(hx))
+        return h, c
+
+
+class GRUCell(RNNCellBase):
+    """One step of GRU.
+
+    Args:
+        input_size: features of the input.
+        hidden_size: features of the state.
+        bias: whether something is added.
+        device: where the parameters are.
+        dtype: their type.
+
+    Raises:
+        ValueError: an argument or a shape does not fit.
+
+    Example:
+        >>> sg.nn.GRUCell(3, 4)(sg.ones(2, 3)).shape
+        (2, 4)
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__(Gru(), input_size, hidden_size, bias, device, dtype)
+
+    def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
+        return self._step(input, (hx,))[0]
