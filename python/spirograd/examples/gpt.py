@@ -90,7 +90,7 @@ def held_back_loss(model: Any, numbers: Any, s: Settings) -> float:
     with sg.no_grad():
         sums = [loss_of(model, windows[i : i + s.batch], "sum").item() for i in range(0, len(windows), s.batch)]
     model.train()
-    return sum(sums) / (len(windows) * s.context)
+    return float(sum(sums) / (len(windows) * s.context))
 
 
 def generate(model: Any, numbers: Sequence[int], count: int, temperature: float = 0.8) -> list[int]:

@@ -174,10 +174,12 @@ class Recurrence(Function):
         factors = [f.unbind(0) for f in kind.factors(before, after, kept)]
         memory = empty((steps, batch, kind.rows, hidden), dtype=x.dtype, device=x.device)
         targets, arrived = memory.unbind(0), dy.unbind(0) if dy is not None else None
-        rows, carry = None, carried[0] if carried else None
+        rows: Any = None
+        carry = carried[0] if carried else None
 
         def of_state(rows: Tensor) -> Tensor:
-            return rows[:, kind.product].reshape(batch, -1) @ weight
+            out: Tensor = rows[:, kind.product].reshape(batch, -1) @ weight
+            return out
 
         for t in range(steps) if reverse else range(steps - 1, -1, -1):
             if rows is None:

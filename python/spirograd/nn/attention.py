@@ -146,7 +146,9 @@ class MultiheadAttention(Module):
             weights = dropped(weights, probability)
             y = weights @ heads[2]
         else:
-            y = scaled_dot_product_attention(*heads, mask, probability, is_causal and mask is None)
+            y = scaled_dot_product_attention(
+                heads[0], heads[1], heads[2], mask, probability, is_causal and mask is None
+            )
         y = y.permute(0, 2, 1, 3) if time else y.permute(2, 0, 1, 3)
         y = self.out_proj(y.reshape(*y.shape[:2], self.embed_dim))
         if weights is not None:
@@ -158,15 +160,15 @@ class MultiheadAttention(Module):
         """Products with the three weights, as few as the inputs allow."""
         n, bias = self.embed_dim, self.in_proj_bias
         biases = [None] * 3 if bias is None else [bias[:n], bias[n : 2 * n], bias[2 * n :]]
-        if not (self.kdim == self.vdim == n):
-            weights = self.q_proj_weight, self.k_proj_weight, self.v_proj_weight
-        elif query is key is value:
-            return list(linear(query, self.in_proj_weight, bias).chunk(3, -1))
-        elif key is value:
-            rest = linear(key, self.in_proj_weight[n:], None if bias is None else bias[n:]).chunk(2, -1)
-            return [linear(query, self.in_proj_weight[:n], biases[0]), *rest]
+        if self.kdim == self.vdim == n:
+            if query is key is value:
+                return list(linear(query, self.in_proj_weight, bias).chunk(3, -1))
+            if key is value:
+                rest = linear(key, self.in_proj_weight[n:], None if bias is None else bias[n:]).chunk(2, -1)
+                return [linear(query, self.in_proj_weight[:n], biases[0]), *rest]
+            weights = [self.in_proj_weight[:n], self.in_proj_weight[n : 2 * n], self.in_proj_weight[2 * n :]]
         else:
-            weights = self.in_proj_weight[:n], self.in_proj_weight[n : 2 * n], self.in_proj_weight[2 * n :]
+            weights = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
         return [linear(x, w, b) for x, w, b in zip((query, key, value), weights, biases, strict=True)]
 
     def _heads(self, x: Tensor, time: int) -> Tensor:

@@ -53,6 +53,9 @@ def _activation(op: str, activation: str | Activation) -> Activation:
 class _Layer(Module):
     """Attentions, then two products with an activation between; each of these parts is added to its input."""
 
+    self_attn: MultiheadAttention
+    multihead_attn: MultiheadAttention
+
     def __init__(
         self,
         attentions: tuple[str, ...],

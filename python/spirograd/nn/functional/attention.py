@@ -80,7 +80,8 @@ def attention_weights(query: Tensor, key: Tensor, scale: float, mask: Tensor | N
         return softmax(scores, -1)
     scores = where(mask, scores, -math.inf) if mask.dtype == _core.bool else scores + mask
     nothing = scores.amax(-1, keepdim=True) == -math.inf
-    return where(nothing, 0.0, softmax(where(nothing, 0.0, scores), -1))
+    weights: Tensor = where(nothing, 0.0, softmax(where(nothing, 0.0, scores), -1))
+    return weights
 
 
 def triangle(targets: int, sources: int, device: Device) -> Tensor:
