@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core import Tensor, _stored, cat, empty, is_grad_enabled, stack, tensor, where, zeros_like
+from .._core import Tensor, _stored, arange, cat, empty, is_grad_enabled, stack, where, zeros_like
 from .._grad_mode import enable_grad
 from ..autograd import Function, grad
 
@@ -59,8 +59,8 @@ class Lstm:
         i, f, u, o = kept
         y = after[1].tanh()
         of_c = stack([u * i * (1 - i), before[1] * f * (1 - f), i * (1 - u * u), y * o * (1 - o), f], 2)
-        last = tensor([False, False, False, True, False], device=f.device).reshape(5, 1)
-        return of_c, o * (1 - y * y), last.expand(len(f), 5, 1)
+        of_h = _stored(arange(5, device=f.device) == 3).unsqueeze(1)
+        return of_c, _stored(o * (1 - y * y)), of_h.expand(len(f), 5, 1)
 
     def back(self, dh: Tensor, carry: Tensor | None, factors: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
         dc = dh * factors[1]
@@ -187,7 +187,7 @@ class Recurrence(Function):
             else:
                 dh = of_state(rows)
                 if arrived:
-                    dh = arrived[t] + dh
+                    dh = _stored(arrived[t] + dh)
             rows, carry = kind.back(dh, carry, [f[t] for f in factors])
             targets[t].copy_(rows)
         grads: list[Tensor | None] = [None] * (5 + n)
