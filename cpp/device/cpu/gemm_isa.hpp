@@ -45,9 +45,10 @@ SG_ALWAYS V multiply_add(V a, V b, V c) {
 }
 #endif
 
-// Rows x two vectors of the result: c = (from ? c : 0) + a panel * b panel. c has unit column stride here.
-template <class T, int Rows>
-static void register_tile(int64_t k, const T* a, const T* b, int64_t b_k, T* c, int64_t c_m, bool from) {
+// Rows x two vectors of the result: c = (from ? c : 0) + a panel * b panel. c has unit column stride here. A panel of a
+// is packed, or where it is: rows that are a_m apart, each in order along k.
+template <class T, int Rows, bool kPacked>
+static void register_tile(int64_t k, const T* a, int64_t a_m, const T* b, int64_t b_k, T* c, int64_t c_m, bool from) {
   using V = typename Vector<T>::Type;
   using Loose = typename Vector<T>::Loose;
   constexpr int kLanes = Vector<T>::kLanes;
@@ -60,11 +61,11 @@ static void register_tile(int64_t k, const T* a, const T* b, int64_t b_k, T* c, 
     const V b0 = *(const Loose*)b, b1 = *(const Loose*)(b + kLanes);
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
-      const V x = a[r] - V{};
+      const V x = a[kPacked ? r : r * a_m] - V{};
       sum[r][0] = multiply_add(x, b0, sum[r][0]);
       sum[r][1] = multiply_add(x, b1, sum[r][1]);
     }
-    a += kRows;
+    a += kPacked ? kRows : 1;
     b += b_k;
   }
   for (int r = 0; r < Rows; ++r) {
@@ -73,29 +74,29 @@ static void register_tile(int64_t k, const T* a, const T* b, int64_t b_k, T* c, 
   }
 }
 
-template <class T>
-static void any_register_tile(int64_t rows, int64_t k, const T* a, const T* b, int64_t b_k, T* c, int64_t c_m,
-                              bool from) {
+template <class T, bool kPacked>
+static void any_register_tile(int64_t rows, int64_t k, const T* a, int64_t a_m, const T* b, int64_t b_k, T* c,
+                              int64_t c_m, bool from) {
   switch (rows) {
     case 1:
-      return register_tile<T, 1>(k, a, b, b_k, c, c_m, from);
+      return register_tile<T, 1, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
     case 2:
-      return register_tile<T, 2>(k, a, b, b_k, c, c_m, from);
+      return register_tile<T, 2, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
     case 3:
-      return register_tile<T, 3>(k, a, b, b_k, c, c_m, from);
+      return register_tile<T, 3, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
     case 4:
-      return register_tile<T, 4>(k, a, b, b_k, c, c_m, from);
+      return register_tile<T, 4, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
 #if defined(__AVX__)
     case 5:
-      return register_tile<T, 5>(k, a, b, b_k, c, c_m, from);
+      return register_tile<T, 5, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
     case 6:
-      return register_tile<T, 6>(k, a, b, b_k, c, c_m, from);
+      return register_tile<T, 6, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
 #endif
 #if defined(__AVX512F__)
     case 7:
-      return register_tile<T, 7>(k, a, b, b_k, c, c_m, from);
+      return register_tile<T, 7, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
     case 8:
-      return register_tile<T, 8>(k, a, b, b_k, c, c_m, from);
+      return register_tile<T, 8, kPacked>(k, a, a_m, b, b_k, c, c_m, from);
 #endif
   }
 }
@@ -186,7 +187,16 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, T* c, int64_t m
   T* packed_b = static_cast<T*>(t.scratch);
   T* edge = packed_b + kColumns * kSlab;
   T* packed_a = edge + kColumns * kRows;
-  pack_a(a, t.a_m, t.a_k, m, k, packed_a);
+  // Packing costs about as much as one panel of columns: a tile with few of them reads a where it is.
+  const bool packs = t.a_k != 1 || t.n > 4 * kColumns;
+  if (packs) pack_a(a, t.a_m, t.a_k, m, k, packed_a);
+  const auto tile = [&](int64_t i, const T* panel, int64_t panel_k, T* to, int64_t to_m) {
+    const int64_t rows = m - i < kRows ? m - i : kRows;
+    if (packs)
+      any_register_tile<T, true>(rows, k, packed_a + i * k, 0, panel, panel_k, to, to_m, from);
+    else
+      any_register_tile<T, false>(rows, k, a + i * t.a_m, t.a_m, panel, panel_k, to, to_m, from);
+  };
   for (int64_t j = 0; j < t.n; j += kColumns) {
     const int64_t columns = t.n - j < kColumns ? t.n - j : kColumns;
     const T* panel = b + j * t.b_n;
@@ -201,13 +211,13 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, T* c, int64_t m
       const int64_t rows = m - i < kRows ? m - i : kRows;
       T* to = c + i * t.c_m + j * t.c_n;
       if (columns == kColumns && t.c_n == 1) {
-        any_register_tile(rows, k, packed_a + i * k, panel, panel_k, to, t.c_m, from);
+        tile(i, panel, panel_k, to, t.c_m);
         continue;
       }
       if (from)
         for (int64_t r = 0; r < rows; ++r)
           for (int64_t s = 0; s < columns; ++s) edge[r * kColumns + s] = to[r * t.c_m + s * t.c_n];
-      any_register_tile(rows, k, packed_a + i * k, panel, panel_k, edge, kColumns, from);
+      tile(i, panel, panel_k, edge, kColumns);
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t s = 0; s < columns; ++s) to[r * t.c_m + s * t.c_n] = edge[r * kColumns + s];
     }

@@ -140,7 +140,7 @@ def _forward(
     before, after = (second, first) if reverse else (first, second)
     kept = tuple(empty(shape, dtype=x.dtype, device=x.device) for _ in range(kind.kept if keep else 0))
     rows = [m.unbind(0) for m in (*after, *kept)]
-    inputs, turned = x.unbind(0), weight.T
+    inputs, turned = x.unbind(0), weight.T.contiguous()  # each step's product reads it in order
     for t in order:
         p = states[0] @ turned
         states, gates = kind.step(inputs[t], p if bias is None else p + bias, states)
