@@ -79,7 +79,7 @@ const char* document(const Row& row, const char* self) {
 }
 
 void note(PyObject* module, const char* table, const Row& row) {
-  if (row.name[0] == '_') return;  // for the package itself
+  if (row.where == Where::function && row.name[0] == '_') return;  // for the package itself
   Object dict(PyObject_GetAttrString(module, table));
   if (!dict) {
     PyErr_Clear();
