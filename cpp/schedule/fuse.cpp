@@ -85,12 +85,26 @@ class Fuser {
   }
 
  private:
-  void note_readers(int32_t id) {
+  // The live kernels that read a leaf or node, each once, in order: loops have thousands that read one.
+  template <class F>
+  void each_readers(int32_t id, F f) {
     for (const Use& u : drafts_[id].uses) {
       if (u.inlined) continue;
-      if (u.source.leaf >= 0) leaf_readers_[u.source.leaf].push_back(id);
-      if (u.source.node >= 0) node_readers_[u.source.node].push_back(id);
+      if (u.source.leaf >= 0) f(leaf_readers_[u.source.leaf]);
+      if (u.source.node >= 0) f(node_readers_[u.source.node]);
     }
+  }
+  void note_readers(int32_t id) {
+    each_readers(id, [&](std::vector<int32_t>& readers) {
+      const auto at = std::lower_bound(readers.begin(), readers.end(), id);
+      if (at == readers.end() || *at != id) readers.insert(at, id);
+    });
+  }
+  void forget_readers(int32_t id) {
+    each_readers(id, [&](std::vector<int32_t>& readers) {
+      const auto at = std::lower_bound(readers.begin(), readers.end(), id);
+      if (at != readers.end() && *at == id) readers.erase(at);
+    });
   }
 
   // Kernels that make or share something the draft reads, latest first.
@@ -113,7 +127,7 @@ class Fuser {
   }
 
   void join(int32_t id) {
-    for (bool changed = true; changed;) {
+    for (bool changed = true; changed && drafts_[id].kind == Draft::Kind::program;) {
       changed = false;
       for (int32_t other : related(drafts_[id])) {
         if (other == id || drafts_[other].dead) continue;
@@ -200,6 +214,8 @@ class Fuser {
 
   void replace(int32_t keep, int32_t drop, Draft merged) {
     for (int32_t root : merged.roots) made_by_[root] = keep;
+    forget_readers(keep);
+    forget_readers(drop);
     drafts_[keep] = std::move(merged);
     drafts_[drop].dead = true;
     order_.merge(keep, drop);
