@@ -11,10 +11,8 @@ SG_POINTWISE_BINARY(SG_ROW)
 SG_POINTWISE_COMPARE(SG_ROW)
 SG_POINTWISE_TERNARY(SG_ROW)
 #undef SG_ROW
-extern const OpInfo Where, Cast, Contiguous;
-extern const OpInfo Full, Arange, Rand, Randn, RandomBits, CheckClass, NllLoss, OneHot;
 extern const OpInfo Where, Cast, Contiguous, Stored;
-extern const OpInfo Full, Arange, Rand, Randn, RandomBits, CheckClass, OneHot;
+extern const OpInfo Full, Arange, Rand, Randn, RandomBits, CheckClass, NllLoss, OneHot;
 extern const OpInfo Sum, Product, Max, Min, Choose, Median;
 extern const OpInfo Matmul, Attention, AttentionGradient;
 extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;
