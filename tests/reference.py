@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+import reference_convolution
 import reference_indexing
 import reference_pointwise
 import reference_products
@@ -168,6 +169,7 @@ ROWS: list[Row] = [
     *reference_sort.ROWS,
     *reference_statistics.ROWS,
     *reference_products.ROWS,
+    *reference_convolution.ROWS,
     *reference_pointwise.ROWS,
     *fold_rows("sum", int_sum, EVERY, exact=False),
     *fold_rows("mean", lambda x, **a: np.asarray(x.mean(**a, dtype=np.longdouble)), NUMBERS, exact=False),

@@ -40,6 +40,7 @@ void add_op_table(PyObject* module);         // pointwise.cpp: a row for each po
 void add_composites(PyObject* module);       // ops.cpp
 void add_reductions(PyObject* module);       // reductions.cpp
 void add_products(PyObject* module);         // products.cpp
+void add_convolutions(PyObject* module);     // convolution.cpp
 void add_movement(PyObject* module);         // movement.cpp
 void add_indexing(PyObject* module);         // indexing.cpp
 void add_sorting(PyObject* module);          // sorting.cpp

@@ -35,6 +35,7 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_composites(m);
     sg::bind::add_reductions(m);
     sg::bind::add_products(m);
+    sg::bind::add_convolutions(m);
     sg::bind::add_movement(m);
     sg::bind::add_indexing(m);
     sg::bind::add_sorting(m);

@@ -160,6 +160,24 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dim
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, double scale, bool causal);
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
+// ---- convolutions (ops/convolution.cpp) -------------------------------------------------------------------------------
+// input [n, channels, ...] or without n, weight [outputs, channels / groups, ...] (of transposed ones the other way
+// round), bias [outputs]. Options have one number, or one a dimension.
+using TextOrDims = std::variant<std::string, Dims>;  // "same", "valid", or widths
+#define SG_CONVOLUTION(name)                                                                                    \
+  Tensor name(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Dims& stride, \
+              const TextOrDims& padding, const Dims& dilation, int64_t groups);
+SG_CONVOLUTION(conv1d)
+SG_CONVOLUTION(conv2d)
+SG_CONVOLUTION(conv3d)
+#undef SG_CONVOLUTION
+#define SG_TRANSPOSED(name)                                                                                     \
+  Tensor name(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Dims& stride, \
+              const Dims& padding, const Dims& output_padding, int64_t groups, const Dims& dilation);
+SG_TRANSPOSED(conv_transpose1d)
+SG_TRANSPOSED(conv_transpose2d)
+#undef SG_TRANSPOSED
+
 // ---- views --------------------------------------------------------------------------------------------------------
 Tensor reshape(const Tensor& x, Dims shape);  // one size may be -1; copies when no strides fit
 Tensor permute(const Tensor& x, const Dims& order);

@@ -9,6 +9,7 @@ from . import utils as utils
 from .activation import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .containers import *  # noqa: F403
+from .convolution import *  # noqa: F403
 from .dropout import *  # noqa: F403
 from .embedding import *  # noqa: F403
 from .linear import *  # noqa: F403

@@ -1,0 +1,368 @@
+// Convolutions. Three products of an image x, weights w and a result g make up all of them: the convolution x * w -> g,
+// the gradient by the image g * w -> x, which is the transposed convolution, and the gradient by the weights
+// x * g -> w. The gradients of each are the other two.
+//
+// Inside, an image is [n, channels, height, width] and weights are [outputs, channels of a group, height, width]; one
+// dimension is an image of height 1.
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.hpp"
+#include "ops/list.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+// Of the dimensions height and width.
+struct Geometry {
+  Dims stride, padding, dilation;
+  Dims image, kernel, result;
+  int64_t groups = 1;
+
+  // From the first to the last element that a kernel reads, both included.
+  int64_t reach(int d) const { return dilation[d] * (kernel[d] - 1) + 1; }
+
+  Attributes attributes() const {
+    Attributes at;
+    for (const Dims* dims : {&stride, &padding, &dilation})
+      for (int64_t v : *dims) at.a.push(v);
+    for (const Dims* dims : {&image, &kernel, &result})
+      for (int64_t v : *dims) at.b.push(v);
+    at.x = groups;
+    return at;
+  }
+  static Geometry of(const Attributes& at) {
+    const auto pair = [](const Dims& v, int i) { return Dims{v[i], v[i + 1]}; };
+    return {pair(at.a, 0), pair(at.a, 2), pair(at.a, 4), pair(at.b, 0), pair(at.b, 2), pair(at.b, 4), at.x};
+  }
+};
+
+Tensor padded(const Tensor& x, int64_t top, int64_t bottom, int64_t left, int64_t right) {
+  if (!top && !bottom && !left && !right) return x;
+  return pad(x, {left, right, top, bottom}, "constant", 0);
+}
+
+// All that a kernel sees: [n, group, channel, kernel, kernel, result, result] of a padded image.
+Tensor windows(const Tensor& x, const Geometry& g) {
+  const Dims& result = g.result;
+  const Dims& s = x.strides();
+  const int64_t channels = x.shape()[1] / g.groups;
+  const Dims shape = {x.shape()[0], g.groups, channels, g.kernel[0], g.kernel[1], result[0], result[1]};
+  const Dims strides = {
+      s[0], s[1] * channels, s[1], s[2] * g.dilation[0], s[3] * g.dilation[1], s[2] * g.stride[0], s[3] * g.stride[1]};
+  return view(rows::AsStrided, x, shape, strides, x->offset, {});
+}
+
+// Of a padded image.
+Tensor correlate(const Tensor& x, const Tensor& w, const Geometry& g) {
+  const Dims& result = g.result;
+  const int64_t n = x.shape()[0], outputs = w.shape()[0], each = outputs / g.groups;
+  const Tensor seen = windows(x, g);
+  const int64_t inner = seen.shape()[2] * g.kernel.numel();
+  const Tensor columns = reshape(seen, {n, g.groups, inner, result.numel()});
+  const Tensor weight = reshape(w, {1, g.groups, each, inner});
+  return reshape(matmul(weight, columns), {n, outputs, result[0], result[1]});
+}
+
+Tensor forward(const Tensor& x, const Tensor& w, const Geometry& g) {
+  const Tensor whole = padded(x, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
+  return correlate(whole, w, g);
+}
+
+// With channels of the image and outputs in each other's place, and the kernel turned round.
+Tensor turned(const Tensor& w, int64_t groups) {
+  const Dims& s = w.shape();
+  const Tensor by_group = reshape(w, {groups, s[0] / groups, s[1], s[2], s[3]});
+  return reshape(flip(transpose(by_group, 1, 2), {3, 4}), {groups * s[1], s[0] / groups, s[2], s[3]});
+}
+
+// Which elements of a kernel reach the elements first, first + stride, first + 2 stride ... of the image.
+struct Phase {
+  int64_t first = 0, step = 1, taps = 0;  // of the kernel
+  int64_t dilation = 1, before = 0;       // of the convolution of the gradient with them
+  int64_t count = 0;                      // elements of the image
+};
+Phase phase_of(const Geometry& g, int d, int64_t first) {
+  const int64_t stride = g.stride[d], common = std::gcd(stride, g.dilation[d]);
+  Phase p;
+  p.count = (g.image[d] - first + stride - 1) / stride;
+  p.step = stride / common;
+  p.dilation = g.dilation[d] / common;
+  while (p.first < p.step && (first + g.padding[d] - p.first * g.dilation[d]) % stride != 0) ++p.first;
+  if (p.first < std::min(p.step, g.kernel[d])) p.taps = (g.kernel[d] - p.first + p.step - 1) / p.step;
+  p.before = p.dilation * (p.taps - 1) - (first + g.padding[d] - p.first * g.dilation[d]) / stride;
+  return p;
+}
+
+Tensor phase_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const Phase& p, const Phase& q) {
+  Tensor taps = slice(w, 2, p.first, p.taps, p.step);
+  taps = slice(taps, 3, q.first, q.taps, q.step);
+  Geometry inner;
+  inner.stride = {1, 1};
+  inner.dilation = {p.dilation, q.dilation};
+  inner.kernel = {p.taps, q.taps};
+  inner.result = {p.count, q.count};
+  inner.groups = g.groups;
+  const auto after = [&](const Phase& of, int d) {
+    return of.count + of.dilation * (of.taps - 1) - of.before - y.shape()[d + 2];
+  };
+  return correlate(padded(y, p.before, after(p, 0), q.before, after(q, 1)), turned(taps, g.groups), inner);
+}
+
+// The gradient by the image: for each place modulo the stride a convolution with every stride-th tap of the kernel.
+Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
+  if (g.stride == Dims{1, 1}) return phase_gradient(y, w, g, phase_of(g, 0, 0), phase_of(g, 1, 0));
+  const Tensor out = full({y.shape()[0], w.shape()[1] * g.groups, g.image[0], g.image[1]}, 0, y.dtype(), y.device());
+  for (int64_t i = 0; i < std::min(g.stride[0], g.image[0]); ++i)
+    for (int64_t j = 0; j < std::min(g.stride[1], g.image[1]); ++j) {
+      const Phase p = phase_of(g, 0, i), q = phase_of(g, 1, j);
+      if (p.taps == 0 || q.taps == 0) continue;
+      copy_(slice(slice(out, 2, i, p.count, g.stride[0]), 3, j, q.count, g.stride[1]), phase_gradient(y, w, g, p, q));
+    }
+  return out;
+}
+
+Tensor weight_gradient(const Tensor& x, const Tensor& y, const Geometry& g) {
+  const Tensor whole = padded(x, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
+  const Dims& result = g.result;
+  const int64_t n = x.shape()[0], outputs = y.shape()[1], each = outputs / g.groups;
+  const Tensor seen = permute(windows(whole, g), {1, 0, 5, 6, 2, 3, 4});
+  const int64_t inner = seen.shape()[4] * g.kernel.numel(), places = n * result.numel();
+  const Tensor columns = reshape(seen, {g.groups, places, inner});
+  const Tensor left =
+      reshape(permute(reshape(y, {n, g.groups, each, result.numel()}), {1, 2, 0, 3}), {g.groups, each, places});
+  return reshape(matmul(left, columns), {outputs, x.shape()[1] / g.groups, g.kernel[0], g.kernel[1]});
+}
+
+// One of the three, recorded.
+template <class Compute>
+Tensor product(const OpInfo& op, Compute compute, const Tensor& a, const Tensor& b, const Geometry& g) {
+  Tensor out;
+  {
+    GradMode off(false);
+    out = compute(a, b, g);
+  }
+  record(op, out, {&a, &b}, g.attributes());
+  return out;
+}
+Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
+  return product(rows::Convolution, forward, x, w, g);
+}
+Tensor by_image(const Tensor& y, const Tensor& w, const Geometry& g) {
+  return product(rows::ConvolutionImage, image_gradient, y, w, g);
+}
+Tensor by_weight(const Tensor& x, const Tensor& y, const Geometry& g) {
+  return product(rows::ConvolutionWeight, weight_gradient, x, y, g);
+}
+
+void vjp_convolution(Vjp& v) {
+  const Geometry g = Geometry::of(v.attributes());
+  if (v.needs(0)) v.result[0] = by_image(v.g, v.in(1), g);
+  if (v.needs(1)) v.result[1] = by_weight(v.in(0), v.g, g);
+}
+void vjp_image(Vjp& v) {
+  const Geometry g = Geometry::of(v.attributes());
+  if (v.needs(0)) v.result[0] = convolve(v.g, v.in(1), g);
+  if (v.needs(1)) v.result[1] = by_weight(v.g, v.in(0), g);
+}
+void vjp_weight(Vjp& v) {
+  const Geometry g = Geometry::of(v.attributes());
+  if (v.needs(0)) v.result[0] = by_image(v.in(1), v.g, g);
+  if (v.needs(1)) v.result[1] = convolve(v.in(0), v.g, g);
+}
+
+constexpr OpInfo row(const char* name, const char* doc, void (*vjp)(Vjp&)) {
+  return {.name = name,
+          .doc = doc,
+          .kind = Kind::contraction,
+          .arity = 2,
+          .saves = kSavesA | kSavesB,
+          .vjp = vjp,
+          .reads = {kReadsOnly | kSavesB, kReadsOnly | kSavesA}};
+}
+
+// ---- what people call ------------------------------------------------------------------------------------------------
+
+// One number for each of `dims` dimensions; one is for all.
+Dims for_each(const char* op, const char* what, const Dims& v, int dims, int64_t least) {
+  if (v.rank != dims && v.rank != 1)
+    fail<ValueError>(op, std::string(what) + " " + v.str() + " for " + std::to_string(dims) + " dimension(s)",
+                     "give one number, or one for each");
+  const Dims all = v.rank == dims ? v : Dims::filled(dims, v[0]);
+  for (int64_t n : all)
+    if (n < least) fail<ValueError>(op, std::string(what) + " " + v.str(), "use " + std::to_string(least) + " or more");
+  return all;
+}
+
+void check(const char* op, const Tensor& x, const Tensor& w, const std::optional<Tensor>& bias, int dims,
+           int64_t channels, int64_t outputs, int64_t groups) {
+  const auto both = [&] { return "input " + x.shape().str() + " and weight " + w.shape().str(); };
+  common_device(op, {&x, &w});
+  if (x.rank() != dims + 1 && x.rank() != dims + 2)
+    fail<ValueError>(op, "input of shape " + x.shape().str(),
+                     "give [channels, ...] or [n, channels, ...] with " + std::to_string(dims) + " more dimension(s)");
+  if (w.rank() != dims + 2)
+    fail<ValueError>(op, "weight of shape " + w.shape().str(), "use " + std::to_string(dims + 2) + " dimensions");
+  if (groups < 1) fail<ValueError>(op, std::to_string(groups) + " groups", "use 1 or more");
+  const int64_t have = x.shape()[x.rank() - dims - 1];
+  if (have != channels)
+    fail<ValueError>(op,
+                     both() + " with " + std::to_string(groups) + " group(s): " + std::to_string(have) +
+                         " channels where the weight has " + std::to_string(channels),
+                     "make them equal");
+  if (w.shape()[0] % groups != 0)
+    fail<ValueError>(op, both() + ": the weight's first size is no multiple of " + std::to_string(groups) + " groups",
+                     "use a multiple");
+  if (bias && !(bias->shape() == Dims{outputs}))
+    fail<ValueError>(op, "bias of shape " + bias->shape().str() + " for " + std::to_string(outputs) + " outputs",
+                     "give one number for each");
+  if (x.dtype() == DType::boolean || w.dtype() == DType::boolean)
+    fail<TypeError>(op, "booleans have no product", "convert to float32 or int32");
+}
+
+// [n, channels, height, width] from fewer dimensions, or, of weights, from one.
+Tensor as_image(const Tensor& x, int dims) {
+  const Tensor batch = x.rank() == dims + 1 ? unsqueeze(x, 0) : x;
+  return dims == 1 ? unsqueeze(batch, 2) : batch;
+}
+Tensor from_image(const Tensor& y, const Tensor& x, int dims) {
+  const Tensor flat = dims == 1 ? squeeze(y, 2) : y;
+  return x.rank() == dims + 1 ? squeeze(flat, 0) : flat;
+}
+Tensor with_bias(const Tensor& y, const std::optional<Tensor>& bias) {
+  return bias ? y + reshape(*bias, {1, y.shape()[1], 1, 1}) : y;
+}
+Dims pair(const Dims& v, int64_t first) { return v.rank == 1 ? Dims{first, v[0]} : v; }
+
+// Widths to add in front, the same behind; where "same" needs one more behind, `x` gets it here.
+Dims widths_of(const char* op, Tensor& x, const TextOrDims& padding, const Dims& kernel, const Dims& stride,
+               const Dims& dilation) {
+  const int dims = kernel.rank;
+  if (const Dims* widths = std::get_if<Dims>(&padding)) return for_each(op, "padding", *widths, dims, 0);
+  const std::string& text = std::get<std::string>(padding);
+  if (text == "valid") return Dims::filled(dims, 0);
+  if (text != "same") fail<ValueError>(op, "padding '" + text + "'", "use 'same', 'valid' or widths");
+  Dims widths;
+  std::vector<int64_t> behind;
+  for (int d = 0; d < dims; ++d) {
+    if (stride[d] != 1)
+      fail<ValueError>(op, "padding 'same' with stride " + stride.str(), "use a stride of 1, or widths");
+    const int64_t all = dilation[d] * (kernel[d] - 1);
+    widths.push(all / 2);
+    behind.insert(behind.begin(), {0, all % 2});
+  }
+  if (std::count(behind.begin(), behind.end(), 1)) x = pad(x, behind, "constant", 0);
+  return widths;
+}
+
+Tensor conv(const char* op, int dims, const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
+            const Dims& strides, const TextOrDims& padding, const Dims& dilations, int64_t groups) {
+  check(op, input, weight, bias, dims, weight.rank() > 1 ? weight.shape()[1] * groups : 0,
+        weight.rank() ? weight.shape()[0] : 0, groups);
+  const Dims stride = for_each(op, "stride", strides, dims, 1), dilation = for_each(op, "dilation", dilations, dims, 1);
+  Dims kernel;
+  for (int d = 0; d < dims; ++d) kernel.push(weight.shape()[d + 2]);
+  const DType dtype = promote(input.dtype(), weight.dtype()), wide = wide_of(dtype);
+  Tensor whole = input;
+  const Dims widths = widths_of(op, whole, padding, kernel, stride, dilation);
+  Tensor x = as_image(cast(whole, wide), dims), w = as_image(cast(weight, wide), dims);
+  Geometry g;
+  g.stride = pair(stride, 1), g.padding = pair(widths, 0), g.dilation = pair(dilation, 1), g.kernel = pair(kernel, 1);
+  g.groups = groups;
+  g.image = {x.shape()[2], x.shape()[3]};
+  for (int d = 0; d < 2; ++d) {
+    if (g.kernel[d] < 1 || g.reach(d) > g.image[d] + 2 * g.padding[d])
+      fail<ValueError>(op,
+                       "a kernel of " + kernel.str() + " with dilation " + dilation.str() + " on input " +
+                           input.shape().str() + " with padding " + widths.str(),
+                       "use a smaller kernel, or more padding");
+    g.result.push((g.image[d] + 2 * g.padding[d] - g.reach(d)) / g.stride[d] + 1);
+  }
+  return cast(from_image(with_bias(convolve(x, w, g), bias), input, dims), dtype);
+}
+
+Tensor conv_transpose(const char* op, int dims, const Tensor& input, const Tensor& weight,
+                      const std::optional<Tensor>& bias, const Dims& strides, const Dims& paddings,
+                      const Dims& output_paddings, int64_t groups, const Dims& dilations) {
+  check(op, input, weight, bias, dims, weight.rank() ? weight.shape()[0] : 0,
+        weight.rank() > 1 ? weight.shape()[1] * groups : 0, groups);
+  const Dims stride = for_each(op, "stride", strides, dims, 1), dilation = for_each(op, "dilation", dilations, dims, 1);
+  const Dims padding = for_each(op, "padding", paddings, dims, 0);
+  const Dims more = for_each(op, "output_padding", output_paddings, dims, 0);
+  const DType dtype = promote(input.dtype(), weight.dtype()), wide = wide_of(dtype);
+  const Tensor y = as_image(cast(input, wide), dims), w = as_image(cast(weight, wide), dims);
+  Geometry g;
+  g.stride = pair(stride, 1), g.padding = pair(padding, 0), g.dilation = pair(dilation, 1);
+  g.kernel = {w.shape()[2], w.shape()[3]};
+  g.result = {y.shape()[2], y.shape()[3]};
+  g.groups = groups;
+  const Dims extra = pair(more, 0);
+  for (int d = 0; d < 2; ++d) {
+    if (extra[d] >= std::max(g.stride[d], g.dilation[d]))
+      fail<ValueError>(op, "output_padding " + more.str() + " with stride " + stride.str(),
+                       "use less than the stride or the dilation");
+    g.image.push((y.shape()[d + 2] - 1) * g.stride[d] - 2 * g.padding[d] + g.reach(d) + extra[d]);
+    if (g.kernel[d] < 1 || g.image[d] < 1)
+      fail<ValueError>(op, "input " + input.shape().str() + " leaves a result of size " + std::to_string(g.image[d]),
+                       "use less padding");
+  }
+  return cast(from_image(with_bias(by_image(y, w, g), bias), input, dims), dtype);
+}
+
+}  // namespace
+
+namespace rows {
+const OpInfo Convolution = row("convolution", "An image with weights that move over it.", vjp_convolution);
+const OpInfo ConvolutionImage =
+    row("convolution_image", "The gradient of a convolution by its image: the transposed convolution.", vjp_image);
+const OpInfo ConvolutionWeight = row("convolution_weight", "The gradient of a convolution by its weights.", vjp_weight);
+}  // namespace rows
+
+Tensor conv1d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Dims& stride,
+              const TextOrDims& padding, const Dims& dilation, int64_t groups) {
+  return conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups);
+}
+Tensor conv2d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Dims& stride,
+              const TextOrDims& padding, const Dims& dilation, int64_t groups) {
+  return conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups);
+}
+
+// What a kernel sees of the depth becomes channels: [n, channels, depth, ...] -> [n * result, channels * kernel, ...].
+Tensor conv3d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Dims& stride,
+              const TextOrDims& padding, const Dims& dilation, int64_t groups) {
+  constexpr auto op = "conv3d";
+  check(op, input, weight, bias, 3, weight.rank() > 1 ? weight.shape()[1] * groups : 0,
+        weight.rank() ? weight.shape()[0] : 0, groups);
+  const Dims s = for_each(op, "stride", stride, 3, 1), d = for_each(op, "dilation", dilation, 3, 1);
+  const Dims& k = weight.shape();
+  Tensor x = input.rank() == 4 ? unsqueeze(input, 0) : input;
+  const Dims widths = widths_of(op, x, padding, {k[2], k[3], k[4]}, s, d);
+  const int64_t reach = d[0] * (k[2] - 1) + 1, depth = x.shape()[2] + 2 * widths[0];
+  if (k[2] < 1 || reach > depth)
+    fail<ValueError>(op, "a kernel of depth " + std::to_string(k[2]) + " on input " + input.shape().str(),
+                     "use a smaller kernel, or more padding");
+  if (widths[0]) x = pad(x, {0, 0, 0, 0, widths[0], widths[0]}, "constant", 0);
+  Tensor deep = unfold(x, 2, reach, s[0]);  // n, channels, result, height, width, reach
+  deep = slice(deep, 5, 0, k[2], d[0]);
+  const Dims shape = deep.shape();
+  deep = reshape(permute(deep, {0, 2, 1, 5, 3, 4}), {shape[0] * shape[2], shape[1] * k[2], shape[3], shape[4]});
+  const Tensor flat = conv2d(deep, reshape(weight, {k[0], k[1] * k[2], k[3], k[4]}), bias, {s[1], s[2]},
+                             Dims{widths[1], widths[2]}, {d[1], d[2]}, groups);
+  const Dims& y = flat.shape();
+  const Tensor out = transpose(reshape(flat, {shape[0], shape[2], y[1], y[2], y[3]}), 1, 2);
+  return input.rank() == 4 ? squeeze(out, 0) : out;
+}
+
+Tensor conv_transpose1d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
+                        const Dims& stride, const Dims& padding, const Dims& output_padding, int64_t groups,
+                        const Dims& dilation) {
+  return conv_transpose("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation);
+}
+Tensor conv_transpose2d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
+                        const Dims& stride, const Dims& padding, const Dims& output_padding, int64_t groups,
+                        const Dims& dilation) {
+  return conv_transpose("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation);
+}
+
+}  // namespace sg

@@ -1,0 +1,370 @@
+"""Convolutions with weights of their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from .._core import Tensor, pad
+from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, fold, unfold
+from .linear import _uniform
+from .module import TensorModule
+
+if TYPE_CHECKING:
+    from .._types import DeviceLike, DTypeLike
+
+Size = int | Sequence[int]
+
+
+def _each(v: Size, dims: int) -> tuple[int, ...]:
+    return (v,) * dims if isinstance(v, int) else tuple(v)
+
+
+class _Convolution(TensorModule):
+    """What all of them have: sizes, and a weight and bias with PyTorch's initial values."""
+
+    dims: ClassVar[int]
+    transposed: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Size,
+        stride: Size,
+        padding: Size | str,
+        output_padding: Size,
+        dilation: Size,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: DeviceLike | None,
+        dtype: DTypeLike | None,
+    ) -> None:
+        super().__init__()
+        name = type(self).__name__
+        if groups < 1 or in_channels % groups or out_channels % groups:
+            raise ValueError(
+                f"{name}: {in_channels} channels to {out_channels} in {groups} groups; use a divisor of both"
+            )
+        modes = ("zeros",) if self.transposed else ("zeros", "reflect", "replicate", "circular")
+        if padding_mode not in modes:
+            raise ValueError(f"{name}: padding_mode '{padding_mode}' is unknown; use {', '.join(modes)}")
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = _each(kernel_size, self.dims)
+        self.stride = _each(stride, self.dims)
+        self.padding = padding if isinstance(padding, str) else _each(padding, self.dims)
+        self.output_padding = _each(output_padding, self.dims)
+        self.dilation = _each(dilation, self.dims)
+        self.groups = groups
+        self.padding_mode = padding_mode
+        if padding == "same" and max(self.stride) > 1:
+            raise ValueError(f"{name}: padding 'same' with stride {self.stride}; use a stride of 1, or widths")
+        first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        shape = (first, second // groups, *self.kernel_size)
+        fan_in = math.prod(shape[1:])
+        bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0.0
+        self.weight = _uniform(shape, bound, device, dtype)
+        self.bias = _uniform((out_channels,), bound, device, dtype) if bias else None
+
+    def _borders(self) -> list[int]:
+        """What to add before and behind, the last dimension first."""
+        if self.padding == "valid":
+            return [0] * (2 * self.dims)
+        out = []
+        for d in reversed(range(self.dims)):
+            if isinstance(self.padding, str):
+                every = self.dilation[d] * (self.kernel_size[d] - 1)
+                out += [every // 2, every - every // 2]
+            else:
+                out += [self.padding[d]] * 2
+        return out
+
+    def _bordered(self, x: Tensor) -> tuple[Tensor, tuple[int, ...] | str]:
+        """The input with borders that are not zeros, and the padding that is left to do."""
+        if self.padding_mode == "zeros":
+            return x, self.padding
+        return pad(x, self._borders(), mode=self.padding_mode), (0,) * self.dims
+
+    def extra_repr(self) -> str:
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        for name, plain in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
+            value = getattr(self, name)
+            if value != _each(plain, self.dims):
+                text += f", {name}={value!r}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        return text if self.padding_mode == "zeros" else f"{text}, padding_mode={self.padding_mode}"
+
+
+class _Conv(_Convolution):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: Size | str = 0,
+        dilation: Size = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, 0, dilation, groups, bias, padding_mode, device,
+            dtype,
+        )  # fmt: skip
+
+
+class Conv1d(_Conv):
+    """A convolution of one dimension: [n, in_channels, length] -> [n, out_channels, result].
+
+    The weight is [out_channels, in_channels / groups, kernel_size]; it and the bias start uniform in
+    +-1 / sqrt(in_channels / groups * kernel_size), as PyTorch's.
+
+    Args:
+        in_channels: of the input.
+        out_channels: of the result.
+        kernel_size: length of the kernel.
+        stride: from place to place.
+        padding: on both sides; "valid" is 0, "same" keeps the size.
+        dilation: from element to element of the kernel.
+        groups: channels in so many parts, each for itself.
+        bias: whether something is added.
+        padding_mode: "zeros", "reflect", "replicate" or "circular".
+        device: where the parameters are.
+        dtype: their type.
+
+    Raises:
+        ValueError: groups that do not divide the channels, or an unknown padding.
+
+    Example:
+        >>> sg.nn.Conv1d(2, 4, 3)(sg.ones(5, 2, 8)).shape
+        (5, 4, 6)
+    """
+
+    dims = 1
+
+    def forward(self, x: Tensor) -> Tensor:
+        x, padding = self._bordered(x)
+        return conv1d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv2d(_Conv):
+    """A convolution of images: [n, in_channels, height, width] -> [n, out_channels, ...].
+
+    Args:
+        in_channels, out_channels, stride, padding, dilation, groups, bias, padding_mode, device, dtype: see Conv1d;
+            one number, or one for each dimension.
+        kernel_size: height and width of the kernel.
+
+    Raises:
+        ValueError: groups that do not divide the channels, or an unknown padding.
+
+    Example:
+        >>> sg.nn.Conv2d(3, 8, 3, padding=1)(sg.ones(2, 3, 16, 16)).shape
+        (2, 8, 16, 16)
+    """
+
+    dims = 2
+
+    def forward(self, x: Tensor) -> Tensor:
+        x, padding = self._bordered(x)
+        return conv2d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class Conv3d(_Conv):
+    """A convolution of volumes: [n, in_channels, depth, height, width] -> [n, out_channels, ...].
+
+    Args:
+        in_channels, out_channels, stride, padding, dilation, groups, bias, padding_mode, device, dtype: see Conv1d;
+            one number, or one for each dimension.
+        kernel_size: depth, height and width of the kernel.
+
+    Raises:
+        ValueError: groups that do not divide the channels, or an unknown padding.
+
+    Example:
+        >>> sg.nn.Conv3d(1, 2, 3)(sg.ones(1, 1, 4, 5, 6)).shape
+        (1, 2, 2, 3, 4)
+    """
+
+    dims = 3
+
+    def forward(self, x: Tensor) -> Tensor:
+        x, padding = self._bordered(x)
+        return conv3d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+
+
+class _ConvTranspose(_Convolution):
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: Size = 0,
+        output_padding: Size = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Size = 1,
+        padding_mode: str = "zeros",
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, output_padding, dilation, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def _output_padding(self, x: Tensor, output_size: Sequence[int] | None) -> tuple[int, ...]:
+        if output_size is None:
+            return self.output_padding
+        size, out = tuple(output_size)[-self.dims :], []
+        for d, have in enumerate(x.shape[-self.dims :]):
+            least = (have - 1) * self.stride[d] - 2 * int(self.padding[d])
+            least += self.dilation[d] * (self.kernel_size[d] - 1) + 1
+            if not 0 <= size[d] - least < max(self.stride[d], self.dilation[d]):
+                raise ValueError(
+                    f"{type(self).__name__}: output_size {list(size)} for input {list(x.shape)}; "
+                    f"use {least} to {least + self.stride[d] - 1} for dimension {d}"
+                )
+            out.append(size[d] - least)
+        return tuple(out)
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """A transposed convolution of one dimension: [n, in_channels, length] -> [n, out_channels, result].
+
+    The weight is [in_channels, out_channels / groups, kernel_size].
+
+    Args:
+        in_channels, out_channels, kernel_size, groups, bias, dilation, device, dtype: see Conv1d.
+        stride: of the result for one step in the input.
+        padding: taken off the result on both sides.
+        output_padding: more of the result at its end.
+        padding_mode: "zeros".
+
+    Raises:
+        ValueError: groups that do not divide the channels.
+
+    Example:
+        >>> sg.nn.ConvTranspose1d(2, 4, 3, stride=2)(sg.ones(1, 2, 8)).shape
+        (1, 4, 17)
+    """
+
+    dims = 1
+
+    def forward(self, x: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        more = self._output_padding(x, output_size)
+        return conv_transpose1d(
+            x,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            more,
+            self.groups,
+            self.dilation,  # type: ignore[arg-type]
+        )
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """A transposed convolution of images: [n, in_channels, height, width] -> [n, out_channels, ...].
+
+    Args:
+        in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode,
+            device, dtype: see ConvTranspose1d; one number, or one for each dimension.
+
+    Raises:
+        ValueError: groups that do not divide the channels.
+
+    Example:
+        >>> sg.nn.ConvTranspose2d(4, 2, 2, stride=2)(sg.ones(1, 4, 5, 5)).shape
+        (1, 2, 10, 10)
+    """
+
+    dims = 2
+
+    def forward(self, x: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        more = self._output_padding(x, output_size)
+        return conv_transpose2d(
+            x,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            more,
+            self.groups,
+            self.dilation,  # type: ignore[arg-type]
+        )
+
+
+class Unfold(TensorModule):
+    """What a kernel sees at each of its places, as columns: [n, channels, height, width] -> [n, channels * kernel,
+    places].
+
+    Args:
+        kernel_size: rows and columns of the kernel.
+        dilation: from element to element of the kernel.
+        padding: zeros on both sides.
+        stride: from place to place.
+
+    Example:
+        >>> sg.nn.Unfold(2)(sg.ones(1, 3, 4, 4)).shape
+        (1, 12, 9)
+    """
+
+    def __init__(self, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        return unfold(x, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+
+
+class Fold(TensorModule):
+    """Columns put back to their places and summed where they overlap: [n, channels * kernel, places] -> [n, channels,
+    height, width].
+
+    Args:
+        output_size: height and width of the result.
+        kernel_size, dilation, padding, stride: see Unfold.
+
+    Example:
+        >>> sg.nn.Fold(3, 2)(sg.ones(1, 4, 4)).shape
+        (1, 1, 3, 3)
+    """
+
+    def __init__(
+        self, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1
+    ) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, x: Tensor) -> Tensor:
+        return fold(x, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+
+    def extra_repr(self) -> str:
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
+            f"padding={self.padding}, stride={self.stride}"
+        )

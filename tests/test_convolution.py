@@ -1,0 +1,152 @@
+"""Convolutions as layers: errors, layouts, second gradients, and PyTorch's results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+from reference_convolution import conv
+from spirograd.autograd import gradcheck, gradgradcheck
+from spirograd.nn import functional as F
+
+LAYERS: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
+    ("Conv1d", {"kernel_size": 3, "padding": "same"}, (2, 4, 9)),
+    ("Conv1d", {"kernel_size": 4, "padding": 2, "stride": 2, "padding_mode": "circular"}, (4, 9)),
+    ("Conv2d", {"kernel_size": 3}, (2, 4, 8, 9)),
+    ("Conv2d", {"kernel_size": (2, 3), "stride": 2, "padding": 1, "dilation": 2, "groups": 2}, (2, 4, 8, 9)),
+    ("Conv2d", {"kernel_size": 3, "padding": 1, "padding_mode": "reflect", "bias": False}, (2, 4, 5, 6)),
+    ("Conv2d", {"kernel_size": (3, 2), "padding": "same", "padding_mode": "replicate"}, (2, 4, 5, 6)),
+    ("Conv3d", {"kernel_size": (2, 3, 2), "stride": 2, "padding": 1}, (2, 4, 3, 4, 5)),
+    ("ConvTranspose1d", {"kernel_size": 3, "stride": 2, "output_padding": 1}, (2, 4, 5)),
+    ("ConvTranspose2d", {"kernel_size": 3, "stride": 2, "padding": 1, "groups": 2}, (2, 4, 5, 4)),
+]
+
+
+def random(*shape: int, seed: int = 0, dtype: str = "float64") -> np.ndarray[Any, Any]:
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+def close(got: sg.Tensor, want: np.ndarray[Any, Any], rtol: float = 2e-5) -> None:
+    np.testing.assert_allclose(got.detach().cpu().numpy(), want, rtol=rtol, atol=rtol * np.abs(want).max(initial=1e-9))
+
+
+@pytest.mark.parametrize("stride", [1, 2, (2, 3)])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_gradients_of_any_order(stride: Any, groups: int) -> None:
+    x, w, y = (
+        sg.tensor(random(*s, seed=i), requires_grad=True)
+        for i, s in enumerate([(2, 4, 5, 6), (4, 4 // groups, 3, 2), (2, 4, 3, 2)])
+    )
+    options = {"stride": stride, "padding": 1, "groups": groups}
+    assert gradcheck(lambda a, b: sg.conv2d(a, b, **options), (x, w))
+    assert gradgradcheck(lambda a, b: sg.conv2d(a, b, **options), (x, w))
+    assert gradgradcheck(lambda a, b: sg.conv_transpose2d(a, b, **options), (y, w))
+
+
+def test_gradient_is_the_sum_over_places(device: sg.Device) -> None:
+    x, w = random(3, 5, 9, 11, dtype="float32"), random(7, 5, 3, 3, seed=1, dtype="float32")
+    tx, tw = (sg.tensor(v, device=device, requires_grad=True) for v in (x, w))
+    y = sg.conv2d(tx, tw, padding=1, stride=2)
+    g = random(*y.shape, seed=2, dtype="float32")
+    y.backward(sg.tensor(g, device=device))
+    wide = [v.astype(np.float64) for v in (x, w, g)]
+    close(y, conv(2, *wide[:2], padding=1, stride=2))
+    gx, gw = np.zeros((3, 5, 11, 13)), np.zeros(w.shape)
+    padded = np.pad(wide[0], [(0, 0), (0, 0), (1, 1), (1, 1)])
+    for i in range(3):
+        for j in range(3):
+            place = np.s_[:, :, i : i + 9 : 2, j : j + 11 : 2]
+            gw[:, :, i, j] = np.einsum("nohw,nchw->oc", wide[2], padded[place])
+            gx[place] += np.einsum("nohw,oc->nchw", wide[2], wide[1][:, :, i, j])
+    close(tw.grad, gw)
+    close(tx.grad, gx[:, :, 1:-1, 1:-1])
+
+
+@pytest.mark.parametrize("layout", ["channels_last", "sliced", "expanded", "turned"])
+def test_any_layout_of_the_input(layout: str, device: sg.Device) -> None:
+    x, w = random(2, 6, 7, 8, dtype="float32"), random(4, 6, 3, 3, seed=1, dtype="float32")
+    t = sg.tensor(x, device=device)
+    if layout == "channels_last":
+        t = sg.tensor(np.ascontiguousarray(x.transpose(0, 2, 3, 1)), device=device).permute(0, 3, 1, 2)
+    elif layout == "sliced":
+        t, x = t[:, :, 1:, ::2], x[:, :, 1:, ::2]
+    elif layout == "expanded":
+        t, x = t[:1].expand(3, 6, 7, 8), np.broadcast_to(x[:1], (3, 6, 7, 8))
+    else:
+        t, x = t.transpose(2, 3), x.swapaxes(2, 3)
+    close(sg.conv2d(t, sg.tensor(w, device=device)), conv(2, x, w))
+    close(sg.conv2d(t, sg.tensor(w, device=device), padding=1), conv(2, x, w, padding=1))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_narrow_types_are_summed_in_float32(dtype: str, device: sg.Device) -> None:
+    x, w = (
+        sg.tensor(random(*s, seed=i), dtype=getattr(sg, dtype), device=device)
+        for i, s in enumerate([(2, 16, 6, 6), (4, 16, 3, 3)])
+    )
+    y = sg.conv2d(x, w, padding=1)
+    assert y.dtype == x.dtype
+    want = conv(2, *(v.to("cpu", sg.float64).numpy() for v in (x, w)), padding=1)
+    close(y.to("cpu", sg.float64), want, rtol=1e-2)
+
+
+def test_errors_name_the_values() -> None:
+    x, w = sg.ones(2, 3, 8, 8), sg.ones(4, 3, 3, 3)
+    with pytest.raises(ValueError, match=r"conv2d: input \[2, 3, 8, 8\] and weight \[4, 2, 3, 3\].*3 channels"):
+        sg.conv2d(x, sg.ones(4, 2, 3, 3))
+    with pytest.raises(ValueError, match=r"conv2d: a kernel of \[9, 3\]"):
+        sg.conv2d(x, sg.ones(4, 3, 9, 3))
+    with pytest.raises(ValueError, match="padding 'same' with stride"):
+        sg.conv2d(x, w, stride=2, padding="same")
+    with pytest.raises(ValueError, match="padding 'full'"):
+        sg.conv2d(x, w, padding="full")
+    with pytest.raises(ValueError, match="stride"):
+        sg.conv2d(x, w, stride=0)
+    with pytest.raises(ValueError, match="bias of shape"):
+        sg.conv2d(x, w, sg.ones(3))
+    with pytest.raises(ValueError, match="output_padding"):
+        sg.conv_transpose2d(sg.ones(1, 4, 3, 3), w, output_padding=1)
+    with pytest.raises(ValueError, match="groups"):
+        sg.nn.Conv2d(3, 4, 3, groups=2)
+    with pytest.raises(ValueError, match="padding_mode"):
+        sg.nn.Conv2d(3, 4, 3, padding_mode="mirror")
+
+
+def test_fold_is_the_gradient_of_unfold(device: sg.Device) -> None:
+    x = sg.tensor(random(2, 3, 7, 8, dtype="float32"), device=device, requires_grad=True)
+    options: dict[str, Any] = {"kernel_size": (3, 2), "dilation": (1, 2), "padding": 1, "stride": (2, 1)}
+    columns = F.unfold(x, **options)
+    (columns * columns).sum().backward()
+    close(F.fold(2 * columns, (7, 8), **options), x.grad.cpu().numpy())
+    assert F.unfold(x[0], **options).shape == columns.shape[1:]
+
+
+def test_output_size_of_a_transposed_layer() -> None:
+    layer = sg.nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1)
+    assert layer(sg.ones(1, 2, 5, 5), output_size=(10, 9)).shape == (1, 3, 10, 9)
+    with pytest.raises(ValueError, match="output_size"):
+        layer(sg.ones(1, 2, 5, 5), output_size=(12, 9))
+
+
+@pytest.mark.parametrize(("name", "options", "shape"), LAYERS, ids=lambda v: v if isinstance(v, str) else None)
+def test_layers_are_pytorchs(name: str, options: dict[str, Any], shape: tuple[int, ...]) -> None:
+    torch = pytest.importorskip("torch")
+    theirs = getattr(torch.nn, name)(4, 6, **options, dtype=torch.float64)
+    ours = getattr(sg.nn, name)(4, 6, **options, dtype=sg.float64)
+    assert repr(ours).replace("'", "") == repr(theirs).replace("'", "")
+    x, seen = random(*shape), torch.tensor(random(*shape), requires_grad=True)
+    with sg.no_grad():
+        ours.weight.copy_(sg.tensor(theirs.weight.detach().numpy()))
+        if ours.bias is not None:
+            ours.bias.copy_(sg.tensor(theirs.bias.detach().numpy()))
+    t = sg.tensor(x, requires_grad=True)
+    y, want = ours(t), theirs(seen)
+    g = random(*want.shape, seed=2)
+    y.backward(sg.tensor(g))
+    want.backward(torch.tensor(g))
+    close(y, want.detach().numpy(), 1e-12)
+    close(t.grad, seen.grad.numpy(), 1e-12)
+    close(ours.weight.grad, theirs.weight.grad.numpy(), 1e-12)
