@@ -281,6 +281,24 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
   return out;
 }
 
+Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const Tensor& b, const Dims& b_strides,
+                const Contraction& sizes, const Dims& result) {
+  const Stage stage(op.name, "cpu_op");
+  const DType dtype = promote(a.dtype(), b.dtype());
+  NodeRef node = new_node(op, dtype, dtype, common_device(op.name, {&a, &b}));
+  for (const Dims* dims : {&sizes.leading, &sizes.n, &sizes.k})
+    for (int64_t size : *dims) node->domain.push(size);
+  node->extra[0] = sizes.leading.rank - 2;
+  for (int d = node->domain.rank - sizes.k.rank; d < node->domain.rank; ++d) node->reduced |= uint16_t(1u << d);
+  node->inputs = 2;
+  set_tensor(node->in[0], a, a_strides);
+  set_tensor(node->in[1], b, b_strides);
+  node->numel = result.numel();
+  Tensor out = wrap(node, result);
+  append(node);
+  return out;
+}
+
 Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset,
             const Attributes& attributes) {
   const Stage stage(op.name, "cpu_op");

@@ -22,6 +22,16 @@ Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId devic
 Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim);
 // a [batch, m, k] @ b [batch, k, n] -> [batch, m, n]; batch sizes equal or 1.
 Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b);
+// The same for operands that are seen through any strides, with n and k of several dimensions:
+//   out[folded, batch, m, n...] = sum over k... of a[batch, m, k...] * b[folded, batch, n..., k...]
+// Strides are over the dimensions folded, batch, m, n..., k..., eight at most; folded may be left out. The result is
+// contiguous in that order and has the shape `result`. Records nothing for gradients.
+struct Contraction {
+  Dims leading;  // folded, batch, m, or batch, m
+  Dims n, k;
+};
+Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const Tensor& b, const Dims& b_strides,
+                const Contraction& sizes, const Dims& result);
 // The same storage seen with other strides. `attributes` are for the gradient.
 Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset,
             const Attributes& attributes);

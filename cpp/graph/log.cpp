@@ -160,7 +160,7 @@ void Log::append(const NodeRef& node) {
   add_word(uint64_t(node->dtype) | uint64_t(node->compute) << 4 | uint64_t(node->inputs) << 8 |
            uint64_t(node->reduced) << 16 | uint64_t(node->domain.rank) << 32);
   for (int64_t size : node->domain) add_word(static_cast<uint64_t>(size));
-  if (node->op->kind == Kind::kernel)
+  if (node->op->kind == Kind::kernel || node->op->kind == Kind::contraction)
     for (int64_t word : node->extra) add_word(static_cast<uint64_t>(word));
   for (int i = 0; i < node->inputs; ++i) add_operand(node->in[i], node);
 }

@@ -10,12 +10,24 @@ namespace sg {
 // out[b, m, n] = epilogue(sum over k of a[b, m, k] * b[b, k, n]).
 // Any stride may be 0 (broadcast); all four layouts are strides. `epilogue` has the domain [batch, m, n]; its view 0
 // is the accumulator: contiguous, without memory of its own on the GPU (binding -1).
+//
+// What a convolution's kernel sees of an image is an operand without one stride along k or n: k and n are then numbers
+// of several digits, each with a stride. The outer part of its batch, the images, is `folded`: a is the same for them,
+// so that they are more columns of one product.
 struct Product {
+  struct Digits {
+    Dims sizes;  // the fastest last; their product is n or k
+    Dims a, b;   // strides; empty: the operand has one stride along all of them
+  };
   int64_t batch = 1, m = 0, n = 0, k = 0;
   DType dtype = DType::float32;
   int32_t a_binding = 0, b_binding = 1;
   int64_t a_batch = 0, a_m = 0, a_k = 0, a_offset = 0;  // strides of a, in elements
   int64_t b_batch = 0, b_k = 0, b_n = 0, b_offset = 0;
+  Digits columns, inner;             // of n (columns.a is not used) and k; b has strides in both or in none
+  int64_t folded = 1, b_folded = 0;  // batch number = number in folded * (batch / folded) + the rest, which has a_batch
+  bool a_walks() const { return inner.a.rank > 0; }
+  bool b_walks() const { return inner.b.rank > 0; }
   Program epilogue;
 };
 

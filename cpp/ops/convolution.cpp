@@ -43,26 +43,29 @@ Tensor padded(const Tensor& x, int64_t top, int64_t bottom, int64_t left, int64_
   return pad(x, {left, right, top, bottom}, "constant", 0);
 }
 
-// All that a kernel sees: [n, group, channel, kernel, kernel, result, result] of a padded image.
-Tensor windows(const Tensor& x, const Geometry& g) {
-  const Dims& result = g.result;
-  const Dims& s = x.strides();
-  const int64_t channels = x.shape()[1] / g.groups;
-  const Dims shape = {x.shape()[0], g.groups, channels, g.kernel[0], g.kernel[1], result[0], result[1]};
-  const Dims strides = {
-      s[0], s[1] * channels, s[1], s[2] * g.dilation[0], s[3] * g.dilation[1], s[2] * g.stride[0], s[3] * g.stride[1]};
-  return view(rows::AsStrided, x, shape, strides, x->offset, {});
+// Strides of what a kernel sees of a padded image: places of the result, and channels and taps.
+Dims places(const Tensor& x, const Geometry& g) { return {x.strides()[2] * g.stride[0], x.strides()[3] * g.stride[1]}; }
+Dims taps(const Tensor& x, const Geometry& g) {
+  return {x.strides()[1], x.strides()[2] * g.dilation[0], x.strides()[3] * g.dilation[1]};
 }
+Dims joined(std::initializer_list<Dims> lists) {
+  Dims out;
+  for (const Dims& list : lists)
+    for (int64_t v : list) out.push(v);
+  return out;
+}
+Dims zeros(int count) { return Dims::filled(count, 0); }
 
-// Of a padded image.
-Tensor correlate(const Tensor& x, const Tensor& w, const Geometry& g) {
-  const Dims& result = g.result;
-  const int64_t n = x.shape()[0], outputs = w.shape()[0], each = outputs / g.groups;
-  const Tensor seen = windows(x, g);
-  const int64_t inner = seen.shape()[2] * g.kernel.numel();
-  const Tensor columns = reshape(seen, {n, g.groups, inner, result.numel()});
-  const Tensor weight = reshape(w, {1, g.groups, each, inner});
-  return reshape(matmul(weight, columns), {n, outputs, result[0], result[1]});
+// Of a padded image: [n, group, output, place] = sum over channels and taps.
+Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
+  const Tensor w = contiguous(weight);
+  const int64_t n = x.shape()[0], outputs = w.shape()[0], each = outputs / g.groups, channels = w.shape()[1];
+  const int64_t inner = channels * g.kernel.numel();
+  const Contraction sizes{{n, g.groups, each}, g.result, {channels, g.kernel[0], g.kernel[1]}};
+  return contract(rows::Convolution, w,
+                  joined({{0, each * inner, inner}, zeros(2), {g.kernel.numel(), g.kernel[1], 1}}), x,
+                  joined({{x.strides()[0], channels * x.strides()[1], 0}, places(x, g), taps(x, g)}), sizes,
+                  {n, outputs, g.result[0], g.result[1]});
 }
 
 Tensor forward(const Tensor& x, const Tensor& w, const Geometry& g) {
@@ -96,8 +99,7 @@ Phase phase_of(const Geometry& g, int d, int64_t first) {
 }
 
 Tensor phase_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const Phase& p, const Phase& q) {
-  Tensor taps = slice(w, 2, p.first, p.taps, p.step);
-  taps = slice(taps, 3, q.first, q.taps, q.step);
+  const Tensor some = slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step);
   Geometry inner;
   inner.stride = {1, 1};
   inner.dilation = {p.dilation, q.dilation};
@@ -107,7 +109,7 @@ Tensor phase_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const
   const auto after = [&](const Phase& of, int d) {
     return of.count + of.dilation * (of.taps - 1) - of.before - y.shape()[d + 2];
   };
-  return correlate(padded(y, p.before, after(p, 0), q.before, after(q, 1)), turned(taps, g.groups), inner);
+  return correlate(padded(y, p.before, after(p, 0), q.before, after(q, 1)), turned(some, g.groups), inner);
 }
 
 // The gradient by the image: for each place modulo the stride a convolution with every stride-th tap of the kernel.
@@ -123,16 +125,37 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
   return out;
 }
 
-Tensor weight_gradient(const Tensor& x, const Tensor& y, const Geometry& g) {
-  const Tensor whole = padded(x, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
-  const Dims& result = g.result;
-  const int64_t n = x.shape()[0], outputs = y.shape()[1], each = outputs / g.groups;
-  const Tensor seen = permute(windows(whole, g), {1, 0, 5, 6, 2, 3, 4});
-  const int64_t inner = seen.shape()[4] * g.kernel.numel(), places = n * result.numel();
-  const Tensor columns = reshape(seen, {g.groups, places, inner});
-  const Tensor left =
-      reshape(permute(reshape(y, {n, g.groups, each, result.numel()}), {1, 2, 0, 3}), {g.groups, each, places});
-  return reshape(matmul(left, columns), {outputs, x.shape()[1] / g.groups, g.kernel[0], g.kernel[1]});
+// Images that one sum runs over, so that a large machine has enough to do: their sums are added afterwards.
+int64_t images_of_a_sum(const Tensor& x, int64_t m, int64_t n, const Geometry& g) {
+  constexpr int64_t kWanted = 256, kLeast = 128;  // tiles of the products, and elements of a sum
+  const int64_t images = x.shape()[0], tile = std::min(m, n) > 64 ? 128 : 64;
+  const int64_t tiles = (m + tile - 1) / tile * ((n + tile - 1) / tile);
+  int64_t best = images;
+  for (int64_t sums = 1; sums <= images && x.device().is_gpu() && g.groups == 1; ++sums) {
+    if (images % sums != 0) continue;
+    if (images / sums * g.result.numel() < kLeast) break;
+    best = images / sums;
+    if (sums * tiles >= kWanted) break;
+  }
+  return best;
+}
+
+// [group, output, channel and tap] = sum over images and places.
+Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g) {
+  const Tensor x = padded(image, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
+  const int64_t n = x.shape()[0], outputs = y.shape()[1], each = outputs / g.groups, channels = x.shape()[1] / g.groups;
+  const int64_t images = images_of_a_sum(x, each, channels * g.kernel.numel(), g);
+  const int64_t sums = g.groups == 1 && images ? n / images : 1, batch = g.groups * sums;
+  const auto of_batch = [&](const Tensor& t, int64_t each_group) {
+    return g.groups == 1 ? images * t.strides()[0] : each_group * t.strides()[1];
+  };
+  const Contraction sizes{{batch, each}, {channels, g.kernel[0], g.kernel[1]}, {images, g.result[0], g.result[1]}};
+  const Tensor out = contract(
+      rows::ConvolutionWeight, y,
+      joined({{of_batch(y, each), y.strides()[1]}, zeros(3), {y.strides()[0], y.strides()[2], y.strides()[3]}}), x,
+      joined({{of_batch(x, channels), 0}, taps(x, g), {x.strides()[0]}, places(x, g)}), sizes,
+      {sums, outputs, channels, g.kernel[0] * g.kernel[1]});
+  return reshape(sums > 1 ? sum(out, 1) : out, {outputs, channels, g.kernel[0], g.kernel[1]});
 }
 
 // One of the three, recorded.

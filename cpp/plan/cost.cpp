@@ -58,7 +58,11 @@ void add(Cost& cost, const Plan& plan, const Instance& instance) {
   } else if (kernel.kind == Kernel::Kind::product) {
     const Product& p = kernel.product;
     const auto size = static_cast<int64_t>(size_of(p.dtype));
-    cost.bytes += size * (p.a_batch ? p.batch : 1) * p.m * p.k + size * (p.b_batch ? p.batch : 1) * p.k * p.n +
+    const auto read = [&](int32_t binding, int64_t elements) {
+      return std::min(size * elements, memory_bytes(plan, instance, binding));
+    };
+    cost.bytes += read(p.a_binding, (p.a_batch ? p.batch / p.folded : 1) * p.m * p.k) +
+                  read(p.b_binding, (p.b_batch || p.b_folded ? p.batch : 1) * p.k * p.n) +
                   moved(plan, instance, p.epilogue);
     cost.flops += 2 * p.batch * p.m * p.n * p.k + arithmetic(p.epilogue);
     text(shape_text(p.batch, p.m, p.k) + " @ " + shape_text(p.batch, p.k, p.n));

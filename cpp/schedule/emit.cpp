@@ -217,10 +217,18 @@ class Emitter {
     const Node& node = context_.node(root);
     Product& p = out_.kernel.product;
     const Operand &a = node.in[0], &b = node.in[1];
-    p.batch = node.domain[0], p.m = node.domain[1], p.n = node.domain[2], p.k = node.domain[3];
+    const int batch = static_cast<int>(node.extra[0]), m = batch + 1;
+    p.batch = draft_.domain[0], p.m = draft_.domain[1], p.n = draft_.domain[2];
     p.dtype = node.dtype;
-    p.a_batch = a.strides[0], p.a_m = a.strides[1], p.a_k = a.strides[3];
-    p.b_batch = b.strides[0], p.b_n = b.strides[2], p.b_k = b.strides[3];
+    p.a_batch = a.strides[batch], p.b_batch = b.strides[batch], p.a_m = a.strides[m];
+    if (batch) p.folded = node.domain[0], p.b_folded = b.strides[0];
+    for (int d = m + 1; d < node.domain.rank; ++d)
+      add_digit(node.reduced >> d & 1 ? p.inner : p.columns, node.domain[d], a.strides[d], b.strides[d]);
+    p.k = p.inner.sizes.numel();
+    p.columns.a = {};
+    if (one_stride(p.inner.sizes, p.inner.a, p.a_k)) p.inner.a = {};
+    const bool one_k = one_stride(p.inner.sizes, p.inner.b, p.b_k);
+    if (one_stride(p.columns.sizes, p.columns.b, p.b_n) && one_k) p.inner.b = p.columns.b = {};
     const Source from_a = context_.source(root, 0), from_b = context_.source(root, 1);
     p.a_offset = from_a.leaf >= 0 ? 0 : a.offset;
     p.b_offset = from_b.leaf >= 0 ? 0 : b.offset;
@@ -230,6 +238,29 @@ class Emitter {
   }
 
   std::vector<int32_t> nodes() const {
+  // Digits that both operands walk as one are one.
+  static void add_digit(Product::Digits& digits, int64_t size, int64_t a, int64_t b) {
+    const int last = digits.sizes.rank - 1;
+    if (last >= 0 &&
+        (size == 1 || digits.sizes[last] == 1 || (digits.a[last] == a * size && digits.b[last] == b * size))) {
+      if (size != 1) digits.a[last] = a, digits.b[last] = b;
+      digits.sizes[last] *= size;
+      return;
+    }
+    digits.sizes.push(size);
+    digits.a.push(a);
+    digits.b.push(b);
+  }
+
+  // Finds the stride along all digits, if there is one.
+  static bool one_stride(const Dims& sizes, const Dims& strides, int64_t& stride) {
+    const int last = sizes.rank - 1;
+    for (int d = 0; d < last; ++d)
+      if (strides[d] != strides[d + 1] * sizes[d + 1]) return false;
+    stride = strides[last];
+    return true;
+  // The ops of the kernel in order, each run of equal ones once.
+  std::string name() const {
     std::vector<int32_t> nodes = draft_.roots;
     for (const Use& u : draft_.uses)
       if (u.inlined) nodes.push_back(u.source.node);

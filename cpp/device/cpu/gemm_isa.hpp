@@ -178,11 +178,106 @@ static void pack_b(const T* b, int64_t b_k, int64_t b_n, int64_t k, int64_t n, T
   }
 }
 
+// Where k0 .. k0 + count - 1 lie in both operands, and how many neighbours follow each in b's memory, itself included.
+struct Places {
+  int64_t a[kSlab], b[kSlab];
+  int32_t ahead[kSlab];
+};
+static void find_places(const GemmDigits& digits, int64_t k0, int64_t count, Places& places) {
+  int64_t at[kMaxRank];
+  for (int d = digits.sizes.rank - 1; d >= 0; --d) at[d] = k0 % digits.sizes[d], k0 /= digits.sizes[d];
+  int64_t a = 0, b = 0;
+  for (int d = 0; d < digits.sizes.rank; ++d) a += at[d] * digits.a[d], b += at[d] * digits.b[d];
+  for (int64_t i = 0; i < count; ++i) {
+    places.a[i] = a;
+    places.b[i] = b;
+    for (int d = digits.sizes.rank - 1; d >= 0; --d) {
+      a += digits.a[d], b += digits.b[d];
+      if (++at[d] < digits.sizes[d]) break;
+      a -= at[d] * digits.a[d], b -= at[d] * digits.b[d];
+      at[d] = 0;
+    }
+  }
+  for (int64_t i = count - 1; i >= 0; --i)
+    places.ahead[i] = i + 1 < count && places.b[i + 1] == places.b[i] + 1 ? places.ahead[i + 1] + 1 : 1;
+}
+
+template <class T>
+static void pack_a_at(const T* a, int64_t a_m, const int64_t* at, int64_t m, int64_t k, T* to) {
+  for (int64_t i0 = 0; i0 < m; i0 += kRows, to += kRows * k) {
+    const int64_t rows = m - i0 < kRows ? m - i0 : kRows;
+    const T* from = a + i0 * a_m;
+    if (rows == kRows) {
+      for (int64_t p = 0; p < k; ++p)
+        for (int64_t r = 0; r < kRows; ++r) to[p * kRows + r] = from[r * a_m + at[p]];
+    } else {
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t p = 0; p < k; ++p) to[p * kRows + r] = from[r * a_m + at[p]];
+    }
+  }
+}
+
+template <class T>
+SG_ALWAYS void copy_run(const T* from, T* to, int64_t n) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {
+    for (; n > 0; n -= 16, from += 16, to += 16) {
+      const auto some = static_cast<__mmask16>(n >= 16 ? 0xffff : (1u << n) - 1);
+      _mm512_mask_storeu_ps(to, some, _mm512_maskz_loadu_ps(some, from));
+    }
+    return;
+  }
+#endif
+  for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+}
+
+// One panel of b whose columns begin at `columns` and whose rows lie at `places`.
+template <class T>
+static void pack_b_at(const T* b, const Places& places, const int64_t* columns, int64_t k, int64_t n, T* to) {
+  constexpr int64_t kLanes = Vector<T>::kLanes, kColumns = 2 * kLanes;
+  if (n < kColumns)
+    for (int64_t i = 0; i < k * kColumns; ++i) to[i] = 0;
+  int64_t begin[kColumns + 1], runs = 0;
+  for (int64_t j = 0; j < n; ++j)
+    if (j == 0 || columns[j] != columns[j - 1] + 1) begin[runs++] = j;
+  begin[runs] = n;
+  if (runs * 4 <= n) {  // neighbours in a row of the panel are neighbours in memory
+    for (int64_t p = 0; p < k; ++p)
+      for (int64_t r = 0; r < runs; ++r)
+        copy_run(b + places.b[p] + columns[begin[r]], to + p * kColumns + begin[r], begin[r + 1] - begin[r]);
+    return;
+  }
+  for (int64_t p = 0; p < k;) {
+    int64_t count = 1;
+    if (places.ahead[p] >= kLanes) {
+      count = places.ahead[p] < 2 * kLanes ? places.ahead[p] : kLanes;
+      for (int64_t first = p;; first = p + count - kLanes) {  // twice where a run ends: the second block overlaps
+        for (int64_t j = 0; j + kLanes <= n; j += kLanes) {
+          using V = typename Vector<T>::Type;
+          using Loose = typename Vector<T>::Loose;
+          V rows[kLanes];
+#pragma GCC unroll 16
+          for (int i = 0; i < kLanes; ++i) rows[i] = *(const Loose*)(b + places.b[first] + columns[j + i]);
+          transpose<V, kLanes, kLanes / 2>(rows);
+#pragma GCC unroll 16
+          for (int i = 0; i < kLanes; ++i) *(Loose*)(to + (first + i) * kColumns + j) = rows[i];
+        }
+        if (first == p + count - kLanes) break;
+      }
+    }
+    const int64_t whole = count >= kLanes ? n / kLanes * kLanes : 0;
+    for (int64_t i = p; i < p + count; ++i)
+      for (int64_t j = whole; j < n; ++j) to[i * kColumns + j] = b[places.b[i] + columns[j]];
+    p += count;
+  }
+}
+
 inline constexpr int64_t kGemmScratch =
     (kTileRows + kRows) * kSlab * 8 + 2 * kVectorBytes * kSlab + 2 * kVectorBytes * kRows;
 
 template <class T>
-static void gemm_slab(const GemmTile& t, const T* a, const T* b, T* c, int64_t m, int64_t k, bool from) {
+static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* places, T* c, int64_t m, int64_t k,
+                      bool from) {
   constexpr int64_t kColumns = 2 * Vector<T>::kLanes;
   T* packed_b = static_cast<T*>(t.scratch);
   T* edge = packed_b + kColumns * kSlab;
@@ -197,12 +292,20 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, T* c, int64_t m
     else
       any_register_tile<T, false>(rows, k, a + i * t.a_m, t.a_m, panel, panel_k, to, to_m, from);
   };
+  if (places)
+    pack_a_at(a, t.a_m, places->a, m, k, packed_a);
+  else
+    pack_a(a, t.a_m, t.a_k, m, k, packed_a);
   for (int64_t j = 0; j < t.n; j += kColumns) {
     const int64_t columns = t.n - j < kColumns ? t.n - j : kColumns;
     const T* panel = b + j * t.b_n;
     int64_t panel_k = t.b_k;
     // A panel that is read only a few times is not worth packing when its rows lie together.
-    if (t.b_n != 1 || columns < kColumns || m > 16 * kRows) {
+    if (places) {
+      pack_b_at(b, *places, t.b_columns + j, k, columns, packed_b);
+      panel = packed_b;
+      panel_k = kColumns;
+    } else if (t.b_n != 1 || columns < kColumns || m > 16 * kRows) {
       pack_b(panel, t.b_k, t.b_n, k, columns, packed_b);
       panel = packed_b;
       panel_k = kColumns;
@@ -237,6 +340,13 @@ static void gemm(const GemmTile& t) {
     for (int64_t p = 0; p < t.k; p += kSlab) {
       const int64_t k = t.k - p < kSlab ? t.k - p : kSlab;
       gemm_slab<T>(t, a + p * t.a_k, b + p * t.b_k, c, m, k, t.add || p > 0);
+      if (t.inner) {
+        Places places;
+        find_places(*t.inner, p, k, places);
+        gemm_slab<T>(t, a, b, &places, c, m, k, p > 0);
+      } else {
+        gemm_slab<T>(t, a + p * t.a_k, b + p * t.b_k, nullptr, c, m, k, p > 0);
+      }
     }
   }
 }

@@ -40,6 +40,27 @@ void choose_tiles(ProductPlan& plan) {
   plan.tiles_n = (s.n + plan.tile_n - 1) / std::max<int64_t>(1, plan.tile_n);
 }
 
+// Strides of the digits of a number that has one stride.
+Dims one_by_one(const Dims& sizes, int64_t stride) {
+  Dims out = contiguous_strides(sizes);
+  for (int d = 0; d < out.rank; ++d) out[d] *= stride;
+  return out;
+}
+
+int64_t place(const Dims& sizes, const Dims& strides, int64_t number) {
+  int64_t at = 0;
+  for (int d = sizes.rank - 1; d >= 0; --d) at += number % sizes[d] * strides[d], number /= sizes[d];
+  return at;
+}
+
+void choose_walks(ProductPlan& plan) {
+  const Product& s = plan.shape;
+  if (!s.a_walks() && !s.b_walks()) return;
+  const Dims &k = s.inner.sizes, &n = s.columns.sizes;
+  plan.inner = {k, s.a_walks() ? s.inner.a : one_by_one(k, s.a_k), s.b_walks() ? s.inner.b : one_by_one(k, s.b_k)};
+  plan.columns = {n, {}, s.b_walks() ? s.columns.b : one_by_one(n, s.b_n)};
+}
+
 template <class T, class Wide>
 void multiply_integers(const GemmTile& t) {
   const T* a = static_cast<const T*>(t.a);
@@ -49,10 +70,12 @@ void multiply_integers(const GemmTile& t) {
     T* row = c + i * t.c_m;
     for (int64_t j = 0; j < t.n && !t.add; ++j) row[j * t.c_n] = 0;
     for (int64_t p = 0; p < t.k; ++p) {
-      const Wide x = static_cast<Wide>(a[i * t.a_m + p * t.a_k]);
-      const T* from = b + p * t.b_k;
+      const GemmDigits* d = t.inner;
+      const Wide x = static_cast<Wide>(a[i * t.a_m + (d ? place(d->sizes, d->a, p) : p * t.a_k)]);
+      const T* from = b + (d ? place(d->sizes, d->b, p) : p * t.b_k);
       for (int64_t j = 0; j < t.n; ++j)
-        row[j * t.c_n] = static_cast<T>(static_cast<Wide>(row[j * t.c_n]) + x * static_cast<Wide>(from[j * t.b_n]));
+        row[j * t.c_n] = static_cast<T>(static_cast<Wide>(row[j * t.c_n]) +
+                                        x * static_cast<Wide>(from[d ? t.b_columns[j] : j * t.b_n]));
     }
   }
 }
@@ -60,6 +83,15 @@ void multiply_integers(const GemmTile& t) {
 // Few columns: the transposed product, whose vectors run along the rows.
 GemmTile transposed(const GemmTile& t) {
   return {t.b, t.a, t.c, t.n, t.m, t.k, t.b_n, t.b_k, t.a_k, t.a_m, t.c_n, t.c_m, t.add, t.scratch};
+  return {t.b, t.a, t.c, t.n, t.m, t.k, t.b_n, t.b_k, t.a_k, t.a_m, t.c_n, t.c_m, t.scratch, nullptr, nullptr};
+}
+
+void multiply(DType dtype, GemmTile t) {
+  if (dtype == DType::int32) return multiply_integers<int32_t, uint32_t>(t);
+  if (dtype == DType::int64) return multiply_integers<int64_t, uint64_t>(t);
+  t.scratch = scratch(1, blocks().gemm_scratch);
+  if (t.n < 8 && t.m > t.n && !t.inner) t = transposed(t);
+  (dtype == DType::float32 ? blocks().gemm_f32 : blocks().gemm_f64)(t);
 }
 
 // [load view 0, store view 1] and nothing else.
@@ -82,6 +114,7 @@ ProductPlan plan_product(const Product& product, const std::vector<int32_t>& mem
   if (product.dtype == DType::boolean) fail<TypeError>("matmul", "boolean operands", "convert them to int32");
   ProductPlan plan;
   plan.shape = product;
+  choose_walks(plan);
   const Program& epilogue = product.epilogue;
   if (only_stores(epilogue)) {
     plan.out_view = epilogue.code[1].slot;
@@ -105,6 +138,8 @@ ProductPlan plan_product(const Product& product, const std::vector<int32_t>& mem
 void run_product(const ProductPlan& plan, const char* a, const char* b, std::vector<char*>& bases) {
   const Product& s = plan.shape;
   const int64_t size = size_of(s.dtype), per_batch = plan.tiles_m * plan.tiles_n;
+  const int64_t groups = std::max<int64_t>(1, s.batch / std::max<int64_t>(1, s.folded));
+  const bool walks = s.a_walks() || s.b_walks();
   char* whole = plan.store == ProductPlan::Store::whole ? scratch(2, s.batch * s.m * s.n * size + 64) : nullptr;
   const auto one_tile = [&](int64_t i) {
     const int64_t batch = i / per_batch, m0 = i % per_batch / plan.tiles_n * plan.tile_m,
@@ -113,9 +148,18 @@ void run_product(const ProductPlan& plan, const char* a, const char* b, std::vec
     t.m = std::min(plan.tile_m, s.m - m0);
     t.n = std::min(plan.tile_n, s.n - n0);
     t.k = s.k;
-    t.a = a + (s.a_offset + batch * s.a_batch + m0 * s.a_m) * size;
-    t.b = b + (s.b_offset + batch * s.b_batch + n0 * s.b_n) * size;
+    const int64_t group = batch % groups;
+    t.a = a + (s.a_offset + group * s.a_batch + m0 * s.a_m) * size;
+    t.b = b + (s.b_offset + batch / groups * s.b_folded + group * s.b_batch) * size;
     t.a_m = s.a_m, t.a_k = s.a_k, t.b_k = s.b_k, t.b_n = s.b_n;
+    int64_t columns[kTileN];
+    if (walks) {
+      for (int64_t j = 0; j < t.n; ++j) columns[j] = place(plan.columns.sizes, plan.columns.b, n0 + j);
+      t.inner = &plan.inner;
+      t.b_columns = columns;
+    } else {
+      t.b = static_cast<const char*>(t.b) + n0 * s.b_n * size;
+    }
     if (plan.store == ProductPlan::Store::direct) {
       const Dims& out = plan.out_strides;
       t.c = bases[plan.out_view] + (plan.out_offset + batch * out[0] + m0 * out[1] + n0 * out[2]) * size;

@@ -10,7 +10,9 @@
 namespace sg::cpu {
 
 struct ProductPlan {
-  Product shape;  // its epilogue is compiled below
+  Product shape;       // its epilogue is compiled below
+  GemmDigits inner;    // when an operand walks: of k, in both
+  GemmDigits columns;  // and of n, in b
   enum class Store : uint8_t {
     direct,  // the epilogue only stores: products go to their place
     tile,    // epilogue over each tile
