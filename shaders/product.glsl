@@ -2,6 +2,8 @@
 // Included by product.comp and by generated kernels. The including text defines ELEMENT, ELEMENT4, MEMORY, MEMORY4,
 // BYTES, MULTIPLY_ADD, the argument macros, and
 //   void epilogue(uint batch, uint m, uint n, ELEMENT4 sum)   // columns n .. n + 3; those from size_n on do not exist
+// With A_WALKS or B_WALKS that operand has no one stride along k (see kernel/kernel.hpp), with FOLDED the columns of
+// several batch entries are those of one product, and with ONE_COLUMN the epilogue takes one of them at a time.
 //
 // A workgroup makes a tile of kTileM x kTileN. It walks K in steps of kTileK: while one step is multiplied from shared
 // memory, the next travels from global memory to registers. A thread owns kThreadM x kThreadN results as blocks of
@@ -33,6 +35,67 @@ const uint kBlockRows = kRows < 32 / kBlockCols ? kRows : 32 / kBlockCols;
 
 shared ELEMENT4 tiles[kSharedLength];
 
+#ifdef FOLDED
+#define COLUMNS (uint(size_n) * uint(folded))
+#define GROUPS (uint(batches) / uint(folded))
+#else
+#define COLUMNS uint(size_n)
+#define GROUPS uint(batches)
+#endif
+
+// Of operands that walk: where in memory the rows or columns of the tile begin, and how far from there the elements of
+// this step of K and of the next lie, in bytes.
+#ifdef A_WALKS
+shared uint64_t rows_a[kTileM], steps_a[2 * kTileK];
+#endif
+#ifdef B_WALKS
+shared uint64_t rows_b[kTileN], steps_b[2 * kTileK];
+#endif
+#if defined(A_WALKS) || defined(B_WALKS)
+#define WALKS
+
+uint64_t walk(uint number, uint size1, uint size2, uint64_t step0, uint64_t step1, uint64_t step2) {
+  const uint rest = number / size2;
+  return BYTES * (rest / size1 * step0 + rest % size1 * step1 + number % size2 * step2);
+}
+
+void find_rows(uint m0, uint n0) {
+#ifdef A_WALKS
+  for (uint i = gl_LocalInvocationID.x; i < kTileM; i += kThreads)
+    rows_a[i] = BYTES * min(m0 + i, uint(size_m) - 1) * a_m;
+#endif
+#ifdef B_WALKS
+  for (uint i = gl_LocalInvocationID.x; i < kTileN; i += kThreads) {
+    uint n = min(n0 + i, COLUMNS - 1);
+    uint64_t first = 0;
+#ifdef FOLDED
+    first = BYTES * (n / uint(size_n)) * b_folded;
+    n %= uint(size_n);
+#endif
+    rows_b[i] = first + walk(n, uint(n_size1), uint(n_size2), b_n0, b_n1, b_n2);
+  }
+#endif
+}
+
+void find_steps(uint k0) {
+  if (gl_LocalInvocationID.x >= kTileK) return;
+  const uint k = min(k0 + gl_LocalInvocationID.x, uint(size_k) - 1);
+  const uint at = (k0 / kTileK & 1) * kTileK + gl_LocalInvocationID.x;
+#ifdef A_WALKS
+  steps_a[at] = walk(k, uint(k_size1), uint(k_size2), a_k0, a_k1, a_k2);
+#endif
+#ifdef B_WALKS
+  steps_b[at] = walk(k, uint(k_size1), uint(k_size2), b_k0, b_k1, b_k2);
+#endif
+}
+
+// Element number i of this thread as (place along m or n, place along k).
+uvec2 place(uint i, uint tile, bool along_k) {
+  const uint e = gl_LocalInvocationID.x + i * kThreads;
+  return along_k ? uvec2(e / kTileK, e % kTileK) : uvec2(e % tile, e / tile);
+}
+#endif
+
 // What is on its way from global memory, and where this thread's loads of step 0 come from.
 ELEMENT4 next_a[kLoadsA], next_b[kLoadsB];
 uint64_t from_a[kLoadsA], from_b[kLoadsB];
@@ -56,6 +119,15 @@ ELEMENT4 four(uint64_t first, uint x, uint size, uint64_t x_step, uint k, uint64
 
 void fetch(uint k0, uint64_t first_a, uint64_t first_b, uint m0, uint n0) {
   const bool full = k0 + kTileK <= uint(size_k);
+#ifdef A_WALKS
+  [[unroll]] for (uint i = 0; i < kLoadsA * 4; ++i) {
+    const uvec2 p = place(i, kTileM, kAAlongK == 1);
+    ELEMENT v = ELEMENT(0);
+    if (p.x < kTileM && p.y < kTileK && k0 + p.y < uint(size_k))
+      v = MEMORY(first_a + rows_a[p.x] + steps_a[(k0 / kTileK & 1) * kTileK + p.y]).at[0];
+    next_a[i / 4][i % 4] = v;
+  }
+#else
   if (full && whole_a) {
     const uint64_t forward = BYTES * k0 * a_k;
     [[unroll]] for (uint i = 0; i < kLoadsA; ++i)
@@ -68,6 +140,16 @@ void fetch(uint k0, uint64_t first_a, uint64_t first_b, uint m0, uint n0) {
         next_a[i] = four(first_a, m0 + p.x, uint(size_m), a_m, k0 + p.y, a_k, kAAlongK == 1);
     }
   }
+#endif
+#ifdef B_WALKS
+  [[unroll]] for (uint i = 0; i < kLoadsB * 4; ++i) {
+    const uvec2 p = place(i, kTileN, kBAlongK == 1);
+    ELEMENT v = ELEMENT(0);
+    if (p.x < kTileN && p.y < kTileK && k0 + p.y < uint(size_k))
+      v = MEMORY(first_b + rows_b[p.x] + steps_b[(k0 / kTileK & 1) * kTileK + p.y]).at[0];
+    next_b[i / 4][i % 4] = v;
+  }
+#else
   if (full && whole_b) {
     const uint64_t forward = BYTES * k0 * b_k;
     [[unroll]] for (uint i = 0; i < kLoadsB; ++i)
@@ -80,6 +162,7 @@ void fetch(uint k0, uint64_t first_a, uint64_t first_b, uint m0, uint n0) {
         next_b[i] = four(first_b, n0 + p.x, uint(size_n), b_n, k0 + p.y, b_k, kBAlongK == 1);
     }
   }
+#endif
 }
 
 // From registers to shared memory, where both operands lie with four rows or columns side by side for each k.
@@ -93,14 +176,28 @@ void put(uint base, uint stride, uvec2 p, ELEMENT4 v, bool along_k) {
 
 void keep(uint side) {
   const uint base_a = side * kBuffer, base_b = base_a + kTileK * kStrideA;
+#ifdef A_WALKS
+  [[unroll]] for (uint i = 0; i < kLoadsA * 4; ++i) {
+    const uvec2 p = place(i, kTileM, kAAlongK == 1);
+    if (p.x < kTileM && p.y < kTileK) tiles[base_a + p.y * kStrideA + p.x / 4][p.x % 4] = next_a[i / 4][i % 4];
+  }
+#else
   [[unroll]] for (uint i = 0; i < kLoadsA; ++i) {
     const uvec2 p = unit(i, kTileM, kAAlongK == 1);
     if (kUnitsA % kThreads == 0 || (p.x < kTileM && p.y < kTileK)) put(base_a, kStrideA, p, next_a[i], kAAlongK == 1);
   }
+#endif
+#ifdef B_WALKS
+  [[unroll]] for (uint i = 0; i < kLoadsB * 4; ++i) {
+    const uvec2 p = place(i, kTileN, kBAlongK == 1);
+    if (p.x < kTileN && p.y < kTileK) tiles[base_b + p.y * kStrideB + p.x / 4][p.x % 4] = next_b[i / 4][i % 4];
+  }
+#else
   [[unroll]] for (uint i = 0; i < kLoadsB; ++i) {
     const uvec2 p = unit(i, kTileN, kBAlongK == 1);
     if (kUnitsB % kThreads == 0 || (p.x < kTileN && p.y < kTileK)) put(base_b, kStrideB, p, next_b[i], kBAlongK == 1);
   }
+#endif
 }
 
 bool aligned(uint64_t first, uint64_t step_x, uint64_t step_k, bool along_k) {
@@ -109,21 +206,39 @@ bool aligned(uint64_t first, uint64_t step_x, uint64_t step_k, bool along_k) {
 }
 
 void finish(uint batch, uint m, uint n, ELEMENT4 sum) {
+#ifdef ONE_COLUMN
+  [[unroll]] for (uint l = 0; l < 4; ++l)
+    if (m < uint(size_m) && n + l < COLUMNS)
+      epilogue((n + l) / uint(size_n) * GROUPS + batch, m, (n + l) % uint(size_n), sum[l]);
+#elif defined(FOLDED)
+  if (m < uint(size_m) && n < COLUMNS) epilogue(n / uint(size_n) * GROUPS + batch, m, n % uint(size_n), sum);
+#else
   if (m < uint(size_m) && n < uint(size_n)) epilogue(batch, m, n, sum);
+#endif
 }
 
 void tile(uint batch, uint m0, uint n0) {
   const uint64_t first_a = tensor_a + BYTES * batch * a_batch, first_b = tensor_b + BYTES * batch * b_batch;
+#ifndef A_WALKS
   whole_a = m0 + kTileM <= uint(size_m) && aligned(first_a, a_m, a_k, kAAlongK == 1);
-  whole_b = n0 + kTileN <= uint(size_n) && aligned(first_b, b_n, b_k, kBAlongK == 1);
   [[unroll]] for (uint i = 0; i < kLoadsA; ++i) {
     const uvec2 p = unit(i, kTileM, kAAlongK == 1);
     from_a[i] = first_a + BYTES * ((m0 + p.x) * a_m + p.y * a_k);
   }
+#endif
+#ifndef B_WALKS
+  whole_b = n0 + kTileN <= uint(size_n) && aligned(first_b, b_n, b_k, kBAlongK == 1);
   [[unroll]] for (uint i = 0; i < kLoadsB; ++i) {
     const uvec2 p = unit(i, kTileN, kBAlongK == 1);
     from_b[i] = first_b + BYTES * ((n0 + p.x) * b_n + p.y * b_k);
   }
+#endif
+#ifdef WALKS
+  find_rows(m0, n0);
+  find_steps(0);
+  find_steps(kTileK);
+  barrier();
+#endif
 
   const uint thread = gl_LocalInvocationID.x;
   const uint part = thread / (kRows * kCols), own = thread % (kRows * kCols);
@@ -140,6 +255,9 @@ void tile(uint batch, uint m0, uint n0) {
   for (uint k0 = 0; k0 < uint(size_k); k0 += kTileK) {
     const bool more = uint(size_k) - k0 > kTileK;
     if (more) fetch(k0 + kTileK, first_a, first_b, m0, n0);
+#ifdef WALKS
+    find_steps(k0 + 2 * kTileK);
+#endif
     const uint base_a = side * kBuffer + part * (kTileK / kParts) * kStrideA + row;
     const uint base_b = side * kBuffer + kTileK * kStrideA + part * (kTileK / kParts) * kStrideB + col;
     [[unroll]] for (uint k = 0; k < kTileK / kParts; ++k) {
@@ -181,8 +299,8 @@ void main() {
 #ifdef PREDICATED
   if (Status(status).tag != 0) return;
 #endif
-  const uint tiles_m = (uint(size_m) + kTileM - 1) / kTileM, tiles_n = (uint(size_n) + kTileN - 1) / kTileN;
-  const uint each = tiles_m * tiles_n, all = each * uint(batches);
+  const uint tiles_m = (uint(size_m) + kTileM - 1) / kTileM, tiles_n = (COLUMNS + kTileN - 1) / kTileN;
+  const uint each = tiles_m * tiles_n, all = each * GROUPS;
   for (uint work = gl_WorkGroupID.x; work < all; work += gl_NumWorkGroups.x) {
     const uint t = work % each, strip = t / (8 * tiles_n), inside = t % (8 * tiles_n);
     const uint height = min(tiles_m - strip * 8, 8);

@@ -93,6 +93,13 @@ def test_narrow_types_are_summed_in_float32(dtype: str, device: sg.Device) -> No
     close(y.to("cpu", sg.float64), want, rtol=1e-2)
 
 
+def test_bias_and_activation_ride_on_the_product(device: sg.Device) -> None:
+    x, w, b = (sg.tensor(random(*s, dtype="float32"), device=device) for s in [(2, 3, 8, 8), (4, 3, 3, 3), (4,)])
+    y = sg.conv2d(x, w, b).relu()
+    assert [step.name for step in y.plan()][-1].startswith("convolution_")
+    close(y, np.maximum(conv(2, *(v.cpu().numpy() for v in (x, w, b))), 0))
+
+
 def test_errors_name_the_values() -> None:
     x, w = sg.ones(2, 3, 8, 8), sg.ones(4, 3, 3, 3)
     with pytest.raises(ValueError, match=r"conv2d: input \[2, 3, 8, 8\] and weight \[4, 2, 3, 3\].*3 channels"):

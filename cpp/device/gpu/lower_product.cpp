@@ -11,6 +11,7 @@ namespace {
 using What = Arguments::What;
 
 constexpr ProductVariant kLarge{128, 128, 16, 8, 8, 1};
+constexpr ProductVariant kWide{64, 256, 16, 8, 8, 1};  // for few rows
 constexpr ProductVariant kMedium{64, 64, 16, 4, 4, 1};
 constexpr ProductVariant kSmall{32, 32, 32, 4, 4, 4};
 constexpr ProductVariant kTiny{16, 16, 64, 4, 4, 16};
@@ -49,6 +50,51 @@ void fixed_words(Arguments& args, const Instance& in, const Product& p) {
   for (const auto& [name, v] : words) args.fixed(name, value(v));
 }
 
+// Of operands that walk. Three digits: those that are not there are of size 1.
+void walk_words(Arguments& args, const Product& p) {
+  const auto digits = [&](const std::string& name, const Dims& list, int64_t missing, int first) {
+    for (int i = first; i < 3; ++i) {
+      const int d = list.rank - 3 + i;
+      args.fixed(name + std::to_string(i), value(d < 0 ? missing : missing ? std::max(list[d], missing) : list[d]));
+    }
+  };
+  digits("k_size", p.inner.sizes, 1, 1);
+  if (p.a_walks()) digits("a_k", p.inner.a, 0, 0);
+  if (!p.b_walks()) return;
+  digits("b_k", p.inner.b, 0, 0);
+  digits("n_size", p.columns.sizes, 1, 1);
+  digits("b_n", p.columns.b, 0, 0);
+  args.fixed("folded", value(p.folded));
+  args.fixed("b_folded", value(p.b_folded));
+}
+
+Dims one_by_one(const Dims& sizes, int64_t stride) {
+  Dims out = contiguous_strides(sizes);
+  for (int d = 0; d < out.rank; ++d) out[d] *= stride;
+  return out;
+}
+
+// Entries of the batch with many columns each are products of their own; else their columns are joined, and b walks.
+Product without_needless_folds(const Product& p) {
+  constexpr int64_t kMany = 512;
+  Product out = p;
+  if (p.folded == 1 || p.b_walks()) return out;
+  if (p.n >= kMany && p.folded == p.batch) {
+    out.folded = 1;
+    out.b_batch = p.b_folded;
+  } else {
+    out.inner.b = one_by_one(p.inner.sizes, p.b_k);
+    out.columns.b = one_by_one(p.columns.sizes, p.b_n);
+  }
+  return out;
+}
+
+// Whether neighbours in memory, as far as there are any, are found along k sooner than along the other side.
+bool runs_along_k(const Dims& sizes, const Dims& strides, int64_t other_size, int64_t other_stride) {
+  const auto length = [](int64_t size, int64_t stride) { return size / std::max<int64_t>(1, std::abs(stride)); };
+  return length(sizes[sizes.rank - 1], strides[strides.rank - 1]) > length(other_size, other_stride);
+}
+
 bool plain_store(const Product& p) {
   const Program& e = p.epilogue;
   return p.dtype == DType::float32 && !e.predicated && e.code.size() == 2 && e.code[0].code == Code::load &&
@@ -65,10 +111,15 @@ bool epilogue_in_fours(const Layout& l) {
                       [&](const Instr& i) { return i.code == Code::store && l.zero(i.slot, 2); });
 }
 
-std::string write_epilogue(Arguments& args, const Layout& l) {
+std::string write_epilogue(Arguments& args, const Layout& l, bool four, bool one) {
   Writer w;
   Body body(w, args, l);
-  const bool four = epilogue_in_fours(l);
+  if (one) {
+    w.open("void epilogue(uint batch, uint m, uint n, ELEMENT sum)");
+    body.pointwise(1, {"batch", "m", "n"}, {{0, "sum"}});
+    w.close().line();
+    return w.text;
+  }
   w.open(std::string("void epilogue(uint batch, uint m, uint ") + (four ? "n" : "first") + ", ELEMENT4 sum)");
   if (!four) {
     w.open("[[unroll]] for (uint l = 0; l < 4; ++l)");
@@ -98,7 +149,7 @@ void check(const Step& step, const Product& p, const Features& f) {
   if (p.epilogue.domain.rank != 3 || p.epilogue.inner != 0)
     fail<Error>(step.name, "the epilogue of a product runs over [batch, m, n], not " + p.epilogue.domain.str(),
                 "report this");
-  if (std::max({p.m, p.n, p.k}) > INT32_MAX)
+  if (std::max({p.m, p.n * p.folded, p.k}) > INT32_MAX)
     fail<LimitError>(step.name, "a side of the product has more than 2147483647 elements", "cut it in parts");
 }
 
@@ -107,7 +158,8 @@ void check(const Step& step, const Product& p, const Features& f) {
 int64_t ProductVariant::shared_bytes(int64_t element_bytes) const {
   const int64_t step = 2 * tile_k * (tile_m / 4 + 1 + tile_n / 4 + 1),
                 sums = parts > 1 ? parts * tile_m * tile_n / 4 : 0;
-  return std::max(step, sums) * 4 * element_bytes;
+  const int64_t walks = 8 * (tile_m + tile_n + 4 * tile_k);
+  return std::max(step, sums) * 4 * element_bytes + walks;
 }
 
 ProductVariant choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DType dtype, const Features& features) {
@@ -121,6 +173,8 @@ ProductVariant choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DT
   const ProductVariant large = fit(kLarge, bytes, features), medium = fit(wanted, bytes, features);
   const ProductVariant small = fit(kSmall, bytes, features), tiny = fit(kTiny, bytes, features);
   if (bytes == 4 && large.tile_k && narrow > 64 && tiles(large, m, n, batch) >= kBusy) return large;
+  const ProductVariant wide = fit(kWide, bytes, features);
+  if (bytes == 4 && wide.tile_k >= 8 && m > 32 && m <= 64 && tiles(wide, m, n, batch) >= 2 * kBusy) return wide;
   if (medium.tile_k && narrow > 32 && blocks >= kNearlyBusy) return medium;
   if (small.tile_k && narrow > 16 && (tiles(small, m, n, batch) >= kBusy || !tiny.tile_k)) return small;
   return tiny.tile_k ? tiny : medium;
@@ -128,7 +182,7 @@ ProductVariant choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DT
 
 Lowered lower_product(const Step& step, const Features& features) {
   const Instance& in = step.only();
-  const Product& p = in.kernel.product;
+  const Product p = without_needless_folds(in.kernel.product);
   check(step, p, features);
   Layout l;
   l.instances = {&in};
@@ -139,23 +193,34 @@ Lowered lower_product(const Step& step, const Features& features) {
 
   Lowered out;
   out.name = step.name;
-  const ProductVariant v = choose_product(p.m, p.n, p.k, p.batch, p.dtype, features);
-  out.constants = {v.tile_m,
-                   v.tile_n,
-                   v.tile_k,
-                   v.thread_m,
-                   v.thread_n,
-                   v.parts,
-                   p.a_k == 1 && (p.a_m != 1 || p.m == 1),
-                   p.b_k == 1 && (p.b_n != 1 || p.n == 1)};
-  if (plain_store(p)) {
+  const int64_t groups = p.batch / std::max<int64_t>(1, p.folded), columns = p.n * p.folded;
+  const ProductVariant v = choose_product(p.m, columns, p.k, groups, p.dtype, features);
+  const bool walks = p.a_walks() || p.b_walks();
+  out.constants = {
+      v.tile_m,
+      v.tile_n,
+      v.tile_k,
+      v.thread_m,
+      v.thread_n,
+      v.parts,
+      p.a_walks() ? runs_along_k(p.inner.sizes, p.inner.a, p.m, p.a_m) : p.a_k == 1 && (p.a_m != 1 || p.m == 1),
+      p.b_walks() ? runs_along_k(p.inner.sizes, p.inner.b, p.columns.sizes[p.columns.sizes.rank - 1],
+                                 p.columns.b[p.columns.b.rank - 1])
+                  : p.b_k == 1 && (p.b_n != 1 || p.n == 1)};
+  if (plain_store(p) && !walks) {
     const View& to = p.epilogue.views[p.epilogue.code[1].slot];
     out.builtin = "product";
     args.fixed("tensor_out", operand(in, p, to.binding, to.offset));
     for (int d = 0; d < 3; ++d) args.fixed("out", value(to.strides[d]));
   } else {
-    const std::string epilogue = write_epilogue(args, l);
+    if (walks) walk_words(args, p);
+    const bool four = epilogue_in_fours(l), one = p.folded > 1 && !four;
+    const std::string epilogue = write_epilogue(args, l, four, one);
     std::string flags = element_macros(p.dtype);
+    if (p.a_walks()) flags += "#define A_WALKS\n";
+    if (p.b_walks()) flags += "#define B_WALKS\n";
+    if (p.folded > 1) flags += "#define FOLDED\n";
+    if (one) flags += "#define ONE_COLUMN\n";
     if (p.epilogue.predicated) {
       args.use(What::status);
       flags += "#define PREDICATED\n";
@@ -165,7 +230,7 @@ Lowered lower_product(const Step& step, const Features& features) {
                  flags + "\n" + epilogue + "#include \"product.glsl\"\n";
   }
   out.arguments = args.words(l, 0);
-  const int64_t work = tiles(v, p.m, p.n, p.batch);
+  const int64_t work = tiles(v, p.m, columns, groups);
   out.groups[0] = static_cast<uint32_t>(std::min(work, features.max_groups));
   return out;
 }
