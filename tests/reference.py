@@ -16,6 +16,7 @@ import numpy as np
 import reference_convolution
 import reference_indexing
 import reference_pointwise
+import reference_pooling
 import reference_products
 import reference_shapes
 import reference_sort
@@ -170,6 +171,7 @@ ROWS: list[Row] = [
     *reference_statistics.ROWS,
     *reference_products.ROWS,
     *reference_convolution.ROWS,
+    *reference_pooling.ROWS,
     *reference_pointwise.ROWS,
     *fold_rows("sum", int_sum, EVERY, exact=False),
     *fold_rows("mean", lambda x, **a: np.asarray(x.mean(**a, dtype=np.longdouble)), NUMBERS, exact=False),

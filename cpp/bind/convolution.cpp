@@ -1,4 +1,4 @@
-// Convolutions.
+// Convolutions and pooling.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 
@@ -13,6 +13,15 @@ struct From<TextOrDims> {
 };
 
 namespace {
+
+Tensor max_pool1d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
+                  const Dims& dilation, bool ceil_mode) {
+  return sg::max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode).first;
+}
+Tensor max_pool2d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
+                  const Dims& dilation, bool ceil_mode) {
+  return sg::max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode).first;
+}
 
 #define SG_SIZES "int | Sequence[int]"
 #define SG_OPTIONS                                                                                                \
@@ -35,7 +44,44 @@ namespace {
   "    stride, padding, groups, dilation: of that convolution.\n    output_padding: more of the result at its "   \
   "end.\n\nRaises:\n    ValueError: shapes or options that do not fit.\n\nExample:\n    >>> " example
 
+#define SG_POOL \
+  "input: Tensor, kernel_size: " SG_SIZES ", stride: " SG_SIZES " | None = None, padding: " SG_SIZES " = 0"
+#define SG_MAX_POOL SG_POOL ", dilation: " SG_SIZES " = 1, ceil_mode: bool = False"
+#define SG_AVG_POOL SG_POOL ", ceil_mode: bool = False, count_include_pad: bool = True"
+#define SG_POOL_DOC                                                                                                 \
+  "of each window: [n, channels, ...] -> [n, channels, ...]; n may be missing.\n\nArgs:\n    kernel_size: of the "  \
+  "window.\n    stride: from window to window; None: their size.\n    padding: on both sides, at most half of the " \
+  "window.\n    ceil_mode: whether windows may reach beyond the end.\n"
+#define SG_MAX_DOC(what) what SG_POOL_DOC "    dilation: from element to element of a window.\n"
+#define SG_AVG_DOC "The mean " SG_POOL_DOC "    count_include_pad: whether padding counts.\n"
+#define SG_POOL_RAISES(example) \
+  "\nRaises:\n    ValueError: a window larger than the input.\n\nExample:\n    >>> " example
+
 const Row rows[] = {
+    {"max_pool1d", bound<max_pool1d>, SG_MAX_POOL, "Tensor",
+     SG_MAX_DOC("The largest element ")
+         SG_POOL_RAISES("sg.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n    [[3.0, 2.0]]"),
+     Where::function},
+    {"max_pool2d", bound<max_pool2d>, SG_MAX_POOL, "Tensor",
+     SG_MAX_DOC("The largest element ") SG_POOL_RAISES("sg.max_pool2d(sg.ones(2, 3, 8, 8), 2).shape\n    (2, 3, 4, 4)"),
+     Where::function},
+    {"max_pool1d_with_indices", bound<sg::max_pool1d_with_indices>, SG_MAX_POOL, "tuple[Tensor, Tensor]",
+     SG_MAX_DOC("The largest element, and its place along the input, ")
+         SG_POOL_RAISES("sg.max_pool1d_with_indices(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2).indices.tolist()\n    [[1, "
+                        "2]]"),
+     Where::function},
+    {"max_pool2d_with_indices", bound<sg::max_pool2d_with_indices>, SG_MAX_POOL, "tuple[Tensor, Tensor]",
+     SG_MAX_DOC("The largest element, and its place in the image as if that were flat, ")
+         SG_POOL_RAISES("sg.max_pool2d_with_indices(sg.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2).indices.tolist()\n    "
+                        "[[[1]]]"),
+     Where::function},
+    {"avg_pool1d", bound<sg::avg_pool1d>, SG_AVG_POOL, "Tensor",
+     SG_AVG_DOC SG_POOL_RAISES("sg.avg_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n    [[2.0, 1.0]]"),
+     Where::function},
+    {"avg_pool2d", bound<sg::avg_pool2d>, SG_AVG_POOL ", divisor_override: int | None = None", "Tensor",
+     SG_AVG_DOC "    divisor_override: what sums are divided by.\n" SG_POOL_RAISES(
+         "sg.avg_pool2d(sg.ones(2, 3, 8, 8), 2).shape\n    (2, 3, 4, 4)"),
+     Where::function},
     {"conv1d", bound<sg::conv1d>, SG_OPTIONS, "Tensor",
      SG_CONVOLUTION_DOC("one dimension", "sg.conv1d(sg.ones(1, 1, 4), sg.ones(1, 1, 3)).tolist()\n    [[[3.0, 3.0]]]"),
      Where::function},

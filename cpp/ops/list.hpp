@@ -178,6 +178,17 @@ SG_TRANSPOSED(conv_transpose1d)
 SG_TRANSPOSED(conv_transpose2d)
 #undef SG_TRANSPOSED
 
+// ---- pooling (ops/pooling.cpp): input [n, channels, ...] or without n; a stride of {} is the kernel's size -------------
+// Values, and their int64 places in the image as if it were flat. Of equal ones the first; NaN wins.
+TensorPair max_pool1d_with_indices(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride,
+                                   const Dims& padding, const Dims& dilation, bool ceil_mode);
+TensorPair max_pool2d_with_indices(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride,
+                                   const Dims& padding, const Dims& dilation, bool ceil_mode);
+Tensor avg_pool1d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
+                  bool ceil_mode, bool count_include_pad);
+Tensor avg_pool2d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
+                  bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override);
+
 // ---- views --------------------------------------------------------------------------------------------------------
 Tensor reshape(const Tensor& x, Dims shape);  // one size may be -1; copies when no strides fit
 Tensor permute(const Tensor& x, const Dims& order);

@@ -57,7 +57,7 @@ TEST_CASE("every class of kernel compiles", "[lower]") {
 
 TEST_CASE("golden GLSL", "[lower]") {
   for (const char* name : {"flat_float32", "transposed_float32", "sgd_update", "softmax_64x128", "sum_float32_40x20t",
-                           "matmul_float32_64x512x784_e1"}) {
+                           "matmul_float32_64x512x784_e1", "convolution_8_5"}) {
     const std::string path = std::string(SG_SOURCE_DIR) + "/tests/golden/" + name + ".comp";
     const std::string text = lower(find(name).step, plain()).source;
     if (const char* update = std::getenv("UPDATE_GOLDEN"); update && *update) std::ofstream(path) << text;

@@ -252,6 +252,51 @@ Case matmul(DType t, Sides s, int epilogue, int64_t pad = 0) {
   return m.c;
 }
 
+// Three images with two groups of three channels, 7 x 9, and a kernel of 3 x 2.
+Case convolution(int64_t width, int64_t outputs) {
+  Maker m("convolution_" + std::to_string(width) + "_" + std::to_string(outputs));
+  Product p;
+  p.batch = 6, p.folded = 3, p.m = outputs, p.n = 5 * width, p.k = 18;
+  p.a_batch = outputs * 18, p.a_m = 18, p.a_k = 1;
+  p.b_batch = 3 * 7 * 9, p.b_folded = 6 * 7 * 9;
+  p.columns = {{5, width}, {}, {9, 1}};
+  p.inner = {{3, 3, 2}, {}, {7 * 9, 9, 1}};
+  p.a_binding = m.memory(kF, 2 * outputs * 18);
+  p.b_binding = m.memory(kF, 3 * 6 * 7 * 9);
+  B b = over({6, outputs, p.n});
+  b.add_view({.binding = -1, .dtype = kF, .strides = contiguous_strides(b.program.domain)});
+  const Expr sum = b.load(0);
+  b.store(m.dense(b, kF), b.alu(Code::maximum, kF, sum, b.constant(kF, 0)));
+  annotate(b.program);
+  p.epilogue = b.program;
+  m.in().kernel.kind = Kernel::Kind::product;
+  m.in().kernel.product = p;
+  m.c.tolerance = 1e-5;
+  return m.c;
+}
+
+// The gradient by the weights of the first: a sum over images and places, in two parts.
+Case convolution_weight(int64_t width) {
+  Maker m("convolution_weight_" + std::to_string(width));
+  Product p;
+  p.batch = 2, p.m = 5, p.n = 18, p.k = 2 * 5 * width;
+  p.a_batch = 2 * 5 * 5 * width, p.a_m = 5 * width, p.b_batch = 2 * 3 * 7 * 9;
+  p.columns = {{3, 3, 2}, {}, {7 * 9, 9, 1}};
+  p.inner = {{2, 5, width}, {5 * 5 * width, width, 1}, {3 * 7 * 9, 9, 1}};
+  p.a_binding = m.memory(kF, 4 * 5 * 5 * width);
+  p.b_binding = m.memory(kF, 4 * 3 * 7 * 9);
+  B b = over({2, 5, 18});
+  b.add_view({.binding = -1, .dtype = kF, .strides = contiguous_strides(b.program.domain)});
+  const Expr sum = b.load(0);
+  b.store(m.dense(b, kF), sum);
+  annotate(b.program);
+  p.epilogue = b.program;
+  m.in().kernel.kind = Kernel::Kind::product;
+  m.in().kernel.product = p;
+  m.c.tolerance = 1e-5;
+  return m.c;
+}
+
 void pointwise_cases(std::vector<Case>& out) {
   for (DType t : {DType::int32, DType::int64, DType::float32, DType::float64}) {
     const std::string n = name_of(t);
@@ -317,6 +362,9 @@ void product_cases(std::vector<Case>& out) {
     for (Sides s : {Sides{1, 64, 48, 100, false, false}, Sides{1, 700, 720, 33, true, true},
                     Sides{2, 9, 300, 70, false, true}, Sides{1, 400, 400, 16, false, false}})
       for (int e : {0, 1}) out.push_back(matmul(t, s, e));
+  out.push_back(convolution(8, 5));
+  out.push_back(convolution(7, 40));
+  out.push_back(convolution_weight(8));
 }
 
 }  // namespace

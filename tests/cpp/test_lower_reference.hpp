@@ -272,18 +272,29 @@ inline void run_program(const Program& p, const Instance& in, std::vector<Bytes>
   });
 }
 
+inline int64_t place(const Dims& sizes, const Dims& strides, int64_t number) {
+  int64_t at = 0;
+  for (int d = sizes.rank - 1; d >= 0; --d) at += number % sizes[d] * strides[d], number /= sizes[d];
+  return at;
+}
+
 template <class T>
 Bytes product(const Product& p, const Bytes& a, const Bytes& b) {
   Bytes out(static_cast<size_t>(p.batch * p.m * p.n) * sizeof(T));
   const T* x = reinterpret_cast<const T*>(a.data()) + p.a_offset;
   const T* y = reinterpret_cast<const T*>(b.data()) + p.b_offset;
   using Sum = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+  const int64_t groups = p.batch / p.folded;
   for (int64_t at = 0; at < p.batch * p.m * p.n; ++at) {
     const int64_t s = at / (p.m * p.n), m = at / p.n % p.m, n = at % p.n;
     Sum sum = 0;
-    for (int64_t k = 0; k < p.k; ++k)
-      sum += static_cast<Sum>(x[s * p.a_batch + m * p.a_m + k * p.a_k]) *
-             static_cast<Sum>(y[s * p.b_batch + k * p.b_k + n * p.b_n]);
+    for (int64_t k = 0; k < p.k; ++k) {
+      const int64_t of_a = p.a_walks() ? place(p.inner.sizes, p.inner.a, k) : k * p.a_k;
+      const int64_t of_b = p.b_walks() ? place(p.inner.sizes, p.inner.b, k) + place(p.columns.sizes, p.columns.b, n)
+                                       : k * p.b_k + n * p.b_n;
+      sum += static_cast<Sum>(x[s % groups * p.a_batch + m * p.a_m + of_a]) *
+             static_cast<Sum>(y[s / groups * p.b_folded + s % groups * p.b_batch + of_b]);
+    }
     const T v = static_cast<T>(sum);
     std::memcpy(out.data() + static_cast<size_t>(at) * sizeof(T), &v, sizeof(T));
   }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._core import Tensor, pad
 from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, fold, unfold
@@ -25,6 +25,7 @@ class _Convolution(TensorModule):
     """What all of them have: sizes, and a weight and bias with PyTorch's initial values."""
 
     dims: ClassVar[int]
+    padding: Any
     transposed: ClassVar[bool] = False
 
     def __init__(
@@ -204,6 +205,7 @@ class Conv3d(_Conv):
 
 class _ConvTranspose(_Convolution):
     transposed = True
+    padding: tuple[int, ...]
 
     def __init__(
         self,
@@ -230,7 +232,7 @@ class _ConvTranspose(_Convolution):
             return self.output_padding
         size, out = tuple(output_size)[-self.dims :], []
         for d, have in enumerate(x.shape[-self.dims :]):
-            least = (have - 1) * self.stride[d] - 2 * int(self.padding[d])
+            least = (have - 1) * self.stride[d] - 2 * self.padding[d]
             least += self.dilation[d] * (self.kernel_size[d] - 1) + 1
             if not 0 <= size[d] - least < max(self.stride[d], self.dilation[d]):
                 raise ValueError(
@@ -273,7 +275,7 @@ class ConvTranspose1d(_ConvTranspose):
             self.padding,
             more,
             self.groups,
-            self.dilation,  # type: ignore[arg-type]
+            self.dilation,
         )
 
 
@@ -304,7 +306,7 @@ class ConvTranspose2d(_ConvTranspose):
             self.padding,
             more,
             self.groups,
-            self.dilation,  # type: ignore[arg-type]
+            self.dilation,
         )
 
 

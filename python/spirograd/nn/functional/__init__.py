@@ -8,4 +8,5 @@ from .embedding import *  # noqa: F403
 from .linear import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .norm import *  # noqa: F403
+from .pooling import *  # noqa: F403
 from .resize import *  # noqa: F403

@@ -1,0 +1,328 @@
+// Pooling: the largest or the mean of what a window sees at each of its places. Of the elements of a window one is
+// chosen, named by its code, or all are added; either is linear, and its gradient is the same read the other way.
+//
+// Inside, images are [n, channels, height, width]; one dimension is an image of height 1.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.hpp"
+#include "ops/list.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+constexpr int64_t kMostTaps = 64;  // of a window that is one formula
+
+// Of the dimensions height and width. Windows lie on blocks of `stride` elements; `over` blocks are under one window.
+struct Windows {
+  Dims kernel, stride, padding;
+  Dims image, result;
+
+  int64_t over(int d) const { return (kernel[d] + stride[d] - 1) / stride[d]; }
+  int64_t blocks(int d) const { return (image[d] + padding[d] + stride[d] - 1) / stride[d]; }
+  // The code of an element of a window is row * width + column.
+  int64_t width() const { return over(1) * stride[1]; }
+  int64_t no_code() const { return over(0) * stride[0] * width(); }
+  DType code_type() const { return no_code() <= 255 ? DType::uint8 : DType::int32; }
+
+  Attributes attributes() const {
+    Attributes at;
+    for (const Dims* dims : {&kernel, &stride, &padding})
+      for (int64_t v : *dims) at.a.push(v);
+    for (const Dims* dims : {&image, &result})
+      for (int64_t v : *dims) at.b.push(v);
+    return at;
+  }
+  static Windows of(const Attributes& at) {
+    const auto pair = [](const Dims& v, int i) { return Dims{v[i], v[i + 1]}; };
+    return {pair(at.a, 0), pair(at.a, 2), pair(at.a, 4), pair(at.b, 0), pair(at.b, 2)};
+  }
+};
+
+// The image with its padding, as far as windows reach.
+Tensor bordered(const Tensor& x, const Windows& w, double fill) {
+  const auto behind = [&](int d) { return (w.result[d] - 1) * w.stride[d] + w.kernel[d] - w.padding[d] - w.image[d]; };
+  const int64_t right = std::max<int64_t>(behind(1), 0), bottom = std::max<int64_t>(behind(0), 0);
+  if (!w.padding[0] && !w.padding[1] && !right && !bottom) return x;
+  return pad(x, {w.padding[1], right, w.padding[0], bottom}, "constant", fill);
+}
+
+// Element (i, j) of every window.
+Tensor tap(const Tensor& x, const Windows& w, int64_t i, int64_t j) {
+  return slice(slice(x, 2, i, w.result[0], w.stride[0]), 3, j, w.result[1], w.stride[1]);
+}
+
+template <class Body>
+void each_tap(const Windows& w, Body body) {
+  for (int64_t i = 0; i < w.kernel[0]; ++i)
+    for (int64_t j = 0; j < w.kernel[1]; ++j) body(i, j);
+}
+
+// ---- linear: the elements that codes name, or the sums of all; and their gradients -----------------------------------
+
+Tensor gathered(const Tensor& image, const Tensor* codes, const Windows& w) {
+  const Tensor x = bordered(image, w, 0);
+  if (w.kernel.numel() > kMostTaps) {
+    const Dims &size = x.shape(), &s = x.strides();
+    return sum(view(rows::AsStrided, x, {size[0], size[1], w.result[0], w.result[1], w.kernel[0], w.kernel[1]},
+                    {s[0], s[1], s[2] * w.stride[0], s[3] * w.stride[1], s[2], s[3]}, x->offset, {}),
+               1u << 4 | 1u << 5);
+  }
+  Tensor out;
+  each_tap(w, [&](int64_t i, int64_t j) {
+    const Tensor seen = tap(x, w, i, j);
+    if (codes)
+      out = where(*codes == Tensor(i * w.width() + j), seen, out ? out : Tensor(0));
+    else
+      out = out ? out + seen : seen;
+  });
+  return out;
+}
+
+// Of each block of the image the windows that reach it: what they have for it.
+Tensor spread(const Tensor& g, const Tensor* codes, const Windows& w) {
+  const auto on_blocks = [&](const Tensor& x, double fill) {
+    const int64_t top = w.over(0) - 1, left = w.over(1) - 1;
+    const int64_t bottom = w.blocks(0) - w.result[0], right = w.blocks(1) - w.result[1];
+    return top || left || bottom || right ? pad(x, {left, right, top, bottom}, "constant", fill) : x;
+  };
+  const Tensor from = on_blocks(g, 0);
+  const Tensor named = codes ? on_blocks(*codes, static_cast<double>(w.no_code())) : Tensor();
+  const int64_t rows = w.blocks(0), columns = w.blocks(1);
+  const auto place = [&](int d) { return arange(0, 1, w.stride[d], DType::int32, g.device()); };
+  const Tensor row = reshape(place(0), {w.stride[0], 1, 1}), column = place(1);
+  const auto shifted = [&](const Tensor& x, int64_t a, int64_t b) {
+    const Tensor part = slice(slice(x, 2, w.over(0) - 1 - a, rows, 1), 3, w.over(1) - 1 - b, columns, 1);
+    return reshape(part, {g.shape()[0], g.shape()[1], rows, 1, columns, 1});
+  };
+  const bool even = w.kernel[0] % w.stride[0] == 0 && w.kernel[1] % w.stride[1] == 0;
+  Tensor out;
+  for (int64_t a = 0; a < w.over(0); ++a)
+    for (int64_t b = 0; b < w.over(1); ++b) {
+      const Tensor i = row + Tensor(a * w.stride[0]), j = column + Tensor(b * w.stride[1]);
+      const Tensor here = codes ? shifted(named, a, b) == i * Tensor(w.width()) + j
+                                : where(i < Tensor(w.kernel[0]), j, Tensor(w.kernel[1])) < Tensor(w.kernel[1]);
+      const Tensor part =
+          expand(shifted(from, a, b), {g.shape()[0], g.shape()[1], rows, w.stride[0], columns, w.stride[1]});
+      const Tensor term = even && !codes ? part : where(here, part, Tensor(0));
+      out = out ? out + term : term;
+    }
+  out = reshape(contiguous(out), {g.shape()[0], g.shape()[1], rows * w.stride[0], columns * w.stride[1]});
+  return slice(slice(out, 2, w.padding[0], w.image[0], 1), 3, w.padding[1], w.image[1], 1);
+}
+
+template <class Compute>
+Tensor linear(const OpInfo& op, Compute compute, const Tensor& x, const Tensor* codes, const Windows& w) {
+  Tensor out;
+  {
+    GradMode off(false);
+    out = compute(x, codes, w);
+    if (out->storage.get() == x->storage.get()) out = clone(out);
+  }
+  if (codes)
+    record(op, out, {&x, codes}, w.attributes());
+  else
+    record(op, out, {&x}, w.attributes());
+  return out;
+}
+void vjp_chosen(Vjp& v) {
+  const Tensor codes = v.in(1);
+  v.result[0] = linear(rows::ChosenImage, spread, v.g, &codes, Windows::of(v.attributes()));
+}
+void vjp_chosen_image(Vjp& v) {
+  const Tensor codes = v.in(1);
+  v.result[0] = linear(rows::Chosen, gathered, v.g, &codes, Windows::of(v.attributes()));
+}
+void vjp_window_sum(Vjp& v) {
+  v.result[0] = linear(rows::WindowSumImage, spread, v.g, nullptr, Windows::of(v.attributes()));
+}
+void vjp_window_sum_image(Vjp& v) {
+  v.result[0] = linear(rows::WindowSum, gathered, v.g, nullptr, Windows::of(v.attributes()));
+}
+
+constexpr OpInfo row(const char* name, const char* doc, int arity, void (*vjp)(Vjp&)) {
+  return {.name = name,
+          .doc = doc,
+          .kind = Kind::view,
+          .arity = arity,
+          .saves = arity == 2 ? kSavesB : kSavesNothing,
+          .vjp = vjp};
+}
+
+// ---- what people call ------------------------------------------------------------------------------------------------
+
+Dims for_each(const char* op, const char* what, const Dims& v, int dims, int64_t least) {
+  if (v.rank != dims && v.rank != 1)
+    fail<ValueError>(op, std::string(what) + " " + v.str() + " for " + std::to_string(dims) + " dimension(s)",
+                     "give one number, or one for each");
+  const Dims all = v.rank == dims ? v : Dims::filled(dims, v[0]);
+  for (int64_t n : all)
+    if (n < least) fail<ValueError>(op, std::string(what) + " " + v.str(), "use " + std::to_string(least) + " or more");
+  return all;
+}
+Dims pair(const Dims& v, int64_t first) { return v.rank == 1 ? Dims{first, v[0]} : v; }
+
+struct Pool {
+  Windows w;
+  Dims dilation;
+  Tensor x;  // [n, channels, height, width]
+  int dims;
+  int input_rank;
+
+  Pool(const char* op, int of, const Tensor& input, const Dims& kernels, const std::optional<Dims>& strides,
+       const Dims& paddings, const Dims& dilations, bool ceil_mode)
+      : dims(of), input_rank(input.rank()) {
+    if (input.rank() != dims + 1 && input.rank() != dims + 2)
+      fail<ValueError>(
+          op, "input of shape " + input.shape().str(),
+          "give [channels, ...] or [n, channels, ...] with " + std::to_string(dims) + " more dimension(s)");
+    const Dims kernel = for_each(op, "kernel_size", kernels, dims, 1);
+    const Dims stride = strides && strides->rank ? for_each(op, "stride", *strides, dims, 1) : kernel;
+    const Dims padding = for_each(op, "padding", paddings, dims, 0), dil = for_each(op, "dilation", dilations, dims, 1);
+    const Tensor batch = input.rank() == dims + 1 ? unsqueeze(input, 0) : input;
+    x = dims == 1 ? unsqueeze(batch, 2) : batch;
+    w.kernel = pair(kernel, 1), w.stride = pair(stride, 1), w.padding = pair(padding, 0), dilation = pair(dil, 1);
+    w.image = {x.shape()[2], x.shape()[3]};
+    for (int d = 0; d < 2; ++d) {
+      const int64_t reach = dilation[d] * (w.kernel[d] - 1) + 1, rest = w.image[d] + 2 * w.padding[d] - reach;
+      if (2 * w.padding[d] > reach)
+        fail<ValueError>(op, "padding " + padding.str() + " for a kernel of " + kernel.str(),
+                         "use at most half of the kernel");
+      int64_t places = rest < 0 ? 0 : (rest + (ceil_mode ? w.stride[d] - 1 : 0)) / w.stride[d] + 1;
+      if (places > 0 && (places - 1) * w.stride[d] >= w.image[d] + w.padding[d]) --places;
+      if (places < 1)
+        fail<ValueError>(op, "a kernel of " + kernel.str() + " on input " + input.shape().str(),
+                         "use a smaller kernel, or more padding");
+      w.result.push(places);
+    }
+  }
+  Tensor back(const Tensor& y) const {
+    const Tensor flat = dims == 1 ? squeeze(y, 2) : y;
+    return input_rank == dims + 1 ? squeeze(flat, 0) : flat;
+  }
+};
+
+double lowest(DType t) {
+  if (is_float(t)) return -std::numeric_limits<double>::infinity();
+  const int64_t bits = 8 * static_cast<int64_t>(size_of(t));
+  return t == DType::uint8 || t == DType::boolean ? 0 : -std::ldexp(1.0, static_cast<int>(bits) - 1);
+}
+
+// The places in the image of element (i, j) of each window.
+Tensor flat_index(const Pool& p, const Tensor& i, const Tensor& j) {
+  const Windows& w = p.w;
+  const auto start = [&](int d) {
+    return arange(static_cast<double>(-w.padding[d]), static_cast<double>(w.stride[d]), w.result[d], DType::int64,
+                  p.x.device());
+  };
+  const Tensor rows = reshape(start(0), {w.result[0], 1}) + i * Tensor(p.dilation[0]);
+  return rows * Tensor(w.image[1]) + start(1) + j * Tensor(p.dilation[1]);
+}
+
+// Of large windows, and of those with gaps: their elements side by side.
+TensorPair max_of_copies(const Pool& p) {
+  Windows w = p.w;
+  for (int d = 0; d < 2; ++d) w.kernel[d] = p.dilation[d] * (w.kernel[d] - 1) + 1;
+  Tensor seen = bordered(p.x, w, lowest(p.x.dtype()));
+  seen = slice(unfold(unfold(seen, 2, w.kernel[0], w.stride[0]), 3, w.kernel[1], w.stride[1]), 2, 0, w.result[0], 1);
+  seen = slice(slice(slice(seen, 3, 0, w.result[1], 1), 4, 0, p.w.kernel[0], p.dilation[0]), 5, 0, p.w.kernel[1],
+               p.dilation[1]);
+  const Dims& s = seen.shape();
+  const auto [values, taps] = max(reshape(seen, {s[0], s[1], s[2], s[3], s[4] * s[5]}), 4);
+  return {values, flat_index(p, floor_divide(taps, Tensor(s[5])), remainder(taps, Tensor(s[5])))};
+}
+
+TensorPair max_pool(const Pool& p) {
+  const Windows& w = p.w;
+  if (w.kernel.numel() > kMostTaps || !(p.dilation == Dims{1, 1})) return max_of_copies(p);
+  Tensor best, codes;
+  {
+    GradMode off(false);
+    const Tensor x = bordered(p.x, w, lowest(p.x.dtype()));
+    each_tap(w, [&](int64_t i, int64_t j) {
+      const Tensor seen = tap(x, w, i, j);
+      if (!best) {
+        best = seen;
+        codes = full(seen.shape(), 0, DType::int32, seen.device());
+        return;
+      }
+      const Tensor larger = logical_or(best < seen, seen != seen);  // a NaN stays
+      best = where(larger, seen, best);
+      codes = where(larger, Tensor(i * w.width() + j), codes);
+    });
+    codes = cast(codes, w.code_type());
+    if (w.kernel.numel() == 1) best = clone(best);
+  }
+  record(rows::Chosen, best, {&p.x, &codes}, w.attributes());
+  const Tensor wide = cast(codes, DType::int64);
+  return {best, flat_index(p, floor_divide(wide, Tensor(w.width())), remainder(wide, Tensor(w.width())))};
+}
+
+TensorPair max_pool(const char* op, int dims, const Tensor& input, const Dims& kernel,
+                    const std::optional<Dims>& stride, const Dims& padding, const Dims& dilation, bool ceil_mode) {
+  const Pool p(op, dims, input, kernel, stride, padding, dilation, ceil_mode);
+  const auto [values, indices] = max_pool(p);
+  return {p.back(values), p.back(indices)};
+}
+
+// How many elements of dimension d each window has: `real` ones, or those of the padding too.
+Tensor counts(const Windows& w, int d, bool real, DType dtype, DeviceId device) {
+  const int64_t pad = w.padding[d];
+  const Tensor start = arange(static_cast<double>(-pad), static_cast<double>(w.stride[d]), w.result[d], dtype, device);
+  const Tensor end = minimum(start + Tensor(w.kernel[d]), Tensor(w.image[d] + (real ? 0 : pad)));
+  return end - (real ? maximum(start, Tensor(0)) : start);
+}
+
+Tensor avg_pool(const char* op, int dims, const Tensor& input, const Dims& kernel, const std::optional<Dims>& stride,
+                const Dims& padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor) {
+  if (divisor && *divisor == 0) fail<ValueError>(op, "divisor_override 0", "use another number");
+  const Pool p(op, dims, is_float(input.dtype()) ? cast(input, wide_of(input.dtype())) : cast(input, DType::float32),
+               kernel, stride, padding, {1}, ceil_mode);
+  const Windows& w = p.w;
+  const Tensor sums = linear(rows::WindowSum, gathered, p.x, nullptr, w);
+  const bool inside = [&] {
+    for (int d = 0; d < 2; ++d)
+      if ((w.padding[d] && !count_include_pad) ||
+          (w.result[d] - 1) * w.stride[d] + w.kernel[d] > w.image[d] + 2 * w.padding[d])
+        return false;
+    return true;
+  }();
+  Tensor out;
+  if (divisor || inside) {
+    out = sums / Tensor(static_cast<double>(divisor.value_or(w.kernel.numel())));
+  } else {
+    const auto of = [&](int d) { return counts(w, d, !count_include_pad, p.x.dtype(), p.x.device()); };
+    out = sums / (reshape(of(0), {w.result[0], 1}) * of(1));
+  }
+  return cast(p.back(out), is_float(input.dtype()) ? input.dtype() : DType::float32);
+}
+
+}  // namespace
+
+namespace rows {
+const OpInfo Chosen = row("max_pool", "One element of each window, named by its code.", 2, vjp_chosen);
+const OpInfo ChosenImage = row("max_pool_image", "The gradient of max_pool.", 2, vjp_chosen_image);
+const OpInfo WindowSum = row("window_sum", "The sum of each window.", 1, vjp_window_sum);
+const OpInfo WindowSumImage = row("window_sum_image", "The gradient of window_sum.", 1, vjp_window_sum_image);
+}  // namespace rows
+
+TensorPair max_pool1d_with_indices(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride,
+                                   const Dims& padding, const Dims& dilation, bool ceil_mode) {
+  return max_pool("max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode);
+}
+TensorPair max_pool2d_with_indices(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride,
+                                   const Dims& padding, const Dims& dilation, bool ceil_mode) {
+  return max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode);
+}
+Tensor avg_pool1d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
+                  bool ceil_mode, bool count_include_pad) {
+  return avg_pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, {});
+}
+Tensor avg_pool2d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
+                  bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor_override) {
+  return avg_pool("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
+}
+
+}  // namespace sg

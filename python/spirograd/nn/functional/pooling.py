@@ -1,0 +1,241 @@
+"""Pooling: the largest or the mean of what a window sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._core import (
+    Tensor,
+    arange,
+    avg_pool1d,
+    avg_pool2d,
+    max_pool1d_with_indices,
+    max_pool2d_with_indices,
+    minimum,
+)
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "max_pool1d",
+    "max_pool1d_with_indices",
+    "max_pool2d",
+    "max_pool2d_with_indices",
+]
+
+Size = int | Sequence[int]
+
+
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window: [n, channels, length] -> [n, channels, result].
+
+    Args:
+        input: [n, channels, length] or without n.
+        kernel_size: of the window.
+        stride: from window to window; None: their size.
+        padding: on both sides, at most half of the window; never the largest.
+        dilation: from element to element of a window.
+        ceil_mode: whether windows may reach beyond the end.
+        return_indices: whether the places of the elements come too.
+
+    Returns:
+        The elements, or a tuple of them and their int64 places. The gradient goes to the first of equal ones.
+
+    Raises:
+        ValueError: a window larger than the input.
+
+    Example:
+        >>> sg.nn.functional.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()
+        [[3.0, 2.0]]
+    """
+    values, indices = max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return (values, indices) if return_indices else values
+
+
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window: [n, channels, height, width] -> [n, channels, ...].
+
+    Args:
+        input: [n, channels, height, width] or without n.
+        kernel_size, stride, padding, dilation, ceil_mode, return_indices: see max_pool1d; places count through the
+            image as if it were flat.
+
+    Raises:
+        ValueError: a window larger than the input.
+
+    Example:
+        >>> sg.nn.functional.max_pool2d(sg.ones(2, 3, 8, 8), 2).shape
+        (2, 3, 4, 4)
+    """
+    values, indices = max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return (values, indices) if return_indices else values
+
+
+def _windows(input: Tensor, dim: int, count: int) -> tuple[Tensor, Tensor]:
+    """Of `count` windows that cover a dimension evenly: their first elements, and those behind their last."""
+    size = input.shape[dim]
+    number = arange(count, device=input.device)
+    return number * size // count, -(-(number + 1) * size // count)
+
+
+def _means(input: Tensor, dim: int, count: int) -> Tensor:
+    """The means of windows that cover a dimension evenly, as a product with their weights."""
+    size = input.shape[dim]
+    if count == size:
+        return input
+    first, end = _windows(input, dim, count)
+    place = arange(size, device=input.device).unsqueeze(1)
+    weight = ((place >= first) & (place < end)).to(input.dtype) / (end - first).to(input.dtype)
+    return (input.transpose(dim, -1) @ weight).transpose(dim, -1)
+
+
+def _sizes(op: str, input: Tensor, output_size: Any, dims: int) -> list[int]:
+    each = [output_size] * dims if output_size is None or isinstance(output_size, int) else list(output_size)
+    if input.dim() not in (dims + 1, dims + 2) or len(each) != dims:
+        raise ValueError(
+            f"{op}: input of shape {list(input.shape)} and output_size {output_size}; give [n, channels, ...] with "
+            f"{dims} more dimension(s), and a size for each"
+        )
+    sizes = [int(input.shape[d - dims]) if size is None else size for d, size in enumerate(each)]
+    if min(sizes) < 1 or min(input.shape[-dims:]) < 1:
+        raise ValueError(f"{op}: output_size {sizes} for input {list(input.shape)}; use sizes of 1 or more")
+    return sizes
+
+
+def _adaptive_avg(op: str, input: Tensor, output_size: Any, dims: int) -> Tensor:
+    sizes = _sizes(op, input, output_size, dims)
+    places = input.shape[-dims:]
+    if all(size == 1 for size in sizes):
+        return input.mean(tuple(range(-dims, 0)), keepdim=True)
+    if all(n % size == 0 for n, size in zip(places, sizes, strict=True)):
+        kernel = [n // size for n, size in zip(places, sizes, strict=True)]
+        return avg_pool1d(input, kernel) if dims == 1 else avg_pool2d(input, kernel)
+    for d, size in enumerate(sizes):
+        input = _means(input, d - dims, size)
+    return input
+
+
+def adaptive_avg_pool1d(input: Tensor, output_size: Size) -> Tensor:
+    """The means of as many windows as are wanted, which cover the input evenly.
+
+    Args:
+        input: [n, channels, length] or without n.
+        output_size: how many.
+
+    Returns:
+        [n, channels, output_size].
+
+    Raises:
+        ValueError: output_size below 1.
+
+    Example:
+        >>> sg.nn.functional.adaptive_avg_pool1d(sg.tensor([[1.0, 2.0, 3.0]]), 2).tolist()
+        [[1.5, 2.5]]
+    """
+    return _adaptive_avg("adaptive_avg_pool1d", input, output_size, 1)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
+    """The means of as many windows as are wanted, which cover the image evenly.
+
+    Args:
+        input: [n, channels, height, width] or without n.
+        output_size: rows and columns of the result; None keeps the input's.
+
+    Returns:
+        [n, channels, rows, columns].
+
+    Raises:
+        ValueError: output_size below 1.
+
+    Example:
+        >>> sg.nn.functional.adaptive_avg_pool2d(sg.ones(2, 3, 8, 6), (1, 4)).shape
+        (2, 3, 1, 4)
+    """
+    return _adaptive_avg("adaptive_avg_pool2d", input, output_size, 2)
+
+
+def _spread(input: Tensor, dim: int, count: int) -> tuple[Tensor, int, Tensor]:
+    """Windows that cover a dimension evenly, side by side and of one size: elements are there twice where they overlap,
+    and the last again where a window is short. With their size, and where each element comes from."""
+    first, end = _windows(input, dim, count)
+    size = int(input.shape[dim])
+    widest = max(-(-(i + 1) * size // count) - i * size // count for i in range(count))
+    place = minimum(first.unsqueeze(1) + arange(widest, device=input.device), end.unsqueeze(1) - 1).flatten()
+    return input.index_select(dim, place), widest, place
+
+
+def _adaptive_max(op: str, input: Tensor, output_size: Any, dims: int, return_indices: bool) -> Any:
+    sizes = _sizes(op, input, output_size, dims)
+    kernel, places = [], []
+    x = input
+    for d, size in enumerate(sizes):
+        x, widest, place = _spread(x, d - dims, size)
+        kernel.append(widest)
+        places.append(place)
+    pool = max_pool1d_with_indices if dims == 1 else max_pool2d_with_indices
+    values, indices = pool(x, kernel)
+    if not return_indices:
+        return values
+    width = x.shape[-1]
+    columns = places[-1].take(indices % width)
+    return values, columns if dims == 1 else places[0].take(indices // width) * input.shape[-1] + columns
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool = False) -> Any:
+    """The largest elements of as many windows as are wanted, which cover the input evenly.
+
+    Args:
+        input: [n, channels, length] or without n.
+        output_size: how many.
+        return_indices: whether the places of the elements come too.
+
+    Raises:
+        ValueError: output_size below 1.
+
+    Example:
+        >>> sg.nn.functional.adaptive_max_pool1d(sg.tensor([[1.0, 2.0, 3.0]]), 2).tolist()
+        [[2.0, 3.0]]
+    """
+    return _adaptive_max("adaptive_max_pool1d", input, output_size, 1, return_indices)
+
+
+def adaptive_max_pool2d(
+    input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+) -> Any:
+    """The largest elements of as many windows as are wanted, which cover the image evenly.
+
+    Args:
+        input: [n, channels, height, width] or without n.
+        output_size: rows and columns of the result; None keeps the input's.
+        return_indices: whether the places of the elements, in the image as if it were flat, come too.
+
+    Raises:
+        ValueError: output_size below 1.
+
+    Example:
+        >>> sg.nn.functional.adaptive_max_pool2d(sg.ones(2, 3, 8, 6), (1, 4)).shape
+        (2, 3, 1, 4)
+    """
+    return _adaptive_max("adaptive_max_pool2d", input, output_size, 2, return_indices)

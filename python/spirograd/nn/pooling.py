@@ -1,0 +1,258 @@
+"""Pooling layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._core import Tensor, avg_pool1d, avg_pool2d
+from .functional import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    max_pool1d,
+    max_pool2d,
+)
+from .module import Module, TensorModule
+
+Size = int | Sequence[int]
+
+
+def _single(v: Size) -> tuple[int]:
+    (one,) = (v,) if isinstance(v, int) else v
+    return (one,)
+
+
+class _MaxPool(Module):
+    def __init__(
+        self,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
+        dilation: Size = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """The largest element of each window: [n, channels, length] -> [n, channels, result].
+
+    Args:
+        kernel_size: of the window.
+        stride: from window to window; None: their size.
+        padding: on both sides, at most half of the window.
+        dilation: from element to element of a window.
+        return_indices: whether the places of the elements come too.
+        ceil_mode: whether windows may reach beyond the end.
+
+    Example:
+        >>> sg.nn.MaxPool1d(2)(sg.ones(2, 3, 8)).shape
+        (2, 3, 4)
+    """
+
+    def forward(self, x: Tensor) -> Any:
+        return max_pool1d(
+            x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+        )
+
+
+class MaxPool2d(_MaxPool):
+    """The largest element of each window: [n, channels, height, width] -> [n, channels, ...].
+
+    Args:
+        kernel_size, stride, padding, dilation, return_indices, ceil_mode: see MaxPool1d; one number, or one for each
+            dimension.
+
+    Example:
+        >>> sg.nn.MaxPool2d(2)(sg.ones(2, 3, 8, 8)).shape
+        (2, 3, 4, 4)
+    """
+
+    def forward(self, x: Tensor) -> Any:
+        return max_pool2d(
+            x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+        )
+
+
+class _AvgPool(TensorModule):
+    def __init__(
+        self,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(_AvgPool):
+    """The mean of each window: [n, channels, length] -> [n, channels, result].
+
+    Args:
+        kernel_size: of the window.
+        stride: from window to window; None: their size.
+        padding: zeros on both sides, at most half of the window.
+        ceil_mode: whether windows may reach beyond the end.
+        count_include_pad: whether padding counts.
+
+    Example:
+        >>> sg.nn.AvgPool1d(2)(sg.ones(2, 3, 8)).shape
+        (2, 3, 4)
+    """
+
+    def __init__(
+        self,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        sizes = (_single(kernel_size), _single(kernel_size if stride is None else stride), _single(padding))
+        super().__init__(*sizes, ceil_mode, count_include_pad)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return avg_pool1d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+
+class AvgPool2d(_AvgPool):
+    """The mean of each window: [n, channels, height, width] -> [n, channels, ...].
+
+    Args:
+        kernel_size, stride, padding, ceil_mode, count_include_pad: see AvgPool1d; one number, or one for each
+            dimension.
+        divisor_override: what sums are divided by.
+
+    Example:
+        >>> sg.nn.AvgPool2d(2)(sg.ones(2, 3, 8, 8)).shape
+        (2, 3, 4, 4)
+    """
+
+    def __init__(
+        self,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
+        self.divisor_override = divisor_override
+
+    def forward(self, x: Tensor) -> Tensor:
+        return avg_pool2d(
+            x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+            self.divisor_override,
+        )  # fmt: skip
+
+
+class AdaptiveAvgPool1d(TensorModule):
+    """The means of as many windows as are wanted: [n, channels, length] -> [n, channels, output_size].
+
+    Args:
+        output_size: how many.
+
+    Example:
+        >>> sg.nn.AdaptiveAvgPool1d(3)(sg.ones(2, 3, 8)).shape
+        (2, 3, 3)
+    """
+
+    def __init__(self, output_size: Size) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return adaptive_avg_pool1d(x, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool2d(TensorModule):
+    """The means of as many windows as are wanted: [n, channels, height, width] -> [n, channels, rows, columns].
+
+    Args:
+        output_size: rows and columns of the result; None keeps the input's.
+
+    Example:
+        >>> sg.nn.AdaptiveAvgPool2d(1)(sg.ones(2, 3, 8, 8)).shape
+        (2, 3, 1, 1)
+    """
+
+    def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return adaptive_avg_pool2d(x, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class _AdaptiveMaxPool(Module):
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """The largest elements of as many windows as are wanted: [n, channels, length] -> [n, channels, output_size].
+
+    Args:
+        output_size: how many.
+        return_indices: whether the places of the elements come too.
+
+    Example:
+        >>> sg.nn.AdaptiveMaxPool1d(3)(sg.ones(2, 3, 8)).shape
+        (2, 3, 3)
+    """
+
+    def forward(self, x: Tensor) -> Any:
+        return adaptive_max_pool1d(x, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """The largest elements of as many windows as are wanted: [n, channels, height, width] -> [n, channels, rows,
+    columns].
+
+    Args:
+        output_size: rows and columns of the result; None keeps the input's.
+        return_indices: whether the places of the elements come too.
+
+    Example:
+        >>> sg.nn.AdaptiveMaxPool2d((2, None))(sg.ones(2, 3, 8, 8)).shape
+        (2, 3, 2, 8)
+    """
+
+    def forward(self, x: Tensor) -> Any:
+        return adaptive_max_pool2d(x, self.output_size, self.return_indices)
