@@ -241,17 +241,17 @@ TensorPair max_pool(const Pool& p) {
   {
     GradMode off(false);
     const Tensor x = bordered(p.x, w, lowest(p.x.dtype()));
+    std::vector<Tensor> seen;
     each_tap(w, [&](int64_t i, int64_t j) {
-      const Tensor seen = tap(x, w, i, j);
-      if (!best) {
-        best = seen;
-        codes = full(seen.shape(), 0, DType::int32, seen.device());
-        return;
-      }
-      const Tensor larger = logical_or(best < seen, seen != seen);  // a NaN stays
-      best = where(larger, seen, best);
-      codes = where(larger, Tensor(i * w.width() + j), codes);
+      seen.push_back(tap(x, w, i, j));
+      best = best ? maximum(best, seen.back()) : seen.back();
     });
+    // The first that is not smaller.
+    for (int64_t n = w.kernel.numel() - 1; n >= 0; --n) {
+      const int64_t code = n / w.kernel[1] * w.width() + n % w.kernel[1];
+      codes = codes ? where(seen[static_cast<size_t>(n)] < best, codes, Tensor(code))
+                    : full(best.shape(), static_cast<double>(code), DType::int32, best.device());
+    }
     codes = cast(codes, w.code_type());
     if (w.kernel.numel() == 1) best = clone(best);
   }

@@ -185,16 +185,16 @@ struct Places {
 };
 static void find_places(const GemmDigits& digits, int64_t k0, int64_t count, Places& places) {
   int64_t at[kMaxRank];
-  for (int d = digits.sizes.rank - 1; d >= 0; --d) at[d] = k0 % digits.sizes[d], k0 /= digits.sizes[d];
+  for (int d = digits.sizes.rank - 1; d >= 0; --d) at[d] = k0 % digits.sizes.v[d], k0 /= digits.sizes.v[d];
   int64_t a = 0, b = 0;
-  for (int d = 0; d < digits.sizes.rank; ++d) a += at[d] * digits.a[d], b += at[d] * digits.b[d];
+  for (int d = 0; d < digits.sizes.rank; ++d) a += at[d] * digits.a.v[d], b += at[d] * digits.b.v[d];
   for (int64_t i = 0; i < count; ++i) {
     places.a[i] = a;
     places.b[i] = b;
     for (int d = digits.sizes.rank - 1; d >= 0; --d) {
-      a += digits.a[d], b += digits.b[d];
-      if (++at[d] < digits.sizes[d]) break;
-      a -= at[d] * digits.a[d], b -= at[d] * digits.b[d];
+      a += digits.a.v[d], b += digits.b.v[d];
+      if (++at[d] < digits.sizes.v[d]) break;
+      a -= at[d] * digits.a.v[d], b -= at[d] * digits.b.v[d];
       at[d] = 0;
     }
   }
