@@ -1,0 +1,57 @@
+#version 460
+// convolution_8_5: matrix product of float32.
+#define SG_FUSED_FMA
+#include "common.glsl"
+#include "alu.glsl"
+
+#define Index uint
+#define arguments push.block
+#define argument(i) Words(arguments).at[i]
+#define tensor_a argument(0)
+#define tensor_b argument(1)
+#define batches argument(2)
+#define size_m argument(3)
+#define size_n argument(4)
+#define size_k argument(5)
+#define a_batch argument(6)
+#define a_m argument(7)
+#define a_k argument(8)
+#define b_batch argument(9)
+#define b_k argument(10)
+#define b_n argument(11)
+#define k_size1 argument(12)
+#define k_size2 argument(13)
+#define b_k0 argument(14)
+#define b_k1 argument(15)
+#define b_k2 argument(16)
+#define n_size1 argument(17)
+#define n_size2 argument(18)
+#define b_n0 argument(19)
+#define b_n1 argument(20)
+#define b_n2 argument(21)
+#define folded argument(22)
+#define b_folded argument(23)
+#define view1_stride0 Index(argument(24))
+#define view1_stride1 Index(argument(25))
+#define view1 argument(26)  // float32
+
+#define ELEMENT float
+#define ELEMENT4 vec4
+#define MEMORY Float32
+#define MEMORY4 Float32x4
+#define BYTES 4ul
+#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
+#define B_WALKS
+#define FOLDED
+
+void epilogue(uint batch, uint m, uint n, ELEMENT4 sum) {
+  vec4 out3;
+  [[unroll]] for (uint l = 0; l < 4; ++l) {
+    const float v0 = sum[l];
+    precise float v2 = alu_maximum(v0, 0.0);
+    out3[l] = v2;
+  }
+  Float32x4(view1).at[(batch * view1_stride0 + m * view1_stride1 + n) / 4] = out3;
+}
+
+#include "product.glsl"
