@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "kernel/own.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
 
@@ -15,17 +16,12 @@ namespace {
 
 constexpr int64_t kMostTaps = 64;  // of a window that is one formula
 
-// Of the dimensions height and width. Windows lie on blocks of `stride` elements; `over` blocks are under one window.
+// Of the dimensions height and width. The code of an element of a window is row * kernel width + column.
 struct Windows {
   Dims kernel, stride, padding;
   Dims image, result;
 
-  int64_t over(int d) const { return (kernel[d] + stride[d] - 1) / stride[d]; }
-  int64_t blocks(int d) const { return (image[d] + padding[d] + stride[d] - 1) / stride[d]; }
-  // The code of an element of a window is row * width + column.
-  int64_t width() const { return over(1) * stride[1]; }
-  int64_t no_code() const { return over(0) * stride[0] * width(); }
-  DType code_type() const { return no_code() <= 255 ? DType::uint8 : DType::int32; }
+  DType code_type() const { return kernel.numel() <= 256 ? DType::uint8 : DType::int32; }
 
   Attributes attributes() const {
     Attributes at;
@@ -74,51 +70,18 @@ Tensor gathered(const Tensor& image, const Tensor* codes, const Windows& w) {
   each_tap(w, [&](int64_t i, int64_t j) {
     const Tensor seen = tap(x, w, i, j);
     if (codes)
-      out = where(*codes == Tensor(i * w.width() + j), seen, out ? out : Tensor(0));
+      out = where(*codes == Tensor(i * w.kernel[1] + j), seen, out ? out : Tensor(0));
     else
       out = out ? out + seen : seen;
   });
   return out;
 }
 
-// Of each block of the image the windows that reach it: what they have for it.
-Tensor spread(const Tensor& g, const Tensor* codes, const Windows& w) {
-  const auto on_blocks = [&](const Tensor& x, double fill) {
-    const int64_t top = w.over(0) - 1, left = w.over(1) - 1;
-    const int64_t bottom = w.blocks(0) - w.result[0], right = w.blocks(1) - w.result[1];
-    return top || left || bottom || right ? pad(x, {left, right, top, bottom}, "constant", fill) : x;
-  };
-  const Tensor from = on_blocks(g, 0);
-  const Tensor named = codes ? on_blocks(*codes, static_cast<double>(w.no_code())) : Tensor();
-  const int64_t rows = w.blocks(0), columns = w.blocks(1);
-  const auto place = [&](int d) { return arange(0, 1, w.stride[d], DType::int32, g.device()); };
-  const Tensor row = reshape(place(0), {w.stride[0], 1, 1}), column = place(1);
-  const auto shifted = [&](const Tensor& x, int64_t a, int64_t b) {
-    const Tensor part = slice(slice(x, 2, w.over(0) - 1 - a, rows, 1), 3, w.over(1) - 1 - b, columns, 1);
-    return reshape(part, {g.shape()[0], g.shape()[1], rows, 1, columns, 1});
-  };
-  const bool even = w.kernel[0] % w.stride[0] == 0 && w.kernel[1] % w.stride[1] == 0;
-  Tensor out;
-  for (int64_t a = 0; a < w.over(0); ++a)
-    for (int64_t b = 0; b < w.over(1); ++b) {
-      const Tensor i = row + Tensor(a * w.stride[0]), j = column + Tensor(b * w.stride[1]);
-      const Tensor here = codes ? shifted(named, a, b) == i * Tensor(w.width()) + j
-                                : where(i < Tensor(w.kernel[0]), j, Tensor(w.kernel[1])) < Tensor(w.kernel[1]);
-      const Tensor part =
-          expand(shifted(from, a, b), {g.shape()[0], g.shape()[1], rows, w.stride[0], columns, w.stride[1]});
-      const Tensor term = even && !codes ? part : where(here, part, Tensor(0));
-      out = out ? out + term : term;
-    }
-  out = reshape(contiguous(out), {g.shape()[0], g.shape()[1], rows * w.stride[0], columns * w.stride[1]});
-  return slice(slice(out, 2, w.padding[0], w.image[0], 1), 3, w.padding[1], w.image[1], 1);
-}
-
-template <class Compute>
-Tensor linear(const OpInfo& op, Compute compute, const Tensor& x, const Tensor* codes, const Windows& w) {
+Tensor gather_windows(const OpInfo& op, const Tensor& x, const Tensor* codes, const Windows& w) {
   Tensor out;
   {
     GradMode off(false);
-    out = compute(x, codes, w);
+    out = gathered(x, codes, w);
     if (out->storage.get() == x->storage.get()) out = clone(out);
   }
   if (codes)
@@ -127,28 +90,107 @@ Tensor linear(const OpInfo& op, Compute compute, const Tensor& x, const Tensor* 
     record(op, out, {&x}, w.attributes());
   return out;
 }
+
+int64_t packed(const Dims& pair) { return pair[0] << 32 | pair[1]; }
+Dims unpacked(int64_t v) { return {v >> 32, v & 0xffffffff}; }
+
+Tensor spread(const OpInfo& op, const Tensor& g, const Tensor* codes, const Windows& w) {
+  const Tensor from = contiguous(cast(g, wide_of(g.dtype())));
+  const Dims shape = {g.shape()[0], g.shape()[1], w.image[0], w.image[1]};
+  const auto run = [&](std::initializer_list<Tensor> inputs) {
+    return own_kernel(op, inputs, shape, from.dtype(),
+                      {packed(w.image), packed(w.kernel), packed(w.stride), packed(w.padding)}, w.attributes());
+  };
+  if (shape.numel() == 0) return full(shape, 0, g.dtype(), g.device());
+  return cast(codes ? run({from, contiguous(*codes)}) : run({from}), g.dtype());
+}
+
+// words: elements of the image in all, then pairs: image, result, kernel, stride, padding.
+template <class T, class Code>
+void spread_on_cpu(const CpuArgs& args) {
+  const int64_t* words = args.words;
+  const int64_t height = words[1], width = words[2], rows = words[3], columns = words[4];
+  const int64_t kernel_rows = words[5], kernel_columns = words[6];
+  constexpr bool kChosen = !std::is_void_v<Code>;
+  const int64_t images = words[0] / (height * width);
+  args.parallel(images, std::max<int64_t>(1, 16384 / (height * width)), [&](int64_t begin, int64_t end) {
+    for (int64_t image = begin; image < end; ++image) {
+      T* out = args.as<T>(kChosen ? 2 : 1) + image * height * width;
+      std::fill(out, out + height * width, T(0));
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < columns; ++j) {
+          const int64_t window = (image * rows + i) * columns + j;
+          const int64_t y = i * words[7] - words[9], x = j * words[8] - words[10];
+          const T g = args.as<T>(0)[window];
+          if constexpr (kChosen) {
+            const int64_t code = args.as<Code>(1)[window], row = y + code / kernel_columns,
+                          column = x + code % kernel_columns;
+            if (row >= 0 && row < height && column >= 0 && column < width) out[row * width + column] += g;
+          } else {
+            for (int64_t row = std::max<int64_t>(y, 0); row < std::min(y + kernel_rows, height); ++row)
+              for (int64_t column = std::max<int64_t>(x, 0); column < std::min(x + kernel_columns, width); ++column)
+                out[row * width + column] += g;
+          }
+        }
+    }
+  });
+}
+template <class T>
+auto spread_function(const Node& node) {
+  if (node.inputs == 1) return spread_on_cpu<T, void>;
+  return node.in[1].dtype == DType::uint8 ? spread_on_cpu<T, uint8_t> : spread_on_cpu<T, int32_t>;
+}
+
+void expand_spread(const Node& node, bool gpu, Expansion& e) {
+  Own& own = e.launch(node.op->name);
+  const DType t = node.dtype;
+  for (int i = 0; i < node.inputs; ++i) own.tensors.push_back({i, node.in[i].dtype});
+  own.tensors.push_back({e.result(), t, true});
+  own.words = {node.numel};
+  const Dims result = {node.domain[2], node.domain[3]};
+  for (const Dims& pair :
+       {unpacked(node.extra[0]), result, unpacked(node.extra[1]), unpacked(node.extra[2]), unpacked(node.extra[3])})
+    own.words.insert(own.words.end(), {pair[0], pair[1]});
+  own.words.push_back(unpacked(node.extra[1])[1]);
+  own.cost = static_cast<double>(node.numel);
+  if (!gpu) {
+    own.cpu = t == DType::float64 ? spread_function<double>(node) : spread_function<float>(node);
+    return;
+  }
+  own.source = t == DType::float64 ? "#define ELEMENT double\n#define MEMORY Float64\n#define BYTES 8ul\n"
+                                   : "#define ELEMENT float\n#define MEMORY Float32\n#define BYTES 4ul\n";
+  own.source += "#define RESULT tensor(" + std::to_string(node.inputs) + ")\n";
+  if (node.inputs == 2)
+    own.source += node.in[1].dtype == DType::uint8 ? "#define CODES Uint8\n#define CODE_BYTES 1ul\n"
+                                                   : "#define CODES Int32\n#define CODE_BYTES 4ul\n";
+  own.source += "#include \"pool_image.glsl\"\n";
+  constexpr int64_t kMostGroups = 65535;
+  const int64_t groups = (node.numel + 255) / 256;
+  own.groups[0] = std::min(groups, kMostGroups);
+  own.groups[1] = (groups + kMostGroups - 1) / kMostGroups;
+}
+
 void vjp_chosen(Vjp& v) {
   const Tensor codes = v.in(1);
-  v.result[0] = linear(rows::ChosenImage, spread, v.g, &codes, Windows::of(v.attributes()));
+  v.result[0] = spread(rows::ChosenImage, v.g, &codes, Windows::of(v.attributes()));
 }
 void vjp_chosen_image(Vjp& v) {
   const Tensor codes = v.in(1);
-  v.result[0] = linear(rows::Chosen, gathered, v.g, &codes, Windows::of(v.attributes()));
+  v.result[0] = gather_windows(rows::Chosen, v.g, &codes, Windows::of(v.attributes()));
 }
-void vjp_window_sum(Vjp& v) {
-  v.result[0] = linear(rows::WindowSumImage, spread, v.g, nullptr, Windows::of(v.attributes()));
-}
+void vjp_window_sum(Vjp& v) { v.result[0] = spread(rows::WindowSumImage, v.g, nullptr, Windows::of(v.attributes())); }
 void vjp_window_sum_image(Vjp& v) {
-  v.result[0] = linear(rows::WindowSum, gathered, v.g, nullptr, Windows::of(v.attributes()));
+  v.result[0] = gather_windows(rows::WindowSum, v.g, nullptr, Windows::of(v.attributes()));
 }
 
-constexpr OpInfo row(const char* name, const char* doc, int arity, void (*vjp)(Vjp&)) {
+constexpr OpInfo row(const char* name, const char* doc, Kind kind, int arity, void (*vjp)(Vjp&)) {
   return {.name = name,
           .doc = doc,
-          .kind = Kind::view,
+          .kind = kind,
           .arity = arity,
           .saves = arity == 2 ? kSavesB : kSavesNothing,
-          .vjp = vjp};
+          .vjp = vjp,
+          .expand = kind == Kind::kernel ? expand_spread : nullptr};
 }
 
 // ---- what people call ------------------------------------------------------------------------------------------------
@@ -248,16 +290,15 @@ TensorPair max_pool(const Pool& p) {
     });
     // The first that is not smaller.
     for (int64_t n = w.kernel.numel() - 1; n >= 0; --n) {
-      const int64_t code = n / w.kernel[1] * w.width() + n % w.kernel[1];
-      codes = codes ? where(seen[static_cast<size_t>(n)] < best, codes, Tensor(code))
-                    : full(best.shape(), static_cast<double>(code), DType::int32, best.device());
+      codes = codes ? where(seen[static_cast<size_t>(n)] < best, codes, Tensor(n))
+                    : full(best.shape(), static_cast<double>(n), DType::int32, best.device());
     }
     codes = cast(codes, w.code_type());
     if (w.kernel.numel() == 1) best = clone(best);
   }
   record(rows::Chosen, best, {&p.x, &codes}, w.attributes());
   const Tensor wide = cast(codes, DType::int64);
-  return {best, flat_index(p, floor_divide(wide, Tensor(w.width())), remainder(wide, Tensor(w.width())))};
+  return {best, flat_index(p, floor_divide(wide, Tensor(w.kernel[1])), remainder(wide, Tensor(w.kernel[1])))};
 }
 
 TensorPair max_pool(const char* op, int dims, const Tensor& input, const Dims& kernel,
@@ -281,7 +322,7 @@ Tensor avg_pool(const char* op, int dims, const Tensor& input, const Dims& kerne
   const Pool p(op, dims, is_float(input.dtype()) ? cast(input, wide_of(input.dtype())) : cast(input, DType::float32),
                kernel, stride, padding, {1}, ceil_mode);
   const Windows& w = p.w;
-  const Tensor sums = linear(rows::WindowSum, gathered, p.x, nullptr, w);
+  const Tensor sums = gather_windows(rows::WindowSum, p.x, nullptr, w);
   const bool inside = [&] {
     for (int d = 0; d < 2; ++d)
       if ((w.padding[d] && !count_include_pad) ||
@@ -302,10 +343,11 @@ Tensor avg_pool(const char* op, int dims, const Tensor& input, const Dims& kerne
 }  // namespace
 
 namespace rows {
-const OpInfo Chosen = row("max_pool", "One element of each window, named by its code.", 2, vjp_chosen);
-const OpInfo ChosenImage = row("max_pool_image", "The gradient of max_pool.", 2, vjp_chosen_image);
-const OpInfo WindowSum = row("window_sum", "The sum of each window.", 1, vjp_window_sum);
-const OpInfo WindowSumImage = row("window_sum_image", "The gradient of window_sum.", 1, vjp_window_sum_image);
+const OpInfo Chosen = row("max_pool", "One element of each window, named by its code.", Kind::view, 2, vjp_chosen);
+const OpInfo ChosenImage = row("max_pool_image", "The gradient of max_pool.", Kind::kernel, 2, vjp_chosen_image);
+const OpInfo WindowSum = row("window_sum", "The sum of each window.", Kind::view, 1, vjp_window_sum);
+const OpInfo WindowSumImage =
+    row("window_sum_image", "The gradient of window_sum.", Kind::kernel, 1, vjp_window_sum_image);
 }  // namespace rows
 
 TensorPair max_pool1d_with_indices(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride,
