@@ -85,6 +85,7 @@ struct Phase {
   int64_t first = 0, step = 1, taps = 0;  // of the kernel
   int64_t dilation = 1, before = 0;       // of the convolution of the gradient with them
   int64_t count = 0;                      // elements of the image
+  int64_t reach() const { return count + dilation * (taps - 1); }
 };
 Phase phase_of(const Geometry& g, int d, int64_t first) {
   const int64_t stride = g.stride[d], common = std::gcd(stride, g.dilation[d]);
@@ -98,29 +99,40 @@ Phase phase_of(const Geometry& g, int d, int64_t first) {
   return p;
 }
 
-Tensor phase_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const Phase& p, const Phase& q) {
-  const Tensor some = slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step);
-  Geometry inner;
-  inner.stride = {1, 1};
-  inner.dilation = {p.dilation, q.dilation};
-  inner.kernel = {p.taps, q.taps};
-  inner.result = {p.count, q.count};
-  inner.groups = g.groups;
-  const auto after = [&](const Phase& of, int d) {
-    return of.count + of.dilation * (of.taps - 1) - of.before - y.shape()[d + 2];
-  };
-  return correlate(padded(y, p.before, after(p, 0), q.before, after(q, 1)), turned(some, g.groups), inner);
-}
-
 // The gradient by the image: for each place modulo the stride a convolution with every stride-th tap of the kernel.
 Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
-  if (g.stride == Dims{1, 1}) return phase_gradient(y, w, g, phase_of(g, 0, 0), phase_of(g, 1, 0));
+  std::vector<Phase> phases[2];
+  int64_t before[2] = {}, after[2] = {};
+  for (int d = 0; d < 2; ++d)
+    for (int64_t first = 0; first < std::min(g.stride[d], g.image[d]); ++first) {
+      const Phase p = phase_of(g, d, first);
+      phases[d].push_back(p);
+      if (p.taps == 0) continue;
+      before[d] = std::max(before[d], p.before);
+      after[d] = std::max(after[d], p.reach() - p.before - y.shape()[d + 2]);
+    }
+  const Tensor whole = padded(y, before[0], after[0], before[1], after[1]);
+  const auto one = [&](const Phase& p, const Phase& q) {
+    Geometry inner;
+    inner.stride = {1, 1};
+    inner.dilation = {p.dilation, q.dilation};
+    inner.kernel = {p.taps, q.taps};
+    inner.result = {p.count, q.count};
+    inner.groups = g.groups;
+    const Tensor seen =
+        slice(slice(whole, 2, before[0] - p.before, p.reach(), 1), 3, before[1] - q.before, q.reach(), 1);
+    const Tensor some = slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step);
+    return correlate(seen, turned(some, g.groups), inner);
+  };
+  if (g.stride == Dims{1, 1}) return one(phases[0][0], phases[1][0]);
   const Tensor out = full({y.shape()[0], w.shape()[1] * g.groups, g.image[0], g.image[1]}, 0, y.dtype(), y.device());
-  for (int64_t i = 0; i < std::min(g.stride[0], g.image[0]); ++i)
-    for (int64_t j = 0; j < std::min(g.stride[1], g.image[1]); ++j) {
-      const Phase p = phase_of(g, 0, i), q = phase_of(g, 1, j);
+  for (size_t i = 0; i < phases[0].size(); ++i)
+    for (size_t j = 0; j < phases[1].size(); ++j) {
+      const Phase &p = phases[0][i], &q = phases[1][j];
       if (p.taps == 0 || q.taps == 0) continue;
-      copy_(slice(slice(out, 2, i, p.count, g.stride[0]), 3, j, q.count, g.stride[1]), phase_gradient(y, w, g, p, q));
+      copy_(slice(slice(out, 2, static_cast<int64_t>(i), p.count, g.stride[0]), 3, static_cast<int64_t>(j), q.count,
+                  g.stride[1]),
+            one(p, q));
     }
   return out;
 }
