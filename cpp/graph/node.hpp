@@ -45,12 +45,10 @@ struct Node : RefCounted<Node> {
   uint16_t reduced = 0;   // bit d: dimension d of the domain is folded
   Dims domain;            // without dimensions of size 1 (contractions: all of folded, batch, m, n..., k...)
   int64_t numel = 0;      // elements of the value
-  int64_t extra[4] = {};  // what a kernel of its own wants to know
+  int64_t extra[4] = {};  // what a kernel of its own wants to know; contractions: [0] 1 when there is `folded`
   Operand* in = few;
   Operand few[kFewInputs];
   std::unique_ptr<Operand[]> many;  // the inputs when there are more
-  int64_t extra[4] = {};  // what a kernel of its own wants to know; contractions: [0] 1 when there is `folded`
-  Operand in[kMaxInputs];
 
   // Position in the pending log, or, for a leaf, its number there (valid while epoch is the log's).
   int32_t log_index = -1;

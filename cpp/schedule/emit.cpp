@@ -237,7 +237,6 @@ class Emitter {
     p.epilogue = std::move(builder_.program);
   }
 
-  std::vector<int32_t> nodes() const {
   // Digits that both operands walk as one are one.
   static void add_digit(Product::Digits& digits, int64_t size, int64_t a, int64_t b) {
     const int last = digits.sizes.rank - 1;
@@ -259,8 +258,9 @@ class Emitter {
       if (strides[d] != strides[d + 1] * sizes[d + 1]) return false;
     stride = strides[last];
     return true;
-  // The ops of the kernel in order, each run of equal ones once.
-  std::string name() const {
+  }
+
+  std::vector<int32_t> nodes() const {
     std::vector<int32_t> nodes = draft_.roots;
     for (const Use& u : draft_.uses)
       if (u.inlined) nodes.push_back(u.source.node);

@@ -29,17 +29,6 @@ struct GemmDigits {
   Dims sizes, a, b;
 };
 
-// c[m, n] = sum over k of a[m, k] * b[k, n], strides in elements. `scratch` holds gemm_scratch bytes.
-// `from`: c already holds the products of the k before it (false: c is overwritten).
-struct GemmTile {
-  const void* a;
-  const void* b;
-  void* c;
-  int64_t m, n, k;
-  int64_t a_m, a_k, b_k, b_n, c_m, c_n;
-  void* scratch;
-  const GemmDigits* inner = nullptr;   // instead of a_k and b_k
-  const int64_t* b_columns = nullptr;  // with it: where each column of b begins, instead of b_n
 // Strides in bytes: from element to element of a row in the source, from row to row in the destination.
 struct Turn {
   int64_t stride, row, rows;

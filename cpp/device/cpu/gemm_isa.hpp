@@ -283,8 +283,11 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* p
   T* edge = packed_b + kColumns * kSlab;
   T* packed_a = edge + kColumns * kRows;
   // Packing costs about as much as one panel of columns: a tile with few of them reads a where it is.
-  const bool packs = t.a_k != 1 || t.n > 4 * kColumns;
-  if (packs) pack_a(a, t.a_m, t.a_k, m, k, packed_a);
+  const bool packs = places || t.a_k != 1 || t.n > 4 * kColumns;
+  if (places)
+    pack_a_at(a, t.a_m, places->a, m, k, packed_a);
+  else if (packs)
+    pack_a(a, t.a_m, t.a_k, m, k, packed_a);
   const auto tile = [&](int64_t i, const T* panel, int64_t panel_k, T* to, int64_t to_m) {
     const int64_t rows = m - i < kRows ? m - i : kRows;
     if (packs)
@@ -292,10 +295,6 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* p
     else
       any_register_tile<T, false>(rows, k, a + i * t.a_m, t.a_m, panel, panel_k, to, to_m, from);
   };
-  if (places)
-    pack_a_at(a, t.a_m, places->a, m, k, packed_a);
-  else
-    pack_a(a, t.a_m, t.a_k, m, k, packed_a);
   for (int64_t j = 0; j < t.n; j += kColumns) {
     const int64_t columns = t.n - j < kColumns ? t.n - j : kColumns;
     const T* panel = b + j * t.b_n;
@@ -339,13 +338,13 @@ static void gemm(const GemmTile& t) {
         for (int64_t s = 0; s < t.n; ++s) c[r * t.c_m + s * t.c_n] = 0;
     for (int64_t p = 0; p < t.k; p += kSlab) {
       const int64_t k = t.k - p < kSlab ? t.k - p : kSlab;
-      gemm_slab<T>(t, a + p * t.a_k, b + p * t.b_k, c, m, k, t.add || p > 0);
+      const bool from = t.add || p > 0;
       if (t.inner) {
         Places places;
         find_places(*t.inner, p, k, places);
-        gemm_slab<T>(t, a, b, &places, c, m, k, p > 0);
+        gemm_slab<T>(t, a, b, &places, c, m, k, from);
       } else {
-        gemm_slab<T>(t, a + p * t.a_k, b + p * t.b_k, nullptr, c, m, k, p > 0);
+        gemm_slab<T>(t, a + p * t.a_k, b + p * t.b_k, nullptr, c, m, k, from);
       }
     }
   }

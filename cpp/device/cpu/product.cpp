@@ -83,15 +83,6 @@ void multiply_integers(const GemmTile& t) {
 // Few columns: the transposed product, whose vectors run along the rows.
 GemmTile transposed(const GemmTile& t) {
   return {t.b, t.a, t.c, t.n, t.m, t.k, t.b_n, t.b_k, t.a_k, t.a_m, t.c_n, t.c_m, t.add, t.scratch};
-  return {t.b, t.a, t.c, t.n, t.m, t.k, t.b_n, t.b_k, t.a_k, t.a_m, t.c_n, t.c_m, t.scratch, nullptr, nullptr};
-}
-
-void multiply(DType dtype, GemmTile t) {
-  if (dtype == DType::int32) return multiply_integers<int32_t, uint32_t>(t);
-  if (dtype == DType::int64) return multiply_integers<int64_t, uint64_t>(t);
-  t.scratch = scratch(1, blocks().gemm_scratch);
-  if (t.n < 8 && t.m > t.n && !t.inner) t = transposed(t);
-  (dtype == DType::float32 ? blocks().gemm_f32 : blocks().gemm_f64)(t);
 }
 
 // [load view 0, store view 1] and nothing else.
@@ -106,7 +97,7 @@ void multiply(DType dtype, GemmTile t) {
   if (dtype == DType::int32) return multiply_integers<int32_t, uint32_t>(t);
   if (dtype == DType::int64) return multiply_integers<int64_t, uint64_t>(t);
   t.scratch = scratch(1, blocks().gemm_scratch);
-  if (t.n < 8 && t.m > t.n) t = transposed(t);
+  if (t.n < 8 && t.m > t.n && !t.inner) t = transposed(t);
   (dtype == DType::float32 ? blocks().gemm_f32 : blocks().gemm_f64)(t);
 }
 
