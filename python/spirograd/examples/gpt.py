@@ -51,9 +51,10 @@ class GPT(nn.Module):
         self.token = nn.Embedding(vocabulary, s.width)
         self.position = nn.Embedding(s.context, s.width)
         self.dropout = nn.Dropout(s.dropout)
-        self.blocks = nn.ModuleList([nn.TransformerBlock(s.width, s.heads, dropout=s.dropout) for _ in range(s.layers)])
-        for block in self.blocks:  # weights of attention are not dropped: its kernel keeps none of them
-            block.self_attn.dropout = 0.0
+        blocks = [nn.TransformerBlock(s.width, s.heads, dropout=s.dropout) for _ in range(s.layers)]
+        for block in blocks:
+            block.self_attn.dropout = 0.0  # its kernel keeps no weights that could be dropped
+        self.blocks = nn.ModuleList(blocks)
         self.norm = nn.LayerNorm(s.width)
         self.head = nn.Linear(s.width, vocabulary, bias=False)
         for name, parameter in self.named_parameters():
