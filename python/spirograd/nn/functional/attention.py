@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import _core
-from ..._core import Device, Tensor, arange, where
+from ..._core import Device, Tensor, _attention, arange, where
 from .activation import softmax
 from .dropout import dropout
 
@@ -58,19 +58,11 @@ def scaled_dot_product_attention(
         key, value = _for_each_head(query, key), _for_each_head(query, value)
     scale = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
     if attn_mask is None and dropout_p == 0:
-        return _attention(query, key, value, scale, is_causal)
+        return _attention(query, key, value, scale, is_causal)  # keeps no weights
     weights = attention_weights(
         query, key, scale, triangle(query.shape[-2], key.shape[-2], query.device) if is_causal else attn_mask
     )
     return dropout(weights, dropout_p) @ value
-
-
-def _attention(query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool) -> Tensor:
-    """Without mask and dropout."""
-    return (
-        attention_weights(query, key, scale, triangle(query.shape[-2], key.shape[-2], query.device) if causal else None)
-        @ value
-    )
 
 
 def attention_weights(query: Tensor, key: Tensor, scale: float, mask: Tensor | None) -> Tensor:
