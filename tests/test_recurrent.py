@@ -344,3 +344,13 @@ def test_the_loss_curve_of_pytorch(dtype: str, bound: float) -> None:
         curves.append(curve)
     np.testing.assert_allclose(curves[1], curves[0], rtol=bound)
     assert curves[1][-1] < curves[1][0]
+
+
+@EACH
+def test_autocast_runs_all_steps_in_the_half_type(name: str) -> None:
+    layer = LAYERS[name](3, 4)
+    with sg.amp.autocast("cpu", dtype=sg.bfloat16):
+        out, last = layer(sg.tensor(numbers(5, 2, 3)))
+    assert {t.dtype for t in (out, *listed(last))} == {sg.bfloat16}
+    out.float().sum().backward()
+    assert all(p.grad is not None and p.grad.dtype == sg.float32 for p in layer.parameters())

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._autocast import narrow
 from .._core import Tensor, _stored, arange, cat, empty, is_grad_enabled, stack, where, zeros_like
 from .._grad_mode import enable_grad
 from ..autograd import Function, grad
@@ -100,6 +101,7 @@ class Gru:
 Kind = Rnn | Lstm | Gru
 
 
+@narrow
 def run(
     kind: Kind, x: Tensor, weight: Tensor, bias: Tensor | None, states: States, reverse: bool
 ) -> tuple[Tensor, States]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from ... import _core
+from ..._autocast import narrow
 from ..._core import Device, Tensor, _attention, arange, where
 from .activation import softmax
 from .dropout import dropout
@@ -12,6 +13,7 @@ from .dropout import dropout
 __all__ = ["scaled_dot_product_attention"]
 
 
+@narrow
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
