@@ -15,6 +15,7 @@ import ops_attention  # noqa: F401  each enters its rows
 import ops_engine  # noqa: F401
 import ops_index  # noqa: F401
 import ops_pointwise  # noqa: F401
+import ops_recurrent  # noqa: F401
 import ops_reduce  # noqa: F401
 import program
 

@@ -289,7 +289,7 @@ def test_bench_slice(tmp_path: Path) -> None:
 
 def test_bench_ops(tmp_path: Path) -> None:
     target = tmp_path / "ops.json"
-    rows = "chains,smallest,sums,layer_norm,attention,transposed,take_rows,planning,moved"
+    rows = "chains,smallest,sums,layer_norm,attention,lstm,transposed,take_rows,planning,moved"
     done = run_benchmark(
         "bench_ops.py", "--quick", "--device", "cpu", "--anchors", "numpy", "--rows", rows, "--json", str(target)
     )
