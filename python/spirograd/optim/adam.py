@@ -143,13 +143,13 @@ class AdamW(Adam):
 
 class Adamax(_Moments):
     """Adam with the largest recent gradient in place of the root (Kingma and Ba, 2014, section 7): u = max(beta2 u,
-    |g| + eps), p -= lr / (1 - beta1^t) * m / u.
+    abs(g) + eps), p -= lr / (1 - beta1^t) * m / u.
 
     Args:
         params: tensors, usually model.parameters(), or groups.
         lr: the learning rate, a number or a 0-d tensor.
         betas: decay of the running mean and of the largest gradient.
-        eps: added to |g|.
+        eps: added to abs(g).
         weight_decay: L2 penalty.
         maximize: go up, not down.
         options: PyTorch's `foreach` and `capturable`, which are not needed here.
@@ -381,8 +381,8 @@ class Lion(_Moments):
 class LAMB(_Moments):
     """Adam in which each tensor has a rate of its own, for large batches (You et al., 2019).
 
-    With r Adam's step without lr, plus weight_decay * p: p -= lr * |p| / |r| * r, where |.| is the length of a whole
-    tensor; the ratio is 1 where a length is 0.
+    With r Adam's step without lr, plus weight_decay * p: p -= lr * norm(p) / norm(r) * r, where a norm is of a whole
+    tensor; the ratio is 1 where one of them is 0.
 
     Args:
         params: tensors, usually model.parameters(), or groups.

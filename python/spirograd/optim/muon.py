@@ -13,7 +13,7 @@ class Muon(RuleOptimizer):
 
     m = momentum m + (1 - momentum) g; the step is orthogonal((1 - momentum) g + momentum m), or orthogonal(m) without
     nesterov, times lr and a factor of the shape; and p -= lr * weight_decay * p. The iteration x = a x + (b x x^T
-    + c (x x^T)^2) x starts at m / |m| and runs in the type of the parameter (PyTorch: bfloat16).
+    + c (x x^T)^2) x starts at m / norm(m) and runs in the type of the parameter (PyTorch: bfloat16).
 
     Args:
         params: matrices, or groups of them; other tensors want another optimiser.

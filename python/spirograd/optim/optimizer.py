@@ -46,7 +46,6 @@ class Optimizer:
     Attributes:
         param_groups: dicts with "params" and the options, which may be changed between steps.
         defaults: the options that were given first.
-        state: of each parameter a dict of what the steps remember.
 
     Raises:
         TypeError: a parameter is no tensor.
@@ -176,8 +175,8 @@ class Optimizer:
         """State and options in PyTorch's form: parameters are numbers, in the order of the groups.
 
         Returns:
-            {"state": {number: {name: tensor}}, "param_groups": [{"lr": ..., "params": [numbers]}]}. The tensors share
-            memory with the optimiser's.
+            A dict: {"state": {number: {name: tensor}}, "param_groups": [{"lr": ..., "params": [numbers]}]}. The tensors
+            share memory with the optimiser's.
 
         Example:
             >>> opt = sg.optim.SGD([sg.ones(1, requires_grad=True)], lr=0.1)

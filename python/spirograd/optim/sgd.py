@@ -86,8 +86,8 @@ class SGD(RuleOptimizer):
 class LARS(RuleOptimizer):
     """SGD with momentum in which each tensor has a rate of its own (You, Gitman and Ginsburg, 2017).
 
-    With |.| the length of a whole tensor: rate = lr * trust_coefficient * |p| / (|g| + weight_decay * |p| + eps) where
-    both lengths are positive, else lr; v = momentum * v + rate * (g + weight_decay * p), p -= v.
+    rate = lr * trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + eps) where both norms, of the whole
+    tensor, are positive, else lr; v = momentum * v + rate * (g + weight_decay * p), p -= v.
 
     Args:
         params: tensors, usually model.parameters(), or groups.

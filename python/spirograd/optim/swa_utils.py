@@ -7,10 +7,9 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
-from .. import _core
+from .. import _core, nn
 from .._core import Device, Tensor
 from .._grad_mode import no_grad
-from ..nn.module import Module
 from .lr_scheduler.scheduler import LRScheduler, a_group
 from .optimizer import Optimizer
 
@@ -82,7 +81,7 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
     return _for_all(get_ema_avg_fn(decay))
 
 
-class AveragedModel(Module):
+class AveragedModel(nn.Module):
     """A copy of a model whose parameters are averages of those that update_parameters() was shown.
 
     The first values are copied. By default all count the same; pass multi_avg_fn=get_ema_multi_avg_fn(0.999) for an
@@ -113,7 +112,7 @@ class AveragedModel(Module):
 
     def __init__(
         self,
-        model: Module,
+        model: nn.Module,
         device: Device | str | None = None,
         avg_fn: Average | None = None,
         multi_avg_fn: Averages | None = None,
@@ -135,7 +134,7 @@ class AveragedModel(Module):
         """What the averaged model computes."""
         return self.module(*args, **kwargs)
 
-    def update_parameters(self, model: Module) -> None:
+    def update_parameters(self, model: nn.Module) -> None:
         """Takes the parameters of a model into the average.
 
         Args:
@@ -164,7 +163,7 @@ class AveragedModel(Module):
             self.n_averaged.add_(1)
 
 
-def update_bn(loader: Iterable[Any], model: Module, device: Device | str | None = None) -> None:
+def update_bn(loader: Iterable[Any], model: nn.Module, device: Device | str | None = None) -> None:
     """Computes the running means and variances of the model's BatchNorm layers anew, over all of the loader.
 
     Args:
