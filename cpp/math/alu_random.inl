@@ -4,11 +4,7 @@
 struct Words {
   uint32_t w0, w1, w2, w3;
 };
-SG_ALU_FN Words philox(int64_t index, int64_t seed, int64_t offset) {
-  const uint64_t block = static_cast<uint64_t>(index) >> 2, s = static_cast<uint64_t>(seed),
-                 o = static_cast<uint64_t>(offset);
-  auto c0 = static_cast<uint32_t>(block), c1 = static_cast<uint32_t>(block >> 32), c2 = static_cast<uint32_t>(o),
-       c3 = static_cast<uint32_t>(o >> 32), k0 = static_cast<uint32_t>(s), k1 = static_cast<uint32_t>(s >> 32);
+SG_ALU_FN Words philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0, uint32_t k1) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t(0xd2511f53u) * c0;
     const uint64_t p1 = uint64_t(0xcd9e8d57u) * c2;
@@ -21,8 +17,15 @@ SG_ALU_FN Words philox(int64_t index, int64_t seed, int64_t offset) {
   }
   return {c0, c1, c2, c3};
 }
+// The block in which word `index` is.
+SG_ALU_FN Words block_of(int64_t index, int64_t seed, int64_t offset) {
+  const uint64_t block = static_cast<uint64_t>(index) >> 2, s = static_cast<uint64_t>(seed),
+                 o = static_cast<uint64_t>(offset);
+  return philox(static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), static_cast<uint32_t>(o),
+                static_cast<uint32_t>(o >> 32), static_cast<uint32_t>(s), static_cast<uint32_t>(s >> 32));
+}
 SG_ALU_FN int32_t random_bits(int64_t index, int64_t seed, int64_t offset) {
-  const Words w = philox(index, seed, offset);
+  const Words w = block_of(index, seed, offset);
   const uint32_t even = (index & 2) != 0 ? w.w2 : w.w0;
   const uint32_t odd = (index & 2) != 0 ? w.w3 : w.w1;
   return static_cast<int32_t>((index & 1) != 0 ? odd : even);
@@ -43,7 +46,7 @@ SG_ALU_FN float turned(float u, bool odd) {
 // Of two words in a row: sqrt(-2 log(1 - u)) times the cosine of the second's turn, then times its sine (Box and Muller,
 // 1958).
 SG_ALU_FN float random_normal(int64_t index, int64_t seed, int64_t offset) {
-  const Words w = philox(index, seed, offset);
+  const Words w = block_of(index, seed, offset);
   const bool upper = (index & 2) != 0;
   const float u = unit_float(static_cast<int32_t>(upper ? w.w2 : w.w0));
   const float v = unit_float(static_cast<int32_t>(upper ? w.w3 : w.w1));

@@ -1378,6 +1378,23 @@ def asarray(
     copy: builtins.bool | None = None,
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: builtins.int | Sequence[builtins.int],
+    stride: builtins.int | Sequence[builtins.int] | None = None,
+    padding: builtins.int | Sequence[builtins.int] = 0,
+    ceil_mode: builtins.bool = False,
+    count_include_pad: builtins.bool = True,
+) -> Tensor: ...
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: builtins.int | Sequence[builtins.int],
+    stride: builtins.int | Sequence[builtins.int] | None = None,
+    padding: builtins.int | Sequence[builtins.int] = 0,
+    ceil_mode: builtins.bool = False,
+    count_include_pad: builtins.bool = True,
+    divisor_override: builtins.int | None = None,
+) -> Tensor: ...
 def block_diag(*tensors: Tensor) -> Tensor: ...
 def broadcast_shapes(*shapes: Sequence[builtins.int]) -> tuple[builtins.int, ...]: ...
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]: ...
@@ -1391,6 +1408,53 @@ def celu(input: Tensor, alpha: builtins.float = 1.0) -> Tensor: ...
 def chain_matmul(*matrices: Tensor) -> Tensor: ...
 def concat(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor: ...
 def concatenate(tensors: Sequence[Tensor], dim: builtins.int = 0) -> Tensor: ...
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: builtins.int | Sequence[builtins.int] = 1,
+    padding: str | builtins.int | Sequence[builtins.int] = 0,
+    dilation: builtins.int | Sequence[builtins.int] = 1,
+    groups: builtins.int = 1,
+) -> Tensor: ...
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: builtins.int | Sequence[builtins.int] = 1,
+    padding: str | builtins.int | Sequence[builtins.int] = 0,
+    dilation: builtins.int | Sequence[builtins.int] = 1,
+    groups: builtins.int = 1,
+) -> Tensor: ...
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: builtins.int | Sequence[builtins.int] = 1,
+    padding: str | builtins.int | Sequence[builtins.int] = 0,
+    dilation: builtins.int | Sequence[builtins.int] = 1,
+    groups: builtins.int = 1,
+) -> Tensor: ...
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: builtins.int | Sequence[builtins.int] = 1,
+    padding: builtins.int | Sequence[builtins.int] = 0,
+    output_padding: builtins.int | Sequence[builtins.int] = 0,
+    groups: builtins.int = 1,
+    dilation: builtins.int | Sequence[builtins.int] = 1,
+) -> Tensor: ...
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: builtins.int | Sequence[builtins.int] = 1,
+    padding: builtins.int | Sequence[builtins.int] = 0,
+    output_padding: builtins.int | Sequence[builtins.int] = 0,
+    groups: builtins.int = 1,
+    dilation: builtins.int | Sequence[builtins.int] = 1,
+) -> Tensor: ...
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -1481,6 +1545,38 @@ def logspace(
     requires_grad: builtins.bool = False,
 ) -> Tensor: ...
 def manual_seed(seed: builtins.int) -> Generator: ...
+def max_pool1d(
+    input: Tensor,
+    kernel_size: builtins.int | Sequence[builtins.int],
+    stride: builtins.int | Sequence[builtins.int] | None = None,
+    padding: builtins.int | Sequence[builtins.int] = 0,
+    dilation: builtins.int | Sequence[builtins.int] = 1,
+    ceil_mode: builtins.bool = False,
+) -> Tensor: ...
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: builtins.int | Sequence[builtins.int],
+    stride: builtins.int | Sequence[builtins.int] | None = None,
+    padding: builtins.int | Sequence[builtins.int] = 0,
+    dilation: builtins.int | Sequence[builtins.int] = 1,
+    ceil_mode: builtins.bool = False,
+) -> tuple[Tensor, Tensor]: ...
+def max_pool2d(
+    input: Tensor,
+    kernel_size: builtins.int | Sequence[builtins.int],
+    stride: builtins.int | Sequence[builtins.int] | None = None,
+    padding: builtins.int | Sequence[builtins.int] = 0,
+    dilation: builtins.int | Sequence[builtins.int] = 1,
+    ceil_mode: builtins.bool = False,
+) -> Tensor: ...
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: builtins.int | Sequence[builtins.int],
+    stride: builtins.int | Sequence[builtins.int] | None = None,
+    padding: builtins.int | Sequence[builtins.int] = 0,
+    dilation: builtins.int | Sequence[builtins.int] = 1,
+    ceil_mode: builtins.bool = False,
+) -> tuple[Tensor, Tensor]: ...
 def meshgrid(*tensors: Tensor, indexing: str = "ij") -> tuple[Tensor, ...]: ...
 def mish(input: Tensor) -> Tensor: ...
 def nll_loss(
