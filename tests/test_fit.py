@@ -161,6 +161,21 @@ def test_an_optimiser_may_ask_again() -> None:
         np.testing.assert_array_equal(a.detach().numpy(), b.detach().numpy())
 
 
+def test_lbfgs_asks_several_times() -> None:
+    x, y = moons(60)
+    net = network()
+    history = sg.fit(
+        net,
+        x,
+        y,
+        optimizer=sg.optim.LBFGS(net.parameters(), line_search_fn="strong_wolfe"),
+        epochs=3,
+        batch_size=60,
+        **QUIET,
+    )
+    assert history.steps == 3 and history.metrics["loss"][2] < 0.5 * history.metrics["loss"][0]
+
+
 def test_evaluate_counts_a_short_batch_by_its_rows() -> None:
     x, y = moons(50)
     values = sg.evaluate(network(), x, y, metrics=["accuracy", "f1", metrics.ConfusionMatrix()], batch_size=16)
@@ -303,6 +318,17 @@ def test_schedulers_step_once_an_epoch_or_a_step_or_see_a_value() -> None:
     ]
     sg.fit(network(), x, y, epochs=2, batch_size=8, callbacks=followers, **QUIET)
     assert each.calls == [()] * 2 and step.calls == [()] * 8 and plateau.calls == [(3.0,), (2.0,)]
+
+
+def test_schedulers_of_optim() -> None:
+    x, y = moons(16)
+    net = network()
+    opt = sg.optim.SGD(net.parameters(), lr=1.0)
+    halve = sg.optim.lr_scheduler.StepLR(opt, step_size=1, gamma=0.5)
+    assert sg.fit(net, x, y, optimizer=opt, epochs=3, callbacks=[halve], **QUIET).learning_rates == [1.0, 0.5, 0.25]
+    plateau = sg.optim.lr_scheduler.ReduceLROnPlateau(opt, patience=0, factor=0.1)
+    history = sg.fit(net, x, y, optimizer=opt, epochs=3, callbacks=[Script(1.0, 2.0, 3.0), plateau], **QUIET)
+    np.testing.assert_allclose(history.learning_rates, [0.125, 0.125, 0.0125])
 
 
 def test_logs_have_a_line_an_epoch(tmp_path: Path) -> None:

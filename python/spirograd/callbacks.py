@@ -235,9 +235,7 @@ class LearningRateScheduler(Callback):
     def _set(self, training: Training) -> None:
         """The rate of the epoch to come, where a function tells it."""
         if not hasattr(self.schedule, "step"):
-            from .training import _groups
-
-            for group in _groups(training.optimizer):
+            for group in training.optimizer.param_groups:
                 group["lr"] = self.schedule(training.epoch + 1)
 
 

@@ -290,7 +290,7 @@ def _epoch(
     model, optimizer, history = training.model, training.optimizer, training.history
     start = shown = time.perf_counter()
     takes_closure = _takes_closure(optimizer)
-    rate = float(_groups(optimizer)[0]["lr"])
+    rate = float(optimizer.param_groups[0]["lr"])
     model.train()
     sums.reset()
     for follower in followers:
@@ -397,7 +397,7 @@ class _Sums:
 
     def submit(self) -> None:
         """Runs what is pending without waiting for it: where no optimiser steps, nobody else does."""
-        self.total.data_ptr()
+        _core._submit([[self.total]])
 
     def mean_loss(self) -> float:
         return float(self.total) / self.rows
@@ -446,7 +446,7 @@ class _Rows:
     def order(self, epoch: int) -> Tensor:
         generator = None if self.seed is None else Generator().manual_seed(self.seed + (epoch << 32))
         order = _core.randperm(self.target.shape[0], generator=generator, device=self.target.device)
-        order.data_ptr()  # made by itself, so that the first step of an epoch is like the others
+        _core._submit([[order]])  # made by itself, so that the first step of an epoch is like the others
         return order
 
     def split(self, share: float, shuffle: bool, seed: int | None) -> tuple[_Rows, _Rows]:
@@ -558,8 +558,3 @@ def _is_optimizer(value: Any) -> bool:
     if not isinstance(value, type) or not issubclass(value, optim.Optimizer):
         return False
     return value.__name__ not in ("Lookahead", "Optimizer", "RuleOptimizer")  # these are not made of parameters alone
-
-
-def _groups(optimizer: Any) -> Any:
-    """Groups of parameters with their options."""
-    return optimizer.param_groups if hasattr(optimizer, "param_groups") else [vars(optimizer)]
