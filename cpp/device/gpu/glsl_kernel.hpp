@@ -81,7 +81,7 @@ class Body {
   std::string reference(int view, int width, const std::string& index);
   // The name of a value: constants are written out.
   std::string value(int32_t id) const;
-  void alu(int32_t id);  // "precise float v7 = v3 * v5;"
+  void alu(int32_t id);             // "precise float v7 = v3 * v5;"
   std::string checked(int32_t id);  // check_index as an expression
 
   // All of a pointwise program at one place: `width` elements from `coords` on. `given`: views that are values.

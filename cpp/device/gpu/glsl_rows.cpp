@@ -178,7 +178,8 @@ void RowText::tile_loads(int phase) {
     if (p_.code[n].code == Code::load && fresh(phase, n)) loads.push_back(n);
   for (int32_t n : loads) {
     const Instr& i = p_.code[n];
-    w_.line(std::string(four(i.slot) ? vector_name(i.dtype) : type_name(i.dtype)) + " " + loaded(phase, n) + "[kItems];");
+    w_.line(std::string(four(i.slot) ? vector_name(i.dtype) : type_name(i.dtype)) + " " + loaded(phase, n) +
+            "[kItems];");
   }
   if (loads.empty()) return;
   open_items();
