@@ -297,6 +297,22 @@ def test_checkpoints_are_stored_each_epoch_or_when_better() -> None:
     assert seen[3:] == [1, 3]
 
 
+def test_a_stored_training_goes_on_with_the_same_bits(tmp_path: Path) -> None:
+    x, y = moons(32)
+    options: dict[str, Any] = {"batch_size": 8, **QUIET}
+    whole, cut = network(), network()
+    sg.fit(whole, x, y, optimizer=sg.optim.Adam(whole.parameters()), epochs=4, **options)
+    keeper = callbacks.ModelCheckpoint(tmp_path)
+    sg.fit(cut, x, y, optimizer=sg.optim.Adam(cut.parameters()), epochs=2, callbacks=[keeper], **options)
+    again = network(seed=7)
+    opt = sg.optim.Adam(again.parameters())
+    found = sg.utils.checkpoints.restore(tmp_path, model=again, optimizer=opt)
+    assert found is not None and (found.step, found.epoch) == (8, 2)
+    sg.fit(again, x, y, optimizer=opt, epochs=4, initial_epoch=found.epoch, **options)
+    for a, b in zip(whole.parameters(), again.parameters(), strict=True):
+        np.testing.assert_array_equal(a.detach().numpy(), b.detach().numpy())
+
+
 class Halving:
     """What a scheduler looks like."""
 
