@@ -157,3 +157,30 @@ def test_layers_are_pytorchs(name: str, options: dict[str, Any], shape: tuple[in
     close(y, want.detach().numpy(), 1e-12)
     close(t.grad, seen.grad.numpy(), 1e-12)
     close(ours.weight.grad, theirs.weight.grad.numpy(), 1e-12)
+
+
+def test_a_training_step_is_one_submission(device: sg.Device) -> None:
+    nn = sg.nn
+    net = nn.Sequential(
+        nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Conv2d(8, 16, 3, stride=2, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(), nn.Linear(64, 10),
+    ).to(device)  # fmt: skip
+    opt = sg.optim.Adam(net.parameters(), lr=1e-2)
+    x, y = sg.tensor(random(8, 1, 10, 10, dtype="float32"), device=device), sg.arange(8, device=device)
+
+    def step() -> sg.Tensor:
+        loss = F.cross_entropy(net(x), y)
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+        return loss
+
+    first = step().item()
+    for i in range(10):
+        sg.reset_stats()
+        step()
+        s = sg.stats()
+        assert (s["submissions"], s["fallbacks"]) == (1, 0)
+        if i > 1:
+            assert (s["plan_misses"], s["allocations"], s["kernels_compiled"]) == (0, 0, 0)
+    assert step().item() < 0.5 * first

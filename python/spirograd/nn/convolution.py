@@ -6,13 +6,23 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .._core import Tensor, pad
+from .._core import Tensor, empty, pad
+from . import init
 from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, fold, unfold
-from .linear import _uniform
-from .module import TensorModule
+from .module import Parameter, TensorModule
 
 if TYPE_CHECKING:
     from .._types import DeviceLike, DTypeLike
+
+__all__ = [
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "Fold",
+    "Unfold",
+]
 
 Size = int | Sequence[int]
 
@@ -65,10 +75,16 @@ class _Convolution(TensorModule):
             raise ValueError(f"{name}: padding 'same' with stride {self.stride}; use a stride of 1, or widths")
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         shape = (first, second // groups, *self.kernel_size)
-        fan_in = math.prod(shape[1:])
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        self.bias = Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the initial values again."""
+        fan_in = math.prod(self.weight.shape[1:])
         bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0.0
-        self.weight = _uniform(shape, bound, device, dtype)
-        self.bias = _uniform((out_channels,), bound, device, dtype) if bias else None
+        for parameter in self.parameters(recurse=False):
+            init.uniform_(parameter, -bound, bound)
 
     def _borders(self) -> list[int]:
         """What to add before and behind, the last dimension first."""

@@ -16,6 +16,17 @@ from .functional import (
 )
 from .module import Module, TensorModule
 
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "MaxPool1d",
+    "MaxPool2d",
+]
+
 Size = int | Sequence[int]
 
 
