@@ -279,6 +279,8 @@ def test_writes_that_choose_nothing_change_nothing_and_have_gradients(device: sg
 def test_an_index_that_a_fold_makes_is_checked_only_in_rows_that_exist(device: sg.Device) -> None:
     best = sg.tensor(np.arange(15.0).reshape(5, 3) % 4, device=device).argmax(1)
     assert sg.tensor([1.0, 2.0, 3.0], device=device).index_select(0, best).tolist() == [3.0, 1.0, 2.0, 3.0, 3.0]
+
+
 @pytest.mark.parametrize("size", [5, 26, 300])
 def test_where_the_largest_of_chosen_rows_is(device: sg.Device, size: int) -> None:
     """What says where an element is, is needed by a later pass over the row than the one that reads it."""

@@ -156,7 +156,8 @@ def casts(device: Device) -> Iterator[Pair]:
 def _bfloat16(a: npt.NDArray[np.float32]) -> Array:
     """Rounded to 8 bits of significand, ties to even."""
     raw = a.view(np.uint32)
-    return ((raw + 0x7FFF + ((raw >> 16) & 1)) & np.uint32(0xFFFF0000)).view(np.float32)
+    rounded: npt.NDArray[np.uint32] = (raw + 0x7FFF + ((raw >> 16) & 1)) & np.uint32(0xFFFF0000)
+    return rounded.view(np.float32)
 
 
 def gradients(device: Device) -> Iterator[Pair]:
@@ -201,7 +202,7 @@ def convolutions(device: Device) -> Iterator[Pair]:
     (x, a), (w, b) = numbers(device, 2, 3, 13, 11), numbers(device, 5, 3, 3, 3, seed=1)
     padded = np.pad(a, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[:, :, ::2, ::2]
-    yield F.conv2d(x, w, stride=2, padding=1), np.einsum("nchwij,ocij->nohw", windows, b)  # type: ignore[attr-defined]
+    yield F.conv2d(x, w, stride=2, padding=1), np.einsum("nchwij,ocij->nohw", windows, b)
 
 
 def attentions(device: Device) -> Iterator[Pair]:
@@ -209,7 +210,7 @@ def attentions(device: Device) -> Iterator[Pair]:
     (q, a), (k, b), (v, c) = (numbers(device, 2, 3, 37, 8, seed=i) for i in range(3))
     scores = np.where(np.tri(37), a @ b.swapaxes(2, 3) / np.sqrt(8), -np.inf)
     e = np.exp(scores - scores.max(3, keepdims=True))
-    attention = F.scaled_dot_product_attention  # type: ignore[attr-defined]
+    attention = F.scaled_dot_product_attention
     yield attention(q, k, v, is_causal=True), e / e.sum(3, keepdims=True) @ c
 
 
