@@ -20,7 +20,6 @@ from spirograd.cli import generate, selftest, train
 from spirograd.utils import checkpoints
 
 TEXT = "".join(f"{a} and {b}, so {a}{b}.\n" for a in "pqrstuvw" for b in "abcdefgh") * 4
-text_models = pytest.mark.skipif(not hasattr(sg.nn, "LSTM"), reason="this build has no LSTM")
 Capture = pytest.CaptureFixture[str]
 
 
@@ -196,7 +195,6 @@ def test_the_learning_rate_rises_and_falls() -> None:
 # --- text
 
 
-@text_models
 @pytest.mark.parametrize("model", ["gpt", "lstm"])
 def test_a_text_is_learnt_and_written(model: str, text: list[str], tmp_path: Path, capsys: Capture) -> None:
     out = str(tmp_path / "out")
@@ -219,7 +217,6 @@ def test_a_text_is_learnt_and_written(model: str, text: list[str], tmp_path: Pat
     assert "top_p is 7.0" in capsys.readouterr().err
 
 
-@text_models
 @pytest.mark.parametrize("model", ["gpt", "lstm"])
 def test_each_character_runs_the_plan_of_the_one_before(model: str, text: list[str], tmp_path: Path) -> None:
     out = str(tmp_path / "out")
@@ -232,7 +229,6 @@ def test_each_character_runs_the_plan_of_the_one_before(model: str, text: list[s
     assert len(list(written)) == 7 and sg.stats()["plan_misses"] == before
 
 
-@text_models
 def test_chat_answers_each_line(text: list[str], tmp_path: Path, capsys: Capture) -> None:
     out = str(tmp_path / "out")
     run(*text, "--model", "lstm", "--steps", "5", "--out", out, "--device", "cpu")
@@ -242,7 +238,6 @@ def test_chat_answers_each_line(text: list[str], tmp_path: Path, capsys: Capture
     assert p.returncode == 0 and len(said) == 16 and "has '\u00e9', which the text had not" in complaints
 
 
-@text_models
 @pytest.mark.gpu
 @pytest.mark.slow
 def test_a_text_is_learnt_on_a_gpu_to_the_same_bits(text: list[str], tmp_path: Path) -> None:

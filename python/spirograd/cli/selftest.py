@@ -228,11 +228,9 @@ FAMILIES = [
     Family("casts", 0, casts),
     Family("gradients", 2e-5, gradients),
     Family("optimisers", 2e-5, optimisers),
+    Family("convolutions", 2e-5, convolutions),
+    Family("attention", 2e-5, attentions),
 ]
-if hasattr(F, "conv2d"):
-    FAMILIES.append(Family("convolutions", 2e-5, convolutions))
-if hasattr(F, "scaled_dot_product_attention"):
-    FAMILIES.append(Family("attention", 2e-5, attentions))
 
 
 def error_of(family: Family, device: Device) -> float:

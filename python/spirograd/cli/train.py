@@ -150,9 +150,6 @@ def share_of_rate(step: int, steps: int) -> float:
 
 def rate(optimizer: Any, value: float) -> None:
     """Sets the learning rate."""
-    if not hasattr(optimizer, "param_groups"):
-        optimizer.lr = value
-        return
     for group in optimizer.param_groups:
         group["lr"] = value
 
