@@ -189,6 +189,17 @@ def test_wide_heads_take_the_formula(device: sg.Device) -> None:
     np.testing.assert_allclose(out.numpy(), expected(*inputs, 0.1, True)[0], atol=1e-5)
 
 
+@pytest.mark.gpu
+def test_a_few_queries_of_many_keys_take_the_formula() -> None:
+    if not sg.Device.is_gpu_available():
+        pytest.skip(sg._core._gpu_reason()[0])
+    inputs = arrays((2, 1, 8), 100, 8)
+    with sg.no_grad():
+        out = attention(*(sg.tensor(x.astype("f4"), device="gpu") for x in inputs[:3]), 0.3, False)
+        assert "attention" not in [step.name for step in out.plan()]
+    np.testing.assert_allclose(out.numpy(), expected(*inputs, 0.3, False)[0], atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_types_are_computed_in_float32(dtype: str, device: sg.Device) -> None:
     kind = getattr(sg, dtype)

@@ -401,7 +401,10 @@ Tensor as_heads(const Tensor& x0, const Dims& batch) {
 
 bool has_kernel(const Tensor& q, const Tensor& k, const Tensor& v) {
   const auto fits = [](const Tensor& x) { return x.numel() > 0 && x.shape()[x.rank() - 1] <= kMaxHead; };
-  return fits(q) && fits(k) && fits(v) && (q.dtype() == DType::float32 || !q.device().is_gpu());
+  if (!fits(q) || !fits(k) || !fits(v)) return false;
+  // On a GPU the weights of a few queries are a small matrix, whose products spread many keys over more processors.
+  const bool few = q.shape()[q.rank() - 2] < 8 && k.shape()[k.rank() - 2] > 64;
+  return !q.device().is_gpu() || (q.dtype() == DType::float32 && !few);
 }
 
 }  // namespace
