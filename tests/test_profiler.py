@@ -286,7 +286,7 @@ def test_uploads_run_beside_kernels_where_a_queue_copies() -> None:
     if device.features.get("copy_queue") != "yes":
         pytest.skip("the device has no queue for copies alone")
     a = sg.rand(4096, 4096, device=device).realize()
-    data = np.random.default_rng(0).random((4096, 4096), dtype=np.float32)  # 64 MiB
+    data = np.random.default_rng(0).random((4096, 3072), dtype=np.float32)  # no memory of a product is free for it
     sg.tensor(data, device=device).sum().item()
     sg.synchronize(device)
     with profile() as prof:
@@ -300,5 +300,5 @@ def test_uploads_run_beside_kernels_where_a_queue_copies() -> None:
     assert sum(e.bytes for e in uploads) == data.nbytes
     times = [e.end - e.start for e in uploads]
     beside = sum(overlap(e, kernels) * t for e, t in zip(uploads, times, strict=True)) / sum(times)
-    assert beside >= 0.8, f"{beside:.0%} of {sum(times) * 1e3:.1f} ms beside kernels"
+    assert beside >= 0.8, f"{beside:.0%} of {sum(times):.0f} us beside kernels"
     np.testing.assert_array_equal(sent.numpy(), data)

@@ -13,8 +13,8 @@ struct CodeFacts {
   const char* infix;
 };
 constexpr CodeFacts kCodes[] = {
-    {"load", 0, ""},     {"store", 1, ""}, {"sum_rows", 1, ""}, {"number", 0, ""},
-    {"constant", 0, ""}, {"index", 0, ""}, {"reduce", 1, ""},   {"load_at", 1, ""}, {"store_at", 2, ""},
+    {"load", 0, ""},  {"store", 1, ""},  {"sum_rows", 1, ""}, {"number", 0, ""},   {"constant", 0, ""},
+    {"index", 0, ""}, {"reduce", 1, ""}, {"load_at", 1, ""},  {"store_at", 2, ""},
 #define ALU(name, arity, infix) {#name, arity, infix},
 #include "math/alu.def"
 #undef ALU
@@ -150,8 +150,8 @@ void collapse(Program& p) {
 std::string Program::print() const {
   std::string s = "domain " + domain.str() + (inner ? " inner " + std::to_string(inner) : "") +
                   (piece_limit ? " pieces of " + std::to_string(piece_limit) : "") +
-                  (part_rows ? " parts of " + std::to_string(part_rows) + " rows" : "") + (predicated ? " predicated" : "") +
-                  "\n";
+                  (part_rows ? " parts of " + std::to_string(part_rows) + " rows" : "") +
+                  (predicated ? " predicated" : "") + "\n";
   for (size_t v = 0; v < views.size(); ++v)
     s += "  view " + std::to_string(v) + ": binding " + std::to_string(views[v].binding) + " " +
          name_of(views[v].dtype) + " strides " + views[v].strides.str() +

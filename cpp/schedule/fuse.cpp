@@ -10,6 +10,7 @@ namespace sg::schedule_detail {
 namespace {
 
 constexpr int64_t kMaxRowColumns = 32768;  // a row that is read again after its reduce must fit near one workgroup
+constexpr int64_t kMaxRowTensors = 6;      // of kernels of rows that only share what they read
 constexpr size_t kMaxMemories = 48;
 constexpr size_t kMaxProductUses = 48;
 
@@ -167,6 +168,7 @@ class Fuser {
     for (const Use& u : m.uses)
       if (!u.inlined && u.source.node >= 0 && is_root(m, u.source.node) && !reads_in_place(context_, m, u))
         return std::nullopt;
+    if (too_wide(m, early, late)) return std::nullopt;
     if (memories(m) > kMaxMemories || !writes_safely(context_, m) || !rows_fit(context_, m)) return std::nullopt;
     if (m.kind == Draft::Kind::product && m.uses.size() > kMaxProductUses) return std::nullopt;
     if (find_repeated(context_, m) >= 0) return std::nullopt;
@@ -191,13 +193,29 @@ class Fuser {
     return can_sum_rows(m.rows(), m.columns()) && share_elements(early, late);
   }
 
-  static bool share_elements(const Draft& a, const Draft& b) {
-    auto whole = [](const Draft& draft, const Use& u) {
-      if (u.inlined || (u.source.node < 0 && u.source.leaf < 0)) return false;
-      for (int d = 0; d < draft.domain.rank; ++d)
-        if (draft.domain[d] > 1 && u.strides[d] == 0) return false;
-      return true;
+  // Reads every element of something.
+  static bool whole(const Draft& draft, const Use& u) {
+    if (u.inlined || (u.source.node < 0 && u.source.leaf < 0)) return false;
+    for (int d = 0; d < draft.domain.rank; ++d)
+      if (draft.domain[d] > 1 && u.strides[d] == 0) return false;
+    return true;
+  }
+
+  // A row that several kernels read is not worth the registers of all of them.
+  bool too_wide(const Draft& m, const Draft& early, const Draft& late) const {
+    if (!m.reduced || std::any_of(late.reads.begin(), late.reads.end(), [&](int32_t r) { return is_root(early, r); }))
+      return false;
+    const auto reads = [](const Draft& d) {
+      return std::count_if(d.uses.begin(), d.uses.end(), [&](const Use& u) { return whole(d, u); });
     };
+    const int64_t all = reads(m), few = std::min(reads(early), reads(late));
+    const int64_t shared = reads(early) + reads(late) - all;
+    const auto writes = std::count_if(m.roots.begin(), m.roots.end(),
+                                      [&](int32_t root) { return context_.node(root).numel == m.domain.numel(); });
+    return all + writes > kMaxRowTensors || (few > 1 && 2 * shared <= few);
+  }
+
+  static bool share_elements(const Draft& a, const Draft& b) {
     for (const Use& x : a.uses)
       for (const Use& y : b.uses)
         if (x.source == y.source && whole(a, x) && whole(b, y)) return true;

@@ -85,10 +85,10 @@ struct Executable {
   int64_t piece_limit = 0, piece_size = 0, piece_rest = 1;
   int64_t part_rows = 0;  // units that add up their sum_rows
   int64_t block = 1024;   // lanes in a block
-  int64_t sum_run = 0;   // across: columns added before the partial sum goes to the total
-  int64_t cost = 1;      // about how many cheap loops pass over an element
-  int64_t tile = 1;      // units that read a tile together
-  bool fetches = false;  // there are runs, asked for in advance
+  int64_t sum_run = 0;    // across: columns added before the partial sum goes to the total
+  int64_t cost = 1;       // about how many cheap loops pass over an element
+  int64_t tile = 1;       // units that read a tile together
+  bool fetches = false;   // there are runs, asked for in advance
 
   std::vector<ViewUse> views;
   std::vector<Number> cells;  // constants, numbers, and one value a row

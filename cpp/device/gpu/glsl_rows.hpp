@@ -45,9 +45,9 @@ class RowText {
   void fold(int32_t id);
   void open_items();
   void close_items();
-  bool fresh(int phase, int32_t id) const;  // made in this phase, not taken over
+  bool fresh(int phase, int32_t id) const;          // made in this phase, not taken over
   std::string loaded(int phase, int32_t id) const;  // name of the array that a load of this phase fills
-  bool four(int view) const;                // loaded in steps of four
+  bool four(int view) const;                        // loaded in steps of four
   int partials() const;
   std::string lane_of(const std::string& array, bool vector) const;
   std::string place(int view);  // element number at the current column
