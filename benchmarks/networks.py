@@ -1,0 +1,139 @@
+"""Networks that train in spirograd and in PyTorch from the same lines: `t` is either library."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Network:
+    """How a network is built, what it learns from, and its loss.
+
+    Attributes:
+        build: library -> module.
+        batch: NumPy's generator -> inputs and targets, as arrays.
+        loss: library, module, inputs, targets -> a number. Cross-entropy of scores [..., classes] unless said.
+    """
+
+    build: Callable[[Any], Any]
+    batch: Callable[[Any], tuple[Any, Any]]
+
+    def loss(self, t: Any, net: Any, x: Any, y: Any) -> Any:
+        scores = net(x)
+        return t.nn.functional.cross_entropy(scores.reshape(-1, scores.shape[-1]), y.reshape(-1))
+
+    def step(self, t: Any, net: Any, optimizer: Any, x: Any, y: Any) -> Any:
+        """A training step; its loss, not read."""
+        loss = self.loss(t, net, x, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+
+def mlp(*sizes: int, batch: int) -> Network:
+    """Products with ReLU between."""
+
+    def build(t: Any) -> Any:
+        layers: list[Any] = []
+        for fan_in, fan_out in itertools.pairwise(sizes):
+            layers += [t.nn.Linear(fan_in, fan_out), t.nn.ReLU()]
+        return t.nn.Sequential(*layers[:-1])
+
+    def data(random: Any) -> tuple[Any, Any]:
+        return random.standard_normal((batch, sizes[0]), dtype=np.float32), random.integers(0, sizes[-1], batch)
+
+    return Network(build, data)
+
+
+def cnn(*channels: int, side: int, batch: int, hidden: int = 128) -> Network:
+    """Convolutions 3 x 3 with BatchNorm and ReLU, each but the first halves the side; two products at the end."""
+
+    def build(t: Any) -> Any:
+        layers: list[Any] = []
+        for i, (a, b) in enumerate(itertools.pairwise((1, *channels))):
+            layers += [t.nn.Conv2d(a, b, 3, padding=1), t.nn.BatchNorm2d(b), t.nn.ReLU()]
+            layers += [t.nn.MaxPool2d(2)] if i else []
+        last = channels[-1] * (side >> (len(channels) - 1)) ** 2
+        layers += [t.nn.Flatten(), t.nn.Linear(last, hidden), t.nn.ReLU(), t.nn.Linear(hidden, 10)]
+        return t.nn.Sequential(*layers)
+
+    def data(random: Any) -> tuple[Any, Any]:
+        return random.standard_normal((batch, 1, side, side), dtype=np.float32), random.integers(0, 10, batch)
+
+    return Network(build, data)
+
+
+def next_of(batch: int, time: int, vocabulary: int) -> Callable[[Any], tuple[Any, Any]]:
+    """Numbers of tokens [batch, time], and each one's successor."""
+
+    def data(random: Any) -> tuple[Any, Any]:
+        tokens = random.integers(0, vocabulary, (batch, time + 1))
+        return np.ascontiguousarray(tokens[:, :-1]), np.ascontiguousarray(tokens[:, 1:])
+
+    return data
+
+
+def lstm(vocabulary: int, width: int, layers: int, time: int, batch: int) -> Network:
+    """A language model: an embedding, LSTMs, a product."""
+
+    def build(t: Any) -> Any:
+        class Model(t.nn.Module):  # type: ignore[name-defined,misc]
+            def __init__(self) -> None:
+                super().__init__()
+                self.tokens = t.nn.Embedding(vocabulary, width)
+                self.lstm = t.nn.LSTM(width, width, layers, batch_first=True)
+                self.scores = t.nn.Linear(width, vocabulary)
+
+            def forward(self, x: Any) -> Any:
+                return self.scores(self.lstm(self.tokens(x))[0])
+
+        return Model()
+
+    return Network(build, next_of(batch, time, vocabulary))
+
+
+def gpt(vocabulary: int, layers: int, heads: int, width: int, time: int, batch: int) -> Network:
+    """GPT-2 (Radford et al., 2019), without dropout."""
+
+    def build(t: Any) -> Any:
+        nn, F = t.nn, t.nn.functional
+
+        class Block(nn.Module):  # type: ignore[name-defined,misc]
+            def __init__(self) -> None:
+                super().__init__()
+                self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+                self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+                self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+            def forward(self, x: Any) -> Any:
+                b, n, _ = x.shape
+                q, k, v = (
+                    part.reshape(b, n, heads, width // heads).transpose(1, 2)
+                    for part in self.qkv(self.norm1(x)).chunk(3, -1)
+                )
+                mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+                x = x + self.out(mixed.transpose(1, 2).reshape(b, n, width))
+                return x + self.down(F.gelu(self.up(self.norm2(x))))
+
+        class Model(nn.Module):  # type: ignore[name-defined,misc]
+            def __init__(self) -> None:
+                super().__init__()
+                self.token, self.position = nn.Embedding(vocabulary, width), nn.Embedding(time, width)
+                self.blocks = nn.ModuleList([Block() for _ in range(layers)])
+                self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
+
+            def forward(self, x: Any) -> Any:
+                y = self.token(x) + self.position.weight[: x.shape[1]]
+                for block in self.blocks:
+                    y = block(y)
+                return self.head(self.norm(y))
+
+        return Model()
+
+    return Network(build, next_of(batch, time, vocabulary))
