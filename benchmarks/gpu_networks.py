@@ -9,7 +9,7 @@ from typing import Any
 
 from common import Result
 from gpu_rows import Place, Section, dashed, parameters
-from slice_train import stacked
+from networks import mlp
 
 import spirograd as sg
 
@@ -51,7 +51,7 @@ def scalar_works(sizes: Sequence[int], device: Any) -> Works:
 def tensor_works(sizes: Sequence[int], device: Any) -> Works:
     """Reads the same. All gradients and parameters are held by the network, so a read runs them all."""
     sg.manual_seed(1337)
-    net = stacked(sg.nn, tuple(sizes)).to(device)
+    net = mlp(*sizes, batch=1).build(sg).to(device)
     optimizer = sg.optim.SGD(net.parameters(), lr=RATE)
     x, first = sg.tensor([inputs(sizes[0])], device=device), next(net.parameters())
 

@@ -1,4 +1,7 @@
-"""Networks that train in spirograd and in PyTorch from the same lines: `t` is either library."""
+"""Networks that train in spirograd and in PyTorch from the same lines: `t` is either library.
+
+Needs NumPy alone, so that a process that measures one library holds no other.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,29 @@ from typing import Any
 import numpy as np
 
 
+Steps = Callable[[int], float]  # runs n steps, reads the last loss
+
+
 @dataclass(frozen=True)
 class Network:
-    """How a network is built, what it learns from, and its loss.
+    """How a network is built and what it learns from.
 
     Attributes:
         build: library -> module.
         batch: NumPy's generator -> inputs and targets, as arrays.
-        loss: library, module, inputs, targets -> a number. Cross-entropy of scores [..., classes] unless said.
     """
 
     build: Callable[[Any], Any]
     batch: Callable[[Any], tuple[Any, Any]]
 
     def loss(self, t: Any, net: Any, x: Any, y: Any) -> Any:
-        scores = net(x)
-        return t.nn.functional.cross_entropy(scores.reshape(-1, scores.shape[-1]), y.reshape(-1))
+        """Cross-entropy of scores [..., classes] for classes, mean square for numbers."""
+        out = net(x)
+        if y.is_floating_point():
+            return ((out - y) ** 2).mean()
+        if out.ndim > 2:
+            out, y = out.flatten(0, -2), y.flatten()
+        return t.nn.functional.cross_entropy(out, y)
 
     def step(self, t: Any, net: Any, optimizer: Any, x: Any, y: Any) -> Any:
         """A training step; its loss, not read."""
@@ -35,9 +45,37 @@ class Network:
         optimizer.step()
         return loss
 
+    def begin(self, t: Any, device: Any) -> tuple[Any, Any, Any, Any]:
+        """Module, Adam, inputs and targets on a device, from seed 0."""
+        t.manual_seed(0)
+        net = self.build(t).to(device)
+        x, y = (t.tensor(values, device=device) for values in self.batch(np.random.default_rng(0)))
+        return net, t.optim.Adam(net.parameters(), lr=1e-3), x, y
+
+    def steps(self, t: Any, device: Any, wait: Callable[[], None], compiled: bool = False) -> Steps:
+        """Steps with Adam on one batch. `compiled` is for PyTorch: forward with loss, and the update."""
+        net, optimizer, x, y = self.begin(t, device)
+
+        def loss_of() -> Any:
+            return self.loss(t, net, x, y)
+
+        forward, update = (t.compile(loss_of), t.compile(optimizer.step)) if compiled else (loss_of, optimizer.step)
+
+        def steps(n: int) -> float:
+            for _ in range(n):
+                loss = forward()
+                optimizer.zero_grad()
+                loss.backward()
+                update()
+            last = float(loss.item())  # it depends on every update before it
+            wait()  # and the last update is not left out either
+            return last
+
+        return steps
+
 
 def mlp(*sizes: int, batch: int) -> Network:
-    """Products with ReLU between."""
+    """Products with ReLU between. With one output it learns numbers, else classes."""
 
     def build(t: Any) -> Any:
         layers: list[Any] = []
@@ -46,7 +84,10 @@ def mlp(*sizes: int, batch: int) -> Network:
         return t.nn.Sequential(*layers[:-1])
 
     def data(random: Any) -> tuple[Any, Any]:
-        return random.standard_normal((batch, sizes[0]), dtype=np.float32), random.integers(0, sizes[-1], batch)
+        x = random.standard_normal((batch, sizes[0]), dtype=np.float32)
+        if sizes[-1] == 1:
+            return x, random.standard_normal((batch, 1), dtype=np.float32)
+        return x, random.integers(0, sizes[-1], batch)
 
     return Network(build, data)
 

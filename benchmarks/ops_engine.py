@@ -12,13 +12,9 @@ from common import Result, Timing
 from formulas import chain
 from ops_compare import normal
 from ops_reduce import layer_norm_of_ops
-from rows import Context, microseconds, milliseconds, row
+from rows import Context, judged, microseconds, milliseconds, row
 
 import spirograd as sg
-
-
-def judged(value: float, most: float, unit: str = "") -> str:
-    return f"<= {most:g}{' ' * bool(unit)}{unit}{'' if value <= most else ': MISSED'}"
 
 
 @row("recording")

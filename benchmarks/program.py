@@ -24,16 +24,20 @@ def parse(description: str, libraries: tuple[str, ...]) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def run(name: str, description: str, libraries: tuple[str, ...]) -> int:
-    """Runs the rows that were entered; `libraries` are those measured beside. Returns the status of the process."""
+def run(name: str, description: str, libraries: tuple[str, ...], rows: tuple[str, ...] = ()) -> int:
+    """Runs rows; `libraries` are those measured beside. Returns the status of the process.
+
+    `rows` are those of this program, when it is not all that were entered.
+    """
     options = parse(description, libraries)
+    known = rows or tuple(ROWS)
     if options.list:
-        for r in ROWS.values():
+        for r in (ROWS[n] for n in known):
             where = " and ".join(w for w, on in (("cpu", r.cpu), ("gpu", r.gpu)) if on)
             print(f"{r.name:<12} {where:<12} {r.doc}")
         return 0
-    names = list(ROWS) if options.rows == "all" else options.rows.split(",")
-    if unknown := [n for n in names if n not in ROWS]:
+    names = list(known) if options.rows == "all" else options.rows.split(",")
+    if unknown := [n for n in names if n not in known]:
         print(f"no row {', '.join(unknown)}; --list names them", file=sys.stderr)
         return 2
     try:

@@ -70,3 +70,8 @@ def milliseconds(seconds: float) -> float:
 
 def microseconds(seconds: float) -> float:
     return seconds * 1e6
+
+
+def judged(value: float, most: float, unit: str = "") -> str:
+    """The goal of a number, and whether it is missed."""
+    return f"<= {most:g}{' ' * bool(unit)}{unit}{'' if value <= most else ': MISSED'}"

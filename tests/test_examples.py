@@ -287,6 +287,19 @@ def test_bench_slice(tmp_path: Path) -> None:
     assert run_benchmark("bench_slice.py", "--rows", "nonsense").returncode == 2
 
 
+def test_bench_train(tmp_path: Path) -> None:
+    target = tmp_path / "train.json"
+    rows = "small,gpt2,norm,counters,gpt2_counters,peak_mlp"
+    done = run_benchmark(
+        "bench_train.py", "--quick", "--device", "cpu", "--anchors", "none", "--rows", rows, "--json", str(target)
+    )
+    assert done.returncode == 0, done.stderr
+    written = json.loads(target.read_text())
+    assert {r["row"] for r in written["results"]} == set(rows.split(","))
+    missed = [r["case"] for r in written["results"] if "counters" in r["row"] and "MISSED" in r["target"]]
+    assert not missed, "counters do not depend on the machine"
+
+
 def test_bench_ops(tmp_path: Path) -> None:
     target = tmp_path / "ops.json"
     rows = "chains,smallest,sums,layer_norm,attention,lstm,transposed,take_rows,planning,moved"

@@ -1,0 +1,85 @@
+"""Training steps of whole networks and of the layers that they spend their time in, with PyTorch and JAX beside them.
+
+    python benchmarks/bench_train.py                            # every row, every device, every library installed
+    python benchmarks/bench_train.py --device gpu --anchors torch
+    python benchmarks/bench_train.py --list
+
+Writes benchmarks/results/train-DATE.json. Close other programs first; compiled PyTorch needs a C++ compiler.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import bench_conv  # noqa: F401  each enters its rows
+import networks
+import ops_attention  # noqa: F401
+import ops_recurrent  # noqa: F401
+import program
+from anchors import torch_for
+from common import Result, run_python
+from ops_compare import Form, Goal, Operation, normal
+from rows import Context, judged, row
+from slice_train import counted, libraries, step_results
+
+CHARACTERS = 65
+SMALL = networks.gpt(CHARACTERS, 2, 4, 128, time=64, batch=12)
+LARGE = networks.gpt(CHARACTERS, 6, 6, 384, time=256, batch=64)
+TINY = networks.gpt(CHARACTERS, 1, 2, 16, time=8, batch=2)  # does it run at all
+
+
+@row("gpt2")
+def gpt2(context: Context) -> Iterator[Result]:
+    """A training step of a GPT of 2 layers, 4 heads, 128 wide; context 64, batch 12, Adam."""
+    most, goal = (1.2, Goal(("torch",), most=0.32)) if context.gpu else (0, Goal(("torch", "torch.compile"), most=1.0))
+    found = libraries(context, TINY if context.quick else SMALL)
+    yield from step_results(context, "gpt2", "L2 H4 E128, T 64, batch 12", found, 10, most, goal)
+
+
+@row("gpt6", cpu=False)
+def gpt6(context: Context) -> Iterator[Result]:
+    """A training step of a GPT of 6 layers, 6 heads, 384 wide; context 256, batch 64, Adam."""
+    found = libraries(context, TINY if context.quick else LARGE)
+    goal = Goal(("torch",), most=1.9)
+    yield from step_results(context, "gpt6", "L6 H6 E384, T 256, batch 64", found, 3, 60, goal)
+
+
+@row("gpt2_counters")
+def gpt2_counters(context: Context) -> Iterator[Result]:
+    """What a training step of the GPT of 2 layers asks of the device."""
+    yield from counted(context, "gpt2_counters", SMALL, 90)
+
+
+@row("norm")
+def norm(context: Context) -> Iterator[Result]:
+    """nn.functional.layer_norm over rows, forward and with backward (1024 x 1024; on a GPU 8192 x 8192)."""
+    n = 64 if context.quick else 8192 if context.gpu else 1024
+    form: Form = lambda t, x, w, b: t.nn.functional.layer_norm(x, (n,), w, b)  # noqa: E731
+    inputs = normal(n, n), normal(n, seed=1), normal(n, seed=2)
+    for backward in (False, True):
+        operation = Operation(inputs, form, {"torch": form}, upstream=normal(n, n, seed=3) if backward else None)
+        case = f"[{n}, {n}]{', forward and backward' * backward}"
+        goal = Goal(("torch",), most=(0.82 if backward else 1.0) if context.gpu else 1.0)
+        yield from operation.run(context, "norm", case, goal)
+
+
+@row("peak_mlp", gpu=False)
+def peak_mlp(context: Context) -> Iterator[Result]:
+    """The most memory of a process that trains the MLP at batch 64, in all."""
+    steps = 20 if context.quick else 500
+    for library in ("spirograd", *(["torch"] if torch_for(context) else [])):
+        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import train_peak"
+        value = float(run_python(f"{code}; train_peak.print_peak({library!r}, {steps})").stdout)
+        goal = judged(value, 90, "MiB") if library == "spirograd" else ""
+        yield Result("peak_mlp", f"{steps} steps", library, str(context.device), value, "MiB", None, goal)
+
+
+ROWS = (
+    "step64", "step1024", "step16384", "small", "gpt2", "gpt6", "cnn", "lstm", "conv", "attention", "norm",
+    "counters", "gpt2_counters", "peak_mlp",
+)  # fmt: skip
+
+if __name__ == "__main__":
+    sys.exit(program.run("train", "Training steps of networks.", ("torch", "compile", "jax"), ROWS))
