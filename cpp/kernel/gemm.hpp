@@ -5,9 +5,7 @@
 
 namespace sg {
 
-namespace cpu {
 struct GemmDigits;  // k as a number of several digits, each with strides of its own
-}
 
 struct GemmTile {
   const void* a;
@@ -15,10 +13,10 @@ struct GemmTile {
   void* c;
   int64_t m, n, k;
   int64_t a_m, a_k, b_k, b_n, c_m, c_n;
-  bool add = false;                        // to what c holds
-  void* scratch = nullptr;                 // whoever multiplies gives it
-  const cpu::GemmDigits* inner = nullptr;  // instead of a_k and b_k
-  const int64_t* b_columns = nullptr;      // with it: where each column of b begins, instead of b_n
+  bool add = false;                    // to what c holds
+  void* scratch = nullptr;             // whoever multiplies gives it
+  const GemmDigits* inner = nullptr;   // instead of a_k and b_k
+  const int64_t* b_columns = nullptr;  // with it: where each column of b begins, instead of b_n
 };
 
 }  // namespace sg

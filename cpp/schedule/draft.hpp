@@ -116,6 +116,14 @@ Pieces finish_row_sums(const Program& program, int32_t first_partial_binding);
 bool can_sum_rows(int64_t rows, int64_t columns);
 int64_t rows_of_a_part(int64_t rows, int64_t columns);
 
+// A product of few long sums, see split.cpp; for GPUs. Binding `binding` are the slices, in both kernels.
+struct Slices {
+  Product first;
+  Program second;
+  int64_t partial_numel = 0;
+};
+std::optional<Slices> slice_product(const Product& product, int32_t binding);
+
 // Names of ops that report indices out of range, by tag - 1. Only grows, so tags mean the same in every plan.
 std::vector<std::string>& reporters();
 

@@ -274,7 +274,7 @@ class Placer {
       append_copies(d);
       if (drafts_[d].kind == Draft::Kind::own) return append_own(d);
       if (empty(d)) continue;
-      if (append_in_pieces(emitted_[d])) return;
+      if (append_in_pieces(emitted_[d]) || append_in_slices(emitted_[d])) return;
       step.instances.push_back(instance_of(emitted_[d]));
       step.nodes.insert(step.nodes.end(), emitted_[d].nodes.begin(), emitted_[d].nodes.end());
       finish(step.instances.back());
@@ -339,6 +339,25 @@ class Placer {
     const bool sums = e.kernel.program.part_rows;
     plan().steps.push_back({e.name + (sums ? "" : "_pieces"), {std::move(first)}, e.nodes});
     plan().steps.push_back({e.name + (sums ? "_sums" : ""), {std::move(second)}, e.nodes});
+    return true;
+  }
+
+  bool append_in_slices(const Emitted& e) {
+    if (e.kernel.kind != Kernel::Kind::product || !context_.log.device.is_gpu()) return false;
+    auto slices = slice_product(e.kernel.product, static_cast<int32_t>(e.sources.size()));
+    if (!slices) return false;
+    Instance first = instance_of(e);
+    const int64_t bytes = slices->partial_numel * static_cast<int64_t>(size_of(e.kernel.product.dtype));
+    first.bindings.push_back({add_memory({.bytes = bytes}), -1});
+    Instance second = first;
+    first.kernel.product = std::move(slices->first);
+    second.kernel.kind = Kernel::Kind::program;
+    second.kernel.program = std::move(slices->second);
+    if (!checks_) second.kernel.program.predicated = false;
+    finish(first);
+    finish(second);
+    plan().steps.push_back({e.name + "_slices", {std::move(first)}, e.nodes});
+    plan().steps.push_back({e.name, {std::move(second)}, e.nodes});
     return true;
   }
 

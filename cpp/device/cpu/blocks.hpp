@@ -9,6 +9,13 @@
 #include "kernel/gemm.hpp"
 #include "kernel/program.hpp"
 
+namespace sg {
+// k as a number of several digits, the last one the fastest, with strides of its own in a and in b.
+struct GemmDigits {
+  Dims sizes, a, b;
+};
+}  // namespace sg
+
 namespace sg::cpu {
 
 // d[i] = f(a[i], b[i], c[i]) for i < n; an operand marked scalar is read at index 0 only.
@@ -23,11 +30,6 @@ struct FoldState {
   double extreme;
 };
 using FoldFn = void (*)(FoldState* state, const void* a, int64_t n, bool scalar);
-
-// k as a number of several digits, the last one the fastest, with strides of its own in a and in b.
-struct GemmDigits {
-  Dims sizes, a, b;
-};
 
 // Strides in bytes: from element to element of a row in the source, from row to row in the destination.
 struct Turn {

@@ -1,0 +1,71 @@
+// Products of few but long sums, as the gradients of weights are: the sum is cut in slices, each a product of its own in
+// one batch, so that a wide GPU has work for all its processors. A second kernel adds the slices up and does what
+// follows the product. Sizes alone decide, so that results do not depend on the machine.
+#include <algorithm>
+
+#include "schedule/draft.hpp"
+
+namespace sg::schedule_detail {
+namespace {
+
+constexpr int64_t kTile = 128;  // sides of what a workgroup computes, where there is enough
+constexpr int64_t kWantedGroups = 264, kFewGroups = 96;
+constexpr int64_t kMinSlice = 256, kMinInner = 1024;
+
+int64_t slices_of(const Product& p) {
+  if (p.batch != 1 || p.folded != 1 || p.a_walks() || p.b_walks() || !is_float(p.dtype) || is_narrow(p.dtype)) return 1;
+  const int64_t groups = ((p.m + kTile - 1) / kTile) * ((p.n + kTile - 1) / kTile);
+  if (groups >= kFewGroups || p.k < kMinInner) return 1;
+  const int64_t wanted = std::min(kWantedGroups / groups, p.k / kMinSlice);
+  for (int64_t s = wanted; 2 * s > wanted && s > 1; --s)
+    if (p.k % (4 * s) == 0) return s;  // equal slices that begin at multiples of 16 bytes
+  return 1;
+}
+
+// The epilogue over [1, m, n, slices]: its accumulator is the sum of the slices.
+Program sum_of_slices(const Product& p, int64_t slices, int32_t binding) {
+  Program out = p.epilogue;
+  out.domain.push(slices);
+  out.inner = 1;
+  for (View& v : out.views) v.strides.push(0);
+  out.views[0] = {.binding = binding, .dtype = p.dtype, .strides = {0, p.n, 1, p.m * p.n}};
+  std::vector<int32_t> renumbered;
+  std::vector<Instr> code;
+  for (Instr i : p.epilogue.code) {
+    for (int32_t* operand : {&i.a, &i.b, &i.c})
+      if (*operand >= 0) *operand = renumbered[static_cast<size_t>(*operand)];
+    code.push_back(i);
+    if (i.code == Code::load && i.slot == 0)
+      code.push_back({.code = Code::reduce, .dtype = i.dtype, .a = static_cast<int32_t>(code.size()) - 1});
+    renumbered.push_back(static_cast<int32_t>(code.size()) - 1);
+  }
+  out.code = std::move(code);
+  collapse(out);
+  annotate(out);
+  return out;
+}
+
+}  // namespace
+
+std::optional<Slices> slice_product(const Product& p, int32_t binding) {
+  const int64_t slices = slices_of(p);
+  if (slices == 1) return std::nullopt;
+  Slices out{p, sum_of_slices(p, slices, binding), slices * p.m * p.n};
+  Product& first = out.first;
+  first.batch = slices;
+  first.k = p.k / slices;
+  first.inner.sizes = {first.k};
+  first.a_batch = first.k * p.a_k;
+  first.b_batch = first.k * p.b_k;
+  Program store;
+  store.domain = {slices, p.m, p.n};
+  store.views = {p.epilogue.views[0], {.binding = binding, .dtype = p.dtype, .strides = {p.m * p.n, p.n, 1}}};
+  store.views[0].strides = {p.m * p.n, p.n, 1};
+  store.code = {{.code = Code::load, .dtype = p.dtype, .slot = 0},
+                {.code = Code::store, .dtype = p.dtype, .a = 0, .slot = 1}};
+  annotate(store);
+  first.epilogue = std::move(store);
+  return out;
+}
+
+}  // namespace sg::schedule_detail

@@ -1,0 +1,50 @@
+"""Products of few long sums, as gradients of weights are: on a GPU the sum is cut in slices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+
+# m, k, n; whether a GPU slices the sum
+CASES = [(48, 4096, 40, True), (10, 3072, 10, True), (130, 2048, 20, True), (1, 1024, 1, True), (64, 2054, 33, False)]
+
+
+def normal(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(("m", "k", "n", "sliced"), CASES)
+def test_a_long_sum_with_what_follows_it(device: sg.Device, m: int, k: int, n: int, sliced: bool, turned: bool) -> None:
+    a, b, bias = normal(*((k, m) if turned else (m, k))), normal(k, n, seed=1), normal(n, seed=2)
+    x, y, z = (sg.tensor(v.astype(np.float32), device=device) for v in (a, b, bias))
+    result = ((x.T if turned else x) @ y + z).relu()
+    assert len(result.plan()) == (2 if sliced and device.kind == "gpu" else 1)
+    want = np.maximum((a.T if turned else a) @ b + bias, 0)
+    np.testing.assert_allclose(result.numpy(), want, atol=3e-6 * np.sqrt(k))
+
+
+def test_float64_keeps_its_accuracy(device: sg.Device) -> None:
+    a, b = normal(16, 2048), normal(2048, 8, seed=1)
+    try:
+        result = (sg.tensor(a, device=device) @ sg.tensor(b, device=device)).numpy()
+    except sg.LimitError:
+        pytest.skip("the device has no float64")
+    np.testing.assert_allclose(result, a @ b, rtol=1e-11, atol=1e-11)
+
+
+def test_an_update_from_a_long_sum_is_written_in_place(device: sg.Device) -> None:
+    x, start = normal(4096, 32).astype(np.float32), normal(32, 24, seed=1).astype(np.float32)
+    w = sg.tensor(start, device=device, requires_grad=True)
+    optimizer = sg.optim.SGD([w], lr=0.1)
+    (sg.tensor(x, device=device) @ w).sum().backward()
+    optimizer.step()
+    want = start - 0.1 * x.astype(np.float64).sum(0)[:, None]
+    np.testing.assert_allclose(w.detach().numpy(), want, atol=1e-3)
+
+
+def test_runs_give_the_same_bits(device: sg.Device) -> None:
+    a, b = (sg.tensor(normal(*s).astype(np.float32), device=device) for s in ((48, 4096), (4096, 40)))
+    np.testing.assert_array_equal((a @ b).numpy(), (a @ b).numpy())
