@@ -78,6 +78,27 @@ def scattered(name: str, add: bool) -> Row:
     )
 
 
+def reduced(name: str, ufunc: np.ufunc) -> Row:
+    """Three values meet in each element of one row, one in another."""
+    rows = [1, 0, 1, 1]
+
+    def op(x: sg.Tensor, y: sg.Tensor) -> sg.Tensor:
+        index = sg.tensor(rows, device=x.device).reshape(4, *[1] * (x.ndim - 1)).expand(4, *y.shape[1:])
+        return x.scatter_reduce(0, index, y, name)
+
+    def oracle(x: Array, y: Array) -> Array:
+        out = x.copy()
+        ufunc.at(out, rows, y)
+        if name == "mean":
+            count = 1 + np.bincount(rows, minlength=len(x)).reshape(-1, *[1] * (x.ndim - 1))
+            out = out / count if x.dtype.kind == "f" else out // count
+        return out
+
+    bound = relative(16 if name in ("sum", "mean") else 108) if not name.startswith("a") else None
+    shapes: Sequence[Sequence[Shape]] = [[(2, 3), (4, 3)], [(7, 5), (4, 5)], [(3, 4, 5), (4, 4, 5)]]
+    return Row(f"scatter_reduce:{name}", op, oracle, shapes, NUMBERS, bound=bound)
+
+
 def by_rows(name: str, oracle: Callable[..., Array], **arguments: Any) -> Row:
     """Two slices along the last dimension."""
 
@@ -137,6 +158,11 @@ ROWS: list[Row] = [
         lambda x: x[[[1, 0], [1, 1]]], PLACES[:2], EVERY),
     scattered("scatter", False),
     scattered("scatter_add", True),
+    reduced("sum", np.add),
+    reduced("mean", np.add),
+    reduced("prod", np.multiply),
+    reduced("amax", np.maximum),
+    reduced("amin", np.minimum),
     by_rows("index_copy", lambda x, y: written(x, (..., [2, 0]), y[..., :2])),
     by_rows("index_add", lambda x, y: written(x, (..., [2, 0]), 2 * y[..., :2], True), alpha=2),
     Row("index_fill", lambda x: x.index_fill(-1, sg.tensor([2, 0], device=x.device), 3),

@@ -234,12 +234,81 @@ def test_in_place_forms_write_what_the_functions_make(device: sg.Device) -> None
         ("masked_fill", (mask, 3.0)), ("masked_scatter", (mask, sg.arange(12, device=device).float())),
         ("index_put", ((i, sg.tensor([1, 1], device=device)), sg.tensor([5.0, 6.0], device=device))),
     ]  # fmt: skip
+    forms += [("scatter_reduce", (0, at, src, "prod"))]
     forms += [("scatter_add", (0, at, src)), ("index_add", (0, i, src)), ("index_put", ((i,), src, True))]
     for name, arguments in forms:
         x = base.clone()
         result = getattr(x, name + "_")(*arguments)
         assert result is x, name
         assert np.array_equal(x.numpy(), getattr(base, name)(*arguments).numpy()), name
+
+
+# How many values arrive at an element, what they are with and without the element 2.
+MEETING: list[tuple[str, list[float], list[float], list[float]]] = [
+    ("sum", [3, 3], [2, 8], [2, 6]),
+    ("prod", [3, 3], [2, 18], [2, 9]),
+    ("mean", [3, 4], [2, 3], [2, 3.5]),
+    ("amax", [1, 1.5], [2, 2], [2, 1.5]),
+    ("amin", [3, 4], [2, 2], [2, 3]),
+]
+
+
+@pytest.mark.parametrize(("reduce", "values", "with_self", "without"), MEETING)
+def test_scatter_reduce_counts_the_element_itself_or_not(
+    reduce: str, values: list[float], with_self: list[float], without: list[float], device: sg.Device
+) -> None:
+    x, index = sg.full((2,), 2.0, device=device), sg.tensor([1, 1], device=device)
+    src = sg.tensor(values, device=device)
+    assert x.scatter_reduce(0, index, src, reduce).tolist() == with_self
+    assert x.scatter_reduce(0, index, src, reduce, include_self=False).tolist() == without
+
+
+def test_gradients_of_scatter_reduce_at_equal_values_and_zeros(device: sg.Device) -> None:
+    def gradients(x: list[float], src: list[float], reduce: str, include_self: bool) -> tuple[Any, Any]:
+        a = sg.tensor(x, dtype=sg.float32, device=device, requires_grad=True)
+        b = sg.tensor(src, dtype=sg.float32, device=device, requires_grad=True)
+        index = sg.tensor([0] * len(src), device=device)
+        a.scatter_reduce(0, index, b, reduce, include_self=include_self).sum().backward()
+        assert a.grad is not None and b.grad is not None
+        return a.grad.tolist(), b.grad.tolist()
+
+    assert gradients([3, 1], [3, 3, 2, 3], "amax", True) == ([0.25, 1], [0.25, 0.25, 0, 0.25])
+    assert gradients([3, 1], [3, 3, 2, 4], "amin", False) == ([0, 1], [0, 0, 1, 0])
+    assert gradients([4, 1], [2, 0, 3], "prod", True) == ([0, 1], [0, 24, 0])
+    assert gradients([4, 1], [0, 0, 3], "prod", False) == ([0, 1], [0, 0, 0])
+    assert gradients([0, 1], [2, 5], "prod", True) == ([10, 1], [0, 0])
+    assert gradients([4, 1], [2, 3], "mean", False) == ([0, 1], [0.5, 0.5])
+
+
+def test_scatter_reduce_of_many_values_is_the_same_in_every_run(device: sg.Device) -> None:
+    """Many a thread's worth of equal numbers; NaN wins; integers wrap."""
+    random = np.random.default_rng(5)
+    at = random.integers(0, 40, 5000)
+    values = random.normal(size=5000).astype(np.float32)
+    index, src, x = (sg.tensor(v, device=device) for v in (at, values, np.zeros(41, np.float32)))
+    want = np.zeros(41, np.float32)
+    np.maximum.at(want, at, values)
+    assert np.array_equal(x.scatter_reduce(0, index, src, "amax").numpy(), want)
+    products = [x.scatter_reduce(0, index, 1 + src / 8, "prod", include_self=False).numpy() for _ in range(2)]
+    want64 = np.ones(41)
+    np.multiply.at(want64, at, 1 + values.astype(np.float64) / 8)
+    want64[40] = 0
+    np.testing.assert_allclose(products[0], want64, rtol=1e-4)
+    assert np.array_equal(products[0], products[1])
+    with_nan = sg.where(sg.arange(5000, device=device) == 17, float("nan"), src)
+    low = x.scatter_reduce(0, index, with_nan, "amin").numpy()
+    assert np.flatnonzero(np.isnan(low)).tolist() == [at[17]]
+    big = sg.full((300,), 2, dtype=sg.int32, device=device)
+    none = sg.zeros(300, dtype=sg.int64, device=device)
+    assert sg.ones(1, dtype=sg.int32, device=device).scatter_reduce(0, none, big, "prod").tolist() == [0]
+
+
+def test_mistakes_in_scatter_reduce(device: sg.Device) -> None:
+    x, index = sg.zeros(2, device=device), sg.tensor([0, 2], device=device)
+    with pytest.raises(ValueError, match="scatter_reduce: reduce is 'max'; use sum, prod, mean, amax or amin"):
+        x.scatter_reduce(0, index, sg.ones(2, device=device), "max")
+    with pytest.raises(IndexError, match=r"scatter_reduce: index 2 out of range \[0, 2\)"):
+        x.scatter_reduce(0, index, sg.ones(2, device=device), "amax").numpy()
 
 
 def test_masked_scatter_takes_in_order_and_complains_when_there_is_not_enough(device: sg.Device) -> None:

@@ -21,8 +21,8 @@ NAMES = {
         all var std argmax argmin logsumexp cumsum cumprod cummax cummin median norm amax amin count_nonzero
         reshape flatten squeeze unsqueeze transpose permute split stack roll diag diagonal tril triu cat concat
         chunk tile repeat_interleave flip rot90 moveaxis swapaxes broadcast_to meshgrid gather scatter
-        scatter_add index_select masked_select nonzero take_along_dim sort argsort topk matmul mm bmm dot mv
-        outer einsum addmm baddbmm tensordot softmax log_softmax relu sigmoid nan_to_num no_grad enable_grad
+        scatter_add scatter_reduce index_select masked_select nonzero take_along_dim sort argsort topk matmul mm bmm dot
+        mv outer einsum addmm baddbmm tensordot softmax log_softmax relu sigmoid nan_to_num no_grad enable_grad
         set_grad_enabled inference_mode is_grad_enabled manual_seed float32 float64 float16 bfloat16 int8 uint8
         int16 int32 int64 bool Tensor Generator set_printoptions set_default_device get_default_device
     """,

@@ -42,6 +42,7 @@ Tensor index_put(const Tensor& x, Indices indices, const Tensor& values, bool ac
 #define SG_INDEX_RAISES \
   "\n\nRaises:\n    IndexError: an index is out of range; raised where the result, or a later one, is read."
 #define SG_PUT_ARGUMENTS "indices: Sequence[Tensor | None], values: Tensor | float, accumulate: bool = False"
+#define SG_REDUCE_ARGUMENTS "dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True"
 const Row rows[] = {
     {"gather", bound<sg::gather>, "dim: int, index: Tensor", "Tensor",
      "Elements picked along a dimension: out[i, j] = input[index[i, j], j] for dim 0.\n\nArgs:\n    dim: the dimension "
@@ -61,6 +62,13 @@ const Row rows[] = {
      "stays." SG_INDEX_RAISES},
     {"scatter_add", bound<sg::scatter_add>, "dim: int, index: Tensor, src: Tensor", "Tensor",
      "A copy with src added where gather would read; the same sums in every run." SG_INDEX_RAISES},
+    {"scatter_reduce", bound<sg::scatter_reduce>, SG_REDUCE_ARGUMENTS, "Tensor",
+     "A copy with src folded into the elements where gather would read; the same result in every run.\n\nArgs:\n    "
+     "reduce: 'sum', 'prod', 'mean', 'amax' or 'amin'; a mean of integers is rounded down.\n    include_self: the "
+     "element itself counts too; else it is replaced where values arrive." SG_INDEX_RAISES
+     "\n    ValueError: reduce is another word, or the shapes do not fit.\n\nExample:\n"
+     "    >>> x, index = sg.tensor([1.0, 2.0, 3.0]), sg.tensor([0, 0, 2])\n"
+     "    >>> x.scatter_reduce(0, index, sg.tensor([5.0, 6.0, 2.0]), 'amax').tolist()\n    [6.0, 2.0, 3.0]"},
     {"index_add", bound<sg::index_add>, "dim: int, index: Tensor, source: Tensor, *, alpha: float = 1", "Tensor",
      "A copy with alpha * source added to the slices that a one-dimensional index names." SG_INDEX_RAISES},
     {"index_copy", bound<sg::index_copy>, "dim: int, index: Tensor, source: Tensor", "Tensor",
@@ -81,6 +89,7 @@ const Row rows[] = {
   {#name "_", in_place<bound<function>>, parameters, "Tensor", #name " in place." SG_INDEX_RAISES, Where::method}
     SG_IN_PLACE(scatter, sg::scatter, "dim: int, index: Tensor, src: Tensor | float"),
     SG_IN_PLACE(scatter_add, sg::scatter_add, "dim: int, index: Tensor, src: Tensor"),
+    SG_IN_PLACE(scatter_reduce, sg::scatter_reduce, SG_REDUCE_ARGUMENTS),
     SG_IN_PLACE(index_add, sg::index_add, "dim: int, index: Tensor, source: Tensor, *, alpha: float = 1"),
     SG_IN_PLACE(index_copy, sg::index_copy, "dim: int, index: Tensor, source: Tensor"),
     SG_IN_PLACE(index_fill, sg::index_fill, "dim: int, index: Tensor, value: float"),

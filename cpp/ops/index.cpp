@@ -26,9 +26,9 @@ constexpr OpInfo check_row(const char* name) {
           .reports = true};
 }
 const OpInfo kGather = check_row("gather"), kScatter = check_row("scatter"), kScatterAdd = check_row("scatter_add"),
-             kIndexSelect = check_row("index_select"), kIndexAdd = check_row("index_add"), kTake = check_row("take"),
-             kIndexCopy = check_row("index_copy"), kIndexFill = check_row("index_fill"),
-             kGetitem = check_row("getitem"), kIndexPut = check_row("index_put"),
+             kScatterReduce = check_row("scatter_reduce"), kIndexSelect = check_row("index_select"),
+             kIndexAdd = check_row("index_add"), kTake = check_row("take"), kIndexCopy = check_row("index_copy"),
+             kIndexFill = check_row("index_fill"), kGetitem = check_row("getitem"), kIndexPut = check_row("index_put"),
              kTakeAlongDim = check_row("take_along_dim"), kEmbedding = check_row("embedding"),
              kMaskedScatter = check_row("masked_scatter");
 
@@ -75,42 +75,11 @@ void vjp_take(Vjp& v) {
   v.result[0] = reshape(add_rows(product(shape, 0, dims), flat(rows), g), shape);
 }
 
-void vjp_add_rows(Vjp& v) { v.result[0] = take_rows(v.g, 1, v.in(1)); }
-
 void vjp_put(Vjp& v) {
   const int dims = static_cast<int>(v.attributes().x);
   const Tensor rows = v.in(2);
   if (v.needs(0)) v.result[0] = put_rows(v.g, dims, rows, Tensor(0), v.attributes().flag);
   if (v.needs(1)) v.result[1] = take_rows(v.g, dims, rows, v.attributes().flag);
-}
-
-// The adding of rows on the CPU: each thread has columns of its own, or, where there are few, one does it all.
-template <class T>
-void add_rows_on_cpu(const CpuArgs& args) {
-  const int64_t *row = args.as<const int64_t>(0), count = args.words[0], values = args.words[1], width = args.words[2];
-  const T* from = args.as<const T>(1);
-  T* to = args.as<T>(2);
-  args.parallel(count * width, 1 << 18, [&](int64_t begin, int64_t end) { std::fill(to + begin, to + end, T(0)); });
-  const int64_t grain = std::max<int64_t>(64, (width + 7) / 8);
-  args.parallel(width, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = 0; i < values; ++i) {
-      T* sum = to + row[i] * width;
-      const T* x = from + i * width;
-      for (int64_t c = begin; c < end; ++c) sum[c] += x[c];
-    }
-  });
-}
-
-void expand_add_rows(const Node& node, bool gpu, Expansion& e) {
-  if (gpu) return add_rows_launches(e, node.dtype, node.extra[0], node.domain[0], node.extra[1], 0, 1, e.result());
-  Own& own = e.launch("add_rows");
-  own.tensors = {{0, DType::int64}, {1, node.dtype}, {e.result(), node.dtype, true}};
-  own.words = {node.extra[0], node.in[0].node->numel, node.extra[1]};
-  own.words[1] = node.domain[0];
-  own.cpu = node.dtype == DType::float32   ? add_rows_on_cpu<float>
-            : node.dtype == DType::float64 ? add_rows_on_cpu<double>
-            : node.dtype == DType::int32   ? add_rows_on_cpu<int32_t>
-                                           : add_rows_on_cpu<int64_t>;
 }
 
 }  // namespace
@@ -122,13 +91,6 @@ const OpInfo Take{.name = "take_rows",
                   .arity = 2,
                   .saves = kSavesB,
                   .vjp = vjp_take};
-const OpInfo AddRows{.name = "add_rows",
-                     .doc = "Zeros, to whose rows the given rows are added.",
-                     .kind = Kind::kernel,
-                     .arity = 2,
-                     .saves = kSavesB,
-                     .vjp = vjp_add_rows,
-                     .expand = expand_add_rows};
 const OpInfo Put{.name = "put_rows",
                  .doc = "A tensor with some rows replaced.",
                  .kind = Kind::effect,
@@ -166,26 +128,6 @@ Tensor take_rows(const Tensor& x0, int dims, const Tensor& rows, bool distinct) 
   attributes.flag = distinct;
   record(rows::Take, out, {&x, &rows}, attributes);
   return out;
-}
-
-Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values0) {
-  const DType wide = values0.dtype() == DType::boolean ? DType::int64 : wide_of(values0.dtype());
-  const Tensor values = contiguous(cast(values0, wide)), keys = contiguous(rows);
-  const int64_t width = values.shape()[1];
-  if (rows.device().is_gpu() && (keys.numel() > INT32_MAX || count >= UINT32_MAX))
-    fail<LimitError>("add_rows", std::to_string(keys.numel()) + " rows added to " + std::to_string(count),
-                     "add parts of it: at most 2147483647 rows to 4294967294");
-  Tensor out;
-  {
-    GradMode off(false);
-    const Tensor v = values.detach();
-    if (count * width == 0 || values.numel() == 0)
-      out = full({count, width}, 0, wide, values.device());
-    else
-      out = own_kernel(rows::AddRows, {keys, v}, {count, width}, wide, {count, width});
-  }
-  record(rows::AddRows, out, {&values, &keys});
-  return cast(out, values0.dtype());
 }
 
 Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& values, bool distinct) {
@@ -340,6 +282,14 @@ Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tens
   const Tensor at = element_numbers(a.x, a.dim, checked(kScatterAdd, a.index, a.x.shape()[a.dim], false));
   const Tensor sums = add_rows(x.numel(), flat(at), reshape(cast(values, x.dtype()), {values.numel(), 1}));
   return x + reshape(sums, x.shape());
+}
+
+Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                      const std::string& reduce, bool include_self) {
+  const Along a = along("scatter_reduce", x, dim, index);
+  const Tensor values = reached("scatter_reduce", source, a.index);
+  const Tensor at = element_numbers(a.x, a.dim, checked(kScatterReduce, a.index, a.x.shape()[a.dim], false));
+  return reduce_into("scatter_reduce", reduce, x, flat(at), flat(cast(values, x.dtype())), include_self);
 }
 
 namespace {

@@ -222,6 +222,9 @@ Tensor index_select(const Tensor& x, int64_t dim, const Tensor& index);
 Tensor embedding(const Tensor& index, const Tensor& weight);                              // weight[index]
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);  // of several, any stays
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
+// reduce: sum, prod, mean, amax or amin.
+Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source,
+                      const std::string& reduce, bool include_self);
 Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source, const Tensor& alpha);
 Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value);

@@ -134,7 +134,7 @@ void search_on_cpu(const CpuArgs& args) {
 constexpr int64_t kTile = 4096;    // elements a workgroup sorts: 256 threads of 16 (shaders/sort_split.glsl)
 constexpr int64_t kChunk = 16384;  // elements a workgroup looks at (shaders/select.glsl)
 constexpr int64_t kFewTiles = 64;  // up to here a thread sums the counts of a digit
-constexpr int64_t kRun = 16;       // rows that a thread adds (shaders/add_runs.glsl)
+constexpr int64_t kRun = 16;       // rows that a thread adds (shaders/fold_runs.glsl)
 
 void spread(Own& own, int64_t groups) {
   own.groups[0] = std::min<int64_t>(groups, 65535);
@@ -287,22 +287,28 @@ void search_launches(Expansion& e, const Keys& k, bool gpu, int64_t each, bool o
                                         : search_on_cpu<int64_t>;
 }
 
-void add_rows_launches(Expansion& e, DType dtype, int64_t count, int64_t m, int64_t width, int32_t rows, int32_t values,
-                       int32_t sums) {
+void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType dtype, int64_t count, int64_t m,
+                        int64_t width, int32_t rows, int32_t values, int32_t out) {
   Keys keys{.dtype = DType::int64, .rows = 1, .n = m};
   keys.end = std::max(1, static_cast<int>(std::bit_width(static_cast<uint64_t>(count - 1))));
   const int32_t order = e.temporary(m * 4), sorted = e.temporary(m * 4);
   order_launches(e, keys, true, rows, order, sorted);
   const auto bytes = static_cast<int64_t>(size_of(dtype));
-  std::string element = dtype == DType::float32   ? "#define ELEMENT float\n#define MEMORY Float32\n"
-                        : dtype == DType::float64 ? "#define ELEMENT double\n#define MEMORY Float64\n"
-                        : dtype == DType::int32   ? "#define ELEMENT int\n#define MEMORY Int32\n"
-                                                  : "#define ELEMENT int64_t\n#define MEMORY Int64\n";
-  element += "#define BYTES " + std::to_string(bytes) + "ul\n";
-  Own& clear = e.launch("add_rows_clear");
-  clear.tensors = {{sums, dtype, true}};
+  constexpr const char* kFolds[] = {"SUM", "MAXIMUM", "MINIMUM", "PRODUCT"};
+  const std::string element =
+      std::string("#define ") + kFolds[static_cast<int>(fold)] + "\n#define BYTES " + std::to_string(bytes) + "ul\n" +
+      (dtype == DType::float32   ? "#define ELEMENT float\n#define MEMORY Float32\n"
+                                   "#define HIGHEST uintBitsToFloat(0x7f800000u)\n#define LOWEST -HIGHEST\n"
+       : dtype == DType::float64 ? "#define ELEMENT double\n#define MEMORY Float64\n"
+                                   "#define HIGHEST packDouble2x32(uvec2(0u, 0x7ff00000u))\n#define LOWEST -HIGHEST\n"
+       : dtype == DType::int32   ? "#define ELEMENT int\n#define MEMORY Int32\n"
+                                   "#define HIGHEST 0x7fffffff\n#define LOWEST (-HIGHEST - 1)\n"
+                                 : "#define ELEMENT int64_t\n#define MEMORY Int64\n"
+                                   "#define HIGHEST 0x7fffffffffffffffl\n#define LOWEST (-HIGHEST - 1l)\n");
+  Own& clear = e.launch(name + "_clear");
+  clear.tensors = {{out, dtype, true}};
   clear.words = {count * width};
-  clear.source = element + "#define CLEAR\n#include \"add_runs.glsl\"\n";
+  clear.source = element + "#define CLEAR\n#include \"fold_runs.glsl\"\n";
   spread(clear, ceil_div(count * width, 256 * kRun));
   // Runs that go on from the piece of the thread before are left for another round, one sum a piece.
   int32_t run_rows = sorted, run_values = values;
@@ -311,14 +317,14 @@ void add_rows_launches(Expansion& e, DType dtype, int64_t count, int64_t m, int6
     const int64_t pieces = ceil_div(left, kRun);
     const int32_t rest_rows = last ? -1 : e.temporary(pieces * 4);
     const int32_t rest_values = last ? -1 : e.temporary(pieces * width * bytes);
-    Own& own = e.launch("add_rows");
-    own.tensors = {{run_rows, DType::int32}, {run_values, dtype}, {sums, dtype, true}};
+    Own& own = e.launch(name);
+    own.tensors = {{run_rows, DType::int32}, {run_values, dtype}, {out, dtype, true}};
     if (first) own.tensors.push_back({order, DType::int32});
     if (!first && !last) own.tensors.push_back({run_rows, DType::int32});
     if (!last) own.tensors.insert(own.tensors.end(), {{rest_rows, DType::int32, true}, {rest_values, dtype, true}});
     own.words = {left, width, pieces};
     own.source =
-        element + (first ? "#define FIRST\n" : "") + (last ? "#define LAST\n" : "") + "#include \"add_runs.glsl\"\n";
+        element + (first ? "#define FIRST\n" : "") + (last ? "#define LAST\n" : "") + "#include \"fold_runs.glsl\"\n";
     own.cost = static_cast<double>(left * width);
     spread(own, ceil_div(pieces * width, 256));
     if (last) break;

@@ -4,6 +4,7 @@
 #pragma once
 #include "base/dtype.hpp"
 #include "kernel/own.hpp"
+#include "kernel/program.hpp"
 
 namespace sg {
 
@@ -24,8 +25,8 @@ void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_
 // `own_row`, [n]: before equal ones, or behind them.
 void search_launches(Expansion& e, const Keys& keys, bool gpu, int64_t each, bool own_row, bool right, int32_t x,
                      int32_t values, int32_t places);
-// Memory `sums` [count, width]: zeros, to whose rows[i] the values [m, width] are added; on a GPU.
-void add_rows_launches(Expansion& e, DType dtype, int64_t count, int64_t m, int64_t width, int32_t rows, int32_t values,
-                       int32_t sums);
+// Memory `out` [count, width] gets, in each row, the fold of the values [m, width] whose rows[i] names it; on a GPU.
+void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType dtype, int64_t count, int64_t m,
+                        int64_t width, int32_t rows, int32_t values, int32_t out);
 
 }  // namespace sg

@@ -20,7 +20,7 @@ extern const OpInfo Chosen, ChosenImage, WindowSum, WindowSumImage;
 extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;
 extern const OpInfo Slice, Diagonal, Unfold, AsStrided, Embed;
 extern const OpInfo Join;
-extern const OpInfo Take, AddRows, Put, Order, Select, Search, Empty;
+extern const OpInfo Take, AddRows, MultiplyRows, MaxRows, MinRows, Put, Order, Select, Search, Empty;
 extern const OpInfo CumSum, CumProd, LogCumSumExp, CumMax, CumMin, LinearScan;
 
 }  // namespace sg::rows

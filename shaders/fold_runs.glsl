@@ -1,15 +1,31 @@
-// Rows that were sorted by number are summed where numbers are equal. A thread adds 16 neighbours in one column. The sum
-// of a run that begins there is that row's; what is left of a run from before goes to the next round, one a thread.
-// FIRST: values are found through the order; later rounds add to what is there already. LAST: one thread a column.
+// Rows that were sorted by number are folded where numbers are equal. A thread folds 16 neighbours in one column. The
+// result of a run that begins there is that row's; what is left of a run from before goes to the next round, one a
+// thread. FIRST: values are found through the order; later rounds fold into what is there already. LAST: one thread a
+// column. The fold is SUM, PRODUCT, MAXIMUM or MINIMUM.
 layout(local_size_x = 256) in;
 
 uint64_t group() { return uint64_t(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
+
+// Twin: cpp/ops/fold_rows.cpp.
+#if defined(MAXIMUM)
+#define NOTHING LOWEST
+ELEMENT combine(ELEMENT a, ELEMENT b) { return a > b || a != a ? a : b; }
+#elif defined(MINIMUM)
+#define NOTHING HIGHEST
+ELEMENT combine(ELEMENT a, ELEMENT b) { return a < b || a != a ? a : b; }
+#elif defined(PRODUCT)
+#define NOTHING ELEMENT(1)
+ELEMENT combine(ELEMENT a, ELEMENT b) { return a * b; }
+#else
+#define NOTHING ELEMENT(0)
+ELEMENT combine(ELEMENT a, ELEMENT b) { return a + b; }
+#endif
 
 #ifdef CLEAR
 void main() {
   [[unroll]] for (uint k = 0u; k < 16u; ++k) {
     const uint64_t at = (group() * 16ul + k) * 256ul + gl_LocalInvocationIndex;
-    if (at < uint64_t(word(0))) MEMORY(tensor(0) + at * BYTES).at[0] = ELEMENT(0);
+    if (at < uint64_t(word(0))) MEMORY(tensor(0) + at * BYTES).at[0] = NOTHING;
   }
 }
 #else
@@ -43,27 +59,27 @@ void main() {
 #ifndef LAST
   if (column == 0ul) Int32(tensor(4) + 4ul * piece).at[0] = from_before ? row[0] : kNone;
 #endif
-  ELEMENT sum = ELEMENT(0);
+  ELEMENT result = NOTHING;
   [[unroll]] for (uint k = 0u; k < 16u; ++k) {
     if (first + k >= end) break;
-    sum += value[k];
+    result = combine(result, value[k]);
     if (first + k + 1u < end && row[min(k + 1u, 15u)] == row[k]) continue;
     if (from_before) {
 #ifndef LAST
-      MEMORY(tensor(5) + (piece * width + column) * BYTES).at[0] = sum;
+      MEMORY(tensor(5) + (piece * width + column) * BYTES).at[0] = result;
 #endif
     } else {
 #ifdef FIRST
-      MEMORY(tensor(2) + (uint(row[k]) * width + column) * BYTES).at[0] = sum;
+      MEMORY(tensor(2) + (uint(row[k]) * width + column) * BYTES).at[0] = result;
 #else
       if (row[k] != kNone) {
         const uint64_t to = tensor(2) + (uint(row[k]) * width + column) * BYTES;
-        MEMORY(to).at[0] = MEMORY(to).at[0] + sum;
+        MEMORY(to).at[0] = combine(MEMORY(to).at[0], result);
       }
 #endif
     }
     from_before = false;
-    sum = ELEMENT(0);
+    result = NOTHING;
   }
 }
 #endif
