@@ -226,9 +226,20 @@ def test_default_dtype() -> None:
         made = [sg.tensor(1.5), sg.tensor([1.5]), sg.zeros(2), sg.rand(2), sg.linspace(0, 1, 3), sg.arange(2) / 2,
                 sg.full((1,), 0.5), sg.arange(2) * 0.5, sg.arange(0, 1, 0.5), sg.eye(2)]  # fmt: skip
         assert [x.dtype for x in made] == [sg.float64] * len(made) and repr(sg.tensor([1.5])) == "tensor([1.5000])"
+        whole = sg.tensor([[1, 2], [4, 3]])
+        folds = [whole.mean(), whole.var(), whole.std(0), whole.logsumexp(1), whole.norm(), whole.nanmean(), sg.cov(whole),
+                 sg.corrcoef(whole), whole.softmax(0), whole.logcumsumexp(0), whole.exp(), whole / whole,
+                 sg.nn.functional.avg_pool1d(whole, 2)]  # fmt: skip
+        assert [x.dtype for x in folds] == [sg.float64] * len(folds)
+        assert whole.double().logsumexp(1).tolist() == whole.logsumexp(1).tolist()
+        big = sg.tensor([2**40, 2**40 + 1])
+        assert sg.searchsorted(big, 2.0**40 + 0.5).item() == 1 and big.mean().item() == 2**40 + 0.5
         assert sg.get_default_dtype() == sg.float64 and (sg.ones(2, dtype=sg.float32) * 0.5).dtype == sg.float32
         with pytest.raises(TypeError, match="set_default_dtype: int64 holds no fractions"):
             sg.set_default_dtype(sg.int64)
+        sg.set_default_dtype(sg.bfloat16)
+        assert whole.mean().dtype == sg.cov(whole).dtype == sg.rand(2).dtype == sg.bfloat16
+        assert sg.full((300,), 300, dtype=sg.int32).mean().item() == 300  # the sum is kept in float32
     finally:
         sg.set_default_dtype(sg.float32)
 

@@ -167,7 +167,7 @@ const char* supported_dtypes() {
 
 DType to_dtype(const char* op, PyObject* o) {
   if (is_dtype_object(o)) return value_of(o);
-  if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::float32;
+  if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::float64;
   if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::int64;
   if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return DType::boolean;
   if (PyUnicode_Check(o))

@@ -11,6 +11,7 @@
 #include "bind/tensor.hpp"
 #include "bind/value.hpp"
 #include "engine/engine.hpp"
+#include "graph/build.hpp"
 #include "graph/grad.hpp"
 #include "value/graph.hpp"
 
@@ -103,7 +104,7 @@ PyObject* tensor_of_values(PyObject*, PyObject* const* args, Py_ssize_t count) {
     if (count != 3 || !PyList_Check(args[0])) fail<TypeError>(op, "a list, a shape and a tensor are needed", "");
     const Dims shape = to_dims(op, args[1]);
     const Tensor& like = tensor_of(op, args[2]);
-    const DType dtype = is_float(like.dtype()) ? wide_of(like.dtype()) : DType::float32;
+    const DType dtype = wide_of(with_fractions(like.dtype()));
     std::vector<Node*> nodes(static_cast<size_t>(PyList_GET_SIZE(args[0])));
     std::vector<double> data(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {

@@ -167,7 +167,7 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   DType type = promoted(inputs, op);
   if (!(op.takes >> kind_of(type) & 1))
     fail<TypeError>(op.name, std::string("is not for tensors of ") + name_of(type), "convert them with .to()");
-  if (op.result == Result::floating && !is_float(type)) type = default_float();
+  if (op.result == Result::floating) type = with_fractions(type);
   const DType compute = wide_of(type);
   Dims shape;
   for (const Tensor& x : inputs)

@@ -65,6 +65,7 @@ DType result_type(std::initializer_list<Tensor> inputs);
 // The type of Python floats and of what integers become where fractions are needed.
 DType default_float();
 void set_default_float(DType t);
+inline DType with_fractions(DType t) { return is_float(t) ? t : default_float(); }
 
 // The device that all inputs share; ValueError "different devices" names .to().
 DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inputs);

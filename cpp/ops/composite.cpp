@@ -19,7 +19,7 @@ Tensor reduced(const Tensor& x, Reduction reduction) {
   return reduction == Reduction::none ? x : reduction == Reduction::sum ? sum(x) : mean(x);
 }
 
-Tensor real(const Tensor& x) { return is_float(x.dtype()) ? x : cast(x, default_float()); }
+Tensor real(const Tensor& x) { return cast(x, with_fractions(x.dtype())); }
 
 }  // namespace
 

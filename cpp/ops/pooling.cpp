@@ -319,8 +319,7 @@ Tensor counts(const Windows& w, int d, bool real, DType dtype, DeviceId device) 
 Tensor avg_pool(const char* op, int dims, const Tensor& input, const Dims& kernel, const std::optional<Dims>& stride,
                 const Dims& padding, bool ceil_mode, bool count_include_pad, std::optional<int64_t> divisor) {
   if (divisor && *divisor == 0) fail<ValueError>(op, "divisor_override 0", "use another number");
-  const Pool p(op, dims, is_float(input.dtype()) ? cast(input, wide_of(input.dtype())) : cast(input, DType::float32),
-               kernel, stride, padding, {1}, ceil_mode);
+  const Pool p(op, dims, cast(input, wide_of(with_fractions(input.dtype()))), kernel, stride, padding, {1}, ceil_mode);
   const Windows& w = p.w;
   const Tensor sums = gather_windows(rows::WindowSum, p.x, nullptr, w);
   const bool inside = [&] {
@@ -337,7 +336,7 @@ Tensor avg_pool(const char* op, int dims, const Tensor& input, const Dims& kerne
     const auto of = [&](int d) { return counts(w, d, !count_include_pad, p.x.dtype(), p.x.device()); };
     out = sums / (reshape(of(0), {w.result[0], 1}) * of(1));
   }
-  return cast(p.back(out), is_float(input.dtype()) ? input.dtype() : DType::float32);
+  return cast(p.back(out), with_fractions(input.dtype()));
 }
 
 }  // namespace

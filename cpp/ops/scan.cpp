@@ -318,7 +318,7 @@ Tensor cumprod(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
   return accumulated(rows::CumProd, x, dim, dtype);
 }
 Tensor logcumsumexp(const Tensor& x, int64_t dim) {
-  return accumulated(rows::LogCumSumExp, is_float(x.dtype()) ? x : cast(x, DType::float32), dim, {});
+  return accumulated(rows::LogCumSumExp, cast(x, with_fractions(x.dtype())), dim, {});
 }
 TensorPair cummax(const Tensor& x, int64_t dim) { return extremes(rows::CumMax, x, dim); }
 TensorPair cummin(const Tensor& x, int64_t dim) { return extremes(rows::CumMin, x, dim); }

@@ -40,7 +40,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values0, bool out_int32,
   const bool behind = right || (side && *side == "right");
   const DType out = out_int32 ? DType::int32 : DType::int64;
   const DType type = searchable(
-      values0.is_number() ? (is_float(values0.dtype()) && !is_float(sorted.dtype()) ? DType::float32 : sorted.dtype())
+      values0.is_number() ? (is_float(values0.dtype()) && !is_float(sorted.dtype()) ? default_float() : sorted.dtype())
                           : promote(sorted.dtype(), values0.dtype()));
   const Tensor values =
       values0.is_number() ? full({}, 0, type, sorted.device()) + values0 : cast(values0.detach(), type);

@@ -8,9 +8,9 @@
 namespace sg {
 namespace {
 
-// What is computed in, and what comes out: half types in float32, integers as float32.
-Tensor wide(const Tensor& x) { return cast(x, is_float(x.dtype()) ? wide_of(x.dtype()) : DType::float32); }
-Tensor as_result(const Tensor& y, const Tensor& x) { return is_float(x.dtype()) ? cast(y, x.dtype()) : y; }
+// What is computed in, and what comes out: half types in float32, integers as the default type.
+Tensor wide(const Tensor& x) { return cast(x, wide_of(with_fractions(x.dtype()))); }
+Tensor as_result(const Tensor& y, const Tensor& x) { return cast(y, with_fractions(x.dtype())); }
 
 int64_t count_along(const Tensor& x, uint32_t axes) {
   int64_t n = 1;
@@ -83,14 +83,14 @@ Tensor cov(const Tensor& x, int64_t correction) {
   const Tensor distance = rows - mean(rows, 2, true);
   const double n = static_cast<double>(rows.shape()[1] - correction);
   const Tensor out = matmul(distance, transpose(distance, 0, 1)) / std::max(n, 0.0);
-  return x.rank() == 2 ? out : reshape(out, {});
+  return as_result(x.rank() == 2 ? out : reshape(out, {}), x);
 }
 
 Tensor corrcoef(const Tensor& x) {
-  const Tensor c = cov(x, 1);
-  if (c.rank() == 0) return c / c;
+  const Tensor c = cov(wide(x), 1);
+  if (c.rank() == 0) return as_result(c / c, x);
   const Tensor deviation = sqrt(diagonal(c));
-  return c / unsqueeze(deviation, 1) / unsqueeze(deviation, 0);
+  return as_result(c / unsqueeze(deviation, 1) / unsqueeze(deviation, 0), x);
 }
 
 }  // namespace sg
