@@ -318,6 +318,23 @@ def test_masked_scatter_takes_in_order_and_complains_when_there_is_not_enough(de
         x.masked_scatter(mask, sg.tensor([1.0], device=device)).numpy()
 
 
+def test_a_fold_of_no_elements_reports_no_index(device: sg.Device) -> None:
+    """Where the index would be, other memory holds what is in no range."""
+    i = sg.full((5, 9), 777, dtype=sg.int64, device=device)
+    table = sg.ones(4, 2, device=device, requires_grad=True)
+    y = sg.embedding(i[:, :0], table).sum(1)
+    assert y.tolist() == [[0, 0]] * 5
+    y.sum().backward()
+    assert table.grad is not None and table.grad.tolist() == [[0, 0]] * 4
+    assert sg.embedding(i[:, :0], table).prod(1).tolist() == [[1, 1]] * 5
+    assert sg.ones(5, 0, device=device).index_select(1, i[0, :0]).sum(1).tolist() == [0] * 5
+    assert sg.nn.functional.one_hot(i[:0, 0], 4).sum(0).tolist() == [0] * 4
+    assert (table.take(i[:0]) > 0).all(0, keepdim=True).tolist() == [[True] * 9]
+    assert (table.take(i[:0]) > 0).any(0).tolist() == [False] * 9
+    with pytest.raises(IndexError, match="index 777 out of range"):
+        sg.embedding(i, table).sum(1).tolist()
+
+
 def test_errors_at_the_line(device: sg.Device) -> None:
     x = sg.zeros(3, 4, device=device)
     with pytest.raises(IndexError, match=r"a mask of shape \[2\] at dimension 0 of \[3, 4\]"):

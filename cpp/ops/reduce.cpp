@@ -90,6 +90,21 @@ void vjp_choose(Vjp& v) {
   v.result[0] = where(positions(shape, dim, v.g.device()) == index, keep(v.g, shape, 1u << dim), 0);
 }
 
+// Of no elements nothing is computed: what would make one may hold indices that are in no range.
+Tensor fold(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
+  if (x.numel()) return reduce(op, x, axes, keepdim);
+  Attributes attributes;
+  attributes.a = x.shape();
+  attributes.axes = axes;
+  Dims shape;
+  for (int d = 0; d < x.rank(); ++d)
+    if (!(axes >> d & 1) || keepdim) shape.push(axes >> d & 1 ? 1 : x.shape()[d]);
+  const bool one = op.fold == Fold::product || op.fold == Fold::minimum;  // minima and maxima: of booleans
+  Tensor out = full(shape, one ? 1 : 0, x.dtype(), x.device());
+  record(op, out, {&x}, attributes);
+  return out;
+}
+
 // Sums of booleans and int32 are int64, as in PyTorch.
 Tensor widen(const Tensor& x) { return is_float(x.dtype()) ? x : cast(x, DType::int64); }
 
@@ -150,8 +165,8 @@ uint32_t axes_of(const char* op, const std::optional<Dims>& dims, const Tensor& 
 
 uint32_t all_axes(const Tensor& x) { return (1u << x.rank()) - 1; }
 
-Tensor sum(const Tensor& x, uint32_t axes, bool keepdim) { return reduce(rows::Sum, widen(x), axes, keepdim); }
-Tensor prod(const Tensor& x, uint32_t axes, bool keepdim) { return reduce(rows::Product, widen(x), axes, keepdim); }
+Tensor sum(const Tensor& x, uint32_t axes, bool keepdim) { return fold(rows::Sum, widen(x), axes, keepdim); }
+Tensor prod(const Tensor& x, uint32_t axes, bool keepdim) { return fold(rows::Product, widen(x), axes, keepdim); }
 
 Tensor sum(const Tensor& x) { return sum(x, all_axes(x)); }
 
@@ -161,18 +176,18 @@ Tensor extreme(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
     if ((axes >> d & 1) && x.shape()[d] == 0)
       fail<ValueError>(op.name, "no elements along dimension " + std::to_string(d) + " of " + x.shape().str(),
                        "check the shape first");
-  if (x.dtype() == DType::boolean) return cast(reduce(op, cast(x, DType::int32), axes, keepdim), DType::boolean);
-  return reduce(op, x, axes, keepdim);
+  if (x.dtype() == DType::boolean) return cast(fold(op, cast(x, DType::int32), axes, keepdim), DType::boolean);
+  return fold(op, x, axes, keepdim);
 }
 }  // namespace
 Tensor amax(const Tensor& x, uint32_t axes, bool keepdim) { return extreme(rows::Max, x, axes, keepdim); }
 Tensor amin(const Tensor& x, uint32_t axes, bool keepdim) { return extreme(rows::Min, x, axes, keepdim); }
 
 Tensor any(const Tensor& x, uint32_t axes, bool keepdim) {
-  return reduce(rows::Max, cast(x, DType::boolean), axes, keepdim);
+  return fold(rows::Max, cast(x, DType::boolean), axes, keepdim);
 }
 Tensor all(const Tensor& x, uint32_t axes, bool keepdim) {
-  return reduce(rows::Min, cast(x, DType::boolean), axes, keepdim);
+  return fold(rows::Min, cast(x, DType::boolean), axes, keepdim);
 }
 Tensor count_nonzero(const Tensor& x, uint32_t axes) { return sum(cast(x, DType::boolean), axes); }
 
@@ -184,7 +199,7 @@ Tensor place_of(const OpInfo& op, const Tensor& x, uint32_t axes, const Tensor& 
   const Tensor best = extreme(op, x, axes, true);
   Tensor place = where(x == best, position, INT64_MAX);
   if (is_float(x.dtype())) place = where(x == x, place, position);  // a NaN is an extreme
-  return reduce(rows::Min, place, axes, keepdim);
+  return fold(rows::Min, place, axes, keepdim);
 }
 
 Tensor arg_extreme(const OpInfo& op, const char* name, const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
