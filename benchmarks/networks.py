@@ -25,7 +25,6 @@ class Network:
     Attributes:
         build: library -> module.
         batch: NumPy's generator -> inputs and targets, as arrays.
-        loss: library, module, inputs, targets -> a number. Cross-entropy of scores [..., classes] unless said.
     """
 
     build: Callable[[Any], Any]
