@@ -35,6 +35,7 @@ class Torch:
     def __init__(self, gpu: bool) -> None:
         import torch
 
+        torch.backends.cudnn.allow_tf32 = False  # convolutions and LSTMs in float32, as products are by default
         self.torch = torch
         self.device: Any = None
         if not gpu:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-
 Steps = Callable[[int], float]  # runs n steps, reads the last loss
 
 

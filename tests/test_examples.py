@@ -300,6 +300,19 @@ def test_bench_train(tmp_path: Path) -> None:
     assert not missed, "counters do not depend on the machine"
 
 
+@pytest.mark.parametrize("what", ["mnist", "gpt", "lstm"])
+def test_train_real(tmp_path: Path, what: str) -> None:
+    target, folder = tmp_path / "real.json", tmp_path / "checkpoints"
+    options = (what, "--quick", "--device", "cpu", "--anchors", "none", "--checkpoints", str(folder))
+    cut = run_benchmark("train_real.py", *options, "--seconds", "0")
+    assert cut.returncode == 3 and "the same command goes on" in cut.stdout, cut.stderr
+    done = run_benchmark("train_real.py", *options, "--json", str(target))
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(target.read_text())["results"]
+    assert result["library"] == "spirograd" and result["facts"]["curve"][0][1] > result["facts"]["curve"][-1][1]
+    assert not list(folder.iterdir()), "checkpoints of a training that is done are deleted"
+
+
 def test_bench_ops(tmp_path: Path) -> None:
     target = tmp_path / "ops.json"
     rows = "chains,smallest,sums,layer_norm,attention,lstm,transposed,take_rows,planning,moved"
