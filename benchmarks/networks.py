@@ -2,7 +2,6 @@
 
 Needs NumPy alone, so that a process that measures one library holds no other.
 """
-"""Networks that train in spirograd and in PyTorch from the same lines: `t` is either library."""
 
 from __future__ import annotations
 
@@ -19,7 +18,6 @@ Steps = Callable[[int], float]  # runs n steps, reads the last loss
 @dataclass(frozen=True)
 class Network:
     """How a network is built and what it learns from.
-    """How a network is built, what it learns from, and its loss.
 
     Attributes:
         build: library -> module.
@@ -37,8 +35,6 @@ class Network:
         if out.ndim > 2:
             out, y = out.flatten(0, -2), y.flatten()
         return t.nn.functional.cross_entropy(out, y)
-        scores = net(x)
-        return t.nn.functional.cross_entropy(scores.reshape(-1, scores.shape[-1]), y.reshape(-1))
 
     def step(self, t: Any, net: Any, optimizer: Any, x: Any, y: Any) -> Any:
         """A training step; its loss, not read."""
@@ -79,7 +75,6 @@ class Network:
 
 def mlp(*sizes: int, batch: int) -> Network:
     """Products with ReLU between. With one output it learns numbers, else classes."""
-    """Products with ReLU between."""
 
     def build(t: Any) -> Any:
         layers: list[Any] = []
@@ -92,7 +87,6 @@ def mlp(*sizes: int, batch: int) -> Network:
         if sizes[-1] == 1:
             return x, random.standard_normal((batch, 1), dtype=np.float32)
         return x, random.integers(0, sizes[-1], batch)
-        return random.standard_normal((batch, sizes[0]), dtype=np.float32), random.integers(0, sizes[-1], batch)
 
     return Network(build, data)
 
