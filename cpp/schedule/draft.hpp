@@ -80,6 +80,10 @@ bool expand_uses(const Context& context, Draft& draft);
 // A node whose formula the draft would compute again for many elements, at a cost that storing it is worth; -1: none.
 int32_t find_repeated(const Context& context, const Draft& draft);
 
+// Marks values that several kernels would each compute from several large tensors, such as the sum that runs through the
+// layers of a transformer; true: there are some, and kernels are to be put together anew.
+bool store_shared(Context& context, const std::vector<Draft>& drafts);
+
 // True when a reading of `root` from the draft's domain is the element (or row) that is being computed.
 bool reads_in_place(const Context& context, const Draft& draft, const Use& use);
 

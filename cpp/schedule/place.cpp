@@ -2,6 +2,7 @@
 // and where in the arena the intermediate values live.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "schedule/draft.hpp"
 #include "schedule/order.hpp"
@@ -426,9 +427,11 @@ namespace sg {
 Scheduled schedule(const ScheduleInput& input) {
   using namespace schedule_detail;
   Context context(input);
+  bool looked = false;  // for values that several kernels compute
   for (;;) {
     try {
       const std::vector<Draft> drafts = fuse(context);
+      if (input.fuse && !std::exchange(looked, true) && store_shared(context, drafts)) continue;
       return place(context, drafts);
     } catch (const MustStore& stop) {
       context.stored[stop.node] = true;

@@ -1,6 +1,9 @@
 // Values that a kernel would compute again and again: a formula over few elements, read by many. Computing it once and
 // storing it costs a launch, or, where a kernel over its rows is there already, one store a row.
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "schedule/draft.hpp"
 
@@ -103,7 +106,52 @@ class Repeats {
   std::vector<bool> seen_;
 };
 
+constexpr int64_t kLarge = 1 << 16;  // elements: below, a cache has them
+
+// How many large tensors a formula reads.
+int large_tensors(const Draft& draft, int32_t formula) {
+  std::set<std::pair<int32_t, int32_t>> found;
+  std::vector<bool> seen(draft.uses.size());
+  std::vector<int32_t> open = {formula};
+  while (!open.empty()) {
+    const Use& u = draft.uses[open.back()];
+    open.pop_back();
+    for (int32_t input : u.inputs)
+      if (u.inlined && input >= 0 && !seen[input]) seen[input] = true, open.push_back(input);
+    if (u.inlined || (u.source.node < 0 && u.source.leaf < 0)) continue;
+    int64_t elements = 1;
+    for (int d = 0; d < draft.domain.rank; ++d) elements *= u.strides[d] ? draft.domain[d] : 1;
+    if (elements >= kLarge) found.insert({u.source.node, u.source.leaf});
+  }
+  return static_cast<int>(found.size());
+}
+
 }  // namespace
+
+bool store_shared(Context& context, const std::vector<Draft>& drafts) {
+  std::vector<int> readers(context.count(), 0);  // nodes that read a node's value
+  for (int32_t i = 0; i < context.count(); ++i)
+    for (int k = 0; context.needed[i] && k < context.node(i).inputs; ++k)
+      if (const int32_t from = context.pending(context.node(i).in[k]); from >= 0) ++readers[from];
+  std::map<int32_t, std::pair<int, int>> inside;  // kernels that compute a node, tensors that it is made of
+  for (const Draft& draft : drafts) {
+    std::set<int32_t> seen;
+    for (size_t u = 0; u < draft.uses.size(); ++u) {
+      const Use& use = draft.uses[u];
+      const int32_t node = use.source.node;
+      if (!use.inlined || use.elsewhere || node < 0 || context.stored[node] || readers[node] < 2) continue;
+      if (context.node(node).op->kind != Kind::pointwise || context.node(node).numel < kLarge) continue;
+      if (!seen.insert(node).second) continue;
+      auto& [kernels, made_of] = inside[node];
+      ++kernels;
+      made_of = std::max(made_of, large_tensors(draft, static_cast<int32_t>(u)));
+    }
+  }
+  bool any = false;
+  for (const auto& [node, count] : inside)  // reads that are saved against one write
+    if ((count.first - 1) * (count.second - 1) > 1) any = context.stored[node] = true;
+  return any;
+}
 
 int32_t find_repeated(const Context& context, const Draft& draft) {
   return draft.kind == Draft::Kind::program ? Repeats(context, draft).find() : -1;
