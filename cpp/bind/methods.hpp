@@ -55,6 +55,7 @@ void add_autograd(PyObject* module);         // autograd.cpp
 void add_autocast(PyObject* module);         // autocast.cpp
 void add_optimizers(PyObject* module);       // optim.cpp
 void add_inspection(PyObject* module);       // inspect.cpp
+void add_compile(PyObject* module);          // compile.cpp
 void add_profile(PyObject* module);          // profile.cpp
 void add_glsl(PyObject* module);             // glsl.cpp
 

@@ -50,6 +50,7 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_optimizers(m);
     sg::bind::add_autocast(m);
     sg::bind::add_inspection(m);
+    sg::bind::add_compile(m);
     sg::bind::add_profile(m);
     sg::bind::add_glsl(m);
     sg::bind::add_value_type(m);

@@ -7,6 +7,7 @@
 #include "bind/caster.hpp"
 #include "bind/methods.hpp"
 #include "engine/engine.hpp"
+#include "graph/recorder.hpp"
 #include "ops/list.hpp"
 
 namespace py = pybind11;
@@ -37,6 +38,11 @@ struct Update {
   void step(const py::sequence& numbers, double weight_decay, bool maximize, py::object found_inf) {
     std::vector<Tensor> values;
     for (py::handle n : numbers) values.push_back(scalar(n));
+    Tensor penalty = weight_decay ? Tensor(weight_decay) : Tensor();
+    if (recorder && std::all_of(values.begin(), values.end(), [](const Tensor& n) { return n.is_number(); })) {
+      for (const Tensor& n : values) n->source = recorder->number(n->number.f);
+      if (penalty) penalty->source = recorder->number(weight_decay);
+    }
     if (static_cast<int>(values.size()) != rule.numbers)
       fail<ValueError>("optim",
                        std::string(rule.name) + " takes " + std::to_string(rule.numbers) + " numbers, not " +
@@ -44,7 +50,7 @@ struct Update {
                        "see cpp/ops/optim.cpp");
     update(rule, parameters, states, values,
            {.maximize = maximize,
-            .weight_decay = weight_decay ? Tensor(weight_decay) : Tensor(),
+            .weight_decay = penalty,
             .found_inf = found_inf.is_none() ? Tensor() : found_inf.cast<Tensor>()});
   }
 };
@@ -53,8 +59,9 @@ struct Update {
 py::bytes with_gradient(const py::list& tensors) {
   std::string key;
   for (py::handle t : tensors) {
-    const TensorImpl* impl = tensor_of("optim", t.ptr()).impl();
-    if (impl->grad) key.append(reinterpret_cast<const char*>(&impl), sizeof impl);
+    const Tensor& x = tensor_of("optim", t.ptr());
+    const TensorImpl* impl = x.impl();
+    if (x.grad()) key.append(reinterpret_cast<const char*>(&impl), sizeof impl);
   }
   return key;
 }

@@ -6,6 +6,7 @@
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "base/profile.hpp"
+#include "engine/capture.hpp"
 #include "schedule/schedule.hpp"
 
 namespace sg {
@@ -89,12 +90,9 @@ CachedPlan& find_or_make(Log& log, const Wanted& wanted) {
 }
 
 // Kept between runs so that a plan hit allocates nothing; emptied at the end of each, also when it fails.
-struct Buffers {
-  std::vector<BufferRef>&leaves, &outputs;
-  ~Buffers() {
-    leaves.clear();
-    outputs.clear();
-  }
+struct Emptied {
+  std::vector<BufferRef>& buffers;
+  ~Emptied() { buffers.clear(); }
 };
 
 void count_memory(DeviceId id, Device& device) {
@@ -129,31 +127,21 @@ class ReporterLines final : public Lines {
   uint32_t run_;
 };
 
-std::shared_ptr<const Lines> lines_of(Log& log, const Wanted& wanted) {
-  if (log.reporters.empty() && wanted.doubtful.empty()) return nullptr;
-  return std::make_shared<ReporterLines>(std::move(log.reporters), begin_run(wanted.doubtful));
-}
-
 void run(Log& log, const Wanted& wanted, CachedPlan& cached) {
-  Device& device = device_of(log.device);
-  thread_local std::vector<BufferRef> leaves, outputs;
-  Buffers guard{leaves, outputs};
-  for (const NodeRef& n : log.leaves) leaves.push_back(n->buffer);
-  outputs.resize(static_cast<size_t>(cached.plan->outputs));
-  for (const Memory& m : cached.plan->memories)
-    if (m.kind == Memory::Kind::output)
-      outputs[m.index] = m.donor >= 0 ? leaves[m.donor] : device.allocate(static_cast<size_t>(m.bytes));
-  const std::shared_ptr<const Lines> lines = lines_of(log, wanted);
+  thread_local std::vector<BufferRef> outputs;
+  std::vector<Reporter> reporters;
+  if (capture()) reporters = log.reporters;
   const bool doubtful = !wanted.doubtful.empty();
-  device.run(*cached.prepared,
-             {leaves.data(), outputs.data(), log.offsets.data(), log.numbers.data(), lines, doubtful});
+  const std::shared_ptr<const Lines> lines =
+      run_plan(log.device, *cached.plan, *cached.prepared,
+               {log.leaves, log.offsets, log.numbers, std::move(log.reporters), wanted.doubtful, doubtful}, outputs);
   for (size_t o = 0; o < outputs.size(); ++o) {
     Node& node = *log.nodes[cached.output_nodes[o]];
     node.buffer = std::move(outputs[o]);
     node.state = Node::State::ready;
     node.run = lines && node.op->kind != Kind::effect ? lines->run() : 0;  // writes in place were not done
   }
-  if (profiling()) count_memory(log.device, device);
+  if (capture()) capture()->ran(log, cached, doubtful, std::move(reporters));
 }
 
 // Results hold the error; storages that were written go back to what they held before.
@@ -185,6 +173,25 @@ void finish(Log& log) {
 EngineCounters& counters() {
   static EngineCounters c;
   return c;
+}
+
+std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
+                                      std::vector<BufferRef>& outputs) {
+  Device& device = device_of(id);
+  thread_local std::vector<BufferRef> leaves;
+  const Emptied emptied{leaves};
+  for (const NodeRef& n : input.leaves) leaves.push_back(n->buffer);
+  outputs.assign(static_cast<size_t>(plan.outputs), {});
+  for (const Memory& m : plan.memories)
+    if (m.kind == Memory::Kind::output)
+      outputs[m.index] = m.donor >= 0 ? leaves[m.donor] : device.allocate(static_cast<size_t>(m.bytes));
+  std::shared_ptr<const Lines> lines;
+  if (!input.reporters.empty() || !input.after.empty())
+    lines = std::make_shared<ReporterLines>(std::move(input.reporters), begin_run(std::move(input.after)));
+  device.run(prepared,
+             {leaves.data(), outputs.data(), input.offsets.data(), input.numbers.data(), lines, input.doubtful});
+  if (profiling()) count_memory(id, device);
+  return lines;
 }
 
 void cut_log(Log& log) {

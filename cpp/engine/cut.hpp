@@ -8,6 +8,22 @@
 namespace sg {
 
 void cut_log(Log& log);
+// Everything pending, on all devices in use.
+void cut_all();
+
+// One run of a plan: what it reads, and what it may have to report.
+struct PlanInput {
+  const std::vector<NodeRef>& leaves;
+  const std::vector<int64_t>& offsets;
+  const std::vector<Number>& numbers;
+  std::vector<Reporter> reporters;
+  std::vector<uint32_t> after;  // runs that may have something to report
+  bool doubtful;                // the plan looks at what they reported
+};
+// Gives fresh memory to the outputs, or that of the leaves they replace, and submits. The lines that the run may report.
+std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
+                                      std::vector<BufferRef>& outputs);
+
 // The plan that a cut would run now, without running it.
 PlanView plan_of_log(Log& log, bool compile);
 

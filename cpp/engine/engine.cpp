@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "engine/capture.hpp"
 #include "engine/cut.hpp"
 #include "engine/tape.hpp"
 #include "ops/list.hpp"
@@ -59,6 +60,7 @@ struct Bytes {
   uint32_t runs;  // begun until now
 };
 Bytes realise(const Tensor& x) {
+  if (capture()) capture()->refuse("reads a value");
   EngineLock lock;
   raise_if_spoiled(*x->storage->node.get());
   const bool flat = x.contiguous();
@@ -83,6 +85,12 @@ Device& device_of(DeviceId id) {
 void cut(DeviceId id) {
   EngineLock lock;
   cut_log(log_of(id));
+}
+
+void cut_all() {
+  EngineLock lock;
+  cut_log(log_of({}));
+  for (auto& [index, gpu] : gpus_in_use()) cut_log(log_of(DeviceId{DeviceId::Kind::gpu, static_cast<uint8_t>(index)}));
 }
 
 void synchronize(DeviceId id) {
@@ -120,7 +128,9 @@ Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId devi
   const size_t bytes = static_cast<size_t>(n) * size_of(dtype);
   BufferRef buffer = device_of(device).allocate(bytes);
   if (bytes) device_of(device).upload(buffer, data, bytes);
-  return wrap(leaf_node(std::move(buffer), dtype, device, n), shape);
+  NodeRef node = leaf_node(std::move(buffer), dtype, device, n);
+  if (capture()) capture()->has_host_data(node, data, bytes);
+  return wrap(std::move(node), shape);
 }
 
 namespace {
@@ -141,6 +151,7 @@ class SharedBuffer : public Buffer {
 }  // namespace
 
 Tensor share_host(void* data, const Dims& shape, const Dims& strides, DType dtype, std::function<void()> release) {
+  if (capture()) capture()->refuse("takes memory of others");
   const int64_t n = span(shape, strides);
   BufferRef buffer(new SharedBuffer(data, static_cast<size_t>(n) * size_of(dtype), std::move(release)));
   buffer->shared = 1;
@@ -150,6 +161,7 @@ Tensor share_host(void* data, const Dims& shape, const Dims& strides, DType dtyp
 }
 
 Escaped::Escaped(const Tensor& x) {
+  if (capture()) capture()->refuse("shows memory to others");
   EngineLock lock;
   cut_log(log_of({}));  // also what is still to read the bytes as they are now
   Storage& storage = *x->storage;
@@ -229,6 +241,7 @@ bool has_nan(const Tensor& x) {
 }
 
 uint64_t address_of(const Tensor& x) {
+  if (capture()) capture()->refuse("asks for an address");
   EngineLock lock;
   cut_log(log_of(x.device()));
   const Node& node = *x->storage->node.get();

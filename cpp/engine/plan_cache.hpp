@@ -14,7 +14,7 @@ struct CachedPlan {
   std::vector<uint64_t> key;
   std::shared_ptr<const Plan> plan;
   std::vector<int32_t> output_nodes;  // node of each output
-  std::unique_ptr<Prepared> prepared;
+  std::shared_ptr<Prepared> prepared;
   uint64_t last_use = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/profile.hpp"
 #include "graph/grad.hpp"
+#include "graph/recorder.hpp"
 
 namespace sg {
 namespace {
@@ -217,6 +218,10 @@ void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradi
   const Pass pass(roots, gradients, options, inputs);
   const GradMode mode(options.create_graph);
   for (const auto& [leaf, g] : pass.leaves) {
+    if (recorder) {
+      recorder->reads_gradient(Tensor(leaf));
+      recorder->sets_gradient(Tensor(leaf));
+    }
     accumulate(leaf->grad, g);
     if (leaf->hooks)
       for (size_t i = 0; i < leaf->hooks->accumulated.size(); ++i) {

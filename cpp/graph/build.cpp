@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/profile.hpp"
 #include "graph/log.hpp"
+#include "graph/recorder.hpp"
 
 namespace sg {
 namespace {
@@ -75,12 +76,14 @@ void set_tensor(Operand& operand, const Tensor& x, const Dims& strides) {
   operand.node = x->storage->node.ref();
   operand.strides = strides;
   operand.offset = x->offset;
+  if (recorder) recorder->uses(x);
 }
 
-void set_number(Operand& operand, DType dtype, Number number) {
+void set_number(Operand& operand, DType dtype, Number number, uint32_t source = 0) {
   operand.kind = Operand::Kind::number;
   operand.dtype = dtype;
   operand.number = number;
+  operand.source = source;
 }
 
 void raise_if_failed(const Operand& operand) {
@@ -180,7 +183,7 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   for (const Tensor& x : inputs) {
     Operand& operand = node->in[node->inputs++];
     if (x.is_number()) {
-      set_number(operand, compute, as_type(x, compute));
+      set_number(operand, compute, as_type(x, compute), x->source);
     } else {
       set_tensor(operand, x, pick(broadcast_strides(x.shape(), x.strides(), shape), s));
     }
@@ -211,7 +214,7 @@ Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
 }
 
 Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device, bool index,
-                std::initializer_list<Number> numbers, DType number_type) {
+                std::initializer_list<Number> numbers, DType number_type, uint32_t source) {
   const Stage stage(op.name, "cpu_op");
   for (int64_t d : shape)
     if (d < 0) fail<ValueError>(op.name, "negative size in shape " + shape.str(), "use sizes of 0 or more");
@@ -226,7 +229,10 @@ Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId devic
     operand.dtype = DType::int64;
     operand.strides = contiguous_strides(s.shape);
   }
-  for (Number n : numbers) set_number(node->in[node->inputs++], wide_of(number_type), n);
+  for (Number n : numbers) {
+    set_number(node->in[node->inputs++], wide_of(number_type), n, source);
+    if (source) source += kNextSource;
+  }
   Tensor out = wrap(node, shape);
   append(node);
   return out;
@@ -403,7 +409,7 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   node->numel = before->numel;
   node->inputs = at ? 3 : 2;
   if (value.is_number())
-    set_number(node->in[0], compute, as_type(value, compute));
+    set_number(node->in[0], compute, as_type(value, compute), value->source);
   else
     set_tensor(node->in[0], value, pick(broadcast_strides(value.shape(), value.strides(), shape), s));
   set_tensor(node->in[1], target, at ? Dims::filled(s.shape.rank, 0) : pick(target.strides(), s));

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/error.hpp"
+#include "graph/recorder.hpp"
 
 namespace sg {
 namespace {
@@ -50,6 +51,7 @@ void connect(GradInput& in, const Tensor& t) {
   in.offset = t->offset;
   in.fn = t.grad_fn();
   if (!in.fn && t->requires_grad) in.leaf = t.ref();
+  if (recorder) recorder->uses(t);
 }
 
 void refuse_nan(const OpInfo& op, const Tensor& out, std::span<const Tensor* const> inputs) {
@@ -156,6 +158,7 @@ std::string GradNode::name() const {
 bool GradNode::is_one_output() const { return op == &kCustom && !custom; }
 
 void GradNode::free_values() {
+  if (recorder) recorder->ends(*this);
   output = {};
   for (int i = 0; i < inputs; ++i) in[i].value = {};
   if (custom) custom->free_values();
@@ -323,6 +326,7 @@ Tensor snapshot(const Tensor& x) {
   Tensor t = x.detach();
   t->storage = Ref<Storage>(new Storage);
   t->storage->node = x->storage->node;
+  if (recorder) recorder->makes(*t->storage);
   t->grad_fn = x.grad_fn();
   return t;
 }

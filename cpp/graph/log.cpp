@@ -111,6 +111,7 @@ void Log::add_operand(const Operand& operand, const NodeRef& reader) {
   uint64_t word = static_cast<uint64_t>(operand.kind) | uint64_t(operand.dtype) << 4;
   if (operand.kind == Operand::Kind::number) {
     add_word(word);
+    if (operand.source) sources.emplace_back(static_cast<int32_t>(numbers.size()), operand.source);
     numbers.push_back(operand.number);
     return;
   }
@@ -147,6 +148,7 @@ int32_t Log::view_of(int32_t leaf, int64_t offset) {
     if (offsets[view] == offset) return view;
   view = static_cast<int32_t>(offsets.size());
   offsets.push_back(offset);
+  leaf_of.push_back(leaf);
   before_view_.push_back(last_view_[leaf]);
   last_view_[leaf] = view;
   return view;
@@ -170,10 +172,12 @@ void Log::clear() {
   nodes.clear();
   leaves.clear();
   offsets.clear();
+  leaf_of.clear();
   readings.clear();
   last_view_.clear();
   before_view_.clear();
   numbers.clear();
+  sources.clear();
   assignments.clear();
   reporters.clear();
   key.clear();

@@ -32,8 +32,10 @@ struct Log {
   std::vector<NodeRef> nodes;
   std::vector<NodeRef> leaves;    // ready nodes that are read, by first occurrence
   std::vector<int64_t> offsets;   // of each view of a leaf: element offset; two readings of one place share a view
+  std::vector<int32_t> leaf_of;   // of each view
   std::vector<int32_t> readings;  // the view of each reading of a leaf, in program order
   std::vector<Number> numbers;
+  std::vector<std::pair<int32_t, uint32_t>> sources;  // of the numbers that have one
   std::vector<Assignment> assignments;
   std::vector<Reporter> reporters;
   std::vector<uint64_t> key;

@@ -27,6 +27,7 @@ struct Operand {
   };
   Kind kind = Kind::none;
   DType dtype = DType::float32;
+  uint32_t source = 0;  // of a number: see graph/recorder.hpp
   Ref<Node> node;
   Dims strides;  // one a domain dimension
   int64_t offset = 0;

@@ -3,8 +3,12 @@
 #include "base/error.hpp"
 #include "graph/free_list.hpp"
 #include "graph/grad.hpp"
+#include "graph/recorder.hpp"
 
 namespace sg {
+
+constinit thread_local Recorder* recorder = nullptr;
+
 namespace {
 
 Tensor make_number(DType dtype, Number number) {
@@ -45,6 +49,7 @@ Tensor Tensor::detach() const {
   t->dtype = impl_->dtype;
   t->device = impl_->device;
   t->number = impl_->number;
+  t->source = impl_->source;
   t->untracked = impl_->untracked;
   return Tensor(std::move(t));
 }
@@ -62,8 +67,14 @@ void Tensor::detach_() {
   impl_->requires_grad = false;
 }
 
-Tensor Tensor::grad() const { return Tensor(impl_->retained ? impl_->retained->grad : impl_->grad); }
-void Tensor::set_grad(const Tensor& g) { (impl_->retained ? impl_->retained->grad : impl_->grad) = g.ref(); }
+Tensor Tensor::grad() const {
+  if (recorder) recorder->reads_gradient(*this);
+  return Tensor(impl_->retained ? impl_->retained->grad : impl_->grad);
+}
+void Tensor::set_grad(const Tensor& g) {
+  if (recorder) recorder->sets_gradient(*this);
+  (impl_->retained ? impl_->retained->grad : impl_->grad) = g.ref();
+}
 
 Tensor wrap(NodeRef node, const Dims& shape) {
   Ref<TensorImpl> t(new TensorImpl);
@@ -73,6 +84,7 @@ Tensor wrap(NodeRef node, const Dims& shape) {
   t->strides = contiguous_strides(shape);
   t->storage = Ref<Storage>(new Storage);
   t->storage->node = Held(std::move(node));
+  if (recorder) recorder->makes(*t->storage);
   return Tensor(std::move(t));
 }
 

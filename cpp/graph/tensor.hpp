@@ -19,6 +19,7 @@ struct RetainedGrad;
 // What views share: the current value of a piece of memory.
 struct Storage : RefCounted<Storage> {
   Held node;                         // its current value
+  uint32_t recording = 0;            // the one it was made in; 0: none
   std::atomic<uint32_t> version{0};  // writes in place so far
   Where written;                     // the last of them
   static void destroy(Storage* s) { delete s; }
@@ -31,6 +32,7 @@ struct TensorImpl : RefCounted<TensorImpl> {
   DType dtype = DType::float32;
   DeviceId device;
   Number number{};
+  uint32_t source = 0;  // of a number: what stands for it when a recorded step runs again (graph/recorder.hpp)
   bool requires_grad = false;
   bool untracked = false;        // of .data: what is written through it does not count as a change
   Ref<GradNode> grad_fn;         // see Tensor::grad_fn()

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "graph/recorder.hpp"
 #include "kernel/expr.hpp"
 #include "ops/index.hpp"
 #include "ops/list.hpp"
@@ -43,8 +44,10 @@ Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, Generator& f
               DType dtype = DType::float32) {
   int64_t words = words_each;
   for (int64_t d : shape) words *= d;
-  const int64_t at = from.blocks.fetch_add((words + 3) / 4);
-  return generate(op, shape, dtype, device, true, {Number{.i = from.seed}, Number{.i = at}}, DType::int64);
+  const int64_t blocks = (words + 3) / 4;
+  const uint32_t source = recorder ? recorder->draws(from.seed, from.blocks, blocks) : 0;
+  const int64_t at = from.blocks.fetch_add(blocks);
+  return generate(op, shape, dtype, device, true, {Number{.i = from.seed}, Number{.i = at}}, DType::int64, source);
 }
 
 }  // namespace

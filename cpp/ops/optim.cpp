@@ -4,12 +4,18 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "graph/recorder.hpp"
 #include "ops/list.hpp"
 
 namespace sg {
 namespace {
 
-Tensor one_minus(const Tensor& x) { return x.is_number() ? Tensor(1 - x->number.f) : 1 - x; }
+Tensor one_minus(const Tensor& x) {
+  if (!x.is_number()) return 1 - x;
+  const Tensor rest(1 - x->number.f);
+  rest->source = complement_of(x->source);
+  return rest;
+}
 
 // A running mean that keeps the share `beta` of itself.
 Tensor kept(const Tensor& mean, const Tensor& x, const Tensor& beta) { return mean * beta + x * one_minus(beta); }

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from . import training as training
     from . import utils as utils
     from . import viz as viz
+    from ._compile import compile as compile
     from .serialization import load as load
     from .serialization import load_safetensors as load_safetensors
     from .serialization import load_weights as load_weights
@@ -88,6 +89,7 @@ _elsewhere = {
     "inverse": "linalg.inv",
     "pinverse": "linalg.pinv",
     "autocast": "amp.autocast",
+    "compile": "_compile.compile",
     "fit": "training.fit",
     "evaluate": "training.evaluate",
 }

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadResult", "Module", "Parameter", "TensorModule"]
 
+# While a function is recorded (sg.compile): the modules that it calls.
+called: list[Module] | None = None
+
 M = TypeVar("M", bound="Module")
 T = TypeVar("T")
 
@@ -82,6 +85,8 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if called is not None:
+            called.append(self)
         if self._hooks is None:
             return self.forward(*args, **kwargs)
         return self._hooks.call(self, args, kwargs)

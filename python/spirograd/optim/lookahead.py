@@ -34,6 +34,8 @@ class Lookahead(Optimizer):
         [0.625]
     """
 
+    _has_phases = True
+
     def __init__(self, optimizer: Optimizer, k: int = 5, alpha: float = 0.5) -> None:
         if k < 1:
             raise ValueError(f"Lookahead: k is {k}; use 1 or more")
@@ -77,6 +79,9 @@ class Lookahead(Optimizer):
                     slow.copy_(slow + (p.detach() - slow) * self.alpha)
                     p.copy_(slow)
         return loss
+
+    def _replay_key(self) -> Any:
+        return self.k, self.alpha, (self._step_count + 1) % self.k == 0, len(self._state)
 
     def state_dict(self) -> dict[str, Any]:
         """The state of the other optimiser, the slow weights in the order of the groups, and the count of steps."""

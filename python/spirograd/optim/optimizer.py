@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from .. import _core
 from .._core import Tensor
@@ -14,6 +15,7 @@ from ..nn.hooks import RemovableHandle
 Group: TypeAlias = dict[str, Any]
 Params: TypeAlias = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
 Closure: TypeAlias = Callable[[], Any]
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def at_least_zero(op: str, **values: Any) -> None:
@@ -34,6 +36,74 @@ def _added(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
     number = max(hooks, default=0) + 1
     hooks[number] = hook
     return RemovableHandle(hooks, number)
+
+
+def _frozen(x: Any, numbers: bool) -> Any:
+    """Options to compare; without `numbers`, of a float only whether it is 0."""
+    if isinstance(x, float):
+        return x if numbers else x == 0
+    if isinstance(x, dict):
+        return tuple([(k, _frozen(v, numbers)) for k, v in x.items()])
+    if isinstance(x, (list, tuple)):
+        return tuple([_frozen(v, numbers) for v in x])
+    return x if isinstance(x, (int, str, type(None))) else id(x)
+
+
+class Watch:
+    """The optimisers that step while a function is recorded (sg.compile), and where their numbers come from: a later
+    call asks for those anew."""
+
+    def __init__(self) -> None:
+        self.keys: dict[Optimizer, Any] = {}
+        self.steps: list[Optimizer] = []
+        self.batches: list[Any] = []  # of RuleOptimizer, in the order of their updates
+
+    def step(self, optimizer: Optimizer) -> None:
+        """It is about to step."""
+        self.steps.append(optimizer)
+        self.keys.setdefault(optimizer, optimizer._replay_key())
+
+    def same(self) -> bool:
+        """Whether steps would do now what they did then, but for numbers."""
+        for optimizer, key in self.keys.items():
+            if optimizer._replay_key() != key:
+                return False
+        return all(batch.is_current() for batch in self.batches)
+
+    def numbers(self) -> tuple[list[float], dict[Any, Any]]:
+        """Those of the next steps, and the counts of the batches after them."""
+        numbers: list[float] = []
+        counts: dict[Any, Any] = {}
+        for batch in self.batches:
+            counts[batch] = batch.next(counts.get(batch, batch.counts), numbers)
+        return numbers, counts
+
+    def stepped(self, counts: dict[Any, Any]) -> None:
+        """The steps were made."""
+        for batch, new in counts.items():
+            batch.counts = new
+        for optimizer in self.steps:
+            optimizer._step_count += 1
+
+    def problem(self) -> str:
+        """Why steps without Python would not be right; "" when they are."""
+        for optimizer, key in self.keys.items():
+            if not optimizer._has_phases and optimizer._replay_key() != key:
+                return f"options or counts of {optimizer._name} change inside (call schedulers outside)"
+        return ""
+
+
+watch: Watch | None = None  # while a function is recorded
+
+
+def _watched(step: F) -> F:
+    @functools.wraps(step)
+    def watched(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if watch is not None:
+            watch.step(self)
+        return step(self, *args, **kwargs)
+
+    return watched  # type: ignore[return-value]
 
 
 class Optimizer:
@@ -65,6 +135,13 @@ class Optimizer:
         >>> w.tolist()
         [0.0]
     """
+
+    _has_phases: ClassVar[bool] = False  # whether its own steps change _replay_key()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "step" in vars(cls):
+            cls.step = _watched(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -147,6 +224,8 @@ class Optimizer:
         Returns:
             What the closure returned.
         """
+        if watch is not None:
+            watch.step(self)
         for before in tuple(self._pre_hooks.values()):
             before(self, (closure,), {})
         loss = None
@@ -159,6 +238,10 @@ class Optimizer:
         for after in tuple(self._post_hooks.values()):
             after(self, (closure,), {})
         return loss
+
+    def _replay_key(self) -> Any:
+        """What, besides tensors, a step depends on and a replay cannot ask for anew: here, all there is."""
+        return _frozen({k: v for k, v in vars(self).items() if k != "_step_count"}, True)
 
     def _update(self) -> None:
         raise NotImplementedError(f"{self._name} has no step()")

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, TypeAlias
 
 from .. import _core
 from .._core import Tensor
-from .optimizer import Group, Optimizer, Params, placed
+from . import optimizer
+from .optimizer import Group, Optimizer, Params, _frozen, placed
 
 # A Python number, or a 0-d tensor where only the device knows it.
 Scalar: TypeAlias = Any
@@ -63,8 +64,24 @@ def _on_device(count: Scalar, p: Tensor) -> Tensor:
 class _Batch:
     """Parameters of a group that have made the same steps."""
 
-    def __init__(self, params: list[Tensor], update: _core._Update, counts: Counts) -> None:
+    def __init__(
+        self, optimizer: RuleOptimizer, group: Group, params: list[Tensor], update: _core._Update, counts: Counts
+    ) -> None:
+        self.optimizer, self.group = optimizer, group
         self.params, self.update, self.counts = params, update, counts
+
+    def is_current(self) -> bool:
+        """Whether the optimiser steps with it still."""
+        return any(self in batches for _, batches in self.optimizer._batches.values())
+
+    def next(self, counts: Counts, numbers: list[float]) -> Counts:
+        """Adds the numbers of the step after `counts`; gives the counts after it."""
+        optimizer, group = self.optimizer, self.group
+        counts = optimizer._advanced(group, counts)
+        numbers += optimizer._numbers(group, group["lr"], counts)
+        if penalty := optimizer._penalty(group):
+            numbers.append(penalty)
+        return counts
 
 
 class RuleOptimizer(Optimizer):
@@ -112,6 +129,13 @@ class RuleOptimizer(Optimizer):
         """What is added to the gradient for each unit of the parameter."""
         return float(group["weight_decay"])
 
+    def _replay_key(self) -> Any:
+        # Beside counts on the device, numbers of the options are constants of what is recorded.
+        exact = self.capturable or any(
+            isinstance(c, Tensor) for _, batches in self._batches.values() for b in batches for c in b.counts.values()
+        )
+        return tuple([(len(g["params"]), *[_frozen(v, exact) for k, v in g.items() if k != "params"]) for g in self.param_groups])
+
     # ---- steps ------------------------------------------------------------------------------------------------------
     def _update(self) -> None:
         for number, group in enumerate(self.param_groups):
@@ -137,6 +161,8 @@ class RuleOptimizer(Optimizer):
         if isinstance(lr, Tensor) and lr.device != device:
             lr = lr.item()
         numbers = self._numbers(group, lr, counts)
+        if optimizer.watch is not None and not any(isinstance(n, Tensor) for n in numbers):
+            optimizer.watch.batches.append(batch)
         batch.update.step(numbers, self._penalty(group), group.get("maximize", False), found)
         for name, value in counts.items():
             if isinstance(value, Tensor):
@@ -167,7 +193,7 @@ class RuleOptimizer(Optimizer):
         first = self._state[params[0]]
         # Parameters that are not in this batch may share these tensors.
         counts = {k: first[k].clone() if isinstance(first[k], Tensor) else first[k] for k in self._start}
-        return _Batch(params, update, counts)
+        return _Batch(self, group, params, update, counts)
 
     def _settle(self) -> None:
         """Writes the counts of the batches into the state, and forgets the batches."""

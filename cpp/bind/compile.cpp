@@ -1,0 +1,58 @@
+// sg.compile: a capture of one call, and the recordings that stand for later ones. python/spirograd/_compile.py decides
+// which of them a call is.
+#include <pybind11/pybind11.h>
+
+#include "bind/caster.hpp"
+#include "bind/methods.hpp"
+#include "engine/capture.hpp"
+#include "ops/list.hpp"
+
+namespace py = pybind11;
+
+namespace sg::bind {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+py::bytes signature_of(const Tensors& arguments) {
+  const std::vector<uint64_t> words = [&] {
+    WithoutGil unlocked;
+    return signature(arguments);
+  }();
+  return py::bytes(reinterpret_cast<const char*>(words.data()), words.size() * sizeof words[0]);
+}
+
+std::pair<std::shared_ptr<Recording>, std::string> recorded(Capture& c, const Tensors& results) {
+  std::string problem;
+  std::shared_ptr<Recording> made = c.recording(results, problem);
+  return {std::move(made), std::move(problem)};
+}
+
+Tensors run(Recording& r, const Tensors& arguments, const std::vector<double>& numbers) {
+  WithoutGil unlocked;
+  return r.run(arguments, numbers);
+}
+
+void stop(Capture& c) {
+  WithoutGil unlocked;
+  c.stop();
+}
+
+}  // namespace
+
+void add_compile(PyObject* m) {
+  py::module_ module = py::reinterpret_borrow<py::module_>(m);
+  py::class_<Recording, std::shared_ptr<Recording>>(module, "_Recording", py::module_local())
+      .def("fits", &Recording::fits)
+      .def("run", run)
+      .def("difference", [](const Recording& a, const Recording& b) { return Recording::difference(a, b); });
+  py::class_<Capture>(module, "_Capture", py::module_local())
+      .def(py::init<const Tensors&>())
+      .def("arguments", &Capture::arguments)
+      .def("stop", stop)
+      .def("abandon", &Capture::abandon)
+      .def("recording", recorded);
+  module.def("_signature", signature_of);
+}
+
+}  // namespace sg::bind

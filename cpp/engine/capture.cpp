@@ -1,0 +1,486 @@
+#include "engine/capture.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "graph/build.hpp"
+
+namespace sg {
+namespace {
+
+std::vector<uint64_t> words_of(const Dims& shape, const Dims& strides) {
+  std::vector<uint64_t> words{static_cast<uint64_t>(shape.rank)};
+  for (int64_t n : shape) words.push_back(static_cast<uint64_t>(n));
+  for (int64_t n : strides) words.push_back(static_cast<uint64_t>(n));
+  return words;
+}
+
+constexpr const char* kPass = "pass what changes as an argument, as a tensor, and return what is needed outside";
+
+}  // namespace
+
+// ---- watching --------------------------------------------------------------------------------------------------------
+Capture::Capture(const std::vector<Tensor>& arguments) : originals_(arguments), made_(new Recording) {
+  static std::atomic<uint32_t> last{0};
+  if (recorder) fail<Error>("compile", "another function is being recorded", "call one at a time");
+  cut_all();
+  id_ = ++last;
+  std::map<const Storage*, Tensor> storages;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Tensor& x = arguments[i];
+    Tensor same = snapshot(x.detach());
+    Tensor& first = storages[x->storage.get()];
+    if (first)
+      same->storage = first->storage;
+    else
+      first = same;
+    places_.try_emplace(same->storage.get(), Origin{Origin::Kind::argument, static_cast<int32_t>(i)});
+    made_->argument_offsets_.push_back(x->offset);
+    arguments_.push_back(std::move(same));
+  }
+  recorder = this;
+}
+
+Capture::~Capture() { abandon(); }
+
+void Capture::abandon() {
+  if (recorder == this) recorder = nullptr;
+}
+
+void Capture::stop() {
+  cut_all();
+  recorder = nullptr;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    Storage &now = *arguments_[i]->storage, &outside = *originals_[i]->storage;
+    if (now.node.get() == outside.node.get()) continue;
+    outside.node = now.node;
+    ++outside.version;
+  }
+  if (!refused_.empty()) fail<Error>("compile", refused_, kPass);
+}
+
+void Capture::refuse(const char* what) {
+  refused_ = std::string("the function ") + what + " while it is recorded, which a later call would not do";
+  fail<Error>("compile", refused_, kPass);
+}
+
+void Capture::makes(Storage& fresh) { fresh.recording = id_; }
+
+Recording::Leaf* Capture::leaf_of(const Tensor& x) {
+  const Storage* storage = x->storage.get();
+  if (!storage || storage->recording == id_) return nullptr;
+  if (const auto at = places_.find(storage); at != places_.end() && at->second.kind == Origin::Kind::argument)
+    return nullptr;
+  const auto [at, fresh] = leaf_index_.try_emplace(x.impl(), made_->leaves_.size());
+  if (!fresh) return &made_->leaves_[at->second];
+  Recording::Leaf leaf;
+  leaf.tensor = x.ref();
+  leaf.storage = x->storage.get();
+  leaf.requires_grad = x->requires_grad;
+  leaf.hooks = static_cast<bool>(x->hooks);
+  if (const Ref<TensorImpl>& g = x->grad) {
+    leaf.had = true;
+    leaf.before = {g->shape, g->strides, g->offset, g->dtype, g->device, {}};
+    places_.try_emplace(g->storage.get(),
+                        Origin{Origin::Kind::gradient, static_cast<int32_t>(made_->leaves_.size())});
+  }
+  made_->leaves_.push_back(std::move(leaf));
+  return &made_->leaves_.back();
+}
+
+void Capture::note(const Tensor& x) {
+  if (!leaf_of(x)) return;
+  const auto [at, fresh] = places_.try_emplace(
+      x->storage.get(), Origin{Origin::Kind::kept, static_cast<int32_t>(made_->kept_.size())});
+  if (fresh) made_->kept_.push_back({x->storage, x->storage->version, 0});
+}
+
+void Capture::uses(const Tensor& x) {
+  if (x.is_number() || x->storage->recording == id_) return;
+  note(x);
+  if (x->base) note(Tensor(x->base));
+  const auto place = places_.find(x->storage.get());
+  if (place == places_.end()) return;
+  std::vector<Origin>& seen = seen_[x->storage->node.get()];
+  if (std::none_of(seen.begin(), seen.end(), [&](const Origin& o) {
+        return o.kind == place->second.kind && o.index == place->second.index;
+      }))
+    seen.push_back(place->second);
+}
+
+void Capture::reads_gradient(const Tensor& x) {
+  if (x.is_number() || !x.is_leaf()) return;
+  if (Recording::Leaf* leaf = leaf_of(x)) leaf->reads |= !leaf->sets;
+}
+
+void Capture::sets_gradient(const Tensor& x) {
+  if (x.is_number() || !x.is_leaf()) return;
+  if (Recording::Leaf* leaf = leaf_of(x)) leaf->sets = true;
+}
+
+void Capture::ends(const GradNode& node) { ended_[&node] = true; }
+
+uint32_t Capture::draws(std::atomic<int64_t>& seed, std::atomic<int64_t>& blocks, int64_t count) {
+  auto& slots = made_->slots_;
+  slots.push_back({Recording::Slot::Kind::seed, 0, &seed, &blocks, count});
+  slots.push_back({Recording::Slot::Kind::block, 0, &seed, &blocks, count});
+  return static_cast<uint32_t>(slots.size() - 1) * kNextSource;
+}
+
+uint32_t Capture::number(double now) {
+  made_->slots_.push_back({Recording::Slot::Kind::number, now});
+  return static_cast<uint32_t>(made_->slots_.size()) * kNextSource;
+}
+
+void Capture::has_host_data(const NodeRef& node, const void* data, size_t bytes) {
+  seen_[node.get()].push_back({Origin::Kind::constant, static_cast<int32_t>(made_->constants_.size())});
+  made_->constants_.emplace_back(node);
+  made_->host_data_.push_back(std::hash<std::string_view>()({static_cast<const char*>(data), bytes}));
+}
+
+Origin Capture::origin_of(const NodeRef& node) {
+  for (size_t c = outputs_.size(); c-- > 0;)
+    for (size_t o = 0; o < outputs_[c].size(); ++o)
+      if (outputs_[c][o] == node)
+        return {Origin::Kind::output, static_cast<int32_t>(o), static_cast<int32_t>(c)};
+  const auto at = seen_.find(node.get());
+  if (at == seen_.end()) return {};
+  for (size_t i = 1; i < at->second.size(); ++i) made_->equal_.emplace_back(at->second[0], at->second[i]);
+  return at->second[0];
+}
+
+void Capture::ran(const Log& log, const CachedPlan& plan, bool doubtful, std::vector<Reporter> reporters) {
+  Recording::Cut cut;
+  cut.device = log.device;
+  cut.key = log.key;
+  cut.plan = plan.plan;
+  cut.prepared = plan.prepared;
+  for (const NodeRef& leaf : log.leaves) {
+    cut.leaves.push_back(origin_of(leaf));
+    if (cut.leaves.back().kind == Origin::Kind::unknown && problem_.empty())
+      problem_ = "it reads a value that was computed before it and is kept by a gradient graph or another thread";
+  }
+  cut.offsets = log.offsets;
+  cut.leaf_of = log.leaf_of;
+  cut.numbers = log.numbers;
+  cut.sources = log.sources;
+  cut.reporters = std::move(reporters);
+  cut.doubtful = doubtful;
+  std::vector<NodeRef> outputs;
+  for (int32_t n : plan.output_nodes) {
+    const Node& node = *log.nodes[static_cast<size_t>(n)];
+    cut.outputs.push_back({node.dtype, node.numel, node.op->kind == Kind::effect});
+    outputs.push_back(log.nodes[static_cast<size_t>(n)]);
+  }
+  std::set<const Storage*> written;
+  for (const Assignment& a : log.assignments) {
+    const auto place = places_.find(a.storage.get());
+    if (place == places_.end() || !written.insert(a.storage.get()).second) continue;
+    for (size_t o = 0; o < outputs.size(); ++o)
+      if (outputs[o].get() == a.storage->node.get())
+        cut.writes.push_back({place->second, static_cast<int32_t>(o)});
+  }
+  outputs_.push_back(std::move(outputs));
+  made_->cuts_.push_back(std::move(cut));
+}
+
+// ---- the end ---------------------------------------------------------------------------------------------------------
+// A value made inside that somebody holds whom a later call could not give a new one.
+std::string Capture::kept_outside(const std::vector<Tensor>& results) {
+  std::set<const Storage*> known;
+  for (const auto& kept : made_->kept_) known.insert(kept.storage.get());
+  for (const Tensor& x : arguments_) known.insert(x->storage.get());
+  for (const Tensor& x : originals_) known.insert(x->storage.get());
+  for (const Tensor& x : results) known.insert(x->storage.get());
+  for (const auto& leaf : made_->leaves_)
+    if (leaf.tensor->grad) known.insert(leaf.tensor->grad->storage.get());
+  std::unordered_map<const Node*, int32_t> holders;
+  for (const Storage* s : known) ++holders[s->node.get()];
+  for (const auto& outputs : outputs_)
+    for (const NodeRef& node : outputs)
+      if (node->held.load(std::memory_order_relaxed) > holders[node.get()])
+        return "a tensor of " + std::to_string(node->numel) +
+               " elements that it makes is kept outside (in an attribute, a list, a graph)";
+  return "";
+}
+
+std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results, std::string& problem) {
+  Recording& r = *made_;
+  problem = problem_;
+  for (const Tensor& x : results) {
+    const GradNode* fn = x.grad_fn().get();
+    if (fn && !ended_.count(fn) && problem.empty())
+      problem = "a result wants a gradient, which cannot flow back through it; return x.detach(), or use no_grad()";
+  }
+  for (auto& leaf : r.leaves_) leaf.ended = leaf.tensor->ref_count() == 1;
+  if (problem.empty()) problem = kept_outside(results);
+  if (!problem.empty()) return nullptr;
+  for (auto& leaf : r.leaves_)
+    if (!leaf.ended && leaf.tensor->storage.get() != leaf.storage) problem = "it replaces the data of a tensor";
+  for (auto& kept : r.kept_) kept.versions = kept.storage->version - kept.version;
+  auto place = [&](const Tensor& x) {
+    return Recording::Place{x.shape(), x.strides(), x->offset, x.dtype(), x.device(), origin_of(x->storage->node.ref())};
+  };
+  auto need = [&](const Recording::Place& p, const char* what) {
+    if (p.from.kind == Origin::Kind::unknown) problem = what;
+  };
+  for (auto& leaf : r.leaves_)
+    if (!leaf.ended && leaf.sets && leaf.tensor->grad) {
+      leaf.after = place(Tensor(leaf.tensor->grad));
+      need(leaf.after, "a gradient is set that it did not compute");
+    }
+  std::map<const Storage*, int32_t> numbers;
+  for (const Tensor& x : results) {
+    Recording::Result result;
+    const Storage* storage = x->storage.get();
+    const auto known = places_.find(storage);
+    if (known != places_.end() && known->second.kind != Origin::Kind::argument) {
+      result.same = x.ref();
+    } else if (storage->recording != id_ && known == places_.end()) {
+      result.same = x.ref();  // of the outside, and not even used
+    } else {
+      result.place = place(x);
+      result.storage = numbers.try_emplace(storage, static_cast<int32_t>(numbers.size())).first->second;
+      if (known != places_.end()) result.place.from = known->second;
+      need(result.place, "a result was computed before it");
+    }
+    r.results_.push_back(std::move(result));
+  }
+  if (!problem.empty()) return nullptr;
+  outputs_.clear();
+  return made_;
+}
+
+// ---- two recordings --------------------------------------------------------------------------------------------------
+std::string Recording::difference(const Recording& a, const Recording& b) {
+  auto same_origin = [&](const Origin& x, const Origin& y) {
+    if (x.kind != y.kind) return false;
+    if (x.kind == Origin::Kind::kept) return a.kept_[x.index].storage == b.kept_[y.index].storage;
+    if (x.kind == Origin::Kind::gradient) return a.leaves_[x.index].tensor == b.leaves_[y.index].tensor;
+    if (x.kind == Origin::Kind::constant) return a.host_data_[x.index] == b.host_data_[y.index];
+    return x.index == y.index && x.cut == y.cut;
+  };
+  auto same_place = [&](const Place& x, const Place& y) {
+    return x.shape == y.shape && x.strides == y.strides && same_origin(x.from, y.from) &&
+           (x.from.kind == Origin::Kind::argument || x.offset == y.offset);
+  };
+  const char* const ops = "which operations it makes, or of which sizes, changes from call to call";
+  const char* const values = "a number in it changes from call to call, and comes neither from an argument nor from an "
+                             "optimiser (whose lr is a tensor: set its `capturable` to True)";
+  if (a.cuts_.size() != b.cuts_.size() || a.results_.size() != b.results_.size() || a.slots_.size() != b.slots_.size())
+    return ops;
+  for (size_t c = 0; c < a.cuts_.size(); ++c) {
+    const Cut &x = a.cuts_[c], &y = b.cuts_[c];
+    if (!(x.device == y.device) || x.key != y.key || x.plan != y.plan || x.sources != y.sources) return ops;
+    for (size_t i = 0; i < x.leaves.size(); ++i)
+      if (!same_origin(x.leaves[i], y.leaves[i])) {
+        return x.leaves[i].kind == Origin::Kind::constant && y.leaves[i].kind == Origin::Kind::constant
+                   ? "it makes a tensor of other values from call to call"
+                   : "it reads other tensors from call to call";
+      }
+    for (size_t i = 0; i < x.offsets.size(); ++i)
+      if (x.leaves[x.leaf_of[i]].kind != Origin::Kind::argument && x.offsets[i] != y.offsets[i])
+        return "it reads another part of a tensor from call to call";
+    std::vector<bool> varies(x.numbers.size());
+    for (const auto& [at, source] : x.sources) varies[static_cast<size_t>(at)] = true;
+    for (size_t i = 0; i < x.numbers.size(); ++i)
+      if (!varies[i] && x.numbers[i].i != y.numbers[i].i) return values;
+    if (!std::equal(x.writes.begin(), x.writes.end(), y.writes.begin(), y.writes.end(),
+                    [&](const Write& p, const Write& q) { return p.output == q.output && same_origin(p.to, q.to); }))
+      return "it writes to other tensors from call to call";
+  }
+  for (size_t i = 0; i < a.results_.size(); ++i) {
+    const Result &x = a.results_[i], &y = b.results_[i];
+    if (!(x.same == y.same) || x.storage != y.storage || !same_place(x.place, y.place))
+      return "it returns something else from call to call";
+  }
+  size_t at = 0;
+  for (const Leaf& leaf : a.leaves_) {
+    if (leaf.ended) continue;
+    while (at < b.leaves_.size() && !(b.leaves_[at].tensor == leaf.tensor)) ++at;
+    if (at == b.leaves_.size()) return "it uses other tensors from call to call";
+    const Leaf& other = b.leaves_[at];
+    if (leaf.sets != other.sets || leaf.reads != other.reads || !same_place(leaf.after, other.after))
+      return "it changes other gradients from call to call";
+  }
+  return "";
+}
+
+// ---- running again ---------------------------------------------------------------------------------------------------
+Storage* Recording::storage_of(const Origin& at, const std::vector<Tensor>& arguments, const Made& made) const {
+  if (at.kind == Origin::Kind::kept) return kept_[at.index].storage.get();
+  if (at.kind == Origin::Kind::argument) return arguments[at.index]->storage.get();
+  if (made.gradients.empty()) return leaves_[at.index].tensor->grad->storage.get();
+  return made.gradients[at.index].get();
+}
+
+NodeRef Recording::node_of(const Origin& from, const std::vector<Tensor>& arguments, const Made& made) const {
+  if (from.kind == Origin::Kind::output) return made.outputs[from.cut][from.index];
+  if (from.kind == Origin::Kind::constant) return constants_[from.index].ref();
+  return storage_of(from, arguments, made)->node.ref();
+}
+
+bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) const {
+  EngineLock lock;
+  const Made none;
+  for (const Leaf& leaf : leaves_) {
+    if (leaf.ended) continue;
+    const TensorImpl& t = *leaf.tensor;
+    if (t.storage.get() != leaf.storage || t.requires_grad != leaf.requires_grad ||
+        static_cast<bool>(t.hooks) != leaf.hooks)
+      return false;
+    if (!leaf.reads) continue;
+    if (leaf.had != static_cast<bool>(t.grad)) return false;
+    if (leaf.had && (!(t.grad->shape == leaf.before.shape) || !(t.grad->strides == leaf.before.strides) ||
+                     t.grad->offset != leaf.before.offset || t.grad->dtype != leaf.before.dtype))
+      return false;
+  }
+  for (const auto& [a, b] : equal_)
+    if (!(node_of(a, arguments, none) == node_of(b, arguments, none))) return false;
+  for (const Cut& cut : cuts_) {
+    for (const Origin& from : cut.leaves) {
+      if (from.kind == Origin::Kind::output || from.kind == Origin::Kind::constant) continue;
+      const NodeRef node = node_of(from, arguments, none);
+      if (node->state == Node::State::failed) std::rethrow_exception(node->error);
+      raise_if_spoiled(*node);
+      if (node->pending() || (node->buffer && node->buffer->shared)) return false;
+      if (!cut.doubtful && doubtful(*node)) return false;
+    }
+    for (const Memory& m : cut.plan->memories) {
+      if (m.kind != Memory::Kind::output || m.donor < 0) continue;
+      const Origin& from = cut.leaves[m.donor];
+      if (from.kind == Origin::Kind::output) continue;
+      if (node_of(from, arguments, none)->held.load(std::memory_order_relaxed) != 1) return false;
+    }
+  }
+  size_t n = 0;
+  for (const Slot& slot : slots_) {
+    if (slot.kind != Slot::Kind::number) continue;
+    if (n == numbers.size()) return false;
+    const double now = numbers[n++], then = slot.number;  // at 0 and 1 a rule may leave something out
+    if (now != then && (now == 0 || now == 1 || then == 0 || then == 1)) return false;
+  }
+  return n == numbers.size();
+}
+
+std::vector<Number> Recording::values(const std::vector<double>& numbers) const {
+  std::vector<Number> values;
+  size_t n = 0;
+  for (const Slot& slot : slots_) {
+    if (slot.kind == Slot::Kind::number) values.push_back({.f = numbers[n++]});
+    if (slot.kind == Slot::Kind::seed) values.push_back({.i = *slot.seed});
+    if (slot.kind == Slot::Kind::block) values.push_back({.i = slot.blocks->fetch_add(slot.count)});
+  }
+  return values;
+}
+
+void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const std::vector<Number>& slots,
+                    Made& made) const {
+  thread_local std::vector<NodeRef> leaves;
+  thread_local std::vector<BufferRef> outputs;
+  thread_local std::vector<int64_t> offsets;
+  thread_local std::vector<Number> numbers;
+  leaves.clear();
+  std::vector<uint32_t> after;
+  for (const Origin& from : cut.leaves) {
+    leaves.push_back(node_of(from, arguments, made));
+    if (cut.doubtful && doubtful(*leaves.back())) after.push_back(leaves.back()->run);
+  }
+  offsets = cut.offsets;
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const Origin& from = cut.leaves[cut.leaf_of[i]];
+    if (from.kind == Origin::Kind::argument)
+      offsets[i] += arguments[from.index]->offset - argument_offsets_[from.index];
+  }
+  numbers = cut.numbers;
+  for (const auto& [at, source] : cut.sources) {
+    Number value = slots[source / kNextSource - 1];
+    for (uint32_t k = source % kNextSource; k > 0; --k) value.f = 1 - value.f;
+    numbers[at] = value;
+  }
+  const std::shared_ptr<const Lines> lines =
+      run_plan(cut.device, *cut.plan, *cut.prepared,
+               {leaves, offsets, numbers, cut.reporters, std::move(after), cut.doubtful}, outputs);
+  std::vector<NodeRef>& nodes = made.outputs.emplace_back();
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    const Output& out = cut.outputs[o];
+    nodes.push_back(leaf_node(std::move(outputs[o]), out.dtype, cut.device, out.numel));
+    nodes.back()->run = lines && !out.in_place ? lines->run() : 0;
+  }
+  outputs.clear();
+  leaves.clear();
+  for (const Write& w : cut.writes) storage_of(w.to, arguments, made)->node = Held(nodes[w.output]);
+}
+
+std::vector<Tensor> Recording::run(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) {
+  const Stage stage("replay", "stage");
+  EngineLock lock;
+  Made made;
+  for (const Leaf& leaf : leaves_)
+    made.gradients.push_back(leaf.reads && leaf.had ? leaf.tensor->grad->storage : Ref<Storage>());
+  const std::vector<Number> slots = values(numbers);
+  for (const Cut& cut : cuts_) run(cut, arguments, slots, made);
+  for (const Kept& kept : kept_) kept.storage->version += kept.versions;
+  auto placed = [](Tensor t, const Place& p) {
+    t->shape = p.shape;
+    t->strides = p.strides;
+    t->offset = p.offset;
+    return t;
+  };
+  for (const Leaf& leaf : leaves_) {
+    if (leaf.ended || !leaf.sets) continue;
+    Tensor g;
+    if (leaf.after.from.kind != Origin::Kind::unknown)
+      g = placed(wrap(node_of(leaf.after.from, arguments, made), leaf.after.shape), leaf.after);
+    leaf.tensor->grad = g.ref();
+  }
+  std::vector<Tensor> results;
+  std::map<int32_t, Tensor> first;
+  for (const Result& r : results_) {
+    if (r.same) {
+      results.emplace_back(r.same);
+      continue;
+    }
+    const Origin& from = r.place.from;
+    Tensor t = placed(wrap(node_of(from, arguments, made), r.place.shape), r.place);
+    if (from.kind == Origin::Kind::argument) {
+      const Tensor& x = arguments[from.index];
+      t->storage = x->storage;
+      t->offset += x->offset - argument_offsets_[from.index];
+    } else if (const auto [at, fresh] = first.try_emplace(r.storage, t); !fresh) {
+      t->storage = at->second->storage;
+    }
+    results.push_back(std::move(t));
+  }
+  return results;
+}
+
+std::vector<uint64_t> signature(const std::vector<Tensor>& arguments) {
+  bool pending = false;
+  for (const Tensor& x : arguments) pending |= x->storage->node->pending();
+  if (pending) cut_all();
+  std::vector<uint64_t> words{grad_enabled(), static_cast<uint64_t>(default_float())};
+  std::vector<const Node*> nodes;
+  for (const Tensor& x : arguments) {
+    if (x.requires_grad())
+      fail<ValueError>("compile", "an argument wants a gradient, which cannot flow out of the function",
+                       "detach() it; parameters of a model need not be arguments");
+    const Node& node = *x->storage->node.get();
+    const auto first = std::find(nodes.begin(), nodes.end(), &node) - nodes.begin();
+    nodes.push_back(&node);
+    const uint64_t apart = static_cast<uint64_t>(x->offset - arguments[static_cast<size_t>(first)]->offset);
+    const bool shared = node.buffer && node.buffer->shared;
+    words.push_back(uint64_t(x.dtype()) | uint64_t(x.device().is_gpu()) << 8 | uint64_t(x.device().index) << 16 |
+                    uint64_t(shared) << 24 | static_cast<uint64_t>(x->offset) * size_of(x.dtype()) % 16 << 32 |
+                    static_cast<uint64_t>(first) << 40);
+    words.push_back(apart);
+    words.push_back(static_cast<uint64_t>(node.numel));
+    for (uint64_t w : words_of(x.shape(), x.strides())) words.push_back(w);
+  }
+  return words;
+}
+
+}  // namespace sg

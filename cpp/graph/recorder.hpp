@@ -1,0 +1,31 @@
+// What watches the work of a thread while a step is recorded to be run again (engine/capture.hpp): whose memory ops read
+// and write, which leaves collect gradients, which numbers will be others next time.
+// Told by graph/ and ops/; at most one a thread. Threads: its own.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+#include "graph/tensor.hpp"
+
+namespace sg {
+
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  virtual void makes(Storage& fresh) = 0;
+  virtual void uses(const Tensor& x) = 0;              // an op reads or writes it, or its gradient graph begins there
+  virtual void reads_gradient(const Tensor& leaf) = 0;  // before
+  virtual void sets_gradient(const Tensor& leaf) = 0;
+  virtual void ends(const GradNode& node) = 0;  // backward() passed it and freed its values
+  // Words drawn from a stream of random numbers. The result stands for the seed, kNextSource more for the first word.
+  virtual uint32_t draws(std::atomic<int64_t>& seed, std::atomic<int64_t>& blocks, int64_t count) = 0;
+  // A number that is asked for anew each time.
+  virtual uint32_t number(double now) = 0;
+};
+extern constinit thread_local Recorder* recorder;
+
+// A source is the number of a slot, and in its lowest bits how often 1 - x was taken of what stands there. 0: a constant.
+inline constexpr uint32_t kNextSource = 4;
+inline uint32_t complement_of(uint32_t source) { return source ? source + 1 : 0; }
+
+}  // namespace sg
