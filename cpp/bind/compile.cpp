@@ -50,6 +50,7 @@ void add_compile(PyObject* m) {
       .def(py::init<const Tensors&>())
       .def("arguments", &Capture::arguments)
       .def("stop", stop)
+      .def("outside", &Capture::outside)
       .def("abandon", &Capture::abandon)
       .def("recording", recorded);
   module.def("_signature", signature_of);

@@ -62,6 +62,15 @@ void Capture::stop() {
   if (!refused_.empty()) fail<Error>("compile", refused_, kPass);
 }
 
+Tensor Capture::outside(const Tensor& result) const {
+  const auto at = places_.find(result->storage.get());
+  const bool argument = at != places_.end() && at->second.kind == Origin::Kind::argument;
+  if (result.is_leaf() && !argument) return result;
+  Tensor t = result.detach();
+  if (argument) t->storage = originals_[static_cast<size_t>(at->second.index)]->storage;
+  return t;
+}
+
 void Capture::refuse(const char* what) {
   refused_ = std::string("the function ") + what + " while it is recorded, which a later call would not do";
   fail<Error>("compile", refused_, kPass);
@@ -419,10 +428,13 @@ std::vector<Tensor> Recording::run(const std::vector<Tensor>& arguments, const s
   const Stage stage("replay", "stage");
   EngineLock lock;
   Made made;
-  for (const Leaf& leaf : leaves_)
+  for (const Leaf& leaf : leaves_) {
     made.gradients.push_back(leaf.reads && leaf.had ? leaf.tensor->grad->storage : Ref<Storage>());
+    if (leaf.sets && !leaf.reads && !leaf.ended) leaf.tensor->grad = {};  // its memory serves again
+  }
   const std::vector<Number> slots = values(numbers);
   for (const Cut& cut : cuts_) run(cut, arguments, slots, made);
+  counters().plan_hits += static_cast<int64_t>(cuts_.size());
   for (const Kept& kept : kept_) kept.storage->version += kept.versions;
   auto placed = [](Tensor t, const Place& p) {
     t->shape = p.shape;

@@ -119,6 +119,8 @@ class Capture final : public Recorder {
   const std::vector<Tensor>& arguments() const { return arguments_; }
   // Runs what is pending and ends watching; hands on what was written into arguments. Error when a value was read.
   void stop();
+  // A result as later calls give it: without a gradient, and on the memory of the argument where it is one.
+  Tensor outside(const Tensor& result) const;
   void abandon();  // ends watching, after an error
   // What was recorded; nullptr, and why, when it cannot run again. Called after stop().
   std::shared_ptr<Recording> recording(const std::vector<Tensor>& results, std::string& problem);

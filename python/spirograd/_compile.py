@@ -140,32 +140,29 @@ class _Compiled(Generic[P, R]):
         if recording is None:
             gc.collect()  # cycles of frames and closures hold tensors, too
             recording, problem = capture.recording(made)
+        outcome = rebuild([capture.outside(x) if isinstance(x, Tensor) else x for x in parts])
         variant = None
         if recording is not None and not (problem := watch.problem()):
             variant = _Variant(recording, watch, result, called)
         before, known.candidate = known.candidate, variant
         if variant is not None:
             if before is None:
-                return self._outcome(parts, rebuild)
+                return outcome  # type: ignore[no-any-return]
             problem = _difference(before, variant)
             if not problem:
                 known.candidate, known.attempts = None, 0
                 known.variants.insert(0, variant)
                 del known.variants[_VARIANTS:]
-                return self._outcome(parts, rebuild)
+                return outcome  # type: ignore[no-any-return]
         known.attempts += 1
         if known.attempts >= _ATTEMPTS:
             known.attempts = 0
             raise _core.Error(f"compile: {self._name} cannot be replayed: {problem}; {_ADVICE}")
-        return self._outcome(parts, rebuild)
+        return outcome  # type: ignore[no-any-return]
 
     @property
     def _name(self) -> str:
         return f"{getattr(self._function, '__name__', 'the function')}()"
-
-    @staticmethod
-    def _outcome(parts: list[Any], rebuild: Callable[[list[Any]], Any]) -> Any:
-        return rebuild([x.detach() if isinstance(x, Tensor) and not x.is_leaf else x for x in parts])
 
 
 _ADVICE = "pass what changes as an argument, as a tensor, and return what is needed outside"

@@ -80,7 +80,7 @@ class Lookahead(Optimizer):
                     p.copy_(slow)
         return loss
 
-    def _replay_key(self) -> Any:
+    def _replay_key(self, numbers: bool) -> Any:
         return self.k, self.alpha, (self._step_count + 1) % self.k == 0, len(self._state)
 
     def state_dict(self) -> dict[str, Any]:

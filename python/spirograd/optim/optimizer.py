@@ -40,13 +40,15 @@ def _added(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
 
 def _frozen(x: Any, numbers: bool) -> Any:
     """Options to compare; without `numbers`, of a float only whether it is 0."""
+    if x is None or isinstance(x, (int, str)):
+        return x
     if isinstance(x, float):
         return x if numbers else x == 0
     if isinstance(x, dict):
-        return tuple([(k, _frozen(v, numbers)) for k, v in x.items()])
+        return [(k, _frozen(v, numbers)) for k, v in x.items()]
     if isinstance(x, (list, tuple)):
-        return tuple([_frozen(v, numbers) for v in x])
-    return x if isinstance(x, (int, str, type(None))) else id(x)
+        return [_frozen(v, numbers) for v in x]
+    return id(x)
 
 
 class Watch:
@@ -55,18 +57,21 @@ class Watch:
 
     def __init__(self) -> None:
         self.keys: dict[Optimizer, Any] = {}
+        self._before: dict[Optimizer, Any] = {}  # the same with the values of numbers
         self.steps: list[Optimizer] = []
         self.batches: list[Any] = []  # of RuleOptimizer, in the order of their updates
 
     def step(self, optimizer: Optimizer) -> None:
         """It is about to step."""
         self.steps.append(optimizer)
-        self.keys.setdefault(optimizer, optimizer._replay_key())
+        if optimizer not in self.keys:
+            self.keys[optimizer] = optimizer._replay_key(False)
+            self._before[optimizer] = optimizer._replay_key(True)
 
     def same(self) -> bool:
         """Whether steps would do now what they did then, but for numbers."""
         for optimizer, key in self.keys.items():
-            if optimizer._replay_key() != key:
+            if optimizer._replay_key(False) != key:
                 return False
         return all(batch.is_current() for batch in self.batches)
 
@@ -87,8 +92,8 @@ class Watch:
 
     def problem(self) -> str:
         """Why steps without Python would not be right; "" when they are."""
-        for optimizer, key in self.keys.items():
-            if not optimizer._has_phases and optimizer._replay_key() != key:
+        for optimizer, before in self._before.items():
+            if not optimizer._has_phases and optimizer._replay_key(True) != before:
                 return f"options or counts of {optimizer._name} change inside (call schedulers outside)"
         return ""
 
@@ -239,8 +244,9 @@ class Optimizer:
             after(self, (closure,), {})
         return loss
 
-    def _replay_key(self) -> Any:
-        """What, besides tensors, a step depends on and a replay cannot ask for anew: here, all there is."""
+    def _replay_key(self, numbers: bool) -> Any:
+        """What, besides tensors, a step depends on and a replay cannot ask for anew: here, all there is. With `numbers`,
+        also the options that it does ask for."""
         return _frozen({k: v for k, v in vars(self).items() if k != "_step_count"}, True)
 
     def _update(self) -> None:

@@ -129,12 +129,15 @@ class RuleOptimizer(Optimizer):
         """What is added to the gradient for each unit of the parameter."""
         return float(group["weight_decay"])
 
-    def _replay_key(self) -> Any:
+    def _replay_key(self, numbers: bool) -> Any:
         # Beside counts on the device, numbers of the options are constants of what is recorded.
-        exact = self.capturable or any(
+        exact = numbers or self.capturable or any(
             isinstance(c, Tensor) for _, batches in self._batches.values() for b in batches for c in b.counts.values()
         )
-        return tuple([(len(g["params"]), *[_frozen(v, exact) for k, v in g.items() if k != "params"]) for g in self.param_groups])
+        return [
+            (len(g["params"]), [v == 0 if type(v) is float and not exact else _frozen(v, exact) for v in g.values()])
+            for g in self.param_groups
+        ]
 
     # ---- steps ------------------------------------------------------------------------------------------------------
     def _update(self) -> None:

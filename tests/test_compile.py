@@ -1,0 +1,492 @@
+"""sg.compile: replayed calls give the bits of the function, cost one submission, and refuse what they cannot follow."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+
+F = sg.nn.functional
+optim = sg.optim
+Make = Callable[[Any], sg.optim.Optimizer]
+
+
+def replays(step: Any) -> int:
+    """How many recordings a compiled function replays."""
+    return sum(len(known.variants) for known in step._known.values())
+
+
+class Task:
+    """A small net, an optimiser, and batches that are the same each time."""
+
+    def __init__(self, device: sg.Device | str, make: Make, dropout: float = 0.25, norm: bool = True) -> None:
+        sg.manual_seed(0)
+        layers: list[sg.nn.Module] = [sg.nn.Linear(6, 8), sg.nn.ReLU(), sg.nn.Dropout(dropout), sg.nn.Linear(8, 3)]
+        if norm:
+            layers.insert(1, sg.nn.BatchNorm1d(8))
+        self.net = sg.nn.Sequential(*layers).to(device)
+        self.opt = make(self.net.parameters())
+        self.device = device
+        self.random = np.random.default_rng(0)
+
+    def batch(self, n: int = 8) -> tuple[sg.Tensor, sg.Tensor]:
+        x, y = self.random.normal(size=(n, 6)).astype(np.float32), self.random.integers(0, 3, n)
+        return sg.tensor(x, device=self.device), sg.tensor(y, device=self.device)
+
+    def step(self, x: sg.Tensor, y: sg.Tensor) -> sg.Tensor:
+        loss = F.cross_entropy(self.net(x), y)
+        self.opt.zero_grad()
+        loss.backward()
+        self.opt.step()
+        return loss
+
+    def bits(self) -> list[bytes]:
+        tensors = [*self.net.parameters(), *self.net.buffers()]
+        tensors += [p.grad for p in self.net.parameters() if p.grad is not None]
+        return [t.detach().cpu().numpy().tobytes() for t in tensors]
+
+
+def assert_same(
+    device: sg.Device | str,
+    make: Make,
+    body: Callable[[Task], Callable[..., Any]] = lambda task: task.step,
+    after: Callable[[Task, int], None] = lambda task, i: None,
+    steps: int = 20,
+    **options: Any,
+) -> Any:
+    """The compiled function leaves the losses, parameters, buffers and gradients of the plain one; gives it."""
+    results = []
+    for compiled in (False, True):
+        task = Task(device, make, **options)
+        step: Any = body(task)
+        if compiled:
+            step = sg.compile(step)
+        losses = []
+        for i in range(steps):
+            losses.append(step(*task.batch()))
+            after(task, i)
+        results.append(([x.detach().cpu().numpy().tobytes() for x in losses], task.bits(), task.opt.state_dict()))
+    (loss, bits, state), (loss2, bits2, state2) = results
+    assert loss == loss2
+    assert bits == bits2
+    if "param_groups" in state:
+        assert state["param_groups"] == state2["param_groups"]
+        for number, values in state["state"].items():
+            for name, value in values.items():
+                assert np.array_equal(np.asarray(value), np.asarray(state2["state"][number][name])), name
+    assert replays(step) > 0
+    return step
+
+
+OPTIMIZERS: dict[str, Make] = {
+    "SGD": lambda p: optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True, weight_decay=0.01),
+    "SGD plain": lambda p: optim.SGD(p, lr=0.1),
+    "Adam": lambda p: optim.Adam(p, lr=0.01, weight_decay=0.1),
+    "AdamW amsgrad": lambda p: optim.AdamW(p, lr=0.01, amsgrad=True),
+    "Adamax": lambda p: optim.Adamax(p),
+    "NAdam": lambda p: optim.NAdam(p),
+    "RAdam": lambda p: optim.RAdam(p),
+    "RMSprop": lambda p: optim.RMSprop(p, momentum=0.5, centered=True),
+    "Adagrad": lambda p: optim.Adagrad(p, lr_decay=0.1),
+    "Adadelta": lambda p: optim.Adadelta(p),
+    "LAMB": lambda p: optim.LAMB(p),
+    "LARS": lambda p: optim.LARS(p, lr=0.1),
+    "Lion": lambda p: optim.Lion(p, lr=1e-3, weight_decay=0.1),
+    "Lookahead": lambda p: optim.Lookahead(optim.Adam(p), k=3),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_every_optimizer_gives_the_same_bits(name: str) -> None:
+    assert_same("cpu", OPTIMIZERS[name])
+
+
+def test_a_schedule_dropout_and_batch_norm_give_the_same_bits(device: sg.Device) -> None:
+    schedulers: dict[int, Any] = {}
+
+    def after(task: Task, i: int) -> None:
+        if i == 0:
+            schedulers[0] = optim.lr_scheduler.OneCycleLR(task.opt, max_lr=0.01, total_steps=30)
+        schedulers[0].step()
+
+    assert_same(device, lambda p: optim.Adam(p, lr=0.01), after=after)
+
+
+def test_clipping_gives_the_same_bits() -> None:
+    def body(task: Task) -> Any:
+        def step(x: sg.Tensor, y: sg.Tensor) -> sg.Tensor:
+            task.opt.zero_grad()
+            loss = F.cross_entropy(task.net(x), y)
+            loss.backward()
+            sg.nn.utils.clip_grad_norm_(task.net.parameters(), 0.1)
+            task.opt.step()
+            return loss
+
+        return step
+
+    assert_same("cpu", lambda p: optim.SGD(p, lr=0.1), body)
+
+
+def test_accumulated_gradients_give_the_same_bits() -> None:
+    def body(task: Task) -> Any:
+        def accumulate(x: sg.Tensor, y: sg.Tensor) -> sg.Tensor:
+            loss = F.cross_entropy(task.net(x), y) / 2
+            loss.backward()
+            return loss
+
+        return accumulate
+
+    def after(task: Task, i: int) -> None:
+        if i % 3 == 2:
+            task.opt.step()
+            task.opt.zero_grad(set_to_none=i > 9)
+
+    assert_same("cpu", lambda p: optim.SGD(p, lr=0.1), body, after)
+
+
+def test_two_steps_in_one_call_count_twice() -> None:
+    def body(task: Task) -> Any:
+        def step(x: sg.Tensor, y: sg.Tensor) -> sg.Tensor:
+            task.step(x, y)
+            return task.step(x * 2, y)
+
+        return step
+
+    assert_same("cpu", lambda p: optim.Adam(p), body, steps=8)
+
+
+def test_embeddings_and_errors_of_indices(device: sg.Device) -> None:
+    table = sg.nn.Embedding(5, 4).to(device)
+    opt = optim.SGD(table.parameters(), lr=0.1)
+
+    @sg.compile
+    def step(i: sg.Tensor) -> sg.Tensor:
+        opt.zero_grad()
+        loss = table(i).square().sum()
+        loss.backward()
+        opt.step()
+        return loss
+
+    good, bad = (sg.tensor(i, device=device) for i in ([0, 1, 4], [0, 5, 1]))
+    for _ in range(4):
+        step(good).item()
+    assert replays(step) == 1
+    before = table.weight.detach().cpu().numpy().copy()
+    with pytest.raises(IndexError, match="index 5 out of range"):
+        step(bad).item()
+    assert np.array_equal(before, table.weight.detach().cpu().numpy())
+    assert step(good).item() > 0
+
+
+def test_a_replayed_step_costs_one_submission(device: sg.Device) -> None:
+    task = Task(device, lambda p: optim.Adam(p))
+    step = sg.compile(task.step)
+    x, y = task.batch()
+    for _ in range(4):
+        step(x, y)
+    sg.synchronize(device)
+    for _ in range(3):
+        sg.reset_stats()
+        step(x, y)
+        s = sg.stats()
+        assert (s["submissions"], s["plan_hits"], s["plan_misses"]) == (1, 1, 0)
+        assert (s["nodes"], s["allocations"], s["bytes_read"], s["fallbacks"]) == (0, 0, 0, 0)
+
+
+def test_new_shapes_are_recorded_and_old_ones_remembered() -> None:
+    results = []
+    for compiled in (False, True):
+        task = Task("cpu", lambda p: optim.Adam(p))
+        step = sg.compile(task.step) if compiled else task.step
+        losses = [step(*task.batch(n)).item() for n in [8, 8, 8, 8, 5, 5, 5, 8, 5, 8]]
+        results.append((losses, task.bits()))
+        if compiled:
+            assert replays(step) == 2
+    assert results[0] == results[1]
+
+
+def test_views_and_equal_arguments_are_told_apart() -> None:
+    data = sg.arange(40.0).reshape(10, 4)
+    f = sg.compile(lambda a, b: (a * 10 + b).sum())
+    for _ in range(2):
+        for i, j in itertools.product(range(0, 8, 4), repeat=2):
+            a, b = data[i : i + 2], data[j : j + 2]
+            expected = (a.numpy() * 10 + b.numpy()).sum()
+            assert [f(a, b).item() for _ in range(3)] == [expected] * 3
+    assert f(data[:2].t().clone().t(), data[2:4]).item() == (data[:2].numpy() * 10 + data[2:4].numpy()).sum()
+
+
+def test_memory_shared_with_numpy_is_read_as_it_is() -> None:
+    array = np.ones(3, np.float32)
+    x = sg.from_numpy(array)
+    f = sg.compile(lambda x: x * 2)
+    for i in range(6):
+        array[:] = i
+        assert f(x).tolist() == [2.0 * i] * 3
+
+
+def test_a_value_that_is_held_elsewhere_stays() -> None:
+    task = Task("cpu", lambda p: optim.SGD(p, lr=0.1), norm=False)
+    step = sg.compile(task.step)
+    x, y = task.batch()
+    for _ in range(4):
+        step(x, y)
+    weight = task.net[0].weight
+    kept, array = copy.deepcopy(weight), weight.detach().numpy()
+    before, shown = kept.detach().numpy().copy(), array.copy()
+    step(x, y)
+    assert np.array_equal(before, kept.detach().numpy())
+    assert not np.array_equal(shown, array), "shared memory must show the step"
+    assert np.array_equal(array, weight.detach().numpy())
+
+
+def test_nests_numbers_and_results() -> None:
+    @sg.compile
+    def f(batch: dict[str, Any], scale: float, *, flag: bool = True) -> Any:
+        y = batch["x"] * scale
+        return {"y": y, "row": y[0], "both": [y + 1, batch["x"]], "n": 3, "none": None, "flag": flag}
+
+    x = sg.ones(2, 2)
+    for scale in (1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 3.0):
+        out = f({"x": x}, scale)
+        assert out["y"].tolist() == [[scale] * 2] * 2
+        assert out["both"][0].tolist() == [[scale + 1] * 2] * 2
+        assert (out["n"], out["none"], out["flag"]) == (3, None, True)
+    assert replays(f) == 2
+    out["y"].mul_(0)
+    assert out["row"].tolist() == [0, 0]
+    out["both"][1].add_(1)
+    assert x.tolist() == [[2, 2], [2, 2]]
+    assert f({"x": x}, 1.0, flag=False)["flag"] is False
+
+
+def test_arguments_written_in_place() -> None:
+    f = sg.compile(lambda x: x.add_(1).sum())
+    for _ in range(5):
+        x = sg.zeros(3)
+        assert f(x).item() == 3
+        assert x.tolist() == [1, 1, 1]
+
+
+def test_inference_and_modes_of_modules() -> None:
+    net = sg.nn.Sequential(sg.nn.Linear(4, 4), sg.nn.Dropout(0.5))
+
+    @sg.compile
+    def predict(x: sg.Tensor) -> sg.Tensor:
+        with sg.no_grad():
+            return net(x)
+
+    x = sg.ones(3, 4)
+    for _ in range(2):
+        net.eval()
+        plain = net(x).detach().numpy()
+        assert all(np.array_equal(predict(x).numpy(), plain) for _ in range(4))
+        net.train()
+        seen = {predict(x).numpy().tobytes() for _ in range(5)}
+        assert len(seen) == 5, "dropout must draw anew"
+    assert replays(predict) == 2
+
+
+def test_freezing_is_seen() -> None:
+    def after(task: Task, i: int) -> None:
+        if i == 8:
+            task.net[0].weight.requires_grad_(False)
+            task.net[0].weight.grad = None
+        if i == 14:
+            task.net[0].weight.requires_grad_(True)
+
+    assert_same("cpu", lambda p: optim.SGD(p, lr=0.1), after=after)
+
+
+def test_loading_a_state_is_seen() -> None:
+    saved: dict[str, Any] = {}
+
+    def after(task: Task, i: int) -> None:
+        if i == 5:
+            saved["net"] = {k: v.clone() for k, v in task.net.state_dict().items()}
+            saved["opt"] = copy.deepcopy(task.opt.state_dict())
+        if i == 9:
+            task.net.load_state_dict(saved["net"])
+            task.opt.load_state_dict(saved["opt"])
+
+    assert_same("cpu", lambda p: optim.Adam(p), after=after)
+
+
+def test_replaced_data_is_seen() -> None:
+    def after(task: Task, i: int) -> None:
+        if i == 6:
+            task.net[0].weight.data = task.net[0].weight.data * 0.5
+
+    assert_same("cpu", lambda p: optim.SGD(p, lr=0.1), after=after)
+
+
+def test_random_numbers_go_on_and_start_again() -> None:
+    f = sg.compile(lambda: sg.rand(3))
+    for _ in range(3):
+        f()
+    assert replays(f) == 1
+    sg.manual_seed(5)
+    replayed = [f().tolist() for _ in range(3)] + [sg.rand(3).tolist()]
+    sg.manual_seed(5)
+    assert replayed == [sg.rand(3).tolist() for _ in range(4)]
+
+
+def test_an_optimizer_of_ones_own() -> None:
+    class Descent(optim.Optimizer):
+        def step(self, closure: Any = None) -> None:
+            with sg.no_grad():
+                for group in self.param_groups:
+                    for p in group["params"]:
+                        p.sub_(p.grad * group["lr"])
+
+    def after(task: Task, i: int) -> None:
+        if i == 10:
+            task.opt.param_groups[0]["lr"] = 0.05
+
+    assert_same("cpu", lambda p: Descent(p, {"lr": 0.1}), after=after)
+
+
+def test_a_counter_of_ones_own_is_refused() -> None:
+    class Decaying(optim.Optimizer):
+        count = 0
+
+        def step(self, closure: Any = None) -> None:
+            self.count += 1
+            with sg.no_grad():
+                for p in self.param_groups[0]["params"]:
+                    p.sub_(p.grad / self.count)
+
+    task = Task("cpu", lambda p: Decaying(p, {}))
+    step = sg.compile(task.step)
+    with pytest.raises(RuntimeError, match="options or counts of Decaying change inside"):
+        for _ in range(6):
+            step(*task.batch())
+
+
+def test_methods_and_nested_functions() -> None:
+    inner = sg.compile(lambda x: x + 1)
+
+    class Model:
+        def __init__(self, bias: float) -> None:
+            self.bias = sg.tensor([bias])
+
+        @sg.compile
+        def __call__(self, x: sg.Tensor) -> sg.Tensor:
+            return inner(x) * 2 + self.bias
+
+    one, two = Model(1.0), Model(2.0)
+    for _ in range(4):
+        assert (one(sg.ones(1)).item(), two(sg.ones(1)).item()) == (5, 6)
+
+
+# ---- wrong uses ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x: x.sum().item(),
+        lambda x: x.numpy(),
+        lambda x: x.tolist(),
+        lambda x: bool(x.sum() > 0),
+        lambda x: x[x > 0],
+    ],
+)
+def test_reading_a_value_is_refused_at_once(read: Callable[[sg.Tensor], Any]) -> None:
+    def f(x: sg.Tensor) -> sg.Tensor:
+        read(x * 2)
+        return x
+
+    with pytest.raises(RuntimeError, match="compile: the function .* while it is recorded"):
+        sg.compile(f)(sg.ones(3))
+    assert (sg.ones(2) + 1).tolist() == [2, 2], "recording has ended"
+
+
+def test_swallowing_the_refusal_does_not_help() -> None:
+    def f(x: sg.Tensor) -> sg.Tensor:
+        try:
+            return x * x.item()
+        except RuntimeError:
+            return x
+
+    with pytest.raises(RuntimeError, match="reads a value"):
+        sg.compile(f)(sg.ones(1))
+
+
+def repeat(f: Callable[..., Any], *args: Any, times: int = 8) -> None:
+    for _ in range(times):
+        f(*args)
+
+
+def test_a_number_that_changes_is_refused() -> None:
+    count = itertools.count()
+    with pytest.raises(RuntimeError, match="a number in it changes"):
+        repeat(sg.compile(lambda x: x * next(count)), sg.ones(2))
+    data = sg.arange(100.0)
+    with pytest.raises(RuntimeError, match="another part of a tensor"):
+        repeat(sg.compile(lambda x: x + data[4 * next(count) :][:2]), sg.ones(2))
+    with pytest.raises(RuntimeError, match="tensor of other values"):
+        repeat(sg.compile(lambda x: x + sg.tensor([next(count)])), sg.ones(1))
+    with pytest.raises(RuntimeError, match="a number that it returns"):
+        repeat(sg.compile(lambda x: (x, next(count))), sg.ones(1))
+
+
+def test_a_changing_structure_is_refused() -> None:
+    count = itertools.count(1)
+    with pytest.raises(RuntimeError, match="which operations it makes"):
+        repeat(sg.compile(lambda x: sum([x] * next(count), x)), sg.ones(2))
+
+
+def test_keeping_a_tensor_outside_is_refused() -> None:
+    kept = []
+
+    def f(x: sg.Tensor) -> sg.Tensor:
+        kept.append(x * 2)
+        return x + 1
+
+    with pytest.raises(RuntimeError, match="is kept outside"):
+        repeat(sg.compile(f), sg.ones(3))
+
+
+def test_gradients_do_not_flow_through() -> None:
+    w = sg.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="a result wants a gradient"):
+        repeat(sg.compile(lambda x: x * w), sg.ones(3))
+    with pytest.raises(ValueError, match="an argument wants a gradient"):
+        sg.compile(lambda x: x * 2)(w)
+
+
+def test_a_scheduler_inside_is_refused() -> None:
+    task = Task("cpu", lambda p: optim.SGD(p, lr=0.1))
+    scheduler = optim.lr_scheduler.ExponentialLR(task.opt, 0.9)
+
+    def step(x: sg.Tensor, y: sg.Tensor) -> sg.Tensor:
+        loss = task.step(x, y)
+        scheduler.step()
+        return loss
+
+    compiled = sg.compile(step)
+    with pytest.raises(RuntimeError, match="call schedulers outside"):
+        for _ in range(8):
+            compiled(*task.batch())
+
+
+def test_what_is_no_tensor() -> None:
+    with pytest.raises(TypeError, match="an argument is a ndarray"):
+        sg.compile(lambda x: x)(np.ones(2))
+    with pytest.raises(TypeError, match="returns a ndarray"):
+        sg.compile(lambda x: np.ones(2))(sg.ones(1))
+    with pytest.raises(TypeError, match="cannot be called"):
+        sg.compile(3)  # type: ignore[arg-type]
+
+
+def test_errors_of_the_function_pass_through() -> None:
+    f = sg.compile(lambda x: x @ sg.ones(3, 3))
+    with pytest.raises(ValueError, match="matmul"):
+        f(sg.ones(2, 2))
+    for _ in range(4):
+        assert f(sg.ones(1, 3)).tolist() == [[3, 3, 3]]
