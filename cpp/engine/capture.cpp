@@ -93,8 +93,7 @@ Recording::Leaf* Capture::leaf_of(const Tensor& x) {
   if (const Ref<TensorImpl>& g = x->grad) {
     leaf.had = true;
     leaf.before = {g->shape, g->strides, g->offset, g->dtype, g->device, {}};
-    places_.try_emplace(g->storage.get(),
-                        Origin{Origin::Kind::gradient, static_cast<int32_t>(made_->leaves_.size())});
+    places_.try_emplace(g->storage.get(), Origin{Origin::Kind::gradient, static_cast<int32_t>(made_->leaves_.size())});
   }
   made_->leaves_.push_back(std::move(leaf));
   return &made_->leaves_.back();
@@ -102,8 +101,8 @@ Recording::Leaf* Capture::leaf_of(const Tensor& x) {
 
 void Capture::note(const Tensor& x) {
   if (!leaf_of(x)) return;
-  const auto [at, fresh] = places_.try_emplace(
-      x->storage.get(), Origin{Origin::Kind::kept, static_cast<int32_t>(made_->kept_.size())});
+  const auto [at, fresh] =
+      places_.try_emplace(x->storage.get(), Origin{Origin::Kind::kept, static_cast<int32_t>(made_->kept_.size())});
   if (fresh) made_->kept_.push_back({x->storage, x->storage->version, 0});
 }
 
@@ -114,9 +113,8 @@ void Capture::uses(const Tensor& x) {
   const auto place = places_.find(x->storage.get());
   if (place == places_.end()) return;
   std::vector<Origin>& seen = seen_[x->storage->node.get()];
-  if (std::none_of(seen.begin(), seen.end(), [&](const Origin& o) {
-        return o.kind == place->second.kind && o.index == place->second.index;
-      }))
+  if (std::none_of(seen.begin(), seen.end(),
+                   [&](const Origin& o) { return o.kind == place->second.kind && o.index == place->second.index; }))
     seen.push_back(place->second);
 }
 
@@ -153,8 +151,7 @@ void Capture::has_host_data(const NodeRef& node, const void* data, size_t bytes)
 Origin Capture::origin_of(const NodeRef& node) {
   for (size_t c = outputs_.size(); c-- > 0;)
     for (size_t o = 0; o < outputs_[c].size(); ++o)
-      if (outputs_[c][o] == node)
-        return {Origin::Kind::output, static_cast<int32_t>(o), static_cast<int32_t>(c)};
+      if (outputs_[c][o] == node) return {Origin::Kind::output, static_cast<int32_t>(o), static_cast<int32_t>(c)};
   const auto at = seen_.find(node.get());
   if (at == seen_.end()) return {};
   for (size_t i = 1; i < at->second.size(); ++i) made_->equal_.emplace_back(at->second[0], at->second[i]);
@@ -189,8 +186,7 @@ void Capture::ran(const Log& log, const CachedPlan& plan, bool doubtful, std::ve
     const auto place = places_.find(a.storage.get());
     if (place == places_.end() || !written.insert(a.storage.get()).second) continue;
     for (size_t o = 0; o < outputs.size(); ++o)
-      if (outputs[o].get() == a.storage->node.get())
-        cut.writes.push_back({place->second, static_cast<int32_t>(o)});
+      if (outputs[o].get() == a.storage->node.get()) cut.writes.push_back({place->second, static_cast<int32_t>(o)});
   }
   outputs_.push_back(std::move(outputs));
   made_->cuts_.push_back(std::move(cut));
@@ -231,7 +227,8 @@ std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results
     if (!leaf.ended && leaf.tensor->storage.get() != leaf.storage) problem = "it replaces the data of a tensor";
   for (auto& kept : r.kept_) kept.versions = kept.storage->version - kept.version;
   auto place = [&](const Tensor& x) {
-    return Recording::Place{x.shape(), x.strides(), x->offset, x.dtype(), x.device(), origin_of(x->storage->node.ref())};
+    return Recording::Place{x.shape(), x.strides(), x->offset,
+                            x.dtype(), x.device(),  origin_of(x->storage->node.ref())};
   };
   auto need = [&](const Recording::Place& p, const char* what) {
     if (p.from.kind == Origin::Kind::unknown) problem = what;
@@ -277,8 +274,9 @@ std::string Recording::difference(const Recording& a, const Recording& b) {
            (x.from.kind == Origin::Kind::argument || x.offset == y.offset);
   };
   const char* const ops = "which operations it makes, or of which sizes, changes from call to call";
-  const char* const values = "a number in it changes from call to call, and comes neither from an argument nor from an "
-                             "optimiser (whose lr is a tensor: set its `capturable` to True)";
+  const char* const values =
+      "a number in it changes from call to call, and comes neither from an argument nor from an "
+      "optimiser (whose lr is a tensor: set its `capturable` to True)";
   if (a.cuts_.size() != b.cuts_.size() || a.results_.size() != b.results_.size() || a.slots_.size() != b.slots_.size())
     return ops;
   for (size_t c = 0; c < a.cuts_.size(); ++c) {

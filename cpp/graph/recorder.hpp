@@ -13,7 +13,7 @@ class Recorder {
  public:
   virtual ~Recorder() = default;
   virtual void makes(Storage& fresh) = 0;
-  virtual void uses(const Tensor& x) = 0;              // an op reads or writes it, or its gradient graph begins there
+  virtual void uses(const Tensor& x) = 0;               // an op reads or writes it, or its gradient graph begins there
   virtual void reads_gradient(const Tensor& leaf) = 0;  // before
   virtual void sets_gradient(const Tensor& leaf) = 0;
   virtual void ends(const GradNode& node) = 0;  // backward() passed it and freed its values

@@ -299,8 +299,7 @@ class ConvTranspose2d(_ConvTranspose):
     """A transposed convolution of images: [n, in_channels, height, width] -> [n, out_channels, ...].
 
     Args:
-        in_channels, out_channels, kernel_size, stride, padding, output_padding, groups, bias, dilation, padding_mode,
-            device, dtype: see ConvTranspose1d; one number, or one for each dimension.
+        in_channels: and all others, see ConvTranspose1d; sizes are one number, or one for each dimension.
 
     Raises:
         ValueError: groups that do not divide the channels.

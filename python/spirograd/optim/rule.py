@@ -131,8 +131,15 @@ class RuleOptimizer(Optimizer):
 
     def _replay_key(self, numbers: bool) -> Any:
         # Beside counts on the device, numbers of the options are constants of what is recorded.
-        exact = numbers or self.capturable or any(
-            isinstance(c, Tensor) for _, batches in self._batches.values() for b in batches for c in b.counts.values()
+        exact = (
+            numbers
+            or self.capturable
+            or any(
+                isinstance(c, Tensor)
+                for _, batches in self._batches.values()
+                for b in batches
+                for c in b.counts.values()
+            )
         )
         return [
             (len(g["params"]), [v == 0 if type(v) is float and not exact else _frozen(v, exact) for v in g.values()])
