@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -229,6 +230,57 @@ def test_memory_shared_with_numpy_is_read_as_it_is() -> None:
     for i in range(6):
         array[:] = i
         assert f(x).tolist() == [2.0 * i] * 3
+    assert replays(f) == 1
+
+
+def test_a_generator_of_ones_own_goes_on() -> None:
+    def draw() -> Any:
+        generator = sg.Generator().manual_seed(3)
+        return lambda: sg.rand(2, generator=generator)
+
+    plain, compiled = draw(), sg.compile(draw())
+    assert [plain().tolist() for _ in range(6)] == [compiled().tolist() for _ in range(6)]
+    assert replays(compiled) == 1
+
+
+def test_a_gradient_scaler_and_autocast_give_the_same_bits(device: sg.Device) -> None:
+    def body(task: Task) -> Any:
+        scaler = sg.amp.GradScaler(init_scale=1024.0, growth_interval=4)
+
+        def step(x: sg.Tensor, y: sg.Tensor) -> sg.Tensor:
+            task.opt.zero_grad()
+            with sg.autocast(task.device, dtype=sg.bfloat16):
+                loss = F.cross_entropy(task.net(x), y)
+            scaler.scale(loss).backward()
+            scaler.step(task.opt)
+            scaler.update()
+            return loss
+
+        return step
+
+    assert_same(device, lambda p: optim.SGD(p, lr=0.1, momentum=0.9), body, steps=8, norm=False)
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    tasks = [Task("cpu", OPTIMIZERS[name], dropout=0.0) for name in ("Adam", "SGD") for _ in range(2)]
+    plain, errors = [tasks[0], tasks[2]], []
+
+    def train(task: Task) -> None:
+        try:
+            step = task.step if task in plain else sg.compile(task.step)
+            for _ in range(20):
+                step(*task.batch()).item()
+        except Exception as e:
+            errors.append(e)
+
+    threads = [threading.Thread(target=train, args=(task,)) for task in tasks]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors
+    assert tasks[0].bits() == tasks[1].bits()
+    assert tasks[2].bits() == tasks[3].bits()
 
 
 def test_a_value_that_is_held_elsewhere_stays() -> None:
@@ -401,7 +453,7 @@ def test_reading_a_value_is_refused_at_once(read: Callable[[sg.Tensor], Any]) ->
         read(x * 2)
         return x
 
-    with pytest.raises(RuntimeError, match="compile: the function .* while it is recorded"):
+    with pytest.raises(RuntimeError, match=r"compile: the function .* while it is recorded"):
         sg.compile(f)(sg.ones(3))
     assert (sg.ones(2) + 1).tolist() == [2, 2], "recording has ended"
 

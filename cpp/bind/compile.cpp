@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include "bind/caster.hpp"
+#include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "engine/capture.hpp"
 #include "ops/list.hpp"
@@ -15,10 +16,12 @@ namespace {
 using Tensors = std::vector<Tensor>;
 
 py::bytes signature_of(const Tensors& arguments) {
-  const std::vector<uint64_t> words = [&] {
+  std::vector<uint64_t> words = [&] {
     WithoutGil unlocked;
     return signature(arguments);
   }();
+  const DeviceId device = device_or_default(nullptr);
+  words.push_back(uint64_t(device.is_gpu()) | uint64_t(device.index) << 1);
   return py::bytes(reinterpret_cast<const char*>(words.data()), words.size() * sizeof words[0]);
 }
 
@@ -45,6 +48,12 @@ void add_compile(PyObject* m) {
   py::class_<Recording, std::shared_ptr<Recording>>(module, "_Recording", py::module_local())
       .def("fits", &Recording::fits)
       .def("run", run)
+      .def("generators",
+           [](const Recording& r) {
+             py::list all;
+             for (Generator* g : r.generators()) all.append(py::cast(g, py::return_value_policy::reference));
+             return all;
+           })
       .def("difference", [](const Recording& a, const Recording& b) { return Recording::difference(a, b); });
   py::class_<Capture>(module, "_Capture", py::module_local())
       .def(py::init<const Tensors&>())

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "graph/build.hpp"
+#include "ops/list.hpp"
 
 namespace sg {
 namespace {
@@ -42,23 +43,27 @@ Capture::Capture(const std::vector<Tensor>& arguments) : originals_(arguments), 
     arguments_.push_back(std::move(same));
   }
   recorder = this;
+  disturbances_ = disturbances;
+  ++recorders;
 }
 
 Capture::~Capture() { abandon(); }
 
 void Capture::abandon() {
-  if (recorder == this) recorder = nullptr;
-}
-
-void Capture::stop() {
-  cut_all();
+  if (recorder != this) return;
   recorder = nullptr;
+  --recorders;
   for (size_t i = 0; i < arguments_.size(); ++i) {
     Storage &now = *arguments_[i]->storage, &outside = *originals_[i]->storage;
     if (now.node.get() == outside.node.get()) continue;
     outside.node = now.node;
     ++outside.version;
   }
+}
+
+void Capture::stop() {
+  cut_all();
+  abandon();
   if (!refused_.empty()) fail<Error>("compile", refused_, kPass);
 }
 
@@ -130,10 +135,10 @@ void Capture::sets_gradient(const Tensor& x) {
 
 void Capture::ends(const GradNode& node) { ended_[&node] = true; }
 
-uint32_t Capture::draws(std::atomic<int64_t>& seed, std::atomic<int64_t>& blocks, int64_t count) {
+uint32_t Capture::draws(Generator& from, int64_t blocks) {
   auto& slots = made_->slots_;
-  slots.push_back({Recording::Slot::Kind::seed, 0, &seed, &blocks, count});
-  slots.push_back({Recording::Slot::Kind::block, 0, &seed, &blocks, count});
+  slots.push_back({Recording::Slot::Kind::seed, 0, &from, blocks});
+  slots.push_back({Recording::Slot::Kind::block, 0, &from, blocks});
   return static_cast<uint32_t>(slots.size() - 1) * kNextSource;
 }
 
@@ -143,7 +148,7 @@ uint32_t Capture::number(double now) {
 }
 
 void Capture::has_host_data(const NodeRef& node, const void* data, size_t bytes) {
-  seen_[node.get()].push_back({Origin::Kind::constant, static_cast<int32_t>(made_->constants_.size())});
+  seen_[node.get()] = {{Origin::Kind::constant, static_cast<int32_t>(made_->constants_.size())}};
   made_->constants_.emplace_back(node);
   made_->host_data_.push_back(std::hash<std::string_view>()({static_cast<const char*>(data), bytes}));
 }
@@ -215,6 +220,10 @@ std::string Capture::kept_outside(const std::vector<Tensor>& results) {
 std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results, std::string& problem) {
   Recording& r = *made_;
   problem = problem_;
+  if (disturbances != disturbances_) {
+    problem = "";
+    return nullptr;
+  }
   for (const Tensor& x : results) {
     const GradNode* fn = x.grad_fn().get();
     if (fn && !ended_.count(fn) && problem.empty())
@@ -279,6 +288,7 @@ std::string Recording::difference(const Recording& a, const Recording& b) {
       "optimiser (whose lr is a tensor: set its `capturable` to True)";
   if (a.cuts_.size() != b.cuts_.size() || a.results_.size() != b.results_.size() || a.slots_.size() != b.slots_.size())
     return ops;
+  if (a.generators() != b.generators()) return "it draws from other generators from call to call";
   for (size_t c = 0; c < a.cuts_.size(); ++c) {
     const Cut &x = a.cuts_[c], &y = b.cuts_[c];
     if (!(x.device == y.device) || x.key != y.key || x.plan != y.plan || x.sources != y.sources) return ops;
@@ -314,6 +324,13 @@ std::string Recording::difference(const Recording& a, const Recording& b) {
       return "it changes other gradients from call to call";
   }
   return "";
+}
+
+std::vector<Generator*> Recording::generators() const {
+  std::vector<Generator*> all;
+  for (const Slot& slot : slots_)
+    if (slot.kind == Slot::Kind::seed) all.push_back(slot.from);
+  return all;
 }
 
 // ---- running again ---------------------------------------------------------------------------------------------------
@@ -353,9 +370,11 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
       const NodeRef node = node_of(from, arguments, none);
       if (node->state == Node::State::failed) std::rethrow_exception(node->error);
       raise_if_spoiled(*node);
-      if (node->pending() || (node->buffer && node->buffer->shared)) return false;
+      if (node->pending()) return false;
       if (!cut.doubtful && doubtful(*node)) return false;
     }
+    for (const Write& w : cut.writes)  // bytes that others see must stay where they are
+      if (const Buffer* b = storage_of(w.to, arguments, none)->node->buffer.get(); b && b->shared) return false;
     for (const Memory& m : cut.plan->memories) {
       if (m.kind != Memory::Kind::output || m.donor < 0) continue;
       const Origin& from = cut.leaves[m.donor];
@@ -378,8 +397,8 @@ std::vector<Number> Recording::values(const std::vector<double>& numbers) const 
   size_t n = 0;
   for (const Slot& slot : slots_) {
     if (slot.kind == Slot::Kind::number) values.push_back({.f = numbers[n++]});
-    if (slot.kind == Slot::Kind::seed) values.push_back({.i = *slot.seed});
-    if (slot.kind == Slot::Kind::block) values.push_back({.i = slot.blocks->fetch_add(slot.count)});
+    if (slot.kind == Slot::Kind::seed) values.push_back({.i = slot.from->seed});
+    if (slot.kind == Slot::Kind::block) values.push_back({.i = slot.from->blocks.fetch_add(slot.blocks)});
   }
   return values;
 }
@@ -472,7 +491,7 @@ std::vector<uint64_t> signature(const std::vector<Tensor>& arguments) {
   bool pending = false;
   for (const Tensor& x : arguments) pending |= x->storage->node->pending();
   if (pending) cut_all();
-  std::vector<uint64_t> words{grad_enabled(), static_cast<uint64_t>(default_float())};
+  std::vector<uint64_t> words{grad_enabled(), has_nan_hook != nullptr, static_cast<uint64_t>(default_float())};
   std::vector<const Node*> nodes;
   for (const Tensor& x : arguments) {
     if (x.requires_grad())

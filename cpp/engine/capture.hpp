@@ -28,6 +28,7 @@ class Recording {
   bool fits(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) const;
   // Runs them. Results and gradients are new tensors; what was written in place has its new value.
   std::vector<Tensor> run(const std::vector<Tensor>& arguments, const std::vector<double>& numbers);
+  std::vector<Generator*> generators() const;  // must live as long
   // "", or in what two recordings of one function differ.
   static std::string difference(const Recording& a, const Recording& b);
 
@@ -86,8 +87,8 @@ class Recording {
   struct Slot {  // a number that is another each time
     enum class Kind : uint8_t { number, seed, block } kind;
     double number = 0;
-    std::atomic<int64_t>*seed = nullptr, *blocks = nullptr;
-    int64_t count = 0;
+    Generator* from = nullptr;
+    int64_t blocks = 0;
   };
   struct Made {
     std::vector<std::vector<NodeRef>> outputs;
@@ -121,8 +122,8 @@ class Capture final : public Recorder {
   void stop();
   // A result as later calls give it: without a gradient, and on the memory of the argument where it is one.
   Tensor outside(const Tensor& result) const;
-  void abandon();  // ends watching, after an error
-  // What was recorded; nullptr, and why, when it cannot run again. Called after stop().
+  void abandon();  // ends watching; also after an error
+  // What was recorded; nullptr, and why, when it cannot run again, or "" when another thread came between. After stop().
   std::shared_ptr<Recording> recording(const std::vector<Tensor>& results, std::string& problem);
 
   void makes(Storage& fresh) override;
@@ -130,7 +131,7 @@ class Capture final : public Recorder {
   void reads_gradient(const Tensor& leaf) override;
   void sets_gradient(const Tensor& leaf) override;
   void ends(const GradNode& node) override;
-  uint32_t draws(std::atomic<int64_t>& seed, std::atomic<int64_t>& blocks, int64_t count) override;
+  uint32_t draws(Generator& from, int64_t blocks) override;
   uint32_t number(double now) override;
 
   // From engine/. `made_of`: the log that was run.
@@ -145,6 +146,7 @@ class Capture final : public Recorder {
   std::string kept_outside(const std::vector<Tensor>& results);
 
   uint32_t id_;
+  uint32_t disturbances_;  // before
   std::vector<Tensor> originals_, arguments_;
   std::shared_ptr<Recording> made_;
   std::string refused_, problem_;

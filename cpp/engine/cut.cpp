@@ -196,6 +196,7 @@ std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& p
 
 void cut_log(Log& log) {
   if (log.nodes.empty()) return;
+  note_disturbance();
   const Stage stage("cut", "stage", log.device);
   thread_local Wanted wanted;
   look(log, wanted);

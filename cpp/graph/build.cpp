@@ -108,6 +108,7 @@ bool touches_shared(const Node& node) {
 void append(const NodeRef& node) {
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
   const Where line = node->op->reports ? where() : Where();
+  note_disturbance();
   EngineLock lock;
   Log& log = log_of(node->device);
   log.append(node);

@@ -9,6 +9,8 @@
 
 namespace sg {
 
+struct Generator;
+
 class Recorder {
  public:
   virtual ~Recorder() = default;
@@ -18,11 +20,17 @@ class Recorder {
   virtual void sets_gradient(const Tensor& leaf) = 0;
   virtual void ends(const GradNode& node) = 0;  // backward() passed it and freed its values
   // Words drawn from a stream of random numbers. The result stands for the seed, kNextSource more for the first word.
-  virtual uint32_t draws(std::atomic<int64_t>& seed, std::atomic<int64_t>& blocks, int64_t count) = 0;
+  virtual uint32_t draws(Generator& from, int64_t blocks) = 0;
   // A number that is asked for anew each time.
   virtual uint32_t number(double now) = 0;
 };
 extern constinit thread_local Recorder* recorder;
+// While threads are watched: what others do to the logs, which are everybody's, so that nobody takes it for theirs.
+extern std::atomic<int32_t> recorders;
+extern std::atomic<uint32_t> disturbances;
+inline void note_disturbance() {
+  if (recorders.load(std::memory_order_relaxed) && !recorder) ++disturbances;
+}
 
 // A source is the number of a slot, and in its lowest bits how often 1 - x was taken of what stands there. 0: a constant.
 inline constexpr uint32_t kNextSource = 4;

@@ -8,6 +8,8 @@
 namespace sg {
 
 constinit thread_local Recorder* recorder = nullptr;
+std::atomic<int32_t> recorders{0};
+std::atomic<uint32_t> disturbances{0};
 
 namespace {
 

@@ -45,7 +45,7 @@ Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, Generator& f
   int64_t words = words_each;
   for (int64_t d : shape) words *= d;
   const int64_t blocks = (words + 3) / 4;
-  const uint32_t source = recorder ? recorder->draws(from.seed, from.blocks, blocks) : 0;
+  const uint32_t source = recorder ? recorder->draws(from, blocks) : 0;
   const int64_t at = from.blocks.fetch_add(blocks);
   return generate(op, shape, dtype, device, true, {Number{.i = from.seed}, Number{.i = at}}, DType::int64, source);
 }

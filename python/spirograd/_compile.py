@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -20,6 +21,7 @@ R = TypeVar("R")
 _KEPT = 64  # sizes of arguments, and for each
 _VARIANTS = 8  # of what the arguments do not show: modes, hooks, gradients that are there
 _ATTEMPTS = 4
+_one_at_a_time = threading.Lock()
 
 
 class _Slot:
@@ -51,6 +53,7 @@ class _Variant:
         self.watch = watch
         self.leaves, self.build = flatten(result)
         self.tensors = [i for i, x in enumerate(self.leaves) if isinstance(x, Tensor)]
+        self.generators = recording.generators()
         self.modules = [(m, m.training) for m in dict.fromkeys(called)]
         for i in self.tensors:
             self.leaves[i] = None
@@ -99,11 +102,11 @@ class _Compiled(Generic[P, R]):
         return f"compile({self._function!r})"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if optimizers.watch is not None:  # inside of a function that is recorded: a part of it
+        if optimizers.watched():  # inside of a function that is recorded: a part of it
             return self._function(*args, **kwargs)
         tensors: list[Tensor] = []
-        key = _key(args, tensors), _key(kwargs, tensors) if kwargs else None, _core._autocast()
-        key = key, _core._signature(tensors)
+        others = _key(args, tensors), _key(kwargs, tensors) if kwargs else None
+        key = others, _core._signature(tensors), _core._autocast()
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = _Known()
@@ -111,10 +114,12 @@ class _Compiled(Generic[P, R]):
                 self._known.popitem(last=False)
         for i, variant in enumerate(known.variants):
             if result := variant.run(tensors):
+                self._known.move_to_end(key)
                 if i:
                     known.variants.insert(0, known.variants.pop(i))
                 return result[0]  # type: ignore[no-any-return]
-        return self._recorded(known, tensors, args, kwargs)
+        with _one_at_a_time:
+            return self._recorded(known, tensors, args, kwargs)
 
     def _recorded(self, known: _Known, tensors: list[Tensor], args: Any, kwargs: Any) -> R:
         """Calls the function and watches; two calls that did the same make a variant."""
@@ -122,8 +127,8 @@ class _Compiled(Generic[P, R]):
         leaves, build = flatten((args, kwargs))
         aliases = iter(capture.arguments())
         args, kwargs = build([next(aliases) if isinstance(x, Tensor) else x for x in leaves])
-        watch, called = optimizers.Watch(), []
-        optimizers.watch, modules.called = watch, called
+        watch = optimizers.watch = optimizers.Watch()
+        called = modules.called = []
         try:
             result = self._function(*args, **kwargs)
             del args, kwargs, leaves, aliases
@@ -137,13 +142,15 @@ class _Compiled(Generic[P, R]):
                 raise TypeError(f"compile: the function returns a {type(x).__name__}; return tensors and numbers")
         made = [x for x in parts if isinstance(x, Tensor)]
         recording, problem = capture.recording(made)
-        if recording is None:
+        if recording is None and problem:
             gc.collect()  # cycles of frames and closures hold tensors, too
             recording, problem = capture.recording(made)
         outcome = rebuild([capture.outside(x) if isinstance(x, Tensor) else x for x in parts])
         variant = None
         if recording is not None and not (problem := watch.problem()):
             variant = _Variant(recording, watch, result, called)
+        if recording is None and not problem:
+            return outcome  # type: ignore[no-any-return]  # another thread came between
         before, known.candidate = known.candidate, variant
         if variant is not None:
             if before is None:
@@ -178,7 +185,7 @@ def _difference(a: _Variant, b: _Variant) -> str:
     return a.recording.difference(b.recording)
 
 
-def compile(function: Callable[P, R]) -> Callable[P, R]:  # noqa: A001
+def compile(function: Callable[P, R]) -> Callable[P, R]:
     """A function that does the same with less Python: from the third call or so it only hands the plans of an earlier
     call, with the tensors of this one, to the device.
 

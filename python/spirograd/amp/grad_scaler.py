@@ -189,10 +189,11 @@ class GradScaler:
                 good = self._growth_tracker + 1
                 grown = scale * self._growth_factor
                 grows = (good == self._growth_interval).logical_and(grown.isfinite())
-                self._scale = _core.where(found, scale * self._backoff_factor, _core.where(grows, grown, scale))
                 reset = found.logical_or(good == self._growth_interval)
-                self._growth_tracker = _core.where(reset, _core.zeros_like(good), good)
-                self._skipped = self._skipped + found
+                # In place, for functions of sg.compile; as data, for graphs that still need the old scale.
+                scale.data.copy_(_core.where(found, scale * self._backoff_factor, _core.where(grows, grown, scale)))
+                self._growth_tracker.copy_(_core.where(reset, _core.zeros_like(good), good))
+                self._skipped.add_(found)
         self._states.clear()
 
     @property

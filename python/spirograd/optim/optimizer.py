@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeAlias, TypeVar
@@ -56,6 +57,7 @@ class Watch:
     call asks for those anew."""
 
     def __init__(self) -> None:
+        self.thread = threading.get_ident()
         self.keys: dict[Optimizer, Any] = {}
         self._before: dict[Optimizer, Any] = {}  # the same with the values of numbers
         self.steps: list[Optimizer] = []
@@ -101,14 +103,19 @@ class Watch:
 watch: Watch | None = None  # while a function is recorded
 
 
-def _watched(step: F) -> F:
+def watched() -> Watch | None:
+    """The watch of this thread."""
+    return watch if watch is not None and watch.thread == threading.get_ident() else None
+
+
+def _announced(step: F) -> F:
     @functools.wraps(step)
-    def watched(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if watch is not None:
-            watch.step(self)
+    def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if now := watched():
+            now.step(self)
         return step(self, *args, **kwargs)
 
-    return watched  # type: ignore[return-value]
+    return call  # type: ignore[return-value]
 
 
 class Optimizer:
@@ -146,7 +153,7 @@ class Optimizer:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "step" in vars(cls):
-            cls.step = _watched(cls.step)  # type: ignore[method-assign]
+            cls.step = _announced(cls.step)  # type: ignore[method-assign]
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -229,8 +236,8 @@ class Optimizer:
         Returns:
             What the closure returned.
         """
-        if watch is not None:
-            watch.step(self)
+        if now := watched():
+            now.step(self)
         for before in tuple(self._pre_hooks.values()):
             before(self, (closure,), {})
         loss = None
@@ -245,8 +252,8 @@ class Optimizer:
         return loss
 
     def _replay_key(self, numbers: bool) -> Any:
-        """What, besides tensors, a step depends on and a replay cannot ask for anew: here, all there is. With `numbers`,
-        also the options that it does ask for."""
+        """What, besides tensors, a step depends on and a replay cannot ask for anew: here, all there is.
+        With `numbers`, also the options that it does ask for."""
         return _frozen({k: v for k, v in vars(self).items() if k != "_step_count"}, True)
 
     def _update(self) -> None:

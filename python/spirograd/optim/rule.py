@@ -9,8 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from .. import _core
 from .._core import Tensor
-from . import optimizer
-from .optimizer import Group, Optimizer, Params, _frozen, placed
+from .optimizer import Group, Optimizer, Params, _frozen, placed, watched
 
 # A Python number, or a 0-d tensor where only the device knows it.
 Scalar: TypeAlias = Any
@@ -171,8 +170,8 @@ class RuleOptimizer(Optimizer):
         if isinstance(lr, Tensor) and lr.device != device:
             lr = lr.item()
         numbers = self._numbers(group, lr, counts)
-        if optimizer.watch is not None and not any(isinstance(n, Tensor) for n in numbers):
-            optimizer.watch.batches.append(batch)
+        if (watch := watched()) and not any(isinstance(n, Tensor) for n in numbers):
+            watch.batches.append(batch)
         batch.update.step(numbers, self._penalty(group), group.get("maximize", False), found)
         for name, value in counts.items():
             if isinstance(value, Tensor):
