@@ -233,6 +233,49 @@ def test_memory_shared_with_numpy_is_read_as_it_is() -> None:
     assert replays(f) == 1
 
 
+def test_groups_with_rates_of_their_own() -> None:
+    def make(params: Any) -> Any:
+        first, *others = params
+        return optim.SGD([{"params": [first], "lr": 0.3}, {"params": others}], lr=0.1, momentum=0.5)
+
+    assert replays(assert_same("cpu", make)) == 1
+
+
+def test_recurrent_layers_give_the_same_bits() -> None:
+    results = []
+    for compiled in (False, True):
+        sg.manual_seed(0)
+        net, head = sg.nn.LSTM(3, 4, 2, dropout=0.2), sg.nn.Linear(4, 2)
+        opt = optim.Adam([*net.parameters(), *head.parameters()])
+
+        def step(x: sg.Tensor, net: Any = net, head: Any = head, opt: Any = opt) -> sg.Tensor:
+            opt.zero_grad()
+            loss = head(net(x)[0]).square().mean()
+            loss.backward()
+            opt.step()
+            return loss
+
+        f = sg.compile(step) if compiled else step
+        results.append([f(sg.randn(5, 2, 3)).item() for _ in range(8)])
+    assert replays(f) == 1
+    assert results[0] == results[1]
+
+
+def test_tensors_of_the_outside_come_back_themselves() -> None:
+    p = sg.nn.Parameter(sg.ones(2))
+
+    @sg.compile
+    def f(x: sg.Tensor) -> Any:
+        p.grad = None
+        (p * x).sum().backward()
+        return p, p.grad
+
+    for i in range(5):
+        same, g = f(sg.tensor([1.0, i]))
+        assert same is p
+        assert g.tolist() == p.grad.tolist() == [1.0, i]
+
+
 def test_a_generator_of_ones_own_goes_on() -> None:
     def draw() -> Any:
         generator = sg.Generator().manual_seed(3)

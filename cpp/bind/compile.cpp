@@ -36,6 +36,12 @@ Tensors run(Recording& r, const Tensors& arguments, const std::vector<double>& n
   return r.run(arguments, numbers);
 }
 
+py::object outside(const Capture& c, py::object result) {
+  const Tensor& x = tensor_of("compile", result.ptr());
+  const Tensor same = c.outside(x);
+  return same.ref() == x.ref() ? result : py::cast(same);
+}
+
 void stop(Capture& c) {
   WithoutGil unlocked;
   c.stop();
@@ -48,6 +54,7 @@ void add_compile(PyObject* m) {
   py::class_<Recording, std::shared_ptr<Recording>>(module, "_Recording", py::module_local())
       .def("fits", &Recording::fits)
       .def("run", run)
+      .def("outside", &Recording::outside)
       .def("generators",
            [](const Recording& r) {
              py::list all;
@@ -59,7 +66,7 @@ void add_compile(PyObject* m) {
       .def(py::init<const Tensors&>())
       .def("arguments", &Capture::arguments)
       .def("stop", stop)
-      .def("outside", &Capture::outside)
+      .def("outside", outside)
       .def("abandon", &Capture::abandon)
       .def("recording", recorded);
   module.def("_signature", signature_of);

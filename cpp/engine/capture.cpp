@@ -230,6 +230,9 @@ std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results
       problem = "a result wants a gradient, which cannot flow back through it; return x.detach(), or use no_grad()";
   }
   for (auto& leaf : r.leaves_) leaf.ended = leaf.tensor->ref_count() == 1;
+  if (problem.empty())
+    for (const Tensor& x : results)
+      if (x->grad_fn) x->grad_fn = {}, x->base = {};  // what is left of the graph holds values
   if (problem.empty()) problem = kept_outside(results);
   if (!problem.empty()) return nullptr;
   for (auto& leaf : r.leaves_)
@@ -324,6 +327,12 @@ std::string Recording::difference(const Recording& a, const Recording& b) {
       return "it changes other gradients from call to call";
   }
   return "";
+}
+
+std::vector<bool> Recording::outside() const {
+  std::vector<bool> all;
+  for (const Result& r : results_) all.push_back(static_cast<bool>(r.same));
+  return all;
 }
 
 std::vector<Generator*> Recording::generators() const {

@@ -28,6 +28,7 @@ class Recording {
   bool fits(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) const;
   // Runs them. Results and gradients are new tensors; what was written in place has its new value.
   std::vector<Tensor> run(const std::vector<Tensor>& arguments, const std::vector<double>& numbers);
+  std::vector<bool> outside() const;           // of each result: whether it is a tensor of the outside itself
   std::vector<Generator*> generators() const;  // must live as long
   // "", or in what two recordings of one function differ.
   static std::string difference(const Recording& a, const Recording& b);

@@ -147,13 +147,13 @@ class RuleOptimizer(Optimizer):
 
     # ---- steps ------------------------------------------------------------------------------------------------------
     def _update(self) -> None:
-        for number, group in enumerate(self.param_groups):
-            key = _core._with_gradient(group["params"]), self._rule_of(group), self._kept(group)
-            known = self._batches.get(number)
-            if known is None or known[0] != key:
-                self._settle()
-                known = self._batches[number] = (key, self._gathered(group))
-            for batch in known[1]:
+        keys = [(_core._with_gradient(g["params"]), self._rule_of(g), self._kept(g)) for g in self.param_groups]
+        if [key for key, _ in self._batches.values()] != keys:
+            self._settle()
+            for number, (group, key) in enumerate(zip(self.param_groups, keys, strict=True)):
+                self._batches[number] = key, self._gathered(group)
+        for group, (_, batches) in zip(self.param_groups, self._batches.values(), strict=True):
+            for batch in batches:
                 self._step_batch(group, batch)
 
     def _step_batch(self, group: Group, batch: _Batch) -> None:
