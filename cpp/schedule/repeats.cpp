@@ -1,8 +1,6 @@
 // Values that a kernel would compute again and again: a formula over few elements, read by many. Computing it once and
 // storing it costs a launch, or, where a kernel over its rows is there already, one store a row.
 #include <algorithm>
-#include <map>
-#include <set>
 #include <utility>
 
 #include "schedule/draft.hpp"
@@ -107,49 +105,55 @@ class Repeats {
 };
 
 constexpr int64_t kLarge = 1 << 16;  // elements: below, a cache has them
+constexpr size_t kMaxTensors = 48;   // that are told apart
 
-// How many large tensors a formula reads.
-int large_tensors(const Draft& draft, int32_t formula) {
-  std::set<std::pair<int32_t, int32_t>> found;
-  std::vector<bool> seen(draft.uses.size());
-  std::vector<int32_t> open = {formula};
-  while (!open.empty()) {
-    const Use& u = draft.uses[open.back()];
-    open.pop_back();
-    for (int32_t input : u.inputs)
-      if (u.inlined && input >= 0 && !seen[input]) seen[input] = true, open.push_back(input);
-    if (u.inlined || (u.source.node < 0 && u.source.leaf < 0)) continue;
+using Tensors = std::vector<std::pair<int32_t, int32_t>>;  // (node, leaf)
+
+// The large tensors that a node's formula reads, given those of the nodes before it.
+Tensors large_tensors(const Context& context, int32_t index, const std::vector<Tensors>& before) {
+  Tensors found;
+  const Node& node = context.node(index);
+  for (int k = 0; k < node.inputs; ++k) {
+    const Operand& o = node.in[k];
+    if (o.kind != Operand::Kind::node) continue;
+    const Source from = context.source(index, k);
+    if (from.node >= 0 && !context.stored[from.node]) {
+      found.insert(found.end(), before[from.node].begin(), before[from.node].end());
+      continue;
+    }
     int64_t elements = 1;
-    for (int d = 0; d < draft.domain.rank; ++d) elements *= u.strides[d] ? draft.domain[d] : 1;
-    if (elements >= kLarge) found.insert({u.source.node, u.source.leaf});
+    for (int d = 0; d < node.domain.rank; ++d) elements *= o.strides[d] ? node.domain[d] : 1;
+    if (elements >= kLarge) found.emplace_back(from.node, from.leaf);
   }
-  return static_cast<int>(found.size());
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  found.resize(std::min(found.size(), kMaxTensors));
+  return found;
 }
 
 }  // namespace
 
 bool store_shared(Context& context, const std::vector<Draft>& drafts) {
-  std::vector<int> readers(context.count(), 0);  // nodes that read a node's value
-  for (int32_t i = 0; i < context.count(); ++i)
-    for (int k = 0; context.needed[i] && k < context.node(i).inputs; ++k)
-      if (const int32_t from = context.pending(context.node(i).in[k]); from >= 0) ++readers[from];
-  std::map<int32_t, std::pair<int, int>> inside;  // kernels that compute a node, tensors that it is made of
-  for (const Draft& draft : drafts) {
-    std::set<int32_t> seen;
-    for (size_t u = 0; u < draft.uses.size(); ++u) {
-      const Use& use = draft.uses[u];
+  std::vector<int> kernels(context.count(), 0);  // that compute a node
+  std::vector<size_t> last(context.count(), drafts.size());
+  for (size_t d = 0; d < drafts.size(); ++d)
+    for (const Use& use : drafts[d].uses) {
       const int32_t node = use.source.node;
-      if (!use.inlined || use.elsewhere || node < 0 || context.stored[node] || readers[node] < 2) continue;
+      if (!use.inlined || use.elsewhere || node < 0 || context.stored[node] || last[node] == d) continue;
       if (context.node(node).op->kind != Kind::pointwise || context.node(node).numel < kLarge) continue;
-      if (!seen.insert(node).second) continue;
-      auto& [kernels, made_of] = inside[node];
-      ++kernels;
-      made_of = std::max(made_of, large_tensors(draft, static_cast<int32_t>(u)));
+      last[node] = d;
+      ++kernels[node];
     }
-  }
+  if (std::none_of(kernels.begin(), kernels.end(), [](int n) { return n > 1; })) return false;
+  // In the order of the log: what reads a value that is stored by now reads one tensor.
+  std::vector<Tensors> tensors(context.count());
   bool any = false;
-  for (const auto& [node, count] : inside)  // reads that are saved against one write
-    if ((count.first - 1) * (count.second - 1) > 1) any = context.stored[node] = true;
+  for (int32_t i = 0; i < context.count(); ++i) {
+    if (!context.needed[i] || context.stored[i]) continue;
+    tensors[i] = large_tensors(context, i, tensors);
+    const int made_of = static_cast<int>(tensors[i].size());
+    if ((kernels[i] - 1) * (made_of - 1) > 1 && kernels[i] > 1) any = context.stored[i] = true;  // reads saved, a write
+  }
   return any;
 }
 
