@@ -227,8 +227,8 @@ def test_default_dtype() -> None:
                 sg.full((1,), 0.5), sg.arange(2) * 0.5, sg.arange(0, 1, 0.5), sg.eye(2)]  # fmt: skip
         assert [x.dtype for x in made] == [sg.float64] * len(made) and repr(sg.tensor([1.5])) == "tensor([1.5000])"
         whole = sg.tensor([[1, 2], [4, 3]])
-        folds = [whole.mean(), whole.var(), whole.std(0), whole.logsumexp(1), whole.norm(), whole.nanmean(), sg.cov(whole),
-                 sg.corrcoef(whole), whole.softmax(0), whole.logcumsumexp(0), whole.exp(), whole / whole,
+        folds = [whole.mean(), whole.var(), whole.std(0), whole.logsumexp(1), whole.norm(), whole.nanmean(),
+                 sg.cov(whole), sg.corrcoef(whole), whole.softmax(0), whole.logcumsumexp(0), whole.exp(), whole / whole,
                  sg.nn.functional.avg_pool1d(whole, 2)]  # fmt: skip
         assert [x.dtype for x in folds] == [sg.float64] * len(folds)
         assert whole.double().logsumexp(1).tolist() == whole.logsumexp(1).tolist()
