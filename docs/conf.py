@@ -35,6 +35,6 @@ nitpick_ignore_regex = [
     (
         "py:class",
         r"(collections|numpy|npt|os|pathlib|typing)\..*|File|'?D(evice|Type)Like'?|TypeAliasForwardRef|"
-        r"Params|Factor|Size|Averages?|.*\.[FM]|.* .*",
+        r"Params|Factor|Size|Activation|Averages?|~P|.*\.[FMR]|.* .*",
     )
 ]

@@ -271,7 +271,7 @@ py::object to_object(const Tensor& t) { return py::reinterpret_steal<py::object>
 
 void add_generator(py::module_& module) {
   py::class_<Generator> type(module, "Generator",
-                             "A stream of random numbers of its own: the same seed gives the same bits on every "
+                             "A stream of random numbers of its own: the same seed gives the same words on every "
                              "device.\n\nExample:\n    >>> g = sg.Generator().manual_seed(7)\n"
                              "    >>> a = sg.rand(2, generator=g)\n    >>> g = g.manual_seed(7)\n"
                              "    >>> a.tolist() == sg.rand(2, generator=g).tolist()\n    True",
