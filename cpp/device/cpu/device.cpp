@@ -209,13 +209,13 @@ class CpuDevice final : public Device {
       ++stats_.dispatches;
     }
     ++stats_.submissions;
+    runs_ = before.runs;
     if (const int32_t tag = status_word.tag.load(std::memory_order_acquire)) {
       reporter_ = p.plan->op_names[static_cast<size_t>(tag) - 1];
-      runs_ = {arguments.lines};
+      if (arguments.lines) runs_.push_back(arguments.lines);
     }
     if (before.tag) {
       reporter_ = before.name;
-      runs_ = before.runs;
       status_word.index = before.index;
       status_word.bound = before.bound;
       status_word.tag.store(before.tag);
