@@ -17,6 +17,7 @@ import program
 from anchors import torch_for
 from common import Result, measure
 from ops_compare import Goal, Operation, normal
+from ops_reduce import copies
 from rows import Context, milliseconds, row
 
 import spirograd as sg
@@ -34,11 +35,9 @@ def conv(context: Context) -> Iterator[Result]:
         flops = 2 * n * outputs * side * side * c * 9
         for backward in (False, True):
             form: Any = lambda t, x, w: t.conv2d(x, w, padding=1)  # noqa: E731
-            operation = Operation(
-                (x, w), form, {"torch": form}, upstream=normal(n, outputs, side, side, seed=2) if backward else None
-            )
-            works = operation.works(context)
-            timings = measure(works, **context.turns)
+            upstream = normal(n, outputs, side, side, seed=2) if backward else None
+            operation = Operation((x, w), form, {"torch": form}, upstream, copies=copies(context))
+            timings = measure(operation.works(context), calls_inside=operation.copies, **context.turns)
             case = f"[{n}, {c}, {side}, {side}] -> {outputs}{', forward and backward' * backward}"
             goal = f">= {goals[backward]}" if context.gpu else ""
             count = flops * (3 if backward else 1)

@@ -21,6 +21,7 @@ import program
 from anchors import torch_for
 from common import Result, run_python
 from ops_compare import Form, Goal, Operation, normal
+from ops_reduce import copies
 from rows import Context, judged, row
 from slice_train import counted, libraries, step_results
 
@@ -59,7 +60,8 @@ def norm(context: Context) -> Iterator[Result]:
     form: Form = lambda t, x, w, b: t.nn.functional.layer_norm(x, (n,), w, b)  # noqa: E731
     inputs = normal(n, n), normal(n, seed=1), normal(n, seed=2)
     for backward in (False, True):
-        operation = Operation(inputs, form, {"torch": form}, upstream=normal(n, n, seed=3) if backward else None)
+        upstream = normal(n, n, seed=3) if backward else None
+        operation = Operation(inputs, form, {"torch": form}, upstream, copies=copies(context))
         case = f"[{n}, {n}]{', forward and backward' * backward}"
         goal = Goal(("torch",), most=(0.82 if backward else 1.0) if context.gpu else 1.0)
         yield from operation.run(context, "norm", case, goal)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from common import Result
 from ops_compare import Form, Goal, Operation, normal
+from ops_reduce import copies
 from rows import Context, row
 
 
@@ -31,7 +32,7 @@ def attention(context: Context) -> Iterator[Result]:
             limit = (2.6 if backward else 2.4) if context.gpu else 1.0
             operation = Operation(
                 inputs, ours, {"torch": theirs}, upstream=normal(*shape, seed=3) if backward else None,
-                truth=exact(*(x[0, 0] for x in inputs)), tolerance=1e-4,
+                copies=copies(context), truth=exact(*(x[0, 0] for x in inputs)), tolerance=1e-4,
             )  # fmt: skip
             case = f"{list(shape)}{', forward and backward' * backward}"
             yield from operation.run(context, "attention", case, Goal(("torch",), most=limit))

@@ -10,7 +10,7 @@ from common import Result
 from ops_compare import Form, Goal, Operation, normal
 from rows import Context, row
 
-COPIES = 4  # sets of inputs on a GPU
+COPIES = 16  # sets of inputs on a GPU
 EPS = 1e-5
 
 

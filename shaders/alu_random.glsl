@@ -47,10 +47,14 @@ float alu_unit_float(int bits) {
   return unit;
 }
 
-// sqrt(-2 log(u)) * (cos(2 pi v), sin(2 pi v)) for u in (0, 1] and v in [0, 1) (Box and Muller, 1958).
-vec2 alu_normal_pair(float u, float v) {
-  float m, e;
-  alu_split(floatBitsToUint(u), m, e);
+// sqrt(-2 log(1 - u)) * (cos(2 pi v), sin(2 pi v)) for the upper 24 bits of two words as u and v in [0, 1) (Box and
+// Muller, 1958). Conversions between integers and floats are slow, so the quarters of the turn are counted in integers,
+// and the exponent comes from a sum that leaves it in the low bits.
+vec2 alu_normal_pair(uint word_u, uint word_v) {
+  precise float left = 1.0 - float(word_u >> 8) * 5.96046448e-8;
+  uint bits = floatBitsToUint(left), above = bits - 0x3f3504f3u;  // left = m * 2^e, m in [sqrt(1/2), sqrt(2))
+  float m = uintBitsToFloat(bits - (above & 0xff800000u));
+  precise float e = uintBitsToFloat(0x4b400000u + uint(int(above) >> 23)) - 12582912.0;
   precise float f = m - 1.0;
   precise float p = fma(f, 6.97307065e-2, -1.14814773e-1);
   p = fma(f, fma(f, p, 1.16857193e-1), -1.24254867e-1);
@@ -58,13 +62,11 @@ vec2 alu_normal_pair(float u, float v) {
   p = fma(f, fma(f, p, 2.0000717e-1), -2.4999997e-1);
   p = fma(f, p, 3.33333313e-1);
   precise float logarithm = fma(e, 0.693147182, fma(f * f, fma(f, p, -0.5), f));
-  float square = -2.0 * logarithm;
-  precise float radius = square * inversesqrt(max(square, 1e-30));
-  float quarter = roundEven(v * 4.0);
-  precise float x = fma(quarter, -0.25, v) * 6.28318548, z = x * x;
+  precise float square = -2.0 * logarithm, radius = square * inversesqrt(max(square, 1e-30));
+  uint turn = word_v & 0xffffff00u, turns = (turn + 0x20000000u) >> 30;
+  precise float x = float(int(turn - (turns << 30))) * 1.46291812e-9, z = x * x;  // 2 pi / 2^32
   precise float sine = fma(x * z, fma(z, fma(z, -1.95878412e-4, 8.33274797e-3), -1.66666642e-1), x);
   precise float cosine = fma(z * z, fma(z, fma(z, 2.45478914e-5, -1.38883025e-3), 4.16666642e-2), fma(z, -0.5, 1.0));
-  uint turns = uint(quarter) & 3u;
   bool swapped = (turns & 1u) != 0u;
   uint flip_cosine = ((turns + 1u) & 2u) << 30, flip_sine = (turns & 2u) << 30;
   precise vec2 pair = radius * vec2(uintBitsToFloat(floatBitsToUint(swapped ? sine : cosine) ^ flip_cosine),
@@ -72,8 +74,7 @@ vec2 alu_normal_pair(float u, float v) {
   return pair;
 }
 vec4 alu_normals_of(uvec4 words) {
-  precise vec4 unit = vec4(words >> 8) * 5.96046448e-8;
-  return vec4(alu_normal_pair(1.0 - unit.x, unit.y), alu_normal_pair(1.0 - unit.z, unit.w));
+  return vec4(alu_normal_pair(words.x, words.y), alu_normal_pair(words.z, words.w));
 }
 vec4 alu_random_normal4(int64_t index, int64_t seed, int64_t offset) {
   return alu_normals_of(alu_block(index, seed, offset));

@@ -19,19 +19,23 @@ const uint kBatch = 8;  // loads of a thread that are under way together
 const uint kTx = COLS / THREAD_COLS, kTy = ROWS / THREAD_ROWS, kThreads = kTx * kTy;
 layout(local_size_x = kThreads) in;
 
-const uint kD = (D + 3) / 4, kE = (E + 3) / 4;  // units
-const uint kStrideD = kD | 1, kStrideE = kE | 1, kStrideP = (COLS / 4) | 1;
+const uint kD = (D + 3) / 4, kE = (E + 3) / 4, kP = COLS / 4;  // units of a row
 const uint kWidest = kD > kE ? kD : kE;
 const uint kUnits = (kWidest + kTx - 1) / kTx;  // of a result's row, for each thread
+const uint kLoads = (COLS * kWidest + kThreads - 1) / kThreads;
+
+// Units below each other lie in different banks: rows are an odd number of units apart, or units change places.
+#define ROOM(units) ((units) % 8 == 0 ? (units) : (units) | 1)
+uint place(uint row, uint unit, uint units) { return row * ROOM(units) + (units % 8 == 0 ? unit ^ (row & 7) : unit); }
+
 #ifdef FORWARD
-const uint kOwn = 0, kOther = ROWS * kStrideD, kWeights = kOther + COLS * (kStrideD > kStrideE ? kStrideD : kStrideE);
+const uint kOwn = 0, kOther = ROWS * ROOM(kD);
 shared float parts[ROWS * kTx];  // of a row's maximum or sum
 #else
-// own and other: of the first pair (query, key), then of the second (gradient, value)
-const uint kOwn = 0, kOwn2 = ROWS * kStrideD, kOther = kOwn2 + ROWS * kStrideE, kOther2 = kOther + COLS * kStrideD;
-const uint kWeights = kOther2 + COLS * kStrideE;
+const uint kOwn = 0, kOwn2 = ROWS * ROOM(kD), kOther = kOwn2 + ROWS * ROOM(kE);
 #endif
-shared vec4 tiles[kWeights + ROWS * kStrideP];
+const uint kWeights = kOther + COLS * ROOM(kWidest);
+shared vec4 tiles[kWeights + ROWS * ROOM(kP)];
 
 const uint kStridesAt = 8;
 const float kLog2E = 1.4426950408889634, kLowest = -1.0e38;
@@ -45,50 +49,77 @@ uint head;
 uint row_of(uint r) { return r * kTy + ty; }
 uint col_of(uint c) { return c * kTx + tx; }
 
-// Matrix `head` of tensor `i`, whose strides are the `place`-th; the step from row to row, in bytes.
-uint64_t matrix(int i, int place) {
-  const int at = int(kStridesAt) + 3 * place;
-  return tensor(i) + 4ul * uint64_t(int64_t(head / heads) * word(at) + int64_t(head % heads) * word(at + 1));
-}
-int64_t step_of(int place) { return 4l * word(int(kStridesAt) + 3 * place + 2); }
+// Rows of a matrix in global memory: where they begin, the step in bytes, how many there are, elements of each.
+struct Rows {
+  uint64_t from;
+  int64_t step;
+  uint count, size;
+};
 
-// Rows [first, first + rows) to shared memory, zeros where there are none.
-void load(uint to, uint rows, uint size, uint64_t from, int64_t step, uint first, uint count) {
-  const uint units = (size + 3) / 4, stride = units | 1, all = rows * units;
-  if (size % 4 == 0 && ((from | uint64_t(step)) & 15) == 0) {
-    for (uint i0 = thread; i0 < all; i0 += kBatch * kThreads) {
-      vec4 x[kBatch];
-      [[unroll]] for (uint b = 0; b < kBatch; ++b) {
-        const uint i = i0 + b * kThreads, row = first + i / units;
-        x[b] = vec4(0);
-        if (i < all && row < count) x[b] = Float32x4(from + uint64_t(int64_t(row) * step) + 16ul * (i % units)).at[0];
-      }
-      [[unroll]] for (uint b = 0; b < kBatch; ++b) {
-        const uint i = i0 + b * kThreads;
-        if (i < all) tiles[to + i / units * stride + i % units] = x[b];
-      }
-    }
-    return;
-  }
-  for (uint i = thread; i < all; i += kThreads) {
-    const uint row = first + i / units, unit = i % units;
-    vec4 x = vec4(0);
+// Matrix `head` of tensor `i`, whose strides are the `strides`-th.
+Rows matrix(int i, int strides, uint count, uint size) {
+  const int at = int(kStridesAt) + 3 * strides;
+  return Rows(tensor(i) + 4ul * uint64_t(int64_t(head / heads) * word(at) + int64_t(head % heads) * word(at + 1)),
+              4l * word(at + 2), count, size);
+}
+
+bool whole(uint64_t from, int64_t step, uint size) { return size % 4 == 0 && ((from | uint64_t(step)) & 15) == 0; }
+
+// Zeros where there is none.
+vec4 unit_of(Rows m, uint row, uint unit) {
+  vec4 x = vec4(0);
+  const uint64_t at = m.from + uint64_t(int64_t(row) * m.step) + 16ul * unit;
+  if (whole(m.from, m.step, m.size)) {
+    if (row < m.count) x = Float32x4(at).at[0];
+  } else {
     [[unroll]] for (uint l = 0; l < 4; ++l)
-      if (row < count && 4 * unit + l < size)
-        x[l] = Float32(from + uint64_t(int64_t(row) * step) + 16ul * unit).at[l];
-    tiles[to + i / units * stride + unit] = x;
+      if (row < m.count && 4 * unit + l < m.size) x[l] = Float32(at).at[l];
+  }
+  return x;
+}
+
+// Own rows [first, first + ROWS) to shared memory.
+void load(uint to, Rows m, uint first) {
+  const uint units = (m.size + 3) / 4, all = ROWS * units;
+  for (uint i0 = thread; i0 < all; i0 += kBatch * kThreads) {
+    vec4 x[kBatch];
+    [[unroll]] for (uint b = 0; b < kBatch; ++b) {
+      const uint i = min(i0 + b * kThreads, all - 1);
+      x[b] = unit_of(m, first + i / units, i % units);
+    }
+    [[unroll]] for (uint b = 0; b < kBatch; ++b) {
+      const uint i = i0 + b * kThreads;
+      if (i < all) tiles[to + place(i / units, i % units, units)] = x[b];
+    }
+  }
+}
+
+// COLS rows of the other side travel to registers while the block before them is worked on.
+vec4 next[kLoads];
+
+void fetch(Rows m, uint first) {
+  const uint units = (m.size + 3) / 4;
+  [[unroll]] for (uint b = 0; b < kLoads; ++b) {
+    const uint i = thread + b * kThreads;
+    next[b] = i < COLS * units ? unit_of(m, first + i / units, i % units) : vec4(0);
+  }
+}
+
+void keep(uint units) {
+  [[unroll]] for (uint b = 0; b < kLoads; ++b) {
+    const uint i = thread + b * kThreads;
+    if (i < COLS * units) tiles[kOther + place(i / units, i % units, units)] = next[b];
   }
 }
 
 // s[row][col] = own[row] . other[col]
-void multiply(uint own, uint other, uint units, out float s[THREAD_ROWS * THREAD_COLS]) {
-  const uint stride = units | 1;
+void multiply(uint own, uint units, out float s[THREAD_ROWS * THREAD_COLS]) {
   [[unroll]] for (uint i = 0; i < THREAD_ROWS * THREAD_COLS; ++i) s[i] = 0;
   LONG_LOOP for (uint u = 0; u < units; ++u) {
     vec4 a[THREAD_ROWS];
-    [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r) a[r] = tiles[own + row_of(r) * stride + u];
+    [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r) a[r] = tiles[own + place(row_of(r), u, units)];
     [[unroll]] for (uint c = 0; c < THREAD_COLS; ++c) {
-      const vec4 b = tiles[other + col_of(c) * stride + u];
+      const vec4 b = tiles[kOther + place(col_of(c), u, units)];
       [[unroll]] for (uint l = 0; l < 4; ++l)
         [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r)
           s[r * THREAD_COLS + c] = fma(a[r][l], b[l], s[r * THREAD_COLS + c]);
@@ -99,44 +130,42 @@ void multiply(uint own, uint other, uint units, out float s[THREAD_ROWS * THREAD
 void put_weights(float s[THREAD_ROWS * THREAD_COLS]) {
   [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r)
     [[unroll]] for (uint c = 0; c < THREAD_COLS; ++c)
-      tiles[kWeights + row_of(r) * kStrideP + col_of(c) / 4][col_of(c) % 4] = s[r * THREAD_COLS + c];
+      tiles[kWeights + place(row_of(r), col_of(c) / 4, kP)][col_of(c) % 4] = s[r * THREAD_COLS + c];
 }
 
 // sum[row] += weights[row][col] * other[col]; a thread has units tx, tx + kTx ... of its rows.
-void add_weighted(uint other, uint units, inout vec4 sum[THREAD_ROWS * kUnits]) {
-  const uint stride = units | 1;
-  LONG_LOOP for (uint k = 0; k < COLS / 4; ++k) {
+void add_weighted(uint units, inout vec4 sum[THREAD_ROWS * kUnits]) {
+  LONG_LOOP for (uint k = 0; k < kP; ++k) {
     vec4 p[THREAD_ROWS];
-    [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r) p[r] = tiles[kWeights + row_of(r) * kStrideP + k];
+    [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r) p[r] = tiles[kWeights + place(row_of(r), k, kP)];
     [[unroll]] for (uint l = 0; l < 4; ++l)
       [[unroll]] for (uint n = 0; n < kUnits; ++n) {
-        const vec4 x = tiles[other + (4 * k + l) * stride + min(n * kTx + tx, units - 1)];
+        const vec4 x = tiles[kOther + place(4 * k + l, min(n * kTx + tx, units - 1), units)];
         [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r)
           sum[r * kUnits + n] = fma(vec4(p[r][l]), x, sum[r * kUnits + n]);
       }
   }
 }
 
-void store(uint64_t to, int64_t step, uint size, uint first, uint count, vec4 sum[THREAD_ROWS * kUnits]) {
-  const bool whole = size % 4 == 0 && ((to | uint64_t(step)) & 15) == 0;
+void store(Rows m, uint first, vec4 sum[THREAD_ROWS * kUnits]) {
   [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r)
     [[unroll]] for (uint n = 0; n < kUnits; ++n) {
       const uint row = first + row_of(r), unit = n * kTx + tx;
-      if (row >= count || 4 * unit >= size) continue;
-      const uint64_t at = to + uint64_t(int64_t(row) * step) + 16ul * unit;
-      if (whole) {
+      if (row >= m.count || 4 * unit >= m.size) continue;
+      const uint64_t at = m.from + uint64_t(int64_t(row) * m.step) + 16ul * unit;
+      if (whole(m.from, m.step, m.size)) {
         Float32x4(at).at[0] = sum[r * kUnits + n];
       } else {
         [[unroll]] for (uint l = 0; l < 4; ++l)
-          if (4 * unit + l < size) Float32(at).at[l] = sum[r * kUnits + n][l];
+          if (4 * unit + l < m.size) Float32(at).at[l] = sum[r * kUnits + n][l];
       }
     }
 }
 
 #ifdef FORWARD
 void attend(uint first) {
-  const uint64_t k_at = matrix(1, 1), v_at = matrix(2, 2);
-  load(kOwn, ROWS, D, matrix(0, 0), step_of(0), first, queries);
+  const Rows key = matrix(1, 1, keys, D), value = matrix(2, 2, keys, E);
+  load(kOwn, matrix(0, 0, queries, D), first);
   float high[THREAD_ROWS], total[THREAD_ROWS];
   vec4 sum[THREAD_ROWS * kUnits];
   [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r) {
@@ -145,23 +174,25 @@ void attend(uint first) {
   }
   [[unroll]] for (uint i = 0; i < THREAD_ROWS * kUnits; ++i) sum[i] = vec4(0);
   const uint end = causal ? min(keys, first + ROWS) : keys;
+  fetch(key, 0);
   for (uint k0 = 0; k0 < end; k0 += COLS) {
-    load(kOther, COLS, D, k_at, step_of(1), k0, keys);
+    keep(kD);
     barrier();
+    fetch(value, k0);
     float s[THREAD_ROWS * THREAD_COLS];  // in powers of two
-    multiply(kOwn, kOther, kD, s);
+    multiply(kOwn, kD, s);
     [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r) {
       float most = kLowest;
       [[unroll]] for (uint c = 0; c < THREAD_COLS; ++c) {
-        const uint key = k0 + col_of(c);
-        const bool seen = key < keys && (!causal || key <= first + row_of(r));
+        const uint col = k0 + col_of(c);
+        const bool seen = col < keys && (!causal || col <= first + row_of(r));
         s[r * THREAD_COLS + c] = seen ? s[r * THREAD_COLS + c] * (scale * kLog2E) : uintBitsToFloat(0xff800000u);
         most = max(most, s[r * THREAD_COLS + c]);
       }
       parts[row_of(r) * kTx + tx] = most;
     }
     barrier();
-    load(kOther, COLS, E, v_at, step_of(2), k0, keys);
+    keep(kE);
     [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r) {
       float most = high[r];
       [[unroll]] for (uint i = 0; i < kTx; ++i) most = max(most, parts[row_of(r) * kTx + i]);
@@ -176,7 +207,8 @@ void attend(uint first) {
     }
     put_weights(s);
     barrier();
-    add_weighted(kOther, kE, sum);
+    fetch(key, k0 + COLS);
+    add_weighted(kE, sum);
     barrier();
   }
   [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r) parts[row_of(r) * kTx + tx] = total[r];
@@ -189,7 +221,7 @@ void attend(uint first) {
     const uint row = first + row_of(r);
     if (tx == 0 && row < queries) Float32(logs).at[row] = high[r] / kLog2E + log(all);
   }
-  store(matrix(3, 3), step_of(3), E, first, queries, sum);
+  store(matrix(3, 3, queries, E), first, sum);
 }
 #else
 
@@ -206,11 +238,9 @@ const uint kQueries = THREAD_COLS;
 const uint kQueries = THREAD_ROWS;
 #endif
 
-// p: the weights, and ds: the gradients of what they are the softmax of, less a factor.
-void weigh(uint row0, uint col0, vec2 of[kQueries], out float p[THREAD_ROWS * THREAD_COLS],
-           out float ds[THREAD_ROWS * THREAD_COLS]) {
-  multiply(kOwn, kOther, kD, p);
-  multiply(kOwn2, kOther2, kE, ds);
+// Products of queries and keys to weights, and products of gradients and values to the gradients of what the weights
+// are the softmax of, less a factor.
+void weigh(uint row0, uint col0, vec2 of[kQueries], inout float p[THREAD_ROWS * THREAD_COLS]) {
   [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r)
     [[unroll]] for (uint c = 0; c < THREAD_COLS; ++c) {
       const uint i = r * THREAD_COLS + c, row = row0 + row_of(r), col = col0 + col_of(c);
@@ -221,61 +251,93 @@ void weigh(uint row0, uint col0, vec2 of[kQueries], out float p[THREAD_ROWS * TH
       const vec2 q = of[r];
       const bool seen = row < queries && col < keys && (!causal || col <= row);
 #endif
-      const float weight = exp2(p[i] * (scale * kLog2E) - q.x), slope = weight * (ds[i] - q.y);
-      p[i] = seen ? weight : 0;
-      ds[i] = seen ? slope : 0;
+      p[i] = seen ? exp2(p[i] * (scale * kLog2E) - q.x) : 0;
     }
 }
 
-void attend(uint first) {
+void slope(vec2 of[kQueries], float p[THREAD_ROWS * THREAD_COLS], inout float ds[THREAD_ROWS * THREAD_COLS]) {
+  [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r)
+    [[unroll]] for (uint c = 0; c < THREAD_COLS; ++c) {
+      const uint i = r * THREAD_COLS + c;
 #ifdef KEYS
-  const int own = 1, own2 = 2, other = 0, other2 = 3;
-  const uint rows = keys, cols = queries, end = queries, begin = causal ? first / COLS * COLS : 0;
+      ds[i] = p[i] == 0 ? 0 : p[i] * (ds[i] - of[c].y);
 #else
-  const int own = 0, own2 = 3, other = 1, other2 = 2;
-  const uint rows = queries, cols = keys, end = causal ? min(keys, first + ROWS) : keys, begin = 0;
+      ds[i] = p[i] == 0 ? 0 : p[i] * (ds[i] - of[r].y);
 #endif
-  load(kOwn, ROWS, D, matrix(own, own), step_of(own), first, rows);
-  load(kOwn2, ROWS, E, matrix(own2, own2), step_of(own2), first, rows);
-  const uint64_t other_at = matrix(other, other), other2_at = matrix(other2, other2);
-  vec2 of[kQueries];
-#ifndef KEYS
-  [[unroll]] for (uint r = 0; r < kQueries; ++r) of[r] = of_query(first + row_of(r));
-#endif
-  vec4 sum[THREAD_ROWS * kUnits];
-  [[unroll]] for (uint i = 0; i < THREAD_ROWS * kUnits; ++i) sum[i] = vec4(0);
+    }
+}
+
 #ifdef KEYS
-  vec4 sum2[THREAD_ROWS * kUnits];
-  [[unroll]] for (uint i = 0; i < THREAD_ROWS * kUnits; ++i) sum2[i] = vec4(0);
-#endif
-  for (uint col = begin; col < end; col += COLS) {
-    load(kOther, COLS, D, other_at, step_of(other), col, cols);
-    load(kOther2, COLS, E, other2_at, step_of(other2), col, cols);
-#ifdef KEYS
-    [[unroll]] for (uint c = 0; c < kQueries; ++c) of[c] = of_query(col + col_of(c));
-#endif
+void attend(uint first) {
+  const Rows query = matrix(0, 0, queries, D), gradient = matrix(3, 3, queries, E);
+  load(kOwn, matrix(1, 1, keys, D), first);
+  load(kOwn2, matrix(2, 2, keys, E), first);
+  vec4 to_key[THREAD_ROWS * kUnits], to_value[THREAD_ROWS * kUnits];
+  [[unroll]] for (uint i = 0; i < THREAD_ROWS * kUnits; ++i) to_key[i] = to_value[i] = vec4(0);
+  const uint begin = causal ? first / COLS * COLS : 0;
+  fetch(query, begin);
+  for (uint col = begin; col < queries; col += COLS) {
+    keep(kD);
     barrier();
+    fetch(gradient, col);
+    vec2 of[kQueries];
+    [[unroll]] for (uint c = 0; c < kQueries; ++c) of[c] = of_query(col + col_of(c));
     float p[THREAD_ROWS * THREAD_COLS], ds[THREAD_ROWS * THREAD_COLS];
-    weigh(first, col, of, p, ds);
-#ifdef KEYS
+    multiply(kOwn, kD, p);
+    weigh(first, col, of, p);
     put_weights(p);
     barrier();
-    add_weighted(kOther2, kE, sum2);
+    keep(kE);
     barrier();
-#endif
+    fetch(query, col);
+    multiply(kOwn2, kE, ds);
+    add_weighted(kE, to_value);
+    slope(of, p, ds);
+    barrier();
+    keep(kD);
     put_weights(ds);
     barrier();
-    add_weighted(kOther, kD, sum);
+    fetch(query, col + COLS);
+    add_weighted(kD, to_key);
+    barrier();
+  }
+  [[unroll]] for (uint i = 0; i < THREAD_ROWS * kUnits; ++i) to_key[i] *= scale;
+  if ((word(6) & 4) != 0) store(matrix(7, 5, keys, D), first, to_key);
+  if ((word(6) & 8) != 0) store(matrix(8, 6, keys, E), first, to_value);
+}
+#else
+void attend(uint first) {
+  const Rows key = matrix(1, 1, keys, D), value = matrix(2, 2, keys, E);
+  load(kOwn, matrix(0, 0, queries, D), first);
+  load(kOwn2, matrix(3, 3, queries, E), first);
+  vec2 of[kQueries];
+  [[unroll]] for (uint r = 0; r < kQueries; ++r) of[r] = of_query(first + row_of(r));
+  vec4 sum[THREAD_ROWS * kUnits];
+  [[unroll]] for (uint i = 0; i < THREAD_ROWS * kUnits; ++i) sum[i] = vec4(0);
+  const uint end = causal ? min(keys, first + ROWS) : keys;
+  fetch(value, 0);
+  for (uint col = 0; col < end; col += COLS) {
+    keep(kE);
+    barrier();
+    fetch(key, col);
+    float p[THREAD_ROWS * THREAD_COLS], ds[THREAD_ROWS * THREAD_COLS];
+    multiply(kOwn2, kE, ds);
+    barrier();
+    keep(kD);
+    barrier();
+    fetch(value, col + COLS);
+    multiply(kOwn, kD, p);
+    weigh(first, col, of, p);
+    slope(of, p, ds);
+    put_weights(ds);
+    barrier();
+    add_weighted(kD, sum);
     barrier();
   }
   [[unroll]] for (uint i = 0; i < THREAD_ROWS * kUnits; ++i) sum[i] *= scale;
-#ifdef KEYS
-  if ((word(6) & 4) != 0) store(matrix(7, 5), step_of(5), D, first, rows, sum);
-  if ((word(6) & 8) != 0) store(matrix(8, 6), step_of(6), E, first, rows, sum2);
-#else
-  store(matrix(6, 4), step_of(4), D, first, rows, sum);
-#endif
+  store(matrix(6, 4, queries, D), first, sum);
 }
+#endif
 #endif
 
 // The blocks with most to do come first: the last queries, the first keys.

@@ -194,6 +194,10 @@ Item scan_tile(int64_t first, int count, Item carry) {
 
 void main() {
   int64_t group = int64_t(gl_WorkGroupID.y) * int64_t(gl_NumWorkGroups.x) + int64_t(gl_WorkGroupID.x);
+#ifdef CHUNKS
+  // From the end: what was read last for the totals is still in the cache.
+  group = int64_t(gl_NumWorkGroups.x) * int64_t(gl_NumWorkGroups.y) - 1 - group;
+#endif
 #ifdef CARRIES
   int64_t begin = 0, end = (length + chunk - 1) / chunk;
 #else

@@ -200,16 +200,18 @@ struct Tile {
   int64_t threads() const { return rows / thread_rows * (cols / thread_cols); }
 };
 constexpr Tile kForward[] = {{64, 32, 4, 4}, {32, 32, 4, 4}, {16, 16, 2, 2}, {8, 8, 1, 1}};
-constexpr Tile kBackward[] = {{64, 32, 4, 4}, {32, 32, 4, 4}, {32, 16, 4, 2}, {16, 16, 2, 2}, {8, 8, 1, 1}};
+constexpr Tile kBackward[] = {{64, 32, 4, 2}, {32, 32, 4, 2}, {32, 16, 4, 2}, {16, 16, 2, 2}, {8, 8, 1, 1}};
 
-// Twin of the strides in attention.glsl, in units of 16 bytes.
-constexpr int64_t stride_of(int64_t elements) { return ((elements + 3) / 4) | 1; }
+// Twin of ROOM in attention.glsl: of a row of that many elements, in units of 16 bytes.
+constexpr int64_t room(int64_t elements) {
+  const int64_t units = (elements + 3) / 4;
+  return units % 8 == 0 ? units : units | 1;
+}
 
 int64_t shared_bytes(const Tile& t, int64_t d, int64_t e, bool forward) {
-  const int64_t weights = t.rows * stride_of(t.cols);
-  if (!forward) return 16 * ((t.rows + t.cols) * (stride_of(d) + stride_of(e)) + weights);
-  return 16 * (t.rows * stride_of(d) + t.cols * std::max(stride_of(d), stride_of(e)) + weights) +
-         4 * t.rows * (t.cols / t.thread_cols);
+  const int64_t own = room(d) + (forward ? 0 : room(e)), other = std::max(room(d), room(e));
+  return 16 * (t.rows * own + t.cols * other + t.rows * room(t.cols)) +
+         (forward ? 4 * t.rows * (t.cols / t.thread_cols) : 0);
 }
 
 // The largest that the device holds, unless it is half empty, or leaves processors of a large GPU without work; a
