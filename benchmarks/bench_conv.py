@@ -36,7 +36,7 @@ def conv(context: Context) -> Iterator[Result]:
         for backward in (False, True):
             form: Any = lambda t, x, w: t.conv2d(x, w, padding=1)  # noqa: E731
             upstream = normal(n, outputs, side, side, seed=2) if backward else None
-            operation = Operation((x, w), form, {"torch": form}, upstream, copies=copies(context))
+            operation = Operation((x, w), form, {"torch": form}, upstream, copies=copies(context, x.size))
             timings = measure(operation.works(context), calls_inside=operation.copies, **context.turns)
             case = f"[{n}, {c}, {side}, {side}] -> {outputs}{', forward and backward' * backward}"
             goal = f">= {goals[backward]}" if context.gpu else ""

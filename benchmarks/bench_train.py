@@ -61,7 +61,7 @@ def norm(context: Context) -> Iterator[Result]:
     inputs = normal(n, n), normal(n, seed=1), normal(n, seed=2)
     for backward in (False, True):
         upstream = normal(n, n, seed=3) if backward else None
-        operation = Operation(inputs, form, {"torch": form}, upstream, copies=copies(context))
+        operation = Operation(inputs, form, {"torch": form}, upstream, copies=copies(context, n * n))
         case = f"[{n}, {n}]{', forward and backward' * backward}"
         goal = Goal(("torch",), most=(0.82 if backward else 1.0) if context.gpu else 1.0)
         yield from operation.run(context, "norm", case, goal)

@@ -32,7 +32,7 @@ def attention(context: Context) -> Iterator[Result]:
             limit = (2.6 if backward else 2.4) if context.gpu else 1.0
             operation = Operation(
                 inputs, ours, {"torch": theirs}, upstream=normal(*shape, seed=3) if backward else None,
-                copies=copies(context), truth=exact(*(x[0, 0] for x in inputs)), tolerance=1e-4,
+                copies=copies(context, inputs[0].size), truth=exact(*(x[0, 0] for x in inputs)), tolerance=1e-4,
             )  # fmt: skip
             case = f"{list(shape)}{', forward and backward' * backward}"
             yield from operation.run(context, "attention", case, Goal(("torch",), most=limit))

@@ -42,7 +42,9 @@ def gather(context: Context) -> Iterator[Result]:
     n = elements(context)
     x, index = normal(n), np.random.default_rng(1).integers(0, n, n)
     form: Form = lambda m, x, i: m.gather(x, 0, i)  # noqa: E731
-    operation = Operation((x, index), form, {"torch": form}, copies=copies(context), truth=x[index], tolerance=0)
+    operation = Operation(
+        (x, index), form, {"torch": form}, copies=copies(context, x.size), truth=x[index], tolerance=0
+    )
     yield from operation.run(context, "gather", f"{n:,} float32", Goal(("torch",), most=1.0))
 
 
@@ -53,7 +55,7 @@ def scatter_add(context: Context) -> Iterator[Result]:
     x, source, index = np.zeros(n, np.float32), normal(n), np.random.default_rng(1).integers(0, n, n)
     form: Form = lambda m, x, s, i: m.scatter_add(x, 0, i, s)  # noqa: E731
     truth = np.bincount(index, source.astype(np.float64), n)
-    operation = Operation((x, source, index), form, {"torch": form}, copies=copies(context), truth=truth)
+    operation = Operation((x, source, index), form, {"torch": form}, copies=copies(context, x.size), truth=truth)
     yield from operation.run(context, "scatter_add", f"{n:,} float32", Goal(("torch",), most=3.0))
 
 
@@ -62,7 +64,7 @@ def sort(context: Context) -> Iterator[Result]:
     """16M floats sorted, with their places."""
     x = normal(elements(context))
     form: Form = lambda m, x: tuple(m.sort(x))  # noqa: E731
-    operation = Operation((x,), form, {"torch": form}, copies=copies(context), truth=np.sort(x), tolerance=0)
+    operation = Operation((x,), form, {"torch": form}, copies=copies(context, x.size), truth=np.sort(x), tolerance=0)
     yield from operation.run(context, "sort", f"{x.size:,} float32", Goal(("torch",), most=3.0))
 
 
@@ -72,7 +74,7 @@ def topk(context: Context) -> Iterator[Result]:
     x = normal(elements(context))
     form: Form = lambda m, x: tuple(m.topk(x, 100))  # noqa: E731
     truth = np.sort(np.partition(x, -100)[-100:])[::-1]
-    operation = Operation((x,), form, {"torch": form}, copies=copies(context), truth=truth, tolerance=0)
+    operation = Operation((x,), form, {"torch": form}, copies=copies(context, x.size), truth=truth, tolerance=0)
     yield from operation.run(context, "topk", f"100 of {x.size:,} float32", Goal(("torch",), most=2.0))
 
 
@@ -82,5 +84,5 @@ def cumsum(context: Context) -> Iterator[Result]:
     x: Any = normal(elements(context))
     form: Form = lambda m, x: m.cumsum(x, 0)  # noqa: E731
     truth = np.cumsum(x.astype(np.float64))
-    operation = Operation((x,), form, {"torch": form}, copies=copies(context), truth=truth, tolerance=1e-4)
+    operation = Operation((x,), form, {"torch": form}, copies=copies(context, x.size), truth=truth, tolerance=1e-4)
     yield from operation.run(context, "cumsum", f"{x.size:,} float32", Goal(("torch",), most=2.0))

@@ -10,7 +10,7 @@ from anchors import jax_for, torch_for
 from common import Result, Timing, measure
 from formulas import chain, close
 from ops_compare import Goal, Operation, Work, normal
-from ops_reduce import COPIES
+from ops_reduce import copies
 from rows import Context, microseconds, milliseconds, row
 
 import spirograd as sg
@@ -119,7 +119,8 @@ def smallest(context: Context) -> Iterator[Result]:
 @row("randn", cpu=False)
 def randn(context: Context) -> Iterator[Result]:
     """Normal random numbers."""
-    n, inside = (2**16, 1) if context.quick else (2**26, COPIES)
+    n = 2**16 if context.quick else 2**26
+    inside = copies(context, n)
 
     def ours() -> Any:
         kept = [sg.randn(n, device=context.device) for _ in range(inside)]

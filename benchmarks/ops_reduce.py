@@ -10,12 +10,16 @@ from common import Result
 from ops_compare import Form, Goal, Operation, normal
 from rows import Context, row
 
-COPIES = 16  # sets of inputs on a GPU
+COPIES = 32
 EPS = 1e-5
 
 
-def copies(context: Context) -> int:
-    return COPIES if context.gpu and not context.quick else 1
+def copies(context: Context, elements: int) -> int:
+    """Sets of inputs on a GPU, worked on before one wait: so many that the wait is not what is measured, as far as
+    memory goes. `elements` are those of the largest input."""
+    if not context.gpu or context.quick:
+        return 1
+    return max(1, min(COPIES, context.device.memory_total // (48 * elements)))
 
 
 def side(context: Context, full: int) -> int:
@@ -42,7 +46,7 @@ def sums(context: Context) -> Iterator[Result]:
         truth = np.atleast_1d(total(x.astype(np.float64)))
         operation = Operation(
             (x,), form, {"torch": form, "jax.jit": form, "numpy": form},
-            copies=copies(context), truth=truth, tolerance=1e-3,
+            copies=copies(context, n * n), truth=truth, tolerance=1e-3,
         )  # fmt: skip
         yield from operation.run(context, "sums", f"[{n}, {n}], sum over {what}", goal)
 
@@ -73,7 +77,7 @@ def softmax_row(context: Context, name: str, shape: tuple[int, int]) -> Iterator
         operation = Operation(
             (x,), lambda s, x: getattr(s, name)(x, 1), others,
             upstream=normal(*shape, seed=1) if backward else None,
-            copies=copies(context), truth=exact_softmax(x[:16], log),
+            copies=copies(context, x.size), truth=exact_softmax(x[:16], log),
         )  # fmt: skip
         yield from operation.run(context, name, f"{list(shape)} over rows{', forward and backward' * backward}", goal)
 
@@ -120,7 +124,7 @@ def layer_norm(context: Context) -> Iterator[Result]:
             goal = Goal(("torch", "torch.compile", "jax.jit"), most=1.0) if backward else None
         operation = Operation(
             (x, w, b), layer_norm_of_ops, others, upstream=normal(rows, columns, seed=1) if backward else None,
-            copies=copies(context), truth=layer_norm_of_ops(None, x[:16].astype(np.float64), w, b),
+            copies=copies(context, x.size), truth=layer_norm_of_ops(None, x[:16].astype(np.float64), w, b),
         )  # fmt: skip
         yield from operation.run(
             context, "layer_norm", f"[{rows}, {columns}]{', forward and backward' * backward}", goal
@@ -138,7 +142,7 @@ def transposed(context: Context) -> Iterator[Result]:
         "numpy": lambda _, x: np.ascontiguousarray(x.T),
     }
     goal = Goal(("torch",), speed=2.0) if context.gpu else Goal(("jax.jit",), most=0.5)
-    operation = Operation((x,), forms["torch"], forms, copies=copies(context), truth=x.T[:16], tolerance=0)
+    operation = Operation((x,), forms["torch"], forms, copies=copies(context, x.size), truth=x.T[:16], tolerance=0)
     yield from operation.run(context, "transposed", f"[{n}, {n}]", goal)
 
 
