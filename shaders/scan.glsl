@@ -1,12 +1,12 @@
 // Scans of rows of n elements that lie one behind the other, seen as one long list that begins anew at each row. Chunks
 // of the list, a workgroup each, are scanned tile by tile. Rows that do not fit a chunk take three launches: the total
 // of each chunk (from the last row that begins in it), a scan of the totals, and the chunks with the total before them.
-// Included behind what ops/scan.cpp defines: Number, REF and SIZE (the type of elements, of references, bytes), ITEMS
-// (elements a thread), INPUTS, one of SUM PRODUCT LOGADDEXP MAXIMUM MINIMUM LINEAR, one of TOTALS CARRIES CHUNKS.
+// Included behind what ops/scan.cpp defines: Number, REF and SIZE (the type of elements, of references, bytes), Place
+// (of an element: an int where it suffices), ITEMS (elements a thread), INPUTS, one of SUM PRODUCT LOGADDEXP MAXIMUM MINIMUM LINEAR, one of TOTALS CARRIES CHUNKS.
 layout(local_size_x = 256) in;
 
 // Read once: behind an address, compilers do not know that nothing changes.
-int64_t length = word(0), row = word(1), chunk = word(2);
+Place length = Place(word(0)), row = Place(word(1)), chunk = Place(word(2)), chunks = Place(word(5));
 bool carried = word(3) != 0, reverse = word(4) != 0;
 uint64_t input_at = tensor(0), last_at = tensor(INPUTS - 1), result_at = tensor(INPUTS), total_at = tensor(INPUTS + 1);
 
@@ -14,7 +14,7 @@ uint64_t input_at = tensor(0), last_at = tensor(INPUTS - 1), result_at = tensor(
 #define EXTREME
 struct Item {
   Number value;
-  int64_t at;
+  Place at;
 };
 // NaN wins, then the extreme, then what comes later.
 Item combine(Item a, Item b) {
@@ -54,14 +54,14 @@ Item combine(Item a, Item b) {
 #endif
 #endif
 
-uint64_t place(uint64_t begin, int64_t at, int bytes) { return begin + uint64_t(at) * uint64_t(bytes); }
-int64_t turned(int64_t at) { return reverse ? length - 1 - at : at; }
-Number element(uint64_t begin, int64_t at) { return REF(place(begin, at, SIZE)).at[0]; }
+uint64_t place(uint64_t begin, Place at, int bytes) { return begin + uint64_t(at) * uint64_t(bytes); }
+Place turned(Place at) { return reverse ? length - 1 - at : at; }
+Number element(uint64_t begin, Place at) { return REF(place(begin, at, SIZE)).at[0]; }
 
 // Element `at` of the list; of the totals where these are scanned.
-Item load(int64_t at) {
+Item load(Place at) {
 #if defined(EXTREME) && defined(CARRIES)
-  int64_t from = Int64(place(total_at, at, 8)).at[0];
+  Place from = Place(Int64(place(total_at, at, 8)).at[0]);
   return Item(element(input_at, turned(from)), from);
 #elif defined(EXTREME)
   return Item(element(input_at, turned(at)), at);
@@ -76,9 +76,9 @@ Item load(int64_t at) {
 #endif
 }
 
-void store_total(int64_t at, Item item) {
+void store_total(Place at, Item item) {
 #ifdef EXTREME
-  Int64(place(total_at, at, 8)).at[0] = item.at;
+  Int64(place(total_at, at, 8)).at[0] = int64_t(item.at);
 #elif defined(LINEAR)
   REF(place(total_at, 2 * at, SIZE)).at[0] = item.a;
   REF(place(total_at, 2 * at + 1, SIZE)).at[0] = item.b;
@@ -87,11 +87,11 @@ void store_total(int64_t at, Item item) {
 #endif
 }
 
-void store(int64_t at, Item item) {
+void store(Place at, Item item) {
 #ifdef CARRIES
   store_total(at, item);
 #elif defined(EXTREME)
-  Int64(place(result_at, turned(at), 8)).at[0] = item.at % row;
+  Int64(place(result_at, turned(at), 8)).at[0] = int64_t(item.at % row);
 #elif defined(LINEAR)
   REF(place(result_at, turned(at), SIZE)).at[0] = item.b;
 #else
@@ -100,7 +100,7 @@ void store(int64_t at, Item item) {
 }
 
 // Where the last row that has begun before `end` begins.
-int64_t row_before(int64_t end) { return end - 1 - (end - 1) % row; }
+Place row_before(Place end) { return end - 1 - (end - 1) % row; }
 
 const int kThreads = 256;
 const int kTile = kThreads * ITEMS;
@@ -112,10 +112,10 @@ int slot(int i) { return i + i / ITEMS; }
 
 #if defined(TOTALS) && !defined(LINEAR)
 // The order does not matter here.
-Item total_of(int64_t first, int64_t end) {
+Item total_of(Place first, Place end) {
   int t = int(gl_LocalInvocationIndex);
   Item mine = load(min(first + t, end - 1));
-  for (int64_t begin = first; begin < end; begin += kTile) {
+  for (Place begin = first; begin < end; begin += kTile) {
     Item value[ITEMS];
     [[unroll]] for (int k = 0; k < ITEMS; ++k) value[k] = load(min(begin + k * kThreads + t, end - 1));
     [[unroll]] for (int k = 0; k < ITEMS; ++k) {
@@ -125,7 +125,7 @@ Item total_of(int64_t first, int64_t end) {
   }
   sums[0][t] = mine;
   barrier();
-  int count = int(min(end - first, int64_t(kThreads)));
+  int count = int(min(end - first, Place(kThreads)));
   for (int step = kThreads / 2; step > 0; step >>= 1) {
     if (t < step && t + step < count) sums[0][t] = combine(sums[0][t], sums[0][t + step]);
     barrier();
@@ -134,7 +134,7 @@ Item total_of(int64_t first, int64_t end) {
 }
 #else
 // Scans elements [first, first + count), count <= kTile, behind `carry`; they are left in `items`. Returns the last.
-Item scan_tile(int64_t first, int count, Item carry) {
+Item scan_tile(Place first, int count, Item carry) {
   int t = int(gl_LocalInvocationIndex);
   Item value[ITEMS];
   [[unroll]] for (int k = 0; k < ITEMS; ++k) value[k] = load(first + min(k * kThreads + t, count - 1));
@@ -143,14 +143,14 @@ Item scan_tile(int64_t first, int count, Item carry) {
   [[unroll]] for (int k = 0; k < ITEMS; ++k) value[k] = items[t * (ITEMS + 1) + k];
 
   bool head[ITEMS];
-  int64_t at = first + t * ITEMS;
+  Place at = first + t * ITEMS;
 #ifdef CARRIES
   [[unroll]] for (int k = 0; k < ITEMS; ++k) {
-    int64_t begin = (at + k) * chunk;
+    Place begin = (at + k) * chunk;
     head[k] = row_before(min(begin + chunk, length)) >= begin;
   }
 #else
-  int64_t column = at < row ? at : at % row;  // dividing 64 bits is slow
+  Place column = at < row ? at : at % row;  // dividing may be slow
   [[unroll]] for (int k = 0; k < ITEMS; ++k) {
     head[k] = column == 0;
     column = column + 1 == row ? 0 : column + 1;
@@ -193,17 +193,16 @@ Item scan_tile(int64_t first, int count, Item carry) {
 #endif
 
 void main() {
-  int64_t group = int64_t(gl_WorkGroupID.y) * int64_t(gl_NumWorkGroups.x) + int64_t(gl_WorkGroupID.x);
-#ifdef CHUNKS
-  // From the end: what was read last for the totals is still in the cache.
-  group = int64_t(gl_NumWorkGroups.x) * int64_t(gl_NumWorkGroups.y) - 1 - group;
-#endif
+  Place group = Place(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x);
 #ifdef CARRIES
-  int64_t begin = 0, end = (length + chunk - 1) / chunk;
+  Place begin = 0, end = chunks;
 #else
-  int64_t begin = group * chunk, end = min(begin + chunk, length);
+  if (group >= chunks) return;
+#ifdef CHUNKS
+  group = chunks - 1 - group;  // from the end: what was read last for the totals is still in the cache
 #endif
-  if (begin >= end) return;
+  Place begin = group * chunk, end = min(begin + chunk, length);
+#endif
 #if defined(TOTALS) && !defined(LINEAR)
   Item total = total_of(max(begin, row_before(end)), end);
   if (gl_LocalInvocationIndex == 0) store_total(group, total);
@@ -218,7 +217,7 @@ void main() {
 #elif defined(CHUNKS)
   if (carried && group > 0) {
 #ifdef EXTREME
-    int64_t last = Int64(place(total_at, group - 1, 8)).at[0];
+    Place last = Place(Int64(place(total_at, group - 1, 8)).at[0]);
     carry = Item(element(input_at, turned(last)), last);
 #elif defined(LINEAR)
     carry = Item(element(total_at, 2 * (group - 1)), element(total_at, 2 * (group - 1) + 1));
@@ -227,8 +226,8 @@ void main() {
 #endif
   }
 #endif
-  for (int64_t first = begin; first < end; first += kTile) {
-    int count = int(min(end - first, int64_t(kTile)));
+  for (Place first = begin; first < end; first += kTile) {
+    int count = int(min(end - first, Place(kTile)));
     carry = scan_tile(first, count, carry);
 #ifndef TOTALS
     int t = int(gl_LocalInvocationIndex);

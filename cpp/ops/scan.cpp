@@ -146,7 +146,7 @@ constexpr const char* define_of(Scan s) {
   return names[static_cast<int>(s)];
 }
 
-std::string source(Scan scan, DType t, int64_t items, int inputs, const char* phase) {
+std::string source(Scan scan, DType t, bool wide, int64_t items, int inputs, const char* phase) {
   const char *number = t == DType::float32   ? "float"
                        : t == DType::float64 ? "double"
                        : t == DType::int32   ? "int"
@@ -156,14 +156,16 @@ std::string source(Scan scan, DType t, int64_t items, int inputs, const char* ph
                     : t == DType::int32   ? "Int32"
                                           : "Int64";
   return std::string("#define Number ") + number + "\n#define REF " + ref + "\n#define SIZE " +
-         std::to_string(size_of(t)) + "\n#define ITEMS " + std::to_string(items) + "\n#define INPUTS " +
-         std::to_string(inputs) + "\n#define " + define_of(scan) + "\n#define " + phase + "\n" +
+         std::to_string(size_of(t)) + "\n#define ITEMS " + std::to_string(items) + "\n#define Place " +
+         (wide ? "int64_t" : "int") + "\n#define INPUTS " + std::to_string(inputs) + "\n#define " + define_of(scan) +
+         "\n#define " + phase + "\n" +
          (scan == Scan::logaddexp ? "#include \"alu.glsl\"\n#include \"alu_log.glsl\"\n" : "") +
          "#include \"scan.glsl\"\n";
 }
 
 constexpr int64_t kThreads = 256;
-constexpr int64_t kManyRows = 1024;  // enough workgroups for any GPU, one a row
+constexpr int64_t kMaxNarrow = int64_t{1} << 30;  // elements whose places, and those of a tile behind them, are ints
+constexpr int64_t kManyRows = 1024;               // enough workgroups for any GPU, one a row
 
 void set_groups(Own& own, int64_t count) {
   own.groups[0] = std::min<int64_t>(count, 32768);
@@ -184,7 +186,7 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
   std::vector<Own::Tensor> tensors;
   for (int i = 0; i < inputs; ++i) tensors.push_back({i, t});
   tensors.push_back({e.result(), node.dtype, true});
-  const std::vector<int64_t> words = {length, row, chunk, carried, node.extra[1]};
+  const std::vector<int64_t> words = {length, row, chunk, carried, node.extra[1], chunks};
   const std::string name = node.op->name;
   const DType total = is_extreme(scan) ? DType::int64 : t;
   const int64_t total_bytes = static_cast<int64_t>(size_of(total)) * (scan == Scan::linear ? 2 : 1);
@@ -193,7 +195,7 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
     Own& own = e.launch(name + suffix);
     own.tensors = tensors;
     own.words = words;
-    own.source = source(scan, t, items, inputs, phase);
+    own.source = source(scan, t, length > kMaxNarrow, items, inputs, phase);
     own.cost = cost;
     set_groups(own, groups);
     return own;
