@@ -81,6 +81,21 @@ def test_softmax_is_one_dispatch(device: sg.Device) -> None:
     assert (s["submissions"], s["dispatches"]) == (1 + reads(device), 1)
 
 
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_rows_with_one_gradient_in_common_are_a_kernel_each(device: sg.Device, name: str) -> None:
+    g = sg.randn(8, 100, device=device)
+    xs = [sg.randn(8, 100, device=device).requires_grad_() for _ in range(4)]
+    sg.synchronize(device)
+    with sg.profiler.profile() as profile:
+        kept = []
+        for x in xs:
+            y = getattr(x, name)(1)
+            kept.append((y.detach(), sg.autograd.grad(y, [x], g)))
+        sg.synchronize(device)
+    moved = [e.bytes for e in profile.events() if e.category in ("kernel", "step")]
+    assert moved == [4 * 8 * 100 * 4] * 4  # x, g, y and the gradient of x
+
+
 def test_a_chain_of_a_thousand_ops_is_one_dispatch(device: sg.Device) -> None:
     x = sg.tensor(np.linspace(-1, 1, 1000, dtype=np.float32), device=device)
     count = 100 if device.type == "software" else 1000  # a software driver compiles 1000 for more than a minute

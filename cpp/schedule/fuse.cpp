@@ -1,5 +1,5 @@
 // Which stored nodes share a kernel. Every stored node starts as a kernel of its own and joins those that it reads
-// from, or shares reads with, when they run over the same domain and no third kernel lies between.
+// from, then those that it shares reads with, when they run over the same domain and no third kernel lies between.
 #include <algorithm>
 #include <map>
 
@@ -80,8 +80,11 @@ class Fuser {
       made_by_[i] = id;
       drafts_.push_back(std::move(draft));
       note_readers(id);
-      if (context_.input.fuse) join(id);
+      if (context_.input.fuse) join(id, false);
     }
+    if (context_.input.fuse)
+      for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id)
+        if (!drafts_[id].dead) join(id, true);
     std::vector<Draft> out;
     for (Draft& d : drafts_)
       if (!d.dead) out.push_back(std::move(d));
@@ -111,12 +114,13 @@ class Fuser {
     });
   }
 
-  // Kernels that make or share something the draft reads, latest first.
-  std::vector<int32_t> related(const Draft& draft) const {
+  // Kernels that make, or with `shares` that share, something the draft reads, latest first.
+  std::vector<int32_t> related(const Draft& draft, bool shares) const {
     std::vector<int32_t> out;
     for (int32_t read : draft.reads)
       if (made_by_[read] >= 0) out.push_back(made_by_[read]);
     for (const Use& u : draft.uses) {
+      if (!shares) break;
       if (u.inlined) continue;
       auto add = [&](const std::map<int32_t, std::vector<int32_t>>& readers, int32_t key) {
         if (auto it = readers.find(key); it != readers.end())
@@ -130,11 +134,11 @@ class Fuser {
     return out;
   }
 
-  void join(int32_t id) {
+  void join(int32_t id, bool shares) {
     for (bool changed = true; changed && drafts_[id].kind == Draft::Kind::program;) {
       changed = false;
-      for (int32_t other : related(drafts_[id])) {
-        if (other == id || drafts_[other].dead) continue;
+      for (int32_t other : related(drafts_[id], shares)) {
+        if (other >= id || drafts_[other].dead) continue;
         std::optional<Draft> merged = merge(other, id);
         if (!merged) continue;
         replace(other, id, std::move(*merged));
