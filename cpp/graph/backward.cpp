@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/profile.hpp"
 #include "graph/grad.hpp"
+#include "graph/parts.hpp"
 #include "graph/recorder.hpp"
 
 namespace sg {
@@ -87,8 +88,9 @@ class Pass {
       const auto latest = open_.begin();
       Arrivals arrivals = std::move(latest->second);
       open_.erase(latest);
-      step(*arrivals.node, arrivals.g);
+      step(*arrivals.node, arrivals);
     }
+    for (size_t i = 0; i < leaves.size(); ++i) collect_parts(leaves[i].second, parts_of_leaves_[i]);
     for (auto& [leaf, g] : leaves) {
       if (leaf->hooks) g = through(leaf->hooks->gradient, g);
       for (size_t i = 0; i < found.size(); ++i)
@@ -100,10 +102,11 @@ class Pass {
   std::vector<std::pair<Ref<TensorImpl>, Tensor>> leaves;  // in the order of their first gradient
 
  private:
-  // What came so far for the outputs of a node.
+  // What came so far for the outputs of a node; of its slices, when it has one output.
   struct Arrivals {
     Ref<GradNode> node;
     std::vector<Tensor> g;
+    std::vector<GradPart> parts;
   };
 
   bool is_target(const GradNode* node) const { return targets_.count(node) != 0; }
@@ -131,22 +134,48 @@ class Pass {
         wanted_.insert(node);
   }
 
+  Arrivals& arrivals_of(const Ref<GradNode>& node) {
+    Arrivals& arrivals = open_[node->sequence];
+    arrivals.node = node;
+    return arrivals;
+  }
+
   void send(const Ref<GradNode>& to, size_t output, const Tensor& g) {
-    Arrivals& arrivals = open_[to->sequence];
-    arrivals.node = to;
-    if (arrivals.g.size() <= output) arrivals.g.resize(output + 1);
-    collect(arrivals.g[output], g);
+    std::vector<Tensor>& arrived = arrivals_of(to).g;
+    if (arrived.size() <= output) arrived.resize(output + 1);
+    collect(arrived[output], g);
   }
 
-  void reach(const Ref<TensorImpl>& leaf, const Tensor& g) {
+  size_t number_of(const Ref<TensorImpl>& leaf) {
     const auto [at, fresh] = leaf_index_.try_emplace(leaf.get(), leaves.size());
-    if (fresh) leaves.emplace_back(leaf, Tensor());
-    collect(leaves[at->second].second, g);
+    if (fresh) {
+      leaves.emplace_back(leaf, Tensor());
+      parts_of_leaves_.emplace_back();
+    }
+    return at->second;
   }
 
-  void step(GradNode& node, std::vector<Tensor>& arrived) {
+  void reach(const Ref<TensorImpl>& leaf, const Tensor& g) { collect(leaves[number_of(leaf)].second, g); }
+
+  // The gradient of a slice waits for those of the other slices.
+  void send_part(GradNode& slice, const Tensor& g) {
+    const GradInput& in = slice.in[0];
+    (in.fn ? arrivals_of(in.fn).parts : parts_of_leaves_[number_of(in.leaf)]).push_back({Ref<GradNode>(&slice), g});
+  }
+
+  void collect_parts(Tensor& into, std::vector<GradPart>& parts) {
+    if (parts.empty()) return;
+    const WhereScope scope(parts[0].slice->where);
+    collect(into, put_together(parts));
+    parts.clear();
+  }
+
+  void step(GradNode& node, Arrivals& arrivals) {
     const WhereScope scope(node.where);
+    std::vector<Tensor>& arrived = arrivals.g;
+    if (arrived.empty()) arrived.resize(1);
     Tensor& g = arrived[0];
+    collect_parts(g, arrivals.parts);
     if (g && !node.custom) {
       if (node.hooks) g = through(node.hooks->gradient, g);
       if (node.retained) accumulate(node.retained->grad, g);
@@ -162,6 +191,8 @@ class Pass {
       hand_on(node, (*node.custom)(node, arrived, {wanted.begin(), wanted.end()}));
     } else if (node.is_one_output()) {
       send(node.in[0].fn, static_cast<size_t>(node.attributes.x), g);
+    } else if (node.op == &slice_row()) {
+      send_part(node, g);
     } else {
       std::vector<Tensor> results(wanted.size());
       Vjp vjp{node, g, results.data(), wanted.data()};
@@ -204,6 +235,7 @@ class Pass {
   std::unordered_set<const GradNode*> wanted_;
   std::map<uint64_t, Arrivals, std::greater<>> open_;  // by sequence: the latest first
   std::unordered_map<const TensorImpl*, size_t> leaf_index_;
+  std::vector<std::vector<GradPart>> parts_of_leaves_;  // beside `leaves`
 };
 
 }  // namespace

@@ -1,9 +1,10 @@
 // Views whose elements lie at a stride in each dimension: slices, diagonals, windows. Their gradients are one thing:
-// zeros into which the gradient is written through the same view.
+// zeros into which the gradient is written through the same view; those of slices are put together (parts.cpp).
 #include <algorithm>
 #include <cstdlib>
 
 #include "base/error.hpp"
+#include "graph/parts.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
 
@@ -98,6 +99,8 @@ const OpInfo Embed{.name = "embed",
                    .arity = 1,
                    .vjp = vjp_embed};
 }  // namespace rows
+
+const OpInfo& slice_row() { return rows::Slice; }
 
 Tensor embed(const Tensor& x, const Dims& into, const Dims& strides, int64_t offset, double fill) {
   return embedded(x, geometry(into, strides, offset), fill);
