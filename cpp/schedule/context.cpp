@@ -7,6 +7,7 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in) {
   needed.assign(n, false);
   stored.assign(n, false);
   exported.assign(n, true);
+  readers.assign(n, 0);
   first_operand_.resize(n);
   int32_t next_reading = 0, next_number = 0;
   for (int32_t i = 0; i < n; ++i) {
@@ -27,6 +28,7 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in) {
       const int32_t from = pending(v.in[k]);
       if (from < 0) continue;
       needed[from] = true;
+      ++readers[from];
       if (!v.reads_value(k)) stored[from] = true;
     }
   }

@@ -36,6 +36,7 @@ struct Context {
   const ScheduleInput& input;
   std::vector<bool> needed, stored;  // computed at all; a kernel's root
   std::vector<bool> exported;        // needs memory: held, or read by another kernel
+  std::vector<int32_t> readers;      // operands of needed nodes that read it, or write to it
   explicit Context(const ScheduleInput& input);
   const Node& node(int32_t i) const { return *log.nodes[i]; }
   // The pending node an operand reads, or -1 (leaf, number, index).

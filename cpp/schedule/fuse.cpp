@@ -1,7 +1,9 @@
 // Which stored nodes share a kernel. Every stored node starts as a kernel of its own and joins those that it reads
 // from, then those that it shares reads with, when they run over the same domain and no third kernel lies between.
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <numeric>
 
 #include "schedule/draft.hpp"
 #include "schedule/order.hpp"
@@ -256,13 +258,51 @@ class Fuser {
 
 }  // namespace
 
+namespace {
+
+// Whether two views of one shape and stride have no element in common, as far as a look at each number of inner
+// dimensions shows: the outer ones move by multiples of `apart`, the inner ones reach less far than the views lie apart.
+bool are_disjoint(const Dims& domain, const Dims& strides, int64_t distance) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, from the first to the last place
+  for (int d = 0; d < domain.rank; ++d)
+    if (domain[d] > 1) dims.emplace_back(std::abs(strides[d]), std::abs(strides[d]) * (domain[d] - 1));
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (size_t inner = 0; inner <= dims.size(); ++inner) {
+    int64_t apart = 0;
+    for (size_t d = inner; d < dims.size(); ++d) apart = std::gcd(apart, dims[d].first);
+    const int64_t off = apart ? std::abs(distance) % apart : std::abs(distance);
+    if (off > reach && (!apart || apart - off > reach)) return true;
+    if (inner < dims.size()) reach += dims[inner].second;
+  }
+  return false;
+}
+
+// Writes of one kernel to one memory, this one and those before it: to places apart, with nobody between who reads what
+// the earlier ones left.
+bool writes_apart(const Context& context, const Draft& draft, int32_t root) {
+  const Node& node = context.node(root);
+  for (int32_t before = context.source(root, 1).node; before >= 0 && is_root(draft, before);
+       before = context.source(before, 1).node) {
+    const Node& other = context.node(before);
+    if (other.op->kind != Kind::effect || node.inputs != 2 || other.inputs != 2) return false;
+    // Where a leaf's view begins is known at run time only.
+    if (context.source(before, 1).node < 0 || context.input.held[before] || context.readers[before] != 1) return false;
+    if (!same_strides(draft.domain, node.in[1].strides, other.in[1].strides)) return false;
+    if (!are_disjoint(draft.domain, node.in[1].strides, node.in[1].offset - other.in[1].offset)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 // An effect writes memory that the same kernel reads elsewhere: allowed only element by element.
 bool writes_safely(const Context& context, const Draft& draft) {
   for (int32_t root : draft.roots) {
     const Node& node = context.node(root);
     if (node.op->kind != Kind::effect) continue;
     const Source target = context.source(root, 1);
-    if (target.node >= 0 && is_root(draft, target.node)) return false;  // two writes to one memory
+    if (!writes_apart(context, draft, root)) return false;
     const bool whole = node.overwrites_all();
     for (const Use& use : draft.uses) {
       if (use.inlined) continue;

@@ -57,8 +57,16 @@ class Placer {
     for (size_t d = 0; d < drafts(); ++d) {
       for (int32_t root : drafts_[d].roots) made_by_[root] = static_cast<int32_t>(d);
       for (int32_t node : drafts_[d].reads) read[node] = true;
+      for (int32_t root : drafts_[d].roots)  // of several writes to one memory, each is needed
+        if (const int32_t before = written_over(root); before >= 0) read[before] = true;
     }
     for (int32_t i = 0; i < context_.count(); ++i) context_.exported[i] = context_.input.held[i] || read[i];
+  }
+
+  // The pending value that an effect changes part of, or -1.
+  int32_t written_over(int32_t root) const {
+    const Node& node = context_.node(root);
+    return node.op->kind == Kind::effect ? context_.pending(node.in[1]) : -1;
   }
 
   void find_readers() {
