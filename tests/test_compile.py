@@ -261,6 +261,25 @@ def test_recurrent_layers_give_the_same_bits() -> None:
     assert results[0] == results[1]
 
 
+def test_memory_written_inside_is_not_a_gradient_that_was_given_up(device: sg.Device) -> None:
+    """Its memory may lie where that of a gradient of the step before lay."""
+
+    def body(task: Task) -> Callable[..., Any]:
+        def step(x: sg.Tensor, y: sg.Tensor) -> sg.Tensor:
+            task.opt.zero_grad()
+            written = [sg.zeros(8, 3, device=task.device) for _ in range(20)]
+            for i, w in enumerate(written):
+                w[i % 8] = float(i)
+            loss = F.cross_entropy(task.net(x) + sg.stack(written).sum(0), y)
+            loss.backward()
+            task.opt.step()
+            return loss
+
+        return step
+
+    assert_same(device, lambda params: optim.SGD(params, lr=0.1), body)
+
+
 def test_tensors_of_the_outside_come_back_themselves() -> None:
     p = sg.nn.Parameter(sg.ones(2))
 

@@ -81,7 +81,10 @@ void Capture::refuse(const char* what) {
   fail<Error>("compile", refused_, kPass);
 }
 
-void Capture::makes(Storage& fresh) { fresh.recording = id_; }
+void Capture::makes(Storage& fresh) {
+  fresh.recording = id_;
+  places_.erase(&fresh);  // another one lay there, a gradient that was given up
+}
 
 Recording::Leaf* Capture::leaf_of(const Tensor& x) {
   const Storage* storage = x->storage.get();
