@@ -209,6 +209,36 @@ def test_a_step_in_time_is_two_kernels_each_way(name: str, device: sg.Device) ->
         assert (s["plan_hits"], s["plan_misses"], s["bytes_read"]) == (1, 0, 0)
 
 
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_long_sequences_are_started_while_they_are_recorded(bidirectional: bool, device: sg.Device) -> None:
+    """Parts of 32 steps: 70 steps are two parts and a rest each way; the values are those of one part."""
+    short, long = (sg.tensor(numbers(steps, 2, 3), device=device) for steps in (32, 70))
+    sg.manual_seed(1)
+    layer = sg.nn.LSTM(3, 4, bidirectional=bidirectional).to(device)
+
+    def grads(x: sg.Tensor) -> list[sg.Tensor]:
+        return sg.autograd.grad(layer(x)[0].square().sum(), list(layer.parameters()))
+
+    def submissions(x: sg.Tensor) -> int:
+        for _ in range(3):
+            sg.reset_stats()
+            found = grads(x)
+            sg.synchronize(device)
+            s = sg.stats()
+            del found
+        assert (s["plan_misses"], s["allocations"], s["fallbacks"]) == (0, 0, 0)
+        return int(s["submissions"])
+
+    assert submissions(short) == 1
+    assert submissions(long) == 1 + 4 * (1 + bidirectional)
+    y = layer(long)[0].detach().numpy()
+    forward = layer(long[:32])[0].detach().numpy()
+    np.testing.assert_array_equal(y[:32, :, :4], forward[:, :, :4])
+    if bidirectional:
+        backward = layer(long[38:])[0].detach().numpy()
+        np.testing.assert_array_equal(y[38:, :, 4:], backward[:, :, 4:])
+
+
 def test_a_loop_over_a_cell_does_not_compute_its_past_again() -> None:
     """The formula of c holds that of the c before; were it not stored, kernels would grow with the steps."""
 

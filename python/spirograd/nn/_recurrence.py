@@ -7,7 +7,7 @@ step behind it is computed for all steps, as `factors`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._autocast import narrow
@@ -16,6 +16,8 @@ from .._grad_mode import enable_grad
 from ..autograd import Function, grad
 
 States = tuple[Tensor, ...]
+
+_STARTED_AT_ONCE = 32  # steps
 
 
 class Rnn:
@@ -127,6 +129,15 @@ def run(
     return h, (h[0 if reverse else -1], *others)
 
 
+def _walk(order: range, x: Tensor) -> Iterator[int]:
+    """The steps in this order. From time to time, what was recorded on the device of x is started: a GPU works on it
+    while the next steps are recorded, and the records of few steps stay in the processor's caches."""
+    for n, t in enumerate(order):
+        if n and n % _STARTED_AT_ONCE == 0:
+            x.realize()
+        yield t
+
+
 def _forward(
     kind: Kind, reverse: bool, x: Tensor, weight: Tensor, bias: Tensor | None, states: States, keep: bool
 ) -> tuple[list[Tensor], tuple[list[States], States]]:
@@ -143,7 +154,7 @@ def _forward(
     kept = tuple(empty(shape, dtype=x.dtype, device=x.device) for _ in range(kind.kept if keep else 0))
     rows = [m.unbind(0) for m in (*after, *kept)]
     inputs, turned = x.unbind(0), weight.T.contiguous()  # each step's product reads it in order
-    for t in order:
+    for t in _walk(order, x):
         p = states[0] @ turned
         states, gates = kind.step(inputs[t], p if bias is None else p + bias, states)
         for memory_rows, value in zip(rows, (*states[:track], *gates), strict=False):
@@ -183,7 +194,7 @@ class Recurrence(Function):
             out: Tensor = rows[:, kind.product].reshape(batch, -1) @ weight
             return out
 
-        for t in range(steps) if reverse else range(steps - 1, -1, -1):
+        for t in _walk(range(steps) if reverse else range(steps - 1, -1, -1), x):
             if rows is None:
                 dh = arrived[t] if arrived else zeros_like(after[0][t])
             else:
