@@ -338,6 +338,8 @@ def test_when_every_target_is_ignored_the_mean_is_nan_and_the_sum_is_0() -> None
     total.backward()
     assert total.item() == 0 and x.grad.tolist() == [[0.0] * 4] * 3
     assert F.cross_entropy(x, none, reduction="none").tolist() == [0.0] * 3
+    for loss in (F.cross_entropy, F.nll_loss):
+        assert math.isnan(loss(x[:0], none[:0]).item()) and loss(x[:0], none[:0], reduction="sum").item() == 0
 
 
 def test_a_class_that_is_ignored_has_no_gradient_whatever_the_logits() -> None:
@@ -352,6 +354,17 @@ def test_a_class_out_of_range_is_found_on_the_device(device: sg.Device) -> None:
         with pytest.raises(IndexError, match=rf"nll_loss: index {target} out of range \[0, 4\)"):
             F.nll_loss(sg.zeros(2, 4, device=device), sg.tensor([0, target], device=device)).item()
     assert F.nll_loss(sg.zeros(2, 4, device=device), sg.tensor([0, 3], device=device)).item() == 0
+
+
+def test_a_weighted_mean_divides_by_the_weights_but_that_of_huber_by_their_number() -> None:
+    torch = pytest.importorskip("torch")
+    x, y, w = np.float64([[1, -4, 2], [0, 0.5, 2], [3, 0.25, 1]])
+    for name in ("mse_loss", "l1_loss", "huber_loss"):
+        for reduction in ("mean", "sum", "none"):
+            theirs = getattr(torch.nn.functional, name)
+            want = theirs(*map(torch.tensor, (x, y)), weight=torch.tensor(w), reduction=reduction)
+            got = getattr(F, name)(*map(sg.tensor, (x, y)), weight=sg.tensor(w), reduction=reduction)
+            np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=1e-14, err_msg=name)
 
 
 def test_without_a_batch() -> None:

@@ -118,6 +118,12 @@ def test_an_empty_batch() -> None:
     assert nn.GroupNorm(1, 3)(sg.ones(0, 3, 2)).shape == (0, 3, 2)
 
 
+@pytest.mark.parametrize("layer", [nn.BatchNorm1d(3), nn.InstanceNorm1d(3, track_running_stats=True)])
+def test_an_empty_batch_leaves_the_running_values(layer: Any) -> None:
+    assert layer(sg.ones(0, 3, 2)).shape == (0, 3, 2)
+    assert layer.running_mean.tolist() == [0] * 3 and layer.running_var.tolist() == [1] * 3
+
+
 def test_a_layer_norm_is_one_kernel(device: sg.Device) -> None:
     layer = nn.LayerNorm(32).to(device)
     x = sg.rand(8, 32, device=device)

@@ -66,6 +66,25 @@ def test_nan_is_the_largest(device: sg.Device) -> None:
     np.testing.assert_array_equal(got, np.float32([[np.nan, 3, 5]]))
 
 
+def test_a_nan_has_the_gradient_of_its_window(device: sg.Device) -> None:
+    x = sg.tensor(np.float32([[3, 4, 1, np.nan, np.nan, 2]]), device=device, requires_grad=True)
+    values, indices = F.max_pool1d(x, 2, return_indices=True)
+    assert indices.cpu().tolist() == [[1, 3, 4]]
+    values.sum().backward()
+    assert x.grad.cpu().tolist() == [[0, 1, 0, 1, 1, 0]]
+
+
+@pytest.mark.parametrize("name", ["MaxPool1d", "AvgPool1d", "MaxPool2d", "AvgPool2d"])
+def test_with_ceil_mode_a_window_may_be_larger_than_the_input(name: str, device: sg.Device) -> None:
+    x = sg.tensor([[[1.0, 2.0]]], device=device)
+    x = x if name.endswith("1d") else x.unsqueeze(2)
+    want = 2.0 if "Max" in name else 1.5
+    for kernel in (3, 4) if name.endswith("1d") else ((1, 3), (2, 3)):
+        assert getattr(sg.nn, name)(kernel, ceil_mode=True)(x).flatten().tolist() == [want]
+        with pytest.raises(ValueError, match="use a smaller kernel"):
+            getattr(sg.nn, name)(kernel)(x)
+
+
 def test_padding_is_never_the_largest(device: sg.Device) -> None:
     x = sg.tensor(np.full((1, 2, 3, 3), -7, np.float32), device=device)
     assert (F.max_pool2d(x, 3, 2, 1) == -7).all().item()

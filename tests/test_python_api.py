@@ -427,6 +427,9 @@ def test_softmax_and_losses(device: sg.Device) -> None:
     p = e / e.sum(1, keepdims=True)
     same(x.softmax(dim=1), p, rtol=1e-9)
     same(F.log_softmax(x, -1), np.log(p), rtol=1e-9)
+    for op in (F.softmax, F.log_softmax, F.softmin):
+        half = op(x.half(), -1, dtype=sg.float32)
+        assert half.dtype == sg.float32 and half.tolist() == op(x.half().float(), -1).tolist()
     target = sg.tensor([0, 1, 2, 4], device=device)
     losses = -np.log(p[np.arange(4), [0, 1, 2, 4]])
     same(F.cross_entropy(x, target), losses.mean(), rtol=1e-9)

@@ -101,6 +101,16 @@ def test_shapes_that_users_give(name: str, bias: bool) -> None:
         np.testing.assert_array_equal(layer(sg.tensor(x))[0].numpy(), out.detach().numpy())
 
 
+@EACH
+def test_an_empty_batch_has_gradients_of_zeros(name: str) -> None:
+    layer = LAYERS[name](3, 4, num_layers=2, bidirectional=True)
+    x = sg.zeros(5, 0, 3, requires_grad=True)
+    out, last = layer(x)
+    (out.sum() + sum(s.sum() for s in listed(last))).backward()
+    assert out.shape == (5, 0, 8) and x.grad.shape == (5, 0, 3)
+    assert all(not p.grad.any().item() for p in layer.parameters())
+
+
 def test_relu_is_a_choice() -> None:
     layer = nn.RNN(3, 4, nonlinearity="relu", dtype=sg.float64)
     x = numbers(5, 2, 3, dtype="float64")

@@ -151,7 +151,7 @@ Tensor class_loss(const OpInfo& check, const Tensor& log_probabilities, const Te
       o.label_smoothing == 0
           ? where(hit, x, 0)
           : where(unsqueeze(valid, d), where(hit, x * Tensor(1 - o.label_smoothing + share), x * Tensor(share)), 0);
-  if (o.reduction != Reduction::mean) return reduced(-sum(terms, 1u << d), o.reduction);
+  if (o.reduction != Reduction::mean || terms.numel() == 0) return reduced(-sum(terms, 1u << d), o.reduction);
   // Shared out inside the row, so that loss and gradient are one kernel behind that of the total; 0 / 0 is NaN.
   const Tensor counted = weights ? wide(sum(where(hit, *weights, 0), 1u << d)) : cast(valid, wide(terms).dtype());
   return cast(-sum(sum(wide(terms) * (1 / sum(counted)), 1u << d)), terms.dtype());

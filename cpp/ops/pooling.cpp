@@ -232,7 +232,8 @@ struct Pool {
       if (2 * w.padding[d] > reach)
         fail<ValueError>(op, "padding " + padding.str() + " for a kernel of " + kernel.str(),
                          "use at most half of the kernel");
-      int64_t places = rest < 0 ? 0 : (rest + (ceil_mode ? w.stride[d] - 1 : 0)) / w.stride[d] + 1;
+      const int64_t way = rest + (ceil_mode ? w.stride[d] - 1 : 0);  // a window that is cut off counts, too
+      int64_t places = way < 0 ? 0 : way / w.stride[d] + 1;
       if (places > 0 && (places - 1) * w.stride[d] >= w.image[d] + w.padding[d]) --places;
       if (places < 1)
         fail<ValueError>(op, "a kernel of " + kernel.str() + " on input " + input.shape().str(),
@@ -288,9 +289,10 @@ TensorPair max_pool(const Pool& p) {
       seen.push_back(tap(x, w, i, j));
       best = best ? maximum(best, seen.back()) : seen.back();
     });
-    // The first that is not smaller.
+    // The first that is the largest, or NaN.
     for (int64_t n = w.kernel.numel() - 1; n >= 0; --n) {
-      codes = codes ? where(seen[static_cast<size_t>(n)] < best, codes, Tensor(n))
+      const Tensor& at = seen[static_cast<size_t>(n)];
+      codes = codes ? where(is_float(at.dtype()) ? logical_or(at == best, isnan(at)) : at == best, Tensor(n), codes)
                     : full(best.shape(), static_cast<double>(n), DType::int32, best.device());
     }
     codes = cast(codes, w.code_type());

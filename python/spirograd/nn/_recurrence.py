@@ -191,7 +191,7 @@ class Recurrence(Function):
         carry = carried[0] if carried else None
 
         def of_state(rows: Tensor) -> Tensor:
-            out: Tensor = rows[:, kind.product].reshape(batch, -1) @ weight
+            out: Tensor = rows[:, kind.product].flatten(1) @ weight
             return out
 
         for t in _walk(range(steps) if reverse else range(steps - 1, -1, -1), x):
@@ -204,10 +204,10 @@ class Recurrence(Function):
             rows, carry = kind.back(dh, carry, [f[t] for f in factors])
             targets[t].copy_(rows)
         grads: list[Tensor | None] = [None] * (5 + n)
-        products = memory[:, :, kind.product].reshape(steps * batch, -1)
+        products = memory[:, :, kind.product].flatten(2).flatten(0, 1)
         needs = ctx.needs_input_grad
         if needs[2]:
-            grads[2] = kind.of_inputs(memory).reshape(steps, batch, -1)
+            grads[2] = kind.of_inputs(memory).flatten(2)
         if needs[3]:
             grads[3] = products.T @ before[0].reshape(steps * batch, hidden)
         if needs[4]:

@@ -71,6 +71,8 @@ class _Convolution(TensorModule):
         self.dilation = _each(dilation, self.dims)
         self.groups = groups
         self.padding_mode = padding_mode
+        if isinstance(padding, str) and padding not in ("same", "valid"):
+            raise ValueError(f"{name}: padding '{padding}' is unknown; use same, valid, or widths")
         if padding == "same" and max(self.stride) > 1:
             raise ValueError(f"{name}: padding 'same' with stride {self.stride}; use a stride of 1, or widths")
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
@@ -110,7 +112,7 @@ class _Convolution(TensorModule):
         for name, plain in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
             value = getattr(self, name)
             if value != _each(plain, self.dims):
-                text += f", {name}={value!r}"
+                text += f", {name}={value}"
         if self.groups != 1:
             text += f", groups={self.groups}"
         if self.bias is None:

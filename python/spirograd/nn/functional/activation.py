@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ... import _core
 from ..._core import (
     Tensor,
@@ -17,6 +19,9 @@ from ..._core import (
     tanh,
     tanhshrink,
 )
+
+if TYPE_CHECKING:
+    from ..._types import DTypeLike
 
 __all__ = [
     "celu",
@@ -243,15 +248,16 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     return (halves[: size // 2] * halves[size // 2 :].sigmoid()).transpose(dim, 0)
 
 
-def softmin(input: Tensor, dim: int) -> Tensor:
+def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:
     """softmax(-input): the smallest element weighs most.
 
     Args:
         input: any shape.
         dim: the dimension that adds up to 1.
+        dtype: the type to compute in; None for that of the input.
 
     Example:
         >>> sg.nn.functional.softmin(sg.zeros(2), 0).tolist()
         [0.5, 0.5]
     """
-    return softmax(-input, dim)
+    return softmax(-input, dim, dtype=dtype)

@@ -140,7 +140,7 @@ def huber_loss(
         target: the same shape.
         reduction: "mean", "sum" or "none".
         delta: where the parabola ends.
-        weight: as in mse_loss.
+        weight: of each element; the mean is divided by their number.
 
     Raises:
         ValueError: the shapes differ, or delta is not positive.
@@ -152,7 +152,8 @@ def huber_loss(
     _same_shape("huber_loss", input, target)
     if delta <= 0:
         raise ValueError(f"huber_loss: delta is {delta}; use a positive number")
-    return _weighted("huber_loss", _huber(input - target, delta), weight, reduction)
+    losses = _huber(input - target, delta)
+    return _reduced("huber_loss", losses if weight is None else _times("huber_loss", losses, weight), reduction)
 
 
 def _huber(difference: Tensor, delta: float) -> Tensor:
@@ -164,12 +165,16 @@ def _huber(difference: Tensor, delta: float) -> Tensor:
 def _weighted(op: str, losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
     if weight is None:
         return _reduced(op, losses, reduction)
+    total = _reduced(op, _times(op, losses, weight), "sum" if reduction == "mean" else reduction)
+    return total / weight.sum() if reduction == "mean" else total
+
+
+def _times(op: str, losses: Tensor, weight: Tensor) -> Tensor:
     if weight.shape != losses.shape:
         raise ValueError(
             f"{op}: weight has shape {list(weight.shape)}, input {list(losses.shape)}; give one weight an element"
         )
-    total = _reduced(op, losses * weight, "sum" if reduction == "mean" else reduction)
-    return total / weight.sum() if reduction == "mean" else total
+    return losses * weight
 
 
 @wide

@@ -184,8 +184,9 @@ def batch_norm(
     x = _wide(input)
     dims = (0, *range(2, input.ndim))
     variance, mean = var_mean(x, dims, correction=0, keepdim=True)
-    _follow(running_mean, mean.flatten(), momentum)
-    _follow(running_var, variance.flatten() * (count / (count - 1)), momentum)
+    if count:  # an empty batch has neither
+        _follow(running_mean, mean.flatten(), momentum)
+        _follow(running_var, variance.flatten() * (count / (count - 1)), momentum)
     y = (x - mean) * (variance + eps).rsqrt()
     return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
 
@@ -239,8 +240,9 @@ def instance_norm(
         )
     x = _wide(input)
     variance, mean = var_mean(x, tuple(range(2, input.ndim)), correction=0, keepdim=True)
-    _follow(running_mean, mean.flatten(1).mean(0), momentum)
-    _follow(running_var, variance.flatten(1).mean(0) * (count / max(count - 1, 1)), momentum)
+    if input.numel():
+        _follow(running_mean, mean.flatten(1).mean(0), momentum)
+        _follow(running_var, variance.flatten(1).mean(0) * (count / max(count - 1, 1)), momentum)
     y = (x - mean) * (variance + eps).rsqrt()
     return _affine(y, _channel(input, weight), _channel(input, bias)).to(input.dtype)
 
