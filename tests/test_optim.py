@@ -224,13 +224,23 @@ def test_fifty_steps_in_float64(name: str, formula: Formula, options: dict[str, 
         np.testing.assert_allclose(p, want, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize(("name", "formula", "options"), CASES, ids=name_of)
+def test_fifty_steps_in_float32(name: str, formula: Formula, options: dict[str, Any]) -> None:
+    got = trained(name, options, sg.float32, sg.Device.cpu())
+    for p, want in zip(got, expected(name, formula, options), strict=True):
+        np.testing.assert_allclose(p, want, rtol=1e-5, atol=1e-5)
+
+
 # Each rule once; a new shader takes its time on a software driver.
 ONCE = list({name: (name, formula, options) for name, formula, options in CASES}.values())
 
 
 @pytest.mark.parametrize(("name", "formula", "options"), ONCE, ids=name_of)
-def test_fifty_steps_in_float32(name: str, formula: Formula, options: dict[str, Any], device: sg.Device) -> None:
-    got = trained(name, options, sg.float32, device)
+@pytest.mark.gpu
+def test_fifty_steps_on_the_gpu(name: str, formula: Formula, options: dict[str, Any]) -> None:
+    if not sg.Device.is_gpu_available():
+        pytest.skip(sg._core._gpu_reason()[0])
+    got = trained(name, options, sg.float32, sg.Device("gpu"))
     for p, want in zip(got, expected(name, formula, options), strict=True):
         np.testing.assert_allclose(p, want, rtol=1e-5, atol=1e-5)
 
