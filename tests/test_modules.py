@@ -348,7 +348,9 @@ def test_sequential() -> None:
     assert list(net[1:]._modules) == ["act", "leave"]
     net = nn.Sequential(a, b)
     assert net.append(c) is net and list(net) == [a, b, c] and net[2] is c
-    assert list(net[1:].state_dict()) == ["1.weight", "1.bias"]
+    assert list(net[1:].state_dict()) == ["2.weight", "2.bias"], "parts keep their names, as in PyTorch"
+    assert list(nn.ModuleList([a, b, c])[1:].state_dict()) == ["1.weight", "1.bias"], "but in lists"
+    assert list(net[1:].append(a)) == [b, c, a]
     assert list(net.insert(1, nn.Tanh()))[2] is b and list(net._modules) == ["0", "1", "2", "3"]
     assert net.pop(1)(sg.zeros(1)).item() == 0 and list(net) == [a, b, c]
     del net[0]
@@ -364,6 +366,7 @@ def test_sequential() -> None:
     double = nn.Sequential(b2 := nn.Linear(1, 1, bias=False), b2)
     nn.init.constant_(b2.weight, 3.0)
     assert double(x).item() == 18, "a module that stands there twice runs twice"
+    assert (double * 2)(x).item() == (2 * double)(x).item() == 162 and len(double) == 2
     assert list(nn.Sequential()) == []
 
 
@@ -373,6 +376,10 @@ def test_wrong_use_of_containers() -> None:
         nn.Sequential(lambda x: x)
     with pytest.raises(IndexError, match="Sequential: index 1 is out of range for 1 modules"):
         net[1]
+    with pytest.raises(TypeError, match="load_state_dict: the state is a list; pass a dict"):
+        net.load_state_dict([])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="train: mode is 'yes'; use True or False"):
+        net.train("yes")  # type: ignore[arg-type]
     with pytest.raises(IndexError, match=r"Sequential\.insert: index 3 is out of range"):
         net.insert(3, nn.ReLU())
     with pytest.raises(TypeError):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar, overload
+from typing import Any, ClassVar, TypeVar, overload
 
 from .._core import Tensor
 from .module import Module, Parameter, TensorModule, _tree
@@ -16,6 +17,8 @@ S = TypeVar("S", bound="_Numbered")
 
 class _Numbered(Module):
     """Modules with the names 0, 1, ... (or others, at first)."""
+
+    _keeps_names: ClassVar[bool] = False  # in a part of it
 
     def _checked(self, at: int | str, module: Any) -> Module:
         if not isinstance(module, Module):
@@ -53,10 +56,8 @@ class _Numbered(Module):
         if not isinstance(index, slice):
             return self._modules[self._name(index)]
         part: _Numbered = type(self)()
-        chosen = list(self._modules.items())[index]
-        numbered = all(name.isdecimal() for name, _ in chosen)
-        for i, (name, module) in enumerate(chosen):
-            setattr(part, str(i) if numbered else name, module)
+        for i, (name, module) in enumerate(list(self._modules.items())[index]):
+            setattr(part, name if self._keeps_names else str(i), module)
         return part
 
     def __setitem__(self, index: int, module: Module) -> None:
@@ -78,7 +79,8 @@ class _Numbered(Module):
         Returns:
             The container.
         """
-        self.add_module(str(len(self)), self._checked(len(self), module))
+        free = next(name for i in itertools.count(len(self)) if (name := str(i)) not in self._modules)
+        self.add_module(free, self._checked(len(self), module))
         return self
 
     def extend(self: S, modules: Iterable[Module]) -> S:
@@ -153,6 +155,8 @@ class Sequential(_Numbered, TensorModule):
         )
     """
 
+    _keeps_names = True
+
     def __init__(self, *modules: Module | Mapping[str, Module]) -> None:
         super().__init__()
         if len(modules) == 1 and isinstance(modules[0], Mapping):
@@ -165,6 +169,11 @@ class Sequential(_Numbered, TensorModule):
         for module in self._modules.values():
             x = module(x)
         return x
+
+    def __mul__(self, times: int) -> Sequential:
+        return Sequential(*list(self) * times)
+
+    __rmul__ = __mul__
 
 
 class ModuleList(_Numbered):

@@ -292,7 +292,13 @@ class Module:
 
     # ---- modes, types and places -----------------------------------------------------------------------------------
     def train(self: M, mode: bool = True) -> M:
-        """Sets `training` here and below."""
+        """Sets `training` here and below.
+
+        Raises:
+            ValueError: mode is neither True nor False.
+        """
+        if not isinstance(mode, bool):
+            raise ValueError(f"train: mode is {mode!r}; use True or False")
         for module in self.modules():
             module.training = mode
         return self
@@ -444,6 +450,7 @@ class Module:
             The names that were missing and those that were unexpected, as `missing_keys` and `unexpected_keys`.
 
         Raises:
+            TypeError: the state is no dict.
             ValueError: names (if strict) or shapes differ; nothing was copied.
 
         Example:
@@ -451,6 +458,8 @@ class Module:
             >>> layer.load_state_dict({"weight": [[1.0, 2.0]]})
             <All keys matched successfully>
         """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"load_state_dict: the state is a {type(state_dict).__name__}; pass a dict")
         own = self.state_dict(keep_vars=True)
         missing = [name for name in own if name not in state_dict]
         unexpected = [name for name in state_dict if name not in own]
