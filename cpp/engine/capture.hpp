@@ -112,7 +112,7 @@ class Recording {
   std::vector<Result> results_;
 };
 
-class Capture final : public Recorder {
+class Capture final : public Watcher {
  public:
   // Runs what is pending everywhere and watches from here on. The function is to be called with arguments(): tensors on
   // the same values that are known apart from those that the function knows otherwise.

@@ -11,9 +11,9 @@ namespace sg {
 
 struct Generator;
 
-class Recorder {
+class Watcher {
  public:
-  virtual ~Recorder() = default;
+  virtual ~Watcher() = default;
   virtual void makes(Storage& fresh) = 0;
   virtual void uses(const Tensor& x) = 0;               // an op reads or writes it, or its gradient graph begins there
   virtual void reads_gradient(const Tensor& leaf) = 0;  // before
@@ -24,7 +24,7 @@ class Recorder {
   // A number that is asked for anew each time.
   virtual uint32_t number(double now) = 0;
 };
-extern constinit thread_local Recorder* recorder;
+extern constinit thread_local Watcher* recorder;
 // While threads are watched: what others do to the logs, which are everybody's, so that nobody takes it for theirs.
 extern std::atomic<int32_t> recorders;
 extern std::atomic<uint32_t> disturbances;

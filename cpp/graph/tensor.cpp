@@ -7,7 +7,7 @@
 
 namespace sg {
 
-constinit thread_local Recorder* recorder = nullptr;
+constinit thread_local Watcher* recorder = nullptr;
 std::atomic<int32_t> recorders{0};
 std::atomic<uint32_t> disturbances{0};
 
