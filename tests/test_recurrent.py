@@ -212,8 +212,8 @@ def test_a_step_in_time_is_two_kernels_each_way(name: str, device: sg.Device) ->
     if device.kind == "gpu" and name != "LSTM":
         pytest.skip("one kind of layer shows it")
     few, more = Trained(name, 4, device).counts(), Trained(name, 10, device).counts()
-    assert more["dispatches"] - few["dispatches"] <= 6 * 4
-    assert more["dispatches"] <= 10 * 4 + 15
+    assert more["dispatches"] - few["dispatches"] <= 6 * 4 + 1  # the last steps share more with what is around them
+    assert more["dispatches"] <= 10 * 4 + 12
     for s in (few, more):
         assert (s["submissions"], s["allocations"], s["fallbacks"]) == (1, 0, 0)
         assert (s["plan_hits"], s["plan_misses"], s["bytes_read"]) == (1, 0, 0)

@@ -35,7 +35,7 @@ class Settings(NamedTuple):
     floor: float  # loss on the text held back
 
 
-FULL = Settings(6, 6, 384, 256, 0.2, 64, 3000, 100, 1e-3, floor=1.50)
+FULL = Settings(6, 6, 384, 256, 0.2, 64, 2000, 100, 1e-3, floor=1.50)
 SMALL = Settings(2, 4, 64, 64, 0.0, 16, 150, 20, 4e-3, floor=2.9)
 
 
