@@ -9,9 +9,13 @@ Writes benchmarks/results/train-DATE.json. Close other programs first; compiled 
 
 from __future__ import annotations
 
+import gc
+import math
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import bench_conv  # noqa: F401  each enters its rows
 import networks
@@ -19,11 +23,13 @@ import ops_attention  # noqa: F401
 import ops_recurrent  # noqa: F401
 import program
 from anchors import torch_for
-from common import Result, run_python
+from common import Result, Timing, run_python
 from ops_compare import Form, Goal, Operation, normal
 from ops_reduce import copies
-from rows import Context, judged, row
-from slice_train import counted, libraries, step_results
+from rows import Context, judged, microseconds, row
+from slice_train import MLP, counted, libraries, step_results
+
+import spirograd as sg
 
 CHARACTERS = 65
 SMALL = networks.gpt(CHARACTERS, 2, 4, 128, time=64, batch=12)
@@ -53,6 +59,54 @@ def gpt2_counters(context: Context) -> Iterator[Result]:
     yield from counted(context, "gpt2_counters", SMALL, 90)
 
 
+@row("replay")
+def replay(context: Context) -> Iterator[Result]:
+    """What a replayed training step (sg.compile) costs the processor: the call alone, and until the work is done.
+
+    Each call finds the device idle. On a CPU the call does the work, so it is also timed with sizes of 1: the same
+    kernels with nothing in them.
+    """
+    for sizes, batch in ((MLP, 64), ((1, 1, 1, 2), 1)):
+        network = networks.mlp(*sizes, batch=batch)
+        net, optimizer, x, y = network.begin(sg, context.device)
+
+        def step(x: Any, y: Any, of: Any = (network, net, optimizer)) -> Any:
+            return of[0].step(sg, *of[1:], x, y)
+
+        ways = {"recorded": step, "replayed": sg.compile(step)}
+        timings = {way: timed_calls(call, (x, y), context) for way, call in ways.items()}
+        case = f"MLP {'-'.join(map(str, sizes))}, Adam, batch {batch}"
+        for way, (called, done) in timings.items():
+            judge = way == "replayed" and (context.gpu or sizes != MLP)
+            goal = judged(microseconds(called.median), 20, "us") if judge else ""
+            for what, timing, target in (("the call", called, goal), ("until it is done", done, "")):
+                found = {"spirograd": timing}
+                yield from context.results("replay", f"{case}, {way}, {what}", found, "us", microseconds, target)
+
+
+def timed_calls(step: Callable[..., Any], batch: tuple[Any, ...], context: Context) -> tuple[Timing, Timing]:
+    """Seconds of calls, and of calls with the wait for their work."""
+    for _ in range(5):  # the first ones are recorded
+        loss = step(*batch)
+    sg.synchronize(context.device)
+    called, done = [], []
+    gc.disable()
+    try:
+        for _ in range(20 if context.quick else 2000):
+            begin = time.perf_counter()
+            loss = step(*batch)
+            middle = time.perf_counter()
+            sg.synchronize(context.device)
+            end = time.perf_counter()
+            called.append(middle - begin)
+            done.append(end - begin)
+    finally:
+        gc.enable()
+    if not math.isfinite(loss.item()):
+        raise ArithmeticError("benchmark: the loss is not finite")
+    return Timing.of(called), Timing.of(done)
+
+
 @row("norm")
 def norm(context: Context) -> Iterator[Result]:
     """nn.functional.layer_norm over rows, forward and with backward (1024 x 1024; on a GPU 8192 x 8192)."""
@@ -80,7 +134,7 @@ def peak_mlp(context: Context) -> Iterator[Result]:
 
 ROWS = (
     "step64", "step1024", "step16384", "small", "gpt2", "gpt6", "cnn", "lstm", "conv", "attention", "norm",
-    "counters", "gpt2_counters", "peak_mlp",
+    "counters", "gpt2_counters", "replay", "peak_mlp",
 )  # fmt: skip
 
 if __name__ == "__main__":

@@ -289,7 +289,7 @@ def test_bench_slice(tmp_path: Path) -> None:
 
 def test_bench_train(tmp_path: Path) -> None:
     target = tmp_path / "train.json"
-    rows = "small,gpt2,norm,counters,gpt2_counters,peak_mlp"
+    rows = "small,gpt2,norm,counters,gpt2_counters,replay,peak_mlp"
     done = run_benchmark(
         "bench_train.py", "--quick", "--device", "cpu", "--anchors", "none", "--rows", rows, "--json", str(target)
     )
