@@ -141,7 +141,7 @@ class RuleOptimizer(Optimizer):
             )
         )
         return [
-            (len(g["params"]), [v == 0 if type(v) is float and not exact else _frozen(v, exact) for v in g.values()])
+            ([id(p) for p in g["params"]], [_frozen(v, exact) for k, v in g.items() if k != "params"])
             for g in self.param_groups
         ]
 
