@@ -10,17 +10,7 @@ Dims Dims::filled(int rank, int64_t value) {
   return d;
 }
 
-void Dims::push(int64_t d) {
-  if (rank == kMaxRank) fail<ValueError>("shape", "more than 8 dimensions", "merge some of them");
-  v[rank++] = d;
-}
-
-bool Dims::operator==(const Dims& o) const {
-  if (rank != o.rank) return false;
-  for (int i = 0; i < rank; ++i)
-    if (v[i] != o.v[i]) return false;
-  return true;
-}
+void Dims::refuse_more() { fail<ValueError>("shape", "more than 8 dimensions", "merge some of them"); }
 
 std::string Dims::str() const {
   std::string s = "[";

@@ -23,8 +23,16 @@ struct Dims {
   int size() const { return rank; }
   const int64_t* begin() const { return v; }
   const int64_t* end() const { return v + rank; }
-  void push(int64_t d);  // ValueError beyond kMaxRank
-  bool operator==(const Dims& o) const;
+  void push(int64_t d) {  // ValueError beyond kMaxRank
+    if (rank == kMaxRank) refuse_more();
+    v[rank++] = d;
+  }
+  bool operator==(const Dims& o) const {
+    if (rank != o.rank) return false;
+    for (int i = 0; i < rank; ++i)
+      if (v[i] != o.v[i]) return false;
+    return true;
+  }
 
   int64_t numel() const {
     int64_t n = 1;
@@ -32,6 +40,9 @@ struct Dims {
     return n;
   }
   std::string str() const;  // "[2, 3]"
+
+ private:
+  [[noreturn]] static void refuse_more();
 };
 
 Dims contiguous_strides(const Dims& shape);

@@ -18,6 +18,8 @@ PlanCache& cache_of(DeviceId device) {
 }
 
 constexpr size_t kAhead = 8, kCacheLine = 64;  // nodes asked for in advance; bytes
+constexpr size_t kEnding = 256;                // bytes of a node that are looked at when it ends
+static_assert(kEnding <= sizeof(Node));
 
 bool fusing() { return env("SPIROGRAD_FUSE") != "0"; }
 
@@ -58,7 +60,7 @@ uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse) {
   for (bool b : wanted.held) push(b);
   for (bool b : wanted.dying) push(b);
   key.push_back(word);
-  uint64_t hash = log.hash;
+  uint64_t hash = hash_mix(log.hash);
   for (size_t i = known; i < key.size(); ++i) hash = hash_mix(hash, key[i]);
   return hash;
 }
@@ -158,10 +160,10 @@ void fail_all(Log& log, std::exception_ptr error) {
 
 void finish(Log& log) {
   counters().nodes += static_cast<int64_t>(log.nodes.size());
-  for (size_t i = 0; i < log.nodes.size(); ++i) {
-    if (i + kAhead < log.nodes.size())
-      for (size_t at = 0; at < sizeof(Node); at += kCacheLine)
-        __builtin_prefetch(reinterpret_cast<const char*>(log.nodes[i + kAhead].get()) + at);
+  for (size_t i = log.nodes.size(); i-- > 0;) {  // readers first: then each node ends when its turn comes
+    if (i >= kAhead)
+      for (size_t at = 0; at < kEnding; at += kCacheLine)
+        __builtin_prefetch(reinterpret_cast<const char*>(log.nodes[i - kAhead].get()) + at);
     log.nodes[i]->drop_inputs();
     log.nodes[i] = {};  // most end here
   }

@@ -61,8 +61,9 @@ void check_size(const OpInfo& op, const Dims& shape) {
       fail<ValueError>(op.name, "shape " + shape.str() + " is too large", "use fewer elements");
 }
 
-NodeRef new_node(const OpInfo& op, DType dtype, DType compute, DeviceId device) {
+NodeRef new_node(const OpInfo& op, DType dtype, DType compute, DeviceId device, size_t inputs) {
   NodeRef n(new Node);
+  n->make_room(static_cast<int>(inputs));
   n->op = &op;
   n->dtype = dtype;
   n->compute = compute;
@@ -177,7 +178,8 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   for (const Tensor& x : inputs)
     if (!x.is_number()) shape = shape == x.shape() ? shape : broadcast_shapes(op.name, shape, x.shape());
   check_size(op, shape);
-  NodeRef node = new_node(op, op.result == Result::boolean ? DType::boolean : type, compute, device_of(op, inputs));
+  NodeRef node =
+      new_node(op, op.result == Result::boolean ? DType::boolean : type, compute, device_of(op, inputs), inputs.size());
   const Squeezed s = squeeze(shape);
   node->domain = s.shape;
   node->numel = s.shape.numel();
@@ -202,7 +204,7 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
 
 Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
   const Stage stage(op.name, "cpu_op");
-  NodeRef node = new_node(op, dtype, wide_of(x.dtype()), x.device());
+  NodeRef node = new_node(op, dtype, wide_of(x.dtype()), x.device(), 1);
   const Squeezed s = squeeze(x.shape());
   node->domain = s.shape;
   node->numel = s.shape.numel();
@@ -220,7 +222,7 @@ Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId devic
   for (int64_t d : shape)
     if (d < 0) fail<ValueError>(op.name, "negative size in shape " + shape.str(), "use sizes of 0 or more");
   check_size(op, shape);
-  NodeRef node = new_node(op, dtype, wide_of(dtype), device);
+  NodeRef node = new_node(op, dtype, wide_of(dtype), device, index + numbers.size());
   const Squeezed s = squeeze(shape);
   node->domain = s.shape;
   node->numel = s.shape.numel();
@@ -241,7 +243,7 @@ Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId devic
 
 Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
   const Stage stage(op.name, "cpu_op");
-  NodeRef node = new_node(op, x.dtype(), wide_of(x.dtype()), x.device());
+  NodeRef node = new_node(op, x.dtype(), wide_of(x.dtype()), x.device(), 1);
   const Squeezed s = squeeze(x.shape());
   node->domain = s.shape;
   node->inputs = 1;
@@ -274,7 +276,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
   const DeviceId device = common_device(op.name, {&a, &b});
   const DType dtype = promote(a.dtype(), b.dtype());
   const int64_t batch = std::max(a.shape()[0], b.shape()[0]);
-  NodeRef node = new_node(op, dtype, dtype, device);
+  NodeRef node = new_node(op, dtype, dtype, device, 2);
   node->domain = {a.shape()[0] == 0 || b.shape()[0] == 0 ? 0 : batch, a.shape()[1], b.shape()[2], a.shape()[2]};
   node->reduced = 1u << 3;
   node->inputs = 2;
@@ -292,7 +294,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const 
                 const Contraction& sizes, const Dims& result) {
   const Stage stage(op.name, "cpu_op");
   const DType dtype = promote(a.dtype(), b.dtype());
-  NodeRef node = new_node(op, dtype, dtype, common_device(op.name, {&a, &b}));
+  NodeRef node = new_node(op, dtype, dtype, common_device(op.name, {&a, &b}), 2);
   for (const Dims* dims : {&sizes.leading, &sizes.n, &sizes.k})
     for (int64_t size : *dims) node->domain.push(size);
   node->extra[0] = sizes.leading.rank - 2;
@@ -328,7 +330,7 @@ Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims&
   const Stage stage(op.name, "cpu_op");
   common_device(op.name, {&x, &offset});
   check_size(op, shape);
-  NodeRef node = new_node(op, x.dtype(), wide_of(x.dtype()), x.device());
+  NodeRef node = new_node(op, x.dtype(), wide_of(x.dtype()), x.device(), 2);
   const Squeezed s = squeeze(shape);
   node->domain = s.shape;
   node->numel = s.shape.numel();
@@ -345,8 +347,7 @@ Tensor own_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& 
   const Stage stage(op.name, "cpu_op");
   check_size(op, shape);
   const Tensor& first = inputs.front();
-  NodeRef node = new_node(op, dtype, wide_of(dtype), first.device());
-  node->make_room(static_cast<int>(inputs.size()));
+  NodeRef node = new_node(op, dtype, wide_of(dtype), first.device(), inputs.size());
   node->domain = first.shape();
   node->numel = shape.numel();
   std::copy(extra.begin(), extra.end(), node->extra);
@@ -375,7 +376,7 @@ Tensor part_of(const Tensor& whole, DType dtype, const Dims& shape, const Dims& 
 
 Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device) {
   check_size(op, shape);
-  NodeRef node = new_node(op, dtype, wide_of(dtype), device);
+  NodeRef node = new_node(op, dtype, wide_of(dtype), device, 0);
   node->domain = squeeze(shape).shape;
   node->numel = shape.numel();
   Tensor out = wrap(node, shape);
@@ -404,7 +405,7 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   Storage& storage = *target->storage;
   NodeRef before = storage.node.ref();
   const DType compute = wide_of(target.dtype());
-  NodeRef node = new_node(op, target.dtype(), compute, target.device());
+  NodeRef node = new_node(op, target.dtype(), compute, target.device(), at ? 3 : 2);
   const Squeezed s = squeeze(shape);
   node->domain = s.shape;
   node->numel = before->numel;

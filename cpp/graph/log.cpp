@@ -104,7 +104,7 @@ Log& log_of(DeviceId device) {
 
 void Log::add_word(uint64_t word) {
   key.push_back(word);
-  hash = hash_mix(hash, word);
+  hash = hash_add(hash, word);
 }
 
 void Log::add_operand(const Operand& operand, const NodeRef& reader) {

@@ -3,7 +3,11 @@
 #include "graph/free_list.hpp"
 
 namespace sg {
-void* Node::operator new(size_t size) { return FreeList<Node, 16384>::take(size); }
+namespace {
+constexpr size_t kApart = 64;  // bytes between two: at multiples of 512, nodes would share few sets of a cache
+}
+
+void* Node::operator new(size_t size) { return FreeList<Node, 16384>::take(size + kApart); }
 void Node::operator delete(void* p) { FreeList<Node, 16384>::give(p); }
 
 void Node::drop_inputs() {

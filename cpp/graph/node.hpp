@@ -4,6 +4,7 @@
 #pragma once
 #include <exception>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "base/buffer.hpp"
@@ -25,42 +26,54 @@ struct Operand {
     number,  // a number that may differ from run to run
     index,   // the int64 value offset + sum(coordinate * stride): a position, no memory
   };
+  Ref<Node> node;
   Kind kind = Kind::none;
   DType dtype = DType::float32;
   uint32_t source = 0;  // of a number: see graph/recorder.hpp
-  Ref<Node> node;
-  Dims strides;  // one a domain dimension
   int64_t offset = 0;
   Number number{};
+  Dims strides;  // one a domain dimension
 };
 
 struct Node : RefCounted<Node> {
   enum class State : uint8_t { pending, ready, failed };
 
-  const OpInfo* op = nullptr;  // nullptr: data that came from outside
+  // First what a cut looks at and what ends with a node: of ten thousand of them, few cache lines each.
+  State state = State::pending;
   DType dtype = DType::float32;
   DType compute = DType::float32;  // inputs are converted to this type before `emit`; never a narrow one
-  DeviceId device;
-  State state = State::pending;
   uint8_t inputs = 0;
-  uint16_t reduced = 0;   // bit d: dimension d of the domain is folded
-  Dims domain;            // without dimensions of size 1 (contractions: all of folded, batch, m, n..., k...)
-  int64_t numel = 0;      // elements of the value
-  int64_t extra[4] = {};  // what a kernel of its own wants to know; contractions: [0] 1 when there is `folded`
-  Operand* in = few;
-  Operand few[kFewInputs];
-  std::unique_ptr<Operand[]> many;  // the inputs when there are more
-
+  const OpInfo* op = nullptr;  // nullptr: data that came from outside
   // Position in the pending log, or, for a leaf, its number there (valid while epoch is the log's).
-  int32_t log_index = -1;
   uint64_t epoch = 0;
-
+  int32_t log_index = -1;
   // Storages and saved gradients that want the value: a cut writes it only when this is not 0.
   std::atomic<int32_t> held{0};
-
   BufferRef buffer;          // ready
   std::exception_ptr error;  // failed
   uint32_t run = 0;          // ready: the run that made it, if that checks indices
+  uint8_t room = 0;          // operands that there are
+  uint16_t reduced = 0;      // bit d: dimension d of the domain is folded
+  Operand* in = reinterpret_cast<Operand*>(few_);
+  int64_t numel = 0;  // elements of the value
+  DeviceId device;
+
+ private:
+  alignas(Operand) unsigned char few_[kFewInputs * sizeof(Operand)];
+
+ public:
+  Dims domain;            // without dimensions of size 1 (contractions: all of folded, batch, m, n..., k...)
+  int64_t extra[4] = {};  // what a kernel of its own wants to know; contractions: [0] 1 when there is `folded`
+
+  Node() = default;
+  ~Node() {
+    std::destroy_n(in, room);
+    if (!is_few()) ::operator delete(in);
+  }
+  void make_room(int count) {  // once, before the inputs are set
+    if (count > kFewInputs) in = static_cast<Operand*>(::operator new(static_cast<size_t>(count) * sizeof(Operand)));
+    for (; room < count; ++room) new (in + room) Operand;
+  }
 
   bool pending() const { return state == State::pending; }
   // Whether operand k is a value of each element; the others are memory that is written or read elsewhere.
@@ -72,16 +85,14 @@ struct Node : RefCounted<Node> {
   bool overwrites_all() const {
     return inputs == 2 && domain.numel() == numel && in[1].strides == contiguous_strides(domain);
   }
-  void make_room(int count) {  // before the inputs are set
-    if (count <= kFewInputs) return;
-    many = std::make_unique<Operand[]>(static_cast<size_t>(count));
-    in = many.get();
-  }
   size_t bytes() const { return static_cast<size_t>(numel) * size_of(dtype); }
   void drop_inputs();
   static void* operator new(size_t);
   static void operator delete(void*);
   static void destroy(Node*);  // iterative: a chain of millions of nodes is freed on a small stack
+
+ private:
+  bool is_few() const { return in == reinterpret_cast<const Operand*>(few_); }
 };
 using NodeRef = Ref<Node>;
 

@@ -207,7 +207,15 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
                      "index " + std::to_string(index) + " out of range for dimension " + std::to_string(d) +
                          " of size " + std::to_string(size),
                      "use " + std::to_string(-size) + " to " + std::to_string(size - 1));
-  return squeeze(slice(x, d, index < 0 ? index + size : index, 1, 1), d);
+  const int64_t at = index < 0 ? index + size : index;
+  if (grad_enabled() && x.requires_grad()) return squeeze(slice(x, d, at, 1, 1), d);
+  Dims shape, strides;  // a view that needs no gradient is one step
+  for (int i = 0; i < x.rank(); ++i) {
+    if (i == d) continue;
+    shape.push(x.shape()[i]);
+    strides.push(x.strides()[i]);
+  }
+  return view(rows::Strided, x, shape, strides, x->offset + (x.numel() ? at * x.strides()[d] : 0), {});
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {

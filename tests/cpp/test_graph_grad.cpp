@@ -216,6 +216,7 @@ TEST_CASE("a pending chain of nodes is freed on a small stack", "[graph]") {
     for (int i = 0; i < 1'000'000; ++i) {
       NodeRef n(new Node);
       n->op = &op;
+      n->make_room(1);
       n->inputs = 1;
       n->in[0].kind = Operand::Kind::node;
       n->in[0].node = last;
