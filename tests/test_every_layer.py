@@ -139,3 +139,27 @@ def test_weights_move_to_pytorch_and_back(make: Make, shapes: list[Any]) -> None
     want = first(theirs(*(torch.tensor(x.numpy()) for x in xs))).detach().numpy()
     for layer in (ours, again):
         np.testing.assert_allclose(first(layer(*xs)).detach().numpy(), want, rtol=1e-12, atol=1e-12)
+
+
+TRAINED = [(make, shapes) for make, shapes in ALL if list(make(nn).parameters())]
+
+
+@named(TRAINED)
+def test_replayed_steps_of_fit_have_the_bits_of_others(make: Make, shapes: list[Any]) -> None:
+    results = []
+    for compiled in (True, False):
+        sg.manual_seed(0)
+        layer = make(nn)
+        xs = tuple(inputs_of(shapes, sg.float32))
+        history = sg.fit(
+            layer,
+            xs,
+            sg.zeros(len(xs[0])),
+            loss=lambda output, target: first(output).square().mean(),
+            optimizer="adam",
+            epochs=5,
+            verbose=0,
+            compile=compiled,
+        )
+        results.append((history.metrics["loss"], [v.tolist() for v in layer.state_dict().values()]))
+    assert results[0] == results[1]

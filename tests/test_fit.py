@@ -542,3 +542,104 @@ def test_the_history_is_drawn(tmp_path: Path) -> None:
     figure = history.plot(path)
     assert path.read_bytes().startswith(b"\x89PNG")
     assert [axes.get_ylabel() for axes in figure.axes] == ["loss", "accuracy"]
+
+
+# ---- steps that are replayed -----------------------------------------------------------------------------------------
+
+
+def history_and_bits(net: Any, **options: Any) -> tuple[Any, ...]:
+    x, y = moons(50)
+    history = sg.fit(
+        net, x, y, epochs=5, batch_size=16, metrics=["accuracy", "f1", "perplexity"], **{**QUIET, **options}
+    )
+    return history.metrics, history.val_metrics, [p.detach().cpu().numpy().tobytes() for p in net.parameters()]
+
+
+@pytest.mark.parametrize("options", [{}, {"shuffle": False, "optimizer": "sgd"}, {"validation_split": 0.3}], ids=str)
+def test_replayed_steps_have_the_bits_of_others(options: dict[str, Any], device: sg.Device) -> None:
+    results = []
+    for compiled in (None, False):
+        net = network(device)
+        net.insert(2, sg.nn.Dropout(0.3))
+        net.insert(1, sg.nn.BatchNorm1d(16).to(device))
+        decay = callbacks.LearningRateScheduler(lambda epoch: 0.1 / epoch)
+        results.append(history_and_bits(net, compile=compiled, callbacks=[decay], **options))
+    assert results[0] == results[1]
+
+
+def nodes_of_an_epoch(steps: int, compile: bool | None) -> int:
+    """How many nodes of the graph Python makes in the last epoch."""
+    x, y = moons(8 * steps)
+    counts: list[int] = []
+
+    class Count(callbacks.Callback):
+        def on_epoch_begin(self, training: Any) -> None:
+            counts.append(sg.stats()["nodes"])
+
+        on_epoch_end = on_epoch_begin
+
+    sg.fit(network(), x, y, epochs=4, batch_size=8, metrics=["accuracy"], callbacks=[Count()], compile=compile, **QUIET)
+    return counts[-1] - counts[-2]
+
+
+def test_a_replayed_step_makes_no_node() -> None:
+    few = nodes_of_an_epoch(2, None)
+    assert nodes_of_an_epoch(20, None) == nodes_of_an_epoch(20, True) == few
+    assert nodes_of_an_epoch(20, False) > 1000
+
+
+def test_python_of_the_users_is_run_in_each_step() -> None:
+    calls: list[int] = []
+
+    class Own(sg.nn.Linear):
+        def forward(self, x: sg.Tensor) -> sg.Tensor:
+            calls.append(len(x))
+            return super().forward(x)
+
+    def loss(output: sg.Tensor, target: sg.Tensor) -> sg.Tensor:
+        calls.append(1)
+        return F.cross_entropy(output, target)
+
+    def metric(output: sg.Tensor, target: sg.Tensor) -> sg.Tensor:
+        calls.append(2)
+        return output.mean()
+
+    x, y = moons(8)
+    hooked = network()
+    hooked.register_forward_hook(lambda *args: calls.append(3))
+    opt = sg.optim.SGD((stepped := network()).parameters(), lr=0.1)
+    opt.register_step_post_hook(lambda *args: calls.append(4))
+    cases: list[tuple[Any, dict[str, Any]]] = [
+        (sg.nn.Sequential(Own(2, 2)), {}), (network(), {"loss": loss}), (network(), {"metrics": [metric]}),
+        (hooked, {}), (stepped, {"optimizer": opt}),
+    ]  # fmt: skip
+    for net, options in cases:
+        calls.clear()
+        sg.fit(net, x, y, epochs=6, **QUIET, **options)
+        assert len(calls) == 6
+    calls.clear()
+    sg.fit(sg.nn.Sequential(Own(2, 2)), x, y, epochs=6, compile=True, **QUIET)
+    assert 2 <= len(calls) < 6
+
+
+def test_what_changes_between_epochs_is_seen() -> None:
+    class Change(callbacks.Callback):
+        def on_epoch_end(self, training: Any) -> None:
+            if training.epoch == 3:
+                training.model[2].p = 0.0
+                training.model[0].weight = sg.nn.Parameter(training.model[0].weight.detach() * 2)
+                training.model[0].requires_grad_(False)
+
+    results = []
+    for compiled in (None, False):
+        net = network()
+        net.insert(2, sg.nn.Dropout(0.5))
+        results.append(history_and_bits(net, compile=compiled, callbacks=[Change()]))
+    assert results[0] == results[1]
+
+
+def test_what_cannot_be_replayed_is_said() -> None:
+    net = network()
+    for options in ({"optimizer": sg.optim.LBFGS(net.parameters())}, {"metrics": [metrics.R2()]}):
+        with pytest.raises(ValueError, match="fit: compile=True needs a RuleOptimizer and metrics that are sums"):
+            sg.fit(net, *moons(8), compile=True, **QUIET, **options)

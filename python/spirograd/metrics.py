@@ -27,6 +27,7 @@ __all__ = [
     "Perplexity",
     "Precision",
     "Recall",
+    "Sum",
     "TopK",
     "accuracy",
     "confusion_matrix",
@@ -383,7 +384,31 @@ class Metric:
         return f"{type(self).__name__}(name={self.name!r})"
 
 
-class Mean(Metric):
+class Sum(Metric):
+    """A metric that keeps sums: a batch adds its `part(input, target)` to them.
+
+    Example:
+        >>> class Errors(sg.metrics.Sum):
+        ...     def part(self, input, target):
+        ...         return {"count": (input.argmax(1) != target).sum()}
+        ...     def result(self, kept):
+        ...         return kept["count"]
+        >>> metric = Errors()
+        >>> metric.update(sg.tensor([[0.1, 0.9], [0.8, 0.2]]), sg.tensor([1, 1]))
+        >>> metric.compute().item()
+        1
+    """
+
+    def part(self, input: Tensor, target: Tensor) -> dict[str, Any]:
+        """What a batch adds: tensors and numbers, by name."""
+        raise NotImplementedError(f"{type(self).__name__} has no part()")
+
+    def add(self, kept: dict[str, Any], input: Tensor, target: Tensor) -> dict[str, Any]:
+        part = self.part(input, target)
+        return {key: kept[key] + value if kept else value for key, value in part.items()}
+
+
+class Mean(Sum):
     """The mean of a function of a batch, each batch counted by its rows.
 
     Args:
@@ -402,22 +427,18 @@ class Mean(Metric):
         super().__init__(name or getattr(function, "__name__", type(function).__name__.lower()))
         self.function = function
 
-    def add(self, kept: dict[str, Any], input: Tensor, target: Tensor) -> dict[str, Any]:
+    def part(self, input: Tensor, target: Tensor) -> dict[str, Any]:
         value = self.function(input, target)
         if value.ndim:  # one an element: hits are counted exactly
             total = value.sum() if value.dtype.is_floating_point else value.long().sum()
-            return _added(kept, total=total, count=value.numel())
+            return {"total": total, "count": value.numel()}
         rows = target.shape[0] if target.ndim else 1
-        return _added(kept, total=value * rows, count=rows)
+        return {"total": value * rows, "count": rows}
 
     def result(self, kept: dict[str, Any]) -> Tensor:
         total = kept["total"] if kept["total"].dtype.is_floating_point else kept["total"].float()
         mean: Tensor = total / kept["count"]
         return mean
-
-
-def _added(kept: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {key: kept[key] + value if kept else value for key, value in more.items()}
 
 
 class Accuracy(Mean):
@@ -476,7 +497,7 @@ class MSE(Mean):
         super().__init__(mean_squared_error, name or "mse")
 
 
-class Perplexity(Metric):
+class Perplexity(Sum):
     """perplexity() over batches: each target weighs the same, in whichever batch it is.
 
     Example:
@@ -490,16 +511,16 @@ class Perplexity(Metric):
         super().__init__(name)
         self.ignore_index = ignore_index
 
-    def add(self, kept: dict[str, Any], input: Tensor, target: Tensor) -> dict[str, Any]:
+    def part(self, input: Tensor, target: Tensor) -> dict[str, Any]:
         total = cross_entropy(input, target, ignore_index=self.ignore_index, reduction="sum")
-        return _added(kept, total=total, count=(target != self.ignore_index).long().sum())
+        return {"total": total, "count": (target != self.ignore_index).long().sum()}
 
     def result(self, kept: dict[str, Any]) -> Tensor:
         mean: Tensor = kept["total"] / kept["count"].float()
         return mean.exp()
 
 
-class ConfusionMatrix(Metric):
+class ConfusionMatrix(Sum):
     """confusion_matrix() over batches.
 
     Args:
@@ -519,8 +540,8 @@ class ConfusionMatrix(Metric):
         super().__init__(name or "confusion_matrix")
         self.num_classes, self.threshold = num_classes, threshold
 
-    def add(self, kept: dict[str, Any], input: Tensor, target: Tensor) -> dict[str, Any]:
-        return _added(kept, matrix=confusion_matrix(input, target, self.num_classes, self.threshold))
+    def part(self, input: Tensor, target: Tensor) -> dict[str, Any]:
+        return {"matrix": confusion_matrix(input, target, self.num_classes, self.threshold)}
 
     def result(self, kept: dict[str, Any]) -> Tensor:
         matrix: Tensor = kept["matrix"]
@@ -528,7 +549,7 @@ class ConfusionMatrix(Metric):
 
 
 class _OfMatrix(ConfusionMatrix):
-    part = ""
+    _share = ""
 
     def __init__(
         self, average: str = "auto", num_classes: int | None = None, threshold: float = 0.0, name: str | None = None
@@ -537,7 +558,7 @@ class _OfMatrix(ConfusionMatrix):
         self.average = average
 
     def result(self, kept: dict[str, Any]) -> Tensor:
-        return _shares(self.name, kept["matrix"], self.average, _PARTS[self.part])
+        return _shares(self.name, kept["matrix"], self.average, _PARTS[self._share])
 
 
 class Precision(_OfMatrix):
@@ -550,7 +571,7 @@ class Precision(_OfMatrix):
         0.5
     """
 
-    part = "precision"
+    _share = "precision"
 
 
 class Recall(_OfMatrix):
@@ -563,7 +584,7 @@ class Recall(_OfMatrix):
         0.5
     """
 
-    part = "recall"
+    _share = "recall"
 
 
 class F1(_OfMatrix):
@@ -576,7 +597,7 @@ class F1(_OfMatrix):
         0.5
     """
 
-    part = "f1_score"
+    _share = "f1_score"
 
 
 class R2(Metric):

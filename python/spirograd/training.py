@@ -15,6 +15,7 @@ import numpy as np
 from . import _core, metrics, optim
 from ._core import Generator, Tensor, tensor
 from ._grad_mode import no_grad
+from ._replayed_step import Batch, ReplayedStep, is_ours, sums_of
 from .callbacks import Callback, LearningRateScheduler
 from .metrics import Mean, Metric
 from .nn import Module
@@ -152,6 +153,7 @@ def fit(
     metrics: Metrics = (),
     verbose: int = 1,
     initial_epoch: int = 0,
+    compile: bool | None = None,
 ) -> History:
     """Trains a model. Arrays go to the model's device once, floats in its type; batches are rows, picked there.
 
@@ -177,13 +179,17 @@ def fit(
             `spirograd.metrics`, or functions of (output, target).
         verbose: 1 shows a bar on a terminal, 2 writes a line an epoch, 0 is silent.
         initial_epoch: epochs that were done before, in a training that is taken up again.
+        compile: whether steps are replayed as by `sg.compile`, with the same bits and without their Python. None: where
+            that leaves out nothing of yours: layers of `nn` without hooks, losses, optimisers and metrics of the
+            package. True: also with modules and functions of your own, under the terms of `sg.compile`.
 
     Returns:
         A History. Ctrl-C ends the training early and returns what there is.
 
     Raises:
         TypeError: the model is none of tensors.
-        ValueError: the data do not fit together, or a name is unknown.
+        ValueError: the data do not fit together, a name is unknown, or compile=True with what cannot be replayed: an
+            optimiser that is no `RuleOptimizer`, a metric that is no `metrics.Sum`.
         IndexError: a class is out of range; raised at the end of an epoch at the latest.
 
     Example:
@@ -220,6 +226,13 @@ def fit(
     training = Training(model, optimizer, epochs)
     followers = [c if isinstance(c, Callback) else LearningRateScheduler(c) for c in callbacks]
     sums = _Sums("fit", loss_of, metrics)
+    replayed, added = None, sums_of(sums.metrics)
+    if compile and (added is None or not isinstance(optimizer, optim.RuleOptimizer)):
+        raise ValueError("fit: compile=True needs a RuleOptimizer and metrics that are sums; leave it out")
+    if compile is None:
+        compile = is_ours(model, loss_of, optimizer, sums.metrics, followers)
+    if compile and added is not None:
+        replayed = ReplayedStep(model, loss_of, optimizer, [sums.loss_sum, *added])
     mode, steps = model.training, data.steps()
     bar = None
     if verbose == 1 and sys.stderr.isatty():
@@ -229,7 +242,7 @@ def fit(
             follower.on_train_begin(training)
         for epoch in range(initial_epoch + 1, epochs + 1):
             training.epoch = epoch
-            _epoch(training, data, held_back, sums, followers, bar)
+            _epoch(training, data, held_back, sums, followers, bar, replayed)
             if verbose == 2:
                 _print_epoch(training)
             if training.stop:
@@ -286,17 +299,25 @@ def _epoch(
     sums: _Sums,
     followers: Sequence[Callback],
     bar: Progress | None,
+    replayed: ReplayedStep | None,
 ) -> None:
     model, optimizer, history = training.model, training.optimizer, training.history
     start = shown = time.perf_counter()
     takes_closure = _takes_closure(optimizer)
-    rate = float(optimizer.param_groups[0]["lr"])
+    rate, before = float(optimizer.param_groups[0]["lr"]), history.steps
     model.train()
     sums.reset()
     for follower in followers:
         follower.on_epoch_begin(training)
-    for inputs, target in data.batches(training.epoch):
-        _step(model, optimizer, takes_closure, sums, inputs, target)
+    if replayed is not None:
+        replayed.begin()
+    for batch in data.batches(training.epoch):
+        if replayed is not None and replayed.ready:
+            replayed(batch)
+        else:
+            _step(model, optimizer, takes_closure, sums, *batch.parts())
+            if replayed is not None:
+                replayed.take_over()
         history.steps += 1
         for follower in followers:
             follower.on_batch_end(training)
@@ -306,7 +327,7 @@ def _epoch(
                 shown = now
                 note = f"epoch {training.epoch}/{training.epochs}, loss {_short(sums.mean_loss())}"
             bar.advance(note=note)
-    if sums.empty:
+    if history.steps == before:
         raise ValueError(f"fit: there was no batch in epoch {training.epoch}; give what can be gone through again")
     logs = sums.read()
     later = {} if held_back is None else _evaluate(model, held_back, sums)
@@ -355,7 +376,8 @@ def _evaluate(model: Module, data: _Rows | _Batches, sums: _Sums) -> dict[str, f
     sums.reset()
     try:
         with no_grad():
-            for inputs, target in data.batches(None):
+            for batch in data.batches(None):
+                inputs, target = batch.parts()
                 output = model(*inputs)
                 sums.add(sums.loss(output, target), output, target)
                 sums.submit()
@@ -374,42 +396,40 @@ class _Sums:
         # A sigmoid stands before the losses that take probabilities.
         probabilities = loss is F.binary_cross_entropy or type(loss).__name__ == "BCELoss"
         self.metrics = [_metric(op, metric, 0.5 if probabilities else 0.0) for metric in wanted]
-        self.reset()
+        self.loss_sum = Mean(_itself, "loss")
 
     def reset(self) -> None:
-        self.total: Any = None
-        self.rows = 0
-        for metric in self.metrics:
+        for metric in (self.loss_sum, *self.metrics):
             metric.reset()
 
     @property
     def empty(self) -> bool:
-        return self.total is None
+        return not self.loss_sum._kept
 
     def add(self, loss: Tensor, output: Any, target: Tensor) -> None:
-        rows = target.shape[0] if target.ndim else 1
-        with no_grad():
-            part = loss.detach() * rows
-            self.total = part if self.total is None else self.total + part
-        self.rows += rows
+        self.loss_sum.update(loss, target)
         for metric in self.metrics:
             metric.update(output, target)
 
     def submit(self) -> None:
         """Runs what is pending without waiting for it: where no optimiser steps, nobody else does."""
-        _core._submit([[self.total]])
+        _core._submit([[self.loss_sum._kept["total"]]])
 
     def mean_loss(self) -> float:
-        return float(self.total) / self.rows
+        return float(self.loss_sum.compute())
 
     def read(self) -> dict[str, Any]:
         """All of them; numbers are fetched together."""
         with no_grad():
-            values = {"loss": self.total / self.rows} | {m.name: m.compute() for m in self.metrics}
+            values = {m.name: m.compute() for m in (self.loss_sum, *self.metrics)}
             numbers = [name for name, value in values.items() if value.ndim == 0]
             fetched = _core.stack([values[name].float() for name in numbers]).tolist()
         read = dict(zip(numbers, fetched, strict=True))
         return {name: read[name] if name in read else value.tolist() for name, value in values.items()}
+
+
+def _itself(loss: Tensor, target: Tensor) -> Tensor:
+    return loss
 
 
 def _print_epoch(training: Training) -> None:
@@ -435,13 +455,13 @@ class _Rows:
     def steps(self) -> int:
         return -(-self.target.shape[0] // self.batch_size)
 
-    def batches(self, epoch: int | None) -> Iterator[tuple[tuple[Tensor, ...], Tensor]]:
+    def batches(self, epoch: int | None) -> Iterator[Batch]:
         """Those of an epoch; None: in order."""
         order = self.order(epoch) if self.shuffle and epoch is not None else None
+        whole = (*self.inputs, self.target)
         for first in range(0, self.target.shape[0], self.batch_size):
             some = slice(first, first + self.batch_size)
-            rows = [t[some] if order is None else t.index_select(0, order[some]) for t in (*self.inputs, self.target)]
-            yield tuple(rows[:-1]), rows[-1]
+            yield Batch(tuple(t[some] for t in whole)) if order is None else Batch(whole, order[some])
 
     def order(self, epoch: int) -> Tensor:
         generator = None if self.seed is None else Generator().manual_seed(self.seed + (epoch << 32))
@@ -470,14 +490,14 @@ class _Batches:
     def steps(self) -> int | None:
         return len(self.loader) if isinstance(self.loader, Sized) else None
 
-    def batches(self, epoch: int | None) -> Iterator[tuple[tuple[Tensor, ...], Tensor]]:
+    def batches(self, epoch: int | None) -> Iterator[Batch]:
         for batch in self.loader:
             if not isinstance(batch, (tuple, list)) or len(batch) < 2:
                 raise ValueError(f"{self.op}: a batch is a {type(batch).__name__}; give (inputs, target)")
             *inputs, target = batch
             if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
                 inputs = list(inputs[0])
-            yield tuple(self.place.put(value) for value in inputs), self.place.put(target)
+            yield Batch(tuple(self.place.put(value) for value in (*inputs, target)))
 
 
 class _Place:
