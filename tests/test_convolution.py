@@ -186,3 +186,15 @@ def test_a_training_step_is_one_submission(device: sg.Device) -> None:
         if i > 1:
             assert (s["plan_misses"], s["allocations"], s["kernels_compiled"]) == (0, 0, 0)
     assert step().item() < 0.5 * first
+
+
+def test_errors_of_transposed_volumes_name_the_values() -> None:
+    x, w = sg.ones(1, 4, 2, 3, 3), sg.ones(4, 2, 2, 2, 2)
+    for options, text in (
+        ({"groups": 3}, "groups=3"),
+        ({"stride": 0}, "stride"),
+        ({"output_padding": 2}, "output_padding"),
+    ):
+        with pytest.raises(ValueError, match=f"conv_transpose3d: .*{text}"):
+            F.conv_transpose3d(x, w, **options)
+    assert F.conv_transpose3d(x[0], w, groups=2).shape == (4, 3, 4, 4)

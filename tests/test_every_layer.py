@@ -22,16 +22,39 @@ MORE: list[tuple[Make, list[Any]]] = [
     (lambda n: n.Conv3d(2, 3, 2, padding=1), [(1, 2, 3, 4, 3)]),
     (lambda n: n.ConvTranspose1d(2, 3, 3, stride=2, output_padding=1), [(2, 2, 4)]),
     (lambda n: n.ConvTranspose2d(2, 4, 3, stride=2, padding=1, groups=2), [(2, 2, 4, 3)]),
+    (lambda n: n.ConvTranspose3d(2, 4, 2, stride=(2, 1, 3), padding=1, output_padding=(1, 0, 2)), [(1, 2, 3, 3, 2)]),
+    (lambda n: n.ConvTranspose3d(2, 4, 2, dilation=2, groups=2, bias=False), [(2, 2, 2, 3, 2)]),
     (lambda n: n.Unfold(2, padding=1), [(1, 2, 3, 4)]),
     (lambda n: n.Fold((3, 4), 2), [(1, 8, 6)]),
     (lambda n: n.MaxPool1d(2), [(2, 3, 7)]),
     (lambda n: n.MaxPool2d(3, 2, 1), [(2, 3, 6, 5)]),
     (lambda n: n.AvgPool1d(3, 2, 1), [(2, 3, 7)]),
     (lambda n: n.AvgPool2d(2, ceil_mode=True), [(2, 3, 5, 5)]),
+    (lambda n: n.MaxPool3d((2, 3, 2), 2, (0, 1, 1), ceil_mode=True), [(1, 2, 5, 4, 5)]),
+    (lambda n: n.AvgPool3d((2, 3, 2), 2, (0, 1, 1), True, False), [(2, 1, 5, 4, 5)]),
+    (lambda n: n.AvgPool3d(2, divisor_override=5), [(2, 2, 3, 4)]),
+    (lambda n: n.AdaptiveAvgPool3d((2, None, 3)), [(1, 2, 5, 2, 7)]),
     (lambda n: n.AdaptiveAvgPool1d(3), [(2, 3, 7)]),
     (lambda n: n.AdaptiveAvgPool2d((2, 3)), [(2, 3, 5, 7)]),
     (lambda n: n.AdaptiveMaxPool1d(3), [(2, 3, 7)]),
     (lambda n: n.AdaptiveMaxPool2d((2, 3)), [(2, 3, 5, 7)]),
+    (lambda n: n.CircularPad1d(2), [(2, 3, 4)]),
+    (lambda n: n.CircularPad2d((1, 2, 0, 1)), [(1, 2, 3, 4)]),
+    (lambda n: n.CircularPad3d(1), [(1, 2, 2, 3, 2)]),
+    (lambda n: n.ConstantPad1d((1, -1), 0.5), [(2, 3, 4)]),
+    (lambda n: n.ConstantPad2d(1, 0.5), [(1, 2, 3, 4)]),
+    (lambda n: n.ConstantPad3d(1, 0.5), [(1, 2, 2, 3, 2)]),
+    (lambda n: n.ReflectionPad1d((2, 0)), [(2, 3, 4)]),
+    (lambda n: n.ReflectionPad2d((1, 2, 0, 1)), [(2, 3, 4)]),
+    (lambda n: n.ReflectionPad3d(1), [(1, 2, 2, 3, 2)]),
+    (lambda n: n.ReplicationPad1d(2), [(2, 3, 4)]),
+    (lambda n: n.ReplicationPad2d((1, 2, 0, 1)), [(1, 2, 3, 4)]),
+    (lambda n: n.ReplicationPad3d(1), [(1, 2, 2, 3, 2)]),
+    (lambda n: n.ZeroPad1d(2), [(2, 3, 4)]),
+    (lambda n: n.ZeroPad2d((1, 2, 0, -1)), [(1, 2, 3, 4)]),
+    (lambda n: n.ZeroPad3d(1), [(1, 2, 2, 3, 2)]),
+    (lambda n: n.CosineSimilarity(), [(3, 4)] * 2),
+    (lambda n: n.PairwiseDistance(3.0, keepdim=True), [(3, 4)] * 2),
     (lambda n: n.Embedding(5, 3), ["words"]),
     (lambda n: n.RNN(3, 4, num_layers=2, bidirectional=True), [(3, 2, 3)]),
     (lambda n: n.LSTM(3, 4, batch_first=True), [(2, 3, 3)]),
@@ -44,6 +67,7 @@ MORE: list[tuple[Make, list[Any]]] = [
     (lambda n: n.TransformerEncoder(n.TransformerEncoderLayer(4, 2, 8, dropout=0.0), 2), [(3, 2, 4)]),
     (lambda n: n.TransformerDecoderLayer(4, 2, 8, dropout=0.0), [(3, 2, 4)] * 2),
     (lambda n: n.TransformerDecoder(n.TransformerDecoderLayer(4, 2, 8, dropout=0.0), 2), [(3, 2, 4)] * 2),
+    (lambda n: n.Transformer(4, 2, 1, 2, 8, dropout=0.0, activation="gelu"), [(3, 2, 4)] * 2),
 ]
 OURS: list[tuple[Make, list[Any]]] = [
     (lambda n: n.RoPE(4), [(2, 3, 4)]),
@@ -132,6 +156,7 @@ def test_gradients_are_those_of_differences(make: Make, shapes: list[Any]) -> No
 def test_weights_move_to_pytorch_and_back(make: Make, shapes: list[Any]) -> None:
     torch = pytest.importorskip("torch")
     ours, theirs = make(nn).double(), make(torch.nn).double()
+    assert repr(ours) == repr(theirs).replace("NonDynamicallyQuantizable", "")
     theirs.load_state_dict({k: torch.tensor(v.numpy()) for k, v in ours.state_dict().items()})
     again = make(nn).double()
     again.load_state_dict(theirs.state_dict())

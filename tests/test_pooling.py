@@ -135,3 +135,27 @@ def test_layers_are_pytorchs(name: str, options: dict[str, Any], shape: tuple[in
         np.testing.assert_array_equal(
             places.numpy(), getattr(torch.nn, name)(**options, return_indices=True)(seen)[1].numpy()
         )
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"stride": 1, "dilation": (2, 1, 2)}, {"padding": 1, "ceil_mode": True}], ids=str
+)
+def test_places_in_volumes_are_pytorchs(options: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch")
+    x = np.round(random(2, 3, 6, 5, 7))  # with equal elements
+    ours, theirs = (
+        lib.nn.functional.max_pool3d(lib.tensor(x), 2, return_indices=True, **options) for lib in (sg, torch)
+    )
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+def test_places_in_volumes(device: sg.Device) -> None:
+    x = sg.tensor(random(1, 2, 4, 4, 6, dtype="float32"), device=device)
+    values, places = F.max_pool3d(x, 2, return_indices=True)
+    np.testing.assert_array_equal(
+        x.flatten(2).gather(2, places.flatten(2)).cpu().numpy(), values.flatten(2).cpu().numpy()
+    )
+    for wrong in (lambda: F.max_pool3d(x, (2, 2)), lambda: F.avg_pool3d(x[0, 0], 2)):
+        with pytest.raises(ValueError, match="pool3d: "):
+            wrong()

@@ -236,3 +236,14 @@ def test_nothing_random_is_in_the_key(device: sg.Device) -> None:
     after = sg.stats()
     assert after["plan_misses"] == before["plan_misses"]
     assert after["plan_hits"] == before["plan_hits"] + 2
+
+
+def test_draws_of_classes_follow_their_logits_and_pass_gradients(device: sg.Device) -> None:
+    x = sg.tensor([[0.0, 1.0, 2.0]], device=device, requires_grad=True)
+    drawn = sg.nn.functional.gumbel_softmax(x.expand(20_000, 3), hard=True)
+    assert set(drawn.detach().flatten().tolist()) <= {0.0, 1.0}
+    np.testing.assert_allclose(drawn.detach().mean(0).tolist(), x.detach().softmax(1)[0].tolist(), atol=0.02)
+    (drawn * sg.tensor([1.0, 0.0, 0.0], device=device)).mean().backward()
+    assert x.grad[0, 0].item() > 0 > x.grad[0, 1].item()
+    soft = sg.nn.functional.gumbel_softmax(x.detach(), tau=100.0, dim=1)
+    np.testing.assert_allclose(soft.tolist(), [[1 / 3] * 3], atol=0.1)

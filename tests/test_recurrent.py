@@ -394,3 +394,19 @@ def test_autocast_runs_all_steps_in_the_half_type(name: str) -> None:
     assert {t.dtype for t in (out, *listed(last))} == {sg.bfloat16}
     out.float().sum().backward()
     assert all(p.grad is not None and p.grad.dtype == sg.float32 for p in layer.parameters())
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_sequences_are_filled_up_and_taken_apart(side: str) -> None:
+    rows = [sg.tensor(numbers(length, 2)) for length in (3, 1, 4)]
+    padded = nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=7.0, padding_side=side)
+    assert padded.shape == (3, 4, 2)
+    place = np.s_[:3] if side == "left" else np.s_[1:]
+    np.testing.assert_array_equal(padded[1].numpy()[place], np.full((3, 2), 7.0))
+    if side == "right":
+        for row, again in zip(rows, nn.utils.rnn.unpad_sequence(padded, sg.tensor([3, 1, 4]), True), strict=True):
+            np.testing.assert_array_equal(again.numpy(), row.numpy())
+    assert nn.utils.rnn.pad_sequence(rows, padding_side=side).shape == (4, 3, 2)
+    for wrong in ({"sequences": []}, {"sequences": rows, "padding_side": "up"}):
+        with pytest.raises(ValueError, match="pad_sequence: "):
+            nn.utils.rnn.pad_sequence(**wrong)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._core import Tensor, empty, pad
 from . import init
-from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, fold, unfold
+from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, fold, unfold
 from .module import Parameter, TensorModule
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ __all__ = [
     "Conv3d",
     "ConvTranspose1d",
     "ConvTranspose2d",
+    "ConvTranspose3d",
     "Fold",
     "Unfold",
 ]
@@ -316,6 +317,36 @@ class ConvTranspose2d(_ConvTranspose):
     def forward(self, x: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         more = self._output_padding(x, output_size)
         return conv_transpose2d(
+            x,
+            self.weight,
+            self.bias,
+            self.stride,
+            self.padding,
+            more,
+            self.groups,
+            self.dilation,
+        )
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """A transposed convolution of volumes: [n, in_channels, depth, height, width] -> [n, out_channels, ...].
+
+    Args:
+        in_channels: and all others, see ConvTranspose1d; sizes are one number, or one for each dimension.
+
+    Raises:
+        ValueError: groups that do not divide the channels.
+
+    Example:
+        >>> sg.nn.ConvTranspose3d(4, 2, 2, stride=2)(sg.ones(1, 4, 3, 3, 3)).shape
+        (1, 2, 6, 6, 6)
+    """
+
+    dims = 3
+
+    def forward(self, x: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        more = self._output_padding(x, output_size)
+        return conv_transpose3d(
             x,
             self.weight,
             self.bias,

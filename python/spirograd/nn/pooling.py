@@ -9,22 +9,28 @@ from .._core import Tensor, avg_pool1d, avg_pool2d
 from .functional import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
     adaptive_max_pool1d,
     adaptive_max_pool2d,
+    avg_pool3d,
     max_pool1d,
     max_pool2d,
+    max_pool3d,
 )
 from .module import Module, TensorModule
 
 __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AvgPool1d",
     "AvgPool2d",
+    "AvgPool3d",
     "MaxPool1d",
     "MaxPool2d",
+    "MaxPool3d",
 ]
 
 Size = int | Sequence[int]
@@ -96,6 +102,24 @@ class MaxPool2d(_MaxPool):
 
     def forward(self, x: Tensor) -> Any:
         return max_pool2d(
+            x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+        )
+
+
+class MaxPool3d(_MaxPool):
+    """The largest element of each window: [n, channels, depth, height, width] -> [n, channels, ...].
+
+    Args:
+        kernel_size, stride, padding, dilation, return_indices, ceil_mode: see MaxPool1d; one number, or one for each
+            dimension.
+
+    Example:
+        >>> sg.nn.MaxPool3d(2)(sg.ones(2, 3, 4, 8, 8)).shape
+        (2, 3, 2, 4, 4)
+    """
+
+    def forward(self, x: Tensor) -> Any:
+        return max_pool3d(
             x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
         )
 
@@ -182,6 +206,24 @@ class AvgPool2d(_AvgPool):
         )  # fmt: skip
 
 
+class AvgPool3d(AvgPool2d):
+    """The mean of each window: [n, channels, depth, height, width] -> [n, channels, ...].
+
+    Args:
+        kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: see AvgPool2d.
+
+    Example:
+        >>> sg.nn.AvgPool3d(2)(sg.ones(2, 3, 4, 8, 8)).shape
+        (2, 3, 2, 4, 4)
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return avg_pool3d(
+            x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+            self.divisor_override,
+        )  # fmt: skip
+
+
 class AdaptiveAvgPool1d(TensorModule):
     """The means of as many windows as are wanted: [n, channels, length] -> [n, channels, output_size].
 
@@ -221,6 +263,28 @@ class AdaptiveAvgPool2d(TensorModule):
 
     def forward(self, x: Tensor) -> Tensor:
         return adaptive_avg_pool2d(x, self.output_size)
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool3d(TensorModule):
+    """The means of as many windows as are wanted: [n, channels, depth, height, width] -> [n, channels, ...].
+
+    Args:
+        output_size: sizes of the result; None keeps the input's.
+
+    Example:
+        >>> sg.nn.AdaptiveAvgPool3d(1)(sg.ones(2, 3, 4, 8, 8)).shape
+        (2, 3, 1, 1, 1)
+    """
+
+    def __init__(self, output_size: int | Sequence[int | None] | None) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, x: Tensor) -> Tensor:
+        return adaptive_avg_pool3d(x, self.output_size)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._core import Tensor, full, triu
+from . import init
 from .attention import MultiheadAttention
 from .containers import ModuleList
 from .dropout import Dropout
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .._types import DeviceLike, DTypeLike
 
 __all__ = [
+    "Transformer",
     "TransformerBlock",
     "TransformerDecoder",
     "TransformerDecoderLayer",
@@ -343,6 +345,119 @@ class TransformerDecoder(_Stack):
                 memory_is_causal,
             )
         return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """An encoder, and a decoder that looks at what it gives (Vaswani et al., 2017).
+
+    Args:
+        d_model: features.
+        nhead: heads of the attentions.
+        num_encoder_layers: layers of the encoder.
+        num_decoder_layers: layers of the decoder.
+        dim_feedforward: features between the products.
+        dropout: probability of a zero, in training.
+        activation: "relu", "gelu" or a function.
+        custom_encoder: a module in place of the encoder.
+        custom_decoder: a module in place of the decoder.
+        layer_norm_eps: eps of the norms.
+        batch_first: [batch, time, features], not [time, batch, features].
+        norm_first: normalise what goes into a part, not what comes out.
+        bias: whether products and norms have one.
+        device: where the parameters are.
+        dtype: their type.
+
+    Raises:
+        ValueError: an argument or a shape does not fit.
+
+    Example:
+        >>> model = sg.nn.Transformer(8, 2, 1, 1, 16, batch_first=True)
+        >>> model(sg.ones(2, 7, 8), sg.ones(2, 5, 8)).shape
+        (2, 5, 8)
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Activation = "relu",
+        custom_encoder: Module | None = None,
+        custom_decoder: Module | None = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__()
+        of_layers: Any = (
+            d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, device,
+            dtype,
+        )  # fmt: skip
+
+        def norm() -> LayerNorm:
+            return LayerNorm(d_model, layer_norm_eps, bias=bias, device=device, dtype=dtype)
+
+        self.encoder = custom_encoder or TransformerEncoder(
+            TransformerEncoderLayer(*of_layers), num_encoder_layers, norm()
+        )
+        self.decoder = custom_decoder or TransformerDecoder(
+            TransformerDecoderLayer(*of_layers), num_decoder_layers, norm()
+        )
+        for parameter in self.parameters():
+            if parameter.ndim > 1:
+                init.xavier_uniform_(parameter)
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        """The masks are those of the encoder's and the decoder's layers.
+
+        Raises:
+            ValueError: src or tgt do not have d_model features.
+        """
+        if src.shape[-1] != self.d_model or tgt.shape[-1] != self.d_model:
+            raise ValueError(
+                f"Transformer: src has shape {list(src.shape)}, tgt {list(tgt.shape)}; give {self.d_model} features"
+            )
+        memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
+        out: Tensor = self.decoder(
+            tgt,
+            memory,
+            tgt_mask,
+            memory_mask,
+            tgt_key_padding_mask,
+            memory_key_padding_mask,
+            tgt_is_causal,
+            memory_is_causal,
+        )
+        return out
+
+    @staticmethod
+    def generate_square_subsequent_mask(
+        sz: int, device: DeviceLike | None = None, dtype: DTypeLike | None = None
+    ) -> Tensor:
+        """See generate_square_subsequent_mask() of nn."""
+        return generate_square_subsequent_mask(sz, device, dtype)
 
 
 class TransformerBlock(TransformerEncoderLayer, TensorModule):

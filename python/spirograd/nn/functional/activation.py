@@ -19,6 +19,7 @@ from ..._core import (
     tanh,
     tanhshrink,
 )
+from ..._dtypes import finfo
 
 if TYPE_CHECKING:
     from ..._types import DTypeLike
@@ -28,6 +29,7 @@ __all__ = [
     "elu",
     "gelu",
     "glu",
+    "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -246,6 +248,30 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise ValueError(f"glu: dimension {dim} of shape {list(input.shape)} has odd size {size}; use an even one")
     halves = input.transpose(dim, 0)
     return (halves[: size // 2] * halves[size // 2 :].sigmoid()).transpose(dim, 0)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """Draws from the classes of logits in a way that gradients go through (Jang et al., 2017).
+
+    Args:
+        logits: any shape.
+        tau: the smaller, the nearer to rows with one 1.
+        hard: the result has one 1 a row, and the gradient of the soft one.
+        eps: accepted for PyTorch's sake.
+        dim: the dimension of the classes.
+
+    Example:
+        >>> sg.nn.functional.gumbel_softmax(sg.zeros(2, 3), hard=True).sum(-1).tolist()
+        [1.0, 1.0]
+    """
+    least = float(finfo(logits.dtype).tiny)
+    noise = -(-_core.rand_like(logits).clamp(min=least).log()).log()
+    soft = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    place = soft.detach().argmax(dim, keepdim=True)
+    one = _core.zeros_like(soft.detach()).scatter(dim, place, 1.0)
+    return one - soft.detach() + soft
 
 
 def softmin(input: Tensor, dim: int, *, dtype: DTypeLike | None = None) -> Tensor:

@@ -12,6 +12,7 @@ __all__ = [
     "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
+    "conv_transpose3d",
     "fold",
     "unfold",
 ]
@@ -22,6 +23,64 @@ Size = int | Sequence[int]
 def _pair(v: Size) -> tuple[int, int]:
     a, b = (v, v) if isinstance(v, int) else v
     return a, b
+
+
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Size = 1,
+    padding: Size = 0,
+    output_padding: Size = 0,
+    groups: int = 1,
+    dilation: Size = 1,
+) -> Tensor:
+    """The gradient of conv3d by its input: a convolution of the input with zeros between its elements.
+
+    Args:
+        input: [n, in_channels, depth, height, width] or without n.
+        weight: [in_channels, out_channels / groups, ...].
+        bias: [out_channels], or None.
+        stride: of the result for one step in the input.
+        padding: taken off the result on both sides.
+        output_padding: more of the result at its end.
+        groups: into how many groups the channels are cut.
+        dilation: from element to element of the kernel.
+
+    Raises:
+        ValueError: channels or sizes do not fit.
+
+    Example:
+        >>> sg.nn.functional.conv_transpose3d(sg.ones(1, 2, 3, 3, 3), sg.ones(2, 4, 2, 2, 2), stride=2).shape
+        (1, 4, 6, 6, 6)
+    """
+    s, p, more, d = ([v] * 3 if isinstance(v, int) else list(v) for v in (stride, padding, output_padding, dilation))
+    if input.ndim not in (4, 5) or weight.ndim != 5 or input.shape[-4] != weight.shape[0] or weight.shape[0] % groups:
+        raise ValueError(
+            f"conv_transpose3d: input {list(input.shape)} and weight {list(weight.shape)} with groups={groups} do not "
+            "fit; give [n, channels, depth, height, width] and [channels, result / groups, ...]"
+        )
+    if min(s) < 1 or min(d) < 1:
+        raise ValueError(f"conv_transpose3d: stride {s}, dilation {d}; use 1 or more")
+    if any(not 0 <= a < max(b, c) for a, b, c in zip(more, s, d, strict=True)):
+        raise ValueError(
+            f"conv_transpose3d: output_padding {more} with stride {s}; use less than the stride or the dilation"
+        )
+    x = input if input.ndim == 5 else input.unsqueeze(0)
+    sizes = [int(n) for n in x.shape[2:]]
+    apart = pad(
+        x.reshape(*x.shape[:2], *(k for n in sizes for k in (n, 1))), [k for b in s[::-1] for k in (0, b - 1, 0, 0)]
+    )
+    x = apart.reshape(*x.shape[:2], *(n * b for n, b in zip(sizes, s, strict=True)))
+    # A kernel sees the first element with its last tap; the last one, behind which are no zeros, with its first.
+    reach = [c * (int(k) - 1) for c, k in zip(d, weight.shape[2:], strict=True)]
+    x = pad(
+        x, [k for r, a, b, e in list(zip(reach, p, s, more, strict=True))[::-1] for k in (r - a, r - a + e - (b - 1))]
+    )
+    rows, columns = weight.shape[0] // groups, weight.shape[1]
+    turned = weight.flip((2, 3, 4)).reshape(groups, rows, columns, *weight.shape[2:]).transpose(1, 2)
+    out = conv3d(x, turned.reshape(groups * columns, rows, *weight.shape[2:]), bias, 1, 0, d, groups)
+    return out if input.ndim == 5 else out[0]
 
 
 def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,14 +19,17 @@ from ..._core import (
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "max_pool1d",
     "max_pool1d_with_indices",
     "max_pool2d",
     "max_pool2d_with_indices",
+    "max_pool3d",
 ]
 
 Size = int | Sequence[int]
@@ -92,6 +96,111 @@ def max_pool2d(
     return (values, indices) if return_indices else values
 
 
+def _three(op: str, what: str, size: Size) -> list[int]:
+    each = [size] * 3 if isinstance(size, int) else list(size)
+    if len(each) != 3:
+        raise ValueError(f"{op}: {what} {each} for 3 dimensions; give one number, or one for each")
+    return each
+
+
+def _planes(op: str, input: Tensor) -> Tensor:
+    """[n * channels, depth, height, width]."""
+    if input.ndim not in (4, 5):
+        raise ValueError(
+            f"{op}: input of shape {list(input.shape)}; give [channels, ...] or [n, channels, ...] with 3 more "
+            "dimension(s)"
+        )
+    return input.reshape(math.prod(input.shape[:-3]), *input.shape[-3:])
+
+
+def _across(x: Tensor) -> Tensor:
+    """[n, depth, height, width] -> [n, 1, height * width, depth]."""
+    return x.flatten(2).transpose(1, 2).unsqueeze(1)
+
+
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
+    """The largest element of each window: [n, channels, depth, height, width] -> [n, channels, ...].
+
+    Args:
+        input: [n, channels, depth, height, width] or without n.
+        kernel_size, stride, padding, dilation, ceil_mode, return_indices: see max_pool1d; places count through the
+            volume as if it were flat.
+
+    Raises:
+        ValueError: a window larger than the input.
+
+    Example:
+        >>> sg.nn.functional.max_pool3d(sg.ones(2, 3, 4, 8, 8), 2).shape
+        (2, 3, 2, 4, 4)
+    """
+    op = "max_pool3d"
+    k = _three(op, "kernel_size", kernel_size)
+    s = k if stride is None else _three(op, "stride", stride)
+    p, d = _three(op, "padding", padding), _three(op, "dilation", dilation)
+    x = _planes(op, input)
+    # The largest of each plane's windows, then of these along the depth.
+    flat, places = max_pool2d_with_indices(x, k[1:], s[1:], p[1:], d[1:], ceil_mode)
+    rows, columns = flat.shape[2:]
+    values, at = max_pool2d_with_indices(_across(flat), (1, k[0]), (1, s[0]), (0, p[0]), (1, d[0]), ceil_mode)
+    depth = at.squeeze(1).shape[-1]
+
+    def back(y: Tensor) -> Tensor:
+        return y.transpose(1, 2).reshape(*input.shape[:-3], depth, rows, columns)
+
+    out = back(values.squeeze(1))
+    if not return_indices:
+        return out
+    plane = at.squeeze(1) % x.shape[1]
+    inside = places.flatten(2).transpose(1, 2).gather(2, plane)
+    return out, back(plane * (x.shape[2] * x.shape[3]) + inside)
+
+
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window: [n, channels, depth, height, width] -> [n, channels, ...].
+
+    Args:
+        input: [n, channels, depth, height, width] or without n.
+        kernel_size: of the window.
+        stride: from window to window; None: their size.
+        padding: zeros on both sides, at most half of the window.
+        ceil_mode: whether windows may reach beyond the end.
+        count_include_pad: whether padding counts.
+        divisor_override: what sums are divided by.
+
+    Raises:
+        ValueError: a window larger than the input, or a divisor of 0.
+
+    Example:
+        >>> sg.nn.functional.avg_pool3d(sg.ones(2, 3, 4, 8, 8), 2).shape
+        (2, 3, 2, 4, 4)
+    """
+    op = "avg_pool3d"
+    k = _three(op, "kernel_size", kernel_size)
+    s, p = k if stride is None else _three(op, "stride", stride), _three(op, "padding", padding)
+    one = None if divisor_override is None else 1
+    # Means of each plane's windows, then of these along the depth.
+    flat = avg_pool2d(_planes(op, input), k[1:], s[1:], p[1:], ceil_mode, count_include_pad, one)
+    options = (ceil_mode, count_include_pad, divisor_override)
+    out = avg_pool2d(_across(flat), (1, k[0]), (1, s[0]), (0, p[0]), *options).squeeze(1)
+    return out.transpose(1, 2).reshape(*input.shape[:-3], out.shape[-1], *flat.shape[2:])
+
+
 def _windows(input: Tensor, dim: int, count: int) -> tuple[Tensor, Tensor]:
     """Of `count` windows that cover a dimension evenly: their first elements, and those behind their last."""
     size = input.shape[dim]
@@ -130,7 +239,7 @@ def _adaptive_avg(op: str, input: Tensor, output_size: Any, dims: int) -> Tensor
         return input.mean(tuple(range(-dims, 0)), keepdim=True)
     if all(n % size == 0 for n, size in zip(places, sizes, strict=True)):
         kernel = [n // size for n, size in zip(places, sizes, strict=True)]
-        return avg_pool1d(input, kernel) if dims == 1 else avg_pool2d(input, kernel)
+        return (avg_pool1d, avg_pool2d, avg_pool3d)[dims - 1](input, kernel)
     for d, size in enumerate(sizes):
         input = _means(input, d - dims, size)
     return input
@@ -174,6 +283,26 @@ def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None] |
         (2, 3, 1, 4)
     """
     return _adaptive_avg("adaptive_avg_pool2d", input, output_size, 2)
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None] | None) -> Tensor:
+    """The means of as many windows as are wanted, which cover the volume evenly.
+
+    Args:
+        input: [n, channels, depth, height, width] or without n.
+        output_size: of the result; None keeps the input's.
+
+    Returns:
+        [n, channels, ...].
+
+    Raises:
+        ValueError: output_size below 1.
+
+    Example:
+        >>> sg.nn.functional.adaptive_avg_pool3d(sg.ones(2, 3, 4, 8, 6), (2, 1, 4)).shape
+        (2, 3, 2, 1, 4)
+    """
+    return _adaptive_avg("adaptive_avg_pool3d", input, output_size, 3)
 
 
 def _spread(input: Tensor, dim: int, count: int) -> tuple[Tensor, int, Tensor]:
