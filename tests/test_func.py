@@ -199,3 +199,41 @@ def test_agrees_with_pytorch() -> None:
 
     for ours, theirs in zip(run(sg), run(torch), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+def test_a_module_is_called_with_other_parameters() -> None:
+    net = sg.nn.Sequential(sg.nn.Linear(2, 3), sg.nn.BatchNorm1d(3)).double()
+    net.free = [sg.nn.Parameter(sg.ones(1))]
+    net.tied = net[0]
+    x, before = sg.tensor(np.random.default_rng(0).normal(size=(4, 2))), dict(net.named_parameters())
+    other = {name: (p.detach() * 2).requires_grad_() for name, p in before.items()}
+    twin = sg.nn.Sequential(sg.nn.Linear(2, 3), sg.nn.BatchNorm1d(3)).double()
+    twin.load_state_dict({k: v * 2 if k in other else v for k, v in net[:2].state_dict().items()})
+    got = func.functional_call(net[:2], [{k: v for k, v in other.items() if k[0] in "01"}, {}], (x,))
+    np.testing.assert_array_equal(got.detach().numpy(), twin(x).detach().numpy())
+    got.square().sum().backward()
+    assert other["0.weight"].grad is not None and all(p.grad is None for p in before.values())
+    grads = func.grad(lambda p: func.functional_call(net[0], p, x).sum())({"weight": other["0.weight"].detach()})
+    np.testing.assert_allclose(grads["weight"].numpy(), np.tile(x.numpy().sum(0), (3, 1)))
+
+    class Lists(sg.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = [sg.nn.Parameter(sg.ones(1)), {"deep": sg.nn.Parameter(sg.ones(1))}]
+            self.again = self.parts[0]
+
+        def forward(self, x: sg.Tensor, *, scale: float = 1.0) -> sg.Tensor:
+            return x * self.parts[0] * self.parts[1]["deep"] * self.again * scale
+
+    module, three = Lists(), sg.full((1,), 3.0)
+    assert (
+        func.functional_call(module, {"again": three, "parts.1.deep": three}, sg.ones(1), {"scale": 2.0}).item() == 54
+    )
+    assert module(sg.ones(1)).item() == 1, "its own are back"
+    with pytest.raises(KeyError, match="Lists has no"):
+        func.functional_call(module, {"weight": three}, sg.ones(1))
+    with pytest.raises(KeyError, match="are missing"):
+        func.functional_call(module, {"again": three}, sg.ones(1), strict=True)
+    with pytest.raises(TypeError):
+        func.functional_call(module, {"again": three})
+    assert module(sg.ones(1)).item() == 1, "also after an error"

@@ -19,10 +19,22 @@ from ._core import (
     stack,
     zeros_like,
 )
+from ._functional_call import functional_call
 from ._grad_mode import enable_grad
 from ._tree import flatten, transform
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp", "vmap"]
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]
 
 Argnums = int | tuple[int, ...]
 
