@@ -305,6 +305,45 @@ def test_a_generator_of_ones_own_goes_on() -> None:
     assert replays(compiled) == 1
 
 
+def test_what_a_checkpoint_computes_again_draws_the_same_numbers() -> None:
+    results = []
+    for compiled in (False, True):
+        sg.manual_seed(0)
+        net = sg.nn.Sequential(sg.nn.Linear(4, 8), sg.nn.Dropout(0.5), sg.nn.Linear(8, 2))
+        opt = optim.Adam(net.parameters())
+
+        def step(x: sg.Tensor, net: Any = net, opt: Any = opt) -> sg.Tensor:
+            noise = sg.rand(6, 4)
+            loss = sg.utils.checkpoint.checkpoint(net, x + noise).square().mean() + sg.rand(()) * 0
+            opt.zero_grad()
+            loss.backward()
+            opt.step()
+            return loss
+
+        f = sg.compile(step) if compiled else step
+        results.append([f(sg.randn(6, 4)).item() for _ in range(8)] + [sg.rand(()).item()])
+    assert replays(f) == 1
+    assert results[0] == results[1]
+
+
+def test_seeding_inside_is_refused() -> None:
+    own = sg.Generator()
+
+    def seeded() -> sg.Tensor:
+        sg.manual_seed(3)
+        return sg.rand(2)
+
+    def seeded_own() -> sg.Tensor:
+        own.manual_seed(3)
+        return sg.rand(2, generator=own)
+
+    for function in (seeded, seeded_own):
+        f = sg.compile(function)
+        with pytest.raises(sg.Error, match="it seeds a generator"):
+            for _ in range(8):
+                f()
+
+
 def test_a_gradient_scaler_and_autocast_give_the_same_bits(device: sg.Device) -> None:
     def body(task: Task) -> Any:
         scaler = sg.amp.GradScaler(init_scale=1024.0, growth_interval=4)

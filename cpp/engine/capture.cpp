@@ -140,9 +140,25 @@ void Capture::ends(const GradNode& node) { ended_[&node] = true; }
 
 uint32_t Capture::draws(Generator& from, int64_t blocks) {
   auto& slots = made_->slots_;
-  slots.push_back({Recording::Slot::Kind::seed, 0, &from, blocks});
-  slots.push_back({Recording::Slot::Kind::block, 0, &from, blocks});
+  auto& streams = made_->streams_;
+  auto stream = std::find_if(streams.begin(), streams.end(), [&](const auto& s) { return s.from == &from; });
+  if (stream == streams.end()) stream = streams.insert(stream, {&from, from.blocks});
+  const auto number = static_cast<size_t>(stream - streams.begin());
+  slots.push_back({Recording::Slot::Kind::seed, 0, number, 0});
+  slots.push_back({Recording::Slot::Kind::block, 0, number, stream->at});
+  stream->at += blocks;
   return static_cast<uint32_t>(slots.size() - 1) * kNextSource;
+}
+
+// Back to numbers that the step has drawn, as a checkpoint does, or on again.
+void Capture::turns(Generator& stream, int64_t seed, int64_t blocks) {
+  if (seed == stream.seed && blocks == stream.blocks) return;
+  for (auto& s : made_->streams_)
+    if (s.from == &stream && seed == stream.seed && blocks >= s.first) {
+      s.at = blocks - s.first;
+      return;
+    }
+  if (problem_.empty()) problem_ = "it seeds a generator";
 }
 
 uint32_t Capture::number(double now) {
@@ -295,6 +311,9 @@ std::string Recording::difference(const Recording& a, const Recording& b) {
   if (a.cuts_.size() != b.cuts_.size() || a.results_.size() != b.results_.size() || a.slots_.size() != b.slots_.size())
     return ops;
   if (a.generators() != b.generators()) return "it draws from other generators from call to call";
+  for (size_t i = 0; i < a.slots_.size(); ++i)
+    if (a.slots_[i].kind != b.slots_[i].kind || a.slots_[i].block != b.slots_[i].block)
+      return "it draws other random numbers from call to call";
   for (size_t c = 0; c < a.cuts_.size(); ++c) {
     const Cut &x = a.cuts_[c], &y = b.cuts_[c];
     if (!(x.device == y.device) || x.key != y.key || x.plan != y.plan || x.sources != y.sources) return ops;
@@ -340,8 +359,7 @@ std::vector<bool> Recording::outside() const {
 
 std::vector<Generator*> Recording::generators() const {
   std::vector<Generator*> all;
-  for (const Slot& slot : slots_)
-    if (slot.kind == Slot::Kind::seed) all.push_back(slot.from);
+  for (const Stream& stream : streams_) all.push_back(stream.from);
   return all;
 }
 
@@ -406,11 +424,13 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
 
 std::vector<Number> Recording::values(const std::vector<double>& numbers) const {
   std::vector<Number> values;
+  std::vector<int64_t> first;
+  for (const Stream& stream : streams_) first.push_back(stream.from->blocks.fetch_add(stream.at));
   size_t n = 0;
   for (const Slot& slot : slots_) {
     if (slot.kind == Slot::Kind::number) values.push_back({.f = numbers[n++]});
-    if (slot.kind == Slot::Kind::seed) values.push_back({.i = slot.from->seed});
-    if (slot.kind == Slot::Kind::block) values.push_back({.i = slot.from->blocks.fetch_add(slot.blocks)});
+    if (slot.kind == Slot::Kind::seed) values.push_back({.i = streams_[slot.stream].from->seed});
+    if (slot.kind == Slot::Kind::block) values.push_back({.i = first[slot.stream] + slot.block});
   }
   return values;
 }

@@ -88,8 +88,13 @@ class Recording {
   struct Slot {  // a number that is another each time
     enum class Kind : uint8_t { number, seed, block } kind;
     double number = 0;
-    Generator* from = nullptr;
-    int64_t blocks = 0;
+    size_t stream = 0;
+    int64_t block = 0;  // from where the stream stands when the step begins
+  };
+  struct Stream {
+    Generator* from;
+    int64_t first;   // where it stood
+    int64_t at = 0;  // how far it is, in the end what the step draws
   };
   struct Made {
     std::vector<std::vector<NodeRef>> outputs;
@@ -109,6 +114,7 @@ class Recording {
   std::vector<Held> constants_;
   std::vector<uint64_t> host_data_;  // of each constant: what its bytes were
   std::vector<Slot> slots_;
+  std::vector<Stream> streams_;
   std::vector<Result> results_;
 };
 
@@ -133,6 +139,7 @@ class Capture final : public Watcher {
   void sets_gradient(const Tensor& leaf) override;
   void ends(const GradNode& node) override;
   uint32_t draws(Generator& from, int64_t blocks) override;
+  void turns(Generator& stream, int64_t seed, int64_t blocks) override;
   uint32_t number(double now) override;
 
   // From engine/. `made_of`: the log that was run.

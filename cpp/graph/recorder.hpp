@@ -21,6 +21,8 @@ class Watcher {
   virtual void ends(const GradNode& node) = 0;  // backward() passed it and freed its values
   // Words drawn from a stream of random numbers. The result stands for the seed, kNextSource more for the first word.
   virtual uint32_t draws(Generator& from, int64_t blocks) = 0;
+  // A stream is about to be put to this place.
+  virtual void turns(Generator& stream, int64_t seed, int64_t blocks) = 0;
   // A number that is asked for anew each time.
   virtual uint32_t number(double now) = 0;
 };

@@ -113,6 +113,7 @@ Generator& default_generator() {
   return g;
 }
 void Generator::restart(int64_t with) {
+  if (recorder) recorder->turns(*this, with, 0);
   seed = with;
   blocks = 0;
 }
@@ -171,6 +172,7 @@ void manual_seed(int64_t seed) { default_generator().restart(seed); }
 
 std::pair<int64_t, int64_t> random_state() { return {default_generator().seed, default_generator().blocks}; }
 void set_random_state(std::pair<int64_t, int64_t> state) {
+  if (recorder) recorder->turns(default_generator(), state.first, state.second);
   default_generator().seed = state.first;
   default_generator().blocks = state.second;
 }

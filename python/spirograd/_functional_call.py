@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._core import Tensor
-from .nn import Module
+
+if TYPE_CHECKING:
+    from .nn import Module
 
 __all__ = ["functional_call"]
 
 
 def _places(holder: Any, seen: set[int]) -> Iterator[tuple[Any, Any, Tensor]]:
     """Where the tensors of a module stand: attributes, and entries of its lists and dicts."""
+    from .nn import Module  # nn needs autograd, and that needs func
+
     if id(holder) in seen:
         return
     seen.add(id(holder))
