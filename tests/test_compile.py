@@ -151,6 +151,35 @@ def test_accumulated_gradients_give_the_same_bits() -> None:
     assert_same("cpu", lambda p: optim.SGD(p, lr=0.1), body, after)
 
 
+@pytest.mark.parametrize("change", ["zeros", "scaled", "zeros, then none", "seen outside"])
+def test_gradients_of_the_step_before_may_be_written(change: str) -> None:
+    results = []
+    for compiled in (False, True):
+        sg.manual_seed(0)
+        w = sg.ones(3, 4, requires_grad=True)
+        w.grad = held = sg.ones(3, 4)
+        opt = optim.SGD([w], lr=0.1)
+
+        def step(x: sg.Tensor, w: Any = w, opt: Any = opt, held: Any = held) -> sg.Tensor:
+            loss = (w * x).sum()
+            if change == "scaled":
+                w.grad.mul_(0.5)
+            elif change == "seen outside":
+                held.mul_(0.5)
+            else:
+                opt.zero_grad(set_to_none=False)
+            if change == "zeros, then none":
+                opt.zero_grad()
+            loss.backward()
+            opt.step()
+            return loss
+
+        f = sg.compile(step) if compiled else step
+        results.append([(f(sg.randn(3, 4)).item(), w.grad.tolist(), held.tolist()) for _ in range(8)])
+    assert replays(f) >= 1
+    assert results[0] == results[1]
+
+
 def test_two_steps_in_one_call_count_twice() -> None:
     def body(task: Task) -> Any:
         def step(x: sg.Tensor, y: sg.Tensor) -> sg.Tensor:

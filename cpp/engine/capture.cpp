@@ -224,8 +224,10 @@ std::string Capture::kept_outside(const std::vector<Tensor>& results) {
   for (const Tensor& x : arguments_) known.insert(x->storage.get());
   for (const Tensor& x : originals_) known.insert(x->storage.get());
   for (const Tensor& x : results) known.insert(x->storage.get());
-  for (const auto& leaf : made_->leaves_)
+  for (const auto& leaf : made_->leaves_) {
     if (leaf.tensor->grad) known.insert(leaf.tensor->grad->storage.get());
+    if (leaf.ended) known.insert(leaf.tensor->storage.get());  // a gradient that another one has replaced
+  }
   std::unordered_map<const Node*, int32_t> holders;
   for (const Storage* s : known) ++holders[s->node.get()];
   for (const auto& outputs : outputs_)
@@ -257,6 +259,13 @@ std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results
   for (auto& leaf : r.leaves_)
     if (!leaf.ended && leaf.tensor->storage.get() != leaf.storage) problem = "it replaces the data of a tensor";
   for (auto& kept : r.kept_) kept.versions = kept.storage->version - kept.version;
+  const auto reads = [&](const Origin& o) {
+    if (o.kind == Origin::Kind::gradient) r.leaves_[static_cast<size_t>(o.index)].reads = true;
+  };
+  for (const Recording::Cut& cut : r.cuts_) {
+    for (const Origin& from : cut.leaves) reads(from);
+    for (const Recording::Write& w : cut.writes) reads(w.to);
+  }
   auto place = [&](const Tensor& x) {
     return Recording::Place{x.shape(), x.strides(), x->offset,
                             x.dtype(), x.device(),  origin_of(x->storage->node.ref())};
