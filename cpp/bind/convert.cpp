@@ -390,13 +390,13 @@ Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device) {
 
 void write_result(const char* op, const Tensor& x, const Tensor& result) {
   check_write(op, x);
-  if (result.dtype() != x.dtype())
+  if (kind_of(result.dtype()) > kind_of(x.dtype()))
     fail<TypeError>(op, std::string("the result is ") + name_of(result.dtype()) + ", the tensor " + name_of(x.dtype()),
                     "convert the tensor first");
   if (!(result.shape() == x.shape()))
     fail<ValueError>(op, "the result has shape " + result.shape().str() + ", the tensor " + x.shape().str(),
                      "the other side must broadcast to the tensor");
-  sg::replace_(x, result);
+  sg::replace_(x, cast(result, x.dtype()));
 }
 
 void add_conversions(PyObject* module) { add_rows(module, rows); }
