@@ -275,8 +275,9 @@ float alu_pow(float x, float y) {
   r = nan || (negative && !whole && !zero && !infinite) ? alu_make_nan() : r;
   return (floatBitsToUint(y) << 1) == 0u || floatBitsToUint(x) == 0x3f800000u ? 1.0 : r;
 }
-// By squaring, wrapping around; an exponent below 1 gives 1.
+// By squaring, wrapping around. A power below 0 is a fraction, and gives 0, but for 1 and -1.
 int alu_pow(int x, int y) {
+  if (y < 0) return x == 1 || x == -1 ? ((y & 1) != 0 ? x : 1) : 0;
   int result = 1;
   for (int base = x; y > 0; y >>= 1) {
     result = (y & 1) != 0 ? result * base : result;
@@ -285,6 +286,7 @@ int alu_pow(int x, int y) {
   return result;
 }
 int64_t alu_pow(int64_t x, int64_t y) {
+  if (y < 0) return x == 1 || x == -1 ? ((y & 1) != 0 ? x : 1) : 0;
   int64_t result = 1;
   for (int64_t base = x; y > 0; y >>= 1) {
     result = (y & 1) != 0 ? result * base : result;

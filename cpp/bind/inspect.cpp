@@ -138,7 +138,7 @@ std::string cache_folder() {
 py::list op_rows() {
   constexpr const char* kinds[] = {"pointwise", "reduce", "contraction", "indexed",
                                    "kernel",    "view",   "effect",      "memory"};
-  constexpr const char* results[] = {"same", "floating", "boolean"};
+  constexpr const char* results[] = {"same", "floating", "boolean", "number"};
   py::list all;
   for (const OpInfo* op : all_ops()) {
     py::dict row;

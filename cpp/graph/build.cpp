@@ -31,6 +31,7 @@ DType promoted(std::initializer_list<Tensor> inputs, const OpInfo& op) {
 Number as_type(const Tensor& x, DType t) {
   const Number n = x->number;
   if (is_float(t)) return Number{.f = is_float(x.dtype()) ? n.f : static_cast<double>(n.i)};
+  if (t == DType::boolean) return Number{.i = is_float(x.dtype()) ? n.f != 0 : n.i != 0};
   return Number{.i = is_float(x.dtype()) ? static_cast<int64_t>(n.f) : n.i};
 }
 
@@ -148,7 +149,9 @@ DeviceId device_of(const OpInfo& op, std::initializer_list<Tensor> inputs) {
 DType default_float() { return float_of_numbers.load(std::memory_order_relaxed); }
 void set_default_float(DType t) { float_of_numbers = t; }
 
-DType result_type(std::initializer_list<Tensor> inputs) {
+namespace {
+template <class List>
+DType common_type(const List& inputs) {
   Maybe arrays, scalars, numbers;
   for (const Tensor& x : inputs) {
     Maybe& t = x.is_number() ? numbers : x.rank() == 0 ? scalars : arrays;
@@ -157,6 +160,10 @@ DType result_type(std::initializer_list<Tensor> inputs) {
   }
   return *combined(arrays, combined(scalars, numbers));
 }
+}  // namespace
+
+DType result_type(std::initializer_list<Tensor> inputs) { return common_type(inputs); }
+DType result_type(const std::vector<Tensor>& inputs) { return common_type(inputs); }
 
 DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inputs) {
   const Tensor* first = *inputs.begin();
@@ -173,6 +180,7 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   if (!(op.takes >> kind_of(type) & 1))
     fail<TypeError>(op.name, std::string("is not for tensors of ") + name_of(type), "convert them with .to()");
   if (op.result == Result::floating) type = with_fractions(type);
+  if (op.result == Result::number && type == DType::boolean) type = DType::int64;
   const DType compute = wide_of(type);
   Dims shape;
   for (const Tensor& x : inputs)

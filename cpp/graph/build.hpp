@@ -63,6 +63,7 @@ void replace(const OpInfo& op, const Tensor& target, const Tensor& result);
 // The type of a result, as PyTorch's: a 0-d tensor changes that of others only when it is of a higher kind (bool, integer,
 // float), and so does a number beside tensors.
 DType result_type(std::initializer_list<Tensor> inputs);
+DType result_type(const std::vector<Tensor>& inputs);
 // The type of Python floats and of what integers become where fractions are needed.
 DType default_float();
 void set_default_float(DType t);

@@ -27,6 +27,7 @@ enum class Result : uint8_t {
   same,
   floating,  // integers and booleans become float32
   boolean,   // comparisons: computed in the promoted type, result boolean
+  number,    // booleans become int64
 };
 
 // Which values the gradient reads; only these are kept alive by the graph.

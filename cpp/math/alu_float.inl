@@ -242,15 +242,17 @@ SG_ALU_FN T float_pow(T x, T y) {
   r = (x_nan | y_nan | (negative & !whole & !zero & !infinite)) ? from_bits<T>(L::kNan) : r;
   return (one | (a == T(0))) ? T(1) : r;
 }
-// By squaring, wrapping around; an exponent below 1 gives 1.
+// By squaring, wrapping around. A power below 0 is a fraction, and gives 0, but for 1 and -1.
 template <class T>
 SG_ALU_FN T integer_pow(T x, T y) {
+  const T inverse = x == T(1) || x == T(-1) ? ((y & 1) != 0 ? x : T(1)) : T(0);
+  const bool fraction = y < 0;
   Wrapping<T> base = static_cast<Wrapping<T>>(x), result = 1;
   for (; y > 0; y >>= 1) {
     result = (y & 1) != 0 ? result * base : result;
     base = base * base;
   }
-  return static_cast<T>(result);
+  return fraction ? inverse : static_cast<T>(result);
 }
 template <class T>
 SG_ALU_FN T pow(T x, T y) {

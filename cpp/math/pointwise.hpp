@@ -1,6 +1,7 @@
 // Every pointwise op: name, doc, forward, gradient. One body serves Expr (which records the formula for GPU and CPU
 // kernels) and Tensor (whose operators make graph nodes, so gradients can be differentiated again).
-//   result  "same": the promoted type; "float": integers become float32; "bool": comparisons
+//   result  "same": the promoted type; "float": integers become float32; "number": booleans become int64;
+//           "bool": comparisons
 //   takes   "float", "number" (no bool), "integer" or "bits" (integer or bool), where not all types make sense
 //   saves   what the gradient reads: a, b, c (inputs) and o (the output); only these stay alive; absent: no gradient.
 //           "b|a": the gradient by a reads b, and that by b reads a
@@ -45,7 +46,10 @@ struct Pow {
                         takes = "number", saves = "ab|ao";
   static auto fwd(auto a, auto b) { return pow(a, b); }
   static auto vjp_a(auto g, auto a, auto b, auto) { return where(b == 0, 0, g * b * pow(a, b - 1)); }
-  static auto vjp_b(auto g, auto a, auto, auto o) { return where(o == 0, 0, g * o * log(a)); }
+  static auto vjp_b(auto g, auto a, auto, auto o) {
+    const auto slope = g * o * log(a);
+    return where(o == 0, 0, where(a == 0, where(o == 1, 0, slope), slope));  // 0 ** 0 is flat, 0 ** -1 is not
+  }
 };
 struct Maximum {
   static constexpr auto name = "maximum", doc = "The larger of a and b; a NaN on either side wins.", result = "same",
@@ -99,7 +103,8 @@ struct Abs {
   static auto vjp_a(auto g, auto a, auto) { return where(a > 0, g, where(a < 0, -g, 0)); }
 };
 struct Square {
-  static constexpr auto name = "square", doc = "a * a, element by element.", result = "same", saves = "a";
+  static constexpr auto name = "square", doc = "a * a, element by element; booleans become int64.", result = "number",
+                        saves = "a";
   static auto fwd(auto a) { return a * a; }
   static auto vjp_a(auto g, auto a, auto) { return g * (a + a); }
 };

@@ -64,6 +64,9 @@ Tensor operator>=(const Tensor& a, const Tensor& b);
 Tensor operator==(const Tensor& a, const Tensor& b);
 Tensor operator!=(const Tensor& a, const Tensor& b);
 
+double value_of(const Tensor& number);               // of a number in place of a tensor
+Tensor converted(const Tensor& value, DType dtype);  // cast, also of a number, which stays one
+
 // ---- arithmetic of several pointwise ops (ops/arithmetic.cpp) --------------------------------------------------------
 Tensor add_scaled(const Tensor& a, const Tensor& b, const Tensor& alpha);  // a + alpha * b
 Tensor sub_scaled(const Tensor& a, const Tensor& b, const Tensor& alpha);
@@ -72,7 +75,7 @@ Tensor round_decimals(const Tensor& a, int64_t decimals);
 Tensor clamp_between(const Tensor& a, const std::optional<Tensor>& min, const std::optional<Tensor>& max);
 Tensor addcmul(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& value);  // a + value * b * c
 Tensor addcdiv(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& value);  // a + value * b / c
-Tensor nan_to_num(const Tensor& a, const Tensor& nan, const std::optional<Tensor>& posinf,
+Tensor nan_to_num(const Tensor& a, const std::optional<Tensor>& nan, const std::optional<Tensor>& posinf,
                   const std::optional<Tensor>& neginf);        // default: the largest and lowest finite numbers
 Tensor positive(const Tensor& a);                              // a itself
 Tensor gelu(const Tensor& a, const std::string& approximate);  // "none", "tanh"
@@ -318,8 +321,8 @@ Distinct distinct(const Tensor& x, bool sorted);
 Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights, int64_t count);  // x in [0, count)
 
 // ---- composites ---------------------------------------------------------------------------------------------------
-Tensor softmax(const Tensor& x, int64_t dim);
-Tensor log_softmax(const Tensor& x, int64_t dim);
+Tensor softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
+Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value);
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan);
 Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>& prepend,

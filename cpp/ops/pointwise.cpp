@@ -15,7 +15,10 @@ static Tensor nothing_like(const Tensor& g) { return full(g.shape(), 0, g.dtype(
 namespace {
 
 constexpr Result result_of(std::string_view word) {
-  return word == "float" ? Result::floating : word == "bool" ? Result::boolean : Result::same;
+  return word == "float"    ? Result::floating
+         : word == "bool"   ? Result::boolean
+         : word == "number" ? Result::number
+                            : Result::same;
 }
 
 constexpr uint8_t saves_of(std::string_view letters) {
@@ -120,11 +123,12 @@ void vjp_same(Vjp& v) { v.result[0] = v.g; }
 Expr emit_cast(ProgramBuilder& builder, const Node& node, const Expr* in) { return builder.cast(in[0], node.dtype); }
 
 bool both_numbers(const Tensor& a, const Tensor& b) { return a.is_number() && b.is_number(); }
+
+}  // namespace
+
 double value_of(const Tensor& number) {
   return is_float(number.dtype()) ? number->number.f : static_cast<double>(number->number.i);
 }
-
-}  // namespace
 
 namespace rows {
 #define SG_ROW(Op, ...) const OpInfo Op = unary_row<math::Op>();
@@ -208,6 +212,7 @@ Tensor minimum(const Tensor& a, const Tensor& b) { return apply(rows::Minimum, a
 Tensor pow(const Tensor& a, const Tensor& b) {
   if (b.is_number() && !a.is_number()) {
     const double exponent = value_of(b);
+    if (!is_float(a.dtype()) && is_float(b.dtype())) return pow(cast(a, result_type({a, b})), b);
     if (exponent == 2) return square(a);
     if (is_float(a.dtype()) && exponent == 1) return apply(rows::Contiguous, a);
     if (is_float(a.dtype()) && exponent == 0.5) return sqrt(a);
@@ -221,7 +226,8 @@ Tensor pow(const Tensor& a, const Tensor& b) {
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
-  if (!condition.is_number()) return pointwise(rows::Where, {condition, a, b});
+  if (!condition.is_number())
+    return pointwise(rows::Where, {condition.dtype() == DType::boolean ? condition : condition != 0, a, b});
   const Tensor& chosen = value_of(condition) != 0 ? a : b;
   const Tensor& other = value_of(condition) != 0 ? b : a;
   if (!chosen.is_number() || other.is_number()) return chosen;
@@ -231,6 +237,11 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   return cast_node(rows::Cast, x, dtype);
+}
+Tensor converted(const Tensor& value, DType dtype) {
+  if (!value.is_number()) return cast(value, dtype);
+  if (dtype == DType::boolean) return Tensor(static_cast<int64_t>(value_of(value) != 0));
+  return is_float(dtype) || !is_float(value.dtype()) ? value : Tensor(static_cast<int64_t>(value_of(value)));
 }
 Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : clone(x); }
 Tensor clone(const Tensor& x) { return apply(rows::Contiguous, x); }
