@@ -144,8 +144,8 @@ const Row rows[] = {
     {"addcdiv", bound<sg::addcdiv>, SG_PRODUCT_ARGUMENTS, "Tensor",
      "input + value * tensor1 / tensor2.\n\nExample:\n"
      "    >>> sg.ones(2).addcdiv(sg.ones(2), sg.ones(2) * 2).tolist()\n    [1.5, 1.5]"},
-    {"nan_to_num", bound<sg::nan_to_num>, "nan: float = 0.0, posinf: float | None = None, neginf: float | None = None",
-     "Tensor",
+    {"nan_to_num", bound<sg::nan_to_num>,
+     "nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None", "Tensor",
      "Numbers in place of NaN and infinities.\n\nArgs:\n    nan: for NaN.\n    posinf: for inf; None: the largest "
      "finite number.\n    neginf: for -inf; None: the lowest finite number.\n\nExample:\n"
      "    >>> sg.tensor([0.0, 1.0]).log().nan_to_num(neginf=-9.0).tolist()\n    [-9.0, 0.0]"},
@@ -159,8 +159,8 @@ const Row rows[] = {
     {"addcmul_", in_place<bound<sg::addcmul>>, SG_PRODUCT_ARGUMENTS, "Tensor", "addcmul." SG_PLACE_DOC, kMethod},
     {"addcdiv_", in_place<bound<sg::addcdiv>>, SG_PRODUCT_ARGUMENTS, "Tensor", "addcdiv." SG_PLACE_DOC, kMethod},
     {"nan_to_num_", in_place<bound<sg::nan_to_num>>,
-     "nan: float = 0.0, posinf: float | None = None, neginf: float | None = None", "Tensor", "nan_to_num." SG_PLACE_DOC,
-     kMethod},
+     "nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None", "Tensor",
+     "nan_to_num." SG_PLACE_DOC, kMethod},
     {"leaky_relu", bound<sg::leaky_relu>, "input: Tensor, negative_slope: Tensor | float = 0.01", "Tensor",
      "input where it is positive, else input * negative_slope.\n\nExample:\n"
      "    >>> sg.leaky_relu(sg.tensor([-2.0, 2.0]), 0.5).tolist()\n    [-1.0, 2.0]",

@@ -9,7 +9,12 @@ namespace sg {
 namespace {
 
 bool is_one(const Tensor& x) { return x.is_number() && (is_float(x.dtype()) ? x->number.f == 1 : x->number.i == 1); }
-Tensor scaled(const Tensor& x, const Tensor& factor) { return is_one(factor) ? x : mul(x, factor); }
+Tensor scaled(const Tensor& x, const Tensor& factor) {
+  if (is_one(factor)) return x;
+  if (!x.is_number() || !factor.is_number()) return mul(x, factor);
+  if (is_float(x.dtype()) || is_float(factor.dtype())) return Tensor(value_of(x) * value_of(factor));
+  return Tensor(static_cast<int64_t>(static_cast<uint64_t>(x->number.i) * static_cast<uint64_t>(factor->number.i)));
+}
 
 void need_whole(const char* op, const Tensor& a, const Tensor& alpha) {
   if (alpha.is_number() && is_float(alpha.dtype()) && !a.is_number() && !is_float(a.dtype()))
@@ -17,20 +22,8 @@ void need_whole(const char* op, const Tensor& a, const Tensor& alpha) {
                     "convert the tensor to float32 first");
 }
 
-// Half types are computed in float32 and rounded once, like one op.
-Tensor wide(const Tensor& x) {
-  return !x.is_number() && is_float(x.dtype()) && is_narrow(x.dtype()) ? cast(x, DType::float32) : x;
-}
-Tensor rounded(const Tensor& result, std::initializer_list<Tensor> inputs) {
-  bool any = false;
-  DType t = DType::boolean;
-  for (const Tensor& x : inputs) {
-    if (x.is_number()) continue;
-    t = any ? promote(t, x.dtype()) : x.dtype();
-    any = true;
-  }
-  return is_float(t) && is_narrow(t) ? cast(result, t) : result;
-}
+// Computed in the type of the result; half types in float32, and rounded once, like one op.
+Tensor wide(const Tensor& x, DType result) { return x.is_number() ? x : cast(x, wide_of(result)); }
 
 double largest(DType t) {
   switch (t) {
@@ -49,11 +42,13 @@ double largest(DType t) {
 
 Tensor add_scaled(const Tensor& a, const Tensor& b, const Tensor& alpha) {
   need_whole("add", is_float(b.dtype()) ? b : a, alpha);
-  return rounded(add(wide(a), scaled(wide(b), alpha)), {a, b});
+  const DType t = result_type({a, b, alpha});
+  return cast(add(wide(a, t), scaled(wide(b, t), alpha)), t);
 }
 Tensor sub_scaled(const Tensor& a, const Tensor& b, const Tensor& alpha) {
   need_whole("sub", is_float(b.dtype()) ? b : a, alpha);
-  return rounded(sub(wide(a), scaled(wide(b), alpha)), {a, b});
+  const DType t = result_type({a, b, alpha});
+  return cast(sub(wide(a, t), scaled(wide(b, t), alpha)), t);
 }
 
 Tensor div_rounded(const Tensor& a, const Tensor& b, const std::optional<std::string>& rounding_mode) {
@@ -67,8 +62,8 @@ Tensor round_decimals(const Tensor& a, int64_t decimals) {
   if (decimals == 0 || !is_float(a.dtype())) return round(a);
   double ten = 1;
   for (int64_t i = 0; i < (decimals < 0 ? -decimals : decimals) && ten < 1e300; ++i) ten *= 10;
-  const Tensor x = wide(a);
-  return rounded(decimals > 0 ? div(round(mul(x, ten)), ten) : mul(round(div(x, ten)), ten), {a});
+  const Tensor x = wide(a, a.dtype());
+  return cast(decimals > 0 ? div(round(mul(x, ten)), ten) : mul(round(div(x, ten)), ten), a.dtype());
 }
 
 Tensor clamp_between(const Tensor& a, const std::optional<Tensor>& min, const std::optional<Tensor>& max) {
@@ -79,19 +74,21 @@ Tensor clamp_between(const Tensor& a, const std::optional<Tensor>& min, const st
 }
 
 Tensor addcmul(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& value) {
-  return rounded(add(wide(a), mul(scaled(wide(b), value), wide(c))), {a, b, c});
+  const DType t = result_type({a, b, c, value});
+  return cast(add(wide(a, t), mul(scaled(wide(b, t), value), wide(c, t))), t);
 }
 Tensor addcdiv(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& value) {
-  return rounded(add(wide(a), div(scaled(wide(b), value), wide(c))), {a, b, c});
+  const DType t = with_fractions(result_type({a, b, c, value}));
+  return cast(add(wide(a, t), div(scaled(wide(b, t), value), wide(c, t))), t);
 }
 
-Tensor nan_to_num(const Tensor& a, const Tensor& nan, const std::optional<Tensor>& posinf,
+Tensor nan_to_num(const Tensor& a, const std::optional<Tensor>& nan, const std::optional<Tensor>& posinf,
                   const std::optional<Tensor>& neginf) {
   if (!is_float(a.dtype())) return a;
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const Tensor high = posinf ? *posinf : Tensor(largest(a.dtype())),
                low = neginf ? *neginf : Tensor(-largest(a.dtype()));
-  return where(a != a, nan, where(a == infinity, high, where(a == -infinity, low, a)));
+  return where(a != a, nan.value_or(Tensor(0.0)), where(a == infinity, high, where(a == -infinity, low, a)));
 }
 
 Tensor positive(const Tensor& a) {
