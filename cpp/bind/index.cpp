@@ -182,8 +182,11 @@ std::optional<Tensor> same_for_all(const Cursor& at, const Tensor& value) {
 }
 
 void write(const Cursor& at, const Tensor& value0) {
-  const Tensor value = value0.is_number() ? value0 : cast(value0, at.x.dtype());
-  if (at.indices.empty()) return copy_(at.x, value);
+  Tensor value = converted(value0, at.x.dtype());
+  if (at.indices.empty()) {
+    while (value.rank() > at.x.rank() && value.shape()[0] == 1) value = squeeze(value, 0);
+    return copy_(at.x, value);
+  }
   if (at.is_one_mask()) {
     if (const auto same = same_for_all(at, value)) {
       const Cursor::Index& index = at.indices[0];
