@@ -43,14 +43,6 @@ Tensor one_hot(const Tensor& classes, int64_t num_classes) {
   return sg::one_hot(classes, to_int("one_hot", most.get()) + 1);
 }
 
-// Computed in another type, where one is given.
-template <Tensor (*op)(const Tensor&, int64_t)>
-Tensor in_type(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
-  return op(dtype ? cast(x, *dtype) : x, dim);
-}
-
-#define SG_IN_TYPE "dim: int, *, dtype: DTypeLike | None = None"
-
 const Row rows[] = {
     {"masked_fill", bound<sg::masked_fill>, "mask: Tensor, value: Tensor | float", "Tensor",
      "value where the mask holds, else the tensor; shapes broadcast.\n\nExample:\n"
@@ -62,11 +54,13 @@ const Row rows[] = {
      "them, and runs what is pending.\n\nRaises:\n    IndexError: at the next read, when a class is out of range."
      "\n\nExample:\n    >>> sg.one_hot(sg.tensor([1, 0])).tolist()\n    [[0, 1], [1, 0]]",
      Where::both},
-    {"softmax", bound<in_type<sg::softmax>>, SG_IN_TYPE, "Tensor",
-     "exp(x) / sum(exp(x)) along a dimension, without overflow; in `dtype`, where it is given.\n\nExample:\n"
+    {"softmax", bound<sg::softmax>, "dim: int, dtype: DTypeLike | None = None", "Tensor",
+     "exp(x) / sum(exp(x)) along a dimension, without overflow.\n\nArgs:\n    dim: the dimension that adds up to 1.\n"
+     "    dtype: what the tensor is converted to first.\n\nExample:\n"
      "    >>> sg.zeros(2).softmax(0).tolist()\n    [0.5, 0.5]"},
-    {"log_softmax", bound<in_type<sg::log_softmax>>, SG_IN_TYPE, "Tensor",
-     "The logarithm of softmax, accurate where softmax is tiny; in `dtype`, where it is given.\n\nExample:\n"
+    {"log_softmax", bound<sg::log_softmax>, "dim: int, dtype: DTypeLike | None = None", "Tensor",
+     "The logarithm of softmax, accurate where softmax is tiny.\n\nArgs:\n    dim: the dimension that adds up to 1.\n"
+     "    dtype: what the tensor is converted to first.\n\nExample:\n"
      "    >>> y = sg.randn(4, 10).log_softmax(dim=1)"},
     {"cross_entropy", cross_entropy,
      "input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', "

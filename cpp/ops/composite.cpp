@@ -44,16 +44,16 @@ const OpInfo OneHot{.name = "one_hot",
                     .reports = true};
 }  // namespace rows
 
-Tensor softmax(const Tensor& x0, int64_t dim) {
-  const Tensor x = real(x0);
+Tensor softmax(const Tensor& x0, int64_t dim, std::optional<DType> dtype) {
+  const Tensor x = real(dtype ? cast(x0, *dtype) : x0);
   const uint32_t axis = 1u << normal_axis("softmax", dim, x.rank());
   if (x.numel() == 0 || x.rank() == 0) return exp(x - x);
   const Tensor e = exp(x - amax(x, axis, true).detach());  // shifting changes nothing, so it needs no gradient
   return e * (1 / sum(e, axis, true));                     // one division a row
 }
 
-Tensor log_softmax(const Tensor& x0, int64_t dim) {
-  const Tensor x = real(x0);
+Tensor log_softmax(const Tensor& x0, int64_t dim, std::optional<DType> dtype) {
+  const Tensor x = real(dtype ? cast(x0, *dtype) : x0);
   const uint32_t axis = 1u << normal_axis("log_softmax", dim, x.rank());
   if (x.numel() == 0 || x.rank() == 0) return x - x;
   const Tensor shifted = x - amax(x, axis, true).detach();
@@ -65,7 +65,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
     fail<TypeError>("masked_fill", std::string("the mask is ") + name_of(mask.dtype()), "give a mask of type bool");
   if (!value.is_number() && value.rank() != 0)
     fail<ValueError>("masked_fill", "a value of shape " + value.shape().str(), "give a number or a 0-d tensor");
-  return cast(where(mask, value, x), x.dtype());
+  return cast(where(mask, converted(value, x.dtype()), x), x.dtype());
 }
 
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
@@ -96,7 +96,7 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>
   for (int64_t i = 0; i < n; ++i) {
     const int64_t left = std::max<int64_t>(out.shape()[d] - 1, 0);
     const Tensor next = slice(out, d, out.shape()[d] ? 1 : 0, left, 1), before = slice(out, d, 0, left, 1);
-    out = x.dtype() == DType::boolean ? next != before : next - before;
+    out = out.dtype() == DType::boolean ? next != before : next - before;
   }
   return out;
 }
@@ -104,6 +104,7 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>
 Tensor one_hot(const Tensor& classes, int64_t num_classes) {
   if (is_float(classes.dtype()) || classes.dtype() == DType::boolean)
     fail<TypeError>("one_hot", std::string("classes are ") + name_of(classes.dtype()), "give them as int64");
+  if (num_classes < 1) fail<ValueError>("one_hot", "num_classes is " + std::to_string(num_classes), "give 1 or more");
   const Tensor checked = pointwise(rows::OneHot, {cast(classes, DType::int64), Tensor(num_classes)});
   return cast(unsqueeze(checked, -1) == arange(0, 1, num_classes, DType::int64, classes.device()), DType::int64);
 }
