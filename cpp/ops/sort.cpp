@@ -98,6 +98,7 @@ struct Last {
   TensorPair chosen(const Tensor& x0, const Tensor& places, bool keepdim = true) const {
     Tensor index = move_dim(cast(places, DType::int64), x.rank() - 1, dim);
     Tensor values = gather(x0.rank() ? x0 : reshape(x0, {1}), dim, index);
+    if (x0.rank() == 0 && places.numel() == 0) return {clone(x0), full_int({}, 0, DType::int64, x0.device())};
     if (x0.rank() == 0) return {reshape(values, {}), reshape(index, {})};
     if (!keepdim) return {squeeze(values, dim), squeeze(index, dim)};
     return {values, index};
@@ -166,9 +167,11 @@ Tensor quantile_of(const char* op, const Tensor& x0, const Tensor& q0, const std
   if (how != "linear" && how != "lower" && how != "higher" && how != "nearest" && how != "midpoint")
     fail<ValueError>(op, "interpolation '" + how + "' is unknown", "use linear, lower, higher, nearest or midpoint");
   const Tensor q = q0.is_number() ? full({}, 0, x0.dtype(), x0.device()) + q0 : cast(q0.detach(), x0.dtype());
+  if (x0.numel() == 0) fail<ValueError>(op, "no elements in " + x0.shape().str(), "check the shape first");
+  if (q0.is_number() && !(value_of(q0) >= 0 && value_of(q0) <= 1))
+    fail<ValueError>(op, "q is " + std::to_string(value_of(q0)), "give a number from 0 to 1");
   const Tensor x = dim ? x0 : reshape(x0, {x0.numel()});
   const Last l(op, x, dim.value_or(0));
-  check_not_empty(op, l.n());
   const int last = l.x.rank() - 1;
   const Tensor order = cast(sort_order(l.x, false), DType::int64);  // NaN come last
   const Tensor sorted = gather(l.x, last, order), nan = isnan(l.x.detach());
@@ -183,12 +186,12 @@ Tensor quantile_of(const char* op, const Tensor& x0, const Tensor& q0, const std
   const Tensor below = floor(rank);
   const auto at = [&](const Tensor& place) { return gather(sorted, last, cast(place, DType::int64)); };
   const Tensor low = at(below), high = at(ceil(rank));
-  Tensor out = how == "midpoint" ? where(below == rank, low, low + (high - low) * 0.5)
-                                 : where(below == rank, low, low + (high - low) * (rank - below));
+  Tensor out = how == "midpoint" ? where(below == rank, low, lerp(low, high, 0.5))
+                                 : where(below == rank, low, lerp(low, high, rank - below));
   // [..., q] -> [q, ...], with the folded dimension where it was.
   out = move_dim(unsqueeze(out, last), last + 1, 0);
   out = move_dim(out, out.rank() - 1, l.dim + 1);
-  if (!keepdim || (!dim && x0.rank() == 0)) out = squeeze(out, l.dim + 1);
+  if (!keepdim || x0.rank() == 0) out = squeeze(out, l.dim + 1);
   if (keepdim && !dim) {
     Dims shape = Dims::filled(x0.rank() + 1, 1);
     shape[0] = q.numel();

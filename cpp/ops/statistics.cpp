@@ -83,7 +83,7 @@ Tensor cov(const Tensor& x, int64_t correction) {
   const Tensor distance = rows - mean(rows, 2, true);
   const double n = static_cast<double>(rows.shape()[1] - correction);
   const Tensor out = matmul(distance, transpose(distance, 0, 1)) / std::max(n, 0.0);
-  return as_result(x.rank() == 2 ? out : reshape(out, {}), x);
+  return as_result(rows.shape()[0] != 1 ? out : reshape(out, {}), x);
 }
 
 Tensor corrcoef(const Tensor& x) {
