@@ -107,8 +107,9 @@ PyObject* arange(const Call& c) {
   if (!second) std::swap(first, second);
   if (!second) fail<TypeError>("arange", "argument end is missing", "write arange(end) or arange(start, end)");
   auto whole = [](PyObject* v) { return !v || PyIndex_Check(v); };
-  const double start = first ? to_real("arange", first) : 0, end = to_real("arange", second);
-  const double step = third ? to_real("arange", third) : 1;
+  double start = first ? to_real("arange", first) : 0, end = to_real("arange", second);
+  double step = third ? to_real("arange", third) : 1;
+  if (o.dtype == DType::int64) start = std::trunc(start), end = std::trunc(end), step = std::trunc(step);
   if (step == 0 || !std::isfinite(start) || !std::isfinite(end) || !std::isfinite(step))
     fail<ValueError>("arange", "step 0 or a bound that is not finite", "use a finite range");
   if ((end - start) / step < 0)

@@ -1,4 +1,5 @@
 // Tensors made from numbers and positions alone.
+#include <cmath>
 #include <limits>
 
 #include "base/error.hpp"
@@ -76,6 +77,7 @@ const OpInfo Empty{.name = "empty", .doc = "Memory of undefined contents.", .kin
 }  // namespace rows
 
 Tensor full(const Dims& shape, double value, DType dtype, DeviceId device) {
+  if (dtype == DType::boolean) return full_int(shape, value != 0, dtype, device);
   if (!is_float(dtype)) return full_int(shape, static_cast<int64_t>(value), dtype, device);
   return generate(rows::Full, shape, dtype, device, false, {Number{.f = value}}, dtype);
 }
@@ -94,6 +96,7 @@ Tensor arange(double start, double step, int64_t count, DType dtype, DeviceId de
 }
 
 Tensor linspace(double start, double end, int64_t steps, DType dtype, DeviceId device) {
+  if (!is_float(dtype)) start = std::trunc(start), end = std::trunc(end);
   const DType type = is_float(dtype) ? dtype : DType::float64;
   if (steps == 1) return cast(full({1}, start, type, device), dtype);
   const Tensor i = arange(0, 1, steps, type, device);
