@@ -172,7 +172,7 @@ struct Along {
 };
 // x and the index as tensors of the same rank, at least 1; the index no longer than x but along dim.
 Along along(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
-  Along a{x, index, x.rank() ? normal_axis(op, dim, x.rank()) : 0};
+  Along a{x, index, normal_axis(op, dim, x.rank())};
   if (x.rank() == 0) a.x = reshape(x, {1});
   if (index.rank() == 0 && x.rank() <= 1) a.index = reshape(index, {1});
   if (a.index.rank() != a.x.rank())
@@ -309,7 +309,8 @@ Tensor index_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor
   const Tensor values = cast(rows_of(kIndexAdd, source, f), x.dtype()) * alpha;
   const int64_t width = product(f.x.shape(), 1, f.x.rank());
   const Tensor sums = add_rows(f.x.shape()[0], f.index, reshape(values, {f.index.numel(), width}));
-  return x + reshape(f.back(reshape(sums, f.x.shape())), x.shape());
+  return cast(x + reshape(f.back(reshape(sums, f.x.shape())), x.shape()),
+              x.dtype() == DType::boolean ? x.dtype() : promote(x.dtype(), sums.dtype()));
 }
 
 Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {

@@ -342,9 +342,10 @@ Tensor block_diag(const std::vector<Tensor>& tensors) {
     blocks.push_back(atleast_2d(t));
     width += blocks.back().shape()[1];
   }
+  const DType type = result_type(tensors);
   for (Tensor& t : blocks) {
     const int64_t columns = t.shape()[1];
-    t = embed(t, {t.shape()[0], width}, {width, 1}, left, 0);
+    t = embed(cast(t, type), {t.shape()[0], width}, {width, 1}, left, 0);
     left += columns;
   }
   return cat(blocks, 0);

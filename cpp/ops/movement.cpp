@@ -185,7 +185,7 @@ Tensor expand(const Tensor& x, const Dims& to) {
   for (int d = 0; d < to.rank; ++d) {
     const int64_t have = d < extra ? 1 : x.shape()[d - extra];
     if (shape[d] == -1 && d >= extra) shape[d] = have;
-    if (have != shape[d] && have != 1)
+    if (shape[d] < 0 || (have != shape[d] && have != 1))
       fail<ValueError>("expand",
                        x.shape().str() + " does not expand to " + to.str() + " (" + std::to_string(have) + " vs " +
                            std::to_string(shape[d]) + ")",
@@ -279,7 +279,7 @@ Tensor unflatten(const Tensor& x, int64_t dim, const Dims& sizes) {
   }
   Dims parts = sizes;
   if (unknown >= 0) parts[unknown] = known > 0 ? size / known : 0;
-  if (sizes.rank == 0 || parts.numel() != size)
+  if (sizes.rank == 0 || parts.numel() != size || (unknown >= 0 && known < 1))
     fail<ValueError>("unflatten", "sizes " + sizes.str() + " do not make up a dimension of " + std::to_string(size),
                      "their product must be the size");
   Dims shape;

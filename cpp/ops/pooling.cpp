@@ -229,7 +229,7 @@ struct Pool {
     w.image = {x.shape()[2], x.shape()[3]};
     for (int d = 0; d < 2; ++d) {
       const int64_t reach = dilation[d] * (w.kernel[d] - 1) + 1, rest = w.image[d] + 2 * w.padding[d] - reach;
-      if (2 * w.padding[d] > reach)
+      if (2 * w.padding[d] > w.kernel[d])
         fail<ValueError>(op, "padding " + padding.str() + " for a kernel of " + kernel.str(),
                          "use at most half of the kernel");
       const int64_t way = rest + (ceil_mode ? w.stride[d] - 1 : 0);  // a window that is cut off counts, too
