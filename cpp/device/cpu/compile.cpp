@@ -282,7 +282,7 @@ class Compiler {
     at += (static_cast<int64_t>(e_.cells.size() * sizeof(Number)) + 63) / 64 * 64;
     e_.state_offset = at;
     at += (static_cast<int64_t>(folds * sizeof(FoldState)) + 63) / 64 * 64;
-    const int64_t width = std::min(e_.block, std::max<int64_t>(e_.lanes, 1));
+    const int64_t width = e_.width();
     for (size_t r = 0; r < emit_.registers.size(); ++r) {
       const int32_t slot = e_.first_register + static_cast<int32_t>(r);
       e_.registers.push_back(at);

@@ -9,6 +9,7 @@
 // Any thread may run one Executable at the same time as others; nobody changes it but the cells of `numbers`, between
 // runs.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -103,6 +104,7 @@ struct Executable {
   std::vector<Advance> block_steps;                // added to slots after a block (across: after a column)
   std::vector<std::vector<Advance>> column_steps;  // across: for each column dimension, when it is the one that moves
   int64_t frame_bytes = 0;
+  int64_t width() const { return std::min(block, std::max<int64_t>(lanes, 1)); }  // elements of a register
   int64_t state_offset = 0;
 };
 

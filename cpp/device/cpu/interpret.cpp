@@ -174,7 +174,7 @@ class Runner {
   }
 
   void turn(const Op& op, int64_t n) {
-    const int64_t width = e_.block * op.size;
+    const int64_t width = e_.width() * op.size;
     char* const tile = frame_ + e_.registers[op.d - e_.first_register];
     if (row_ == 0) {
       const Turn t{e_.views[op.view].lane_step, width, rows_};
