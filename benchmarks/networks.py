@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+import spirograd as sg
+
 Steps = Callable[[int], float]  # runs n steps, reads the last loss
 
 
@@ -52,20 +54,27 @@ class Network:
         return net, t.optim.Adam(net.parameters(), lr=1e-3), x, y
 
     def steps(self, t: Any, device: Any, wait: Callable[[], None], compiled: bool = False) -> Steps:
-        """Steps with Adam on one batch. `compiled` is for PyTorch: forward with loss, and the update."""
+        """Steps with Adam on one batch. `compiled`: PyTorch's forward with loss, and its update; the whole of ours."""
         net, optimizer, x, y = self.begin(t, device)
 
         def loss_of() -> Any:
             return self.loss(t, net, x, y)
 
-        forward, update = (t.compile(loss_of), t.compile(optimizer.step)) if compiled else (loss_of, optimizer.step)
+        apart = compiled and t is not sg
+        forward, update = (t.compile(loss_of), t.compile(optimizer.step)) if apart else (loss_of, optimizer.step)
+
+        def step() -> Any:
+            loss = forward()
+            optimizer.zero_grad()
+            loss.backward()
+            update()
+            return loss
+
+        one = t.compile(step) if compiled and not apart else step
 
         def steps(n: int) -> float:
             for _ in range(n):
-                loss = forward()
-                optimizer.zero_grad()
-                loss.backward()
-                update()
+                loss = one()
             last = float(loss.item())  # it depends on every update before it
             wait()  # and the last update is not left out either
             return last

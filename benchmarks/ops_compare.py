@@ -22,11 +22,12 @@ SCALES = {"ms": milliseconds, "us": microseconds}
 
 @dataclass(frozen=True)
 class Goal:
-    """`most` x the time of the best of some libraries, or `speed` x as fast as it."""
+    """`most` x the time of the best of some libraries, or `speed` x as fast as it; `ours` is what must reach it."""
 
     of: tuple[str, ...]
     most: float = 0.0
     speed: float = 0.0
+    ours: str = "spirograd"
 
     def text(self) -> str:
         return f">= {self.speed:g} x as fast" if self.speed else f"<= {self.most:g} x the time"
@@ -38,7 +39,7 @@ class Goal:
             return
 
         def ratio(part: str) -> float:
-            ours, theirs = getattr(timings["spirograd"], part), getattr(timings[best], part)
+            ours, theirs = getattr(timings[self.ours], part), getattr(timings[best], part)
             return theirs / ours if self.speed else ours / theirs
 
         value = ratio("median")

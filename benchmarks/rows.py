@@ -35,10 +35,11 @@ class Context:
         unit: str,
         value: Callable[[float], float],
         target: str = "",
+        ours: str = "spirograd",
     ) -> Iterator[Result]:
         """A result a library; `value` makes the number from the median seconds; the target is ours."""
         for library, timing in timings.items():
-            goal = target if library == "spirograd" else ""
+            goal = target if library == ours else ""
             yield Result(row, case, library, str(self.device), value(timing.median), unit, timing, goal)
 
 

@@ -13,7 +13,7 @@ inline constexpr int kVectorBytes = 32, kRows = 6;
 inline constexpr int kVectorBytes = 16, kRows = 4;
 #endif
 inline constexpr int64_t kSlab = 256;      // a panel of b then fills half of a 64 KiB, or 2/3 of a 48 KiB first cache
-inline constexpr int64_t kTileRows = 192;  // rows of a packed at a time: 192 KiB of the second cache
+inline constexpr int64_t kTileRows = 384;  // rows of a packed at a time: 384 KiB of the second cache
 
 template <class T>
 struct Vector {
