@@ -176,7 +176,7 @@ Tensor quantile_of(const char* op, const Tensor& x0, const Tensor& q0, const std
   const Tensor order = cast(sort_order(l.x, false), DType::int64);  // NaN come last
   const Tensor sorted = gather(l.x, last, order), nan = isnan(l.x.detach());
   // Of n elements without NaN, element q * (n - 1).
-  const Tensor numbers = cast(sum(cast(nan, DType::int64) * Tensor(-1) + Tensor(1), 1u << last, true), x.dtype());
+  const Tensor numbers = cast(sum(Tensor(1) - cast(nan, DType::int64), 1u << last, true), x.dtype());
   Tensor rank =
       reshape(q, {q.numel()}) * (leave_out_nan ? maximum(numbers - 1, Tensor(0)) : numbers * 0 + Tensor(l.n() - 1));
   if (!leave_out_nan) rank = where(numbers < Tensor(l.n()), Tensor(l.n() - 1), rank);
@@ -184,8 +184,8 @@ Tensor quantile_of(const char* op, const Tensor& x0, const Tensor& q0, const std
   if (how == "higher") rank = ceil(rank);
   if (how == "nearest") rank = round(rank);
   const Tensor below = floor(rank);
-  const auto at = [&](const Tensor& place) { return gather(sorted, last, cast(place, DType::int64)); };
-  const Tensor low = at(below), high = at(ceil(rank));
+  const Tensor places = cast(cat({below, ceil(rank)}, last), DType::int64), both = gather(sorted, last, places);
+  const Tensor low = slice(both, last, 0, q.numel(), 1), high = slice(both, last, q.numel(), q.numel(), 1);
   Tensor out = how == "midpoint" ? where(below == rank, low, lerp(low, high, 0.5))
                                  : where(below == rank, low, lerp(low, high, rank - below));
   // [..., q] -> [q, ...], with the folded dimension where it was.

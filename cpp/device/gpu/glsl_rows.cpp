@@ -157,7 +157,7 @@ void RowText::row_values(int phase) {
     else if (i.code == Code::index)
       w_.line(name + body_.index_value(i.slot, outer_, 0, p_.outer()) + ";");
     else if (i.code == Code::check_index && phase > 0)  // what a row without columns folds to is no index
-      w_.line(name + "live ? " + body_.checked(static_cast<int32_t>(n)) + " : 0;");
+      w_.line(name + body_.checked_where("live", static_cast<int32_t>(n)) + ";");
     else if (i.code > Code::reduce)
       body_.alu(static_cast<int32_t>(n));
   }

@@ -58,9 +58,11 @@ std::string Body::value(int32_t id) const {
   return i.code == Code::constant ? literal(i.dtype, i.imm) : "v" + std::to_string(id);
 }
 
-std::string Body::checked(int32_t id) {
+std::string Body::checked_where(const std::string& condition, int32_t id) {
   args_.use(What::status);
-  return expression(layout_.program(), layout_.program().code[id], [&](int32_t o) { return value(o); });
+  const Instr& i = layout_.program().code[id];
+  return expression(layout_.program(), i,
+                    [&](int32_t o) { return o == i.a ? "(" + condition + " ? " + value(o) + " : 0l)" : value(o); });
 }
 
 void Body::alu(int32_t id) {
