@@ -82,7 +82,7 @@ class Body {
   // The name of a value: constants are written out.
   std::string value(int32_t id) const;
   void alu(int32_t id);  // "precise float v7 = v3 * v5;"
-  // check_index as an expression; where the condition does not hold, of 0: no branch, on which a compiler stumbled
+  // check_index as an expression; where the condition does not hold, of 0
   std::string checked_where(const std::string& condition, int32_t id);
 
   // All of a pointwise program at one place: `width` elements from `coords` on. `given`: views that are values.
