@@ -14,11 +14,11 @@ lanes=(
   "layout 20 include matrix and file rules"
   "cpp 240 Catch2 tests (GPU ones on software Vulkan) and the C++ examples"
   "cpu 200 pytest on the CPU"
-  "gpu 670 pytest of the GPU tests (software Vulkan)"
+  "gpu 780 pytest of the GPU tests (software Vulkan)"
   "docs 120 doctests of the package, the pages without a warning, their notebooks"
-  "core 320 GPU tests under the validation layer"
+  "core 260 GPU tests under the validation layer"
   "sync 90 barriers under synchronization validation, each kernel replaced by a proxy"
-  "gpuav 150 addresses under GPU-assisted validation"
+  "gpuav 110 addresses under GPU-assisted validation"
   "sanitize 420 Catch2 tests under the address, leak and undefined-behaviour sanitizers"
 )
 setup_budget=400
