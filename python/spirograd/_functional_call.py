@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ._core import Tensor
 
 if TYPE_CHECKING:
-    from .nn import Module
+    import spirograd
 
 __all__ = ["functional_call"]
 
@@ -29,7 +29,7 @@ def _places(holder: Any, seen: set[int]) -> Iterator[tuple[Any, Any, Tensor]]:
 
 
 def functional_call(
-    module: Module,
+    module: spirograd.nn.Module,
     parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
     args: Any = None,
     kwargs: Mapping[str, Any] | None = None,
