@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import bench_conv  # noqa: F401  each enters its rows
+import loader_rows  # noqa: F401
 import networks
 import ops_attention  # noqa: F401
 import ops_recurrent  # noqa: F401
@@ -134,7 +135,7 @@ def peak_mlp(context: Context) -> Iterator[Result]:
 
 ROWS = (
     "step64", "step1024", "step16384", "small", "gpt2", "gpt6", "cnn", "lstm", "conv", "attention", "norm",
-    "counters", "gpt2_counters", "replay", "peak_mlp",
+    "counters", "gpt2_counters", "replay", "prefetch", "peak_mlp",
 )  # fmt: skip
 
 if __name__ == "__main__":
