@@ -107,8 +107,8 @@ class Device {
   virtual const Features& features() const = 0;
   virtual DeviceStats& stats() = 0;
 
-  // OutOfMemoryError after the caches were freed and one retry. Contents are undefined.
-  virtual BufferRef allocate(size_t bytes) = 0;
+  // OutOfMemoryError after the caches were freed and one retry. Contents are undefined. `to_fill`: upload() comes next.
+  virtual BufferRef allocate(size_t bytes, bool to_fill = false) = 0;
   virtual void upload(const BufferRef& to, const void* from, size_t bytes) = 0;
   // Waits for the work that writes `from`, then copies bytes [offset, offset + bytes). Call without the GIL.
   virtual void download(void* to, const BufferRef& from, size_t offset, size_t bytes) = 0;

@@ -126,7 +126,7 @@ Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId devi
   EngineLock lock;
   const int64_t n = shape.numel();
   const size_t bytes = static_cast<size_t>(n) * size_of(dtype);
-  BufferRef buffer = device_of(device).allocate(bytes);
+  BufferRef buffer = device_of(device).allocate(bytes, true);
   if (bytes) device_of(device).upload(buffer, data, bytes);
   NodeRef node = leaf_node(std::move(buffer), dtype, device, n);
   if (capture()) capture()->has_host_data(node, data, bytes);

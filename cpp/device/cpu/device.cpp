@@ -156,7 +156,7 @@ class CpuDevice final : public Device {
   const Features& features() const override { return features_; }
   DeviceStats& stats() override { return stats_; }
 
-  BufferRef allocate(size_t bytes) override { return pool_.allocate(bytes); }
+  BufferRef allocate(size_t bytes, bool) override { return pool_.allocate(bytes); }
   void upload(const BufferRef& to, const void* from, size_t bytes) override {
     Stage stage("upload");
     stage.bytes = static_cast<int64_t>(bytes);

@@ -31,7 +31,7 @@ class GpuDevice final : public Device {
   DeviceInfo info() const override { return describe(context_.physical.handle, context_.id); }
   const Features& features() const override { return context_.physical.features; }
   DeviceStats& stats() override;
-  BufferRef allocate(size_t bytes) override;
+  BufferRef allocate(size_t bytes, bool to_fill) override;
   void upload(const BufferRef& to, const void* from, size_t bytes) override;
   void download(void* to, const BufferRef& from, size_t offset, size_t bytes) override;
   std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override;
@@ -102,10 +102,10 @@ GpuBuffer& GpuDevice::ours(const char* op, const BufferRef& buffer, size_t offse
   return static_cast<GpuBuffer&>(*buffer);
 }
 
-BufferRef GpuDevice::allocate(size_t bytes) {
+BufferRef GpuDevice::allocate(size_t bytes, bool to_fill) {
   queue_.check("allocate");
   const std::lock_guard lock(mutex_);
-  return BufferRef(pool_.take(bytes));
+  return BufferRef(pool_.take(bytes, to_fill && bytes > kSmallUpload ? Pool::Use::upload : Pool::Use::values));
 }
 
 void GpuDevice::upload(const BufferRef& to, const void* from, size_t bytes) {

@@ -47,7 +47,7 @@ void Pool::count(GpuBuffer* buffer, int sign) {
   counters_.peak = std::max(counters_.peak, counters_.live);
 }
 
-GpuBuffer* Pool::take(size_t bytes, bool scratch) {
+GpuBuffer* Pool::take(size_t bytes, Use use) {
   const size_t block = block_size(bytes);
   if (block > static_cast<size_t>(context_.physical.features.max_buffer_bytes) && block <= static_cast<size_t>(budget_))
     fail<LimitError>("allocate",
@@ -55,7 +55,7 @@ GpuBuffer* Pool::take(size_t bytes, bool scratch) {
                          std::to_string(context_.physical.features.max_buffer_bytes),
                      "split the tensor");
   VkResult why = VK_SUCCESS;
-  GpuBuffer* buffer = reuse(block);
+  GpuBuffer* buffer = reuse(block, use == Use::upload && copies_ ? queue_.completed() : UINT64_MAX);
   if (!buffer) buffer = create(block, why);
   if (!buffer && why != VK_ERROR_DEVICE_LOST) {
     trim();
@@ -63,22 +63,23 @@ GpuBuffer* Pool::take(size_t bytes, bool scratch) {
   }
   if (!buffer) out_of_memory(bytes, why);
   buffer->bytes = std::max<size_t>(round_up(bytes, 16), 16);
-  buffer->scratch_ = scratch;
+  buffer->scratch_ = use == Use::scratch;
   const std::lock_guard lock(mutex_);
   count(buffer, 1);
   return buffer;
 }
 
-// Best fit, at most a quarter too large.
-GpuBuffer* Pool::reuse(size_t block) {
+// Best fit, at most a quarter too large, of the blocks whose last use is done with submission `done`.
+GpuBuffer* Pool::reuse(size_t block, uint64_t done) {
   const std::lock_guard lock(mutex_);
   for (auto it = free_.lower_bound(block); it != free_.end() && it->first <= block + block / 4; ++it)
-    if (GpuBuffer* b = it->second.head) {
-      it->second.head = b->next_;
-      b->next_ = nullptr;
-      counters_.cached -= static_cast<int64_t>(b->block_);
-      return b;
-    }
+    for (GpuBuffer** at = &it->second.head; *at; at = &(*at)->next_)
+      if (GpuBuffer* b = *at; b->free_at <= done) {
+        *at = b->next_;
+        b->next_ = nullptr;
+        counters_.cached -= static_cast<int64_t>(b->block_);
+        return b;
+      }
   return nullptr;
 }
 

@@ -1,6 +1,7 @@
 // Device memory for tensors: a caching pool over VMA. A returned block may be handed out again at once, although work
 // that uses it is still in flight: one queue works in order and each submission begins with a barrier. Where uploads
-// have a queue of their own, a buffer knows which submissions of either queue have to be done first.
+// have a queue of their own, a buffer knows which submissions of either queue have to be done first, and an upload gets a
+// block that no work in flight uses: else it would wait for the work that it is to run beside.
 // Only giving memory back to the driver waits. Threads: any; destructors of buffers come from everywhere.
 #pragma once
 #include <cstdint>
@@ -44,8 +45,9 @@ struct PoolCounters {
 class Pool {
  public:
   Pool(const Context& context, Queue& queue, Queue* copies = nullptr);
+  enum class Use { values, upload, scratch };
   // OutOfMemoryError after the cache was emptied and one retry; LimitError beyond the largest buffer.
-  GpuBuffer* take(size_t bytes, bool scratch = false);
+  GpuBuffer* take(size_t bytes, Use use = Use::values);
   // Frees every cached block. Waits for the work in flight.
   void trim();
   int64_t budget() const { return budget_; }
@@ -58,7 +60,7 @@ class Pool {
     GpuBuffer* head = nullptr;
   };
   void give(GpuBuffer* buffer) noexcept;
-  GpuBuffer* reuse(size_t block);
+  GpuBuffer* reuse(size_t block, uint64_t done);
   GpuBuffer* create(size_t block, VkResult& why);
   void count(GpuBuffer* buffer, int sign);
   [[noreturn]] void out_of_memory(size_t bytes, VkResult why);
