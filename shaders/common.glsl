@@ -7,6 +7,10 @@
 #ifdef SG_STORAGE16
 #extension GL_EXT_shader_16bit_storage : require
 #endif
+#ifdef SG_SHUFFLES
+#extension GL_KHR_shader_subgroup_shuffle : require
+#extension GL_EXT_shader_subgroup_extended_types_int64 : require
+#endif
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_spirv_intrinsics : require
 

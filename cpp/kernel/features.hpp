@@ -10,7 +10,7 @@ struct Features {
   bool storage8 = true;   // 1-byte elements in buffers: bool, uint8, int8
   bool storage16 = true;  // 2-byte elements in buffers: int16, float16, bfloat16
   bool software = false;  // a driver that runs on the CPU: no memory latency to hide
-  int32_t subgroup_size = 1;
+  bool shuffles = false;  // eight neighbouring threads or more exchange values without shared memory
   int64_t shared_bytes = 32768;
   int64_t max_groups = 65535;  // workgroups along one axis
   int64_t max_group_threads = 256;

@@ -14,7 +14,7 @@ using namespace sg::lower_test;
 
 namespace {
 
-Features plain() { return {.subgroup_size = 8, .shared_bytes = 32768, .max_group_threads = 1024}; }
+Features plain() { return {.shared_bytes = 32768, .max_group_threads = 1024}; }
 
 Case find(const std::string& name) {
   for (Case& c : cases())

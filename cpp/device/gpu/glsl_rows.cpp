@@ -27,37 +27,66 @@ std::string RowText::fold_name(const Instr& i) const {
   return std::string("fold_") + name_of(i.fold) + "_" + name_of(i.dtype);
 }
 
-// One function for each way of folding: the lanes' values meet in shared memory, eight at a time, in a fixed order.
+// The lanes' values meet in shared memory, eight at a time, in a fixed order.
+void RowText::fold_shared(Writer& w, const Instr& i, const std::string& array) const {
+  auto slot = [&](const std::string& lane) {
+    return array + (s_.adjacent ? "[(" + lane + ") * kRows + place]" : "[place * kLanes + " + lane + "]");
+  };
+  auto fold_loop = [&](int64_t count, const std::string& lane) {
+    w.line("[[unroll]] for (uint j = 1; j < " + num(count) +
+           "; ++j) all = " + combine(i.fold, i.dtype, "all", slot(lane)) + ";");
+  };
+  w.line("barrier();  // the fold before may still be read");
+  w.line(slot("lane") + " = all;").line("barrier();");
+  int64_t n = s_.lanes;
+  while (n > 8) {
+    const int64_t next = std::max<int64_t>(n / 8, 8);
+    w.open("if (lane < " + num(next) + ")").line("all = " + slot("lane") + ";");
+    fold_loop(n / next, "lane + j * " + num(next));
+    w.line(slot("lane") + " = all;").close().line("barrier();");
+    n = next;
+  }
+  w.line("all = " + slot("0") + ";");
+  fold_loop(n, "j");
+}
+
+// Eight neighbours exchange values; the results of the eights meet in shared memory, and each eight folds them all in
+// the same order, whatever the size of a subgroup.
+void RowText::fold_shuffled(Writer& w, const Instr& i, const std::string& array) const {
+  auto exchange = [&](int64_t lanes) {
+    for (int64_t d = 1; d < lanes; d *= 2)
+      w.line("all = " + combine(i.fold, i.dtype, "all", "subgroupShuffleXor(all, " + num(d) + ")") + ";");
+  };
+  exchange(std::min<int64_t>(s_.lanes, 8));
+  const int64_t eights = s_.lanes / 8;
+  if (eights > 1) {
+    w.line("const uint first = folds % 2 * (kThreads / 8) + place * " + num(eights) + ";");
+    w.line("++folds;  // two folds take turns, so that one barrier each is enough");
+    w.line("if (lane % 8 == 0) " + array + "[first + lane / 8] = all;").line("barrier();");
+    w.line("all = " + array + "[first + lane % " + num(std::min<int64_t>(eights, 8)) + "];");
+    if (eights > 8)
+      w.line("[[unroll]] for (uint j = 1; j < " + num(eights / 8) +
+             "; ++j) all = " + combine(i.fold, i.dtype, "all", array + "[first + lane % 8 + j * 8]") + ";");
+    exchange(std::min<int64_t>(eights, 8));
+  }
+  if (is_float(i.dtype) && (i.fold == Fold::maximum || i.fold == Fold::minimum))
+    w.line("all = subgroupShuffle(all, gl_SubgroupInvocationID & ~" + num(std::min<int64_t>(s_.lanes, 8) - 1) +
+           "u);  // of 0 and -0 the same one");
+}
+
+// One function for each way of folding.
 std::string RowText::folds() {
   Writer w;
   std::set<std::string> arrays, functions;
+  if (s_.shuffles) w.line("uint folds = 0;").line();
   for (const Instr& i : p_.code) {
     if (i.code != Code::reduce || s_.lanes == 1 || !functions.insert(fold_name(i)).second) continue;
     const std::string type = type_name(i.dtype), array = std::string("lanes_") + name_of(i.dtype);
-    if (arrays.insert(array).second) w.line("shared " + type + " " + array + "[kThreads];");
-    auto slot = [&](const std::string& lane) {
-      return array + (s_.adjacent ? "[(" + lane + ") * kRows + place]" : "[place * kLanes + " + lane + "]");
-    };
-    const bool precise = is_float(i.dtype);
-    const std::string declare = (precise ? "precise " : "") + type + " all = ";
-    auto fold_loop = [&](int64_t count, const std::string& stride) {
-      w.line("[[unroll]] for (uint j = 1; j < " + num(count) +
-             "; ++j) all = " + combine(i.fold, i.dtype, "all", slot("lane + j * " + stride)) + ";");
-    };
+    if (arrays.insert(array).second)
+      w.line("shared " + type + " " + array + (s_.shuffles ? "[2 * kThreads / 8];" : "[kThreads];"));
     w.open(type + " " + fold_name(i) + "(" + type + " value, uint lane, uint place)");
-    w.line("barrier();  // the fold before may still be read");
-    w.line(slot("lane") + " = value;").line("barrier();");
-    int64_t n = s_.lanes;
-    while (n > 8) {
-      const int64_t next = std::max<int64_t>(n / 8, 8);
-      w.open("if (lane < " + num(next) + ")").line(declare + slot("lane") + ";");
-      fold_loop(n / next, num(next));
-      w.line(slot("lane") + " = all;").close().line("barrier();");
-      n = next;
-    }
-    w.line(declare + slot("0") + ";");
-    w.line("[[unroll]] for (uint j = 1; j < " + num(n) + "; ++j) all = " + combine(i.fold, i.dtype, "all", slot("j")) +
-           ";");
+    w.line((is_float(i.dtype) ? "precise " : "") + type + " all = value;");
+    s_.shuffles ? fold_shuffled(w, i, array) : fold_shared(w, i, array);
     w.line("return all;").close().line();
   }
   return w.text;
@@ -106,7 +135,8 @@ void RowText::store_sums() {
 }
 
 void RowText::row_head() {
-  w_.line("const uint thread = gl_LocalInvocationID.x;");
+  w_.line(s_.shuffles ? "const uint thread = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;"
+                      : "const uint thread = gl_LocalInvocationID.x;");
   w_.line(s_.adjacent ? "const uint place = thread % kRows, lane = thread / kRows;"
                       : "const uint lane = thread % kLanes, place = thread / kLanes;");
   for (size_t n = 0; n < p_.code.size(); ++n)

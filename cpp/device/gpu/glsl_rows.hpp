@@ -13,6 +13,7 @@ struct RowShape {
   bool in_registers = false;                     // values wait for later phases in registers; one tile covers the row
   bool lean = false;                             // what is cheap to compute or to load again is not kept
   bool late_stores = false;                      // element stores only in the last phase
+  bool shuffles = false;                         // lanes fold by exchanging values, eight at a time
   int width = 1;                                 // columns of one load
   int64_t lanes = 1, rows = 256, threads = 256;  // of a row, of a workgroup, of a workgroup
   int64_t items = 1;                             // loads a lane has in flight
@@ -30,6 +31,8 @@ class RowText {
 
  private:
   std::string folds();
+  void fold_shared(Writer& w, const Instr& i, const std::string& array) const;
+  void fold_shuffled(Writer& w, const Instr& i, const std::string& array) const;
   std::string fold_name(const Instr& i) const;
   void row_head();
   void row_values(int phase);

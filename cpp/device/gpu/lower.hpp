@@ -33,6 +33,7 @@ struct Lowered {
   std::vector<uint32_t> constants;  // specialization constants 0, 1, 2 ...
   std::vector<ArgWord> arguments;
   uint32_t groups[3] = {1, 1, 1};
+  bool shuffles = false;  // needs full subgroups
 };
 
 // LimitError names what the device lacks (float64, for example).

@@ -178,6 +178,7 @@ std::string preamble(const std::string& step, const std::string& kind, const Lay
       break;
     }
   if (!features.software) s += "#define SG_FUSED_FMA\n";
+  if (features.shuffles) s += "#define SG_SHUFFLES\n";
   s += "#include \"common.glsl\"\n";
   s += alu_includes(p);
   s += std::string("\n#define Index ") + (layout.wide ? "uint64_t" : "uint") + "\n";

@@ -190,6 +190,7 @@ Lowered lower_rows(const Step& step, const Features& features) {
   s.width = !s.adjacent && all_in_fours(l) ? 4 : 1;
   s.late_stores = writes_what_it_reads(p, step.only());
   choose_lanes(s, p, features);
+  s.shuffles = features.shuffles && !s.adjacent && s.lanes > 1;
   choose_items(s, p);
 
   Lowered out;
@@ -199,6 +200,7 @@ Lowered lower_rows(const Step& step, const Features& features) {
   const std::string kind = "rows of " + std::to_string(p.phases()) + " phase" + (p.phases() == 1 ? "" : "s") + ", " +
                            std::to_string(s.lanes) + " lane" + (s.lanes == 1 ? "" : "s") + " a row";
   out.source = preamble(step.name, kind, l, args, false, features) + main;
+  out.shuffles = s.shuffles;
   out.arguments = args.words(l, 0);
   const int64_t units = p.part_rows ? p.parts() : p.rows();
   out.groups[0] = static_cast<uint32_t>(std::min(divide_up(units, s.rows), features.max_groups));

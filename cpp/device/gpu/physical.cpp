@@ -169,7 +169,6 @@ void read_limits(Physical& p, const Properties& properties) {
   const VkPhysicalDeviceLimits& l = properties.core.properties.limits;
   Features& f = p.features;
   f.software = properties.core.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  f.subgroup_size = static_cast<int32_t>(std::max(1u, properties.v11.subgroupSize));
   f.shared_bytes = l.maxComputeSharedMemorySize;
   f.max_groups =
       std::min({l.maxComputeWorkGroupCount[0], l.maxComputeWorkGroupCount[1], l.maxComputeWorkGroupCount[2]});
@@ -189,7 +188,15 @@ void read_limits(Physical& p, const Properties& properties) {
   limit("subgroupSize", properties.v11.subgroupSize);
 }
 
-void read_features(Physical& p) {
+// Whether all threads of a workgroup can be counted off in subgroups of at least eight.
+bool has_shuffles(const Properties& properties, const FeatureChain& has) {
+  const uint32_t least = properties.v13.minSubgroupSize, most = properties.v13.maxSubgroupSize;
+  return least >= 8 && most <= 128 && has.v13.computeFullSubgroups && has.v12.shaderSubgroupExtendedTypes &&
+         (properties.v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
+         (properties.v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
+}
+
+void read_features(Physical& p, const Properties& properties) {
   FeatureChain has;
   vkGetPhysicalDeviceFeatures2(p.handle, &has.core);
   for (const FeatureRow& row : kFeatures) {
@@ -202,6 +209,7 @@ void read_features(Physical& p) {
   p.host_query_reset = has.v12.hostQueryReset == VK_TRUE;
   p.features.int64 = has.core.features.shaderInt64 == VK_TRUE;
   p.features.storage16 = has.v11.storageBuffer16BitAccess == VK_TRUE;
+  p.features.shuffles = has_shuffles(properties, has);
   p.features.storage8 = has.v12.storageBuffer8BitAccess == VK_TRUE && has.v12.shaderInt8 == VK_TRUE;
 }
 
@@ -244,7 +252,7 @@ Physical describe(VkPhysicalDevice handle) {
   p.cache_key = p.info.uuid + "/" + std::to_string(first.vendorID) + "/" + std::to_string(first.deviceID) + "/" +
                 std::to_string(first.driverVersion) + "/" + hex(first.pipelineCacheUUID, VK_UUID_SIZE);
   read_limits(p, properties);
-  read_features(p);
+  read_features(p, properties);
   choose_family(p);
   p.info.features.emplace_back("copy_queue", p.copies ? "yes" : "no");
   bool budget = false;

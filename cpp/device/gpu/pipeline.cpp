@@ -94,7 +94,8 @@ void Pipelines::save() {
 }
 
 VkPipeline Pipelines::create(const std::string& name, const std::vector<uint32_t>& spirv,
-                             const std::vector<uint32_t>& constants, VkPipelineLayout layout) {
+                             const std::vector<uint32_t>& constants, VkPipelineLayout layout,
+                             bool full_subgroups) {
   std::vector<VkSpecializationMapEntry> entries(constants.size());
   for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * uint32_t{sizeof(uint32_t)}, sizeof(uint32_t)};
   VkSpecializationInfo special{};
@@ -106,6 +107,7 @@ VkPipeline Pipelines::create(const std::string& name, const std::vector<uint32_t
   info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  if (full_subgroups) info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   info.stage.module = make_module(context_, spirv);
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = constants.empty() ? nullptr : &special;
@@ -147,7 +149,7 @@ const Pipeline& Pipelines::get(const Lowered& kernel) {
   }
   debug(4, kernel.name + "\n" + p->source);
   if (debug_level() >= 5) debug(5, kernel.name + " SPIR-V\n" + hex_words(p->spirv));
-  p->handle = create(kernel.name, p->spirv, kernel.constants, layout_);
+  p->handle = create(kernel.name, p->spirv, kernel.constants, layout_, kernel.shuffles);
   const Pipeline& made = *p;
   table_.emplace(std::move(key), std::move(p));
   if (made_ >= 2 * saved_ + 8) save();  // a crash loses at most half; the rest is saved at exit

@@ -25,7 +25,7 @@ class Pipelines {
   const Pipeline& get(const Lowered& kernel);
   // A pipeline of its own layout (descriptors of the proxy lane), not kept in the table.
   VkPipeline create(const std::string& name, const std::vector<uint32_t>& spirv, const std::vector<uint32_t>& constants,
-                    VkPipelineLayout layout);
+                    VkPipelineLayout layout, bool full_subgroups = false);
   VkPipelineLayout layout() const { return layout_; }  // 8 bytes of push constants: the argument block's address
   void save();                                         // the driver's code, if there is new one
 
