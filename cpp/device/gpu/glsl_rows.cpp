@@ -54,9 +54,12 @@ void RowText::fold_shared(Writer& w, const Instr& i, const std::string& array) c
 // the same order, whatever the size of a subgroup.
 void RowText::fold_shuffled(Writer& w, const Instr& i, const std::string& array) const {
   auto exchange = [&](int64_t lanes) {
-    for (int64_t d = 1; d < lanes; d *= 2)
-      w.line("all = " + combine(i.fold, i.dtype, "all", "subgroupShuffleXor(all, " + num(d) + ")") + ";");
+    for (int64_t d = 1; d < lanes; d *= 2) {
+      w.line("other = subgroupShuffleXor(all, " + num(d) + ");");  // of its own: && and || may leave threads out
+      w.line("all = " + combine(i.fold, i.dtype, "all", "other") + ";");
+    }
   };
+  w.line(std::string(type_name(i.dtype)) + " other;");
   exchange(std::min<int64_t>(s_.lanes, 8));
   const int64_t eights = s_.lanes / 8;
   if (eights > 1) {
@@ -205,7 +208,7 @@ void RowText::close_items() { w_.close().close(); }
 void RowText::tile_loads(int phase) {
   std::vector<int32_t> loads;
   for (int32_t n : s_.needed[phase])
-    if (p_.code[n].code == Code::load && fresh(phase, n)) loads.push_back(n);
+    if (p_.code[n].code == Code::load && !s_.cached.count(n) && fresh(phase, n)) loads.push_back(n);
   for (int32_t n : loads) {
     const Instr& i = p_.code[n];
     w_.line(std::string(four(i.slot) ? vector_name(i.dtype) : type_name(i.dtype)) + " " + loaded(phase, n) +
@@ -213,19 +216,25 @@ void RowText::tile_loads(int phase) {
   }
   if (loads.empty()) return;
   open_items();
-  for (int32_t n : loads) {
-    const Instr& i = p_.code[n];
-    const int width = four(i.slot) ? 4 : 1;
-    w_.line(loaded(phase, n) + "[k] = " + load(i.dtype, width, body_.reference(i.slot, width, place(i.slot))) + ";");
-  }
+  for (int32_t n : loads) w_.line(loaded(phase, n) + "[k] = " + load_here(n) + ";");
   close_items();
+}
+
+// What a load finds at the current columns.
+std::string RowText::load_here(int32_t n) {
+  const Instr& i = p_.code[n];
+  const int width = four(i.slot) ? 4 : 1;
+  return load(i.dtype, width, body_.reference(i.slot, width, place(i.slot)));
 }
 
 void RowText::element_value(int phase, int32_t n) {
   const Instr& i = p_.code[n];
   const std::string name = std::string("const ") + type_name(i.dtype) + " v" + num(n) + " = ";
   if (i.code == Code::load) {
-    w_.line(name + lane_of(loaded(phase, n), four(i.slot)) + ";");
+    w_.line(name +
+            (s_.cached.count(n) ? loaded(phase, n) + (four(i.slot) ? "[l]" : "")
+                                : lane_of(loaded(phase, n), four(i.slot))) +
+            ";");
   } else if (!fresh(phase, n)) {
     w_.line(name + lane_of("keep" + num(n), true) + ";");
   } else if (i.code == Code::index) {
@@ -254,6 +263,10 @@ void RowText::tile_code(int phase) {
   for (int32_t n : s_.roots[phase])
     if (vector && p_.code[n].code == Code::store)
       w_.line(std::string(vector_name(p_.code[n].dtype)) + " out" + num(n) + ";");
+  for (int32_t n : s_.needed[phase])
+    if (const Instr& i = p_.code[n]; s_.cached.count(n))
+      w_.line(std::string("const ") + (four(i.slot) ? vector_name(i.dtype) : type_name(i.dtype)) + " " +
+              loaded(phase, n) + " = " + load_here(n) + ";");
   if (vector) w_.open("[[unroll]] for (uint l = 0; l < 4; ++l)");
   for (int32_t n : s_.needed[phase]) element_value(phase, n);
   for (int32_t n : s_.roots[phase]) {

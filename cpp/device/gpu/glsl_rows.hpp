@@ -20,6 +20,7 @@ struct RowShape {
   std::vector<std::set<int32_t>> needed;         // by phase: element values
   std::vector<std::vector<int32_t>> roots;       // by phase: reduces and element stores
   std::set<int32_t> kept;                        // element values that cross into a later phase
+  std::set<int32_t> cached;                      // loads of what is the same in all rows: again in each phase, at use
   std::vector<int> first;                        // phase that makes a value first, -1: none
 };
 
@@ -53,6 +54,7 @@ class RowText {
   bool four(int view) const;                        // loaded in steps of four
   int partials() const;
   std::string lane_of(const std::string& array, bool vector) const;
+  std::string load_here(int32_t id);
   std::string place(int view);  // element number at the current column
   std::string array_type(DType t) const;
 

@@ -77,17 +77,22 @@ void choose_lanes(RowShape& s, const Program& p, const Features& f) {
   s.rows = s.threads / s.lanes;
 }
 
-// The same in all rows, so a cache has it.
-bool same_in_all_rows(const Program& p, const Instr& load) {
-  for (int d = 0; d < p.outer(); ++d)
-    if (p.views[load.slot].strides[d] != 0 && p.domain[d] > 1) return false;
-  return true;
+// Loads of what is the same in all rows, so that a cache has it: registers that hold it would leave room for fewer
+// workgroups beside each other.
+std::set<int32_t> cached_loads(const Program& p) {
+  std::set<int32_t> found;
+  for (size_t n = 0; n < p.code.size(); ++n) {
+    const Instr& i = p.code[n];
+    if (i.code != Code::load || i.per_row) continue;
+    bool same = true;
+    for (int d = 0; d < p.outer(); ++d) same = same && (p.views[i.slot].strides[d] == 0 || p.domain[d] == 1);
+    if (same) found.insert(static_cast<int32_t>(n));
+  }
+  return found;
 }
 
-bool worth_keeping(const Program& p, const Instr& i) {
+bool worth_keeping(const Instr& i) {
   switch (i.code) {
-    case Code::load:
-      return !same_in_all_rows(p, i);
     case Code::add:
     case Code::sub:
     case Code::mul:
@@ -113,7 +118,7 @@ void need(RowShape& s, const Program& p, int phase, int32_t id) {
     const Instr& i = p.code[n];
     if (i.per_row || is_uniform(i) || !s.needed[phase].insert(n).second) continue;
     const bool made = s.in_registers && s.first[n] >= 0 && s.first[n] < phase && i.code != Code::index;
-    if (made && (!s.lean || worth_keeping(p, i))) {
+    if (made && !s.cached.count(n) && (!s.lean || worth_keeping(i))) {
       s.kept.insert(n);
       continue;
     }
@@ -165,9 +170,11 @@ void choose_items(RowShape& s, const Program& p) {
       if (i.code == Code::sum_rows) count(i);
     return words * items * s.width;
   };
+  const int64_t most = words_kept();
+  s.lean = true;
   int64_t words = words_kept();
-  if (words > kWordsKept) {
-    s.lean = true;
+  if (words > most) {
+    s.lean = false;
     words = words_kept();
   }
   if (!p.part_rows) s.in_registers = s.in_registers && !s.kept.empty() && words <= kWordsKept;
@@ -191,6 +198,7 @@ Lowered lower_rows(const Step& step, const Features& features) {
   s.late_stores = writes_what_it_reads(p, step.only());
   choose_lanes(s, p, features);
   s.shuffles = features.shuffles && !s.adjacent && s.lanes > 1;
+  s.cached = cached_loads(p);
   choose_items(s, p);
 
   Lowered out;

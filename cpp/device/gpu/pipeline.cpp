@@ -94,8 +94,7 @@ void Pipelines::save() {
 }
 
 VkPipeline Pipelines::create(const std::string& name, const std::vector<uint32_t>& spirv,
-                             const std::vector<uint32_t>& constants, VkPipelineLayout layout,
-                             bool full_subgroups) {
+                             const std::vector<uint32_t>& constants, VkPipelineLayout layout, bool full_subgroups) {
   std::vector<VkSpecializationMapEntry> entries(constants.size());
   for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * uint32_t{sizeof(uint32_t)}, sizeof(uint32_t)};
   VkSpecializationInfo special{};
