@@ -17,6 +17,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_DATA", "", "Folder where the data set loaders look before they download."},
       {"SPIROGRAD_FUSE", "1", "0: one kernel an operation."},
       {"SPIROGRAD_BARRIER", "hazards", "all: a full barrier between any two kernels; drop: none (tests only)."},
+      {"SPIROGRAD_SHUFFLES", "1", "0: the threads of a kernel exchange values through shared memory only."},
       {"SPIROGRAD_STRICT", "0", "1: whatever would fall back to a slower path raises."},
       {"SPIROGRAD_VALIDATION", "", "core, sync or gpu: run under the Vulkan validation layer; any message raises."},
       {"SPIROGRAD_TAPE", "", "float32: scalar Values on a GPU without float64; mistake: with wrong sums (tests only)."},

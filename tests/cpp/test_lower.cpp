@@ -14,7 +14,7 @@ using namespace sg::lower_test;
 
 namespace {
 
-Features plain() { return {.shared_bytes = 32768, .max_group_threads = 1024}; }
+Features plain() { return {.shuffles = true, .shared_bytes = 32768, .max_group_threads = 1024}; }
 
 Case find(const std::string& name) {
   for (Case& c : cases())
@@ -43,16 +43,20 @@ Step sized(int64_t rows, int64_t columns, int inner) {
 }  // namespace
 
 TEST_CASE("every class of kernel compiles", "[lower]") {
-  for (const Case& c : cases()) {
-    const Lowered l = lower(c.step, plain());
-    INFO(c.name << "\n" << l.source);
-    if (l.source.empty())
-      CHECK_FALSE(embedded_spirv(l.builtin).empty());
-    else
-      CHECK_NOTHROW(compile_glsl(l.name, l.source));
-    for (const ArgWord& w : l.arguments)
-      if (w.kind == ArgWord::Kind::address) CHECK(w.memory >= 0);
-  }
+  for (bool shuffles : {true, false})
+    for (const Case& c : cases()) {
+      Features f = plain();
+      f.shuffles = shuffles;
+      const Lowered l = lower(c.step, f);
+      CHECK((shuffles || !l.shuffles));
+      INFO(c.name << "\n" << l.source);
+      if (l.source.empty())
+        CHECK_FALSE(embedded_spirv(l.builtin).empty());
+      else
+        CHECK_NOTHROW(compile_glsl(l.name, l.source));
+      for (const ArgWord& w : l.arguments)
+        if (w.kind == ArgWord::Kind::address) CHECK(w.memory >= 0);
+    }
 }
 
 TEST_CASE("golden GLSL", "[lower]") {

@@ -1,6 +1,7 @@
 #version 460
 // convolution_8_5: matrix product of float32.
 #define SG_FUSED_FMA
+#define SG_SHUFFLES
 #include "common.glsl"
 #include "alu.glsl"
 

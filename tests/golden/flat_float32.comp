@@ -1,6 +1,7 @@
 #version 460
 // flat_float32: pointwise, four elements a thread.
 #define SG_FUSED_FMA
+#define SG_SHUFFLES
 #include "common.glsl"
 #include "alu.glsl"
 

@@ -1,6 +1,7 @@
 #version 460
 // matmul_float32_64x512x784_e1: matrix product of float32.
 #define SG_FUSED_FMA
+#define SG_SHUFFLES
 #include "common.glsl"
 #include "alu.glsl"
 

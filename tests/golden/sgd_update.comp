@@ -1,6 +1,7 @@
 #version 460
 // sgd_update: pointwise, four elements a thread, several tensors.
 #define SG_FUSED_FMA
+#define SG_SHUFFLES
 #include "common.glsl"
 
 #define Index uint

@@ -1,6 +1,7 @@
 #version 460
 // softmax_64x128: rows of 3 phases, 32 lanes a row.
 #define SG_FUSED_FMA
+#define SG_SHUFFLES
 #include "common.glsl"
 #include "alu.glsl"
 
@@ -19,39 +20,54 @@ layout(local_size_x = 256) in;
 
 const uint kThreads = 256, kLanes = 32, kRows = 8, kItems = 1;
 
-shared float lanes_float32[kThreads];
+uint folds = 0;
+
+shared float lanes_float32[2 * kThreads / 8];
 float fold_maximum_float32(float value, uint lane, uint place) {
-  barrier();  // the fold before may still be read
-  lanes_float32[place * kLanes + lane] = value;
+  precise float all = value;
+  float other;
+  other = subgroupShuffleXor(all, 1);
+  all = alu_maximum(all, other);
+  other = subgroupShuffleXor(all, 2);
+  all = alu_maximum(all, other);
+  other = subgroupShuffleXor(all, 4);
+  all = alu_maximum(all, other);
+  const uint first = folds % 2 * (kThreads / 8) + place * 4;
+  ++folds;  // two folds take turns, so that one barrier each is enough
+  if (lane % 8 == 0) lanes_float32[first + lane / 8] = all;
   barrier();
-  if (lane < 8) {
-    precise float all = lanes_float32[place * kLanes + lane];
-    [[unroll]] for (uint j = 1; j < 4; ++j) all = alu_maximum(all, lanes_float32[place * kLanes + lane + j * 8]);
-    lanes_float32[place * kLanes + lane] = all;
-  }
-  barrier();
-  precise float all = lanes_float32[place * kLanes + 0];
-  [[unroll]] for (uint j = 1; j < 8; ++j) all = alu_maximum(all, lanes_float32[place * kLanes + j]);
+  all = lanes_float32[first + lane % 4];
+  other = subgroupShuffleXor(all, 1);
+  all = alu_maximum(all, other);
+  other = subgroupShuffleXor(all, 2);
+  all = alu_maximum(all, other);
+  all = subgroupShuffle(all, gl_SubgroupInvocationID & ~7u);  // of 0 and -0 the same one
   return all;
 }
 
 float fold_sum_float32(float value, uint lane, uint place) {
-  barrier();  // the fold before may still be read
-  lanes_float32[place * kLanes + lane] = value;
+  precise float all = value;
+  float other;
+  other = subgroupShuffleXor(all, 1);
+  all = all + other;
+  other = subgroupShuffleXor(all, 2);
+  all = all + other;
+  other = subgroupShuffleXor(all, 4);
+  all = all + other;
+  const uint first = folds % 2 * (kThreads / 8) + place * 4;
+  ++folds;  // two folds take turns, so that one barrier each is enough
+  if (lane % 8 == 0) lanes_float32[first + lane / 8] = all;
   barrier();
-  if (lane < 8) {
-    precise float all = lanes_float32[place * kLanes + lane];
-    [[unroll]] for (uint j = 1; j < 4; ++j) all = all + lanes_float32[place * kLanes + lane + j * 8];
-    lanes_float32[place * kLanes + lane] = all;
-  }
-  barrier();
-  precise float all = lanes_float32[place * kLanes + 0];
-  [[unroll]] for (uint j = 1; j < 8; ++j) all = all + lanes_float32[place * kLanes + j];
+  all = lanes_float32[first + lane % 4];
+  other = subgroupShuffleXor(all, 1);
+  all = all + other;
+  other = subgroupShuffleXor(all, 2);
+  all = all + other;
   return all;
 }
 
 void main() {
-  const uint thread = gl_LocalInvocationID.x;
+  const uint thread = gl_SubgroupID * gl_SubgroupSize + gl_SubgroupInvocationID;
   const uint lane = thread % kLanes, place = thread / kLanes;
   for (Index first = Index(gl_WorkGroupID.x) * kRows; first < rows; first += Index(gl_NumWorkGroups.x) * kRows) {
     const bool live = first + place < rows;

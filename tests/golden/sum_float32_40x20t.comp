@@ -1,6 +1,7 @@
 #version 460
 // sum_float32_40x20t: rows of 2 phases, 8 lanes a row.
 #define SG_FUSED_FMA
+#define SG_SHUFFLES
 #include "common.glsl"
 
 #define Index uint
@@ -18,10 +19,11 @@ const uint kThreads = 256, kLanes = 8, kRows = 32, kItems = 4;
 
 shared float lanes_float32[kThreads];
 float fold_sum_float32(float value, uint lane, uint place) {
+  precise float all = value;
   barrier();  // the fold before may still be read
-  lanes_float32[(lane) * kRows + place] = value;
+  lanes_float32[(lane) * kRows + place] = all;
   barrier();
-  precise float all = lanes_float32[(0) * kRows + place];
+  all = lanes_float32[(0) * kRows + place];
   [[unroll]] for (uint j = 1; j < 8; ++j) all = all + lanes_float32[(j) * kRows + place];
   return all;
 }

@@ -1,6 +1,7 @@
 #version 460
 // transposed_float32: pointwise, squares turned in shared memory.
 #define SG_FUSED_FMA
+#define SG_SHUFFLES
 #include "common.glsl"
 #include "alu.glsl"
 

@@ -1,6 +1,7 @@
 // Row programs: `lanes` threads share a row, several rows share a workgroup. Phase by phase, every lane walks its
-// columns, then the lanes fold what they reduced through shared memory. Values that a later phase needs again stay in
-// registers when a lane has 32 columns or fewer; otherwise they are loaded and computed again.
+// columns, then the lanes fold what they reduced: eights exchange values, through shared memory they meet. Values that a
+// later phase needs again stay in registers when a lane has 32 columns or fewer; otherwise, and where that is cheap, they
+// are loaded and computed again.
 #include <algorithm>
 #include <set>
 

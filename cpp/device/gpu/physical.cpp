@@ -191,7 +191,8 @@ void read_limits(Physical& p, const Properties& properties) {
 // Whether all threads of a workgroup can be counted off in subgroups of at least eight.
 bool has_shuffles(const Properties& properties, const FeatureChain& has) {
   const uint32_t least = properties.v13.minSubgroupSize, most = properties.v13.maxSubgroupSize;
-  return least >= 8 && most <= 128 && has.v13.computeFullSubgroups && has.v12.shaderSubgroupExtendedTypes &&
+  return env_flag("SPIROGRAD_SHUFFLES") && least >= 8 && most <= 128 && has.v13.computeFullSubgroups &&
+         has.v12.shaderSubgroupExtendedTypes &&
          (properties.v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
          (properties.v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
 }
@@ -210,6 +211,7 @@ void read_features(Physical& p, const Properties& properties) {
   p.features.int64 = has.core.features.shaderInt64 == VK_TRUE;
   p.features.storage16 = has.v11.storageBuffer16BitAccess == VK_TRUE;
   p.features.shuffles = has_shuffles(properties, has);
+  p.info.features.emplace_back("shuffles", p.features.shuffles ? "yes" : "no");
   p.features.storage8 = has.v12.storageBuffer8BitAccess == VK_TRUE && has.v12.shaderInt8 == VK_TRUE;
 }
 

@@ -1,0 +1,60 @@
+"""Rows that the threads of a workgroup fold together: widths, ways and types, with and without subgroup operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+
+WIDTHS = (1, 3, 4, 8, 15, 33, 64, 129, 513, 4000, 9001)
+ROWS = 5
+
+
+def fold_everything(shuffles: str = "yes") -> None:
+    """Compares rows of whole numbers, whose folds are exact in any order, with NumPy."""
+    device = sg.Device.gpu()
+    if device.features["shuffles"] != shuffles:
+        assert shuffles == "yes", "SPIROGRAD_SHUFFLES=0 turns them off"
+        pytest.skip("the device has no subgroup operations for it")
+    rng = np.random.default_rng(5)
+    for width in WIDTHS:
+        whole = rng.integers(-50, 50, (ROWS, width))
+        for dtype in ("float32", "int32", "int64", "float64"):
+            if dtype == "float64" and device.features.get("shaderFloat64") != "yes":
+                continue
+            a = whole.astype(dtype)
+            x = sg.tensor(a, device=device)
+            np.testing.assert_array_equal(x.sum(1).numpy(), a.sum(1), f"sum of {ROWS} x {width} {dtype}")
+            np.testing.assert_array_equal(x.amax(1).numpy(), a.max(1), f"amax of {ROWS} x {width} {dtype}")
+        truth = whole > 48
+        b = sg.tensor(truth, device=device)
+        np.testing.assert_array_equal(b.any(1).numpy(), truth.any(1), f"any of {ROWS} x {width}")
+        np.testing.assert_array_equal((~b).all(1).numpy(), ~truth.any(1), f"all of {ROWS} x {width}")
+        x = sg.tensor(whole.astype("float32"), device=device)
+        y = (x - x.amax(1, keepdim=True)) * (x.sum(1, keepdim=True) + x.amin(1, keepdim=True))  # several in a kernel
+        a = whole.astype("float32")
+        expected = (a - a.max(1, keepdims=True)) * (a.sum(1, keepdims=True) + a.min(1, keepdims=True))
+        np.testing.assert_array_equal(y.numpy(), expected, f"{ROWS} x {width}")
+
+
+@pytest.mark.gpu
+def test_rows_of_any_width_fold() -> None:
+    fold_everything()
+
+
+@pytest.mark.gpu
+def test_rows_fold_through_shared_memory_where_threads_cannot_exchange_values(run_python: Callable[..., str]) -> None:
+    run_python("import test_folds; test_folds.fold_everything(shuffles='no')", SPIROGRAD_SHUFFLES="0", timeout=300)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("width", [64, 777])
+def test_all_threads_see_the_same_zero(width: int) -> None:
+    """Of 0 and -0 either may be the largest, but not one here and the other there."""
+    signs = np.where(np.random.default_rng(1).random((6, width)) < 0.5, 0.0, -0.0).astype(np.float32)
+    x = sg.tensor(signs, device=sg.Device.gpu())
+    y = sg.ones(6, width, device=x.device) / x.amax(1, keepdim=True)
+    assert all(len(set(row)) == 1 for row in y.tolist())
