@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "ops/image.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
 
@@ -219,24 +220,11 @@ constexpr OpInfo row(const char* name, const char* doc, void (*vjp)(Vjp&)) {
 
 // ---- what people call ------------------------------------------------------------------------------------------------
 
-// One number for each of `dims` dimensions; one is for all.
-Dims for_each(const char* op, const char* what, const Dims& v, int dims, int64_t least) {
-  if (v.rank != dims && v.rank != 1)
-    fail<ValueError>(op, std::string(what) + " " + v.str() + " for " + std::to_string(dims) + " dimension(s)",
-                     "give one number, or one for each");
-  const Dims all = v.rank == dims ? v : Dims::filled(dims, v[0]);
-  for (int64_t n : all)
-    if (n < least) fail<ValueError>(op, std::string(what) + " " + v.str(), "use " + std::to_string(least) + " or more");
-  return all;
-}
-
 void check(const char* op, const Tensor& x, const Tensor& w, const std::optional<Tensor>& bias, int dims,
            int64_t channels, int64_t outputs, int64_t groups) {
   const auto both = [&] { return "input " + x.shape().str() + " and weight " + w.shape().str(); };
   common_device(op, {&x, &w});
-  if (x.rank() != dims + 1 && x.rank() != dims + 2)
-    fail<ValueError>(op, "input of shape " + x.shape().str(),
-                     "give [channels, ...] or [n, channels, ...] with " + std::to_string(dims) + " more dimension(s)");
+  check_image(op, x, dims);
   if (w.rank() != dims + 2)
     fail<ValueError>(op, "weight of shape " + w.shape().str(), "use " + std::to_string(dims + 2) + " dimensions");
   if (groups < 1) fail<ValueError>(op, std::to_string(groups) + " groups", "use 1 or more");
@@ -256,25 +244,15 @@ void check(const char* op, const Tensor& x, const Tensor& w, const std::optional
     fail<TypeError>(op, "booleans have no product", "convert to float32 or int32");
 }
 
-// [n, channels, height, width] from fewer dimensions, or, of weights, from one.
-Tensor as_image(const Tensor& x, int dims) {
-  const Tensor batch = x.rank() == dims + 1 ? unsqueeze(x, 0) : x;
-  return dims == 1 ? unsqueeze(batch, 2) : batch;
-}
-Tensor from_image(const Tensor& y, const Tensor& x, int dims) {
-  const Tensor flat = dims == 1 ? squeeze(y, 2) : y;
-  return x.rank() == dims + 1 ? squeeze(flat, 0) : flat;
-}
 Tensor with_bias(const Tensor& y, const std::optional<Tensor>& bias) {
   return bias ? y + reshape(*bias, {1, y.shape()[1], 1, 1}) : y;
 }
-Dims pair(const Dims& v, int64_t first) { return v.rank == 1 ? Dims{first, v[0]} : v; }
 
 // Widths to add in front, the same behind; where "same" needs one more behind, `x` gets it here.
 Dims widths_of(const char* op, Tensor& x, const TextOrDims& padding, const Dims& kernel, const Dims& stride,
                const Dims& dilation) {
   const int dims = kernel.rank;
-  if (const Dims* widths = std::get_if<Dims>(&padding)) return for_each(op, "padding", *widths, dims, 0);
+  if (const Dims* widths = std::get_if<Dims>(&padding)) return for_each_dimension(op, "padding", *widths, dims, 0);
   const std::string& text = std::get<std::string>(padding);
   if (text == "valid") return Dims::filled(dims, 0);
   if (text != "same") fail<ValueError>(op, "padding '" + text + "'", "use 'same', 'valid' or widths");
@@ -295,7 +273,8 @@ Tensor conv(const char* op, int dims, const Tensor& input, const Tensor& weight,
             const Dims& strides, const TextOrDims& padding, const Dims& dilations, int64_t groups) {
   check(op, input, weight, bias, dims, weight.rank() > 1 ? weight.shape()[1] * groups : 0,
         weight.rank() ? weight.shape()[0] : 0, groups);
-  const Dims stride = for_each(op, "stride", strides, dims, 1), dilation = for_each(op, "dilation", dilations, dims, 1);
+  const Dims stride = for_each_dimension(op, "stride", strides, dims, 1),
+             dilation = for_each_dimension(op, "dilation", dilations, dims, 1);
   Dims kernel;
   for (int d = 0; d < dims; ++d) kernel.push(weight.shape()[d + 2]);
   const DType dtype = promote(input.dtype(), weight.dtype()), wide = wide_of(dtype);
@@ -303,7 +282,8 @@ Tensor conv(const char* op, int dims, const Tensor& input, const Tensor& weight,
   const Dims widths = widths_of(op, whole, padding, kernel, stride, dilation);
   Tensor x = as_image(cast(whole, wide), dims), w = as_image(cast(weight, wide), dims);
   Geometry g;
-  g.stride = pair(stride, 1), g.padding = pair(widths, 0), g.dilation = pair(dilation, 1), g.kernel = pair(kernel, 1);
+  g.stride = height_and_width(stride, 1), g.padding = height_and_width(widths, 0),
+  g.dilation = height_and_width(dilation, 1), g.kernel = height_and_width(kernel, 1);
   g.groups = groups;
   g.image = {x.shape()[2], x.shape()[3]};
   for (int d = 0; d < 2; ++d) {
@@ -314,7 +294,7 @@ Tensor conv(const char* op, int dims, const Tensor& input, const Tensor& weight,
                        "use a smaller kernel, or more padding");
     g.result.push((g.image[d] + 2 * g.padding[d] - g.reach(d)) / g.stride[d] + 1);
   }
-  return cast(from_image(with_bias(convolve(x, w, g), bias), input, dims), dtype);
+  return cast(from_image(with_bias(convolve(x, w, g), bias), dims, input.rank() == dims + 2), dtype);
 }
 
 Tensor conv_transpose(const char* op, int dims, const Tensor& input, const Tensor& weight,
@@ -322,17 +302,19 @@ Tensor conv_transpose(const char* op, int dims, const Tensor& input, const Tenso
                       const Dims& output_paddings, int64_t groups, const Dims& dilations) {
   check(op, input, weight, bias, dims, weight.rank() ? weight.shape()[0] : 0,
         weight.rank() > 1 ? weight.shape()[1] * groups : 0, groups);
-  const Dims stride = for_each(op, "stride", strides, dims, 1), dilation = for_each(op, "dilation", dilations, dims, 1);
-  const Dims padding = for_each(op, "padding", paddings, dims, 0);
-  const Dims more = for_each(op, "output_padding", output_paddings, dims, 0);
+  const Dims stride = for_each_dimension(op, "stride", strides, dims, 1),
+             dilation = for_each_dimension(op, "dilation", dilations, dims, 1);
+  const Dims padding = for_each_dimension(op, "padding", paddings, dims, 0);
+  const Dims more = for_each_dimension(op, "output_padding", output_paddings, dims, 0);
   const DType dtype = promote(input.dtype(), weight.dtype()), wide = wide_of(dtype);
   const Tensor y = as_image(cast(input, wide), dims), w = as_image(cast(weight, wide), dims);
   Geometry g;
-  g.stride = pair(stride, 1), g.padding = pair(padding, 0), g.dilation = pair(dilation, 1);
+  g.stride = height_and_width(stride, 1), g.padding = height_and_width(padding, 0),
+  g.dilation = height_and_width(dilation, 1);
   g.kernel = {w.shape()[2], w.shape()[3]};
   g.result = {y.shape()[2], y.shape()[3]};
   g.groups = groups;
-  const Dims extra = pair(more, 0);
+  const Dims extra = height_and_width(more, 0);
   for (int d = 0; d < 2; ++d) {
     if (extra[d] >= std::max(g.stride[d], g.dilation[d]))
       fail<ValueError>(op, "output_padding " + more.str() + " with stride " + stride.str(),
@@ -342,7 +324,7 @@ Tensor conv_transpose(const char* op, int dims, const Tensor& input, const Tenso
       fail<ValueError>(op, "input " + input.shape().str() + " leaves a result of size " + std::to_string(g.image[d]),
                        "use less padding");
   }
-  return cast(from_image(with_bias(by_image(y, w, g), bias), input, dims), dtype);
+  return cast(from_image(with_bias(by_image(y, w, g), bias), dims, input.rank() == dims + 2), dtype);
 }
 
 }  // namespace
@@ -369,7 +351,7 @@ Tensor conv3d(const Tensor& input, const Tensor& weight, const std::optional<Ten
   constexpr auto op = "conv3d";
   check(op, input, weight, bias, 3, weight.rank() > 1 ? weight.shape()[1] * groups : 0,
         weight.rank() ? weight.shape()[0] : 0, groups);
-  const Dims s = for_each(op, "stride", stride, 3, 1), d = for_each(op, "dilation", dilation, 3, 1);
+  const Dims s = for_each_dimension(op, "stride", stride, 3, 1), d = for_each_dimension(op, "dilation", dilation, 3, 1);
   const Dims& k = weight.shape();
   Tensor x = input.rank() == 4 ? unsqueeze(input, 0) : input;
   const Dims widths = widths_of(op, x, padding, {k[2], k[3], k[4]}, s, d);

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "kernel/own.hpp"
+#include "ops/image.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
 
@@ -195,37 +196,24 @@ constexpr OpInfo row(const char* name, const char* doc, Kind kind, int arity, vo
 
 // ---- what people call ------------------------------------------------------------------------------------------------
 
-Dims for_each(const char* op, const char* what, const Dims& v, int dims, int64_t least) {
-  if (v.rank != dims && v.rank != 1)
-    fail<ValueError>(op, std::string(what) + " " + v.str() + " for " + std::to_string(dims) + " dimension(s)",
-                     "give one number, or one for each");
-  const Dims all = v.rank == dims ? v : Dims::filled(dims, v[0]);
-  for (int64_t n : all)
-    if (n < least) fail<ValueError>(op, std::string(what) + " " + v.str(), "use " + std::to_string(least) + " or more");
-  return all;
-}
-Dims pair(const Dims& v, int64_t first) { return v.rank == 1 ? Dims{first, v[0]} : v; }
-
 struct Pool {
   Windows w;
   Dims dilation;
   Tensor x;  // [n, channels, height, width]
   int dims;
-  int input_rank;
+  bool batched;
 
   Pool(const char* op, int of, const Tensor& input, const Dims& kernels, const std::optional<Dims>& strides,
        const Dims& paddings, const Dims& dilations, bool ceil_mode)
-      : dims(of), input_rank(input.rank()) {
-    if (input.rank() != dims + 1 && input.rank() != dims + 2)
-      fail<ValueError>(
-          op, "input of shape " + input.shape().str(),
-          "give [channels, ...] or [n, channels, ...] with " + std::to_string(dims) + " more dimension(s)");
-    const Dims kernel = for_each(op, "kernel_size", kernels, dims, 1);
-    const Dims stride = strides && strides->rank ? for_each(op, "stride", *strides, dims, 1) : kernel;
-    const Dims padding = for_each(op, "padding", paddings, dims, 0), dil = for_each(op, "dilation", dilations, dims, 1);
-    const Tensor batch = input.rank() == dims + 1 ? unsqueeze(input, 0) : input;
-    x = dims == 1 ? unsqueeze(batch, 2) : batch;
-    w.kernel = pair(kernel, 1), w.stride = pair(stride, 1), w.padding = pair(padding, 0), dilation = pair(dil, 1);
+      : dims(of), batched(input.rank() == of + 2) {
+    check_image(op, input, dims);
+    const Dims kernel = for_each_dimension(op, "kernel_size", kernels, dims, 1);
+    const Dims stride = strides && strides->rank ? for_each_dimension(op, "stride", *strides, dims, 1) : kernel;
+    const Dims padding = for_each_dimension(op, "padding", paddings, dims, 0),
+               gaps = for_each_dimension(op, "dilation", dilations, dims, 1);
+    x = as_image(input, dims);
+    w.kernel = height_and_width(kernel, 1), w.stride = height_and_width(stride, 1);
+    w.padding = height_and_width(padding, 0), dilation = height_and_width(gaps, 1);
     w.image = {x.shape()[2], x.shape()[3]};
     for (int d = 0; d < 2; ++d) {
       const int64_t reach = dilation[d] * (w.kernel[d] - 1) + 1, rest = w.image[d] + 2 * w.padding[d] - reach;
@@ -241,10 +229,7 @@ struct Pool {
       w.result.push(places);
     }
   }
-  Tensor back(const Tensor& y) const {
-    const Tensor flat = dims == 1 ? squeeze(y, 2) : y;
-    return input_rank == dims + 1 ? squeeze(flat, 0) : flat;
-  }
+  Tensor back(const Tensor& y) const { return from_image(y, dims, batched); }
 };
 
 double lowest(DType t) {
