@@ -133,20 +133,6 @@ Dims to_dims(const char* op, PyObject* o) {
   return dims;
 }
 
-uint32_t to_axes(const char* op, PyObject* o, const Tensor& x) {
-  if (!given(o)) return (1u << x.rank()) - 1;
-  uint32_t axes = 0;
-  for (int64_t d : to_dims(op, o)) {
-    if (x.rank() == 0 && (d == 0 || d == -1)) continue;  // as PyTorch: a 0-d tensor has a dimension 0 to fold
-    const uint32_t bit = 1u << normal_axis(op, d, x.rank());
-    if (axes & bit) fail<ValueError>(op, "dimension " + std::to_string(d) + " is given twice", "name each once");
-    axes |= bit;
-  }
-  // An empty list of dimensions means all of them, as in PyTorch.
-  const bool none = !is_index(o) && PyObject_Length(o) == 0;
-  return none ? (1u << x.rank()) - 1 : axes;
-}
-
 PyObject* dims_tuple(const Dims& dims) {
   Object tuple(check(PyTuple_New(dims.rank)));
   for (int d = 0; d < dims.rank; ++d) PyTuple_SET_ITEM(tuple.get(), d, check(PyLong_FromLongLong(dims[d])));

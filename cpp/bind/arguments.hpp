@@ -45,8 +45,7 @@ class Arguments {
 int64_t to_int(const char* op, PyObject* o);
 double to_real(const char* op, PyObject* o);
 bool to_bool(PyObject* o);
-Dims to_dims(const char* op, PyObject* o);                       // an int or a sequence of ints
-uint32_t to_axes(const char* op, PyObject* o, const Tensor& x);  // None, an int or a sequence: bits
+Dims to_dims(const char* op, PyObject* o);  // an int or a sequence of ints
 std::string type_name(PyObject* o);
 inline bool given(PyObject* o) { return o && o != Py_None; }
 PyObject* dims_tuple(const Dims& dims);

@@ -1,7 +1,6 @@
 // The Python type Device, the default device, and what `device=` may be.
 // Threads: the GIL is held.
 #pragma once
-#include <optional>
 #include <vector>
 
 #include "base/device_id.hpp"

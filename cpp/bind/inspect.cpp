@@ -2,8 +2,6 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
-#include <map>
-
 #include "base/log.hpp"
 #include "bind/caster.hpp"
 #include "bind/device.hpp"

@@ -1,7 +1,6 @@
 // What profiles are made of, for python/spirograd/profiler.py: events as tuples.
 #include <pybind11/pybind11.h>
 
-#include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "engine/engine.hpp"
 #include "graph/where.hpp"

@@ -4,7 +4,6 @@
 // gradient graph refers to it any more.
 // Threads: the GIL is held.
 #include <algorithm>
-#include <unordered_map>
 #include <vector>
 
 #include "bind/arguments.hpp"

@@ -1,6 +1,7 @@
 #include "graph/log.hpp"
 
 #include <map>
+#include <mutex>
 #include <new>
 
 #include "base/hash.hpp"

@@ -3,7 +3,6 @@
 // leaves, which are collected beside it and travel to the kernels as arguments.
 #pragma once
 #include <cstdint>
-#include <mutex>
 #include <vector>
 
 #include "graph/node.hpp"

@@ -5,7 +5,6 @@
 #include <exception>
 #include <memory>
 #include <new>
-#include <string>
 
 #include "base/buffer.hpp"
 #include "base/dtype.hpp"

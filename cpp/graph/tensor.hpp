@@ -3,8 +3,6 @@
 // the type of what it meets.
 #pragma once
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "graph/node.hpp"
 #include "graph/where.hpp"

@@ -4,7 +4,6 @@
 //   sg::backward(loss);
 // Scalars are sg::Value.
 #pragma once
-#include <initializer_list>
 #include <vector>
 
 #include "base/error.hpp"

@@ -1,7 +1,5 @@
 // A kernel: a Program, a matrix product with a Program as epilogue, or one written by hand. Pure data.
 #pragma once
-#include <string>
-
 #include "kernel/own.hpp"
 #include "kernel/program.hpp"
 

@@ -3,7 +3,6 @@
 
 #include "base/error.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
 
 namespace sg {
 namespace {

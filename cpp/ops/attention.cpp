@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "ops/index.hpp"
+#include "kernel/own.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
 

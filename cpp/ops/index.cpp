@@ -2,8 +2,6 @@
 // number, the others are the row. An index is checked on the device, where it is used; nothing waits for it.
 #include "ops/index.hpp"
 
-#include <algorithm>
-
 #include "base/error.hpp"
 #include "kernel/expr.hpp"
 #include "ops/list.hpp"

@@ -77,10 +77,4 @@ const std::vector<const OpInfo*>& elementwise_ops() {
   return list;
 }
 
-const OpInfo* find_op(const std::string& name) {
-  for (const OpInfo* op : all_ops())
-    if (name == op->name) return op;
-  return nullptr;
-}
-
 }  // namespace sg

@@ -17,7 +17,6 @@ namespace sg {
 // All rows, in the order of the docs.
 const std::vector<const OpInfo*>& all_ops();
 const std::vector<const OpInfo*>& elementwise_ops();  // those of math/ with one or two inputs
-const OpInfo* find_op(const std::string& name);       // nullptr when there is none
 
 // ---- pointwise (math/pointwise.hpp), with NumPy broadcasting ------------------------------------------------------
 Tensor apply(const OpInfo& unary, const Tensor& a);

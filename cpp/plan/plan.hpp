@@ -1,7 +1,6 @@
 // The waist between the two halves: what is to be run, in which order, on which memory.
 // schedule/ makes Plans, device/ runs them; neither includes the other. Owns no device memory; immutable once made.
 #pragma once
-#include <memory>
 #include <string>
 #include <vector>
 
