@@ -1,7 +1,6 @@
 // Small hand-made plans for the GPU tests: float32 vectors and pointwise programs.
 #pragma once
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>

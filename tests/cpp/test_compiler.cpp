@@ -1,6 +1,5 @@
 // GLSL -> SPIR-V, its errors, and the cache on disk.
 #include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>

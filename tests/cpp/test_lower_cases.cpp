@@ -1,5 +1,7 @@
 // The programs that the tests of the lowering run: every class of kernel, every element type, odd and even sizes.
 // What a golden text shows is recorded in statements of its own: compilers evaluate arguments in different orders.
+#include <random>
+
 #include "test_lower_reference.hpp"
 
 namespace sg::lower_test {
@@ -222,6 +224,15 @@ struct Sides {
   bool a_transposed, b_transposed;
 };
 
+Case product_case(Maker& m, Product p, Program epilogue, double tolerance) {
+  annotate(epilogue);
+  p.epilogue = std::move(epilogue);
+  m.in().kernel.kind = Kernel::Kind::product;
+  m.in().kernel.product = std::move(p);
+  m.c.tolerance = tolerance;
+  return m.c;
+}
+
 Case matmul(DType t, Sides s, int epilogue, int64_t pad = 0) {
   Maker m(std::string("matmul_") + name_of(t) + "_" + std::to_string(s.m) + "x" + std::to_string(s.n) + "x" +
           std::to_string(s.k) + (s.a_transposed ? "_ta" : "") + (s.b_transposed ? "_tb" : "") + "_e" +
@@ -244,12 +255,7 @@ Case matmul(DType t, Sides s, int epilogue, int64_t pad = 0) {
   }
   b.store(epilogue == 2 ? m.view(b, t, {s.m * s.n, 1, s.m}) : m.dense(b, t), x);
   b.program.predicated = epilogue == 2;
-  annotate(b.program);
-  p.epilogue = b.program;
-  m.in().kernel.kind = Kernel::Kind::product;
-  m.in().kernel.product = p;
-  m.c.tolerance = is_float(t) ? 1e-5 : 0;
-  return m.c;
+  return product_case(m, p, b.program, is_float(t) ? 1e-5 : 0);
 }
 
 // Three images with two groups of three channels, 7 x 9, and a kernel of 3 x 2.
@@ -267,12 +273,7 @@ Case convolution(int64_t width, int64_t outputs) {
   b.add_view({.binding = -1, .dtype = kF, .strides = contiguous_strides(b.program.domain)});
   const Expr sum = b.load(0);
   b.store(m.dense(b, kF), b.alu(Code::maximum, kF, sum, b.constant(kF, 0)));
-  annotate(b.program);
-  p.epilogue = b.program;
-  m.in().kernel.kind = Kernel::Kind::product;
-  m.in().kernel.product = p;
-  m.c.tolerance = 1e-5;
-  return m.c;
+  return product_case(m, p, b.program, 1e-5);
 }
 
 // The gradient by the weights of the first: a sum over images and places, in two parts.
@@ -289,12 +290,7 @@ Case convolution_weight(int64_t width) {
   b.add_view({.binding = -1, .dtype = kF, .strides = contiguous_strides(b.program.domain)});
   const Expr sum = b.load(0);
   b.store(m.dense(b, kF), sum);
-  annotate(b.program);
-  p.epilogue = b.program;
-  m.in().kernel.kind = Kernel::Kind::product;
-  m.in().kernel.product = p;
-  m.c.tolerance = 1e-5;
-  return m.c;
+  return product_case(m, p, b.program, 1e-5);
 }
 
 void pointwise_cases(std::vector<Case>& out) {

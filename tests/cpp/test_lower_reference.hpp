@@ -2,7 +2,6 @@
 #pragma once
 #include <cmath>
 #include <cstring>
-#include <random>
 #include <string>
 #include <vector>
 

@@ -1,5 +1,4 @@
 // Which ops share a kernel, and where their values live.
-#include <cstring>
 
 #include "test_schedule_plans.hpp"
 

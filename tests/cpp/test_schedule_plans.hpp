@@ -5,8 +5,6 @@
 #include <climits>
 #include <cstdlib>
 #include <memory>
-#include <set>
-#include <string>
 #include <vector>
 
 #include "include/spirograd.hpp"

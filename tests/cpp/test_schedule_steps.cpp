@@ -1,6 +1,4 @@
 // Whole training steps, and random logs, fused and unfused.
-#include <cstring>
-#include <functional>
 #include <random>
 
 #include "test_schedule_plans.hpp"

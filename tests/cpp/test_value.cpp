@@ -1,7 +1,6 @@
 // The scalar engine without Python: graphs on the CPU, and what a graph on a device is recorded as.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <memory>
 #include <vector>
 
 #include "value/tape.hpp"
