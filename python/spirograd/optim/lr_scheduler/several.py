@@ -24,6 +24,24 @@ class _Several(LRScheduler):
 
     _schedulers: list[LRScheduler]
 
+    def _advance(self) -> None:
+        """Steps those whose turn it is."""
+        raise NotImplementedError
+
+    def step(self, epoch: int | None = None) -> None:
+        """Steps the schedulers whose turn it is.
+
+        Args:
+            epoch: not allowed.
+
+        Raises:
+            ValueError: epoch is given.
+        """
+        if epoch is not None:
+            raise ValueError(f"{type(self).__name__}: an epoch cannot be jumped to; leave it out")
+        self._advance()
+        self._note()
+
     def _note(self) -> None:
         self._last_lr = [copied(group["lr"]) for group in self.optimizer.param_groups]
 
@@ -85,17 +103,7 @@ class SequentialLR(_Several):
         first._is_initial = False
         self._note()
 
-    def step(self, epoch: int | None = None) -> None:
-        """Steps the scheduler whose turn it is.
-
-        Args:
-            epoch: not allowed.
-
-        Raises:
-            ValueError: epoch is given.
-        """
-        if epoch is not None:
-            raise ValueError("SequentialLR: an epoch cannot be jumped to; leave it out")
+    def _advance(self) -> None:
         self.last_epoch += 1
         i = bisect.bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
@@ -103,7 +111,6 @@ class SequentialLR(_Several):
             scheduler.step(0)
         else:
             scheduler.step()
-        self._note()
 
 
 class ChainedScheduler(_Several):
@@ -133,17 +140,6 @@ class ChainedScheduler(_Several):
         self._schedulers = list(schedulers)
         self._note()
 
-    def step(self, epoch: int | None = None) -> None:
-        """Steps each scheduler.
-
-        Args:
-            epoch: not allowed.
-
-        Raises:
-            ValueError: epoch is given.
-        """
-        if epoch is not None:
-            raise ValueError("ChainedScheduler: an epoch cannot be jumped to; leave it out")
+    def _advance(self) -> None:
         for scheduler in self._schedulers:
             scheduler.step()
-        self._note()
