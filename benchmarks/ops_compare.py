@@ -106,44 +106,17 @@ class Operation:
     def wanted(self) -> list[int]:
         return [i for i, a in enumerate(self.inputs) if a.dtype.kind == "f"]
 
-    def spirograd_work(self, context: Context) -> Work:
-        sets = [[sg.tensor(a, device=context.device) for a in self.inputs] for _ in range(self.copies)]
+    def eager_work(self, form: Form, array: Any, wait: Work, grad: Any) -> Work:
+        sets = [[array(a) for a in self.inputs] for _ in range(self.copies)]
         if self.upstream is None:
 
             def forward() -> Any:
-                kept = [self.ours(sg, *x) for x in sets]  # alive: so each is computed and written
-                sg.synchronize()
+                kept = [form(*x) for x in sets]  # alive: so each is computed and written
+                wait()
                 return kept
 
             return forward
-        g, wanted = sg.tensor(self.upstream, device=context.device), self.wanted()
-        for x in sets:
-            for i in wanted:
-                x[i].requires_grad_()
-
-        def both() -> Any:
-            kept = []
-            for x in sets:
-                y = self.ours(sg, *x)
-                grads = sg.autograd.grad(y, [x[i] for i in wanted], g)
-                kept.append((y.detach(), grads))
-                del y
-            sg.synchronize()
-            return kept
-
-        return both
-
-    def torch_work(self, torch: Any, form: Form) -> Work:
-        sets = [[torch.array(a) for a in self.inputs] for _ in range(self.copies)]
-        if self.upstream is None:
-
-            def forward() -> Any:
-                kept = [form(*x) for x in sets]
-                torch.wait()
-                return kept
-
-            return forward
-        g, wanted = torch.array(self.upstream), self.wanted()
+        g, wanted = array(self.upstream), self.wanted()
         for x in sets:
             for i in wanted:
                 x[i].requires_grad_()
@@ -152,13 +125,22 @@ class Operation:
             kept = []
             for x in sets:
                 y = form(*x)
-                grads = torch.torch.autograd.grad(y, [x[i] for i in wanted], g)
+                grads = grad(y, [x[i] for i in wanted], g)
                 kept.append((y.detach(), grads))
                 del y
-            torch.wait()
+            wait()
             return kept
 
         return both
+
+    def spirograd_work(self, context: Context) -> Work:
+        def array(a: Any) -> Any:
+            return sg.tensor(a, device=context.device)
+
+        return self.eager_work(lambda *x: self.ours(sg, *x), array, sg.synchronize, sg.autograd.grad)
+
+    def torch_work(self, torch: Any, form: Form) -> Work:
+        return self.eager_work(form, torch.array, torch.wait, torch.torch.autograd.grad)
 
     def jax_work(self, jax: Any, form: Form) -> Work:
         sets = [[jax.array(a) for a in self.inputs] for _ in range(self.copies)]

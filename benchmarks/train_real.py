@@ -165,10 +165,7 @@ def train_lstm(sides: list[Side], quick: bool) -> Iterator[Outcome]:
         t.manual_seed(0)
 
         def loss(step: int, model: Any = model, train: Any = train, carried: Any = carried) -> Any:
-            place = step % per_epoch
-            if place == 0:
-                carried.begin()
-            return carried.loss(model, train[place * s.time : (place + 1) * s.time + 1])
+            return carried.loss(model, train, step % per_epoch)
 
         def rate(step: int) -> float:
             return _session.warm_cosine(step, steps, 20, s.learning_rate, s.learning_rate / 10)

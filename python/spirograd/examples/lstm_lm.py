@@ -35,7 +35,7 @@ class Settings(NamedTuple):
 
 
 FULL = Settings(2, 256, 0.4, 35, 20, 12, 20_000, 3e-3, floor=400)
-SMALL = Settings(1, 48, 0.0, 8, 4, 6, 400, 2e-2, floor=90)
+SMALL = Settings(1, 48, 0.0, 8, 4, 10, 400, 2e-2, floor=90)
 
 
 class WordModel(nn.Module):
@@ -60,17 +60,20 @@ class Carried:
     """The states that each step hands to the next, without their history. They are zeros where a text begins."""
 
     def __init__(self, s: Settings, device: Any) -> None:
-        self.shape, self.device = (s.layers, s.batch, s.width), device
+        self.shape, self.time, self.device = (s.layers, s.batch, s.width), s.time, device
         self.begin()
 
     def begin(self) -> None:
         self.states = tuple(sg.zeros(self.shape, device=self.device) for _ in range(2))
 
-    def loss(self, model: Any, window: Any, reduction: str = "mean") -> Any:
-        """Cross-entropy of each word of [time + 1, batch] given those before it."""
+    def loss(self, model: Any, text: Any, number: int) -> Any:
+        """Mean cross-entropy of the words in one window of a text [words, batch], given those before them."""
+        if number == 0:
+            self.begin()
+        window = text[number * self.time : (number + 1) * self.time + 1]
         scores, states = model(window[:-1], self.states)
         self.states = tuple(state.detach() for state in states)
-        return F.cross_entropy(scores.flatten(0, 1), window[1:].flatten(), reduction=reduction)
+        return F.cross_entropy(scores.flatten(0, 1), window[1:].flatten())
 
     def state_dict(self) -> dict[str, Any]:
         return dict(zip("hc", self.states, strict=True))
@@ -90,7 +93,7 @@ def perplexity(model: Any, text: Any, s: Settings, device: Any) -> float:
     carried, steps = Carried(s, device), (len(text) - 1) // s.time
     model.eval()
     with sg.no_grad():
-        losses = [carried.loss(model, text[i * s.time : (i + 1) * s.time + 1]).item() for i in range(steps)]
+        losses = [carried.loss(model, text, i).item() for i in range(steps)]
     model.train()
     return math.exp(sum(losses) / steps)
 
@@ -129,10 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {tokens.vocab_size} words, on {device}")
 
     def loss_of_step(step: int) -> Any:
-        place = step % per_epoch
-        if place == 0:
-            carried.begin()
-        return carried.loss(model, train[place * s.time : (place + 1) * s.time + 1])
+        return carried.loss(model, train, step % per_epoch)
 
     def rate(step: int) -> float:
         return _session.warm_cosine(step, steps, 20, s.learning_rate, s.learning_rate / 10)
