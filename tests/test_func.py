@@ -116,6 +116,7 @@ def test_hessians() -> None:
     want = [[(4 + 16) * e, (2 + 4 * 2 / 2) * e], [(2 + 4 * 2 / 2) * e, e]]
     close(func.hessian(f)(x), want)
     close(functional.hessian(f, x), want)
+    close(functional.hessian(f, x, outer_jacobian_strategy="forward-mode"), want)
     close(functional.hvp(f, x, f64([1.0, 0.0]))[1], want[0])
     close(functional.vhp(f, x, f64([0.0, 1.0]))[1], want[1])
 
@@ -166,10 +167,12 @@ def test_vmap_explains() -> None:
 
 def test_functional_products() -> None:
     a, b = f64([1.0, 2.0]), f64([3.0, 4.0, 5.0])
-    (pa, pb), (_, qb) = functional.jacobian(pair, (a, b))
+    (pa, pb), (qa, qb) = functional.jacobian(pair, (a, b))
     close(pa, 12 * np.eye(2))
     close(pb, [[1, 1, 1], [2, 2, 2]])
     close(qb, 5 * np.eye(3))
+    forward = functional.jacobian(pair, (a, b), vectorize=True, strategy="forward-mode")
+    assert [[m.tolist() for m in row] for row in forward] == [[pa.tolist(), pb.tolist()], [qa.tolist(), qb.tolist()]]
     output, (ga, _) = functional.vjp(pair, (a, b), (f64([1.0, 0.0]), f64([0.0, 0.0, 1.0])))
     assert output[0].tolist() == [12, 24] and ga.tolist() == [22, 20]
     assert functional.jvp(lambda v: v * v, a, f64([1.0, 1.0]))[1].tolist() == [2, 4]
@@ -178,6 +181,8 @@ def test_functional_products() -> None:
     assert x.grad.tolist() == [6, 12]
     with pytest.raises(ValueError, match="v is needed"):
         functional.vjp(lambda v: v, a)
+    with pytest.raises(ValueError, match="use 'reverse-mode' or 'forward-mode'"):
+        functional.jacobian(pair, (a, b), strategy="sideways")
 
 
 def test_agrees_with_pytorch() -> None:

@@ -87,6 +87,17 @@ def test_a_long_list_of_modules_is_searched() -> None:
     assert len(list(model.modules())) == 1
 
 
+def test_a_shared_module_is_listed_once_unless_asked() -> None:
+    one = nn.Identity()
+    model = nn.Sequential(one, one)
+    assert list(model.modules()) == [model, one]
+    assert list(model.modules(remove_duplicate=False)) == [model, one, one]
+
+
+def test_a_parameter_of_nothing_is_empty() -> None:
+    assert nn.Parameter().shape == (0,) and nn.Parameter().requires_grad
+
+
 def test_state_dict_has_tied_weights_twice_and_no_scratch() -> None:
     model = Model()
     want = ["free.0", "first.weight", *(f"blocks.{i}.{name}" for i in (0, 1) for name in BLOCK)]

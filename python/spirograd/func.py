@@ -249,13 +249,14 @@ def _push(ys: Sequence[Tensor], inputs: _Inputs, tangents: Sequence[Tensor]) -> 
     return out
 
 
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """The value of func, and its change along a direction.
 
     Args:
         func: gives tensors; its gradients must have gradients.
         primals: a tuple of arguments.
         tangents: a tuple of directions, of the shapes of the arguments.
+        strict: accepted for PyTorch's sake; where there is no path the change is 0.
         has_aux: func gives (output, aux).
 
     Returns:
@@ -315,13 +316,16 @@ def _jacobian(
     return wrapped
 
 
-def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False) -> Callable[..., Any]:
+def jacrev(
+    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
+) -> Callable[..., Any]:
     """A function that gives the Jacobian of func, one backward pass for each element of the output.
 
     Args:
         func: gives a tensor, or a tuple, list or dict of them.
         argnums: which positional arguments to differentiate by.
         has_aux: func gives (output, aux); the result then is (Jacobian, aux).
+        chunk_size: accepted for PyTorch's sake.
 
     Returns:
         A function of the same arguments: output shape + input shape, for each output and input.
@@ -346,13 +350,16 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
     return _jacobian("jacrev", func, argnums, has_aux, rows)
 
 
-def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacfwd(
+    func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
+) -> Callable[..., Any]:
     """A function that gives the Jacobian of func, one direction for each element of the input.
 
     Args:
         func: gives a tensor, or a tuple, list or dict of them.
         argnums: which positional arguments to differentiate by.
         has_aux: func gives (output, aux); the result then is (Jacobian, aux).
+        randomness: accepted for PyTorch's sake; func runs once.
 
     Returns:
         A function of the same arguments: output shape + input shape, for each output and input.

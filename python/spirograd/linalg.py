@@ -556,9 +556,9 @@ def logdet(A: Tensor) -> Tensor:
 
 class _Pinv(Function):
     @staticmethod
-    def forward(ctx: Any, a: Tensor, rtol: float) -> Any:
+    def forward(ctx: Any, a: Tensor, rtol: float, atol: float) -> Any:
         u, s, vh = svd(a, full_matrices=False)
-        least = rtol * s[..., :1]
+        least = (rtol * s[..., :1]).clamp(min=atol)
         out = (vh.mT * _core.where(s > least, 1 / s, 0.0).unsqueeze(-2)) @ u.mT
         ctx.save_for_backward(a, out)
         return out
@@ -568,15 +568,18 @@ class _Pinv(Function):
         # Golub and Pereyra (1973): of matrices whose rank does not change.
         a, p = ctx.saved_tensors
         left, right = g.mT @ p @ p.mT, p.mT @ p @ g.mT
-        return left - a @ (p @ left) + right - right @ p @ a - p.mT @ g @ p.mT, None
+        return left - a @ (p @ left) + right - right @ p @ a - p.mT @ g @ p.mT, None, None
 
 
-def pinv(A: Tensor, rtol: float | None = None) -> Tensor:
+def pinv(A: Tensor, rtol: float | None = None, *, atol: float | None = None, hermitian: bool = False) -> Tensor:
     """The pseudo-inverse: [..., m, n] -> [..., n, m].
 
     Args:
         A: matrices. The gradient holds where their rank does not change.
-        rtol: singular values below rtol times the largest count as 0; default: max(m, n) times the type's epsilon.
+        rtol: singular values below rtol times the largest count as 0; default: max(m, n) times the type's epsilon,
+            or 0 when atol is given.
+        atol: singular values below it count as 0.
+        hermitian: accepted for PyTorch's sake; singular values serve as well.
 
     Raises:
         LinAlgError: the iteration found no end: NaN or infinity.
@@ -588,8 +591,8 @@ def pinv(A: Tensor, rtol: float | None = None) -> Tensor:
     """
     _matrices("linalg.pinv", A)
     if rtol is None:
-        rtol = max(A.shape[-2:]) * float(np.finfo(_name(A)).eps)
-    out: Tensor = _Pinv.apply(A, float(rtol))
+        rtol = 0.0 if atol else max(A.shape[-2:]) * float(np.finfo(_name(A)).eps)
+    out: Tensor = _Pinv.apply(A, float(rtol), float(atol or 0))
     return out
 
 

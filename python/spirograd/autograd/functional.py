@@ -36,7 +36,20 @@ def _start(op: str, v: Any, like: Any) -> tuple[Any, ...]:
     return given
 
 
-def jacobian(func: Function, inputs: Inputs, create_graph: bool = False, strict: bool = False) -> Any:
+def _jacobian_by(op: str, strategy: str) -> Callable[..., Any]:
+    if strategy not in ("reverse-mode", "forward-mode"):
+        raise ValueError(f"{op}: strategy {strategy!r}; use 'reverse-mode' or 'forward-mode'")
+    return _func.jacrev if strategy == "reverse-mode" else _func.jacfwd
+
+
+def jacobian(
+    func: Function,
+    inputs: Inputs,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
     """The Jacobian of func at inputs.
 
     Args:
@@ -44,9 +57,14 @@ def jacobian(func: Function, inputs: Inputs, create_graph: bool = False, strict:
         inputs: a tensor or several.
         create_graph: the result has a gradient.
         strict: accepted for PyTorch's sake; where there is no path the result is 0.
+        vectorize: accepted for PyTorch's sake.
+        strategy: "reverse-mode", one pass for each element of the output; "forward-mode", of the input.
 
     Returns:
         output shape + input shape; a tuple for each of several outputs or inputs.
+
+    Raises:
+        ValueError: the strategy is unknown.
 
     Example:
         >>> sg.autograd.functional.jacobian(sg.square, sg.tensor([1.0, 2.0])).tolist()
@@ -54,10 +72,18 @@ def jacobian(func: Function, inputs: Inputs, create_graph: bool = False, strict:
     """
     several = not isinstance(inputs, Tensor)
     args = _as_tuple(inputs)
-    return _finish(_func.jacrev(func, tuple(range(len(args))) if several else 0)(*args), create_graph)
+    by = _jacobian_by("jacobian", strategy)
+    return _finish(by(func, tuple(range(len(args))) if several else 0)(*args), create_graph)
 
 
-def hessian(func: Function, inputs: Inputs, create_graph: bool = False, strict: bool = False) -> Any:
+def hessian(
+    func: Function,
+    inputs: Inputs,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
     """The second derivatives of func at inputs.
 
     Args:
@@ -65,9 +91,14 @@ def hessian(func: Function, inputs: Inputs, create_graph: bool = False, strict: 
         inputs: a tensor or several.
         create_graph: the result has a gradient.
         strict: accepted for PyTorch's sake.
+        vectorize: accepted for PyTorch's sake.
+        outer_jacobian_strategy: that of the Jacobian of the gradient, as in jacobian.
 
     Returns:
         input shape + input shape; a tuple of tuples for several inputs.
+
+    Raises:
+        ValueError: the strategy is unknown.
 
     Example:
         >>> sg.autograd.functional.hessian(lambda x: (x**3).sum(), sg.tensor([1.0, 2.0])).tolist()
@@ -77,7 +108,7 @@ def hessian(func: Function, inputs: Inputs, create_graph: bool = False, strict: 
     args = _as_tuple(inputs)
     numbers = tuple(range(len(args))) if several else 0
     gradient = _func.grad(func, numbers)
-    return _finish(_func.jacrev(gradient, numbers)(*args), create_graph)
+    return _finish(_jacobian_by("hessian", outer_jacobian_strategy)(gradient, numbers)(*args), create_graph)
 
 
 def vjp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:

@@ -64,8 +64,8 @@ class ReLU(TensorModule):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.relu(x, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu(input, self.inplace)
 
     def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
@@ -86,8 +86,8 @@ class ReLU6(TensorModule):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.relu6(x, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.relu6(input, self.inplace)
 
     def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
@@ -110,8 +110,8 @@ class LeakyReLU(TensorModule):
         self.negative_slope = negative_slope
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.leaky_relu(x, self.negative_slope, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.leaky_relu(input, self.negative_slope, self.inplace)
 
     def extra_repr(self) -> str:
         return f"negative_slope={self.negative_slope}" + _inplace(self.inplace)
@@ -134,8 +134,8 @@ class ELU(TensorModule):
         self.alpha = alpha
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.elu(x, self.alpha, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha}" + _inplace(self.inplace)
@@ -158,8 +158,8 @@ class CELU(TensorModule):
         self.alpha = alpha
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.celu(x, self.alpha, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.celu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
         return f"alpha={self.alpha}" + _inplace(self.inplace)
@@ -180,8 +180,8 @@ class SELU(TensorModule):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.selu(x, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.selu(input, self.inplace)
 
     def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
@@ -202,8 +202,8 @@ class GELU(TensorModule):
         super().__init__()
         self.approximate = approximate
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.gelu(x, self.approximate)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.gelu(input, self.approximate)
 
     def extra_repr(self) -> str:
         return f"approximate={self.approximate!r}"
@@ -224,8 +224,8 @@ class SiLU(TensorModule):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.silu(x, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.silu(input, self.inplace)
 
     def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
@@ -246,8 +246,8 @@ class Mish(TensorModule):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.mish(x, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.mish(input, self.inplace)
 
     def extra_repr(self) -> str:
         return "inplace=True" if self.inplace else ""
@@ -261,8 +261,8 @@ class Sigmoid(TensorModule):
         [0.5]
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.sigmoid(x)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.sigmoid(input)
 
 
 class LogSigmoid(TensorModule):
@@ -273,8 +273,8 @@ class LogSigmoid(TensorModule):
         [-200.0]
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.logsigmoid(x)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.logsigmoid(input)
 
 
 class Tanh(TensorModule):
@@ -285,8 +285,8 @@ class Tanh(TensorModule):
         [0.0]
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.tanh(x)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanh(input)
 
 
 class Tanhshrink(TensorModule):
@@ -297,8 +297,8 @@ class Tanhshrink(TensorModule):
         [0.0]
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.tanhshrink(x)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.tanhshrink(input)
 
 
 class Softplus(TensorModule):
@@ -318,8 +318,8 @@ class Softplus(TensorModule):
         self.beta = beta
         self.threshold = threshold
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.softplus(x, self.beta, self.threshold)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softplus(input, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
         return f"beta={self.beta}, threshold={self.threshold}"
@@ -333,8 +333,8 @@ class Softsign(TensorModule):
         [0.5]
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.softsign(x)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softsign(input)
 
 
 class Softshrink(TensorModule):
@@ -352,8 +352,8 @@ class Softshrink(TensorModule):
         super().__init__()
         self.lambd = lambd
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.softshrink(x, self.lambd)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
         return f"{self.lambd}"
@@ -374,8 +374,8 @@ class Hardshrink(TensorModule):
         super().__init__()
         self.lambd = lambd
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.hardshrink(x, self.lambd)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
         return f"{self.lambd}"
@@ -396,8 +396,8 @@ class Hardsigmoid(TensorModule):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.hardsigmoid(x, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardsigmoid(input, self.inplace)
 
 
 class Hardswish(TensorModule):
@@ -415,8 +415,8 @@ class Hardswish(TensorModule):
         super().__init__()
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.hardswish(x, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardswish(input, self.inplace)
 
 
 class Hardtanh(TensorModule):
@@ -438,8 +438,8 @@ class Hardtanh(TensorModule):
         self.max_val = max_val
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.hardtanh(x, self.min_val, self.max_val, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
 
     def extra_repr(self) -> str:
         return f"min_val={self.min_val}, max_val={self.max_val}" + _inplace(self.inplace)
@@ -464,8 +464,8 @@ class Threshold(TensorModule):
         self.value = value
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.threshold(x, self.threshold, self.value, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.threshold(input, self.threshold, self.value, self.inplace)
 
     def extra_repr(self) -> str:
         return f"threshold={self.threshold}, value={self.value}" + _inplace(self.inplace)
@@ -486,8 +486,8 @@ class GLU(TensorModule):
         super().__init__()
         self.dim = dim
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.glu(x, self.dim)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.glu(input, self.dim)
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -523,8 +523,8 @@ class PReLU(TensorModule):
         """Sets the first value again."""
         constant_(self.weight, self.init)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.prelu(x, self.weight)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
         return f"num_parameters={self.num_parameters}"
@@ -549,8 +549,8 @@ class RReLU(TensorModule):
         self.upper = upper
         self.inplace = inplace
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.rrelu(x, self.lower, self.upper, self.training, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
     def extra_repr(self) -> str:
         return f"lower={self.lower}, upper={self.upper}" + _inplace(self.inplace)
@@ -579,8 +579,8 @@ class Softmax(TensorModule):
         super().__init__()
         self.dim = dim
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.softmax(x, _dim("Softmax", self.dim, x))
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmax(input, _dim("Softmax", self.dim, input))
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -601,8 +601,8 @@ class LogSoftmax(TensorModule):
         super().__init__()
         self.dim = dim
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.log_softmax(x, _dim("LogSoftmax", self.dim, x))
+    def forward(self, input: Tensor) -> Tensor:
+        return F.log_softmax(input, _dim("LogSoftmax", self.dim, input))
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -623,8 +623,8 @@ class Softmin(TensorModule):
         super().__init__()
         self.dim = dim
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.softmin(x, _dim("Softmin", self.dim, x))
+    def forward(self, input: Tensor) -> Tensor:
+        return F.softmin(input, _dim("Softmin", self.dim, input))
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}"
@@ -641,7 +641,7 @@ class Softmax2d(TensorModule):
         [0.5, 0.5]
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        if x.ndim not in (3, 4):
-            raise ValueError(f"Softmax2d: the input has shape {list(x.shape)}; give [n, c, h, w] or [c, h, w]")
-        return F.softmax(x, -3)
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim not in (3, 4):
+            raise ValueError(f"Softmax2d: the input has shape {list(input.shape)}; give [n, c, h, w] or [c, h, w]")
+        return F.softmax(input, -3)

@@ -165,10 +165,10 @@ class Sequential(_Numbered, TensorModule):
         else:
             self._refill(modules)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, input: Any) -> Any:
         for module in self._modules.values():
-            x = module(x)
-        return x
+            input = module(input)
+        return input
 
     def __mul__(self, times: int) -> Sequential:
         return Sequential(*list(self) * times)
@@ -377,7 +377,7 @@ class ParameterDict(Module):
     """A dict of parameters; tensors become parameters, anything else is kept.
 
     Args:
-        values: names and values.
+        parameters: names and values.
 
     Example:
         >>> weights = sg.nn.ParameterDict({"left": sg.zeros(2), "right": sg.ones(1)})
@@ -385,10 +385,10 @@ class ParameterDict(Module):
         ['left', 'right']
     """
 
-    def __init__(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
+    def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | None = None) -> None:
         super().__init__()
         self._names: dict[str, None] = {}
-        self.update(values or {})
+        self.update(parameters or {})
 
     def __getitem__(self, key: str) -> Any:
         if key not in self._names:
@@ -455,13 +455,13 @@ class ParameterDict(Module):
         for key in list(self):
             self.pop(key)
 
-    def update(self, values: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
-        """Adds values; those of the same name are replaced.
+    def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+        """Adds parameters; those of the same name are replaced.
 
         Args:
-            values: names and values.
+            parameters: names and values.
         """
-        for key, value in dict(values).items():
+        for key, value in dict(parameters).items():
             self[key] = value
 
     def __repr__(self) -> str:

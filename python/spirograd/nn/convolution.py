@@ -171,9 +171,9 @@ class Conv1d(_Conv):
 
     dims = 1
 
-    def forward(self, x: Tensor) -> Tensor:
-        x, padding = self._bordered(x)
-        return conv1d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+    def forward(self, input: Tensor) -> Tensor:
+        input, padding = self._bordered(input)
+        return conv1d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv2d(_Conv):
@@ -194,9 +194,9 @@ class Conv2d(_Conv):
 
     dims = 2
 
-    def forward(self, x: Tensor) -> Tensor:
-        x, padding = self._bordered(x)
-        return conv2d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+    def forward(self, input: Tensor) -> Tensor:
+        input, padding = self._bordered(input)
+        return conv2d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv3d(_Conv):
@@ -217,9 +217,9 @@ class Conv3d(_Conv):
 
     dims = 3
 
-    def forward(self, x: Tensor) -> Tensor:
-        x, padding = self._bordered(x)
-        return conv3d(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
+    def forward(self, input: Tensor) -> Tensor:
+        input, padding = self._bordered(input)
+        return conv3d(input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)
 
 
 class _ConvTranspose(_Convolution):
@@ -284,10 +284,10 @@ class ConvTranspose1d(_ConvTranspose):
 
     dims = 1
 
-    def forward(self, x: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        more = self._output_padding(x, output_size)
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        more = self._output_padding(input, output_size)
         return conv_transpose1d(
-            x,
+            input,
             self.weight,
             self.bias,
             self.stride,
@@ -314,10 +314,10 @@ class ConvTranspose2d(_ConvTranspose):
 
     dims = 2
 
-    def forward(self, x: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        more = self._output_padding(x, output_size)
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        more = self._output_padding(input, output_size)
         return conv_transpose2d(
-            x,
+            input,
             self.weight,
             self.bias,
             self.stride,
@@ -344,10 +344,10 @@ class ConvTranspose3d(_ConvTranspose):
 
     dims = 3
 
-    def forward(self, x: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        more = self._output_padding(x, output_size)
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        more = self._output_padding(input, output_size)
         return conv_transpose3d(
-            x,
+            input,
             self.weight,
             self.bias,
             self.stride,
@@ -380,8 +380,8 @@ class Unfold(TensorModule):
         self.padding = padding
         self.stride = stride
 
-    def forward(self, x: Tensor) -> Tensor:
-        return unfold(x, self.kernel_size, self.dilation, self.padding, self.stride)
+    def forward(self, input: Tensor) -> Tensor:
+        return unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
@@ -410,8 +410,8 @@ class Fold(TensorModule):
         self.padding = padding
         self.stride = stride
 
-    def forward(self, x: Tensor) -> Tensor:
-        return fold(x, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+    def forward(self, input: Tensor) -> Tensor:
+        return fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
         return (

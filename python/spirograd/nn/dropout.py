@@ -36,8 +36,8 @@ class Dropout(_Dropout):
         [1.0, 1.0]
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.p, self.training, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout(input, self.p, self.training, self.inplace)
 
 
 class Dropout1d(_Dropout):
@@ -55,8 +55,8 @@ class Dropout1d(_Dropout):
         (2, 3, 4)
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout1d(x, self.p, self.training, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout1d(input, self.p, self.training, self.inplace)
 
 
 class Dropout2d(_Dropout):
@@ -74,8 +74,8 @@ class Dropout2d(_Dropout):
         (2, 3, 4, 4)
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout2d(x, self.p, self.training, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout2d(input, self.p, self.training, self.inplace)
 
 
 class Dropout3d(_Dropout):
@@ -93,8 +93,8 @@ class Dropout3d(_Dropout):
         (2, 3, 4, 4, 4)
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout3d(x, self.p, self.training, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_Dropout):
@@ -112,8 +112,8 @@ class AlphaDropout(_Dropout):
         [1.0, 1.0]
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.alpha_dropout(x, self.p, self.training, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.alpha_dropout(input, self.p, self.training, self.inplace)
 
 
 class FeatureAlphaDropout(_Dropout):
@@ -131,5 +131,5 @@ class FeatureAlphaDropout(_Dropout):
         (2, 3, 4)
     """
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.feature_alpha_dropout(x, self.p, self.training, self.inplace)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.feature_alpha_dropout(input, self.p, self.training, self.inplace)

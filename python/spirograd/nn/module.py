@@ -26,7 +26,7 @@ class Parameter(Tensor):
     """A tensor that a module lists among its parameters.
 
     Args:
-        data: a tensor (its memory is shared) or values.
+        data: a tensor (its memory is shared) or values; None is an empty tensor.
         requires_grad: whether backward() reaches it.
 
     Example:
@@ -34,10 +34,10 @@ class Parameter(Tensor):
         True
     """
 
-    def __new__(cls, data: Any, requires_grad: bool = True) -> Parameter:
-        return Tensor.__new__(cls, data, requires_grad=requires_grad)
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+        return Tensor.__new__(cls, [] if data is None else data, requires_grad=requires_grad)
 
-    def __init__(self, data: Any, requires_grad: bool = True) -> None:
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
         pass
 
 
@@ -216,9 +216,13 @@ class Module:
         walk = self._walk(prefix, set() if memo is None else memo, remove_duplicate)
         return ((at, module) for at, module, _ in walk)
 
-    def modules(self) -> Iterator[Module]:
-        """This module and all below it; each once."""
-        return (module for _, module in self.named_modules())
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        """This module and all below it.
+
+        Args:
+            remove_duplicate: each module once.
+        """
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True

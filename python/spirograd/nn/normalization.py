@@ -124,9 +124,9 @@ class _BatchNorm(_RunningNorm):
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
-    def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        self._check_channels(x, 1)
+    def forward(self, input: Tensor) -> Tensor:
+        self._check(input)
+        self._check_channels(input, 1)
         momentum: float | Tensor = 0.0 if self.momentum is None else self.momentum
         if self.training and self.num_batches_tracked is not None:
             with no_grad():
@@ -134,7 +134,7 @@ class _BatchNorm(_RunningNorm):
                 if self.momentum is None:  # the mean over all batches
                     momentum = 1.0 / self.num_batches_tracked.float()
         return F.batch_norm(
-            x,
+            input,
             self.running_mean,
             self.running_var,
             self.weight,
@@ -208,12 +208,12 @@ class _InstanceNorm(_RunningNorm):
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
 
-    def forward(self, x: Tensor) -> Tensor:
-        self._check(x)
-        single = x.ndim == self._ranks[0]
-        self._check_channels(x, 0 if single else 1)
+    def forward(self, input: Tensor) -> Tensor:
+        self._check(input)
+        single = input.ndim == self._ranks[0]
+        self._check_channels(input, 0 if single else 1)
         y = F.instance_norm(
-            x.unsqueeze(0) if single else x,
+            input.unsqueeze(0) if single else input,
             self.running_mean,
             self.running_var,
             self.weight,
@@ -302,8 +302,8 @@ class LayerNorm(_Norm):
         self.elementwise_affine = elementwise_affine
         self._parameters_of(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -345,8 +345,8 @@ class RMSNorm(_Norm):
         self.elementwise_affine = elementwise_affine
         self._parameters_of(self.normalized_shape, elementwise_affine, False, device, dtype)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
@@ -392,8 +392,8 @@ class GroupNorm(_Norm):
         self.affine = affine
         self._parameters_of((num_channels,), affine, affine and bias, device, dtype)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return (
@@ -423,8 +423,8 @@ class LocalResponseNorm(TensorModule):
         self.beta = beta
         self.k = k
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.local_response_norm(x, self.size, self.alpha, self.beta, self.k)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

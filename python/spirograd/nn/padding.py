@@ -43,8 +43,8 @@ class _Pad(TensorModule):
             )
         self.padding = sizes
 
-    def forward(self, x: Tensor) -> Tensor:
-        return pad(x, self.padding, mode=self.mode)
+    def forward(self, input: Tensor) -> Tensor:
+        return pad(input, self.padding, mode=self.mode)
 
     def extra_repr(self) -> str:
         return f"{self.padding}"
@@ -57,8 +57,8 @@ class _ConstantPad(_Pad):
         super().__init__(padding)
         self.value = value
 
-    def forward(self, x: Tensor) -> Tensor:
-        return pad(x, self.padding, value=self.value)
+    def forward(self, input: Tensor) -> Tensor:
+        return pad(input, self.padding, value=self.value)
 
     def extra_repr(self) -> str:
         return f"padding={self.padding}, value={self.value}"

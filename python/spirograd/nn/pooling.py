@@ -82,9 +82,9 @@ class MaxPool1d(_MaxPool):
         (2, 3, 4)
     """
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Any:
         return max_pool1d(
-            x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
         )
 
 
@@ -100,9 +100,9 @@ class MaxPool2d(_MaxPool):
         (2, 3, 4, 4)
     """
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Any:
         return max_pool2d(
-            x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
         )
 
 
@@ -118,9 +118,9 @@ class MaxPool3d(_MaxPool):
         (2, 3, 2, 4, 4)
     """
 
-    def forward(self, x: Tensor) -> Any:
+    def forward(self, input: Tensor) -> Any:
         return max_pool3d(
-            x, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
         )
 
 
@@ -170,8 +170,8 @@ class AvgPool1d(_AvgPool):
         sizes = (_single(kernel_size), _single(kernel_size if stride is None else stride), _single(padding))
         super().__init__(*sizes, ceil_mode, count_include_pad)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return avg_pool1d(x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+    def forward(self, input: Tensor) -> Tensor:
+        return avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
 class AvgPool2d(_AvgPool):
@@ -199,9 +199,9 @@ class AvgPool2d(_AvgPool):
         super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
         self.divisor_override = divisor_override
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
         return avg_pool2d(
-            x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
             self.divisor_override,
         )  # fmt: skip
 
@@ -217,9 +217,9 @@ class AvgPool3d(AvgPool2d):
         (2, 3, 2, 4, 4)
     """
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
         return avg_pool3d(
-            x, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad,
             self.divisor_override,
         )  # fmt: skip
 
@@ -239,8 +239,8 @@ class AdaptiveAvgPool1d(TensorModule):
         super().__init__()
         self.output_size = output_size
 
-    def forward(self, x: Tensor) -> Tensor:
-        return adaptive_avg_pool1d(x, self.output_size)
+    def forward(self, input: Tensor) -> Tensor:
+        return adaptive_avg_pool1d(input, self.output_size)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -261,8 +261,8 @@ class AdaptiveAvgPool2d(TensorModule):
         super().__init__()
         self.output_size = output_size
 
-    def forward(self, x: Tensor) -> Tensor:
-        return adaptive_avg_pool2d(x, self.output_size)
+    def forward(self, input: Tensor) -> Tensor:
+        return adaptive_avg_pool2d(input, self.output_size)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -283,8 +283,8 @@ class AdaptiveAvgPool3d(TensorModule):
         super().__init__()
         self.output_size = output_size
 
-    def forward(self, x: Tensor) -> Tensor:
-        return adaptive_avg_pool3d(x, self.output_size)
+    def forward(self, input: Tensor) -> Tensor:
+        return adaptive_avg_pool3d(input, self.output_size)
 
     def extra_repr(self) -> str:
         return f"output_size={self.output_size}"
@@ -312,8 +312,8 @@ class AdaptiveMaxPool1d(_AdaptiveMaxPool):
         (2, 3, 3)
     """
 
-    def forward(self, x: Tensor) -> Any:
-        return adaptive_max_pool1d(x, self.output_size, self.return_indices)
+    def forward(self, input: Tensor) -> Any:
+        return adaptive_max_pool1d(input, self.output_size, self.return_indices)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
@@ -329,5 +329,5 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
         (2, 3, 2, 8)
     """
 
-    def forward(self, x: Tensor) -> Any:
-        return adaptive_max_pool2d(x, self.output_size, self.return_indices)
+    def forward(self, input: Tensor) -> Any:
+        return adaptive_max_pool2d(input, self.output_size, self.return_indices)

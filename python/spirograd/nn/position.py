@@ -36,15 +36,15 @@ class RoPE(TensorModule):
         self.base = base
         self.scale = scale
 
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+    def forward(self, input: Tensor, offset: int = 0) -> Tensor:
         """[..., time, features] of the positions from `offset` on."""
-        if x.ndim < 2 or x.shape[-1] < self.dims:
-            raise ValueError(f"RoPE: input has shape {list(x.shape)}; use [..., time, {self.dims} or more]")
+        if input.ndim < 2 or input.shape[-1] < self.dims:
+            raise ValueError(f"RoPE: input has shape {list(input.shape)}; use [..., time, {self.dims} or more]")
         half = self.dims // 2
-        kind = x.dtype
-        speed = (arange(half, dtype=kind, device=x.device) * (-math.log(self.base) / half)).exp()
-        angle = ((arange(x.shape[-2], dtype=kind, device=x.device) + offset) * self.scale).unsqueeze(1) * speed
-        turned, rest = x[..., : self.dims], x[..., self.dims :]
+        kind = input.dtype
+        speed = (arange(half, dtype=kind, device=input.device) * (-math.log(self.base) / half)).exp()
+        angle = ((arange(input.shape[-2], dtype=kind, device=input.device) + offset) * self.scale).unsqueeze(1) * speed
+        turned, rest = input[..., : self.dims], input[..., self.dims :]
         if self.traditional:
             a, b = turned[..., ::2], turned[..., 1::2]
         else:
@@ -98,14 +98,14 @@ class SinusoidalPositionalEncoding(TensorModule):
         self.cos_first = cos_first
         self.full_turns = full_turns
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:
         """Positions of any shape -> [..., dims]."""
         half = self.dims // 2
-        x = x if x.is_floating_point() else x.float()
+        input = input if input.is_floating_point() else input.float()
         low, high = math.log(self.min_freq), math.log(self.max_freq)
         step = (low - high) / max(half - 1, 1)
-        frequency = (arange(half, dtype=x.dtype, device=x.device) * step + high).exp()
-        angle = x.unsqueeze(-1) * frequency * (2 * math.pi if self.full_turns else 1.0)
+        frequency = (arange(half, dtype=input.dtype, device=input.device) * step + high).exp()
+        angle = input.unsqueeze(-1) * frequency * (2 * math.pi if self.full_turns else 1.0)
         parts = [angle.cos(), angle.sin()] if self.cos_first else [angle.sin(), angle.cos()]
         return cat(parts, -1) * self.scale
 

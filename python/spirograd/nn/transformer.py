@@ -510,6 +510,6 @@ class TransformerBlock(TransformerEncoderLayer, TensorModule):
             dtype=dtype,
         )
 
-    def forward(self, x: Tensor) -> Tensor:  # type: ignore[override]  # nothing is left to choose
+    def forward(self, input: Tensor) -> Tensor:  # type: ignore[override]  # nothing is left to choose
         """[batch, time, d_model] -> the same."""
-        return super().forward(x, is_causal=True)
+        return super().forward(input, is_causal=True)
