@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+import scalar_reference as scalar
 import spirograd as sg
 
 
@@ -33,12 +34,41 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if in_sample(item)]
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips GPU tests, with the reason, where there is no GPU."""
+    if item.get_closest_marker("gpu") and not sg.Device.is_gpu_available():
+        pytest.skip(sg._core._gpu_reason()[0])
+
+
 @pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
 def device(request: pytest.FixtureRequest) -> sg.Device:
-    """Each device in turn; GPU tests are skipped, with the reason, where there is none."""
-    if request.param == "gpu" and not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
+    """Each device in turn."""
     return sg.Device(request.param)
+
+
+@pytest.fixture
+def gpu() -> sg.Device:
+    """For tests that are marked so."""
+    return sg.Device.gpu()
+
+
+# ---- the scalar engine -----------------------------------------------------------------------------------------------
+@pytest.fixture(params=scalar.EVERY)
+def engine(request: pytest.FixtureRequest) -> scalar.Engine:
+    """micrograd and each device: what all of them do."""
+    return scalar.engine(request.param)
+
+
+@pytest.fixture(params=scalar.HOST)
+def host(request: pytest.FixtureRequest) -> scalar.Engine:
+    """Where numbers are Python's to the last bit, and errors are raised at the line."""
+    return scalar.engine(request.param)
+
+
+@pytest.fixture(params=scalar.OURS)
+def ours(request: pytest.FixtureRequest) -> scalar.Engine:
+    """What goes beyond micrograd."""
+    return scalar.engine(request.param)
 
 
 @pytest.fixture(autouse=True)

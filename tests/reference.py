@@ -30,7 +30,6 @@ from row import (
     FOLDS,
     INTEGERS,
     NUMBERS,
-    SOFT,
     Array,
     Row,
     Shape,
@@ -38,7 +37,7 @@ from row import (
     check,
     eps,
     product_bound,
-    relative,
+    soft,
     ulps,
 )
 
@@ -141,7 +140,7 @@ def cross_entropy(x: Array, reduction: str) -> Array:
     return np.asarray(loss if reduction == "none" else getattr(loss, reduction)())
 
 
-ROWS_OF_SOFTMAX: Sequence[Sequence[Shape]] = [[(2, 3)], [(1, 1)], [(7, 127)], [(1009, 2)], [(3, 4, 5)], [(0, 3)]]
+LOGIT_ROWS: Sequence[Sequence[Shape]] = [[(2, 3)], [(1, 1)], [(7, 127)], [(1009, 2)], [(3, 4, 5)], [(0, 3)]]
 LOGITS: Sequence[Sequence[Shape]] = [[(2, 3)], [(1, 1)], [(7, 127)], [(64, 10)]]
 
 
@@ -215,53 +214,27 @@ ROWS: list[Row] = [
     Row("contiguous", lambda x: x.transpose(0, 1).contiguous(), lambda x: x.swapaxes(0, 1), B23, EVERY, pointwise=True),
     Row("clone", lambda x: x.clone(), lambda x: x, EACH, EVERY, pointwise=True),
     *(
-        Row(
-            f"softmax:{dim}",
-            lambda x, d=dim: x.softmax(d),
-            lambda x, d=dim: softmax(x, d),
-            ROWS_OF_SOFTMAX,
-            FLOATS,
-            ((-8, 8),),
-            bound=relative(8),
-            reason=SOFT,
-        )
+        soft(f"softmax:{dim}", lambda x, d=dim: x.softmax(d), lambda x, d=dim: softmax(x, d), LOGIT_ROWS)
         for dim in (0, 1)
     ),
     *(
-        Row(
-            f"log_softmax:{dim}",
-            lambda x, d=dim: x.log_softmax(d),
-            lambda x, d=dim: log_softmax(x, d),
-            ROWS_OF_SOFTMAX,
-            FLOATS,
-            ((-8, 8),),
-            bound=relative(8),
-            reason=SOFT,
-        )
+        soft(f"log_softmax:{dim}", lambda x, d=dim: x.log_softmax(d), lambda x, d=dim: log_softmax(x, d), LOGIT_ROWS)
         for dim in (0, 1)
     ),
     *(
-        Row(
+        soft(
             f"cross_entropy:{r}",
             lambda x, r=r: sg.cross_entropy(x, classes(x), reduction=r),
             lambda x, r=r: cross_entropy(x, r),
             LOGITS,
-            FLOATS,
-            ((-8, 8),),
-            bound=relative(8),
-            reason=SOFT,
         )
         for r in ("mean", "sum", "none")
     ),
-    Row(
+    soft(
         "nll_loss",
         lambda x: sg.nll_loss(x, classes(x)),
         lambda x: np.asarray(-np.asarray(x)[np.arange(len(x)), np.arange(len(x)) * 5 % x.shape[1]].mean()),
         LOGITS,
-        FLOATS,
-        ((-8, 8),),
-        bound=relative(8),
-        reason=SOFT,
     ),
     creation("zeros_like", sg.zeros_like, np.zeros_like, EVERY),
     creation("ones_like", sg.ones_like, np.ones_like, EVERY),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import spirograd as sg
-from row import EVERY, FLOATS, FOLDED, FOLDS, INTEGERS, NUMBERS, PAIRS, SOFT, Array, Row, Shape, eps, relative
+from row import EVERY, FLOATS, FOLDED, FOLDS, INTEGERS, NUMBERS, PAIRS, Array, Row, Shape, eps, relative, soft
 
 SPREAD: Sequence[Sequence[Shape]] = [[(2, 3)], [(7, 127)], [(3, 4, 5)]]
 
@@ -211,16 +211,7 @@ ROWS: list[Row] = [
         for i in (0, 1)
     ),
     *(
-        Row(
-            f"logsumexp:{dim}",
-            lambda x, d=dim: x.logsumexp(d),
-            lambda x, d=dim: logsumexp(x, d),
-            FOLDED,
-            FLOATS,
-            ((-8, 8),),
-            bound=relative(8),
-            reason=SOFT,
-        )
+        soft(f"logsumexp:{dim}", lambda x, d=dim: x.logsumexp(d), lambda x, d=dim: logsumexp(x, d), FOLDED)
         for dim in (0, -1, (0, 1))
     ),
     *(

@@ -123,6 +123,11 @@ def relative(factor: float) -> Callable[..., Array]:
 SOFT = "a row's exponentials are summed in float32: the error grows with the size of the logits, not of the result"
 
 
+def soft(name: str, op: Callable[..., Any], oracle: Callable[..., Array], shapes: Sequence[Sequence[Shape]]) -> Row:
+    """Of logits, by sums of exponentials."""
+    return Row(name, op, oracle, shapes, FLOATS, ((-8, 8),), bound=relative(8), reason=SOFT)
+
+
 def arrays_for(row: Row, arrays: Sequence[Array]) -> list[Array]:
     """What the oracle is given: float32 as float64, float64 as long double, others as they are."""
     wider = {"float32": np.float64, "float64": np.longdouble}

@@ -191,8 +191,6 @@ def test_wide_heads_take_the_formula(device: sg.Device) -> None:
 
 @pytest.mark.gpu
 def test_a_few_queries_of_many_keys_take_the_formula() -> None:
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
     inputs = arrays((2, 1, 8), 100, 8)
     with sg.no_grad():
         out = attention(*(sg.tensor(x.astype("f4"), device="gpu") for x in inputs[:3]), 0.3, False)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import spirograd as sg
+from threads import run_threads
 
 
 def leaf(values: Any, device: sg.Device | str = "cpu") -> sg.Tensor:
@@ -85,15 +86,11 @@ def test_grad_says_which_input_was_not_used() -> None:
 def test_threads_that_reach_one_leaf_add_up() -> None:
     x = sg.ones(100, requires_grad=True)
 
-    def work() -> None:
+    def work(_: int) -> None:
         for _ in range(20):
             (x * 1.0).sum().backward()
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    run_threads(work, 4)
     assert x.grad.tolist() == [80] * 100
 
 
@@ -102,15 +99,11 @@ def test_threads_share_a_graph() -> None:
     y = (x.exp() * x).sum()
     found: list[list[float]] = []
 
-    def work() -> None:
+    def work(_: int) -> None:
         for _ in range(20):
             found.append(sg.autograd.grad(y, x, retain_graph=True)[0].tolist())
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    run_threads(work, 4)
     assert all(g == found[0] for g in found) and len(found) == 80
 
 

@@ -130,13 +130,6 @@ def possible(name: str, device: sg.Device) -> None:
         pytest.skip("a checked index under the layer's guards crashes the software driver")
 
 
-@pytest.fixture
-def gpu() -> sg.Device:
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
-    return sg.Device("gpu")
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", WORK)
 def test_nothing_is_reported(name: str, gpu: sg.Device) -> None:

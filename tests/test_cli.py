@@ -241,8 +241,6 @@ def test_chat_answers_each_line(text: list[str], tmp_path: Path, capsys: Capture
 @pytest.mark.gpu
 @pytest.mark.slow
 def test_a_text_is_learnt_on_a_gpu_to_the_same_bits(text: list[str], tmp_path: Path) -> None:
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
     text += ["--model", "gpt", "--steps", "3", "--every", "1", "--device", "gpu", "--dropout", "0.1"]
     run(*text, "--out", str(tmp_path / "whole"))
     run(*text, "--out", str(tmp_path / "cut"), "--seconds", "0.000001")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from threads import run_threads
 
 F = sg.nn.functional
 optim = sg.optim
@@ -393,22 +393,13 @@ def test_a_gradient_scaler_and_autocast_give_the_same_bits(device: sg.Device) ->
 
 def test_threads_do_not_disturb_each_other() -> None:
     tasks = [Task("cpu", OPTIMIZERS[name], dropout=0.0) for name in ("Adam", "SGD") for _ in range(2)]
-    plain, errors = [tasks[0], tasks[2]], []
 
-    def train(task: Task) -> None:
-        try:
-            step = task.step if task in plain else sg.compile(task.step)
-            for _ in range(20):
-                step(*task.batch()).item()
-        except Exception as e:
-            errors.append(e)
+    def train(i: int) -> None:
+        step = tasks[i].step if i in (0, 2) else sg.compile(tasks[i].step)
+        for _ in range(20):
+            step(*tasks[i].batch()).item()
 
-    threads = [threading.Thread(target=train, args=(task,)) for task in tasks]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
-    assert not errors
+    run_threads(train, len(tasks))
     assert tasks[0].bits() == tasks[1].bits()
     assert tasks[2].bits() == tasks[3].bits()
 

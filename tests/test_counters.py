@@ -155,8 +155,6 @@ def test_counters_start_again(device: sg.Device) -> None:
 
 @pytest.mark.gpu
 def test_the_driver_sees_what_is_counted() -> None:
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
     device = sg.Device.gpu()
     mlp = Mlp(device)
     for _ in range(3):

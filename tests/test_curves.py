@@ -86,8 +86,6 @@ def test_float64_follows_pytorch(name: str) -> None:
 @EACH
 @pytest.mark.gpu
 def test_the_gpu_follows_the_cpu(name: str) -> None:
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
     assert furthest(curve(sg, name, "gpu", "float32"), curve(sg, name, "cpu", "float32")) < 1e-4
 
 

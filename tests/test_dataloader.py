@@ -523,8 +523,6 @@ class TestDevice:
 
     @pytest.mark.gpu
     def test_step_with_uploads_is_one_submission(self) -> None:
-        if not sg.Device.is_gpu_available():
-            pytest.skip(sg._core._gpu_reason()[0])
         device = sg.Device.gpu()
         rows = TensorDataset(np.random.default_rng(0).random((48, 8), np.float32))
         net = sg.nn.Linear(8, 1).to(device)

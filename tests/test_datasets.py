@@ -23,6 +23,7 @@ from spirograd import datasets
 from spirograd.datasets import download, images, texts
 from spirograd.datasets.download import Download, File
 from spirograd.utils.data import DataLoader
+from threads import run_threads
 
 IMAGES = np.arange(3 * 28 * 28, dtype=np.uint64).astype(np.uint8).reshape(3, 28, 28)
 LABELS = np.array([7, 0, 9], np.uint8)
@@ -192,13 +193,9 @@ class TestDownload:
         with pytest.raises(datasets.DatasetUnavailableError, match="allow the download"):
             thing(fetch=False)
 
-    def test_two_at_once(self, thing: Callable[..., bytes], cache: Path, server: Server) -> None:
+    def test_four_at_once(self, thing: Callable[..., bytes], cache: Path, server: Server) -> None:
         found: list[bytes] = []
-        both = [threading.Thread(target=lambda: found.append(thing())) for _ in range(4)]
-        for t in both:
-            t.start()
-        for t in both:
-            t.join()
+        run_threads(lambda _: found.append(thing()), 4)
         assert found == [BODY] * 4 and names(cache / "things") == ["thing.gz"]
         assert sum(wanted is None for _, wanted in server.asked) <= 4
 

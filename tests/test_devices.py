@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from threads import run_threads
 
 
 def test_cpu() -> None:
@@ -93,27 +94,18 @@ def test_missing_vulkan_is_explained(run_python: object) -> None:
 
 def test_sixteen_threads(device: sg.Device) -> None:
     shared = sg.arange(64.0, device=device, dtype=sg.float64)
-    errors: list[BaseException] = []
 
     def work(seed: int) -> None:
-        try:
-            w = sg.tensor(np.full(64, seed + 1.0), device=device, requires_grad=True)
-            for i in range(20):
-                w.grad = None
-                loss = (w * shared * (i + 1)).sum()
-                loss.backward()
-                expected = np.arange(64.0) * (i + 1)
-                np.testing.assert_array_equal(w.grad.numpy(), expected)
-                assert loss.item() == (seed + 1) * expected.sum()
-        except BaseException as error:
-            errors.append(error)
+        w = sg.tensor(np.full(64, seed + 1.0), device=device, requires_grad=True)
+        for i in range(20):
+            w.grad = None
+            loss = (w * shared * (i + 1)).sum()
+            loss.backward()
+            expected = np.arange(64.0) * (i + 1)
+            np.testing.assert_array_equal(w.grad.numpy(), expected)
+            assert loss.item() == (seed + 1) * expected.sum()
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(16)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join(120)
-    assert not any(t.is_alive() for t in threads) and not errors, errors
+    run_threads(work, 16)
 
 
 def test_grad_mode_is_per_thread() -> None:

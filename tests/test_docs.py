@@ -82,8 +82,6 @@ def test_code_runs(path: Path, run_python: Run) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("path", [p for p in WITH_CODE if "```python gpu" in p.read_text()], ids=name)
 def test_code_runs_on_a_gpu(path: Path, run_python: Run) -> None:
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
     run_alone(run_python, path, {"python", "python gpu"})
 
 

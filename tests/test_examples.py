@@ -276,26 +276,24 @@ def test_benchmark_of_a_gpu(benchmarks: None, monkeypatch: pytest.MonkeyPatch, t
     assert (tmp_path / "gpu.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_bench_slice(tmp_path: Path) -> None:
-    target = tmp_path / "slice.json"
-    rows = "step64,counters,chain1,dependent,matmul,plus_one"
-    done = run_benchmark(
-        "bench_slice.py", "--quick", "--device", "cpu", "--anchors", "none", "--rows", rows, "--json", str(target)
-    )
+def run_rows(tmp_path: Path, program: str, rows: str, anchors: str = "none") -> Any:
+    """What a benchmark writes of these rows."""
+    target = tmp_path / "results.json"
+    options = ("--quick", "--device", "cpu", "--anchors", anchors, "--rows", rows, "--json", str(target))
+    done = run_benchmark(program, *options)
     assert done.returncode == 0, done.stderr
-    assert {r["row"] for r in json.loads(target.read_text())["results"]} == set(rows.split(","))
+    written = json.loads(target.read_text())
+    assert {r["row"] for r in written["results"]} == set(rows.split(","))
+    return written
+
+
+def test_bench_slice(tmp_path: Path) -> None:
+    run_rows(tmp_path, "bench_slice.py", "step64,counters,chain1,dependent,matmul,plus_one")
     assert run_benchmark("bench_slice.py", "--rows", "nonsense").returncode == 2
 
 
 def test_bench_train(tmp_path: Path) -> None:
-    target = tmp_path / "train.json"
-    rows = "small,gpt2,norm,counters,gpt2_counters,replay,peak_mlp"
-    done = run_benchmark(
-        "bench_train.py", "--quick", "--device", "cpu", "--anchors", "none", "--rows", rows, "--json", str(target)
-    )
-    assert done.returncode == 0, done.stderr
-    written = json.loads(target.read_text())
-    assert {r["row"] for r in written["results"]} == set(rows.split(","))
+    written = run_rows(tmp_path, "bench_train.py", "small,gpt2,norm,counters,gpt2_counters,replay,peak_mlp")
     missed = [r["case"] for r in written["results"] if "counters" in r["row"] and "MISSED" in r["target"]]
     assert not missed, "counters do not depend on the machine"
 
@@ -314,14 +312,9 @@ def test_train_real(tmp_path: Path, what: str) -> None:
 
 
 def test_bench_ops(tmp_path: Path) -> None:
-    target = tmp_path / "ops.json"
     rows = "chains,smallest,sums,layer_norm,attention,lstm,transposed,take_rows,planning,moved"
-    done = run_benchmark(
-        "bench_ops.py", "--quick", "--device", "cpu", "--anchors", "numpy", "--rows", rows, "--json", str(target)
-    )
-    assert done.returncode == 0, done.stderr
-    written = json.loads(target.read_text())
-    assert {r["row"] for r in written["results"]} == set(rows.split(",")) and written["environment"]["failed"] == {}
+    written = run_rows(tmp_path, "bench_ops.py", rows, anchors="numpy")
+    assert written["environment"]["failed"] == {}
     ratios = [r for r in written["results"] if r["library"] == "ratio"]
     assert ratios and all(r["facts"]["anchor"] == "numpy" and r["value"] > 0 for r in ratios)
 

@@ -208,8 +208,6 @@ def test_tensors_go_where_the_map_says(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.gpu
 def test_a_tensor_of_a_gpu_comes_back_to_it() -> None:
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
     x = sg.arange(3, device="gpu")
     assert again(x).device == x.device and again(x, map_location="cpu").device == sg.Device.cpu()
     assert again(x.cpu(), map_location={"cpu": "gpu"}).device == x.device

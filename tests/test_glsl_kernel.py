@@ -31,13 +31,6 @@ void main() {
 """
 
 
-@pytest.fixture
-def gpu() -> sg.Device:
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
-    return sg.Device("gpu")
-
-
 def square(**more: Any) -> GlslKernel:
     return glsl_kernel("square", SQUARE, ["x"], ["y"], **more)
 

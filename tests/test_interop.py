@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
 import spirograd as sg
+from threads import run_threads
 
 DTYPES = [name for name in sg._core._dtypes if name != "bfloat16"]
 
@@ -85,15 +85,11 @@ def test_arrays_may_die_in_any_thread() -> None:
     x = sg.ones(1000)
     arrays = [x.numpy() for _ in range(100)]
 
-    def drop() -> None:
+    def drop(_: int) -> None:
         while arrays:
             arrays.pop()
 
-    threads = [threading.Thread(target=drop) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+    run_threads(drop, 4)
     before = sg.stats()["submissions"]
     y = x + 1
     assert sg.stats()["submissions"] == before and y.sum().item() == 2000
@@ -184,8 +180,6 @@ def test_dlpack_devices(device: sg.Device) -> None:
 
 @pytest.mark.gpu
 def test_dlpack_of_a_gpu_tensor_is_a_copy_on_the_host() -> None:
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
     x = sg.arange(3.0, device="gpu")
     for arguments in ({}, {"dl_device": (7, 0)}, {"dl_device": (1, 0), "copy": False}):
         with pytest.raises(BufferError, match="dlpack: "):

@@ -227,8 +227,6 @@ def on_the_gpu() -> list[Layer]:
 @pytest.mark.parametrize("layer", on_the_gpu(), ids=lambda layer: layer.name)
 def test_on_the_gpu_as_on_the_cpu(layer: Layer) -> None:
     """Values and all gradients in float32."""
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
     found = []
     kind = layer.make(nn).double()
     for place, dtype in (("cpu", sg.float64), ("gpu", sg.float32)):

@@ -86,8 +86,6 @@ def test_forward(row: Row, dtype: str, device: sg.Device) -> None:
 @pytest.mark.filterwarnings("ignore:Mean of empty slice")
 @pytest.mark.parametrize(("row", "dtype"), SAMPLES, ids=lambda v: v if isinstance(v, str) else v.name)
 def test_gpu_agrees_with_cpu(row: Row, dtype: str) -> None:
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
     device = sg.Device.gpu()
     needs(device, dtype)
     for shapes in row.shapes:

@@ -238,8 +238,6 @@ ONCE = list({name: (name, formula, options) for name, formula, options in CASES}
 @pytest.mark.parametrize(("name", "formula", "options"), ONCE, ids=name_of)
 @pytest.mark.gpu
 def test_fifty_steps_on_the_gpu(name: str, formula: Formula, options: dict[str, Any]) -> None:
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
     got = trained(name, options, sg.float32, sg.Device("gpu"))
     for p, want in zip(got, expected(name, formula, options), strict=True):
         np.testing.assert_allclose(p, want, rtol=1e-5, atol=1e-5)

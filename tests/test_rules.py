@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from threads import run_threads
 
 Run = Callable[..., str]
 
@@ -635,30 +636,20 @@ def test_back_pressure_plans_are_bounded(device: sg.Device) -> None:
 def test_locks_sixteen_threads(device: sg.Device) -> None:
     shared = numbers(1000, device)
     want = shared.numpy()
-    errors: list[BaseException] = []
 
     def work(seed: int) -> None:
-        try:
-            x = numbers(200, device, seed)
-            exact = x.numpy()
-            for i in range(40):
-                y = (x * float(i) + 1).relu()
-                z = (shared * float(seed)).sum()
-                np.testing.assert_array_equal(y.numpy(), np.maximum(exact * np.float32(i) + np.float32(1), 0))
-                assert z.item() == pytest.approx(float(want.astype(np.float64).sum() * seed), rel=1e-3, abs=1e-2)
-                w = sg.tensor(exact, device=device, requires_grad=True)
-                (w * w).sum().backward()
-                np.testing.assert_array_equal(w.grad.numpy(), exact + exact)
-        except BaseException as e:
-            errors.append(e)
+        x = numbers(200, device, seed)
+        exact = x.numpy()
+        for i in range(40):
+            y = (x * float(i) + 1).relu()
+            z = (shared * float(seed)).sum()
+            np.testing.assert_array_equal(y.numpy(), np.maximum(exact * np.float32(i) + np.float32(1), 0))
+            assert z.item() == pytest.approx(float(want.astype(np.float64).sum() * seed), rel=1e-3, abs=1e-2)
+            w = sg.tensor(exact, device=device, requires_grad=True)
+            (w * w).sum().backward()
+            np.testing.assert_array_equal(w.grad.numpy(), exact + exact)
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(16)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join(120)
-        assert not t.is_alive(), "deadlock"
-    assert not errors, errors[0]
+    run_threads(work, 16)
 
 
 def test_locks_threads_train_their_own_models(device: sg.Device) -> None:

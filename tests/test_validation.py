@@ -7,16 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-import spirograd as sg
-
 Run = Callable[..., str]
 ASK = "import spirograd as sg; print(sg.Device.is_gpu_available()); print(*sg._core._gpu_reason(), sep='; ')"
-
-
-@pytest.fixture(autouse=True)
-def with_gpu() -> None:
-    if not sg.Device.is_gpu_available():
-        pytest.skip(sg._core._gpu_reason()[0])
 
 
 @pytest.mark.gpu

@@ -21,22 +21,6 @@ import spirograd as sg
 from scalar_reference import Engine, bits, difference, shown
 
 
-@pytest.fixture(params=scalar.EVERY)
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return scalar.engine(request.param)
-
-
-@pytest.fixture(params=scalar.HOST)
-def host(request: pytest.FixtureRequest) -> Engine:
-    """Where numbers are Python's to the last bit, and errors are raised at the line."""
-    return scalar.engine(request.param)
-
-
-@pytest.fixture(params=scalar.OURS)
-def ours(request: pytest.FixtureRequest) -> Engine:
-    return scalar.engine(request.param)
-
-
 # ---- the example that everybody knows --------------------------------------------------------------------------------
 def readme(a: Any, b: Any) -> Any:
     c = a + b

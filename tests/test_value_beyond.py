@@ -13,12 +13,6 @@ import scalar_reference as scalar
 import spirograd as sg
 from scalar_reference import Engine, difference, ulps
 
-
-@pytest.fixture(params=scalar.OURS)
-def ours(request: pytest.FixtureRequest) -> Engine:
-    return scalar.engine(request.param)
-
-
 # ---- beyond micrograd ------------------------------------------------------------------------------------------------
 POINTS = {"log": [0.1, 1.0, 7.5], "sqrt": [0.1, 1.0, 7.5], "abs": [-2.5, 3.0]}
 

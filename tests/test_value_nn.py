@@ -22,16 +22,6 @@ GOLDEN = Path(__file__).parent / "golden" / "moons.json"
 SIZES = [(2, [1]), (3, [4, 4, 1]), (2, [16, 16, 1]), (1, [1]), (4, [3]), (10, [20, 20, 1])]
 
 
-@pytest.fixture(params=scalar.EVERY)
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return scalar.engine(request.param)
-
-
-@pytest.fixture(params=scalar.OURS)
-def ours(request: pytest.FixtureRequest) -> Engine:
-    return scalar.engine(request.param)
-
-
 @pytest.fixture
 def theirs() -> Iterator[Engine]:
     """micrograd, which walks its graphs by recursion and makes a cycle of each node."""

@@ -32,21 +32,6 @@ SETTINGS = settings(
 MILLION = 1_000_000
 
 
-@pytest.fixture(params=scalar.HOST)
-def host(request: pytest.FixtureRequest) -> Engine:
-    return scalar.engine(request.param)
-
-
-@pytest.fixture(params=scalar.OURS)
-def ours(request: pytest.FixtureRequest) -> Engine:
-    return scalar.engine(request.param)
-
-
-@pytest.fixture(params=scalar.EVERY)
-def engine(request: pytest.FixtureRequest) -> Engine:
-    return scalar.engine(request.param)
-
-
 @pytest.fixture
 def gpu() -> Engine:
     return scalar.engine("gpu")
