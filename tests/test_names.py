@@ -90,6 +90,20 @@ def test_exists(where: str, name: str) -> None:
     assert hasattr(owner, name), f"{where}.{name} is missing"
 
 
+def test_arguments_have_pytorchs_names() -> None:
+    x, at = sg.tensor([3.0, 1.0, 2.0]), sg.tensor([0, 2])
+    assert x.clamp_min(min=2).tolist() == sg.clamp_min(x, min=2).tolist() == [3, 2, 2]
+    assert x.clamp_max(max=2).tolist() == x.clone().clamp_max_(max=2).tolist() == [2, 1, 2]
+    assert x.pow(exponent=2).tolist() == [9, 1, 4] and x.mul(other=2).tolist() == [6, 2, 4]
+    assert x.scatter(0, at, value=0).tolist() == x.clone().scatter_(0, at, value=0).tolist() == [0, 1, 0]
+    assert sg.zeros(3).copy_(x, non_blocking=True).tolist() == x.tolist()
+    assert sg.searchsorted(x, sg.tensor([1.5, 3.0]), sorter=x.argsort()).tolist() == [1, 2]
+    with pytest.raises(ValueError, match=r"searchsorted: sorter \[2\] does not fit the sequence \[3\]"):
+        sg.searchsorted(x, 1.0, sorter=at)
+    with pytest.raises(TypeError, match="argument other is missing"):
+        x.mul(exponent=2)
+
+
 def test_page_of_ops_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
     root = Path(__file__).resolve().parents[1]
     monkeypatch.chdir(root)

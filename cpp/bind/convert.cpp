@@ -222,17 +222,26 @@ PyObject* zero_(const Call& c) {
   return Py_NewRef(c.self);
 }
 
-PyObject* assign_(const char* op, const char* argument, const Call& c) {
-  Arguments a(op, c);
-  const Tensor& x = unwrap(c.self);
+PyObject* write(const char* op, PyObject* self, PyObject* value) {
+  const Tensor& x = unwrap(self);
   Tensor room;
-  const Tensor& value = operand_of(op, a.need(argument), room, x.device());
-  a.done();
-  sg::copy_(x, value.is_number() ? value : cast(value, x.dtype()));
-  return Py_NewRef(c.self);
+  const Tensor& y = operand_of(op, value, room, x.device());
+  sg::copy_(x, y.is_number() ? y : cast(y, x.dtype()));
+  return Py_NewRef(self);
 }
-PyObject* copy_(const Call& c) { return assign_("copy_", "src", c); }
-PyObject* fill_(const Call& c) { return assign_("fill_", "value", c); }
+PyObject* copy_(const Call& c) {
+  Arguments a("copy_", c);
+  PyObject* source = a.need("src");
+  a.flag("non_blocking", false);
+  a.done();
+  return write("copy_", c.self, source);
+}
+PyObject* fill_(const Call& c) {
+  Arguments a("fill_", c);
+  PyObject* value = a.need("value");
+  a.done();
+  return write("fill_", c.self, value);
+}
 
 // ---- copies ----------------------------------------------------------------------------------------------------------
 PyObject* reduce(const Call& c) {
@@ -361,7 +370,8 @@ const Row rows[] = {
     {"requires_grad_", requires_grad_, "requires_grad: bool = True", "Tensor",
      "Asks for a gradient; returns the tensor.\n\nRaises:\n    TypeError: integers have none.", kMethod},
     {"zero_", zero_, "", "Tensor", "Writes zeros" SG_IN_PLACE_DOC, kMethod},
-    {"copy_", copy_, "src: Tensor | float", "Tensor", "Writes the values of src" SG_IN_PLACE_DOC, kMethod},
+    {"copy_", copy_, "src: Tensor | float, non_blocking: bool = False", "Tensor",
+     "Writes the values of src; non_blocking is accepted, for what waits is a read" SG_IN_PLACE_DOC, kMethod},
     {"fill_", fill_, "value: Tensor | float", "Tensor", "Writes one value" SG_IN_PLACE_DOC, kMethod},
     {"__reduce_ex__", reduce, "protocol: Any", "Any",
      "For pickle: the values as an array, the device by name, whether a gradient is wanted. Where the device is not "

@@ -18,12 +18,13 @@ PyObject* unary(const Call& call) {
   return wrap(apply(op, tensor_of(op.name, self)));
 }
 
-// The two operands of a call, one of them a tensor; `option` is what may be given by name behind them.
+// The two operands of a call, one of them a tensor; `second` is the name of the other one, `option` what may be given by
+// name behind them.
 struct Operands {
-  Operands(const Call& call, const char* option = nullptr) : op(call.row->op->name) {
+  Operands(const Call& call, const char* second, const char* option = nullptr) : op(call.row->op->name) {
     Arguments a(op, call);
     PyObject* self = call.self ? call.self : a.need("input");
-    PyObject* other = a.need("other", "exponent");
+    PyObject* other = a.need(second, "other");
     if (option) given_option = a.keyword(option);
     a.done();
     device = is_tensor(self) ? unwrap(self).device() : is_tensor(other) ? unwrap(other).device() : DeviceId{};
@@ -39,24 +40,27 @@ struct Operands {
   PyObject* given_option = nullptr;
 };
 
+constexpr char kOther[] = "other", kMin[] = "min", kMax[] = "max";
+
+template <const char* second>
 PyObject* binary(const Call& call) {
-  const Operands o(call);
+  const Operands o(call, second);
   return wrap(apply(*call.row->op, *o.x, *o.y));
 }
 PyObject* power(const Call& call) {  // some exponents are other ops
-  const Operands o(call);
+  const Operands o(call, "exponent");
   return wrap(pow(*o.x, *o.y));
 }
 
 template <Tensor (*op)(const Tensor&, const Tensor&, const Tensor&)>
 PyObject* scaled(const Call& call) {
-  const Operands o(call, "alpha");
+  const Operands o(call, kOther, "alpha");
   if (!given(o.given_option)) return wrap(apply(*call.row->op, *o.x, *o.y));
   Tensor room;
   return wrap(op(*o.x, *o.y, operand_of(o.op, o.given_option, room, o.device)));
 }
 PyObject* divided(const Call& call) {
-  const Operands o(call, "rounding_mode");
+  const Operands o(call, kOther, "rounding_mode");
   if (!given(o.given_option)) return wrap(div(*o.x, *o.y));
   Fetched f;
   f.op = o.op;
@@ -75,17 +79,16 @@ std::string unary_doc(const OpInfo& op) {
          example(op, "sg.tensor([0.5, 1.0])", "sg.tensor([1, 2])");
 }
 
-std::string binary_doc(const OpInfo& op, const std::string& option) {
-  return std::string(op.doc) +
-         "\n\nArgs:\n    input: a tensor or a number.\n    other: a tensor or a number; one of the two is a "
-         "tensor, shapes broadcast." +
-         option + "\n\nReturns:\n    A tensor of the common shape" +
-         (op.result == Result::boolean ? ", of type bool" : "") +
+std::string binary_doc(const OpInfo& op, std::string_view parameters, const std::string& option) {
+  return std::string(op.doc) + "\n\nArgs:\n    input: a tensor or a number.\n    " +
+         std::string(parameters.substr(0, parameters.find(':'))) +
+         ": a tensor or a number; one of the two is a tensor, shapes broadcast." + option +
+         "\n\nReturns:\n    A tensor of the common shape" + (op.result == Result::boolean ? ", of type bool" : "") +
          ".\n\nRaises:\n    ValueError: the shapes do not broadcast." +
          example(op, "sg.tensor([1.0, 2.0]), 2.0", "sg.tensor([1, 2]), 2");
 }
 
-// What add, sub, div and pow have beside two tensors.
+// What differs from op(input, other).
 struct Special {
   std::string_view name;
   PyObject* (*body)(const Call&), *(*body_in_place)(const Call&);
@@ -99,8 +102,10 @@ const Special specials[] = {
     {"div", divided, in_place<divided>, "other: Tensor | float, *, rounding_mode: str | None = None",
      "\n    rounding_mode: None, 'floor' or 'trunc'; with the last two, integers stay integers."},
     {"pow", power, in_place<power>, "exponent: Tensor | float", ""},
+    {"clamp_min", binary<kMin>, in_place<binary<kMin>>, "min: Tensor | float", ""},
+    {"clamp_max", binary<kMax>, in_place<binary<kMax>>, "max: Tensor | float", ""},
 };
-const Special kBinary = {"", binary, in_place<binary>, "other: Tensor | float", ""};
+const Special kBinary = {"", binary<kOther>, in_place<binary<kOther>>, "other: Tensor | float", ""};
 
 const Special& special(const OpInfo& op) {
   for (const Special& s : specials)
@@ -223,7 +228,7 @@ void add_op_table(PyObject* module) {
     if (among(inner, op->name) || written_out(op->name)) continue;
     const bool one = op->arity == 1;
     const Special& two = special(*op);
-    const std::string doc = one ? unary_doc(*op) : binary_doc(*op, two.doc);
+    const std::string doc = one ? unary_doc(*op) : binary_doc(*op, two.parameters, two.doc);
     Row row{op->name, one ? unary : two.body, one ? "" : two.parameters, "Tensor", doc.c_str()};
     row.op = op;
     if (among(functions_only, op->name)) row.where = kFunction, row.parameters = "input: Tensor";

@@ -107,12 +107,14 @@ const Row rows[] = {
      "The q-quantiles of what is not NaN." SG_QUANTILE_DOC},
     {"searchsorted", bound<sg::searchsorted>,
      "sorted_sequence: Tensor, input: Tensor | float, *, out_int32: bool = False, right: bool = False, side: str | "
-     "None = None",
+     "None = None, sorter: Tensor | None = None",
      "Tensor",
      "Where values belong in a sorted sequence, so that it stays sorted.\n\nThe sequence comes first: [n], or [..., n] "
      "for values [..., m]. NaN counts as the largest.\n\nArgs:\n    input: the values.\n    out_int32: int32 instead "
      "of "
-     "int64.\n    right: behind equal elements instead of before them; the same as side='right'.\n\nRaises:\n"
+     "int64.\n    right: behind equal elements instead of before them; the same as side='right'.\n"
+     "    sorter: the places of the elements in order, as argsort() gives them, when the sequence is not "
+     "sorted.\n\nRaises:\n"
      "    ValueError: the shapes do not fit.\n\nExample:\n"
      "    >>> sg.searchsorted(sg.tensor([1, 3, 5]), sg.tensor([3, 6])).tolist()\n    [1, 3]",
      Where::function},

@@ -302,9 +302,9 @@ Tensor nanquantile(const Tensor& x, const Tensor& q, const std::optional<int64_t
                    const std::string& interpolation);
 
 // ---- places in sorted rows (ops/search.cpp) ------------------------------------------------------------------------------
-// sorted [n], or [..., n] for values [..., m].
+// sorted [n], or [..., n] for values [..., m]; `sorter`: the places of its elements in order, when it is not.
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool out_int32, bool right,
-                    const std::optional<std::string>& side);
+                    const std::optional<std::string>& side, const std::optional<Tensor>& sorter = std::nullopt);
 Tensor bucketize(const Tensor& x, const Tensor& boundaries, bool out_int32, bool right);
 Tensor isin(const Tensor& elements, const Tensor& test, bool assume_unique, bool invert);
 // The distinct elements of x: all, in order, or, not `sorted`, the first of each run of equal ones. Whoever calls reads

@@ -32,7 +32,14 @@ const OpInfo Search{.name = "searchsorted",
 }
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values0, bool out_int32, bool right,
-                    const std::optional<std::string>& side) {
+                    const std::optional<std::string>& side, const std::optional<Tensor>& sorter) {
+  if (sorter) {
+    if (!(sorter->shape() == sorted.shape()))
+      fail<ValueError>("searchsorted",
+                       "sorter " + sorter->shape().str() + " does not fit the sequence " + sorted.shape().str(),
+                       "give one place an element, as argsort() does");
+    return searchsorted(gather(sorted.detach(), -1, *sorter), values0, out_int32, right, side);
+  }
   if (side && *side != "left" && *side != "right")
     fail<ValueError>("searchsorted", "side '" + *side + "' is unknown", "use 'left' or 'right'");
   if (side && *side == "left" && right)
