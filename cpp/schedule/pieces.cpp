@@ -59,46 +59,43 @@ View partial_view(const Program& p, int32_t binding, DType dtype, int64_t pieces
   return v;
 }
 
-}  // namespace
+// Whether all folds are of phase 1, and what follows them is made of their results alone.
+bool can_cut(const Program& p) {
+  if (p.inner == 0 || p.phases() < 2 || p.part_rows) return false;
+  return std::ranges::none_of(
+      p.code, [](const Instr& i) { return (!i.per_row && i.phase > 0) || (i.code == Code::reduce && i.phase != 1); });
+}
 
-std::optional<Pieces> cut_in_pieces(const Program& original, int32_t first_binding) {
-  if (original.inner == 0 || original.phases() < 2 || original.part_rows) return std::nullopt;
-  for (const Instr& i : original.code) {
-    if (!i.per_row && i.phase > 0) return std::nullopt;
-    if (i.code == Code::reduce && i.phase != 1) return std::nullopt;
-  }
-  Program p = original;
-  collapse(p);
-  const int64_t pieces = pieces_for(p);
-  if (pieces < 2) return std::nullopt;
+// The first folded dimension becomes two: which piece, and where in it.
+Program over_pieces(Program p, int64_t count, int64_t size) {
   const int at = p.outer();
-  const int64_t limit = p.domain[at], size = (limit + pieces - 1) / pieces;
-  const int64_t count = (limit + size - 1) / size;
+  p.piece_limit = p.domain[at];
+  insert(p.domain, at, count);
+  p.domain[at + 1] = size;
+  for (View& v : p.views) insert(v.strides, at, v.strides[at] * size);
+  return p;
+}
 
-  Pieces out;
-  out.partial_numel = p.rows() * count;
-  out.first = p;
-  insert(out.first.domain, at, count);
-  out.first.domain[at + 1] = size;
-  out.first.piece_limit = limit;
-  for (View& v : out.first.views) insert(v.strides, at, v.strides[at] * size);
-
-  out.second = p;
-  out.second.inner = 1;
-  out.second.domain.rank = static_cast<uint8_t>(at);
-  out.second.domain.push(count);
-  for (View& v : out.second.views) {
-    v.strides.rank = static_cast<uint8_t>(at);
+// The folded dimensions become one, of the pieces.
+Program over_partials(Program p, int64_t count) {
+  const auto at = static_cast<uint8_t>(p.outer());
+  p.inner = 1;
+  p.domain.rank = at;
+  p.domain.push(count);
+  for (View& v : p.views) {
+    v.strides.rank = at;
     v.strides.push(0);
   }
+  return p;
+}
 
-  // First: everything before the reduces, the reduces, and their partial results.
+// The first kernel stores what its reduces give, and nothing that is made of that; the second has views of it.
+void store_partials(Pieces& out, int32_t first_binding, int64_t count) {
   Program& a = out.first;
-  Program& b = out.second;
-  const int32_t first_partial_view = static_cast<int32_t>(p.views.size());
   std::vector<Instr> stores;
-  for (size_t n = 0; n < p.code.size(); ++n) {
-    const Instr& i = p.code[n];
+  for (size_t n = 0; n < a.code.size(); ++n) {
+    Instr& i = a.code[n];
+    if (i.code == Code::store && i.phase > 0) i = Instr{.code = Code::constant, .dtype = DType::int32};  // pruned
     if (i.code != Code::reduce) continue;
     const int32_t binding = first_binding + static_cast<int32_t>(out.partials.size());
     out.partials.push_back(i.dtype);
@@ -107,17 +104,18 @@ std::optional<Pieces> cut_in_pieces(const Program& original, int32_t first_bindi
                       .a = static_cast<int32_t>(n),
                       .slot = static_cast<int32_t>(a.views.size())});
     a.views.push_back(partial_view(a, binding, i.dtype, count, 0));
-    b.views.push_back(partial_view(b, binding, i.dtype, count, 1));
+    out.second.views.push_back(partial_view(out.second, binding, i.dtype, count, 1));
   }
-  for (Instr& i : a.code)  // pruned below
-    if (i.code == Code::store && i.phase > 0) i = Instr{.code = Code::constant, .dtype = DType::int32};
   a.code.insert(a.code.end(), stores.begin(), stores.end());
-  // Second: each reduce folds a load of the partials; stores of phase 0 were done.
+}
+
+// Each reduce folds a load of its partials, whose views begin at `view`; what is not per row, and the stores of phase 0,
+// were done by the first kernel.
+void fold_partials(Program& p, int32_t view) {
   std::vector<Instr> code;
-  std::vector<int32_t> renumbered(b.code.size(), -1);
-  int32_t view = first_partial_view;
-  for (size_t n = 0; n < b.code.size(); ++n) {
-    Instr i = b.code[n];
+  std::vector<int32_t> renumbered(p.code.size(), -1);
+  for (size_t n = 0; n < p.code.size(); ++n) {
+    Instr i = p.code[n];
     if (!i.per_row || (i.code == Code::store && i.phase == 0)) continue;
     if (i.code == Code::reduce) {
       code.push_back({.code = Code::load, .dtype = i.dtype, .slot = view++});
@@ -129,8 +127,27 @@ std::optional<Pieces> cut_in_pieces(const Program& original, int32_t first_bindi
     renumbered[n] = static_cast<int32_t>(code.size());
     code.push_back(i);
   }
-  b.code = std::move(code);
-  for (Program* program : {&a, &b}) {
+  p.code = std::move(code);
+}
+
+}  // namespace
+
+std::optional<Pieces> cut_in_pieces(const Program& original, int32_t first_binding) {
+  if (!can_cut(original)) return std::nullopt;
+  Program p = original;
+  collapse(p);
+  const int64_t pieces = pieces_for(p);
+  if (pieces < 2) return std::nullopt;
+  const int64_t limit = p.domain[p.outer()], size = (limit + pieces - 1) / pieces;
+  const int64_t count = (limit + size - 1) / size;
+
+  Pieces out;
+  out.partial_numel = p.rows() * count;
+  out.first = over_pieces(p, count, size);
+  out.second = over_partials(p, count);
+  store_partials(out, first_binding, count);
+  fold_partials(out.second, static_cast<int32_t>(p.views.size()));
+  for (Program* program : {&out.first, &out.second}) {
     prune(*program);
     drop_unused_views(*program);
     annotate(*program);
