@@ -4,62 +4,29 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from . import _core, metrics, optim
-from ._core import Generator, Tensor, tensor
+from . import _core, optim
+from ._batches import Data, Rows, data_of, held_back, place_of
+from ._by_name import LossFunction, loss_named, metric_named, optimizer_named
+from ._core import Tensor
 from ._grad_mode import no_grad
-from ._replayed_step import Batch, ReplayedStep, is_ours, sums_of
+from ._replayed_step import ReplayedStep, is_ours, sums_of
 from .callbacks import Callback, LearningRateScheduler
 from .metrics import Mean, Metric
 from .nn import Module
 from .nn import functional as F
 from .progress import Progress
-from .scalar import Module as ScalarModule
 
 __all__ = ["History", "Training", "evaluate", "fit"]
 
-Loss: TypeAlias = str | Callable[[Any, Tensor], Tensor]
+Loss: TypeAlias = str | LossFunction
 Metrics: TypeAlias = Sequence[str | Metric | Callable[[Any, Tensor], Tensor]]
 
 READ_EVERY = 0.3  # seconds between two looks at the loss for the bar: each one waits for the device
-
-_LOSSES: dict[str, Callable[..., Tensor]] = {
-    "bce": F.binary_cross_entropy,
-    "bce_with_logits": F.binary_cross_entropy_with_logits,
-    "binary_cross_entropy": F.binary_cross_entropy,
-    "binary_cross_entropy_with_logits": F.binary_cross_entropy_with_logits,
-    "cross_entropy": F.cross_entropy,
-    "focal": F.focal_loss,
-    "hinge": F.hinge_loss,
-    "huber": F.huber_loss,
-    "kl_div": F.kl_div,
-    "l1": F.l1_loss,
-    "mae": F.l1_loss,
-    "mse": F.mse_loss,
-    "multi_margin": F.multi_margin_loss,
-    "nll": F.nll_loss,
-    "poisson_nll": F.poisson_nll_loss,
-    "smooth_l1": F.smooth_l1_loss,
-    "soft_margin": F.soft_margin_loss,
-}
-_METRICS: dict[str, Callable[..., Metric]] = {
-    "accuracy": metrics.Accuracy,
-    "f1": metrics.F1,
-    "mae": metrics.MAE,
-    "mse": metrics.MSE,
-    "perplexity": metrics.Perplexity,
-    "precision": metrics.Precision,
-    "r2": metrics.R2,
-    "recall": metrics.Recall,
-}
-_WITH_THRESHOLD = ("accuracy", "f1", "precision", "recall")
 
 
 class History:
@@ -85,6 +52,14 @@ class History:
         self.steps = 0
         self.interrupted = False
         self.stopped = False
+
+    def _add(self, epoch: int, rate: float, seconds: float, values: dict[str, Any], val_values: dict[str, Any]) -> None:
+        self.epochs.append(epoch)
+        self.learning_rates.append(rate)
+        self.times.append(seconds)
+        for columns, new in ((self.metrics, values), (self.val_metrics, val_values)):
+            for name, value in new.items():
+                columns.setdefault(name, []).append(value)
 
     def last(self) -> dict[str, float]:
         """The latest values, validation's under names with "val" before them; empty before the first epoch.
@@ -202,37 +177,20 @@ def fit(
         >>> history.metrics["accuracy"][-1] > 0.8
         True
     """
-    place = _place("fit", model)
-    loss_of = _loss("fit", loss)
+    place = place_of("fit", model)
+    loss_of = loss_named("fit", loss)
     if isinstance(optimizer, str):
-        optimizer = _optimizer(optimizer, model, lr)
+        optimizer = optimizer_named(optimizer, model, lr)
     elif lr is not None:
         raise ValueError("fit: lr is for an optimiser that is named; set it where this one is made")
-    data = _data("fit", x, y, place, batch_size)
-    held_back: _Rows | _Batches | None = None
-    if validation_split:
-        if validation_data is not None:
-            raise ValueError("fit: both validation_data and validation_split are given; give one")
-        if not isinstance(data, _Rows):
-            raise ValueError("fit: validation_split needs x and y; give validation_data beside a loader")
-        data, held_back = data.split(validation_split, shuffle, seed)
-    elif validation_data is not None:
-        pair = validation_data if isinstance(validation_data, tuple) else (validation_data, None)
-        if len(pair) != 2:
-            raise ValueError(f"fit: validation_data has {len(pair)} parts; give (x, y), or what gives batches")
-        held_back = _data("fit", pair[0], pair[1], place, batch_size)
-    if isinstance(data, _Rows):
+    data = data_of("fit", x, y, place, batch_size)
+    data, later = held_back(data, validation_data, validation_split, place, batch_size, shuffle, seed)
+    if isinstance(data, Rows):
         data.shuffle, data.seed = shuffle, seed
     training = Training(model, optimizer, epochs)
     followers = [c if isinstance(c, Callback) else LearningRateScheduler(c) for c in callbacks]
     sums = _Sums("fit", loss_of, metrics)
-    replayed, added = None, sums_of(sums.metrics)
-    if compile and (added is None or not isinstance(optimizer, optim.RuleOptimizer)):
-        raise ValueError("fit: compile=True needs a RuleOptimizer and metrics that are sums; leave it out")
-    if compile is None:
-        compile = is_ours(model, loss_of, optimizer, sums.metrics, followers)
-    if compile and added is not None:
-        replayed = ReplayedStep(model, loss_of, optimizer, [sums.loss_sum, *added])
+    replayed = _replayed(compile, model, optimizer, sums, followers)
     mode, steps = model.training, data.steps()
     bar = None
     if verbose == 1 and sys.stderr.isatty():
@@ -242,7 +200,7 @@ def fit(
             follower.on_train_begin(training)
         for epoch in range(initial_epoch + 1, epochs + 1):
             training.epoch = epoch
-            _epoch(training, data, held_back, sums, followers, bar, replayed)
+            _epoch(training, data, later, sums, followers, bar, replayed)
             if verbose == 2:
                 _print_epoch(training)
             if training.stop:
@@ -285,17 +243,30 @@ def evaluate(
         >>> sg.evaluate(sg.nn.Flatten(), sg.zeros(4, 2), sg.ones(4, 2), loss="mse")
         {'loss': 1.0}
     """
-    data = _data("evaluate", x, y, _place("evaluate", model), batch_size)
-    return _evaluate(model, data, _Sums("evaluate", _loss("evaluate", loss), metrics))
+    data = data_of("evaluate", x, y, place_of("evaluate", model), batch_size)
+    return _evaluate(model, data, _Sums("evaluate", loss_named("evaluate", loss), metrics))
 
 
 # ---- the loop --------------------------------------------------------------------------------------------------------
 
 
+def _replayed(
+    compile: bool | None, model: Module, optimizer: Any, sums: _Sums, followers: Sequence[Callback]
+) -> ReplayedStep | None:
+    added = sums_of(sums.metrics)
+    if compile and (added is None or not isinstance(optimizer, optim.RuleOptimizer)):
+        raise ValueError("fit: compile=True needs a RuleOptimizer and metrics that are sums; leave it out")
+    if compile is None:
+        compile = is_ours(model, sums.loss, optimizer, sums.metrics, followers)
+    if not compile or added is None:
+        return None
+    return ReplayedStep(model, sums.loss, optimizer, [sums.loss_sum, *added])
+
+
 def _epoch(
     training: Training,
-    data: _Rows | _Batches,
-    held_back: _Rows | _Batches | None,
+    data: Data,
+    later: Data | None,
     sums: _Sums,
     followers: Sequence[Callback],
     bar: Progress | None,
@@ -329,14 +300,9 @@ def _epoch(
             bar.advance(note=note)
     if history.steps == before:
         raise ValueError(f"fit: there was no batch in epoch {training.epoch}; give what can be gone through again")
-    logs = sums.read()
-    later = {} if held_back is None else _evaluate(model, held_back, sums)
-    history.epochs.append(training.epoch)
-    history.learning_rates.append(rate)
-    history.times.append(time.perf_counter() - start)
-    for columns, values in ((history.metrics, logs), (history.val_metrics, later)):
-        for name, value in values.items():
-            columns.setdefault(name, []).append(value)
+    values = sums.read()
+    later_values = {} if later is None else _evaluate(model, later, sums)
+    history._add(training.epoch, rate, time.perf_counter() - start, values, later_values)
     training.logs = history.last()
     for follower in followers:
         follower.on_epoch_end(training)
@@ -370,7 +336,7 @@ def _takes_closure(optimizer: Any) -> bool:
     return "closure" in inspect.signature(optimizer.step).parameters
 
 
-def _evaluate(model: Module, data: _Rows | _Batches, sums: _Sums) -> dict[str, float]:
+def _evaluate(model: Module, data: Data, sums: _Sums) -> dict[str, float]:
     mode = model.training
     model.eval()
     sums.reset()
@@ -391,11 +357,11 @@ def _evaluate(model: Module, data: _Rows | _Batches, sums: _Sums) -> dict[str, f
 class _Sums:
     """Loss and metrics over batches, on the device."""
 
-    def __init__(self, op: str, loss: Callable[[Any, Tensor], Tensor], wanted: Metrics) -> None:
+    def __init__(self, op: str, loss: LossFunction, wanted: Metrics) -> None:
         self.loss = loss
         # A sigmoid stands before the losses that take probabilities.
         probabilities = loss is F.binary_cross_entropy or type(loss).__name__ == "BCELoss"
-        self.metrics = [_metric(op, metric, 0.5 if probabilities else 0.0) for metric in wanted]
+        self.metrics = [metric_named(op, metric, 0.5 if probabilities else 0.0) for metric in wanted]
         self.loss_sum = Mean(_itself, "loss")
 
     def reset(self) -> None:
@@ -439,142 +405,3 @@ def _print_epoch(training: Training) -> None:
 
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-# ---- data ------------------------------------------------------------------------------------------------------------
-
-
-class _Rows:
-    """Inputs and targets on a device, of which batches are rows."""
-
-    def __init__(self, inputs: tuple[Tensor, ...], target: Tensor, batch_size: int) -> None:
-        self.inputs, self.target, self.batch_size = inputs, target, batch_size
-        self.shuffle = False
-        self.seed: int | None = None
-
-    def steps(self) -> int:
-        return -(-self.target.shape[0] // self.batch_size)
-
-    def batches(self, epoch: int | None) -> Iterator[Batch]:
-        """Those of an epoch; None: in order."""
-        order = self.order(epoch) if self.shuffle and epoch is not None else None
-        whole = (*self.inputs, self.target)
-        for first in range(0, self.target.shape[0], self.batch_size):
-            some = slice(first, first + self.batch_size)
-            yield Batch(tuple(t[some] for t in whole)) if order is None else Batch(whole, order[some])
-
-    def order(self, epoch: int) -> Tensor:
-        generator = None if self.seed is None else Generator().manual_seed(self.seed + (epoch << 32))
-        order = _core.randperm(self.target.shape[0], generator=generator, device=self.target.device)
-        _core._submit([[order]])  # made by itself, so that the first step of an epoch is like the others
-        return order
-
-    def split(self, share: float, shuffle: bool, seed: int | None) -> tuple[_Rows, _Rows]:
-        rows = self.target.shape[0]
-        count = round(rows * share)
-        if not 0 < count < rows:
-            raise ValueError(f"fit: validation_split {share} of {rows} rows leaves {rows - count} and {count}")
-        self.seed = seed
-        order = self.order(0) if shuffle else _core.arange(rows, device=self.target.device)
-        parts = (order[: rows - count], order[rows - count :])
-        first, second = ([t.index_select(0, part) for t in (*self.inputs, self.target)] for part in parts)
-        return tuple(_Rows(tuple(p[:-1]), p[-1], self.batch_size) for p in (first, second))  # type: ignore[return-value]
-
-
-class _Batches:
-    """Batches that somebody else makes."""
-
-    def __init__(self, op: str, loader: Iterable[Any], place: _Place) -> None:
-        self.op, self.loader, self.place = op, loader, place
-
-    def steps(self) -> int | None:
-        return len(self.loader) if isinstance(self.loader, Sized) else None
-
-    def batches(self, epoch: int | None) -> Iterator[Batch]:
-        for batch in self.loader:
-            if not isinstance(batch, (tuple, list)) or len(batch) < 2:
-                raise ValueError(f"{self.op}: a batch is a {type(batch).__name__}; give (inputs, target)")
-            *inputs, target = batch
-            if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
-                inputs = list(inputs[0])
-            yield Batch(tuple(self.place.put(value) for value in (*inputs, target)))
-
-
-class _Place:
-    """The device and the floating type of a model."""
-
-    def __init__(self, device: Any, dtype: Any) -> None:
-        self.device, self.dtype = device, dtype
-
-    def put(self, value: Any) -> Tensor:
-        if isinstance(value, Tensor):
-            return value.detach().to(self.device, self.dtype if value.dtype.is_floating_point else value.dtype)
-        array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
-        return tensor(array, device=self.device, dtype=self.dtype if array.dtype.kind == "f" else None)
-
-
-def _place(op: str, model: Any) -> _Place:
-    if isinstance(model, ScalarModule):
-        raise TypeError(
-            f"{op}: {type(model).__name__} is a model of scalar values; use modules of tensors, sg.nn.Sequential(...)"
-        )
-    if not isinstance(model, Module):
-        raise TypeError(f"{op}: model is a {type(model).__name__}; pass an sg.nn.Module")
-    for parameter in model.parameters():
-        return _Place(parameter.device, parameter.dtype)
-    return _Place(_core.get_default_device(), _core.float32)
-
-
-def _data(op: str, x: Any, y: Any, place: _Place, batch_size: int) -> _Rows | _Batches:
-    if batch_size < 1:
-        raise ValueError(f"{op}: batch_size is {batch_size}; use 1 or more")
-    if y is None:
-        if isinstance(x, (Tensor, np.ndarray)):
-            raise ValueError(f"{op}: x has no target; give y, or something that gives batches (inputs, target)")
-        if not isinstance(x, Iterable):
-            raise TypeError(f"{op}: x is a {type(x).__name__}; give arrays x and y, or what gives batches")
-        return _Batches(op, x, place)
-    inputs = tuple(place.put(value) for value in (x if isinstance(x, tuple) else (x,)))
-    target = place.put(y)
-    sizes = [t.shape[0] if t.ndim else 0 for t in (*inputs, target)]
-    if len(set(sizes)) > 1:
-        raise ValueError(f"{op}: x has {', '.join(map(str, sizes[:-1]))} rows, y {sizes[-1]}; give as many")
-    if sizes[0] == 0:
-        raise ValueError(f"{op}: there are no rows; give at least one")
-    return _Rows(inputs, target, batch_size)
-
-
-# ---- names -----------------------------------------------------------------------------------------------------------
-
-
-def _loss(op: str, loss: Loss) -> Callable[[Any, Tensor], Tensor]:
-    if not isinstance(loss, str):
-        return loss
-    if (found := _LOSSES.get(loss.removesuffix("_loss"))) is None:
-        raise ValueError(f"{op}: loss '{loss}' is unknown; use {', '.join(sorted(_LOSSES))}, or a function")
-    return found
-
-
-def _metric(op: str, metric: Any, threshold: float) -> Metric:
-    if isinstance(metric, Metric):
-        return metric
-    if not isinstance(metric, str):
-        return Mean(metric)
-    if top := re.fullmatch(r"top(\d+)", metric):
-        return metrics.TopK(int(top[1]))
-    if metric not in _METRICS:
-        raise ValueError(f"{op}: metric '{metric}' is unknown; use {', '.join(_METRICS)}, top5, or a function")
-    return _METRICS[metric](**({"threshold": threshold} if metric in _WITH_THRESHOLD else {}))
-
-
-def _optimizer(name: str, model: Module, lr: float | None) -> Any:
-    known = {key.lower(): value for key, value in vars(optim).items() if _is_optimizer(value)}
-    if name.lower() not in known:
-        raise ValueError(f"fit: optimizer '{name}' is unknown; use {', '.join(sorted(known))}, or an optimiser")
-    return known[name.lower()](model.parameters(), **({} if lr is None else {"lr": lr}))
-
-
-def _is_optimizer(value: Any) -> bool:
-    if not isinstance(value, type) or not issubclass(value, optim.Optimizer):
-        return False
-    return value.__name__ not in ("Lookahead", "Optimizer", "RuleOptimizer")  # these are not made of parameters alone
