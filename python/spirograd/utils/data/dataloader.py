@@ -21,6 +21,24 @@ from .sampler import BatchSampler, RandomSampler, SequentialSampler, draw_seed
 __all__ = ["DataLoader"]
 
 
+def _check_workers(count: int, timeout: float, prefetch_factor: int | None, persistent: bool, context: Any) -> None:
+    if count < 0:
+        raise ValueError(f"DataLoader: num_workers is {count}; give 0 for none, or how many")
+    if timeout < 0:
+        raise ValueError(f"DataLoader: timeout is {timeout}; give seconds, or 0 to wait for ever")
+    if prefetch_factor is not None and prefetch_factor < 1:
+        raise ValueError(f"DataLoader: prefetch_factor is {prefetch_factor}; give 1 or more")
+    options = {
+        "prefetch_factor": prefetch_factor,
+        "persistent_workers": persistent,
+        "timeout": timeout,
+        "multiprocessing_context": context,
+    }
+    for name, value in options.items():
+        if value and count == 0:
+            raise ValueError(f"DataLoader: {name} is for workers; give num_workers > 0")
+
+
 class DataLoader:
     """Goes through a data set in batches.
 
@@ -87,21 +105,7 @@ class DataLoader:
         device: DeviceLike | None = None,
     ) -> None:
         self._stream = is_iterable(dataset)
-        if num_workers < 0:
-            raise ValueError(f"DataLoader: num_workers is {num_workers}; give 0 for none, or how many")
-        if timeout < 0:
-            raise ValueError(f"DataLoader: timeout is {timeout}; give seconds, or 0 to wait for ever")
-        if prefetch_factor is not None and prefetch_factor < 1:
-            raise ValueError(f"DataLoader: prefetch_factor is {prefetch_factor}; give 1 or more")
-        if num_workers == 0:
-            for name, value in (
-                ("prefetch_factor", prefetch_factor),
-                ("persistent_workers", persistent_workers),
-                ("timeout", timeout),
-                ("multiprocessing_context", multiprocessing_context),
-            ):
-                if value:
-                    raise ValueError(f"DataLoader: {name} is for workers; give num_workers > 0")
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         if self._stream and (shuffle or sampler is not None or batch_sampler is not None):
             raise ValueError("DataLoader: a stream has its own order; leave out shuffle, sampler and batch_sampler")
         if sampler is not None and shuffle:
@@ -127,12 +131,8 @@ class DataLoader:
         self.sampler, self.batch_sampler, self.generator = sampler, batch_sampler, generator
         self.num_workers, self.timeout, self.worker_init_fn = num_workers, timeout, worker_init_fn
         self.persistent_workers, self.prefetch_factor = persistent_workers, prefetch_factor
-        self.pin_memory, self.pin_memory_device, self.in_order, self.device = (
-            pin_memory,
-            pin_memory_device,
-            in_order,
-            device,
-        )
+        self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
+        self.in_order, self.device = in_order, device
         self.multiprocessing_context = multiprocessing_context
         self._batched = batch_sampler is not None or batch_size is not None
         self.collate_fn = collate_fn or (default_collate if self._batched else default_convert)
