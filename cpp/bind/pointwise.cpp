@@ -73,16 +73,16 @@ std::string example(const OpInfo& op, const char* values, const char* whole_valu
 }
 
 std::string unary_doc(const OpInfo& op) {
-  return std::string(op.doc) + "\n\nArgs:\n    input: a tensor of any shape." +
+  return std::string(op.doc) + "\n\nArgs:\n    input: a, a tensor of any shape." +
          (op.result == Result::floating ? " Integers and booleans become float32." : "") +
          "\n\nReturns:\n    A tensor of the same shape" + (op.result == Result::boolean ? ", of type bool." : ".") +
          example(op, "sg.tensor([0.5, 1.0])", "sg.tensor([1, 2])");
 }
 
 std::string binary_doc(const OpInfo& op, std::string_view parameters, const std::string& option) {
-  return std::string(op.doc) + "\n\nArgs:\n    input: a tensor or a number.\n    " +
+  return std::string(op.doc) + "\n\nArgs:\n    input: a, a tensor or a number.\n    " +
          std::string(parameters.substr(0, parameters.find(':'))) +
-         ": a tensor or a number; one of the two is a tensor, shapes broadcast." + option +
+         ": b, a tensor or a number; one of the two is a tensor, shapes broadcast." + option +
          "\n\nReturns:\n    A tensor of the common shape" + (op.result == Result::boolean ? ", of type bool" : "") +
          ".\n\nRaises:\n    ValueError: the shapes do not broadcast." +
          example(op, "sg.tensor([1.0, 2.0]), 2.0", "sg.tensor([1, 2]), 2");

@@ -158,7 +158,7 @@ bool allclose(const Tensor& x, const Tensor& other, double rtol, double atol, bo
 #define SG_EXTREME_DOC                                                                                              \
   "\n\nArgs:\n    dim: a dimension: the result is (values, indices), the first of equals, and the gradient goes "   \
   "there. A tensor: element by element. Without it: of all elements, and equals share the gradient.\n    keepdim: " \
-  "keep the dimension as size 1.\n" SG_NONE_LEFT
+  "keep the dimension as size 1." SG_NONE_LEFT
 #define SG_ONE_DIM "dim: int | None = None, keepdim: bool = False"
 #define SG_MEDIAN_DOC                                                                                                  \
   "\n\nArgs:\n    dim: a dimension: the result is (values, indices), and the gradient goes there. Without it: of all " \

@@ -57,7 +57,7 @@ Tensor masked_select(const Tensor& x, const Tensor& mask) {
   return take_places(reshape(expand(x, shape), {shape.numel()}), 0, 1, places_of(expand(mask, shape)));
 }
 
-#define SG_WAITS " Runs what is pending and waits for their number."
+#define SG_WAITS " Runs what is pending and waits for how many there are."
 const Row rows[] = {
     {"nonzero", nonzero, "*, as_tuple: bool = False", "Any",
      "Where the elements that are not 0 are, in row-major order." SG_WAITS

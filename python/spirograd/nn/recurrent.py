@@ -361,7 +361,7 @@ class RNNCellBase(_Weights):
 
 
 class RNNCell(RNNCellBase):
-    """One step of RNN.
+    """One step of RNN: [batch, input_size], or without batch, and [batch, hidden_size] -> [batch, hidden_size].
 
     Args:
         input_size: features of the input.
@@ -396,7 +396,7 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of LSTM.
+    """One step of LSTM: [batch, input_size], or without batch, and two states -> two of [batch, hidden_size].
 
     Args:
         input_size: features of the input.
@@ -430,7 +430,7 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of GRU.
+    """One step of GRU: [batch, input_size], or without batch, and [batch, hidden_size] -> [batch, hidden_size].
 
     Args:
         input_size: features of the input.
