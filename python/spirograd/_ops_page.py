@@ -195,7 +195,8 @@ def _linalg() -> list[Entry]:
         parts = name in ("norm", "vector_norm", "matrix_norm", "matrix_power", "multi_dot")
         runs, types = ("tensor operations", "float") if parts else ("LAPACK on the CPU", "float32, float64")
         shapes = _shapes(f.__doc__ or "", "", 0)
-        made.append(Entry(f"linalg.{name}", shapes, types, "any", runs, "python/spirograd/linalg.py", []))
+        place = f"python/{f.__module__.replace('.', '/')}.py"
+        made.append(Entry(f"linalg.{name}", shapes, types, "any", runs, place, []))
     return made
 
 

@@ -1,0 +1,39 @@
+"""Linear algebra: norms, inverses, decompositions, determinants; batches of matrices in the leading dimensions.
+
+Norms are made of tensor operations, on every device. inv, solve, cholesky, qr, svd, eigh, det and slogdet, and what is
+made of them, run in LAPACK on the CPU, through NumPy, in float32 and float64. A GPU tensor is copied there and back,
+which one `FallbackWarning` an operation says, `stats()["fallbacks"]` counts, and SPIROGRAD_STRICT=1 refuses. Gradients
+are tensor operations and have gradients themselves.
+"""
+
+from ._decompositions import EighResult, QRResult, SVDResult, eigh, eigvalsh, qr, svd, svdvals
+from ._determinants import SlogdetResult, det, slogdet
+from ._determinants import logdet as logdet
+from ._inverses import cholesky, inv, solve
+from ._lapack import LinAlgError
+from ._norms import matrix_norm, norm, vector_norm
+from ._products import matrix_power, multi_dot, pinv
+
+__all__ = [
+    "EighResult",
+    "LinAlgError",
+    "QRResult",
+    "SVDResult",
+    "SlogdetResult",
+    "cholesky",
+    "det",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "matrix_norm",
+    "matrix_power",
+    "multi_dot",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "vector_norm",
+]
