@@ -25,9 +25,8 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "ops": {"base", "math", "kernel", "graph"},
     "schedule": {"base", "kernel", "plan", "graph"},
     "device": {"base", "math", "kernel", "plan"},
-    "dist": {"base", "plan", "device"},
     "value": {"base", "math"},
-    "engine": {"base", "math", "kernel", "plan", "graph", "ops", "schedule", "device", "dist", "value"},
+    "engine": {"base", "math", "kernel", "plan", "graph", "ops", "schedule", "device", "value"},
     "include": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "engine"},
     "bind": {"base", "graph", "ops/list.hpp", "ops/glsl.hpp", "value", "engine"}
     | {"device/device.hpp", "device/gpu/compiler.hpp", "device/gpu/vulkan_calls.hpp"},
@@ -43,7 +42,6 @@ ONLY_IN = {
     "glslang/": ["device/gpu/"],
     "cblas.h": ["device/cpu/"],
     "immintrin.h": ["device/cpu/"],
-    "mpi.h": ["dist/mpi.cpp"],
 }
 LINE_LIMIT = 800
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -8,8 +8,6 @@
 //   fwd     the value;  vjp_a, vjp_b, vjp_c  the gradient towards each input, from g = d loss / d output
 // To add an op: write its struct and name it in the list at the end of its file. Knows only `auto`.
 #pragma once
-#include <limits>
-
 #include "math/activation.hpp"
 #include "math/elementary.hpp"
 #include "math/rounding.hpp"
