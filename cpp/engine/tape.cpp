@@ -98,15 +98,8 @@ void GpuTapes::find_payments(const value::Recording& from, Memory& m) const {
   }
 }
 
-// Memory for the tape, and its arrays as pieces of one buffer.
-void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
-  value::Recording& from = *tape.recording;
-  m.slots = from.slots;
-  m.inside = from.inside;
-  const uint64_t reals = round_up(uint64_t(m.slots + m.inside) * real_bytes_);
-  m.cells = device_.allocate(2 * reals + m.slots * real_bytes_);
-  m.data = m.cells->address, m.grad = m.data + reals, m.marks = m.grad + reals;
-
+// Which launches run the levels: a wide one is a launch of its own, narrow neighbours share one.
+void GpuTapes::add_levels(const value::Recording& from, Script& script, Memory& m) const {
   uint32_t first = 0;
   for (uint32_t l = 0; l < from.depth; ++l) {
     const auto count = static_cast<uint32_t>(from.levels[l].heads.size());
@@ -121,7 +114,11 @@ void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
     else
       m.runs.push_back({l, l + 1, 1});
   }
-  // Leaves of the tape itself have no operation either: they are paid like slots of other tapes.
+}
+
+// Where the slots are that other tapes own. Leaves of the tape itself have no operation either: they are paid like those.
+void GpuTapes::add_externals(Script& script, Tape& tape, Memory& m) {
+  value::Recording& from = *tape.recording;
   for (auto [slot, number] : from.numbers) {
     if (from.uses[slot] == value::kNone) continue;
     from.externals.push_back({tape.number, slot});
@@ -140,6 +137,19 @@ void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
     script.table.push_back(home->second.marks + e.slot * real_bytes_);
     if (e.tape != tape.number && (m.homes.empty() || m.homes.back() != e.tape)) m.homes.push_back(e.tape);
   }
+}
+
+// Memory for the tape, and its arrays as pieces of one buffer.
+void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
+  const value::Recording& from = *tape.recording;
+  m.slots = from.slots;
+  m.inside = from.inside;
+  const uint64_t reals = round_up(uint64_t(m.slots + m.inside) * real_bytes_);
+  m.cells = device_.allocate(2 * reals + m.slots * real_bytes_);
+  m.data = m.cells->address, m.grad = m.data + reals, m.marks = m.grad + reals;
+
+  add_levels(from, script, m);
+  add_externals(script, tape, m);
   for (auto [slot, number] : from.numbers) {
     script.writes.push_back(m.data + slot * real_bytes_);
     script.writes.push_back(bits(number));

@@ -59,6 +59,8 @@ class GpuTapes final : public value::TapeRunner {
     size_t add(const void* from, size_t bytes);  // and padded
   };
 
+  void add_levels(const value::Recording& recording, Script& script, Memory& memory) const;
+  void add_externals(Script& script, value::Tape& tape, Memory& memory);
   void add_code(Script& script, value::Tape& tape, Memory& memory);
   void add_writes(Script& script);
   void add_forward(Script& script, const Memory& memory);

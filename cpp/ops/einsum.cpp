@@ -163,6 +163,41 @@ Term contracted(Term a, Term b, Needed needed) {
   return out;
 }
 
+bool among(Label l, const std::vector<Label>& labels) {
+  return std::find(labels.begin(), labels.end(), l) != labels.end();
+}
+
+// Without an arrow: the ellipsis, then the letters that occur once, in alphabetical order.
+std::vector<Label> implied_result(const std::string& equation, int dots) {
+  std::vector<Label> out;
+  for (int d = dots; d > 0; --d) out.push_back(kDots - d + 1);
+  for (Label l = 'A'; l <= 'z'; ++l)
+    if (std::isalpha(l) && std::count(equation.begin(), equation.end(), static_cast<char>(l)) == 1) out.push_back(l);
+  return out;
+}
+
+void check_result(const std::string& text, const std::vector<Label>& result, const std::vector<Term>& list) {
+  for (Label l : result) {
+    if (std::count(result.begin(), result.end(), l) > 1)
+      bad(text, std::string("'") + static_cast<char>(l) + "' twice in the result");
+    if (std::none_of(list.begin(), list.end(), [&](const Term& o) { return o.find(l) >= 0; }))
+      bad(text, std::string("'") + static_cast<char>(l) + "' of the result in no operand");
+  }
+}
+
+// Sizes of a label agree, or are 1.
+void check_sizes(const std::string& text, const std::vector<Term>& list) {
+  for (const Term& a : list)
+    for (const Term& b : list)
+      for (size_t d = 0; d < a.labels.size(); ++d) {
+        const int other = b.find(a.labels[d]);
+        if (other < 0) continue;
+        const int64_t m = a.x.shape()[static_cast<int>(d)], n = b.x.shape()[other];
+        if (m != n && m != 1 && n != 1)
+          bad(text, "sizes " + std::to_string(m) + " and " + std::to_string(n) + " of one dimension");
+      }
+}
+
 }  // namespace
 
 Tensor einsum(const std::string& text, const std::vector<Tensor>& operands) {
@@ -185,40 +220,17 @@ Tensor einsum(const std::string& text, const std::vector<Tensor>& operands) {
     dots = std::max(dots, left);
     list.push_back(without_repeats(text, {operands[i], labels_of(text, terms[i], left)}));
   }
-  std::vector<Label> result;
-  if (arrow != std::string::npos) {
-    result = labels_of(text, equation.substr(arrow + 2), dots);
-  } else {
-    const std::string letters = equation;
-    for (int d = dots; d > 0; --d) result.push_back(kDots - d + 1);
-    for (Label l = 'A'; l <= 'z'; ++l)
-      if (std::isalpha(l) && std::count(letters.begin(), letters.end(), static_cast<char>(l)) == 1) result.push_back(l);
-  }
-  for (size_t i = 0; i < result.size(); ++i) {
-    if (std::count(result.begin(), result.end(), result[i]) > 1)
-      bad(text, std::string("'") + static_cast<char>(result[i]) + "' twice in the result");
-    if (std::none_of(list.begin(), list.end(), [&](const Term& o) { return o.find(result[i]) >= 0; }))
-      bad(text, std::string("'") + static_cast<char>(result[i]) + "' of the result in no operand");
-  }
-  // Sizes of a label agree, or are 1.
-  for (const Term& a : list)
-    for (const Term& b : list)
-      for (size_t d = 0; d < a.labels.size(); ++d) {
-        const int other = b.find(a.labels[d]);
-        if (other < 0) continue;
-        const int64_t m = a.x.shape()[static_cast<int>(d)], n = b.x.shape()[other];
-        if (m != n && m != 1 && n != 1)
-          bad(text, "sizes " + std::to_string(m) + " and " + std::to_string(n) + " of one dimension");
-      }
+  const std::vector<Label> result =
+      arrow == std::string::npos ? implied_result(equation, dots) : labels_of(text, equation.substr(arrow + 2), dots);
+  check_result(text, result, list);
+  check_sizes(text, list);
   Term sofar = list[0];
   for (size_t i = 1; i < list.size(); ++i)
     sofar = contracted(std::move(sofar), list[i], [&](Label l) {
-      return std::find(result.begin(), result.end(), l) != result.end() ||
-             std::any_of(list.begin() + static_cast<std::ptrdiff_t>(i) + 1, list.end(),
-                         [&](const Term& o) { return o.find(l) >= 0; });
+      return among(l, result) || std::any_of(list.begin() + static_cast<std::ptrdiff_t>(i) + 1, list.end(),
+                                             [&](const Term& o) { return o.find(l) >= 0; });
     });
-  sofar =
-      reduced_to(std::move(sofar), [&](Label l) { return std::find(result.begin(), result.end(), l) != result.end(); });
+  sofar = reduced_to(std::move(sofar), [&](Label l) { return among(l, result); });
   return arranged(sofar, result, {}, {});
 }
 
