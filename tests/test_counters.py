@@ -160,14 +160,14 @@ def test_the_driver_sees_what_is_counted() -> None:
     for _ in range(3):
         mlp.step().item()
     sg.synchronize(device)
-    sg._core.count_vulkan_calls(True)
+    sg._core._count_vulkan_calls(True)
     try:
         sg.reset_stats()
         for _ in range(5):
             mlp.step()
-        calls, s = sg._core.vulkan_calls(), sg.stats()
+        calls, s = sg._core._vulkan_calls(), sg.stats()
     finally:
-        sg._core.count_vulkan_calls(False)
+        sg._core._count_vulkan_calls(False)
     assert calls["submits"] == s["submissions"] == 5
     assert calls["dispatches"] == s["dispatches"]
     assert calls["barriers"] == s["barriers"]

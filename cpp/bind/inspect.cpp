@@ -182,8 +182,8 @@ void add_inspection(PyObject* m) {
       },
       py::arg("input"), "Every stage of a pending tensor as text: graph, plan, kernels. Nothing is run.");
 #if SPIROGRAD_GPU
-  module.def("count_vulkan_calls", count_vulkan_calls, "Counts what really goes to the driver, under volk (tests).");
-  module.def("vulkan_calls", [] {
+  module.def("_count_vulkan_calls", count_vulkan_calls, "Counts what really goes to the driver, under volk (tests).");
+  module.def("_vulkan_calls", [] {
     const VulkanCalls c = vulkan_calls();
     py::dict d;
     d["submits"] = c.submits;
