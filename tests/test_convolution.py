@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -198,3 +199,21 @@ def test_errors_of_transposed_volumes_name_the_values() -> None:
         with pytest.raises(ValueError, match=f"conv_transpose3d: .*{text}"):
             F.conv_transpose3d(x, w, **options)
     assert F.conv_transpose3d(x[0], w, groups=2).shape == (4, 3, 4, 4)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: sg.nn.Conv2d(1, 1, (3, 3, 3)),
+        lambda: sg.nn.AvgPool1d((2, 2)),
+        lambda: F.unfold(sg.ones(1, 1, 4, 4), (2, 2, 2)),
+        lambda: F.fold(sg.ones(1, 4, 4), 3, 2, stride=(1, 1, 1)),
+        lambda: F.conv_transpose3d(sg.ones(1, 1, 2, 2, 2), sg.ones(1, 1, 1, 1, 1), stride=(1, 1)),
+        lambda: F.avg_pool3d(sg.ones(1, 4, 4, 4), (2, 2)),
+        lambda: F.conv2d(sg.ones(1, 1, 4, 4), sg.ones(1, 1, 1, 1), stride=(1, 1, 1)),
+        lambda: F.max_pool2d(sg.ones(1, 4, 4), (2, 2, 2)),
+    ],
+)
+def test_sizes_for_another_number_of_dimensions_are_refused(call: Callable[[], Any]) -> None:
+    with pytest.raises(ValueError, match=r"\w+: \w+ \[.*\] for \d dimension\(s\); give one number, or one for each"):
+        call()

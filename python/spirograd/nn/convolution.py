@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .._core import Tensor, empty, pad
 from . import init
+from ._sizes import Size, for_each_dimension
 from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, fold, unfold
 from .module import Parameter, TensorModule
 
@@ -24,12 +25,6 @@ __all__ = [
     "Fold",
     "Unfold",
 ]
-
-Size = int | Sequence[int]
-
-
-def _each(v: Size, dims: int) -> tuple[int, ...]:
-    return (v,) * dims if isinstance(v, int) else tuple(v)
 
 
 class _Convolution(TensorModule):
@@ -65,11 +60,13 @@ class _Convolution(TensorModule):
             raise ValueError(f"{name}: padding_mode '{padding_mode}' is unknown; use {', '.join(modes)}")
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.kernel_size = _each(kernel_size, self.dims)
-        self.stride = _each(stride, self.dims)
-        self.padding = padding if isinstance(padding, str) else _each(padding, self.dims)
-        self.output_padding = _each(output_padding, self.dims)
-        self.dilation = _each(dilation, self.dims)
+
+        def each(what: str, size: Size) -> tuple[int, ...]:
+            return for_each_dimension(name, what, size, self.dims)
+
+        self.kernel_size, self.stride = each("kernel_size", kernel_size), each("stride", stride)
+        self.padding = padding if isinstance(padding, str) else each("padding", padding)
+        self.output_padding, self.dilation = each("output_padding", output_padding), each("dilation", dilation)
         self.groups = groups
         self.padding_mode = padding_mode
         if isinstance(padding, str) and padding not in ("same", "valid"):
@@ -112,7 +109,7 @@ class _Convolution(TensorModule):
         text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
         for name, plain in (("padding", 0), ("dilation", 1), ("output_padding", 0)):
             value = getattr(self, name)
-            if value != _each(plain, self.dims):
+            if value != (plain,) * self.dims:
                 text += f", {name}={value}"
         if self.groups != 1:
             text += f", groups={self.groups}"

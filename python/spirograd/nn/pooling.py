@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core import Tensor, avg_pool1d, avg_pool2d
+from ._sizes import Size, for_each_dimension
 from .functional import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -32,13 +33,6 @@ __all__ = [
     "MaxPool2d",
     "MaxPool3d",
 ]
-
-Size = int | Sequence[int]
-
-
-def _single(v: Size) -> tuple[int]:
-    (one,) = (v,) if isinstance(v, int) else v
-    return (one,)
 
 
 class _MaxPool(Module):
@@ -167,8 +161,12 @@ class AvgPool1d(_AvgPool):
         ceil_mode: bool = False,
         count_include_pad: bool = True,
     ) -> None:
-        sizes = (_single(kernel_size), _single(kernel_size if stride is None else stride), _single(padding))
-        super().__init__(*sizes, ceil_mode, count_include_pad)
+        def single(what: str, size: Size) -> tuple[int, ...]:
+            return for_each_dimension("AvgPool1d", what, size, 1)
+
+        kernel = single("kernel_size", kernel_size)
+        stride = kernel if stride is None else single("stride", stride)
+        super().__init__(kernel, stride, single("padding", padding), ceil_mode, count_include_pad)
 
     def forward(self, input: Tensor) -> Tensor:
         return avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)

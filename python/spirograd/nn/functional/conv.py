@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..._core import Tensor, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, eye, pad
+from .._sizes import Size, for_each_dimension
 
 __all__ = [
     "conv1d",
@@ -17,12 +18,20 @@ __all__ = [
     "unfold",
 ]
 
-Size = int | Sequence[int]
+
+def _apart(x: Tensor, strides: Sequence[int]) -> Tensor:
+    """stride - 1 zeros behind each element of the last three dimensions."""
+    sizes = [int(n) for n in x.shape[2:]]
+    spread = x.reshape(*x.shape[:2], *(k for n in sizes for k in (n, 1)))
+    spread = pad(spread, [k for s in strides[::-1] for k in (0, s - 1, 0, 0)])
+    return spread.reshape(*x.shape[:2], *(n * s for n, s in zip(sizes, strides, strict=True)))
 
 
-def _pair(v: Size) -> tuple[int, int]:
-    a, b = (v, v) if isinstance(v, int) else v
-    return a, b
+def _turned(weight: Tensor, groups: int) -> Tensor:
+    """[rows, columns of a group, ...] -> [columns, rows of a group, ...], with the kernel turned round."""
+    rows, columns = weight.shape[0] // groups, weight.shape[1]
+    turned = weight.flip((2, 3, 4)).reshape(groups, rows, columns, *weight.shape[2:]).transpose(1, 2)
+    return turned.reshape(groups * columns, rows, *weight.shape[2:])
 
 
 def conv_transpose3d(
@@ -54,32 +63,27 @@ def conv_transpose3d(
         >>> sg.nn.functional.conv_transpose3d(sg.ones(1, 2, 3, 3, 3), sg.ones(2, 4, 2, 2, 2), stride=2).shape
         (1, 4, 6, 6, 6)
     """
-    s, p, more, d = ([v] * 3 if isinstance(v, int) else list(v) for v in (stride, padding, output_padding, dilation))
+    op = "conv_transpose3d"
+    s, d = for_each_dimension(op, "stride", stride, 3), for_each_dimension(op, "dilation", dilation, 3)
+    p = for_each_dimension(op, "padding", padding, 3)
+    more = for_each_dimension(op, "output_padding", output_padding, 3)
     if input.ndim not in (4, 5) or weight.ndim != 5 or input.shape[-4] != weight.shape[0] or weight.shape[0] % groups:
         raise ValueError(
-            f"conv_transpose3d: input {list(input.shape)} and weight {list(weight.shape)} with groups={groups} do not "
+            f"{op}: input {list(input.shape)} and weight {list(weight.shape)} with groups={groups} do not "
             "fit; give [n, channels, depth, height, width] and [channels, result / groups, ...]"
         )
     if min(s) < 1 or min(d) < 1:
-        raise ValueError(f"conv_transpose3d: stride {s}, dilation {d}; use 1 or more")
+        raise ValueError(f"{op}: stride {list(s)}, dilation {list(d)}; use 1 or more")
     if any(not 0 <= a < max(b, c) for a, b, c in zip(more, s, d, strict=True)):
         raise ValueError(
-            f"conv_transpose3d: output_padding {more} with stride {s}; use less than the stride or the dilation"
+            f"{op}: output_padding {list(more)} with stride {list(s)}; use less than the stride or the dilation"
         )
-    x = input if input.ndim == 5 else input.unsqueeze(0)
-    sizes = [int(n) for n in x.shape[2:]]
-    apart = pad(
-        x.reshape(*x.shape[:2], *(k for n in sizes for k in (n, 1))), [k for b in s[::-1] for k in (0, b - 1, 0, 0)]
-    )
-    x = apart.reshape(*x.shape[:2], *(n * b for n, b in zip(sizes, s, strict=True)))
+    x = _apart(input if input.ndim == 5 else input.unsqueeze(0), s)
     # A kernel sees the first element with its last tap; the last one, behind which are no zeros, with its first.
     reach = [c * (int(k) - 1) for c, k in zip(d, weight.shape[2:], strict=True)]
-    x = pad(
-        x, [k for r, a, b, e in list(zip(reach, p, s, more, strict=True))[::-1] for k in (r - a, r - a + e - (b - 1))]
-    )
-    rows, columns = weight.shape[0] // groups, weight.shape[1]
-    turned = weight.flip((2, 3, 4)).reshape(groups, rows, columns, *weight.shape[2:]).transpose(1, 2)
-    out = conv3d(x, turned.reshape(groups * columns, rows, *weight.shape[2:]), bias, 1, 0, d, groups)
+    borders = [(r - a, r - a + e - (b - 1)) for r, a, b, e in zip(reach, p, s, more, strict=True)]
+    x = pad(x, [k for border in borders[::-1] for k in border])
+    out = conv3d(x, _turned(weight, groups), bias, 1, 0, d, groups)
     return out if input.ndim == 5 else out[0]
 
 
@@ -103,7 +107,8 @@ def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size =
         >>> sg.nn.functional.unfold(sg.ones(1, 3, 4, 4), 2).shape
         (1, 12, 9)
     """
-    (kh, kw), (dh, dw), (ph, pw), (sh, sw) = (_pair(v) for v in (kernel_size, dilation, padding, stride))
+    options = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
+    (kh, kw), (dh, dw), (ph, pw), (sh, sw) = (for_each_dimension("unfold", k, v, 2) for k, v in options.items())
     x = input if input.dim() == 4 else input.unsqueeze(0)
     if ph or pw:
         x = pad(x, (pw, pw, ph, ph))
@@ -141,7 +146,9 @@ def fold(
         >>> sg.nn.functional.fold(sg.ones(1, 4, 4), (3, 3), 2)[0, 0].tolist()
         [[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 1.0]]
     """
-    size, kernel, d, p, s = (_pair(v) for v in (output_size, kernel_size, dilation, padding, stride))
+    size = for_each_dimension("fold", "output_size", output_size, 2)
+    options = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
+    kernel, d, p, s = (for_each_dimension("fold", k, v, 2) for k, v in options.items())
     x = input if input.dim() == 3 else input.unsqueeze(0)
     reach = [d[i] * (kernel[i] - 1) + 1 for i in (0, 1)]
     places = [(size[i] + 2 * p[i] - reach[i]) // s[i] + 1 for i in (0, 1)]

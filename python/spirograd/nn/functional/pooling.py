@@ -15,6 +15,7 @@ from ..._core import (
     max_pool2d_with_indices,
     minimum,
 )
+from .._sizes import Size, for_each_dimension
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -31,8 +32,6 @@ __all__ = [
     "max_pool2d_with_indices",
     "max_pool3d",
 ]
-
-Size = int | Sequence[int]
 
 
 def max_pool1d(
@@ -96,13 +95,6 @@ def max_pool2d(
     return (values, indices) if return_indices else values
 
 
-def _three(op: str, what: str, size: Size) -> list[int]:
-    each = [size] * 3 if isinstance(size, int) else list(size)
-    if len(each) != 3:
-        raise ValueError(f"{op}: {what} {each} for 3 dimensions; give one number, or one for each")
-    return each
-
-
 def _planes(op: str, input: Tensor) -> Tensor:
     """[n * channels, depth, height, width]."""
     if input.ndim not in (4, 5):
@@ -142,9 +134,9 @@ def max_pool3d(
         (2, 3, 2, 4, 4)
     """
     op = "max_pool3d"
-    k = _three(op, "kernel_size", kernel_size)
-    s = k if stride is None else _three(op, "stride", stride)
-    p, d = _three(op, "padding", padding), _three(op, "dilation", dilation)
+    k = for_each_dimension(op, "kernel_size", kernel_size, 3)
+    s = k if stride is None else for_each_dimension(op, "stride", stride, 3)
+    p, d = for_each_dimension(op, "padding", padding, 3), for_each_dimension(op, "dilation", dilation, 3)
     x = _planes(op, input)
     # The largest of each plane's windows, then of these along the depth.
     flat, places = max_pool2d_with_indices(x, k[1:], s[1:], p[1:], d[1:], ceil_mode)
@@ -191,8 +183,9 @@ def avg_pool3d(
         (2, 3, 2, 4, 4)
     """
     op = "avg_pool3d"
-    k = _three(op, "kernel_size", kernel_size)
-    s, p = k if stride is None else _three(op, "stride", stride), _three(op, "padding", padding)
+    k = for_each_dimension(op, "kernel_size", kernel_size, 3)
+    s = k if stride is None else for_each_dimension(op, "stride", stride, 3)
+    p = for_each_dimension(op, "padding", padding, 3)
     one = None if divisor_override is None else 1
     # Means of each plane's windows, then of these along the depth.
     flat = avg_pool2d(_planes(op, input), k[1:], s[1:], p[1:], ceil_mode, count_include_pad, one)
