@@ -32,10 +32,9 @@ def spread(name: str) -> list[Row]:
     ]
 
 
-def logsumexp(x: Array, axis: Any, keepdims: bool = False) -> Array:
+def logsumexp(x: Array, axis: Any) -> Array:
     top = x.max(axis=axis, keepdims=True)
-    out = np.log(np.exp(x - top).sum(axis=axis, keepdims=True)) + top
-    return out if keepdims else out.reshape(np.max(x, axis=axis).shape)
+    return np.squeeze(np.log(np.exp(x - top).sum(axis=axis, keepdims=True)) + top, axis)
 
 
 def norm(x: Array, p: float, axis: Any = None) -> Array:

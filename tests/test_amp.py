@@ -373,6 +373,25 @@ def test_a_scaler_that_is_off_only_steps() -> None:
     assert (w.item(), scaler.get_scale(), scaler.state_dict()) == (0.0, 1.0, {})
 
 
+def test_options_of_a_scaler_may_change() -> None:
+    scaler = sg.amp.GradScaler(init_scale=4.0)
+    assert scaler.is_enabled() and not sg.amp.GradScaler(enabled=False).is_enabled()
+    assert (scaler.get_growth_factor(), scaler.get_backoff_factor(), scaler.get_growth_interval()) == (2.0, 0.5, 2000)
+    scaler.set_growth_factor(3.0)
+    scaler.set_backoff_factor(0.25)
+    scaler.set_growth_interval(1)
+    w = sg.ones(1, requires_grad=True)
+    optimizer = sg.optim.SGD([w], lr=0.1)
+    scales = []
+    for factor in (1.0, float("inf")):
+        optimizer.zero_grad()
+        scaler.scale((w * factor).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        scales.append(scaler.get_scale())
+    assert scales == [12.0, 3.0]
+
+
 def test_wrong_order_is_named() -> None:
     w = sg.ones(1, requires_grad=True)
     optimizer, scaler = sg.optim.SGD([w], lr=0.5), sg.amp.GradScaler()

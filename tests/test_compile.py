@@ -590,8 +590,8 @@ def test_swallowing_the_refusal_does_not_help() -> None:
         sg.compile(f)(sg.ones(1))
 
 
-def repeat(f: Callable[..., Any], *args: Any, times: int = 8) -> None:
-    for _ in range(times):
+def repeat(f: Callable[..., Any], *args: Any) -> None:
+    for _ in range(8):
         f(*args)
 
 

@@ -299,9 +299,9 @@ def archived(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -
     return f.getvalue()
 
 
-def npy(header: str, data: bytes = b"", version: bytes = b"\1\0") -> bytes:
+def npy(header: str, data: bytes = b"") -> bytes:
     text = header.encode() + b"\n"
-    return b"\x93NUMPY" + version + struct.pack("<H", len(text)) + text + data
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text + data
 
 
 def tree(t: Any, **more: Any) -> bytes:

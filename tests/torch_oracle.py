@@ -305,7 +305,7 @@ def wider(error: BaseException) -> bool:
     return any(re.search(words, f"{type(error).__name__}: {error}") for words in WIDER)
 
 
-def compare(call: Call, loose: float = 1.0) -> str:
+def compare(call: Call, loose: float) -> str:
     """What is different between the libraries, or nothing."""
     ours, theirs = make(call, sg), make(call, torch)
     if ours.error is not None and not isinstance(ours.error, OURS):

@@ -390,9 +390,9 @@ def _save(figure: Any, axes: Any, path: str | os.PathLike[str]) -> None:
     figure.savefig(path)
 
 
-def _smooth(values: Sequence[float], reach: int = 2) -> list[float]:
-    """The mean over neighbours on both sides, so that the curve is not late."""
-    windows = (values[max(0, i - reach) : i + reach + 1] for i in range(len(values)))
+def _smooth(values: Sequence[float]) -> list[float]:
+    """The mean over two neighbours on both sides, so that the curve is not late."""
+    windows = (values[max(0, i - 2) : i + 3] for i in range(len(values)))
     return [sum(window) / len(window) for window in windows]
 
 

@@ -10,10 +10,6 @@ from ..optimizer import Group, Optimizer
 from .scheduler import LRScheduler, a_group, set_rate
 
 
-def _momentum(group: Group) -> float:
-    return float(group["betas"][0] if "betas" in group else group["momentum"])
-
-
 def _set_momentum(group: Group, momentum: float) -> None:
     """Sets momentum, or the first beta."""
     if "betas" in group:
