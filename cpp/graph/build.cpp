@@ -116,7 +116,8 @@ void append(const NodeRef& node) {
   log.append(node);
   if (node->op->reports) log.reporters.push_back({node->op, node->in[1].number.i, line});
   const bool at_once = touches_shared(*node);
-  if (at_once || log.nodes.size() >= kMaxLogNodes || log.leaf_bytes >= kMaxLogLeafBytes) cut_hook(log);
+  const bool full = log.nodes.size() >= kMaxLogNodes || log.leaf_bytes >= kMaxLogLeafBytes;
+  if (at_once || (full && !node->op->reports)) cut_hook(log);  // who reads a checked index comes next: one kernel
   if (at_once) report_hook(node->device);
 }
 
