@@ -419,6 +419,34 @@ def test_a_value_that_is_held_elsewhere_stays() -> None:
     assert np.array_equal(array, weight.detach().numpy())
 
 
+def test_what_was_recorded_before_a_replay_reads_the_values_of_then(device: sg.Device) -> None:
+    task = Task(device, lambda p: optim.SGD(p, lr=0.1))
+    step = sg.compile(task.step)
+    weight = task.net[0].weight
+    for _ in range(4):
+        step(*task.batch())
+    for _ in range(3):
+        before = weight.detach().cpu().numpy() * 2
+        twice = weight.detach() * 2  # not run yet
+        step(*task.batch())
+        assert np.array_equal(twice.cpu().numpy(), before)
+
+
+def test_work_that_a_replay_does_not_disturb_waits(device: sg.Device) -> None:
+    task = Task(device, lambda p: optim.SGD(p, lr=0.1))
+    step = sg.compile(task.step)
+    x, y = task.batch()
+    losses = [step(x, y) for _ in range(4)]
+    sg.synchronize(device)
+    total = sg.zeros((), device=device)
+    sg.reset_stats()
+    for _ in range(5):
+        losses.append(step(x, y))
+        total = total + losses[-1]
+    assert sg.stats()["submissions"] == 5
+    assert np.isclose(total.item(), sum(loss.item() for loss in losses[4:]))
+
+
 def test_nests_numbers_and_results() -> None:
     @sg.compile
     def f(batch: dict[str, Any], scale: float, *, flag: bool = True) -> Any:

@@ -431,6 +431,22 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
   return n == numbers.size();
 }
 
+// What is recorded outside and reads memory that the step writes over.
+void Recording::run_readers(const std::vector<Tensor>& arguments) const {
+  const Made none;
+  for (const Cut& cut : cuts_) {
+    Log& log = log_of(cut.device);
+    for (const Memory& m : cut.plan->memories) {
+      if (log.nodes.empty()) break;
+      if (m.kind != Memory::Kind::output || m.donor < 0) continue;
+      const Origin& from = cut.leaves[m.donor];
+      if (from.kind == Origin::Kind::output) continue;
+      const NodeRef node = node_of(from, arguments, none);
+      if (std::find(log.leaves.begin(), log.leaves.end(), node) != log.leaves.end()) cut_log(log);
+    }
+  }
+}
+
 std::vector<Number> Recording::values(const std::vector<double>& numbers) const {
   std::vector<Number> values;
   std::vector<int64_t> first;
@@ -485,6 +501,7 @@ void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const 
 std::vector<Tensor> Recording::run(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) {
   const Stage stage("replay", "stage");
   EngineLock lock;
+  run_readers(arguments);
   Made made;
   for (const Leaf& leaf : leaves_) {
     made.gradients.push_back(leaf.reads && leaf.had ? leaf.tensor->grad->storage : Ref<Storage>());

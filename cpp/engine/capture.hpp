@@ -103,6 +103,7 @@ class Recording {
 
   NodeRef node_of(const Origin& from, const std::vector<Tensor>& arguments, const Made& made) const;
   Storage* storage_of(const Origin& to, const std::vector<Tensor>& arguments, const Made& made) const;
+  void run_readers(const std::vector<Tensor>& arguments) const;
   std::vector<Number> values(const std::vector<double>& numbers) const;
   void run(const Cut& cut, const std::vector<Tensor>& arguments, const std::vector<Number>& slots, Made& made) const;
 
