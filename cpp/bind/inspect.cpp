@@ -88,6 +88,7 @@ py::dict stats_dict() {
   const DeviceStats& d = s.device;
   py::dict out;
   out["submissions"] = d.submissions;
+  out["resubmissions"] = d.resubmissions;
   out["dispatches"] = d.dispatches;
   out["barriers"] = d.barriers;
   out["kernels_compiled"] = d.kernels_compiled;

@@ -23,6 +23,7 @@ struct DeviceInfo {
 // Counters since the start or the last reset. One line each says what counts.
 struct DeviceStats {
   int64_t submissions = 0;       // command buffers given to a queue (CPU: plans run)
+  int64_t resubmissions = 0;     // of these, with commands that an earlier one had recorded; none on the CPU
   int64_t dispatches = 0;        // kernels launched (CPU: steps run)
   int64_t barriers = 0;          // pipeline barriers recorded
   int64_t kernels_compiled = 0;  // pipelines made

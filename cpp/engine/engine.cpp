@@ -289,7 +289,8 @@ Stats stats() {
   for (Device* d : devices) {
     const DeviceStats& a = d->stats();
     DeviceStats& sum = s.device;
-    sum.submissions += a.submissions, sum.dispatches += a.dispatches, sum.barriers += a.barriers;
+    sum.submissions += a.submissions, sum.resubmissions += a.resubmissions, sum.dispatches += a.dispatches,
+        sum.barriers += a.barriers;
     sum.kernels_compiled += a.kernels_compiled, sum.bytes_read += a.bytes_read;
     sum.bytes_written += a.bytes_written, sum.allocations += a.allocations;
     sum.bytes_live += a.bytes_live, sum.bytes_cached += a.bytes_cached, sum.bytes_peak += a.bytes_peak;

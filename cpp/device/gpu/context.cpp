@@ -118,10 +118,11 @@ void free_host_buffer(const Context& context, HostBuffer& buffer) {
   buffer = {};
 }
 
-VkCommandPool make_command_pool(const Context& context, uint32_t family) {
+VkCommandPool make_command_pool(const Context& context, uint32_t family, Submissions submissions) {
   VkCommandPoolCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
-  info.flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT | VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+  info.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
+  if (submissions == Submissions::one) info.flags |= VK_COMMAND_POOL_CREATE_TRANSIENT_BIT;
   info.queueFamilyIndex = family;
   VkCommandPool pool = VK_NULL_HANDLE;
   vk_check(vkCreateCommandPool(context.device, &info, nullptr, &pool), "vkCreateCommandPool");
@@ -139,10 +140,10 @@ VkCommandBuffer make_command_buffer(const Context& context, VkCommandPool pool) 
   return commands;
 }
 
-void begin_commands(VkCommandBuffer commands) {
+void begin_commands(VkCommandBuffer commands, Submissions submissions) {
   VkCommandBufferBeginInfo info{};
   info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
-  info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
+  if (submissions == Submissions::one) info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
   vk_check(vkBeginCommandBuffer(commands, &info), "vkBeginCommandBuffer");
 }
 

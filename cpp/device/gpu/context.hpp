@@ -38,11 +38,12 @@ enum class HostUse {
 HostBuffer make_host_buffer(const Context& context, size_t bytes, HostUse use);
 void free_host_buffer(const Context& context, HostBuffer& buffer);
 
-VkCommandPool make_command_pool(const Context& context, uint32_t family);
+enum class Submissions { one, many };  // of the same commands
+VkCommandPool make_command_pool(const Context& context, uint32_t family, Submissions submissions = Submissions::one);
 // Buffers belong to all queues of the device at once. `families` lives as long as `info`.
 void share_between_queues(const Context& context, VkBufferCreateInfo& info, uint32_t (&families)[2]);
 VkCommandBuffer make_command_buffer(const Context& context, VkCommandPool pool);
-void begin_commands(VkCommandBuffer commands);  // one submission only
+void begin_commands(VkCommandBuffer commands, Submissions submissions = Submissions::one);
 void end_commands(VkCommandBuffer commands);
 
 // The device's ticks and nanoseconds of the host's steady clock at one moment. false: the driver cannot.

@@ -184,6 +184,7 @@ Status GpuDevice::take_status() {
 void GpuDevice::empty_cache() {
   queue_.check("empty_cache");
   const std::lock_guard lock(mutex_);
+  recorder_.empty_cache();
   pool_.trim();
 }
 

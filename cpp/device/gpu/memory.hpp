@@ -23,6 +23,9 @@ class GpuBuffer final : public Buffer {
   VkBuffer handle = VK_NULL_HANDLE;
   uint64_t arrives = 0;  // submission of the copying queue that fills it
   uint64_t free_at = 0;  // submission of the working queue after which an upload may write it
+  // The recorder's: a run that has a place for it, and the first such place.
+  uint64_t placed_by = 0;
+  size_t place = 0;
 
  private:
   friend class Pool;

@@ -31,10 +31,10 @@ void use_kernel(GpuPrepared& p, GpuStep& s, const Step& step, const Features& fe
   if (!low.name.empty()) s.name = low.name;
   s.pipeline = &pipelines.get(low);
   std::copy(std::begin(low.groups), std::end(low.groups), std::begin(s.groups));
-  s.first_word = p.words.size();
   s.words = low.arguments.size();
   for (const ArgWord& w : low.arguments) p.uses_status |= w.kind == ArgWord::Kind::status;
   p.words.insert(p.words.end(), low.arguments.begin(), low.arguments.end());
+  p.words.resize((p.words.size() + kBlockWords - 1) / kBlockWords * kBlockWords);
 }
 
 }  // namespace
@@ -47,6 +47,7 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
   for (const Step& step : p->plan->steps) {
     GpuStep s;
     s.name = step.name;
+    s.first_word = p->words.size();
     s.cost = cost_of(*p->plan, step);
     for (const Instance& i : step.instances) {
       merge(s.reads, i.reads);

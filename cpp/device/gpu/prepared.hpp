@@ -1,16 +1,19 @@
 // A plan made ready for one GPU: pipelines, the layout of every argument block, what each step reads and writes.
-// Made by prepare(), read by the recorder; immutable.
+// Made by prepare(), read by the recorder, which keeps its commands here; else immutable.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "device/device.hpp"
+#include "device/gpu/kept.hpp"
 #include "device/gpu/lower.hpp"
 #include "device/gpu/pipeline.hpp"
 #include "plan/cost.hpp"
 
 namespace sg {
+
+constexpr size_t kBlockWords = 8;  // argument blocks begin at multiples of it
 
 enum class BarrierMode : uint8_t { hazards, all, drop };
 
@@ -25,7 +28,7 @@ struct GpuStep {
   const Pipeline* pipeline = nullptr;  // none: copies memories[copy_from] to memories[copy_to]
   const ProxyKernel* proxy = nullptr;  // SPIROGRAD_PROXY=1 only
   uint32_t groups[3] = {1, 1, 1};
-  size_t first_word = 0, words = 0;    // its part of GpuPrepared::words
+  size_t first_word = 0, words = 0;    // its block in GpuPrepared::words
   std::vector<int32_t> reads, writes;  // memories, each once
   int32_t copy_from = -1, copy_to = -1;
   bool reports = false, predicated = false;  // may write, reads the status word
@@ -47,6 +50,10 @@ class GpuPrepared final : public Prepared {
   int64_t arena_bytes = 0;
   bool uses_status = false, copies = false;  // has steps that report or are predicated; that copy
   BarrierMode barriers = BarrierMode::hazards;
+
+  // The recorder's, under the device's lock.
+  bool ran = false;
+  std::shared_ptr<KeptCommands> kept;
 };
 
 class Proxy;

@@ -38,6 +38,7 @@ Queue::Queue(const Context& context, Use use)
   vk_check(vkCreateSemaphore(context.device, &info, nullptr, &timeline_), "vkCreateSemaphore");
   if (use == Use::copies) return;
   for (Slot& slot : slots_) {
+    slot.index = static_cast<size_t>(&slot - slots_.data());
     slot.pool = make_command_pool(context, context.physical.family);
     slot.commands = make_command_buffer(context, slot.pool);
     slot.arguments = make_host_buffer(context, 64 << 10, HostUse::arguments);
@@ -65,26 +66,41 @@ void Queue::result(VkResult r, const char* what) {
   throw_vk(r, std::string(what) + " on " + context_.name());
 }
 
-Slot& Queue::begin() {
+Slot& Queue::next() {
   Slot& slot = slots_[next_];
   wait(slot.value, false);
-  vk_check(vkResetCommandPool(context_.device, slot.pool, 0), "vkResetCommandPool");
-  if (slot.descriptors) vk_check(vkResetDescriptorPool(context_.device, slot.descriptors, 0), "vkResetDescriptorPool");
-  begin_commands(slot.commands);
+  slot.open = false;  // what failed halfway
   return slot;
 }
 
-uint64_t Queue::submit(Slot& slot) {
-  end_commands(slot.commands);
-  slot.value = submit(slot.commands);
+void Queue::open(Slot& slot) {
+  vk_check(vkResetCommandPool(context_.device, slot.pool, 0), "vkResetCommandPool");
+  if (slot.descriptors) vk_check(vkResetDescriptorPool(context_.device, slot.descriptors, 0), "vkResetDescriptorPool");
+  begin_commands(slot.commands);
+  slot.open = true;
+}
+
+Slot& Queue::begin() {
+  Slot& slot = next();
+  open(slot);
+  return slot;
+}
+
+uint64_t Queue::submit(Slot& slot, VkCommandBuffer kept) {
+  VkCommandBuffer commands[2];
+  size_t count = 0;
+  if (slot.open) {
+    end_commands(slot.commands);
+    commands[count++] = slot.commands;
+  }
+  if (kept) commands[count++] = kept;
+  slot.value = submit(commands, count);
+  slot.open = false;
   next_ = (next_ + 1) % slots_.size();
   return slot.value;
 }
 
-uint64_t Queue::submit(VkCommandBuffer commands) {
-  const std::lock_guard lock(mutex_);
-  return submit_locked(commands);
-}
+uint64_t Queue::submit(VkCommandBuffer commands) { return submit(&commands, 1); }
 
 void Queue::run_after(Queue& other, uint64_t value) {
   if (other.completed_.load(std::memory_order_acquire) >= value) return;
@@ -97,12 +113,15 @@ void Queue::run_after(Queue& other, uint64_t value) {
   before_.push_back({&other, value});
 }
 
-uint64_t Queue::submit_locked(VkCommandBuffer commands) {
+uint64_t Queue::submit(const VkCommandBuffer* commands, size_t count) {
+  const std::lock_guard lock(mutex_);
   const Stage stage("submit", "stage", context_.id);
   const uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
-  VkCommandBufferSubmitInfo buffer{};
-  buffer.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO;
-  buffer.commandBuffer = commands;
+  VkCommandBufferSubmitInfo buffers[2]{};
+  for (size_t i = 0; i < count; ++i) {
+    buffers[i].sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO;
+    buffers[i].commandBuffer = commands[i];
+  }
   VkSemaphoreSubmitInfo signal{};
   signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO;
   signal.semaphore = timeline_;
@@ -119,8 +138,8 @@ uint64_t Queue::submit_locked(VkCommandBuffer commands) {
   info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2;
   info.waitSemaphoreInfoCount = static_cast<uint32_t>(before_.size());
   info.pWaitSemaphoreInfos = waits;
-  info.commandBufferInfoCount = 1;
-  info.pCommandBufferInfos = &buffer;
+  info.commandBufferInfoCount = static_cast<uint32_t>(count);
+  info.pCommandBufferInfos = buffers;
   info.signalSemaphoreInfoCount = 1;
   info.pSignalSemaphoreInfos = &signal;
   result(vkQueueSubmit2(handle_, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit2");

@@ -22,19 +22,25 @@ struct Slot {
   HostBuffer arguments;                           // never rewritten while in flight
   VkDescriptorPool descriptors = VK_NULL_HANDLE;  // the proxy lane only
   uint64_t value = 0;                             // its last submission
+  size_t index = 0;                               // in the queue
+  bool open = false;                              // its commands are being recorded
 };
 
 class Queue {
  public:
   enum class Use { work, copies };
+  static constexpr size_t kSlots = 3;
   explicit Queue(const Context& context, Use use = Use::work);  // slots are for work only
 
   // Throws what is wrong for good: forked, lost, hung; and unread validation messages. First thing of every call.
   void check(const char* op);
   bool usable() const { return !lost_ && !hung_; }
 
-  Slot& begin();  // waits for the oldest slot, opens its command buffer
-  uint64_t submit(Slot& slot);
+  Slot& next();           // waits for the oldest slot
+  void open(Slot& slot);  // begins its command buffer
+  Slot& begin();          // both
+  // The slot's own commands where they are open, then `kept`: closed ones that read the slot's arguments.
+  uint64_t submit(Slot& slot, VkCommandBuffer kept = VK_NULL_HANDLE);
   uint64_t submit(VkCommandBuffer commands);  // closed commands from elsewhere
   // What is submitted from now on runs after that submission of a queue (this one or another).
   void run_after(Queue& other, uint64_t value);
@@ -48,7 +54,7 @@ class Queue {
   bool wait_quietly(uint64_t value, std::chrono::milliseconds limit) noexcept;
 
  private:
-  uint64_t submit_locked(VkCommandBuffer commands);
+  uint64_t submit(const VkCommandBuffer* commands, size_t count);
   void result(VkResult r, const char* what);  // remembers a lost device, then throws
   [[noreturn]] void give_up(uint64_t value);
   void rethrow(const char* op);
@@ -62,7 +68,7 @@ class Queue {
   std::vector<Before> before_;  // of the next submission
   VkSemaphore timeline_ = VK_NULL_HANDLE;
   double timeout_seconds_;
-  std::array<Slot, 3> slots_;
+  std::array<Slot, kSlots> slots_;
   size_t next_ = 0;
   std::mutex mutex_;  // the VkQueue, and the reason
   std::atomic<uint64_t> submitted_{0}, completed_{0};

@@ -14,7 +14,7 @@ namespace sg {
 namespace {
 
 constexpr size_t kStatusBytes = 32, kStatusBlocks = 256;
-constexpr size_t kBlockAlignment = 64, kUploadAlignment = 256;
+constexpr size_t kBlockAlignment = kBlockWords * sizeof(uint64_t), kUploadAlignment = 256;
 constexpr size_t kMostRanges = 256;  // the tracker compares pairs: one barrier more is cheaper than longer lists
 
 struct StatusWord {
@@ -93,7 +93,7 @@ void Recorder::reserve(int64_t arena_bytes) {
   }
 }
 
-void Recorder::run(const GpuPrepared& plan, const RunArguments& arguments) {
+void Recorder::run(GpuPrepared& plan, const RunArguments& arguments) {
   const Stage stage("record", "stage", context_.id);
   place_memories(plan, arguments);
   if (plan.uses_status) new_status();
@@ -104,10 +104,11 @@ void Recorder::run(const GpuPrepared& plan, const RunArguments& arguments) {
     value = submit_part(plan, part, arguments);
     first = part.last;
   } while (first < plan.steps.size());
+  plan.ran = true;
   if (plan.uses_status) reports_.push_back({status_block_, value, plan.plan, arguments.lines});
 }
 
-std::shared_ptr<Parcel> Recorder::record_wanted(Slot& slot, const Job& job) {
+std::shared_ptr<Parcel> Recorder::record_wanted(const Job& job) {
   if (job.wanted.empty()) return nullptr;
   const auto bytes = static_cast<size_t>(wanted_bytes(job));
   const auto free = std::find_if(parcels_.begin(), parcels_.end(), [](const auto& p) { return p.use_count() == 1; });
@@ -120,14 +121,14 @@ std::shared_ptr<Parcel> Recorder::record_wanted(Slot& slot, const Job& job) {
     free_host_buffer(context_, larger);
   }
   work_ = Work::kernels_and_copies;
-  put_barrier(slot);
+  put_barrier();
   size_t at = 0;
   for (const Job::Wanted& w : job.wanted) {
     const VkBufferCopy region{w.at, at, w.bytes};
-    vkCmdCopyBuffer(slot.commands, static_cast<GpuBuffer&>(*w.from).handle, parcel->memory.handle, 1, &region);
+    vkCmdCopyBuffer(commands_, static_cast<GpuBuffer&>(*w.from).handle, parcel->memory.handle, 1, &region);
     at += w.bytes;
   }
-  barrier_to_host(slot.commands);
+  barrier_to_host(commands_);
   ++stats_.barriers;
   return parcel;
 }
@@ -146,10 +147,10 @@ std::shared_ptr<Arrival> Recorder::run(const Job& job) {
   for (const Job::Launch& l : job.launches) words += round_up(l.words.size() * sizeof(uint64_t), kBlockAlignment);
   const size_t copied = round_up(upload_bytes_.size(), kUploadAlignment),
                arguments = copied + round_up(bytes, kUploadAlignment);
-  Slot& slot = queue_.begin();
-  open(slot, arguments + words);
+  Slot& slot = next_slot(arguments + words);
+  open(slot);
   Timing::BatchRef times = timing_.begin(slot.commands, job.launches.size() + 3);
-  if (record_uploads(slot)) timing_.after(times, slot.commands, upload_mark(upload_bytes_.size()));
+  if (record_uploads(slot, 0)) timing_.after(times, slot.commands, upload_mark(upload_bytes_.size()));
   auto* mapped = static_cast<std::byte*>(slot.arguments.mapped);
   if (bytes) {
     constexpr size_t kWorthACrew = size_t{256} << 10;
@@ -169,7 +170,7 @@ std::shared_ptr<Arrival> Recorder::run(const Job& job) {
   }
   size_t at = arguments;
   for (const Job::Launch& l : job.launches) {
-    if (!fresh_) put_barrier(slot);
+    if (!fresh_) put_barrier();
     work_ = Work::kernels;
     const Pipeline* pipeline = variants.at(l.variant);
     if (bound_ != pipeline) vkCmdBindPipeline(slot.commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline->handle);
@@ -183,7 +184,7 @@ std::shared_ptr<Arrival> Recorder::run(const Job& job) {
     at += round_up(l.words.size() * sizeof(uint64_t), kBlockAlignment);
     if (times) timing_.after(times, slot.commands, {job.kernel, " [" + std::to_string(l.groups) + "]"});
   }
-  std::shared_ptr<Parcel> parcel = record_wanted(slot, job);
+  std::shared_ptr<Parcel> parcel = record_wanted(job);
   if (parcel) timing_.after(times, slot.commands, {"Memcpy DtoH", "", "gpu_memcpy", wanted_bytes(job)});
   transfer_.expect_all();  // its kernels have addresses of any buffer
   const uint64_t value = queue_.submit(slot);
@@ -197,6 +198,8 @@ std::shared_ptr<Arrival> Recorder::run(const Job& job) {
 void Recorder::place_memories(const GpuPrepared& plan, const RunArguments& arguments) {
   const std::vector<Memory>& memories = plan.plan->memories;
   places_.resize(memories.size());
+  same_.assign(1, 0);  // where the blocks are, is known later
+  ++runs_;
   for (size_t i = 0; i < memories.size(); ++i) {
     const Memory& m = memories[i];
     Place& place = places_[i];
@@ -221,20 +224,22 @@ void Recorder::place_buffer(Place& place, const Memory& memory, const BufferRef*
                            (buffer ? std::to_string(buffer->bytes) + " on " + buffer->device.str() : "nothing"));
   auto* gpu = static_cast<GpuBuffer*>(buffer);
   transfer_.expect(*gpu);
+  if (std::exchange(gpu->placed_by, runs_) != runs_) gpu->place = same_.size();
+  same_.push_back(gpu->place);
   place.handle = gpu->handle;
   place.offset = 0;
   place.range = {gpu->address, gpu->address + static_cast<uint64_t>(memory.bytes)};
 }
 
 Recorder::Part Recorder::next_part(const GpuPrepared& plan, size_t first) const {
-  Part part{first, first, 0};
+  Part part{first, first, first < plan.steps.size() ? plan.steps[first].first_word : 0, 0};
   double cost = 0;
   for (; part.last < plan.steps.size(); ++part.last) {
     const GpuStep& step = plan.steps[part.last];
     const double more = static_cast<double>(step.cost.bytes) + static_cast<double>(step.cost.flops);
     if (part.last > first && cost + more > most_cost_) break;
     cost += more;
-    part.bytes += round_up(step.words * sizeof(uint64_t), kBlockAlignment);
+    part.words += round_up(step.words, kBlockWords);
   }
   return part;
 }
@@ -255,56 +260,133 @@ uint64_t Recorder::word(const ArgWord& w, const RunArguments& arguments) const {
   return 0;
 }
 
-void Recorder::fill_words(const GpuPrepared& plan, const GpuStep& step, const RunArguments& arguments,
-                          uint64_t* out) const {
-  for (size_t i = 0; i < step.words; ++i) out[i] = word(plan.words[step.first_word + i], arguments);
-}
-
-void Recorder::open(Slot& slot, size_t argument_bytes) {
-  if (slot.arguments.bytes < argument_bytes) {  // idle: begin() has waited for it
+Slot& Recorder::next_slot(size_t argument_bytes) {
+  Slot& slot = queue_.next();
+  if (slot.arguments.bytes < argument_bytes) {  // idle: next() has waited for it
     HostBuffer larger =
         make_host_buffer(context_, std::max(argument_bytes, 2 * slot.arguments.bytes), HostUse::arguments);
     std::swap(slot.arguments, larger);
     free_host_buffer(context_, larger);
   }
+  return slot;
+}
+
+void Recorder::open(Slot& slot) {
+  queue_.open(slot);
+  start(slot.commands);
+}
+
+void Recorder::start(VkCommandBuffer commands) {
+  commands_ = commands;
   hazards_.clear();
   fresh_ = false;
   status_written_ = status_read_ = false;
   bound_ = nullptr;
   work_ = Work::kernels_and_copies;
-  put_barrier(slot);  // everything submitted before, whatever it was
+  put_barrier();  // everything submitted before, whatever it was
 }
 
-uint64_t Recorder::submit_part(const GpuPrepared& plan, const Part& part, const RunArguments& arguments) {
-  const size_t base = round_up(upload_bytes_.size(), kUploadAlignment);
-  Slot& slot = queue_.begin();
-  open(slot, base + part.bytes);
-  if (uploads_.empty() && !plan.copies) work_ = Work::kernels;
-  Timing::BatchRef times = timing_.begin(slot.commands, part.last - part.first + 1);
-  if (record_uploads(slot)) timing_.after(times, slot.commands, upload_mark(upload_bytes_.size()));
-
-  words_.assign(part.bytes / sizeof(uint64_t), 0);
-  size_t at = 0;
-  for (size_t i = part.first; i < part.last; ++i) {
-    const GpuStep& step = plan.steps[i];
-    fill_words(plan, step, arguments, words_.data() + at / sizeof(uint64_t));
-    record_step(slot, plan, step, slot.arguments.address + base + at, times);
-    at += round_up(step.words * sizeof(uint64_t), kBlockAlignment);
+uint64_t Recorder::submit_part(GpuPrepared& plan, const Part& part, const RunArguments& arguments) {
+  const size_t uploads = round_up(part.bytes(), kUploadAlignment);
+  Slot& slot = next_slot(uploads + upload_bytes_.size());
+  write_blocks(slot, plan, part, arguments);
+  VkCommandBuffer kept = VK_NULL_HANDLE;
+  Timing::BatchRef times;
+  if (may_keep(plan, part)) {
+    if (!uploads_.empty()) {
+      open(slot);
+      record_uploads(slot, uploads);
+    }
+    kept = kept_commands(plan, part, slot);
+  } else {
+    open(slot);
+    times = timing_.begin(slot.commands, part.last - part.first + 1);
+    if (record_uploads(slot, uploads))
+      timing_.after(times, slot.commands, upload_mark(upload_bytes_.size()));
+    else if (!plan.copies)
+      work_ = Work::kernels;
+    record_steps(slot, plan, part, times);
   }
-  if (!words_.empty()) std::memcpy(static_cast<std::byte*>(slot.arguments.mapped) + base, words_.data(), part.bytes);
-  if (plan.uses_status) {
-    barrier_to_host(slot.commands);
-    ++stats_.barriers;
-  }
-  const uint64_t value = queue_.submit(slot);
+  const uint64_t value = queue_.submit(slot, kept);
   uploads_.clear();
   upload_bytes_.clear();
   timing_.submitted(std::move(times), value);
   return value;
 }
 
-void Recorder::put_barrier(Slot& slot) {
-  barrier(slot.commands, work_);
+void Recorder::write_blocks(Slot& slot, const GpuPrepared& plan, const Part& part, const RunArguments& arguments) {
+  words_.clear();
+  for (size_t i = 0; i < part.words; ++i) words_.push_back(word(plan.words[part.first_word + i], arguments));
+  if (part.words) std::memcpy(slot.arguments.mapped, words_.data(), part.bytes());
+}
+
+// Copies and descriptors name buffers, stamps name queries: such commands are recorded each time. A plan that runs once
+// has no need of any.
+bool Recorder::may_keep(const GpuPrepared& plan, const Part& part) const {
+  const bool all = part.first == 0 && part.last == plan.steps.size();
+  return plan.ran && all && !plan.copies && !proxy_ && !Timing::wanted();
+}
+
+// Those of before if they do for this run, or else new ones in their place.
+VkCommandBuffer Recorder::kept_commands(GpuPrepared& plan, const Part& part, Slot& slot) {
+  if (!plan.kept) plan.kept = new_kept();
+  KeptCommands::Turn& turn = plan.kept->turns[slot.index];
+  same_[0] = slot.arguments.address;
+  if (turn.recorded_for == same_) {
+    stats_.dispatches += turn.dispatches;
+    stats_.barriers += turn.barriers;
+    ++stats_.resubmissions;
+    return turn.commands;
+  }
+  turn.recorded_for.clear();
+  if (!turn.commands) turn.commands = make_command_buffer(context_, kept_pool_);
+  vk_check(vkResetCommandBuffer(turn.commands, 0), "vkResetCommandBuffer");
+  const DeviceStats before = stats_;
+  begin_commands(turn.commands, Submissions::many);
+  start(turn.commands);
+  work_ = Work::kernels;
+  record_steps(slot, plan, part, nullptr);
+  end_commands(turn.commands);
+  turn.dispatches = stats_.dispatches - before.dispatches;
+  turn.barriers = stats_.barriers - before.barriers;
+  turn.recorded_for = same_;
+  return turn.commands;
+}
+
+// Those of a plan that is gone serve another one.
+std::shared_ptr<KeptCommands> Recorder::new_kept() {
+  if (!kept_pool_) kept_pool_ = make_command_pool(context_, context_.physical.family, Submissions::many);
+  for (const auto& kept : kept_)
+    if (kept.use_count() == 1) {
+      for (KeptCommands::Turn& turn : kept->turns) turn.recorded_for.clear();
+      return kept;
+    }
+  return kept_.emplace_back(std::make_shared<KeptCommands>());
+}
+
+void Recorder::empty_cache() {
+  const auto unused = std::partition(kept_.begin(), kept_.end(), [](const auto& kept) { return kept.use_count() > 1; });
+  if (unused == kept_.end()) return;
+  queue_.wait(queue_.submitted(), false);
+  for (auto it = unused; it != kept_.end(); ++it)
+    for (const KeptCommands::Turn& turn : (*it)->turns)
+      if (turn.commands) vkFreeCommandBuffers(context_.device, kept_pool_, 1, &turn.commands);
+  kept_.erase(unused, kept_.end());
+}
+
+void Recorder::record_steps(Slot& slot, const GpuPrepared& plan, const Part& part, const Timing::BatchRef& times) {
+  for (size_t i = part.first; i < part.last; ++i) {
+    const GpuStep& step = plan.steps[i];
+    const size_t block = (step.first_word - part.first_word) * sizeof(uint64_t);
+    record_step(slot, plan, step, slot.arguments.address + block, times);
+  }
+  if (!plan.uses_status) return;
+  barrier_to_host(commands_);
+  ++stats_.barriers;
+}
+
+void Recorder::put_barrier() {
+  barrier(commands_, work_);
   ++stats_.barriers;
   hazards_.clear();
   status_written_ = status_read_ = false;
@@ -316,7 +398,7 @@ bool Recorder::status_conflicts(const GpuStep& step) const {
 }
 
 // A barrier if `step` must wait for what was recorded since the last one; then notes what it touches.
-void Recorder::synchronize(Slot& slot, const GpuPrepared& plan, const GpuStep& step) {
+void Recorder::synchronize(const GpuPrepared& plan, const GpuStep& step) {
   reads_.clear();
   writes_.clear();
   for (int32_t m : step.reads) reads_.push_back(places_[static_cast<size_t>(m)].range);
@@ -324,7 +406,7 @@ void Recorder::synchronize(Slot& slot, const GpuPrepared& plan, const GpuStep& s
   const bool wanted = plan.barriers == BarrierMode::all || hazards_.size() > kMostRanges ||
                       hazards_.conflicts(reads_, writes_) || status_conflicts(step);
   if (wanted && !fresh_ && plan.barriers != BarrierMode::drop) {
-    put_barrier(slot);
+    put_barrier();
     if (!plan.copies) work_ = Work::kernels;  // the uploads are behind us: from here on only kernels
   }
   hazards_.add(reads_, writes_);
@@ -336,42 +418,40 @@ void Recorder::synchronize(Slot& slot, const GpuPrepared& plan, const GpuStep& s
 void Recorder::record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments,
                            const Timing::BatchRef& times) {
   if (step.groups[0] == 0 || step.groups[1] == 0 || step.groups[2] == 0) return;
-  synchronize(slot, plan, step);
+  synchronize(plan, step);
   if (context_.labels) {
     VkDebugUtilsLabelEXT label{};
     label.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT;
     label.pLabelName = step.name.c_str();
-    vkCmdBeginDebugUtilsLabelEXT(slot.commands, &label);
+    vkCmdBeginDebugUtilsLabelEXT(commands_, &label);
   }
   if (!step.pipeline) {
-    record_copy(slot, step);
+    record_copy(step);
   } else if (step.proxy) {
     record_proxy(slot, step);
   } else {
-    if (bound_ != step.pipeline)
-      vkCmdBindPipeline(slot.commands, VK_PIPELINE_BIND_POINT_COMPUTE, step.pipeline->handle);
+    if (bound_ != step.pipeline) vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE, step.pipeline->handle);
     bound_ = step.pipeline;
-    vkCmdPushConstants(slot.commands, pipelines_.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof arguments,
-                       &arguments);
-    vkCmdDispatch(slot.commands, step.groups[0], step.groups[1], step.groups[2]);
+    vkCmdPushConstants(commands_, pipelines_.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof arguments, &arguments);
+    vkCmdDispatch(commands_, step.groups[0], step.groups[1], step.groups[2]);
   }
   if (step.pipeline) ++stats_.dispatches;
-  if (context_.labels) vkCmdEndDebugUtilsLabelEXT(slot.commands);
+  if (context_.labels) vkCmdEndDebugUtilsLabelEXT(commands_);
   if (times)
-    timing_.after(times, slot.commands,
+    timing_.after(times, commands_,
                   {step.name,
                    " [" + std::to_string(step.groups[0]) + ", " + std::to_string(step.groups[1]) + ", " +
                        std::to_string(step.groups[2]) + "]",
                    step.pipeline ? "kernel" : "gpu_memcpy", step.cost.bytes, step.cost.flops, step.cost.shapes});
 }
 
-void Recorder::record_copy(Slot& slot, const GpuStep& step) {
+void Recorder::record_copy(const GpuStep& step) {
   const Place& from = places_[static_cast<size_t>(step.copy_from)];
   const Place& to = places_[static_cast<size_t>(step.copy_to)];
   const uint64_t bytes = std::min(from.range.end - from.range.begin, to.range.end - to.range.begin);
   if (bytes == 0 || from.range.begin == to.range.begin) return;
   const VkBufferCopy region{from.offset, to.offset, bytes};
-  vkCmdCopyBuffer(slot.commands, from.handle, to.handle, 1, &region);
+  vkCmdCopyBuffer(commands_, from.handle, to.handle, 1, &region);
 }
 
 void Recorder::record_proxy(Slot& slot, const GpuStep& step) {
@@ -394,28 +474,28 @@ void Recorder::upload_small(const Ref<GpuBuffer>& to, const void* from, size_t b
   uploads_.push_back({to, at, bytes});
 }
 
-bool Recorder::record_uploads(Slot& slot) {
+bool Recorder::record_uploads(Slot& slot, size_t at) {
   if (uploads_.empty()) return false;
-  std::memcpy(slot.arguments.mapped, upload_bytes_.data(), upload_bytes_.size());
+  std::memcpy(static_cast<std::byte*>(slot.arguments.mapped) + at, upload_bytes_.data(), upload_bytes_.size());
   reads_.clear();
   for (const Upload& u : uploads_) {
     writes_.assign(1, {u.to->address, u.to->address + u.bytes});
-    if (hazards_.conflicts(reads_, writes_)) put_barrier(slot);
+    if (hazards_.conflicts(reads_, writes_)) put_barrier();
     hazards_.add(reads_, writes_);
     fresh_ = false;
     transfer_.expect(*u.to);
-    const VkBufferCopy region{u.at, 0, u.bytes};
-    vkCmdCopyBuffer(slot.commands, slot.arguments.handle, u.to->handle, 1, &region);
+    const VkBufferCopy region{at + u.at, 0, u.bytes};
+    vkCmdCopyBuffer(commands_, slot.arguments.handle, u.to->handle, 1, &region);
   }
   return true;
 }
 
 void Recorder::flush_uploads() {
   if (uploads_.empty()) return;
-  Slot& slot = queue_.begin();
-  open(slot, upload_bytes_.size());
+  Slot& slot = next_slot(upload_bytes_.size());
+  open(slot);
   Timing::BatchRef times = timing_.begin(slot.commands, 1);
-  record_uploads(slot);
+  record_uploads(slot, 0);
   timing_.after(times, slot.commands, upload_mark(upload_bytes_.size()));
   timing_.submitted(std::move(times), queue_.submit(slot));
   uploads_.clear();

@@ -1,6 +1,7 @@
 // Plan + arguments -> commands. One submission a run (more only where a watchdog could bite), barriers only where
 // the reads and writes of this run demand one. Holds the arena, the status words and small uploads that wait for the
-// next submission. Called under the device's lock; knows nothing of how kernels are made.
+// next submission. A plan that runs again is submitted with the commands of before (kept.hpp) unless it copies or is
+// timed. Called under the device's lock; knows nothing of how kernels are made.
 #pragma once
 #include <cstddef>
 #include <deque>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "device/gpu/hazard.hpp"
+#include "device/gpu/kept.hpp"
 #include "device/gpu/memory.hpp"
 #include "device/gpu/parcel.hpp"
 #include "device/gpu/prepared.hpp"
@@ -25,12 +27,13 @@ class Recorder {
 
   // The arena grows here, never in run(). OutOfMemoryError.
   void reserve(int64_t arena_bytes);
-  void run(const GpuPrepared& plan, const RunArguments& arguments);
+  void run(GpuPrepared& plan, const RunArguments& arguments);
   std::shared_ptr<Arrival> run(const Job& job);
   // Kept until the next submission, whose commands copy it first.
   void upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
   void flush_uploads();
   Status take_status();
+  void empty_cache();  // commands of plans that are gone. Waits for the work in flight
 
  private:
   struct Upload {
@@ -48,26 +51,33 @@ class Recorder {
     uint64_t offset = 0;
     AddressRange range;
   };
-  // The steps [first, last) of one submission and the size of their argument blocks.
+  // The steps [first, last) of one submission and their argument blocks.
   struct Part {
-    size_t first, last, bytes;
+    size_t first, last, first_word, words;
+    size_t bytes() const { return words * sizeof(uint64_t); }
   };
 
-  std::shared_ptr<Parcel> record_wanted(Slot& slot, const Job& job);
+  std::shared_ptr<Parcel> record_wanted(const Job& job);
   void place_memories(const GpuPrepared& plan, const RunArguments& arguments);
   void place_buffer(Place& place, const Memory& memory, const BufferRef* buffers, const char* what);
   Part next_part(const GpuPrepared& plan, size_t first) const;
-  void fill_words(const GpuPrepared& plan, const GpuStep& step, const RunArguments& arguments, uint64_t* out) const;
   uint64_t word(const ArgWord& w, const RunArguments& arguments) const;
-  uint64_t submit_part(const GpuPrepared& plan, const Part& part, const RunArguments& arguments);
-  void open(Slot& slot, size_t argument_bytes);
-  bool record_uploads(Slot& slot);  // false: there were none
+  uint64_t submit_part(GpuPrepared& plan, const Part& part, const RunArguments& arguments);
+  void write_blocks(Slot& slot, const GpuPrepared& plan, const Part& part, const RunArguments& arguments);
+  bool may_keep(const GpuPrepared& plan, const Part& part) const;
+  VkCommandBuffer kept_commands(GpuPrepared& plan, const Part& part, Slot& slot);
+  std::shared_ptr<KeptCommands> new_kept();
+  Slot& next_slot(size_t argument_bytes);
+  void open(Slot& slot);  // its commands are those that the functions below add to
+  void start(VkCommandBuffer commands);
+  bool record_uploads(Slot& slot, size_t at);  // `at`: where in the arguments. false: there were none
+  void record_steps(Slot& slot, const GpuPrepared& plan, const Part& part, const Timing::BatchRef& times);
   void record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments,
                    const Timing::BatchRef& times);
-  void record_copy(Slot& slot, const GpuStep& step);
+  void record_copy(const GpuStep& step);
   void record_proxy(Slot& slot, const GpuStep& step);
-  void synchronize(Slot& slot, const GpuPrepared& plan, const GpuStep& step);
-  void put_barrier(Slot& slot);
+  void synchronize(const GpuPrepared& plan, const GpuStep& step);
+  void put_barrier();
   bool status_conflicts(const GpuStep& step) const;
   void new_status();
   void harvest();
@@ -94,14 +104,19 @@ class Recorder {
   Status first_report_;
 
   std::vector<std::shared_ptr<Parcel>> parcels_;  // kept for reuse
+  VkCommandPool kept_pool_ = VK_NULL_HANDLE;      // made when first needed
+  std::vector<std::shared_ptr<KeptCommands>> kept_;
+  uint64_t runs_ = 0;
 
   // Scratch of one run, kept for its capacity.
+  VkCommandBuffer commands_ = VK_NULL_HANDLE;
   HazardTracker hazards_;
   bool fresh_ = false;         // nothing recorded since the last barrier
   Work work_ = Work::kernels;  // what the next barrier must cover
   std::vector<Place> places_;
   std::vector<AddressRange> reads_, writes_;
   std::vector<uint64_t> words_;
+  std::vector<uint64_t> same_;  // what commands depend on: where the blocks are, which memories are the same
   const Pipeline* bound_ = nullptr;
 };
 

@@ -45,8 +45,10 @@ Timing::BatchRef Timing::take_batch(uint32_t queries) {
   return batch;
 }
 
+bool Timing::wanted() { return profiling() || debug_level() >= 2; }
+
 Timing::BatchRef Timing::begin(VkCommandBuffer commands, size_t marks) {
-  if (!profiling() && debug_level() < 2) return nullptr;
+  if (!wanted()) return nullptr;
   BatchRef batch = take_batch(static_cast<uint32_t>(marks) + 1);
   batch->marks.clear();
   batch->used = 0;

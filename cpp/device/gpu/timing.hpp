@@ -33,6 +33,7 @@ class Timing {
   using BatchRef = std::unique_ptr<Batch>;
 
   Timing(const Context& context, Queue& queue, uint32_t timestamp_bits);
+  static bool wanted();
   // nullptr when nobody wants times; `after` and `submitted` then do nothing.
   BatchRef begin(VkCommandBuffer commands, size_t marks);
   void after(const BatchRef& batch, VkCommandBuffer commands, const Mark& mark);

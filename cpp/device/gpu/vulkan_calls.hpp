@@ -1,5 +1,6 @@
-// What really goes to the driver: counts taken in volk's table, under everything else, for tests and benchmarks.
-// Threads: switch on and off while no other thread uses the GPU; counting itself is atomic.
+// What really goes to the driver: counts taken in volk's table, under everything else, for tests and benchmarks. What a
+// command buffer holds counts as often as it is submitted; one recorded while nobody counted holds nothing.
+// Threads: switch on and off while no other thread uses the GPU; counting itself from any.
 #pragma once
 #include <cstdint>
 
