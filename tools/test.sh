@@ -143,7 +143,7 @@ lane_core() {
   local ok=0
   canary "faults: validation reports a deliberate mistake" || ok=1
   catch_gpu || ok=1
-  layers_pytest tests/test_{counters,rules,barriers,python_api,grad,fuzz,random,validation}.py || ok=1
+  layers_pytest tests/test_{counters,rules,barriers,python_api,grad,fuzz,random,validation,compile,resubmission}.py || ok=1
   layers_pytest tests/test_ops.py -k "float32 and not float64" || ok=1
   return $ok
 }
