@@ -31,7 +31,7 @@ std::pair<std::shared_ptr<Recording>, std::string> recorded(Capture& c, const Te
   return {std::move(made), std::move(problem)};
 }
 
-Tensors run(Recording& r, const Tensors& arguments, const std::vector<double>& numbers) {
+std::optional<Tensors> run(Recording& r, const Tensors& arguments, const std::vector<double>& numbers) {
   WithoutGil unlocked;
   return r.run(arguments, numbers);
 }
@@ -52,7 +52,6 @@ void stop(Capture& c) {
 void add_compile(PyObject* m) {
   py::module_ module = py::reinterpret_borrow<py::module_>(m);
   py::class_<Recording, std::shared_ptr<Recording>>(module, "_Recording", py::module_local())
-      .def("fits", &Recording::fits)
       .def("run", run)
       .def("outside", &Recording::outside)
       .def("generators",

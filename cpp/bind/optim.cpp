@@ -78,6 +78,25 @@ void submit(const std::vector<py::list>& groups) {
   for (DeviceId d : devices) cut(d);
 }
 
+// Options to compare; without `numbers`, of a float only whether it is 0. Dicts become lists of pairs, what has no value
+// of its own (a tensor) its identity.
+py::object frozen(py::handle x, bool numbers) {
+  PyObject* o = x.ptr();
+  if (PyFloat_Check(o) && !numbers) return py::bool_(PyFloat_AS_DOUBLE(o) == 0);
+  if (x.is_none() || PyFloat_Check(o) || PyLong_Check(o) || PyUnicode_Check(o))
+    return py::reinterpret_borrow<py::object>(x);
+  py::list all;
+  if (PyDict_Check(o)) {
+    for (auto [key, value] : py::reinterpret_borrow<py::dict>(x))
+      all.append(py::reinterpret_steal<py::object>(PyTuple_Pack(2, key.ptr(), frozen(value, numbers).ptr())));
+  } else if (PyList_Check(o) || PyTuple_Check(o)) {
+    for (py::handle value : py::reinterpret_borrow<py::sequence>(x)) all.append(frozen(value, numbers));
+  } else {
+    return py::int_(reinterpret_cast<uintptr_t>(o));
+  }
+  return std::move(all);
+}
+
 void drop_gradients(const py::list& tensors, bool set_to_none) {
   for (py::handle o : tensors) {
     const Tensor& t = tensor_of("zero_grad", o.ptr());
@@ -98,6 +117,7 @@ void add_optimizers(PyObject* m) {
   module.def("_with_gradient", with_gradient);
   module.def("_submit", submit);
   module.def("_drop_gradients", drop_gradients);
+  module.def("_frozen", frozen);
 }
 
 }  // namespace sg::bind

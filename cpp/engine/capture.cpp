@@ -387,7 +387,6 @@ NodeRef Recording::node_of(const Origin& from, const std::vector<Tensor>& argume
 }
 
 bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) const {
-  EngineLock lock;
   const Made none;
   for (const Leaf& leaf : leaves_) {
     if (leaf.ended) continue;
@@ -498,9 +497,11 @@ void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const 
   for (const Write& w : cut.writes) storage_of(w.to, arguments, made)->node = Held(nodes[w.output]);
 }
 
-std::vector<Tensor> Recording::run(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) {
-  const Stage stage("replay", "stage");
+std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arguments,
+                                                  const std::vector<double>& numbers) {
   EngineLock lock;
+  if (!fits(arguments, numbers)) return std::nullopt;
+  const Stage stage("replay", "stage");
   run_readers(arguments);
   Made made;
   for (const Leaf& leaf : leaves_) {

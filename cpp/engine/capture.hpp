@@ -4,6 +4,7 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,10 +25,9 @@ struct Origin {
 
 class Recording {
  public:
-  // Whether the plans may run on these arguments and on the tensors of the outside as they are now.
-  bool fits(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) const;
-  // Runs them. Results and gradients are new tensors; what was written in place has its new value.
-  std::vector<Tensor> run(const std::vector<Tensor>& arguments, const std::vector<double>& numbers);
+  // Runs the plans, unless they are not for these arguments or for the tensors of the outside as they are now. Results
+  // and gradients are new tensors; what was written in place has its new value.
+  std::optional<std::vector<Tensor>> run(const std::vector<Tensor>& arguments, const std::vector<double>& numbers);
   std::vector<bool> outside() const;           // of each result: whether it is a tensor of the outside itself
   std::vector<Generator*> generators() const;  // must live as long
   // "", or in what two recordings of one function differ.
@@ -101,6 +101,7 @@ class Recording {
     std::vector<Ref<Storage>> gradients;  // of the leaves, at the beginning
   };
 
+  bool fits(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) const;
   NodeRef node_of(const Origin& from, const std::vector<Tensor>& arguments, const Made& made) const;
   Storage* storage_of(const Origin& to, const std::vector<Tensor>& arguments, const Made& made) const;
   void run_readers(const std::vector<Tensor>& arguments) const;

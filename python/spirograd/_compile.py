@@ -34,9 +34,9 @@ def _key(x: Any, tensors: list[Tensor]) -> Any:
         tensors.append(x)
         return _Slot
     if isinstance(x, dict):
-        return dict, tuple((k, _key(v, tensors)) for k, v in x.items())
+        return dict, tuple([(k, _key(v, tensors)) for k, v in x.items()])
     if isinstance(x, (list, tuple)):
-        return type(x), tuple(_key(v, tensors) for v in x)
+        return type(x), tuple([_key(v, tensors) for v in x])
     try:
         hash(x)
     except TypeError:
@@ -67,9 +67,9 @@ class _Variant:
         if not self.watch.same():
             return None
         numbers, counts = self.watch.numbers()
-        if not self.recording.fits(arguments, numbers):
-            return None
         made = self.recording.run(arguments, numbers)
+        if made is None:
+            return None
         self.watch.stepped(counts)
         if len(self.leaves) == 1 and self.leaves[0] is None and made:
             return (self.build(made),)
@@ -116,7 +116,8 @@ class _Compiled(Generic[P, R]):
                 self._known.popitem(last=False)
         for i, variant in enumerate(known.variants):
             if result := variant.run(tensors):
-                self._known.move_to_end(key)
+                if len(self._known) > 1:
+                    self._known.move_to_end(key)
                 if i:
                     known.variants.insert(0, known.variants.pop(i))
                 return result[0]  # type: ignore[no-any-return]

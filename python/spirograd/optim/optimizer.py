@@ -39,19 +39,6 @@ def _added(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
     return RemovableHandle(hooks, number)
 
 
-def _frozen(x: Any, numbers: bool) -> Any:
-    """Options to compare; without `numbers`, of a float only whether it is 0."""
-    if x is None or isinstance(x, (int, str)):
-        return x
-    if isinstance(x, float):
-        return x if numbers else x == 0
-    if isinstance(x, dict):
-        return [(k, _frozen(v, numbers)) for k, v in x.items()]
-    if isinstance(x, (list, tuple)):
-        return [_frozen(v, numbers) for v in x]
-    return id(x)
-
-
 class Watch:
     """The optimisers that step while a function is recorded (sg.compile), and where their numbers come from: a later
     call asks for those anew."""
@@ -254,7 +241,7 @@ class Optimizer:
     def _replay_key(self, numbers: bool) -> Any:
         """What, besides tensors, a step depends on and a replay cannot ask for anew: here, all there is.
         With `numbers`, also the options that it does ask for."""
-        return _frozen({k: v for k, v in vars(self).items() if k != "_step_count"}, True)
+        return _core._frozen({k: v for k, v in vars(self).items() if k != "_step_count"}, True)
 
     def _update(self) -> None:
         raise NotImplementedError(f"{self._name} has no step()")

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from .. import _core
 from .._core import Tensor
-from .optimizer import Group, Optimizer, Params, _frozen, placed, watched
+from .optimizer import Group, Optimizer, Params, placed, watched
 
 # A Python number, or a 0-d tensor where only the device knows it.
 Scalar: TypeAlias = Any
@@ -130,20 +130,15 @@ class RuleOptimizer(Optimizer):
 
     def _replay_key(self, numbers: bool) -> Any:
         # Beside counts on the device, numbers of the options are constants of what is recorded.
-        exact = (
-            numbers
-            or self.capturable
-            or any(
-                isinstance(c, Tensor)
-                for _, batches in self._batches.values()
-                for b in batches
-                for c in b.counts.values()
-            )
-        )
-        return [
-            ([id(p) for p in g["params"]], [_frozen(v, exact) for k, v in g.items() if k != "params"])
-            for g in self.param_groups
-        ]
+        return _core._frozen(self.param_groups, numbers or self.capturable or self._counts_on_device())
+
+    def _counts_on_device(self) -> bool:
+        for _, batches in self._batches.values():
+            for batch in batches:
+                for count in batch.counts.values():
+                    if isinstance(count, Tensor):
+                        return True
+        return False
 
     # ---- steps ------------------------------------------------------------------------------------------------------
     def _update(self) -> None:
