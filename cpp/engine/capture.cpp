@@ -12,11 +12,10 @@
 namespace sg {
 namespace {
 
-std::vector<uint64_t> words_of(const Dims& shape, const Dims& strides) {
-  std::vector<uint64_t> words{static_cast<uint64_t>(shape.rank)};
+void append(std::vector<uint64_t>& words, const Dims& shape, const Dims& strides) {
+  words.push_back(static_cast<uint64_t>(shape.rank));
   for (int64_t n : shape) words.push_back(static_cast<uint64_t>(n));
   for (int64_t n : strides) words.push_back(static_cast<uint64_t>(n));
-  return words;
 }
 
 constexpr const char* kPass = "pass what changes as an argument, as a tensor, and return what is needed outside";
@@ -550,7 +549,9 @@ std::vector<uint64_t> signature(const std::vector<Tensor>& arguments) {
   bool pending = false;
   for (const Tensor& x : arguments) pending |= x->storage->node->pending();
   if (pending) cut_all();
-  std::vector<uint64_t> words{grad_enabled(), has_nan_hook != nullptr, static_cast<uint64_t>(default_float())};
+  std::vector<uint64_t> words;
+  words.reserve(8 + 16 * arguments.size());
+  words.assign({grad_enabled(), has_nan_hook != nullptr, static_cast<uint64_t>(default_float())});
   std::vector<const Node*> nodes;
   for (const Tensor& x : arguments) {
     if (x.requires_grad())
@@ -566,7 +567,7 @@ std::vector<uint64_t> signature(const std::vector<Tensor>& arguments) {
                     static_cast<uint64_t>(first) << 40);
     words.push_back(apart);
     words.push_back(static_cast<uint64_t>(node.numel));
-    for (uint64_t w : words_of(x.shape(), x.strides())) words.push_back(w);
+    append(words, x.shape(), x.strides());
   }
   return words;
 }
