@@ -122,6 +122,22 @@ def test_one_variable_has_one_covariance(device: sg.Device) -> None:
     assert sg.ones(2, 3, device=device).cov().shape == (2, 2)
 
 
+@pytest.mark.parametrize("correction", [0, 1])
+def test_observations_may_be_weighted(device: sg.Device, correction: int) -> None:
+    x, often, much = np.random.default_rng(0).normal(size=(3, 5)), np.array([1, 3, 2, 1, 4]), np.arange(1, 6) / 3
+    y = sg.tensor(x, dtype=sg.float32, device=device)
+    f, a = sg.tensor(often, device=device), sg.tensor(much, dtype=sg.float32, device=device)
+    for ours, theirs in (({"fweights": f}, {"fweights": often}), ({"aweights": a}, {"aweights": much})):
+        want = np.cov(x, ddof=correction, **theirs)
+        np.testing.assert_allclose(y.cov(correction=correction, **ours).numpy(), want, rtol=1e-4, atol=1e-5)
+    want = np.cov(x, ddof=correction, fweights=often, aweights=much)
+    np.testing.assert_allclose(y.cov(correction=correction, fweights=f, aweights=a).numpy(), want, rtol=1e-4, atol=1e-5)
+    with pytest.raises(TypeError, match="cov: fweights are float32; use integers, or aweights"):
+        y.cov(fweights=a)
+    with pytest.raises(ValueError, match=r"cov: aweights \[4\] for 5 observations"):
+        y.cov(aweights=a[1:])
+
+
 def test_block_diag_and_diff_promote_as_arithmetic_does(device: sg.Device) -> None:
     assert sg.block_diag(of(device, 1, sg.int8), of(device, [3, 3], sg.uint8)).dtype == sg.uint8
     none = sg.zeros(0, dtype=sg.bool, device=device)

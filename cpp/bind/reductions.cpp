@@ -228,8 +228,11 @@ const Row rows[] = {
      "Tensor",
      "Each element less the one before it along a dimension, n times over." SG_EXAMPLE(
          "sg.tensor([1, 4, 9]).diff().tolist()", "[3, 5]")},
-    {"cov", bound<sg::cov>, "*, correction: int = 1", "Tensor",
-     "Covariances of variables (rows) from observations (columns): [n, m] -> [n, n]."},
+    {"cov", bound<sg::cov>, "*, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None",
+     "Tensor",
+     "Covariances of variables (rows) from observations (columns): [n, m] -> [n, n].\n\nArgs:\n    correction: what is "
+     "taken off the number of observations.\n    fweights: how often each observation was made, [m] of integers.\n"
+     "    aweights: how much each counts, [m].\n\nRaises:\n    ValueError: the shapes do not fit."},
     {"corrcoef", bound<sg::corrcoef>, "", "Tensor",
      "Correlations of variables (rows) from observations (columns): [n, m] -> [n, n]."},
 };

@@ -327,7 +327,9 @@ Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool 
 Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>& prepend,
             const std::optional<Tensor>& append);
 Tensor one_hot(const Tensor& classes, int64_t num_classes);  // int64; IndexError at the next read beyond them
-Tensor cov(const Tensor& x, int64_t correction);
+// Covariances of rows; fweights: how often each column was seen, aweights: how much it counts.
+Tensor cov(const Tensor& x, int64_t correction, const std::optional<Tensor>& fweights = std::nullopt,
+           const std::optional<Tensor>& aweights = std::nullopt);
 Tensor corrcoef(const Tensor& x);
 enum class Reduction { none, mean, sum };
 struct ClassLoss {

@@ -76,14 +76,47 @@ Tensor vector_norm(const Tensor& x, double p, uint32_t axes, bool keepdim) {
   return as_result(norm_of(wide(x), p, axes, keepdim), x);
 }
 
-Tensor cov(const Tensor& x, int64_t correction) {
+namespace {
+
+// How much each of n observations counts, or nothing: all alike.
+std::optional<Tensor> weight_of(const std::optional<Tensor>& fweights, const std::optional<Tensor>& aweights, int64_t n,
+                                DType dtype) {
+  std::optional<Tensor> weight;
+  for (const auto& [name, given] : {std::pair("fweights", &fweights), std::pair("aweights", &aweights)}) {
+    if (!*given) continue;
+    if (!((*given)->shape() == Dims{n}))
+      fail<ValueError>(
+          "cov", std::string(name) + " " + (*given)->shape().str() + " for " + std::to_string(n) + " observations",
+          "give one weight for each");
+    if (given == &fweights && is_float((*given)->dtype()))
+      fail<TypeError>("cov", std::string("fweights are ") + name_of((*given)->dtype()), "use integers, or aweights");
+    const Tensor w = cast(**given, dtype);
+    weight = weight ? *weight * w : w;
+  }
+  return weight;
+}
+
+}  // namespace
+
+Tensor cov(const Tensor& x, int64_t correction, const std::optional<Tensor>& fweights,
+           const std::optional<Tensor>& aweights) {
   if (x.rank() > 2)
     fail<ValueError>("cov", "a tensor of shape " + x.shape().str() + " has no rows of variables", "use two dimensions");
   const Tensor rows = wide(x.rank() == 2 ? x : reshape(x, {1, -1}));
-  const Tensor distance = rows - mean(rows, 2, true);
-  const double n = static_cast<double>(rows.shape()[1] - correction);
-  const Tensor out = matmul(distance, transpose(distance, 0, 1)) / std::max(n, 0.0);
-  return as_result(rows.shape()[0] != 1 ? out : reshape(out, {}), x);
+  const auto result = [&](const Tensor& out) { return as_result(rows.shape()[0] != 1 ? out : reshape(out, {}), x); };
+  const int64_t n = rows.shape()[1];
+  const std::optional<Tensor> weight = weight_of(fweights, aweights, n, rows.dtype());
+  if (!weight) {
+    const Tensor distance = rows - mean(rows, 2, true);
+    return result(matmul(distance, transpose(distance, 0, 1)) / std::max(static_cast<double>(n - correction), 0.0));
+  }
+  const Tensor total = sum(*weight, 1);
+  const Tensor distance = rows - sum(rows * *weight, 2, true) / total;
+  // What an observation that counts less than one takes off is less, too.
+  const Tensor less(correction);
+  const Tensor off = aweights ? sum(*weight * cast(*aweights, rows.dtype()), 1) / total * less : less;
+  const Tensor count = clamp_min(total - off, Tensor(0));
+  return result(matmul(distance * *weight, transpose(distance, 0, 1)) / count);
 }
 
 Tensor corrcoef(const Tensor& x) {

@@ -450,40 +450,50 @@ def vmap(
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         flat, rebuild = flatten(list(args))
         dims = _dims_of(in_dims, list(args))
-        sizes = set()
-        for t, d in zip(flat, dims, strict=True):
-            if d is not None:
-                if not isinstance(t, Tensor) or not -t.ndim <= d < t.ndim:
-                    what = f"a tensor of shape {list(t.shape)}" if isinstance(t, Tensor) else f"a {type(t).__name__}"
-                    raise ValueError(f"vmap: in_dims has {d} for {what}; use None or one of its dimensions")
-                sizes.add(t.shape[d])
-        if len(sizes) != 1:
-            found = "no argument has examples" if not sizes else f"numbers of examples differ, {sorted(sizes)}"
-            raise ValueError(f"vmap: {found}; check in_dims")
-        (count,) = sizes
-        if count == 0:
-            raise ValueError("vmap: there are no examples, so the shape of the result is unknown")
         state = _random_state()
         results = []
-        for i in range(count):
+        for i in range(_count_examples(flat, dims)):
             if randomness == "same":
                 _set_random_state(state)
             example = [t if d is None else _select(t, d, i) for t, d in zip(flat, dims, strict=True)]
             results.append(func(*rebuild(example), **kwargs))
             if randomness == "error" and _random_state() != state:
                 raise Error("vmap: the function draws random numbers; pass randomness='different' or 'same'")
-        first, rebuild_out = flatten(results[0])
-        columns = [flatten(r)[0] for r in results]
-        where = _dims_of(out_dims, results[0]) if not isinstance(out_dims, int) else [out_dims] * len(first)
-        outputs = []
-        for k, d in enumerate(where):
-            parts = [c[k] for c in columns]
-            if not isinstance(parts[0], Tensor):
-                raise TypeError(f"vmap: the function gave a {type(parts[0]).__name__}; it must give tensors")
-            outputs.append(parts[0] if d is None else stack(parts, dim=d))
-        return rebuild_out(outputs)
+        return _stacked(results, out_dims)
 
     return wrapped
+
+
+def _count_examples(flat: list[Any], dims: list[int | None]) -> int:
+    sizes = set()
+    for t, d in zip(flat, dims, strict=True):
+        if d is None:
+            continue
+        if not isinstance(t, Tensor) or not -t.ndim <= d < t.ndim:
+            what = f"a tensor of shape {list(t.shape)}" if isinstance(t, Tensor) else f"a {type(t).__name__}"
+            raise ValueError(f"vmap: in_dims has {d} for {what}; use None or one of its dimensions")
+        sizes.add(t.shape[d])
+    if len(sizes) != 1:
+        found = "no argument has examples" if not sizes else f"numbers of examples differ, {sorted(sizes)}"
+        raise ValueError(f"vmap: {found}; check in_dims")
+    (count,) = sizes
+    if count == 0:
+        raise ValueError("vmap: there are no examples, so the shape of the result is unknown")
+    return int(count)
+
+
+def _stacked(results: list[Any], out_dims: Any) -> Any:
+    """What the calls gave, each tensor with a dimension of the examples."""
+    first, rebuild = flatten(results[0])
+    columns = [flatten(r)[0] for r in results]
+    where = _dims_of(out_dims, results[0]) if not isinstance(out_dims, int) else [out_dims] * len(first)
+    outputs = []
+    for k, d in enumerate(where):
+        parts = [c[k] for c in columns]
+        if not isinstance(parts[0], Tensor):
+            raise TypeError(f"vmap: the function gave a {type(parts[0]).__name__}; it must give tensors")
+        outputs.append(parts[0] if d is None else stack(parts, dim=d))
+    return rebuild(outputs)
 
 
 def _select(t: Tensor, dim: int, i: int) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import Error, Tensor, _as_output, _record_function, _written_at, is_grad_enabled, zeros
@@ -157,13 +157,7 @@ class Function:
     @classmethod
     def _connected(cls, ctx: Any, args: tuple[Any, ...], raw: tuple[Any, ...]) -> list[Any]:
         """The outputs with their place in the gradient graph."""
-        for t in ctx._dirty:
-            if _place(t, raw) < 0:
-                raise Error(f"{cls.__name__}: a tensor of mark_dirty is no output; return it")
-            if t.is_leaf and t.requires_grad:
-                raise Error(
-                    f"{cls.__name__}: a leaf that requires grad cannot be written in place; pass a clone() of it"
-                )
+        _check_dirty(cls.__name__, ctx._dirty, raw)
         outputs = [
             t if not isinstance(t, Tensor) or _place(t, ctx._dirty) >= 0 else t.detach() if t.is_floating_point() else t
             for t in raw
@@ -174,13 +168,7 @@ class Function:
         ]
         facts = [(t.shape, t.dtype, t.device) if t is not None else None for t in differentiable]
         places = [i for i, a in enumerate(args) if isinstance(a, Tensor)]
-        ctx._saved = []
-        for t in ctx._to_save:
-            number = -1 if t is None else _place(t, raw)
-            if t is not None and number >= 0:
-                t = t.detach()  # connected again when it is asked for: an output holds ctx
-            number = number if number >= 0 and differentiable[number] is not None else -1
-            ctx._saved.append((t, 0 if t is None else t._version, number))
+        ctx._saved = _saved(ctx._to_save, raw, differentiable)
         ctx._to_save = ctx._dirty = ctx._constant = ()
 
         def back(arrived: list[Tensor | None], wanted: tuple[bool, ...], node: Any) -> list[Tensor | None]:
@@ -206,6 +194,28 @@ class Function:
         name = f"{cls.__name__}Backward"
         _record_function(name, inputs, differentiable, back, free)
         return outputs
+
+
+def _check_dirty(name: str, dirty: Sequence[Tensor], raw: tuple[Any, ...]) -> None:
+    for t in dirty:
+        if _place(t, raw) < 0:
+            raise Error(f"{name}: a tensor of mark_dirty is no output; return it")
+        if t.is_leaf and t.requires_grad:
+            raise Error(f"{name}: a leaf that requires grad cannot be written in place; pass a clone() of it")
+
+
+def _saved(
+    tensors: Sequence[Tensor | None], raw: tuple[Any, ...], differentiable: list[Any]
+) -> list[tuple[Tensor | None, int, int]]:
+    """Each with its version and, when it is a differentiable output, the number of that; else -1."""
+    saved = []
+    for t in tensors:
+        number = -1 if t is None else _place(t, raw)
+        if t is not None and number >= 0:
+            t = t.detach()  # connected again when it is asked for: an output holds ctx
+        number = number if number >= 0 and differentiable[number] is not None else -1
+        saved.append((t, 0 if t is None else t._version, number))
+    return saved
 
 
 def _checked(name: str, found: Any, shapes: list[tuple[int, ...] | None]) -> list[Tensor | None]:
