@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,32 @@ def test_figures_have_their_file() -> None:
         assert files, f"'{found[0]}' in README.md: a figure needs a link to its file in benchmarks/results"
         missing = [f for f in files if not (ROOT / f).is_file()]
         assert not missing, f"README.md quotes {missing}, which do not exist"
+
+
+def quoted_tables(text: str) -> Iterator[tuple[list[str], str]]:
+    """The tables below a paragraph that names files of results, and these files."""
+    files: list[str] = []
+    for block in re.split(r"\n\s*\n", text):
+        if block.startswith("#"):
+            files = []
+        elif not block.startswith("|"):
+            files = RESULT.findall(block) or files
+        elif files:
+            yield files, block
+
+
+def figures_of(table: str) -> Iterator[str]:
+    for row in table.splitlines()[2:]:
+        for cell in row.strip("|").split("|")[1:]:
+            if re.search(r"\d (?:us|ms|s|[GT]B/s|TFLOP/s|%)", cell):
+                yield from re.findall(r"\d[\d,]*(?:\.\d+)?", cell)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_figures_of_tables_are_those_of_their_files(path: Path) -> None:
+    for files, table in quoted_tables(path.read_text()):
+        results = [r for file in files for r in json.loads((ROOT / file).read_text())["results"]]
+        values = [r["value"] for r in results if r["value"] is not None]
+        for figure in figures_of(table):
+            shown, digits = float(figure.replace(",", "")), len(figure.partition(".")[2])
+            assert any(abs(v - shown) <= 0.5 * 10**-digits + 1e-9 for v in values), f"{figure} is not in {files}"
