@@ -174,3 +174,15 @@ def test_the_driver_sees_what_is_counted() -> None:
     assert calls["dispatches"] == s["dispatches"]
     assert calls["barriers"] == s["barriers"]
     assert calls["memory_allocations"] == s["allocations"] == 0
+
+
+@pytest.mark.parametrize("before", range(8189, 8193))
+def test_a_full_log_is_not_cut_between_an_index_and_its_reader(before: int) -> None:
+    x, index = sg.arange(4), sg.tensor([2, 0, 3])
+    sg.synchronize()
+    kept = [x + 1 for _ in range(before)]
+    with sg.profiler.profile() as prof:
+        y = sg.gather(x, 0, index)
+        assert y.tolist() == [2, 0, 3]
+    names = [e.name for e in prof.events() if e.category == "step"]
+    assert any("gather_take_rows" in name for name in names), f"{names[:3]} after {len(kept)} ops"
