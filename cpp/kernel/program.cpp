@@ -173,7 +173,7 @@ std::string Program::print() const {
 
 uint64_t Program::structure_hash() const {
   uint64_t h = hash_mix(static_cast<uint64_t>(domain.rank) | uint64_t(inner) << 8 | uint64_t(predicated) << 16 |
-                        uint64_t(piece_limit > 0) << 17 | uint64_t(part_rows > 0) << 18);
+                        uint64_t(piece_limit > 0) << 17 | uint64_t(part_rows > 0) << 18 | uint64_t(in_place) << 19);
   for (const View& v : views) {
     h = hash_mix(h, static_cast<uint64_t>(v.binding + 1) | uint64_t(v.dtype) << 32 | uint64_t(v.aligned) << 40);
     for (int64_t s : v.strides) h = hash_mix(h, s == 0 ? 0 : s == 1 ? 1 : 2);

@@ -71,6 +71,7 @@ struct Program {
   std::vector<Instr> code;
   int numbers = 0;          // how many number arguments
   bool predicated = false;  // writes parameters in place: does nothing when the status word is set
+  bool in_place = false;    // may store over what it loads, each element over itself
   // A long reduce is cut in pieces: the last outer dimension then counts pieces, and piece s covers
   // min(size, limit - s * size) of the first inner dimension, size being that dimension's extent. 0: off.
   int64_t piece_limit = 0;

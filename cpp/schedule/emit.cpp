@@ -196,7 +196,7 @@ class Emitter {
     target.aligned = base.aligned;
     const int64_t offset = base.leaf >= 0 ? 0 : node.in[1].offset;
     const int32_t b = binding(target, true);
-    builder_.program.predicated = true;
+    builder_.program.predicated = builder_.program.in_place = true;
     if (takes_offset(node)) {
       View v = view_of(b, node.dtype, Dims::filled(draft_.domain.rank, 0), 0, false);
       v.reach = node.numel;

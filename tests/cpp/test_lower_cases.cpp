@@ -184,7 +184,20 @@ Case layer_norm(int64_t r, int64_t c, bool in_place) {
   const Expr y = b.alu(Code::div, kF, d, b.alu(Code::sqrt, kF, b.alu(Code::add, kF, var, b.constant(kF, 1e-5))));
   const Expr w = b.load(m.view(b, kF, {0, 1}));
   b.store(in_place ? v : m.dense(b, kF), b.alu(Code::mul, kF, y, w));
-  b.program.predicated = in_place;
+  b.program.predicated = b.program.in_place = in_place;
+  return m.done(b, 1e-5);
+}
+
+// The new value is stored over the old one, and divided by its norm.
+Case momentum_in_place(int64_t r, int64_t c) {
+  Maker m("momentum_in_place_" + std::to_string(c));
+  B b = over({r, c}, 1);
+  const int v = m.dense(b, kF);
+  const Expr next = b.alu(Code::mul, kF, b.load(v), b.constant(kF, 0.5));
+  b.store(v, next);
+  const Expr norm = b.alu(Code::sqrt, kF, b.reduce(Fold::sum, b.alu(Code::mul, kF, next, next)));
+  b.store(m.dense(b, kF), b.alu(Code::div, kF, next, norm));
+  b.program.in_place = true;
   return m.done(b, 1e-5);
 }
 
@@ -336,6 +349,7 @@ void row_cases(std::vector<Case>& out) {
   for (int64_t c : {8, 100, 1024, 20000}) {
     out.push_back(layer_norm(6, c, false));
     out.push_back(layer_norm(6, c, true));
+    out.push_back(momentum_in_place(1, c));
   }
   out.push_back(reduction3(5, 6, 7));
   out.push_back(reduction3(5, 6, 64));

@@ -149,16 +149,6 @@ void find_needs(RowShape& s, const Program& p) {
   }
 }
 
-// A store into memory that is also loaded waits for the last phase: an earlier one could still read it.
-bool writes_what_it_reads(const Program& p, const Instance& in) {
-  std::set<int32_t> loaded;
-  for (const Instr& i : p.code)
-    if (is_load(i.code) && p.views[i.slot].binding >= 0) loaded.insert(in.bindings[p.views[i.slot].binding].memory);
-  return std::any_of(p.code.begin(), p.code.end(), [&](const Instr& i) {
-    return i.code == Code::store && loaded.count(in.bindings[p.views[i.slot].binding].memory);
-  });
-}
-
 void choose_items(RowShape& s, const Program& p) {
   const int64_t items = next_power(divide_up(std::max<int64_t>(p.columns(), 1), s.lanes * s.width));
   s.in_registers = items * s.width <= 32;
@@ -196,7 +186,7 @@ Lowered lower_rows(const Step& step, const Features& features) {
   s.adjacent = !p.part_rows && rows_adjacent(p, l.piece_dim);
   l.find_width();
   s.width = !s.adjacent && all_in_fours(l) ? 4 : 1;
-  s.late_stores = writes_what_it_reads(p, step.only());
+  s.late_stores = p.in_place;  // a phase before could still load what is stored over
   choose_lanes(s, p, features);
   s.shuffles = features.shuffles && !s.adjacent && s.lanes > 1;
   s.cached = cached_loads(p);
