@@ -1,11 +1,13 @@
 #include "device/cpu/axes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace sg::cpu {
 namespace {
 
 constexpr int64_t kEnoughLanes = 256;  // below, a pointwise block takes in the next dimension too
+constexpr int64_t kEnoughInRow = 16;   // the same of a row that is read from one computed place
 constexpr int64_t kFewColumns = 64;    // up to here many rows in one block beat one block a row
 
 bool varies_along_row(const Program& p, const View& v) {
@@ -48,6 +50,23 @@ int lane_across(const Program& p) {
   return -1;
 }
 
+// The elements along the last dimension come from memory in order, from a place that is computed once for all of them.
+bool reads_rows(const Program& p) {
+  const int last = p.domain.rank - 1;
+  std::vector<bool> varies(p.code.size());
+  const auto is = [&](int32_t i) { return i >= 0 && varies[i]; };
+  for (size_t i = 0; i < p.code.size(); ++i) {
+    const Instr& in = p.code[i];
+    const bool view = in.code == Code::load || in.code == Code::index;
+    varies[i] = view ? p.views[in.slot].strides[last] != 0 : is(in.a) || is(in.b) || is(in.c);
+    if (in.code != Code::load_at || p.code[in.a].code != Code::add) continue;
+    const Instr& sum = p.code[in.a];
+    for (const auto& [position, start] : {std::pair{sum.a, sum.b}, std::pair{sum.b, sum.a}})
+      if (p.code[position].code == Code::index && is(position) && !is(start)) return true;
+  }
+  return false;
+}
+
 void pick(const Dims& from, const std::vector<int>& which, int64_t scale, Dims& to) {
   for (int d : which) to.push(from[d] * scale);
 }
@@ -75,7 +94,8 @@ bool choose_axes(const Program& p, bool tile, Executable& e) {
   int across = -1, lane_begin = p.outer();
   if (tile || p.inner == 0) {
     lane_begin = rank;
-    for (int64_t n = 1; lane_begin > 0 && (n < kEnoughLanes || tile);) {
+    const int64_t enough = rank > 0 && reads_rows(p) ? kEnoughInRow : kEnoughLanes;
+    for (int64_t n = 1; lane_begin > 0 && (n < enough || tile);) {
       n *= p.domain[--lane_begin];
       if (tile) break;
     }

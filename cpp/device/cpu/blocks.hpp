@@ -44,6 +44,7 @@ struct BlockTable {
   // The two instructions (a inner b) outer c, or c outer (a inner b) when flipped, in one pass; float types.
   Fn (*fused)(Code inner, Code outer, bool flipped, DType type, int scalars);
   Fn (*fill)(int size);        // d[i] = a[0]
+  Fn (*stream)(int size);      // d[i] = a[i], past the caches; fence() before another thread reads
   Fn (*gather)(int size);      // d[i] = a[i * stride], the byte stride passed as b
   Fn (*scatter)(int size);     // d[i * stride] = a[i], the byte stride passed as b
   Fn (*turn)(int size);        // a transposed tile: row u of d gets a[i * stride + u], see Turn, passed as b
@@ -51,6 +52,7 @@ struct BlockTable {
   Fn (*scatter_at)(int size);  // d[b[i]] = a[i] where b[i] is not negative
   Fn iota;                     // int64: d[i] = (int64)a + i * (int64)b
   FoldFn (*fold)(Fold fold, DType type);
+  void (*fence)();
   void (*gemm_f32)(const GemmTile&);  // its scratch holds gemm_scratch bytes
   void (*gemm_f64)(const GemmTile&);
   int gemm_rows, gemm_columns_f32;  // the register tile: blocks of a product should be multiples of it

@@ -178,6 +178,34 @@ void fill(void* d, const void* a, const void*, const void*, int64_t n) {
   for (int64_t i = 0; i < n; ++i) static_cast<T*>(d)[i] = s;
 }
 
+// Whole lines are written without being read first; what is left at both ends takes the usual way.
+template <class T>
+void stream(void* d, const void* a, const void*, const void*, int64_t n) {
+  char* to = static_cast<char*>(d);
+  const char* from = static_cast<const char*>(a);
+  int64_t bytes = n * int64_t(sizeof(T));
+#if defined(__x86_64__)
+  const int64_t first = std::min<int64_t>(bytes, -reinterpret_cast<intptr_t>(to) & 63);
+  std::memcpy(to, from, static_cast<size_t>(first));
+  to += first, from += first, bytes -= first;
+  for (; bytes >= 64; to += 64, from += 64, bytes -= 64) {
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to), _mm512_loadu_si512(from));
+#else
+    for (int i = 0; i < 64; i += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i)));
+#endif
+  }
+#endif
+  std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+void fence() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
+}
+
 template <class T>
 void gather(void* d, const void* a, const void* stride, const void*, int64_t n) {
   const char* from = static_cast<const char*>(a);
@@ -535,6 +563,7 @@ Fn fused_loop(Code inner, Code outer, bool flipped, DType type, int scalars) {
     return size == 1 ? loop<uint8_t> : size == 2 ? loop<uint16_t> : size == 4 ? loop<uint32_t> : loop<uint64_t>; \
   }
 SG_BY_SIZE(fill)
+SG_BY_SIZE(stream)
 SG_BY_SIZE(gather)
 SG_BY_SIZE(turn)
 SG_BY_SIZE(scatter)
@@ -560,11 +589,23 @@ SG_BY_SIZE(scatter_at)
 namespace sg::cpu {
 extern const BlockTable SG_TABLE;
 const BlockTable SG_TABLE = {
-    SG_TEXT(SG_ISA),      SG_ISA::alu_loop,       SG_ISA::fused_loop,
-    SG_ISA::fill_loop,    SG_ISA::gather_loop,    SG_ISA::scatter_loop,
-    SG_ISA::turn_loop,    SG_ISA::gather_at_loop, SG_ISA::scatter_at_loop,
-    SG_ISA::iota,         SG_ISA::fold_loop,      SG_ISA::gemm<float>,
-    SG_ISA::gemm<double>, SG_ISA::kRows,          2 * SG_ISA::Vector<float>::kLanes,
+    SG_TEXT(SG_ISA),
+    SG_ISA::alu_loop,
+    SG_ISA::fused_loop,
+    SG_ISA::fill_loop,
+    SG_ISA::stream_loop,
+    SG_ISA::gather_loop,
+    SG_ISA::scatter_loop,
+    SG_ISA::turn_loop,
+    SG_ISA::gather_at_loop,
+    SG_ISA::scatter_at_loop,
+    SG_ISA::iota,
+    SG_ISA::fold_loop,
+    SG_ISA::fence,
+    SG_ISA::gemm<float>,
+    SG_ISA::gemm<double>,
+    SG_ISA::kRows,
+    2 * SG_ISA::Vector<float>::kLanes,
     SG_ISA::kGemmScratch,
 };
 }  // namespace sg::cpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/cpu/axes.hpp"
+#include "device/cpu/cache.hpp"
 #include "device/cpu/emit.hpp"
 #include "device/cpu/executable.hpp"
 #include "device/cpu/values.hpp"
@@ -11,6 +12,8 @@ namespace sg::cpu {
 namespace {
 
 constexpr int64_t kRegisterBytes = 24 << 10;  // of one block: half of a first cache
+constexpr int64_t kTileBytes = 16 << 10;      // of the runs that a tile of units reads
+constexpr int64_t kStreamedRow = 512;         // bytes of a row that are worth writing past the caches
 
 bool chains(Code c) { return c == Code::add || c == Code::sub || c == Code::mul; }
 
@@ -56,11 +59,12 @@ class Compiler {
         emit_(program, e_, values_) {}
 
   Executable run() {
+    choose_streams();
     for (int32_t i = 0; i < count(); ++i) {
       const Instr& in = instr(i);
       if (in.code == Code::constant || in.code == Code::number) of_[i].slot = emit_.new_cell(cell_of(in.dtype, in.imm));
       if (in.code == Code::number) e_.numbers.push_back({of_[i].slot - kCell, in.slot, in.dtype});
-      if (of_[i].kept) of_[i].slot = emit_.new_register(static_cast<int>(size_of(in.dtype)), true);
+      if (of_[i].kept) of_[i].slot = emit_.new_register(static_cast<int>(size_of(in.dtype)), Register::Holds::row);
     }
     e_.phases.resize(static_cast<size_t>(values_.phases));
     for (int phase = 0; phase < values_.phases; ++phase) {
@@ -156,6 +160,51 @@ class Compiler {
     }
   }
 
+  // Where the runs of a unit begin is computed for a tile of units at once: the loops then run over units, and the
+  // memory of the runs can be asked for in advance.
+  void choose_ahead() {
+    const int last = e_.unit_dims.rank - 1;
+    if (!e_.pointwise || last < 0 || e_.unit_dims[last] == 1) return;
+    std::vector<bool> ahead(p_.code.size());
+    int64_t bytes = 0;  // of the runs of a unit
+    for (int32_t i = count() - 1; i >= 0; --i) {
+      if (const Run run = emit_.run_of(i); run.start >= 0 && needed_[i]) {
+        ahead[run.start] = true;
+        bytes += std::min(e_.lanes, e_.block) * size_of(instr(i).dtype);
+      }
+      const Value& v = of_[i];
+      if (!ahead[i] || v.level == Level::fixed) continue;
+      if (!v.scalar) return;
+      for (int32_t o : {instr(i).a, instr(i).b, instr(i).c}) {
+        if (o < 0) continue;
+        if (instr(i).code == Code::check_index && o != instr(i).a && of_[o].level != Level::fixed) return;
+        ahead[o] = true;
+      }
+    }
+    if (bytes == 0) return;
+    e_.tile = std::clamp(kTileBytes / bytes, kTile, kRowTile);
+    for (int32_t i = 0; i < count(); ++i) of_[i].ahead = ahead[i] && of_[i].level != Level::fixed && !of_[i].in_place;
+  }
+
+  // What is larger than half of the last cache and not read here is written past the caches: a line that is written
+  // whole need not be read first, and what others keep there stays.
+  void choose_streams() {
+    if (options_.tile) return;
+    for (int32_t i = 0; i < count(); ++i) {
+      if (instr(i).code != Code::store) continue;
+      ViewUse& view = e_.views[instr(i).slot];
+      const View& from = p_.views[instr(i).slot];
+      int64_t bytes = view.size;
+      for (int d = 0; d < p_.domain.rank; ++d) bytes *= from.strides[d] ? p_.domain[d] : 1;
+      bool read = false;
+      for (int32_t j = 0; j < count(); ++j)
+        read = read || (is_load(instr(j).code) && may_alias(instr(j).slot, instr(i).slot));
+      view.streams = !read && !view.walk && view.lane_step == view.size && e_.lanes * view.size >= kStreamedRow &&
+                     2 * bytes >= last_cache_bytes();
+      e_.streams = e_.streams || view.streams;
+    }
+  }
+
   bool may_alias(int32_t view_a, int32_t view_b) const {
     const int32_t a = e_.views[view_a].binding, b = e_.views[view_b].binding;
     if (a < 0 || b < 0) return false;
@@ -174,6 +223,7 @@ class Compiler {
     const ViewUse& view = view_of(store);
     const Value& v = of_[value];
     if (v.scalar || v.kept || v.in_place || view.walk || view.lane_step != view.size) return false;
+    if (view.streams && emit_.run_of(value).start < 0) return false;
     if (instr(store).code != Code::store) return false;
     for (size_t n = position + 1; n < nodes.size(); ++n)
       if (reads(nodes[n].instr, instr(store).slot) || (nodes[n].inner >= 0 && reads(nodes[n].inner, instr(store).slot)))
@@ -186,6 +236,7 @@ class Compiler {
 
   void emit_elements(Phase& out, int phase) {
     mark_needed(phase);
+    choose_ahead();
     std::vector<int> uses(p_.code.size());
     const std::vector<Node> nodes = nodes_of(phase, uses);
     std::vector<int32_t> stores, reduces;
@@ -219,7 +270,9 @@ class Compiler {
           ++k;
         }
       }
-      if (!v.kept) {
+      if (v.ahead) {
+        v.slot = emit_.new_register(static_cast<int>(size_of(instr(i).dtype)), Register::Holds::units);
+      } else if (!v.kept) {
         v.slot = -1;
         if (emit_.in_tile(i)) {
           v.slot = emit_.new_register(static_cast<int>(kTile * size_of(instr(i).dtype)));  // lives as long as the tile
@@ -233,11 +286,12 @@ class Compiler {
           live.push_back(i);
         }
       }
-      e_.cost += cost_of(instr(i).code);
+      if (!v.ahead) e_.cost += cost_of(instr(i).code);
+      std::vector<Op>& ops = v.ahead ? e_.ahead : out.element;
       if (instr(i).code == Code::load || instr(i).code == Code::index)
-        emit_.load(i, out.element);
+        emit_.load(i, ops);
       else
-        emit_.alu(nodes[n], out.element);
+        emit_.alu(nodes[n], ops);
     }
     for (int32_t s : stores)
       if (!written[s]) emit_.store(s, out.element);
@@ -260,6 +314,9 @@ class Compiler {
         for (int32_t* s : {&op.d, &op.a, &op.b, &op.c}) place(*s);
     };
     place_all(e_.setup);
+    place_all(e_.ahead);
+    for (Fetch& f : e_.fetches)
+      for (int32_t* s : {&f.run.d, &f.run.a, &f.run.b}) place(*s);
     size_t folds = 0;
     for (Phase& phase : e_.phases) {
       place_all(phase.row);
@@ -274,7 +331,7 @@ class Compiler {
   void lay_out(size_t folds) {
     int64_t temporary_bytes = 0;
     for (const Register& r : emit_.registers)
-      if (!r.kept) temporary_bytes += r.size;
+      if (r.holds == Register::Holds::block) temporary_bytes += r.size;
     int64_t fit = 1024;
     while (fit > 128 && fit * temporary_bytes > kRegisterBytes) fit /= 2;
     e_.block = std::min(e_.block, fit);
@@ -287,8 +344,12 @@ class Compiler {
       const int32_t slot = e_.first_register + static_cast<int32_t>(r);
       e_.registers.push_back(at);
       int64_t elements = width;
-      if (emit_.registers[r].kept) {
-        e_.kept.push_back(slot);
+      if (emit_.registers[r].holds == Register::Holds::units) {
+        e_.moving.push_back(slot);
+        e_.unit_steps.push_back({slot, emit_.registers[r].size});
+        elements = e_.tile;
+      } else if (emit_.registers[r].holds == Register::Holds::row) {
+        e_.moving.push_back(slot);
         elements = e_.across ? width * e_.columns : e_.lanes;
         e_.block_steps.push_back({slot, (e_.across ? width : e_.block) * emit_.registers[r].size});
       }
@@ -300,8 +361,10 @@ class Compiler {
 
   void add_steps() {
     e_.column_steps.resize(e_.column_dims.rank);
+    const int last_unit = e_.unit_dims.rank - 1;
     for (int32_t v = 0; v < static_cast<int32_t>(e_.views.size()); ++v) {
       const ViewUse& view = e_.views[v];
+      if (e_.tile > 1 && view.unit[last_unit]) e_.unit_steps.push_back({v, view.unit[last_unit]});
       if (!e_.across) {
         if (!view.walk && view.lane_step) e_.block_steps.push_back({v, view.lane_step * e_.block});
         continue;

@@ -75,8 +75,8 @@ int32_t Emitter::new_cell(Number n) {
   e_.cells.push_back(n);
   return kCell + static_cast<int32_t>(e_.cells.size()) - 1;
 }
-int32_t Emitter::new_register(int size, bool kept) {
-  registers.push_back({size, kept});
+int32_t Emitter::new_register(int size, Register::Holds holds) {
+  registers.push_back({size, holds});
   return kRegister + static_cast<int32_t>(registers.size()) - 1;
 }
 int32_t Emitter::temporary(int size) {
@@ -88,15 +88,34 @@ int32_t Emitter::temporary(int size) {
 }
 void Emitter::release(int32_t slot) { free_[registers[slot - kRegister].size].push_back(slot); }
 
-int32_t Emitter::as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vector<int32_t>& used) {
-  const int32_t r = temporary(size_of(t));
-  used.push_back(r);
+int32_t Emitter::as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vector<int32_t>& used, bool ahead) {
+  const int size = static_cast<int>(size_of(t));
+  const int32_t r = ahead ? new_register(size, Register::Holds::units) : temporary(size);
+  if (!ahead) used.push_back(r);
   Op op;
   op.fn = table_.fill(size_of(t));
   op.d = r;
   op.a = slot;
   ops.push_back(op);
   return r;
+}
+
+// What is computed ahead finds its operands side by side, unit after unit; others read the one of their unit.
+Place Emitter::operand(int32_t i, bool ahead, std::vector<Op>& ops) {
+  const Value& v = values_[i];
+  if (!ahead) return {v.slot, v.scalar};
+  if (v.ahead) return {v.slot, false};
+  if (!v.in_place) return {v.slot, true};
+  const ViewUse& view = view_of(i);
+  const int64_t step = view.unit[e_.unit_dims.rank - 1];
+  if (step == 0 || step == view.size) return {v.slot, step == 0};
+  Op op;
+  op.fn = table_.gather(view.size);
+  op.what = Op::What::down;
+  op.d = new_register(view.size, Register::Holds::units);
+  op.a = op.view = v.slot;
+  ops.push_back(op);
+  return {op.d, false};
 }
 
 // The bound (and the tag, when it is an operand) of check_index is read as int64.
@@ -124,7 +143,8 @@ void Emitter::load(int32_t i, std::vector<Op>& ops) {
     op.fn = table_.turn(op.size);
     op.what = Op::What::turn;
   }
-  op.single = values_[i].scalar;
+  op.single = values_[i].scalar && !values_[i].ahead;
+  if (values_[i].ahead) op.what = Op::What::down;
   op.d = values_[i].slot;
   op.a = op.view = instr(i).slot;
   ops.push_back(op);
@@ -141,25 +161,34 @@ Run Emitter::run_of(int32_t i) const {
 }
 
 void Emitter::load_at(int32_t i, std::vector<Op>& ops) {
+  const bool ahead = values_[i].ahead;
+  std::vector<int32_t> used;
   Op op;
   op.size = static_cast<uint8_t>(size_of(instr(i).dtype));
-  op.single = values_[i].scalar;
-  if (const Run run = run_of(i); run.start >= 0) {
-    op.what = Op::What::run;
-    if (e_.pointwise && e_.unit_dims.rank > 0) e_.tile = kTile, e_.fetches = true;
-    op.view = instr(run.position).slot;
-    op.fn = e_.views[op.view].lane_step == 1 ? copy_loop(op.size) : table_.gather(op.size);
-    op.d = values_[i].slot;
-    op.a = instr(i).slot;
-    op.b = values_[run.start].slot;
-    ops.push_back(op);
-    return;
-  }
-  op.fn = table_.gather_at(op.size);
+  op.single = values_[i].scalar && !ahead;
   op.d = values_[i].slot;
   op.a = instr(i).slot;
-  op.b = values_[instr(i).a].slot;
+  if (const Run run = run_of(i); run.start >= 0) {
+    op.what = Op::What::run;
+    op.view = instr(run.position).slot;
+    op.fn = e_.views[op.view].lane_step == 1 ? copy_loop(op.size) : table_.gather(op.size);
+    if (e_.views[op.view].lane_step == 1 && op.d < static_cast<int32_t>(e_.views.size()) && e_.views[op.d].streams)
+      op.fn = table_.stream(op.size);
+    op.b = values_[run.start].slot;
+    if (e_.tile > 1) e_.fetches.push_back({op, unit_step(run.start), unit_step(run.position)});
+  } else {
+    const Place offset = operand(instr(i).a, ahead, ops);
+    op.fn = table_.gather_at(op.size);
+    op.b = ahead && offset.scalar ? as_vector(offset.slot, DType::int64, ops, used, ahead) : offset.slot;
+  }
   ops.push_back(op);
+}
+
+// Bytes from unit to unit of a tile (of an index: how much more it is).
+int64_t Emitter::unit_step(int32_t i) const {
+  if (values_[i].ahead) return size_of(instr(i).dtype);
+  const bool view = values_[i].in_place || instr(i).code == Code::index;
+  return view ? view_of(i).unit[e_.unit_dims.rank - 1] : 0;
 }
 
 void Emitter::store_at(int32_t i, std::vector<Op>& ops) {
@@ -178,8 +207,9 @@ void Emitter::store_at(int32_t i, std::vector<Op>& ops) {
 void Emitter::alu(const Node& node, std::vector<Op>& ops) {
   const Instr& in = instr(node.instr);
   if (in.code == Code::load_at) return load_at(node.instr, ops);
+  const bool ahead = values_[node.instr].ahead;
   Op op;
-  op.single = values_[node.instr].scalar;
+  op.single = values_[node.instr].scalar && !ahead;
   op.d = values_[node.instr].slot;
   int32_t operands[3] = {in.a, in.b, in.c};
   bool flipped = false;
@@ -192,8 +222,9 @@ void Emitter::alu(const Node& node, std::vector<Op>& ops) {
   int scalars = 0, count = 0;
   int32_t slots[3] = {0, 0, 0};
   for (; count < 3 && operands[count] >= 0; ++count) {
-    slots[count] = values_[operands[count]].slot;
-    if (values_[operands[count]].scalar) scalars |= 1 << count;
+    const Place from = operand(operands[count], ahead, ops);
+    slots[count] = from.slot;
+    if (from.scalar) scalars |= 1 << count;
   }
   if (op.single) scalars = 0;
   if (in.code == Code::check_index) {
@@ -209,7 +240,7 @@ void Emitter::alu(const Node& node, std::vector<Op>& ops) {
   std::vector<int32_t> used;
   if (!op.fn && scalars) {
     for (int o = 0; o < count; ++o)
-      if (scalars >> o & 1) slots[o] = as_vector(slots[o], instr(operands[o]).dtype, ops, used);
+      if (scalars >> o & 1) slots[o] = as_vector(slots[o], instr(operands[o]).dtype, ops, used, ahead);
     op.fn = pick(0);
   }
   if (!op.fn) fail<LimitError>("cpu", std::string("no loop for ") + name_of(in.code) + " on " + name_of(type));
@@ -247,7 +278,7 @@ void Emitter::store(int32_t i, std::vector<Op>& ops) {
     op.fn = table_.fill(view.size);
     op.single = one;
   } else if (contiguous) {
-    op.fn = copy_loop(view.size);
+    op.fn = view.streams ? table_.stream(view.size) : copy_loop(view.size);
   } else {
     if (value.scalar) op.a = as_vector(op.a, type, ops, used);
     op.fn = table_.scatter(view.size);

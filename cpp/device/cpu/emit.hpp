@@ -19,8 +19,13 @@ struct Run {  // a load_at of elements in a row: both instructions, or none
 };
 
 struct Register {
-  int size;  // bytes of an element
-  bool kept;
+  int size;                                                               // bytes of an element
+  enum class Holds : uint8_t { block, row, units } holds = Holds::block;  // units: one value for each of a tile
+};
+
+struct Place {  // of an operand
+  int32_t slot;
+  bool scalar;
 };
 
 class Emitter {
@@ -29,7 +34,7 @@ class Emitter {
       : p_(program), e_(e), values_(values.of), table_(blocks()) {}
 
   int32_t new_cell(Number n = {});
-  int32_t new_register(int size, bool kept = false);
+  int32_t new_register(int size, Register::Holds holds = Register::Holds::block);
   Run run_of(int32_t i) const;
   bool in_tile(int32_t i) const { return instr(i).code == Code::load && view_of(i).turned; }
   int32_t temporary(int size);  // until released
@@ -46,9 +51,11 @@ class Emitter {
   const Instr& instr(int32_t i) const { return p_.code[i]; }
   const ViewUse& view_of(int32_t i) const { return e_.views[instr(i).slot]; }
   void load_at(int32_t i, std::vector<Op>& ops);
+  int64_t unit_step(int32_t i) const;
   void store_at(int32_t i, std::vector<Op>& ops);
   void sum_rows(int32_t i, std::vector<Op>& ops);
-  int32_t as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vector<int32_t>& used);
+  Place operand(int32_t i, bool ahead, std::vector<Op>& ops);
+  int32_t as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vector<int32_t>& used, bool ahead = false);
   int32_t as_int64(int32_t operand, std::vector<Op>& ops);
 
   const Program& p_;

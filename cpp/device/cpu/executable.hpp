@@ -18,13 +18,15 @@
 
 namespace sg::cpu {
 
-inline constexpr int64_t kTile = 16;  // units that read a transposed operand together
+inline constexpr int64_t kTile = 16;     // units that read a transposed operand together
+inline constexpr int64_t kRowTile = 64;  // units whose rows at computed places are found together
 
 // One call of a loop. Operands are slots: a slot holds the pointer of a register, a cell or a place in memory.
 struct Op {
   enum class What : uint8_t {
     call,       // fn(d, a, b, c)
     strided,    // fn(d, a, the lane step of the view): gather, scatter, iota
+    down,       // the same from unit to unit of a tile
     walk_load,  // like strided, run by run of the last lane dimension
     walk_store,
     run,   // fn(d, a + (b + position of the view), its lane step): elements in a row from a computed place on
@@ -65,12 +67,18 @@ struct ViewUse {
   int64_t lane_step = 0;    // bytes from lane to lane when !walk
   bool walk = false;        // the lane dimensions do not have one common stride
   int64_t part = 0;         // sums over rows: bytes from part to part
+  bool streams = false;     // written past the caches
   bool turned = false;      // elements of successive units lie side by side, those of a block do not: read in tiles
 };
 
-struct Advance {  // added to a slot when the block (or column) is done
+struct Advance {  // added to a slot when the block (or column, or row of a tile) is done
   int32_t slot;
   int64_t bytes;
+};
+
+struct Fetch {  // a run whose memory is asked for some rows before it is read
+  Op run;
+  int64_t start_step, position_step;  // from row to row: bytes of the slot of its start, elements of its position
 };
 
 struct NumberUse {
@@ -89,19 +97,22 @@ struct Executable {
   int64_t sum_run = 0;    // across: columns added before the partial sum goes to the total
   int64_t cost = 1;       // about how many cheap loops pass over an element
   int64_t tile = 1;       // units that read a tile together
-  bool fetches = false;   // there are runs, asked for in advance
+  bool streams = false;   // some view does
 
   std::vector<ViewUse> views;
   std::vector<Number> cells;  // constants, numbers, and one value a row
   std::vector<NumberUse> numbers;
   std::vector<Op> setup;  // what depends on constants and numbers only
+  std::vector<Op> ahead;  // where the runs of a tile of units begin, once a tile: a block of its values is one a unit
+  std::vector<Fetch> fetches;
   std::vector<Phase> phases;
 
   int32_t slots = 0;  // views, then cells, then registers
   int32_t first_cell = 0, first_register = 0;
-  std::vector<int32_t> kept;                       // slots of registers that hold a whole row: reset at each phase
+  std::vector<int32_t> moving;                     // slots of registers that move: of a whole row, of a tile's units
   std::vector<int64_t> registers;                  // byte offset of each in the frame
   std::vector<Advance> block_steps;                // added to slots after a block (across: after a column)
+  std::vector<Advance> unit_steps;                 // after a unit of a tile
   std::vector<std::vector<Advance>> column_steps;  // across: for each column dimension, when it is the one that moves
   int64_t frame_bytes = 0;
   int64_t width() const { return std::min(block, std::max<int64_t>(lanes, 1)); }  // elements of a register

@@ -9,7 +9,8 @@
 namespace sg::cpu {
 namespace {
 
-constexpr int64_t kFetchBytes = 1024;    // of a run, at most; a tile of them fits into a first cache
+constexpr int64_t kFetchBytes = 1024;    // of a run, at most
+constexpr int64_t kFetchUnits = 8;       // how long before it is read
 constexpr int64_t kChunkWork = 1 << 17;  // cheap element operations in one piece of work for a thread: about 10 us
 
 class Runner {
@@ -62,7 +63,7 @@ class Runner {
       for (int d = 0; d < e_.unit_dims.rank; ++d) bytes += at_[d] * view.unit[d];
       slots_[v] = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(bases_[v]) + bytes);
     }
-    for (int32_t slot : e_.kept) slots_[slot] = frame_ + e_.registers[slot - e_.first_register];
+    for (int32_t slot : e_.moving) slots_[slot] = frame_ + e_.registers[slot - e_.first_register];
   }
 
   void begin_part(int64_t part) {
@@ -87,8 +88,10 @@ class Runner {
         return op.fn(slots_[op.d], slots_[op.a], slots_[op.b], slots_[op.c], n);
       case Op::What::strided:
         return op.fn(slots_[op.d], slots_[op.a], step(1), nullptr, n);
+      case Op::What::down:
+        return op.fn(slots_[op.d], slots_[op.a], reinterpret_cast<void*>(down(op)), nullptr, n);
       case Op::What::run:
-        return op.fn(slots_[op.d], run_of(op), step(op.size), nullptr, n);
+        return op.fn(slots_[op.d], run_of(op, 0, 0), step(op.size), nullptr, n);
       case Op::What::turn:
         return turn(op, n);
       case Op::What::walk_load:
@@ -97,10 +100,12 @@ class Runner {
     }
   }
 
-  const char* run_of(const Op& op) const {
+  int64_t down(const Op& op) const { return e_.views[op.view].unit[e_.unit_dims.rank - 1]; }
+
+  const char* run_of(const Op& op, int64_t start_bytes, int64_t more) const {
     int64_t start;
-    std::memcpy(&start, slots_[op.b], sizeof(start));
-    return slots_[op.a] + (start + reinterpret_cast<intptr_t>(slots_[op.view])) * op.size;
+    std::memcpy(&start, slots_[op.b] + start_bytes, sizeof(start));
+    return slots_[op.a] + (start + reinterpret_cast<intptr_t>(slots_[op.view]) + more) * op.size;
   }
 
   // Lanes [lane_, lane_ + n) of a view whose lane dimensions have no common stride, in runs of the last of them.
@@ -137,39 +142,33 @@ class Runner {
     }
   }
 
-  // Units in groups, a block of lanes at a time: what is read against its order comes in tiles of group x block.
+  // Units in groups, a block of lanes at a time: what is read against its order comes in tiles of group x block, and
+  // where runs begin is known for the whole group.
   void tiles(const Part& part, int64_t lane_end) {
     const int last = e_.unit_dims.rank - 1;
-    for (int64_t unit = part.unit_begin; unit < part.unit_end;) {
+    for (int64_t unit = part.unit_begin; unit < part.unit_end; unit += rows_) {
       enter(unit);
-      const int64_t first = at_[last];
-      rows_ = std::min({e_.tile, part.unit_end - unit, e_.unit_dims[last] - first});
+      rows_ = std::min({e_.tile, part.unit_end - unit, e_.unit_dims[last] - at_[last]});
       for (lane_ = part.lane_begin; lane_ < lane_end; lane_ += e_.block) {
-        for (int64_t row = 0; row < rows_ * e_.fetches; ++row) {
-          at_[last] = first + row;
-          start(lane_);
-          fetch(std::min(e_.block, lane_end - lane_));
-        }
+        const int64_t n = std::min(e_.block, lane_end - lane_);
+        start(lane_);
+        if (lane_ == part.lane_begin) execute(e_.ahead, rows_);
+        for (int64_t row = 0; row < std::min(kFetchUnits, rows_); ++row) fetch(row, n);
         for (row_ = 0; row_ < rows_; ++row_) {
-          at_[last] = first + row_;
-          start(lane_);
-          execute(e_.phases[0].element, std::min(e_.block, lane_end - lane_));
+          if (row_ + kFetchUnits < rows_) fetch(kFetchUnits, n);
+          execute(e_.phases[0].element, n);
+          advance(e_.unit_steps);
         }
       }
-      unit += rows_;
     }
   }
 
-  // Computes where the runs of a unit begin and asks for their memory, so that a group waits for it only once.
-  void fetch(int64_t n) {
-    for (const Op& op : e_.phases[0].element) {
-      if (op.what == Op::What::run) {
-        const int64_t bytes = std::min<int64_t>(n * op.size, kFetchBytes);
-        const char* from = run_of(op);
-        for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(from + b);
-      } else if (op.d >= e_.first_cell && op.d < e_.first_register) {
-        call(op, 1);
-      }
+  // Asks for the memory of the runs of a unit, `units` after this one.
+  void fetch(int64_t units, int64_t n) {
+    for (const Fetch& f : e_.fetches) {
+      const char* from = run_of(f.run, units * f.start_step, units * f.position_step);
+      const int64_t bytes = std::min<int64_t>(n * f.run.size, kFetchBytes);
+      for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(from + b);
     }
   }
 
@@ -287,7 +286,10 @@ char* scratch(int level, int64_t bytes) {
   return memory[level].get();
 }
 
-void run_part(const Executable& e, char* const* bases, const Part& part) { Runner(e, bases).run(part); }
+void run_part(const Executable& e, char* const* bases, const Part& part) {
+  Runner(e, bases).run(part);
+  if (e.streams) blocks().fence();
+}
 
 void run_all(const Executable& e, char* const* bases) {
   if (e.units == 0 || (e.lanes == 0 && (e.across || e.pointwise))) return;

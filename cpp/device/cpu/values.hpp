@@ -15,8 +15,9 @@ struct Value {
   bool scalar = false;    // one value for all lanes
   bool in_place = false;  // a load that is never copied
   int32_t slot = -1;
-  int first = -1;     // the first phase that computes it
-  bool kept = false;  // a whole row of it stays for later phases
+  int first = -1;      // the first phase that computes it
+  bool kept = false;   // a whole row of it stays for later phases
+  bool ahead = false;  // one value a unit, computed for a tile of units at once
 };
 
 struct Values {
