@@ -329,10 +329,13 @@ class Compiler {
   }
 
   void lay_out(size_t folds) {
-    int64_t temporary_bytes = 0;
+    int64_t temporary_bytes = 0,
+            view_bytes = 0;  // of an element; pointwise views that a block reads or writes in order
     for (const Register& r : emit_.registers)
       if (r.holds == Register::Holds::block) temporary_bytes += r.size;
-    int64_t fit = 1024;
+    for (const ViewUse& view : e_.views)
+      if (e_.pointwise && view.binding >= 0 && !view.walk && view.lane_step == view.size) view_bytes += view.size;
+    int64_t fit = 1024 * (temporary_bytes + view_bytes) > kRegisterBytes ? 512 : 1024;
     while (fit > 128 && fit * temporary_bytes > kRegisterBytes) fit /= 2;
     e_.block = std::min(e_.block, fit);
     int64_t at = (e_.slots * int64_t(sizeof(char*)) + 63) / 64 * 64;
