@@ -275,6 +275,21 @@ static void pack_b_at(const T* b, const Places& places, const int64_t* columns, 
 inline constexpr int64_t kGemmScratch =
     (kTileRows + kRows) * kSlab * 8 + 2 * kVectorBytes * kSlab + 2 * kVectorBytes * kRows;
 
+// Part [begin, end) out of k of a panel of b, two vectors each: while a panel is multiplied the next one is asked for,
+// so that packing finds it near.
+template <class T>
+SG_ALWAYS void ask_for_panel(const T* b, int64_t b_k, int64_t b_n, int64_t k, int64_t begin, int64_t end) {
+  constexpr int64_t kLanes = Vector<T>::kLanes;
+  if (b_n == 1) {
+    for (int64_t p = begin; p < end; ++p) {
+      __builtin_prefetch(b + p * b_k, 0, 2);
+      __builtin_prefetch(b + p * b_k + 2 * kLanes - 1, 0, 2);
+    }
+  } else if (b_k == 1) {
+    for (int64_t v = 2 * begin; v < 2 * end; ++v) __builtin_prefetch(b + v * kLanes % k + v * kLanes / k * b_n, 0, 2);
+  }
+}
+
 template <class T>
 static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* places, T* c, int64_t m, int64_t k,
                       bool from) {
@@ -309,10 +324,21 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* p
       panel = packed_b;
       panel_k = kColumns;
     }
-    for (int64_t i = 0; i < m; i += kRows) {
+    const bool another = !places && j + 2 * kColumns <= t.n;
+    const int64_t share = (k * kRows + m - 1) / m;
+    for (int64_t i = 0, asked = 0; i < m; i += kRows) {
       const int64_t rows = m - i < kRows ? m - i : kRows;
+      if (another && asked < k) {
+        const int64_t end = asked + share < k ? asked + share : k;
+        ask_for_panel(b + (j + kColumns) * t.b_n, t.b_k, t.b_n, k, asked, end);
+        asked = end;
+      }
       T* to = c + i * t.c_m + j * t.c_n;
       if (columns == kColumns && t.c_n == 1) {
+        for (int64_t r = kRows; r < 2 * kRows && i + r < m; ++r) {  // the next tile's, which would wait for them
+          __builtin_prefetch(to + r * t.c_m, 1);
+          __builtin_prefetch(to + r * t.c_m + kColumns - 1, 1);
+        }
         tile(i, panel, panel_k, to, t.c_m);
         continue;
       }

@@ -8,7 +8,7 @@
 namespace sg::cpu {
 namespace {
 
-constexpr int64_t kTileM = 384, kTileN = 512;
+constexpr int64_t kTileM = 384, kTileN = 1024;
 constexpr size_t kMostViews = 64;    // of an epilogue that runs tile by tile
 constexpr int64_t kSmall = 1 << 20;  // multiply-adds that one thread does sooner than two
 
