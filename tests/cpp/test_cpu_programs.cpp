@@ -203,6 +203,38 @@ TEST_CASE("cpu: folds of empty rows, extremes and NaN", "[cpu]") {
   }
 }
 
+TEST_CASE("cpu: a row is folded to the same bits where it lies and after a computation", "[cpu]") {
+  for (DType t : {DType::float32, DType::float64})
+    for (int64_t width : {1, 63, 1023, 1025, 4096, 4097, 70001})
+      for (bool nan : {false, true}) {
+        const int64_t rows = 3;
+        std::vector<std::vector<uint8_t>> results;
+        for (bool computed : {false, true}) {
+          ProgramBuilder b;
+          b.program.domain = {rows, width};
+          b.program.inner = 1;
+          Expr x = b.load(b.add_view(view(0, {width, 1}, t)));
+          if (computed) x = b.alu(Code::mul, t, x, b.number(t));
+          b.store(b.add_view(view(1, {1, 0}, t)), b.reduce(Fold::sum, x));
+          b.store(b.add_view(view(2, {1, 0}, t)), b.reduce(Fold::maximum, x));
+          annotate(b.program);
+          Kernel kernel;
+          kernel.program = b.program;
+          const std::vector<Tensor> tensors = {{t, rows * width}, {t, rows}, {t, rows}};
+          std::vector<std::vector<uint8_t>> contents;
+          for (const Tensor& each : tensors) contents.push_back(random_bytes(each, 7));
+          if (nan) write(contents[0].data(), t, 2 * width - 1, {NAN, 0});
+          const std::vector<Number> one = {number(1)};
+          for (auto& out : run_kernel(kernel, tensors, 1, contents, computed ? one : std::vector<Number>{}))
+            results.push_back(out);
+        }
+        CHECK((nan || results[0] == results[2]));
+        CHECK((nan || results[1] == results[3]));
+        for (int which : {0, 1})
+          for (int64_t r = 0; r < rows; ++r) CHECK(std::isnan(read(results[which].data(), t, r).f) == (nan && r == 1));
+      }
+}
+
 TEST_CASE("cpu: random bits are those of the formula", "[cpu]") {
   const int64_t n = 5000;
   ProgramBuilder b;

@@ -12,6 +12,7 @@ namespace sg::cpu {
 namespace {
 
 constexpr int64_t kRegisterBytes = 24 << 10;  // of one block: half of a first cache
+constexpr int64_t kFolded = 4096;             // elements of a block that is only folded: it is read twice for NaN
 constexpr int64_t kTileBytes = 16 << 10;      // of the runs that a tile of units reads
 constexpr int64_t kStreamedRow = 512;         // bytes of a row that are worth writing past the caches
 
@@ -337,7 +338,7 @@ class Compiler {
       if (e_.pointwise && view.binding >= 0 && !view.walk && view.lane_step == view.size) view_bytes += view.size;
     int64_t fit = 1024 * (temporary_bytes + view_bytes) > kRegisterBytes ? 512 : 1024;
     while (fit > 128 && fit * temporary_bytes > kRegisterBytes) fit /= 2;
-    e_.block = std::min(e_.block, fit);
+    e_.block = only_folds() ? kFolded : std::min(e_.block, fit);
     int64_t at = (e_.slots * int64_t(sizeof(char*)) + 63) / 64 * 64;
     at += (static_cast<int64_t>(e_.cells.size() * sizeof(Number)) + 63) / 64 * 64;
     e_.state_offset = at;
@@ -360,6 +361,12 @@ class Compiler {
     }
     e_.frame_bytes = at;
     add_steps();
+  }
+
+  // Rows are folded where they lie: nothing else goes by blocks.
+  bool only_folds() const {
+    return !e_.across && !e_.pointwise &&
+           std::all_of(e_.phases.begin(), e_.phases.end(), [](const Phase& p) { return p.element.empty(); });
   }
 
   void add_steps() {

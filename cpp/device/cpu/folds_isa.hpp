@@ -1,7 +1,9 @@
 // Folds along a block: many partial results side by side, then a tree. Included by blocks_isa.cpp inside the namespace
 // of an instruction set, after the formulas.
 
-inline constexpr int kLanes = 64;  // partial results side by side
+inline constexpr int kLanes = 64;         // partial results side by side
+inline constexpr int64_t kSummed = 1024;  // elements that are added before the total takes them: its error grows with
+                                          // how many there are in a lane, not with the row
 
 // The upper half onto the lower, until one is left. Sizes are constants: the lanes never leave their registers.
 template <int Half, class F, class T>
@@ -19,24 +21,36 @@ void fold_lanes(T (&lanes)[kLanes], const T* x, int64_t n) {
   halve<kLanes / 2, F>(lanes);
 }
 
+// fold_lanes of a sum, with the lanes in registers from the first element on.
+template <class T>
+T sum_lanes(const T* x, int64_t n) {
+  using V = typename Vector<T>::Type;
+  using Loose = typename Vector<T>::Loose;
+  constexpr int kWidth = Vector<T>::kLanes, kVectors = kLanes / kWidth;
+  V sums[kVectors] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int v = 0; v < kVectors; ++v) sums[v] += *reinterpret_cast<const Loose*>(x + i + v * kWidth);
+  T lanes[kLanes];
+  std::memcpy(lanes, sums, sizeof(lanes));
+  for (int j = 0; i + j < n; ++j) lanes[j] += x[i + j];
+  halve<kLanes / 2, F_add>(lanes);
+  return lanes[0];
+}
+
 template <class T>
 void fold_sum(FoldState* s, const void* a, int64_t n, bool scalar) {
   const T* x = static_cast<const T*>(a);
   if (n == 0) return;
   if constexpr (std::is_floating_point_v<T>) {
-    double block;
-    if (scalar) {
-      block = static_cast<double>(*x) * static_cast<double>(n);
-    } else {
-      T lanes[kLanes] = {};
-      fold_lanes<T, F_add>(lanes, x, n);
-      block = lanes[0];
+    for (int64_t at = 0; at < n; at += kSummed) {
+      const int64_t count = std::min(kSummed, n - at);
+      const double part = scalar ? static_cast<double>(*x) * static_cast<double>(count) : sum_lanes(x + at, count);
+      const double sum = s->sum + part, more = sum - s->sum;  // a compensated sum: Knuth's, which has no branch
+      const double lost = (s->sum - (sum - more)) + (part - more);
+      s->sum = sum;
+      s->carry += sum - sum == 0 ? lost : 0;  // nothing is lost next to an infinity or a NaN
     }
-    const double sum = s->sum + block;  // Neumaier's compensated sum
-    const double big = s->sum < 0 ? -s->sum : s->sum, small = block < 0 ? -block : block;
-    const double lost = big >= small ? (s->sum - sum) + block : (block - sum) + s->sum;
-    s->sum = sum;
-    s->carry += sum - sum == 0 ? lost : 0;  // nothing is lost next to an infinity or a NaN
   } else if (scalar) {
     s->integer = static_cast<int64_t>(static_cast<uint64_t>(s->integer) + static_cast<uint64_t>(n) * uint64_t(*x));
   } else {
