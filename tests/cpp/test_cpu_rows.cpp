@@ -10,11 +10,11 @@ namespace {
 using namespace sg;
 using namespace sg::cpu_test;
 
-// Rows of `table` (binding 1) by the numbers in binding 0, to binding 2.
-Program rows_of(int64_t rows, int64_t width, DType number, DType t, int64_t limit) {
+// Rows of `table` (binding 1) by the numbers in binding 0, `step` apart, to binding 2.
+Program rows_of(int64_t rows, int64_t width, DType number, DType t, int64_t limit, int64_t step = 1) {
   ProgramBuilder b;
   b.program.domain = {rows, width};
-  const Expr at = b.cast(b.load(b.add_view(view(0, {1, 0}, number))), DType::int64);
+  const Expr at = b.cast(b.load(b.add_view(view(0, {step, 0}, number))), DType::int64);
   const Expr found =
       b.alu(Code::check_index, DType::int64, b.alu(Code::add, DType::int64, at, b.constant_int(DType::int64, 10)),
             b.constant_int(DType::int64, limit));
@@ -54,6 +54,14 @@ TEST_CASE("cpu: rows by number, of every type, as many as tiles hold and more or
           const Program p = rows_of(rows, width, number, t, 21);
           check(p, {{number, rows}, {t, 21 * width}, {t, rows * width}}, 2);
         }
+}
+
+TEST_CASE("cpu: rows by one number for all, and by every second number", "[cpu]") {
+  for (int64_t step : {0, 2})
+    for (DType number : {DType::int32, DType::int64}) {
+      const Program p = rows_of(100, 40, number, DType::float32, 21, step);
+      check(p, {{number, 200}, {DType::float32, 21 * 40}, {DType::float32, 4000}}, 2);
+    }
 }
 
 TEST_CASE("cpu: rows of no rows, and rows of nothing", "[cpu]") {

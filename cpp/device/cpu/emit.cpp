@@ -238,6 +238,9 @@ void Emitter::alu(const Node& node, std::vector<Op>& ops) {
   };
   op.fn = pick(scalars);
   std::vector<int32_t> used;
+  // Loops of one operand know no scalars: where there is one value, they run once. Ahead they run over units.
+  if (ahead && (scalars & kScalarA) && (count == 1 || in.code == Code::check_index))
+    slots[0] = as_vector(slots[0], instr(operands[0]).dtype, ops, used, ahead);
   if (!op.fn && scalars) {
     for (int o = 0; o < count; ++o)
       if (scalars >> o & 1) slots[o] = as_vector(slots[o], instr(operands[o]).dtype, ops, used, ahead);
