@@ -15,6 +15,7 @@ namespace sg {
 namespace {
 
 constexpr size_t kAlignment = 256;
+constexpr uint64_t kWhenever = UINT64_MAX;
 constexpr size_t kLargeFrom = size_t{16} << 20, kLargeStep = size_t{2} << 20;
 
 size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
@@ -55,8 +56,10 @@ GpuBuffer* Pool::take(size_t bytes, Use use) {
                          std::to_string(context_.physical.features.max_buffer_bytes),
                      "split the tensor");
   VkResult why = VK_SUCCESS;
-  GpuBuffer* buffer = reuse(block, use == Use::upload && copies_ ? queue_.completed() : UINT64_MAX);
+  const uint64_t done = use == Use::upload && copies_ ? queue_.completed() : kWhenever;
+  GpuBuffer* buffer = reuse(block, done);
   if (!buffer) buffer = create(block, why);
+  if (!buffer && done != kWhenever) buffer = reuse(block, kWhenever);  // rather waits than empties the cache
   if (!buffer && why != VK_ERROR_DEVICE_LOST) {
     trim();
     buffer = create(block, why);
