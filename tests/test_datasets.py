@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import http.server
@@ -46,6 +47,8 @@ class Server(http.server.ThreadingHTTPServer):
     ranges = True
     cut: int | None = None
     tag: str | None = None
+    tells: bool | str = True  # the length
+    sent = 0
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
@@ -74,12 +77,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.send_error(416)
                 return
         self.send_response(206 if start else 200)
-        self.send_header("Content-Length", str(len(body) - start))
+        if self.server.tells:
+            self.send_header(
+                "Content-Length", str(len(body) - start if self.server.tells is True else self.server.tells)
+            )
         if self.server.tag:
             self.send_header("ETag", self.server.tag)
         self.end_headers()
         cut, self.server.cut = self.server.cut, None
-        self.wfile.write(body[start : None if cut is None else start + cut])
+        body = body[start : None if cut is None else start + cut]
+        with contextlib.suppress(ConnectionError):  # nobody listens any longer
+            for i in range(0, len(body), 1 << 14):
+                self.wfile.write(body[i : i + (1 << 14)])
+                self.server.sent += len(body[i : i + (1 << 14)])
 
     def log_message(self, format: str, *arguments: object) -> None:
         pass
@@ -163,6 +173,18 @@ class TestDownload:
             thing()
         next(cache.rglob("*.part.thing.gz")).write_bytes(part)
         assert thing() == BODY and names(cache / "things") == ["thing.gz"]
+
+    @pytest.mark.parametrize("tells", [True, False], ids=["told", "untold"])
+    def test_mirror_that_sends_without_end(self, server: Server, cache: Path, tells: bool) -> None:
+        server.files["/thing.gz"], server.tells = bytes(1 << 24), tells
+        source = Download("thing.gz", (f"{server.url}thing.gz",), limit=100_000)
+        with pytest.raises(datasets.DatasetUnavailableError, match="what it sent is not thing"):
+            download.read("things", [File("thing")], source, None, True)
+        assert server.sent < 1 << 24 and list(cache.rglob("*thing.gz*")) == []
+
+    def test_length_that_is_no_number(self, thing: Callable[..., bytes], server: Server) -> None:
+        server.tells = "many"
+        assert thing() == BODY
 
     def test_next_mirror(self, thing: Callable[..., bytes], cache: Path, server: Server) -> None:
         server.files["/wrong/thing.gz"] = gzip.compress(BODY[::-1])

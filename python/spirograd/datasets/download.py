@@ -30,6 +30,7 @@ __all__ = ["DatasetUnavailableError", "Download", "File", "cache_folder", "read"
 
 TIMEOUT = 15.0  # seconds without a byte
 CHUNK = 1 << 16
+LARGEST = 1 << 28  # bytes of a download or a file, where nobody knows better
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError, zipfile.BadZipFile, KeyError)
 
 
@@ -58,11 +59,13 @@ class Download(NamedTuple):
         name: of the packed file, here and in the cache.
         mirrors: addresses, tried in turn.
         digest: of the packed file; None if the files inside have theirs.
+        limit: bytes; a mirror that sends more is not listened to any longer.
     """
 
     name: str
     mirrors: tuple[str, ...]
     digest: str | None = None
+    limit: int = LARGEST
 
 
 def cache_folder() -> Path:
@@ -127,6 +130,8 @@ def _checked(dataset: str, path: Path, files: Sequence[File], source: Download |
     except DAMAGED as error:
         raise FileFormatError(f"{dataset}: {path} is damaged ({error}); {wrong}") from None
     for file, data in zip(files, found, strict=True):
+        if len(data) > LARGEST and file.size is None:
+            raise FileFormatError(f"{dataset}: {path} is not {file.name} (it has over {LARGEST:,} bytes); {wrong}")
         if file.size is not None and len(data) != file.size:
             raise FileFormatError(f"{dataset}: {path} is not {file.name} (it has not {file.size:,} bytes); {wrong}")
         if file.digest is not None and _algorithm(file.digest, data).hexdigest() != file.digest:
@@ -152,7 +157,7 @@ def _unpacked(path: Path, files: Sequence[File]) -> list[bytes]:
 def _bounded(stream: Any, file: File) -> bytes:
     """No more than the right file would give, and one byte to see that there is more."""
     with stream:
-        return bytes(stream.read() if file.size is None else stream.read(file.size + 1))
+        return bytes(stream.read((LARGEST if file.size is None else file.size) + 1))
 
 
 def _algorithm(digest: str, data: bytes = b"") -> Any:
@@ -178,7 +183,7 @@ def _fetch(url: str, dataset: str, path: Path, files: Sequence[File], source: Do
             return _checked(dataset, path, files, source)
         resumed = out.tell()
         try:
-            _receive(url, out, resumed, version, path.name)
+            _receive(url, out, resumed, version, source)
             found = _checked(dataset, part, files, source)
         except OSError:
             if out.tell() == 0:  # nothing to go on from
@@ -197,7 +202,7 @@ def _fetch(url: str, dataset: str, path: Path, files: Sequence[File], source: Do
     return _fetch(url, dataset, path, files, source)
 
 
-def _receive(url: str, out: BinaryIO, resumed: int, version: Path, name: str) -> None:
+def _receive(url: str, out: BinaryIO, resumed: int, version: Path, source: Download) -> None:
     request = urllib.request.Request(url, headers={"User-Agent": "spirograd"})
     if resumed:
         request.add_header("Range", f"bytes={resumed}-")
@@ -211,13 +216,16 @@ def _receive(url: str, out: BinaryIO, resumed: int, version: Path, name: str) ->
             tag = reply.headers.get("ETag") or ""
             if known := (reply.headers.get("Last-Modified") if tag.startswith("W/") or not tag else tag):
                 version.write_text(known)
-            expected = int(reply.headers.get("Content-Length") or -1)
-            received = 0
-            with _bar(expected + resumed, resumed, name) as advance:
-                while chunk := reply.read(CHUNK):
+            length = reply.headers.get("Content-Length") or ""
+            expected = int(length) if length.isdecimal() else -1
+            received, allowed = 0, source.limit - resumed
+            with _bar(expected + resumed, resumed, source.name) as advance:
+                while expected <= allowed and received <= allowed and (chunk := reply.read(CHUNK)):
                     out.write(chunk)
                     received += len(chunk)
                     advance(len(chunk))
+            if max(expected, received) > allowed:
+                raise FileFormatError(f"{source.name} is larger than {source.limit:,} bytes")
             out.flush()
             if 0 <= expected != received:
                 raise OSError(f"the connection ended after {received:,} of {expected:,} bytes")

@@ -15,10 +15,10 @@ import numpy as np
 from .._core import FileFormatError
 from ._arrays import RAW, SCALARS, Array, tensor_of
 from ._paths import Place
-from ._torch import load_torch
+from ._room import Room
+from ._torch import load_zip
 from ._trees import TREE, from_text
 
-DEFLATE = 1032  # the most that one byte of a compressed member can become
 # What the readers of archives raise about bytes that are not an archive.
 DAMAGED = (
     EOFError, KeyError, NotImplementedError, OSError, OverflowError, RuntimeError, ValueError, zipfile.BadZipFile,
@@ -38,16 +38,14 @@ def write_archive(stream: BinaryIO, arrays: Mapping[str, Array], texts: Mapping[
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def load_archive(stream: BinaryIO, path: str, at: Place) -> Any:
-    """What save() or numpy.savez() wrote; a file of PyTorch is passed on."""
+def load_archive(stream: BinaryIO, path: str, at: Place, max_bytes: int | None) -> Any:
+    """What save(), numpy.savez() or PyTorch wrote."""
     size = stream.seek(0, io.SEEK_END)
     stream.seek(0)
+    room = Room(path, size, max_bytes)
     with refusing(path):
         archive = zipfile.ZipFile(stream)
     members = {m.filename: m for m in archive.infolist()}
-    if any(name.endswith("/data.pkl") for name in members):
-        stream.seek(0)
-        return load_torch(stream, path, at)
     if len(members) != len(archive.infolist()):
         raise FileFormatError(f"load: {path} has a member twice; it is damaged, or made to deceive")
     if sum(m.compress_size for m in members.values()) > size:
@@ -56,22 +54,27 @@ def load_archive(stream: BinaryIO, path: str, at: Place) -> Any:
     def array(name: str) -> Array:
         return parse_npy(content(name), path, name)
 
-    def content(name: str) -> bytes:
+    def content(name: str, packed: bool = False) -> bytes:
         if name not in members:
             raise FileFormatError(f"load: {path} has no member {name}; the file is damaged")
         member = members[name]
-        if TREE in members and member.compress_type != zipfile.ZIP_STORED:
-            raise FileFormatError(f"load: {path}: {name} is compressed; save() did not write it")
-        if member.file_size > DEFLATE * (member.compress_size + 1):
-            raise FileFormatError(f"load: {path}: {name} claims {member.file_size:,} bytes; it is made to deceive")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED):
+            raise FileFormatError(f"load: {path}: {name} is compressed in a way that its kind of file is not")
+        room.take(member.file_size, name)
         with refusing(path):
             return archive.read(member)
 
     if TREE in members:
         return from_text(content(TREE), path, lambda i: array(f"{i}.npy"), at)
+    if pickled := [name for name in members if name.endswith("/data.pkl")]:
+        folder = pickled[0].removesuffix("data.pkl")
+        if f"{folder}byteorder" in members and content(f"{folder}byteorder") != b"little":
+            raise FileFormatError(f"load: {path} was written by a big-endian machine; write it again on another one")
+        return load_zip(lambda name: content(folder + name), path, at, room)
     if odd := [name for name in members if not name.endswith(".npy")]:
-        raise FileFormatError(f"load: {path} holds {odd[0][:60]}; that is no file of save() or numpy.savez()")
-    return {name[:-4]: tensor_of(array(name), at("cpu"), path, name[:-4]) for name in members}
+        raise FileFormatError(f"load: {path} holds {odd[0][:60]}; that is no file of save(), numpy.savez() or PyTorch")
+    arrays = {name[:-4]: parse_npy(content(name, packed=True), path, name) for name in members}
+    return {name: tensor_of(values, at("cpu"), path, name) for name, values in arrays.items()}
 
 
 def parse_npy(data: bytes, path: str, name: str) -> Array:

@@ -48,6 +48,8 @@ def tensor_of(values: Array, device: _core.Device, path: str, where: str) -> Ten
             return Tensor((bits.astype(np.uint32) << 16).view(np.float32), dtype="bfloat16", device=device)
     if values.dtype.name not in DTYPES:
         raise FileFormatError(f"load: {path}: {where} is of type {values.dtype}; tensors are of {', '.join(DTYPES)}")
+    if values.dtype == np.bool_:
+        values = values.view(np.uint8) != 0  # a file may hold other bytes than 0 and 1
     try:
         return Tensor(values.astype(values.dtype.newbyteorder("="), copy=False), device=device)
     except ValueError as error:

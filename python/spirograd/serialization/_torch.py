@@ -1,45 +1,94 @@
-"""Files of PyTorch, read by PyTorch itself."""
+"""Files of PyTorch, read without PyTorch."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
-from typing import Any, BinaryIO
+import io
+import math
+from collections.abc import Callable
+from typing import Any
 
-from .._core import FileFormatError
+import numpy as np
+
+from .._core import FileFormatError, Tensor
 from ._arrays import DTYPES, RAW, tensor_of
 from ._paths import Place
+from ._pickles import Stored, View, follow
+from ._room import Room
+from ._trees import DEPTH
+
+OLD = 0x1950A86A20F9469CFC6C  # what a file begins with that PyTorch wrote before 1.6
+KINDS = ("Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double")
+ELEMENTS = {
+    f"torch.{kind}Storage": RAW if dtype == "bfloat16" else np.dtype(dtype)
+    for kind, dtype in zip(KINDS, DTYPES, strict=True)
+}
 
 
-def load_torch(stream: BinaryIO, path: str, at: Place) -> Any:
-    try:
-        torch: Any = importlib.import_module("torch")
-    except ImportError:
-        raise ImportError(
-            f"load: {path} is a file of PyTorch, which is not installed; install it, or write safetensors there"
-        ) from None
-    try:
-        found = torch.load(stream, map_location="cpu", weights_only=True)
-    except Exception as error:  # of many kinds, and many lines
-        raise FileFormatError(
-            f"load: {path}: PyTorch does not read it with weights_only=True ({str(error).partition(chr(10))[0][:200]})"
-        ) from None
-    made: dict[int, Any] = {}
+def load_zip(content: Callable[[str], bytes], path: str, at: Place, room: Room) -> Any:
+    """content(name) reads a member beside data.pkl."""
+    met: dict[str, Stored] = {}
+    found = follow(io.BytesIO(content("data.pkl")), path, met)
+    return Maker({key: content(f"data/{key}") for key in met}, path, at, room).made(found, 0)
 
-    def converted(x: Any) -> Any:
-        if isinstance(x, torch.Tensor):
-            if id(x) not in made:
-                dtype = str(x.dtype).removeprefix("torch.")
-                if dtype not in DTYPES:
-                    raise FileFormatError(f"load: {path} has a tensor of type {dtype}, which spirograd does not have")
-                own = x.detach().contiguous()
-                values = own.view(torch.int16).numpy().view(RAW) if dtype == "bfloat16" else own.numpy()
-                made[id(x)] = tensor_of(values, at("cpu"), path, "a tensor").requires_grad_(x.requires_grad)
-            return made[id(x)]
-        if isinstance(x, Mapping):
-            return {key: converted(value) for key, value in x.items()}
-        if isinstance(x, (list, tuple)):
-            return tuple(map(converted, x)) if isinstance(x, tuple) else [converted(part) for part in x]
-        return x
 
-    return converted(found)
+def load_old(data: bytes, path: str, at: Place, room: Room) -> Any:
+    """Five pickles: a number, the version, the machine, the object, the keys of the storages; then those storages."""
+    stream, met = io.BytesIO(data), dict[str, Stored]()
+    if follow(stream, path, met) != OLD:
+        raise FileFormatError(f"load: {path} is a pickle, which could run code; only tensors of PyTorch are read")
+    _, _, found, keys = (follow(stream, path, met) for _ in range(4))
+    contents = {}
+    for key in keys if isinstance(keys, list) else []:
+        width = element(met[key], path).itemsize if isinstance(key, str) and key in met else 0
+        contents[key] = stream.read(min(int.from_bytes(stream.read(8), "little") * width, len(data)))
+    return Maker(contents, path, at, room).made(found, 0)
+
+
+def element(stored: Stored, path: str) -> np.dtype[Any]:
+    if stored.kind not in ELEMENTS:
+        raise FileFormatError(f"load: {path} has a {stored.kind[:60]}, whose type spirograd does not have")
+    return ELEMENTS[stored.kind]
+
+
+class Maker:
+    """Turns what a pickle describes into tensors on the storages of the file."""
+
+    def __init__(self, contents: dict[str, bytes], path: str, at: Place, room: Room) -> None:
+        self.contents, self.path, self.at, self.room = contents, path, at, room
+        self.kept: dict[int, Any] = {}  # what stands in several places is made once
+
+    def made(self, x: Any, depth: int) -> Any:
+        if x is None or isinstance(x, (bool, int, float, str)):
+            return x
+        if depth > DEPTH:
+            raise FileFormatError(f"load: {self.path} is nested more than {DEPTH} deep, or in itself")
+        if id(x) not in self.kept:
+            self.kept[id(x)] = self.new(x, depth + 1)
+        return self.kept[id(x)]
+
+    def new(self, x: Any, depth: int) -> Any:
+        if isinstance(x, View):
+            return self.tensor(x)
+        if isinstance(x, dict):
+            return {key: self.made(value, depth) for key, value in x.items()}
+        if type(x) in (list, tuple):
+            return type(x)(self.made(part, depth) for part in x)
+        raise FileFormatError(f"load: {self.path} holds {str(x[0])[:60]}; only tensors and plain things are read")
+
+    def tensor(self, view: View) -> Tensor:
+        dtype, data = element(view.storage, self.path), self.contents.get(view.storage.key, b"")
+        count = math.prod(view.size)
+        end = 1 + view.offset + sum((n - 1) * step for n, step in zip(view.size, view.stride, strict=True))
+        if len(data) != view.storage.length * dtype.itemsize or (count and end > view.storage.length):
+            raise FileFormatError(
+                f"load: {self.path}: the tensor {list(view.size)} at {view.offset} lies outside its {len(data):,} "
+                "bytes; the file is damaged"
+            )
+        self.room.take(count * dtype.itemsize, f"the tensor {list(view.size)}")
+        strides = [step * dtype.itemsize for step in view.stride]
+        try:
+            values = np.ndarray(view.size, dtype, data, view.offset * dtype.itemsize if count else 0, strides)
+        except (ValueError, OverflowError) as error:  # too many dimensions, or none that NumPy has
+            raise FileFormatError(f"load: {self.path}: a tensor is none ({str(error)[:200]})") from None
+        x = tensor_of(np.ascontiguousarray(values).reshape(view.size), self.at("cpu"), self.path, "a tensor")
+        return x.requires_grad_() if view.requires_grad and x.dtype.is_floating_point else x

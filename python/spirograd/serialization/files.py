@@ -9,7 +9,8 @@ from .._core import FileFormatError
 from ._archives import load_archive, parse_npy, write_archive
 from ._arrays import tensor_of, values_of
 from ._paths import File, place_of, reading, written
-from ._torch import load_torch
+from ._room import Room
+from ._torch import load_old
 from ._trees import TREE, to_text
 from .safetensors import parse_safetensors
 
@@ -45,14 +46,22 @@ def save(obj: Any, f: File) -> None:
         write_archive(stream, {str(i): a for i, a in enumerate(arrays)}, {TREE: text})
 
 
-def load(f: File, map_location: DeviceLike | Mapping[str, DeviceLike] | None = None, weights_only: bool = True) -> Any:
-    """Reads what `save` wrote; also .npz, .npy, safetensors and, through an installed PyTorch, its .pt files.
+def load(
+    f: File,
+    map_location: DeviceLike | Mapping[str, DeviceLike] | None = None,
+    weights_only: bool = True,
+    *,
+    max_bytes: int | None = None,
+) -> Any:
+    """Reads what `save` wrote; also .npz, .npy, safetensors, and PyTorch's .pt files, without PyTorch.
 
     Args:
         f: a path, or a file opened for reading bytes, which is read from its beginning.
         map_location: the device of the tensors; or a dict from the device they were on to another one. None: where they
             were, or on the CPU, with a warning, when that device is not here.
         weights_only: only True: a file that needs code to be run is not read.
+        max_bytes: how many bytes the content may become in memory. None: 16 times the size of the file, and 64 MiB in
+            any case; a small compressed file, or a tensor that expands a few elements, can ask for far more.
 
     Returns:
         What was saved. Of a .npz or a safetensors file: a dict of tensors; of a .npy: a tensor.
@@ -75,11 +84,12 @@ def load(f: File, map_location: DeviceLike | Mapping[str, DeviceLike] | None = N
         head = stream.read(9)
         stream.seek(0)
         if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            return load_archive(stream, path, at)
+            return load_archive(stream, path, at, max_bytes)
         if head.startswith(b"\x93NUMPY"):
             return tensor_of(parse_npy(stream.read(), path, path), at("cpu"), path, path)
         if head.startswith(b"\x80"):  # a pickle: PyTorch before 1.6
-            return load_torch(stream, path, at)
+            data = stream.read()
+            return load_old(data, path, at, Room(path, len(data), max_bytes))
         if head[8:] == b"{":
             return parse_safetensors(stream.read(), path, at)[0]
         raise FileFormatError(

@@ -45,12 +45,13 @@ def save_weights(model: Any, f: str | os.PathLike[str]) -> None:
         raise ValueError(f"save_weights: {os.fspath(f)} ends in {ending!r}; use .safetensors or .npz")
 
 
-def load_weights(model: Any, f: File, **options: Any) -> Any:
+def load_weights(model: Any, f: File, *, max_bytes: int | None = None, **options: Any) -> Any:
     """Reads the state of a module from any file of `load` that holds a dict of tensors.
 
     Args:
         model: has load_state_dict().
         f: a path, or a file.
+        max_bytes: how many bytes the content may become in memory; see `load`.
         options: for load_state_dict(), such as strict=False.
 
     Returns:
@@ -60,7 +61,7 @@ def load_weights(model: Any, f: File, **options: Any) -> Any:
         FileFormatError: the file is damaged or holds something else.
         ValueError: names or shapes differ from those of the module.
     """
-    state = load(f, map_location="cpu")
+    state = load(f, map_location="cpu", max_bytes=max_bytes)
     if not isinstance(state, dict) or not all(isinstance(x, Tensor) for x in state.values()):
         raise FileFormatError(f"load_weights: {name_of(f)} holds no dict of tensors; read it with load()")
     return model.load_state_dict(state, **options)

@@ -1,0 +1,171 @@
+"""The pickles in PyTorch's files, as data.
+
+A pickle is a list of instructions. Those that make tensors, and what they are nested in, are followed here. There are
+no others, so nothing that a file names is ever imported or called.
+"""
+
+from __future__ import annotations
+
+import pickletools
+from collections.abc import Callable, Sequence
+from typing import Any, BinaryIO, NamedTuple
+
+from .._core import FileFormatError
+
+
+class Name(NamedTuple):
+    """A class or function that the file refers to."""
+
+    name: str
+
+
+class Stored(NamedTuple):
+    """Memory that the file holds under a key: so many elements of a class such as torch.FloatStorage."""
+
+    kind: str
+    key: str
+    length: int
+
+
+class View(NamedTuple):
+    """A tensor on such memory, counted in elements."""
+
+    storage: Stored
+    offset: int
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    requires_grad: bool
+
+
+def _view(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, *_: Any) -> View:
+    if not isinstance(storage, Stored) or type(requires_grad) is not bool or len(size) != len(stride):
+        raise ValueError("a tensor is not described as such")
+    if not all(type(n) is int and n >= 0 for n in (offset, *size, *stride)):
+        raise ValueError("a tensor has sizes or strides that are none")
+    return View(storage, offset, tuple(size), tuple(stride), requires_grad)
+
+
+def _parameter(view: Any, requires_grad: Any, *_: Any) -> View:
+    if not isinstance(view, View) or type(requires_grad) is not bool:
+        raise ValueError("a parameter is no tensor")
+    return view._replace(requires_grad=requires_grad)
+
+
+def _stored(kind: Any, name: Any, key: Any, _: Any, count: Any, view: Any = None) -> Stored:
+    if kind != "storage" or not isinstance(name, Name) or not isinstance(key, str) or type(count) is not int or view:
+        raise ValueError("a storage is not described as such")
+    return Stored(name.name, key, count)
+
+
+CALLS: dict[str, Callable[..., Any]] = {
+    "torch._utils._rebuild_tensor": _view,
+    "torch._utils._rebuild_tensor_v2": _view,
+    "torch._utils._rebuild_parameter": _parameter,
+    "torch._utils._rebuild_parameter_with_state": _parameter,
+    "torch.Size": tuple,
+    "collections.OrderedDict": dict,
+    "collections.Counter": dict,
+}
+CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
+VALUES = {
+    "BININT",
+    "BININT1",
+    "BININT2",
+    "LONG1",
+    "BINFLOAT",
+    "BINUNICODE",
+    "SHORT_BINUNICODE",
+    "BINSTRING",
+    "SHORT_BINSTRING",
+}
+EMPTY: dict[str, Callable[[], Any]] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_TUPLE": tuple}
+SIZES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+
+
+def follow(stream: BinaryIO, path: str, met: dict[str, Stored]) -> Any:
+    """What the pickle at the stream's place describes, made of View and plain things; the stream is behind it then.
+
+    The storages that it speaks of are put into `met`, by their keys.
+    """
+    try:
+        return _follow(stream, met)
+    except FileFormatError as error:
+        raise FileFormatError(f"load: {path} {error}") from None
+    except Exception as error:  # whatever a made-up list of instructions leads to
+        raise FileFormatError(f"load: {path} is damaged ({str(error)[:200] or type(error).__name__})") from None
+
+
+def _follow(stream: BinaryIO, met: dict[str, Stored]) -> Any:
+    stack: list[Any] = []
+    below: list[list[Any]] = []  # the stacks under each mark
+    memo: dict[int, Any] = {}
+    instruction: pickletools.OpcodeInfo
+    value: Any
+    for instruction, value, _ in pickletools.genops(stream):
+        name = instruction.name
+        if name in CONSTANTS:
+            stack.append(CONSTANTS[name])
+        elif name in VALUES:
+            stack.append(value)
+        elif name in EMPTY:
+            stack.append(EMPTY[name]())
+        elif name == "MARK":
+            below.append(stack)
+            stack = []
+        elif name == "TUPLE":
+            stack = [*below.pop(), tuple(stack)]
+        elif name in SIZES:
+            stack[-SIZES[name] :] = [tuple(_last(stack, SIZES[name]))]
+        elif name in ("APPENDS", "SETITEMS"):
+            items, stack = stack, below.pop()
+            _add(stack[-1], items, name == "SETITEMS")
+        elif name in ("APPEND", "SETITEM"):
+            items = [stack.pop() for _ in range(1 + (name == "SETITEM"))][::-1]
+            _add(stack[-1], items, name == "SETITEM")
+        elif name in ("BINPUT", "LONG_BINPUT", "MEMOIZE"):
+            memo[len(memo) if value is None else value] = stack[-1]
+        elif name in ("BINGET", "LONG_BINGET"):
+            stack.append(memo[value])
+        elif name == "GLOBAL":
+            stack.append(Name(value.replace(" ", ".")))
+        elif name == "BINPERSID":
+            stack.append(stored := _stored(*stack.pop()))
+            if met.setdefault(stored.key, stored) != stored:
+                raise ValueError(f"the storage {stored.key[:20]} is of two kinds")
+        elif name == "REDUCE":
+            arguments, function = stack.pop(), stack.pop()
+            stack.append(_called(function, arguments))
+        elif name == "BUILD":  # what an OrderedDict has beside its items
+            stack.pop()
+            if not isinstance(stack[-1], dict):
+                raise FileFormatError("sets up an object, which could run code; only tensors of PyTorch are read")
+        elif name == "STOP":
+            return stack.pop()
+        elif name not in ("PROTO", "FRAME"):
+            raise FileFormatError(f"has the instruction {name}; PyTorch did not write it")
+    raise EOFError("the end is missing")
+
+
+def _last(stack: Sequence[Any], count: int) -> Sequence[Any]:
+    if len(stack) < count:
+        raise ValueError("a tuple of too few")
+    return stack[-count:]
+
+
+def _add(target: Any, items: list[Any], pairs: bool) -> None:
+    if not pairs and isinstance(target, list):
+        target.extend(items)
+        return
+    if not pairs or not isinstance(target, dict):
+        raise ValueError("items for something else")
+    for key, value in zip(items[::2], items[1::2], strict=True):
+        if key is not None and not isinstance(key, (str, int, float, bool)):
+            raise FileFormatError(f"has a {type(key).__name__} as a key; use text or numbers")
+        target[key] = value
+
+
+def _called(function: Any, arguments: Any) -> Any:
+    if not isinstance(function, Name) or function.name not in CALLS:
+        what = function.name[:60] if isinstance(function, Name) else "an object"
+        raise FileFormatError(f"calls {what}, which could run code; only tensors of PyTorch are read")
+    return CALLS[function.name](*arguments)

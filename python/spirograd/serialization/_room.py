@@ -1,0 +1,24 @@
+"""How much memory the content of a file may take."""
+
+from __future__ import annotations
+
+from .._core import FileFormatError
+
+LEAST = 64 << 20  # bytes that any file may become
+TIMES = 16  # and how many times its size
+
+
+class Room:
+    """What is left; each piece is asked for before it is made."""
+
+    def __init__(self, path: str, size: int, max_bytes: int | None) -> None:
+        self.path = path
+        self.left = max(LEAST, TIMES * size) if max_bytes is None else max_bytes
+
+    def take(self, count: int, what: str) -> None:
+        if count > self.left:
+            raise FileFormatError(
+                f"load: {self.path}: {what} becomes {count:,} bytes, and {self.left:,} are left to the file; if it is "
+                "meant to be as large, pass max_bytes="
+            )
+        self.left -= count
