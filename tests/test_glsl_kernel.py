@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,21 +13,21 @@ import pytest
 import spirograd as sg
 from spirograd.ops import GlslKernel, glsl_kernel
 
-SQUARE = "uint i = global_index;\nif (i < y_size) y[i] = x[i] * x[i];\n"
+SQUARE = "uint i = global_index;\nif (i < y_size) store(y, i, load(x, i) * load(x, i));\n"
 ROW_SUM = """
 shared float parts[THREADS];
 
 void main() {
   const uint row = gl_WorkGroupID.x, lane = gl_LocalInvocationID.x, n = x_shape(1);
   float sum = 0.0;
-  for (uint column = lane; column < n; column += THREADS) sum += x[row * n + column];
+  for (uint column = lane; column < n; column += THREADS) sum += load(x, row * n + column);
   parts[lane] = sum;
   barrier();
   for (uint half_of = THREADS / 2; half_of > 0; half_of /= 2) {
     if (lane < half_of) parts[lane] += parts[lane + half_of];
     barrier();
   }
-  if (lane == 0) total[row] = parts[0];
+  if (lane == 0) store(total, row, parts[0]);
 }
 """
 
@@ -93,7 +94,9 @@ def test_a_write_in_place_between_is_seen_in_order(gpu: sg.Device) -> None:
 
 @pytest.mark.gpu
 def test_it_is_compiled_once_for_all_shapes(gpu: sg.Device) -> None:
-    kernel = glsl_kernel("cube", "uint i = global_index; if (i < y_size) y[i] = x[i] * x[i] * x[i];", ["x"], ["y"])
+    kernel = glsl_kernel(
+        "cube", "uint i = global_index; if (i < y_size) { float v = load(x, i); store(y, i, v * v * v); }", ["x"], ["y"]
+    )
     kernel(sg.ones(3, device=gpu))
     before = sg.stats()["kernels_compiled"]
     for n in (4, 1000):
@@ -106,14 +109,13 @@ def test_it_is_compiled_once_for_all_shapes(gpu: sg.Device) -> None:
 def test_its_code_is_kept_on_disk(run_python: Callable[..., str], tmp_path: Path) -> None:
     code = (
         "import spirograd as sg\n"
-        "k = sg.ops.glsl_kernel('kept', 'uint i = global_index; if (i < y_size) y[i] = x[i] + 41.0;', ['x'], ['y'])\n"
+        "source = 'uint i = global_index; if (i < y_size) store(y, i, load(x, i) + 41.0);'\n"
+        "k = sg.ops.glsl_kernel('kept', source, ['x'], ['y'])\n"
         "print(k(sg.ones(1, device='gpu')).item())"
     )
     for _ in range(2):
         assert run_python(code, SPIROGRAD_CACHE=str(tmp_path)).strip() == "42.0"
-        files = {
-            p for p in tmp_path.rglob("*") if p.is_file() and b"x[i] + 41.0" in p.read_bytes().replace(b".at", b"")
-        }
+        files = [p for p in tmp_path.rglob("*") if p.is_file() and b"load(x, i) + 41.0" in p.read_bytes()]
         assert len(files) == 1
 
 
@@ -121,16 +123,137 @@ def test_its_code_is_kept_on_disk(run_python: Callable[..., str], tmp_path: Path
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int64", "uint8", "int8", "bool"])
 def test_elements_are_those_of_glsl(gpu: sg.Device, dtype: str) -> None:
     x = sg.tensor([0, 1, 1, 0, 1], device=gpu).to(getattr(sg, dtype))
-    kernel = glsl_kernel("copy", "uint i = global_index; if (i < y_size) y[i] = x[i];", ["x"], ["y"])
+    kernel = glsl_kernel("copy", "uint i = global_index; if (i < y_size) store(y, i, load(x, i));", ["x"], ["y"])
     assert kernel(x).dtype == x.dtype
     np.testing.assert_array_equal(kernel(x).numpy(), x.numpy())
 
 
 @pytest.mark.gpu
-def test_half_types_are_their_bits(gpu: sg.Device) -> None:
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_types_are_floats(gpu: sg.Device, dtype: str) -> None:
+    x = sg.tensor([0.5, -2.0, 3.0], device=gpu).to(getattr(sg, dtype))
+    source = "uint i = global_index; if (i < y_size) store(y, i, 2.0 * load(x, i));"
+    assert glsl_kernel("twice", source, ["x"], ["y"])(x).float().tolist() == [1.0, -4.0, 6.0]
+
+
+@pytest.mark.gpu
+def test_an_unchecked_kernel_sees_memory_as_it_is(gpu: sg.Device) -> None:
     x = sg.tensor([0.5, -2.0, 3.0], device=gpu).to(sg.float16)
     source = "uint i = global_index; if (i < y_size) y[i] = uint16_t(float16_bits(2.0 * float16_value(uint(x[i]))));"
-    assert glsl_kernel("twice", source, ["x"], ["y"])(x).float().tolist() == [1.0, -4.0, 6.0]
+    assert glsl_kernel("twice", source, ["x"], ["y"], unchecked=True)(x).float().tolist() == [1.0, -4.0, 6.0]
+    b = sg.tensor([True, False, True], device=gpu)
+    source = "uint i = global_index; if (i < y_size) y[i] = uint8_t(1u - uint(x[i]));"
+    assert glsl_kernel("flip", source, ["x"], ["y"], unchecked=True)(b).tolist() == [False, True, False]
+
+
+# ---- indices out of range
+
+
+def shifted(**more: Any) -> GlslKernel:
+    """y[i] = x[i + shift], where i + shift may lie outside."""
+    return glsl_kernel(
+        "shifted",
+        "uint i = global_index; if (i < y_size) store(y, i, 1.0 + load(x, int64_t(i) + load(shift, 0)));",
+        ["x", "shift"],
+        ["y"],
+        **more,
+    )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shift", [1, -1, 2**33, -(2**63), 2**63 - 6])
+def test_a_read_out_of_range_is_reported_with_its_line_and_gives_nothing(gpu: sg.Device, shift: int) -> None:
+    x = sg.arange(5.0, device=gpu).realize()
+    at = sg.tensor([shift], device=gpu)
+    y, line = shifted()(x, at), here()
+    places = [i + shift for i in range(5)]
+    wrong = [f"{p}" for p in places if not 0 <= p < 5]
+    with pytest.raises(IndexError, match=rf"shifted: index ({'|'.join(wrong)}) out of range \[0, 5\) at .*") as raised:
+        y.tolist()
+    assert f" at {__file__}:{line};" in str(raised.value)
+    assert shifted()(x, sg.tensor([0], device=gpu)).tolist() == [1.0, 2.0, 3.0, 4.0, 5.0], "the device goes on"
+
+
+def here() -> int:
+    return sys._getframe(1).f_lineno
+
+
+@pytest.mark.gpu
+def test_a_read_out_of_range_is_zero(gpu: sg.Device) -> None:
+    x, y = sg.arange(5.0, device=gpu), sg.zeros(5, device=gpu)
+    made = shifted()(x, sg.tensor([3], device=gpu))
+    y.copy_(made.detach())  # not done: the step is spoiled
+    with pytest.raises(IndexError, match="tensors written after it in the same step keep their old values"):
+        made.tolist()
+    assert y.tolist() == [0.0] * 5
+
+
+@pytest.mark.gpu
+def test_a_write_out_of_range_touches_nobody(gpu: sg.Device) -> None:
+    wild = glsl_kernel(
+        "wild",
+        "int64_t i = load(at, global_index); store(y, i, 7.0); store(y, -i - 1, 7.0);",
+        ["at"],
+        [("y", 4, sg.float32)],
+        groups=1,
+        local_size=8,
+    )
+    around = [sg.full((64,), float(i), device=gpu).realize() for i in range(8)]
+    with pytest.raises(IndexError, match=r"wild: index -?\d+ out of range \[0, 4\)"):
+        wild(sg.tensor([4, 5, 64, 1000, 2**31, 2**40, 2**62, -5], device=gpu)).tolist()
+    assert [x.tolist() for x in around] == [[float(i)] * 64 for i in range(8)]
+
+
+@pytest.mark.gpu
+def test_nothing_lies_in_an_empty_tensor(gpu: sg.Device) -> None:
+    first = glsl_kernel("first", "store(y, 0, load(x, 0));", ["x"], [("y", 1)], groups=1, local_size=1)
+    assert first(sg.ones(1, device=gpu)).item() == 1.0
+    with pytest.raises(IndexError, match=r"first: index 0 out of range \[0, 0\)"):
+        first(sg.ones(0, device=gpu)).item()
+
+
+@pytest.mark.gpu
+def test_a_replayed_step_reports_too(gpu: sg.Device) -> None:
+    x, at = sg.arange(5.0, device=gpu), sg.tensor([0], device=gpu)
+    step = sg.compile(lambda: shifted()(x, at) * 2)
+    for _ in range(3):
+        assert step().tolist() == [2.0, 4.0, 6.0, 8.0, 10.0]
+    at.fill_(1)
+    with pytest.raises(IndexError, match=r"shifted: index 5 out of range \[0, 5\)"):
+        step().tolist()
+    at.fill_(0)
+    assert step().tolist() == [2.0, 4.0, 6.0, 8.0, 10.0]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "source",
+    [
+        "y[0] = 1.0;",
+        "y.at[0] = 1.0;",
+        "y.number = 1;",
+        "Float32(tensor(1)).at[0] = 1.0;",
+        "store(y, 0, float(word(0)));",
+        "store(y, 0, float(push.block));",
+        "store(x, 0, 1.0); store(7, 0, 1.0);",
+    ],
+)
+def test_a_checked_kernel_has_no_way_to_memory_but_load_and_store(gpu: sg.Device, source: str) -> None:
+    with pytest.raises(sg.KernelCompileError, match="line 1"):
+        glsl_kernel("sneaky", source, ["x"], ["y"])(sg.ones(3, device=gpu))
+
+
+@pytest.mark.gpu
+def test_an_array_is_told_what_to_write_instead(gpu: sg.Device) -> None:
+    with pytest.raises(sg.KernelCompileError, match=r"read a tensor with load\(x, i\), write it with store\("):
+        glsl_kernel("old", "y[0] = x[0];", ["x"], ["y"])(sg.ones(3, device=gpu))
+
+
+@pytest.mark.gpu
+def test_a_kernel_that_returns_early_reports(gpu: sg.Device) -> None:
+    source = "store(y, y_size + global_index, 1.0); if (global_index < 1000) return; store(y, 0, 1.0);"
+    with pytest.raises(IndexError, match="early: index"):
+        glsl_kernel("early", source, ["x"], ["y"])(sg.ones(3, device=gpu)).tolist()
 
 
 @pytest.mark.gpu
@@ -140,9 +263,9 @@ def test_several_inputs_and_outputs_of_several_types(gpu: sg.Device) -> None:
     if (row >= best_size) return;
     uint n = x_shape(1);
     int64_t at = 0;
-    for (uint c = 1; c < n; ++c) if (x[row * n + c] > x[row * n + uint(at)]) at = int64_t(c);
-    best[row] = x[row * n + uint(at)] + shift[0];
-    place[row] = at;
+    for (uint c = 1; c < n; ++c) if (load(x, row * n + c) > load(x, row * n + at)) at = int64_t(c);
+    store(best, row, load(x, row * n + at) + load(shift, 0));
+    store(place, row, at);
     """
     kernel = glsl_kernel(
         "row_max", source, ["x", "shift"], [("best", lambda x, _: (x[0],)), ("place", lambda x, _: x[0], sg.int64)]
@@ -157,7 +280,7 @@ def test_several_inputs_and_outputs_of_several_types(gpu: sg.Device) -> None:
 
 @pytest.mark.gpu
 def test_constants_of_all_kinds(gpu: sg.Device) -> None:
-    source = "uint i = global_index; if (i < y_size) y[i] = ON ? x[i] * SCALE + float(SHIFT) : 0.0;"
+    source = "uint i = global_index; if (i < y_size) store(y, i, ON ? load(x, i) * SCALE + float(SHIFT) : 0.0);"
     x = sg.tensor([1.0, 2.0], device=gpu)
     for on, scale, shift in [(True, 0.1, -3), (False, 1.0, 0), (True, float("inf"), 7)]:
         kernel = glsl_kernel("affine", source, ["x"], ["y"], constants={"ON": on, "SCALE": scale, "SHIFT": shift})
@@ -168,14 +291,14 @@ def test_constants_of_all_kinds(gpu: sg.Device) -> None:
 @pytest.mark.gpu
 def test_names_of_tensors_do_not_touch_members(gpu: sg.Device) -> None:
     source = "uint i = gl_GlobalInvocationID.x; vec2 v = vec2(1.0, 2.0); if (i < y_size) y [i] = x[i] + v.x + v.y;"
-    assert glsl_kernel("members", source, ["x"], ["y"])(sg.ones(2, device=gpu)).tolist() == [4.0, 4.0]
+    assert glsl_kernel("members", source, ["x"], ["y"], unchecked=True)(sg.ones(2, device=gpu)).tolist() == [4.0, 4.0]
 
 
 @pytest.mark.gpu
 def test_more_elements_than_one_axis_of_groups(gpu: sg.Device) -> None:
     limit = sg._core._glsl_limits(gpu)[0]
     n = min(limit, 70000) * 4 + 3
-    kernel = glsl_kernel("count", "uint i = global_index; if (i < y_size) y[i] = int(i);", ["x"],
+    kernel = glsl_kernel("count", "uint i = global_index; if (i < y_size) store(y, i, int(i));", ["x"],
                          [("y", n, sg.int32)], local_size=1)  # fmt: skip
     np.testing.assert_array_equal(kernel(sg.zeros(1, device=gpu)).numpy(), np.arange(n))
 
@@ -192,11 +315,10 @@ def test_the_gradient_is_the_users_and_of_any_order(gpu: sg.Device) -> None:
 
 @pytest.mark.gpu
 def test_a_gradient_may_be_a_kernel_and_read_outputs(gpu: sg.Device) -> None:
-    back = glsl_kernel(
-        "root_back", "uint i = global_index; if (i < d_size) d[i] = 0.5 * g[i] / y[i];", ["g", "y"], ["d"]
-    )
+    halves = "uint i = global_index; if (i < d_size) store(d, i, 0.5 * load(g, i) / load(y, i));"
+    back = glsl_kernel("root_back", halves, ["g", "y"], ["d"])
     root = glsl_kernel(
-        "root", "uint i = global_index; if (i < y_size) y[i] = sqrt(x[i]);", ["x"], ["y"],
+        "root", "uint i = global_index; if (i < y_size) store(y, i, sqrt(load(x, i)));", ["x"], ["y"],
         grad=lambda grads, inputs, outputs: back(grads[0], outputs[0]),
     )  # fmt: skip
     x = sg.tensor([1.0, 4.0, 16.0], device=gpu, requires_grad=True)
@@ -218,10 +340,11 @@ def test_gradients_that_do_not_fit_are_errors(gpu: sg.Device) -> None:
 @pytest.mark.gpu
 def test_a_mistake_is_raised_at_the_call_with_its_line(gpu: sg.Device) -> None:
     x = sg.ones(3, device=gpu)
-    body = glsl_kernel("bad", "uint i = global_index;\n\n  y[i] = q * x[i];\n", ["x"], ["y"])
-    with pytest.raises(sg.KernelCompileError, match=r"bad: line 3: 'q' : undeclared.*`y\[i\] = q \* x\[i\];`"):
+    body = glsl_kernel("bad", "uint i = global_index;\n\n  store(y, i, q * load(x, i));\n", ["x"], ["y"])
+    with pytest.raises(sg.KernelCompileError, match=r"bad: line 3: 'q' : undeclared.*`store\(y, i, q \* load\(x, i\)"):
         body(x)
-    whole = glsl_kernel("bad", "float f(float v) {\n  return v\n}\nvoid main() { y[0] = f(x[0]); }", ["x"], ["y"])
+    missing = "float f(float v) {\n  return v\n}\nvoid main() { store(y, 0, f(load(x, 0))); }"
+    whole = glsl_kernel("bad", missing, ["x"], ["y"])
     with pytest.raises(sg.KernelCompileError, match=r"line 3: .*syntax error"):
         whole(x)
     assert square()(x).tolist() == [1.0, 1.0, 1.0], "what comes after is not touched"
@@ -231,7 +354,7 @@ def test_a_mistake_is_raised_at_the_call_with_its_line(gpu: sg.Device) -> None:
 def test_a_kernel_reads_sixteen_inputs(gpu: sg.Device) -> None:
     names = [f"a{i}" for i in range(16)]
     weigh = glsl_kernel(
-        "weigh", "y[0] = " + " + ".join(f"{i}.0 * {n}[0]" for i, n in enumerate(names)) + ";", names, ["y"]
+        "weigh", f"store(y, 0, {' + '.join(f'{i}.0 * load({n}, 0)' for i, n in enumerate(names))});", names, ["y"]
     )
     leaf = sg.arange(16.0, device=gpu)
     assert weigh(*[leaf[i : i + 1] for i in range(16)]).item() == sum(i * i for i in range(16))
@@ -245,11 +368,11 @@ def test_limits_are_named(gpu: sg.Device) -> None:
         square(local_size=1 << 20)(x)
     with pytest.raises(sg.LimitError, match="groups"):
         square(groups=1 << 40)(x)
-    many = glsl_kernel("many", "y[0] = a0[0];", [f"a{i}" for i in range(17)], ["y"])
+    many = glsl_kernel("many", "store(y, 0, load(a0, 0));", [f"a{i}" for i in range(17)], ["y"])
     with pytest.raises(sg.LimitError, match="17 inputs"):
         many(*[x] * 17)
     with pytest.raises(ValueError, match="different devices"):
-        glsl_kernel("two", "y[0] = a[0];", ["a", "b"], ["y"])(x, sg.ones(3))
+        glsl_kernel("two", "store(y, 0, load(a, 0));", ["a", "b"], ["y"])(x, sg.ones(3))
 
 
 @pytest.mark.gpu

@@ -25,13 +25,15 @@ GlslKernel::Constant constant_of(const std::string& name, py::handle value) {
   return {name, "float", "uintBitsToFloat(" + std::to_string(bits) + "u)"};
 }
 
-// (name, source, [(name, tensor)], [(name, shape, dtype)], {name: value}, groups, local) -> the outputs.
+// (name, source, [(name, tensor)], [(name, shape, dtype)], {name: value}, groups, local, unchecked) -> the outputs.
 py::list run(const std::string& name, const std::string& source,
              const std::vector<std::pair<std::string, Tensor>>& inputs, const py::list& outputs,
-             const py::dict& constants, const std::array<int64_t, 3>& groups, const std::array<int64_t, 3>& local) {
+             const py::dict& constants, const std::array<int64_t, 3>& groups, const std::array<int64_t, 3>& local,
+             bool unchecked) {
   GlslKernel k;
   k.name = name;
   k.source = source;
+  k.unchecked = unchecked;
   std::vector<Tensor> tensors;
   for (const auto& [label, x] : inputs) {
     k.inputs.push_back({label, x.dtype(), x.shape()});
@@ -56,8 +58,10 @@ py::list run(const std::string& name, const std::string& source,
     compiled->insert({&row, device.index});
   }
   std::vector<Tensor> made;
+  const sg::Where line = sg::where();
   {
     WithoutGil unlocked;
+    const WhereScope scope(line);
     made = glsl_apply(row, tensors);
   }
   py::list list;

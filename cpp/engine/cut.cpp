@@ -115,7 +115,7 @@ class ReporterLines final : public Lines {
   std::string of(const std::string& op, int64_t bound) const override {
     std::vector<std::string> lines;
     for (const Reporter& r : reporters_) {
-      if (op != r.op->name || r.bound != bound || !r.where) continue;
+      if (op != r.op->name || (r.bound != kAnyBound && r.bound != bound) || !r.where) continue;
       std::string line = r.where.str();
       if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
     }

@@ -114,7 +114,8 @@ void append(const NodeRef& node) {
   EngineLock lock;
   Log& log = log_of(node->device);
   log.append(node);
-  if (node->op->reports) log.reporters.push_back({node->op, node->in[1].number.i, line});
+  const int64_t bound = node->op->kind == Kind::kernel ? kAnyBound : node->in[1].number.i;
+  if (node->op->reports) log.reporters.push_back({node->op, bound, line});
   const bool at_once = touches_shared(*node);
   const bool full = log.nodes.size() >= kMaxLogNodes || log.leaf_bytes >= kMaxLogLeafBytes;
   if (at_once || (full && !node->op->reports)) cut_hook(log);  // who reads a checked index comes next: one kernel

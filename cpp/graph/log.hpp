@@ -18,10 +18,11 @@ struct Assignment {
   NodeRef before;
 };
 
+constexpr int64_t kAnyBound = -1;
 // An index that is checked, and the line that asked for it.
 struct Reporter {
   const OpInfo* op;
-  int64_t bound;
+  int64_t bound;  // kAnyBound: it checks several
   Where where;
 };
 

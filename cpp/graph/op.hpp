@@ -54,7 +54,7 @@ struct OpInfo {
   Expr (*emit)(ProgramBuilder&, const Node&, const Expr* inputs) = nullptr;
   void (*vjp)(Vjp&) = nullptr;  // nullptr: no gradient
   void (*expand)(const Node&, bool gpu, Expansion&) = nullptr;
-  bool reports = false;       // checks an index against input 1
+  bool reports = false;       // checks an index: against input 1, or in a kernel of its own (see Own::tag)
   bool stores = false;        // its value is in memory: nobody who reads it computes it again
   uint8_t takes = kTakesAll;  // of the promoted type
   // Which of `saves` the gradient by each input reads; the rest is not kept when only that gradient is wanted. 0: all.

@@ -42,6 +42,8 @@ struct Own {
   // GLSL behind #version, extensions and common.glsl: tensor i is at address tensor(i), word i is word(i).
   std::string source;
   int64_t groups[3] = {1, 1, 1};
+  // Whose op reports has two words more: its tag, and the address of the status word. 0: the op does not.
+  int64_t tag = 0;
   double cost = 0;  // about how many operations
 };
 

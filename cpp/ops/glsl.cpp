@@ -33,7 +33,7 @@ std::string reference(DType t) {
 
 bool is_name(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-// "x[i]" -> "x.at[i]" for the names of tensors; members such as "v.x[i]" are left alone.
+// "x[i]" -> "x.at[i]" for the names of tensors of unchecked kernels; members such as "v.x[i]" are left alone.
 std::string with_references(const std::string& text, const GlslKernel& k) {
   const auto is_tensor = [&](const std::string& word) {
     for (const auto* list : {&k.inputs, &k.outputs})
@@ -69,6 +69,66 @@ bool has_main(const std::string& text) {
   return false;
 }
 
+// What a narrow type is held in, and how it comes from memory and goes there.
+struct Element {
+  const char *type, *value, *stored;
+};
+Element element(DType t) {
+  switch (t) {
+    case DType::boolean:
+      return {"bool", "uint(element) != 0u", "uint8_t(v)"};
+    case DType::uint8:
+      return {"int", "int(element)", "uint8_t(v)"};
+    case DType::int8:
+      return {"int", "int(element)", "int8_t(v)"};
+    case DType::int16:
+      return {"int", "int(element)", "int16_t(v)"};
+    case DType::float16:
+      return {"float", "float16_value(uint(element))", "uint16_t(float16_bits(v))"};
+    case DType::bfloat16:
+      return {"float", "bfloat16_value(uint(element))", "uint16_t(bfloat16_bits(v))"};
+    case DType::int32:
+      return {"int", "element", "v"};
+    case DType::int64:
+      return {"int64_t", "element", "v"};
+    case DType::float32:
+      return {"float", "element", "v"};
+    default:
+      return {"double", "element", "v"};
+  }
+}
+
+// A handle that holds no address, and the only functions that know what it stands for.
+std::string accessors(const GlslKernel::Argument& a, size_t tensor, size_t word, bool output) {
+  const std::string handle = "Tensor_" + a.name, number = std::to_string(tensor);
+  const Element e = element(a.dtype);
+  const std::string memory = reference(a.dtype) + "(tensor(" + number + ")).at[uint(i)]";
+  const std::string inside = "inside_of_tensor(i, word(" + std::to_string(word) + "))";
+  std::string value = e.value;
+  if (const size_t at = value.find("element"); at != value.npos) value.replace(at, 7, memory);
+  const std::string reads = std::string(e.type) + " load(" + handle + " t, int64_t i) {\n  if (!" + inside +
+                            ") return " + e.type + "(0);\n  return " + value + ";\n}\n";
+  const std::string writes = "void store(" + handle + " t, int64_t i, " + e.type + " v) {\n  if (" + inside + ") " +
+                             memory + " = " + e.stored + ";\n}\n";
+  return "struct " + handle + " { int number; };\nconst " + handle + " " + a.name + " = " + handle + "(" + number +
+         ");\n" + reads + (output ? writes : "");
+}
+
+// The words that Own::tag stands for come behind all others.
+std::string reporting(size_t words) {
+  return "bool inside_of_tensor(int64_t i, int64_t bound) {\n  check_index(i, bound, int(word(" +
+         std::to_string(words) +
+         ")));\n  return uint64_t(i) < uint64_t(bound);\n}\nvoid report_kernel() { report_index(uint64_t(word(" +
+         std::to_string(words + 1) + "))); }\n";
+}
+
+size_t words_of(const GlslKernel& k) {
+  size_t words = 0;
+  for (const auto* list : {&k.inputs, &k.outputs})
+    for (const GlslKernel::Argument& a : *list) words += 1 + static_cast<size_t>(a.shape.rank);
+  return words;
+}
+
 std::string head(const GlslKernel& k) {
   std::string s = "layout(local_size_x = " + std::to_string(k.local[0]) +
                   ", local_size_y = " + std::to_string(k.local[1]) + ", local_size_z = " + std::to_string(k.local[2]) +
@@ -78,23 +138,32 @@ std::string head(const GlslKernel& k) {
   s += "#define global_index (((gl_WorkGroupID.z * gl_NumWorkGroups.y + gl_WorkGroupID.y) * gl_NumWorkGroups.x + "
        "gl_WorkGroupID.x) * " +
        std::to_string(k.local[0] * k.local[1] * k.local[2]) + " + gl_LocalInvocationIndex)\n";
+  if (!k.unchecked) s += reporting(words_of(k));
   size_t tensor = 0, word = 0;
   for (const auto* list : {&k.inputs, &k.outputs})
     for (const GlslKernel::Argument& a : *list) {
       const std::string type = reference(a.dtype);
-      s += type + " " + a.name + " = " + type + "(tensor(" + std::to_string(tensor++) + "));\n";
-      s += "#define " + a.name + "_size uint(word(" + std::to_string(word) + "))\n";
-      s += "#define " + a.name + "_shape(d) uint(word(" + std::to_string(word + 1) + " + (d)))\n";
+      s += k.unchecked ? type + " " + a.name + " = " + type + "(tensor(" + std::to_string(tensor) + "));\n"
+                       : accessors(a, tensor, word, list == &k.outputs);
+      ++tensor;
+      s += "uint size_of_" + a.name + "() { return uint(word(" + std::to_string(word) + ")); }\n";
+      s += "uint " + a.name + "_shape(uint d) { return uint(word(" + std::to_string(word + 1) + " + d)); }\n";
+      s += "#define " + a.name + "_size size_of_" + a.name + "()\n";
       word += 1 + static_cast<size_t>(a.shape.rank);
     }
   return s;
 }
 
-// Lines of the user are numbered as such: source string 1, see the compiler's messages.
+// Lines of the user are numbered as such: source string 1, see the compiler's messages. In a checked kernel nothing
+// that leads to an address has a name there, and what it found is reported behind its main.
 std::string source_of(const GlslKernel& k) {
-  const std::string text = with_references(k.source, k);
+  const std::string text = k.unchecked ? with_references(k.source, k) : k.source;
   const bool whole = has_main(k.source);
-  return head(k) + (whole ? "" : "void main() {\n") + "#line 1 1\n" + text + "\n#line 1 0\n" + (whole ? "" : "}\n");
+  const std::string before = k.unchecked ? "" : "#undef tensor\n#undef word\n#define push\n#define main checked_main\n";
+  const std::string behind =
+      k.unchecked ? "" : "#undef main\nvoid main() {\n  checked_main();\n  report_kernel();\n}\n";
+  return head(k) + before + (whole ? "" : "void main() {\n") + "#line 1 1\n" + text + "\n#line 1 0\n" +
+         (whole ? "" : "}\n") + behind;
 }
 
 std::string key_of(const GlslKernel& k) {
@@ -105,7 +174,7 @@ std::string key_of(const GlslKernel& k) {
   }
   for (const GlslKernel::Constant& c : k.constants) key += c.name + ' ' + c.type + c.value + ',';
   for (int d = 0; d < 3; ++d) key += ' ' + std::to_string(k.local[d]) + ' ' + std::to_string(k.groups[d]);
-  return key;
+  return key + (k.unchecked ? " unchecked" : "");
 }
 
 std::unique_ptr<GlslRow> make_row(const GlslKernel& k) {
@@ -116,6 +185,7 @@ std::unique_ptr<GlslRow> make_row(const GlslKernel& k) {
   row->kind = Kind::kernel;
   row->arity = static_cast<int>(k.inputs.size());
   row->expand = expand;
+  row->reports = !k.unchecked;
   Own& own = row->launch;
   own.source = source_of(k);
   for (int d = 0; d < 3; ++d) own.groups[d] = k.groups[d];

@@ -25,6 +25,7 @@ struct GlslKernel {
   std::vector<Argument> inputs, outputs;
   std::vector<Constant> constants;
   int64_t local[3] = {1, 1, 1}, groups[3] = {1, 1, 1};
+  bool unchecked = false;  // tensors are memory, x[i]; else they are handles for load(x, i) and store(y, i, v)
 };
 
 // The row of this kernel. Its tensors have the bindings 0 .. inputs - 1, then one that holds all outputs.

@@ -131,6 +131,7 @@ std::optional<Slices> slice_product(const Product& product, int32_t binding);
 
 // Names of ops that report indices out of range, by tag - 1. Only grows, so tags mean the same in every plan.
 std::vector<std::string>& reporters();
+int64_t reporter_tag(const std::string& name);
 
 // Computed inside whoever reads it, unless something asks for memory.
 inline bool inlines(const OpInfo& op) { return op.kind == Kind::pointwise || op.kind == Kind::indexed; }

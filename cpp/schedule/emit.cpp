@@ -152,7 +152,8 @@ class Emitter {
     const size_t before = builder_.program.code.size();
     const Expr out = builder_.cast(node.op->emit(builder_, node, in), node.dtype);
     for (size_t i = before; i < builder_.program.code.size(); ++i)
-      if (builder_.program.code[i].code == Code::check_index) builder_.program.code[i].imm.i = tag(node.op->name);
+      if (builder_.program.code[i].code == Code::check_index)
+        builder_.program.code[i].imm.i = reporter_tag(node.op->name);
     return out;
   }
 
@@ -162,13 +163,6 @@ class Emitter {
 
   static bool takes_offset(const Node& node) {
     return node.op->kind == Kind::indexed || (node.op->kind == Kind::effect && node.inputs == 3);
-  }
-
-  int64_t tag(const std::string& name) {
-    auto& names = reporters();
-    auto it = std::find(names.begin(), names.end(), name);
-    if (it == names.end()) it = names.insert(names.end(), name);
-    return it - names.begin() + 1;
   }
 
   void store(size_t r) {
@@ -297,6 +291,13 @@ class Emitter {
 std::vector<std::string>& reporters() {
   static auto* names = new std::vector<std::string>;
   return *names;
+}
+
+int64_t reporter_tag(const std::string& name) {
+  auto& names = reporters();
+  auto it = std::find(names.begin(), names.end(), name);
+  if (it == names.end()) it = names.insert(names.end(), name);
+  return it - names.begin() + 1;
 }
 
 Emitted emit(Context& context, const Draft& draft) { return Emitter(context, draft).run(); }

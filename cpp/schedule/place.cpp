@@ -44,6 +44,7 @@ class Placer {
   bool has_checks() const {
     if (context_.input.doubtful) return true;
     for (const Emitted& e : emitted_) {
+      if (e.kernel.kind == Kernel::Kind::own && context_.node(e.nodes[0]).op->reports) return true;
       const Program& p = e.kernel.kind == Kernel::Kind::product ? e.kernel.product.epilogue : e.kernel.program;
       for (const Instr& i : p.code)
         if (i.code == Code::check_index) return true;
@@ -312,6 +313,7 @@ class Placer {
         (t.write ? instance.writes : instance.reads).push_back(memory.memory);
       }
       instance.kernel.own = std::move(launch.own);
+      if (node.op->reports) instance.kernel.own.tag = reporter_tag(node.op->name);
       finish(instance);
       plan().steps.push_back({launch.name, {std::move(instance)}, emitted_[d].nodes});
     }

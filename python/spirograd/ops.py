@@ -16,7 +16,10 @@ __all__ = ["GlslKernel", "glsl_kernel"]
 Shape: TypeAlias = tuple[int, ...]
 Size: TypeAlias = int | Sequence[int]
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*")
-_TAKEN = {"main", "tensor", "word", "push", "global_index", "barrier", "float", "int", "uint", "bool", "double", "void"}
+_TAKEN = {
+    "main", "tensor", "word", "push", "global_index", "load", "store", "barrier", "float", "int", "uint", "bool",
+    "double", "void",
+}  # fmt: skip
 _LARGEST = 2**32
 
 
@@ -42,6 +45,7 @@ class GlslKernel:
         constants: Mapping[str, int | float | bool] | None,
         grad: Callable[..., Any] | None,
         cpu: Callable[..., Any] | None,
+        unchecked: bool,
     ) -> None:
         self.name = name
         self.source = source
@@ -52,6 +56,7 @@ class GlslKernel:
         self.constants = dict(constants or {})
         self.grad = grad
         self.cpu = cpu
+        self.unchecked = unchecked
         self._function: type[Function] = type(name, (_Call,), {})
         if not self.inputs or not self.outputs:
             raise ValueError(f"{name}: a kernel has inputs and outputs, at least one of each")
@@ -137,7 +142,8 @@ class GlslKernel:
                 f"{self.name}: local_size {self.local_size}; a workgroup of {device} has 1 to {max_threads}"
             )
         named = list(zip(self.inputs, inputs, strict=True))
-        return tuple(_glsl_run(self.name, self.source, named, outputs, self.constants, groups, self.local_size))
+        source, constants, local = self.source, self.constants, self.local_size
+        return tuple(_glsl_run(self.name, source, named, outputs, constants, groups, local, self.unchecked))
 
     def _run_cpu(self, inputs: Sequence[Tensor], outputs: list[tuple[str, Shape, Any]]) -> tuple[Tensor, ...]:
         if self.cpu is None:
@@ -197,17 +203,18 @@ def glsl_kernel(
     constants: Mapping[str, int | float | bool] | None = None,
     grad: Callable[..., Any] | None = None,
     cpu: Callable[..., Any] | None = None,
+    unchecked: bool = False,
 ) -> GlslKernel:
     """An operation made of a GLSL compute kernel.
 
     It is recorded, scheduled and submitted with everything else, keeps its compiled code in memory and on disk, and
     runs under its name in plans and profiles.
 
-    In the source, a tensor is an array by its name: `y[i] = x[i]`, in C order, whatever the tensor's strides. For each
-    tensor `x` there are `x_size`, its number of elements, and `x_shape(d)`, the size of dimension d, both uint and
-    not part of the compiled code. `global_index` is the number of this invocation among all. Elements are float,
-    double, int, int64_t, int8_t, uint8_t (also bool), int16_t; float16 and bfloat16 are their bits, for
-    `float16_value(uint(x[i]))`, `float16_bits(value)` and their twins of bfloat16.
+    In the source, `load(x, i)` is element i of the tensor `x`, and `store(y, i, value)` writes it, in C order, whatever
+    the tensor's strides. Beyond a tensor's end, `load` gives 0 and `store` does nothing, and the next read raises
+    IndexError, as for any index. For each tensor `x` there are `x_size`, its number of elements, and `x_shape(d)`, the
+    size of dimension d, both uint and not part of the compiled code. `global_index` is the number of this invocation
+    among all. Elements are float (also float16 and bfloat16), double, int (also narrower ones), int64_t and bool.
 
     Args:
         name: what it is called in errors, plans and profiles.
@@ -224,6 +231,9 @@ def glsl_kernel(
         grad: `grad(gradients, inputs, outputs)`, three tuples, gives the gradient of each input, None where there is
             none. Made of tensor operations, or of other kernels with a gradient, it has gradients itself.
         cpu: `cpu(*inputs)` gives the outputs for inputs on the CPU, made of tensor operations. None: those raise.
+        unchecked: a tensor is an array by its name, `y[i] = x[i]`, as it is in memory: bool is a uint8_t, narrow
+            integers are themselves, float16 and bfloat16 are their bits. Nobody looks at the indices: one out of range
+            reads or overwrites memory of others.
 
     Returns:
         A function of tensors on one GPU; it returns a tensor, or a tuple when there are several outputs.
@@ -231,12 +241,13 @@ def glsl_kernel(
     Raises:
         ValueError, TypeError: names, shapes or inputs do not fit.
         KernelCompileError: at the call, with the line of the source.
+        IndexError: at the next read, where a kernel went beyond a tensor's end.
         LimitError: inputs on the CPU without cpu=, or more than the GPU can launch.
 
     Example:
         >>> half = sg.ops.glsl_kernel(
         ...     "half",
-        ...     "uint i = global_index; if (i < y_size) y[i] = 0.5 * x[i];",
+        ...     "uint i = global_index; if (i < y_size) store(y, i, 0.5 * load(x, i));",
         ...     inputs=["x"], outputs=["y"], cpu=lambda x: 0.5 * x,
         ... )
         >>> half(sg.tensor([1.0, 2.0])).tolist()
@@ -244,4 +255,4 @@ def glsl_kernel(
     """
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
         raise ValueError(f"glsl_kernel: the name {name!r} is no identifier")
-    return GlslKernel(name, source, inputs, outputs, groups, local_size, constants, grad, cpu)
+    return GlslKernel(name, source, inputs, outputs, groups, local_size, constants, grad, cpu, unchecked)

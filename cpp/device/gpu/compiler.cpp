@@ -107,7 +107,11 @@ std::vector<uint32_t> run_glslang(const std::string& name, const std::string& so
   const auto messages = static_cast<EShMessages>(EShMsgSpvRules | EShMsgVulkanRules);
   auto broken = [&](const char* log) {
     const std::string what = explain(log, source);
-    if (source.find(kUsersBegin) != source.npos) fail<KernelCompileError>(name, what, "correct the kernel's source");
+    if (source.find(kUsersBegin) != source.npos)
+      fail<KernelCompileError>(name, what,
+                               what.find("left of '['") == what.npos
+                                   ? "correct the kernel's source"
+                                   : "read a tensor with load(x, i), write it with store(y, i, value)");
     fail<KernelCompileError>(name, "the generated GLSL does not compile: " + what,
                              "report this with SPIROGRAD_DEBUG=4");
   };

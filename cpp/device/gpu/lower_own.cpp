@@ -32,6 +32,10 @@ Lowered lower_own(const Step& step, const Features& features) {
                              .element_bytes = bytes});
   }
   for (int64_t word : own.words) out.arguments.push_back({.value = word});
+  if (own.tag) {
+    out.arguments.push_back({.value = own.tag});
+    out.arguments.push_back({.kind = ArgWord::Kind::status});
+  }
   for (int d = 0; d < 3; ++d) out.groups[d] = static_cast<uint32_t>(own.groups[d]);
   return out;
 }

@@ -53,7 +53,7 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
       merge(s.reads, i.reads);
       merge(s.writes, i.writes);
       s.predicated |= program_of(i).predicated;
-      s.reports |= checks_index(program_of(i));
+      s.reports |= checks_index(program_of(i)) || i.kernel.own.tag;
     }
     if (step.only().kernel.kind == Kernel::Kind::copy) {
       p->copies = true;

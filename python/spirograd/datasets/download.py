@@ -12,6 +12,7 @@ import contextlib
 import gzip
 import hashlib
 import http.client
+import lzma
 import os
 import sys
 import tarfile
@@ -31,7 +32,11 @@ __all__ = ["DatasetUnavailableError", "Download", "File", "cache_folder", "read"
 TIMEOUT = 15.0  # seconds without a byte
 CHUNK = 1 << 16
 LARGEST = 1 << 28  # bytes of a download or a file, where nobody knows better
-DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, tarfile.TarError, zipfile.BadZipFile, KeyError)
+# What the readers of archives raise about bytes that are none.
+DAMAGED = (
+    EOFError, KeyError, NotImplementedError, OSError, OverflowError, RuntimeError, ValueError, lzma.LZMAError,
+    tarfile.TarError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 class DatasetUnavailableError(OSError):
@@ -128,7 +133,8 @@ def _checked(dataset: str, path: Path, files: Sequence[File], source: Download |
     try:
         found = [_bounded(path.open("rb"), files[0])] if source is None else _unpacked(path, files)
     except DAMAGED as error:
-        raise FileFormatError(f"{dataset}: {path} is damaged ({error}); {wrong}") from None
+        what = str(error).partition("\n")[0][:200] or type(error).__name__
+        raise FileFormatError(f"{dataset}: {path} is damaged ({what}); {wrong}") from None
     for file, data in zip(files, found, strict=True):
         if len(data) > LARGEST and file.size is None:
             raise FileFormatError(f"{dataset}: {path} is not {file.name} (it has over {LARGEST:,} bytes); {wrong}")
@@ -143,7 +149,7 @@ def _unpacked(path: Path, files: Sequence[File]) -> list[bytes]:
     if path.name.endswith(".tar.gz"):
         wanted = {file.name: file for file in files}
         found = {}
-        with tarfile.open(path) as archive:
+        with tarfile.open(path, "r:gz") as archive:
             for member in archive:  # in one pass: going back would begin anew
                 if (file := wanted.get(member.name)) and (stream := archive.extractfile(member)):
                     found[file.name] = _bounded(stream, file)

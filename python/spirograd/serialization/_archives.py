@@ -19,6 +19,8 @@ from ._room import Room
 from ._torch import load_zip
 from ._trees import TREE, from_text
 
+END = 22  # bytes of the last record of an archive
+MANY = 0xFFFF  # it does not hold the number of members, another record does
 # What the readers of archives raise about bytes that are not an archive.
 DAMAGED = (
     EOFError, KeyError, NotImplementedError, OSError, OverflowError, RuntimeError, ValueError, zipfile.BadZipFile,
@@ -46,6 +48,8 @@ def load_archive(stream: BinaryIO, path: str, at: Place, max_bytes: int | None) 
     with refusing(path):
         archive = zipfile.ZipFile(stream)
     members = {m.filename: m for m in archive.infolist()}
+    if told(stream, size) not in (len(archive.infolist()), MANY):  # ZipFile believes the length of its list alone
+        raise FileFormatError(f"load: {path} has not as many members as it says; it is damaged")
     if len(members) != len(archive.infolist()):
         raise FileFormatError(f"load: {path} has a member twice; it is damaged, or made to deceive")
     if sum(m.compress_size for m in members.values()) > size:
@@ -99,6 +103,14 @@ def parse_npy(data: bytes, path: str, name: str) -> Array:
     except Exception as error:  # whatever NumPy raises about a header that somebody made up
         what = str(error).partition("\n")[0][:200]
         raise FileFormatError(f"load: {path}: {name} is no array that can be read ({what})") from None
+
+
+def told(stream: BinaryIO, size: int) -> int:
+    """How many members the end of an archive speaks of."""
+    stream.seek(max(0, size - END - 0xFFFF))  # a comment may follow
+    tail = stream.read()
+    at = tail.rfind(b"PK\5\6")
+    return int.from_bytes(tail[at + 10 : at + 12], "little")
 
 
 @contextlib.contextmanager
