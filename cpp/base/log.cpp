@@ -29,8 +29,14 @@ const std::vector<EnvVariable>& env_variables() {
   return table;
 }
 
+// A process with more rights than its caller does not let the caller choose folders and libraries.
 std::string env(const char* name) {
-  if (const char* value = std::getenv(name); value && *value) return value;
+#ifdef __GLIBC__
+  const char* value = secure_getenv(name);
+#else
+  const char* value = std::getenv(name);
+#endif
+  if (value && *value) return value;
   for (const EnvVariable& v : env_variables())
     if (!std::strcmp(v.name, name)) return v.fallback;
   return "";

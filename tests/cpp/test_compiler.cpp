@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "base/error.hpp"
@@ -82,6 +83,25 @@ TEST_CASE("the cache keeps, checks and ignores", "[compiler]") {
     INFO(damage);
     CHECK(cache.load(key).empty());
   }
+  // Any change of any bytes: what was kept, or nothing.
+  cache.save(key, data.data(), data.size());
+  std::ifstream in(file, std::ios::binary);
+  const std::string whole((std::istreambuf_iterator<char>(in)), {});
+  std::mt19937 chance(1);
+  int kept = 0;
+  for (int i = 0; i < 5000; ++i) {
+    std::string changed = whole;
+    for (uint32_t n = 1 + chance() % 3; n > 0; --n) changed[chance() % changed.size()] = static_cast<char>(chance());
+    if (i % 4 == 1) changed.resize(chance() % changed.size());
+    if (i % 4 == 2) changed.append(1 + chance() % 64, static_cast<char>(chance()));
+    if (i % 4 == 3) changed.insert(chance() % changed.size(), 1 + chance() % 8, static_cast<char>(chance()));
+    std::ofstream(file, std::ios::binary | std::ios::trunc) << changed;
+    const std::vector<uint8_t> read = cache.load(key);
+    if (read.empty()) continue;
+    REQUIRE(std::string(read.begin(), read.end()) == data);
+    ++kept;
+  }
+  CHECK(kept < 50);  // changes that change nothing
   CHECK(warnings <= 1);
   cache_warning_hook = before;
   std::filesystem::remove(file);

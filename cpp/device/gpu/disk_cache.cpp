@@ -58,9 +58,9 @@ void warn_once(const std::string& message) {
 }
 
 std::string default_folder() {
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg == '/') return std::string(xdg) + "/spirograd";
-  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.cache/spirograd";
-  return "";
+  if (const std::string xdg = env("XDG_CACHE_HOME"); xdg.starts_with('/')) return xdg + "/spirograd";
+  const std::string home = env("HOME");
+  return home.empty() ? "" : home + "/.cache/spirograd";
 }
 
 // The folder, made with mode 0700; empty when it cannot be used. Nobody else may have put files there.

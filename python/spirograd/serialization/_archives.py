@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from .._core import FileFormatError
-from ._arrays import RAW, SCALARS, Array, tensor_of
+from ._arrays import RAW, SCALARS, Array, shown, tensor_of
 from ._paths import Place
 from ._room import Room
 from ._torch import load_zip
@@ -60,11 +60,11 @@ def load_archive(stream: BinaryIO, path: str, at: Place, max_bytes: int | None) 
 
     def content(name: str, packed: bool = False) -> bytes:
         if name not in members:
-            raise FileFormatError(f"load: {path} has no member {name}; the file is damaged")
+            raise FileFormatError(f"load: {path} has no member {shown(name)}; the file is damaged")
         member = members[name]
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED):
-            raise FileFormatError(f"load: {path}: {name} is compressed in a way that its kind of file is not")
-        room.take(member.file_size, name)
+            raise FileFormatError(f"load: {path}: {shown(name)} is compressed in a way that its kind of file is not")
+        room.take(member.file_size, shown(name))
         with refusing(path):
             return archive.read(member)
 
@@ -76,7 +76,9 @@ def load_archive(stream: BinaryIO, path: str, at: Place, max_bytes: int | None) 
             raise FileFormatError(f"load: {path} was written by a big-endian machine; write it again on another one")
         return load_zip(lambda name: content(folder + name), path, at, room)
     if odd := [name for name in members if not name.endswith(".npy")]:
-        raise FileFormatError(f"load: {path} holds {odd[0][:60]}; that is no file of save(), numpy.savez() or PyTorch")
+        raise FileFormatError(
+            f"load: {path} holds {shown(odd[0])}; that is no file of save(), numpy.savez() or PyTorch"
+        )
     arrays = {name[:-4]: parse_npy(content(name, packed=True), path, name) for name in members}
     return {name: tensor_of(values, at("cpu"), path, name) for name, values in arrays.items()}
 
@@ -102,15 +104,14 @@ def parse_npy(data: bytes, path: str, name: str) -> Array:
         return np.frombuffer(data, dtype, offset=start).reshape(shape, order="F" if fortran else "C")
     except Exception as error:  # whatever NumPy raises about a header that somebody made up
         what = str(error).partition("\n")[0][:200]
-        raise FileFormatError(f"load: {path}: {name} is no array that can be read ({what})") from None
+        raise FileFormatError(f"load: {path}: {shown(name)} is no array that can be read ({what})") from None
 
 
 def told(stream: BinaryIO, size: int) -> int:
-    """How many members the end of an archive speaks of."""
-    stream.seek(max(0, size - END - 0xFFFF))  # a comment may follow
-    tail = stream.read()
-    at = tail.rfind(b"PK\5\6")
-    return int.from_bytes(tail[at + 10 : at + 12], "little")
+    """How many members the last record of an archive speaks of; nothing comes behind it in the files read here."""
+    stream.seek(max(0, size - END))
+    last = stream.read()
+    return int.from_bytes(last[10:12], "little") if last.startswith(b"PK\5\6") else -1
 
 
 @contextlib.contextmanager

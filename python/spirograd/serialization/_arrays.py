@@ -39,6 +39,11 @@ def values_of(op: str, where: str, x: Any, kinds: str = "?biuf") -> Array:
     return array
 
 
+def shown(name: str) -> str:
+    """A name out of a file, for messages: one line, not too long."""
+    return name[:60] if name.isprintable() else ascii(name[:60])
+
+
 def tensor_of(values: Array, device: _core.Device, path: str, where: str) -> Tensor:
     if values.dtype == RAW:
         bits = values.view(np.uint16)
@@ -47,10 +52,12 @@ def tensor_of(values: Array, device: _core.Device, path: str, where: str) -> Ten
         except ImportError:
             return Tensor((bits.astype(np.uint32) << 16).view(np.float32), dtype="bfloat16", device=device)
     if values.dtype.name not in DTYPES:
-        raise FileFormatError(f"load: {path}: {where} is of type {values.dtype}; tensors are of {', '.join(DTYPES)}")
+        raise FileFormatError(
+            f"load: {path}: {shown(where)} is of type {values.dtype}; tensors are of {', '.join(DTYPES)}"
+        )
     if values.dtype == np.bool_:
         values = values.view(np.uint8) != 0  # a file may hold other bytes than 0 and 1
     try:
         return Tensor(values.astype(values.dtype.newbyteorder("="), copy=False), device=device)
     except ValueError as error:
-        raise FileFormatError(f"load: {path}: {where} is no tensor ({error})") from None
+        raise FileFormatError(f"load: {path}: {shown(where)} is no tensor ({error})") from None

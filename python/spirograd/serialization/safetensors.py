@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from .._core import FileFormatError, Tensor
-from ._arrays import DTYPES, RAW, tensor_of, values_of
+from ._arrays import DTYPES, RAW, shown, tensor_of, values_of
 from ._paths import File, Place, library, place_of, reading, written
 
 if TYPE_CHECKING:
@@ -101,7 +101,9 @@ def parse_safetensors(data: bytes, path: str, at: Place) -> tuple[dict[str, Tens
     tensors = {}
     for name, entry in found:
         if entry["dtype"] not in NAMES:
-            raise FileFormatError(f"load: {path} has {name} of type {entry['dtype']}, which spirograd does not have")
+            raise FileFormatError(
+                f"load: {path} has {shown(name)} of type {entry['dtype']}, which spirograd does not have"
+            )
         dtype = NAMES[entry["dtype"]]
         values = np.frombuffer(entry["data"], RAW if dtype == "bfloat16" else dtype).reshape(entry["shape"])
         tensors[name] = tensor_of(values, at("cpu"), path, name)

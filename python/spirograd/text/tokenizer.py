@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .._core import FileFormatError, Tensor
+from ..serialization._paths import written
 
 __all__ = ["Tokenizer", "from_file"]
 
@@ -48,7 +49,8 @@ class Tokenizer:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a JSON file that `from_file` and `load` read."""
         data = {"spirograd": type(self).__name__, **self._state()}
-        Path(path).write_text(json.dumps(data, ensure_ascii=True), encoding="ascii")
+        with written(path) as file:
+            file.write(json.dumps(data, ensure_ascii=True).encode("ascii"))
 
     @classmethod
     def load(cls: type[K], path: str | os.PathLike[str]) -> K:
