@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import spirograd as sg
@@ -306,3 +309,25 @@ def test_anomaly_blames_the_first_op_only() -> None:
     bad = sg.tensor([float("nan")], requires_grad=True)
     with sg.autograd.detect_anomaly():
         (bad * 2 + 1).sum()  # the NaN came from outside
+
+
+def test_who_looks_at_a_leaf_takes_no_gradient_from_it(device: sg.Device, tmp_path: Path) -> None:
+    kept: list[Any] = []
+    looks: dict[str, Callable[[sg.Tensor], Any]] = {
+        "repr": repr,
+        "tolist": lambda x: x.tolist(),
+        "numpy": lambda x: x.detach().numpy(),
+        "numpy, kept": lambda x: kept.append(x.detach().cpu().numpy()),
+        "pickle": pickle.dumps,
+        "save": lambda x: sg.save({"x": x}, tmp_path / "x.safetensors"),
+        "dlpack": lambda x: np.from_dlpack(x.detach().cpu()),
+        "data replaced": lambda x: setattr(x, "data", x.data.clone()),
+        "data written": lambda x: x.data.mul_(1.0),
+    }
+    for name, look in looks.items():
+        x = sg.tensor([1.0, 2.0, 3.0], device=device, requires_grad=True)
+        y = (x * x * x).sum()
+        look(x)
+        (g,) = sg.autograd.grad(y, [x], create_graph=True)
+        assert g.requires_grad, name
+        assert sg.autograd.grad(g.sum(), x)[0].tolist() == [6, 12, 18], name

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from reference import ROWS, Row
 
 
 def leaf(values: Any, device: sg.Device) -> sg.Tensor:
@@ -173,6 +174,105 @@ def test_a_retained_grad_moves_with_the_tensor(device: sg.Device) -> None:
     (y * y).sum().backward()
     assert y.grad.tolist() == [12, 24]
     assert x.grad.tolist() == [72, 144]
+
+
+# ---- views whose elements share a place -----------------------------------------------------------------------------
+OVERLAPS: dict[str, tuple[Any, list[float]]] = {  # of four elements: how often each is seen
+    "unfold": (lambda y: y.unfold(0, 2, 1), [1, 2, 2, 1]),
+    "unfold twice": (lambda y: y.unfold(0, 3, 1).unfold(1, 2, 1), [1, 3, 3, 1]),
+    "as_strided": (lambda y: y.as_strided((3, 2), (1, 1)), [1, 2, 2, 1]),
+    "as_strided, repeated": (lambda y: y.as_strided((3, 2, 5), (1, 1, 0)), [5, 10, 10, 5]),
+    "expand": (lambda y: y.expand(3, 4), [3, 3, 3, 3]),
+    "expand of a part": (lambda y: y[1:3].unsqueeze(1).expand(2, 7), [0, 7, 7, 0]),
+    "of columns": (lambda y: y.reshape(2, 2).T.unfold(0, 2, 1), [1, 1, 1, 1]),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPS)
+def test_what_a_view_shows_twice_has_both_gradients(name: str, device: sg.Device) -> None:
+    view, times = OVERLAPS[name]
+    x = leaf([1.0, 2.0, 3.0, 4.0], device)
+    y = x * 1
+    seen = view(y)
+    y.mul_(3.0)  # the view's history is made anew, through the memory
+    (g,) = sg.autograd.grad((seen * seen).sum(), x, create_graph=True)
+    v = np.array([1.0, 2.0, 3.0, 4.0])
+    np.testing.assert_allclose(g.tolist(), 18 * v * times)
+    np.testing.assert_allclose(sg.autograd.grad((g * g).sum(), x)[0].tolist(), 2 * 18 * 18 * v * np.square(times))
+
+
+@pytest.mark.parametrize("name", [n for n in OVERLAPS if n != "of columns"])
+def test_elements_that_share_a_place_are_not_written(name: str, device: sg.Device) -> None:
+    y = sg.arange(4.0, device=device)
+    with pytest.raises(ValueError, match=r"elements of the target .* share memory"):
+        OVERLAPS[name][0](y).add_(1.0)
+    assert y.tolist() == [0, 1, 2, 3] and y._version == 0
+
+
+def test_a_view_beyond_its_tensor_has_no_history_of_it(device: sg.Device) -> None:
+    w = leaf([2.0], device)
+    part = sg.arange(6.0, device=device)[2:4].detach()
+    around = part.as_strided((6,), (1,), 0)
+    part.mul_(w)
+    with pytest.raises(sg.Error, match="as_strided: the view reaches elements that are not those of its tensor"):
+        around.sum()
+    with pytest.raises(sg.Error, match="reaches elements that are not those of the tensor"):
+        part.detach().as_strided((6,), (1,), 0).mul_(w)
+    assert around.detach().tolist() == [0, 1, 4, 6, 4, 5]
+
+
+# ---- results of every op ---------------------------------------------------------------------------------------------
+DIFFERENTIABLE = [row for row in ROWS if row.differentiable and "float64" in row.dtypes]
+
+
+@pytest.mark.parametrize("row", DIFFERENTIABLE, ids=lambda r: r.name)
+def test_a_write_to_a_result_is_part_of_the_gradient(row: Row) -> None:
+    """The same as a write to a product of the result with 1, which is a base beyond doubt."""
+    shapes = next((s for s in row.shapes if all(np.prod(shape) > 1 for shape in s)), row.shapes[0])
+    arrays = row.inputs(shapes, "float64")
+    found = []
+    for again in (False, True):
+        inputs = [sg.tensor(a).requires_grad_() for a in arrays]
+        w = sg.tensor(3.0, dtype=sg.float64, requires_grad=True)
+        y = row.op(*(x * 1 for x in inputs))
+        if not y.requires_grad or y.numel() == 0:
+            pytest.skip("no gradient")
+        if row.name.startswith(("expand", "broadcast", "unfold", "as_strided", "meshgrid")):
+            pytest.skip("shows elements twice, and is not written")
+        if again:
+            y = y * 1
+        part = y[: (y.shape[0] + 1) // 2] if y.ndim else y
+        try:
+            part.copy_((w * w).expand(part.shape))
+            loss = (y * y).sum()
+            found.append(sg.autograd.grad(loss, [*inputs, w], allow_unused=True))
+        except sg.Error as e:
+            assert not again and "overwritten in place" in str(e)  # the formula reads its result
+            return
+    for a, b in zip(*found, strict=True):
+        if a is None or b is None:
+            assert a is b or not (b if a is None else a).any()
+        else:
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian", "sort", "topk", "kthvalue", "max", "min", "cummax", "cummin"])
+def test_a_chosen_value_written_over_gets_no_gradient(name: str, device: sg.Device) -> None:
+    x = leaf([[1.0, 2.0, 3.0], [6.0, 5.0, 4.0]], device)
+    arguments = (2,) if name in ("topk", "kthvalue") else ()
+    values = getattr(x, name)(*arguments, dim=1)[0]
+    values[0:1] = 0.0
+    values.sum().backward()
+    assert not x.grad[0].any() and x.grad[1].any()
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian", "sort", "cummax"])
+def test_a_chosen_value_can_take_a_history(name: str, device: sg.Device) -> None:
+    w = leaf([2.0], device)
+    for x in (sg.ones(2, 3, device=device), sg.ones(2, 3, device=device).requires_grad_()):
+        values = getattr(x, name)(dim=1)[0]
+        values[0:1] = w * 3
+        assert sg.autograd.grad(values.sum(), w)[0].item() == 3 * values[0].numel()
 
 
 # ---- against PyTorch -------------------------------------------------------------------------------------------------

@@ -1,5 +1,8 @@
 #include "base/shape.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "base/error.hpp"
 
 namespace sg {
@@ -16,6 +19,34 @@ std::string Dims::str() const {
   std::string s = "[";
   for (int i = 0; i < rank; ++i) s += (i ? ", " : "") + std::to_string(v[i]);
   return s + "]";
+}
+
+void check_size(const char* op, const Dims& shape) {
+  int64_t n = 1;
+  for (int64_t d : shape) {
+    if (d < 0) fail<ValueError>(op, "negative size in shape " + shape.str(), "use sizes of 0 or more");
+    if (d != 0 && (__builtin_mul_overflow(n, d, &n) || n > kMaxElements))
+      fail<ValueError>(op, "shape " + shape.str() + " has more than 2^48 elements", "use fewer elements");
+  }
+}
+
+namespace {
+[[noreturn]] void too_large(const char* op, int64_t a, const char* sign, int64_t b) {
+  fail<ValueError>(op, std::to_string(a) + sign + std::to_string(b) + " does not fit into 64 bits",
+                   "use smaller numbers");
+}
+}  // namespace
+
+int64_t plus(const char* op, int64_t a, int64_t b) {
+  int64_t sum;
+  if (__builtin_add_overflow(a, b, &sum)) too_large(op, a, " + ", b);
+  return sum;
+}
+
+int64_t times(const char* op, int64_t a, int64_t b) {
+  int64_t product;
+  if (__builtin_mul_overflow(a, b, &product)) too_large(op, a, " * ", b);
+  return product;
 }
 
 Dims contiguous_strides(const Dims& shape) {
@@ -39,6 +70,22 @@ int64_t span(const Dims& shape, const Dims& strides) {
   int64_t last = 0;
   for (int d = 0; d < shape.rank; ++d) last += (shape[d] - 1) * strides[d];
   return last + 1;
+}
+
+Goes goes_of(const Dims& shape, const Dims& strides) {
+  if (shape.numel() == 0) return {};
+  int order[kMaxRank], n = 0;
+  for (int d = 0; d < shape.rank; ++d)
+    if (shape[d] > 1) order[n++] = d;
+  std::sort(order, order + n, [&](int a, int b) { return std::abs(strides[a]) < std::abs(strides[b]); });
+  int64_t reach = 0;  // from the first to the last place of the dimensions so far
+  for (int i = 0; i < n; ++i) {
+    const int64_t size = shape[order[i]], stride = std::abs(strides[order[i]]);
+    if (stride == 0) return {order[i], size};
+    if (stride <= reach) return {order[i], std::min(size, reach / stride + 1)};
+    reach += stride * (size - 1);
+  }
+  return {};
 }
 
 Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b) {

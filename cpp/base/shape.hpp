@@ -45,11 +45,26 @@ struct Dims {
   [[noreturn]] static void refuse_more();
 };
 
+// The most elements that a tensor may have. Sizes, places and bytes, and sums of a few of them, then fit into 64 bits.
+inline constexpr int64_t kMaxElements = int64_t{1} << 48;
+// ValueError when a size is negative or the sizes, those of 0 left out, make up more than kMaxElements.
+void check_size(const char* op, const Dims& shape);
+// Sums and products of numbers that a caller gave; ValueError where they do not fit.
+int64_t plus(const char* op, int64_t a, int64_t b);
+int64_t times(const char* op, int64_t a, int64_t b);
+
 Dims contiguous_strides(const Dims& shape);
 // True when `strides` walks `shape` in row-major order without gaps (dimensions of size 1 do not matter).
 bool is_contiguous(const Dims& shape, const Dims& strides);
 // Elements from the first to the last that a view reaches, both included; 0 for an empty one.
 int64_t span(const Dims& shape, const Dims& strides);
+// In how many goes a view must be written so that no two elements of one go share a place: every count-th index of `dim`.
+// 1: no two elements share one.
+struct Goes {
+  int dim = 0;
+  int64_t count = 1;
+};
+Goes goes_of(const Dims& shape, const Dims& strides);
 // NumPy broadcasting; ValueError names `op` and both shapes.
 Dims broadcast_shapes(const char* op, const Dims& a, const Dims& b);
 // Strides that read a tensor of `shape` as if it had the (larger) shape `to`: 0 where it is repeated.

@@ -16,7 +16,9 @@ PyObject* device(PyObject* self, void*) {
   return guarded([&] { return device_object(unwrap(self).device()); });
 }
 PyObject* rank(PyObject* self, void*) { return PyLong_FromLong(unwrap(self).rank()); }
-PyObject* is_leaf(PyObject* self, void*) { return PyBool_FromLong(unwrap(self).is_leaf()); }
+PyObject* is_leaf(PyObject* self, void*) {
+  return guarded([&] { return PyBool_FromLong(unwrap(self).is_leaf()); });
+}
 
 PyObject* matrix_transpose(PyObject* self, void* reversed) {
   return guarded([&] {
@@ -49,7 +51,9 @@ PyObject* nbytes(PyObject* self, void*) {
 PyObject* on_cpu(PyObject* self, void*) { return PyBool_FromLong(!unwrap(self).device().is_gpu()); }
 PyObject* never(PyObject*, void*) { Py_RETURN_FALSE; }
 
-PyObject* get_requires_grad(PyObject* self, void*) { return PyBool_FromLong(unwrap(self).requires_grad()); }
+PyObject* get_requires_grad(PyObject* self, void*) {
+  return guarded([&] { return PyBool_FromLong(unwrap(self).requires_grad()); });
+}
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   return guarded([&] {
     if (!value) fail<TypeError>("requires_grad", "the attribute cannot be deleted", "set it to False");

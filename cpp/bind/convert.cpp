@@ -399,7 +399,7 @@ Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device) {
 }
 
 void write_result(const char* op, const Tensor& x, const Tensor& result) {
-  check_write(op, x);
+  check_write(op, x, result);
   if (kind_of(result.dtype()) > kind_of(x.dtype()))
     fail<TypeError>(op, std::string("the result is ") + name_of(result.dtype()) + ", the tensor " + name_of(x.dtype()),
                     "convert the tensor first");

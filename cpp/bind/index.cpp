@@ -205,7 +205,11 @@ void write(const Cursor& at, const Tensor& value0) {
 }  // namespace
 
 PyObject* get_item(PyObject* self, PyObject* key) {
-  return guarded([&] { return wrap(read(follow(unwrap(self), key))); });
+  return guarded([&] {
+    const Tensor& x = unwrap(self);
+    const Tensor out = read(follow(x, key));
+    return wrap(out.ref() == x.ref() ? reshape(x, x.shape()) : out);  // x[...] is another tensor
+  });
 }
 
 int set_item(PyObject* self, PyObject* key, PyObject* value) {

@@ -55,13 +55,6 @@ Dims pick(const Dims& strides, const Squeezed& s) {
   return out;
 }
 
-void check_size(const OpInfo& op, const Dims& shape) {
-  int64_t n = 1;
-  for (int64_t d : shape)
-    if (d != 0 && __builtin_mul_overflow(n, d, &n))
-      fail<ValueError>(op.name, "shape " + shape.str() + " is too large", "use fewer elements");
-}
-
 NodeRef new_node(const OpInfo& op, DType dtype, DType compute, DeviceId device, size_t inputs) {
   NodeRef n(new Node);
   n->make_room(static_cast<int>(inputs));
@@ -187,7 +180,7 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   Dims shape;
   for (const Tensor& x : inputs)
     if (!x.is_number()) shape = shape == x.shape() ? shape : broadcast_shapes(op.name, shape, x.shape());
-  check_size(op, shape);
+  check_size(op.name, shape);
   NodeRef node =
       new_node(op, op.result == Result::boolean ? DType::boolean : type, compute, device_of(op, inputs), inputs.size());
   const Squeezed s = squeeze(shape);
@@ -229,9 +222,7 @@ Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
 Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device, bool index,
                 std::initializer_list<Number> numbers, DType number_type, uint32_t source) {
   const Stage stage(op.name, "cpu_op");
-  for (int64_t d : shape)
-    if (d < 0) fail<ValueError>(op.name, "negative size in shape " + shape.str(), "use sizes of 0 or more");
-  check_size(op, shape);
+  check_size(op.name, shape);
   NodeRef node = new_node(op, dtype, wide_of(dtype), device, index + numbers.size());
   const Squeezed s = squeeze(shape);
   node->domain = s.shape;
@@ -287,6 +278,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
   const DType dtype = promote(a.dtype(), b.dtype());
   const int64_t batch = std::max(a.shape()[0], b.shape()[0]);
   NodeRef node = new_node(op, dtype, dtype, device, 2);
+  check_size(op.name, {batch, a.shape()[1], b.shape()[2]});
   node->domain = {a.shape()[0] == 0 || b.shape()[0] == 0 ? 0 : batch, a.shape()[1], b.shape()[2], a.shape()[2]};
   node->reduced = 1u << 3;
   node->inputs = 2;
@@ -303,6 +295,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
 Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const Tensor& b, const Dims& b_strides,
                 const Contraction& sizes, const Dims& result) {
   const Stage stage(op.name, "cpu_op");
+  check_size(op.name, result);
   const DType dtype = promote(a.dtype(), b.dtype());
   NodeRef node = new_node(op, dtype, dtype, common_device(op.name, {&a, &b}), 2);
   for (const Dims* dims : {&sizes.leading, &sizes.n, &sizes.k})
@@ -321,6 +314,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const 
 Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset,
             const Attributes& attributes) {
   const Stage stage(op.name, "cpu_op");
+  check_size(op.name, shape);
   Ref<TensorImpl> t(new TensorImpl);
   t->storage = x->storage;
   t->shape = shape;
@@ -329,17 +323,18 @@ Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& st
   t->dtype = x.dtype();
   t->device = x.device();
   t->untracked = x->untracked;
-  t->base = x->base ? x->base : x.ref();
-  t->history = t->base->history;
   Tensor out{std::move(t)};
   record(op, out, {&x}, attributes);
+  out->base = x->base ? x->base : x.ref();
+  out->history = out->base->history;
+  out->unrecorded = x->unrecorded || !grad_enabled();
   return out;
 }
 
 Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, const Tensor& offset) {
   const Stage stage(op.name, "cpu_op");
   common_device(op.name, {&x, &offset});
-  check_size(op, shape);
+  check_size(op.name, shape);
   NodeRef node = new_node(op, x.dtype(), wide_of(x.dtype()), x.device(), 2);
   const Squeezed s = squeeze(shape);
   node->domain = s.shape;
@@ -355,7 +350,7 @@ Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims&
 Tensor own_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& shape, DType dtype,
                   std::initializer_list<int64_t> extra, const Attributes& attributes) {
   const Stage stage(op.name, "cpu_op");
-  check_size(op, shape);
+  check_size(op.name, shape);
   const Tensor& first = inputs.front();
   NodeRef node = new_node(op, dtype, wide_of(dtype), first.device(), inputs.size());
   node->domain = first.shape();
@@ -385,7 +380,7 @@ Tensor part_of(const Tensor& whole, DType dtype, const Dims& shape, const Dims& 
 }
 
 Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device) {
-  check_size(op, shape);
+  check_size(op.name, shape);
   NodeRef node = new_node(op, dtype, wide_of(dtype), device, 0);
   node->domain = squeeze(shape).shape;
   node->numel = shape.numel();
@@ -397,13 +392,7 @@ Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device)
 namespace {
 void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at) {
   const Stage stage(op.name, "cpu_op");
-  check_write(op.name, target);
-  for (int d = 0; d < target.rank(); ++d)
-    if (target.strides()[d] == 0 && target.shape()[d] > 1 && target.numel() != 0)
-      fail<ValueError>(
-          op.name,
-          "the target of shape " + target.shape().str() + " repeats elements along dimension " + std::to_string(d),
-          "write to a tensor that was not expanded, or to a copy");
+  check_write(op.name, target, value);
   const Dims& shape = at ? at.shape() : target.shape();
   if (at) common_device(op.name, {&target, &at});
   if (!value.is_number()) {

@@ -60,6 +60,19 @@ void refuse_nan(const OpInfo& op, const Tensor& out, std::span<const Tensor* con
   fail<Error>(op.name, "the result" + at(where()) + " has a NaN, and no input has", "look at the inputs of this line");
 }
 
+// A leaf's value as it was saved: what it is now, or where, does not matter to the gradient that goes to the leaf.
+void vjp_leaf(Vjp& v) { v.result[0] = v.g; }
+const OpInfo kLeaf{.name = "leaf", .doc = "The value of a leaf.", .kind = Kind::view, .arity = 1, .vjp = vjp_leaf};
+
+Ref<GradNode> value_of_leaf(const GradInput& input) {
+  Ref<GradNode> fn = GradNode::make(kLeaf, 1);
+  fn->shape = fn->in[0].shape = input.shape;
+  fn->dtype = fn->in[0].dtype = input.dtype;
+  fn->device = input.leaf->device;
+  fn->in[0].leaf = input.leaf;
+  return fn;
+}
+
 void vjp_custom(Vjp&) {}  // backward calls GradNode::custom itself
 const OpInfo kCustom{.name = "custom", .doc = "The user's own.", .kind = Kind::effect, .arity = 0, .vjp = vjp_custom};
 
@@ -184,9 +197,8 @@ Tensor Vjp::in(int i) const {
   const GradInput& input = node.in[i];
   if (input.is_number) return is_float(input.dtype) ? Tensor(input.number.f) : Tensor(input.number.i);
   const NodeRef& value = input.value.value(node.op->name, node.where);
-  if (grad_enabled() && input.leaf && input.leaf->storage->node.get() == value.get()) return Tensor(input.leaf);
   Tensor t = revive(value, input.shape, input.strides, input.offset);
-  if (grad_enabled()) t->grad_fn = input.fn;
+  if (grad_enabled()) t->grad_fn = input.leaf ? value_of_leaf(input) : input.fn;
   return t;
 }
 
@@ -204,6 +216,8 @@ GradMode::~GradMode() { grad_mode = before_; }
 // ---- recording -------------------------------------------------------------------------------------------------------
 void record(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs, const Attributes& attributes) {
   if (has_nan_hook) refuse_nan(op, out, inputs);
+  out->base = {};
+  out->unrecorded = false;
   if (!grad_mode || !op.vjp || !is_float(out.dtype()) || !wants(inputs)) return;
   Ref<GradNode> fn = node_of(op, out, static_cast<int>(inputs.size()));
   fn->attributes = attributes;
@@ -241,18 +255,28 @@ void set_output(Tensor& x, const Ref<GradNode>& custom, int64_t number) {
   out->in[0].shape = x.shape();
   out->in[0].dtype = x.dtype();
   out->attributes.x = number;
-  x.set_history(std::move(out));
+  if (!x->base) return x.set_history(std::move(out));
+  Tensor value = x.detach();  // written through a view: its base is to know
+  value.set_history(std::move(out));
+  record_write(assign_row(), x, value);
 }
 
 namespace {
 
 Tensor base_of(const Tensor& t) { return t->base ? Tensor(t->base) : t; }
 
-bool repeats(const Tensor& t) {
-  if (t.numel() == 0) return false;
-  for (int d = 0; d < t.rank(); ++d)
-    if (t.strides()[d] == 0 && t.shape()[d] > 1) return true;
-  return false;
+bool may_overlap(const Tensor& t) { return !t.contiguous() && goes_of(t.shape(), t.strides()).count > 1; }
+
+// Whether a write of the value is part of gradients.
+bool is_recorded(const Tensor& base, const Tensor& value) {
+  return grad_mode && is_float(base.dtype()) && (base.requires_grad() || value.requires_grad());
+}
+
+// Whether the view is of the base's own elements: those outside have a history that is not known.
+bool is_inside(const Tensor& base, const Tensor& view) {
+  const int64_t begin = view->offset - base->offset;
+  return view.numel() == 0 ||
+         (begin >= 0 && begin + span(view.shape(), view.strides()) <= span(base.shape(), base.strides()));
 }
 
 Attributes place_in(const Tensor& base, const Tensor& view) {
@@ -265,21 +289,33 @@ Attributes place_in(const Tensor& base, const Tensor& view) {
 
 }  // namespace
 
-void check_write(const char* op, const Tensor& target) {
+void check_write(const char* op, const Tensor& target, const Tensor& value) {
+  if (may_overlap(target))
+    fail<ValueError>(op,
+                     "elements of the target of shape " + target.shape().str() + " with strides " +
+                         target.strides().str() + " share memory",
+                     "write to a tensor that was not expanded, or to a copy");
   if (!grad_mode) return;
   auto is_wanted_leaf = [](const Tensor& t) { return t->requires_grad && t.is_leaf(); };
   const Tensor base = base_of(target);
-  if (!is_wanted_leaf(target) && !is_wanted_leaf(base)) return;
-  fail<Error>(op,
-              is_wanted_leaf(target) ? "a leaf that requires grad cannot be written in place"
-                                     : "a view of a leaf that requires grad cannot be written in place",
-              "write under no_grad(), or to a clone()");
+  if (is_wanted_leaf(target) || is_wanted_leaf(base))
+    fail<Error>(op,
+                is_wanted_leaf(target) ? "a leaf that requires grad cannot be written in place"
+                                       : "a view of a leaf that requires grad cannot be written in place",
+                "write under no_grad(), or to a clone()");
+  if (!is_recorded(base, value)) return;
+  if (target->unrecorded)
+    fail<Error>(op, "the target is a view made under no_grad(), and the write is part of gradients",
+                "make the view outside, or write under no_grad()");
+  if (may_overlap(base)) fail<Error>(op, "elements of the target's base share memory", "clone() it first");
+  if (!is_inside(base, target))
+    fail<Error>(op, "the target reaches elements that are not those of the tensor it is a view of",
+                "write under no_grad(), or to a clone()");
 }
 
 void record_write(const OpInfo& op, const Tensor& target, const Tensor& value) {
   Tensor base = base_of(target);
-  if (!grad_mode || !is_float(base.dtype()) || !(base.requires_grad() || value.requires_grad())) return;
-  if (repeats(base)) fail<Error>(op.name, "the target is a view of a tensor that repeats elements", "clone() it first");
+  if (!is_recorded(base, value)) return;
   Ref<GradNode> fn = node_of(op, base, 2);
   fn->attributes = place_in(base, target);
   fn->attributes.flag = base.ref() == target.ref();
@@ -311,6 +347,16 @@ void Tensor::set_history(Ref<GradNode> fn) {
 
 void Tensor::renew_history() const {
   const Tensor base(impl_->base);
+  if (impl_->unrecorded) {
+    if (!grad_mode || !base->grad_fn) return;
+    fail<Error>("view",
+                "the tensor is a view made under no_grad(), and its base was written since as part of gradients",
+                "make the view outside, or write under no_grad()");
+  }
+  if (base->grad_fn && !is_inside(base, *this))
+    fail<Error>("as_strided",
+                "the view reaches elements that are not those of its tensor, which is part of gradients now",
+                "write to the tensor before, or to a clone()");
   impl_->history = base->history;
   if (!base->grad_fn || !is_float(dtype())) return;
   Ref<GradNode> fn = node_of(strided_row(), *this, 1);

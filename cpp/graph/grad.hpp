@@ -156,7 +156,8 @@ class GradMode {  // sets the mode for a scope
 };
 void set_grad_enabled(bool on);
 
-// Records how `out` was made, if the mode is on and an input wants a gradient.
+// Records how `out` was made, if the mode is on and an input wants a gradient. It is a base from now on, also where it
+// is a view of something that was made on the way.
 void record(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs, const Attributes& attributes = {});
 inline void record(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> inputs,
                    const Attributes& attributes = {}) {
@@ -170,8 +171,9 @@ void set_output(Tensor& x, const Ref<GradNode>& custom, int64_t number);
 void record_write(const OpInfo& op, const Tensor& target, const Tensor& value);
 // The same for the result of an op on the target's own value, which then was made by that op.
 void record_replaced(const OpInfo& op, const Tensor& target, const Tensor& result);
-// Error when the mode is on and the target is a leaf that wants a gradient, or a view of one.
-void check_write(const char* op, const Tensor& target);
+// Error when the value cannot be written: elements of the target may share a place; or, with the mode on, it is a leaf
+// that wants a gradient, or a view of one, or no gradient can be made of the write.
+void check_write(const char* op, const Tensor& target, const Tensor& value);
 // The value and history of x as they are now, whatever is written into x later. Ops in place compute from it.
 Tensor snapshot(const Tensor& x);
 
@@ -208,6 +210,7 @@ extern constinit thread_local NanHook has_nan_hook;
 
 // Rows that the graph itself needs, given by ops/.
 const OpInfo& strided_row();  // a view by shape, strides and offset: attributes a, b, x
+const OpInfo& assign_row();   // a write through such a view
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor ones_like(const Tensor& x);
 Tensor sum_to(const Tensor& x, const Dims& shape);  // undoes broadcasting

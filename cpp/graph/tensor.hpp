@@ -39,7 +39,8 @@ struct TensorImpl : RefCounted<TensorImpl> {
   std::unique_ptr<Hooks> hooks;  // of a leaf
   // A view's history is that of its base, seen through the view: a write through either is one of both.
   Ref<TensorImpl> base;
-  uint32_t history = 0;  // of a base: how often it changed; of a view: that of the base when grad_fn was made
+  uint32_t history = 0;     // of a base: how often it changed; of a view: that of the base when grad_fn was made
+  bool unrecorded = false;  // a view made under no_grad, or a view of one: it has no history
 
   TensorImpl();
   ~TensorImpl();
@@ -73,7 +74,8 @@ class Tensor {
   bool requires_grad() const { return impl_->requires_grad || grad_fn(); }
   Tensor& requires_grad_(bool on = true);  // TypeError for integers
   bool is_leaf() const { return !grad_fn(); }
-  // The op that made the tensor; of a view whose base was written since, made anew.
+  // The op that made the tensor; of a view whose base was written since, made anew. Error while gradients are recorded
+  // when the view was made while they were not: whether it belongs to that history is not said.
   const Ref<GradNode>& grad_fn() const {
     if (impl_->base && impl_->base->history != impl_->history) renew_history();
     return impl_->grad_fn;

@@ -410,7 +410,7 @@ Tensor index_put(const Tensor& x, const std::vector<Tensor>& indices, const Tens
 
 void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values) {
   if (grad_enabled() && (x.requires_grad() || values.requires_grad())) {
-    check_write("index_put_", x);
+    check_write("index_put_", x, values);
     return replace_(x, index_put(snapshot(x), indices, values, false));
   }
   const Several s = several(kIndexPut, x, indices);

@@ -85,6 +85,7 @@ Tensor full_int(const Dims& shape, int64_t value, DType dtype, DeviceId device =
 Tensor empty(const Dims& shape, DType dtype = DType::float32, DeviceId device = {});  // contents undefined
 Tensor ones_like(const Tensor& x);
 Tensor arange(double start, double step, int64_t count, DType dtype = DType::float32, DeviceId device = {});
+Tensor arange_int(int64_t start, int64_t step, int64_t count, DType dtype, DeviceId device = {});
 // Of each element its place along a dimension: int64, of size 1 elsewhere, so that it broadcasts against `shape`.
 Tensor positions(const Dims& shape, int dim, DeviceId device);
 // From start to end, both included; integers are truncated.
@@ -209,7 +210,8 @@ Tensor diagonal(const Tensor& x, int64_t offset = 0, int64_t dim1 = 0, int64_t d
 Tensor unfold(const Tensor& x, int64_t dimension, int64_t size, int64_t step);
 Tensor as_strided(const Tensor& x, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset = {});
 Tensor contiguous(const Tensor& x);
-Tensor clone(const Tensor& x);   // always a copy
+Tensor clone(const Tensor& x);                      // always a copy
+Tensor copied(const Tensor& out, const Tensor& x);  // out; a copy of it if it is on the memory of x
 Tensor stored(const Tensor& x);  // x, for loops: what each step reads of the one before is not computed again
 void copy_(const Tensor& target, const Tensor& value);  // writes through the view
 // Writes what an op made of snapshot(target), which then is the op that made the target.

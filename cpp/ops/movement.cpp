@@ -29,36 +29,19 @@ Tensor strided(const Tensor& x, const Dims& shape, const Dims& strides, int64_t 
   return view(rows::Strided, x, shape, strides, x->offset + offset, attributes);
 }
 
-// A tensor laid out like the input `like`, so that a view of that is one of it: `memory`, or a view of `memory` where
-// `like` has gaps or another order.
-struct Layout {
-  Tensor memory, all;
-};
-Layout zeros_like(const GradInput& like, const Tensor& g) {
-  if (is_contiguous(like.shape, like.strides)) {
-    const Tensor zeros = full(like.shape, 0, g.dtype(), g.device());
-    return {zeros, zeros};
-  }
-  int64_t span = 1;
-  for (int d = 0; d < like.shape.rank; ++d) span += (like.shape[d] - 1) * like.strides[d];
-  const Tensor zeros = full({like.shape.numel() ? span : 0}, 0, g.dtype(), g.device());
-  return {zeros, strided(zeros, like.shape, like.strides, 0)};
+// The memory of a tensor laid out like the input `like`, so that a view of that is one of it: of the same shape, or,
+// where `like` has gaps or another order, flat.
+Dims memory_of(const GradInput& like) {
+  return is_contiguous(like.shape, like.strides) ? like.shape : Dims{span(like.shape, like.strides)};
 }
-Layout copy_like(const GradInput& like, const Tensor& g) {
-  if (is_contiguous(like.shape, like.strides)) {
-    const Tensor copy = clone(g);
-    return {copy, copy};
-  }
-  const Layout layout = zeros_like(like, g);
-  copy_(layout.all, g);
-  return layout;
+Tensor laid_out(const GradInput& like, const Tensor& memory) {
+  return memory.shape() == like.shape ? memory : strided(memory, like.shape, like.strides, 0);
 }
 
 void vjp_strided(Vjp& v) {
   const Attributes& s = v.attributes();
-  const Layout zeros = zeros_like(v.node.in[0], v.g);
-  copy_(strided(zeros.memory, s.a, s.b, s.x), v.g);
-  v.result[0] = zeros.all;
+  const GradInput& in = v.node.in[0];
+  v.result[0] = laid_out(in, embed(v.g, memory_of(in), s.b, s.x, 0));
 }
 
 // Input 0 is the tensor before the write, input 1 what was written.
@@ -68,18 +51,21 @@ void vjp_assign(Vjp& v) {
     v.result[1] = v.g;
     return;
   }
-  const Layout copy = copy_like(v.node.in[0], v.g);
-  const Tensor place = strided(copy.memory, s.a, s.b, s.x);
+  const GradInput& in = v.node.in[0];
+  const bool flat = is_contiguous(in.shape, in.strides);
+  const Tensor memory = flat ? clone(v.g) : full(memory_of(in), 0, v.g.dtype(), v.g.device());
+  const Tensor all = laid_out(in, memory), place = strided(memory, s.a, s.b, s.x);
+  if (!flat) copy_(all, v.g);
   if (v.needs(1)) v.result[1] = v.needs(0) ? snapshot(place) : place;
   if (!v.needs(0)) return;
   copy_(place, Tensor(0));
-  v.result[0] = copy.all;
+  v.result[0] = all;
 }
 
 // Strides under which `shape` walks the same elements as x in the same order; false when there are none.
 bool strides_for(const Tensor& x, const Dims& shape, Dims& strides) {
-  strides = contiguous_strides(shape);
-  if (x.contiguous()) return true;
+  strides = shape == x.shape() ? x.strides() : contiguous_strides(shape);
+  if (shape == x.shape() || x.contiguous()) return true;
   int from = x.rank() - 1;
   int64_t chunk = 1, stride = 1, inside = 1;
   int to = shape.rank - 1;
@@ -138,14 +124,14 @@ Tensor reshape(const Tensor& x, Dims shape) {
     else if (shape[d] < 0)
       fail<ValueError>("reshape", "size " + std::to_string(shape[d]) + " in " + shape.str(), "use -1 at most once");
     else
-      known *= shape[d];
+      known = times("reshape", known, shape[d]);
   }
   if (unknown >= 0) shape[unknown] = known ? x.numel() / known : 0;
+  check_size("reshape", shape);
   if (shape.numel() != x.numel() || (unknown >= 0 && known == 0))
     fail<ValueError>("reshape",
                      x.shape().str() + " has " + std::to_string(x.numel()) + " elements, " + shape.str() + " does not",
                      "keep the number of elements");
-  if (shape == x.shape()) return x;
   Dims strides;
   if (!strides_for(x, shape, strides)) return reshape(contiguous(x), shape);
   Attributes attributes;
@@ -222,10 +208,10 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   if (x.rank() == 0) fail<IndexError>("narrow", "a 0-d tensor has no dimension to narrow", "use reshape(1)");
   const int d = normal_axis("narrow", dim, x.rank());
   const int64_t size = x.shape()[d], first = start < 0 ? start + size : start;
-  if (first < 0 || length < 0 || first + length > size)
+  if (first < 0 || first > size || length < 0 || length > size - first)
     fail<IndexError>("narrow",
-                     "elements " + std::to_string(start) + " to " + std::to_string(start + length) +
-                         " of a dimension of size " + std::to_string(size),
+                     std::to_string(length) + " elements from " + std::to_string(start) +
+                         " on of a dimension of size " + std::to_string(size),
                      "stay inside it");
   return slice(x, d, first, length, 1);
 }
@@ -275,7 +261,7 @@ Tensor unflatten(const Tensor& x, int64_t dim, const Dims& sizes) {
     if (sizes[d] == -1 && unknown < 0)
       unknown = d;
     else
-      known *= sizes[d];
+      known = times("unflatten", known, sizes[d]);
   }
   Dims parts = sizes;
   if (unknown >= 0) parts[unknown] = known > 0 ? size / known : 0;
@@ -328,10 +314,9 @@ Tensor unsqueeze(const Tensor& x, int64_t dim) {
 
 Tensor squeeze(const Tensor& x, int64_t dim) {
   const int at = normal_axis("squeeze", dim, x.rank());
-  if (x.rank() == 0 || x.shape()[at] != 1) return x;
   Dims shape;
   for (int d = 0; d < x.rank(); ++d)
-    if (d != at) shape.push(x.shape()[d]);
+    if (d != at || x.shape()[d] != 1) shape.push(x.shape()[d]);
   return reshape(x, shape);
 }
 
@@ -351,6 +336,7 @@ Tensor squeeze(const Tensor& x, const std::optional<Dims>& dims) {
 }
 
 const OpInfo& strided_row() { return rows::Strided; }
+const OpInfo& assign_row() { return rows::Assign; }
 void copy_(const Tensor& target, const Tensor& value) { assign(rows::Assign, target, value); }
 void replace_(const Tensor& target, const Tensor& result) { replace(rows::Assign, target, result); }
 

@@ -245,6 +245,7 @@ Tensor converted(const Tensor& value, DType dtype) {
 }
 Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : clone(x); }
 Tensor clone(const Tensor& x) { return apply(rows::Contiguous, x); }
+Tensor copied(const Tensor& out, const Tensor& x) { return out->storage.get() == x->storage.get() ? clone(out) : out; }
 Tensor stored(const Tensor& x) { return apply(rows::Stored, x); }
 
 Tensor operator-(const Tensor& a) { return neg(a); }

@@ -28,26 +28,6 @@ Tensor strided(const OpInfo& op, const Tensor& x, const Dims& shape, Change chan
   return view(op, x, shape, memory, x->offset + (shape.numel() ? offset : 0), geometry(x.shape(), logical, place));
 }
 
-// In how many goes a view must be written so that no two elements of one go share a place: every goes-th of `dim`.
-struct Goes {
-  int dim = 0;
-  int64_t count = 1;
-};
-Goes goes_of(const Dims& shape, const Dims& strides) {
-  int order[kMaxRank], n = 0;
-  for (int d = 0; d < shape.rank; ++d)
-    if (shape[d] > 1) order[n++] = d;
-  std::sort(order, order + n, [&](int a, int b) { return std::abs(strides[a]) < std::abs(strides[b]); });
-  int64_t reach = 0;  // from the first to the last place of the dimensions so far
-  for (int i = 0; i < n; ++i) {
-    const int64_t size = shape[order[i]], stride = std::abs(strides[order[i]]);
-    if (stride == 0) return {order[i], size};
-    if (stride <= reach) return {order[i], std::min(size, reach / stride + 1)};
-    reach += stride * (size - 1);
-  }
-  return {};
-}
-
 void add_through(const Tensor& target, const Tensor& g) {
   const Goes goes = goes_of(target.shape(), target.strides());
   if (goes.count == 1) {
@@ -61,6 +41,22 @@ void add_through(const Tensor& target, const Tensor& g) {
   }
 }
 
+// Writes g through a view of zeros; elements that share a place are added up.
+void spread(const Tensor& target, const Tensor& g) {
+  uint32_t repeated = 0;
+  Tensor first = target;
+  for (int d = 0; d < target.rank(); ++d) {
+    if (target.strides()[d] != 0 || target.shape()[d] < 2) continue;
+    repeated |= 1u << d;
+    first = slice(first, d, 0, 1, 1);
+  }
+  if (repeated) return spread(first, sum(g, repeated, true));
+  if (goes_of(target.shape(), target.strides()).count == 1)
+    copy_(target, g);
+  else
+    add_through(target, g);
+}
+
 Tensor window(const Tensor& x, const Dims& shape, const Attributes& at) {
   return view(rows::AsStrided, x, shape, at.b, x->offset + at.x, at);
 }
@@ -69,11 +65,7 @@ Tensor embedded(const Tensor& x, const Attributes& at, double fill) {
   Tensor out = full(at.a, fill, x.dtype(), x.device());
   if (x.numel() != 0) {
     GradMode off(false);
-    const Tensor target = window(out, x.shape(), at);
-    if (goes_of(target.shape(), target.strides()).count == 1)
-      copy_(target, x);
-    else
-      add_through(target, x);
+    spread(window(out, x.shape(), at), x);
   }
   record(rows::Embed, out, {&x}, at);
   return out;
@@ -108,11 +100,11 @@ Tensor embed(const Tensor& x, const Dims& into, const Dims& strides, int64_t off
 
 Tensor slice(const Tensor& x, int dim, int64_t start, int64_t count, int64_t step) {
   Dims shape = x.shape();
-  if (start == 0 && step == 1 && count == shape[dim]) return x;
+  if (start == 0 && step == 1 && count == shape[dim]) return reshape(x, shape);
   shape[dim] = count;
   return strided(rows::Slice, x, shape, [&](Dims& strides) {
     const int64_t offset = count ? start * strides[dim] : 0;
-    strides[dim] *= step;
+    if (count > 1) strides[dim] *= step;
     return offset;
   });
 }
@@ -124,7 +116,8 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
                      "dimensions " + std::to_string(dim1) + " and " + std::to_string(dim2) + " of shape " +
                          x.shape().str() + " span no matrix",
                      "name two dimensions");
-  const int64_t down = std::max<int64_t>(-offset, 0), right = std::max<int64_t>(offset, 0);
+  const int64_t across = std::clamp(offset, -x.shape()[a], x.shape()[b]);
+  const int64_t down = std::max<int64_t>(-across, 0), right = std::max<int64_t>(across, 0);
   const int64_t count = std::max<int64_t>(std::min(x.shape()[a] - down, x.shape()[b] - right), 0);
   Dims shape;
   for (int d = 0; d < x.rank(); ++d)
@@ -155,7 +148,7 @@ Tensor unfold(const Tensor& x, int64_t dimension, int64_t size, int64_t step) {
   shape.push(size);
   return strided(rows::Unfold, x, shape, [&](Dims& strides) {
     strides.push(strides[dim]);
-    strides[dim] *= step;
+    if (shape[dim] > 1) strides[dim] *= step;
     return int64_t{0};
   });
 }
@@ -164,26 +157,28 @@ Tensor as_strided(const Tensor& x, const Dims& size, const Dims& stride, std::op
   if (size.rank != stride.rank)
     fail<ValueError>("as_strided", "size " + size.str() + " and stride " + stride.str() + " differ in length",
                      "give one stride a dimension");
-  const int64_t offset = storage_offset.value_or(x->offset);
+  const int64_t room = x->storage->node->numel, offset = storage_offset.value_or(x->offset);
+  check_size("as_strided", size);
+  Dims steps = stride;
   int64_t last = offset;
   for (int d = 0; d < size.rank; ++d) {
-    if (size[d] < 0 || stride[d] < 0)
-      fail<ValueError>("as_strided", "size " + size.str() + " or stride " + stride.str() + " is negative",
-                       "use 0 or more");
-    last += (size[d] - 1) * stride[d];
+    if (stride[d] < 0) fail<ValueError>("as_strided", "stride " + stride.str() + " is negative", "use 0 or more");
+    if (size[d] > 1)
+      last = plus("as_strided", last, times("as_strided", size[d] - 1, stride[d]));
+    else
+      steps[d] = std::min(stride[d], room);  // says nothing
   }
-  const int64_t room = x->storage->node->numel;
-  if (size.numel() != 0 && (offset < 0 || last >= room))
+  if (offset < 0 || (size.numel() == 0 ? offset > room : last >= room))
     fail<ValueError>("as_strided",
-                     "size " + size.str() + " with stride " + stride.str() + " reaches element " +
-                         std::to_string(last) + " of memory of " + std::to_string(room),
+                     "size " + size.str() + " with stride " + stride.str() + " from " + std::to_string(offset) +
+                         " on reaches element " + std::to_string(last) + " of memory of " + std::to_string(room),
                      "stay inside it");
   const int64_t begin = offset - x->offset;
   const bool inside = x.contiguous() && begin >= 0 && last - x->offset < x.numel();
   if (grad_enabled() && x.requires_grad() && size.numel() != 0 && !inside)
     fail<ValueError>("as_strided", "the gradient of elements that are not the tensor's own is not known",
                      "call contiguous() first and stay inside the tensor");
-  return view(rows::AsStrided, x, size, stride, offset, geometry(x.shape(), stride, begin));
+  return view(rows::AsStrided, x, size, steps, offset, geometry(x.shape(), steps, begin));
 }
 
 Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
@@ -191,22 +186,24 @@ Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   if (x.rank() == 0) fail<ValueError>("diag_embed", "a 0-d tensor has no diagonal", "use reshape(1)");
   const int a = normal_axis("diag_embed", dim1, rank), b = normal_axis("diag_embed", dim2, rank);
   if (a == b) fail<ValueError>("diag_embed", "dimension " + std::to_string(dim1) + " twice", "name two dimensions");
-  const int64_t n = x.shape()[x.rank() - 1] + std::abs(offset);
+  const int64_t away = offset < 0 ? times("diag_embed", -1, offset) : offset;
+  const int64_t n = plus("diag_embed", x.shape()[x.rank() - 1], away);
   Dims into;
   for (int d = 0, from = 0; d < rank; ++d) into.push(d == a || d == b ? n : x.shape()[from++]);
+  check_size("diag_embed", into);
   const Dims full_strides = contiguous_strides(into);
   Dims strides;
   for (int d = 0; d < rank; ++d)
     if (d != a && d != b) strides.push(full_strides[d]);
   strides.push(full_strides[a] + full_strides[b]);
-  return embed(x, into, strides, offset < 0 ? -offset * full_strides[a] : offset * full_strides[b], 0);
+  return embed(x, into, strides, away * full_strides[offset < 0 ? a : b], 0);
 }
 
 Tensor diag(const Tensor& x, int64_t diagonal) {
   if (x.rank() != 1 && x.rank() != 2)
     fail<ValueError>("diag", "a tensor of shape " + x.shape().str() + " is no vector and no matrix",
                      "use diagonal() or diag_embed()");
-  return x.rank() == 1 ? diag_embed(x, diagonal, 0, 1) : sg::diagonal(x, diagonal, 0, 1);
+  return x.rank() == 1 ? diag_embed(x, diagonal, 0, 1) : clone(sg::diagonal(x, diagonal, 0, 1));
 }
 
 }  // namespace sg

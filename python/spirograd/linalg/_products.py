@@ -74,6 +74,8 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
         return matrix_power(inv(A), -n)
     if n == 0:
         return eye_like(A).expand(*A.shape).clone()
+    if n == 1:
+        return A.clone()
     out, square = None, A
     while n:
         if n & 1:

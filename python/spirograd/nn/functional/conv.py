@@ -112,14 +112,15 @@ def unfold(input: Tensor, kernel_size: Size, dilation: Size = 1, padding: Size =
     x = input if input.dim() == 4 else input.unsqueeze(0)
     if ph or pw:
         x = pad(x, (pw, pw, ph, ph))
-    rows, columns = dh * (kh - 1) + 1, dw * (kw - 1) + 1
-    if rows > x.shape[2] or columns > x.shape[3]:
+    height, width = dh * (kh - 1) + 1, dw * (kw - 1) + 1
+    if height > x.shape[2] or width > x.shape[3]:
         raise ValueError(
-            f"unfold: a kernel that reaches over {rows} x {columns} on input {list(input.shape)} with padding "
+            f"unfold: a kernel that reaches over {height} x {width} on input {list(input.shape)} with padding "
             f"{[ph, pw]}; use a smaller kernel, or more padding"
         )
-    seen = x.unfold(2, rows, sh).unfold(3, columns, sw)[..., ::dh, ::dw]
-    out = seen.permute(0, 1, 4, 5, 2, 3).reshape(x.shape[0], x.shape[1] * kh * kw, seen.shape[2] * seen.shape[3])
+    seen = x.unfold(2, height, sh).unfold(3, width, sw)[..., ::dh, ::dw]
+    columns = seen.permute(0, 1, 4, 5, 2, 3).clone()
+    out = columns.reshape(x.shape[0], x.shape[1] * kh * kw, seen.shape[2] * seen.shape[3])
     return out if input.dim() == 4 else out[0]
 
 

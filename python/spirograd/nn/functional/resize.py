@@ -72,7 +72,7 @@ def interpolate(
             x = _along(x, dim, _averages(x, n, m, step, mode, bool(align_corners)))
         elif not antialias and (n != m or step != 1):
             x = _along(x, dim, _neighbours(x, n, m, step, mode, bool(align_corners)))
-    return x.to(input.dtype)
+    return x.clone() if x is input else x.to(input.dtype)
 
 
 def _check_mode(input: Tensor, mode: str, align_corners: bool | None, antialias: bool) -> None:
@@ -109,7 +109,7 @@ def _nearest(x: Tensor, after: Sequence[int], steps: Sequence[float], shift: flo
         # Each pixel becomes a block, and its gradient the sum of the block.
         blocks = [k for n, m in zip(before, after, strict=True) for k in (n, m // n)]
         apart = x.reshape(*x.shape[:2], *(k for n in before for k in (n, 1)))
-        return apart.expand(*x.shape[:2], *blocks).reshape(*x.shape[:2], *after)
+        return apart.expand(*x.shape[:2], *blocks).clone().reshape(*x.shape[:2], *after)
     for dim, (n, m, step) in enumerate(zip(before, after, steps, strict=True), 2):
         place = (_core.arange(m, dtype=_core.float32, device=x.device) + shift) * step
         x = x.index_select(dim, place.floor().long().clamp(max=n - 1))
@@ -201,8 +201,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             f"{r} * {r} channels"
         )
     *n, channels, h, w = input.shape
-    apart = input.reshape(-1, channels // (r * r), r, r, h, w)
-    return apart.permute(0, 1, 4, 2, 5, 3).reshape(*n, channels // (r * r), h * r, w * r)
+    apart = input.reshape(math.prod(n), channels // (r * r), r, r, h, w)
+    return apart.permute(0, 1, 4, 2, 5, 3).clone().reshape(*n, channels // (r * r), h * r, w * r)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
@@ -226,8 +226,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
             f"{r} in h and w"
         )
     *n, channels, h, w = input.shape
-    apart = input.reshape(-1, channels, h // r, r, w // r, r)
-    return apart.permute(0, 1, 3, 5, 2, 4).reshape(*n, channels * r * r, h // r, w // r)
+    apart = input.reshape(math.prod(n), channels, h // r, r, w // r, r)
+    return apart.permute(0, 1, 3, 5, 2, 4).clone().reshape(*n, channels * r * r, h // r, w // r)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -250,4 +250,5 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
             f"{groups} channels"
         )
     n, channels, *rest = input.shape
-    return input.reshape(n, groups, channels // groups, -1).transpose(1, 2).reshape(n, channels, *rest)
+    apart = input.reshape(n, groups, channels // groups, math.prod(rest))
+    return apart.transpose(1, 2).clone().reshape(n, channels, *rest)
