@@ -37,7 +37,7 @@ Tensor chain_matmul(const std::vector<Tensor>& matrices) {
   if (matrices.empty()) fail<ValueError>("chain_matmul", "no matrices", "give one or more");
   Tensor out = matrices[0];
   for (size_t i = 1; i < matrices.size(); ++i) out = sg::mm(out, matrices[i]);
-  return out;
+  return sg::copied(out, matrices[0]);
 }
 
 #define SG_SCALED ", *, beta: float = 1, alpha: float = 1"

@@ -22,7 +22,7 @@ struct Geometry {
   int64_t groups = 1;
 
   // From the first to the last element that a kernel reads, both included.
-  int64_t reach(int d) const { return dilation[d] * (kernel[d] - 1) + 1; }
+  int64_t reach(int d) const { return plus("convolution", times("convolution", dilation[d], kernel[d] - 1), 1); }
 
   Attributes attributes() const {
     Attributes at;
@@ -83,32 +83,40 @@ Tensor turned(const Tensor& w, int64_t groups) {
 
 // Which elements of a kernel reach the elements first, first + stride, first + 2 stride ... of the image.
 struct Phase {
+  int64_t place = 0;                      // the first of these elements
   int64_t first = 0, step = 1, taps = 0;  // of the kernel
   int64_t dilation = 1, before = 0;       // of the convolution of the gradient with them
   int64_t count = 0;                      // elements of the image
   int64_t reach() const { return count + dilation * (taps - 1); }
 };
-Phase phase_of(const Geometry& g, int d, int64_t first) {
+// Those that any element reaches: what lies between them has no gradient.
+std::vector<Phase> phases_of(const Geometry& g, int d) {
   const int64_t stride = g.stride[d], common = std::gcd(stride, g.dilation[d]);
-  Phase p;
-  p.count = (g.image[d] - first + stride - 1) / stride;
-  p.step = stride / common;
-  p.dilation = g.dilation[d] / common;
-  while (p.first < p.step && (first + g.padding[d] - p.first * g.dilation[d]) % stride != 0) ++p.first;
-  if (p.first < std::min(p.step, g.kernel[d])) p.taps = (g.kernel[d] - p.first + p.step - 1) / p.step;
-  p.before = p.dilation * (p.taps - 1) - (first + g.padding[d] - p.first * g.dilation[d]) / stride;
-  return p;
+  std::vector<Phase> phases;
+  for (int64_t tap = 0; tap < std::min(g.kernel[d], stride / common); ++tap) {
+    Phase p;
+    const int64_t reached = tap * g.dilation[d] - g.padding[d];
+    p.place = (reached % stride + stride) % stride;
+    if (p.place >= g.image[d]) continue;
+    p.count = (g.image[d] - p.place + stride - 1) / stride;
+    p.first = tap;
+    p.step = stride / common;
+    p.taps = (g.kernel[d] - tap + p.step - 1) / p.step;
+    p.dilation = g.dilation[d] / common;
+    p.before = p.dilation * (p.taps - 1) - (p.place - reached) / stride;
+    phases.push_back(p);
+  }
+  return phases;
 }
 
 // The gradient by the image: for each place modulo the stride a convolution with every stride-th tap of the kernel.
 Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
-  std::vector<Phase> phases[2];
+  const Dims shape = {y.shape()[0], w.shape()[1] * g.groups, g.image[0], g.image[1]};
+  if (y.numel() == 0 || shape.numel() == 0) return full(shape, 0, y.dtype(), y.device());
+  const std::vector<Phase> phases[2] = {phases_of(g, 0), phases_of(g, 1)};
   int64_t before[2] = {}, after[2] = {};
   for (int d = 0; d < 2; ++d)
-    for (int64_t first = 0; first < std::min(g.stride[d], g.image[d]); ++first) {
-      const Phase p = phase_of(g, d, first);
-      phases[d].push_back(p);
-      if (p.taps == 0) continue;
+    for (const Phase& p : phases[d]) {
       before[d] = std::max(before[d], p.before);
       after[d] = std::max(after[d], p.reach() - p.before - y.shape()[d + 2]);
     }
@@ -126,15 +134,10 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
     return correlate(seen, turned(some, g.groups), inner);
   };
   if (g.stride == Dims{1, 1}) return one(phases[0][0], phases[1][0]);
-  const Tensor out = full({y.shape()[0], w.shape()[1] * g.groups, g.image[0], g.image[1]}, 0, y.dtype(), y.device());
-  for (size_t i = 0; i < phases[0].size(); ++i)
-    for (size_t j = 0; j < phases[1].size(); ++j) {
-      const Phase &p = phases[0][i], &q = phases[1][j];
-      if (p.taps == 0 || q.taps == 0) continue;
-      copy_(slice(slice(out, 2, static_cast<int64_t>(i), p.count, g.stride[0]), 3, static_cast<int64_t>(j), q.count,
-                  g.stride[1]),
-            one(p, q));
-    }
+  const Tensor out = full(shape, 0, y.dtype(), y.device());
+  for (const Phase& p : phases[0])
+    for (const Phase& q : phases[1])
+      copy_(slice(slice(out, 2, p.place, p.count, g.stride[0]), 3, q.place, q.count, g.stride[1]), one(p, q));
   return out;
 }
 
@@ -261,7 +264,7 @@ Dims widths_of(const char* op, Tensor& x, const TextOrDims& padding, const Dims&
   for (int d = 0; d < dims; ++d) {
     if (stride[d] != 1)
       fail<ValueError>(op, "padding 'same' with stride " + stride.str(), "use a stride of 1, or widths");
-    const int64_t all = dilation[d] * (kernel[d] - 1);
+    const int64_t all = times(op, dilation[d], kernel[d] - 1);
     widths.push(all / 2);
     behind.insert(behind.begin(), {0, all % 2});
   }
@@ -271,7 +274,7 @@ Dims widths_of(const char* op, Tensor& x, const TextOrDims& padding, const Dims&
 
 Tensor conv(const char* op, int dims, const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias,
             const Dims& strides, const TextOrDims& padding, const Dims& dilations, int64_t groups) {
-  check(op, input, weight, bias, dims, weight.rank() > 1 ? weight.shape()[1] * groups : 0,
+  check(op, input, weight, bias, dims, weight.rank() > 1 ? times(op, weight.shape()[1], groups) : 0,
         weight.rank() ? weight.shape()[0] : 0, groups);
   const Dims stride = for_each_dimension(op, "stride", strides, dims, 1),
              dilation = for_each_dimension(op, "dilation", dilations, dims, 1);
@@ -301,7 +304,7 @@ Tensor conv_transpose(const char* op, int dims, const Tensor& input, const Tenso
                       const std::optional<Tensor>& bias, const Dims& strides, const Dims& paddings,
                       const Dims& output_paddings, int64_t groups, const Dims& dilations) {
   check(op, input, weight, bias, dims, weight.rank() ? weight.shape()[0] : 0,
-        weight.rank() > 1 ? weight.shape()[1] * groups : 0, groups);
+        weight.rank() > 1 ? times(op, weight.shape()[1], groups) : 0, groups);
   const Dims stride = for_each_dimension(op, "stride", strides, dims, 1),
              dilation = for_each_dimension(op, "dilation", dilations, dims, 1);
   const Dims padding = for_each_dimension(op, "padding", paddings, dims, 0);
@@ -319,7 +322,8 @@ Tensor conv_transpose(const char* op, int dims, const Tensor& input, const Tenso
     if (extra[d] >= std::max(g.stride[d], g.dilation[d]))
       fail<ValueError>(op, "output_padding " + more.str() + " with stride " + stride.str(),
                        "use less than the stride or the dilation");
-    g.image.push((y.shape()[d + 2] - 1) * g.stride[d] - 2 * g.padding[d] + g.reach(d) + extra[d]);
+    const int64_t way = times(op, y.shape()[d + 2] - 1, g.stride[d]);
+    g.image.push(plus(op, way - 2 * g.padding[d] + extra[d], g.reach(d)));
     if (g.kernel[d] < 1 || g.image[d] < 1)
       fail<ValueError>(op, "input " + input.shape().str() + " leaves a result of size " + std::to_string(g.image[d]),
                        "use less padding");
@@ -349,13 +353,13 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const std::optional<Ten
 Tensor conv3d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Dims& stride,
               const TextOrDims& padding, const Dims& dilation, int64_t groups) {
   constexpr auto op = "conv3d";
-  check(op, input, weight, bias, 3, weight.rank() > 1 ? weight.shape()[1] * groups : 0,
+  check(op, input, weight, bias, 3, weight.rank() > 1 ? times(op, weight.shape()[1], groups) : 0,
         weight.rank() ? weight.shape()[0] : 0, groups);
   const Dims s = for_each_dimension(op, "stride", stride, 3, 1), d = for_each_dimension(op, "dilation", dilation, 3, 1);
   const Dims& k = weight.shape();
   Tensor x = input.rank() == 4 ? unsqueeze(input, 0) : input;
   const Dims widths = widths_of(op, x, padding, {k[2], k[3], k[4]}, s, d);
-  const int64_t reach = d[0] * (k[2] - 1) + 1, depth = x.shape()[2] + 2 * widths[0];
+  const int64_t reach = plus(op, times(op, d[0], k[2] - 1), 1), depth = x.shape()[2] + 2 * widths[0];
   if (k[2] < 1 || reach > depth)
     fail<ValueError>(op, "a kernel of depth " + std::to_string(k[2]) + " on input " + input.shape().str(),
                      "use a smaller kernel, or more padding");

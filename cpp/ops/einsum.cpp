@@ -88,10 +88,7 @@ Term reduced_to(Term o, Needed needed) {
     else
       axes |= 1u << d;
   }
-  if (axes) {
-    const DType dtype = o.x.dtype();
-    o.x = cast(sum(o.x, axes), dtype);  // integers keep their type
-  }
+  if (axes) o.x = sum(o.x, axes);
   o.labels = std::move(left);
   return o;
 }
@@ -150,16 +147,21 @@ Term contracted(Term a, Term b, Needed needed) {
       shape.push(from.x.shape()[from.find(l)]);
     }
   const Tensor left = reshape(arranged(a, batch, rows, summed), {batches, m, inner});
-  if (summed.empty() || (rows.empty() && columns.empty())) {  // no product of matrices: [batch, m, inner or n]
-    const Tensor right = summed.empty() ? reshape(arranged(b, batch, columns, {}), {batches, 1, n})
-                                        : reshape(arranged(b, batch, summed, {}), {batches, 1, inner});
-    const DType dtype = promote(left.dtype(), right.dtype());
-    const Tensor product = left * right;
-    out.x = reshape(summed.empty() ? product : cast(sum(product, 1u << 2), dtype), shape);
+  if (summed.empty()) {
+    out.x = reshape(left * reshape(arranged(b, batch, columns, {}), {batches, 1, n}), shape);
     return out;
   }
+  if (a.x.dtype() == DType::boolean && b.x.dtype() == DType::boolean)
+    fail<TypeError>("einsum", "booleans have no product", "convert to float32 or int32");
+  if (rows.empty() && columns.empty()) {  // no product of matrices, and accurate in pairs: as matmul of vectors
+    const DType dtype = promote(left.dtype(), b.x.dtype()), wide = wide_of(dtype);
+    const Tensor right = reshape(arranged(b, batch, summed, {}), {batches, 1, inner});
+    out.x = reshape(cast(sum(cast(left, wide) * cast(right, wide), 1u << 2), dtype), shape);
+    return out;
+  }
+  const auto number = [](const Tensor& x) { return x.dtype() == DType::boolean ? cast(x, DType::uint8) : x; };
   const Tensor right = reshape(arranged(b, batch, summed, columns), {batches, inner, n});
-  out.x = reshape(matmul(left, right), shape);
+  out.x = reshape(matmul(number(left), number(right)), shape);
   return out;
 }
 
@@ -198,6 +200,25 @@ void check_sizes(const std::string& text, const std::vector<Term>& list) {
       }
 }
 
+bool needed(Label l, const std::vector<Term>& list, const std::vector<Label>& result) {
+  return among(l, result) || std::any_of(list.begin(), list.end(), [&](const Term& o) { return o.find(l) >= 0; });
+}
+
+// The first operand that leaves no more dimensions than a tensor has, when it is paired with what there is.
+std::vector<Term>::iterator next_of(const Term& sofar, std::vector<Term>& list, const std::vector<Label>& result) {
+  const auto fits = [&](const Term& next) {
+    std::vector<Term> rest;
+    for (const Term& o : list)
+      if (&o != &next) rest.push_back(o);
+    auto labels = sofar.labels;
+    for (Label l : next.labels)
+      if (sofar.find(l) < 0) labels.push_back(l);
+    return std::count_if(labels.begin(), labels.end(), [&](Label l) { return needed(l, rest, result); }) <= kMaxRank;
+  };
+  const auto found = std::find_if(list.begin(), list.end(), fits);
+  return found == list.end() ? list.begin() : found;
+}
+
 }  // namespace
 
 Tensor einsum(const std::string& text, const std::vector<Tensor>& operands) {
@@ -224,12 +245,14 @@ Tensor einsum(const std::string& text, const std::vector<Tensor>& operands) {
       arrow == std::string::npos ? implied_result(equation, dots) : labels_of(text, equation.substr(arrow + 2), dots);
   check_result(text, result, list);
   check_sizes(text, list);
-  Term sofar = list[0];
-  for (size_t i = 1; i < list.size(); ++i)
-    sofar = contracted(std::move(sofar), list[i], [&](Label l) {
-      return among(l, result) || std::any_of(list.begin() + static_cast<std::ptrdiff_t>(i) + 1, list.end(),
-                                             [&](const Term& o) { return o.find(l) >= 0; });
-    });
+  Term sofar = std::move(list[0]);
+  list.erase(list.begin());
+  while (!list.empty()) {
+    const auto next = next_of(sofar, list, result);
+    const Term other = std::move(*next);
+    list.erase(next);
+    sofar = contracted(std::move(sofar), other, [&](Label l) { return needed(l, list, result); });
+  }
   sofar = reduced_to(std::move(sofar), [&](Label l) { return among(l, result); });
   return arranged(sofar, result, {}, {});
 }

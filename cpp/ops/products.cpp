@@ -72,11 +72,24 @@ Tensor inner(const Tensor& input, const Tensor& other) {
 Tensor kron(const Tensor& input, const Tensor& other) {
   const int rank = std::max(input.rank(), other.rank());
   Dims a, b, shape;  // sizes of one between those of the other
+  int parts = 0;
   auto size = [&](const Tensor& x, int d) { return d < rank - x.rank() ? 1 : x.shape()[d - (rank - x.rank())]; };
   for (int d = 0; d < rank; ++d) {
     const int64_t m = size(input, d), n = size(other, d);
-    shape.push(m * n);
-    if (m == 1 && n == 1) continue;
+    shape.push(times("kron", m, n));
+    parts += (m != 1) + (n != 1);
+  }
+  check_size("kron", shape);
+  if (parts > kMaxRank) {
+    Tensor wide = input;
+    Dims repeats;
+    for (int d = 0; d < rank; ++d) repeats.push(size(input, d));
+    while (wide.rank() < rank) wide = unsqueeze(wide, 0);
+    for (int d = 0; d < rank; ++d) wide = repeat_interleave(wide, size(other, d), d);
+    return wide * repeat(other, repeats);
+  }
+  for (int d = 0; d < rank; ++d) {
+    const int64_t m = size(input, d), n = size(other, d);
     if (m != 1) a.push(m), b.push(1);
     if (n != 1) a.push(1), b.push(n);
   }

@@ -188,16 +188,19 @@ Tensor quantile_of(const char* op, const Tensor& x0, const Tensor& q0, const std
   const Tensor low = slice(both, last, 0, q.numel(), 1), high = slice(both, last, q.numel(), q.numel(), 1);
   Tensor out = how == "midpoint" ? where(below == rank, low, lerp(low, high, 0.5))
                                  : where(below == rank, low, lerp(low, high, rank - below));
-  // [..., q] -> [q, ...], with the folded dimension where it was.
-  out = move_dim(unsqueeze(out, last), last + 1, 0);
-  out = move_dim(out, out.rank() - 1, l.dim + 1);
-  if (!keepdim || x0.rank() == 0) out = squeeze(out, l.dim + 1);
-  if (keepdim && !dim) {
-    Dims shape = Dims::filled(x0.rank() + 1, 1);
-    shape[0] = q.numel();
-    out = reshape(out, shape);
+  const bool kept = keepdim && x0.rank() != 0;
+  if (q.rank()) {  // [..., q] -> [q, ...]
+    out = move_dim(out, last, 0);
+    if (kept) out = unsqueeze(out, l.dim + 1);
+  } else {  // [..., 1], the folded dimension
+    out = move_dim(out, last, l.dim);
+    if (!kept) out = squeeze(out, l.dim);
   }
-  return q.rank() ? out : squeeze(out, 0);
+  if (!keepdim || dim) return out;
+  Dims shape;
+  if (q.rank()) shape.push(q.numel());
+  for (int d = 0; d < x0.rank(); ++d) shape.push(1);
+  return reshape(out, shape);
 }
 
 }  // namespace
