@@ -55,11 +55,13 @@ PyObject* tensor(const Call& c) {
 
 PyObject* from_numpy(const Call& c) {
   Arguments a("from_numpy", c);
-  PyObject* array = a.need("array", "ndarray");
+  PyObject* given = a.need("array", "ndarray");
   a.done();
-  if (!PyObject_TypeCheck(array, reinterpret_cast<PyTypeObject*>(numpy().ndarray)))
-    fail<TypeError>("from_numpy", std::string("got ") + Py_TYPE(array)->tp_name,
+  if (!PyObject_TypeCheck(given, reinterpret_cast<PyTypeObject*>(numpy().ndarray)))
+    fail<TypeError>("from_numpy", std::string("got ") + Py_TYPE(given)->tp_name,
                     "give an array; tensor() copies anything");
+  const Object plain = plain_array(given);
+  PyObject* array = plain.get();
   Object type(check(PyObject_GetAttrString(array, "dtype")));
   const DType dtype = to_dtype("from_numpy", type.get());
   if (std::optional<Tensor> shared = share_array(array, dtype)) return wrap(*std::move(shared));
@@ -98,6 +100,26 @@ PyObject* full(const Call& c) {
   return made(filled(shape, n, o.dtype.value_or(own), o.device), o);
 }
 
+[[noreturn]] void leads_away(const std::string& start, const std::string& end, const std::string& step) {
+  fail<ValueError>("arange", "the step leads away from the end, " + start + " to " + end + " by " + step,
+                   "change its sign");
+}
+
+int64_t steps_between(int64_t start, int64_t end, int64_t step) {
+  if (step == 0) fail<ValueError>("arange", "step 0 or a bound that is not finite", "use a finite range");
+  if (start != end && (start < end) != (step > 0))
+    leads_away(std::to_string(start), std::to_string(end), std::to_string(step));
+  const auto distance = [](int64_t low, int64_t high) {
+    return static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  };
+  const uint64_t way = step > 0 ? distance(start, end) : distance(end, start);
+  const uint64_t each = step > 0 ? distance(0, step) : distance(step, 0);
+  const uint64_t count = way / each + (way % each != 0);
+  if (count > static_cast<uint64_t>(kMaxElements))
+    fail<ValueError>("arange", std::to_string(count) + " elements", "use fewer");
+  return static_cast<int64_t>(count);
+}
+
 PyObject* arange(const Call& c) {
   Arguments a("arange", c);
   PyObject* first = a.take("start");
@@ -106,20 +128,24 @@ PyObject* arange(const Call& c) {
   const Options o = options(a);
   if (!second) std::swap(first, second);
   if (!second) fail<TypeError>("arange", "argument end is missing", "write arange(end) or arange(start, end)");
-  auto whole = [](PyObject* v) { return !v || PyIndex_Check(v); };
+  auto whole = [](PyObject* v) { return !v || (PyIndex_Check(v) && !(is_tensor(v) && is_float(unwrap(v).dtype()))); };
+  const bool integers = whole(first) && whole(second) && whole(third);
+  const DType dtype = o.dtype.value_or(integers ? DType::int64 : default_float());
+  if (integers && !is_float(dtype)) {
+    const auto or_else = [](PyObject* v, int64_t fallback) { return v ? to_int("arange", v) : fallback; };
+    const int64_t start = or_else(first, 0), end = or_else(second, 0), step = or_else(third, 1);
+    return made(sg::arange_int(start, step, steps_between(start, end, step), dtype, o.device), o);
+  }
   double start = first ? to_real("arange", first) : 0, end = to_real("arange", second);
   double step = third ? to_real("arange", third) : 1;
   if (o.dtype == DType::int64) start = std::trunc(start), end = std::trunc(end), step = std::trunc(step);
   if (step == 0 || !std::isfinite(start) || !std::isfinite(end) || !std::isfinite(step))
     fail<ValueError>("arange", "step 0 or a bound that is not finite", "use a finite range");
-  if ((end - start) / step < 0)
-    fail<ValueError>("arange",
-                     "the step leads away from the end, " + std::to_string(start) + " to " + std::to_string(end) +
-                         " by " + std::to_string(step),
-                     "change its sign");
-  const bool integers = whole(first) && whole(second) && whole(third);
-  const auto count = static_cast<int64_t>(std::ceil((end - start) / step));
-  return made(sg::arange(start, step, count, o.dtype.value_or(integers ? DType::int64 : default_float()), o.device), o);
+  const double count = std::ceil((end - start) / step);
+  if (count < 0) leads_away(std::to_string(start), std::to_string(end), std::to_string(step));
+  if (!(count <= static_cast<double>(kMaxElements)))
+    fail<ValueError>("arange", std::to_string(count) + " elements", "use fewer");
+  return made(sg::arange(start, step, static_cast<int64_t>(count), dtype, o.device), o);
 }
 
 PyObject* empty(const Call& c) {

@@ -129,36 +129,56 @@ DType from_dlpack_type(dlpack::DataType t) {
                   "convert the array first");
 }
 
+struct Described {
+  DType dtype;
+  Dims shape, strides;
+  void* data;
+};
+
+// What a capsule says of its array; whoever made it may be wrong.
+Described described(const dlpack::Array& array) {
+  if (array.device.type != dlpack::kCpu && array.device.type != dlpack::kCudaHost)
+    refuse("the array is on a device of type " + std::to_string(array.device.type), "copy it to the CPU first");
+  Described out{from_dlpack_type(array.dtype), {}, {}, nullptr};
+  if (array.ndim < 0 || array.ndim > kMaxRank)
+    refuse("the array has " + std::to_string(array.ndim) + " dimensions", "use 0 to 8");
+  if (array.ndim > 0 && !array.shape) refuse("the array has no shape", "make another one");
+  for (int d = 0; d < array.ndim; ++d) out.shape.push(array.shape[d]);
+  check_size("from_dlpack", out.shape);
+  out.strides = contiguous_strides(out.shape);
+  int64_t reach = 1;
+  for (int d = 0; d < out.shape.rank && array.strides; ++d) {
+    if (out.shape[d] > 1) out.strides[d] = array.strides[d];
+    if (out.strides[d] < 0) refuse("the array has negative strides", "make a copy of it first");
+    if (out.shape[d] > 1) reach = plus("from_dlpack", reach, times("from_dlpack", out.shape[d] - 1, out.strides[d]));
+  }
+  const auto address = reinterpret_cast<uintptr_t>(array.data);
+  if (out.shape.numel() == 0) return out;
+  if (!array.data) refuse("the array has elements and no memory", "make another one");
+  if (reach > kMaxElements || array.byte_offset > UINTPTR_MAX - address - uint64_t(kMaxElements) * 8)
+    refuse("the array reaches beyond any memory", "make another one");
+  out.data = static_cast<char*>(array.data) + array.byte_offset;
+  if ((address + array.byte_offset) % size_of(out.dtype) != 0)
+    refuse("the array is not aligned to its elements", "make a copy of it first");
+  return out;
+}
+
 // Takes the array out of its capsule.
 template <class Managed>
 Tensor take(PyObject* capsule, bool may_copy, bool must_copy) {
   auto* m = static_cast<Managed*>(PyCapsule_GetPointer(capsule, Managed::kName));
   if (!m) throw PythonError();
-  const dlpack::Array& array = m->array;
-  if (array.device.type != dlpack::kCpu && array.device.type != dlpack::kCudaHost)
-    refuse("the array is on a device of type " + std::to_string(array.device.type), "copy it to the CPU first");
-  const DType dtype = from_dlpack_type(array.dtype);
-  Dims shape;
-  for (int d = 0; d < array.ndim; ++d) shape.push(array.shape[d]);
-  Dims strides = contiguous_strides(shape);
-  bool shares = true, read_only = false;
-  for (int d = 0; d < shape.rank && array.strides; ++d) {
-    if (shape[d] > 1) strides[d] = array.strides[d];
-    shares = shares && strides[d] >= 0;
-  }
-  if (!shares) refuse("the array has negative strides", "make a copy of it first");
-  void* data = static_cast<char*>(array.data) + array.byte_offset;
-  if (shape.numel() > 0 && reinterpret_cast<uintptr_t>(data) % size_of(dtype) != 0)
-    refuse("the array is not aligned to its elements", "make a copy of it first");
+  bool read_only = false;
   if constexpr (requires { m->flags; }) {
     if (m->major > 1) refuse("DLPack " + std::to_string(m->major) + " is not known", "ask for max_version=(1, 0)");
     read_only = (m->flags & dlpack::kReadOnly) != 0;
   }
+  const Described array = described(m->array);
   if (read_only && !may_copy) refuse("the array is read-only and a tensor is not", "allow a copy");
-  check(PyCapsule_SetName(capsule, Managed::kUsed));
-  Tensor shared = share_host(data, shape, strides, dtype, [m] {
+  Tensor shared = share_host(array.data, array.shape, array.strides, array.dtype, [m] {
     if (m->deleter && Py_IsInitialized()) m->deleter(m);
   });
+  check(PyCapsule_SetName(capsule, Managed::kUsed));
   // Others may write to what they call read-only: the copy is made now.
   if (!read_only && !must_copy) return shared;
   return sg::clone(shared);

@@ -1,6 +1,10 @@
 // Methods and functions that look at the same elements in another way, and those that move, join and repeat them.
+#include <algorithm>
+#include <vector>
+
 #include "bind/bound.hpp"
 #include "bind/device.hpp"
+#include "engine/engine.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -18,12 +22,12 @@ Tensor view(const Tensor& x, const Dims& shape) {
 Tensor view_as(const Tensor& x, const Tensor& other) { return view(x, other.shape()); }
 Tensor reshape_as(const Tensor& x, const Tensor& other) { return sg::reshape(x, other.shape()); }
 Tensor expand_as(const Tensor& x, const Tensor& other) { return sg::expand(x, other.shape()); }
-Tensor ravel(const Tensor& x) { return sg::reshape(x, {-1}); }
+Tensor ravel(const Tensor& x) { return sg::reshape(sg::contiguous(x), {-1}); }
 Tensor detach(const Tensor& x) { return x.detach(); }
 Tensor t(const Tensor& x) {
   if (x.rank() > 2)
     fail<ValueError>("t", "a tensor of shape " + x.shape().str() + " has more than two dimensions", "use transpose()");
-  return x.rank() == 2 ? sg::transpose(x, 0, 1) : x;
+  return sg::transpose(x, 0, x.rank() == 2 ? 1 : 0);
 }
 constexpr Tensor (*squeeze)(const Tensor&, const std::optional<Dims>&) = sg::squeeze;
 
@@ -69,23 +73,38 @@ PyObject* repeat_interleave(const Call& c) {
   return wrap(sg::index_select(from, d, from_python(op, chosen.get(), DType::int64, x.device())));
 }
 
-// ---- indices of triangles: made by NumPy, on the host ----------------------------------------------------------------
-PyObject* triangle(const char* op, const Call& c) {
+// ---- indices of triangles ----------------------------------------------------------------------------------------------
+// Of the rows below a diagonal: how many elements they have.
+int64_t elements_below(int64_t rows, int64_t columns, int64_t offset) {
+  const int64_t first = std::clamp<int64_t>(-offset, 0, rows);                   // row with an element,
+  const int64_t whole = std::clamp<int64_t>(columns - offset - 1, first, rows);  // with all of them
+  const int64_t growing = (whole - first) * (first + whole + 2 * offset + 1) / 2;
+  return growing + (rows - whole) * columns;
+}
+
+PyObject* triangle(const char* op, bool lower, const Call& c) {
   Arguments a(op, c);
-  const int64_t row = to_int(op, a.need("row")), col = to_int(op, a.need("col"));
+  const int64_t rows = to_int(op, a.need("row")), columns = to_int(op, a.need("col"));
   PyObject* k = a.take("offset");
-  const int64_t offset = given(k) ? to_int(op, k) : 0;
   PyObject *dtype = a.keyword("dtype"), *device = a.keyword("device");
   a.done();
-  if (row < 0 || col < 0) fail<ValueError>(op, "negative sizes", "use 0 or more");
-  Object module(check(PyImport_ImportModule("numpy")));
-  Object pair(check(PyObject_CallMethod(module.get(), op, "LLL", row, offset, col)));
-  Object both(check(PyObject_CallMethod(module.get(), "stack", "(O)", pair.get())));
-  const DType type = given(dtype) ? to_dtype(op, dtype) : DType::int64;
-  return wrap(from_python(op, both.get(), type, device_or_default(device)));
+  check_size(op, {rows, columns});
+  const int64_t offset = std::clamp(given(k) ? to_int(op, k) : 0, -rows, columns);
+  const int64_t below = columns ? elements_below(rows, columns, lower ? offset : offset - 1) : 0;
+  const int64_t count = lower ? below : rows * columns - below;
+  std::vector<int64_t> both(static_cast<size_t>(2 * count));
+  int64_t* at = both.data();
+  const int64_t first = lower ? std::max<int64_t>(-offset, 0) : 0;
+  const int64_t end = count == 0 ? first : lower ? rows : std::min(rows, columns - offset);
+  for (int64_t i = first; i < end; ++i) {
+    const int64_t cut = std::clamp<int64_t>(i + offset + lower, 0, columns);
+    for (int64_t j = lower ? 0 : cut; j < (lower ? cut : columns); ++j, ++at) at[0] = i, at[count] = j;
+  }
+  const Tensor out = from_host(both.data(), {2, count}, DType::int64, device_or_default(device));
+  return wrap(cast(out, given(dtype) ? to_dtype(op, dtype) : DType::int64));
 }
-PyObject* tril_indices(const Call& c) { return triangle("tril_indices", c); }
-PyObject* triu_indices(const Call& c) { return triangle("triu_indices", c); }
+PyObject* tril_indices(const Call& c) { return triangle("tril_indices", true, c); }
+PyObject* triu_indices(const Call& c) { return triangle("triu_indices", false, c); }
 
 #define SG_SAME_AS(name) "The same as " name "."
 #define SG_EXAMPLE(code, printed) "\n\nExample:\n    >>> " code "\n    " printed
@@ -103,7 +122,7 @@ const Row views[] = {
     {"view_as", bound<view_as>, "other: Tensor", "Tensor", "view, in the shape of other.", Where::method},
     {"reshape_as", bound<reshape_as>, "other: Tensor", "Tensor", "reshape, to the shape of other.", Where::method},
     {"expand_as", bound<expand_as>, "other: Tensor", "Tensor", "expand, to the shape of other.", Where::method},
-    {"ravel", bound<ravel>, "", "Tensor", "All elements in one dimension; a view where that is possible."},
+    {"ravel", bound<ravel>, "", "Tensor", "All elements in one dimension, in C order; a view where that is possible."},
     {"flatten", bound<sg::flatten>, "start_dim: int = 0, end_dim: int = -1", "Tensor",
      "A range of dimensions joined into one." SG_EXAMPLE("sg.zeros(2, 3, 4).flatten(1).shape", "(2, 12)")},
     {"unflatten", bound<sg::unflatten>, "dim: int, sizes: int | Sequence[int]", "Tensor",
@@ -251,7 +270,7 @@ const Row rows[] = {
      "constant border; 0 unless given." SG_EXAMPLE("sg.pad(sg.ones(2), (1, 2)).tolist()", "[0.0, 1.0, 1.0, 0.0, 0.0]"),
      Where::function},
     {"diag", bound<sg::diag>, "diagonal: int = 0", "Tensor",
-     "Of a vector the matrix with that diagonal; of a matrix a view of its diagonal." SG_EXAMPLE(
+     "Of a vector the matrix with that diagonal; of a matrix a copy of its diagonal." SG_EXAMPLE(
          "sg.arange(2).diag().tolist()", "[[0, 0], [0, 1]]")},
     {"diag_embed", bound<sg::diag_embed>, "offset: int = 0, dim1: int = -2, dim2: int = -1", "Tensor",
      "Matrices whose diagonals are the last dimension."},

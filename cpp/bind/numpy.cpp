@@ -78,7 +78,9 @@ Dims shape_of(PyObject* array) {
   return dims;
 }
 
-Tensor from_array(const char* op, PyObject* array, std::optional<DType> dtype, DeviceId device) {
+Tensor from_array(const char* op, PyObject* given, std::optional<DType> dtype, DeviceId device) {
+  const Object owner = plain_array(given);
+  PyObject* array = owner.get();
   Object theirs(check(PyObject_GetAttrString(array, "dtype")));
   const std::optional<DType> own = known_dtype(theirs.get());
   if (!own && !(dtype && is_numeric(theirs.get())))
@@ -90,6 +92,10 @@ Tensor from_array(const char* op, PyObject* array, std::optional<DType> dtype, D
   if (to == DType::bfloat16 && own != to) return cast(from_array(op, array, DType::float32, device), to);
   Object plain(check(PyObject_CallFunctionObjArgs(np.ascontiguousarray, array, numpy_dtype(op, to), nullptr)));
   Buffer buffer(plain.get(), PyBUF_SIMPLE);
+  check_size(op, shape);
+  if (buffer.bytes() != static_cast<size_t>(shape.numel()) * size_of(to))
+    fail<ValueError>(op, std::to_string(buffer.bytes()) + " bytes for an array of shape " + shape.str(),
+                     "give an array of NumPy's own");
   if (buffer.bytes() < kLongCopy) return from_host(buffer.data(), shape, to, device);
   WithoutGil unlocked;
   return from_host(buffer.data(), shape, to, device);
@@ -168,6 +174,11 @@ Tensor from_number(const Tensor& n, DType to, DeviceId device) {
 
 const NumPy& numpy() { return np; }
 
+Object plain_array(PyObject* array) {
+  if (Py_TYPE(array) == reinterpret_cast<PyTypeObject*>(np.ndarray)) return Object(Py_NewRef(array));
+  return Object(check(PyObject_CallOneArg(np.asarray, array)));
+}
+
 PyObject* numpy_dtype(const char* op, DType t) {
   PyObject*& known = np.dtypes[static_cast<int>(t)];
   if (known) return known;
@@ -234,7 +245,9 @@ void give_back(Py_buffer* view) {
 }
 }  // namespace
 
-std::optional<Tensor> share_array(PyObject* array, DType dtype) {
+std::optional<Tensor> share_array(PyObject* given, DType dtype) {
+  const Object owner = plain_array(given);
+  PyObject* array = owner.get();
   Object type(check(PyObject_GetAttrString(array, "dtype")));
   if (PyObject_RichCompareBool(type.get(), numpy_dtype("numpy", dtype), Py_EQ) != 1) return {};
   auto view = std::make_unique<Py_buffer>();

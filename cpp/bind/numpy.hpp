@@ -22,6 +22,8 @@ PyObject* numpy_dtype(const char* op, DType t);
 
 // A tensor with a copy of the data. Python floats give float32, ints int64, bools bool, arrays their own type.
 Tensor from_python(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId device);
+// The array itself, without what a subclass of NumPy's says of its shape and dtype.
+Object plain_array(PyObject* array);
 // An array on the memory of a CPU tensor, with its strides; of a GPU tensor, or with `copy`, a new one in C order.
 PyObject* to_numpy(const Tensor& x, bool copy = false);
 // A CPU tensor on the array's own memory; nothing when that cannot be: read-only, steps back, another byte order.

@@ -40,7 +40,7 @@ Tensor one_hot(const Tensor& classes, int64_t num_classes) {
   if (classes.numel() == 0)
     fail<ValueError>("one_hot", "no classes to count in " + classes.shape().str(), "give num_classes");
   Object most(to_number("one_hot", sg::amax(classes, all_axes(classes))));
-  return sg::one_hot(classes, to_int("one_hot", most.get()) + 1);
+  return sg::one_hot(classes, plus("one_hot", to_int("one_hot", most.get()), 1));
 }
 
 const Row rows[] = {

@@ -1,4 +1,6 @@
 // Functions made of several pointwise ops, with PyTorch's arguments.
+#include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 #include "base/error.hpp"
@@ -60,7 +62,7 @@ Tensor div_rounded(const Tensor& a, const Tensor& b, const std::optional<std::st
 Tensor round_decimals(const Tensor& a, int64_t decimals) {
   if (decimals == 0 || !is_float(a.dtype())) return round(a);
   double ten = 1;
-  for (int64_t i = 0; i < (decimals < 0 ? -decimals : decimals) && ten < 1e300; ++i) ten *= 10;
+  for (int64_t i = std::abs(std::clamp<int64_t>(decimals, -300, 300)); i > 0; --i) ten *= 10;
   const Tensor x = wide(a, a.dtype());
   return cast(decimals > 0 ? div(round(mul(x, ten)), ten) : mul(round(div(x, ten)), ten), a.dtype());
 }
@@ -83,7 +85,7 @@ Tensor addcdiv(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& 
 
 Tensor nan_to_num(const Tensor& a, const std::optional<Tensor>& nan, const std::optional<Tensor>& posinf,
                   const std::optional<Tensor>& neginf) {
-  if (!is_float(a.dtype())) return a;
+  if (!is_float(a.dtype())) return clone(a);
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const Tensor high = posinf ? *posinf : Tensor(largest(a.dtype())),
                low = neginf ? *neginf : Tensor(-largest(a.dtype()));

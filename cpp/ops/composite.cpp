@@ -87,13 +87,13 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>
   if (x.rank() == 0) fail<ValueError>("diff", "a 0-d tensor has no neighbours", "use one dimension or more");
   if (n < 0) fail<ValueError>("diff", "order " + std::to_string(n), "use 0 or more");
   const int d = normal_axis("diff", dim, x.rank());
-  if (n == 0) return x;
+  if (n == 0) return clone(x);
   std::vector<Tensor> parts;
   if (prepend) parts.push_back(*prepend);
   parts.push_back(x);
   if (append) parts.push_back(*append);
   Tensor out = parts.size() > 1 ? cat(parts, d) : x;
-  for (int64_t i = 0; i < n; ++i) {
+  for (int64_t i = 0; i < n && out.shape()[d] > 0; ++i) {
     const int64_t left = std::max<int64_t>(out.shape()[d] - 1, 0);
     const Tensor next = slice(out, d, out.shape()[d] ? 1 : 0, left, 1), before = slice(out, d, 0, left, 1);
     out = out.dtype() == DType::boolean ? next != before : next - before;

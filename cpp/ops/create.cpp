@@ -43,8 +43,8 @@ Expr emit_random_bits(ProgramBuilder& builder, const Node&, const Expr* in) {
 
 Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, Generator& from, int64_t words_each,
               DType dtype = DType::float32) {
-  int64_t words = words_each;
-  for (int64_t d : shape) words *= d;
+  check_size(op.name, shape);
+  const int64_t words = words_each * shape.numel();
   const int64_t blocks = (words + 3) / 4;
   const uint32_t source = recorder ? recorder->draws(from, blocks) : 0;
   const int64_t at = from.blocks.fetch_add(blocks);
@@ -88,11 +88,13 @@ Tensor empty(const Dims& shape, DType dtype, DeviceId device) { return memory(ro
 Tensor ones_like(const Tensor& x) { return full(x.shape(), 1, x.dtype(), x.device()); }
 
 Tensor arange(double start, double step, int64_t count, DType dtype, DeviceId device) {
-  const bool real = is_float(dtype);
-  const DType type = real ? dtype : DType::int64;
-  const Number a = real ? Number{.f = start} : Number{.i = static_cast<int64_t>(start)};
-  const Number b = real ? Number{.f = step} : Number{.i = static_cast<int64_t>(step)};
-  return generate(rows::Arange, {count}, dtype, device, true, {a, b}, type);
+  if (!is_float(dtype))
+    return arange_int(static_cast<int64_t>(start), static_cast<int64_t>(step), count, dtype, device);
+  return generate(rows::Arange, {count}, dtype, device, true, {Number{.f = start}, Number{.f = step}}, dtype);
+}
+Tensor arange_int(int64_t start, int64_t step, int64_t count, DType dtype, DeviceId device) {
+  const std::initializer_list<Number> numbers = {Number{.i = start}, Number{.i = step}};
+  return generate(rows::Arange, {count}, dtype, device, true, numbers, DType::int64);
 }
 
 Tensor linspace(double start, double end, int64_t steps, DType dtype, DeviceId device) {

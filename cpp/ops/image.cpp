@@ -11,8 +11,8 @@ Dims for_each_dimension(const char* op, const char* what, const Dims& numbers, i
                      "give one number, or one for each");
   const Dims all = numbers.rank == dims ? numbers : Dims::filled(dims, numbers[0]);
   for (int64_t n : all)
-    if (n < least)
-      fail<ValueError>(op, std::string(what) + " " + numbers.str(), "use " + std::to_string(least) + " or more");
+    if (n < least || n > kMaxElements)
+      fail<ValueError>(op, std::string(what) + " " + numbers.str(), "use " + std::to_string(least) + " to 2^48");
   return all;
 }
 

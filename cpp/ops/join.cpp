@@ -27,6 +27,15 @@ std::vector<Tensor> at_least(int rank, const std::vector<Tensor>& tensors) {
   return out;
 }
 
+// A list of that many tensors is made.
+void check_parts(const char* op, const char* what, int64_t parts) {
+  constexpr int64_t kMostParts = 1 << 20;
+  if (parts < 1 || parts > kMostParts)
+    fail<ValueError>(op, std::to_string(parts) + what, "use 1 to " + std::to_string(kMostParts));
+}
+
+int64_t parts_of(int64_t total, int64_t size) { return total / size + (total % size != 0); }
+
 int64_t size_of_dim(const Tensor& x, int dim) { return x.rank() ? x.shape()[dim] : 1; }
 
 }  // namespace
@@ -61,7 +70,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
                        "shapes " + parts[0].shape().str() + " and " + t.shape().str() + " differ outside dimension " +
                            std::to_string(d),
                        "only the joined dimension may differ");
-    shape[d] += t.shape()[d];
+    shape[d] = plus("cat", shape[d], t.shape()[d]);
   }
   if (parts.size() == 1) return clone(cast(parts[0], dtype));
   Tensor out = empty(shape, dtype, parts[0].device());
@@ -125,7 +134,7 @@ std::vector<Tensor> split_with_sizes(const Tensor& x, const std::vector<int64_t>
   int64_t sum = 0;
   for (int64_t n : split_sizes) {
     if (n < 0) fail<ValueError>("split", "a negative size " + std::to_string(n), "use sizes of 0 or more");
-    sum += n;
+    sum = plus("split", sum, n);
   }
   if (x.rank() == 0 || sum != x.shape()[d])
     fail<ValueError>("split",
@@ -148,17 +157,17 @@ std::vector<Tensor> split(const Tensor& x, const IntOrInts& split_size_or_sectio
                 total = size_of_dim(x, normal_axis("split", dim, x.rank()));
   if (size < 0 || (size == 0 && total != 0))
     fail<ValueError>("split", "parts of size " + std::to_string(size), "use 1 or more");
-  if (total == 0) return {x};
-  std::vector<int64_t> sizes(static_cast<size_t>((total + size - 1) / size), size);
+  if (total == 0) return {reshape(x, x.shape())};
+  std::vector<int64_t> sizes(static_cast<size_t>(parts_of(total, size)), size);
   sizes.back() = total - size * (static_cast<int64_t>(sizes.size()) - 1);
   return split_with_sizes(x, sizes, dim);
 }
 
 std::vector<Tensor> chunk(const Tensor& x, int64_t chunks, int64_t dim) {
-  if (chunks < 1) fail<ValueError>("chunk", std::to_string(chunks) + " chunks", "use 1 or more");
+  check_parts("chunk", " chunks", chunks);
   const int64_t total = size_of_dim(x, normal_axis("chunk", dim, x.rank()));
   if (total == 0) return split_with_sizes(x, std::vector<int64_t>(static_cast<size_t>(chunks), 0), dim);
-  return split(x, (total + chunks - 1) / chunks, dim);
+  return split(x, parts_of(total, chunks), dim);
 }
 
 std::vector<Tensor> tensor_split(const Tensor& x, const IntOrInts& indices_or_sections, int64_t dim) {
@@ -177,7 +186,7 @@ std::vector<Tensor> tensor_split(const Tensor& x, const IntOrInts& indices_or_se
     return out;
   }
   const int64_t n = std::get<int64_t>(indices_or_sections);
-  if (n < 1) fail<ValueError>("tensor_split", std::to_string(n) + " sections", "use 1 or more");
+  check_parts("tensor_split", " sections", n);
   for (int64_t i = 0, begin = 0; i < n; ++i) {
     const int64_t count = total / n + (i < total % n);
     out.push_back(slice(x, d, begin, count, 1));
@@ -206,23 +215,54 @@ std::vector<Tensor> vsplit(const Tensor& x, const IntOrInts& indices_or_sections
 }
 
 // ---- repeated and moved ------------------------------------------------------------------------------------------------
+namespace {
+
+// Of a dimension that is to be repeated: the tensor as [before, size, behind].
+Dims around(const Dims& shape, int d) {
+  Dims three = {1, shape[d], 1};
+  for (int i = 0; i < shape.rank; ++i)
+    if (i != d) three[i < d ? 0 : 2] *= shape[i];
+  return three;
+}
+
+// Where each repeated dimension would stand for two, and those are more than a tensor has: one after the other.
+Tensor repeat_in_turn(Tensor x, const Dims& repeats) {
+  for (int d = x.rank() - 1; d >= 0; --d) {
+    if (repeats[d] == 1) continue;
+    Dims shape = x.shape();
+    const Dims three = around(shape, d);
+    shape[d] *= repeats[d];
+    x = reshape(repeat(reshape(x, three), {1, repeats[d], 1}), shape);
+  }
+  return x;
+}
+
+}  // namespace
+
 Tensor repeat(const Tensor& x, const Dims& repeats) {
   const int extra = repeats.rank - x.rank();
   if (extra < 0)
     fail<ValueError>("repeat", "repeats " + repeats.str() + " for a tensor of shape " + x.shape().str(),
                      "give one for each dimension, or more");
-  Dims apart, wide, shape;  // each repeated dimension as two: how often, and what
+  Dims whole = Dims::filled(extra, 1), shape;
+  for (int64_t size : x.shape()) whole.push(size);
+  int parts = 0;
   for (int d = 0; d < repeats.rank; ++d) {
-    const int64_t times = repeats[d], size = d < extra ? 1 : x.shape()[d - extra];
-    if (times < 0) fail<ValueError>("repeat", "repeats " + repeats.str() + " are negative", "use 0 or more");
-    shape.push(times * size);
-    if (times != 1) {
+    if (repeats[d] < 0) fail<ValueError>("repeat", "repeats " + repeats.str() + " are negative", "use 0 or more");
+    shape.push(times("repeat", repeats[d], whole[d]));
+    parts += (repeats[d] != 1) + (whole[d] != 1);
+  }
+  check_size("repeat", shape);
+  if (parts > kMaxRank) return repeat_in_turn(reshape(x, whole), repeats);
+  Dims apart, wide;  // each repeated dimension as two: how often, and what
+  for (int d = 0; d < repeats.rank; ++d) {
+    if (repeats[d] != 1) {
       apart.push(1);
-      wide.push(times);
+      wide.push(repeats[d]);
     }
-    if (size != 1) {
-      apart.push(size);
-      wide.push(size);
+    if (whole[d] != 1) {
+      apart.push(whole[d]);
+      wide.push(whole[d]);
     }
   }
   return reshape(clone(expand(reshape(x, apart), wide)), shape);
@@ -238,14 +278,16 @@ Tensor repeat_interleave(const Tensor& x, int64_t repeats, std::optional<int64_t
   if (repeats < 0) fail<ValueError>("repeat_interleave", "negative repeats", "use 0 or more");
   if (!dim) return repeat_interleave(reshape(x, {-1}), repeats, 0);
   const int d = normal_axis("repeat_interleave", *dim, x.rank());
+  if (x.rank() == 0) return repeat(x, {repeats});
+  Dims shape = x.shape();
+  shape[d] = times("repeat_interleave", shape[d], repeats);
+  check_size("repeat_interleave", shape);
+  if (x.rank() == kMaxRank) return reshape(repeat_interleave(reshape(x, around(x.shape(), d)), repeats, 1), shape);
   Dims wide;
   for (int i = 0; i < x.rank(); ++i) {
     wide.push(x.shape()[i]);
     if (i == d) wide.push(repeats);
   }
-  if (x.rank() == 0) return repeat(x, {repeats});
-  Dims shape = x.shape();
-  shape[d] *= repeats;
   return reshape(clone(expand(unsqueeze(x, d + 1), wide)), shape);
 }
 
@@ -265,7 +307,7 @@ Tensor roll(const Tensor& x, const Dims& shifts, const std::optional<Dims>& dims
     const int64_t by = size ? (shifts[i] % size + size) % size : 0;
     if (by != 0) out = cat({slice(out, d, size - by, by, 1), slice(out, d, 0, size - by, 1)}, d);
   }
-  return out.ref() == x.ref() ? clone(x) : out;
+  return copied(out, x);
 }
 
 Tensor fliplr(const Tensor& x) {
@@ -326,9 +368,22 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, const std::stri
 }
 
 Tensor cartesian_prod(const std::vector<Tensor>& tensors) {
+  check_list("cartesian_prod", tensors);
   if (tensors.size() == 1) return tensors[0];
+  int64_t rows = 1;
+  for (const Tensor& t : tensors) {
+    if (t.rank() != 1)
+      fail<ValueError>("cartesian_prod", "a tensor of shape " + t.shape().str() + " is no vector", "flatten it");
+    rows = times("cartesian_prod", rows, t.numel());
+  }
+  check_size("cartesian_prod", {rows});
   std::vector<Tensor> columns;
-  for (const Tensor& t : meshgrid(tensors, "ij")) columns.push_back(reshape(t, {-1}));
+  int64_t before = 1;
+  for (const Tensor& t : tensors) {  // each as [before, it, behind]
+    const int64_t n = t.numel(), behind = rows ? rows / (before * n) : 0;
+    columns.push_back(reshape(expand(reshape(t, {1, n, 1}), {before, n, behind}), {rows}));
+    before *= n;
+  }
   return stack(columns, 1);
 }
 
@@ -395,15 +450,17 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, const std::string& 
   Dims into = x.shape();
   for (int i = 0; i < pairs; ++i) {
     const int d = x.rank() - 1 - i;
-    const int64_t cut = std::max<int64_t>(-pad[2 * i], 0), cut_end = std::max<int64_t>(-pad[2 * i + 1], 0);
-    if (cut + cut_end > x.shape()[d])
+    const int64_t cut = std::max<int64_t>(times("pad", -1, pad[2 * i]), 0),
+                  cut_end = std::max<int64_t>(times("pad", -1, pad[2 * i + 1]), 0);
+    if (plus("pad", cut, cut_end) > x.shape()[d])
       fail<ValueError>("pad", "widths cut off more than dimension " + std::to_string(d) + " has", "use smaller ones");
     out = slice(out, d, cut, x.shape()[d] - cut - cut_end, 1);
     const int64_t before = std::max<int64_t>(pad[2 * i], 0), after = std::max<int64_t>(pad[2 * i + 1], 0);
-    into[d] = before + out.shape()[d] + after;
+    into[d] = plus("pad", plus("pad", before, out.shape()[d]), after);
+    check_size("pad", into);
     if (mode != "constant") out = with_borders(out, d, before, after, mode);
   }
-  if (into == out.shape()) return out.ref() == x.ref() ? clone(x) : out;
+  if (into == out.shape()) return copied(out, x);
   const Dims strides = contiguous_strides(into);
   int64_t offset = 0;
   for (int i = 0; i < pairs; ++i) offset += std::max<int64_t>(pad[2 * i], 0) * strides[x.rank() - 1 - i];

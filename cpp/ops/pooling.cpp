@@ -92,15 +92,21 @@ Tensor gather_windows(const OpInfo& op, const Tensor& x, const Tensor* codes, co
   return out;
 }
 
-int64_t packed(const Dims& pair) { return pair[0] << 32 | pair[1]; }
+int64_t packed(const char* op, const Dims& pair) {
+  if (std::max(pair[0], pair[1]) >> 31)
+    fail<ValueError>(op, "sizes " + pair.str() + " of an image or a window", "use less than 2^31");
+  return pair[0] << 32 | pair[1];
+}
 Dims unpacked(int64_t v) { return {v >> 32, v & 0xffffffff}; }
 
 Tensor spread(const OpInfo& op, const Tensor& g, const Tensor* codes, const Windows& w) {
   const Tensor from = contiguous(cast(g, wide_of(g.dtype())));
   const Dims shape = {g.shape()[0], g.shape()[1], w.image[0], w.image[1]};
   const auto run = [&](std::initializer_list<Tensor> inputs) {
-    return own_kernel(op, inputs, shape, from.dtype(),
-                      {packed(w.image), packed(w.kernel), packed(w.stride), packed(w.padding)}, w.attributes());
+    return own_kernel(
+        op, inputs, shape, from.dtype(),
+        {packed(op.name, w.image), packed(op.name, w.kernel), packed(op.name, w.stride), packed(op.name, w.padding)},
+        w.attributes());
   };
   if (shape.numel() == 0) return full(shape, 0, g.dtype(), g.device());
   return cast(codes ? run({from, contiguous(*codes)}) : run({from}), g.dtype());
@@ -216,7 +222,8 @@ struct Pool {
     w.padding = height_and_width(padding, 0), dilation = height_and_width(gaps, 1);
     w.image = {x.shape()[2], x.shape()[3]};
     for (int d = 0; d < 2; ++d) {
-      const int64_t reach = dilation[d] * (w.kernel[d] - 1) + 1, rest = w.image[d] + 2 * w.padding[d] - reach;
+      const int64_t reach = plus(op, times(op, dilation[d], w.kernel[d] - 1), 1);
+      const int64_t rest = w.image[d] + 2 * w.padding[d] - reach;
       if (2 * w.padding[d] > w.kernel[d])
         fail<ValueError>(op, "padding " + padding.str() + " for a kernel of " + kernel.str(),
                          "use at most half of the kernel");
@@ -226,8 +233,10 @@ struct Pool {
       if (places < 1)
         fail<ValueError>(op, "a kernel of " + kernel.str() + " on input " + input.shape().str(),
                          "use a smaller kernel, or more padding");
+      if (places == 1) w.stride[d] = 1;  // says nothing
       w.result.push(places);
     }
+    check_size(op, w.kernel);
   }
   Tensor back(const Tensor& y) const { return from_image(y, dims, batched); }
 };

@@ -122,7 +122,7 @@ def group_norm(
         >>> sg.nn.functional.group_norm(sg.rand(2, 6, 4), 3).shape
         (2, 6, 4)
     """
-    if input.ndim < 2 or input.shape[1] % num_groups:
+    if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
         raise ValueError(
             f"group_norm: the input has shape {list(input.shape)}; give [n, channels, ...] with a multiple of "
             f"{num_groups} channels"

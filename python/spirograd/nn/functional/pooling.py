@@ -303,7 +303,8 @@ def _spread(input: Tensor, dim: int, count: int) -> tuple[Tensor, int, Tensor]:
     and the last again where a window is short. With their size, and where each element comes from."""
     first, end = _windows(input, dim, count)
     size = int(input.shape[dim])
-    widest = max(-(-(i + 1) * size // count) - i * size // count for i in range(count))
+    shared = math.gcd(size, count)
+    widest = (size + 2 * (count - shared)) // count  # of the window that begins latest in an element
     place = minimum(first.unsqueeze(1) + arange(widest, device=input.device), end.unsqueeze(1) - 1).flatten()
     return input.index_select(dim, place), widest, place
 
