@@ -256,6 +256,32 @@ def test_a_write_to_a_result_is_part_of_the_gradient(row: Row) -> None:
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("row", DIFFERENTIABLE, ids=lambda r: r.name)
+def test_a_gradient_is_of_the_values_that_were_read_or_an_error(row: Row) -> None:
+    shapes = next((s for s in row.shapes if all(np.prod(shape) > 1 for shape in s)), row.shapes[0])
+    arrays = row.inputs(shapes, "float64")
+    for place in range(len(arrays)):
+        found = []
+        for written in (False, True):
+            inputs = [sg.tensor(a).requires_grad_() for a in arrays]
+            values = [x * 1 for x in inputs]
+            y = row.op(*values)
+            if not y.requires_grad:
+                return
+            total = (y * y).sum()
+            sg.synchronize()  # graphs alone are looked at: what was read was computed
+            if written:
+                values[place].mul_(1.5)
+            try:
+                found.append(sg.autograd.grad(total, inputs, allow_unused=True))
+            except sg.Error as e:
+                assert written and "overwritten in place" in str(e)
+        for a, b in zip(found[0], found[-1], strict=True):
+            assert (a is None) == (b is None)
+            if a is not None and b is not None:
+                np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
 @pytest.mark.parametrize("name", ["median", "nanmedian", "sort", "topk", "kthvalue", "max", "min", "cummax", "cummin"])
 def test_a_chosen_value_written_over_gets_no_gradient(name: str, device: sg.Device) -> None:
     x = leaf([[1.0, 2.0, 3.0], [6.0, 5.0, 4.0]], device)

@@ -111,3 +111,11 @@ def test_views_and_writes_in_place_of_narrow_types(dtype: str, device: sg.Device
     want = np.arange(24).reshape(4, 6)
     want[1:3, 1:5] = 7
     assert wide_values(x).tolist() == want.tolist()
+
+
+def test_a_sum_that_halves_do_not_hold_is_infinite_only_where_it_is_stored(device: sg.Device) -> None:
+    ones, twos = sg.ones(1, 65536, dtype=sg.float16, device=device), sg.full((65536, 1), 2.0, device=device).half()
+    assert (ones @ twos).item() == float("inf")
+    assert (ones.float() @ twos.float()).item() == 131072
+    assert (ones @ (twos / 4)).item() == 32768
+    assert (ones * 0.5).sum().item() == 32768 and ones.sum().item() == float("inf")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -140,3 +143,121 @@ def test_a_subclass_of_an_array_is_shared(device: sg.Device) -> None:
     x = sg.from_numpy(array)
     x += 1
     assert np.asarray(array).tolist() == [1, 1, 1]
+
+
+OTHER_TYPES = {
+    "object": np.array([object()]),
+    "text": np.array(["a"]),
+    "bytes": np.array([b"a"]),
+    "date": np.array(["2020-01-01"], "datetime64[D]"),
+    "time": np.array([1], "timedelta64[s]"),
+    "fields": np.zeros(1, [("a", "f4")]),
+    "void": np.zeros(1, "V7"),
+    "complex": np.array([1j]),
+    "uint32": np.array([1], np.uint32),
+    "uint64": np.array([1], np.uint64),
+    "longdouble": np.array([1.0], np.longdouble),
+}
+
+
+@pytest.mark.parametrize("make", [sg.tensor, sg.as_tensor, sg.from_numpy, lambda a: sg.ones(1) + a])
+@pytest.mark.parametrize("name", OTHER_TYPES)
+def test_arrays_of_other_types_are_refused_and_let_go(name: str, make: Any) -> None:
+    array = OTHER_TYPES[name]
+    for _ in range(3):
+        with pytest.raises(TypeError, match=r"not supported|is needed") as caught:
+            make(array)
+        assert "\n" not in str(caught.value)
+    del caught
+    before = sys.getrefcount(array), sys.getrefcount(array.dtype)
+    for _ in range(100):
+        with contextlib.suppress(TypeError):
+            make(array)
+    after = sys.getrefcount(array), sys.getrefcount(array.dtype)
+    assert all(b - a < 10 for a, b in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("make", [sg.tensor, sg.as_tensor, sg.asarray])
+def test_arrays_of_any_stride_are_what_numpy_makes_of_them(make: Any, device: sg.Device) -> None:
+    random = np.random.default_rng(0)
+    memory = np.arange(400, dtype=np.float32)
+    for _ in range(60):
+        rank = int(random.integers(0, 4))
+        shape = tuple(int(n) for n in random.integers(0, 4, rank))
+        steps = tuple(int(4 * n) for n in random.integers(-6, 7, rank))
+        array = np.lib.stride_tricks.as_strided(memory[200:], shape, steps)
+        np.testing.assert_array_equal(make(array).to(device).numpy(), np.ascontiguousarray(array).reshape(shape))
+    fortran = np.asfortranarray(memory.reshape(20, 20))
+    assert (make(fortran).numpy() == fortran).all()
+    shifted = np.frombuffer(b"\0" + memory.tobytes(), np.uint8)[1:].view(np.float32)  # not aligned
+    assert not shifted.flags.aligned and (make(shifted).numpy() == memory).all()
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">i4", ">i8"])
+def test_another_byte_order_is_copied(dtype: str, device: sg.Device) -> None:
+    array = np.arange(5).astype(dtype)
+    for x in (sg.tensor(array, device=device), sg.as_tensor(array).to(device)):
+        assert x.tolist() == [0, 1, 2, 3, 4]
+        x += 1
+    assert array.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_what_is_read_only_is_never_written(tmp_path: Path, device: sg.Device) -> None:
+    path = tmp_path / "array.bin"
+    np.arange(5, dtype=np.float32).tofile(path)
+    mapped = np.memmap(path, np.float32, "r")
+    fixed = np.arange(5, dtype=np.float32)
+    fixed.flags.writeable = False
+    for array in (mapped, fixed):
+        for x in (sg.tensor(array, device=device), sg.as_tensor(array).to(device)):
+            x.mul_(7)
+            assert x.tolist() == [0, 7, 14, 21, 28]
+        with pytest.warns(UserWarning, match="read-only"):
+            sg.from_numpy(array).mul_(7)
+        assert array.tolist() == [0, 1, 2, 3, 4]
+    assert np.fromfile(path, np.float32).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_numbers_of_any_kind_are_tensors_of_no_dimension(device: sg.Device) -> None:
+    for number, dtype in [
+        (True, sg.bool), (3, sg.int64), (2.5, sg.float32), (np.bool_(True), sg.bool), (np.int32(3), sg.int32),
+        (np.float64(2.5), sg.float64), (np.array(3), sg.int64), (2**63 - 1, sg.int64), (-(2**63), sg.int64),
+    ]:  # fmt: skip
+        x = sg.tensor(number, device=device)
+        assert x.shape == () and x.dtype == dtype and x.item() == number
+    for huge in (2**63, -(2**63) - 1, 2**70, [2**70], np.array([2**70])):
+        with pytest.raises((OverflowError, TypeError)):
+            sg.tensor(huge)
+
+
+class Raises:
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("mine")
+
+
+class NoArray:
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return "no array"
+
+
+class WrongLength(list[float]):
+    def __len__(self) -> int:
+        return 1 << 40
+
+
+class NoEnd:
+    def __len__(self) -> int:
+        return 1
+
+    def __getitem__(self, _: int) -> Any:
+        return self
+
+
+@pytest.mark.parametrize("use", [sg.tensor, sg.as_tensor, lambda o: sg.ones(2) + o, lambda o: sg.zeros(2, 2)[o]])
+def test_objects_that_misbehave_raise(use: Any) -> None:
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        use(Raises())
+    for strange in (NoArray(), NoEnd(), [[1.0], [2.0, 3.0]], [object()], {1: 2}, "text"):
+        with pytest.raises((TypeError, ValueError, IndexError, RecursionError)):
+            use(strange)
+    assert sg.tensor(WrongLength([1.0, 2.0])).tolist() == [1, 2]

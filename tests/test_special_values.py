@@ -227,3 +227,60 @@ def test_quotients_rounded_down(dtype: str, device: sg.Device) -> None:
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal((x // y).numpy(), np.floor_divide(a, b))
         np.testing.assert_array_equal((x % y).numpy(), np.remainder(a, b))
+
+
+CHOICES: dict[str, Callable[[sg.Tensor], sg.Tensor]] = {
+    "max": lambda x: x.max(),
+    "min": lambda x: x.min(),
+    "max, dim": lambda x: x.max(0)[0],
+    "min, dim": lambda x: x.min(0)[0],
+    "amax": lambda x: x.amax(0),
+    "amin": lambda x: x.amin(0),
+    "maximum": lambda x: sg.maximum(x, sg.zeros_like(x))[2],
+    "minimum": lambda x: sg.minimum(sg.zeros_like(x), x)[2],
+    "clamp": lambda x: x.clamp(-1, 1)[2],
+    "sign": lambda x: x.sign()[2],
+    "relu": lambda x: x.relu()[2],
+    "argmax": lambda x: x[x.argmax()],
+    "argmin": lambda x: x[x.argmin()],
+    "topk": lambda x: x.topk(1)[0],
+    "sort": lambda x: x.sort()[0][-1],
+    "median": lambda x: x.median(),
+    "median, dim": lambda x: x.median(0)[0],
+    "cummax": lambda x: x.cummax(0)[0][-1],
+    "cummin": lambda x: x.cummin(0)[0][-1],
+    "quantile": lambda x: x.quantile(0.5),
+    "sum": lambda x: x.sum(),
+    "prod": lambda x: x.prod(),
+    "max_pool1d": lambda x: sg.nn.functional.max_pool1d(x[None], 3)[0, 0],
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_nan_is_carried_by_what_chooses(name: str, device: sg.Device) -> None:
+    x = sg.tensor([1.0, -2.0, np.nan, 3.0, 0.5], device=device)
+    assert np.isnan(CHOICES[name](x).numpy()).all()
+
+
+def test_sums_into_places_end_with_nan(device: sg.Device) -> None:
+    places = sg.tensor([0, 0, 1, 1, 1] * 100, device=device)
+    values = sg.tensor([1.0, np.nan, np.inf, -np.inf, 2.0] * 100, device=device)
+    zeros = sg.zeros(3, device=device)
+    for out in (
+        zeros.scatter_add(0, places, values),
+        zeros.index_add(0, places, values),
+        zeros.index_put((places,), values, accumulate=True),
+        *(zeros.scatter_reduce(0, places, values, how) for how in ("sum", "prod", "mean", "amax", "amin")),
+    ):
+        got = out.numpy()
+        assert np.isnan(got[0]) and not np.isfinite(got[1]) and got[2] == 0
+
+
+def test_denormals_are_themselves_or_zero(device: sg.Device) -> None:
+    tiny = np.float32([1e-45, -1e-40, 1.1e-38, 2e-38])
+    x = sg.tensor(tiny, device=device)
+    exact = [(x * 1, tiny), (x + 0, tiny), (x.abs(), abs(tiny)), (x * 0.5, tiny / 2), (-x, -tiny)]
+    for got, want in exact:
+        assert all(g == w or g == 0 for g, w in zip(got.numpy(), want, strict=True))
+    for f in (sg.exp, sg.log, sg.sqrt, sg.tanh, sg.sigmoid, sg.sin, sg.erf):
+        assert not np.isnan(f(x.abs()).numpy()).any()

@@ -141,8 +141,8 @@ PyObject* arange(const Call& c) {
   if (o.dtype == DType::int64) start = std::trunc(start), end = std::trunc(end), step = std::trunc(step);
   if (step == 0 || !std::isfinite(start) || !std::isfinite(end) || !std::isfinite(step))
     fail<ValueError>("arange", "step 0 or a bound that is not finite", "use a finite range");
-  const double count = std::ceil((end - start) / step);
-  if (count < 0) leads_away(std::to_string(start), std::to_string(end), std::to_string(step));
+  const double way = (end - start) / step, count = std::ceil(way);
+  if (way < 0) leads_away(std::to_string(start), std::to_string(end), std::to_string(step));
   if (!(count <= static_cast<double>(kMaxElements)))
     fail<ValueError>("arange", std::to_string(count) + " elements", "use fewer");
   return made(sg::arange(start, step, static_cast<int64_t>(count), dtype, o.device), o);
