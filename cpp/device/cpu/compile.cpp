@@ -55,7 +55,7 @@ class Compiler {
       : p_(program),
         options_(options),
         e_(axes(program, options)),
-        values_(analyse(program, e_)),
+        values_(analyse(program, options, e_)),
         of_(values_.of),
         emit_(program, e_, values_) {}
 
@@ -206,11 +206,7 @@ class Compiler {
     }
   }
 
-  bool may_alias(int32_t view_a, int32_t view_b) const {
-    const int32_t a = e_.views[view_a].binding, b = e_.views[view_b].binding;
-    if (a < 0 || b < 0) return false;
-    return !options_.memory_of || (*options_.memory_of)[a] == (*options_.memory_of)[b];
-  }
+  bool may_alias(int32_t view_a, int32_t view_b) const { return cpu::may_alias(e_, options_, view_a, view_b); }
 
   bool reads(int32_t i, int32_t view) const {  // instruction i reads memory that `view` may write
     if (is_load(instr(i).code)) return may_alias(instr(i).slot, view);

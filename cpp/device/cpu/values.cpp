@@ -42,6 +42,14 @@ Value classify(const Program& p, const Executable& e, const Instr& in, const std
   return v;
 }
 
+// A load that a store or a fold takes as it is, of memory that the program stores over: stores of a block come one after
+// the other, folds after all of them.
+bool overwritten(const Program& p, const Executable& e, const CompileOptions& options, int32_t load) {
+  const auto uses = [&](const Instr& i) { return (is_store(i) || is_reduce(i)) && (i.a == load || i.b == load); };
+  const auto stores = [&](const Instr& i) { return is_store(i) && may_alias(e, options, i.slot, p.code[load].slot); };
+  return std::any_of(p.code.begin(), p.code.end(), uses) && std::any_of(p.code.begin(), p.code.end(), stores);
+}
+
 // What `phase` needs when nothing is kept.
 std::vector<bool> closure(const Program& p, const std::vector<Value>& of, int phase) {
   std::vector<bool> in(p.code.size());
@@ -85,11 +93,23 @@ void choose_kept(const Program& p, Executable& e, Values& values) {
 
 }  // namespace
 
-Values analyse(const Program& p, Executable& e) {
+bool may_alias(const Executable& e, const CompileOptions& options, int32_t view_a, int32_t view_b) {
+  const int32_t a = e.views[view_a].binding, b = e.views[view_b].binding;
+  if (a < 0 || b < 0) return false;
+  return !options.memory_of || (*options.memory_of)[a] == (*options.memory_of)[b];
+}
+
+Values analyse(const Program& p, const CompileOptions& options, Executable& e) {
   Values values;
   for (const Instr& in : p.code) {
     values.of.push_back(classify(p, e, in, values.of));
     values.phases = std::max(values.phases, values.of.back().phase + 1);
+  }
+  for (size_t i = 0; i < p.code.size(); ++i) {
+    Value& v = values.of[i];
+    // A phase before the last could still load what is stored over.
+    if (p.in_place && is_store(p.code[i])) v.phase = values.phases - 1;
+    if (v.in_place && overwritten(p, e, options, static_cast<int32_t>(i))) v.in_place = false, v.slot = -1;
   }
   for (int phase = 0; phase < values.phases; ++phase) values.closures.push_back(closure(p, values.of, phase));
   if (values.phases > 1) choose_kept(p, e, values);

@@ -27,6 +27,9 @@ struct Values {
 };
 
 // May lower e.block so that what is kept fits.
-Values analyse(const Program& p, Executable& e);
+Values analyse(const Program& p, const CompileOptions& options, Executable& e);
+
+// Whether two views may be of one memory.
+bool may_alias(const Executable& e, const CompileOptions& options, int32_t view_a, int32_t view_b);
 
 }  // namespace sg::cpu

@@ -70,10 +70,12 @@ class Body {
  public:
   Body(Writer& writer, Arguments& arguments, const Layout& layout) : w_(writer), args_(arguments), layout_(layout) {}
 
-  // "c0 * view0_stride0 + c1": the element number of `view` from dimensions [first, last).
-  std::string offset(int view, const std::vector<std::string>& coords, int first, int last);
-  // The same for a view without memory, in 64 bits.
-  std::string index_value(int view, const std::vector<std::string>& coords, int first, int last);
+  // "offset0 + c0 * stride0_0 + c1": the element number of `view` at the coordinates of dimensions [0, last), the others 0.
+  std::string offset(int view, const std::vector<std::string>& coords, int last);
+  // What dimensions [first, last) add to it.
+  std::string along(int view, const std::vector<std::string>& coords, int first, int last);
+  // The value of a view without memory, in 64 bits.
+  std::string index_value(int view, const std::vector<std::string>& coords, int last);
   std::string tensor(int view) { return args_.use(Arguments::What::tensor, view); }
   std::string number(int32_t id);
   // const Index c0 = ...: splits a number that runs over dimensions [first, last).

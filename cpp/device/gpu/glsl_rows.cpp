@@ -148,12 +148,12 @@ void RowText::row_head() {
               body_.number(static_cast<int32_t>(n)) + ";");
   begin_sums();
   row_loop();
-  outer_ = inner_ = std::vector<std::string>(static_cast<size_t>(p_.domain.rank));
-  if (p_.outer() > 0) outer_ = body_.coordinates("row", 0, p_.outer());
+  coords_.assign(static_cast<size_t>(p_.domain.rank), "");
+  if (p_.outer() > 0) coords_ = body_.coordinates("row", 0, p_.outer());
   if (l_.piece_dim >= 0) {
     const int first = p_.outer();
     const std::string size = args_.use(What::size, first), limit = args_.use(What::pieces);
-    w_.line("const Index begin = " + outer_[l_.piece_dim] + " * " + size + ";  // of this piece");
+    w_.line("const Index begin = " + coords_[l_.piece_dim] + " * " + size + ";  // of this piece");
     std::string rest;
     for (int d = first + 1; d < p_.domain.rank; ++d) rest += " * " + args_.use(What::size, d);
     w_.line("const Index limit = live && begin < " + limit + " ? min(" + size + ", " + limit + " - begin)" + rest +
@@ -167,7 +167,7 @@ void RowText::row_head() {
       return !i.per_row && i.slot == view && (i.code == Code::load || i.code == Code::store);
     });
     if (!element) continue;
-    const std::string base = body_.offset(view, outer_, 0, p_.outer());
+    const std::string base = body_.offset(view, coords_, p_.outer());
     if (base == "0") continue;
     w_.line("const Index base" + num(view) + " = " + base + ";");
     based_.insert(view);
@@ -175,7 +175,7 @@ void RowText::row_head() {
 }
 
 std::string RowText::place(int view) {
-  const std::string along = body_.offset(view, inner_, p_.outer(), p_.domain.rank);
+  const std::string along = body_.along(view, coords_, p_.outer(), p_.domain.rank);
   if (!based_.count(view)) return along;
   return along == "0" ? "base" + num(view) : "base" + num(view) + " + " + along;
 }
@@ -186,9 +186,9 @@ void RowText::row_values(int phase) {
     const std::string name = std::string("const ") + type_name(i.dtype) + " v" + num(static_cast<int64_t>(n)) + " = ";
     if (!i.per_row || i.phase != phase) continue;
     if (i.code == Code::load)
-      w_.line(name + load(i.dtype, 1, body_.reference(i.slot, 1, body_.offset(i.slot, outer_, 0, p_.outer()))) + ";");
+      w_.line(name + load(i.dtype, 1, body_.reference(i.slot, 1, body_.offset(i.slot, coords_, p_.outer()))) + ";");
     else if (i.code == Code::index)
-      w_.line(name + body_.index_value(i.slot, outer_, 0, p_.outer()) + ";");
+      w_.line(name + body_.index_value(i.slot, coords_, p_.outer()) + ";");
     else if (i.code == Code::check_index && phase > 0)  // what a row without columns folds to is no index
       w_.line(name + body_.checked_where("live", static_cast<int32_t>(n)) + ";");
     else if (i.code > Code::reduce)
@@ -201,7 +201,8 @@ void RowText::open_items() {
   const std::string step = "(k * kLanes + lane)" + std::string(s_.width == 4 ? " * 4" : "");
   w_.line("const Index col = " + std::string(s_.in_registers ? "" : "start + ") + step + ";");
   w_.open("if (col < limit)");
-  inner_ = body_.coordinates("col", p_.outer(), p_.domain.rank);
+  const std::vector<std::string> inner = body_.coordinates("col", p_.outer(), p_.domain.rank);
+  std::copy(inner.begin() + p_.outer(), inner.end(), coords_.begin() + p_.outer());
 }
 void RowText::close_items() { w_.close().close(); }
 
@@ -239,9 +240,7 @@ void RowText::element_value(int phase, int32_t n) {
     w_.line(name + lane_of("keep" + num(n), true) + ";");
   } else if (i.code == Code::index) {
     const int last = p_.domain.rank - 1;
-    std::string text = body_.index_value(i.slot, outer_, 0, p_.outer());
-    const std::string along = body_.index_value(i.slot, inner_, p_.outer(), p_.domain.rank);
-    if (along != "0l") text += " + " + along;
+    std::string text = body_.index_value(i.slot, coords_, p_.domain.rank);
     if (s_.width == 4 && !l_.zero(i.slot, last))
       text += l_.unit(i.slot, last) ? " + l" : " + l * " + args_.use(What::index_stride, i.slot, last);
     w_.line(name + text + ";");
@@ -337,7 +336,7 @@ void RowText::row_stores() {
   w_.open("if (live && lane == 0)");
   for (const Instr& i : p_.code)
     if (i.code == Code::store && i.per_row)
-      w_.line(body_.reference(i.slot, 1, body_.offset(i.slot, outer_, 0, p_.outer())) + " = " +
+      w_.line(body_.reference(i.slot, 1, body_.offset(i.slot, coords_, p_.outer())) + " = " +
               stored(i.dtype, 1, body_.value(i.a)) + ";");
   w_.close();
 }

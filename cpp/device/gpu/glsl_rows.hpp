@@ -64,7 +64,7 @@ class RowText {
   Arguments& args_;
   Writer w_;
   Body body_;
-  std::vector<std::string> outer_, inner_;  // coordinate names
+  std::vector<std::string> coords_;  // names of the row's coordinates, and of the element's at hand
   std::set<int> based_;                     // views whose row has an offset of its own
 };
 

@@ -4,9 +4,15 @@ namespace sg::glsl {
 
 using What = Arguments::What;
 
-std::string Body::offset(int view, const std::vector<std::string>& coords, int first, int last) {
+std::string Body::offset(int view, const std::vector<std::string>& coords, int last) {
+  const std::string steps = along(view, coords, 0, last);
+  if (!layout_.negative(view)) return steps;
+  const std::string begin = args_.use(What::offset, view);
+  return steps == "0" ? begin : begin + " + " + steps;
+}
+
+std::string Body::along(int view, const std::vector<std::string>& coords, int first, int last) {
   std::string s;
-  if (first == 0 && layout_.negative(view)) s = args_.use(What::offset, view);
   for (int d = first; d < last; ++d) {
     if (layout_.zero(view, d)) continue;
     s += (s.empty() ? "" : " + ") + coords[d];
@@ -15,15 +21,14 @@ std::string Body::offset(int view, const std::vector<std::string>& coords, int f
   return s.empty() ? "0" : s;
 }
 
-std::string Body::index_value(int view, const std::vector<std::string>& coords, int first, int last) {
-  std::string s;
-  if (first == 0) s = args_.use(What::index_offset, view);
-  for (int d = first; d < last; ++d) {
+std::string Body::index_value(int view, const std::vector<std::string>& coords, int last) {
+  std::string s = args_.use(What::index_offset, view);
+  for (int d = 0; d < last; ++d) {
     if (layout_.zero(view, d)) continue;
-    s += (s.empty() ? "" : " + ") + ("int64_t(" + coords[d] + ")");
+    s += " + int64_t(" + coords[d] + ")";
     if (!layout_.unit(view, d)) s += " * " + args_.use(What::index_stride, view, d);
   }
-  return s.empty() ? "0l" : s;
+  return s;
 }
 
 std::string Body::number(int32_t id) {
@@ -91,12 +96,12 @@ void Body::pointwise_inputs(int width, const std::vector<std::string>& coords,
     const std::string id = std::to_string(n);
     if (i.code == Code::load && !given.count(i.slot)) {
       const bool four = width == 4 && !layout_.zero(i.slot, rank - 1);
-      const std::string from = reference(i.slot, four ? 4 : 1, offset(i.slot, coords, 0, rank));
+      const std::string from = reference(i.slot, four ? 4 : 1, offset(i.slot, coords, rank));
       w_.line(std::string("const ") + (four ? vector_name(i.dtype) : type_name(i.dtype)) + (four ? " in" : " v") + id +
               " = " + load(i.dtype, four ? 4 : 1, from) + ";");
     } else if (i.code == Code::index) {
       w_.line("const int64_t " + std::string(width == 4 ? "first" : "v") + id + " = " +
-              index_value(i.slot, coords, 0, rank) + ";");
+              index_value(i.slot, coords, rank) + ";");
     } else if (i.code == Code::number && width == 4) {
       w_.line(std::string("const ") + type_name(i.dtype) + " v" + id + " = " + number(static_cast<int32_t>(n)) + ";");
     } else if (i.code == Code::store && width == 4) {
@@ -168,7 +173,7 @@ void Body::pointwise(int width, const std::vector<std::string>& coords, const st
     const Instr& i = p.code[n];
     if (i.code != Code::store) continue;
     const std::string what = width == 4 ? "out" + std::to_string(n) : value(i.a);
-    w_.line(reference(i.slot, width, offset(i.slot, coords, 0, p.domain.rank)) + " = " + stored(i.dtype, width, what) +
+    w_.line(reference(i.slot, width, offset(i.slot, coords, p.domain.rank)) + " = " + stored(i.dtype, width, what) +
             ";");
   }
 }

@@ -1,0 +1,172 @@
+"""Programs as text: lines of Python over a library `t` with PyTorch's names, run on one backend or another.
+
+A line may use `t`, `F` (the floating type), `D` (the device), `B` (the batch size of this run), `n0` ... (numbers) and
+`k0` ... (offsets), which are others in each run, and the functions of `Run` that are given to it. So one text is a
+program of spirograd on each device and of PyTorch, and can be copied into a file to look at.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import spirograd as sg
+
+Array = np.ndarray[Any, Any]
+NUMBERS = (0.5, -1.5, 2.0, 0.25, 1.75, -0.5, 1.25)
+REPLAYS = 4  # calls of a compiled step
+
+
+@dataclass(frozen=True)
+class Program:
+    """`lines` run as they are; or, with `given`, they are the body of a step, a function of these leaves (name, text)
+    that runs after the lines `before`, several times, compiled where the library can."""
+
+    seed: int
+    lines: tuple[str, ...]
+    runs: int = 1
+    batches: tuple[int, ...] = (3,)
+    before: tuple[str, ...] = ()
+    given: tuple[tuple[str, str], ...] = ()
+
+    def text(self) -> str:
+        if not self.given:
+            return "\n".join([*self.before, *self.lines])
+        body = "".join(f"    {line}\n" for line in self.lines)
+        return "\n".join(
+            [
+                *self.before,
+                "@compiled",
+                f"def step({', '.join(name for name, _ in self.given)}):",
+                body + "    return kept()",
+            ]
+        )
+
+
+@dataclass(frozen=True)
+class Backend:
+    name: str
+    t: Any  # spirograd or torch
+    device: Any
+    double: bool = False
+    fuse: bool = True
+
+    @contextmanager
+    def set_up(self) -> Iterator[None]:
+        before = os.environ.get("SPIROGRAD_FUSE")
+        os.environ["SPIROGRAD_FUSE"] = "1" if self.fuse else "0"
+        try:
+            yield
+        finally:
+            if before is None:
+                del os.environ["SPIROGRAD_FUSE"]
+            else:
+                os.environ["SPIROGRAD_FUSE"] = before
+
+
+def array_of(x: Any) -> Array:
+    """A copy of a tensor of either library; floating ones in float64."""
+    x = x.detach().cpu()
+    if x.dtype.is_floating_point:
+        x = x.to(sg.float64 if isinstance(x, sg.Tensor) else __import__("torch").float64)
+    return np.array(x.numpy(), copy=True)
+
+
+@dataclass
+class Run:
+    """One run of a program, and what its lines may call."""
+
+    program: Program
+    backend: Backend
+    number: int  # of the run: its data
+    noise: float = 0.0  # relative, added to floating data
+    noise_seed: int = 0
+    shown: list[Array | None] = field(default_factory=list)
+    held: list[Any] = field(default_factory=list)
+
+    def random(self, key: int) -> np.random.Generator:
+        return np.random.default_rng([self.program.seed, key, self.number])
+
+    # ---- what lines call ---------------------------------------------------------------------------------------------
+    def leaf(self, key: int, shape: Sequence[int], grad: bool = False) -> Any:
+        values = self.random(key).integers(-16, 17, tuple(shape)) / 8
+        if self.noise:
+            values = values + self.noise * np.random.default_rng([self.noise_seed, key]).standard_normal(values.shape)
+        x = self.backend.t.tensor(values, dtype=self.float_type(), device=self.backend.device)
+        return x.requires_grad_() if grad else x
+
+    def ints(self, key: int, shape: Sequence[int], high: int) -> Any:
+        values = self.random(key).integers(0, high, tuple(shape))
+        return self.backend.t.tensor(values, dtype=self.backend.t.int64, device=self.backend.device)
+
+    def flags(self, key: int, shape: Sequence[int]) -> Any:
+        return self.ints(key, shape, 2) == 1
+
+    def out(self, *tensors: Any) -> None:
+        """Read now."""
+        self.shown += [None if x is None else array_of(x) for x in tensors]
+
+    def keep(self, *tensors: Any) -> None:
+        """Held until the end, and read then."""
+        self.held += tensors
+
+    def grad(self, loss: Any, leaves: Sequence[Any], **options: Any) -> list[Any]:
+        return list(self.backend.t.autograd.grad(loss, list(leaves), allow_unused=True, **options))
+
+    def twice(self, loss: Any, leaves: Sequence[Any]) -> list[Any]:
+        """Gradients of the squares of the gradients; those that depend on nothing are left out."""
+        first = [g for g in self.grad(loss, leaves, create_graph=True) if g is not None]
+        again = [(g * g).sum() for g in first if g.requires_grad]
+        return first + (self.grad(sum(again[1:], again[0]), leaves) if again else [])
+
+    def kept(self) -> list[Any]:
+        held, self.held = self.held, []
+        return [x.detach() for x in held]
+
+    # ---- running -----------------------------------------------------------------------------------------------------
+    def float_type(self) -> Any:
+        return self.backend.t.float64 if self.backend.double else self.backend.t.float32
+
+    def compiled(self, step: Callable[..., Any]) -> Callable[..., Any]:
+        return sg.compile(step) if self.backend.t is sg else step
+
+    def names(self) -> dict[str, Any]:
+        random = self.random(1 << 20)
+        batches = self.program.batches
+        names = {name: getattr(self, name) for name in ("leaf", "ints", "flags", "out", "keep", "grad", "twice")}
+        names |= {"kept": self.kept, "compiled": self.compiled, "t": self.backend.t, "F": self.float_type()}
+        names |= {"D": self.backend.device, "B": batches[self.number % len(batches)]}
+        names |= {f"n{i}": float(random.choice(NUMBERS)) for i in range(4)}
+        names |= {f"k{i}": int(random.integers(0, 2)) for i in range(4)}
+        return names
+
+    def values(self) -> list[Array | None]:
+        """Everything that the program shows, in order."""
+        with self.backend.set_up():
+            names = self.names()
+            exec(compile(self.program.text(), "program", "exec"), names)
+            if self.program.given:
+                self.replay(names)
+            self.out(*self.held)
+        return self.shown
+
+    def replay(self, names: dict[str, Any]) -> None:
+        for call in range(REPLAYS):
+            self.number = call
+            self.out(*names["step"](*(eval(text, names) for _, text in self.program.given)))
+
+
+class Refused(Exception):
+    """The program raised; the text says what."""
+
+
+def run(program: Program, backend: Backend, number: int, noise: float = 0.0, noise_seed: int = 0) -> list[Array | None]:
+    try:
+        return Run(program, backend, number, noise, noise_seed).values()
+    except (ValueError, TypeError, IndexError, RuntimeError, AttributeError, NotImplementedError, NameError) as error:
+        raise Refused(f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}") from error

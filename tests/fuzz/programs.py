@@ -1,0 +1,296 @@
+"""Random whole programs, run on every backend and compared.
+
+    python tests/fuzz/programs.py --count 300                 CPU, fused and not, against float64
+    python tests/fuzz/programs.py --count 300 --devices cpu,gpu --jobs 2
+    python tests/fuzz/programs.py --seed 1234 --count 1 --show
+
+PyTorch in float64 is the reference where it is installed, else this library's CPU in float64, one kernel an operation.
+A difference is judged against how much the reference itself moves when its data moves by a millionth, so that a
+comparison or a division near a jump is no finding. What is found is made shorter and printed as a program.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import multiprocessing
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+import statements  # noqa: F401  (fills the tables)
+from draw import draw
+from program import Array, Backend, Program, Refused, run
+
+import spirograd as sg
+
+TOLERANCE, LOOSE = 3e-4, 4e-2  # of the largest value; where half types are among the lines
+NOISE, ROUNDS, MARGIN = 2e-6, 4, 100.0
+
+
+def has_torch() -> bool:
+    return importlib.util.find_spec("torch") is not None
+
+
+def reference() -> Backend:
+    if has_torch():
+        import torch
+
+        torch.set_num_threads(1)
+        return Backend("PyTorch float64", torch, "cpu", double=True)
+    return Backend("CPU float64 unfused", sg, sg.Device.cpu(), double=True, fuse=False)
+
+
+def backends(devices: list[str]) -> list[Backend]:
+    cpu = sg.Device.cpu()
+    made = [Backend("CPU fused", sg, cpu), Backend("CPU unfused", sg, cpu, fuse=False)]
+    made.append(Backend("CPU float64 fused", sg, cpu, double=True))
+    if has_torch():
+        made.append(Backend("CPU float64 unfused", sg, cpu, double=True, fuse=False))
+    if "gpu" in devices:
+        gpu = sg.Device.gpu()
+        made += [Backend("GPU fused", sg, gpu), Backend("GPU unfused", sg, gpu, fuse=False)]
+    return made if "cpu" in devices else [b for b in made if "GPU" in b.name]
+
+
+Values = list[Array | None]
+
+
+def attempt(program: Program, backend: Backend, number: int) -> Values | Refused:
+    try:
+        return run(program, backend, number)
+    except Refused as refused:
+        return refused
+
+
+@dataclass
+class Finding:
+    kind: str  # "wrong", "refused" or "accepted"
+    backend: str
+    number: int
+    what: str
+    program: Program
+
+
+def tolerance_of(program: Program) -> float:
+    return LOOSE if "float16" in program.text() else TOLERANCE
+
+
+def differences(got: Values, want: Values, tolerance: float) -> list[int]:
+    if len(got) != len(want):
+        return [-1]
+    return [i for i, (a, b) in enumerate(zip(got, want, strict=True)) if not same(a, b, tolerance)]
+
+
+def same(a: Array | None, b: Array | None, tolerance: float | Array) -> bool:
+    if a is None or b is None:
+        return a is b or not np.any(b if a is None else a)  # no gradient, or one of zeros
+    if a.shape != b.shape:
+        return False
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    scale = 1 + (np.abs(b[np.isfinite(b)]).max() if np.isfinite(b).any() else 0)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(a - b) <= tolerance * scale
+    return bool(np.all(near | (a == b) | (np.isnan(a) & np.isnan(b))))
+
+
+def moves(program: Program, backend: Backend, number: int, want: Values) -> list[Array | None] | None:
+    """How far each value goes from `want` when the data moves; None: the program takes another course."""
+    spread: list[Array | None] = [None if w is None else np.zeros(w.shape) for w in want]
+    for seed in range(ROUNDS):
+        try:
+            moved = run(program, backend, number, NOISE, seed)
+        except Refused:
+            return None
+        if [m is None or m.shape for m in moved] != [w is None or w.shape for w in want]:
+            return None
+        for i, (m, w) in enumerate(zip(moved, want, strict=True)):
+            if m is not None and w is not None:
+                with np.errstate(invalid="ignore"):
+                    spread[i] = np.fmax(spread[i], np.abs(m.astype(np.float64) - w.astype(np.float64)))
+    return spread
+
+
+def is_wrong(program: Program, base: Backend, number: int, got: Values, want: Values) -> bool:
+    tolerance = tolerance_of(program)
+    if not differences(got, want, tolerance):
+        return False
+    spread = moves(program, base, number, want)
+    if spread is None or len(got) != len(want):
+        return spread is not None
+    margin = MARGIN * (LOOSE / TOLERANCE if tolerance == LOOSE else 1)
+    return any(
+        not same(g, w, tolerance if s is None else tolerance + margin * s)
+        for g, w, s in zip(got, want, spread, strict=True)
+    )
+
+
+def examine(program: Program, base: Backend, others: list[Backend]) -> Iterator[Finding]:
+    for number in range(program.runs):
+        want = attempt(program, base, number)
+        for backend in others:
+            got = attempt(program, backend, number)
+            if isinstance(got, Refused):
+                if not isinstance(want, Refused):
+                    yield Finding("refused", backend.name, number, str(got), program)
+            elif isinstance(want, Refused):
+                if base.t is sg:  # PyTorch refuses some writes that have a meaning here
+                    yield Finding("accepted", backend.name, number, str(want), program)
+            elif is_wrong(program, base, number, got, want):
+                yield Finding("wrong", backend.name, number, describe(got, want, tolerance_of(program)), program)
+
+
+def describe(got: Values, want: Values, tolerance: float) -> str:
+    if len(got) != len(want):
+        return f"{len(got)} values, not {len(want)}"
+    i = differences(got, want, tolerance)[0]
+    return f"value {i} is {got[i]!r}, not {want[i]!r}"
+
+
+def still(program: Program, finding: Finding, base: Backend, others: list[Backend]) -> bool:
+    mine = [b for b in others if b.name == finding.backend]
+    return any(f.kind == finding.kind for f in examine(program, base, mine))
+
+
+def shorten(finding: Finding, base: Backend, others: list[Backend]) -> Program:
+    """Leaves out lines, runs and halves of longer lines as long as the finding stays."""
+    program = finding.program
+    for runs in (1, 2):
+        if runs < program.runs and still(replace(program, runs=runs), finding, base, others):
+            program = replace(program, runs=runs)
+            break
+    again = True
+    while again:
+        again = False
+        for i in reversed(range(len(program.lines))):
+            shorter = replace(program, lines=program.lines[:i] + program.lines[i + 1 :])
+            if still(shorter, finding, base, others):
+                program, again = shorter, True
+    return program
+
+
+def in_two_threads(first: Program, second: Program, backend: Backend) -> list[Values | Refused]:
+    """Both programs at once, one a thread."""
+    results: list[Values | Refused] = [[], []]
+    start = threading.Barrier(2)
+
+    def work(i: int, program: Program) -> None:
+        start.wait()
+        results[i] = attempt(program, replace(backend, fuse=True), 0)
+
+    threads = [threading.Thread(target=work, args=(i, p)) for i, p in enumerate((first, second))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def examine_threads(first: Program, second: Program, base: Backend, others: list[Backend]) -> Iterator[Finding]:
+    for backend in others:
+        if backend.fuse and backend.name != base.name:
+            for program, got in zip((first, second), in_two_threads(first, second, backend), strict=True):
+                alone = attempt(program, base, 0)
+                if not isinstance(got, Refused) and not isinstance(alone, Refused):
+                    if is_wrong(program, base, 0, got, alone):
+                        yield Finding(
+                            "wrong", backend.name, 0, "beside another thread: " + describe(got, alone, 0), program
+                        )
+                elif isinstance(got, Refused) and not isinstance(alone, Refused):
+                    yield Finding("refused", backend.name, 0, "beside another thread: " + str(got), program)
+
+
+def work_on(job: tuple[int, int, list[str], bool]) -> tuple[list[Finding], Counter[str]]:
+    first, count, devices, shorter = job
+    base, others = reference(), backends(devices)
+    findings: list[Finding] = []
+    counts: Counter[str] = Counter()
+    before: Program | None = None
+    for seed in range(first, first + count):
+        if os.environ.get("FUZZ_TRACE"):
+            print(f"seed {seed}", file=sys.stderr, flush=True)
+        program = draw(seed, base)
+        counts["programs"] += 1
+        counts["lines"] += len(program.lines)
+        counts["runs"] += program.runs * len(others)
+        found = list(examine(program, base, others))
+        if before and seed % 8 == 0:
+            found += examine_threads(before, program, base, others)
+        before = program
+        for finding in found:
+            counts[finding.kind] += 1
+            if finding.kind == "refused":
+                counts[f"refused: {finding.what[:90]}"] += 1
+            elif shorter and len(findings) < 12 and "thread" not in finding.what:
+                finding.program = shorten(finding, base, others)
+            findings.append(finding)
+    return findings, counts
+
+
+def report(finding: Finding) -> str:
+    program = finding.program
+    return (
+        f"\n---- {finding.kind} on {finding.backend}, seed {program.seed}, run {finding.number}\n"
+        f"{program.text()}\n# {finding.what[:600]}"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=0, help="of the first program")
+    parser.add_argument("--count", type=int, default=300, help="programs")
+    parser.add_argument("--devices", default="cpu", help="cpu, gpu or both with a comma")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--seconds", type=float, default=0, help="stop after so long; 0: never")
+    parser.add_argument("--show", action="store_true", help="print the programs, run nothing")
+    parser.add_argument("--json", type=Path, help="write counts and findings to this file")
+    parser.add_argument("--whole", action="store_true", help="do not make what is found shorter")
+    options = parser.parse_args()
+    if options.show:
+        for seed in range(options.seed, options.seed + options.count):
+            print(f"# seed {seed}\n{draw(seed, reference()).text()}\n")
+        return 0
+    size = max(1, min(100, options.count // (4 * options.jobs) or 1))
+    devices = options.devices.split(",")
+    jobs = [
+        (s, min(size, options.seed + options.count - s), devices, not options.whole)
+        for s in range(options.seed, options.seed + options.count, size)
+    ]
+    counts: Counter[str] = Counter()
+    findings: list[Finding] = []
+    start = perf_counter()
+    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=40) as pool:
+        for found, counted in pool.imap_unordered(work_on, jobs):
+            counts += counted
+            findings += found
+            for finding in found:
+                if finding.kind != "refused":
+                    print(report(finding), flush=True)
+            if options.seconds and perf_counter() - start > options.seconds:
+                break
+    refused = {k: n for k, n in counts.items() if k.startswith("refused: ")}
+    for text, n in sorted(refused.items(), key=lambda item: -item[1])[:40]:
+        print(f"{n:6} {text}")
+    wrong = [f for f in findings if f.kind != "refused"]
+    print(
+        f"{counts['programs']} programs, {counts['lines']} lines, {counts['runs']} runs against {reference().name}, "
+        f"{perf_counter() - start:.0f} s: {len(wrong)} findings, {counts['refused']} refused"
+    )
+    if options.json:
+        options.json.write_text(json.dumps({"counts": counts, "findings": [report(f) for f in findings]}, indent=1))
+    failed = len({f.program.seed for f in wrong})
+    print(f"{counts['programs'] - failed} passed, {failed} failed")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
