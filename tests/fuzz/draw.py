@@ -1,7 +1,7 @@
 """Draws programs: line after line, each tried at once on a reference, so that the next one knows all shapes.
 
-VALUES and WRITES are the tables of statements.py. An entry is a function of a `Drawing` that gives the text of the right
-side of a line, or of the whole line for writes in place; None or LookupError where nothing fits.
+VALUES and WRITES are the tables of statements.py. An entry is a function of a `Drawing` that gives the text of the
+right side of a line, or of the whole line for writes in place; None or LookupError where nothing fits.
 """
 
 from __future__ import annotations
