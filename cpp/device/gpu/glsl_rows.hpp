@@ -65,7 +65,7 @@ class RowText {
   Writer w_;
   Body body_;
   std::vector<std::string> coords_;  // names of the row's coordinates, and of the element's at hand
-  std::set<int> based_;                     // views whose row has an offset of its own
+  std::set<int> based_;              // views whose row has an offset of its own
 };
 
 }  // namespace sg::glsl

@@ -86,8 +86,8 @@ Lowered lower_turned(const Step& step, const Layout& l, int along, const Feature
   coords[along] = "row";
   w.open("if (column < " + size_last + " && row < " + size_along + ")");
   for (int v : views)
-    w.line("square" + num(v) + "[y][x] = " +
-           load(p.views[v].dtype, 1, body.reference(v, 1, body.offset(v, coords, p.domain.rank))) + ";");
+    w.line("square" + num(v) +
+           "[y][x] = " + load(p.views[v].dtype, 1, body.reference(v, 1, body.offset(v, coords, p.domain.rank))) + ";");
   w.close().close();
   w.line("barrier();");
   w.open("[[unroll]] for (uint y = first; y < " + num(kSide) + "; y += " + num(kThreads / kSide) + ")");
