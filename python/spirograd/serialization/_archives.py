@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import math
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -19,7 +20,7 @@ from ._room import Room
 from ._torch import load_zip
 from ._trees import TREE, from_text
 
-END = 22  # bytes of the last record of an archive
+END = struct.Struct("<4sIHHIIH")  # the last record of an archive
 MANY = 0xFFFF  # it does not hold the number of members, another record does
 # What the readers of archives raise about bytes that are not an archive.
 DAMAGED = (
@@ -48,8 +49,8 @@ def load_archive(stream: BinaryIO, path: str, at: Place, max_bytes: int | None) 
     with refusing(path):
         archive = zipfile.ZipFile(stream)
     members = {m.filename: m for m in archive.infolist()}
-    if told(stream, size) not in (len(archive.infolist()), MANY):  # ZipFile believes the length of its list alone
-        raise FileFormatError(f"load: {path} has not as many members as it says; it is damaged")
+    if not whole(stream, size, len(archive.infolist())):
+        raise FileFormatError(f"load: {path} has not the members that its end speaks of; it is damaged")
     if len(members) != len(archive.infolist()):
         raise FileFormatError(f"load: {path} has a member twice; it is damaged, or made to deceive")
     if sum(m.compress_size for m in members.values()) > size:
@@ -107,11 +108,14 @@ def parse_npy(data: bytes, path: str, name: str) -> Array:
         raise FileFormatError(f"load: {path}: {shown(name)} is no array that can be read ({what})") from None
 
 
-def told(stream: BinaryIO, size: int) -> int:
-    """How many members the last record of an archive speaks of; nothing comes behind it in the files read here."""
-    stream.seek(max(0, size - END))
-    last = stream.read()
-    return int.from_bytes(last[10:12], "little") if last.startswith(b"PK\5\6") else -1
+def whole(stream: BinaryIO, size: int, members: int) -> bool:
+    """Whether the list of members is where and as long as the last record says; ZipFile reads a part of it as well."""
+    stream.seek(max(0, size - END.size))
+    mark, disks, here, count, length, start, comment = END.unpack(stream.read(END.size).ljust(END.size))
+    if mark != b"PK\5\6" or disks or comment or here != count or count not in (members, MANY):
+        return False
+    stream.seek(start + length)
+    return count == MANY or stream.read(4) in (b"PK\5\6", b"PK\6\6")
 
 
 @contextlib.contextmanager
