@@ -18,9 +18,10 @@ class Buffer : public RefCounted<Buffer> {
   static void destroy(Buffer* b) { b->recycle(); }
 
   DeviceId device;
-  size_t bytes = 0;      // usable size, at least what was asked for
-  void* host = nullptr;  // CPU buffers: where the bytes are
-  uint64_t address = 0;  // GPU buffers: device address of the first byte
+  size_t bytes = 0;               // usable size, at least what was asked for
+  void* host = nullptr;           // CPU buffers: where the bytes are
+  uint64_t address = 0;           // GPU buffers: device address of the first byte
+  std::atomic<bool> gone{false};  // with its device, which was opened anew since
   // How many outside see these bytes: while somebody does, whatever reads or writes them runs at once.
   std::atomic<int32_t> shared{0};
 };

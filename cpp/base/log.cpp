@@ -24,6 +24,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_PROXY", "0", "1: replace each kernel by one that declares its reads and writes (tests only)."},
       {"SPIROGRAD_THREADS", "0", "CPU threads; 0: as many as the process may use."},
       {"SPIROGRAD_MEMORY_LIMIT", "0", "Bytes of device memory that may be used; 0: no limit of ours."},
+      {"SPIROGRAD_FAULTS", "", "Calls of Vulkan that fail: see cpp/device/gpu/faults.hpp (tests and debugging only)."},
       {"SPIROGRAD_DEBUG", "0", "1 device and pool, 2 kernels, 3 graph and plan, 4 GLSL, 5 SPIR-V."},
   };
   return table;

@@ -183,6 +183,16 @@ void add_devices(PyObject* m) {
             return all;
           },
           "All devices, the CPU first.")
+      .def(
+          "recover",
+          [](DeviceId id) {
+            WithoutGil unlocked;
+            recover(id);
+          },
+          "Opens a GPU anew that was lost or made no progress; one that works, and the CPU, are left alone.\n\nWhat "
+          "was "
+          "pending fails, and tensors whose values were there raise DeviceLostError when they are used, until they are "
+          "written whole, as load_state_dict() does.\n\nRaises:\n    DeviceUnavailableError: the driver refuses.")
       .def_static("best", best, "A GPU if there is one, else the CPU; says which through logging.")
       .def("__eq__",
            [](DeviceId a, py::object b) -> py::object {

@@ -193,6 +193,16 @@ void add_inspection(PyObject* m) {
     d["memory_allocations"] = c.memory_allocations;
     return d;
   });
+  module.def("_set_faults", set_faults, py::arg("rules"), "Which calls of Vulkan fail: SPIROGRAD_FAULTS (tests).");
+  module.def("_fault_report", [] {
+    const FaultReport r = fault_report();
+    py::dict d;
+    d["calls"] = r.calls;
+    d["host_requests"] = r.host_requests;
+    d["host_blocks"] = r.host_blocks;
+    d["fired"] = r.fired;
+    return d;
+  });
 #endif
   module.def("stats", stats_dict, "Counters since the start or reset_stats(): submissions, dispatches, bytes, plans.");
   module.def("_count_fallback", count_fallback, py::arg("op"),

@@ -8,6 +8,12 @@ void (*interrupt_hook)() = nullptr;
 
 std::shared_ptr<Arrival> Device::run(const Job& job) { fail<Error>(job.kernel, "the CPU runs no shaders"); }
 
+void raise_if_gone(const char* op, const Buffer& buffer) {
+  if (buffer.gone)
+    fail<DeviceLostError>(op, "the values were on " + buffer.device.str() + " when it was lost, and are gone",
+                          "load or compute them again");
+}
+
 #if !SPIROGRAD_GPU
 const GpuList& list_gpus() {
   static const GpuList none{{}, "this build has no Vulkan device", "build with -DSPIROGRAD_GPU=ON"};

@@ -125,6 +125,10 @@ class Device {
   // The first report since the last call, of finished work.
   virtual Status take_status() = 0;
   virtual void empty_cache() = 0;
+  // Whether the device has stopped to answer: everything but recover() raises then.
+  virtual bool lost() const { return false; }
+  // Opens a lost device anew. What it was given and made before is gone: buffers (`gone`), prepared plans, reports.
+  virtual void recover() {}
 };
 
 // The CPU. Never fails.
@@ -137,7 +141,9 @@ struct GpuList {
   std::string reason, remedy;
 };
 const GpuList& list_gpus();
-// The context of one GPU, made on first use, one a process. DeviceUnavailableError, ForkError.
+// DeviceLostError for a buffer whose device was opened anew since.
+void raise_if_gone(const char* op, const Buffer& buffer);
+// One GPU, opened on first use, the same object for ever. DeviceUnavailableError, ForkError.
 Device& gpu_device(int index);
 
 // Called about every 50 ms inside long waits; may throw to end the wait (the binding looks for Ctrl-C there).

@@ -386,6 +386,7 @@ NodeRef Recording::node_of(const Origin& from, const std::vector<Tensor>& argume
 }
 
 bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) const {
+  if (recoveries_ != recoveries()) return false;
   const Made none;
   for (const Leaf& leaf : leaves_) {
     if (leaf.ended) continue;
@@ -405,8 +406,7 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
     for (const Origin& from : cut.leaves) {
       if (from.kind == Origin::Kind::output || from.kind == Origin::Kind::constant) continue;
       const NodeRef node = node_of(from, arguments, none);
-      if (node->state == Node::State::failed) std::rethrow_exception(node->error);
-      raise_if_spoiled(*node);
+      raise_if_failed(*node);
       if (node->pending()) return false;
       if (!cut.doubtful && doubtful(*node)) return false;
     }

@@ -108,6 +108,7 @@ class Recording {
   std::vector<Number> values(const std::vector<double>& numbers) const;
   void run(const Cut& cut, const std::vector<Tensor>& arguments, const std::vector<Number>& slots, Made& made) const;
 
+  uint32_t recoveries_ = recoveries();  // when it was recorded
   std::vector<Cut> cuts_;
   std::vector<Kept> kept_;
   std::vector<int64_t> argument_offsets_;

@@ -205,12 +205,18 @@ void cut_log(Log& log) {
   try {
     run(log, wanted, find_or_make(log, wanted));
   } catch (...) {
-    fail_all(log, std::current_exception());
-    finish(log);
+    give_up(log, std::current_exception());
     throw;
   }
   finish(log);
 }
+
+void give_up(Log& log, std::exception_ptr error) {
+  fail_all(log, error);
+  finish(log);
+}
+
+void forget_plans(DeviceId device) { cache_of(device).clear(); }
 
 PlanView plan_of_log(Log& log, bool compile) {
   Wanted wanted;

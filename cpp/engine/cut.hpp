@@ -8,6 +8,9 @@
 namespace sg {
 
 void cut_log(Log& log);
+// Nothing of it runs: results hold the error, tensors written in place keep their old value.
+void give_up(Log& log, std::exception_ptr error);
+void forget_plans(DeviceId device);
 // Everything pending, on all devices in use.
 void cut_all();
 

@@ -62,13 +62,12 @@ struct Bytes {
 Bytes realise(const Tensor& x) {
   if (capture()) capture()->refuse("reads a value");
   EngineLock lock;
-  raise_if_spoiled(*x->storage->node.get());
+  raise_if_failed(*x->storage->node.get());
   const bool flat = x.contiguous();
   const Tensor source = flat ? x.detach() : contiguous(x.detach());
   NodeRef node = source->storage->node.ref();
   if (node->pending()) cut_log(log_of(node->device));
-  if (node->state == Node::State::failed) std::rethrow_exception(node->error);
-  raise_if_spoiled(*node);
+  raise_if_failed(*node);
   return {node, static_cast<size_t>(source->offset) * size_of(x.dtype()), last_run()};
 }
 
@@ -98,6 +97,28 @@ void synchronize(DeviceId id) {
   const uint32_t runs = last_run();
   device_of(id).wait();
   look_at_status(id, runs);
+}
+
+namespace {
+uint32_t times_recovered = 0;  // engine lock
+}
+uint32_t recoveries() { return times_recovered; }
+
+void recover(DeviceId id) {
+  if (capture()) capture()->refuse("recovers a device");
+  EngineLock lock;
+  Device& device = device_of(id);
+  if (!device.lost()) return;
+  note_disturbance();
+  try {
+    fail<DeviceLostError>("recover", id.str() + " was lost before this was computed", "compute it again");
+  } catch (...) {
+    give_up(log_of(id), std::current_exception());
+  }
+  forget_plans(id);
+  ++times_recovered;
+  device.recover();
+  settle(id, last_run());
 }
 
 namespace {
@@ -166,8 +187,7 @@ Escaped::Escaped(const Tensor& x) {
   cut_log(log_of({}));  // also what is still to read the bytes as they are now
   Storage& storage = *x->storage;
   NodeRef node = storage.node.ref();
-  if (node->state == Node::State::failed) std::rethrow_exception(node->error);
-  raise_if_spoiled(*node);
+  raise_if_failed(*node);
   // Another storage, or a gradient, may hold the same value: it keeps the bytes, and these are a copy.
   if (node->held.load(std::memory_order_relaxed) > 1 && node->buffer->shared == 0) {
     BufferRef copy = cpu_device().allocate(node->bytes());
@@ -245,7 +265,7 @@ uint64_t address_of(const Tensor& x) {
   EngineLock lock;
   cut_log(log_of(x.device()));
   const Node& node = *x->storage->node.get();
-  if (node.state == Node::State::failed) std::rethrow_exception(node.error);
+  raise_if_failed(node);
   const uint64_t base = x.device().is_gpu() ? node.buffer->address : reinterpret_cast<uintptr_t>(node.buffer->host);
   return base + static_cast<uint64_t>(x->offset) * size_of(x.dtype());
 }

@@ -20,6 +20,12 @@ void cut(DeviceId id);
 // Waits until the device has nothing to do. Reports an index out of range found by a kernel as IndexError.
 void synchronize(DeviceId id);
 
+// Opens a device that was lost, or hung, anew; one that works is left alone. What is pending fails, and tensors whose values
+// were there raise DeviceLostError when they are used, until they are written whole. DeviceUnavailableError.
+void recover(DeviceId id);
+// How often that was done, on any device: plans made ready before are none any more.
+uint32_t recoveries();
+
 // Waits for what the GPUs still do, whatever happens to it: called before the process ends, so that no driver is pulled
 // down under running work. Runs nothing that is pending; afterwards only the calling thread gets through.
 void drain() noexcept;

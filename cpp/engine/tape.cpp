@@ -65,8 +65,14 @@ uint64_t GpuTapes::bits(double x) const {
   return real_bytes_ == 8 ? std::bit_cast<uint64_t>(x) : std::bit_cast<uint32_t>(static_cast<float>(x));
 }
 
+// Its values are there.
+void GpuTapes::check(const Memory& m) {
+  if (!m.cells) fail<Error>("Value", "the run that should have computed it failed", "build the graph again");
+  raise_if_gone("Value", *m.cells);
+}
+
 uint64_t GpuTapes::nowhere() {
-  if (!nowhere_) nowhere_ = device_.allocate(16);
+  if (!nowhere_ || nowhere_->gone) nowhere_ = device_.allocate(16);
   return nowhere_->address;
 }
 
@@ -132,6 +138,7 @@ void GpuTapes::add_externals(Script& script, Tape& tape, Memory& m) {
       script.table.insert(script.table.end(), 3, nowhere());
       continue;
     }
+    check(home->second);
     script.table.push_back(home->second.data + e.slot * real_bytes_);
     script.table.push_back(home->second.grad + e.slot * real_bytes_);
     script.table.push_back(home->second.marks + e.slot * real_bytes_);
@@ -195,7 +202,7 @@ size_t GpuTapes::Script::add(const void* from, size_t bytes) {
 void GpuTapes::add_writes(Script& script) {
   for (value::Node* n : written_) {
     const auto home = memory_.find(home_of(n));
-    if (home != memory_.end()) {
+    if (home != memory_.end() && home->second.cells && !home->second.cells->gone) {
       Memory& m = home->second;
       const uint32_t slot = n->place.slot;
       auto put = [&](uint64_t address, double x, Mirror& mirror) {
@@ -207,7 +214,6 @@ void GpuTapes::add_writes(Script& script) {
       if (n->has(value::kDataWritten)) put(m.data, n->data, m.data_mirror);
       if (n->has(value::kGradWritten)) put(m.grad, n->grad, m.grad_mirror);
     }
-    n->flags &= static_cast<uint16_t>(~(value::kDataWritten | value::kGradWritten));
   }
   if (script.writes.empty()) return;
   const size_t count = script.writes.size() / 2;
@@ -228,6 +234,7 @@ void GpuTapes::add_forward(Script& script, const Memory& m) {
 }
 
 void GpuTapes::add_backward(Script& script, Memory& m, uint32_t root, std::vector<BufferRef>& scratch) {
+  check(m);
   scratch.push_back(device_.allocate((2 * uint64_t(m.slots) + m.inside) * real_bytes_));
   auto launch = [&](uint32_t mode, uint32_t first, uint32_t last, uint32_t groups, bool few_threads) {
     std::vector<uint64_t> w = words(m, mode, first, last);
@@ -252,6 +259,7 @@ void GpuTapes::add_backward(Script& script, Memory& m, uint32_t root, std::vecto
 
 // Its gradients change with this script.
 void GpuTapes::touch(Script& script, Memory& m) {
+  check(m);
   m.touched = true;
   if (std::find(script.mirrors.begin(), script.mirrors.end(), &m.grad_mirror) != script.mirrors.end()) return;
   m.grad_mirror.reset();
@@ -287,11 +295,27 @@ void GpuTapes::close(Script& script, Tape& tape) {
   if (m.slots <= kSmallData && !m.runs.empty()) want(script, m, m.data_mirror, m.data);
 }
 
-void GpuTapes::start(Tape& tape) {
+// The pending tape, or else what was written, and `more`. When it fails nothing was sent: the tape's values cannot be had,
+// what was written goes up with the next script.
+template <class F>
+void GpuTapes::send_with(Tape* pending, F&& more) {
   Script script;
-  close(script, tape);
-  send(script);
-  sent(&tape);
+  try {
+    if (pending)
+      close(script, *pending);
+    else
+      add_writes(script);
+    more(script);
+    send(script);
+  } catch (...) {
+    if (pending) memory_[pending->number] = {};
+    throw;
+  }
+  sent(pending);
+}
+
+void GpuTapes::start(Tape& tape) {
+  send_with(&tape, [](Script&) {});
 }
 
 bool GpuTapes::backward(value::Node* root) {
@@ -310,21 +334,15 @@ bool GpuTapes::backward(value::Node* root) {
     for (uint32_t source : it->second->sources)
       if (all.insert(source).second) open.insert(source);
   }
-  Script script;
-  Tape* pending = take_pending();
-  if (pending)
-    close(script, *pending);
-  else
-    add_writes(script);
-  begin_pass();
   std::vector<BufferRef> scratch;  // goes back to the pool at the end: the device works in order
-  for (auto number = all.rbegin(); number != all.rend(); ++number) {  // a tape owes only to older ones
-    const auto m = memory_.find(*number);
-    if (m == memory_.end()) continue;
-    add_backward(script, m->second, *number == home_of(root) ? root->place.slot : value::kNone, scratch);
-  }
-  send(script);
-  sent(pending);
+  send_with(take_pending(), [&](Script& script) {
+    begin_pass();
+    for (auto number = all.rbegin(); number != all.rend(); ++number) {  // a tape owes only to older ones
+      const auto m = memory_.find(*number);
+      if (m == memory_.end()) continue;
+      add_backward(script, m->second, *number == home_of(root) ? root->place.slot : value::kNone, scratch);
+    }
+  });
   root->grad = 1;
   root->set(value::kGradInt, true);
   return true;
@@ -373,7 +391,7 @@ double GpuTapes::look(const Memory& m, Mirror& mirror, uint64_t address, uint32_
   const uint32_t all = m.slots + m.inside, first = slot / kBlock * kBlock;
   const uint32_t count = std::min(kBlock, all - std::min(all, first));
   const BufferRef cells = m.cells;
-  if (slot >= all) fail<Error>("Value", "the run that should have computed it failed", "build the graph again");
+  if (slot >= all) check({});
   for (;;) {
     if (mirror.values.empty()) {
       mirror.values.resize(all);

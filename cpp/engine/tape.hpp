@@ -73,7 +73,10 @@ class GpuTapes final : public value::TapeRunner {
   std::vector<uint64_t> words(const Memory& memory, uint32_t mode, uint32_t first, uint32_t last) const;
   uint64_t bits(double x) const;
   double from_bytes(const std::byte* p) const;
+  static void check(const Memory& memory);
   uint64_t nowhere();
+  template <class F>
+  void send_with(value::Tape* pending, F&& more);
   double look(const Memory& memory, Mirror& mirror, uint64_t address, uint32_t slot);
 
   Device& device_;

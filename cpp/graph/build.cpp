@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/profile.hpp"
+#include "graph/grad.hpp"
 #include "graph/log.hpp"
 #include "graph/recorder.hpp"
 
@@ -81,13 +82,9 @@ void set_number(Operand& operand, DType dtype, Number number, uint32_t source = 
   operand.source = source;
 }
 
+// Under the engine lock.
 void raise_if_failed(const Operand& operand) {
-  if (operand.kind == Operand::Kind::node && operand.node->state == Node::State::failed)
-    std::rethrow_exception(operand.node->error);
-  if (operand.kind == Operand::Kind::node && operand.node->run) {
-    EngineLock lock;
-    raise_if_spoiled(*operand.node);
-  }
+  if (operand.kind == Operand::Kind::node) raise_if_failed(*operand.node);
 }
 
 // Memory that is seen from outside as well, among what a node reads or writes.
@@ -101,10 +98,10 @@ bool touches_shared(const Node& node) {
 
 // Somebody holds the node already: another thread may cut as soon as it is in the log.
 void append(const NodeRef& node) {
-  for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
   const Where line = node->op->reports ? where() : Where();
   note_disturbance();
   EngineLock lock;
+  for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
   Log& log = log_of(node->device);
   log.append(node);
   const int64_t bound = node->op->kind == Kind::kernel ? kAnyBound : node->in[1].number.i;
@@ -390,6 +387,11 @@ Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device)
 }
 
 namespace {
+bool went_with_device(const Node& node) {
+  EngineLock lock;
+  return node.buffer && node.buffer->gone;
+}
+
 void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at) {
   const Stage stage(op.name, "cpu_op");
   check_write(op.name, target, value);
@@ -414,13 +416,17 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   else
     set_tensor(node->in[0], value, pick(broadcast_strides(value.shape(), value.strides(), shape), s));
   set_tensor(node->in[1], target, at ? Dims::filled(s.shape.rank, 0) : pick(target.strides(), s));
+  if (!at && went_with_device(*before) && target.contiguous() && target.numel() == before->numel)
+    node->in[1].node =
+        ones_like(target.detach())->storage->node.ref();  // memory again, none of which is left as it was
   if (at) set_tensor(node->in[2], at, pick(at.strides(), s));
+  const Where line = target->untracked ? Where() : where();
+  EngineLock lock;
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);  // before the storage changes
   if (!target->untracked) {
     ++storage.version;
-    storage.written = where();
+    storage.written = line;
   }
-  EngineLock lock;
   log_of(node->device).assignments.push_back({target->storage, before});
   storage.node = Held(node);
   struct AtTheEnd {  // also when the run reports an error: the value is there all the same

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <new>
 
+#include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/profile.hpp"
 #include "graph/tensor.hpp"
@@ -69,6 +70,13 @@ void raise_if_spoiled(const Node& node) {
   if (!node.run) return;
   const auto& spoiled = runs().spoiled;
   if (const auto it = spoiled.find(node.run); it != spoiled.end()) std::rethrow_exception(it->second);
+}
+void raise_if_failed(const Node& node) {
+  if (node.state == Node::State::failed) std::rethrow_exception(node.error);
+  if (node.buffer && node.buffer->gone)
+    fail<DeviceLostError>("tensor", "its values were on " + node.device.str() + " when it was lost, and are gone",
+                          "load or compute them again");
+  raise_if_spoiled(node);
 }
 uint32_t begin_run(std::vector<uint32_t> after) {
   Runs& r = runs();

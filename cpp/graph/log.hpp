@@ -58,6 +58,8 @@ Log& log_of(DeviceId device);
 // Results of a run that met an index out of range raise its error wherever they are used. Under the engine lock.
 void spoil(uint32_t run, std::exception_ptr error);  // and the runs that read its results
 void raise_if_spoiled(const Node& node);
+// The error of a value that could not be had, is spoiled, or went with its device. Under the engine lock.
+void raise_if_failed(const Node& node);
 // Runs that check indices, or read results of such a run before its word was looked at, have a number.
 uint32_t begin_run(std::vector<uint32_t> after);
 uint32_t last_run();

@@ -242,7 +242,10 @@ Tape* TapeRunner::take_pending() {
 
 void TapeRunner::sent(Tape* tape) {
   if (tape) keep(*tape);
-  for (Node* n : std::exchange(written_, {})) release(n);  // the last ones of their tapes, maybe of this one
+  for (Node* n : std::exchange(written_, {})) {
+    n->flags &= static_cast<uint16_t>(~(kDataWritten | kGradWritten));
+    release(n);  // the last ones of their tapes, maybe of this one
+  }
 }
 
 void TapeRunner::keep(Tape& tape) {

@@ -9,6 +9,7 @@
 #include "device/gpu/queue.hpp"
 #include "device/gpu/validation.hpp"
 #include "gpu_plans.hpp"
+#include "gpu_recorder.hpp"
 
 namespace {
 
@@ -31,6 +32,18 @@ VKAPI_ATTR VkResult VKAPI_CALL no_memory(VkDevice, const VkMemoryAllocateInfo*, 
                                          VkDeviceMemory*) {
   return VK_ERROR_OUT_OF_DEVICE_MEMORY;
 }
+
+VKAPI_ATTR VkResult VKAPI_CALL submit_refused(VkQueue, uint32_t, const VkSubmitInfo2*, VkFence) {
+  return VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+VKAPI_ATTR VkResult VKAPI_CALL no_commands(VkDevice, const VkCommandBufferAllocateInfo*, VkCommandBuffer*) {
+  return VK_ERROR_OUT_OF_HOST_MEMORY;
+}
+VKAPI_ATTR VkResult VKAPI_CALL counter_full(VkDevice, VkSemaphore, uint64_t* value) {
+  *value = UINT64_MAX;
+  return VK_SUCCESS;
+}
+VKAPI_ATTR VkResult VKAPI_CALL counter_lost(VkDevice, VkSemaphore, uint64_t*) { return VK_ERROR_DEVICE_LOST; }
 
 struct Opened {  // kept for ever, as the real ones are
   sg::Context context = open();
@@ -63,6 +76,79 @@ TEST_CASE("faults: a lost device says so at once, and ever after", "[gpu][faults
   CHECK_FALSE(o.queue.usable());
   CHECK_THROWS_AS(o.queue.check("run"), sg::DeviceLostError);
   CHECK_FALSE(o.queue.wait_quietly(o.queue.submitted(), std::chrono::milliseconds(10)));
+}
+
+TEST_CASE("faults: a counter above what was submitted is a lost device's", "[gpu][faults]") {
+  auto& o = *new Opened;
+  o.queue.submit(o.queue.begin());
+  const Replaced<PFN_vkGetSemaphoreCounterValue> broken(vkGetSemaphoreCounterValue, counter_full);
+  CHECK_THROWS_AS(o.queue.wait(o.queue.submitted(), true), sg::DeviceLostError);
+  CHECK_FALSE(o.queue.usable());
+}
+
+TEST_CASE("faults: a lost device names the kernels that it ran, those that were done not", "[gpu][faults]") {
+  auto& o = *new Opened;
+  const auto submit = [&](const char* name) {
+    return o.queue.submit(o.queue.begin(), VK_NULL_HANDLE, std::make_shared<const std::vector<std::string>>(1, name));
+  };
+  o.queue.wait(submit("done"), false);
+  const Replaced<PFN_vkGetSemaphoreCounterValue> broken(vkGetSemaphoreCounterValue, counter_lost);
+  try {
+    o.queue.wait(submit("under_way"), false);
+    FAIL("no DeviceLostError");
+  } catch (const sg::DeviceLostError& e) {
+    CHECK(std::string(e.what()).find("answered VK_ERROR_DEVICE_LOST while it ran under_way;") != std::string::npos);
+  }
+}
+
+TEST_CASE("faults: transfers go on after a command buffer could not be had", "[gpu][faults]") {
+  auto& parts = *new sg_test::Parts;
+  const sg::Ref<sg::GpuBuffer> buffer(parts.pool.take(256));
+  float there[64] = {1, 2, 3}, back[64] = {};
+  {
+    const Replaced<PFN_vkAllocateCommandBuffers> broken(vkAllocateCommandBuffers, no_commands);
+    CHECK_THROWS_AS(parts.transfer.upload(*buffer, there, sizeof there), sg::OutOfMemoryError);
+    CHECK_THROWS_AS(parts.transfer.download(back, *buffer, 0, sizeof back), sg::OutOfMemoryError);
+  }
+  parts.transfer.upload(*buffer, there, sizeof there);
+  parts.transfer.download(back, *buffer, 0, sizeof back);
+  CHECK(back[2] == 3);
+}
+
+TEST_CASE("faults: a run of several submissions that fails has changed nothing", "[gpu][faults][record]") {
+  auto& parts = *new sg_test::Parts;
+  const int64_t n = 64;
+  auto plan = std::make_shared<sg::Plan>();
+  const int32_t x = sg_test::leaf(*plan, n), doubled = sg_test::output(*plan, n, x), out = sg_test::output(*plan, n);
+  sg_test::step(*plan, "in_place", sg_test::binary(sg::Code::add, n, x, x, doubled));
+  sg_test::step(*plan, "after", sg_test::binary(sg::Code::mul, n, doubled, doubled, out));
+  const auto prepared = prepare_plan(plan, parts.context.physical.features, parts.pipelines, nullptr);
+  for (sg::GpuStep& s : prepared->steps) s.cost.flops = INT64_C(1'000'000'000'000);
+  const sg::Ref<sg::GpuBuffer> in(parts.pool.take(n * 4)), other(parts.pool.take(n * 4));
+  const std::vector<float> threes(n, 3);
+  parts.transfer.upload(*in, threes.data(), n * 4);
+  const sg::BufferRef leaves[] = {sg::BufferRef(in.get())},
+                      outputs[] = {sg::BufferRef(in.get()), sg::BufferRef(other.get())};
+  const auto run = [&] { parts.recorder.run(*prepared, {leaves, outputs, nullptr, nullptr, nullptr, false}); };
+  const auto read = [&](sg::GpuBuffer& from) {
+    std::vector<float> host(n);
+    parts.transfer.download(host.data(), from, 0, n * 4);
+    return host;
+  };
+  {
+    const Replaced<PFN_vkAllocateCommandBuffers> broken(vkAllocateCommandBuffers, no_commands);  // for the second part
+    CHECK_THROWS_AS(run(), sg::OutOfMemoryError);
+  }
+  {
+    const Replaced<PFN_vkQueueSubmit2> broken(vkQueueSubmit2, submit_refused);
+    CHECK_THROWS_AS(run(), sg::OutOfMemoryError);
+  }
+  CHECK(sg_test::all_equal(read(*in), 3));
+  parts.queue.take_count();
+  run();
+  CHECK(parts.queue.take_count() == 2);
+  CHECK(sg_test::all_equal(read(*in), 6));
+  CHECK(sg_test::all_equal(read(*other), 36));
 }
 
 TEST_CASE("faults: a device that makes no progress is given up", "[gpu][faults]") {

@@ -1,7 +1,5 @@
 #include "device/gpu/check.hpp"
 
-#include "base/error.hpp"
-
 namespace sg {
 
 const char* name_of(VkResult result) {
@@ -41,8 +39,7 @@ void throw_vk(VkResult result, const std::string& what) {
   const std::string text = std::string(name_of(result)) + " (" + std::to_string(static_cast<int>(result)) + ")";
   switch (result) {
     case VK_ERROR_DEVICE_LOST:
-      fail<DeviceLostError>(what, "the GPU was lost, " + text,
-                            "its tensors are gone; restart the process and look at the driver's log");
+      throw DriverLostError(what + " answered " + name_of(result));
     case VK_ERROR_OUT_OF_HOST_MEMORY:
     case VK_ERROR_OUT_OF_DEVICE_MEMORY:
     case VK_ERROR_OUT_OF_POOL_MEMORY:

@@ -3,11 +3,17 @@
 #pragma once
 #include <string>
 
+#include "base/error.hpp"
 #include "device/gpu/vulkan.hpp"
 
 namespace sg {
 
 const char* name_of(VkResult result);
+
+// The driver said so just now: whoever knows the device notes it in its Health.
+struct DriverLostError : DeviceLostError {
+  using DeviceLostError::DeviceLostError;
+};
 // `what` names the Vulkan call and what it was for.
 [[noreturn]] void throw_vk(VkResult result, const std::string& what);
 

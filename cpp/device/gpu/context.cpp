@@ -2,7 +2,6 @@
 
 #include "base/error.hpp"
 #include "device/gpu/check.hpp"
-#include "device/gpu/counting.hpp"
 #include "device/gpu/instance.hpp"
 
 namespace sg {
@@ -39,6 +38,19 @@ void make_device(Context& c) {
         c.read_clocks = reinterpret_cast<PFN_vkGetCalibratedTimestampsKHR>(vkGetDeviceProcAddr(c.device, name));
 }
 
+// VMA has a table of its own: these look into volk's at each call, so that whoever replaced a function there (counting.cpp,
+// faults.cpp, a test) is asked by VMA too.
+template <auto* kSlot, class F>
+struct ByTable;
+template <auto* kSlot, class R, class... A>
+struct ByTable<kSlot, R(VKAPI_PTR*)(A...)> {
+  static VKAPI_ATTR R VKAPI_CALL call(A... a) { return (*kSlot)(a...); }
+};
+template <auto* kSlot, class F>
+void use_table(F& function) {
+  if (function) function = ByTable<kSlot, F>::call;
+}
+
 void make_vma(Context& c, VkInstance instance) {
   VmaAllocatorCreateInfo info{};
   info.flags = VMA_ALLOCATOR_CREATE_BUFFER_DEVICE_ADDRESS_BIT;
@@ -50,7 +62,13 @@ void make_vma(Context& c, VkInstance instance) {
   info.vulkanApiVersion = VK_API_VERSION_1_3;
   VmaVulkanFunctions functions{};
   vk_check(vmaImportVulkanFunctionsFromVolk(&info, &functions), "vmaImportVulkanFunctionsFromVolk");
-  functions.vkAllocateMemory = counted_allocate_memory;
+  use_table<&vkAllocateMemory>(functions.vkAllocateMemory);
+  use_table<&vkFreeMemory>(functions.vkFreeMemory);
+  use_table<&vkMapMemory>(functions.vkMapMemory);
+  use_table<&vkBindBufferMemory>(functions.vkBindBufferMemory);
+  use_table<&vkBindBufferMemory2>(functions.vkBindBufferMemory2KHR);
+  use_table<&vkCreateBuffer>(functions.vkCreateBuffer);
+  use_table<&vkDestroyBuffer>(functions.vkDestroyBuffer);
   info.pVulkanFunctions = &functions;
   vk_check(vmaCreateAllocator(&info, &c.vma), "vmaCreateAllocator");
 }
@@ -63,11 +81,13 @@ Context open_context(int index) {
   c.physical = v.gpus.at(static_cast<size_t>(index));
   c.id = c.physical.info.id;
   c.labels = v.labels;
+  c.health = std::make_shared<Health>(c.name());
   const std::lock_guard lock(vulkan_lock());
   try {
     make_device(c);
     make_vma(c, v.instance);
   } catch (const Error& e) {
+    if (c.device) vkDestroyDevice(c.device, nullptr);
     fail<DeviceUnavailableError>(c.name(), c.physical.info.name + " cannot be opened, " + e.what());
   }
   return c;

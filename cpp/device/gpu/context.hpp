@@ -1,9 +1,10 @@
-// One opened GPU: the logical device, its queues and VMA. Made once a GPU and a process, never destroyed: a device
-// that hangs cannot be destroyed, and drivers that are torn down at exit crash.
+// One opened GPU: the logical device, its queues and VMA. Never destroyed: a device that hangs cannot be destroyed, and
+// drivers that are torn down at exit crash.
 // Everything below device/gpu holds a reference to it. Threads: reading any; calls on a queue belong to Queue.
 #pragma once
 #include <cstdint>
 
+#include "device/gpu/health.hpp"
 #include "device/gpu/physical.hpp"
 
 namespace sg {
@@ -16,7 +17,8 @@ struct Context {
   VkQueue copies = VK_NULL_HANDLE;  // uploads beside the work of `queue`; null where there is none
   VmaAllocator vma = VK_NULL_HANDLE;
   PFN_vkGetCalibratedTimestampsKHR read_clocks = nullptr;  // only where the driver can
-  bool labels = false;                                     // names and labels for the validation layer
+  std::shared_ptr<Health> health;
+  bool labels = false;  // names and labels for the validation layer
   std::string name() const { return id.str(); }
 };
 

@@ -1,9 +1,8 @@
-#include "device/gpu/counting.hpp"
-
 #include <map>
 #include <mutex>
 
 #include "device/gpu/instance.hpp"
+#include "device/gpu/vulkan_calls.hpp"
 
 namespace sg {
 namespace {
@@ -106,11 +105,6 @@ void count_vulkan_calls(bool on) {
 VulkanCalls vulkan_calls() {
   const std::lock_guard lock(counts.mutex);
   return counts.calls;
-}
-
-VkResult VKAPI_CALL counted_allocate_memory(VkDevice device, const VkMemoryAllocateInfo* info,
-                                            const VkAllocationCallbacks* callbacks, VkDeviceMemory* memory) {
-  return vkAllocateMemory(device, info, callbacks, memory);
 }
 
 }  // namespace sg

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "device/gpu/check.hpp"
 #include "device/gpu/context.hpp"
 #include "device/gpu/instance.hpp"
 #include "device/gpu/memory.hpp"
@@ -24,12 +25,74 @@ namespace {
 constexpr size_t kSmallUpload = size_t{64} << 10;
 constexpr std::chrono::milliseconds kExitPatience{1500};
 
+// Everything that goes when the device is lost. Never destroyed: threads may still wait in it, and Python holds its buffers.
+struct Opened {
+  explicit Opened(int index);
+  GpuBuffer& ours(const char* op, const BufferRef& buffer, size_t offset, size_t bytes) const;
+  void abandon();
+
+  std::mutex mutex;  // everything but waiting
+  DeviceStats stats;
+  const Context context;
+  Queue queue;
+  std::optional<Queue> copies;
+  Pool pool;
+  Pipelines pipelines;
+  std::optional<Proxy> proxy;
+  Timing timing;
+  std::optional<Timing> copy_timing;
+  Transfer transfer;
+  Recorder recorder;
+
+ private:
+  // A queue that cannot reset its queries by itself has times only where the host can.
+  Timing& time_copies() {
+    const Physical& p = context.physical;
+    return copy_timing.emplace(context, *copies, p.host_query_reset ? p.copy_timestamp_bits : 0);
+  }
+};
+
+Opened::Opened(int index)
+    : context(open_context(index)),
+      queue(context),
+      pool(context, queue, context.copies ? &copies.emplace(context, Queue::Use::copies) : nullptr),
+      pipelines(context, stats),
+      proxy(env_flag("SPIROGRAD_PROXY") ? std::optional<Proxy>(std::in_place, context, pipelines) : std::nullopt),
+      timing(context, queue, context.physical.timestamp_bits),
+      transfer(context, queue, timing, copies ? &*copies : nullptr, copies ? &time_copies() : nullptr),
+      recorder(context, queue, pool, pipelines, proxy ? &*proxy : nullptr, timing, stats, transfer) {
+  debug(1, context.name() + ": " + context.physical.info.name + ", memory budget " + std::to_string(pool.budget()) +
+               " bytes");
+}
+
+GpuBuffer& Opened::ours(const char* op, const BufferRef& buffer, size_t offset, size_t bytes) const {
+  if (!buffer || buffer->device != context.id)
+    fail<Error>(op, buffer ? "the buffer is on " + buffer->device.str() + ", not on " + context.name() : "no buffer");
+  raise_if_gone(op, *buffer);
+  if (offset > buffer->bytes || bytes > buffer->bytes - offset)
+    fail<Error>(op, "bytes [" + std::to_string(offset) + ", " + std::to_string(offset + bytes) + ") of a buffer of " +
+                        std::to_string(buffer->bytes));
+  return static_cast<GpuBuffer&>(*buffer);
+}
+
+// The memory of tensors goes back to the driver, unless work may still run on it.
+void Opened::abandon() {
+  const std::lock_guard lock(mutex);
+  const auto nobody_reads = transfer.stop_downloads();
+  const auto patience = context.health->hung() ? std::chrono::milliseconds(0) : kExitPatience;
+  pool.abandon(queue.ended(patience) && (!copies || copies->ended(patience)));
+}
+
 class GpuDevice final : public Device {
  public:
-  explicit GpuDevice(int index);
+  explicit GpuDevice(int index) : index_(index), now_(new Opened(index)) {}
 
-  DeviceInfo info() const override { return describe(context_.physical.handle, context_.id); }
-  const Features& features() const override { return context_.physical.features; }
+  DeviceInfo info() const override {
+    DeviceInfo info = describe(now().context.physical.handle).info;  // asked again: free memory changes
+    info.id = now().context.id;
+    return info;
+  }
+  const Features& features() const override { return now().context.physical.features; }
   DeviceStats& stats() override;
   BufferRef allocate(size_t bytes, bool to_fill) override;
   void upload(const BufferRef& to, const void* from, size_t bytes) override;
@@ -40,160 +103,160 @@ class GpuDevice final : public Device {
   void wait() override;
   Status take_status() override;
   void empty_cache() override;
+  bool lost() const override { return !now().queue.usable(); }
+  void recover() override;
   void leave() noexcept;
 
  private:
-  static DeviceInfo describe(VkPhysicalDevice handle, DeviceId id) {
-    DeviceInfo info = sg::describe(handle).info;  // asked again: free memory changes
-    info.id = id;
-    return info;
-  }
-  // A queue that cannot reset its queries by itself has times only where the host can.
-  Timing& time_copies() {
-    const Physical& p = context_.physical;
-    return copy_timing_.emplace(context_, *copies_, p.host_query_reset ? p.copy_timestamp_bits : 0);
-  }
-  GpuBuffer& ours(const char* op, const BufferRef& buffer, size_t offset, size_t bytes) const;
+  Opened& now() const { return *now_.load(std::memory_order_acquire); }
+  template <class F>
+  auto ask(const char* op, F&& request);
 
-  std::mutex mutex_;  // everything but waiting
-  DeviceStats stats_;
-  const Context context_;
-  Queue queue_;
-  std::optional<Queue> copies_;
-  Pool pool_;
-  Pipelines pipelines_;
-  std::optional<Proxy> proxy_;
-  Timing timing_;
-  std::optional<Timing> copy_timing_;
-  Transfer transfer_;
-  Recorder recorder_;
+  const int index_;
+  std::atomic<Opened*> now_;
 };
 
-GpuDevice::GpuDevice(int index)
-    : context_(open_context(index)),
-      queue_(context_),
-      pool_(context_, queue_, context_.copies ? &copies_.emplace(context_, Queue::Use::copies) : nullptr),
-      pipelines_(context_, stats_),
-      proxy_(env_flag("SPIROGRAD_PROXY") ? std::optional<Proxy>(std::in_place, context_, pipelines_) : std::nullopt),
-      timing_(context_, queue_, context_.physical.timestamp_bits),
-      transfer_(context_, queue_, timing_, copies_ ? &*copies_ : nullptr, copies_ ? &time_copies() : nullptr),
-      recorder_(context_, queue_, pool_, pipelines_, proxy_ ? &*proxy_ : nullptr, timing_, stats_, transfer_) {
-  debug(1, context_.name() + ": " + context_.physical.info.name + ", memory budget " + std::to_string(pool_.budget()) +
-               " bytes");
+// First whether the device still answers; and should it be lost meanwhile, that is remembered, whichever call it was.
+template <class F>
+auto GpuDevice::ask(const char* op, F&& request) {
+  Opened& device = now();
+  device.queue.check(op);
+  try {
+    return request(device);
+  } catch (const DriverLostError& e) {
+    device.context.health->note_lost(e.what());
+    device.context.health->raise(op);
+  }
 }
 
 DeviceStats& GpuDevice::stats() {
-  const std::lock_guard lock(mutex_);
-  const PoolCounters c = pool_.read_counters();
-  stats_.submissions += queue_.take_count() + (copies_ ? copies_->take_count() : 0);
-  stats_.allocations += c.allocations;
-  stats_.bytes_live = c.live;
-  stats_.bytes_cached = c.cached;
-  stats_.bytes_peak = std::max(stats_.bytes_peak, c.peak);
-  return stats_;
-}
-
-GpuBuffer& GpuDevice::ours(const char* op, const BufferRef& buffer, size_t offset, size_t bytes) const {
-  if (!buffer || buffer->device != context_.id)
-    fail<Error>(op, buffer ? "the buffer is on " + buffer->device.str() + ", not on " + context_.name() : "no buffer");
-  if (offset > buffer->bytes || bytes > buffer->bytes - offset)
-    fail<Error>(op, "bytes [" + std::to_string(offset) + ", " + std::to_string(offset + bytes) + ") of a buffer of " +
-                        std::to_string(buffer->bytes));
-  return static_cast<GpuBuffer&>(*buffer);
+  Opened& device = now();
+  const std::lock_guard lock(device.mutex);
+  DeviceStats& stats = device.stats;
+  const PoolCounters c = device.pool.read_counters();
+  stats.submissions += device.queue.take_count() + (device.copies ? device.copies->take_count() : 0);
+  stats.allocations += c.allocations;
+  stats.bytes_live = c.live;
+  stats.bytes_cached = c.cached;
+  stats.bytes_peak = std::max(stats.bytes_peak, c.peak);
+  return stats;
 }
 
 BufferRef GpuDevice::allocate(size_t bytes, bool to_fill) {
-  queue_.check("allocate");
-  const std::lock_guard lock(mutex_);
-  return BufferRef(pool_.take(bytes, to_fill && bytes > kSmallUpload ? Pool::Use::upload : Pool::Use::values));
+  return ask("allocate", [&](Opened& device) {
+    const std::lock_guard lock(device.mutex);
+    return BufferRef(device.pool.take(bytes, to_fill && bytes > kSmallUpload ? Pool::Use::upload : Pool::Use::values));
+  });
 }
 
 void GpuDevice::upload(const BufferRef& to, const void* from, size_t bytes) {
-  queue_.check("upload");
-  GpuBuffer& buffer = ours("upload", to, 0, bytes);
-  if (bytes == 0) return;
-  Stage stage("upload", "stage", context_.id);
-  stage.bytes = static_cast<int64_t>(bytes);
-  const std::lock_guard lock(mutex_);
-  if (bytes <= kSmallUpload) {
-    recorder_.upload_small(Ref<GpuBuffer>(&buffer), from, bytes);
-  } else {
-    recorder_.flush_uploads();  // an earlier small one may be for the same buffer
-    transfer_.upload(buffer, from, bytes);
-  }
-  stats_.bytes_written += static_cast<int64_t>(bytes);
+  ask("upload", [&](Opened& device) {
+    GpuBuffer& buffer = device.ours("upload", to, 0, bytes);
+    if (bytes == 0) return;
+    Stage stage("upload", "stage", device.context.id);
+    stage.bytes = static_cast<int64_t>(bytes);
+    const std::lock_guard lock(device.mutex);
+    if (bytes <= kSmallUpload) {
+      device.recorder.upload_small(Ref<GpuBuffer>(&buffer), from, bytes);
+    } else {
+      device.recorder.flush_uploads();  // an earlier small one may be for the same buffer
+      device.transfer.upload(buffer, from, bytes);
+    }
+    device.stats.bytes_written += static_cast<int64_t>(bytes);
+  });
 }
 
 void GpuDevice::download(void* to, const BufferRef& from, size_t offset, size_t bytes) {
-  queue_.check("download");
-  GpuBuffer& buffer = ours("download", from, offset, bytes);
-  if (bytes == 0) return;
-  Stage stage("download", "stage", context_.id);
-  stage.bytes = static_cast<int64_t>(bytes);
-  {
-    const std::lock_guard lock(mutex_);
-    recorder_.flush_uploads();
-    stats_.bytes_read += static_cast<int64_t>(bytes);
-  }
-  transfer_.download(to, buffer, offset, bytes);
-  throw_validation();
+  ask("download", [&](Opened& device) {
+    GpuBuffer& buffer = device.ours("download", from, offset, bytes);
+    if (bytes == 0) return;
+    Stage stage("download", "stage", device.context.id);
+    stage.bytes = static_cast<int64_t>(bytes);
+    {
+      const std::lock_guard lock(device.mutex);
+      device.recorder.flush_uploads();
+      device.stats.bytes_read += static_cast<int64_t>(bytes);
+    }
+    device.transfer.download(to, buffer, offset, bytes);
+    throw_validation();
+  });
 }
 
 std::unique_ptr<Prepared> GpuDevice::prepare(std::shared_ptr<const Plan> plan) {
-  queue_.check("prepare");
-  const Stage stage("prepare", "stage", context_.id);
-  const std::lock_guard lock(mutex_);
-  auto prepared = prepare_plan(std::move(plan), features(), pipelines_, proxy_ ? &*proxy_ : nullptr);
-  recorder_.reserve(prepared->arena_bytes);
-  return prepared;
+  return ask("prepare", [&](Opened& device) {
+    const Stage stage("prepare", "stage", device.context.id);
+    const std::lock_guard lock(device.mutex);
+    auto prepared = prepare_plan(std::move(plan), device.context.physical.features, device.pipelines,
+                                 device.proxy ? &*device.proxy : nullptr);
+    device.recorder.reserve(prepared->arena_bytes);
+    return std::unique_ptr<Prepared>(std::move(prepared));
+  });
 }
 
 void GpuDevice::run(Prepared& plan, const RunArguments& arguments) {
-  queue_.check("run");
-  const std::lock_guard lock(mutex_);
-  recorder_.run(static_cast<GpuPrepared&>(plan), arguments);
+  ask("run", [&](Opened& device) {
+    const std::lock_guard lock(device.mutex);
+    device.recorder.run(static_cast<GpuPrepared&>(plan), arguments);
+  });
 }
 
 std::shared_ptr<Arrival> GpuDevice::run(const Job& job) {
-  queue_.check("run");
-  size_t bytes = 0;
-  for (const Job::Piece& p : job.pieces) bytes += p.bytes;
-  if (bytes) ours("run", job.to, 0, bytes);
-  for (const Job::Wanted& w : job.wanted) ours("run", w.from, w.at, w.bytes);
-  const std::lock_guard lock(mutex_);
-  stats_.bytes_written += static_cast<int64_t>(bytes);
-  for (const Job::Wanted& w : job.wanted) stats_.bytes_read += static_cast<int64_t>(w.bytes);
-  return recorder_.run(job);
+  return ask("run", [&](Opened& device) {
+    size_t bytes = 0;
+    for (const Job::Piece& p : job.pieces) bytes += p.bytes;
+    if (bytes) device.ours("run", job.to, 0, bytes);
+    for (const Job::Wanted& w : job.wanted) device.ours("run", w.from, w.at, w.bytes);
+    const std::lock_guard lock(device.mutex);
+    std::shared_ptr<Arrival> arrival = device.recorder.run(job);
+    device.stats.bytes_written += static_cast<int64_t>(bytes);
+    for (const Job::Wanted& w : job.wanted) device.stats.bytes_read += static_cast<int64_t>(w.bytes);
+    return arrival;
+  });
 }
 
 void GpuDevice::wait() {
-  queue_.check("wait");
-  queue_.wait(queue_.submitted(), true);
-  if (copies_) copies_->wait(copies_->submitted(), true);
-  timing_.collect();
-  if (copy_timing_) copy_timing_->collect();
-  throw_validation();
+  ask("wait", [&](Opened& device) {
+    device.queue.wait(device.queue.submitted(), true);
+    if (device.copies) device.copies->wait(device.copies->submitted(), true);
+    device.timing.collect();
+    if (device.copy_timing) device.copy_timing->collect();
+    throw_validation();
+  });
 }
 
 Status GpuDevice::take_status() {
-  queue_.check("take_status");
-  const std::lock_guard lock(mutex_);
-  return recorder_.take_status();
+  return ask("take_status", [&](Opened& device) {
+    const std::lock_guard lock(device.mutex);
+    return device.recorder.take_status();
+  });
 }
 
 void GpuDevice::empty_cache() {
-  queue_.check("empty_cache");
-  const std::lock_guard lock(mutex_);
-  recorder_.empty_cache();
-  pool_.trim();
+  ask("empty_cache", [&](Opened& device) {
+    const std::lock_guard lock(device.mutex);
+    device.recorder.empty_cache();
+    device.pool.trim();
+  });
+}
+
+void GpuDevice::recover() {
+  Opened& old = now();
+  if (old.queue.usable()) return;
+  check_fork("recover");
+  old.abandon();
+  auto* fresh = new Opened(index_);
+  fresh->stats = old.stats;  // counters go on
+  fresh->stats.bytes_live = fresh->stats.bytes_cached = 0;
+  now_.store(fresh, std::memory_order_release);
 }
 
 // The process ends: nothing is destroyed, but the driver should be idle and its compiled code is worth keeping.
 void GpuDevice::leave() noexcept {
-  if (copies_ && !copies_->wait_quietly(copies_->submitted(), kExitPatience)) return;
-  if (!queue_.wait_quietly(queue_.submitted(), kExitPatience)) return;
+  Opened& device = now();
+  if (device.copies && !device.copies->wait_quietly(device.copies->submitted(), kExitPatience)) return;
+  if (!device.queue.wait_quietly(device.queue.submitted(), kExitPatience)) return;
   try {
-    pipelines_.save();
+    device.pipelines.save();
   } catch (...) {
     // A cache that cannot be written costs time at the next start, nothing else.
   }

@@ -11,6 +11,7 @@
 #include "base/log.hpp"
 #include "device/gpu/check.hpp"
 #include "device/gpu/diagnose.hpp"
+#include "device/gpu/faults.hpp"
 #include "device/gpu/validation.hpp"
 
 namespace sg {
@@ -46,6 +47,7 @@ bool instance_offers(const char* extension) {
 }
 
 bool make_instance(Vulkan& v) {
+  install_faults();
   if (volkGetInstanceVersion() < VK_API_VERSION_1_3) {
     v.list.reason = "the Vulkan loader is older than 1.3";
     v.list.remedy = "update libvulkan1 / vulkan-loader";
@@ -82,6 +84,7 @@ bool make_instance(Vulkan& v) {
   }
   // Calls go through the loader's own dispatch: one table serves several devices, for a few nanoseconds a call.
   volkLoadInstance(v.instance);
+  install_faults();
   if (v.labels) listen(v.instance);
   return true;
 }

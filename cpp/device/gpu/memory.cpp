@@ -107,9 +107,17 @@ GpuBuffer* Pool::create(size_t block, VkResult& why) {
   how.flags = VMA_ALLOCATION_CREATE_WITHIN_BUDGET_BIT;
   how.requiredFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
   auto buffer = std::make_unique<GpuBuffer>();
+  {
+    const std::lock_guard lock(mutex_);
+    blocks_.insert(buffer.get());  // before there is memory that could be forgotten
+  }
   why = vmaCreateBufferWithAlignment(context_.vma, &info, &how, kAlignment, &buffer->handle, &buffer->allocation_,
                                      nullptr);
-  if (why < 0) return nullptr;
+  if (why < 0) {
+    const std::lock_guard lock(mutex_);
+    blocks_.erase(buffer.get());
+    return nullptr;
+  }
   buffer->device = context_.id;
   buffer->block_ = block;
   buffer->pool_ = this;
@@ -125,6 +133,10 @@ GpuBuffer* Pool::create(size_t block, VkResult& why) {
 void Pool::give(GpuBuffer* buffer) noexcept {
   if (forked()) return;  // the parent's memory: nothing of it may be touched
   const std::lock_guard lock(mutex_);
+  if (buffer->gone) {
+    delete buffer;
+    return;
+  }
   count(buffer, -1);
   counters_.cached += static_cast<int64_t>(buffer->block_);
   buffer->free_at = queue_.submitted();  // nobody records it any more
@@ -147,14 +159,36 @@ void Pool::trim() {
   if (copies_) copies_->wait(copies_->submitted(), false);
   queue_.wait(queue_.submitted(), false);  // a device that is lost or hung throws here and keeps the memory
   debug(1, context_.name() + ": " + std::to_string(gone.size()) + " cached blocks freed");
+  {
+    const std::lock_guard lock(mutex_);
+    for (GpuBuffer* b : gone) blocks_.erase(b);
+  }
   for (GpuBuffer* b : gone) {
     vmaDestroyBuffer(context_.vma, b->handle, b->allocation_);
     delete b;
   }
 }
 
+void Pool::abandon(bool idle) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [block, list] : free_)
+    while (GpuBuffer* b = list.head) {
+      list.head = b->next_;
+      if (idle) vmaDestroyBuffer(context_.vma, b->handle, b->allocation_);
+      blocks_.erase(b);
+      delete b;
+    }
+  for (GpuBuffer* b : blocks_) {  // the rest end with whoever holds them
+    b->gone = true;
+    if (idle) vmaDestroyBuffer(context_.vma, b->handle, b->allocation_);
+  }
+  blocks_.clear();
+  counters_ = {};
+}
+
 void Pool::out_of_memory(size_t bytes, VkResult why) {
-  if (why == VK_ERROR_DEVICE_LOST) throw_vk(why, "allocate on " + context_.name());
+  if (why != VK_ERROR_OUT_OF_DEVICE_MEMORY && why != VK_ERROR_OUT_OF_HOST_MEMORY)
+    throw_vk(why, "allocate on " + context_.name());
   const std::lock_guard lock(mutex_);
   fail<OutOfMemoryError>("allocate",
                          "out of memory on " + context_.name() + ", asked " + std::to_string(bytes) + " bytes, live " +

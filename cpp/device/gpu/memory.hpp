@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <unordered_set>
 
 #include "base/buffer.hpp"
 #include "device/gpu/context.hpp"
@@ -53,6 +54,8 @@ class Pool {
   GpuBuffer* take(size_t bytes, Use use = Use::values);
   // Frees every cached block. Waits for the work in flight.
   void trim();
+  // The device is lost: all blocks are gone. Their memory goes back to the driver when no work can be running on it.
+  void abandon(bool idle);
   int64_t budget() const { return budget_; }
   // Allocations and peak since the last call; live and cached as they are.
   PoolCounters read_counters();
@@ -73,7 +76,8 @@ class Pool {
   Queue* copies_;
   int64_t budget_;
   mutable std::mutex mutex_;
-  std::map<size_t, FreeList> free_;  // a size stays once seen, so that giving back never allocates
+  std::map<size_t, FreeList> free_;        // a size stays once seen, so that giving back never allocates
+  std::unordered_set<GpuBuffer*> blocks_;  // all there are
   PoolCounters counters_;
 };
 

@@ -42,6 +42,7 @@ void use_kernel(GpuPrepared& p, GpuStep& s, const Step& step, const Features& fe
 std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const Features& features,
                                           Pipelines& pipelines, Proxy* proxy) {
   auto p = std::make_unique<GpuPrepared>();
+  p->made_by = &pipelines;
   p->plan = std::move(plan);
   p->barriers = barrier_mode();
   for (const Step& step : p->plan->steps) {
@@ -65,6 +66,9 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
     }
     p->steps.push_back(std::move(s));
   }
+  std::vector<std::string> names;
+  for (const GpuStep& s : p->steps) names.push_back(s.name);
+  p->names = std::make_shared<const std::vector<std::string>>(std::move(names));
   p->arena_bytes = p->plan->arena_bytes;
   return p;
 }

@@ -44,9 +44,11 @@ class GpuPrepared final : public Prepared {
     return i < steps.size() && steps[i].pipeline ? steps[i].pipeline->spirv : std::vector<uint32_t>{};
   }
 
+  const Pipelines* made_by = nullptr;
   std::shared_ptr<const Plan> plan;
   std::vector<GpuStep> steps;
   std::vector<ArgWord> words;
+  Names names;  // of the steps
   int64_t arena_bytes = 0;
   bool uses_status = false, copies = false;  // has steps that report or are predicated; that copy
   BarrierMode barriers = BarrierMode::hazards;

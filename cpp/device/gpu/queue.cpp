@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kSpin = std::chrono::microseconds(80);  // a submission and its wait take 29 to 38 us on an H200
-constexpr uint64_t kSliceNanoseconds = 50'000'000;
+constexpr auto kSlice = std::chrono::milliseconds(50);
 
 double timeout_from_env() {
   const double seconds = std::atof(env("SPIROGRAD_TIMEOUT").c_str());
@@ -40,30 +40,22 @@ Queue::Queue(const Context& context, Use use)
   for (Slot& slot : slots_) {
     slot.index = static_cast<size_t>(&slot - slots_.data());
     slot.pool = make_command_pool(context, context.physical.family);
-    slot.commands = make_command_buffer(context, slot.pool);
+    slot.buffers.push_back(make_command_buffer(context, slot.pool));
     slot.arguments = make_host_buffer(context, 64 << 10, HostUse::arguments);
   }
 }
 
 void Queue::check(const char* op) {
   check_fork(op);
-  if (!usable()) rethrow(op);
+  context_.health->check(op);
   throw_validation();
 }
 
-void Queue::rethrow(const char* op) {
-  const std::lock_guard lock(mutex_);
-  if (hung_) throw DeviceTimeoutError(std::string(op) + ": " + context_.name() + " was given up, " + reason_);
-  throw DeviceLostError(std::string(op) + ": " + context_.name() + " was lost before, " + reason_);
-}
-
-void Queue::result(VkResult r, const char* what) {
+void Queue::result(VkResult r, const char* call, const char* op) {
   if (r >= 0) return;
-  if (r == VK_ERROR_DEVICE_LOST) {
-    lost_ = true;
-    reason_ = what;
-  }
-  throw_vk(r, std::string(what) + " on " + context_.name());
+  if (r != VK_ERROR_DEVICE_LOST) throw_vk(r, std::string(call) + " on " + context_.name());
+  context_.health->note_lost(std::string(call) + " answered " + name_of(r));
+  context_.health->raise(op);
 }
 
 Slot& Queue::next() {
@@ -76,8 +68,17 @@ Slot& Queue::next() {
 void Queue::open(Slot& slot) {
   vk_check(vkResetCommandPool(context_.device, slot.pool, 0), "vkResetCommandPool");
   if (slot.descriptors) vk_check(vkResetDescriptorPool(context_.device, slot.descriptors, 0), "vkResetDescriptorPool");
-  begin_commands(slot.commands);
+  slot.used = 0;
   slot.open = true;
+  open_next(slot);
+}
+
+void Queue::open_next(Slot& slot) {
+  if (slot.used > 0) end_commands(slot.commands);
+  if (slot.used == slot.buffers.size()) slot.buffers.push_back(make_command_buffer(context_, slot.pool));
+  slot.commands = slot.buffers[slot.used];
+  begin_commands(slot.commands);
+  ++slot.used;
 }
 
 Slot& Queue::begin() {
@@ -86,21 +87,32 @@ Slot& Queue::begin() {
   return slot;
 }
 
-uint64_t Queue::submit(Slot& slot, VkCommandBuffer kept) {
-  VkCommandBuffer commands[2];
-  size_t count = 0;
-  if (slot.open) {
-    end_commands(slot.commands);
-    commands[count++] = slot.commands;
-  }
-  if (kept) commands[count++] = kept;
-  slot.value = submit(commands, count);
+void Queue::Submission::add(VkCommandBuffer buffer) {
+  VkCommandBufferSubmitInfo& info = commands[count++];
+  info = {};
+  info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO;
+  info.commandBuffer = buffer;
+}
+
+uint64_t Queue::submit(Slot& slot, VkCommandBuffer kept, Names kernels) {
+  if (slot.open) end_commands(slot.commands);
+  const std::lock_guard lock(mutex_);
+  submissions_.clear();
+  for (size_t i = 0; slot.open && i < slot.used; ++i) submissions_.emplace_back().add(slot.buffers[i]);
+  if (submissions_.empty()) submissions_.emplace_back();
+  if (kept) submissions_.back().add(kept);
+  slot.value = submit(std::move(kernels));
   slot.open = false;
   next_ = (next_ + 1) % slots_.size();
   return slot.value;
 }
 
-uint64_t Queue::submit(VkCommandBuffer commands) { return submit(&commands, 1); }
+uint64_t Queue::submit(VkCommandBuffer commands) {
+  const std::lock_guard lock(mutex_);
+  submissions_.clear();
+  submissions_.emplace_back().add(commands);
+  return submit(Names());
+}
 
 void Queue::run_after(Queue& other, uint64_t value) {
   if (other.completed_.load(std::memory_order_acquire) >= value) return;
@@ -113,20 +125,10 @@ void Queue::run_after(Queue& other, uint64_t value) {
   before_.push_back({&other, value});
 }
 
-uint64_t Queue::submit(const VkCommandBuffer* commands, size_t count) {
-  const std::lock_guard lock(mutex_);
+// In one call: the driver takes all of them, or none, or the device is lost.
+uint64_t Queue::submit(Names kernels) {
   const Stage stage("submit", "stage", context_.id);
-  const uint64_t value = submitted_.load(std::memory_order_relaxed) + 1;
-  VkCommandBufferSubmitInfo buffers[2]{};
-  for (size_t i = 0; i < count; ++i) {
-    buffers[i].sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO;
-    buffers[i].commandBuffer = commands[i];
-  }
-  VkSemaphoreSubmitInfo signal{};
-  signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO;
-  signal.semaphore = timeline_;
-  signal.value = value;
-  signal.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+  uint64_t value = submitted_.load(std::memory_order_relaxed);
   VkSemaphoreSubmitInfo waits[2]{};
   for (size_t i = 0; i < before_.size(); ++i) {
     waits[i].sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO;
@@ -134,27 +136,41 @@ uint64_t Queue::submit(const VkCommandBuffer* commands, size_t count) {
     waits[i].value = before_[i].value;
     waits[i].stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
   }
-  VkSubmitInfo2 info{};
-  info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2;
-  info.waitSemaphoreInfoCount = static_cast<uint32_t>(before_.size());
-  info.pWaitSemaphoreInfos = waits;
-  info.commandBufferInfoCount = static_cast<uint32_t>(count);
-  info.pCommandBufferInfos = buffers;
-  info.signalSemaphoreInfoCount = 1;
-  info.pSignalSemaphoreInfos = &signal;
-  result(vkQueueSubmit2(handle_, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit2");
+  infos_.clear();
+  for (Submission& s : submissions_) {
+    s.signal = {};
+    s.signal.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO;
+    s.signal.semaphore = timeline_;
+    s.signal.value = ++value;
+    s.signal.stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+    VkSubmitInfo2& info = infos_.emplace_back();
+    info = {};
+    info.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2;
+    info.commandBufferInfoCount = s.count;
+    info.pCommandBufferInfos = s.commands;
+    info.signalSemaphoreInfoCount = 1;
+    info.pSignalSemaphoreInfos = &s.signal;
+  }
+  infos_.front().waitSemaphoreInfoCount = static_cast<uint32_t>(before_.size());
+  infos_.front().pWaitSemaphoreInfos = waits;
+  promised_.store(value, std::memory_order_release);
+  if (kernels) context_.health->note_flight(completed_, value, std::move(kernels));
+  result(vkQueueSubmit2(handle_, static_cast<uint32_t>(infos_.size()), infos_.data(), VK_NULL_HANDLE), "vkQueueSubmit2",
+         "submit");
   submitted_.store(value, std::memory_order_release);
   before_.clear();
-  ++count_;
+  count_ += static_cast<int64_t>(infos_.size());
   return value;
 }
 
+// Some drivers say of a lost device that everything is done, and more than was ever submitted.
 uint64_t Queue::completed() {
   uint64_t value = 0;
-  const VkResult r = vkGetSemaphoreCounterValue(context_.device, timeline_, &value);
-  if (r < 0) {
-    const std::lock_guard lock(mutex_);
-    result(r, "vkGetSemaphoreCounterValue");
+  result(vkGetSemaphoreCounterValue(context_.device, timeline_, &value), "vkGetSemaphoreCounterValue", "wait");
+  if (const uint64_t most = promised_.load(std::memory_order_acquire); value > most) {
+    context_.health->note_lost("the driver says that " + std::to_string(value) + " submissions are done, of " +
+                               std::to_string(most));
+    context_.health->raise("wait");
   }
   uint64_t seen = completed_.load(std::memory_order_relaxed);
   while (seen < value && !completed_.compare_exchange_weak(seen, value, std::memory_order_release)) {
@@ -170,20 +186,15 @@ void Queue::wait(uint64_t value, bool interruptible) {
     if (completed() >= value) return;
   } while (Clock::now() - start < kSpin);
 
-  VkSemaphoreWaitInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
-  info.semaphoreCount = 1;
-  info.pSemaphores = &timeline_;
-  info.pValues = &value;
   uint64_t reached = completed();
   auto progress = Clock::now();
   while (reached < value) {
-    if (!usable()) rethrow("wait");
-    const VkResult r = vkWaitSemaphores(context_.device, &info, kSliceNanoseconds);
-    if (r < 0) {
-      const std::lock_guard lock(mutex_);
-      result(r, "vkWaitSemaphores");
-    }
+    context_.health->check("wait");
+    const VkResult r = wait_once(value, kSlice);
+    if (r == VK_ERROR_OUT_OF_HOST_MEMORY || r == VK_ERROR_OUT_OF_DEVICE_MEMORY)  // of the wait, not of the work
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    else
+      result(r, "vkWaitSemaphores", "wait");
     const uint64_t now = completed();
     if (now > reached) progress = Clock::now();
     reached = now;
@@ -194,22 +205,27 @@ void Queue::wait(uint64_t value, bool interruptible) {
 }
 
 void Queue::give_up(uint64_t value) {
-  const std::lock_guard lock(mutex_);
-  hung_ = true;
-  reason_ = "submission " + std::to_string(value) + " made no progress for " + std::to_string(timeout_seconds_) + " s";
-  fail<DeviceTimeoutError>("wait", context_.name() + ": " + reason_,
-                           "restart the process; SPIROGRAD_TIMEOUT sets the seconds");
+  context_.health->note_hung("submission " + std::to_string(value) + " made no progress for " +
+                             std::to_string(timeout_seconds_) + " s");
+  context_.health->raise("wait");
+}
+
+bool Queue::ended(std::chrono::milliseconds limit) noexcept {
+  const VkResult answer = wait_once(promised_.load(std::memory_order_acquire), limit);
+  return answer == VK_SUCCESS || answer == VK_ERROR_DEVICE_LOST;
 }
 
 bool Queue::wait_quietly(uint64_t value, std::chrono::milliseconds limit) noexcept {
-  if (!usable()) return false;
+  return usable() && wait_once(value, limit) == VK_SUCCESS;
+}
+
+VkResult Queue::wait_once(uint64_t value, std::chrono::nanoseconds limit) noexcept {
   VkSemaphoreWaitInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;
   info.semaphoreCount = 1;
   info.pSemaphores = &timeline_;
   info.pValues = &value;
-  const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(limit).count();
-  return vkWaitSemaphores(context_.device, &info, static_cast<uint64_t>(nanoseconds)) == VK_SUCCESS;
+  return vkWaitSemaphores(context_.device, &info, static_cast<uint64_t>(limit.count()));
 }
 
 }  // namespace sg

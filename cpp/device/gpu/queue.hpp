@@ -15,10 +15,12 @@
 
 namespace sg {
 
-// A place for one command buffer and what it reads: three of them bound the work in flight.
+// A place for the commands of one run and what they read: three of them bound the work in flight.
 struct Slot {
   VkCommandPool pool = VK_NULL_HANDLE;
-  VkCommandBuffer commands = VK_NULL_HANDLE;
+  std::vector<VkCommandBuffer> buffers;           // one a submission of those that are recorded together
+  size_t used = 0;                                // of them
+  VkCommandBuffer commands = VK_NULL_HANDLE;      // the one that is being recorded
   HostBuffer arguments;                           // never rewritten while in flight
   VkDescriptorPool descriptors = VK_NULL_HANDLE;  // the proxy lane only
   uint64_t value = 0;                             // its last submission
@@ -34,13 +36,15 @@ class Queue {
 
   // Throws what is wrong for good: forked, lost, hung; and unread validation messages. First thing of every call.
   void check(const char* op);
-  bool usable() const { return !lost_ && !hung_; }
+  bool usable() const { return context_.health->good(); }
 
-  Slot& next();           // waits for the oldest slot
-  void open(Slot& slot);  // begins its command buffer
-  Slot& begin();          // both
-  // The slot's own commands where they are open, then `kept`: closed ones that read the slot's arguments.
-  uint64_t submit(Slot& slot, VkCommandBuffer kept = VK_NULL_HANDLE);
+  Slot& next();                // waits for the oldest slot
+  void open(Slot& slot);       // begins its first command buffer
+  void open_next(Slot& slot);  // another one, for a submission behind it
+  Slot& begin();               // next() and open()
+  // The slot's own commands where they are open, then `kept`: closed ones that read the slot's arguments. Either all that
+  // was recorded goes to the device or nothing. The number of the last submission.
+  uint64_t submit(Slot& slot, VkCommandBuffer kept = VK_NULL_HANDLE, Names kernels = nullptr);
   uint64_t submit(VkCommandBuffer commands);  // closed commands from elsewhere
   // What is submitted from now on runs after that submission of a queue (this one or another).
   void run_after(Queue& other, uint64_t value);
@@ -50,14 +54,22 @@ class Queue {
   int64_t take_count() { return count_.exchange(0); }  // submissions since the last call
   // Until `value` is done. Calls interrupt_hook when `interruptible`: then the caller must hold no engine lock.
   void wait(uint64_t value, bool interruptible);
+  // Whether no work can be running any more: the device is lost, or does it within `limit`.
+  bool ended(std::chrono::milliseconds limit) noexcept;
   // For the exit of the process: no hook, no exception, at most `limit`. True when `value` is done.
   bool wait_quietly(uint64_t value, std::chrono::milliseconds limit) noexcept;
 
  private:
-  uint64_t submit(const VkCommandBuffer* commands, size_t count);
-  void result(VkResult r, const char* what);  // remembers a lost device, then throws
+  struct Submission {
+    VkCommandBufferSubmitInfo commands[2];
+    uint32_t count = 0;
+    VkSemaphoreSubmitInfo signal;
+    void add(VkCommandBuffer buffer);
+  };
+  uint64_t submit(Names kernels);                             // what stands in submissions_
+  void result(VkResult r, const char* call, const char* op);  // remembers a lost device, then throws
+  VkResult wait_once(uint64_t value, std::chrono::nanoseconds limit) noexcept;
   [[noreturn]] void give_up(uint64_t value);
-  void rethrow(const char* op);
 
   struct Before {
     Queue* queue;
@@ -70,11 +82,11 @@ class Queue {
   double timeout_seconds_;
   std::array<Slot, kSlots> slots_;
   size_t next_ = 0;
-  std::mutex mutex_;  // the VkQueue, and the reason
-  std::atomic<uint64_t> submitted_{0}, completed_{0};
+  std::mutex mutex_;  // the VkQueue and what is given to it
+  std::vector<Submission> submissions_;
+  std::vector<VkSubmitInfo2> infos_;
+  std::atomic<uint64_t> promised_{0}, submitted_{0}, completed_{0};  // promised: the driver may know of them already
   std::atomic<int64_t> count_{0};
-  std::atomic<bool> lost_{false}, hung_{false};
-  std::string reason_;
 };
 
 }  // namespace sg

@@ -93,19 +93,52 @@ void Recorder::reserve(int64_t arena_bytes) {
   }
 }
 
+// All that can fail comes before the one call that submits: a run that fails has changed nothing.
 void Recorder::run(GpuPrepared& plan, const RunArguments& arguments) {
   const Stage stage("record", "stage", context_.id);
+  if (plan.made_by != &pipelines_)
+    fail<DeviceLostError>("run", "the plan is of " + context_.name() + " before its loss");
   place_memories(plan, arguments);
   if (plan.uses_status) new_status();
-  uint64_t value = 0;
-  size_t first = 0;
-  do {
-    const Part part = next_part(plan, first);
-    value = submit_part(plan, part, arguments);
-    first = part.last;
-  } while (first < plan.steps.size());
+  const size_t blocks = plan.words.size() * sizeof(uint64_t), uploads = round_up(blocks, kUploadAlignment);
+  Slot& slot = next_slot(uploads + upload_bytes_.size());
+  write_blocks(slot, plan, arguments);
+  VkCommandBuffer kept = VK_NULL_HANDLE;
+  times_.clear();
+  if (may_keep(plan)) {
+    if (!uploads_.empty()) {
+      open(slot);
+      record_uploads(slot, uploads);
+    }
+    kept = kept_commands(plan, slot);
+  } else {
+    record_parts(slot, plan, uploads);
+  }
+  const uint64_t value = queue_.submit(slot, kept, plan.names);
+  uploads_.clear();
+  upload_bytes_.clear();
+  for (size_t i = 0; i < times_.size(); ++i) timing_.submitted(std::move(times_[i]), value + 1 - times_.size() + i);
   plan.ran = true;
   if (plan.uses_status) reports_.push_back({status_block_, value, plan.plan, arguments.lines});
+}
+
+// A submission each. The first one brings the uploads that wait.
+void Recorder::record_parts(Slot& slot, const GpuPrepared& plan, size_t uploads) {
+  Part part{0, 0};
+  do {
+    part = next_part(plan, part.last);
+    if (part.first == 0)
+      queue_.open(slot);
+    else
+      queue_.open_next(slot);
+    start(slot.commands);
+    times_.push_back(timing_.begin(slot.commands, part.last - part.first + 1));
+    if (part.first == 0 && record_uploads(slot, uploads))
+      timing_.after(times_.back(), slot.commands, upload_mark(upload_bytes_.size()));
+    else if (!plan.copies)
+      work_ = Work::kernels;
+    record_steps(slot, plan, part, times_.back());
+  } while (part.last < plan.steps.size());
 }
 
 std::shared_ptr<Parcel> Recorder::record_wanted(const Job& job) {
@@ -187,7 +220,8 @@ std::shared_ptr<Arrival> Recorder::run(const Job& job) {
   std::shared_ptr<Parcel> parcel = record_wanted(job);
   if (parcel) timing_.after(times, slot.commands, {"Memcpy DtoH", "", "gpu_memcpy", wanted_bytes(job)});
   transfer_.expect_all();  // its kernels have addresses of any buffer
-  const uint64_t value = queue_.submit(slot);
+  const uint64_t value =
+      queue_.submit(slot, VK_NULL_HANDLE, std::make_shared<const std::vector<std::string>>(1, job.kernel));
   if (parcel) parcel->value = value;
   uploads_.clear();
   upload_bytes_.clear();
@@ -222,6 +256,7 @@ void Recorder::place_buffer(Place& place, const Memory& memory, const BufferRef*
     fail<Error>("run", std::string(what) + " " + std::to_string(memory.index) + " of the plan needs " +
                            std::to_string(memory.bytes) + " bytes on " + context_.name() + ", given " +
                            (buffer ? std::to_string(buffer->bytes) + " on " + buffer->device.str() : "nothing"));
+  raise_if_gone("run", *buffer);
   auto* gpu = static_cast<GpuBuffer*>(buffer);
   transfer_.expect(*gpu);
   if (std::exchange(gpu->placed_by, runs_) != runs_) gpu->place = same_.size();
@@ -232,14 +267,13 @@ void Recorder::place_buffer(Place& place, const Memory& memory, const BufferRef*
 }
 
 Recorder::Part Recorder::next_part(const GpuPrepared& plan, size_t first) const {
-  Part part{first, first, first < plan.steps.size() ? plan.steps[first].first_word : 0, 0};
+  Part part{first, first};
   double cost = 0;
   for (; part.last < plan.steps.size(); ++part.last) {
     const GpuStep& step = plan.steps[part.last];
     const double more = static_cast<double>(step.cost.bytes) + static_cast<double>(step.cost.flops);
     if (part.last > first && cost + more > most_cost_) break;
     cost += more;
-    part.words += round_up(step.words, kBlockWords);
   }
   return part;
 }
@@ -286,49 +320,20 @@ void Recorder::start(VkCommandBuffer commands) {
   put_barrier();  // everything submitted before, whatever it was
 }
 
-uint64_t Recorder::submit_part(GpuPrepared& plan, const Part& part, const RunArguments& arguments) {
-  const size_t uploads = round_up(part.bytes(), kUploadAlignment);
-  Slot& slot = next_slot(uploads + upload_bytes_.size());
-  write_blocks(slot, plan, part, arguments);
-  VkCommandBuffer kept = VK_NULL_HANDLE;
-  Timing::BatchRef times;
-  if (may_keep(plan, part)) {
-    if (!uploads_.empty()) {
-      open(slot);
-      record_uploads(slot, uploads);
-    }
-    kept = kept_commands(plan, part, slot);
-  } else {
-    open(slot);
-    times = timing_.begin(slot.commands, part.last - part.first + 1);
-    if (record_uploads(slot, uploads))
-      timing_.after(times, slot.commands, upload_mark(upload_bytes_.size()));
-    else if (!plan.copies)
-      work_ = Work::kernels;
-    record_steps(slot, plan, part, times);
-  }
-  const uint64_t value = queue_.submit(slot, kept);
-  uploads_.clear();
-  upload_bytes_.clear();
-  timing_.submitted(std::move(times), value);
-  return value;
-}
-
-void Recorder::write_blocks(Slot& slot, const GpuPrepared& plan, const Part& part, const RunArguments& arguments) {
+void Recorder::write_blocks(Slot& slot, const GpuPrepared& plan, const RunArguments& arguments) {
   words_.clear();
-  for (size_t i = 0; i < part.words; ++i) words_.push_back(word(plan.words[part.first_word + i], arguments));
-  if (part.words) std::memcpy(slot.arguments.mapped, words_.data(), part.bytes());
+  for (const ArgWord& w : plan.words) words_.push_back(word(w, arguments));
+  if (!words_.empty()) std::memcpy(slot.arguments.mapped, words_.data(), words_.size() * sizeof(uint64_t));
 }
 
 // Copies and descriptors name buffers, stamps name queries: such commands are recorded each time. A plan that runs once
 // has no need of any.
-bool Recorder::may_keep(const GpuPrepared& plan, const Part& part) const {
-  const bool all = part.first == 0 && part.last == plan.steps.size();
-  return plan.ran && all && !plan.copies && !proxy_ && !Timing::wanted();
+bool Recorder::may_keep(const GpuPrepared& plan) const {
+  return plan.ran && !plan.copies && !proxy_ && !Timing::wanted() && next_part(plan, 0).last == plan.steps.size();
 }
 
 // Those of before if they do for this run, or else new ones in their place.
-VkCommandBuffer Recorder::kept_commands(GpuPrepared& plan, const Part& part, Slot& slot) {
+VkCommandBuffer Recorder::kept_commands(GpuPrepared& plan, Slot& slot) {
   if (!plan.kept) plan.kept = new_kept();
   KeptCommands::Turn& turn = plan.kept->turns[slot.index];
   same_[0] = slot.arguments.address;
@@ -345,7 +350,7 @@ VkCommandBuffer Recorder::kept_commands(GpuPrepared& plan, const Part& part, Slo
   begin_commands(turn.commands, Submissions::many);
   start(turn.commands);
   work_ = Work::kernels;
-  record_steps(slot, plan, part, nullptr);
+  record_steps(slot, plan, {0, plan.steps.size()}, nullptr);
   end_commands(turn.commands);
   turn.dispatches = stats_.dispatches - before.dispatches;
   turn.barriers = stats_.barriers - before.barriers;
@@ -377,8 +382,7 @@ void Recorder::empty_cache() {
 void Recorder::record_steps(Slot& slot, const GpuPrepared& plan, const Part& part, const Timing::BatchRef& times) {
   for (size_t i = part.first; i < part.last; ++i) {
     const GpuStep& step = plan.steps[i];
-    const size_t block = (step.first_word - part.first_word) * sizeof(uint64_t);
-    record_step(slot, plan, step, slot.arguments.address + block, times);
+    record_step(slot, plan, step, slot.arguments.address + step.first_word * sizeof(uint64_t), times);
   }
   if (!plan.uses_status) return;
   barrier_to_host(commands_);

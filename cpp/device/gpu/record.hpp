@@ -51,10 +51,8 @@ class Recorder {
     uint64_t offset = 0;
     AddressRange range;
   };
-  // The steps [first, last) of one submission and their argument blocks.
-  struct Part {
-    size_t first, last, first_word, words;
-    size_t bytes() const { return words * sizeof(uint64_t); }
+  struct Part {  // the steps [first, last) of one submission
+    size_t first, last;
   };
 
   std::shared_ptr<Parcel> record_wanted(const Job& job);
@@ -62,10 +60,10 @@ class Recorder {
   void place_buffer(Place& place, const Memory& memory, const BufferRef* buffers, const char* what);
   Part next_part(const GpuPrepared& plan, size_t first) const;
   uint64_t word(const ArgWord& w, const RunArguments& arguments) const;
-  uint64_t submit_part(GpuPrepared& plan, const Part& part, const RunArguments& arguments);
-  void write_blocks(Slot& slot, const GpuPrepared& plan, const Part& part, const RunArguments& arguments);
-  bool may_keep(const GpuPrepared& plan, const Part& part) const;
-  VkCommandBuffer kept_commands(GpuPrepared& plan, const Part& part, Slot& slot);
+  void write_blocks(Slot& slot, const GpuPrepared& plan, const RunArguments& arguments);
+  void record_parts(Slot& slot, const GpuPrepared& plan, size_t uploads);
+  bool may_keep(const GpuPrepared& plan) const;
+  VkCommandBuffer kept_commands(GpuPrepared& plan, Slot& slot);
   std::shared_ptr<KeptCommands> new_kept();
   Slot& next_slot(size_t argument_bytes);
   void open(Slot& slot);  // its commands are those that the functions below add to
@@ -116,6 +114,7 @@ class Recorder {
   std::vector<Place> places_;
   std::vector<AddressRange> reads_, writes_;
   std::vector<uint64_t> words_;
+  std::vector<Timing::BatchRef> times_;
   std::vector<uint64_t> same_;  // what commands depend on: where the blocks are, which memories are the same
   const Pipeline* bound_ = nullptr;
 };

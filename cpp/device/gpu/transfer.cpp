@@ -59,10 +59,8 @@ void Transfer::expect_all() {
 
 void Transfer::prepare(Queue& queue, uint32_t family, Chunk& chunk, size_t bytes, bool interruptible) {
   queue.wait(chunk.value, interruptible);
-  if (!chunk.pool) {
-    chunk.pool = make_command_pool(context_, family);
-    chunk.commands = make_command_buffer(context_, chunk.pool);
-  }
+  if (!chunk.pool) chunk.pool = make_command_pool(context_, family);
+  if (!chunk.commands) chunk.commands = make_command_buffer(context_, chunk.pool);  // failed after the pool was made
   if (chunk.memory.bytes < bytes) {
     free_host_buffer(context_, chunk.memory);
     chunk.memory = make_host_buffer(context_, bytes, HostUse::staging);
@@ -114,6 +112,7 @@ uint64_t Transfer::start_download(Chunk& chunk, const GpuBuffer& from, size_t of
 
 void Transfer::download(void* to, GpuBuffer& from, size_t offset, size_t bytes) {
   const std::lock_guard lock(download_mutex_);
+  queue_.check("download");  // the device may have been lost, and its buffers given up, while this waited
   const size_t size = chunk_size(bytes);
   CopyCrew crew(bytes);
   if (bytes > kLargestChunk) prefer_large_pages(to, bytes);

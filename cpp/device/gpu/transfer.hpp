@@ -19,6 +19,8 @@ class Transfer {
   // The next submission of `queue` reads or writes the buffer.
   void expect(GpuBuffer& buffer);
   void expect_all();  // or any buffer
+  // While the lock lives, no download looks at a buffer.
+  std::unique_lock<std::mutex> stop_downloads() { return std::unique_lock(download_mutex_); }
   // Waits for all work submitted before, then copies. Interruptible.
   void download(void* to, GpuBuffer& from, size_t offset, size_t bytes);
 

@@ -1,8 +1,11 @@
-// What really goes to the driver: counts taken in volk's table, under everything else, for tests and benchmarks. What a
-// command buffer holds counts as often as it is submitted; one recorded while nobody counted holds nothing.
+// What really goes to the driver: counts taken in volk's table, under everything else, for tests and benchmarks, and
+// faults in its place (faults.hpp). What a command buffer holds counts as often as it is submitted; one recorded while
+// nobody counted holds nothing.
 // Threads: switch on and off while no other thread uses the GPU; counting itself from any.
 #pragma once
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace sg {
 
@@ -12,5 +15,16 @@ struct VulkanCalls {
 // Puts counting functions in place (counts start at 0) or the driver's back. Loads Vulkan when nothing has.
 void count_vulkan_calls(bool on);
 VulkanCalls vulkan_calls();
+
+// Replaces the rules and begins counting anew; "" for none. ValueError when they cannot be read, or without
+// SPIROGRAD_FAULTS.
+void set_faults(const std::string& rules);
+struct FaultReport {
+  std::vector<std::string> calls;  // in order, since the rules were set; faulty ones too
+  int64_t host_requests = 0;       // of the driver for host memory
+  int64_t host_blocks = 0;         // that it has now
+  int64_t fired = 0;               // answers that were not the driver's
+};
+FaultReport fault_report();
 
 }  // namespace sg

@@ -231,9 +231,13 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        self._update()
+        try:
+            self._update()
+            _core._submit([group["params"] for group in self.param_groups])
+        except Exception:
+            self._undo()
+            raise
         self._step_count += 1
-        _core._submit([group["params"] for group in self.param_groups])
         for after in tuple(self._post_hooks.values()):
             after(self, (closure,), {})
         return loss
@@ -245,6 +249,9 @@ class Optimizer:
 
     def _update(self) -> None:
         raise NotImplementedError(f"{self._name} has no step()")
+
+    def _undo(self) -> None:
+        """The step failed, and nothing of it was done: what was counted here goes back too."""
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls hook(optimizer, args, kwargs) before each step."""

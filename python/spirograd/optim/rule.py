@@ -68,6 +68,7 @@ class _Batch:
     ) -> None:
         self.optimizer, self.group = optimizer, group
         self.params, self.update, self.counts = params, update, counts
+        self.before: Counts | None = None  # the counts, while a step is made that may fail
 
     def is_current(self) -> bool:
         """Whether the optimiser steps with it still."""
@@ -149,7 +150,15 @@ class RuleOptimizer(Optimizer):
                 self._batches[number] = key, self._gathered(group)
         for group, (_, batches) in zip(self.param_groups, self._batches.values(), strict=True):
             for batch in batches:
+                batch.before = None
+            for batch in batches:
                 self._step_batch(group, batch)
+
+    def _undo(self) -> None:
+        for _, batches in self._batches.values():
+            for batch in batches:
+                if batch.before is not None:
+                    batch.counts, batch.before = batch.before, None
 
     def _step_batch(self, group: Group, batch: _Batch) -> None:
         device, found = batch.params[0].device, self.found_inf
@@ -168,11 +177,11 @@ class RuleOptimizer(Optimizer):
         if (watch := watched()) and not any(isinstance(n, Tensor) for n in numbers):
             watch.batches.append(batch)
         batch.update.step(numbers, self._penalty(group), group.get("maximize", False), found)
-        for name, value in counts.items():
-            if isinstance(value, Tensor):
-                batch.counts[name].copy_(value)
-            else:
-                batch.counts[name] = value
+        batch.before = batch.counts
+        batch.counts = {
+            name: batch.counts[name].copy_(value) if isinstance(value, Tensor) else value
+            for name, value in counts.items()
+        }
 
     def _gathered(self, group: Group) -> list[_Batch]:
         same: defaultdict[tuple[Any, ...], list[Tensor]] = defaultdict(list)
