@@ -209,7 +209,7 @@ for rule, kind in ((LOST, sg.DeviceLostError), (HANGS, sg.DeviceTimeoutError)):
     gc.collect()
 print(sg.ones(2, device=gpu).tolist(), sg.stats()["bytes_live"] < 4096)
 """
-    assert run_faulty(run_python, code, SPIROGRAD_TIMEOUT="0.5") == "[1.0, 1.0] True\n"
+    assert run_faulty(run_python, code, SPIROGRAD_TIMEOUT="3") == "[1.0, 1.0] True\n"
 
 
 # ---- a device that hangs ---------------------------------------------------------------------------------------------
@@ -284,3 +284,74 @@ def test_devices_that_work_are_left_alone() -> None:
     sg.Device("cpu").recover()
     sg.Device("gpu").recover()
     assert x.tolist() == [1, 1, 1]
+
+
+# ---- a training that goes on -----------------------------------------------------------------------------------------
+FIT = """
+import numpy as np
+X = np.random.default_rng(0).normal(size=(96, 4)).astype(np.float32)
+Y = (X[:, 0] * X[:, 1] > 0).astype(np.int64)
+class Breaks(sg.callbacks.Callback):
+    def __init__(self, rule, steps):
+        self.rule, self.steps = rule, steps
+    def on_batch_end(self, training):
+        if training.history.steps in self.steps:
+            self.steps.remove(training.history.steps)
+            _core._set_faults(self.rule)
+from spirograd._recovery import Recovery
+go_back = Recovery.go_back
+def mended(self):
+    _core._set_faults("")
+    return go_back(self)
+Recovery.go_back = mended
+def train(rule="", steps=(), every=7, kind=sg.optim.Adam, **options):
+    sg.manual_seed(3)
+    net = sg.nn.Sequential(sg.nn.Linear(4, 12), sg.nn.ReLU(), sg.nn.Dropout(0.2), sg.nn.Linear(12, 2)).to(gpu)
+    opt = kind(net.parameters(), lr=0.05)
+    decay = sg.optim.lr_scheduler.ExponentialLR(opt, 0.98)
+    followers = [Breaks(rule, list(steps)), sg.callbacks.LearningRateScheduler(decay, each="step"),
+                 sg.callbacks.EarlyStopping("val_loss", patience=50, restore_best_weights=True)]
+    history = sg.fit(net, X, Y, optimizer=opt, epochs=4, batch_size=10, validation_split=0.25, metrics=["accuracy"],
+                     callbacks=followers, verbose=0, on_device_lost="recover", snapshot_every=every, **options)
+    return [p.numpy().tobytes() for p in net.state_dict().values()], history.metrics, history.val_metrics, history.steps
+"""
+
+
+@pytest.mark.parametrize("replayed", [None, False])
+def test_a_training_that_loses_its_device_ends_with_the_same_bits(run_python: Run, replayed: bool | None) -> None:
+    code = f"""{FIT}
+wanted = train(compile={replayed})
+assert wanted[3] == 32
+assert train(LOST, [3, 13, 24], compile={replayed}) == wanted
+assert train(LOST, [17], every=1, compile={replayed}) == wanted
+assert train(HANGS, [17], every=1000, compile={replayed}) == wanted
+print("the same")
+"""
+    assert run_faulty(run_python, code, SPIROGRAD_TIMEOUT="5") == "the same\n"
+
+
+def test_a_training_that_comes_no_further_ends(run_python: Run) -> None:
+    code = f"""{FIT}
+class Always(Breaks):
+    def on_batch_end(self, training):
+        if training.history.steps == 5:
+            _core._set_faults(LOST)
+Breaks = Always
+print(fails(lambda: train(LOST, [5]))[:14])
+"""
+    assert run_faulty(run_python, code).startswith("submit: gpu:0 ")
+
+
+def test_fit_raises_unless_it_is_told_to_recover(run_python: Run) -> None:
+    code = f"""{FIT}
+import functools
+fit = sg.fit
+sg.fit = lambda *args, on_device_lost, **options: fit(*args, **options)
+fails(lambda: train(LOST, [5]))
+sg.fit = fit
+text = fails(lambda: sg.fit(sg.nn.Linear(4, 2), X, Y, on_device_lost="retry"), ValueError)
+assert text == "fit: on_device_lost is 'retry'; use raise or recover"
+text = fails(lambda: sg.fit(sg.nn.Linear(4, 2), X, Y, snapshot_every=0), ValueError)
+assert text == "fit: snapshot_every is 0; use 1 or more"
+"""
+    run_faulty(run_python, code)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ._core import Tensor
+
 
 def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """The leaves in order, and a function that puts others in their places."""
@@ -42,3 +44,19 @@ def transform(function: Callable[[Any], Any], tree: Any) -> Any:
     """The tree of function(leaf)."""
     leaves, rebuild = flatten(tree)
     return rebuild([function(leaf) for leaf in leaves])
+
+
+def to_host(tree: Any) -> Any:
+    """The same with tensors of the CPU, which keep the values of now."""
+
+    def copied(x: Any) -> Any:
+        if not isinstance(x, Tensor):
+            return x
+        return x.detach().cpu() if x.device.kind == "gpu" else x.detach().clone()
+
+    return transform(copied, tree)
+
+
+def to_device(tree: Any, device: Any) -> Any:
+    """The same with its tensors there."""
+    return transform(lambda x: x.to(device) if isinstance(x, Tensor) else x, tree)

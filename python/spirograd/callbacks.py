@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ._core import Tensor
 from ._grad_mode import no_grad
+from ._tree import to_host
 
 if TYPE_CHECKING:
     from .training import Training
@@ -128,7 +129,8 @@ class EarlyStopping(Callback):
             self._waited, self.best_epoch = 0, training.epoch
             if self.restore_best_weights:
                 with no_grad():
-                    self._weights = {k: v.detach().clone() for k, v in training.model.state_dict().items()}
+                    state = training.model.state_dict()
+                    self._weights = to_host(state) if training.recovers else {k: v.clone() for k, v in state.items()}
         else:
             self._waited += 1
             training.stop = training.stop or self._waited >= max(self.patience, 1)

@@ -12,8 +12,9 @@ from typing import Any, TypeAlias
 from . import _core, optim
 from ._batches import Data, Rows, data_of, held_back, place_of
 from ._by_name import LossFunction, loss_named, metric_named, optimizer_named
-from ._core import Tensor
+from ._core import DeviceLostError, DeviceTimeoutError, Tensor
 from ._grad_mode import no_grad
+from ._recovery import Recovery
 from ._replayed_step import ReplayedStep, is_ours, sums_of
 from .callbacks import Callback, LearningRateScheduler
 from .metrics import Mean, Metric
@@ -100,6 +101,7 @@ class Training:
         epochs: number of the last one.
         logs: the values of the epoch that just ended, validation's under names with "val" before them.
         stop: set it to end the training after this step's epoch.
+        recovers: whether it goes on when its device is lost: what a callback keeps for later belongs on the host then.
     """
 
     def __init__(self, model: Module, optimizer: Any, epochs: int) -> None:
@@ -108,6 +110,7 @@ class Training:
         self.epoch = 0
         self.logs: dict[str, float] = {}
         self.stop = False
+        self.recovers = False
 
 
 def fit(
@@ -129,6 +132,8 @@ def fit(
     verbose: int = 1,
     initial_epoch: int = 0,
     compile: bool | None = None,
+    on_device_lost: str = "raise",
+    snapshot_every: int = 100,
 ) -> History:
     """Trains a model. Arrays go to the model's device once, floats in its type; batches are rows, picked there.
 
@@ -157,6 +162,11 @@ def fit(
         compile: whether steps are replayed as by `sg.compile`, with the same bits and without their Python. None: where
             that leaves out nothing of yours: layers of `nn` without hooks, losses, optimisers and metrics of the
             package. True: also with modules and functions of your own, under the terms of `sg.compile`.
+        on_device_lost: "raise", or "recover": when the model's GPU is lost or hangs, it is opened anew and the training
+            goes on from copies on the host: data, parameters, states of the optimiser and of schedulers, random
+            numbers, and the sums of the epoch. Callbacks hear again of steps that are done again. Batches that a loader
+            makes must be the same when an epoch is gone through again.
+        snapshot_every: steps between two such copies; each waits for the device.
 
     Returns:
         A History. Ctrl-C ends the training early and returns what there is.
@@ -165,6 +175,7 @@ def fit(
         TypeError: the model is none of tensors.
         ValueError: the data do not fit together, a name is unknown, or compile=True with what cannot be replayed: an
             optimiser that is no `RuleOptimizer`, a metric that is no `metrics.Sum`.
+        DeviceLostError, DeviceTimeoutError: the GPU failed; with "recover": twice in the same steps.
         IndexError: a class is out of range; raised at the end of an epoch at the latest.
 
     Example:
@@ -177,6 +188,10 @@ def fit(
         >>> history.metrics["accuracy"][-1] > 0.8
         True
     """
+    if on_device_lost not in ("raise", "recover"):
+        raise ValueError(f"fit: on_device_lost is {on_device_lost!r}; use raise or recover")
+    if snapshot_every < 1:
+        raise ValueError(f"fit: snapshot_every is {snapshot_every}; use 1 or more")
     place = place_of("fit", model)
     loss_of = loss_named("fit", loss)
     if isinstance(optimizer, str):
@@ -192,15 +207,25 @@ def fit(
     sums = _Sums("fit", loss_of, metrics)
     replayed = _replayed(compile, model, optimizer, sums, followers)
     mode, steps = model.training, data.steps()
+    training.recovers, recovery, epoch = on_device_lost == "recover", None, initial_epoch
     bar = None
     if verbose == 1 and sys.stderr.isatty():
         bar = Progress(steps and steps * (epochs - initial_epoch), "fit")
     try:
         for follower in followers:
             follower.on_train_begin(training)
-        for epoch in range(initial_epoch + 1, epochs + 1):
-            training.epoch = epoch
-            _epoch(training, data, later, sums, followers, bar, replayed)
+        if training.recovers:
+            kept = [sums.loss_sum, *sums.metrics]
+            recovery = Recovery(training, [data, later], kept, followers, place.device, snapshot_every)
+        while epoch < epochs:
+            epoch = training.epoch = epoch + 1
+            try:
+                _epoch(training, data, later, sums, followers, bar, replayed, recovery)
+            except (DeviceLostError, DeviceTimeoutError):
+                if recovery is None or not recovery.go_back():
+                    raise
+                epoch = training.epoch - 1 if recovery.done else initial_epoch
+                continue
             if verbose == 2:
                 _print_epoch(training)
             if training.stop:
@@ -271,18 +296,21 @@ def _epoch(
     followers: Sequence[Callback],
     bar: Progress | None,
     replayed: ReplayedStep | None,
+    recovery: Recovery | None,
 ) -> None:
     model, optimizer, history = training.model, training.optimizer, training.history
     start = shown = time.perf_counter()
     takes_closure = _takes_closure(optimizer)
     rate, before = float(optimizer.param_groups[0]["lr"]), history.steps
     model.train()
-    sums.reset()
-    for follower in followers:
-        follower.on_epoch_begin(training)
-    if replayed is not None:
-        replayed.begin()
-    for batch in data.batches(training.epoch):
+    resumed = recovery is not None and recovery.done > 0  # in the middle
+    if not resumed:
+        sums.reset()
+        for follower in followers:
+            follower.on_epoch_begin(training)
+        if replayed is not None:
+            replayed.begin()
+    for batch in data.batches(training.epoch) if recovery is None else recovery.batches(data, training.epoch):
         if replayed is not None and replayed.ready:
             replayed(batch)
         else:
@@ -298,7 +326,7 @@ def _epoch(
                 shown = now
                 note = f"epoch {training.epoch}/{training.epochs}, loss {_short(sums.mean_loss())}"
             bar.advance(note=note)
-    if history.steps == before:
+    if history.steps == before and not resumed:
         raise ValueError(f"fit: there was no batch in epoch {training.epoch}; give what can be gone through again")
     values = sums.read()
     later_values = {} if later is None else _evaluate(model, later, sums)
