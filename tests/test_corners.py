@@ -200,3 +200,29 @@ def test_small_leniencies(device: sg.Device) -> None:
     assert values.item() == 7.0 and places.item() == 0
     flags = of(device, [True, False]).index_add(0, of(device, [1]), of(device, [True]))
     assert flags.dtype == sg.bool and flags.tolist() == [True, True]
+
+
+def test_truth_values_in_sums_of_products_are_counted(device: sg.Device) -> None:
+    mask = sg.tensor([[True, True], [True, True], [False, True]], device=device)
+    x = sg.tensor([1.0, 2.0], device=device)
+    assert sg.einsum("ab,c->c", mask, x).tolist() == [5, 10]
+    assert sg.einsum("ab,b->b", mask, x).tolist() == [2, 6]
+    assert sg.einsum("ab,b->a", mask, x).tolist() == [3, 3, 2]
+    assert sg.einsum("ab,ab,b->", mask, mask, x).item() == 8
+    for equation, want in (("ab->", 5), ("ab->b", [2, 3]), ("ab->a", [2, 2, 1])):
+        counted = sg.einsum(equation, mask)
+        assert counted.dtype == sg.int64 and counted.tolist() == want
+    assert sg.einsum("a,b->ab", mask[2], mask[2]).dtype == sg.bool
+    for products in (
+        lambda: sg.einsum("ab,ab->", mask, mask),
+        lambda: sg.einsum("ab,cb->ac", mask, mask),
+        lambda: sg.tensordot(mask, mask.T, 1),
+        lambda: mask @ mask.T,
+    ):
+        with pytest.raises(TypeError, match="booleans have no product"):
+            products()
+
+
+def test_small_whole_numbers_do_not_wrap_in_einsum(device: sg.Device) -> None:
+    many = sg.full((300,), 200, dtype=sg.uint8, device=device)
+    assert sg.einsum("a->", many).item() == many.sum().item() == 60000

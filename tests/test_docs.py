@@ -202,3 +202,19 @@ def test_figures_of_tables_are_those_of_their_files(path: Path) -> None:
         for figure in figures_of(table):
             shown, digits = float(figure.replace(",", "")), len(figure.partition(".")[2])
             assert any(abs(v - shown) <= 0.5 * 10**-digits + 1e-9 for v in values), f"{figure} is not in {files}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_times_in_sentences_are_those_of_their_files(path: Path) -> None:
+    for block in re.split(r"\n\s*\n", path.read_text()):
+        files = RESULT.findall(block)
+        if block.startswith("|") or not files:
+            continue
+        contents = [json.loads((ROOT / f).read_text()) for f in files]
+        if not all("results" in c for c in contents):  # a profile
+            continue
+        values = [r["value"] for c in contents for r in c["results"]]
+        for figure in re.findall(r"(\d[\d,]*(?:\.\d+)?) (?:us|ms)\b", block):
+            shown, digits = float(figure.replace(",", "")), len(figure.partition(".")[2])
+            near = [v for v in values if v is not None and abs(v - shown) <= 0.5 * 10**-digits + 1e-9]
+            assert near, f"{figure} is not in {files}"

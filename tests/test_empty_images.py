@@ -11,7 +11,7 @@ import pytest
 import spirograd as sg
 from spirograd.nn import functional as F
 
-SIZES = [(1, 2, 0, 3), (1, 2, 3, 0), (0, 2, 3, 3), (1, 0, 3, 3), (0, 0, 0, 0), (2, 2, 3, 3)]
+SIZES = [(1, 2, 0, 3), (1, 2, 3, 0), (0, 2, 3, 3), (1, 0, 3, 3), (0, 0, 0, 0)]
 Convolution = Callable[..., sg.Tensor]
 
 
@@ -39,28 +39,24 @@ def twice(y: sg.Tensor, inputs: list[sg.Tensor]) -> list[sg.Tensor]:
     ],
     ids=lambda v: getattr(v, "__name__", ""),
 )  # fmt: skip
-@pytest.mark.parametrize("outputs", [0, 4])
-@pytest.mark.parametrize("groups", [1, 2])
-def test_a_convolution_of_nothing(
-    convolve: Convolution, dims: int, transposed: bool, outputs: int, groups: int, device: sg.Device
-) -> None:
+def test_a_convolution_of_nothing(convolve: Convolution, dims: int, transposed: bool, device: sg.Device) -> None:
     done = 0
-    for shape in SIZES:
+    every = itertools.product(SIZES, (4, 0), (1, 2), ((1, 1), (1, 0), (2, 1)))
+    few = [((1, 2, 0, 3), 4, 1, (1, 1)), ((0, 2, 3, 3), 4, 1, (1, 1))]  # a new kernel takes long on a software driver
+    for shape, outputs, groups, (stride, padding) in every if device.kind == "cpu" else few:
         x = sg.ones(*shape_for(dims, shape), device=device).requires_grad_()
         channels = x.shape[1]
         sizes = (channels, outputs // groups) if transposed else (outputs, channels // groups)
-        kernel = (1,) * (dims - 1) + (2,)
-        w = sg.ones(*sizes, *kernel, device=device).requires_grad_()
-        for stride, padding in ((1, 0), (1, 1), (2, 1)):
-            try:
-                y = convolve(x, w, stride=stride, padding=padding, groups=groups)
-            except ValueError:  # nothing is left, or no whole group
-                continue
-            values = [y, *twice(y, [x, w])]
-            if 0 in x.shape or 0 in w.shape:
-                assert not any(v.any().item() for v in values if v.numel())
-            done += 1
-    assert done >= 3
+        w = sg.ones(*sizes, *(1,) * (dims - 1), 2, device=device).requires_grad_()
+        if 0 not in x.shape and 0 not in w.shape:
+            continue
+        try:
+            y = convolve(x, w, stride=stride, padding=padding, groups=groups)
+        except ValueError:  # nothing is left, or no whole group
+            continue
+        assert not any(v.any().item() for v in [y, *twice(y, [x, w])] if v.numel())
+        done += 1
+    assert done >= 1
 
 
 POOLS: dict[str, Callable[[Any], Any]] = {

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import extreme_integers
 import spirograd as sg
+from spirograd.nn import functional as F
 
 HERE = Path(__file__).parent
 
@@ -30,3 +33,39 @@ def test_an_integer_that_is_too_large_is_an_error(device: str) -> None:
     last = "\n".join(result.stdout.splitlines()[-4:])
     assert result.returncode == 0, f"status {result.returncode} in\n{last}\n{result.stderr[-3000:]}"
     assert result.stdout.endswith("all done\n")
+
+
+MOST, LEAST = 2**63 - 1, -(2**63)
+RIGHT: dict[str, tuple[Callable[[sg.Tensor], sg.Tensor], Any]] = {  # of [[1, 2, 3], [4, 5, 6]]
+    "tril of all": (lambda x: x.tril(MOST), [[1, 2, 3], [4, 5, 6]]),
+    "tril of nothing": (lambda x: x.tril(LEAST), [[0, 0, 0], [0, 0, 0]]),
+    "triu of all": (lambda x: x.triu(LEAST), [[1, 2, 3], [4, 5, 6]]),
+    "triu of nothing": (lambda x: x.triu(MOST), [[0, 0, 0], [0, 0, 0]]),
+    "tril_indices of nothing": (lambda x: sg.tril_indices(2, 3, LEAST), [[], []]),
+    "triu_indices of all": (lambda x: sg.triu_indices(2, 2, LEAST), [[0, 0, 1, 1], [0, 1, 0, 1]]),
+    "diagonal beside it": (lambda x: x.diagonal(MOST), []),
+    "a long step": (lambda x: x[:, 1::MOST], [[2], [5]]),
+    "windows a long step apart": (lambda x: x.unfold(1, 2, MOST), [[[1, 2]], [[4, 5]]]),
+    "roll": (lambda x: x.roll(MOST, 1), [[3, 1, 2], [6, 4, 5]]),
+    "rot90": (lambda x: x.rot90(MOST), [[4, 1], [5, 2], [6, 3]]),
+    "diff": (lambda x: x.diff(MOST), [[], []]),
+    "arange": (lambda x: sg.arange(MOST - 2, MOST), [MOST - 2, MOST - 1]),
+    "arange down": (lambda x: sg.arange(LEAST + 5, LEAST, -3), [LEAST + 5, LEAST + 2]),
+    "arange across": (lambda x: sg.arange(LEAST, MOST, 2**62), [LEAST, -(2**62), 0, 2**62]),
+    "pool a long stride apart": (lambda x: F.avg_pool1d(x, 2, 2**40), [[1.5], [4.5]]),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_an_integer_that_is_large_and_means_something_is_taken(name: str) -> None:
+    op, want = RIGHT[name]
+    assert op(sg.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])).tolist() == want
+
+
+def test_gradients_a_long_stride_apart(device: sg.Device) -> None:
+    x = sg.ones(1, 1, 4, 3, device=device).requires_grad_()
+    F.avg_pool2d(x, (1, 2), (1, 2**33)).sum().backward()
+    assert x.grad.tolist() == [[[[0.5, 0.5, 0]] * 4]]
+    x.grad = None
+    F.conv2d(x, sg.ones(1, 1, 1, 2, device=device), stride=(3, 2**40)).sum().backward()
+    assert x.grad.tolist() == [[[[1, 1, 0], [0, 0, 0], [0, 0, 0], [1, 1, 0]]]]

@@ -159,9 +159,8 @@ Term contracted(Term a, Term b, Needed needed) {
     out.x = reshape(cast(sum(cast(left, wide) * cast(right, wide), 1u << 2), dtype), shape);
     return out;
   }
-  const auto number = [](const Tensor& x) { return x.dtype() == DType::boolean ? cast(x, DType::uint8) : x; };
   const Tensor right = reshape(arranged(b, batch, summed, columns), {batches, inner, n});
-  out.x = reshape(matmul(number(left), number(right)), shape);
+  out.x = reshape(matmul(left, right), shape);
   return out;
 }
 
@@ -232,6 +231,8 @@ Tensor einsum(const std::string& text, const std::vector<Tensor>& operands) {
     bad(text, std::to_string(terms.size()) + " term(s) for " + std::to_string(operands.size()) + " operand(s)");
   std::vector<Term> list;
   int dots = 0;
+  DType type = DType::boolean;
+  for (const Tensor& x : operands) type = promote(type, x.dtype());
   for (size_t i = 0; i < terms.size(); ++i) {
     const bool has_dots = terms[i].find('.') != std::string::npos;
     const int left = operands[i].rank() - letters_of(terms[i]);
@@ -239,7 +240,9 @@ Tensor einsum(const std::string& text, const std::vector<Tensor>& operands) {
       bad(text, "term '" + terms[i] + "' does not fit shape " + operands[i].shape().str());
     common_device("einsum", {&operands[0], &operands[i]});
     dots = std::max(dots, left);
-    list.push_back(without_repeats(text, {operands[i], labels_of(text, terms[i], left)}));
+    const bool truths = operands[i].dtype() == DType::boolean;  // beside numbers they are numbers
+    list.push_back(
+        without_repeats(text, {truths ? cast(operands[i], type) : operands[i], labels_of(text, terms[i], left)}));
   }
   const std::vector<Label> result =
       arrow == std::string::npos ? implied_result(equation, dots) : labels_of(text, equation.substr(arrow + 2), dots);
