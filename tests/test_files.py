@@ -543,9 +543,29 @@ def safetensors(header: Any, data: bytes = b"") -> bytes:
     return struct.pack("<Q", len(text)) + text + data
 
 
+def two(first: list[int], second: list[int], size: int) -> bytes:
+    about = {"dtype": "F32", "shape": [1]}
+    return safetensors({"a": {**about, "data_offsets": first}, "b": {**about, "data_offsets": second}}, bytes(size))
+
+
+def test_the_sample_of_bad_safetensors_would_be_read_if_it_were_sound() -> None:
+    pytest.importorskip("safetensors")
+    assert sg.load_safetensors(io.BytesIO(two([0, 4], [4, 8], 8)))["b"].tolist() == [0.0]
+
+
 @pytest.mark.parametrize(
     "data",
     [
+        two([0, 4], [4, 8], 8).replace(b'"b"', b'"a"'),
+        two([0, 4], [0, 4], 4),
+        two([0, 4], [2, 6], 6),
+        two([0, 4], [8, 12], 12),
+        two([0, 4], [8, 4], 8),
+        two([0, 4], [4, 8], 12),
+        safetensors(b'{"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}, "\xff\xfe": 1}', bytes(4)),
+        safetensors([1, 2]),
+        safetensors(b'{"w":' + b"[" * 100_000),
+        struct.pack("<Q", 200_000_000) + b"{" + b" " * 1000,
         safetensors({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, b"\0" * 7),
         safetensors({"w": {"dtype": "F32", "shape": [2**60, 2**60], "data_offsets": [0, 8]}}, b"\0" * 8),
         safetensors({"w": {"dtype": "F32", "shape": [2], "data_offsets": [-8, 0]}}, b"\0" * 8),

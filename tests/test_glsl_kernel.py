@@ -120,6 +120,37 @@ def test_its_code_is_kept_on_disk(run_python: Callable[..., str], tmp_path: Path
 
 
 @pytest.mark.gpu
+def test_kernels_of_one_name_are_told_apart_by_their_source(run_python: Callable[..., str], tmp_path: Path) -> None:
+    code = """
+import spirograd as sg
+x = sg.ones(1, device='gpu')
+for number in (1, 2):
+    source = 'uint i = global_index; if (i < y_size) store(y, i, load(x, i) + %d.0);' % number
+    print(sg.ops.glsl_kernel('same', source, ['x'], ['y'])(x).item())
+"""
+    for _ in range(2):
+        assert run_python(code, SPIROGRAD_CACHE=str(tmp_path)).split() == ["2.0", "3.0"]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("path", ["/etc/passwd", "../../etc/passwd", "tests/conftest.py"])
+def test_a_source_includes_no_file_of_the_machine(gpu: sg.Device, path: str) -> None:
+    with pytest.raises(sg.KernelCompileError) as raised:
+        glsl_kernel("curious", f'#include "{path}"\n', ["x"], ["y"])(sg.ones(3, device=gpu))
+    assert "root:" not in str(raised.value) and "pytest" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["x;", "x) {} //", "x\n#define y", "x[0]", "a b", "x/**/", "\u00fc", "gl_x", "x__y", "main", "", "1x", "push"],
+)
+def test_no_name_reaches_the_source_but_a_name(name: str) -> None:
+    for inputs, outputs, constants in (([name], ["out"], {}), (["in1"], [name], {}), (["in1"], ["out"], {name: 1})):
+        with pytest.raises(ValueError, match="cannot be a name in GLSL"):
+            glsl_kernel("k", SQUARE, inputs, outputs, constants=constants)
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int64", "uint8", "int8", "bool"])
 def test_elements_are_those_of_glsl(gpu: sg.Device, dtype: str) -> None:
     x = sg.tensor([0, 1, 1, 0, 1], device=gpu).to(getattr(sg, dtype))
