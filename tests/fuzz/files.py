@@ -12,6 +12,7 @@ what was written. Every file follows from the seed, its kind and its number, so 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import faulthandler
 import gzip
 import io
@@ -36,10 +37,18 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import spirograd as sg
-from spirograd.datasets import download, parse_idx
-from spirograd.utils import checkpoints
-from torch_files import Part, torch_file
+READERS = ["pickletools", "spirograd.serialization", "spirograd.text", "spirograd.datasets"]
+if "--atheris" in sys.argv:
+    import atheris
+
+    watched = atheris.instrument_imports(include=READERS)
+else:
+    watched = contextlib.nullcontext()
+with watched:
+    import spirograd as sg
+    from spirograd.datasets import download, parse_idx
+    from spirograd.utils import checkpoints
+    from torch_files import Part, torch_file
 
 SECONDS, BYTES = 1.0, 256 << 20  # what a file may take
 Reader = Callable[[bytes], Any]
@@ -314,11 +323,7 @@ def all_kinds() -> dict[str, Kind]:
 
 def guided(name: str, options: list[str]) -> None:
     """Atheris: libFuzzer, which sees what the reader runs."""
-    import atheris
-
     kind = all_kinds()[name]
-    with atheris.instrument_imports():
-        import pickletools  # noqa: F401
 
     def one(data: bytes) -> None:
         outcome = judged(kind, data, kind.samples[0])
@@ -329,7 +334,6 @@ def guided(name: str, options: list[str]) -> None:
     corpus.mkdir(parents=True, exist_ok=True)
     for sample in kind.samples:
         (corpus / f"{zlib.crc32(sample):08x}").write_bytes(sample)
-    atheris.instrument_all()
     atheris.Setup([sys.argv[0], *options, str(corpus)], one)
     atheris.Fuzz()
 
