@@ -37,6 +37,7 @@ class Drawing:
         self.names = self.run.names()
         self.made: list[str] = []  # names of tensors
         self.leaves: list[str] = []  # those that want gradients
+        self.given: set[str] = set()  # all leaves
         self.roots: dict[str, str] = {}  # whose memory a name may share
         self.keys = self.names_given = 0
 
@@ -72,6 +73,9 @@ class Drawing:
         if not found:
             raise LookupError
         return found[max(self.below(len(found)), self.below(len(found)))]
+
+    def is_leaf(self, name: str) -> bool:
+        return name in self.given
 
     def like(self, name: str) -> str:
         """A tensor that broadcasts with that one."""
@@ -180,6 +184,8 @@ class Drawing:
             sizes[0] = str(self.pick(0, 33, 130, 1025))
         shape = f"({', '.join(sizes)}{',' if rank == 1 else ''})"
         name = self.add_value(f"leaf({self.key()}, {shape}{', True' if grad else ''})")
+        if name:
+            self.given.add(name)
         if name and grad:
             self.leaves.append(name)
 

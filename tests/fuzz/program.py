@@ -104,9 +104,6 @@ class Run:
         values = self.random(key).integers(0, high, tuple(shape))
         return self.backend.t.tensor(values, dtype=self.backend.t.int64, device=self.backend.device)
 
-    def flags(self, key: int, shape: Sequence[int]) -> Any:
-        return self.ints(key, shape, 2) == 1
-
     def out(self, *tensors: Any) -> None:
         """Read now."""
         self.shown += [None if x is None else array_of(x) for x in tensors]
@@ -119,10 +116,15 @@ class Run:
         return list(self.backend.t.autograd.grad(loss, list(leaves), allow_unused=True, **options))
 
     def twice(self, loss: Any, leaves: Sequence[Any]) -> list[Any]:
-        """Gradients of the squares of the gradients; those that depend on nothing are left out."""
-        first = [g for g in self.grad(loss, leaves, create_graph=True) if g is not None]
-        again = [(g * g).sum() for g in first if g.requires_grad]
-        return first + (self.grad(sum(again[1:], again[0]), leaves) if again else [])
+        """Gradients, and those of the sum of their squares."""
+        first = self.grad(loss, leaves, create_graph=True)
+        ends = [(g * g).sum() for g in first if g is not None and g.requires_grad]
+        return first + (self.grad(sum(ends[1:], ends[0]), leaves) if ends else [None for _ in leaves])
+
+    def distinct(self, x: Any) -> Any:
+        """No two elements of what lies on a grid are equal: who is chosen among equals is not promised."""
+        t = self.backend.t
+        return x + t.arange(x.numel(), dtype=x.dtype, device=x.device).reshape(x.shape) * 2.0**-12
 
     def kept(self) -> list[Any]:
         held, self.held = self.held, []
@@ -138,7 +140,8 @@ class Run:
     def names(self) -> dict[str, Any]:
         random = self.random(1 << 20)
         batches = self.program.batches
-        names = {name: getattr(self, name) for name in ("leaf", "ints", "flags", "out", "keep", "grad", "twice")}
+        called = ("leaf", "ints", "out", "keep", "grad", "twice", "distinct")
+        names = {name: getattr(self, name) for name in called}
         names |= {"kept": self.kept, "compiled": self.compiled, "t": self.backend.t, "F": self.float_type()}
         names |= {"D": self.backend.device, "B": batches[self.number % len(batches)]}
         names |= {f"n{i}": float(random.choice(NUMBERS)) for i in range(4)}

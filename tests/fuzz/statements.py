@@ -79,7 +79,7 @@ def to_float(d: Drawing) -> str:
 
 @value(1)
 def there_and_back(d: Drawing) -> str:
-    return f"{d.pick_value(floats=False)}.cpu().to(D)"
+    return f"{d.pick_value(floats=False)}.cpu().to(D).clone()"
 
 
 # ---- folds and scans -------------------------------------------------------------------------------------------------
@@ -149,8 +149,8 @@ def sort(d: Drawing) -> str:
     if name == "sort":
         return f"t.sort({x}, {d.dim(x)}, descending={d.maybe(0.5)}, stable=True)[{d.pick(0, 0, 1)}]"
     if name == "median":
-        return f"t.median({x}, {d.dim(x)})[0]"
-    return f"t.{name}({x}, {1 + d.below(d.shape(x)[-1])}, -1)[0]"
+        return f"t.median(distinct({x}), {d.dim(x)})[0]"
+    return f"t.{name}(distinct({x}), {1 + d.below(d.shape(x)[-1])}, -1)[0]"
 
 
 # ---- views -----------------------------------------------------------------------------------------------------------
@@ -178,7 +178,8 @@ def reshape(d: Drawing) -> str:
         *[f"(-1, {k})" for k in (2, 3, 4, 5, 7) if n and n % k == 0],
         *[f"({k}, -1)" for k in (2, 3) if n and n % k == 0],
     )
-    return f"{x}.reshape({shape})"
+    # Results keep the strides of what they are made of in PyTorch, so that memory is shared at other times.
+    return f"{x}.view({shape})" if d.is_leaf(x) else f"{x}.reshape({shape}).clone()"
 
 
 @value(3)
@@ -208,7 +209,7 @@ def unfold(d: Drawing) -> str | None:
 
 @value(2)
 def strided(d: Drawing) -> str | None:
-    x = d.pick_value(1, fits=lambda n: d.tensor(n).is_contiguous())
+    x = d.pick_value(1, fits=d.is_leaf)
     n = d.tensor(x).numel()
     if n < 4:
         return None
@@ -238,7 +239,7 @@ def triangle(d: Drawing) -> str:
 
 @value(2)
 def copy(d: Drawing) -> str:
-    return f"{d.pick_value(floats=False)}.{d.pick('clone()', 'contiguous()', 'detach()', 'detach().clone()')}"
+    return f"{d.pick_value(floats=False)}.{d.pick('clone()', 'contiguous().clone()', 'detach()', 'detach().clone()')}"
 
 
 @value(3)
