@@ -3,6 +3,7 @@
 #include "bind/device.hpp"
 #include "bind/numpy.hpp"
 #include "bind/tensor.hpp"
+#include "graph/log.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -98,6 +99,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
     const Tensor& from = tensor_of("data", value);
     if (!x.is_leaf())
       fail<ValueError>("data", "the tensor was made by an operation", "replace the data of leaves only");
+    const EngineLock lock;
     x->base = {};
     x->storage = from->storage;
     x->shape = from.shape();
@@ -111,7 +113,10 @@ int set_data(PyObject* self, PyObject* value, void*) {
 
 PyObject* grad_fn(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    const Ref<GradNode>& fn = unwrap(self).grad_fn();
+    const Ref<GradNode> fn = [&] {
+      const EngineLock lock;
+      return unwrap(self).grad_fn();
+    }();
     if (!fn) Py_RETURN_NONE;
     return grad_fn_object(fn);
   });

@@ -151,11 +151,14 @@ PyObject* bound(const Call& call) {
 // The same from the tensor as it is now, written into it.
 template <PyObject* (*body)(const Call&)>
 PyObject* in_place(const Call& call) {
-  const Object before(wrap(snapshot(unwrap(call.self))));
-  Call inside = call;
-  inside.self = before.get();
-  const Object result(body(inside));
-  write_result(call.row->name, unwrap(call.self), unwrap(result.get()));
+  const Tensor& x = unwrap(call.self);
+  rewrite_(x, [&](const Tensor& before) {
+    const Object self(wrap(before));
+    Call inside = call;
+    inside.self = self.get();
+    const Object result(body(inside));
+    return fitting(call.row->name, x, unwrap(result.get()));
+  });
   return Py_NewRef(call.self);
 }
 

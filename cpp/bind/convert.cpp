@@ -262,7 +262,7 @@ Tensor deep_copy(const Tensor& x, PyObject* storages) {
   if (!known) {
     if (PyErr_Occurred()) throw PythonError();
     Tensor all = x.detach();
-    all->shape = {all->storage->node->numel};
+    all->shape = {room_of(x)};
     all->strides = {1};
     all->offset = 0;
     Object copy(wrap(sg::clone(all)));
@@ -398,7 +398,7 @@ Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device) {
   return to_device(t, device);
 }
 
-void write_result(const char* op, const Tensor& x, const Tensor& result) {
+Tensor fitting(const char* op, const Tensor& x, const Tensor& result) {
   check_write(op, x, result);
   if (kind_of(result.dtype()) > kind_of(x.dtype()))
     fail<TypeError>(op, std::string("the result is ") + name_of(result.dtype()) + ", the tensor " + name_of(x.dtype()),
@@ -406,7 +406,7 @@ void write_result(const char* op, const Tensor& x, const Tensor& result) {
   if (!(result.shape() == x.shape()))
     fail<ValueError>(op, "the result has shape " + result.shape().str() + ", the tensor " + x.shape().str(),
                      "the other side must broadcast to the tensor");
-  sg::replace_(x, cast(result, x.dtype()));
+  return cast(result, x.dtype());
 }
 
 void add_conversions(PyObject* module) { add_rows(module, rows); }

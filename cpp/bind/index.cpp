@@ -192,11 +192,11 @@ void write(const Cursor& at, const Tensor& value0) {
       const Cursor::Index& index = at.indices[0];
       Tensor mask = index.tensor;
       while (mask.rank() < at.x.rank() - index.dim) mask = unsqueeze(mask, -1);
-      const Tensor before = snapshot(at.x);
-      // A number takes the type of the tensor.
-      const Tensor v =
-          same->is_number() ? cast(where(mask, *same, before), before.dtype()) : where(mask, *same, before);
-      return write_result("setitem", at.x, v);
+      return rewrite_(at.x, [&](const Tensor& before) {
+        const Tensor v = where(mask, *same, before);
+        // A number takes the type of the tensor.
+        return fitting("setitem", at.x, same->is_number() ? cast(v, before.dtype()) : v);
+      });
     }
   }
   index_put_(at.x, by_dimension(at), value);

@@ -61,7 +61,7 @@ void add_glsl(PyObject* module);             // glsl.cpp
 
 // The same values in another type and place.
 Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device);
-// Writes a result into x, of the same type and at most its shape.
-void write_result(const char* op, const Tensor& x, const Tensor& result);
+// A result that is to be written into x, in the type of x. TypeError, ValueError when it does not fit.
+Tensor fitting(const char* op, const Tensor& x, const Tensor& result);
 
 }  // namespace sg::bind

@@ -48,7 +48,7 @@ PyObject* in_place(PyObject* a, PyObject* b) {
     const Tensor& x = unwrap(a);
     const Tensor* y = operand(b, room, x.device());
     if (!y) Py_RETURN_NOTIMPLEMENTED;
-    write_result("in-place operator", x, op(snapshot(x), *y));
+    rewrite_(x, [&](const Tensor& before) { return fitting("in-place operator", x, op(before, *y)); });
     return Py_NewRef(a);
   });
 }

@@ -26,6 +26,7 @@ constexpr const char* kPass = "pass what changes as an argument, as a tensor, an
 Capture::Capture(const std::vector<Tensor>& arguments) : originals_(arguments), made_(new Recording) {
   static std::atomic<uint32_t> last{0};
   if (recorder) fail<Error>("compile", "another function is being recorded", "call one at a time");
+  const EngineLock lock;
   cut_all();
   id_ = ++last;
   std::map<const Storage*, Tensor> storages;
@@ -39,6 +40,7 @@ Capture::Capture(const std::vector<Tensor>& arguments) : originals_(arguments), 
       first = same;
     places_.try_emplace(same->storage.get(), Origin{Origin::Kind::argument, static_cast<int32_t>(i)});
     made_->argument_offsets_.push_back(x->offset);
+    before_.push_back(same->storage->node.ref());
     arguments_.push_back(std::move(same));
   }
   recorder = this;
@@ -52,12 +54,14 @@ void Capture::abandon() {
   if (recorder != this) return;
   recorder = nullptr;
   --recorders;
+  const EngineLock lock;
   for (size_t i = 0; i < arguments_.size(); ++i) {
     Storage &now = *arguments_[i]->storage, &outside = *originals_[i]->storage;
-    if (now.node.get() == outside.node.get()) continue;
+    if (now.node.ref() == before_[i] || now.node.get() == outside.node.get()) continue;
     outside.node = now.node;
     ++outside.version;
   }
+  before_.clear();
 }
 
 void Capture::stop() {
@@ -464,7 +468,8 @@ void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const 
   thread_local std::vector<BufferRef> outputs;
   thread_local std::vector<int64_t> offsets;
   thread_local std::vector<Number> numbers;
-  leaves.clear();
+  const Emptied<NodeRef> no_leaves{leaves};
+  const Emptied<BufferRef> no_outputs{outputs};
   std::vector<uint32_t> after;
   for (const Origin& from : cut.leaves) {
     leaves.push_back(node_of(from, arguments, made));
@@ -491,8 +496,6 @@ void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const 
     nodes.push_back(leaf_node(std::move(outputs[o]), out.dtype, cut.device, out.numel));
     nodes.back()->run = lines && !out.in_place ? lines->run() : 0;
   }
-  outputs.clear();
-  leaves.clear();
   for (const Write& w : cut.writes) storage_of(w.to, arguments, made)->node = Held(nodes[w.output]);
 }
 
@@ -546,6 +549,7 @@ std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arg
 }
 
 std::vector<uint64_t> signature(const std::vector<Tensor>& arguments) {
+  const EngineLock lock;
   bool pending = false;
   for (const Tensor& x : arguments) pending |= x->storage->node->pending();
   if (pending) cut_all();

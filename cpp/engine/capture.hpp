@@ -159,6 +159,7 @@ class Capture final : public Watcher {
   uint32_t id_;
   uint32_t disturbances_;  // before
   std::vector<Tensor> originals_, arguments_;
+  std::vector<NodeRef> before_;  // of the arguments: their values at first
   std::shared_ptr<Recording> made_;
   std::string refused_, problem_;
   std::unordered_map<const Storage*, Origin> places_;

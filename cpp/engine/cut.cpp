@@ -91,12 +91,6 @@ CachedPlan& find_or_make(Log& log, const Wanted& wanted) {
   return cache.insert(hash, std::move(entry));
 }
 
-// Kept between runs so that a plan hit allocates nothing; emptied at the end of each, also when it fails.
-struct Emptied {
-  std::vector<BufferRef>& buffers;
-  ~Emptied() { buffers.clear(); }
-};
-
 void count_memory(DeviceId id, Device& device) {
   ProfileEvent e;
   e.name = "bytes_live";
@@ -131,6 +125,7 @@ class ReporterLines final : public Lines {
 
 void run(Log& log, const Wanted& wanted, CachedPlan& cached) {
   thread_local std::vector<BufferRef> outputs;
+  const Emptied<BufferRef> emptied{outputs};
   std::vector<Reporter> reporters;
   if (capture()) reporters = log.reporters;
   const bool doubtful = !wanted.doubtful.empty();
@@ -181,7 +176,7 @@ std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& p
                                       std::vector<BufferRef>& outputs) {
   Device& device = device_of(id);
   thread_local std::vector<BufferRef> leaves;
-  const Emptied emptied{leaves};
+  const Emptied<BufferRef> emptied{leaves};
   for (const NodeRef& n : input.leaves) leaves.push_back(n->buffer);
   outputs.assign(static_cast<size_t>(plan.outputs), {});
   for (const Memory& m : plan.memories)

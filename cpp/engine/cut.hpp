@@ -14,6 +14,13 @@ void forget_plans(DeviceId device);
 // Everything pending, on all devices in use.
 void cut_all();
 
+// Empties a list that is kept between runs so that a plan hit allocates nothing: at the end of each, also when it fails.
+template <class T>
+struct Emptied {
+  std::vector<T>& list;
+  ~Emptied() { list.clear(); }
+};
+
 // One run of a plan: what it reads, and what it may have to report.
 struct PlanInput {
   const std::vector<NodeRef>& leaves;

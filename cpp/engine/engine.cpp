@@ -53,9 +53,10 @@ void look_at_status(DeviceId id, uint32_t runs) {
   return true;
 }();
 
-// Makes the tensor's own bytes exist as one contiguous range: its node, and the first element in it.
+// Makes the tensor's own bytes exist as one contiguous range: its node, and the first element in it. Held, so that a
+// write in place of another thread goes elsewhere while they are read.
 struct Bytes {
-  NodeRef node;
+  Held node;
   size_t offset;
   uint32_t runs;  // begun until now
 };
@@ -68,7 +69,7 @@ Bytes realise(const Tensor& x) {
   NodeRef node = source->storage->node.ref();
   if (node->pending()) cut_log(log_of(node->device));
   raise_if_failed(*node);
-  return {node, static_cast<size_t>(source->offset) * size_of(x.dtype()), last_run()};
+  return {Held(node), static_cast<size_t>(source->offset) * size_of(x.dtype()), last_run()};
 }
 
 }  // namespace

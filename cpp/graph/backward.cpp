@@ -1,13 +1,13 @@
 // One pass over the gradient graph, from roots to leaves.
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/error.hpp"
 #include "base/profile.hpp"
 #include "graph/grad.hpp"
+#include "graph/log.hpp"
 #include "graph/parts.hpp"
 #include "graph/recorder.hpp"
 
@@ -27,16 +27,20 @@ Tensor own(const Tensor& g) {
 }
 
 void accumulate(Ref<TensorImpl>& into, const Tensor& g) {
-  static std::mutex mutex;  // several threads may reach one leaf
-  std::lock_guard lock(mutex);
+  const EngineLock lock;  // several threads may reach one leaf
   Tensor sum(into);
   collect(sum, g);
   into = own(sum).ref();
 }
 
-Tensor through(const std::vector<Ref<Hook>>& hooks, Tensor g) {
-  for (size_t i = 0; i < hooks.size(); ++i) {  // a hook may add hooks
-    const Ref<Hook> hook = hooks[i];
+// Hook number i, or none: hooks, and other threads, may add hooks meanwhile.
+Ref<Hook> hook_of(const std::unique_ptr<Hooks>& hooks, std::vector<Ref<Hook>> Hooks::*kind, size_t i) {
+  const EngineLock lock;
+  return hooks && i < ((*hooks).*kind).size() ? ((*hooks).*kind)[i] : Ref<Hook>();
+}
+
+Tensor through(const std::unique_ptr<Hooks>& hooks, Tensor g) {
+  for (size_t i = 0; const Ref<Hook> hook = hook_of(hooks, &Hooks::gradient, i); ++i) {
     if (Tensor other = (*hook)(g)) {
       if (!(other.shape() == g.shape()))
         fail<ValueError>("backward",
@@ -92,7 +96,7 @@ class Pass {
     }
     for (size_t i = 0; i < leaves.size(); ++i) collect_parts(leaves[i].second, parts_of_leaves_[i]);
     for (auto& [leaf, g] : leaves) {
-      if (leaf->hooks) g = through(leaf->hooks->gradient, g);
+      if (leaf->hooks) g = through(leaf->hooks, g);
       for (size_t i = 0; i < found.size(); ++i)
         if ((*inputs_)[i].ref() == leaf) found[i] = g;
     }
@@ -177,7 +181,7 @@ class Pass {
     Tensor& g = arrived[0];
     collect_parts(g, arrivals.parts);
     if (g && !node.custom) {
-      if (node.hooks) g = through(node.hooks->gradient, g);
+      if (node.hooks) g = through(node.hooks, g);
       if (node.retained) accumulate(node.retained->grad, g);
       if (inputs_ && is_target(&node))
         for (size_t i = 0; i < found.size(); ++i)
@@ -256,10 +260,8 @@ void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradi
     }
     accumulate(leaf->grad, g);
     if (leaf->hooks)
-      for (size_t i = 0; i < leaf->hooks->accumulated.size(); ++i) {
-        const Ref<Hook> hook = leaf->hooks->accumulated[i];
+      for (size_t i = 0; const Ref<Hook> hook = hook_of(leaf->hooks, &Hooks::accumulated, i); ++i)
         (*hook)(Tensor(leaf));
-      }
   }
 }
 

@@ -87,6 +87,13 @@ void raise_if_failed(const Operand& operand) {
   if (operand.kind == Operand::Kind::node) raise_if_failed(*operand.node);
 }
 
+// An op is recorded as a whole: which values its inputs have, its place in the log and in the gradient graph.
+struct Entry {
+  explicit Entry(const OpInfo& op) : stage(op.name, "cpu_op") {}
+  const Stage stage;
+  const EngineLock lock;
+};
+
 // Memory that is seen from outside as well, among what a node reads or writes.
 bool touches_shared(const Node& node) {
   for (int i = 0; i < node.inputs; ++i) {
@@ -96,11 +103,10 @@ bool touches_shared(const Node& node) {
   return false;
 }
 
-// Somebody holds the node already: another thread may cut as soon as it is in the log.
+// Somebody holds the node already: the log may be cut as soon as it is there.
 void append(const NodeRef& node) {
   const Where line = node->op->reports ? where() : Where();
   note_disturbance();
-  EngineLock lock;
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
   Log& log = log_of(node->device);
   log.append(node);
@@ -167,7 +173,7 @@ DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inpu
 }
 
 Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
-  const Stage stage(op.name, "cpu_op");
+  const Entry entry(op);
   DType type = promoted(inputs, op);
   if (!(op.takes >> kind_of(type) & 1))
     fail<TypeError>(op.name, std::string("is not for tensors of ") + name_of(type), "convert them with .to()");
@@ -203,7 +209,7 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
 }
 
 Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
-  const Stage stage(op.name, "cpu_op");
+  const Entry entry(op);
   NodeRef node = new_node(op, dtype, wide_of(x.dtype()), x.device(), 1);
   const Squeezed s = squeeze(x.shape());
   node->domain = s.shape;
@@ -218,7 +224,7 @@ Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
 
 Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device, bool index,
                 std::initializer_list<Number> numbers, DType number_type, uint32_t source) {
-  const Stage stage(op.name, "cpu_op");
+  const Entry entry(op);
   check_size(op.name, shape);
   NodeRef node = new_node(op, dtype, wide_of(dtype), device, index + numbers.size());
   const Squeezed s = squeeze(shape);
@@ -240,7 +246,7 @@ Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId devic
 }
 
 Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
-  const Stage stage(op.name, "cpu_op");
+  const Entry entry(op);
   NodeRef node = new_node(op, x.dtype(), wide_of(x.dtype()), x.device(), 1);
   const Squeezed s = squeeze(x.shape());
   node->domain = s.shape;
@@ -270,7 +276,7 @@ Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
 }
 
 Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
-  const Stage stage(op.name, "cpu_op");
+  const Entry entry(op);
   const DeviceId device = common_device(op.name, {&a, &b});
   const DType dtype = promote(a.dtype(), b.dtype());
   const int64_t batch = std::max(a.shape()[0], b.shape()[0]);
@@ -291,7 +297,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
 
 Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const Tensor& b, const Dims& b_strides,
                 const Contraction& sizes, const Dims& result) {
-  const Stage stage(op.name, "cpu_op");
+  const Entry entry(op);
   check_size(op.name, result);
   const DType dtype = promote(a.dtype(), b.dtype());
   NodeRef node = new_node(op, dtype, dtype, common_device(op.name, {&a, &b}), 2);
@@ -329,7 +335,7 @@ Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& st
 }
 
 Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, const Tensor& offset) {
-  const Stage stage(op.name, "cpu_op");
+  const Entry entry(op);
   common_device(op.name, {&x, &offset});
   check_size(op.name, shape);
   NodeRef node = new_node(op, x.dtype(), wide_of(x.dtype()), x.device(), 2);
@@ -346,7 +352,7 @@ Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims&
 
 Tensor own_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& shape, DType dtype,
                   std::initializer_list<int64_t> extra, const Attributes& attributes) {
-  const Stage stage(op.name, "cpu_op");
+  const Entry entry(op);
   check_size(op.name, shape);
   const Tensor& first = inputs.front();
   NodeRef node = new_node(op, dtype, wide_of(dtype), first.device(), inputs.size());
@@ -377,6 +383,7 @@ Tensor part_of(const Tensor& whole, DType dtype, const Dims& shape, const Dims& 
 }
 
 Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device) {
+  const Entry entry(op);
   check_size(op.name, shape);
   NodeRef node = new_node(op, dtype, wide_of(dtype), device, 0);
   node->domain = squeeze(shape).shape;
@@ -387,13 +394,10 @@ Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device)
 }
 
 namespace {
-bool went_with_device(const Node& node) {
-  EngineLock lock;
-  return node.buffer && node.buffer->gone;
-}
+bool went_with_device(const Node& node) { return node.buffer && node.buffer->gone; }
 
+// Under the engine lock from before the old value is looked at until the new one has its history, so no write is lost.
 void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at) {
-  const Stage stage(op.name, "cpu_op");
   check_write(op.name, target, value);
   const Dims& shape = at ? at.shape() : target.shape();
   if (at) common_device(op.name, {&target, &at});
@@ -420,12 +424,10 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
     node->in[1].node =
         ones_like(target.detach())->storage->node.ref();  // memory again, none of which is left as it was
   if (at) set_tensor(node->in[2], at, pick(at.strides(), s));
-  const Where line = target->untracked ? Where() : where();
-  EngineLock lock;
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);  // before the storage changes
   if (!target->untracked) {
     ++storage.version;
-    storage.written = line;
+    storage.written = where();
   }
   log_of(node->device).assignments.push_back({target->storage, before});
   storage.node = Held(node);
@@ -438,17 +440,22 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
 }  // namespace
 
 void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
+  const Entry entry(op);
   write_values(op, target, value, {});
   record_write(op, target, value);
 }
 
 void assign_at(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at) {
+  const Entry entry(op);
   write_values(op, target, value, at);
 }
 
-void replace(const OpInfo& op, const Tensor& target, const Tensor& result) {
+bool replace(const OpInfo& op, const Tensor& target, const Tensor& before, const Tensor& result) {
+  const Entry entry(op);
+  if (!(target->storage->node.ref() == before->storage->node.ref())) return false;
   write_values(op, target, result, {});
   record_replaced(op, target, result);
+  return true;
 }
 
 }  // namespace sg

@@ -57,8 +57,9 @@ void assign(const OpInfo& op, const Tensor& target, const Tensor& value);
 // Writes to the elements at target.offset() + at[i...] of the storage: negative ones are skipped, and of several values
 // for one element any may stay. Records nothing for gradients.
 void assign_at(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at);
-// The result of an op on the target's own value, computed from snapshot(target), takes its place; part of gradients.
-void replace(const OpInfo& op, const Tensor& target, const Tensor& result);
+// The result of an op on the target's own value, computed from `before`, a snapshot of the target, takes its place;
+// part of gradients. False when another thread has written the target since: then it is to be computed anew.
+bool replace(const OpInfo& op, const Tensor& target, const Tensor& before, const Tensor& result);
 
 // The type of a result, as PyTorch's: a 0-d tensor changes that of others only when it is of a higher kind (bool, integer,
 // float), and so does a number beside tensors.

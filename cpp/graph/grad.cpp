@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/error.hpp"
+#include "graph/log.hpp"
 #include "graph/recorder.hpp"
 
 namespace sg {
@@ -130,8 +131,9 @@ void Saved::follow(const Tensor& t) {
   version_ = t->storage->version;
 }
 
-const NodeRef& Saved::value(const char* op, const Where& where) const {
+NodeRef Saved::value(const char* op, const Where& where) const {
   if (checkpoint_) return checkpoint_->value(index_);
+  const EngineLock lock;
   if (!value_)
     fail<Error>("backward", std::string("the values saved by ") + op + at(where) + " were freed by an earlier backward",
                 "pass retain_graph=True to the first one");
@@ -171,8 +173,11 @@ bool GradNode::is_one_output() const { return op == &kCustom && !custom; }
 
 void GradNode::free_values() {
   if (recorder) recorder->ends(*this);
-  output = {};
-  for (int i = 0; i < inputs; ++i) in[i].value = {};
+  {
+    const EngineLock lock;  // another pass may be here as well
+    output = {};
+    for (int i = 0; i < inputs; ++i) in[i].value = {};
+  }
   if (custom) custom->free_values();
 }
 
@@ -196,7 +201,7 @@ void GradNode::destroy(GradNode* node) {
 Tensor Vjp::in(int i) const {
   const GradInput& input = node.in[i];
   if (input.is_number) return is_float(input.dtype) ? Tensor(input.number.f) : Tensor(input.number.i);
-  const NodeRef& value = input.value.value(node.op->name, node.where);
+  const NodeRef value = input.value.value(node.op->name, node.where);
   Tensor t = revive(value, input.shape, input.strides, input.offset);
   if (grad_enabled()) t->grad_fn = input.leaf ? value_of_leaf(input) : input.fn;
   return t;
@@ -219,6 +224,7 @@ void record(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs
   out->base = {};
   out->unrecorded = false;
   if (!grad_mode || !op.vjp || !is_float(out.dtype()) || !wants(inputs)) return;
+  const EngineLock lock;
   Ref<GradNode> fn = node_of(op, out, static_cast<int>(inputs.size()));
   fn->attributes = attributes;
   uint8_t saves = 0;
@@ -240,6 +246,7 @@ void record(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs
 
 void record_custom(std::unique_ptr<CustomGrad> custom, const std::vector<Tensor>& inputs,
                    std::vector<Tensor>& outputs) {
+  const EngineLock lock;
   Ref<GradNode> fn = GradNode::make(kCustom, static_cast<int>(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) connect(fn->in[i], inputs[i]);
   fn->custom = std::move(custom);
@@ -346,6 +353,7 @@ void Tensor::set_history(Ref<GradNode> fn) {
 }
 
 void Tensor::renew_history() const {
+  const EngineLock lock;
   const Tensor base(impl_->base);
   if (impl_->unrecorded) {
     if (!grad_mode || !base->grad_fn) return;
@@ -368,6 +376,7 @@ void Tensor::renew_history() const {
 }
 
 Tensor snapshot(const Tensor& x) {
+  const EngineLock lock;
   Tensor t = x.detach();
   t->storage = Ref<Storage>(new Storage);
   t->storage->node = x->storage->node;
@@ -389,6 +398,7 @@ Hooks& hooks_of(std::unique_ptr<Hooks>& hooks) {
 
 void retain_grad(const Tensor& x) {
   need_grad("retain_grad", x);
+  const EngineLock lock;
   if (x.is_leaf() || x->retained) return;
   x->retained = Ref<RetainedGrad>(new RetainedGrad);
   x.grad_fn()->retained = x->retained;
@@ -396,6 +406,7 @@ void retain_grad(const Tensor& x) {
 
 void add_hook(const Tensor& x, Ref<Hook> hook) {
   need_grad("register_hook", x);
+  const EngineLock lock;
   hooks_of(x.is_leaf() ? x->hooks : x.grad_fn()->hooks).gradient.push_back(std::move(hook));
 }
 
@@ -403,6 +414,7 @@ void add_accumulated_hook(const Tensor& leaf, Ref<Hook> hook) {
   need_grad("register_post_accumulate_grad_hook", leaf);
   if (!leaf.is_leaf())
     fail<Error>("register_post_accumulate_grad_hook", "the tensor is no leaf", "use register_hook()");
+  const EngineLock lock;
   hooks_of(leaf->hooks).accumulated.push_back(std::move(hook));
 }
 
@@ -426,6 +438,7 @@ void visit_graph(const Tensor& x, Visit visit) {
 }  // namespace
 
 int64_t saved_bytes(const Tensor& x) {
+  const EngineLock lock;
   std::unordered_set<Node*> values, of_leaves;
   visit_graph(x, [&](GradNode& node) {
     values.insert(node.output.kept());
@@ -441,6 +454,7 @@ int64_t saved_bytes(const Tensor& x) {
 }
 
 bool depends_on_others(const Tensor& x, const std::vector<Tensor>& known) {
+  const EngineLock lock;
   bool others = false;
   auto is_other = [&](const Ref<TensorImpl>& leaf) {
     return leaf && std::none_of(known.begin(), known.end(), [&](const Tensor& t) { return t.ref() == leaf; });

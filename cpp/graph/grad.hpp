@@ -1,6 +1,7 @@
 // The gradient graph: for each result that wants a gradient, which op made it from what, and the values its formula
 // needs. Gradients are made of ordinary ops, so they fuse and can be differentiated again.
-// Threads: like tensors; gradients of several threads that reach one leaf add up. Grad mode is per thread.
+// Threads: like tensors; gradients of several threads that reach one leaf add up. Grad mode is per thread. What changes
+// of a graph (histories, gradients, saved values that are given up) changes under the engine lock, hooks run outside.
 #pragma once
 #include <memory>
 #include <span>
@@ -51,7 +52,7 @@ class Saved {
  public:
   void keep(const Tensor& t, bool always = false);  // always: also inside a checkpoint
   // Error when it was overwritten or freed since; `op` at `where` saved it.
-  const NodeRef& value(const char* op, const Where& where) const;
+  NodeRef value(const char* op, const Where& where) const;
   // The value is that of `t` from now on: a write in place put it there.
   void follow(const Tensor& t);
   bool is_of(const Tensor& t) const { return storage_ == t->storage; }

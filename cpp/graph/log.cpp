@@ -24,15 +24,27 @@ std::recursive_mutex& engine_mutex() {
 
 }  // namespace
 
+// While the GIL is away, lines are those that ran when it was given up.
+struct EngineLock::Away {
+  Where line = where();
+  WhereScope scope{line};
+  void* token = contention_hooks.begin();
+};
+
 EngineLock::EngineLock() {
   if (engine_mutex().try_lock()) return;
-  if (contention_hooks.begin) token_ = contention_hooks.begin();
+  if (contention_hooks.begin) away_ = new Away;
   engine_mutex().lock();
 }
 
 EngineLock::~EngineLock() {
   engine_mutex().unlock();
-  if (token_) contention_hooks.end(token_);
+  if (away_) come_back();
+}
+
+void EngineLock::come_back() {
+  if (away_->token) contention_hooks.end(away_->token);
+  delete away_;
 }
 
 void lock_for_fork() { engine_mutex().lock(); }

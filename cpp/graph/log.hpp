@@ -76,7 +76,9 @@ class EngineLock {
   EngineLock& operator=(const EngineLock&) = delete;
 
  private:
-  void* token_ = nullptr;
+  struct Away;
+  void come_back();
+  Away* away_ = nullptr;  // of who had to wait
 };
 // Gives up the GIL and takes it back (installed by the binding): `begin` returns a token for `end`, or nullptr.
 struct ContentionHooks {

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "graph/free_list.hpp"
 #include "graph/grad.hpp"
+#include "graph/log.hpp"
 #include "graph/recorder.hpp"
 
 namespace sg {
@@ -71,11 +72,18 @@ void Tensor::detach_() {
 
 Tensor Tensor::grad() const {
   if (recorder) recorder->reads_gradient(*this);
+  const EngineLock lock;
   return Tensor(impl_->retained ? impl_->retained->grad : impl_->grad);
 }
 void Tensor::set_grad(const Tensor& g) {
   if (recorder) recorder->sets_gradient(*this);
+  const EngineLock lock;
   (impl_->retained ? impl_->retained->grad : impl_->grad) = g.ref();
+}
+
+int64_t room_of(const Tensor& x) {
+  const EngineLock lock;
+  return x->storage->node->numel;
 }
 
 Tensor wrap(NodeRef node, const Dims& shape) {

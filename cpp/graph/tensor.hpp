@@ -92,6 +92,8 @@ class Tensor {
   Ref<TensorImpl> impl_;
 };
 
+// How many elements the memory behind a tensor has.
+int64_t room_of(const Tensor& x);
 // A tensor over a node's whole (contiguous) value.
 Tensor wrap(NodeRef node, const Dims& shape);
 // A ready node on memory that holds `numel` elements.

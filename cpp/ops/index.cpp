@@ -411,7 +411,7 @@ Tensor index_put(const Tensor& x, const std::vector<Tensor>& indices, const Tens
 void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values) {
   if (grad_enabled() && (x.requires_grad() || values.requires_grad())) {
     check_write("index_put_", x, values);
-    return replace_(x, index_put(snapshot(x), indices, values, false));
+    return rewrite_(x, [&](const Tensor& before) { return index_put(before, indices, values, false); });
   }
   const Several s = several(kIndexPut, x, indices);
   if (s.rows.numel() == 0) return;

@@ -214,8 +214,17 @@ Tensor clone(const Tensor& x);                      // always a copy
 Tensor copied(const Tensor& out, const Tensor& x);  // out; a copy of it if it is on the memory of x
 Tensor stored(const Tensor& x);  // x, for loops: what each step reads of the one before is not computed again
 void copy_(const Tensor& target, const Tensor& value);  // writes through the view
-// Writes what an op made of snapshot(target), which then is the op that made the target.
-void replace_(const Tensor& target, const Tensor& result);
+// Writes what an op made of `before`, a snapshot of the target, which then is the op that made the target; false, and
+// nothing is done, when another thread has written the target since.
+bool replace_(const Tensor& target, const Tensor& before, const Tensor& result);
+// x becomes what `make` makes of it as it is.
+template <class Make>
+void rewrite_(const Tensor& x, Make make) {
+  for (;;) {
+    const Tensor before = snapshot(x);
+    if (replace_(x, before, make(before))) return;
+  }
+}
 
 // ---- reading and writing at computed places (ops/index.cpp) -------------------------------------------------------------
 // An index out of range is found on the device: the next read raises IndexError, updates of that step are not done.

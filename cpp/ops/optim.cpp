@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "graph/log.hpp"
 #include "graph/recorder.hpp"
 #include "ops/list.hpp"
 
@@ -181,6 +182,7 @@ const UpdateRule& update_rule(const std::string& name) {
 void update(const UpdateRule& rule, const std::vector<Tensor>& parameters, const States& states,
             const std::vector<Tensor>& numbers, const UpdateOptions& o) {
   GradMode off(false);
+  const EngineLock all_at_once;  // of steps of two threads none is lost
   const Tensor skip = o.found_inf ? o.found_inf.detach() > 0 : Tensor();
   auto write = [&](const Tensor& to, const Tensor& value) { copy_(to, skip ? where(skip, to, value) : value); };
   for (size_t i = 0; i < parameters.size(); ++i) {

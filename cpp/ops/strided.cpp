@@ -157,7 +157,7 @@ Tensor as_strided(const Tensor& x, const Dims& size, const Dims& stride, std::op
   if (size.rank != stride.rank)
     fail<ValueError>("as_strided", "size " + size.str() + " and stride " + stride.str() + " differ in length",
                      "give one stride a dimension");
-  const int64_t room = x->storage->node->numel, offset = storage_offset.value_or(x->offset);
+  const int64_t room = room_of(x), offset = storage_offset.value_or(x->offset);
   check_size("as_strided", size);
   Dims steps = stride;
   int64_t last = offset;

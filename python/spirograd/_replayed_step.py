@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from . import _compile, _core
@@ -48,7 +48,8 @@ class ReplayedStep:
         """An epoch begins, the sums at 0; and what a replay would not see may have been changed."""
         seen = _attributes(self.model)
         if seen != self._seen:
-            self._run, self._seen = _compile.compile(self._step), seen
+            step = _step_of(self.model, self.loss, self.optimizer, self.metrics)
+            self._run, self._seen = _compile.compile(step), seen
         if self._kept:
             self._keep([{k: v.zero_() if isinstance(v, Tensor) else 0 for k, v in kept.items()} for kept in self._kept])
 
@@ -74,22 +75,27 @@ class ReplayedStep:
             for key, count in counts.items():
                 kept[key] += count
 
-    def _step(self, tensors: tuple[Tensor, ...], rows: Tensor | None, sums: list[dict[str, Tensor]]) -> list[Any]:
-        """What is recorded. Numbers of a batch, such as its rows, come back."""
+
+def _step_of(model: Module, loss_of: Any, optimizer: Any, metrics: list[Sum]) -> Callable[..., list[Any]]:
+    """What is recorded. Numbers of a batch, such as its rows, come back."""
+
+    def step(tensors: tuple[Tensor, ...], rows: Tensor | None, sums: list[dict[str, Tensor]]) -> list[Any]:
         inputs, target = Batch(tensors, rows).parts()
-        output = self.model(*inputs)
-        loss = self.loss(output, target)
-        self.optimizer.zero_grad()
+        output = model(*inputs)
+        loss = loss_of(output, target)
+        optimizer.zero_grad()
         loss.backward()
         counts = []
         with no_grad():
-            for metric, own, value in zip(self.metrics, sums, [loss, *[output] * len(self.metrics)], strict=False):
+            for metric, own, value in zip(metrics, sums, [loss, *[output] * len(metrics)], strict=False):
                 part = metric.part(value.detach(), target.detach())
                 counts.append({key: x for key, x in part.items() if not isinstance(x, Tensor)})
                 for key, total in own.items():
                     total.add_(part[key])
-        self.optimizer.step()
+        optimizer.step()
         return counts
+
+    return step
 
 
 def is_ours(model: Module, loss: Any, optimizer: Any, metrics: Iterable[Metric], followers: Iterable[Callback]) -> bool:

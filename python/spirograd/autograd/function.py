@@ -171,8 +171,9 @@ class Function:
         ctx._saved = _saved(ctx._to_save, raw, differentiable)
         ctx._to_save = ctx._dirty = ctx._constant = ()
 
+        # These two live as long as the graph behind the outputs, so they know none of the tensors themselves.
         def back(arrived: list[Tensor | None], wanted: tuple[bool, ...], node: Any) -> list[Tensor | None]:
-            grads: list[Any] = arrived + [None] * (len(raw) - len(arrived))
+            grads: list[Any] = arrived + [None] * (len(facts) - len(arrived))
             if ctx._materialize:
                 for i, fact in enumerate(facts):
                     if grads[i] is None and fact is not None:

@@ -48,7 +48,7 @@ class Watch:
         self.keys: dict[Optimizer, Any] = {}
         self._before: dict[Optimizer, Any] = {}  # the same with the values of numbers
         self.steps: list[Optimizer] = []
-        self.batches: list[Any] = []  # of RuleOptimizer, in the order of their updates
+        self.batches: list[tuple[Any, Any]] = []  # RuleOptimizers and batches of theirs, in the order of the updates
 
     def step(self, optimizer: Optimizer) -> None:
         """It is about to step."""
@@ -62,14 +62,14 @@ class Watch:
         for optimizer, key in self.keys.items():
             if optimizer._replay_key(False) != key:
                 return False
-        return all(batch.is_current() for batch in self.batches)
+        return all(optimizer._has(batch) for optimizer, batch in self.batches)
 
     def numbers(self) -> tuple[list[float], dict[Any, Any]]:
         """Those of the next steps, and the counts of the batches after them."""
         numbers: list[float] = []
         counts: dict[Any, Any] = {}
-        for batch in self.batches:
-            counts[batch] = batch.next(counts.get(batch, batch.counts), numbers)
+        for optimizer, batch in self.batches:
+            counts[batch] = optimizer._next(batch, counts.get(batch, batch.counts), numbers)
         return numbers, counts
 
     def stepped(self, counts: dict[Any, Any]) -> None:

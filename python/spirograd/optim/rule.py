@@ -63,25 +63,9 @@ def _on_device(count: Scalar, p: Tensor) -> Tensor:
 class _Batch:
     """Parameters of a group that have made the same steps."""
 
-    def __init__(
-        self, optimizer: RuleOptimizer, group: Group, params: list[Tensor], update: _core._Update, counts: Counts
-    ) -> None:
-        self.optimizer, self.group = optimizer, group
-        self.params, self.update, self.counts = params, update, counts
+    def __init__(self, group: Group, params: list[Tensor], update: _core._Update, counts: Counts) -> None:
+        self.group, self.params, self.update, self.counts = group, params, update, counts
         self.before: Counts | None = None  # the counts, while a step is made that may fail
-
-    def is_current(self) -> bool:
-        """Whether the optimiser steps with it still."""
-        return any(self in batches for _, batches in self.optimizer._batches.values())
-
-    def next(self, counts: Counts, numbers: list[float]) -> Counts:
-        """Adds the numbers of the step after `counts`; gives the counts after it."""
-        optimizer, group = self.optimizer, self.group
-        counts = optimizer._advanced(group, counts)
-        numbers += optimizer._numbers(group, group["lr"], counts)
-        if penalty := optimizer._penalty(group):
-            numbers.append(penalty)
-        return counts
 
 
 class RuleOptimizer(Optimizer):
@@ -175,7 +159,7 @@ class RuleOptimizer(Optimizer):
             lr = lr.item()
         numbers = self._numbers(group, lr, counts)
         if (watch := watched()) and not any(isinstance(n, Tensor) for n in numbers):
-            watch.batches.append(batch)
+            watch.batches.append((self, batch))
         batch.update.step(numbers, self._penalty(group), group.get("maximize", False), found)
         batch.before = batch.counts
         batch.counts = {
@@ -206,8 +190,22 @@ class RuleOptimizer(Optimizer):
         first = self._state[params[0]]
         # Parameters that are not in this batch may share these tensors.
         counts = {k: first[k].clone() if isinstance(first[k], Tensor) else first[k] for k in self._start}
-        return _Batch(self, group, params, update, counts)
+        return _Batch(group, params, update, counts)
 
+    # ---- steps that are replayed ------------------------------------------------------------------------------------
+    def _has(self, batch: _Batch) -> bool:
+        """Whether it steps with the batch still."""
+        return any(batch in batches for _, batches in self._batches.values())
+
+    def _next(self, batch: _Batch, counts: Counts, numbers: list[float]) -> Counts:
+        """Adds the numbers of the batch's step after `counts`; gives the counts after it."""
+        counts = self._advanced(batch.group, counts)
+        numbers += self._numbers(batch.group, batch.group["lr"], counts)
+        if penalty := self._penalty(batch.group):
+            numbers.append(penalty)
+        return counts
+
+    # ---- state ------------------------------------------------------------------------------------------------------
     def _settle(self) -> None:
         """Writes the counts of the batches into the state, and forgets the batches."""
         for _, batches in self._batches.values():
