@@ -2,6 +2,7 @@
 #include <pybind11/pybind11.h>
 
 #include "bind/caster.hpp"
+#include "bind/cycles.hpp"
 #include "bind/methods.hpp"
 #include "engine/engine.hpp"
 #include "ops/list.hpp"
@@ -12,25 +13,58 @@ namespace sg::bind {
 namespace {
 
 // ---- what Python gives: hooks, functions, checkpoints ----------------------------------------------------------------
-class PythonHook : public Hook {
+// Python objects that a graph holds.
+template <size_t n>
+class Objects {
  public:
-  explicit PythonHook(PyObject* callable) : callable_(shared(Py_NewRef(callable))) {}
-  Tensor operator()(const Tensor& g) override {
-    const WithGil locked;
-    const std::shared_ptr<PyObject> callable = callable_;  // it may remove itself
-    if (!callable) return {};
-    Object argument(wrap(g));
-    Object result(check(PyObject_CallOneArg(callable.get(), argument.get())));
-    return given(result.get()) ? tensor_of("hook", result.get()) : Tensor();
+  template <class... O>
+  explicit Objects(O*... objects) : objects_{shared(Py_NewRef(objects))...} {
+    ++in_graphs;
   }
-  void remove() { callable_ = {}; }
+  ~Objects() { --in_graphs; }
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+
+  // Error when the collector has taken them.
+  PyObject* get(size_t i) const {
+    if (!objects_[i]) fail<Error>("backward", "a function of the graph is gone", "it was part of a cycle that had ended");
+    return objects_[i].get();
+  }
+  int show(Given::Visit visit, void* argument) const {
+    for (const auto& o : objects_)
+      if (o)
+        if (const int stop = visit(o.get(), argument)) return stop;
+    return 0;
+  }
+  void let_go(std::vector<std::shared_ptr<void>>& into) {
+    for (auto& o : objects_) into.push_back(std::move(o));
+  }
 
  private:
-  std::shared_ptr<PyObject> callable_;
+  std::shared_ptr<PyObject> objects_[n];
 };
 
+// What a hook is to Python. The graph holds it as anybody else does, so that the collector sees who does.
 struct HookHandle {
-  Ref<PythonHook> hook;
+  py::object callable;  // none: removed
+};
+
+class PythonHook : public Hook {
+ public:
+  explicit PythonHook(const py::object& handle) : handle_(handle.ptr()) {}
+  Tensor operator()(const Tensor& g) override {
+    const WithGil locked;
+    const py::object callable = py::handle(handle_.get(0)).cast<HookHandle&>().callable;  // it may remove itself
+    if (callable.is_none()) return {};
+    Object argument(wrap(g));
+    Object result(check(PyObject_CallOneArg(callable.ptr(), argument.get())));
+    return given(result.get()) ? tensor_of("hook", result.get()) : Tensor();
+  }
+  int show(Visit visit, void* argument) const override { return handle_.show(visit, argument); }
+  void let_go(std::vector<std::shared_ptr<void>>& objects) override { handle_.let_go(objects); }
+
+ private:
+  Objects<1> handle_;
 };
 
 Object list_of(const std::vector<Tensor>& tensors) {
@@ -59,7 +93,7 @@ std::vector<Tensor> tensors_of(const char* op, PyObject* o) {
 class PythonGrad : public CustomGrad {
  public:
   PythonGrad(std::string name, PyObject* backward, PyObject* free)
-      : name_(std::move(name)), backward_(shared(Py_NewRef(backward))), free_(shared(Py_NewRef(free))) {}
+      : name_(std::move(name)), functions_(backward, free) {}
   std::string name() const override { return name_; }
   std::vector<Tensor> operator()(GradNode& node, const std::vector<Tensor>& gradients,
                                  const std::vector<bool>& wanted) override {
@@ -68,33 +102,38 @@ class PythonGrad : public CustomGrad {
            flags(check(PyTuple_New(static_cast<Py_ssize_t>(wanted.size()))));
     for (size_t i = 0; i < wanted.size(); ++i)
       PyTuple_SET_ITEM(flags.get(), static_cast<Py_ssize_t>(i), PyBool_FromLong(wanted[i]));
-    Object results(check(PyObject_CallFunctionObjArgs(backward_.get(), list.get(), flags.get(), self.get(), nullptr)));
+    Object function(Py_NewRef(functions_.get(0)));
+    Object results(check(PyObject_CallFunctionObjArgs(function.get(), list.get(), flags.get(), self.get(), nullptr)));
     return tensors_of("backward", results.get());
   }
   void free_values() override {
     const WithGil locked;
-    Object done(check(PyObject_CallNoArgs(free_.get())));
+    Object function(Py_NewRef(functions_.get(1))), done(check(PyObject_CallNoArgs(function.get())));
   }
+  int show(Visit visit, void* argument) const override { return functions_.show(visit, argument); }
+  void let_go(std::vector<std::shared_ptr<void>>& objects) override { functions_.let_go(objects); }
 
  private:
   std::string name_;
-  std::shared_ptr<PyObject> backward_, free_;
+  Objects<2> functions_;
 };
 
 class PythonCheckpoint : public Checkpoint {
  public:
-  explicit PythonCheckpoint(PyObject* again) : again_(shared(Py_NewRef(again))) {}
+  explicit PythonCheckpoint(PyObject* again) : again_(again) {}
   void enter() { scope_ = std::make_unique<Scope>(*this, false); }
   void exit() { scope_ = {}; }
+  int show(Visit visit, void* argument) const override { return again_.show(visit, argument); }
+  void let_go(std::vector<std::shared_ptr<void>>& objects) override { again_.let_go(objects); }
 
  private:
   void run() override {
     const Scope scope(*this, true);
     const GradMode on(true);
     const WithGil locked;
-    Object done(check(PyObject_CallNoArgs(again_.get())));
+    Object function(Py_NewRef(again_.get(0))), done(check(PyObject_CallNoArgs(function.get())));
   }
-  std::shared_ptr<PyObject> again_;
+  Objects<1> again_;
   std::unique_ptr<Scope> scope_;
 };
 
@@ -185,9 +224,9 @@ PyObject* hook_with(void (*add)(const Tensor&, Ref<Hook>), const char* op, const
   a.done();
   if (!PyCallable_Check(callable))
     fail<TypeError>(op, "a " + type_name(callable) + " cannot be called", "give a function");
-  const Ref<PythonHook> hook(new PythonHook(callable));
-  add(unwrap(c.self), Ref<Hook>(hook.get()));
-  return py::cast(HookHandle{hook}).release().ptr();
+  py::object handle = py::cast(HookHandle{py::reinterpret_borrow<py::object>(callable)});
+  add(unwrap(c.self), Ref<Hook>(new PythonHook(handle)));
+  return handle.release().ptr();
 }
 PyObject* register_hook(const Call& c) { return hook_with(add_hook, "register_hook", c); }
 PyObject* register_accumulated(const Call& c) {
@@ -238,12 +277,45 @@ const Row rows[] = {
 
 }  // namespace
 
+namespace {
+// Lets the collector look into instances of a pybind11 class: `show` visits what one holds, `clear` lets go of it.
+template <class T, int (*show)(T&, visitproc, void*), int (*clear)(T&)>
+py::custom_type_setup collected() {
+  return py::custom_type_setup([](PyHeapTypeObject* heap) {
+    PyTypeObject& type = heap->ht_type;
+    type.tp_flags |= Py_TPFLAGS_HAVE_GC;
+    type.tp_traverse = [](PyObject* self, visitproc visit, void* arg) {
+      Py_VISIT(Py_TYPE(self));
+      if (!py::detail::is_holder_constructed(self)) return 0;
+      return show(py::handle(self).cast<T&>(), visit, arg);
+    };
+    type.tp_clear = [](PyObject* self) {
+      return py::detail::is_holder_constructed(self) ? clear(py::handle(self).cast<T&>()) : 0;
+    };
+  });
+}
+
+int show_handle(HookHandle& h, visitproc visit, void* arg) {
+  Py_VISIT(h.callable.ptr());
+  return 0;
+}
+int clear_handle(HookHandle& h) {
+  h.callable = py::none();
+  return 0;
+}
+int show_grad_fn(GradFn& f, visitproc visit, void* arg) { return show_given({}, f.node, visit, arg); }
+int clear_grad_fn(GradFn& f) {
+  take_given({}, f.node);
+  return 0;
+}
+}  // namespace
+
 PyObject* grad_fn_object(const Ref<GradNode>& fn) { return py::cast(GradFn{fn, {}}).release().ptr(); }
 
 void add_autograd(PyObject* m) {
   py::module_ module = py::reinterpret_borrow<py::module_>(m);
   py::class_<GradFn>(module, "GradFn", "The operation that made a tensor, or a leaf's AccumulateGrad.",
-                     py::module_local())
+                     py::module_local(), collected<GradFn, show_grad_fn, clear_grad_fn>())
       .def("name", &GradFn::name, "For example \"MulBackward0\".")
       .def_property_readonly("next_functions", &GradFn::next_functions,
                              "Where its gradients go: for each input a pair of the operation that made it (None: no "
@@ -254,11 +326,12 @@ void add_autograd(PyObject* m) {
       .def("__eq__", [](const GradFn& a, const GradFn& b) { return a.key() == b.key(); })
       .def("__hash__", [](const GradFn& f) { return std::hash<const void*>()(f.key()); })
       .def("__repr__", [](const GradFn& f) { return "<" + f.name() + ">"; });
-  py::class_<HookHandle>(module, "HookHandle", "Ends a hook: by remove(), or at the end of a with.", py::module_local())
+  py::class_<HookHandle>(module, "HookHandle", "Ends a hook: by remove(), or at the end of a with.", py::module_local(),
+                         collected<HookHandle, show_handle, clear_handle>())
       .def(
-          "remove", [](const HookHandle& h) { h.hook->remove(); }, "The hook is not called any more.")
+          "remove", [](HookHandle& h) { h.callable = py::none(); }, "The hook is not called any more.")
       .def("__enter__", [](py::object self) { return self; })
-      .def("__exit__", [](const HookHandle& h, const py::args&) { h.hook->remove(); });
+      .def("__exit__", [](HookHandle& h, const py::args&) { h.callable = py::none(); });
   py::class_<Ref<PythonCheckpoint>>(module, "_Checkpoint", py::module_local())
       .def(py::init([](py::object again) { return Ref<PythonCheckpoint>(new PythonCheckpoint(again.ptr())); }))
       .def("__enter__", [](const Ref<PythonCheckpoint>& c) { c->enter(); })

@@ -1,5 +1,6 @@
 #include "bind/hooks.hpp"
 
+#include "bind/cycles.hpp"
 #include "bind/errors.hpp"
 #include "bind/source.hpp"
 #include "device/device.hpp"
@@ -12,8 +13,20 @@
 namespace sg::bind {
 namespace {
 
-void* give_up_gil() { return PyGILState_Check() ? PyEval_SaveThread() : nullptr; }
-void take_back_gil(void* state) { restore_gil(static_cast<PyThreadState*>(state)); }
+void* give_up_gil() {
+  if (!PyGILState_Check()) return nullptr;
+  ++without_gil;
+  return PyEval_SaveThread();
+}
+void take_back_gil(void* state) {
+  restore_gil(static_cast<PyThreadState*>(state));
+  --without_gil;
+}
+
+// What a signal handler raised, Ctrl-C's KeyboardInterrupt before all.
+struct SignalError : PythonError, Interruption {
+  explicit SignalError(const PythonError& raised) : PythonError(raised) {}
+};
 
 // Runs Python's signal handlers (they run in the main thread only) and ends the wait if one of them raised.
 void look_for_signals() {
@@ -21,7 +34,7 @@ void look_for_signals() {
   std::shared_ptr<PythonError> error;
   if (PyErr_CheckSignals() < 0) error = std::make_shared<PythonError>();
   PyGILState_Release(state);
-  if (error) throw PythonError(*error);
+  if (error) throw SignalError(*error);
 }
 
 // A cut computes or waits, so other threads may have the GIL meanwhile. Whoever wants the engine lock that is held

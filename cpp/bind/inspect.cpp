@@ -87,17 +87,17 @@ py::dict stats_dict() {
   const Stats s = stats();
   const DeviceStats& d = s.device;
   py::dict out;
-  out["submissions"] = d.submissions;
-  out["resubmissions"] = d.resubmissions;
-  out["dispatches"] = d.dispatches;
-  out["barriers"] = d.barriers;
-  out["kernels_compiled"] = d.kernels_compiled;
-  out["bytes_read"] = d.bytes_read;
-  out["bytes_written"] = d.bytes_written;
-  out["allocations"] = d.allocations;
-  out["bytes_live"] = d.bytes_live;
-  out["bytes_cached"] = d.bytes_cached;
-  out["bytes_peak"] = d.bytes_peak;
+  out["submissions"] = int64_t(d.submissions);
+  out["resubmissions"] = int64_t(d.resubmissions);
+  out["dispatches"] = int64_t(d.dispatches);
+  out["barriers"] = int64_t(d.barriers);
+  out["kernels_compiled"] = int64_t(d.kernels_compiled);
+  out["bytes_read"] = int64_t(d.bytes_read);
+  out["bytes_written"] = int64_t(d.bytes_written);
+  out["allocations"] = int64_t(d.allocations);
+  out["bytes_live"] = int64_t(d.bytes_live);
+  out["bytes_cached"] = int64_t(d.bytes_cached);
+  out["bytes_peak"] = int64_t(d.bytes_peak);
   out["nodes"] = s.nodes;
   out["plan_hits"] = s.plan_hits;
   out["plan_misses"] = s.plan_misses;
@@ -109,10 +109,10 @@ py::dict stats_dict() {
 py::dict device_stats(py::object device) {
   const DeviceStats& d = device_of(to_device_id(device.ptr())).stats();
   py::dict out;
-  out["allocations"] = d.allocations;
-  out["bytes_live"] = d.bytes_live;
-  out["bytes_cached"] = d.bytes_cached;
-  out["bytes_peak"] = d.bytes_peak;
+  out["allocations"] = int64_t(d.allocations);
+  out["bytes_live"] = int64_t(d.bytes_live);
+  out["bytes_cached"] = int64_t(d.bytes_cached);
+  out["bytes_peak"] = int64_t(d.bytes_peak);
   return out;
 }
 
@@ -227,7 +227,7 @@ void add_inspection(PyObject* m) {
   module.def("_device_stats", device_stats);
   module.def("_reset_peak", [](py::object device) {
     DeviceStats& d = device_of(to_device_id(device.ptr())).stats();
-    d.bytes_peak = d.bytes_live;
+    d.bytes_peak = int64_t(d.bytes_live);
   });
   module.def("_environment", environment);
   module.def("_cache_folder", cache_folder);

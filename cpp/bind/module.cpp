@@ -13,6 +13,8 @@
 namespace py = pybind11;
 
 PYBIND11_MODULE(_core, module) {
+  if (PyInterpreterState_Get() != PyInterpreterState_Main())
+    throw py::import_error("spirograd: a sub-interpreter cannot import it; use the main one, or a process of its own");
   module.doc() = "The engine of spirograd. Use it through the package.";
   PyObject* m = module.ptr();
   py::register_local_exception_translator([](std::exception_ptr error) {

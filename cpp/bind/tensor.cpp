@@ -5,6 +5,7 @@
 
 #include "bind/arguments.hpp"
 #include "bind/autocast.hpp"
+#include "bind/cycles.hpp"
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
@@ -115,7 +116,17 @@ PyObject* as_index(PyObject* self) {
   });
 }
 
+int show(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return show_given(unwrap(self).ref(), {}, visit, arg);
+}
+int clear(PyObject* self) {
+  take_given(unwrap(self).ref(), {});
+  return 0;
+}
+
 void release(PyObject* self) {
+  PyObject_GC_UnTrack(self);
   PyTypeObject* type = Py_TYPE(self);
   auto* t = reinterpret_cast<PyTensor*>(self);
   if (t->weak_references) PyObject_ClearWeakRefs(self);
@@ -287,12 +298,15 @@ void add_tensor_type(PyObject* module) {
                          slot(Py_tp_repr, repr),
                          slot(Py_tp_hash, PyBaseObject_Type.tp_hash),
                          slot(Py_tp_dealloc, release),
+                         slot(Py_tp_traverse, show),
+                         slot(Py_tp_clear, clear),
                          slot(Py_tp_new, construct),
                          {Py_tp_getset, tensor_attributes},
                          {Py_tp_members, members},
                          {Py_tp_doc, const_cast<char*>(kDoc)},
                          {0, nullptr}};
-  PyType_Spec spec{"spirograd.Tensor", sizeof(PyTensor), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  PyType_Spec spec{"spirograd.Tensor", sizeof(PyTensor), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   tensor_type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)));
   // NumPy leaves mixed expressions to us.
   check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), "__array_ufunc__", Py_None));

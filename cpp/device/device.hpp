@@ -1,6 +1,8 @@
 // The whole back-end interface. A device owns memory and runs Plans; it has never heard of ops or gradients.
 // Threads: callers hold the engine lock for every call but `wait` and `download`'s waiting part.
 #pragma once
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,19 +22,37 @@ struct DeviceInfo {
   std::vector<std::pair<std::string, std::string>> limits, features;  // what kernels use
 };
 
+// A number that any thread may add to and read at any time.
+class Count {
+ public:
+  Count(int64_t n = 0) : n_(n) {}
+  Count(const Count& o) : Count(static_cast<int64_t>(o)) {}
+  Count& operator=(const Count& o) {
+    n_.store(o, std::memory_order_relaxed);
+    return *this;
+  }
+  operator int64_t() const { return n_.load(std::memory_order_relaxed); }
+  void operator+=(int64_t n) { n_.fetch_add(n, std::memory_order_relaxed); }
+  void operator-=(int64_t n) { *this += -n; }
+  void operator++() { *this += 1; }
+
+ private:
+  std::atomic<int64_t> n_;
+};
+
 // Counters since the start or the last reset. One line each says what counts.
 struct DeviceStats {
-  int64_t submissions = 0;       // command buffers given to a queue (CPU: plans run)
-  int64_t resubmissions = 0;     // of these, with commands that an earlier one had recorded; none on the CPU
-  int64_t dispatches = 0;        // kernels launched (CPU: steps run)
-  int64_t barriers = 0;          // pipeline barriers recorded
-  int64_t kernels_compiled = 0;  // pipelines made
-  int64_t bytes_read = 0;        // device -> host
-  int64_t bytes_written = 0;     // host -> device
-  int64_t allocations = 0;       // memory asked from the driver or the system for tensor data
-  int64_t bytes_live = 0;        // in buffers that somebody holds
-  int64_t bytes_cached = 0;      // kept in the pool for reuse
-  int64_t bytes_peak = 0;        // largest bytes_live
+  Count submissions;       // command buffers given to a queue (CPU: plans run)
+  Count resubmissions;     // of these, with commands that an earlier one had recorded; none on the CPU
+  Count dispatches;        // kernels launched (CPU: steps run)
+  Count barriers;          // pipeline barriers recorded
+  Count kernels_compiled;  // pipelines made
+  Count bytes_read;        // device -> host
+  Count bytes_written;     // host -> device
+  Count allocations;       // memory asked from the driver or the system for tensor data
+  Count bytes_live;        // in buffers that somebody holds
+  Count bytes_cached;      // kept in the pool for reuse
+  Count bytes_peak;        // largest bytes_live
 };
 
 // A plan made ready by a device: pipelines, argument layouts. Kept with the plan in the cache.
@@ -42,6 +62,9 @@ class Prepared {
   // For people: source and binary of step i ("" where there is none).
   virtual std::string source(size_t) const { return ""; }
   virtual std::vector<uint32_t> spirv(size_t) const { return {}; }
+  // Whether an output that takes over a leaf's memory is to have memory of its own with a copy of the leaf in it, so that
+  // a run can end halfway and leave all leaves as they were.
+  virtual bool wants_copy(int32_t output) const { return static_cast<void>(output), false; }
 };
 
 // Where the user asked for what a run does.
@@ -68,6 +91,7 @@ struct RunArguments {
   const Number* numbers = nullptr;     // Plan::numbers
   std::shared_ptr<const Lines> lines;  // kept for reports
   bool doubtful = false;               // what an earlier run reported keeps this one from writing in place too
+  bool to_the_end = false;             // not to be interrupted: work that it belongs to has been done
 };
 
 // Bytes on their way to the host.
@@ -122,6 +146,8 @@ class Device {
   virtual std::shared_ptr<Arrival> run(const Job& job);
   // Waits for all submitted work. DeviceTimeoutError, DeviceLostError.
   virtual void wait() = 0;
+  // The same when the process ends: for so long at most, and whatever happens to the work.
+  virtual void wait_at_exit(std::chrono::milliseconds) noexcept {}
   // The first report since the last call, of finished work.
   virtual Status take_status() = 0;
   virtual void empty_cache() = 0;
@@ -146,7 +172,9 @@ void raise_if_gone(const char* op, const Buffer& buffer);
 // One GPU, opened on first use, the same object for ever. DeviceUnavailableError, ForkError.
 Device& gpu_device(int index);
 
-// Called about every 50 ms inside long waits; may throw to end the wait (the binding looks for Ctrl-C there).
+// Called about every 50 ms inside long waits and long runs on the CPU; may throw to end them (the binding looks for
+// Ctrl-C there). A run that ends with an Interruption has changed nothing and can be done again.
 extern void (*interrupt_hook)();
+struct Interruption {};  // a base of what the hook throws
 
 }  // namespace sg

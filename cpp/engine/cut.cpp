@@ -126,19 +126,17 @@ class ReporterLines final : public Lines {
 void run(Log& log, const Wanted& wanted, CachedPlan& cached) {
   thread_local std::vector<BufferRef> outputs;
   const Emptied<BufferRef> emptied{outputs};
-  std::vector<Reporter> reporters;
-  if (capture()) reporters = log.reporters;
   const bool doubtful = !wanted.doubtful.empty();
   const std::shared_ptr<const Lines> lines =
       run_plan(log.device, *cached.plan, *cached.prepared,
-               {log.leaves, log.offsets, log.numbers, std::move(log.reporters), wanted.doubtful, doubtful}, outputs);
+               {log.leaves, log.offsets, log.numbers, log.reporters, wanted.doubtful, doubtful}, outputs);
   for (size_t o = 0; o < outputs.size(); ++o) {
     Node& node = *log.nodes[cached.output_nodes[o]];
     node.buffer = std::move(outputs[o]);
     node.state = Node::State::ready;
     node.run = lines && node.op->kind != Kind::effect ? lines->run() : 0;  // writes in place were not done
   }
-  if (capture()) capture()->ran(log, cached, doubtful, std::move(reporters));
+  if (capture()) capture()->ran(log, cached, doubtful, std::move(log.reporters));
 }
 
 // Results hold the error; storages that were written go back to what they held before.
@@ -151,6 +149,16 @@ void fail_all(Log& log, std::exception_ptr error) {
     n->state = Node::State::failed;
     n->error = error;
   }
+}
+
+BufferRef memory_for(Device& device, const Prepared& prepared, const Memory& output,
+                     const std::vector<BufferRef>& leaves) {
+  if (output.donor < 0) return device.allocate(static_cast<size_t>(output.bytes));
+  const BufferRef& leaf = leaves[static_cast<size_t>(output.donor)];
+  if (!prepared.wants_copy(output.index)) return leaf;
+  BufferRef copy = device.allocate(leaf->bytes);
+  device.upload(copy, leaf->host, leaf->bytes);
+  return copy;
 }
 
 void finish(Log& log) {
@@ -180,13 +188,13 @@ std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& p
   for (const NodeRef& n : input.leaves) leaves.push_back(n->buffer);
   outputs.assign(static_cast<size_t>(plan.outputs), {});
   for (const Memory& m : plan.memories)
-    if (m.kind == Memory::Kind::output)
-      outputs[m.index] = m.donor >= 0 ? leaves[m.donor] : device.allocate(static_cast<size_t>(m.bytes));
+    if (m.kind == Memory::Kind::output) outputs[m.index] = memory_for(device, prepared, m, leaves);
   std::shared_ptr<const Lines> lines;
   if (!input.reporters.empty() || !input.after.empty())
     lines = std::make_shared<ReporterLines>(std::move(input.reporters), begin_run(std::move(input.after)));
   device.run(prepared,
-             {leaves.data(), outputs.data(), input.offsets.data(), input.numbers.data(), lines, input.doubtful});
+             {leaves.data(), outputs.data(), input.offsets.data(), input.numbers.data(), lines, input.doubtful,
+              input.to_the_end});
   if (profiling()) count_memory(id, device);
   return lines;
 }
@@ -197,8 +205,12 @@ void cut_log(Log& log) {
   const Stage stage("cut", "stage", log.device);
   thread_local Wanted wanted;
   look(log, wanted);
+  const size_t words = log.key.size();
   try {
     run(log, wanted, find_or_make(log, wanted));
+  } catch (const Interruption&) {  // nothing was done, and all of it still can be
+    log.key.resize(words);
+    throw;
   } catch (...) {
     give_up(log, std::current_exception());
     throw;

@@ -29,6 +29,7 @@ struct PlanInput {
   std::vector<Reporter> reporters;
   std::vector<uint32_t> after;  // runs that may have something to report
   bool doubtful;                // the plan looks at what they reported
+  bool to_the_end = false;      // not to be interrupted
 };
 // Gives fresh memory to the outputs, or that of the leaves they replace, and submits. The lines that the run may report.
 std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,

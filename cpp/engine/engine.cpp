@@ -133,15 +133,11 @@ void park_when_ending() {
 }  // namespace
 
 void drain() noexcept {
-  [[maybe_unused]] static auto* forever = new EngineLock;  // other threads stay outside from now on
+  constexpr std::chrono::milliseconds kPatience{800};  // twice, and some time for the interpreter: two seconds
+  lock_at_exit(kPatience);                             // other threads stay outside from now on
   ending_thread = std::this_thread::get_id();
   ending = true;
-  for (auto& [index, gpu] : gpus_in_use()) {
-    try {
-      gpu->wait();
-    } catch (...) {  // lost, hung, forked: there is nothing to wait for
-    }
-  }
+  for (auto& [index, gpu] : gpus_in_use()) gpu->wait_at_exit(kPatience);
 }
 
 Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId device) {

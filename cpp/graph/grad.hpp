@@ -20,10 +20,19 @@ struct Attributes {
   bool flag = false;
 };
 
-// Values that are not kept but computed again when a gradient asks for the first of them.
-class Checkpoint : public RefCounted<Checkpoint> {
+// What the user gave to a graph and the graph keeps alive: a collector of cycles wants to see the objects behind it, and
+// takes them when nobody else can reach it.
+class Given {
  public:
-  virtual ~Checkpoint() = default;
+  using Visit = int (*)(void* object, void* argument);
+  virtual ~Given() = default;
+  virtual int show(Visit, void* argument) const { return static_cast<void>(argument), 0; }
+  virtual void let_go(std::vector<std::shared_ptr<void>>& objects) { static_cast<void>(objects); }
+};
+
+// Values that are not kept but computed again when a gradient asks for the first of them.
+class Checkpoint : public RefCounted<Checkpoint>, public Given {
+ public:
   static void destroy(Checkpoint* c) { delete c; }
   const NodeRef& value(int index);
 
@@ -57,6 +66,7 @@ class Saved {
   void follow(const Tensor& t);
   bool is_of(const Tensor& t) const { return storage_ == t->storage; }
   Node* kept() const { return value_.get(); }
+  const Ref<Checkpoint>& checkpoint() const { return checkpoint_; }
 
  private:
   Held value_;
@@ -80,9 +90,8 @@ struct GradInput {
 };
 
 // Called with a gradient on its way; may return another one in its place.
-class Hook : public RefCounted<Hook> {
+class Hook : public RefCounted<Hook>, public Given {
  public:
-  virtual ~Hook() = default;
   virtual Tensor operator()(const Tensor& g) = 0;
   static void destroy(Hook* h) { delete h; }
 };
@@ -97,9 +106,8 @@ struct RetainedGrad : RefCounted<RetainedGrad> {
 };
 
 // A gradient that is no row: the user's own.
-class CustomGrad {
+class CustomGrad : public Given {
  public:
-  virtual ~CustomGrad() = default;
   virtual std::string name() const = 0;
   // From the gradients of the outputs (undefined: none arrived) to those of the inputs that are wanted.
   virtual std::vector<Tensor> operator()(GradNode& node, const std::vector<Tensor>& gradients,

@@ -17,8 +17,9 @@ void (*report_hook)(DeviceId) = nullptr;
 
 namespace {
 
-std::recursive_mutex& engine_mutex() {
-  static auto* mutex = new std::recursive_mutex;
+using EngineMutex = std::recursive_timed_mutex;
+EngineMutex& engine_mutex() {
+  static auto* mutex = new EngineMutex;
   return *mutex;
 }
 
@@ -47,12 +48,16 @@ void EngineLock::come_back() {
   delete away_;
 }
 
+void lock_at_exit(std::chrono::milliseconds patience) noexcept {
+  static_cast<void>(engine_mutex().try_lock_for(patience));
+}
+
 void lock_for_fork() { engine_mutex().lock(); }
 void unlock_after_fork(bool in_child) {
   if (in_child) profile::on = false;
   // The child's thread has another number, so it cannot unlock a recursive mutex of its parent's.
   if (in_child)
-    new (&engine_mutex()) std::recursive_mutex;
+    new (&engine_mutex()) EngineMutex;
   else
     engine_mutex().unlock();
 }

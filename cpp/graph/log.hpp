@@ -2,6 +2,7 @@
 // Appending computes the key as it goes: shapes, strides, types, who reads whom; not addresses, numbers or offsets of
 // leaves, which are collected beside it and travel to the kernels as arguments.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -86,6 +87,8 @@ struct ContentionHooks {
   void (*end)(void*) = nullptr;
 };
 extern ContentionHooks contention_hooks;
+// For good, when the process ends; or not at all, when another thread is at work for longer.
+void lock_at_exit(std::chrono::milliseconds patience) noexcept;
 // Around fork(), so that the child does not inherit a lock of a thread that it does not have.
 void lock_for_fork();
 void unlock_after_fork(bool in_child);

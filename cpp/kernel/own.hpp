@@ -22,6 +22,7 @@ struct CpuArgs {
   void (*multiply)(DType dtype, GemmTile tile);
   void (*exp)(DType dtype, void* x, int64_t n);
   void* (*scratch)(int64_t bytes);
+  void (*look)();  // to be called now and then by what takes seconds: Ctrl-C ends it there
   template <class T>
   T* as(int i) const {
     return static_cast<T*>(at[i]);

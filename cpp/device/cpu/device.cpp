@@ -46,7 +46,34 @@ class CpuPrepared final : public Prepared {
   std::vector<std::vector<ReadyInstance>> steps;
   std::vector<Cost> costs;    // of each step
   std::vector<char*> memory;  // address of each Plan memory, filled anew in each run
+  std::vector<bool> copies;   // of each output: whether it is apart from the leaf that it takes over
+  size_t last_stop = 0;       // steps that come before the first one to write over a leaf
+  bool wants_copy(int32_t output) const override { return copies[static_cast<size_t>(output)]; }
 };
+
+// A run may end between steps, and inside of them, as long as no leaf was written over. Outputs that would do so before
+// the last long step get a copy of the leaf, which takes no time beside that step; others come after it.
+constexpr int64_t kLongWork = 1 << 28;  // arithmetic operations: a tenth of a second and more
+constexpr int64_t kWorkOfByte = 8;      // steps of fewer operations a byte end as fast as memory is
+
+void plan_stops(CpuPrepared& p) {
+  const Plan& plan = *p.plan;
+  size_t after_long = 0;
+  for (size_t i = 0; i < p.costs.size(); ++i)
+    if (p.costs[i].flops > std::max(kLongWork, kWorkOfByte * p.costs[i].bytes)) after_long = i + 1;
+  p.copies.assign(static_cast<size_t>(plan.outputs), false);
+  p.last_stop = plan.steps.size();
+  for (size_t i = 0; i < plan.steps.size(); ++i)
+    for (const Instance& instance : plan.steps[i].instances)
+      for (int32_t w : instance.writes) {
+        const Memory& m = plan.memories[static_cast<size_t>(w)];
+        if (m.kind != Memory::Kind::output || m.donor < 0) continue;
+        if (i < after_long)
+          p.copies[static_cast<size_t>(m.index)] = true;
+        else if (!p.copies[static_cast<size_t>(m.index)])
+          p.last_stop = std::min(p.last_stop, i);
+      }
+}
 
 // Bindings that may share bytes get the same number: an output and the leaf it takes over, temporaries that overlap.
 std::vector<int32_t> memory_groups(const Plan& plan, const Instance& instance) {
@@ -190,6 +217,7 @@ class CpuDevice final : public Device {
       }
     }
     prepared->plan = std::move(plan);
+    plan_stops(*prepared);
     return prepared;
   }
 
@@ -199,6 +227,7 @@ class CpuDevice final : public Device {
     const Status before = take_status();  // a report of this run must be seen, whatever an earlier one left
     const bool doubtful = arguments.doubtful && before.tag;
     for (size_t i = 0; i < p.steps.size(); ++i) {
+      const Interruptible scope(i < p.last_stop && !arguments.to_the_end);
       Stage stage(p.plan->steps[i].name.c_str(), "step");
       stage.bytes = p.costs[i].bytes;
       stage.flops = p.costs[i].flops;
@@ -283,7 +312,7 @@ class CpuDevice final : public Device {
                 },
                 multiply,
                 [](DType t, void* x, int64_t n) { blocks().alu(Code::exp, t, t, 0)(x, x, nullptr, nullptr, n); },
-                [](int64_t bytes) { return static_cast<void*>(scratch(3, bytes)); }});
+                [](int64_t bytes) { return static_cast<void*>(scratch(3, bytes)); }, look_for_interrupt});
   }
 
   DeviceStats stats_;

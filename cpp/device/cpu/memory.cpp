@@ -46,7 +46,7 @@ BufferRef MemoryPool::allocate(size_t bytes) {
   CpuBuffer* b = take_free(size);
   if (!b) b = from_system(bytes, size);
   stats_.bytes_live += static_cast<int64_t>(b->bytes);
-  stats_.bytes_peak = std::max(stats_.bytes_peak, stats_.bytes_live);
+  stats_.bytes_peak = std::max<int64_t>(stats_.bytes_peak, stats_.bytes_live);
   return BufferRef(b);
 }
 

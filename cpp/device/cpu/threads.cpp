@@ -16,13 +16,17 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "device/device.hpp"
 
 namespace sg::cpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kSpin = std::chrono::microseconds(50);
+constexpr auto kBetweenLooks = std::chrono::milliseconds(50);
 thread_local bool inside_loop = false;
+thread_local bool interruptible = false;
+thread_local Clock::time_point next_look;
 
 void pause() {
 #if defined(__x86_64__)
@@ -41,6 +45,13 @@ int allowed_processors() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
+void alone(int64_t n, int64_t grain, const Body& body) {
+  for (int64_t i = 0; i < n; i += grain) {
+    look_for_interrupt();
+    body(i, std::min(n, i + grain));
+  }
+}
+
 class Pool {
  public:
   explicit Pool(int workers) {
@@ -56,7 +67,7 @@ class Pool {
   void run(int64_t n, int64_t grain, const Body& body) {
     std::unique_lock lock(busy_, std::try_to_lock);
     if (!lock) {
-      for (int64_t i = 0; i < n; i += grain) body(i, std::min(n, i + grain));
+      alone(n, grain, body);
       return;
     }
     body_ = &body;
@@ -81,6 +92,7 @@ class Pool {
       const int64_t begin = next_.fetch_add(grain, std::memory_order_relaxed);
       if (begin >= n) break;
       try {
+        look_for_interrupt();
         (*body_)(begin, std::min(n, begin + grain));
       } catch (...) {
         if (!failed_.exchange(true)) error_ = std::current_exception();
@@ -146,6 +158,20 @@ Pool& the_pool() {
 
 }  // namespace
 
+Interruptible::Interruptible(bool on) : before_(interruptible) {
+  if (on && !before_) next_look = Clock::now() + kBetweenLooks;
+  interruptible = on;
+}
+Interruptible::~Interruptible() { interruptible = before_; }
+
+void look_for_interrupt() {
+  if (!interruptible || !interrupt_hook) return;
+  const auto now = Clock::now();
+  if (now < next_look) return;
+  next_look = now + kBetweenLooks;
+  interrupt_hook();
+}
+
 int thread_count() {
   static const int count = [] {
     const int asked = std::atoi(env("SPIROGRAD_THREADS").c_str());
@@ -157,11 +183,9 @@ int thread_count() {
 void parallel_for(int64_t n, int64_t grain, const Body& body) {
   if (n <= 0) return;
   grain = std::max<int64_t>(grain, 1);
+  look_for_interrupt();
   if (n <= grain) return body(0, n);
-  if (inside_loop || thread_count() == 1) {
-    for (int64_t i = 0; i < n; i += grain) body(i, std::min(n, i + grain));
-    return;
-  }
+  if (inside_loop || thread_count() == 1) return alone(n, grain, body);
   the_pool().run(n, grain, body);
 }
 

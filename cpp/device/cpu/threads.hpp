@@ -22,6 +22,19 @@ class Body {
   void (*call_)(const void*, int64_t, int64_t);
 };
 
+// While one lives, loops of its thread call interrupt_hook about every 50 ms; what it throws ends them as an exception of
+// the body does.
+class Interruptible {
+ public:
+  explicit Interruptible(bool on);
+  ~Interruptible();
+
+ private:
+  bool before_;
+};
+// For long work inside of one piece of a loop: calls the hook if it is time to.
+void look_for_interrupt();
+
 // Calls body for [0, grain), [grain, 2 grain) ... up to n, each once, on any thread, in any order. Which ranges there
 // are does not depend on the number of threads. The first exception is rethrown when all threads have left the loop.
 void parallel_for(int64_t n, int64_t grain, const Body& body);

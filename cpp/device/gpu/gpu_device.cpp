@@ -101,6 +101,7 @@ class GpuDevice final : public Device {
   void run(Prepared& plan, const RunArguments& arguments) override;
   std::shared_ptr<Arrival> run(const Job& job) override;
   void wait() override;
+  void wait_at_exit(std::chrono::milliseconds limit) noexcept override;
   Status take_status() override;
   void empty_cache() override;
   bool lost() const override { return !now().queue.usable(); }
@@ -114,6 +115,7 @@ class GpuDevice final : public Device {
 
   const int index_;
   std::atomic<Opened*> now_;
+  std::atomic<bool> given_up_ = false;  // work that does not end
 };
 
 // First whether the device still answers; and should it be lost meanwhile, that is remembered, whichever call it was.
@@ -138,7 +140,7 @@ DeviceStats& GpuDevice::stats() {
   stats.allocations += c.allocations;
   stats.bytes_live = c.live;
   stats.bytes_cached = c.cached;
-  stats.bytes_peak = std::max(stats.bytes_peak, c.peak);
+  stats.bytes_peak = std::max<int64_t>(stats.bytes_peak, c.peak);
   return stats;
 }
 
@@ -224,6 +226,13 @@ void GpuDevice::wait() {
   });
 }
 
+void GpuDevice::wait_at_exit(std::chrono::milliseconds limit) noexcept {
+  if (forked() || given_up_) return;
+  Opened& device = now();
+  given_up_ = (device.copies && !device.copies->wait_quietly(device.copies->submitted(), limit)) ||
+              !device.queue.wait_quietly(device.queue.submitted(), limit);
+}
+
 Status GpuDevice::take_status() {
   return ask("take_status", [&](Opened& device) {
     const std::lock_guard lock(device.mutex);
@@ -252,9 +261,9 @@ void GpuDevice::recover() {
 
 // The process ends: nothing is destroyed, but the driver should be idle and its compiled code is worth keeping.
 void GpuDevice::leave() noexcept {
+  wait_at_exit(kExitPatience);
+  if (given_up_) return;
   Opened& device = now();
-  if (device.copies && !device.copies->wait_quietly(device.copies->submitted(), kExitPatience)) return;
-  if (!device.queue.wait_quietly(device.queue.submitted(), kExitPatience)) return;
   try {
     device.pipelines.save();
   } catch (...) {
