@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import threading
 import weakref
@@ -63,7 +64,7 @@ def matrices(params: list[nn.Parameter]) -> list[nn.Parameter]:
 
 OPTIMIZERS: dict[str, Callable[[list[nn.Parameter]], Any]] = {
     **{
-        name: lambda params, make=getattr(sg.optim, name): make(params, lr=0.01)  # type: ignore[misc]
+        name: functools.partial(getattr(sg.optim, name), lr=0.01)
         for name in sg.optim.__all__
         if name[0].isupper() and name not in ("Muon", "Lookahead", "Optimizer", "RuleOptimizer")
     },

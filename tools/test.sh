@@ -3,7 +3,7 @@
 # A lane is a function lane_NAME below and a row in `lanes`: name, budget in seconds, what it does. The budget is for a
 # quiet machine: a lane that needs more is marked so in the table, and has not failed. What takes five times as long
 # hangs: it is ended, and has failed. Logs: build/test/LANE.log.
-# The lanes core, sync, gpuav and sanitize look for mistakes with a tool; each holds mistakes made on purpose
+# The lanes core, sync, gpuav, sanitize and tsan look for mistakes with a tool; each holds mistakes made on purpose
 # ("canaries"), and fails when the tool does not report one.
 set -uo pipefail
 . "$(dirname "$0")/common.sh"
@@ -21,6 +21,7 @@ lanes=(
   "sync 90 barriers under synchronization validation, each kernel replaced by a proxy"
   "gpuav 110 addresses under GPU-assisted validation"
   "sanitize 420 Catch2 tests under the address, leak and undefined-behaviour sanitizers"
+  "tsan 300 Catch2 tests of the engine under the thread sanitizer"
   "fuzz 130 changed files, random programs"
 )
 # Run only when they are named.
@@ -179,13 +180,13 @@ lane_gpuav() {
 }
 
 # ---- under the sanitizers ------------------------------------------------------------------------------------------
-sanitizer_canary() { # sanitizer_canary TAG WORDS: the test with this tag ends the program with these words
-  local log=build/test/$1.log
-  if build/sanitize/spirograd_tests "[$1]" >"$log" 2>&1 || ! grep -qE "$2" "$log"; then
-    echo "the mistake of [$1] was not reported ($2): this lane proves nothing"
+sanitizer_canary() { # sanitizer_canary FOLDER TAG WORDS: the test with this tag ends the program with these words
+  local log=build/test/$2.log
+  if "$1/spirograd_tests" "[$2]" >"$log" 2>&1 || ! grep -qE "$3" "$log"; then
+    echo "the mistake of [$2] was not reported ($3): this lane proves nothing"
     return 1
   fi
-  grep -m1 -E "$2" "$log"
+  grep -m1 -E "$3" "$log"
 }
 
 sanitize_build() { # sanitize_build TARGET
@@ -199,10 +200,10 @@ lane_sanitize() {
   software_vulkan || return 1
   export ASAN_OPTIONS=detect_leaks=1 LSAN_OPTIONS=suppressions=$root/tests/cpp/leaks.supp UBSAN_OPTIONS=print_stacktrace=1
   local ok=0
-  sanitizer_canary canary-address 'AddressSanitizer: heap-buffer-overflow' || ok=1
-  sanitizer_canary canary-leak 'LeakSanitizer: detected memory leaks' || ok=1
-  sanitizer_canary canary-overflow 'runtime error: signed integer overflow' || ok=1
-  sanitizer_canary canary-shift 'runtime error: shift exponent' || ok=1
+  sanitizer_canary build/sanitize canary-address 'AddressSanitizer: heap-buffer-overflow' || ok=1
+  sanitizer_canary build/sanitize canary-leak 'LeakSanitizer: detected memory leaks' || ok=1
+  sanitizer_canary build/sanitize canary-overflow 'runtime error: signed integer overflow' || ok=1
+  sanitizer_canary build/sanitize canary-shift 'runtime error: shift exponent' || ok=1
   build/sanitize/spirograd_tests || ok=1
   return $ok
 }
@@ -249,6 +250,15 @@ lane_fuzz() {
     ok=1
   fi
   "$py" tests/fuzz/files.py --seconds 60 || ok=1
+
+# Without a GPU: software drivers have threads of their own, which the tool does not see into.
+lane_tsan() {
+  cmake_build build/tsan spirograd_tests -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 \
+    -DSPIROGRAD_SANITIZE_THREADS=ON -DSPIROGRAD_GPU=OFF -DSPIROGRAD_PYTHON=OFF -DPython_EXECUTABLE="$py" || return 1
+  export SPIROGRAD_THREADS=4
+  local ok=0
+  sanitizer_canary build/tsan canary-race 'ThreadSanitizer: data race' || ok=1
+  build/tsan/spirograd_tests || ok=1
   return $ok
 }
 

@@ -27,7 +27,9 @@ class Objects {
 
   // Error when the collector has taken them.
   PyObject* get(size_t i) const {
-    if (!objects_[i]) fail<Error>("backward", "a function of the graph is gone", "it was part of a cycle that had ended");
+    if (!objects_[i])
+      fail<Error>("backward", "a function of the graph is gone, it was part of a cycle that had ended",
+                  "call it before the object ends");
     return objects_[i].get();
   }
   int show(Given::Visit visit, void* argument) const {

@@ -50,7 +50,7 @@ class Walk {
     if (owned(r)) reach(r->grad);
   }
   void reach(const Saved& value) {
-    if (owned(value.checkpoint())) given.push_back(value.checkpoint().get());
+    if (owned(value.left_to())) given.push_back(value.left_to().get());
   }
   void reach(const std::unique_ptr<Hooks>& hooks) {
     if (!hooks) return;

@@ -12,9 +12,9 @@
 
 namespace py = pybind11;
 
+// pybind11's own PyInit__core waits for ever in a sub-interpreter: it gets another name, and is called from ours.
+#define PyInit__core init_core
 PYBIND11_MODULE(_core, module) {
-  if (PyInterpreterState_Get() != PyInterpreterState_Main())
-    throw py::import_error("spirograd: a sub-interpreter cannot import it; use the main one, or a process of its own");
   module.doc() = "The engine of spirograd. Use it through the package.";
   PyObject* m = module.ptr();
   py::register_local_exception_translator([](std::exception_ptr error) {
@@ -71,4 +71,12 @@ PYBIND11_MODULE(_core, module) {
     e.restore();
     throw py::error_already_set();
   }
+}
+#undef PyInit__core
+
+extern "C" PYBIND11_EXPORT PyObject* PyInit__core() {
+  if (PyInterpreterState_Get() == PyInterpreterState_Main()) return init_core();
+  PyErr_SetString(PyExc_ImportError,
+                  "spirograd: a sub-interpreter cannot import it; use the main interpreter, or a process of its own");
+  return nullptr;
 }

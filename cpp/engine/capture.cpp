@@ -487,10 +487,9 @@ void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const 
     for (uint32_t k = source % kNextSource; k > 0; --k) value.f = 1 - value.f;
     numbers[at] = value;
   }
-  const std::shared_ptr<const Lines> lines =
-      run_plan(cut.device, *cut.plan, *cut.prepared,
-               {leaves, offsets, numbers, cut.reporters, std::move(after), cut.doubtful, !made.outputs.empty()},
-               outputs);
+  const std::shared_ptr<const Lines> lines = run_plan(
+      cut.device, *cut.plan, *cut.prepared,
+      {leaves, offsets, numbers, cut.reporters, std::move(after), cut.doubtful, !made.outputs.empty()}, outputs);
   std::vector<NodeRef>& nodes = made.outputs.emplace_back();
   for (size_t o = 0; o < outputs.size(); ++o) {
     const Output& out = cut.outputs[o];

@@ -127,9 +127,9 @@ void run(Log& log, const Wanted& wanted, CachedPlan& cached) {
   thread_local std::vector<BufferRef> outputs;
   const Emptied<BufferRef> emptied{outputs};
   const bool doubtful = !wanted.doubtful.empty();
-  const std::shared_ptr<const Lines> lines =
-      run_plan(log.device, *cached.plan, *cached.prepared,
-               {log.leaves, log.offsets, log.numbers, log.reporters, wanted.doubtful, doubtful}, outputs);
+  const std::shared_ptr<const Lines> lines = run_plan(
+      log.device, *cached.plan, *cached.prepared,
+      {log.leaves, log.offsets, log.numbers, log.reporters, wanted.doubtful, doubtful, log.to_the_end}, outputs);
   for (size_t o = 0; o < outputs.size(); ++o) {
     Node& node = *log.nodes[cached.output_nodes[o]];
     node.buffer = std::move(outputs[o]);
@@ -192,9 +192,8 @@ std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& p
   std::shared_ptr<const Lines> lines;
   if (!input.reporters.empty() || !input.after.empty())
     lines = std::make_shared<ReporterLines>(std::move(input.reporters), begin_run(std::move(input.after)));
-  device.run(prepared,
-             {leaves.data(), outputs.data(), input.offsets.data(), input.numbers.data(), lines, input.doubtful,
-              input.to_the_end});
+  device.run(prepared, {leaves.data(), outputs.data(), input.offsets.data(), input.numbers.data(), lines,
+                        input.doubtful, input.to_the_end});
   if (profiling()) count_memory(id, device);
   return lines;
 }

@@ -34,7 +34,7 @@ void accumulate(Ref<TensorImpl>& into, const Tensor& g) {
 }
 
 // Hook number i, or none: hooks, and other threads, may add hooks meanwhile.
-Ref<Hook> hook_of(const std::unique_ptr<Hooks>& hooks, std::vector<Ref<Hook>> Hooks::*kind, size_t i) {
+Ref<Hook> hook_of(const std::unique_ptr<Hooks>& hooks, std::vector<Ref<Hook>> Hooks::* kind, size_t i) {
   const EngineLock lock;
   return hooks && i < ((*hooks).*kind).size() ? ((*hooks).*kind)[i] : Ref<Hook>();
 }

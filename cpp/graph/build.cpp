@@ -429,12 +429,18 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
     ++storage.version;
     storage.written = where();
   }
-  log_of(node->device).assignments.push_back({target->storage, before});
+  Log& log = log_of(node->device);
+  log.assignments.push_back({target->storage, before});
+  log.to_the_end = true;  // the write has begun, and its history and shared memory are still to follow
   storage.node = Held(node);
   struct AtTheEnd {  // also when the run reports an error: the value is there all the same
+    Log& log;
     Node &now, &before;
-    ~AtTheEnd() { keep_shared(now, before); }
-  } keep{*node, *before};
+    ~AtTheEnd() {
+      log.to_the_end = false;
+      keep_shared(now, before);
+    }
+  } keep{log, *node, *before};
   append(node);
 }
 }  // namespace

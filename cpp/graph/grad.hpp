@@ -66,7 +66,7 @@ class Saved {
   void follow(const Tensor& t);
   bool is_of(const Tensor& t) const { return storage_ == t->storage; }
   Node* kept() const { return value_.get(); }
-  const Ref<Checkpoint>& checkpoint() const { return checkpoint_; }
+  const Ref<Checkpoint>& left_to() const { return checkpoint_; }
 
  private:
   Held value_;

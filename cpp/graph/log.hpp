@@ -42,6 +42,7 @@ struct Log {
   std::vector<uint64_t> key;
   uint64_t hash = 0;
   int64_t leaf_bytes = 0;
+  bool to_the_end = false;  // a run now is not to be interrupted
 
   void append(const NodeRef& node);
   void clear();

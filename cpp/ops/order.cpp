@@ -43,11 +43,12 @@ struct Keyed {
 
 // Digits of 11 bits, the lowest first; a digit that all keys share is skipped.
 template <class T>
-void radix_sort(std::vector<Keyed<T>>& all, std::vector<Keyed<T>>& room, int64_t begin, int64_t end) {
+void radix_sort(std::vector<Keyed<T>>& all, std::vector<Keyed<T>>& room, int64_t begin, int64_t end, void (*look)()) {
   constexpr int kBits = 11;
   std::vector<int64_t> at(size_t(1) << kBits);
   room.resize(all.size());
   for (int64_t bit = begin; bit < end; bit += kBits) {
+    look();
     const auto digit = [&](const Keyed<T>& e) { return static_cast<size_t>(e.key >> bit) & (at.size() - 1); };
     std::fill(at.begin(), at.end(), 0);
     for (const Keyed<T>& e : all) ++at[digit(e)];
@@ -72,7 +73,7 @@ void order_on_cpu(const CpuArgs& args) {
           return a.key != b.key ? a.key < b.key : a.place < b.place;
         });
       else
-        radix_sort<T>(all, room, k.begin, k.end);
+        radix_sort<T>(all, room, k.begin, k.end, args.look);
       for (int64_t i = 0; i < k.n; ++i) order[i] = all[static_cast<size_t>(i)].place;
     }
   });

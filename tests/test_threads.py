@@ -1,0 +1,217 @@
+"""Several threads on the same tensors: nothing is lost, nothing is torn, nobody waits for ever."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+from threads import run_threads
+
+THREADS, TIMES = 4, 500
+
+
+def iadd(x: sg.Tensor) -> None:
+    x += 1
+
+
+def masked(x: sg.Tensor) -> None:
+    x[x >= 0] += 1  # two steps: the sum, and a write of it that loses nothing itself
+
+
+WRITES: dict[str, Callable[[sg.Tensor], object]] = {
+    "add_": lambda x: x.add_(1),
+    "+=": iadd,
+    "sub_": lambda x: x.sub_(-1),
+    "add_ of a view": lambda x: x.view(-1).add_(1),
+    "add_ of a tensor": lambda x: x.add_(sg.ones(3, device=x.device)),
+    "clamp_ and add_": lambda x: x.clamp_(0).add_(1),
+    "index_add_": lambda x: x.index_add_(0, sg.arange(3, device=x.device), sg.ones(3, device=x.device)),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_no_write_in_place_is_lost(name: str, device: sg.Device) -> None:
+    if device.kind == "gpu" and name != "add_":
+        pytest.skip("the same on both: what differs is recorded on the host")
+    x = sg.zeros(3, device=device)
+    times = 25 if "index" in name else TIMES // 5 if device.kind == "gpu" else TIMES
+
+    def work(_: int) -> None:
+        for _ in range(times):
+            WRITES[name](x)
+
+    run_threads(work, THREADS)
+    assert x.tolist() == [THREADS * times] * 3
+
+
+def test_no_write_to_shared_memory_is_lost() -> None:
+    array = np.zeros(3, np.float32)
+    x = sg.from_numpy(array)
+
+    def work(_: int) -> None:
+        for _ in range(TIMES):
+            x.add_(1)
+
+    run_threads(work, THREADS)
+    assert x.tolist() == array.tolist() == [THREADS * TIMES] * 3
+    array[:] = 7
+    assert x.tolist() == [7, 7, 7], "array and tensor are one"
+
+
+def test_no_write_is_lost_while_others_read() -> None:
+    x = sg.zeros(1 << 12)
+    seen: list[float] = []
+
+    def work(number: int) -> None:
+        for _ in range(100):
+            if number == 0:
+                values = x.numpy().copy()
+                assert (values == values[0]).all(), "a reader sees all of a write or nothing"
+                seen.append(float(values[0]))
+            else:
+                x.add_(1)
+
+    run_threads(work, THREADS)
+    assert x[0].item() == 300
+    assert seen == sorted(seen)
+
+
+def test_writes_in_place_keep_the_gradient_of_each() -> None:
+    w = sg.ones((), requires_grad=True)
+    y = w * 0.0
+
+    def work(_: int) -> None:
+        for _ in range(50):
+            y.add_(w)
+
+    run_threads(work, THREADS)
+    y.backward()
+    assert w.grad is not None and (y.item(), w.grad.item()) == (200, 200)
+
+
+def test_steps_of_several_optimisers_on_one_parameter_add_up() -> None:
+    w = sg.zeros(8, requires_grad=True)
+    w.grad = sg.ones(8)
+
+    def work(_: int) -> None:
+        optimizer = sg.optim.SGD([w], lr=1.0)
+        for _ in range(50):
+            optimizer.step()
+
+    run_threads(work, THREADS)
+    assert w.tolist() == [-200.0] * 8
+
+
+def test_a_write_that_cannot_be_done_raises_in_its_thread() -> None:
+    x = sg.zeros(3)
+
+    def work(number: int) -> None:
+        for _ in range(100):
+            if number:
+                x.add_(1)
+            else:
+                with pytest.raises(ValueError, match="shape"):
+                    x.add_(sg.ones(2, 3))
+
+    run_threads(work, THREADS)
+    assert x.tolist() == [300] * 3
+
+
+def test_many_threads_go_back_to_one_leaf() -> None:
+    x = sg.ones(10, requires_grad=True)
+
+    def work(_: int) -> None:
+        for _ in range(250):
+            (x * 2.0).sum().backward()
+
+    run_threads(work, 16)
+    assert x.grad is not None and x.grad.tolist() == [16 * 250 * 2] * 10
+
+
+def test_backward_inside_of_hooks_in_threads() -> None:
+    x = sg.ones(10, requires_grad=True)
+
+    def work(_: int) -> None:
+        for _ in range(25):
+            y = x * 1.0
+
+            def inner(g: sg.Tensor) -> sg.Tensor:
+                z = g.detach().clone().requires_grad_()
+                with sg.enable_grad():
+                    (z * z).sum().backward()
+                assert z.grad is not None
+                return z.grad  # 2 g
+
+            y.register_hook(inner)
+            y.sum().backward()
+
+    run_threads(work, 8)
+    assert x.grad is not None and x.grad.tolist() == [8 * 25 * 2] * 10
+
+
+def test_an_error_of_a_hook_leaves_no_lock_behind() -> None:
+    x = sg.ones(3, requires_grad=True)
+    y = (x * 2).exp()
+    handle = y.register_hook(lambda g: 1 / 0)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            y.sum().backward(retain_graph=True)
+        assert x.grad is None, "nothing was collected"
+    handle.remove()
+    run_threads(lambda _: (sg.ones(3) * 2).tolist(), 2)
+    y.sum().backward()
+    assert x.grad is not None
+    np.testing.assert_allclose(x.grad.numpy(), 2 * np.exp(2 * np.ones(3)), rtol=1e-6)
+
+
+def test_a_collection_of_python_in_the_middle_of_everything() -> None:
+    import gc
+
+    x = sg.ones(100, requires_grad=True)
+    end = time.perf_counter() + 1
+
+    def work(number: int) -> None:
+        while time.perf_counter() < end:
+            if number == 0:
+                gc.collect()
+                continue
+            y = x * 2
+            y.register_hook(lambda g, y=y: g * y.detach())
+            y.sum().backward()
+
+    run_threads(work, 4)
+    assert x.grad is not None and x.grad[0].item() % 4 == 0
+
+
+def test_nobody_waits_with_the_gil() -> None:
+    """While one thread computes for long, those that wait for the engine let Python run."""
+    big = sg.rand(1200, 1200)
+    big.realize()
+    ticks = [0]
+    stop = threading.Event()
+
+    def tick() -> None:
+        while not stop.is_set():
+            ticks[0] += 1
+            time.sleep(0.001)
+
+    ticker = threading.Thread(target=tick)
+    ticker.start()
+    begin = time.perf_counter()
+
+    def work(_: int) -> None:
+        y = big
+        for _ in range(4):
+            y = y @ big * 1e-3
+        y.realize()
+
+    run_threads(work, 3)
+    seconds = time.perf_counter() - begin
+    stop.set()
+    ticker.join()
+    assert ticks[0] >= min(5, 50 * seconds)
