@@ -44,8 +44,9 @@ def test_a_chain_of_tensors_on_a_small_stack(run_python: Run) -> None:
 
 
 @pytest.mark.slow
-def test_a_chain_of_ten_million_tensors_on_a_small_stack(run_python: Run) -> None:
-    assert run_python(CHAIN.format(count=10_000_000), timeout=1200).split() == ["True", "freed"]
+def test_a_chain_of_two_million_tensors_on_a_small_stack(run_python: Run) -> None:
+    """A tensor's node takes 900 bytes, so that ten million would need 9 GB; those of Values are smaller."""
+    assert run_python(CHAIN.format(count=2_000_000), timeout=600).split() == ["True", "freed"]
 
 
 def seconds(work: Callable[[], object]) -> float:
