@@ -367,6 +367,8 @@ class TestIdx:
             (idx(LABELS)[:-1], r"holds 2 values, its sizes \[3\] need 3"),
             (idx(LABELS) + b"x", r"holds 4 values, its sizes \[3\] need 3"),
             (bytes([0, 0, 8, 3]) + b"\xff" * 12, "need 79,228,162,"),
+            (bytes([0, 0, 8, 7]) + b"\xff" * 24 + bytes(4), "has sizes"),
+            (bytes([0, 0, 8, 200]) + bytes(800), "has sizes"),
         ],
     )
     def test_refuses(self, data: bytes, words: str) -> None:

@@ -148,7 +148,10 @@ def parse_idx(data: bytes, name: str = "the data") -> Bytes:
         count *= size
     if len(data) - start != count:
         raise FileFormatError(f"idx: {name} holds {len(data) - start:,} values, its sizes {list(shape)} need {count:,}")
-    return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
+    try:
+        return np.frombuffer(data, np.uint8, offset=start).reshape(shape)
+    except ValueError as error:  # of no values, and dimensions that NumPy does not have
+        raise FileFormatError(f"idx: {name} has sizes {list(shape)[:8]} ({error})"[:300]) from None
 
 
 class _Images(Dataset[tuple[Any, Any]]):
