@@ -123,13 +123,16 @@ sg.ones(2, device=gpu).realize()
 _core._set_faults("{call}@1!=DEVICE_LOST")
 def work():
     sg.empty(1 << 27, device=gpu).realize()  # more than is there already
-    return sg.randn(1 << 12, device=gpu).sigmoid().cumsum(0).numpy()
+    x = sg.randn(1 << 18, device=gpu)
+    for i in range(24):  # longer than a wait that only spins
+        x = x.sigmoid().cumsum(0)
+    return x.numpy()
 fails(work)
 fails(lambda: sg.ones(2, device=gpu).tolist())
 gpu.recover()
 print(work().shape)
 """
-    assert run_faulty(run_python, code) == "(4096,)\n"
+    assert run_faulty(run_python, code) == "(262144,)\n"
 
 
 def test_a_device_is_opened_anew_and_what_it_held_is_gone(run_python: Run) -> None:

@@ -98,3 +98,39 @@ def test_a_sum_is_that_of_before_the_write(device: sg.Device) -> None:
     s = x.sum()
     x.mul_(2.0)
     assert s.item() == 6
+
+
+STALE: dict[str, Callable[[sg.Tensor, sg.Tensor], sg.Tensor | None]] = {
+    "all of it": lambda x, view: x.copy_(view),
+    "a part": lambda x, view: x[1:].copy_(view[1:]),
+    "an operand": lambda x, view: x * view,
+    "joined": lambda x, view: sg.cat([x, view]),
+    "chosen": lambda x, view: sg.where(x > 0, x, view),
+    "product": lambda x, view: x @ view.t(),
+}
+
+
+@pytest.mark.parametrize("use", STALE)
+def test_a_view_that_was_written_through_has_its_gradient_wherever_it_is_read(use: str, device: sg.Device) -> None:
+    """The history of such a view is made when somebody asks for it, which may be while another node is being made."""
+
+    def f(a: sg.Tensor) -> sg.Tensor:
+        x = a * 1
+        view = x[:, :]
+        view.mul_(3.0)
+        y = STALE[use](x, view)
+        return ((x if y is None else y) ** 2).sum()
+
+    assert sg.autograd.gradcheck(f, [sg.tensor([[0.5, 1.0], [2.0, 0.25]], dtype=sg.float64, requires_grad=True)])
+    a = sg.tensor([[0.5, 1.0], [2.0, 0.25]], device=device, requires_grad=True)
+    f(a).backward()
+    b = a.detach().cpu().double().requires_grad_()
+    f(b).backward()
+    np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), rtol=1e-5)
+
+
+def test_an_operator_in_place_on_all_of_a_tensor_keeps_its_gradient(device: sg.Device) -> None:
+    a = sg.ones(2, 3, device=device, requires_grad=True)
+    x = a * 1
+    x[:, :] *= sg.full((2, 3), 2.0, device=device)
+    assert sg.autograd.grad(x.sum(), [a])[0].tolist() == [[2.0] * 3] * 2

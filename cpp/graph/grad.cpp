@@ -39,7 +39,8 @@ Ref<GradNode> node_of(const OpInfo& op, const Tensor& out, int inputs) {
   return fn;
 }
 
-void connect(GradInput& in, const Tensor& t) {
+void connect(GradNode& node, int i, const Tensor& t) {
+  GradInput& in = node.in[i];
   in.dtype = t.dtype();
   in.shape = t.shape();
   if (t.is_number()) {
@@ -49,7 +50,8 @@ void connect(GradInput& in, const Tensor& t) {
   }
   in.strides = t.strides();
   in.offset = t->offset;
-  in.fn = t.grad_fn();
+  in.fn = t.grad_fn();  // made now when the view's base was written since
+  if (in.fn && in.fn->sequence > node.sequence) node.sequence = next_sequence();
   if (!in.fn && t->requires_grad) in.leaf = t.ref();
   if (recorder) recorder->uses(t);
 }
@@ -230,7 +232,7 @@ void record(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs
   uint8_t saves = 0;
   int i = 0;
   for (const Tensor* t : inputs) {
-    connect(fn->in[i], *t);
+    connect(*fn, i, *t);
     if (fn->in[i].needs()) saves |= op.read_by(i);
     ++i;
   }
@@ -248,7 +250,7 @@ void record_custom(std::unique_ptr<CustomGrad> custom, const std::vector<Tensor>
                    std::vector<Tensor>& outputs) {
   const EngineLock lock;
   Ref<GradNode> fn = GradNode::make(kCustom, static_cast<int>(inputs.size()));
-  for (size_t i = 0; i < inputs.size(); ++i) connect(fn->in[i], inputs[i]);
+  for (size_t i = 0; i < inputs.size(); ++i) connect(*fn, static_cast<int>(i), inputs[i]);
   fn->custom = std::move(custom);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!outputs[i] || !is_float(outputs[i].dtype())) continue;
@@ -326,9 +328,9 @@ void record_write(const OpInfo& op, const Tensor& target, const Tensor& value) {
   Ref<GradNode> fn = node_of(op, base, 2);
   fn->attributes = place_in(base, target);
   fn->attributes.flag = base.ref() == target.ref();
-  connect(fn->in[0], base);
+  connect(*fn, 0, base);
   if (fn->attributes.flag) fn->in[0].fn = {};  // all of the old value is gone
-  connect(fn->in[1], value);
+  connect(*fn, 1, value);
   base.set_history(std::move(fn));
 }
 
@@ -369,7 +371,7 @@ void Tensor::renew_history() const {
   if (!base->grad_fn || !is_float(dtype())) return;
   Ref<GradNode> fn = node_of(strided_row(), *this, 1);
   fn->attributes = place_in(base, *this);
-  connect(fn->in[0], base);
+  connect(*fn, 0, base);
   fn->retained = impl_->retained;
   if (impl_->retained && impl_->grad_fn) impl_->grad_fn->retained = {};
   impl_->grad_fn = std::move(fn);

@@ -335,7 +335,7 @@ def einsum(d: Drawing) -> str:
 
 @value(2)
 def convolution(d: Drawing) -> str:
-    x = d.pick_value(3, 4, fits=lambda n: min(d.shape(n)[-1:], default=0) >= 2)
+    x = d.pick_value(3, 4, fits=lambda n: d.shape(n)[-1] >= 2 and d.shape(n)[1] > 0)
     channels = d.shape(x)[1]
     rank = len(d.shape(x)) - 2
     kernel = ", ".join(str(d.pick(1, 2)) for _ in range(rank))
