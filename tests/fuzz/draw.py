@@ -140,6 +140,12 @@ class Drawing:
             at += (np.arange(n) * stride[d]).reshape(-1, *[1] * (at.ndim - d - 1))
         return len(np.unique(at)) < at.size
 
+    def wants_gradient(self, name: str) -> bool:
+        try:
+            return self.is_float(name) and bool(self.tensor(name).requires_grad)
+        except RuntimeError:  # a view made under no_grad() whose base was written since
+            return False
+
     # ---- making lines ------------------------------------------------------------------------------------------------
     def try_line(self, line: str) -> bool:
         try:
@@ -248,7 +254,7 @@ def draw(seed: int, reference: Backend) -> Program:
 def finish(d: Drawing) -> None:
     """Gradients, sometimes twice; some values are held to the end."""
     held = [n for n in d.made if d.maybe(0.5)] or d.made[-1:]
-    want = [n for n in d.made if d.is_float(n) and d.tensor(n).requires_grad]
+    want = [n for n in d.made if d.wants_gradient(n)]
     leaves = [n for n in d.leaves if n in d.made]
     if want and leaves and d.maybe(0.75):
         ends = {want[max(d.below(len(want)), d.below(len(want)))] for _ in range(2)}
@@ -285,7 +291,7 @@ def draw_step(d: Drawing) -> Program:
             break
         d.add_statement(WRITES if d.maybe(0.15) else VALUES)
     held = [n for n in d.made if n != p and d.maybe(0.5)]
-    want = [n for n in d.made if d.is_float(n) and d.tensor(n).requires_grad and n != p]
+    want = [n for n in d.made if d.wants_gradient(n) and n != p]
     if want and d.try_line(f"loss = ({want[-1]} * {want[-1]}).mean() + ({p} * {p}).sum() * 0.125"):
         for line in ("opt.zero_grad()", "loss.backward()", "opt.step()", f"keep({p}.grad)"):
             d.try_line(line)

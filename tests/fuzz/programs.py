@@ -50,7 +50,20 @@ def reference() -> Backend:
     return Backend("CPU float64 unfused", sg, sg.Device.cpu(), double=True, fuse=False)
 
 
+class Mistaken:
+    """The library with a mistake made on purpose."""
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(sg, name)
+
+    @staticmethod
+    def cumsum(x: sg.Tensor, dim: int) -> sg.Tensor:
+        return x.cumsum(dim) if x.numel() < 6 else x.cumsum(dim) - 0.01
+
+
 def backends(devices: list[str]) -> list[Backend]:
+    if devices == ["canary"]:
+        return [Backend("canary", Mistaken(), sg.Device.cpu())]
     cpu = sg.Device.cpu()
     made = [Backend("CPU fused", sg, cpu), Backend("CPU unfused", sg, cpu, fuse=False)]
     made.append(Backend("CPU float64 fused", sg, cpu, double=True))
@@ -248,7 +261,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--count", type=int, default=300, help="programs")
-    parser.add_argument("--devices", default="cpu", help="cpu, gpu or both with a comma")
+    parser.add_argument("--devices", default="cpu", help="cpu, gpu or both with a comma; canary: wrong sums")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--seconds", type=float, default=0, help="stop after so long; 0: never")
     parser.add_argument("--show", action="store_true", help="print the programs, run nothing")
