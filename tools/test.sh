@@ -21,7 +21,7 @@ lanes=(
   "sync 90 barriers under synchronization validation, each kernel replaced by a proxy"
   "gpuav 110 addresses under GPU-assisted validation"
   "sanitize 420 Catch2 tests under the address, leak and undefined-behaviour sanitizers"
-  "tsan 300 Catch2 tests of the engine under the thread sanitizer"
+  "tsan 300 Catch2 tests of threads under the thread sanitizer"
   "fuzz 330 changed files, random programs on the CPU and software Vulkan"
 )
 # Run only when they are named.
@@ -241,7 +241,7 @@ lane_tsan() {
   export SPIROGRAD_THREADS=4
   local ok=0
   sanitizer_canary build/tsan canary-race 'ThreadSanitizer: data race' || ok=1
-  build/tsan/spirograd_tests || ok=1
+  build/tsan/spirograd_tests "threads*,cpu threads: every*,cpu threads: nested*,cpu memory*" || ok=1
   return $ok
 }
 
