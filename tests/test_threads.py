@@ -173,10 +173,9 @@ def test_a_collection_of_python_in_the_middle_of_everything() -> None:
     import gc
 
     x = sg.ones(100, requires_grad=True)
-    end = time.perf_counter() + 1
 
     def work(number: int) -> None:
-        while time.perf_counter() < end:
+        for _ in range(40):
             if number == 0:
                 gc.collect()
                 continue
@@ -185,7 +184,7 @@ def test_a_collection_of_python_in_the_middle_of_everything() -> None:
             y.sum().backward()
 
     run_threads(work, 4)
-    assert x.grad is not None and x.grad[0].item() % 4 == 0
+    assert x.grad is not None and x.grad.tolist() == [3 * 40 * 4.0] * 100
 
 
 def test_nobody_waits_with_the_gil() -> None:
