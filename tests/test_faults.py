@@ -123,8 +123,8 @@ sg.ones(2, device=gpu).realize()
 _core._set_faults("{call}@1!=DEVICE_LOST")
 def work():
     sg.empty(1 << 27, device=gpu).realize()  # more than is there already
-    x = sg.randn(1 << 18, device=gpu)
-    for i in range(24):  # longer than a wait that only spins
+    x = sg.randn(1 << 20, device=gpu)
+    for i in range(60):  # longer than a wait that only spins
         x = x.sigmoid().cumsum(0)
     return x.numpy()
 fails(work)
@@ -132,7 +132,7 @@ fails(lambda: sg.ones(2, device=gpu).tolist())
 gpu.recover()
 print(work().shape)
 """
-    assert run_faulty(run_python, code) == "(262144,)\n"
+    assert run_faulty(run_python, code) == "(1048576,)\n"
 
 
 def test_a_device_is_opened_anew_and_what_it_held_is_gone(run_python: Run) -> None:
