@@ -334,7 +334,7 @@ def guided(name: str, options: list[str]) -> None:
     corpus.mkdir(parents=True, exist_ok=True)
     for sample in kind.samples:
         (corpus / f"{zlib.crc32(sample):08x}").write_bytes(sample)
-    atheris.Setup([sys.argv[0], *options, str(corpus)], one)
+    atheris.Setup([sys.argv[0], "-artifact_prefix=build/fuzz/", *options, str(corpus)], one)
     atheris.Fuzz()
 
 
