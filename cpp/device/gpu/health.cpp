@@ -31,8 +31,7 @@ std::string Health::kernels_in_flight() const {
 void Health::note(State state, const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (!good()) return;
-  const std::string fault = state == State::lost && ask_driver ? ask_driver() : "";
-  reason_ = why + kernels_in_flight() + (fault.empty() ? "" : " (" + fault + ")");
+  reason_ = why + kernels_in_flight();
   state_.store(state, std::memory_order_release);
 }
 
