@@ -44,7 +44,7 @@ version=${GPU_HOST_PYTHON:-3.12}
 $python -m pip download -q --disable-pip-version-check -d "$new/wheels" --only-binary=:all: --python-version "$version" \
   --implementation cp --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux_2_17_x86_64 \
   --platform manylinux2014_x86_64 --platform manylinux_2_12_x86_64 --platform manylinux2010_x86_64 --platform any \
-  'scikit-build-core>=0.11' 'pybind11>=3.0,<4' ninja 'pytest>=8' 'pytest-xdist>=3.5' >"$work/log" 2>&1 || {
+  'scikit-build-core>=0.11' 'pybind11>=3.0,<4' ninja 'pytest>=9.1' 'pytest-xdist>=3.5' >"$work/log" 2>&1 || {
   tail -3 "$work/log" >&2
   die "the wheels could not be downloaded: offline?"
 }

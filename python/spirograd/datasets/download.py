@@ -132,6 +132,8 @@ def _checked(dataset: str, path: Path, files: Sequence[File], source: Download |
         raise FileFormatError(f"{dataset}: {path} is not {source.name} (check-sum differs); {wrong}")
     try:
         found = [_bounded(path.open("rb"), files[0])] if source is None else _unpacked(path, files)
+    except PermissionError:  # of the system, not of the content
+        raise
     except DAMAGED as error:
         what = str(error).partition("\n")[0][:200] or type(error).__name__
         raise FileFormatError(f"{dataset}: {path} is damaged ({what}); {wrong}") from None
