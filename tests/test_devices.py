@@ -79,6 +79,22 @@ def test_info(run_python: object) -> None:
     assert "kernel cache: " in out
 
 
+@pytest.mark.gpu
+def test_a_software_device_is_no_gpu_unless_it_is_asked_for(gpu: sg.Device, run_python: object) -> None:
+    if gpu.type != "software":
+        pytest.skip("there is a real GPU")
+    code = """
+import spirograd as sg
+print(sg.Device.is_gpu_available(), sg.Device.best())
+try:
+    sg.Device.gpu()
+except sg.DeviceUnavailableError as error:
+    print(error)
+"""
+    available, why = run_python(code, SPIROGRAD_ALLOW_CPU_VULKAN="0").splitlines()
+    assert available == "False cpu" and "only a software Vulkan device" in why and "SPIROGRAD_ALLOW_CPU_VULKAN=1" in why
+
+
 def test_missing_vulkan_is_explained(run_python: object) -> None:
     out = run_python(
         "import spirograd as sg\nprint(sg.Device.is_gpu_available(), sg.Device.best())\n"
