@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -50,6 +51,15 @@ def device(request: pytest.FixtureRequest) -> sg.Device:
 def gpu() -> sg.Device:
     """For tests that are marked so."""
     return sg.Device.gpu()
+
+
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    """Python's collector of cycles rests, so that what is freed was held by none."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
 
 
 # ---- the scalar engine -----------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,12 +15,7 @@ from spirograd.utils.checkpoint import checkpoint
 N = 1 << 14
 
 
-@pytest.fixture(autouse=True)
-def no_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
+pytestmark = pytest.mark.usefixtures("no_collector")
 
 
 def leaf() -> sg.Tensor:

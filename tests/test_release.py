@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,12 +19,7 @@ Thing = Any
 Make = Callable[[sg.Device], "list[Thing]"]  # what is made; the test lets it go
 
 
-@pytest.fixture(autouse=True)
-def no_collector() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
+pytestmark = pytest.mark.usefixtures("no_collector")
 
 
 def net(device: sg.Device) -> nn.Sequential:

@@ -96,13 +96,8 @@ def fold(d: Drawing) -> str:
 @value(3)
 def spread(d: Drawing) -> str:
     x = d.pick_value(1)
-    name = d.pick("var", "std")
-    text = (
-        f"t.{name}({x}, {d.dim(x)}, unbiased=False)"
-        if name == "var"
-        else f"t.sqrt(t.var({x}, {d.dim(x)}, unbiased=False) + 0.25)"
-    )
-    return text
+    variance = f"t.var({x}, {d.dim(x)}, unbiased=False)"
+    return variance if d.maybe(0.5) else f"t.sqrt({variance} + 0.25)"
 
 
 @value(2)
