@@ -1,14 +1,19 @@
 // Scans of rows of n elements that lie one behind the other, seen as one long list that begins anew at each row. Chunks
-// of the list, a workgroup each, are scanned tile by tile. Rows that do not fit a chunk take three launches: the total
-// of each chunk (from the last row that begins in it), a scan of the totals, and the chunks with the total before them.
+// of the list, a workgroup each, are scanned tile by tile. Where chunks end with rows, one launch does it (ROWS). Rows
+// that do not fit a chunk take three: the total of each chunk (from the last row that begins in it), a scan of the
+// totals, and the chunks with the total before them (TOTALS, CARRIES, CHUNKS).
 // Included behind what ops/scan.cpp defines: Number, REF and SIZE (the type of elements, of references, bytes), Place
-// (of an element: an int where it suffices), ITEMS (elements a thread), INPUTS, one of SUM PRODUCT LOGADDEXP MAXIMUM MINIMUM LINEAR, one of TOTALS CARRIES CHUNKS.
+// (of an element: an int where it suffices), ITEMS (elements a thread), INPUTS, one of SUM PRODUCT LOGADDEXP MAXIMUM
+// MINIMUM LINEAR, one of ROWS TOTALS CARRIES CHUNKS.
 layout(local_size_x = 256) in;
 
 // Read once: behind an address, compilers do not know that nothing changes.
 Place length = Place(word(0)), row = Place(word(1)), chunk = Place(word(2)), chunks = Place(word(5));
-bool carried = word(3) != 0, reverse = word(4) != 0;
-uint64_t input_at = tensor(0), last_at = tensor(INPUTS - 1), result_at = tensor(INPUTS), total_at = tensor(INPUTS + 1);
+bool reverse = word(4) != 0;
+uint64_t input_at = tensor(0), last_at = tensor(INPUTS - 1), result_at = tensor(INPUTS);
+#ifndef ROWS
+uint64_t total_at = tensor(INPUTS + 1);
+#endif
 
 #if defined(MAXIMUM) || defined(MINIMUM)
 #define EXTREME
@@ -76,6 +81,7 @@ Item load(Place at) {
 #endif
 }
 
+#ifndef ROWS
 void store_total(Place at, Item item) {
 #ifdef EXTREME
   Int64(place(total_at, at, 8)).at[0] = int64_t(item.at);
@@ -86,6 +92,7 @@ void store_total(Place at, Item item) {
   REF(place(total_at, at, SIZE)).at[0] = item;
 #endif
 }
+#endif
 
 void store(Place at, Item item) {
 #ifdef CARRIES
@@ -215,14 +222,16 @@ void main() {
 #ifdef TOTALS
   begin = max(begin, row_before(end));
 #elif defined(CHUNKS)
-  if (carried && group > 0) {
+  // A software driver reads before it asks whether to (lavapipe of Mesa 26.1.6).
+  Place before = max(group - 1, Place(0));
+  if (group > 0) {
 #ifdef EXTREME
-    Place last = Place(Int64(place(total_at, group - 1, 8)).at[0]);
+    Place last = Place(Int64(place(total_at, before, 8)).at[0]);
     carry = Item(element(input_at, turned(last)), last);
 #elif defined(LINEAR)
-    carry = Item(element(total_at, 2 * (group - 1)), element(total_at, 2 * (group - 1) + 1));
+    carry = Item(element(total_at, 2 * before), element(total_at, 2 * before + 1));
 #else
-    carry = element(total_at, group - 1);
+    carry = element(total_at, before);
 #endif
   }
 #endif

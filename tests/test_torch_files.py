@@ -153,6 +153,7 @@ def pickled(*instructions: bytes) -> bytes:
         (pickled(b"cos\nmkdir\n", b"X\4\0\0\0evil", b"\x85", b"}b"), "sets up an object"),
         (pickled(b"ctorch._utils\n_rebuild_tensor_v2\n", b"}b"), "sets up an object"),
         (pickled(b"cos\nmkdir\n", b"(", b"o"), "the instruction OBJ"),
+        (pickled(b"]", b"cos\nmk\tdir\x85\n", b"(tR"), r"calls 'os\.mk\\tdir\\x85', which"),
         (pickled(b"(", b"ios\nmkdir\n"), "the instruction INST"),
         (pickled(b"\x82\1"), "the instruction EXT1"),
         (pickled(b"Pname\n"), "the instruction PERSID"),
@@ -176,8 +177,9 @@ def pickled(*instructions: bytes) -> bytes:
     ],
 )  # fmt: skip
 def test_made_up_pickles_are_refused(data: bytes, message: str) -> None:
-    with pytest.raises(sg.FileFormatError, match=message):
+    with pytest.raises(sg.FileFormatError, match=message) as error:
         read(data)
+    assert "\n" not in str(error.value)
 
 
 def test_readers_of_files_have_nothing_that_could_run_one() -> None:

@@ -267,7 +267,7 @@ found() {
 lane_fuzz() {
   local ok=0
   SPIROGRAD_CACHE=0 found canary-files.log canary "$py" tests/fuzz/files.py --only canary --count 1000 || ok=1
-  SPIROGRAD_CACHE=0 "$py" tests/fuzz/files.py --seconds 60 || ok=1
+  SPIROGRAD_CACHE=0 "$py" tests/fuzz/files.py --count 30000 || ok=1
   software_vulkan || return 1
   found canary-programs.log "wrong on canary" "$py" tests/fuzz/programs.py --devices canary --count 60 || ok=1
   "$py" tests/fuzz/programs.py --devices cpu,gpu --count 300 --jobs "$jobs" || ok=1
@@ -275,6 +275,7 @@ lane_fuzz() {
 }
 
 # ---- the runner --------------------------------------------------------------------------------------------------
+mkdir -p build/test
 if [ "${1:-}" = --lane ]; then
   "lane_$2"
   exit
@@ -286,7 +287,6 @@ count() { # count WORD LOG: the sum of "N WORD" over pytest's and Catch2's summa
     grep -oE "[0-9]+ $1" | awk '{n += $1} END {print n + 0}'
 }
 
-mkdir -p build/test
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-} PYTHONHASHSEED=0
 [ -n "$OMP_NUM_THREADS" ] || unset OMP_NUM_THREADS
 export SPIROGRAD_CACHE=${SPIROGRAD_CACHE:-$root/build/test/cache}

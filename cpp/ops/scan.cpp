@@ -209,7 +209,7 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
     second.tensors.push_back({totals, total, true});
     tensors.push_back({totals, total, false});
   }
-  launch("", "CHUNKS", chunks, static_cast<double>(length)).cpu = cpu_function<scan>(t);
+  launch("", totals >= 0 ? "CHUNKS" : "ROWS", chunks, static_cast<double>(length)).cpu = cpu_function<scan>(t);
 }
 
 // ---- gradients ---------------------------------------------------------------------------------------------------------

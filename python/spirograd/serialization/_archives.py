@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from .._core import FileFormatError
-from ._arrays import RAW, SCALARS, Array, shown, tensor_of
+from ._arrays import RAW, SCALARS, Array, reason, shown, tensor_of
 from ._paths import Place
 from ._room import Room
 from ._torch import load_zip
@@ -124,4 +124,4 @@ def refusing(path: str) -> Iterator[None]:
     try:
         yield
     except DAMAGED as error:
-        raise FileFormatError(f"load: {path} is damaged ({str(error)[:200] or type(error).__name__})") from None
+        raise FileFormatError(f"load: {path} is damaged ({reason(error)})") from None

@@ -39,9 +39,14 @@ def values_of(op: str, where: str, x: Any, kinds: str = "?biuf") -> Array:
     return array
 
 
-def shown(name: str) -> str:
+def shown(name: str, most: int = 60) -> str:
     """A name out of a file, for messages: one line, not too long."""
-    return name[:60] if name.isprintable() else ascii(name[:60])
+    return name[:most] if name[:most].isprintable() else ascii(name[:most])
+
+
+def reason(error: Exception) -> str:
+    """What a reader of files raised, which may quote the file, for messages."""
+    return shown(str(error), 200) or type(error).__name__
 
 
 def tensor_of(values: Array, device: _core.Device, path: str, where: str) -> Tensor:

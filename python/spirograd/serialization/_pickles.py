@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
 from .._core import FileFormatError
+from ._arrays import reason, shown
 
 
 class Name(NamedTuple):
@@ -92,7 +93,7 @@ def follow(stream: BinaryIO, path: str, met: dict[str, Stored]) -> Any:
     except FileFormatError as error:
         raise FileFormatError(f"load: {path} {error}") from None
     except Exception as error:  # whatever a made-up list of instructions leads to
-        raise FileFormatError(f"load: {path} is damaged ({str(error)[:200] or type(error).__name__})") from None
+        raise FileFormatError(f"load: {path} is damaged ({reason(error)})") from None
 
 
 def _follow(stream: BinaryIO, met: dict[str, Stored]) -> Any:
@@ -131,7 +132,7 @@ def _follow(stream: BinaryIO, met: dict[str, Stored]) -> Any:
         elif name == "BINPERSID":
             stack.append(stored := _stored(*stack.pop()))
             if met.setdefault(stored.key, stored) != stored:
-                raise ValueError(f"the storage {stored.key[:20]} is of two kinds")
+                raise ValueError(f"the storage {shown(stored.key)} is of two kinds")
         elif name == "REDUCE":
             arguments, function = stack.pop(), stack.pop()
             stack.append(_called(function, arguments))
@@ -166,6 +167,6 @@ def _add(target: Any, items: list[Any], pairs: bool) -> None:
 
 def _called(function: Any, arguments: Any) -> Any:
     if not isinstance(function, Name) or function.name not in CALLS:
-        what = function.name[:60] if isinstance(function, Name) else "an object"
+        what = shown(function.name) if isinstance(function, Name) else "an object"
         raise FileFormatError(f"calls {what}, which could run code; only tensors of PyTorch are read")
     return CALLS[function.name](*arguments)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core import FileFormatError, Tensor
-from ._arrays import DTYPES, RAW, tensor_of
+from ._arrays import DTYPES, RAW, reason, shown, tensor_of
 from ._paths import Place
 from ._pickles import Stored, View, follow
 from ._room import Room
@@ -46,7 +46,7 @@ def load_old(data: bytes, path: str, at: Place, room: Room) -> Any:
 
 def element(stored: Stored, path: str) -> np.dtype[Any]:
     if stored.kind not in ELEMENTS:
-        raise FileFormatError(f"load: {path} has a {stored.kind[:60]}, whose type spirograd does not have")
+        raise FileFormatError(f"load: {path} has a {shown(stored.kind)}, whose type spirograd does not have")
     return ELEMENTS[stored.kind]
 
 
@@ -73,7 +73,7 @@ class Maker:
             return {key: self.made(value, depth) for key, value in x.items()}
         if type(x) in (list, tuple):
             return type(x)(self.made(part, depth) for part in x)
-        raise FileFormatError(f"load: {self.path} holds {str(x[0])[:60]}; only tensors and plain things are read")
+        raise FileFormatError(f"load: {self.path} holds {shown(str(x[0]))}; only tensors and plain things are read")
 
     def tensor(self, view: View) -> Tensor:
         dtype, data = element(view.storage, self.path), self.contents.get(view.storage.key, b"")
@@ -89,6 +89,6 @@ class Maker:
         try:
             values = np.ndarray(view.size, dtype, data, view.offset * dtype.itemsize if count else 0, strides)
         except (ValueError, OverflowError) as error:  # too many dimensions, or none that NumPy has
-            raise FileFormatError(f"load: {self.path}: a tensor is none ({str(error)[:200]})") from None
+            raise FileFormatError(f"load: {self.path}: a tensor is none ({reason(error)})") from None
         x = tensor_of(np.ascontiguousarray(values).reshape(view.size), self.at("cpu"), self.path, "a tensor")
         return x.requires_grad_() if view.requires_grad and x.dtype.is_floating_point else x

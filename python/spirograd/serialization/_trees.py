@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._core import FileFormatError, Tensor
-from ._arrays import RAW, SCALARS, Array, tensor_of, values_of
+from ._arrays import RAW, SCALARS, Array, reason, tensor_of, values_of
 from ._paths import Place, library
 
 TREE = "tree.json"
@@ -31,7 +31,7 @@ def from_text(text: bytes, path: str, array: Callable[[int], Array], at: Place) 
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"load: {path}: {TREE} is no JSON ({error}); the file is damaged") from None
+        raise FileFormatError(f"load: {path}: {TREE} is no JSON ({reason(error)}); the file is damaged") from None
     if not isinstance(found, dict) or found.get("format") != "spirograd" or "tree" not in found:
         raise FileFormatError(f"load: {path}: {TREE} is not one of save()")
     if found.get("version") != VERSION:

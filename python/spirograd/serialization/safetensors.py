@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from .._core import FileFormatError, Tensor
-from ._arrays import DTYPES, RAW, shown, tensor_of, values_of
+from ._arrays import DTYPES, RAW, reason, shown, tensor_of, values_of
 from ._paths import File, Place, library, place_of, reading, written
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def parse_safetensors(data: bytes, path: str, at: Place) -> tuple[dict[str, Tens
         length = int.from_bytes(data[:8], "little")
         metadata = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
     except (safe.SafetensorError, ValueError, RecursionError) as error:
-        raise FileFormatError(f"load: {path} is no whole safetensors file ({error})") from None
+        raise FileFormatError(f"load: {path} is no whole safetensors file ({reason(error)})") from None
     tensors = {}
     for name, entry in found:
         if entry["dtype"] not in NAMES:
