@@ -14,6 +14,8 @@ import pytest
 import scalar_reference as scalar
 import spirograd as sg
 
+os.environ.setdefault("SPIROGRAD_BOUNDS", "1")  # every plan that a test runs is checked
+
 
 def in_sample(item: pytest.Item) -> bool:
     """On a software driver, each test of the table of ops sees each op with one of its types, another in the next test:

@@ -153,7 +153,7 @@ def pickled(*instructions: bytes) -> bytes:
         (pickled(b"cos\nmkdir\n", b"X\4\0\0\0evil", b"\x85", b"}b"), "sets up an object"),
         (pickled(b"ctorch._utils\n_rebuild_tensor_v2\n", b"}b"), "sets up an object"),
         (pickled(b"cos\nmkdir\n", b"(", b"o"), "the instruction OBJ"),
-        (pickled(b"]", b"cos\nmk\tdir\x85\n", b"(tR"), r"calls 'os\.mk\\tdir\\x85', which"),
+        (pickled(b"]", b"cos\nmk\tdir\n", b"(tR"), r"calls 'os\.mk\\tdir', which"),
         (pickled(b"(", b"ios\nmkdir\n"), "the instruction INST"),
         (pickled(b"\x82\1"), "the instruction EXT1"),
         (pickled(b"Pname\n"), "the instruction PERSID"),

@@ -287,7 +287,7 @@ count() { # count WORD LOG: the sum of "N WORD" over pytest's and Catch2's summa
     grep -oE "[0-9]+ $1" | awk '{n += $1} END {print n + 0}'
 }
 
-export OMP_NUM_THREADS=${OMP_NUM_THREADS:-} PYTHONHASHSEED=0
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-} PYTHONHASHSEED=0 SPIROGRAD_BOUNDS=1
 [ -n "$OMP_NUM_THREADS" ] || unset OMP_NUM_THREADS
 export SPIROGRAD_CACHE=${SPIROGRAD_CACHE:-$root/build/test/cache}
 wanted=" ${*:-${lanes[*]%% *}} "

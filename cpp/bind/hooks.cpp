@@ -28,8 +28,10 @@ struct SignalError : PythonError, Interruption {
   explicit SignalError(const PythonError& raised) : PythonError(raised) {}
 };
 
-// Runs Python's signal handlers (they run in the main thread only) and ends the wait if one of them raised.
+// Runs Python's signal handlers (they run in the main thread only) and ends the wait if one of them raised. Threads may
+// compute, and the process may write its cache, when the interpreter has ended.
 void look_for_signals() {
+  if (!Py_IsInitialized()) return;
   const PyGILState_STATE state = ensure_gil();
   std::shared_ptr<PythonError> error;
   if (PyErr_CheckSignals() < 0) error = std::make_shared<PythonError>();
@@ -47,6 +49,7 @@ void cut_without_gil(Log& log) {
 }
 
 void warn_of_cache(const std::string& message) {
+  if (!Py_IsInitialized()) return;
   const PyGILState_STATE state = ensure_gil();
   const bool failed = PyErr_WarnEx(cache_warning(), message.c_str(), 1) < 0;
   std::shared_ptr<PythonError> error;

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/profile.hpp"
 #include "engine/capture.hpp"
+#include "plan/bounds.hpp"
 #include "schedule/schedule.hpp"
 
 namespace sg {
@@ -182,6 +183,8 @@ EngineCounters& counters() {
 
 std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
                                       std::vector<BufferRef>& outputs) {
+  static const bool checking = env_flag("SPIROGRAD_BOUNDS");
+  if (checking) check_bounds(plan, input.offsets.data());
   Device& device = device_of(id);
   thread_local std::vector<BufferRef> leaves;
   const Emptied<BufferRef> emptied{leaves};
