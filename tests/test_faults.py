@@ -256,8 +256,9 @@ def train(faulty):
         opt.zero_grad()
         (w * w).sum().backward()
         if faulty and i == 3:
-            _core._set_faults("vkQueueSubmit2@1=OUT_OF_HOST_MEMORY")
+            _core._set_faults("vkQueueSubmit2@1+=OUT_OF_HOST_MEMORY")
             fails(opt.step, sg.OutOfMemoryError)
+            _core._set_faults("")
             opt.zero_grad()
             (w * w).sum().backward()
         opt.step()

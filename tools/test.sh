@@ -28,6 +28,7 @@ lanes=(
 long_lanes=(
   "asan 300 tests of the Python module on the CPU under the address and undefined-behaviour sanitizers"
   "slow 1500 tests marked slow, on the CPU and (software Vulkan) the GPU"
+  "poison 2000 pytest on the CPU and the GPU (software Vulkan) with memory full of NaN and guard pages"
   "asan_all 3000 the lane asan with all tests of the CPU"
 )
 setup_budget=400
@@ -250,6 +251,16 @@ lane_slow() {
   local ok=0
   [ "${TEST_GPU:-software}" = real ] || software_vulkan || return 1
   "$py" -m pytest -q -m slow tests || ok=1
+  return $ok
+}
+
+lane_poison() {
+  export SPIROGRAD_POISON=1
+  local ok=0
+  # The page on GPUs counts bytes, which are others here.
+  "$py" -m pytest -q "${spread[@]}" --dist loadfile -m "not gpu and not slow" \
+    --deselect "tests/test_docs.py::test_code_runs[docs/gpu.md]" tests || ok=1
+  lane_gpu || ok=1
   return $ok
 }
 

@@ -66,16 +66,26 @@ py::bytes with_gradient(const py::list& tensors) {
   return key;
 }
 
-// Runs what is pending on the devices of these tensors.
-void submit(const std::vector<py::list>& groups) {
+std::vector<DeviceId> devices_of(const std::vector<py::list>& groups) {
   std::vector<DeviceId> devices;
   for (const py::list& group : groups)
     for (py::handle t : group) {
       const DeviceId device = tensor_of("optim", t.ptr()).device();
       if (std::find(devices.begin(), devices.end(), device) == devices.end()) devices.push_back(device);
     }
+  return devices;
+}
+
+// Runs what is pending on the devices of these tensors.
+void submit(const std::vector<py::list>& groups) {
+  const std::vector<DeviceId> devices = devices_of(groups);
   WithoutGil unlocked;
   for (DeviceId d : devices) cut(d);
+}
+
+// What is recorded from here to submit() is done as a whole or not at all.
+void begin_whole_step(const std::vector<py::list>& groups) {
+  for (DeviceId d : devices_of(groups)) begin_whole(d);
 }
 
 // Options to compare; without `numbers`, of a float only whether it is 0. Dicts become lists of pairs, what has no value
@@ -116,6 +126,7 @@ void add_optimizers(PyObject* m) {
       .def("step", &Update::step);
   module.def("_with_gradient", with_gradient);
   module.def("_submit", submit);
+  module.def("_begin_whole", begin_whole_step);
   module.def("_drop_gradients", drop_gradients);
   module.def("_frozen", frozen);
 }

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "base/profile.hpp"
 #include "engine/capture.hpp"
+#include "engine/rescue.hpp"
 #include "plan/bounds.hpp"
 #include "schedule/schedule.hpp"
 
@@ -201,23 +202,33 @@ std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& p
   return lines;
 }
 
+namespace {
+void run_log(Log& log) {
+  thread_local Wanted wanted;
+  look(log, wanted);
+  run(log, wanted, find_or_make(log, wanted));
+  finish(log);
+}
+}  // namespace
+
 void cut_log(Log& log) {
   if (log.nodes.empty()) return;
   note_disturbance();
   const Stage stage("cut", "stage", log.device);
-  thread_local Wanted wanted;
-  look(log, wanted);
   const size_t words = log.key.size();
   try {
-    run(log, wanted, find_or_make(log, wanted));
+    run_log(log);
   } catch (const Interruption&) {  // nothing was done, and all of it still can be
     log.key.resize(words);
     throw;
   } catch (...) {
-    give_up(log, std::current_exception());
+    const std::exception_ptr error = std::current_exception();
+    if (capture() || device_of(log.device).lost())
+      give_up(log, error);
+    else if (!rescue(log, error, run_log))
+      return;
     throw;
   }
-  finish(log);
 }
 
 void give_up(Log& log, std::exception_ptr error) {

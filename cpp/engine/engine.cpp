@@ -1,5 +1,6 @@
 #include "engine/engine.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -85,6 +86,12 @@ Device& device_of(DeviceId id) {
 void cut(DeviceId id) {
   EngineLock lock;
   cut_log(log_of(id));
+}
+
+void begin_whole(DeviceId id) {
+  EngineLock lock;
+  Log& log = log_of(id);
+  log.whole_from = std::min(log.whole_from, log.nodes.size());
 }
 
 void cut_all() {

@@ -17,6 +17,8 @@ Device& device_of(DeviceId id);
 // Runs everything pending on a device. When it fails, the results hold the error, tensors written in place keep their
 // old value, and the error is thrown.
 void cut(DeviceId id);
+// What is recorded from here to the next cut is done as a whole or, should the run fail, not at all.
+void begin_whole(DeviceId id);
 // Waits until the device has nothing to do. Reports an index out of range found by a kernel as IndexError.
 void synchronize(DeviceId id);
 

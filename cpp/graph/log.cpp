@@ -209,6 +209,7 @@ void Log::clear() {
   key.clear();
   hash = 0;
   leaf_bytes = 0;
+  whole_from = SIZE_MAX;
 }
 
 }  // namespace sg

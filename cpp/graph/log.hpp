@@ -42,7 +42,8 @@ struct Log {
   std::vector<uint64_t> key;
   uint64_t hash = 0;
   int64_t leaf_bytes = 0;
-  bool to_the_end = false;  // a run now is not to be interrupted
+  bool to_the_end = false;       // a run now is not to be interrupted
+  size_t whole_from = SIZE_MAX;  // nodes from here on are run as a whole or not at all
 
   void append(const NodeRef& node);
   void clear();

@@ -224,6 +224,7 @@ class CpuDevice final : public Device {
   void run(Prepared& prepared, const RunArguments& arguments) override {
     auto& p = static_cast<CpuPrepared&>(prepared);
     place_memory(p, arguments);
+    if (arena_) poison(arena_->host, arena_->bytes);
     const Status before = take_status();  // a report of this run must be seen, whatever an earlier one left
     const bool doubtful = arguments.doubtful && before.tag;
     for (size_t i = 0; i < p.steps.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "device/cpu/executable.hpp"
+#include "device/cpu/memory.hpp"
 #include "device/cpu/threads.hpp"
 
 namespace sg::cpu {
@@ -283,6 +284,7 @@ char* scratch(int level, int64_t bytes) {
     memory[level].reset(static_cast<char*>(::operator new[](static_cast<size_t>(bytes), std::align_val_t(64))));
     size[level] = bytes;
   }
+  poison(memory[level].get(), static_cast<size_t>(bytes));
   return memory[level].get();
 }
 

@@ -1,9 +1,11 @@
 #include "device/cpu/memory.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -15,10 +17,15 @@ namespace {
 
 constexpr size_t kAlign = 64, kHuge = size_t(2) << 20, kMost = size_t(1) << 46;
 
+bool poisons() {
+  static const bool on = env_flag("SPIROGRAD_POISON");
+  return on;
+}
+
 // Larger sizes are rounded more, so that almost equal sizes share blocks: at most 1/8 is lost.
 size_t rounded(size_t bytes) {
   size_t unit = kAlign;
-  while (unit * 16 < bytes && unit < kHuge) unit *= 2;
+  while (!poisons() && unit * 16 < bytes && unit < kHuge) unit *= 2;
   return std::max(kAlign, (bytes + unit - 1) / unit * unit);
 }
 
@@ -31,9 +38,35 @@ void* system_allocate(size_t size) {
   return p;
 }
 
+size_t in_pages(size_t bytes) {
+  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+// The block ends where a page begins that nobody may touch. nullptr: the system has no more such pages.
+void* guarded_allocate(size_t size) {
+  const size_t pages = in_pages(size), guard = in_pages(1);
+  void* all = mmap(nullptr, pages + guard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (all == MAP_FAILED) return nullptr;
+  char* end = static_cast<char*>(all) + pages;
+  if (mprotect(end, guard, PROT_NONE) == 0) return end - size;
+  munmap(all, pages + guard);
+  return nullptr;
+}
+
 }  // namespace
 
+void poison(void* at, size_t bytes) {
+  if (poisons()) std::memset(at, 0xff, bytes);
+}
+
 void CpuBuffer::recycle() { pool_->put(this); }
+
+void CpuBuffer::give_back() {
+  if (!guarded_) return std::free(host);
+  const size_t pages = in_pages(bytes);
+  munmap(static_cast<char*>(host) + bytes - pages, pages + in_pages(1));
+}
 
 MemoryPool::MemoryPool(DeviceStats& stats) : stats_(stats) {}
 
@@ -71,7 +104,9 @@ CpuBuffer* MemoryPool::from_system(size_t asked, size_t size) {
   };
   const int64_t cached = stats_.bytes_cached;
   if (over()) give_back_free();
-  void* p = over() ? nullptr : system_allocate(size);
+  void* p = poisons() && !over() ? guarded_allocate(size) : nullptr;
+  b->guarded_ = p != nullptr;
+  if (!p && !over()) p = system_allocate(size);
   if (!p && !over()) {
     give_back_free();
     p = system_allocate(size);
@@ -85,6 +120,7 @@ CpuBuffer* MemoryPool::from_system(size_t asked, size_t size) {
   b->pool_ = this;
   b->host = p;
   b->bytes = size;
+  poison(p, size);
   ++stats_.allocations;
   return b.release();
 }
@@ -93,7 +129,7 @@ void MemoryPool::give_back_free() {
   for (auto& [size, list] : free_) {
     while (CpuBuffer* b = list) {
       list = b->next_;
-      std::free(b->host);
+      b->give_back();
       delete b;
     }
   }
@@ -106,6 +142,7 @@ void MemoryPool::empty_cache() {
 }
 
 void MemoryPool::put(CpuBuffer* b) noexcept {
+  poison(b->host, b->bytes);
   std::lock_guard lock(mutex_);
   CpuBuffer*& list = free_.find(b->bytes)->second;
   b->next_ = list;

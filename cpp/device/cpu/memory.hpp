@@ -12,12 +12,18 @@ namespace sg::cpu {
 
 class MemoryPool;
 
+// With SPIROGRAD_POISON: what has no values is full of NaN, and a guard page follows each block.
+void poison(void* at, size_t bytes);
+
 class CpuBuffer final : public Buffer {
  public:
   void recycle() override;
 
  private:
   friend class MemoryPool;
+  void give_back();  // to the system
+
+  bool guarded_ = false;
   MemoryPool* pool_ = nullptr;
   CpuBuffer* next_ = nullptr;  // in its free list
 };

@@ -189,8 +189,8 @@ struct Scope {
 };
 constexpr Scope kKernels{VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT, VK_ACCESS_2_SHADER_STORAGE_READ_BIT,
                          VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT};
-constexpr Scope kAll{kKernels.stages | VK_PIPELINE_STAGE_2_COPY_BIT, kKernels.reads | VK_ACCESS_2_TRANSFER_READ_BIT,
-                     kKernels.writes | VK_ACCESS_2_TRANSFER_WRITE_BIT};
+constexpr Scope kAll{kKernels.stages | VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_CLEAR_BIT,
+                     kKernels.reads | VK_ACCESS_2_TRANSFER_READ_BIT, kKernels.writes | VK_ACCESS_2_TRANSFER_WRITE_BIT};
 
 void memory_barrier(VkCommandBuffer commands, const Scope& from, VkPipelineStageFlags2 to, VkAccessFlags2 access) {
   VkMemoryBarrier2 memory{};

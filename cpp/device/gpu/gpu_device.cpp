@@ -147,7 +147,10 @@ DeviceStats& GpuDevice::stats() {
 BufferRef GpuDevice::allocate(size_t bytes, bool to_fill) {
   return ask("allocate", [&](Opened& device) {
     const std::lock_guard lock(device.mutex);
-    return BufferRef(device.pool.take(bytes, to_fill && bytes > kSmallUpload ? Pool::Use::upload : Pool::Use::values));
+    const bool large = to_fill && bytes > kSmallUpload;
+    Ref<GpuBuffer> buffer(device.pool.take(bytes, large ? Pool::Use::upload : Pool::Use::values));
+    if (!large) device.recorder.poison(buffer);  // an upload may go past the recorder
+    return BufferRef(buffer.get());
   });
 }
 

@@ -78,6 +78,7 @@ Recorder::Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& 
       stats_(stats),
       transfer_(transfer),
       most_cost_(most_cost(context.physical.type)),
+      poisons_(env_flag("SPIROGRAD_POISON")),
       status_(make_host_buffer(context, kStatusBytes * kStatusBlocks, HostUse::arguments)) {}
 
 void Recorder::reserve(int64_t arena_bytes) {
@@ -98,6 +99,7 @@ void Recorder::run(GpuPrepared& plan, const RunArguments& arguments) {
   const Stage stage("record", "stage", context_.id);
   if (plan.made_by != &pipelines_)
     fail<DeviceLostError>("run", "the plan is of " + context_.name() + " before its loss");
+  poison(arena_);
   place_memories(plan, arguments);
   if (plan.uses_status) new_status();
   const size_t blocks = plan.words.size() * sizeof(uint64_t), uploads = round_up(blocks, kUploadAlignment);
@@ -474,22 +476,30 @@ void Recorder::upload_small(const Ref<GpuBuffer>& to, const void* from, size_t b
   if (upload_bytes_.size() + bytes > kMostPending || uploads_.size() >= 256) flush_uploads();
   const size_t at = round_up(upload_bytes_.size(), 16);
   upload_bytes_.resize(at + bytes);
-  std::memcpy(upload_bytes_.data() + at, from, bytes);
+  if (bytes) std::memcpy(upload_bytes_.data() + at, from, bytes);
   uploads_.push_back({to, at, bytes});
+}
+
+void Recorder::poison(const Ref<GpuBuffer>& buffer) {
+  if (poisons_ && buffer) upload_small(buffer, nullptr, 0);
 }
 
 bool Recorder::record_uploads(Slot& slot, size_t at) {
   if (uploads_.empty()) return false;
-  std::memcpy(static_cast<std::byte*>(slot.arguments.mapped) + at, upload_bytes_.data(), upload_bytes_.size());
+  if (!upload_bytes_.empty())
+    std::memcpy(static_cast<std::byte*>(slot.arguments.mapped) + at, upload_bytes_.data(), upload_bytes_.size());
   reads_.clear();
   for (const Upload& u : uploads_) {
-    writes_.assign(1, {u.to->address, u.to->address + u.bytes});
+    writes_.assign(1, {u.to->address, u.to->address + (u.bytes ? u.bytes : u.to->bytes)});
     if (hazards_.conflicts(reads_, writes_)) put_barrier();
     hazards_.add(reads_, writes_);
     fresh_ = false;
     transfer_.expect(*u.to);
     const VkBufferCopy region{at + u.at, 0, u.bytes};
-    vkCmdCopyBuffer(commands_, slot.arguments.handle, u.to->handle, 1, &region);
+    if (u.bytes)
+      vkCmdCopyBuffer(commands_, slot.arguments.handle, u.to->handle, 1, &region);
+    else
+      vkCmdFillBuffer(commands_, u.to->handle, 0, VK_WHOLE_SIZE, ~0u);
   }
   return true;
 }

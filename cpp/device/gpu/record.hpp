@@ -31,6 +31,7 @@ class Recorder {
   std::shared_ptr<Arrival> run(const Job& job);
   // Kept until the next submission, whose commands copy it first.
   void upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
+  void poison(const Ref<GpuBuffer>& buffer);  // with SPIROGRAD_POISON: full of NaN before what comes next
   void flush_uploads();
   Status take_status();
   void empty_cache();  // commands of plans that are gone. Waits for the work in flight
@@ -38,7 +39,7 @@ class Recorder {
  private:
   struct Upload {
     Ref<GpuBuffer> to;
-    size_t at, bytes;  // place in upload_bytes_
+    size_t at, bytes;  // place in upload_bytes_; no bytes: the whole of it is filled with NaN
   };
   struct Report {
     size_t block;
@@ -89,6 +90,7 @@ class Recorder {
   DeviceStats& stats_;
   Transfer& transfer_;
   double most_cost_;  // of one submission
+  bool poisons_;
   Ref<GpuBuffer> arena_;
 
   std::vector<Upload> uploads_;

@@ -231,9 +231,11 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        parameters = [group["params"] for group in self.param_groups]
         try:
+            _core._begin_whole(parameters)
             self._update()
-            _core._submit([group["params"] for group in self.param_groups])
+            _core._submit(parameters)
         except Exception:
             self._undo()
             raise
