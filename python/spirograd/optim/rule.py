@@ -87,6 +87,7 @@ class RuleOptimizer(Optimizer):
         self.found_inf: Tensor | None = None
         self.capturable = False
         self._batches: dict[int, tuple[Any, list[_Batch]]] = {}
+        self._made: list[tuple[Tensor, str]] = []  # states that this step made
         super().__init__(params, defaults)
 
     # ---- what an optimiser says -------------------------------------------------------------------------------------
@@ -127,6 +128,7 @@ class RuleOptimizer(Optimizer):
 
     # ---- steps ------------------------------------------------------------------------------------------------------
     def _update(self) -> None:
+        self._made = []
         keys = [(_core._with_gradient(g["params"]), self._rule_of(g), self._kept(g)) for g in self.param_groups]
         if [key for key, _ in self._batches.values()] != keys:
             self._settle()
@@ -143,6 +145,12 @@ class RuleOptimizer(Optimizer):
             for batch in batches:
                 if batch.before is not None:
                     batch.counts, batch.before = batch.before, None
+        if self._made:
+            self._settle()
+        for p, name in self._made:
+            del self._state[p][name]
+            if self._state[p].keys() <= self._start.keys():
+                del self._state[p]
 
     def _step_batch(self, group: Group, batch: _Batch) -> None:
         device, found = batch.params[0].device, self.found_inf
@@ -179,6 +187,7 @@ class RuleOptimizer(Optimizer):
             for one in kept:
                 if one is not None and one not in state:
                     state[one] = self._fresh(group, p, one)
+                    self._made.append((p, one))
             counts = (state[name] for name in self._start)
             key = (p.device, *(id(c) if isinstance(c, Tensor) else c for c in counts))
             same[key].append(p)
