@@ -81,6 +81,7 @@ def test_every_function_that_can_fail_is_in_the_table() -> None:
             used |= set(re.findall(r"\b(vk[A-Z]\w+)\(", path.read_text()))
     answer_nothing = re.compile(r"vk(Cmd\w+|GetDevice(Queue|ProcAddr)|GetBufferDeviceAddress|ResetQueryPool|Update\w+)")
     answer_nothing_else = {"vkFreeCommandBuffers", "vkGetPhysicalDeviceQueueFamilyProperties"}
+    answer_nothing_else.add("vkGetDeviceFaultInfoEXT")  # asked of losses that were not made up
     answer_nothing_else |= {f"vkGetPhysicalDevice{x}" for x in ("Features2", "MemoryProperties2")}
     answer_nothing_else |= {f"vkGetPhysicalDevice{x}" for x in ("Properties", "Properties2")}
     assert {f for f in used - table if not answer_nothing.fullmatch(f)} <= answer_nothing_else
@@ -241,9 +242,33 @@ again = time.perf_counter() - begin
 _core._set_faults("")
 gpu.recover()
 ending.set(); thread.join()
-print(took < 4, again < 0.5, longest[0] < 4, sg.ones(2, device=gpu).tolist())
+print(took < 4, again < 0.5, longest[0] < 0.5, sg.ones(2, device=gpu).tolist())
 """
     assert run_faulty(run_python, code, SPIROGRAD_TIMEOUT="1") == "True True True [1.0, 1.0]\n"
+
+
+# ---- a device that is really lost ------------------------------------------------------------------------------------
+@pytest.mark.skipif(os.environ.get("SPIROGRAD_TEST_LOSS") != "1", reason="SPIROGRAD_TEST_LOSS=1 loses this machine's GPU")
+def test_a_kernel_that_writes_to_nobodys_memory_loses_the_device_and_is_named(run_python: Run) -> None:
+    code = """
+import spirograd as sg
+gpu = sg.Device("gpu")
+source = "uint i = global_index; if (i == 0) Float32(4096ul).at[0] = 1.0; if (i < y_size) y[i] = x[i];"
+wild = sg.ops.glsl_kernel("wild", source, ["x"], ["y"], unchecked=True)
+kept = sg.ones(3, device=gpu).realize()
+assert kept.tolist() == [1.0] * 3
+for use in (lambda: wild(kept).tolist(), kept.tolist):
+    try:
+        use()
+    except sg.DeviceLostError as e:
+        assert "while it ran wild" in str(e), str(e)
+        print(e)
+    else:
+        raise AssertionError("nothing happened")
+gpu.recover()
+print(sg.ones(2, device=gpu).tolist())
+"""
+    assert run_python(code, timeout=120).endswith("\n[1.0, 1.0]\n")
 
 
 # ---- what a failure leaves -------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // The whole back-end interface. A device owns memory and runs Plans; it has never heard of ops or gradients.
-// Threads: callers hold the engine lock for every call but `wait` and `download`'s waiting part.
+// Threads: callers hold the engine lock for every call but `wait`, `wait_for_room` and `download`'s waiting part.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -144,6 +144,9 @@ class Device {
   virtual void run(Prepared& plan, const RunArguments& arguments) = 0;
   // Submits without waiting. Everything is copied. nullptr: nothing is wanted. Only GPUs run jobs.
   virtual std::shared_ptr<Arrival> run(const Job& job);
+  // Waits until a run finds room for what it submits. Call without the engine lock, so that a device that hangs keeps
+  // nobody but those who use it. DeviceTimeoutError, DeviceLostError.
+  virtual void wait_for_room() {}
   // Waits for all submitted work. DeviceTimeoutError, DeviceLostError.
   virtual void wait() = 0;
   // The same when the process ends: for so long at most, and whatever happens to the work.

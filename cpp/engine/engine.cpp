@@ -83,7 +83,22 @@ Device& device_of(DeviceId id) {
   return d;
 }
 
+namespace {
+void wait_for_room(DeviceId id) {
+  Device* device = nullptr;
+  {
+    EngineLock lock;
+    if (!id.is_gpu() || log_of(id).nodes.empty()) return;
+    const auto it = gpus_in_use().find(id.index);
+    if (it == gpus_in_use().end()) return;
+    device = it->second;
+  }
+  device->wait_for_room();
+}
+}  // namespace
+
 void cut(DeviceId id) {
+  wait_for_room(id);
   EngineLock lock;
   cut_log(log_of(id));
 }
@@ -210,6 +225,7 @@ Escaped::~Escaped() {
 }
 
 void read(const Tensor& x, void* out) {
+  wait_for_room(x.device());
   const Bytes from = realise(x);
   park_when_ending();
   const size_t bytes = static_cast<size_t>(x.numel()) * size_of(x.dtype());

@@ -1,6 +1,10 @@
 #include "device/gpu/context.hpp"
 
+#include <utility>
+
 #include "base/error.hpp"
+#include "base/log.hpp"
+#include "device/gpu/autopsy.hpp"
 #include "device/gpu/check.hpp"
 #include "device/gpu/instance.hpp"
 
@@ -24,7 +28,11 @@ void make_device(Context& c) {
   VkPhysicalDevicePipelineExecutablePropertiesFeaturesKHR executables{};
   executables.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PIPELINE_EXECUTABLE_PROPERTIES_FEATURES_KHR;
   executables.pipelineExecutableInfo = VK_TRUE;
+  VkPhysicalDeviceFaultFeaturesEXT faults{};
+  faults.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FAULT_FEATURES_EXT;
+  faults.deviceFault = VK_TRUE;
   if (c.physical.statistics) features.v13.pNext = &executables;
+  if (c.physical.autopsy) faults.pNext = std::exchange(features.v13.pNext, &faults);
   info.queueCreateInfoCount = c.physical.copies ? 2 : 1;
   info.pQueueCreateInfos = queues;
   info.enabledExtensionCount = static_cast<uint32_t>(c.physical.extensions.size());
@@ -86,6 +94,8 @@ Context open_context(int index) {
   try {
     make_device(c);
     make_vma(c, v.instance);
+    if (c.physical.autopsy && env("SPIROGRAD_FAULTS").empty())
+      c.health->ask_driver = [device = c.device] { return autopsy(device); };
   } catch (const Error& e) {
     if (c.device) vkDestroyDevice(c.device, nullptr);
     fail<DeviceUnavailableError>(c.name(), c.physical.info.name + " cannot be opened, " + e.what());

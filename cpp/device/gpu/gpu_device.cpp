@@ -100,6 +100,7 @@ class GpuDevice final : public Device {
   std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override;
   void run(Prepared& plan, const RunArguments& arguments) override;
   std::shared_ptr<Arrival> run(const Job& job) override;
+  void wait_for_room() override;
   void wait() override;
   void wait_at_exit(std::chrono::milliseconds limit) noexcept override;
   Status take_status() override;
@@ -216,6 +217,17 @@ std::shared_ptr<Arrival> GpuDevice::run(const Job& job) {
     device.stats.bytes_written += static_cast<int64_t>(bytes);
     for (const Job::Wanted& w : job.wanted) device.stats.bytes_read += static_cast<int64_t>(w.bytes);
     return arrival;
+  });
+}
+
+void GpuDevice::wait_for_room() {
+  ask("wait", [&](Opened& device) {
+    uint64_t value = 0;
+    {
+      const std::lock_guard lock(device.mutex);
+      value = device.queue.room_after();
+    }
+    device.queue.wait(value, true);
   });
 }
 

@@ -31,7 +31,8 @@ std::string Health::kernels_in_flight() const {
 void Health::note(State state, const std::string& why) {
   const std::lock_guard lock(mutex_);
   if (!good()) return;
-  reason_ = why + kernels_in_flight();
+  const std::string says = state == State::lost && ask_driver ? ask_driver() : "";
+  reason_ = why + kernels_in_flight() + (says.empty() ? "" : "; the driver says: " + says);
   state_.store(state, std::memory_order_release);
 }
 

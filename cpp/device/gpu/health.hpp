@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -31,6 +32,8 @@ class Health {
 
   // Kernels that are under way until `completed`, which lives as long as this, has reached `value`.
   void note_flight(const std::atomic<uint64_t>& completed, uint64_t value, Names kernels);
+  // What the driver knows of a loss; not asked of a loss that was made up (faults.hpp). Set before there is any work.
+  std::function<std::string()> ask_driver;
 
  private:
   enum class State : uint8_t { good, lost, hung };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "device/gpu/autopsy.hpp"
 #include "device/gpu/check.hpp"
 
 namespace sg {
@@ -272,6 +273,10 @@ Physical describe(VkPhysicalDevice handle) {
     if (name == VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME && debug_level() >= 2) {
       p.statistics = true;
       p.extensions.push_back(VK_KHR_PIPELINE_EXECUTABLE_PROPERTIES_EXTENSION_NAME);
+    }
+    if (name == VK_EXT_DEVICE_FAULT_EXTENSION_NAME && has_autopsy(handle)) {
+      p.autopsy = true;
+      p.extensions.push_back(VK_EXT_DEVICE_FAULT_EXTENSION_NAME);
     }
     if (name == "VK_KHR_portability_subset") p.extensions.push_back("VK_KHR_portability_subset");
   }

@@ -24,6 +24,7 @@ struct Physical {
   float timestamp_ns = 1;   // nanoseconds a tick
   bool calibrated = false;  // the driver reads its clock and the host's at one moment
   bool host_query_reset = false;
+  bool autopsy = false;     // of a lost device the driver says what happened
   bool statistics = false;  // SPIROGRAD_DEBUG=2: the driver tells registers and spills of what it compiles
   uint32_t heap = 0;        // the largest device-local heap
   VkDeviceSize heap_bytes = 0;

@@ -38,10 +38,11 @@ class Queue {
   void check(const char* op);
   bool usable() const { return context_.health->good(); }
 
-  Slot& next();                // waits for the oldest slot
-  void open(Slot& slot);       // begins its first command buffer
-  void open_next(Slot& slot);  // another one, for a submission behind it
-  Slot& begin();               // next() and open()
+  Slot& next();                                                // waits for the oldest slot
+  uint64_t room_after() const { return slots_[next_].value; }  // the submission that next() waits for
+  void open(Slot& slot);                                       // begins its first command buffer
+  void open_next(Slot& slot);                                  // another one, for a submission behind it
+  Slot& begin();                                               // next() and open()
   // The slot's own commands where they are open, then `kept`: closed ones that read the slot's arguments. Either all that
   // was recorded goes to the device or nothing. The number of the last submission.
   uint64_t submit(Slot& slot, VkCommandBuffer kept = VK_NULL_HANDLE, Names kernels = nullptr);
