@@ -50,7 +50,7 @@ struct Context {
   std::vector<int32_t> leaf_views_, numbers_;  // of each operand, -1: not one
 };
 
-// A pass found that this node must be stored first; scheduling starts over.
+// This node must be stored first: the kernels that compute it are made anew.
 struct MustStore {
   int32_t node;
 };
@@ -65,8 +65,9 @@ struct Draft {
   std::vector<int32_t> roots;  // log order; a product's first root is the product itself
   std::vector<Use> uses;       // all readings; inputs come after their users
   std::vector<int32_t> root_uses;
-  std::vector<int32_t> reads;  // stored nodes read, other than own roots
-  bool dead = false;           // merged into another
+  std::vector<int32_t> reads;                        // stored nodes read, other than own roots
+  std::vector<std::pair<int32_t, int32_t>> sources;  // (node, leaf) of what is read, each once, in order
+  bool dead = false;                                 // merged into another
 
   int64_t rows() const;
   int64_t columns() const;

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "schedule/draft.hpp"
 #include "schedule/order.hpp"
@@ -54,12 +56,16 @@ bool rows_fit(Context& context, const Draft& draft) {
                       [](const Instr& i) { return !i.per_row && i.phase > 0; });
 }
 
-size_t memories(const Draft& draft) {
-  std::vector<std::pair<int32_t, int32_t>> seen;
-  for (const Use& u : draft.uses)
-    if (!u.inlined) seen.emplace_back(u.source.node, u.source.leaf);
-  std::sort(seen.begin(), seen.end());
-  return static_cast<size_t>(std::unique(seen.begin(), seen.end()) - seen.begin()) + draft.roots.size();
+// What two kernels in one read and write.
+size_t memories(const Draft& a, const Draft& b) {
+  size_t both = 0;
+  for (auto x = a.sources.begin(), y = b.sources.begin(); x != a.sources.end() && y != b.sources.end();) {
+    both += *x == *y;
+    const bool next = *x <= *y;
+    if (*y <= *x) ++y;
+    if (next) ++x;
+  }
+  return a.sources.size() + b.sources.size() - both + a.roots.size() + b.roots.size();
 }
 
 class Fuser {
@@ -67,19 +73,14 @@ class Fuser {
   explicit Fuser(Context& context) : context_(context) {}
 
   std::vector<Draft> run() {
-    int32_t stored = 0;
-    for (int32_t i = 0; i < context_.count(); ++i) stored += context_.needed[i] && context_.stored[i];
-    order_ = Order(static_cast<size_t>(stored));
+    std::map<int32_t, Draft> alone = each_alone();
+    order_ = Order(alone.size());
     made_by_.assign(context_.count(), -1);
-    for (int32_t i = 0; i < context_.count(); ++i) {
-      if (!context_.needed[i] || !context_.stored[i] || context_.node(i).op->kind == Kind::memory) continue;
-      Draft draft = draft_of(context_, i);
-      if (const int32_t repeated = context_.input.fuse ? find_repeated(context_, draft) : -1; repeated >= 0)
-        throw MustStore{repeated};
+    for (auto& [root, draft] : alone) {
       const int32_t id = static_cast<int32_t>(drafts_.size());
       for (int32_t read : draft.reads)
         if (made_by_[read] >= 0) order_.add(made_by_[read], id);
-      made_by_[i] = id;
+      made_by_[root] = id;
       drafts_.push_back(std::move(draft));
       note_readers(id);
       if (context_.input.fuse) join(id, false);
@@ -94,6 +95,34 @@ class Fuser {
   }
 
  private:
+  // A kernel for each stored node, by that node. What one of them finds must be stored gets a kernel too, and those that
+  // computed it, which come later in the log, are made anew.
+  std::map<int32_t, Draft> each_alone() {
+    std::map<int32_t, Draft> made;
+    std::set<int32_t> open;
+    std::vector<std::vector<int32_t>> computed_by(context_.count());
+    for (int32_t i = 0; i < context_.count(); ++i)
+      if (context_.needed[i] && context_.stored[i] && context_.node(i).op->kind != Kind::memory) open.insert(i);
+    while (!open.empty()) {
+      const int32_t root = *open.begin();
+      open.erase(open.begin());
+      try {
+        Draft draft = draft_of(context_, root);
+        if (const int32_t repeated = context_.input.fuse ? find_repeated(context_, draft) : -1; repeated >= 0)
+          throw MustStore{repeated};
+        for (const Use& u : draft.uses)
+          if (u.inlined && u.source.node != root) computed_by[u.source.node].push_back(root);
+        made.insert_or_assign(root, std::move(draft));
+      } catch (const MustStore& stop) {
+        context_.stored[stop.node] = true;
+        const std::vector<int32_t> again = std::exchange(computed_by[stop.node], {});
+        open.insert(again.begin(), again.end());
+        open.insert({stop.node, root});
+      }
+    }
+    return made;
+  }
+
   // The live kernels that read a leaf or node, each once, in order: loops have thousands that read one.
   template <class F>
   void each_readers(int32_t id, F f) {
@@ -155,7 +184,10 @@ class Fuser {
     const Draft &early = drafts_[a], &late = drafts_[b];
     if (late.kind != Draft::Kind::program || early.kind == Draft::Kind::own) return std::nullopt;
     if (early.kind == Draft::Kind::product && !fits_epilogue(early, late)) return std::nullopt;
-    if (order_.between(a, b) || order_.between(b, a)) return std::nullopt;  // through a third kernel
+    // Before anything is followed: one size, not too much memory, and no third kernel between.
+    if (!early.reduced && !late.reduced && early.domain.numel() != late.domain.numel()) return std::nullopt;
+    if (memories(early, late) > kMaxMemories) return std::nullopt;
+    if (order_.between(a, b) || order_.between(b, a)) return std::nullopt;
     Draft m;
     m.kind = early.kind;
     // The domain of whoever folds has a meaning; else the earlier one's.
@@ -175,7 +207,7 @@ class Fuser {
       if (!u.inlined && u.source.node >= 0 && is_root(m, u.source.node) && !reads_in_place(context_, m, u))
         return std::nullopt;
     if (too_wide(m, early, late)) return std::nullopt;
-    if (memories(m) > kMaxMemories || !writes_safely(context_, m) || !rows_fit(context_, m)) return std::nullopt;
+    if (!writes_safely(context_, m) || !rows_fit(context_, m)) return std::nullopt;
     if (m.kind == Draft::Kind::product && m.uses.size() > kMaxProductUses) return std::nullopt;
     if (find_repeated(context_, m) >= 0) return std::nullopt;
     return m;

@@ -37,6 +37,21 @@ void Order::add(int32_t first, int32_t then) {
   each(later, [&](int32_t x) { follow(x, all); });
 }
 
+void Order::join(const std::vector<int32_t>& all) {
+  Bits earlier = none(), later = none();
+  for (int32_t x : all)
+    for (size_t w = 0; w < earlier.size(); ++w) {
+      earlier[w] |= before_[x][w];
+      later[w] |= after_[x][w];
+    }
+  Bits through = earlier;
+  for (int32_t x : all) {
+    follow(x, earlier);
+    set(through, x);
+  }
+  each(later, [&](int32_t y) { follow(y, through); });
+}
+
 void Order::merge(int32_t keep, int32_t drop) {
   each(before_[drop], [&](int32_t x) { clear(after_[x], drop); });
   each(after_[drop], [&](int32_t x) { clear(before_[x], drop); });

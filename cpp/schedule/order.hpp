@@ -14,8 +14,8 @@ class Order {
   bool between(int32_t first, int32_t last) const;  // some third one runs after the first and before the last
   void add(int32_t first, int32_t then);
   void merge(int32_t keep, int32_t drop);  // they become one; there is none between them
-  std::vector<int32_t> before(int32_t then) const { return list(before_[then]); }
-  std::vector<int32_t> after(int32_t first) const { return list(after_[first]); }
+  // None of them runs before another; all run behind what runs before any of them, and before what runs behind any.
+  void join(const std::vector<int32_t>& all);
   // Kernels that are done, and whether another may run then.
   using Bits = std::vector<uint64_t>;
   Bits none() const { return Bits((before_.size() + 63) / 64); }
@@ -29,11 +29,6 @@ class Order {
   static void each(const Bits& bits, F f) {
     for (size_t w = 0; w < bits.size(); ++w)
       for (uint64_t word = bits[w]; word; word &= word - 1) f(static_cast<int32_t>(w * 64) + __builtin_ctzll(word));
-  }
-  static std::vector<int32_t> list(const Bits& bits) {
-    std::vector<int32_t> out;
-    each(bits, [&](int32_t x) { out.push_back(x); });
-    return out;
   }
   void follow(int32_t then, const Bits& all);  // `all`, closed, run before `then`
 

@@ -207,13 +207,8 @@ class Placer {
   }
 
   void join(int32_t leader, int32_t d) {
-    for (int32_t x : members_[leader]) {  // what had to wait for one waits for both, and both wait for all
-      for (int32_t y : order_.before(d)) order_.add(y, x);
-      for (int32_t y : order_.before(x)) order_.add(y, d);
-      for (int32_t y : order_.after(d)) order_.add(x, y);
-      for (int32_t y : order_.after(x)) order_.add(d, y);
-    }
     members_[leader].push_back(d);
+    order_.join(members_[leader]);
     members_[d].clear();
   }
 
@@ -437,16 +432,9 @@ namespace sg {
 Scheduled schedule(const ScheduleInput& input) {
   using namespace schedule_detail;
   Context context(input);
-  bool looked = false;  // for values that several kernels compute
-  for (;;) {
-    try {
-      const std::vector<Draft> drafts = fuse(context);
-      if (input.fuse && !std::exchange(looked, true) && store_shared(context, drafts)) continue;
-      return place(context, drafts);
-    } catch (const MustStore& stop) {
-      context.stored[stop.node] = true;
-    }
-  }
+  std::vector<Draft> drafts = fuse(context);
+  if (input.fuse && store_shared(context, drafts)) drafts = fuse(context);
+  return place(context, drafts);
 }
 
 }  // namespace sg

@@ -186,6 +186,11 @@ class Expander {
 
   void collect_reads() {
     draft_.reads.clear();
+    draft_.sources.clear();
+    for (const Use& u : draft_.uses)
+      if (!u.inlined) draft_.sources.emplace_back(u.source.node, u.source.leaf);
+    std::sort(draft_.sources.begin(), draft_.sources.end());
+    draft_.sources.erase(std::unique(draft_.sources.begin(), draft_.sources.end()), draft_.sources.end());
     for (const Use& u : draft_.uses)
       if (u.source.node >= 0 && !u.inlined && !is_root(u.source.node)) draft_.reads.push_back(u.source.node);
     for (int32_t root : draft_.roots) {  // operands of products and targets of writes count as read
