@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -124,16 +125,16 @@ sg.ones(2, device=gpu).realize()
 _core._set_faults("{call}@1!=DEVICE_LOST")
 def work():
     sg.empty(1 << 27, device=gpu).realize()  # more than is there already
-    x = sg.randn(1 << 20, device=gpu)
+    x = sg.randn(1 << (20 if "llvmpipe" in gpu.name else 22), device=gpu)
     for i in range(60):  # longer than a wait that only spins
         x = x.sigmoid().cumsum(0)
-    return x.numpy()
+    return x[:4].numpy()
 fails(work)
 fails(lambda: sg.ones(2, device=gpu).tolist())
 gpu.recover()
 print(work().shape)
 """
-    assert run_faulty(run_python, code) == "(1048576,)\n"
+    assert run_faulty(run_python, code) == "(4,)\n"
 
 
 def test_a_device_is_opened_anew_and_what_it_held_is_gone(run_python: Run) -> None:
@@ -247,28 +248,40 @@ print(took < 4, again < 0.5, longest[0] < 0.5, sg.ones(2, device=gpu).tolist())
     assert run_faulty(run_python, code, SPIROGRAD_TIMEOUT="1") == "True True True [1.0, 1.0]\n"
 
 
+def test_a_process_ends_although_its_device_hangs(run_python: Run) -> None:
+    code = """
+x = sg.ones(3, device=gpu).realize(); sg.synchronize()
+_core._set_faults(HANGS)
+kept = (x + 1).realize()
+print(time.time(), flush=True)
+"""
+    out = run_faulty(run_python, code)
+    ended = time.time() - float(out)
+    assert ended < 6, f"{ended:.1f} s after the last line"
+
+
 # ---- a device that is really lost ------------------------------------------------------------------------------------
-@pytest.mark.skipif(os.environ.get("SPIROGRAD_TEST_LOSS") != "1", reason="SPIROGRAD_TEST_LOSS=1 loses this machine's GPU")
-def test_a_kernel_that_writes_to_nobodys_memory_loses_the_device_and_is_named(run_python: Run) -> None:
+@pytest.mark.skipif(os.environ.get("SPIROGRAD_TEST_LOSS") != "1", reason="SPIROGRAD_TEST_LOSS=1 breaks this machine's GPU")
+def test_a_kernel_that_writes_to_nobodys_memory_is_named_and_the_device_opened_anew(run_python: Run) -> None:
+    """A driver may say that the device is lost, or nothing at all (NVIDIA 580): then it hangs."""
     code = """
 import spirograd as sg
 gpu = sg.Device("gpu")
-source = "uint i = global_index; if (i == 0) Float32(4096ul).at[0] = 1.0; if (i < y_size) y[i] = x[i];"
+source = "uint i = global_index; Float32 far = Float32(4096ul + 8ul * i); far.at[0] = 1.0; y[i] = x[i];"
 wild = sg.ops.glsl_kernel("wild", source, ["x"], ["y"], unchecked=True)
 kept = sg.ones(3, device=gpu).realize()
 assert kept.tolist() == [1.0] * 3
 for use in (lambda: wild(kept).tolist(), kept.tolist):
     try:
         use()
-    except sg.DeviceLostError as e:
+    except (sg.DeviceLostError, sg.DeviceTimeoutError) as e:
         assert "while it ran wild" in str(e), str(e)
-        print(e)
     else:
         raise AssertionError("nothing happened")
 gpu.recover()
 print(sg.ones(2, device=gpu).tolist())
 """
-    assert run_python(code, timeout=120).endswith("\n[1.0, 1.0]\n")
+    assert run_python(code, SPIROGRAD_TIMEOUT="4") == "[1.0, 1.0]\n"
 
 
 # ---- what a failure leaves -------------------------------------------------------------------------------------------

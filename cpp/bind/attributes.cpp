@@ -18,7 +18,10 @@ PyObject* device(PyObject* self, void*) {
 }
 PyObject* rank(PyObject* self, void*) { return PyLong_FromLong(unwrap(self).rank()); }
 PyObject* is_leaf(PyObject* self, void*) {
-  return guarded([&] { return PyBool_FromLong(unwrap(self).is_leaf()); });
+  return guarded([&] {
+    const GradMode off(false);  // as grad_fn
+    return PyBool_FromLong(unwrap(self).is_leaf());
+  });
 }
 
 PyObject* matrix_transpose(PyObject* self, void* reversed) {
@@ -53,7 +56,7 @@ PyObject* on_cpu(PyObject* self, void*) { return PyBool_FromLong(!unwrap(self).d
 PyObject* never(PyObject*, void*) { Py_RETURN_FALSE; }
 
 PyObject* get_requires_grad(PyObject* self, void*) {
-  return guarded([&] { return PyBool_FromLong(unwrap(self).requires_grad()); });
+  return guarded([&] { return PyBool_FromLong(unwrap(self).shows_gradient()); });
 }
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   return guarded([&] {
@@ -114,6 +117,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
 PyObject* grad_fn(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     const Ref<GradNode> fn = [&] {
+      const GradMode off(false);  // none, and no error, for a view without a history whose base got one
       const EngineLock lock;
       return unwrap(self).grad_fn();
     }();

@@ -108,7 +108,7 @@ PyObject* type_as(const Call& c) {
 
 const Tensor& readable(const char* op, PyObject* self) {
   const Tensor& x = unwrap(self);
-  if (x.requires_grad())
+  if (x.shows_gradient())
     fail<Error>(op, "the tensor is part of a gradient graph that NumPy does not see",
                 "call detach() first: .detach().numpy()");
   return x;

@@ -354,6 +354,11 @@ void Tensor::set_history(Ref<GradNode> fn) {
   ++impl_->history;
 }
 
+bool Tensor::shows_gradient() const {
+  const GradMode off(false);
+  return requires_grad();
+}
+
 void Tensor::renew_history() const {
   const EngineLock lock;
   const Tensor base(impl_->base);

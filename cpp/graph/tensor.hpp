@@ -72,6 +72,8 @@ class Tensor {
   bool contiguous() const { return is_contiguous(impl_->shape, impl_->strides); }
 
   bool requires_grad() const { return impl_->requires_grad || grad_fn(); }
+  // The same to look at: false, and no error, for a view without a history whose base got one.
+  bool shows_gradient() const;
   Tensor& requires_grad_(bool on = true);  // TypeError for integers
   bool is_leaf() const { return !grad_fn(); }
   // The op that made the tensor; of a view whose base was written since, made anew. Error while gradients are recorded
