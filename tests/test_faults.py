@@ -261,7 +261,9 @@ print(time.time(), flush=True)
 
 
 # ---- a device that is really lost ------------------------------------------------------------------------------------
-@pytest.mark.skipif(os.environ.get("SPIROGRAD_TEST_LOSS") != "1", reason="SPIROGRAD_TEST_LOSS=1 breaks this machine's GPU")
+@pytest.mark.skipif(
+    os.environ.get("SPIROGRAD_TEST_LOSS") != "1", reason="SPIROGRAD_TEST_LOSS=1 breaks this machine's GPU"
+)
 def test_a_kernel_that_writes_to_nobodys_memory_is_named_and_the_device_opened_anew(run_python: Run) -> None:
     """A driver may say that the device is lost, or nothing at all (NVIDIA 580): then it hangs."""
     code = """

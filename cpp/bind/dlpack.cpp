@@ -87,7 +87,8 @@ PyObject* dlpack_method(const Call& c) {
   PyObject *device = a.keyword("dl_device"), *copy = a.keyword("copy");
   a.done();
   const Tensor& x = unwrap(c.self);
-  if (x.shows_gradient()) refuse("the tensor is part of a gradient graph that others do not see", "call detach() first");
+  if (x.shows_gradient())
+    refuse("the tensor is part of a gradient graph that others do not see", "call detach() first");
   if (given(stream)) refuse("a stream was given, and tensors have none", "use stream=None");
   const bool on_gpu = x.device().is_gpu();
   const bool to_host = given(device) ? to_pair("dl_device", device).type == dlpack::kCpu : !on_gpu;

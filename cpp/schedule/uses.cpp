@@ -1,6 +1,8 @@
 // Following formulas through views: what a kernel reads when pointwise inputs are computed in place.
 #include <algorithm>
-#include <map>
+#include <queue>
+#include <unordered_map>
+#include <utility>
 
 #include "schedule/draft.hpp"
 
@@ -74,10 +76,9 @@ class Expander {
     for (int32_t root : draft_.roots)
       if (!add_root(root)) return false;
     while (!open_.empty()) {  // latest node first, so each reading is listed before it is expanded
-      auto last = std::prev(open_.end());
-      const std::vector<int32_t> uses = std::move(last->second);
-      open_.erase(last);
-      for (int32_t use : uses) expand(use);
+      const int32_t use = -open_.top().second;
+      open_.pop();
+      inputs_of(use);
     }
     collect_reads();
     return true;
@@ -115,8 +116,6 @@ class Expander {
     }
     return true;
   }
-
-  void expand(int32_t id) { inputs_of(id); }
 
   void inputs_of(int32_t id) {
     const int32_t index = draft_.uses[id].source.node;
@@ -161,7 +160,8 @@ class Expander {
   int32_t find_or_add(Use use) {
     const int32_t from = use.source.node;
     const uint64_t key = (uint64_t(uint32_t(from + 1)) << 32) | uint32_t(use.source.leaf_view + 1);
-    for (int32_t id : known_[key])
+    int32_t& latest = known_.try_emplace(key, -1).first->second;
+    for (int32_t id = latest; id >= 0; id = before_[static_cast<size_t>(id)])
       if (draft_.uses[id].source == use.source && draft_.uses[id].strides == use.strides &&
           draft_.uses[id].offset == use.offset && draft_.uses[id].dtype == use.dtype &&
           draft_.uses[id].elsewhere == use.elsewhere)
@@ -170,8 +170,9 @@ class Expander {
     const int32_t id = static_cast<int32_t>(draft_.uses.size());
     if (draft_.uses.size() > kMaxUses) throw MustStore{middle()};
     draft_.uses.push_back(use);
-    known_[key].push_back(id);
-    if (use.inlined) open_[from].push_back(id);
+    before_.resize(draft_.uses.size(), -1);
+    before_.back() = std::exchange(latest, id);
+    if (use.inlined) open_.emplace(from, -id);
     return id;
   }
 
@@ -210,8 +211,9 @@ class Expander {
 
   const Context& context_;
   Draft& draft_;
-  std::map<int32_t, std::vector<int32_t>> open_;  // readings still to be expanded, by node
-  std::map<uint64_t, std::vector<int32_t>> known_;
+  std::priority_queue<std::pair<int32_t, int32_t>> open_;  // (node, - reading) still to be expanded
+  std::unordered_map<uint64_t, int32_t> known_;            // the latest reading of a source
+  std::vector<int32_t> before_;                            // of each reading: the one before it of the same source
 };
 
 }  // namespace
