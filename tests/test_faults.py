@@ -308,6 +308,17 @@ print(train(True) == train(False))
     assert run_faulty(run_python, code) == "True\n"
 
 
+def test_a_run_that_fails_once_is_done_in_parts(run_python: Run) -> None:
+    code = """
+x = sg.ones(4, device=gpu).realize()
+y = (x.cumsum(0) * 2).cumsum(0)
+x.add_(y)
+_core._set_faults("vkQueueSubmit2@1=OUT_OF_HOST_MEMORY")
+print(x.tolist(), y.tolist(), _core._fault_report()["fired"])
+"""
+    assert run_faulty(run_python, code) == "[3.0, 7.0, 13.0, 21.0] [2.0, 6.0, 12.0, 20.0] 1\n"
+
+
 def test_a_value_that_was_written_before_a_failure_is_not_lost(run_python: Run) -> None:
     code = """
 a, b = sg.Value(2.0, device="gpu"), sg.Value(3.0, device="gpu")

@@ -55,6 +55,15 @@ CASES = {
         "opt.step()\n"
         "assert w.tolist() == [0.5] * 3 and opt.state[w]['step'] == 1\n"
     ),
+    "a step behind it": (
+        "w = sg.ones(3, device=d, requires_grad=True)\n"
+        "opt = sg.optim.Adam([w], lr=0.5)\n"
+        "z = enormous(w.detach().sum())\n"
+        "(w * 2).sum().backward()\n"
+        "opt.step()\n"
+        "assert w.tolist() == [0.5] * 3 and opt.state[w]['step'] == 1\n"
+        "fails(lambda: z)\n"
+    ),
     "another result": (
         "x = sg.ones(5, device=d)\n"
         "y = (x * 3).cumsum(0)\n"

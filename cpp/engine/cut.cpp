@@ -175,6 +175,13 @@ void finish(Log& log) {
   log.clear();
 }
 
+void run_log(Log& log) {
+  thread_local Wanted wanted;
+  look(log, wanted);
+  run(log, wanted, find_or_make(log, wanted));
+  finish(log);
+}
+
 }  // namespace
 
 EngineCounters& counters() {
@@ -201,15 +208,6 @@ std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& p
   if (profiling()) count_memory(id, device);
   return lines;
 }
-
-namespace {
-void run_log(Log& log) {
-  thread_local Wanted wanted;
-  look(log, wanted);
-  run(log, wanted, find_or_make(log, wanted));
-  finish(log);
-}
-}  // namespace
 
 void cut_log(Log& log) {
   if (log.nodes.empty()) return;

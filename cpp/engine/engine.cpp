@@ -84,6 +84,7 @@ Device& device_of(DeviceId id) {
 }
 
 namespace {
+// Without the engine lock, so that nobody else waits for a device that hangs.
 void wait_for_room(DeviceId id) {
   Device* device = nullptr;
   {

@@ -14,8 +14,8 @@ namespace sg {
 
 Device& device_of(DeviceId id);
 
-// Runs everything pending on a device. When it fails, the results hold the error, tensors written in place keep their
-// old value, and the error is thrown.
+// Runs everything pending on a device. What cannot be had, and what needs it, holds the error; tensors that it was
+// written to keep their old value; the rest is done, and the error is thrown.
 void cut(DeviceId id);
 // What is recorded from here to the next cut is done as a whole or, should the run fail, not at all.
 void begin_whole(DeviceId id);

@@ -28,8 +28,9 @@ class Rescue {
   bool in_halves() {
     if (whole_from_ == nodes_.size() || !attempt(0, whole_from_)) halve(0, whole_from_);
     run_whole();
-    bool failed = false;
-    for (const NodeRef& n : nodes_) failed = failed || n->state == Node::State::failed;
+    const auto asked = nodes_.begin() + static_cast<std::ptrdiff_t>(whole_from_ < nodes_.size() ? whole_from_ : 0);
+    const bool failed =
+        std::any_of(asked, nodes_.end(), [](const NodeRef& n) { return n->state == Node::State::failed; });
     undo();
     for (const NodeRef& n : nodes_) n->drop_inputs();
     return failed;
@@ -115,11 +116,12 @@ class Rescue {
     node.error = error;
   }
 
-  // The last write first: a write over one that failed has failed as well.
+  // The last write first. What was written over one that failed, and did not need it, stays.
   void undo() {
     for (size_t i = assignments_.size(); i-- > 0;) {
       Storage& storage = *assignments_[i].storage;
-      if (written_[i]->state == Node::State::failed) storage.node = Held(assignments_[i].before);
+      if (written_[i]->state == Node::State::failed && storage.node.get() == written_[i].get())
+        storage.node = Held(assignments_[i].before);
     }
   }
 

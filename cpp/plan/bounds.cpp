@@ -64,7 +64,7 @@ class Checker {
   Checker(const Plan& plan, const Step& step, const Instance& instance, const int64_t* offsets)
       : plan_(plan), step_(step), instance_(instance), offsets_(offsets) {}
 
-  void kernel() const {
+  void check() const {
     const Kernel& k = instance_.kernel;
     if (k.kind == Kernel::Kind::program) program(k.program);
     if (k.kind == Kernel::Kind::product) product(k.product);
@@ -122,7 +122,7 @@ class Checker {
 
 void check_bounds(const Plan& plan, const int64_t* offsets) {
   for (const Step& step : plan.steps)
-    for (const Instance& instance : step.instances) Checker(plan, step, instance, offsets).kernel();
+    for (const Instance& instance : step.instances) Checker(plan, step, instance, offsets).check();
 }
 
 }  // namespace sg

@@ -232,8 +232,8 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         parameters = [group["params"] for group in self.param_groups]
+        _core._begin_whole(parameters)
         try:
-            _core._begin_whole(parameters)
             self._update()
             _core._submit(parameters)
         except Exception:
