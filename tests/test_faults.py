@@ -125,10 +125,11 @@ sg.ones(2, device=gpu).realize()
 _core._set_faults("{call}@1!=DEVICE_LOST")
 def work():
     sg.empty(1 << 27, device=gpu).realize()  # more than is there already
-    x = sg.randn(1 << (20 if "llvmpipe" in gpu.name else 22), device=gpu)
-    for i in range(60):  # longer than a wait that only spins
-        x = x.sigmoid().cumsum(0)
-    return x[:4].numpy()
+    n = 256 if "llvmpipe" in gpu.name else 4096
+    x = sg.randn(n, n, device=gpu)
+    for i in range(40):  # longer than a wait that only spins
+        x = (x @ x).sigmoid()
+    return x[0, :4].numpy()
 fails(work)
 fails(lambda: sg.ones(2, device=gpu).tolist())
 gpu.recover()

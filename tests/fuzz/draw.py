@@ -171,10 +171,13 @@ class Drawing:
             self.lines.pop()
             del self.names[name]
             return None
-        self.made.append(name)
-        words = [w for w in self.made[:-1] if f"{w}." in text or f"{w}[" in text or f"{w})" in text or f"{w}," in text]
-        self.roots[name] = self.root(words[0]) if words else name
+        self.name_it(name, text)
         return name
+
+    def name_it(self, name: str, text: str) -> None:
+        words = [w for w in self.made if f"{w}." in text or f"{w}[" in text or f"{w})" in text or f"{w}," in text]
+        self.roots[name] = self.root(words[0]) if words else name
+        self.made.append(name)
 
     def root(self, name: str) -> str:
         while self.roots.get(name, name) != name:
@@ -212,7 +215,7 @@ class Drawing:
                 if not hasattr(self.names[name], "shape") or not self.fits(name):
                     self.lines.pop()
                     return False
-                self.made.append(name)
+                self.name_it(name, text)
                 return True
             return self.add_value(text) is not None
         if not self.try_line(text):

@@ -33,9 +33,18 @@ from program import Array, Backend, Program, Refused, run
 
 import spirograd as sg
 
-TOLERANCE, LOOSE = 3e-4, 4e-2  # of the largest value; where half types are among the lines
-NOISE, ROUNDS, MARGIN = 2e-6, 4, 100.0
+ROUNDS = 4
 FARTHEST = 1e30
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    tolerance: float  # of the largest value
+    noise: float  # by which data is moved to see how far values go
+    margin: float  # times as far is still right
+
+
+FLOAT, HALF = Accuracy(3e-4, 2e-6, 100.0), Accuracy(4e-2, 4e-3, 10.0)
 
 
 def has_torch() -> bool:
@@ -95,8 +104,8 @@ class Finding:
     program: Program
 
 
-def tolerance_of(program: Program) -> float:
-    return LOOSE if "float16" in program.text() else TOLERANCE
+def accuracy_of(program: Program) -> Accuracy:
+    return HALF if "float16" in program.text() else FLOAT
 
 
 def differences(got: Values, want: Values, tolerance: float) -> list[int]:
@@ -115,6 +124,7 @@ def same(a: Array | None, b: Array | None, tolerance: float | Array) -> bool:
     with np.errstate(invalid="ignore"):
         near = np.abs(a - b) <= tolerance * scale
         far = np.abs(b) > FARTHEST  # of a training that diverges
+        far |= far.any() & ~np.isfinite(a)
     return bool(np.all(near | far | (a == b) | (np.isnan(a) & np.isnan(b))))
 
 
@@ -123,7 +133,7 @@ def moves(program: Program, backend: Backend, number: int, want: Values) -> list
     spread: list[Array | None] = [None if w is None else np.zeros(w.shape) for w in want]
     for seed in range(ROUNDS):
         try:
-            moved = run(program, backend, number, NOISE, seed)
+            moved = run(program, backend, number, accuracy_of(program).noise, seed)
         except Refused:
             return None
         if [m is None or m.shape for m in moved] != [w is None or w.shape for w in want]:
@@ -136,15 +146,14 @@ def moves(program: Program, backend: Backend, number: int, want: Values) -> list
 
 
 def is_wrong(program: Program, base: Backend, number: int, got: Values, want: Values) -> bool:
-    tolerance = tolerance_of(program)
-    if not differences(got, want, tolerance):
+    accuracy = accuracy_of(program)
+    if not differences(got, want, accuracy.tolerance):
         return False
     spread = moves(program, base, number, want)
     if spread is None or len(got) != len(want):
         return spread is not None
-    margin = MARGIN * (LOOSE / TOLERANCE if tolerance == LOOSE else 1)
     return any(
-        not same(g, w, tolerance if s is None else tolerance + margin * s)
+        not same(g, w, accuracy.tolerance if s is None else accuracy.tolerance + accuracy.margin * s)
         for g, w, s in zip(got, want, spread, strict=True)
     )
 
@@ -161,13 +170,13 @@ def examine(program: Program, base: Backend, others: list[Backend]) -> Iterator[
                 if base.t is sg:  # PyTorch refuses some writes that have a meaning here
                     yield Finding("accepted", backend.name, number, str(want), program)
             elif is_wrong(program, base, number, got, want):
-                yield Finding("wrong", backend.name, number, describe(got, want, tolerance_of(program)), program)
+                yield Finding("wrong", backend.name, number, describe(got, want, program), program)
 
 
-def describe(got: Values, want: Values, tolerance: float) -> str:
+def describe(got: Values, want: Values, program: Program) -> str:
     if len(got) != len(want):
         return f"{len(got)} values, not {len(want)}"
-    i = differences(got, want, tolerance)[0]
+    i = differences(got, want, accuracy_of(program).tolerance)[0]
     return f"value {i} is {got[i]!r}, not {want[i]!r}"
 
 
@@ -218,7 +227,7 @@ def examine_threads(first: Program, second: Program, base: Backend, others: list
                 if not isinstance(got, Refused) and not isinstance(alone, Refused):
                     if is_wrong(program, base, 0, got, alone):
                         yield Finding(
-                            "wrong", backend.name, 0, "beside another thread: " + describe(got, alone, 0), program
+                            "wrong", backend.name, 0, "beside another thread: " + describe(got, alone, program), program
                         )
                 elif isinstance(got, Refused) and not isinstance(alone, Refused):
                     yield Finding("refused", backend.name, 0, "beside another thread: " + str(got), program)
