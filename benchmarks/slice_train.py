@@ -1,4 +1,4 @@
-"""Rows about training: one step of a network, its counters, and ten thousand steps."""
+"""Rows about training: one step of a network, its counters, and very many steps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import itertools
 import json
 import math
 import os
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -190,6 +191,67 @@ def soak(context: Context) -> Iterator[Result]:
     for what, growth in json.loads(run_python(code).stdout).items():
         target = {"held and kept": "0", "resident": "< 1 MiB"}.get(what, "")
         yield Result("soak", f"{total:,} steps, {what}", "spirograd", str(context.device), growth, "MiB", None, target)
+
+
+@row("shapes")
+def shapes(context: Context) -> Iterator[Result]:
+    """Growth of memory over 100,000 steps of changing shapes, from their second tenth to their last."""
+    total = 1_000 if context.quick else 100_000
+    here = str(Path(__file__).parent)
+    call = f"slice_train.print_growth_of_shapes({str(context.device)!r}, {total})"
+    code = f"import sys; sys.path.insert(0, {here!r}); import slice_train; {call}"
+    for what, growth in json.loads(run_python(code).stdout).items():
+        unit = "" if what == "plans made" else "MiB"
+        yield Result("shapes", f"{total:,} steps, {what}", "spirograd", str(context.device), growth, unit)
+
+
+def print_growth_of_shapes(name: str, total: int) -> None:
+    """As JSON: by how many MiB the most of each kind of memory grew between the second tenth and the last."""
+    steps = [changing(sg.device(name), kind) for kind in ("mlp", "cnn", "lstm", "attention")]
+    choose = random.Random(0)
+    most: list[dict[str, int]] = []
+    for _ in range(10):
+        seen = []
+        for i in range(total // 10):
+            choose.choice(steps)()
+            if i % 100 == 0:
+                seen.append(memory(sg.device(name)))
+        most.append({what: max(m[what] for m in seen) for what in seen[0]})
+    growth = {what: (value - most[1][what]) / 2**20 for what, value in most[-1].items()}
+    print(json.dumps(growth | {"plans made": sg.stats()["plan_misses"]}))
+
+
+def changing(device: Any, kind: str) -> Callable[[], None]:
+    """A training step that draws its batch, length or image size anew each time."""
+    nn, functional, draw = sg.nn, sg.nn.functional, random.Random(kind)
+    net = {
+        "mlp": lambda: nn.Sequential(nn.Linear(24, 64), nn.GELU(), nn.LayerNorm(64), nn.Linear(64, 8)),
+        "cnn": lambda: nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 3)),
+        "lstm": lambda: nn.LSTM(16, 32, batch_first=True),
+        "attention": lambda: nn.TransformerEncoderLayer(32, 4, 64, dropout=0.1, batch_first=True),
+    }[kind]()
+    net = net.to(device)
+    optimizer = sg.optim.Adam(net.parameters(), lr=1e-3)
+
+    def step() -> None:
+        batch, side = draw.randrange(1, 65), draw.randrange(6, 25)
+        shape = {
+            "mlp": (16 * batch, 24),
+            "cnn": (1 + batch % 8, 3, side, side),
+            "lstm": (1 + batch % 8, side, 16),
+            "attention": (1 + batch % 8, side, 32),
+        }[kind]
+        out = net(sg.randn(*shape, device=device))
+        out = out[0] if isinstance(out, tuple) else out
+        optimizer.zero_grad()
+        if kind == "mlp":
+            loss = functional.cross_entropy(out, sg.randint(0, 8, (len(out),), device=device))
+        else:
+            loss = (out * out).mean()
+        loss.backward()
+        optimizer.step()
+
+    return step
 
 
 def print_growth(name: str, total: int) -> None:
