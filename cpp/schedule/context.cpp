@@ -8,6 +8,7 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in) {
   stored.assign(n, false);
   exported.assign(n, true);
   readers.assign(n, 0);
+  scratch.latest.assign(static_cast<size_t>(n) + 1 + log.offsets.size(), -1);
   first_operand_.resize(n);
   int32_t next_reading = 0, next_number = 0;
   for (int32_t i = 0; i < n; ++i) {

@@ -30,6 +30,13 @@ struct Use {
   int32_t inputs[kFewInputs] = {-1, -1, -1};  // uses; for number and index operands see the node
 };
 
+// What expand_uses() knows of readings that it has listed; kept, so that no pass asks for memory again and again.
+struct Scratch {
+  std::vector<int32_t>
+      latest;  // reading of each node, then of no tensor, then of each view of a leaf; -1 between calls
+  std::vector<int32_t> before;  // of each reading: the one before it of the same source
+};
+
 // The log with what passes ask of it.
 struct Context {
   const Log& log;
@@ -37,6 +44,8 @@ struct Context {
   std::vector<bool> needed, stored;  // computed at all; a kernel's root
   std::vector<bool> exported;        // needs memory: held, or read by another kernel
   std::vector<int32_t> readers;      // operands of needed nodes that read it, or write to it
+  mutable int64_t work = 0;          // elementary steps of the passes up to now
+  mutable Scratch scratch;
   explicit Context(const ScheduleInput& input);
   const Node& node(int32_t i) const { return *log.nodes[i]; }
   // The pending node an operand reads, or -1 (leaf, number, index).
@@ -78,6 +87,9 @@ struct Draft {
 // Lists every reading that the roots need over the domain. Throws MustStore when a formula cannot be followed
 // through a reshape. `ok` false: a root does not fit this domain.
 bool expand_uses(const Context& context, Draft& draft);
+
+// Cuts formulas that are too long to be followed from each of their readers.
+void store_long(Context& context);
 
 // A node whose formula the draft would compute again for many elements, at a cost that storing it is worth; -1: none.
 int32_t find_repeated(const Context& context, const Draft& draft);

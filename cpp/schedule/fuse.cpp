@@ -17,6 +17,8 @@ constexpr int64_t kMaxRowColumns = 32768;  // a row that is read again after its
 constexpr int64_t kMaxRowTensors = 6;      // of kernels of rows that only share what they read
 constexpr size_t kMaxMemories = 48;
 constexpr size_t kMaxProductUses = 48;
+constexpr size_t kMaxMergedUses = 512;  // each kernel that joins costs as much as those that joined before
+constexpr int64_t kMaxRelated = 64;     // kernels that one is tried with
 
 bool same_strides(const Dims& domain, const Dims& a, const Dims& b) {
   for (int d = 0; d < domain.rank; ++d)
@@ -76,6 +78,8 @@ class Fuser {
     std::map<int32_t, Draft> alone = each_alone();
     order_ = Order(alone.size());
     made_by_.assign(context_.count(), -1);
+    node_readers_.resize(context_.count());
+    leaf_readers_.resize(context_.log.leaves.size());
     for (auto& [root, draft] : alone) {
       const int32_t id = static_cast<int32_t>(drafts_.size());
       for (int32_t read : draft.reads)
@@ -124,52 +128,46 @@ class Fuser {
   }
 
   // The live kernels that read a leaf or node, each once, in order: loops have thousands that read one.
-  template <class F>
-  void each_readers(int32_t id, F f) {
-    for (const Use& u : drafts_[id].uses) {
-      if (u.inlined) continue;
-      if (u.source.leaf >= 0) f(leaf_readers_[u.source.leaf]);
-      if (u.source.node >= 0) f(node_readers_[u.source.node]);
-    }
+  std::vector<int32_t>* readers_of(const std::pair<int32_t, int32_t>& source) {
+    const auto [node, leaf] = source;
+    return node >= 0 ? &node_readers_[node] : leaf >= 0 ? &leaf_readers_[leaf] : nullptr;
   }
   void note_readers(int32_t id) {
-    each_readers(id, [&](std::vector<int32_t>& readers) {
-      const auto at = std::lower_bound(readers.begin(), readers.end(), id);
-      if (at == readers.end() || *at != id) readers.insert(at, id);
-    });
+    for (const auto& source : drafts_[id].sources)
+      if (std::vector<int32_t>* readers = readers_of(source)) {
+        const auto at = std::lower_bound(readers->begin(), readers->end(), id);
+        if (at == readers->end() || *at != id) readers->insert(at, id);
+      }
   }
   void forget_readers(int32_t id) {
-    each_readers(id, [&](std::vector<int32_t>& readers) {
-      const auto at = std::lower_bound(readers.begin(), readers.end(), id);
-      if (at != readers.end() && *at == id) readers.erase(at);
-    });
+    for (const auto& source : drafts_[id].sources)
+      if (std::vector<int32_t>* readers = readers_of(source)) {
+        const auto at = std::lower_bound(readers->begin(), readers->end(), id);
+        if (at != readers->end() && *at == id) readers->erase(at);
+      }
   }
 
-  // Kernels that make, or with `shares` that share, something the draft reads, latest first.
-  std::vector<int32_t> related(const Draft& draft, bool shares) const {
+  // Kernels before `id` that make, or with `shares` that share, something that it reads: the latest ones, latest first.
+  std::vector<int32_t> related(int32_t id, bool shares) {
     std::vector<int32_t> out;
-    for (int32_t read : draft.reads)
-      if (made_by_[read] >= 0) out.push_back(made_by_[read]);
-    for (const Use& u : draft.uses) {
-      if (!shares) break;
-      if (u.inlined) continue;
-      auto add = [&](const std::map<int32_t, std::vector<int32_t>>& readers, int32_t key) {
-        if (auto it = readers.find(key); it != readers.end())
-          out.insert(out.end(), it->second.begin(), it->second.end());
-      };
-      if (u.source.leaf >= 0) add(leaf_readers_, u.source.leaf);
-      if (u.source.node >= 0) add(node_readers_, u.source.node);
-    }
+    for (int32_t read : drafts_[id].reads)
+      if (made_by_[read] >= 0 && made_by_[read] < id) out.push_back(made_by_[read]);
+    for (const auto& source : drafts_[id].sources)
+      if (const std::vector<int32_t>* readers = shares ? readers_of(source) : nullptr) {
+        const auto end = std::lower_bound(readers->begin(), readers->end(), id);
+        out.insert(out.end(), end - std::min<int64_t>(end - readers->begin(), kMaxRelated), end);
+      }
     std::sort(out.begin(), out.end(), std::greater<>());
     out.erase(std::unique(out.begin(), out.end()), out.end());
+    out.resize(std::min<size_t>(out.size(), kMaxRelated));
     return out;
   }
 
   void join(int32_t id, bool shares) {
     for (bool changed = true; changed && drafts_[id].kind == Draft::Kind::program;) {
       changed = false;
-      for (int32_t other : related(drafts_[id], shares)) {
-        if (other >= id || drafts_[other].dead) continue;
+      for (int32_t other : related(id, shares)) {
+        if (drafts_[other].dead) continue;
         std::optional<Draft> merged = merge(other, id);
         if (!merged) continue;
         replace(other, id, std::move(*merged));
@@ -182,11 +180,13 @@ class Fuser {
 
   std::optional<Draft> merge(int32_t a, int32_t b) const {
     const Draft &early = drafts_[a], &late = drafts_[b];
+    ++context_.work;
     if (late.kind != Draft::Kind::program || early.kind == Draft::Kind::own) return std::nullopt;
     if (early.kind == Draft::Kind::product && !fits_epilogue(early, late)) return std::nullopt;
     // Before anything is followed: one size, not too much memory, and no third kernel between.
     if (!early.reduced && !late.reduced && early.domain.numel() != late.domain.numel()) return std::nullopt;
     if (memories(early, late) > kMaxMemories) return std::nullopt;
+    if (std::max(early.uses.size(), late.uses.size()) > kMaxMergedUses) return std::nullopt;
     if (order_.between(a, b) || order_.between(b, a)) return std::nullopt;
     Draft m;
     m.kind = early.kind;
@@ -198,6 +198,7 @@ class Fuser {
     if (m.kind == Draft::Kind::program) std::sort(m.roots.begin(), m.roots.end());
     if (m.reduced && std::any_of(m.roots.begin(), m.roots.end(), [&](int32_t r) { return scatters(r); }))
       return std::nullopt;
+    m.uses.reserve(early.uses.size() + late.uses.size());
     try {
       if (!expand_uses(context_, m)) return std::nullopt;
     } catch (const MustStore&) {
@@ -208,7 +209,7 @@ class Fuser {
         return std::nullopt;
     if (too_wide(m, early, late)) return std::nullopt;
     if (!writes_safely(context_, m) || !rows_fit(context_, m)) return std::nullopt;
-    if (m.kind == Draft::Kind::product && m.uses.size() > kMaxProductUses) return std::nullopt;
+    if (m.uses.size() > (m.kind == Draft::Kind::product ? kMaxProductUses : kMaxMergedUses)) return std::nullopt;
     if (find_repeated(context_, m) >= 0) return std::nullopt;
     return m;
   }
@@ -285,7 +286,7 @@ class Fuser {
   std::vector<Draft> drafts_;
   Order order_;                   // of drafts
   std::vector<int32_t> made_by_;  // draft of a stored node
-  std::map<int32_t, std::vector<int32_t>> leaf_readers_, node_readers_;
+  std::vector<std::vector<int32_t>> leaf_readers_, node_readers_;
 };
 
 }  // namespace

@@ -1,68 +1,87 @@
 #include "schedule/order.hpp"
 
-#include <utility>
+#include <algorithm>
+#include <set>
 
 namespace sg::schedule_detail {
 
-Order::Order(size_t count) : before_(count, Bits((count + 63) / 64)), after_(before_) {}
-
-bool Order::between(int32_t first, int32_t last) const {
-  const Bits &a = after_[first], &b = before_[last];
-  for (size_t w = 0; w < a.size(); ++w)
-    if (a[w] & b[w]) return true;
+bool Bits::meets(const Bits& other) const {
+  const size_t common = std::min(words_.size(), other.words_.size());
+  for (size_t w = 0; w < common; ++w)
+    if (words_[w] & other.words_[w]) return true;
   return false;
 }
 
-bool Order::ready(int32_t then, const Bits& done) const {
-  for (size_t w = 0; w < done.size(); ++w)
-    if (before_[then][w] & ~done[w]) return false;
-  return true;
+bool Bits::add(const Bits& other) {
+  if (words_.size() < other.words_.size()) words_.resize(other.words_.size());
+  uint64_t fresh = 0;
+  for (size_t w = 0; w < other.words_.size(); ++w) {
+    fresh |= other.words_[w] & ~words_[w];
+    words_[w] |= other.words_[w];
+  }
+  return fresh;
 }
 
+// Who knows of all of them already has told those behind it.
 void Order::follow(int32_t then, const Bits& all) {
-  Bits& known = before_[then];
-  for (size_t w = 0; w < known.size(); ++w) {
-    for (uint64_t fresh = all[w] & ~known[w]; fresh; fresh &= fresh - 1)
-      set(after_[w * 64 + static_cast<size_t>(__builtin_ctzll(fresh))], then);
-    known[w] |= all[w];
+  std::vector<int32_t> open = {then};
+  while (!open.empty()) {
+    const int32_t x = open.back();
+    open.pop_back();
+    if (before_[x].add(all)) next_[x].each([&](int32_t later) { open.push_back(later); });
   }
 }
 
 void Order::add(int32_t first, int32_t then) {
   if (first == then || before(first, then)) return;
+  next_[first].set(then);
+  previous_[then].set(first);
   Bits all = before_[first];
-  set(all, first);
+  all.set(first);
   follow(then, all);
-  const Bits later = after_[then];
-  each(later, [&](int32_t x) { follow(x, all); });
-}
-
-void Order::join(const std::vector<int32_t>& all) {
-  Bits earlier = none(), later = none();
-  for (int32_t x : all)
-    for (size_t w = 0; w < earlier.size(); ++w) {
-      earlier[w] |= before_[x][w];
-      later[w] |= after_[x][w];
-    }
-  Bits through = earlier;
-  for (int32_t x : all) {
-    follow(x, earlier);
-    set(through, x);
-  }
-  each(later, [&](int32_t y) { follow(y, through); });
 }
 
 void Order::merge(int32_t keep, int32_t drop) {
-  each(before_[drop], [&](int32_t x) { clear(after_[x], drop); });
-  each(after_[drop], [&](int32_t x) { clear(before_[x], drop); });
-  const Bits earlier = std::exchange(before_[drop], Bits(before_[drop].size()));
-  const Bits later = std::exchange(after_[drop], Bits(after_[drop].size()));
-  each(earlier, [&](int32_t x) {
-    if (x != keep) add(x, keep);
+  merged_[drop] = true;
+  previous_[drop].each([&](int32_t x) {
+    next_[x].clear(drop);
+    if (x == keep) return;
+    next_[x].set(keep);
+    previous_[keep].set(x);
   });
-  each(later, [&](int32_t x) {
-    if (x != keep) add(keep, x);
+  next_[drop].each([&](int32_t x) {
+    previous_[x].clear(drop);
+    if (x == keep) return;
+    previous_[x].set(keep);
+    next_[keep].set(x);
   });
+  before_[keep].add(before_[drop]);
+  before_[keep].clear(keep);
+  before_[keep].clear(drop);
+  before_[drop] = previous_[drop] = next_[drop] = Bits();
+  Bits all = before_[keep];
+  all.set(keep);
+  next_[keep].each([&](int32_t later) { follow(later, all); });
+}
+
+std::vector<int32_t> Order::sorted() const {
+  const auto count = static_cast<int32_t>(before_.size());
+  std::vector<int32_t> waits_for(before_.size(), 0), out;
+  std::set<int32_t> ready;
+  for (int32_t x = 0; x < count; ++x) {
+    previous_[x].each([&](int32_t) { ++waits_for[x]; });
+    if (!merged_[x] && !waits_for[x]) ready.insert(x);
+  }
+  for (int32_t x = -1; !ready.empty();) {
+    const auto after = ready.upper_bound(x);
+    x = *(after == ready.end() ? ready.begin() : after);
+    ready.erase(x);
+    out.push_back(x);
+    next_[x].each([&](int32_t later) {
+      if (--waits_for[later] == 0) ready.insert(later);
+    });
+  }
+  return out;
 }
 
 }  // namespace sg::schedule_detail

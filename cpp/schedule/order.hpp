@@ -1,5 +1,5 @@
-// Which kernels run before which: a strict order, closed under transitivity, that grows. Kept both ways as sets of
-// bits, so that graphs of thousands of kernels cost milliseconds. Callers: the passes of schedule/.
+// Which kernels run before which: a strict order, closed under transitivity, that grows. Kept as sets of bits, so that
+// a question or a new edge costs a few words for each 64 kernels. Callers: the passes of schedule/.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -7,32 +7,48 @@
 
 namespace sg::schedule_detail {
 
-class Order {
+// Numbers; as long as the largest one needs.
+class Bits {
  public:
-  explicit Order(size_t count = 0);
-  bool before(int32_t first, int32_t then) const { return has(before_[then], first); }
-  bool between(int32_t first, int32_t last) const;  // some third one runs after the first and before the last
-  void add(int32_t first, int32_t then);
-  void merge(int32_t keep, int32_t drop);  // they become one; there is none between them
-  // None of them runs before another; all run behind what runs before any of them, and before what runs behind any.
-  void join(const std::vector<int32_t>& all);
-  // Kernels that are done, and whether another may run then.
-  using Bits = std::vector<uint64_t>;
-  Bits none() const { return Bits((before_.size() + 63) / 64); }
-  bool ready(int32_t then, const Bits& done) const;
-  static void set(Bits& bits, int32_t i) { bits[static_cast<size_t>(i) / 64] |= uint64_t{1} << (i % 64); }
+  bool has(int32_t i) const { return word(i) < words_.size() && words_[word(i)] >> (i % 64) & 1; }
+  void set(int32_t i) {
+    if (word(i) >= words_.size()) words_.resize(word(i) + 1);
+    words_[word(i)] |= uint64_t{1} << (i % 64);
+  }
+  void clear(int32_t i) {
+    if (word(i) < words_.size()) words_[word(i)] &= ~(uint64_t{1} << (i % 64));
+  }
+  bool meets(const Bits& other) const;
+  bool add(const Bits& other);  // true: some were new
+  template <class F>
+  void each(F f) const {
+    for (size_t w = 0; w < words_.size(); ++w)
+      for (uint64_t word = words_[w]; word; word &= word - 1) f(static_cast<int32_t>(w * 64) + __builtin_ctzll(word));
+  }
 
  private:
-  static bool has(const Bits& bits, int32_t i) { return bits[static_cast<size_t>(i) / 64] >> (i % 64) & 1; }
-  static void clear(Bits& bits, int32_t i) { bits[static_cast<size_t>(i) / 64] &= ~(uint64_t{1} << (i % 64)); }
-  template <class F>
-  static void each(const Bits& bits, F f) {
-    for (size_t w = 0; w < bits.size(); ++w)
-      for (uint64_t word = bits[w]; word; word &= word - 1) f(static_cast<int32_t>(w * 64) + __builtin_ctzll(word));
-  }
+  static size_t word(int32_t i) { return static_cast<size_t>(i) / 64; }
+  std::vector<uint64_t> words_;
+};
+
+class Order {
+ public:
+  explicit Order(size_t count = 0) : before_(count), previous_(count), next_(count), merged_(count) {}
+  bool before(int32_t first, int32_t then) const { return before_[then].has(first); }
+  // Some third one runs after the first and before the last.
+  bool between(int32_t first, int32_t last) const { return next_[first].meets(before_[last]); }
+  void add(int32_t first, int32_t then);
+  // They become one, which is asked for as `keep`; there is none between them.
+  void merge(int32_t keep, int32_t drop);
+  // All that were not merged into another, each behind those before it: by number, round and round.
+  std::vector<int32_t> sorted() const;
+
+ private:
   void follow(int32_t then, const Bits& all);  // `all`, closed, run before `then`
 
-  std::vector<Bits> before_, after_;
+  std::vector<Bits> before_;           // all, also those that were merged into one of them
+  std::vector<Bits> previous_, next_;  // without those that others imply; of the living alone
+  std::vector<bool> merged_;
 };
 
 }  // namespace sg::schedule_detail

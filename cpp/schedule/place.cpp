@@ -2,6 +2,7 @@
 // and where in the arena the intermediate values live.
 #include <algorithm>
 #include <map>
+#include <queue>
 #include <utility>
 
 #include "schedule/draft.hpp"
@@ -12,6 +13,8 @@ namespace {
 
 constexpr int64_t kAlignment = 256;
 constexpr size_t kMaxInstances = 512;
+constexpr size_t kMaxPlaced = 512;  // temporaries that are compared with each other
+constexpr size_t kMaxLeaders = 32;  // of one structure that a kernel may still join: those of the latest launches
 constexpr int64_t kMaxInstanceElements = int64_t{1} << 22;  // larger kernels fill a device by themselves
 
 class Placer {
@@ -24,15 +27,17 @@ class Placer {
     plan().leaf_views = static_cast<int32_t>(context_.log.offsets.size());
     plan().numbers = static_cast<int32_t>(context_.log.numbers.size());
     export_nodes();
-    for (size_t d = 0; d < drafts_.size(); ++d) emitted_.push_back(emit_collapsed(static_cast<int32_t>(d)));
+    emitted_.reserve(drafts());
+    for (size_t d = 0; d < drafts(); ++d) emitted_.push_back(emit_collapsed(static_cast<int32_t>(d)));
     find_readers();
     build_edges();
     checks_ = has_checks();
     place_nodes();
     group_instances();
-    for (int32_t group : topological_order()) append_steps(group);
+    for (int32_t group : order_.sorted()) append_steps(group);
     pack_arena();
     plan().op_names = reporters();
+    out_.work = context_.work;
     return std::move(out_);
   }
 
@@ -189,42 +194,23 @@ class Placer {
         continue;
       auto& same = leaders[emitted_[d].kernel.program.structure_hash()];
       bool joined = false;
-      for (int32_t leader : same)
-        if (!joined && can_group(leader, static_cast<int32_t>(d))) {
-          join(leader, static_cast<int32_t>(d));
-          joined = true;
-        }
+      for (size_t at = same.size() > kMaxLeaders ? same.size() - kMaxLeaders : 0; at < same.size() && !joined; ++at)
+        if ((joined = can_group(same[at], static_cast<int32_t>(d)))) join(same[at], static_cast<int32_t>(d));
       if (!joined) same.push_back(static_cast<int32_t>(d));
     }
   }
 
-  bool can_group(int32_t leader, int32_t d) const {
+  bool can_group(int32_t leader, int32_t d) {
+    ++context_.work;
     if (emitted_[d].kernel.program.domain.numel() > kMaxInstanceElements) return false;
     if (!(emitted_[leader].kernel.program.code == emitted_[d].kernel.program.code)) return false;
     if (members_[leader].size() >= kMaxInstances) return false;
-    return std::none_of(members_[leader].begin(), members_[leader].end(),
-                        [&](int32_t x) { return order_.before(x, d) || order_.before(d, x); });
+    return !order_.before(leader, d) && !order_.before(d, leader);
   }
 
   void join(int32_t leader, int32_t d) {
     members_[leader].push_back(d);
-    order_.join(members_[leader]);
-    members_[d].clear();
-  }
-
-  std::vector<int32_t> topological_order() const {
-    std::vector<int32_t> order;
-    Order::Bits done = order_.none();
-    std::vector<bool> listed(drafts(), false);
-    for (size_t left = drafts(); left > 0;)
-      for (int32_t d = 0; d < static_cast<int32_t>(drafts()); ++d) {
-        if (listed[d] || members_[d].empty() || !order_.ready(d, done)) continue;
-        order.push_back(d);
-        listed[d] = true;
-        for (int32_t member : members_[d]) Order::set(done, member);
-        left -= members_[d].size();
-      }
-    return order;
+    order_.merge(leader, d);
   }
 
   bool empty(int32_t d) const {
@@ -367,44 +353,79 @@ class Placer {
     return true;
   }
 
-  // Temporaries share the arena when their lives do not overlap: first fit by start.
+  // Temporaries share the arena when their lives do not overlap: the largest ones each at the first place that is free,
+  // whatever is left behind them in turns.
   void pack_arena() {
-    const size_t count = plan().memories.size();
-    std::vector<int> first(count, INT32_MAX), last(count, -1);
+    std::vector<Life> lives = temporaries();
+    std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+    const size_t largest = std::min(lives.size(), kMaxPlaced);
+    std::vector<Life> placed;
+    std::vector<std::pair<int64_t, int64_t>> taken;  // by those that live at the same time
+    for (size_t i = 0; i < largest; ++i) {
+      taken.clear();
+      for (const Life& o : placed)
+        if (lives[i].first <= o.last && o.first <= lives[i].last) taken.emplace_back(o.begin, o.end());
+      context_.work += placed.size();
+      std::sort(taken.begin(), taken.end());
+      for (auto [begin, end] : taken) {
+        if (lives[i].begin + lives[i].bytes <= begin) break;
+        lives[i].begin = std::max(lives[i].begin, end);
+      }
+      placed.push_back(lives[i]);
+    }
+    for (const Life& life : placed) settle(life);
+    lives.erase(lives.begin(), lives.begin() + static_cast<int64_t>(largest));
+    take_turns(std::move(lives));
+  }
+
+  struct Life {
+    int32_t memory;
+    int first, last;  // steps
+    int64_t bytes, begin = 0;
+    int64_t end() const { return (begin + bytes + kAlignment - 1) / kAlignment * kAlignment; }
+  };
+  std::vector<Life> temporaries() {
+    std::vector<Life> all;
+    std::vector<int32_t> at(plan().memories.size(), -1);
     for (size_t s = 0; s < plan().steps.size(); ++s)
       for (const Instance& instance : plan().steps[s].instances)
         for (const auto* list : {&instance.reads, &instance.writes})
           for (int32_t m : *list) {
-            first[m] = std::min(first[m], static_cast<int>(s));
-            last[m] = std::max(last[m], static_cast<int>(s));
+            const Memory& memory = plan().memories[m];
+            if (memory.kind != Memory::Kind::temp) continue;
+            if (at[m] < 0) {
+              at[m] = static_cast<int32_t>(all.size());
+              all.push_back({.memory = m, .first = static_cast<int>(s), .last = 0, .bytes = memory.bytes});
+            }
+            all[at[m]].last = static_cast<int>(s);
           }
-    std::vector<size_t> temps;
-    for (size_t m = 0; m < count; ++m)
-      if (plan().memories[m].kind == Memory::Kind::temp && last[m] >= 0) temps.push_back(m);
-    std::sort(temps.begin(), temps.end(),
-              [&](size_t a, size_t b) { return plan().memories[a].bytes > plan().memories[b].bytes; });
-    struct Life {
-      int first, last;
-      int64_t begin, end;
-    };
-    std::vector<Life> placed;
-    std::vector<std::pair<int64_t, int64_t>> taken;  // by those that live at the same time
-    for (size_t m : temps) {
-      Memory& memory = plan().memories[m];
-      taken.clear();
-      for (const Life& o : placed)
-        if (first[m] <= o.last && o.first <= last[m]) taken.emplace_back(o.begin, o.end);
-      std::sort(taken.begin(), taken.end());
-      int64_t at = 0;
-      for (auto [begin, end] : taken) {
-        if (at + memory.bytes <= begin) break;
-        at = std::max(at, end);
+    std::sort(all.begin(), all.end(), [](const Life& a, const Life& b) { return a.memory < b.memory; });
+    return all;
+  }
+
+  // Each in the smallest place that an earlier one has left, or a new one.
+  void take_turns(std::vector<Life> lives) {
+    std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.first < b.first; });
+    const auto later = [](const Life& a, const Life& b) { return a.last > b.last; };
+    std::priority_queue<Life, std::vector<Life>, decltype(later)> living(later);
+    std::multimap<int64_t, int64_t> left;  // bytes and beginning of a place
+    for (Life& life : lives) {
+      for (; !living.empty() && living.top().last < life.first; living.pop())
+        left.emplace(living.top().end() - living.top().begin, living.top().begin);
+      const auto place = left.lower_bound(life.bytes);
+      life.begin = place == left.end() ? plan().arena_bytes : place->second;
+      settle(life);
+      if (place != left.end()) {
+        life.bytes = place->first;  // the place as a whole
+        left.erase(place);
       }
-      memory.offset = at;
-      const int64_t end = (at + memory.bytes + kAlignment - 1) / kAlignment * kAlignment;
-      plan().arena_bytes = std::max(plan().arena_bytes, end);
-      placed.push_back({first[m], last[m], at, end});
+      living.push(life);
     }
+  }
+
+  void settle(const Life& life) {
+    plan().memories[life.memory].offset = life.begin;
+    plan().arena_bytes = std::max(plan().arena_bytes, life.end());
   }
 
   Context& context_;
@@ -432,6 +453,7 @@ namespace sg {
 Scheduled schedule(const ScheduleInput& input) {
   using namespace schedule_detail;
   Context context(input);
+  store_long(context);
   std::vector<Draft> drafts = fuse(context);
   if (input.fuse && store_shared(context, drafts)) drafts = fuse(context);
   return place(context, drafts);

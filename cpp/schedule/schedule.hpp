@@ -21,6 +21,7 @@ struct ScheduleInput {
 struct Scheduled {
   Plan plan;
   std::vector<int32_t> output_nodes;  // node of each output, in order
+  int64_t work = 0;  // elementary steps that it took: readings followed, kernels tried, memories compared
 };
 Scheduled schedule(const ScheduleInput& input);
 

@@ -1,7 +1,6 @@
 // Following formulas through views: what a kernel reads when pointwise inputs are computed in place.
 #include <algorithm>
 #include <queue>
-#include <unordered_map>
 #include <utility>
 
 #include "schedule/draft.hpp"
@@ -10,6 +9,9 @@ namespace sg::schedule_detail {
 namespace {
 
 constexpr size_t kMaxUses = 2000;  // a driver may take seconds for a kernel of that length
+// What is followed for several readers, or for one, before it counts as a kernel that may join others.
+constexpr int32_t kMaxSharedDepth = 48;
+constexpr double kMaxNodes = 1000;
 
 // Reading a node of `shape` (contiguous) with `strides` over a kernel's domain: coordinate j of the node is
 // start[j] + sum over d of step[j][d] * coordinate d.
@@ -68,7 +70,12 @@ Flat flatten(const Node& node) {
 
 class Expander {
  public:
-  Expander(const Context& context, Draft& draft) : context_(context), draft_(draft) {}
+  Expander(const Context& context, Draft& draft) : context_(context), draft_(draft), scratch_(context.scratch) {
+    scratch_.before.clear();
+  }
+  ~Expander() {
+    for (const Use& u : draft_.uses) latest_of(u.source) = -1;
+  }
 
   bool run() {
     draft_.uses.clear();
@@ -120,48 +127,56 @@ class Expander {
   void inputs_of(int32_t id) {
     const int32_t index = draft_.uses[id].source.node;
     const Node& node = context_.node(index);
-    const Dims strides = draft_.uses[id].strides;
-    const int64_t offset = draft_.uses[id].offset;
-    const bool same = node.domain == draft_.domain && offset == 0 && strides == contiguous_strides(node.domain);
-    Mapping m;
-    Flat flat;
-    flat.shape = node.domain;
+    const Use& reading = draft_.uses[id];
+    if (node.domain == draft_.domain && reading.offset == 0 && is_contiguous(node.domain, reading.strides)) {
+      add_inputs(id, [&](int k, Use& use) { use.strides = node.in[k].strides; });
+      return;
+    }
+    Flat flat{node.domain, {}};
     for (int k = 0; k < node.inputs; ++k) flat.strides[k] = node.in[k].strides;
-    if (!same && !map_dims(flat.shape, draft_.domain, strides, offset, m)) {
+    Mapping m;
+    if (!map_dims(flat.shape, draft_.domain, reading.strides, reading.offset, m)) {
       flat = flatten(node);
       m = Mapping();
-      if (!map_dims(flat.shape, draft_.domain, strides, offset, m)) throw MustStore{index};
+      if (!map_dims(flat.shape, draft_.domain, reading.strides, reading.offset, m)) throw MustStore{index};
     }
+    add_inputs(id, [&](int k, Use& use) {
+      use.strides = Dims::filled(draft_.domain.rank, 0);
+      for (int j = 0; j < flat.shape.rank; ++j) {
+        use.offset += flat.strides[k][j] * m.start[j];
+        for (int d = 0; d < draft_.domain.rank; ++d) use.strides[d] += flat.strides[k][j] * m.step[j][d];
+      }
+    });
+  }
+
+  // The readings of a node's operands; `place` says where they go from the kernel's domain.
+  template <class F>
+  void add_inputs(int32_t id, F place) {
+    const int32_t index = draft_.uses[id].source.node;
+    const Node& node = context_.node(index);
     for (int k = 0; k < node.inputs; ++k) {
       const Operand& o = node.in[k];
       if (o.kind == Operand::Kind::number || (node.op->kind == Kind::effect && k == 1)) continue;
       Use use;
       use.dtype = o.dtype;
       use.elsewhere = !node.reads_value(k);
-      use.strides = Dims::filled(draft_.domain.rank, 0);
       if (o.kind == Operand::Kind::node) {
         use.source = context_.source(index, k);
         use.offset = use.source.node >= 0 ? o.offset : 0;  // of a leaf: known at run time
       } else {
         use.offset = o.offset;
       }
-      if (same) {
-        use.strides = o.strides;
-      } else {
-        for (int j = 0; j < flat.shape.rank; ++j) {
-          use.offset += flat.strides[k][j] * m.start[j];
-          for (int d = 0; d < draft_.domain.rank; ++d) use.strides[d] += flat.strides[k][j] * m.step[j][d];
-        }
-      }
-      draft_.uses[id].inputs[k] = find_or_add(use);
+      place(k, use);
+      const int32_t input = find_or_add(use);
+      draft_.uses[id].inputs[k] = input;
     }
   }
 
-  int32_t find_or_add(Use use) {
+  int32_t find_or_add(Use& use) {
+    ++context_.work;
     const int32_t from = use.source.node;
-    const uint64_t key = (uint64_t(uint32_t(from + 1)) << 32) | uint32_t(use.source.leaf_view + 1);
-    int32_t& latest = known_.try_emplace(key, -1).first->second;
-    for (int32_t id = latest; id >= 0; id = before_[static_cast<size_t>(id)])
+    int32_t& latest = latest_of(use.source);
+    for (int32_t id = latest; id >= 0; id = scratch_.before[static_cast<size_t>(id)])
       if (draft_.uses[id].source == use.source && draft_.uses[id].strides == use.strides &&
           draft_.uses[id].offset == use.offset && draft_.uses[id].dtype == use.dtype &&
           draft_.uses[id].elsewhere == use.elsewhere)
@@ -170,10 +185,15 @@ class Expander {
     const int32_t id = static_cast<int32_t>(draft_.uses.size());
     if (draft_.uses.size() > kMaxUses) throw MustStore{middle()};
     draft_.uses.push_back(use);
-    before_.resize(draft_.uses.size(), -1);
-    before_.back() = std::exchange(latest, id);
+    scratch_.before.resize(draft_.uses.size(), -1);
+    scratch_.before.back() = std::exchange(latest, id);
     if (use.inlined) open_.emplace(from, -id);
     return id;
+  }
+
+  int32_t& latest_of(const Source& source) {
+    const int32_t at = source.node >= 0 ? source.node : context_.count() + 1 + source.leaf_view;
+    return scratch_.latest[static_cast<size_t>(at)];
   }
 
   // Too long a formula is cut in the middle.
@@ -211,12 +231,28 @@ class Expander {
 
   const Context& context_;
   Draft& draft_;
+  Scratch& scratch_;
   std::priority_queue<std::pair<int32_t, int32_t>> open_;  // (node, - reading) still to be expanded
-  std::unordered_map<uint64_t, int32_t> known_;            // the latest reading of a source
-  std::vector<int32_t> before_;                            // of each reading: the one before it of the same source
 };
 
 }  // namespace
+
+void store_long(Context& context) {
+  std::vector<int32_t> depth(static_cast<size_t>(context.count()), 0);
+  std::vector<double> nodes(depth.size(), 0);  // a node counts for each of its readers in part
+  for (int32_t i = 0; i < context.count(); ++i) {
+    if (!context.needed[i] || context.stored[i]) continue;
+    const Node& node = context.node(i);
+    depth[i] = 1;
+    nodes[i] = 1;
+    for (int k = 0; k < node.inputs; ++k)
+      if (const int32_t from = context.pending(node.in[k]); from >= 0 && !context.stored[from]) {
+        depth[i] = std::max(depth[i], depth[from] + 1);
+        nodes[i] += nodes[from] / context.readers[from];
+      }
+    context.stored[i] = nodes[i] > kMaxNodes || (context.readers[i] > 1 && depth[i] > kMaxSharedDepth);
+  }
+}
 
 bool expand_uses(const Context& context, Draft& draft) { return Expander(context, draft).run(); }
 
