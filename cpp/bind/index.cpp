@@ -181,9 +181,16 @@ std::optional<Tensor> same_for_all(const Cursor& at, const Tensor& value) {
   return reshape(value, shape);
 }
 
+// The end of x[i] += 1: the element has been written already.
+bool is_itself(const Tensor& x, const Tensor& value) {
+  return !value.is_number() && value->storage == x->storage && value->offset == x->offset &&
+         value.shape() == x.shape() && value.strides() == x.strides() && value.dtype() == x.dtype();
+}
+
 void write(const Cursor& at, const Tensor& value0) {
   Tensor value = converted(value0, at.x.dtype());
   if (at.indices.empty()) {
+    if (is_itself(at.x, value)) return;
     while (value.rank() > at.x.rank() && value.shape()[0] == 1) value = squeeze(value, 0);
     return copy_(at.x, value);
   }

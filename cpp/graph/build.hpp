@@ -57,6 +57,9 @@ void assign(const OpInfo& op, const Tensor& target, const Tensor& value);
 // Writes to the elements at target.offset() + at[i...] of the storage: negative ones are skipped, and of several values
 // for one element any may stay. Records nothing for gradients.
 void assign_at(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at);
+// Runs what is pending where that is one element written on the CPU and little else: loops that write elements one after
+// the other, in an order of their own each time, find one plan again and again.
+void run_small(const Tensor& written);
 // The result of an op on the target's own value, computed from `before`, a snapshot of the target, takes its place;
 // part of gradients. False when another thread has written the target since: then it is to be computed anew.
 bool replace(const OpInfo& op, const Tensor& target, const Tensor& before, const Tensor& result);

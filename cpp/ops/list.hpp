@@ -220,10 +220,11 @@ bool replace_(const Tensor& target, const Tensor& before, const Tensor& result);
 // x becomes what `make` makes of it as it is.
 template <class Make>
 void rewrite_(const Tensor& x, Make make) {
-  for (;;) {
+  for (bool done = false; !done;) {
     const Tensor before = snapshot(x);
-    if (replace_(x, before, make(before))) return;
+    done = replace_(x, before, make(before));
   }
+  run_small(x);
 }
 
 // ---- reading and writing at computed places (ops/index.cpp) -------------------------------------------------------------

@@ -337,7 +337,10 @@ Tensor squeeze(const Tensor& x, const std::optional<Dims>& dims) {
 
 const OpInfo& strided_row() { return rows::Strided; }
 const OpInfo& assign_row() { return rows::Assign; }
-void copy_(const Tensor& target, const Tensor& value) { assign(rows::Assign, target, value); }
+void copy_(const Tensor& target, const Tensor& value) {
+  assign(rows::Assign, target, value);
+  run_small(target);
+}
 bool replace_(const Tensor& target, const Tensor& before, const Tensor& result) {
   return replace(rows::Assign, target, before, result);
 }

@@ -2,9 +2,8 @@
 // from, then those that it shares reads with, when they run over the same domain and no third kernel lies between.
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <numeric>
-#include <set>
+#include <queue>
 #include <utility>
 
 #include "schedule/draft.hpp"
@@ -75,16 +74,17 @@ class Fuser {
   explicit Fuser(Context& context) : context_(context) {}
 
   std::vector<Draft> run() {
-    std::map<int32_t, Draft> alone = each_alone();
+    std::vector<Draft> alone = each_alone();
     order_ = Order(alone.size());
     made_by_.assign(context_.count(), -1);
     node_readers_.resize(context_.count());
     leaf_readers_.resize(context_.log.leaves.size());
-    for (auto& [root, draft] : alone) {
+    drafts_.reserve(alone.size());
+    for (Draft& draft : alone) {
       const int32_t id = static_cast<int32_t>(drafts_.size());
       for (int32_t read : draft.reads)
         if (made_by_[read] >= 0) order_.add(made_by_[read], id);
-      made_by_[root] = id;
+      made_by_[draft.roots[0]] = id;
       drafts_.push_back(std::move(draft));
       note_readers(id);
       if (context_.input.fuse) join(id, false);
@@ -99,33 +99,63 @@ class Fuser {
   }
 
  private:
-  // A kernel for each stored node, by that node. What one of them finds must be stored gets a kernel too, and those that
-  // computed it, which come later in the log, are made anew.
-  std::map<int32_t, Draft> each_alone() {
-    std::map<int32_t, Draft> made;
-    std::set<int32_t> open;
-    std::vector<std::vector<int32_t>> computed_by(context_.count());
+  // A kernel for each stored node, in the order of the log. What one of them finds must be stored gets a kernel too, and
+  // those that computed it, which come later in the log, are made anew.
+  std::vector<Draft> each_alone() {
+    std::vector<Draft> made;
+    std::vector<int32_t> made_at(context_.count(), -1);
+    std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> open;
+    Computed computed(context_.count());
     for (int32_t i = 0; i < context_.count(); ++i)
-      if (context_.needed[i] && context_.stored[i] && context_.node(i).op->kind != Kind::memory) open.insert(i);
-    while (!open.empty()) {
-      const int32_t root = *open.begin();
-      open.erase(open.begin());
+      if (context_.needed[i] && context_.stored[i] && context_.node(i).op->kind != Kind::memory) open.push(i);
+    for (int32_t last = -1; !open.empty();) {
+      const int32_t root = open.top();
+      open.pop();
+      if (root == last) continue;  // asked for by several
+      last = root;
       try {
         Draft draft = draft_of(context_, root);
         if (const int32_t repeated = context_.input.fuse ? find_repeated(context_, draft) : -1; repeated >= 0)
           throw MustStore{repeated};
         for (const Use& u : draft.uses)
-          if (u.inlined && u.source.node != root) computed_by[u.source.node].push_back(root);
-        made.insert_or_assign(root, std::move(draft));
+          if (u.inlined && u.source.node != root) computed.add(u.source.node, root);
+        if (made_at[root] < 0) {
+          made_at[root] = static_cast<int32_t>(made.size());
+          made.emplace_back();
+        }
+        made[static_cast<size_t>(made_at[root])] = std::move(draft);
       } catch (const MustStore& stop) {
         context_.stored[stop.node] = true;
-        const std::vector<int32_t> again = std::exchange(computed_by[stop.node], {});
-        open.insert(again.begin(), again.end());
-        open.insert({stop.node, root});
+        computed.each(stop.node, [&](int32_t by) { open.push(by); });
+        open.push(stop.node);
+        open.push(root);
+        last = -1;
       }
     }
+    std::sort(made.begin(), made.end(), [](const Draft& a, const Draft& b) { return a.roots[0] < b.roots[0]; });
     return made;
   }
+
+  // Which kernels compute a node that has no memory.
+  class Computed {
+   public:
+    explicit Computed(int32_t nodes) : latest_(nodes, -1) {}
+    void add(int32_t node, int32_t root) {
+      entries_.push_back({root, latest_[node]});
+      latest_[node] = static_cast<int32_t>(entries_.size()) - 1;
+    }
+    template <class F>
+    void each(int32_t node, F f) {
+      for (int32_t e = std::exchange(latest_[node], -1); e >= 0; e = entries_[e].before) f(entries_[e].root);
+    }
+
+   private:
+    struct Entry {
+      int32_t root, before;
+    };
+    std::vector<Entry> entries_;
+    std::vector<int32_t> latest_;
+  };
 
   // The live kernels that read a leaf or node, each once, in order: loops have thousands that read one.
   std::vector<int32_t>* readers_of(const std::pair<int32_t, int32_t>& source) {
@@ -168,9 +198,8 @@ class Fuser {
       changed = false;
       for (int32_t other : related(id, shares)) {
         if (drafts_[other].dead) continue;
-        std::optional<Draft> merged = merge(other, id);
-        if (!merged) continue;
-        replace(other, id, std::move(*merged));
+        if (!merge(other, id)) continue;
+        replace(other, id);
         id = other;
         changed = true;
         break;
@@ -178,40 +207,41 @@ class Fuser {
     }
   }
 
-  std::optional<Draft> merge(int32_t a, int32_t b) const {
+  // Puts what the two would be together into `merged_`; false: they stay apart.
+  bool merge(int32_t a, int32_t b) {
     const Draft &early = drafts_[a], &late = drafts_[b];
     ++context_.work;
-    if (late.kind != Draft::Kind::program || early.kind == Draft::Kind::own) return std::nullopt;
-    if (early.kind == Draft::Kind::product && !fits_epilogue(early, late)) return std::nullopt;
+    if (late.kind != Draft::Kind::program || early.kind == Draft::Kind::own) return false;
+    if (early.kind == Draft::Kind::product && !fits_epilogue(early, late)) return false;
     // Before anything is followed: one size, not too much memory, and no third kernel between.
-    if (!early.reduced && !late.reduced && early.domain.numel() != late.domain.numel()) return std::nullopt;
-    if (memories(early, late) > kMaxMemories) return std::nullopt;
-    if (std::max(early.uses.size(), late.uses.size()) > kMaxMergedUses) return std::nullopt;
-    if (order_.between(a, b) || order_.between(b, a)) return std::nullopt;
-    Draft m;
+    if (!early.reduced && !late.reduced && early.domain.numel() != late.domain.numel()) return false;
+    if (memories(early, late) > kMaxMemories) return false;
+    if (std::max(early.uses.size(), late.uses.size()) > kMaxMergedUses) return false;
+    if (order_.between(a, b) || order_.between(b, a)) return false;
+    Draft& m = merged_;
+    m.across = 0;
     m.kind = early.kind;
     // The domain of whoever folds has a meaning; else the earlier one's.
     m.domain = late.reduced && !early.reduced ? late.domain : early.domain;
-    if (!fold_together(early, late, m)) return std::nullopt;
+    if (!fold_together(early, late, m)) return false;
     m.roots = early.roots;
     m.roots.insert(m.roots.end(), late.roots.begin(), late.roots.end());
     if (m.kind == Draft::Kind::program) std::sort(m.roots.begin(), m.roots.end());
-    if (m.reduced && std::any_of(m.roots.begin(), m.roots.end(), [&](int32_t r) { return scatters(r); }))
-      return std::nullopt;
+    if (m.reduced && std::any_of(m.roots.begin(), m.roots.end(), [&](int32_t r) { return scatters(r); })) return false;
     m.uses.reserve(early.uses.size() + late.uses.size());
     try {
-      if (!expand_uses(context_, m)) return std::nullopt;
+      if (!expand_uses(context_, m)) return false;
     } catch (const MustStore&) {
-      return std::nullopt;
+      return false;
     }
     for (const Use& u : m.uses)
       if (!u.inlined && u.source.node >= 0 && is_root(m, u.source.node) && !reads_in_place(context_, m, u))
-        return std::nullopt;
-    if (too_wide(m, early, late)) return std::nullopt;
-    if (!writes_safely(context_, m) || !rows_fit(context_, m)) return std::nullopt;
-    if (m.uses.size() > (m.kind == Draft::Kind::product ? kMaxProductUses : kMaxMergedUses)) return std::nullopt;
-    if (find_repeated(context_, m) >= 0) return std::nullopt;
-    return m;
+        return false;
+    if (too_wide(m, early, late)) return false;
+    if (!writes_safely(context_, m) || !rows_fit(context_, m)) return false;
+    if (m.uses.size() > (m.kind == Draft::Kind::product ? kMaxProductUses : kMaxMergedUses)) return false;
+    if (find_repeated(context_, m) >= 0) return false;
+    return true;
   }
 
   // The folds of two kernels in one: along the same rows, or one of them over the rows of the other where both read the
@@ -272,11 +302,12 @@ class Fuser {
     return std::any_of(late.reads.begin(), late.reads.end(), [&](int32_t r) { return is_root(product, r); });
   }
 
-  void replace(int32_t keep, int32_t drop, Draft merged) {
-    for (int32_t root : merged.roots) made_by_[root] = keep;
+  void replace(int32_t keep, int32_t drop) {
+    for (int32_t root : merged_.roots) made_by_[root] = keep;
     forget_readers(keep);
     forget_readers(drop);
-    drafts_[keep] = std::move(merged);
+    std::swap(drafts_[keep], merged_);
+    drafts_[drop] = Draft();
     drafts_[drop].dead = true;
     order_.merge(keep, drop);
     note_readers(keep);
@@ -284,6 +315,7 @@ class Fuser {
 
   Context& context_;
   std::vector<Draft> drafts_;
+  Draft merged_;
   Order order_;                   // of drafts
   std::vector<int32_t> made_by_;  // draft of a stored node
   std::vector<std::vector<int32_t>> leaf_readers_, node_readers_;
@@ -336,6 +368,10 @@ bool writes_safely(const Context& context, const Draft& draft) {
     if (node.op->kind != Kind::effect) continue;
     const Source target = context.source(root, 1);
     if (!writes_apart(context, draft, root)) return false;
+    const auto reads = [&](int32_t from, int32_t leaf) {
+      return std::binary_search(draft.sources.begin(), draft.sources.end(), std::pair(from, leaf));
+    };
+    if (!reads(root, -1) && !reads(target.node, target.leaf)) continue;
     const bool whole = node.overwrites_all();
     for (const Use& use : draft.uses) {
       if (use.inlined) continue;

@@ -2,8 +2,15 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace sg::schedule_detail {
+
+int32_t Bits::first() const {
+  for (size_t w = 0; w < words_.size(); ++w)
+    if (words_[w]) return static_cast<int32_t>(w * 64) + __builtin_ctzll(words_[w]);
+  return -1;
+}
 
 bool Bits::meets(const Bits& other) const {
   const size_t common = std::min(words_.size(), other.words_.size());
@@ -22,13 +29,15 @@ bool Bits::add(const Bits& other) {
   return fresh;
 }
 
-// Who knows of all of them already has told those behind it.
-void Order::follow(int32_t then, const Bits& all) {
-  std::vector<int32_t> open = {then};
-  while (!open.empty()) {
-    const int32_t x = open.back();
-    open.pop_back();
-    if (before_[x].add(all)) next_[x].each([&](int32_t later) { open.push_back(later); });
+// Those behind the changed ones learn what runs before these; who knew all of it has told those behind it already.
+void Order::tell(Bits changed) {
+  for (int32_t x = changed.first(); x >= 0; x = changed.first()) {  // by number, which is near their order: each once
+    changed.clear(x);
+    next_[x].each([&](int32_t later) {
+      const bool fresh = !before(x, later);
+      before_[later].set(x);
+      if (before_[later].add(before_[x]) || fresh) changed.set(later);
+    });
   }
 }
 
@@ -36,9 +45,11 @@ void Order::add(int32_t first, int32_t then) {
   if (first == then || before(first, then)) return;
   next_[first].set(then);
   previous_[then].set(first);
-  Bits all = before_[first];
-  all.set(first);
-  follow(then, all);
+  before_[then].set(first);
+  before_[then].add(before_[first]);
+  Bits changed;
+  changed.set(then);
+  tell(std::move(changed));
 }
 
 void Order::merge(int32_t keep, int32_t drop) {
@@ -55,13 +66,18 @@ void Order::merge(int32_t keep, int32_t drop) {
     previous_[x].set(keep);
     next_[keep].set(x);
   });
-  before_[keep].add(before_[drop]);
-  before_[keep].clear(keep);
+  Bits changed;
+  next_[drop].each([&](int32_t x) {
+    if (x == keep || before(keep, x)) return;
+    before_[x].set(keep);
+    before_[x].add(before_[keep]);
+    changed.set(x);
+  });
+  before_[drop].clear(keep);
+  if (before_[keep].add(before_[drop])) changed.set(keep);
   before_[keep].clear(drop);
   before_[drop] = previous_[drop] = next_[drop] = Bits();
-  Bits all = before_[keep];
-  all.set(keep);
-  next_[keep].each([&](int32_t later) { follow(later, all); });
+  tell(std::move(changed));
 }
 
 std::vector<int32_t> Order::sorted() const {

@@ -18,6 +18,7 @@ class Bits {
   void clear(int32_t i) {
     if (word(i) < words_.size()) words_[word(i)] &= ~(uint64_t{1} << (i % 64));
   }
+  int32_t first() const;  // -1: there is none
   bool meets(const Bits& other) const;
   bool add(const Bits& other);  // true: some were new
   template <class F>
@@ -44,7 +45,7 @@ class Order {
   std::vector<int32_t> sorted() const;
 
  private:
-  void follow(int32_t then, const Bits& all);  // `all`, closed, run before `then`
+  void tell(Bits changed);
 
   std::vector<Bits> before_;           // all, also those that were merged into one of them
   std::vector<Bits> previous_, next_;  // without those that others imply; of the living alone

@@ -95,7 +95,7 @@ const std::map<std::string, Family> kFamilies = {
     {"writes in place",
      [](int n) {
        Tensor x = numbers({64}) * 1.0;
-       for (int i = 0; i < n / 3; ++i) copy_(slice(x, 0, i % 64, 1, 1), slice(x, 0, i % 64, 1, 1) + 1.0);
+       for (int i = 0; i < n / 3; ++i) copy_(slice(x, 0, i % 62, 2, 1), slice(x, 0, i % 62, 2, 1) + 1.0);
        return std::vector{x};
      }},
     {"a loop with one weight",
