@@ -27,7 +27,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_FAULTS", "", "Calls of Vulkan that fail: see cpp/device/gpu/faults.hpp (tests and debugging only)."},
       {"SPIROGRAD_BOUNDS", "0", "1: before each run, whether every place that its kernels touch lies in its memory."},
       {"SPIROGRAD_POISON", "0", "1: memory is full of NaN until it is written, and on the CPU ends with a guard page."},
-      {"SPIROGRAD_DEBUG", "0", "1 device and pool, 2 kernels, 3 graph and plan, 4 GLSL, 5 SPIR-V."},
+      {"SPIROGRAD_DEBUG", "0", "1 device, pool and new plans, 2 kernels, 3 graph and plan, 4 GLSL, 5 SPIR-V."},
   };
   return table;
 }

@@ -14,7 +14,7 @@ const std::vector<EnvVariable>& env_variables();
 std::string env(const char* name);  // its value, or the table's fallback
 bool env_flag(const char* name);    // "1", "true", "yes", "on"
 
-// SPIROGRAD_DEBUG: 1 device and pool, 2 one line a kernel, 3 graph and plan, 4 GLSL, 5 SPIR-V.
+// SPIROGRAD_DEBUG: 1 device, pool and new plans, 2 one line a kernel, 3 graph and plan, 4 GLSL, 5 SPIR-V.
 int debug_level();
 void debug(int level, const std::string& line);  // to stderr, "[spirograd] line"
 

@@ -80,6 +80,7 @@ CachedPlan scheduled(const Log& log, const Wanted& wanted, bool fuse) {
 
 CachedPlan& find_or_make(Log& log, const Wanted& wanted) {
   const bool fuse = fusing();
+  const size_t structure = log.key.size();
   const uint64_t hash = complete_key(log, wanted, fuse);
   PlanCache& cache = cache_of(log.device);
   if (CachedPlan* hit = cache.find(hash, log.key)) {
@@ -87,6 +88,7 @@ CachedPlan& find_or_make(Log& log, const Wanted& wanted) {
     return *hit;
   }
   ++counters().plan_misses;
+  if (debug_level() >= 1) debug(1, describe_new(log, structure, cache.common_with_nearest(log.key)));
   CachedPlan entry = scheduled(log, wanted, fuse);
   entry.prepared = device_of(log.device).prepare(entry.plan);
   entry.key = log.key;

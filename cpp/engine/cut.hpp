@@ -38,6 +38,10 @@ std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& p
 // The plan that a cut would run now, without running it.
 PlanView plan_of_log(Log& log, bool compile);
 
+// One line about a log with a new structure: from which operation on the nearest known plan is another.
+// `structure`: words of its key that stand for operations. `common`: words that the keys of the two begin with.
+std::string describe_new(const Log& log, size_t structure, size_t common);
+
 struct EngineCounters {
   int64_t nodes = 0, plan_hits = 0, plan_misses = 0, fallbacks = 0;
 };

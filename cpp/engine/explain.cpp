@@ -1,4 +1,5 @@
 // Looking at what is pending without running it: the graph, the plan, and all stages of one tensor.
+#include <algorithm>
 #include <set>
 
 #include "engine/cut.hpp"
@@ -53,6 +54,16 @@ std::string describe_graph(const Tensor& x) {
   const Log& log = log_of(x.device());
   for (int32_t i : seen) s += node_text(*log.nodes[i]);
   return s;
+}
+
+std::string describe_new(const Log& log, size_t structure, size_t common) {
+  const std::string what = "plan: " + std::to_string(log.nodes.size()) + " operations ";
+  const auto after = std::upper_bound(log.begins.begin(), log.begins.end(), common);
+  if (common == 0 || after == log.begins.begin()) return what + "like none before";
+  if (common >= structure) return what + "as before, but other results are held, or other memory is free";
+  std::string first = node_text(**(log.nodes.begin() + (after - log.begins.begin()) - 1));
+  first.pop_back();
+  return what + "like none before from here on: " + first;
 }
 
 PlanView plan_of(const Tensor& x, bool compile) {

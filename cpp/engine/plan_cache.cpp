@@ -23,4 +23,14 @@ CachedPlan& PlanCache::insert(uint64_t hash, CachedPlan entry) {
   return entries_.emplace(hash, std::move(entry))->second;
 }
 
+size_t PlanCache::common_with_nearest(const std::vector<uint64_t>& key) const {
+  size_t most = 0;
+  for (const auto& [hash, entry] : entries_) {
+    const size_t length = std::min(key.size(), entry.key.size());
+    const auto differ = std::mismatch(key.begin(), key.begin() + static_cast<int64_t>(length), entry.key.begin());
+    most = std::max(most, static_cast<size_t>(differ.first - key.begin()));
+  }
+  return most;
+}
+
 }  // namespace sg

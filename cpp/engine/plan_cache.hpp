@@ -22,6 +22,8 @@ class PlanCache {
   static constexpr size_t kCapacity = 256;
   CachedPlan* find(uint64_t hash, const std::vector<uint64_t>& key);  // nullptr: not there
   CachedPlan& insert(uint64_t hash, CachedPlan entry);                // the least recently used makes room
+  // So many words at the beginning of the key are the same in the plan that is nearest.
+  size_t common_with_nearest(const std::vector<uint64_t>& key) const;
   void clear() { entries_.clear(); }
   size_t size() const { return entries_.size(); }
 

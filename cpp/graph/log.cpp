@@ -184,6 +184,7 @@ void Log::append(const NodeRef& node) {
   node->epoch = epoch;
   node->log_index = static_cast<int32_t>(nodes.size());
   nodes.push_back(node);
+  begins.push_back(key.size());
   add_word(reinterpret_cast<uint64_t>(node->op));
   add_word(uint64_t(node->dtype) | uint64_t(node->compute) << 4 | uint64_t(node->inputs) << 8 |
            uint64_t(node->reduced) << 16 | uint64_t(node->domain.rank) << 32);
@@ -207,6 +208,7 @@ void Log::clear() {
   assignments.clear();
   reporters.clear();
   key.clear();
+  begins.clear();
   hash = 0;
   leaf_bytes = 0;
   whole_from = SIZE_MAX;

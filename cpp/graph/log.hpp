@@ -40,6 +40,7 @@ struct Log {
   std::vector<Assignment> assignments;
   std::vector<Reporter> reporters;
   std::vector<uint64_t> key;
+  std::vector<size_t> begins;  // where the words of each node begin in the key
   uint64_t hash = 0;
   int64_t leaf_bytes = 0;
   bool to_the_end = false;       // a run now is not to be interrupted
