@@ -229,3 +229,15 @@ def test_out_of_memory(run_python: object) -> None:
         SPIROGRAD_MEMORY_LIMIT=str(1 << 24),
     )
     assert out == "caught\n[1.0, 1.0, 1.0]\n"
+
+
+@pytest.mark.parametrize(("limit", "fits"), [("16MiB", True), ("16M", True), ("16384KB", True), ("15MiB", False)])
+def test_a_memory_limit_may_have_a_unit(run_python: object, limit: str, fits: bool) -> None:
+    code = "import spirograd as sg\ntry:\n    sg.ones(1 << 22).numpy(); print('fits')\nexcept MemoryError:\n    print('no')"
+    assert run_python(code, SPIROGRAD_MEMORY_LIMIT=limit) == ("fits\n" if fits else "no\n")
+
+
+@pytest.mark.parametrize("limit", ["much", "-5", "12 apples", "9000000000T"])
+def test_a_memory_limit_that_is_none_is_refused(run_python: object, limit: str) -> None:
+    code = "import spirograd as sg\ntry:\n    sg.ones(3).numpy()\nexcept ValueError as e:\n    print(e)"
+    assert f"SPIROGRAD_MEMORY_LIMIT: '{limit}' is no number of bytes" in run_python(code, SPIROGRAD_MEMORY_LIMIT=limit)

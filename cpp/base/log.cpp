@@ -1,8 +1,11 @@
 #include "base/log.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "base/error.hpp"
 
 namespace sg {
 
@@ -23,7 +26,8 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_TAPE", "", "float32: scalar Values on a GPU without float64; mistake: with wrong sums (tests only)."},
       {"SPIROGRAD_PROXY", "0", "1: replace each kernel by one that declares its reads and writes (tests only)."},
       {"SPIROGRAD_THREADS", "0", "CPU threads; 0: as many as the process may use."},
-      {"SPIROGRAD_MEMORY_LIMIT", "0", "Bytes of device memory that may be used; 0: no limit of ours."},
+      {"SPIROGRAD_MEMORY_LIMIT", "0",
+       "Bytes of device memory that may be used, as 8589934592 or 8GiB; 0: no limit of ours."},
       {"SPIROGRAD_FAULTS", "", "Calls of Vulkan that fail: see cpp/device/gpu/faults.hpp (tests and debugging only)."},
       {"SPIROGRAD_BOUNDS", "0", "1: before each run, whether every place that its kernels touch lies in its memory."},
       {"SPIROGRAD_POISON", "0", "1: memory is full of NaN until it is written, and on the CPU ends with a guard page."},
@@ -48,6 +52,23 @@ std::string env(const char* name) {
 bool env_flag(const char* name) {
   const std::string v = env(name);
   return v == "1" || v == "true" || v == "yes" || v == "on";
+}
+
+int64_t env_bytes(const char* name) {
+  constexpr const char* kUnits = "KMGT";
+  const std::string text = env(name);
+  int64_t bytes = 0;
+  const char* end = text.data() + text.size();
+  auto [rest, error] = std::from_chars(text.data(), end, bytes);
+  if (rest != end && std::strchr(kUnits, *rest)) {
+    const auto times = static_cast<int>(std::strchr(kUnits, *rest++) - kUnits + 1);
+    bytes = bytes < (int64_t{1} << 20) ? bytes << 10 * times : -1;
+    if (rest != end && *rest == 'i') ++rest;
+  }
+  if (rest != end && *rest == 'B') ++rest;
+  if (error != std::errc() || rest != end || bytes < 0)
+    fail<ValueError>(name, "'" + text + "' is no number of bytes", "write 536870912 or 512MiB");
+  return bytes;
 }
 
 int debug_level() {

@@ -1,5 +1,6 @@
 // Environment variables and debug output: the one table of SPIROGRAD_* names.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,9 @@ struct EnvVariable {
   const char* doc;
 };
 const std::vector<EnvVariable>& env_variables();
-std::string env(const char* name);  // its value, or the table's fallback
-bool env_flag(const char* name);    // "1", "true", "yes", "on"
+std::string env(const char* name);    // its value, or the table's fallback
+bool env_flag(const char* name);      // "1", "true", "yes", "on"
+int64_t env_bytes(const char* name);  // 1000000, 512MiB, 4G; ValueError for what is no size
 
 // SPIROGRAD_DEBUG: 1 device, pool and new plans, 2 one line a kernel, 3 graph and plan, 4 GLSL, 5 SPIR-V.
 int debug_level();

@@ -98,7 +98,7 @@ CpuBuffer* MemoryPool::take_free(size_t size) {
 CpuBuffer* MemoryPool::from_system(size_t asked, size_t size) {
   free_.try_emplace(size, nullptr);
   auto b = std::make_unique<CpuBuffer>();
-  const long long limit = std::atoll(env("SPIROGRAD_MEMORY_LIMIT").c_str());
+  const int64_t limit = env_bytes("SPIROGRAD_MEMORY_LIMIT");
   const auto over = [&] {
     return limit > 0 && stats_.bytes_live + stats_.bytes_cached + static_cast<int64_t>(size) > limit;
   };

@@ -23,7 +23,7 @@ size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
 // The software driver grants anything and dies later, so the heap's size is a limit of ours.
 int64_t budget_of(const Context& c) {
   const int64_t heap = static_cast<int64_t>(c.physical.heap_bytes);
-  const int64_t limit = std::atoll(env("SPIROGRAD_MEMORY_LIMIT").c_str());
+  const int64_t limit = env_bytes("SPIROGRAD_MEMORY_LIMIT");
   return limit > 0 ? std::min(limit, heap) : heap;
 }
 
