@@ -7,8 +7,10 @@ import json
 import math
 import os
 import random
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import networks
@@ -193,6 +195,9 @@ def soak(context: Context) -> Iterator[Result]:
         yield Result("soak", f"{total:,} steps, {what}", "spirograd", str(context.device), growth, "MiB", None, target)
 
 
+COUNTED = {"plans made": "plan_misses", "kernels compiled": "kernels_compiled"}
+
+
 @row("shapes")
 def shapes(context: Context) -> Iterator[Result]:
     """Growth of memory over 100,000 steps of changing shapes, from their second tenth to their last."""
@@ -201,7 +206,7 @@ def shapes(context: Context) -> Iterator[Result]:
     call = f"slice_train.print_growth_of_shapes({str(context.device)!r}, {total})"
     code = f"import sys; sys.path.insert(0, {here!r}); import slice_train; {call}"
     for what, growth in json.loads(run_python(code).stdout).items():
-        unit = "" if what == "plans made" else "MiB"
+        unit = "" if what in COUNTED else "MiB"
         yield Result("shapes", f"{total:,} steps, {what}", "spirograd", str(context.device), growth, unit)
 
 
@@ -210,15 +215,18 @@ def print_growth_of_shapes(name: str, total: int) -> None:
     steps = [changing(sg.device(name), kind) for kind in ("mlp", "cnn", "lstm", "attention")]
     choose = random.Random(0)
     most: list[dict[str, int]] = []
-    for _ in range(10):
+    start = perf_counter()
+    for tenth in range(1, 11):
         seen = []
         for i in range(total // 10):
             choose.choice(steps)()
             if i % 100 == 0:
                 seen.append(memory(sg.device(name)))
         most.append({what: max(m[what] for m in seen) for what in seen[0]})
+        text = ", ".join(f"{what} {value / 2**20:.1f} MiB" for what, value in most[-1].items())
+        print(f"{tenth} of 10, {perf_counter() - start:.0f} s: {text}", file=sys.stderr, flush=True)
     growth = {what: (value - most[1][what]) / 2**20 for what, value in most[-1].items()}
-    print(json.dumps(growth | {"plans made": sg.stats()["plan_misses"]}))
+    print(json.dumps(growth | {what: sg.stats()[counter] for what, counter in COUNTED.items()}))
 
 
 def changing(device: Any, kind: str) -> Callable[[], None]:
