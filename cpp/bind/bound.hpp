@@ -17,6 +17,7 @@
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
 #include "bind/tensor.hpp"
+#include "graph/build.hpp"
 #include "graph/grad.hpp"
 
 namespace sg::bind {
@@ -159,6 +160,7 @@ PyObject* in_place(const Call& call) {
     const Object result(body(inside));
     return fitting(call.row->name, x, unwrap(result.get()));
   });
+  run_small(x);
   return Py_NewRef(call.self);
 }
 

@@ -192,7 +192,8 @@ void write(const Cursor& at, const Tensor& value0) {
   if (at.indices.empty()) {
     if (is_itself(at.x, value)) return;
     while (value.rank() > at.x.rank() && value.shape()[0] == 1) value = squeeze(value, 0);
-    return copy_(at.x, value);
+    copy_(at.x, value);
+    return run_small(at.x);
   }
   if (at.is_one_mask()) {
     if (const auto same = same_for_all(at, value)) {

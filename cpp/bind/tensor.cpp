@@ -50,6 +50,7 @@ PyObject* in_place(PyObject* a, PyObject* b) {
     const Tensor* y = operand(b, room, x.device());
     if (!y) Py_RETURN_NOTIMPLEMENTED;
     rewrite_(x, [&](const Tensor& before) { return fitting("in-place operator", x, op(before, *y)); });
+    run_small(x);
     return Py_NewRef(a);
   });
 }

@@ -220,11 +220,10 @@ bool replace_(const Tensor& target, const Tensor& before, const Tensor& result);
 // x becomes what `make` makes of it as it is.
 template <class Make>
 void rewrite_(const Tensor& x, Make make) {
-  for (bool done = false; !done;) {
+  for (;;) {
     const Tensor before = snapshot(x);
-    done = replace_(x, before, make(before));
+    if (replace_(x, before, make(before))) return;
   }
-  run_small(x);
 }
 
 // ---- reading and writing at computed places (ops/index.cpp) -------------------------------------------------------------

@@ -337,10 +337,7 @@ Tensor squeeze(const Tensor& x, const std::optional<Dims>& dims) {
 
 const OpInfo& strided_row() { return rows::Strided; }
 const OpInfo& assign_row() { return rows::Assign; }
-void copy_(const Tensor& target, const Tensor& value) {
-  assign(rows::Assign, target, value);
-  run_small(target);
-}
+void copy_(const Tensor& target, const Tensor& value) { assign(rows::Assign, target, value); }
 bool replace_(const Tensor& target, const Tensor& before, const Tensor& result) {
   return replace(rows::Assign, target, before, result);
 }
