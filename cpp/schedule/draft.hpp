@@ -32,8 +32,7 @@ struct Use {
 
 // What expand_uses() knows of readings that it has listed; kept, so that no pass asks for memory again and again.
 struct Scratch {
-  std::vector<int32_t>
-      latest;  // reading of each node, then of no tensor, then of each view of a leaf; -1 between calls
+  std::vector<int32_t> latest;  // reading of each node, of no tensor, of each view of a leaf; between calls -1
   std::vector<int32_t> before;  // of each reading: the one before it of the same source
 };
 
