@@ -132,3 +132,11 @@ def test_an_element_that_is_written_early_has_its_gradient() -> None:
     x[1] += 1
     x.sum().backward()
     assert x.tolist() == [6, 4] and w.grad is not None and w.grad.tolist() == [3, 3]
+
+
+def test_a_long_sum_is_not_computed_because_it_is_written_to_an_element() -> None:
+    x, big = sg.zeros(3).realize(), sg.ones(1000).realize()
+    sg.reset_stats()
+    x[1] = big.sum()
+    assert sg.stats()["submissions"] == 0
+    assert x.tolist() == [0, 1000, 0]

@@ -461,7 +461,12 @@ void run_small(const Tensor& written) {
   if (written.numel() != 1 || written.device().is_gpu() || recorder) return;
   const EngineLock lock;
   Log& log = log_of(written.device());
-  if (!log.nodes.empty() && log.nodes.size() <= kLittle && log.whole_from > log.nodes.size()) cut_hook(log);
+  const auto is_small = [](const NodeRef& node) {
+    const Kind kind = node->op->kind;
+    return node->domain.numel() == 1 && (kind == Kind::pointwise || kind == Kind::effect);
+  };
+  if (log.nodes.empty() || log.nodes.size() > kLittle || log.whole_from <= log.nodes.size()) return;
+  if (std::all_of(log.nodes.begin(), log.nodes.end(), is_small)) cut_hook(log);
 }
 
 bool replace(const OpInfo& op, const Tensor& target, const Tensor& before, const Tensor& result) {

@@ -52,6 +52,13 @@ Source Context::source(int32_t reader, int operand) const {
   return s;
 }
 
+bool reads_whole(const Draft& draft, const Use& use) {
+  if (use.inlined || (use.source.node < 0 && use.source.leaf < 0)) return false;
+  for (int d = 0; d < draft.domain.rank; ++d)
+    if (draft.domain[d] > 1 && use.strides[d] == 0) return false;
+  return true;
+}
+
 int64_t Draft::columns() const {
   int64_t n = 1;
   for (int d = 0; d < domain.rank; ++d)

@@ -75,6 +75,7 @@ struct Draft {
   std::vector<int32_t> root_uses;
   std::vector<int32_t> reads;                        // stored nodes read, other than own roots
   std::vector<std::pair<int32_t, int32_t>> sources;  // (node, leaf) of what is read, each once, in order
+  int whole = 0;                                     // readings of every element of something
   bool dead = false;                                 // merged into another
 
   int64_t rows() const;
@@ -96,6 +97,9 @@ int32_t find_repeated(const Context& context, const Draft& draft);
 // Marks values that several kernels would each compute from several large tensors, such as the sum that runs through the
 // layers of a transformer; true: there are some, and kernels are to be put together anew.
 bool store_shared(Context& context, const std::vector<Draft>& drafts);
+
+// Of every element of something.
+bool reads_whole(const Draft& draft, const Use& use);
 
 // True when a reading of `root` from the draft's domain is the element (or row) that is being computed.
 bool reads_in_place(const Context& context, const Draft& draft, const Use& use);

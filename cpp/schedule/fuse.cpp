@@ -13,7 +13,7 @@ namespace sg::schedule_detail {
 namespace {
 
 constexpr int64_t kMaxRowColumns = 32768;  // a row that is read again after its reduce must fit near one workgroup
-constexpr int64_t kMaxRowTensors = 6;      // of kernels of rows that only share what they read
+constexpr int kMaxRowTensors = 6;          // of kernels of rows that only share what they read
 constexpr size_t kMaxMemories = 48;
 constexpr size_t kMaxProductUses = 48;
 constexpr size_t kMaxMergedUses = 512;  // each kernel that joins costs as much as those that joined before
@@ -215,6 +215,8 @@ class Fuser {
     if (early.kind == Draft::Kind::product && !fits_epilogue(early, late)) return false;
     // Before anything is followed: one size, not too much memory, and no third kernel between.
     if (!early.reduced && !late.reduced && early.domain.numel() != late.domain.numel()) return false;
+    const size_t roots = early.roots.size() + late.roots.size();
+    if (std::max(early.sources.size(), late.sources.size()) + roots > kMaxMemories) return false;
     if (memories(early, late) > kMaxMemories) return false;
     if (std::max(early.uses.size(), late.uses.size()) > kMaxMergedUses) return false;
     if (order_.between(a, b) || order_.between(b, a)) return false;
@@ -228,6 +230,7 @@ class Fuser {
     m.roots.insert(m.roots.end(), late.roots.begin(), late.roots.end());
     if (m.kind == Draft::Kind::program) std::sort(m.roots.begin(), m.roots.end());
     if (m.reduced && std::any_of(m.roots.begin(), m.roots.end(), [&](int32_t r) { return scatters(r); })) return false;
+    if (early.domain == late.domain && too_wide(m, early, late, std::max(early.whole, late.whole))) return false;
     m.uses.reserve(early.uses.size() + late.uses.size());
     try {
       if (!expand_uses(context_, m)) return false;
@@ -237,7 +240,7 @@ class Fuser {
     for (const Use& u : m.uses)
       if (!u.inlined && u.source.node >= 0 && is_root(m, u.source.node) && !reads_in_place(context_, m, u))
         return false;
-    if (too_wide(m, early, late)) return false;
+    if (too_wide(m, early, late, m.whole)) return false;
     if (!writes_safely(context_, m) || !rows_fit(context_, m)) return false;
     if (m.uses.size() > (m.kind == Draft::Kind::product ? kMaxProductUses : kMaxMergedUses)) return false;
     if (find_repeated(context_, m) >= 0) return false;
@@ -262,23 +265,11 @@ class Fuser {
     return can_sum_rows(m.rows(), m.columns()) && share_elements(early, late);
   }
 
-  // Reads every element of something.
-  static bool whole(const Draft& draft, const Use& u) {
-    if (u.inlined || (u.source.node < 0 && u.source.leaf < 0)) return false;
-    for (int d = 0; d < draft.domain.rank; ++d)
-      if (draft.domain[d] > 1 && u.strides[d] == 0) return false;
-    return true;
-  }
-
-  // A row that several kernels read is not worth the registers of all of them.
-  bool too_wide(const Draft& m, const Draft& early, const Draft& late) const {
+  // A row that several kernels read is not worth the registers of all of them. `all`: tensors that are read.
+  bool too_wide(const Draft& m, const Draft& early, const Draft& late, int all) const {
     if (!m.reduced || std::any_of(late.reads.begin(), late.reads.end(), [&](int32_t r) { return is_root(early, r); }))
       return false;
-    const auto reads = [](const Draft& d) {
-      return std::count_if(d.uses.begin(), d.uses.end(), [&](const Use& u) { return whole(d, u); });
-    };
-    const int64_t all = reads(m), few = std::min(reads(early), reads(late));
-    const int64_t shared = reads(early) + reads(late) - all;
+    const int few = std::min(early.whole, late.whole), shared = early.whole + late.whole - all;
     const auto writes = std::count_if(m.roots.begin(), m.roots.end(),
                                       [&](int32_t root) { return context_.node(root).numel == m.domain.numel(); });
     return all + writes > kMaxRowTensors || (few > 1 && 2 * shared <= few);
@@ -287,7 +278,7 @@ class Fuser {
   static bool share_elements(const Draft& a, const Draft& b) {
     for (const Use& x : a.uses)
       for (const Use& y : b.uses)
-        if (x.source == y.source && whole(a, x) && whole(b, y)) return true;
+        if (x.source == y.source && reads_whole(a, x) && reads_whole(b, y)) return true;
     return false;
   }
 

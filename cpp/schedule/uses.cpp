@@ -80,6 +80,7 @@ class Expander {
   bool run() {
     draft_.uses.clear();
     draft_.root_uses.clear();
+    if (!std::all_of(draft_.roots.begin(), draft_.roots.end(), [&](int32_t root) { return fits(root); })) return false;
     for (int32_t root : draft_.roots)
       if (!add_root(root)) return false;
     while (!open_.empty()) {  // latest node first, so each reading is listed before it is expanded
@@ -92,29 +93,32 @@ class Expander {
   }
 
  private:
+  bool is_row(const Node& node) const {
+    const int64_t size = node.domain.numel();
+    return node.op->kind != Kind::reduce && size == draft_.rows() && size != draft_.domain.numel();
+  }
+
+  bool fits(int32_t root) const {
+    const Node& node = context_.node(root);
+    if (node.op->kind == Kind::contraction || node.op->kind == Kind::kernel) return true;
+    const bool exact =
+        node.op->kind == Kind::reduce || node.op->kind == Kind::effect;  // its own dimensions have a meaning
+    if (exact && !(node.domain == draft_.domain)) return false;
+    return exact || is_row(node) || node.domain.numel() == draft_.domain.numel();
+  }
+
   // A root is read from the kernel's domain by identity: an element or a row each.
   bool add_root(int32_t root) {
     const Node& node = context_.node(root);
     Use use;
     use.source.node = root;
     use.dtype = node.dtype;
-    if (node.op->kind == Kind::contraction || node.op->kind == Kind::kernel) {
-      use.strides = draft_.element_strides();
-      draft_.root_uses.push_back(static_cast<int32_t>(draft_.uses.size()));
-      draft_.uses.push_back(use);
-      return true;
-    }
-    const bool folds = node.op->kind == Kind::reduce;
-    const bool exact = folds || node.op->kind == Kind::effect;  // its own dimensions have a meaning
-    if (exact && !(node.domain == draft_.domain)) return false;
-    const int64_t size = node.domain.numel();
-    const bool per_row = !folds && size == draft_.rows() && size != draft_.domain.numel();
-    if (!folds && !per_row && size != draft_.domain.numel()) return false;
-    use.strides = per_row ? draft_.row_strides() : draft_.element_strides();
-    use.inlined = true;
     const int32_t id = static_cast<int32_t>(draft_.uses.size());
     draft_.root_uses.push_back(id);
+    use.inlined = node.op->kind != Kind::contraction && node.op->kind != Kind::kernel;
+    use.strides = use.inlined && is_row(node) ? draft_.row_strides() : draft_.element_strides();
     draft_.uses.push_back(use);
+    if (!use.inlined) return true;
     try {
       inputs_of(id);
     } catch (const MustStore& stop) {
@@ -206,6 +210,8 @@ class Expander {
   }
 
   void collect_reads() {
+    const auto whole = [&](const Use& u) { return reads_whole(draft_, u); };
+    draft_.whole = static_cast<int>(std::count_if(draft_.uses.begin(), draft_.uses.end(), whole));
     draft_.reads.clear();
     draft_.sources.clear();
     for (const Use& u : draft_.uses)
