@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedule/schedule.hpp"
@@ -34,6 +35,7 @@ struct Use {
 struct Scratch {
   std::vector<int32_t> latest;  // reading of each node, of no tensor, of each view of a leaf; between calls -1
   std::vector<int32_t> before;  // of each reading: the one before it of the same source
+  std::vector<std::pair<int32_t, int32_t>> open;  // (node, - reading) still to be expanded
 };
 
 // The log with what passes ask of it.

@@ -34,7 +34,9 @@ class Placer {
     checks_ = has_checks();
     place_nodes();
     group_instances();
-    for (int32_t group : order_.sorted()) append_steps(group);
+    const std::vector<int32_t> launches = order_.sorted();
+    plan().steps.reserve(launches.size());
+    for (int32_t group : launches) append_steps(group);
     pack_arena();
     plan().op_names = reporters();
     out_.work = context_.work;
@@ -227,11 +229,12 @@ class Placer {
     return b;
   }
 
-  Instance instance_of(const Emitted& e) {
+  // Takes the kernel away.
+  Instance instance_of(Emitted& e) {
     Instance instance;
-    instance.kernel = e.kernel;
+    instance.kernel = std::move(e.kernel);
     if (!checks_) instance.kernel.program.predicated = false;
-    instance.numbers = e.numbers;
+    instance.numbers = std::move(e.numbers);
     for (const Source& s : e.sources) instance.bindings.push_back(bind(s));
     return instance;
   }
@@ -312,12 +315,13 @@ class Placer {
     }
   }
 
-  bool append_in_pieces(const Emitted& e) {
+  bool append_in_pieces(Emitted& e) {
     if (e.kernel.kind != Kernel::Kind::program) return false;
     const auto partials = static_cast<int32_t>(e.sources.size());
     auto pieces = e.kernel.program.part_rows ? std::optional(finish_row_sums(e.kernel.program, partials))
                                              : cut_in_pieces(e.kernel.program, partials);
     if (!pieces) return false;
+    const bool sums = e.kernel.program.part_rows;
     Instance first = instance_of(e), second;
     for (DType type : pieces->partials) {
       Memory m{.bytes = pieces->partial_numel * static_cast<int64_t>(size_of(type))};
@@ -328,18 +332,17 @@ class Placer {
     second.kernel.program = std::move(pieces->second);
     finish(first);
     finish(second);
-    const bool sums = e.kernel.program.part_rows;
     plan().steps.push_back({e.name + (sums ? "" : "_pieces"), {std::move(first)}, e.nodes});
     plan().steps.push_back({e.name + (sums ? "_sums" : ""), {std::move(second)}, e.nodes});
     return true;
   }
 
-  bool append_in_slices(const Emitted& e) {
+  bool append_in_slices(Emitted& e) {
     if (e.kernel.kind != Kernel::Kind::product || !context_.log.device.is_gpu()) return false;
     auto slices = slice_product(e.kernel.product, static_cast<int32_t>(e.sources.size()));
     if (!slices) return false;
-    Instance first = instance_of(e);
     const int64_t bytes = slices->partial_numel * static_cast<int64_t>(size_of(e.kernel.product.dtype));
+    Instance first = instance_of(e);
     first.bindings.push_back({add_memory({.bytes = bytes}), -1});
     Instance second = first;
     first.kernel.product = std::move(slices->first);

@@ -1,6 +1,5 @@
 // Following formulas through views: what a kernel reads when pointwise inputs are computed in place.
 #include <algorithm>
-#include <queue>
 #include <utility>
 
 #include "schedule/draft.hpp"
@@ -8,6 +7,7 @@
 namespace sg::schedule_detail {
 namespace {
 
+constexpr size_t kUsualUses = 6;
 constexpr size_t kMaxUses = 2000;  // a driver may take seconds for a kernel of that length
 // What is followed for several readers, or for one, before it counts as a kernel that may join others.
 constexpr int32_t kMaxSharedDepth = 48;
@@ -72,6 +72,7 @@ class Expander {
  public:
   Expander(const Context& context, Draft& draft) : context_(context), draft_(draft), scratch_(context.scratch) {
     scratch_.before.clear();
+    scratch_.open.clear();
   }
   ~Expander() {
     for (const Use& u : draft_.uses) latest_of(u.source) = -1;
@@ -79,13 +80,15 @@ class Expander {
 
   bool run() {
     draft_.uses.clear();
+    draft_.uses.reserve(kUsualUses);
     draft_.root_uses.clear();
     if (!std::all_of(draft_.roots.begin(), draft_.roots.end(), [&](int32_t root) { return fits(root); })) return false;
     for (int32_t root : draft_.roots)
       if (!add_root(root)) return false;
-    while (!open_.empty()) {  // latest node first, so each reading is listed before it is expanded
-      const int32_t use = -open_.top().second;
-      open_.pop();
+    while (!scratch_.open.empty()) {  // latest node first, so each reading is listed before it is expanded
+      const int32_t use = -scratch_.open.front().second;
+      std::pop_heap(scratch_.open.begin(), scratch_.open.end());
+      scratch_.open.pop_back();
       inputs_of(use);
     }
     collect_reads();
@@ -191,7 +194,10 @@ class Expander {
     draft_.uses.push_back(use);
     scratch_.before.resize(draft_.uses.size(), -1);
     scratch_.before.back() = std::exchange(latest, id);
-    if (use.inlined) open_.emplace(from, -id);
+    if (use.inlined) {
+      scratch_.open.emplace_back(from, -id);
+      std::push_heap(scratch_.open.begin(), scratch_.open.end());
+    }
     return id;
   }
 
@@ -238,7 +244,6 @@ class Expander {
   const Context& context_;
   Draft& draft_;
   Scratch& scratch_;
-  std::priority_queue<std::pair<int32_t, int32_t>> open_;  // (node, - reading) still to be expanded
 };
 
 }  // namespace
