@@ -265,6 +265,8 @@ def finish(d: Drawing) -> None:
         if not d.try_line(f"loss = {' + '.join(terms)}"):
             return
         what = "twice" if d.maybe(0.25) else "grad"
+        if any("logcumsumexp" in line for line in d.lines):  # PyTorch's second gradient of it is NaN, or wrong
+            what = "grad"
         if d.maybe(0.3):
             d.try_line(f"keep({', '.join(held)})")
             held = []
