@@ -183,14 +183,20 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def alone(function: str, context: Context, total: int) -> dict[str, float]:
+    """What a function of this file prints, in a process that does nothing else."""
+    here = str(Path(__file__).parent)
+    call = f"slice_train.{function}({str(context.device)!r}, {total})"
+    code = f"import sys; sys.path.insert(0, {here!r}); import slice_train; {call}"
+    printed: dict[str, float] = json.loads(run_python(code).stdout)
+    return printed
+
+
 @row("soak")
 def soak(context: Context) -> Iterator[Result]:
     """Growth of memory over many training steps, after the first 100, in a process that does nothing else."""
     total = 500 if context.quick else 10_000
-    here = str(Path(__file__).parent)
-    call = f"slice_train.print_growth({str(context.device)!r}, {total})"
-    code = f"import sys; sys.path.insert(0, {here!r}); import slice_train; {call}"
-    for what, growth in json.loads(run_python(code).stdout).items():
+    for what, growth in alone("print_growth", context, total).items():
         target = {"held and kept": "0", "resident": "< 1 MiB"}.get(what, "")
         yield Result("soak", f"{total:,} steps, {what}", "spirograd", str(context.device), growth, "MiB", None, target)
 
@@ -202,10 +208,7 @@ COUNTED = {"plans made": "plan_misses", "kernels compiled": "kernels_compiled"}
 def shapes(context: Context) -> Iterator[Result]:
     """Growth of memory over 100,000 steps of changing shapes, from their second tenth to their last."""
     total = 1_000 if context.quick else 100_000
-    here = str(Path(__file__).parent)
-    call = f"slice_train.print_growth_of_shapes({str(context.device)!r}, {total})"
-    code = f"import sys; sys.path.insert(0, {here!r}); import slice_train; {call}"
-    for what, growth in json.loads(run_python(code).stdout).items():
+    for what, growth in alone("print_growth_of_shapes", context, total).items():
         unit = "" if what in COUNTED else "MiB"
         yield Result("shapes", f"{total:,} steps, {what}", "spirograd", str(context.device), growth, unit)
 

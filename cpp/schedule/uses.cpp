@@ -104,8 +104,8 @@ class Expander {
   bool fits(int32_t root) const {
     const Node& node = context_.node(root);
     if (node.op->kind == Kind::contraction || node.op->kind == Kind::kernel) return true;
-    const bool exact =
-        node.op->kind == Kind::reduce || node.op->kind == Kind::effect;  // its own dimensions have a meaning
+    // Its own dimensions have a meaning.
+    const bool exact = node.op->kind == Kind::reduce || node.op->kind == Kind::effect;
     if (exact && !(node.domain == draft_.domain)) return false;
     return exact || is_row(node) || node.domain.numel() == draft_.domain.numel();
   }

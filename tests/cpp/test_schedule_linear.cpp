@@ -108,6 +108,27 @@ const std::map<std::string, Family> kFamilies = {
      }},
 };
 
+// No two temporaries that live at once share a byte; also of plans with more of them than are packed tightly.
+bool are_apart(const Plan& plan) {
+  const auto steps = static_cast<int>(plan.steps.size());
+  std::vector<int> first(plan.memories.size(), steps), last(plan.memories.size(), -1);
+  for (int s = 0; s < steps; ++s)
+    for (const Instance& instance : plan.steps[static_cast<size_t>(s)].instances)
+      for (const auto* list : {&instance.reads, &instance.writes})
+        for (int32_t m : *list) {
+          first[static_cast<size_t>(m)] = std::min(first[static_cast<size_t>(m)], s);
+          last[static_cast<size_t>(m)] = s;
+        }
+  for (size_t a = 0; a < plan.memories.size(); ++a)
+    for (size_t b = 0; b < a; ++b) {
+      const Memory &x = plan.memories[a], &y = plan.memories[b];
+      if (x.kind != Memory::Kind::temp || y.kind != Memory::Kind::temp) continue;
+      if (last[a] < first[b] || last[b] < first[a]) continue;
+      if (x.offset < y.offset + y.bytes && y.offset < x.offset + x.bytes) return false;
+    }
+  return true;
+}
+
 // Steps of the scheduler for one operation that is pending.
 double work_for_one(const Family& family, int n) {
   EmptyLog empty;
@@ -117,7 +138,9 @@ double work_for_one(const Family& family, int n) {
   for (const NodeRef& node : log.nodes) input.held.push_back(node->held.load() > 0);
   for (const NodeRef& leaf : log.leaves) input.dying.push_back(leaf->held.load() == 0);
   REQUIRE(log.nodes.size() > static_cast<size_t>(n) / 4);
-  return static_cast<double>(schedule(input).work) / static_cast<double>(log.nodes.size());
+  const Scheduled made = schedule(input);
+  CHECK(are_apart(made.plan));
+  return static_cast<double>(made.work) / static_cast<double>(log.nodes.size());
 }
 
 }  // namespace
