@@ -115,8 +115,8 @@ def test_elements_written_at_random_places_find_one_plan(how: str) -> None:
     assert s.item() == total
 
 
-def test_an_element_that_is_written_early_keeps_what_others_hold() -> None:
-    x = sg.zeros(4).realize()
+def test_an_element_that_is_written_early_keeps_what_others_hold(device: sg.Device) -> None:
+    x = sg.zeros(4, device=device).realize()
     y = x * 1
     before, view = x.clone(), x[1:3]
     x[1] += 5.0
@@ -125,8 +125,8 @@ def test_an_element_that_is_written_early_keeps_what_others_hold() -> None:
     assert view.tolist() == [5, 5] and y.tolist() == before.tolist() == [0, 0, 0, 0]
 
 
-def test_an_element_that_is_written_early_has_its_gradient() -> None:
-    w = sg.tensor([2.0, 3.0], requires_grad=True)
+def test_an_element_that_is_written_early_has_its_gradient(device: sg.Device) -> None:
+    w = sg.tensor([2.0, 3.0], device=device, requires_grad=True)
     x = (w * 1).realize()
     x[0] *= w[1]
     x[1] += 1
