@@ -100,6 +100,7 @@ py::dict stats_dict() {
   out["bytes_peak"] = int64_t(d.bytes_peak);
   out["nodes"] = s.nodes;
   out["plan_hits"] = s.plan_hits;
+  out["plans_bound"] = s.plans_bound;
   out["plan_misses"] = s.plan_misses;
   out["fallbacks"] = s.fallbacks;
   out["host_scalar_ops"] = s.host_scalar_ops;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/log.hpp"
 #include "base/profile.hpp"
@@ -67,29 +68,58 @@ uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse) {
   return hash;
 }
 
-CachedPlan scheduled(const Log& log, const Wanted& wanted, bool fuse) {
-  const Stage stage("schedule", "stage", log.device);
+// A plan that was made for other sizes must not differ from one that is made for these.
+void check_bound(const ScheduleInput& input, const Sketch& sketch, const Scheduled& bound) {
+  static const bool checking = env_flag("SPIROGRAD_BOUNDS");
+  if (!checking || !is_same(sketch, input)) return;
+  const std::string want = schedule(input).plan.print(), got = bound.plan.print();
+  if (want != got) fail<Error>("schedule", "a plan with other sizes bound is another one", "please report it");
+}
+
+ScheduleInput input_of(const Log& log, const Wanted& wanted, bool fuse) {
   const Features* gpu = log.device.is_gpu() ? &device_of(log.device).features() : nullptr;
-  Scheduled made = schedule({log, wanted.held, wanted.dying, fuse, !wanted.doubtful.empty(), gpu});
-  CachedPlan entry;
-  entry.plan = std::make_shared<const Plan>(std::move(made.plan));
-  entry.output_nodes = std::move(made.output_nodes);
-  if (debug_level() >= 3) debug(3, entry.plan->print());
-  return entry;
+  return {log, wanted.held, wanted.dying, fuse, !wanted.doubtful.empty(), gpu};
+}
+
+// `words`: of the log's key that stand for operations.
+void explain_miss(const ScheduleInput& input, const PlanCache& cache, const Sketch* nearest, size_t words) {
+  if (debug_level() < 1) return;
+  const Log& log = input.log;
+  debug(1, nearest ? describe_new(log, why_not(*nearest, input))
+                   : describe_new(log, words, cache.common_with_nearest(log.key)));
+}
+
+Scheduled bind_or_schedule(const ScheduleInput& input, PlanCache& cache, size_t words) {
+  const Stage stage("schedule", "stage", input.log.device);
+  const Structure structure = structure_of(input);
+  const auto& sketches = cache.sketches(structure);
+  for (const auto& sketch : sketches)
+    if (std::optional<Scheduled> bound = schedule_as(input, *sketch)) {
+      check_bound(input, *sketch, *bound);
+      ++counters().plans_bound;
+      return std::move(*bound);
+    }
+  ++counters().plan_misses;
+  explain_miss(input, cache, sketches.empty() ? nullptr : sketches.front().get(), words);
+  Scheduled made = schedule(input);
+  cache.insert(structure, std::move(made.sketch));
+  return made;
 }
 
 CachedPlan& find_or_make(Log& log, const Wanted& wanted) {
   const bool fuse = fusing();
-  const size_t structure = log.key.size();
+  const size_t words = log.key.size();
   const uint64_t hash = complete_key(log, wanted, fuse);
   PlanCache& cache = cache_of(log.device);
   if (CachedPlan* hit = cache.find(hash, log.key)) {
     ++counters().plan_hits;
     return *hit;
   }
-  ++counters().plan_misses;
-  if (debug_level() >= 1) debug(1, describe_new(log, structure, cache.common_with_nearest(log.key)));
-  CachedPlan entry = scheduled(log, wanted, fuse);
+  Scheduled made = bind_or_schedule(input_of(log, wanted, fuse), cache, words);
+  CachedPlan entry;
+  entry.plan = std::make_shared<const Plan>(std::move(made.plan));
+  entry.output_nodes = std::move(made.output_nodes);
+  if (debug_level() >= 3) debug(3, entry.plan->print());
   entry.prepared = device_of(log.device).prepare(entry.plan);
   entry.key = log.key;
   return cache.insert(hash, std::move(entry));
@@ -241,9 +271,9 @@ void forget_plans(DeviceId device) { cache_of(device).clear(); }
 PlanView plan_of_log(Log& log, bool compile) {
   Wanted wanted;
   look(log, wanted);
-  CachedPlan entry = scheduled(log, wanted, fusing());
-  PlanView view{entry.plan, nullptr};
-  if (compile) view.prepared = device_of(log.device).prepare(entry.plan);
+  Scheduled made = schedule(input_of(log, wanted, fusing()));
+  PlanView view{std::make_shared<const Plan>(std::move(made.plan)), nullptr};
+  if (compile) view.prepared = device_of(log.device).prepare(view.plan);
   return view;
 }
 

@@ -66,6 +66,10 @@ std::string describe_new(const Log& log, size_t structure, size_t common) {
   return what + "like none before from here on: " + first;
 }
 
+std::string describe_new(const Log& log, const std::string& why_not) {
+  return "plan: " + std::to_string(log.nodes.size()) + " operations as before, but " + why_not;
+}
+
 PlanView plan_of(const Tensor& x, bool compile) {
   EngineLock lock;
   return plan_of_log(log_of(x.device()), compile);

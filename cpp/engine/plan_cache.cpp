@@ -33,4 +33,26 @@ size_t PlanCache::common_with_nearest(const std::vector<uint64_t>& key) const {
   return most;
 }
 
+PlanCache::Sketches& PlanCache::of(const Structure& structure) {
+  auto at = std::find_if(sketches_.begin(), sketches_.end(), [&](const auto& s) { return s.structure == structure; });
+  if (at == sketches_.end() && sketches_.size() < kStructures) at = sketches_.insert(at, {structure, {}});
+  if (at == sketches_.end()) {
+    at = std::min_element(sketches_.begin(), sketches_.end(),
+                          [](const auto& a, const auto& b) { return a.last_use < b.last_use; });
+    *at = {structure, {}};
+  }
+  at->last_use = ++clock_;
+  return *at;
+}
+
+const std::vector<std::shared_ptr<const Sketch>>& PlanCache::sketches(const Structure& structure) {
+  return of(structure).list;
+}
+
+void PlanCache::insert(const Structure& structure, std::shared_ptr<const Sketch> sketch) {
+  auto& list = of(structure).list;
+  list.insert(list.begin(), std::move(sketch));
+  list.resize(std::min(list.size(), kSketches));
+}
+
 }  // namespace sg

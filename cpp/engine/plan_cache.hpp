@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "schedule/schedule.hpp"
 
 namespace sg {
 
@@ -24,11 +25,23 @@ class PlanCache {
   CachedPlan& insert(uint64_t hash, CachedPlan entry);                // the least recently used makes room
   // So many words at the beginning of the key are the same in the plan that is nearest.
   size_t common_with_nearest(const std::vector<uint64_t>& key) const;
-  void clear() { entries_.clear(); }
+  void clear() { entries_.clear(); }  // but not the sketches, which own no device's memory
+  // What was decided about logs of that structure, the latest first.
+  const std::vector<std::shared_ptr<const Sketch>>& sketches(const Structure& structure);
+  void insert(const Structure& structure, std::shared_ptr<const Sketch> sketch);
   size_t size() const { return entries_.size(); }
 
  private:
+  static constexpr size_t kStructures = 64, kSketches = 8;  // of one structure
+  struct Sketches {
+    Structure structure;
+    std::vector<std::shared_ptr<const Sketch>> list;
+    uint64_t last_use = 0;
+  };
+  Sketches& of(const Structure& structure);
+
   std::unordered_multimap<uint64_t, CachedPlan> entries_;
+  std::vector<Sketches> sketches_;
   uint64_t clock_ = 0;
 };
 

@@ -2,7 +2,7 @@
 
 namespace sg::schedule_detail {
 
-Context::Context(const ScheduleInput& in) : log(in.log), input(in) {
+Context::Context(const ScheduleInput& in) : log(in.log), input(in), guards(in.log) {
   const int32_t n = count();
   needed.assign(n, false);
   stored.assign(n, false);
@@ -57,6 +57,14 @@ bool reads_whole(const Draft& draft, const Use& use) {
   for (int d = 0; d < draft.domain.rank; ++d)
     if (draft.domain[d] > 1 && use.strides[d] == 0) return false;
   return true;
+}
+
+Size Draft::size(const Context& context) const {
+  return {shape, kind == Kind::product ? static_cast<uint16_t>(~context.node(shape).reduced) : uint16_t{0xffff}};
+}
+
+Size Draft::row_count(const Context& context) const {
+  return reduced ? Size{shape, static_cast<uint16_t>(~reduced)} : size(context);
 }
 
 int64_t Draft::columns() const {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedule/guards.hpp"
 #include "schedule/schedule.hpp"
 
 namespace sg::schedule_detail {
@@ -47,6 +48,7 @@ struct Context {
   std::vector<int32_t> readers;      // operands of needed nodes that read it, or write to it
   mutable int64_t work = 0;          // elementary steps of the passes up to now
   mutable Scratch scratch;
+  mutable Guards guards;  // every comparison of sizes goes through them
   explicit Context(const ScheduleInput& input);
   const Node& node(int32_t i) const { return *log.nodes[i]; }
   // The pending node an operand reads, or -1 (leaf, number, index).
@@ -72,6 +74,7 @@ struct Draft {
   Dims domain;                 // products: batch, m, n
   uint16_t reduced = 0;        // dimensions folded by some root: a row
   uint16_t across = 0;         // with rows: the other dimensions, when some root adds up over rows
+  int32_t shape = -1;          // the root whose domain it is; of products: without the folded dimensions
   std::vector<int32_t> roots;  // log order; a product's first root is the product itself
   std::vector<Use> uses;       // all readings; inputs come after their users
   std::vector<int32_t> root_uses;
@@ -80,6 +83,9 @@ struct Draft {
   int whole = 0;                                     // readings of every element of something
   bool dead = false;                                 // merged into another
 
+  Size size(const Context& context) const;       // of the domain
+  Size row_count(const Context& context) const;  // rows(), as guards ask for it
+  Size row_size() const { return {shape, reduced}; }
   int64_t rows() const;
   int64_t columns() const;
   Dims element_strides() const { return contiguous_strides(domain); }
@@ -109,6 +115,9 @@ bool reads_in_place(const Context& context, const Draft& draft, const Use& use);
 // False when a kernel writes memory in place that it also reads in another order.
 bool writes_safely(const Context& context, const Draft& draft);
 
+// A kernel for one stored node. Its readings are still to be listed.
+Draft draft_of(const Context& context, int32_t root);
+
 // Groups stored nodes into kernels.
 std::vector<Draft> fuse(Context& context);
 
@@ -136,7 +145,7 @@ std::optional<Pieces> cut_in_pieces(const Program& program, int32_t first_partia
 // Bindings from first_partial_binding on are the partials, in both kernels.
 Pieces finish_row_sums(const Program& program, int32_t first_partial_binding);
 // Worth it, and possible on every device: sizes alone decide.
-bool can_sum_rows(int64_t rows, int64_t columns);
+bool can_sum_rows(const Context& context, const Draft& draft);
 int64_t rows_of_a_part(int64_t rows, int64_t columns);
 
 // A product of few long sums, see split.cpp; for GPUs. Binding `binding` are the slices, in both kernels.

@@ -29,29 +29,9 @@ bool is_root(const Draft& draft, int32_t node) {
   return std::find(draft.roots.begin(), draft.roots.end(), node) != draft.roots.end();
 }
 
-Draft draft_of(const Context& context, int32_t root) {
-  const Node& node = context.node(root);
-  Draft d;
-  d.roots = {root};
-  d.domain = node.domain;
-  if (node.op->kind == Kind::contraction) {
-    d.kind = Draft::Kind::product;
-    const int at = static_cast<int>(node.extra[0]);  // of batch
-    int64_t n = 1;
-    for (int i = at + 2; i < node.domain.rank && !(node.reduced >> i & 1); ++i) n *= node.domain[i];
-    d.domain = {(at ? node.domain[0] : 1) * node.domain[at], node.domain[at + 1], n};
-  } else if (node.op->kind == Kind::kernel) {
-    d.kind = Draft::Kind::own;
-  } else {
-    d.reduced = node.reduced;
-  }
-  expand_uses(context, d);
-  return d;
-}
-
 // After a reduce, elements of a very long row must not be visited again in the same kernel.
 bool rows_fit(Context& context, const Draft& draft) {
-  if (!draft.reduced || draft.columns() <= kMaxRowColumns) return true;
+  if (!draft.reduced || !context.guards.exceeds(draft.row_size(), kMaxRowColumns)) return true;
   const Program program = emit(context, draft).kernel.program;
   return std::none_of(program.code.begin(), program.code.end(),
                       [](const Instr& i) { return !i.per_row && i.phase > 0; });
@@ -115,6 +95,7 @@ class Fuser {
       last = root;
       try {
         Draft draft = draft_of(context_, root);
+        expand_uses(context_, draft);
         if (const int32_t repeated = context_.input.fuse ? find_repeated(context_, draft) : -1; repeated >= 0)
           throw MustStore{repeated};
         for (const Use& u : draft.uses)
@@ -214,7 +195,7 @@ class Fuser {
     if (late.kind != Draft::Kind::program || early.kind == Draft::Kind::own) return false;
     if (early.kind == Draft::Kind::product && !fits_epilogue(early, late)) return false;
     // Before anything is followed: one size, not too much memory, and no third kernel between.
-    if (!early.reduced && !late.reduced && early.domain.numel() != late.domain.numel()) return false;
+    if (!early.reduced && !late.reduced && !same_size(early, late)) return false;
     const size_t roots = early.roots.size() + late.roots.size();
     if (std::max(early.sources.size(), late.sources.size()) + roots > kMaxMemories) return false;
     if (memories(early, late) > kMaxMemories) return false;
@@ -224,13 +205,15 @@ class Fuser {
     m.across = 0;
     m.kind = early.kind;
     // The domain of whoever folds has a meaning; else the earlier one's.
-    m.domain = late.reduced && !early.reduced ? late.domain : early.domain;
+    const Draft& shaping = late.reduced && !early.reduced ? late : early;
+    m.domain = shaping.domain;
+    m.shape = shaping.shape;
     if (!fold_together(early, late, m)) return false;
     m.roots = early.roots;
     m.roots.insert(m.roots.end(), late.roots.begin(), late.roots.end());
     if (m.kind == Draft::Kind::program) std::sort(m.roots.begin(), m.roots.end());
     if (m.reduced && std::any_of(m.roots.begin(), m.roots.end(), [&](int32_t r) { return scatters(r); })) return false;
-    if (early.domain == late.domain && too_wide(m, early, late, std::max(early.whole, late.whole))) return false;
+    if (same_domain(early, late) && too_wide(m, early, late, std::max(early.whole, late.whole))) return false;
     m.uses.reserve(early.uses.size() + late.uses.size());
     try {
       if (!expand_uses(context_, m)) return false;
@@ -256,13 +239,18 @@ class Fuser {
     if (!a || !b || a == b) return !early.across || !late.across || early.across == late.across;
     const uint16_t row = std::max(a, b), over = std::min(a, b), all = static_cast<uint16_t>((1u << m.domain.rank) - 1);
     const bool leading = (row | over) == all && over < (row & -row);  // `over` is all dimensions before the row
-    if (!leading || (m.across && m.across != over) || !(early.domain == late.domain)) return false;
+    if (!leading || (m.across && m.across != over) || !same_domain(early, late)) return false;
     const Draft& sums = a == over ? early : late;
     for (int32_t root : sums.roots)
       if (context_.node(root).op->kind != Kind::reduce || context_.node(root).op->fold != Fold::sum) return false;
     m.reduced = row;
     m.across = over;
-    return can_sum_rows(m.rows(), m.columns()) && share_elements(early, late);
+    return can_sum_rows(context_, m) && share_elements(early, late);
+  }
+
+  bool same_size(const Draft& a, const Draft& b) const { return context_.guards.same_size(a.size(context_), b.size(context_)); }
+  bool same_domain(const Draft& a, const Draft& b) const {
+    return a.kind == b.kind ? context_.guards.same_domain(a.shape, b.shape) : a.domain == b.domain;
   }
 
   // A row that several kernels read is not worth the registers of all of them. `all`: tensors that are read.
@@ -270,9 +258,16 @@ class Fuser {
     if (!m.reduced || std::any_of(late.reads.begin(), late.reads.end(), [&](int32_t r) { return is_root(early, r); }))
       return false;
     const int few = std::min(early.whole, late.whole), shared = early.whole + late.whole - all;
-    const auto writes = std::count_if(m.roots.begin(), m.roots.end(),
-                                      [&](int32_t root) { return context_.node(root).numel == m.domain.numel(); });
+    const auto writes =
+        std::count_if(m.roots.begin(), m.roots.end(), [&](int32_t root) { return writes_whole(m, root); });
     return all + writes > kMaxRowTensors || (few > 1 && 2 * shared <= few);
+  }
+
+  // A value for each element.
+  bool writes_whole(const Draft& draft, int32_t root) const {
+    const Node& node = context_.node(root);
+    if (node.op->kind == Kind::effect) return node.overwrites_all();
+    return context_.guards.same_size({root, static_cast<uint16_t>(~node.reduced)}, draft.size(context_));
   }
 
   static bool share_elements(const Draft& a, const Draft& b) {
@@ -316,24 +311,6 @@ class Fuser {
 
 namespace {
 
-// Whether two views of one shape and stride have no element in common, as far as a look at each number of inner
-// dimensions shows: the outer ones move by multiples of `apart`, the inner ones reach less far than the views lie apart.
-bool are_disjoint(const Dims& domain, const Dims& strides, int64_t distance) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, from the first to the last place
-  for (int d = 0; d < domain.rank; ++d)
-    if (domain[d] > 1) dims.emplace_back(std::abs(strides[d]), std::abs(strides[d]) * (domain[d] - 1));
-  std::sort(dims.begin(), dims.end());
-  int64_t reach = 0;
-  for (size_t inner = 0; inner <= dims.size(); ++inner) {
-    int64_t apart = 0;
-    for (size_t d = inner; d < dims.size(); ++d) apart = std::gcd(apart, dims[d].first);
-    const int64_t off = apart ? std::abs(distance) % apart : std::abs(distance);
-    if (off > reach && (!apart || apart - off > reach)) return true;
-    if (inner < dims.size()) reach += dims[inner].second;
-  }
-  return false;
-}
-
 // Writes of one kernel to one memory, this one and those before it: to places apart, with nobody between who reads what
 // the earlier ones left.
 bool writes_apart(const Context& context, const Draft& draft, int32_t root) {
@@ -345,7 +322,7 @@ bool writes_apart(const Context& context, const Draft& draft, int32_t root) {
     // Where a leaf's view begins is known at run time only.
     if (context.source(before, 1).node < 0 || context.input.held[before] || context.readers[before] != 1) return false;
     if (!same_strides(draft.domain, node.in[1].strides, other.in[1].strides)) return false;
-    if (!are_disjoint(draft.domain, node.in[1].strides, node.in[1].offset - other.in[1].offset)) return false;
+    if (!context.guards.apart(root, before)) return false;
   }
   return true;
 }
@@ -381,9 +358,29 @@ bool reads_in_place(const Context& context, const Draft& draft, const Use& use) 
   const Node& root = context.node(use.source.node);
   const bool folds = root.op->kind == Kind::reduce && root.reduced;
   if (folds && draft.across && root.reduced == draft.across) return false;  // known when all rows are done
-  const bool per_row = folds || root.domain.numel() != draft.domain.numel();
   if (root.op->kind == Kind::contraction) return same_strides(draft.domain, use.strides, draft.element_strides());
+  const bool per_row = folds || !context.guards.same_size({use.source.node}, draft.size(context));
   return same_strides(draft.domain, use.strides, per_row ? draft.row_strides() : draft.element_strides());
+}
+
+Draft draft_of(const Context& context, int32_t root) {
+  const Node& node = context.node(root);
+  Draft d;
+  d.roots = {root};
+  d.shape = root;
+  d.domain = node.domain;
+  if (node.op->kind == Kind::contraction) {
+    d.kind = Draft::Kind::product;
+    const int at = static_cast<int>(node.extra[0]);  // of batch
+    int64_t n = 1;
+    for (int i = at + 2; i < node.domain.rank && !(node.reduced >> i & 1); ++i) n *= node.domain[i];
+    d.domain = {(at ? node.domain[0] : 1) * node.domain[at], node.domain[at + 1], n};
+  } else if (node.op->kind == Kind::kernel) {
+    d.kind = Draft::Kind::own;
+  } else {
+    d.reduced = node.reduced;
+  }
+  return d;
 }
 
 std::vector<Draft> fuse(Context& context) { return Fuser(context).run(); }

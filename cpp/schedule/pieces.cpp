@@ -160,8 +160,11 @@ int64_t rows_of_a_part(int64_t rows, int64_t columns) {
   return std::clamp<int64_t>(rows * columns / kElementsOfParts, kMinPartRows, kMaxPartRows);
 }
 
-bool can_sum_rows(int64_t rows, int64_t columns) {
-  return columns >= kMinSumColumns && columns <= kMaxSumColumns && rows >= kMinSumRows;
+bool can_sum_rows(const Context& context, const Draft& draft) {
+  Guards& guards = context.guards;
+  const Size rows = draft.row_count(context), columns = draft.row_size();
+  return guards.exceeds(columns, kMinSumColumns - 1) && !guards.exceeds(columns, kMaxSumColumns) &&
+         guards.exceeds(rows, kMinSumRows - 1);
 }
 
 Pieces finish_row_sums(const Program& program, int32_t first_binding) {

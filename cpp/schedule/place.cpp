@@ -450,16 +450,3 @@ class Placer {
 Scheduled place(Context& context, const std::vector<Draft>& drafts) { return Placer(context, drafts).run(); }
 
 }  // namespace sg::schedule_detail
-
-namespace sg {
-
-Scheduled schedule(const ScheduleInput& input) {
-  using namespace schedule_detail;
-  Context context(input);
-  store_long(context);
-  std::vector<Draft> drafts = fuse(context);
-  if (input.fuse && store_shared(context, drafts)) drafts = fuse(context);
-  return place(context, drafts);
-}
-
-}  // namespace sg

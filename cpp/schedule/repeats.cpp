@@ -64,7 +64,7 @@ class Repeats {
 
   // The largest formula that is worth storing, or -1.
   int32_t find() {
-    const int64_t size = draft_.domain.numel();
+    const Size size = draft_.size(context_);
     const double worth = context_.log.device.is_gpu() ? kWorthGpu : kWorthCpu;
     std::vector<bool> inside(draft_.uses.size());  // of a formula that was looked at
     for (size_t u = 0; u < draft_.uses.size(); ++u) {
@@ -74,8 +74,8 @@ class Repeats {
         if (input >= 0) inside[input] = true;
       if (inside[u]) continue;
       seen_.assign(draft_.uses.size(), false);
-      if (static_cast<double>(weight(static_cast<int32_t>(u))) * static_cast<double>(size) > worth)
-        return use.source.node;
+      const auto limit = static_cast<int64_t>(worth / std::max(weight(static_cast<int32_t>(u)), 1));
+      if (context_.guards.exceeds(size, limit, !draft_.reduced)) return use.source.node;
     }
     return -1;
   }
@@ -83,7 +83,8 @@ class Repeats {
  private:
   bool repeated(const Use& use) const {
     if (!use.inlined || use.elsewhere || use.source.node < 0 || context_.stored[use.source.node]) return false;
-    if (context_.node(use.source.node).numel * kRepeats > draft_.domain.numel()) return false;
+    if (use.offset == 0 && is_contiguous(draft_.domain, use.strides)) return false;
+    if (!context_.guards.repeats({use.source.node}, kRepeats, draft_.size(context_), !draft_.reduced)) return false;
     if (!draft_.reduced) return true;
     for (int d = 0; d < draft_.domain.rank; ++d)  // one value a row is computed once a row
       if ((draft_.reduced >> d & 1) && use.strides[d] != 0 && draft_.domain[d] > 1) return true;
@@ -107,10 +108,16 @@ class Repeats {
 constexpr int64_t kLarge = 1 << 16;  // elements: below, a cache has them
 constexpr size_t kMaxTensors = 48;   // that are told apart
 
-using Tensors = std::vector<std::pair<int32_t, int32_t>>;  // (node, leaf)
+// A tensor that is read, and how many of its elements: a size, that is.
+struct Tensor {
+  int32_t node, leaf;
+  Size elements;
+  auto operator<=>(const Tensor&) const = default;
+};
+using Tensors = std::vector<Tensor>;
 
-// The large tensors that a node's formula reads, given those of the nodes before it.
-Tensors large_tensors(const Context& context, int32_t index, const std::vector<Tensors>& before) {
+// The tensors that a node's formula reads, given those of the nodes before it.
+Tensors tensors_of(const Context& context, int32_t index, const std::vector<Tensors>& before) {
   Tensors found;
   const Node& node = context.node(index);
   for (int k = 0; k < node.inputs; ++k) {
@@ -121,14 +128,23 @@ Tensors large_tensors(const Context& context, int32_t index, const std::vector<T
       found.insert(found.end(), before[from.node].begin(), before[from.node].end());
       continue;
     }
-    int64_t elements = 1;
-    for (int d = 0; d < node.domain.rank; ++d) elements *= o.strides[d] ? node.domain[d] : 1;
-    if (elements >= kLarge) found.emplace_back(from.node, from.leaf);
+    Size elements{index, 0};
+    for (int d = 0; d < node.domain.rank; ++d) elements.mask |= static_cast<uint16_t>((o.strides[d] != 0) << d);
+    if (elements.mask) found.push_back({from.node, from.leaf, elements});
   }
   std::sort(found.begin(), found.end());
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  const auto same = [](const Tensor& a, const Tensor& b) { return a.node == b.node && a.leaf == b.leaf; };
+  found.erase(std::unique(found.begin(), found.end(), same), found.end());
   found.resize(std::min(found.size(), kMaxTensors));
   return found;
+}
+
+// Storing a node saves more reading than it writes.
+bool is_worth_sharing(const Context& context, int32_t node, int kernels, const Tensors& tensors) {
+  const auto saves = [&](auto made_of) { return (kernels - 1) * (static_cast<int>(made_of) - 1) > 1; };
+  const auto is_large = [&](Size size) { return context.guards.exceeds(size, kLarge - 1); };
+  if (kernels < 2 || !saves(tensors.size()) || !is_large({node})) return false;
+  return saves(std::ranges::count_if(tensors, [&](const Tensor& t) { return is_large(t.elements); }));
 }
 
 }  // namespace
@@ -140,7 +156,7 @@ bool store_shared(Context& context, const std::vector<Draft>& drafts) {
     for (const Use& use : drafts[d].uses) {
       const int32_t node = use.source.node;
       if (!use.inlined || use.elsewhere || node < 0 || context.stored[node] || last[node] == d) continue;
-      if (context.node(node).op->kind != Kind::pointwise || context.node(node).numel < kLarge) continue;
+      if (context.node(node).op->kind != Kind::pointwise) continue;
       last[node] = d;
       ++kernels[node];
     }
@@ -150,9 +166,8 @@ bool store_shared(Context& context, const std::vector<Draft>& drafts) {
   bool any = false;
   for (int32_t i = 0; i < context.count(); ++i) {
     if (!context.needed[i] || context.stored[i]) continue;
-    tensors[i] = large_tensors(context, i, tensors);
-    const int made_of = static_cast<int>(tensors[i].size());
-    if ((kernels[i] - 1) * (made_of - 1) > 1 && kernels[i] > 1) any = context.stored[i] = true;  // reads saved, a write
+    tensors[i] = tensors_of(context, i, tensors);
+    if (is_worth_sharing(context, i, kernels[i], tensors[i])) any = context.stored[i] = true;
   }
   return any;
 }

@@ -96,9 +96,10 @@ class Expander {
   }
 
  private:
-  bool is_row(const Node& node) const {
-    const int64_t size = node.domain.numel();
-    return node.op->kind != Kind::reduce && size == draft_.rows() && size != draft_.domain.numel();
+  bool is_row(int32_t root) const {
+    if (!draft_.reduced || context_.node(root).op->kind == Kind::reduce) return false;
+    Guards& guards = context_.guards;
+    return guards.same_size({root}, draft_.row_count(context_)) && !guards.same_size({root}, draft_.size(context_));
   }
 
   bool fits(int32_t root) const {
@@ -106,8 +107,9 @@ class Expander {
     if (node.op->kind == Kind::contraction || node.op->kind == Kind::kernel) return true;
     // Its own dimensions have a meaning.
     const bool exact = node.op->kind == Kind::reduce || node.op->kind == Kind::effect;
-    if (exact && !(node.domain == draft_.domain)) return false;
-    return exact || is_row(node) || node.domain.numel() == draft_.domain.numel();
+    if (root == draft_.shape) return true;
+    if (exact) return context_.guards.same_domain(root, draft_.shape);
+    return is_row(root) || context_.guards.same_size({root}, draft_.size(context_));
   }
 
   // A root is read from the kernel's domain by identity: an element or a row each.
@@ -119,7 +121,7 @@ class Expander {
     const int32_t id = static_cast<int32_t>(draft_.uses.size());
     draft_.root_uses.push_back(id);
     use.inlined = node.op->kind != Kind::contraction && node.op->kind != Kind::kernel;
-    use.strides = use.inlined && is_row(node) ? draft_.row_strides() : draft_.element_strides();
+    use.strides = use.inlined && is_row(root) ? draft_.row_strides() : draft_.element_strides();
     draft_.uses.push_back(use);
     if (!use.inlined) return true;
     try {

@@ -1,0 +1,68 @@
+// The comparisons of sizes that a plan was made by. With other sizes that compare the same way, the scheduler would do
+// the same: which kernels there are, what each computes, what is stored. See sketch.hpp.
+#pragma once
+#include <algorithm>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/log.hpp"
+
+namespace sg::schedule_detail {
+
+// How many elements a node's domain has along the dimensions of `mask`.
+struct Size {
+  int32_t node = -1;
+  uint16_t mask = 0xffff;
+  auto operator<=>(const Size&) const = default;
+};
+
+struct Guard {
+  enum class Asked : uint8_t {
+    exceeds,      // a > limit
+    repeats,      // b is `limit` times a, or more
+    same_size,    // a == b
+    same_domain,  // of both nodes
+    apart,        // two writes with the same strides to one memory reach no place in common
+  };
+  Asked asked;
+  bool soft = false;  // either answer gives the same bits: near the limit both are right
+  bool answer = false;
+  Size a, b;
+  int64_t limit = 0;
+  auto operator<=>(const Guard&) const = default;
+};
+
+class Guards {
+ public:
+  explicit Guards(const Log& log) : log_(log) {}
+  bool exceeds(Size a, int64_t limit, bool soft = false) {
+    return ask({.asked = Guard::Asked::exceeds, .soft = soft, .a = a, .limit = limit});
+  }
+  bool repeats(Size a, int64_t times, Size b, bool soft) {
+    return ask({.asked = Guard::Asked::repeats, .soft = soft, .a = a, .b = b, .limit = times});
+  }
+  bool same_size(Size a, Size b) {
+    return ask({.asked = Guard::Asked::same_size, .a = std::min(a, b), .b = std::max(a, b)});
+  }
+  bool same_domain(int32_t a, int32_t b) {
+    return ask({.asked = Guard::Asked::same_domain, .a = {std::min(a, b)}, .b = {std::max(a, b)}});
+  }
+  bool apart(int32_t a, int32_t b) { return ask({.asked = Guard::Asked::apart, .a = {a}, .b = {b}}); }
+  // Each once. They are gone from here.
+  std::vector<Guard> take();
+
+ private:
+  bool ask(Guard guard);
+  const Log& log_;
+  std::vector<Guard> asked_;
+};
+
+// The first one that a log of the same structure answers otherwise, or nullptr. `nearly`: soft ones with other limits.
+const Guard* first_broken(const std::vector<Guard>& guards, const Log& log, bool nearly);
+// "add [3, 64] and mul [2, 64] are no longer of one size"
+std::string describe(const Guard& broken, const Log& log);
+
+}  // namespace sg::schedule_detail

@@ -1,0 +1,160 @@
+#include "schedule/sketch.hpp"
+
+#include <algorithm>
+
+#include "base/hash.hpp"
+
+namespace sg::schedule_detail {
+namespace {
+
+// What of a log no size changes, as words.
+class Words {
+ public:
+  explicit Words(const ScheduleInput& input) : input_(input), log_(input.log), strides_(log_.nodes.size() + log_.leaves.size()) {}
+
+  Structure hash() {
+    add(log_.nodes.size() << 2 | uint64_t(input_.fuse) << 1 | uint64_t(input_.doubtful));
+    for (size_t i = 0; i < log_.nodes.size(); ++i) add_node(*log_.nodes[i], input_.held[i]);
+    for (bool dying : input_.dying) add(dying);
+    return {hash_mix(hash_.a), hash_mix(hash_.b)};
+  }
+
+ private:
+  void add(uint64_t word) {
+    hash_.a = hash_add(hash_.a, word);
+    hash_.b = hash_add(hash_.b ^ kOther, word);
+  }
+
+  void add_node(const Node& node, bool held) {
+    add(reinterpret_cast<uint64_t>(node.op));
+    const bool whole = node.op->kind == Kind::effect && node.overwrites_all();
+    add(uint64_t(node.dtype) | uint64_t(node.compute) << 4 | uint64_t(node.inputs) << 8 | uint64_t(held) << 13 |
+        uint64_t(whole) << 14 | uint64_t(node.reduced) << 16 | uint64_t(node.domain.rank) << 32);
+    uint64_t sizes = node.op->kind == Kind::contraction ? static_cast<uint64_t>(node.extra[0]) : 0;
+    for (int64_t size : node.domain) sizes = sizes << 2 | static_cast<uint64_t>(std::min<int64_t>(size, 2));
+    add(sizes);
+    for (int k = 0; k < node.inputs; ++k) add_operand(node, node.in[k]);
+  }
+
+  void add_operand(const Node& node, const Operand& o) {
+    uint64_t word = static_cast<uint64_t>(o.kind) | uint64_t(o.dtype) << 4 | uint64_t(o.offset != 0) << 8;
+    if (o.kind != Operand::Kind::node) {
+      add(word);
+      if (o.kind == Operand::Kind::index) add_steps(node.domain, o.strides);
+    } else if (o.node->pending()) {
+      add(word | uint64_t{1} << 9 | uint64_t(node.log_index - o.node->log_index) << 32);
+      add_places(node, o);
+    } else {
+      const auto leaf = static_cast<size_t>(o.node->log_index);
+      add((word & ~(uint64_t{1} << 8)) | uint64_t(leaf) << 32);  // where it begins is known at run time
+      add(static_cast<uint64_t>(log_.readings[next_reading_++]));
+      add_steps(node.domain, o.strides);
+      add_names(o.strides, strides_[log_.nodes.size() + leaf]);
+    }
+  }
+
+  // 0, 1, what continues the next dimension, or another step forward or back.
+  void add_steps(const Dims& domain, const Dims& strides) {
+    uint64_t word = 0;
+    for (int d = 0; d < strides.rank; ++d) {
+      const int64_t s = strides[d];
+      const bool next = d + 1 < strides.rank && s == strides[d + 1] * domain[d + 1];
+      word = word << 4 | uint64_t(next) << 3 | (s == 0 ? 0u : s == 1 ? 1u : s > 0 ? 2u : 3u);
+    }
+    add(word);
+  }
+
+  // Which dimension of the value each dimension of the reader walks, and where it begins.
+  void add_places(const Node& node, const Operand& o) {
+    const Dims shape = shape_of(*o.node);
+    add_steps(node.domain, o.strides);
+    add_names(o.strides, strides_[static_cast<size_t>(o.node->log_index)]);
+    const Dims own = contiguous_strides(shape);
+    uint64_t word = 0;
+    for (int d = 0; d < o.strides.rank; ++d) {
+      int j = 0;
+      while (j < shape.rank && (own[j] > o.strides[d] || own[j] == 0 || o.strides[d] % own[j] != 0)) ++j;
+      word = word << 4 | uint64_t(j);
+    }
+    for (int j = 0; j < shape.rank; ++j) word = word << 1 | uint64_t(own[j] && o.offset / own[j] % shape[j] != 0);
+    add(word);
+  }
+
+  // Of a value; of memory that is written in parts, nobody knows.
+  static Dims shape_of(const Node& node) {
+    Dims shape;
+    if (node.op->kind != Kind::effect && node.op->kind != Kind::memory && node.op->kind != Kind::kernel)
+      for (int d = 0; d < node.domain.rank; ++d)
+        if (!(node.reduced >> d & 1)) shape.push(node.domain[d]);
+    return shape;
+  }
+
+  // Equal strides of two readings of one value have one name.
+  void add_names(const Dims& strides, std::vector<int64_t>& names) {
+    for (int64_t s : strides) {
+      if (s == 0 || s == 1) continue;
+      auto at = std::find(names.begin(), names.end(), s);
+      if (at == names.end() && names.size() < kMaxNames) at = names.insert(at, s);
+      add(static_cast<uint64_t>(at - names.begin()));
+    }
+  }
+
+  static constexpr uint64_t kOther = 0x5851f42d4c957f2d;
+  static constexpr size_t kMaxNames = 32;
+  const ScheduleInput& input_;
+  const Log& log_;
+  std::vector<std::vector<int64_t>> strides_;  // by which each node and leaf is read
+  size_t next_reading_ = 0;
+  Structure hash_{0, 0};
+};
+
+}  // namespace
+
+std::shared_ptr<const Sketch> sketch_of(Context& context, const std::vector<Draft>& drafts) {
+  auto sketch = std::make_shared<Sketch>();
+  for (const Draft& d : drafts) sketch->kernels.push_back({d.kind, d.reduced, d.across, d.shape, d.roots});
+  sketch->stored = context.stored;
+  sketch->guards = context.guards.take();
+  return sketch;
+}
+
+bool fits(const Sketch& sketch, const ScheduleInput& input) {
+  return sketch.stored.size() == input.log.nodes.size() && !first_broken(sketch.guards, input.log, true);
+}
+
+std::optional<std::vector<Draft>> redraw(Context& context, const Sketch& sketch) {
+  context.stored = sketch.stored;
+  std::vector<Draft> drafts;
+  drafts.reserve(sketch.kernels.size());
+  try {
+    for (const Sketch::Kernel& kernel : sketch.kernels) {
+      Draft& draft = drafts.emplace_back(draft_of(context, kernel.shape));
+      draft.kind = kernel.kind;
+      draft.roots = kernel.roots;
+      draft.reduced = kernel.reduced;
+      draft.across = kernel.across;
+      if (!expand_uses(context, draft)) return std::nullopt;
+    }
+  } catch (const MustStore&) {
+    return std::nullopt;
+  }
+  return drafts;
+}
+
+}  // namespace sg::schedule_detail
+
+namespace sg {
+
+bool is_same(const Sketch& sketch, const ScheduleInput& input) {
+  return !schedule_detail::first_broken(sketch.guards, input.log, false);
+}
+
+std::string why_not(const Sketch& sketch, const ScheduleInput& input) {
+  using namespace schedule_detail;
+  const Guard* broken = first_broken(sketch.guards, input.log, true);
+  return broken ? describe(*broken, input.log) : "a view is read across other dimensions";
+}
+
+Structure structure_of(const ScheduleInput& input) { return schedule_detail::Words(input).hash(); }
+
+}  // namespace sg

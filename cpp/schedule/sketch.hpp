@@ -1,0 +1,32 @@
+// What the scheduler decided about a structure: which kernels there are, and what each computes. A log of the same
+// structure whose sizes compare as those did gets the same kernels, with its own sizes, and nobody looks for them.
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "schedule/draft.hpp"
+
+namespace sg {
+
+struct Sketch {
+  struct Kernel {
+    schedule_detail::Draft::Kind kind;
+    uint16_t reduced, across;
+    int32_t shape;  // the root whose domain it runs over
+    std::vector<int32_t> roots;
+  };
+  std::vector<Kernel> kernels;
+  std::vector<bool> stored;
+  std::vector<schedule_detail::Guard> guards;
+};
+
+}  // namespace sg
+
+namespace sg::schedule_detail {
+
+std::shared_ptr<const Sketch> sketch_of(Context& context, const std::vector<Draft>& drafts);
+bool fits(const Sketch& sketch, const ScheduleInput& input);
+std::optional<std::vector<Draft>> redraw(Context& context, const Sketch& sketch);
+
+}  // namespace sg::schedule_detail
