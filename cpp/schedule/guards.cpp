@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "base/log.hpp"
+
 namespace sg::schedule_detail {
 namespace {
 
@@ -58,6 +60,7 @@ bool answer(const Guard& guard, const Log& log) {
 bool nearly_holds(Guard guard, const Log& log) {
   if (answer(guard, log) == guard.answer) return true;
   if (!guard.soft) return false;
+  if (guard.asked == Guard::Asked::same_size || guard.asked == Guard::Asked::same_domain) return true;
   const bool more = guard.answer == (guard.asked == Guard::Asked::exceeds);
   guard.limit = more ? guard.limit / kSlack : guard.limit * kSlack;
   return answer(guard, log) == guard.answer;
@@ -66,8 +69,12 @@ bool nearly_holds(Guard guard, const Log& log) {
 }  // namespace
 
 bool Guards::ask(Guard guard) {
+  static const bool checking = env_flag("SPIROGRAD_BOUNDS");
   guard.answer = answer(guard, log_);
-  if (asked_.empty() || guard != asked_.back()) asked_.push_back(guard);
+  const bool equal = guard.asked == Guard::Asked::same_size || guard.asked == Guard::Asked::same_domain;
+  if (equal && !guard.answer) guard.soft = true;
+  const bool wanted = checking || !equal || guard.answer;
+  if (wanted && (asked_.empty() || guard != asked_.back())) asked_.push_back(guard);
   return guard.answer;
 }
 

@@ -28,7 +28,8 @@ struct Guard {
     apart,        // two writes with the same strides to one memory reach no place in common
   };
   Asked asked;
-  bool soft = false;  // either answer gives the same bits: near the limit both are right
+  bool soft = false;  // either answer gives the same bits: near the limit both are right; so is not to see two sizes
+                      // that are equal by chance
   bool answer = false;
   Size a, b;
   int64_t limit = 0;

@@ -84,11 +84,18 @@ class Repeats {
   bool repeated(const Use& use) const {
     if (!use.inlined || use.elsewhere || use.source.node < 0 || context_.stored[use.source.node]) return false;
     if (use.offset == 0 && is_contiguous(draft_.domain, use.strides)) return false;
-    if (!context_.guards.repeats({use.source.node}, kRepeats, draft_.size(context_), !draft_.reduced)) return false;
-    if (!draft_.reduced) return true;
-    for (int d = 0; d < draft_.domain.rank; ++d)  // one value a row is computed once a row
-      if ((draft_.reduced >> d & 1) && use.strides[d] != 0 && draft_.domain[d] > 1) return true;
-    return false;
+    if (draft_.reduced && is_row(use)) return false;
+    Size along{draft_.shape, 0};  // the dimensions of the kernel along which it reads one element again and again
+    for (int d = 0; d < draft_.domain.rank; ++d) along.mask |= static_cast<uint16_t>((use.strides[d] == 0) << d);
+    if (along.mask) return context_.guards.exceeds(along, kRepeats - 1, !draft_.reduced);
+    return context_.guards.repeats({use.source.node}, kRepeats, draft_.size(context_), !draft_.reduced);
+  }
+
+  // One value a row is computed once a row.
+  bool is_row(const Use& use) const {
+    for (int d = 0; d < draft_.domain.rank; ++d)
+      if ((draft_.reduced >> d & 1) && use.strides[d] != 0 && draft_.domain[d] > 1) return false;
+    return true;
   }
 
   int weight(int32_t u) {
@@ -105,18 +112,11 @@ class Repeats {
   std::vector<bool> seen_;
 };
 
-constexpr int64_t kLarge = 1 << 16;  // elements: below, a cache has them
-constexpr size_t kMaxTensors = 48;   // that are told apart
+constexpr size_t kMaxTensors = 48;  // that are told apart
 
-// A tensor that is read, and how many of its elements: a size, that is.
-struct Tensor {
-  int32_t node, leaf;
-  Size elements;
-  auto operator<=>(const Tensor&) const = default;
-};
-using Tensors = std::vector<Tensor>;
+using Tensors = std::vector<std::pair<int32_t, int32_t>>;  // (node, leaf)
 
-// The tensors that a node's formula reads, given those of the nodes before it.
+// The tensors of which a node's formula reads another element for each of its own, given those of the nodes before it.
 Tensors tensors_of(const Context& context, int32_t index, const std::vector<Tensors>& before) {
   Tensors found;
   const Node& node = context.node(index);
@@ -124,27 +124,15 @@ Tensors tensors_of(const Context& context, int32_t index, const std::vector<Tens
     const Operand& o = node.in[k];
     if (o.kind != Operand::Kind::node) continue;
     const Source from = context.source(index, k);
-    if (from.node >= 0 && !context.stored[from.node]) {
+    if (from.node >= 0 && !context.stored[from.node])
       found.insert(found.end(), before[from.node].begin(), before[from.node].end());
-      continue;
-    }
-    Size elements{index, 0};
-    for (int d = 0; d < node.domain.rank; ++d) elements.mask |= static_cast<uint16_t>((o.strides[d] != 0) << d);
-    if (elements.mask) found.push_back({from.node, from.leaf, elements});
+    else if (std::ranges::find(o.strides, 0) == o.strides.end())
+      found.emplace_back(from.node, from.leaf);
   }
   std::sort(found.begin(), found.end());
-  const auto same = [](const Tensor& a, const Tensor& b) { return a.node == b.node && a.leaf == b.leaf; };
-  found.erase(std::unique(found.begin(), found.end(), same), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   found.resize(std::min(found.size(), kMaxTensors));
   return found;
-}
-
-// Storing a node saves more reading than it writes.
-bool is_worth_sharing(const Context& context, int32_t node, int kernels, const Tensors& tensors) {
-  const auto saves = [&](auto made_of) { return (kernels - 1) * (static_cast<int>(made_of) - 1) > 1; };
-  const auto is_large = [&](Size size) { return context.guards.exceeds(size, kLarge - 1); };
-  if (kernels < 2 || !saves(tensors.size()) || !is_large({node})) return false;
-  return saves(std::ranges::count_if(tensors, [&](const Tensor& t) { return is_large(t.elements); }));
 }
 
 }  // namespace
@@ -167,7 +155,8 @@ bool store_shared(Context& context, const std::vector<Draft>& drafts) {
   for (int32_t i = 0; i < context.count(); ++i) {
     if (!context.needed[i] || context.stored[i]) continue;
     tensors[i] = tensors_of(context, i, tensors);
-    if (is_worth_sharing(context, i, kernels[i], tensors[i])) any = context.stored[i] = true;
+    const int made_of = static_cast<int>(tensors[i].size());
+    if ((kernels[i] - 1) * (made_of - 1) > 1 && kernels[i] > 1) any = context.stored[i] = true;  // reads saved, a write
   }
   return any;
 }

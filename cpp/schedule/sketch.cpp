@@ -76,7 +76,7 @@ class Words {
       while (j < shape.rank && (own[j] > o.strides[d] || own[j] == 0 || o.strides[d] % own[j] != 0)) ++j;
       word = word << 4 | uint64_t(j);
     }
-    for (int j = 0; j < shape.rank; ++j) word = word << 1 | uint64_t(own[j] && o.offset / own[j] % shape[j] != 0);
+    for (int j = 0; j < shape.rank; ++j) word = word << 1 | uint64_t(own[j] && shape[j] && o.offset / own[j] % shape[j] != 0);
     add(word);
   }
 
