@@ -184,7 +184,7 @@ def test_a_cache_that_cannot_be_written_is_one_warning(run_python: Run, tmp_path
 def test_a_new_plan_says_from_which_operation_on_it_is_new() -> None:
     code = """
 import sys, spirograd as sg
-ones = {n: sg.ones(n).realize() for n in (3, 4)}
+ones = {n: sg.ones(n).realize() for n in (1, 3, 4)}
 def run(n, held):
     print("run", file=sys.stderr, flush=True)
     y = (ones[n] + 1).cumsum(0)
@@ -193,13 +193,14 @@ def run(n, held):
         del kept
         return (y * 2).realize()
     return kept, (y * 2).realize()
-run(3, False), run(3, False), run(4, False), run(3, True), run(3, True)
+run(3, False), run(3, False), run(4, False), run(3, True), run(3, True), run(1, False)
 """
     path = os.pathsep.join(p for p in sys.path if p)
     env = {**os.environ, "PYTHONPATH": path, "SPIROGRAD_DEBUG": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=60)
-    first, again, longer, held, held_again = done.stderr.split("run\n")[1:]
+    first, again, longer, held, held_again, one = done.stderr.split("run\n")[1:]
     assert "plan: 4 operations like none before\n" in first
     assert "plan:" not in again and "plan:" not in held_again
-    assert "plan: 4 operations like none before from here on: %0 = add float32[4] (data, 1.0" in longer
+    assert "plan: 4 operations as before, with other sizes\n" in longer
+    assert "plan: 4 operations like none before from here on: %0 = add float32[] (data, 1.0" in one
     assert "plan: 4 operations as before, but other results are held, or other memory is free" in held

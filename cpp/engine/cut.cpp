@@ -85,7 +85,7 @@ ScheduleInput input_of(const Log& log, const Wanted& wanted, bool fuse) {
 void explain_miss(const ScheduleInput& input, const PlanCache& cache, const Sketch* nearest, size_t words) {
   if (debug_level() < 1) return;
   const Log& log = input.log;
-  debug(1, nearest ? describe_new(log, why_not(*nearest, input))
+  debug(1, nearest ? describe_new(log, "but " + why_not(*nearest, input))
                    : describe_new(log, words, cache.common_with_nearest(log.key)));
 }
 
@@ -97,6 +97,7 @@ Scheduled bind_or_schedule(const ScheduleInput& input, PlanCache& cache, size_t 
     if (std::optional<Scheduled> bound = schedule_as(input, *sketch)) {
       check_bound(input, *sketch, *bound);
       ++counters().plans_bound;
+      if (debug_level() >= 1) debug(1, describe_new(input.log, "with other sizes"));
       return std::move(*bound);
     }
   ++counters().plan_misses;

@@ -41,8 +41,8 @@ PlanView plan_of_log(Log& log, bool compile);
 // One line about a log with a new structure: from which operation on the nearest known plan is another.
 // `structure`: words of its key that stand for operations. `common`: words that the keys of the two begin with.
 std::string describe_new(const Log& log, size_t structure, size_t common);
-// And about one whose structure has a plan that does not suit its sizes.
-std::string describe_new(const Log& log, const std::string& why_not);
+// And about one whose structure has a plan.
+std::string describe_new(const Log& log, const std::string& how);
 
 struct EngineCounters {
   int64_t nodes = 0, plan_hits = 0, plan_misses = 0, plans_bound = 0, fallbacks = 0;

@@ -66,8 +66,8 @@ std::string describe_new(const Log& log, size_t structure, size_t common) {
   return what + "like none before from here on: " + first;
 }
 
-std::string describe_new(const Log& log, const std::string& why_not) {
-  return "plan: " + std::to_string(log.nodes.size()) + " operations as before, but " + why_not;
+std::string describe_new(const Log& log, const std::string& how) {
+  return "plan: " + std::to_string(log.nodes.size()) + " operations as before, " + how;
 }
 
 PlanView plan_of(const Tensor& x, bool compile) {

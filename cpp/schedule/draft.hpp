@@ -81,7 +81,8 @@ struct Draft {
   std::vector<int32_t> reads;                        // stored nodes read, other than own roots
   std::vector<std::pair<int32_t, int32_t>> sources;  // (node, leaf) of what is read, each once, in order
   int whole = 0;                                     // readings of every element of something
-  bool dead = false;                                 // merged into another
+  bool tried = false;                                // with all others that were
+  bool dead = false;                                 // merged into another, or come apart
 
   Size size(const Context& context) const;       // of the domain
   Size row_count(const Context& context) const;  // rows(), as guards ask for it
@@ -120,6 +121,8 @@ Draft draft_of(const Context& context, int32_t root);
 
 // Groups stored nodes into kernels.
 std::vector<Draft> fuse(Context& context);
+// The same, after some more nodes are stored: kernels that this does not change stay.
+std::vector<Draft> fuse_again(Context& context, std::vector<Draft> drafts);
 
 // A kernel with names for memory instead of memory: binding i is sources[i].
 struct Emitted {

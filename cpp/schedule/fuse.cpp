@@ -54,7 +54,10 @@ class Fuser {
   explicit Fuser(Context& context) : context_(context) {}
 
   std::vector<Draft> run() {
-    std::vector<Draft> alone = each_alone();
+    std::vector<int32_t> roots;
+    for (int32_t i = 0; i < context_.count(); ++i)
+      if (context_.needed[i] && context_.stored[i] && context_.node(i).op->kind != Kind::memory) roots.push_back(i);
+    std::vector<Draft> alone = each_alone(roots);
     order_ = Order(alone.size());
     made_by_.assign(context_.count(), -1);
     node_readers_.resize(context_.count());
@@ -72,22 +75,72 @@ class Fuser {
     if (context_.input.fuse)
       for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id)
         if (!drafts_[id].dead) join(id, true);
+    return living();
+  }
+
+  // Kernels that compute a node which is stored by now come apart and are put together anew, with those they may join.
+  std::vector<Draft> again(std::vector<Draft> drafts) {
+    for (bool changed = true; changed;) {
+      std::vector<int32_t> roots = come_apart(drafts);
+      changed = !roots.empty();
+      for (Draft& d : each_alone(roots)) drafts.push_back(std::move(d));
+    }
+    std::sort(drafts.begin(), drafts.end(), [](const Draft& a, const Draft& b) { return a.roots[0] < b.roots[0]; });
+    take_all(std::move(drafts));
+    for (bool shares : {false, true})
+      for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id)
+        if (!drafts_[id].dead) join(id, shares);
+    return living();
+  }
+
+ private:
+  std::vector<Draft> living() {
     std::vector<Draft> out;
     for (Draft& d : drafts_)
       if (!d.dead) out.push_back(std::move(d));
     return out;
   }
 
- private:
-  // A kernel for each stored node, in the order of the log. What one of them finds must be stored gets a kernel too, and
+  // Takes kernels away. Their roots, and the nodes that these kernels have computed and that are stored by now.
+  std::vector<int32_t> come_apart(std::vector<Draft>& drafts) const {
+    std::vector<int32_t> roots;
+    for (Draft& d : drafts)
+      for (const Use& u : d.uses) {
+        if (!u.inlined || !context_.stored[u.source.node] || is_root(d, u.source.node)) continue;
+        roots.push_back(u.source.node);
+        if (!d.dead) roots.insert(roots.end(), d.roots.begin(), d.roots.end());
+        d.dead = true;
+      }
+    std::erase_if(drafts, [](const Draft& d) { return d.dead; });
+    std::vector<bool> there(context_.count(), false);
+    for (const Draft& d : drafts)
+      for (int32_t root : d.roots) there[root] = true;
+    std::erase_if(roots, [&](int32_t root) { return there[root]; });
+    return roots;
+  }
+
+  void take_all(std::vector<Draft> drafts) {
+    order_ = Order(drafts.size());
+    made_by_.assign(context_.count(), -1);
+    node_readers_.assign(context_.count(), {});
+    leaf_readers_.assign(context_.log.leaves.size(), {});
+    drafts_ = std::move(drafts);
+    for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id)
+      for (int32_t root : drafts_[id].roots) made_by_[root] = id;
+    for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id) {
+      for (int32_t read : drafts_[id].reads)
+        if (made_by_[read] >= 0) order_.add(made_by_[read], id);
+      note_readers(id);
+    }
+  }
+
+  // A kernel for each root, in the order of the log. What one of them finds must be stored gets a kernel too, and
   // those that computed it, which come later in the log, are made anew.
-  std::vector<Draft> each_alone() {
+  std::vector<Draft> each_alone(const std::vector<int32_t>& roots) {
     std::vector<Draft> made;
     std::vector<int32_t> made_at(context_.count(), -1);
-    std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> open;
+    std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> open(roots.begin(), roots.end());
     Computed computed(context_.count());
-    for (int32_t i = 0; i < context_.count(); ++i)
-      if (context_.needed[i] && context_.stored[i] && context_.node(i).op->kind != Kind::memory) open.push(i);
     for (int32_t last = -1; !open.empty();) {
       const int32_t root = open.top();
       open.pop();
@@ -178,7 +231,7 @@ class Fuser {
     for (bool changed = true; changed && drafts_[id].kind == Draft::Kind::program;) {
       changed = false;
       for (int32_t other : related(id, shares)) {
-        if (drafts_[other].dead) continue;
+        if (drafts_[other].dead || (drafts_[other].tried && drafts_[id].tried)) continue;
         if (!merge(other, id)) continue;
         replace(other, id);
         id = other;
@@ -202,6 +255,7 @@ class Fuser {
     if (std::max(early.uses.size(), late.uses.size()) > kMaxMergedUses) return false;
     if (order_.between(a, b) || order_.between(b, a)) return false;
     Draft& m = merged_;
+    m.tried = false;
     m.across = 0;
     m.kind = early.kind;
     // The domain of whoever folds has a meaning; else the earlier one's.
@@ -248,7 +302,9 @@ class Fuser {
     return can_sum_rows(context_, m) && share_elements(early, late);
   }
 
-  bool same_size(const Draft& a, const Draft& b) const { return context_.guards.same_size(a.size(context_), b.size(context_)); }
+  bool same_size(const Draft& a, const Draft& b) const {
+    return context_.guards.same_size(a.size(context_), b.size(context_));
+  }
   bool same_domain(const Draft& a, const Draft& b) const {
     return a.kind == b.kind ? context_.guards.same_domain(a.shape, b.shape) : a.domain == b.domain;
   }
@@ -384,5 +440,10 @@ Draft draft_of(const Context& context, int32_t root) {
 }
 
 std::vector<Draft> fuse(Context& context) { return Fuser(context).run(); }
+
+std::vector<Draft> fuse_again(Context& context, std::vector<Draft> drafts) {
+  for (Draft& d : drafts) d.tried = true;
+  return Fuser(context).again(std::move(drafts));
+}
 
 }  // namespace sg::schedule_detail

@@ -39,7 +39,7 @@ bool are_disjoint(const Dims& domain, const Dims& strides, int64_t distance) {
 }
 
 bool answer(const Guard& guard, const Log& log) {
-  const Node &a = *log.nodes[static_cast<size_t>(guard.a.node)];
+  const Node& a = *log.nodes[static_cast<size_t>(guard.a.node)];
   const Node& b = *log.nodes[static_cast<size_t>(std::max(guard.b.node, 0))];
   switch (guard.asked) {
     case Guard::Asked::exceeds:

@@ -31,7 +31,7 @@ struct Guard {
   bool soft = false;  // either answer gives the same bits: near the limit both are right; so is not to see two sizes
                       // that are equal by chance
   bool answer = false;
-  Size a, b;
+  Size a{}, b{};
   int64_t limit = 0;
   auto operator<=>(const Guard&) const = default;
 };

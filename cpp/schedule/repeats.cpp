@@ -74,8 +74,9 @@ class Repeats {
         if (input >= 0) inside[input] = true;
       if (inside[u]) continue;
       seen_.assign(draft_.uses.size(), false);
-      const auto limit = static_cast<int64_t>(worth / std::max(weight(static_cast<int32_t>(u)), 1));
-      if (context_.guards.exceeds(size, limit, !draft_.reduced)) return use.source.node;
+      const int weight = weight_at(static_cast<int32_t>(u));
+      if (weight && context_.guards.exceeds(size, static_cast<int64_t>(worth / weight), !draft_.reduced))
+        return use.source.node;
     }
     return -1;
   }
@@ -98,12 +99,12 @@ class Repeats {
     return true;
   }
 
-  int weight(int32_t u) {
+  int weight_at(int32_t u) {
     if (seen_[u] || !draft_.uses[u].inlined || context_.stored[draft_.uses[u].source.node]) return 0;
     seen_[u] = true;
     int sum = weight_of(context_.node(draft_.uses[u].source.node));
     for (int32_t input : draft_.uses[u].inputs)
-      if (input >= 0) sum += weight(input);
+      if (input >= 0) sum += weight_at(input);
     return sum;
   }
 

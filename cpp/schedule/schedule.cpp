@@ -12,7 +12,7 @@ using namespace schedule_detail;
 std::vector<Draft> draw(Context& context) {
   store_long(context);
   std::vector<Draft> drafts = fuse(context);
-  if (context.input.fuse && store_shared(context, drafts)) drafts = fuse(context);
+  if (context.input.fuse && store_shared(context, drafts)) drafts = fuse_again(context, std::move(drafts));
   return drafts;
 }
 

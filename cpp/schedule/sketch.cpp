@@ -10,7 +10,8 @@ namespace {
 // What of a log no size changes, as words.
 class Words {
  public:
-  explicit Words(const ScheduleInput& input) : input_(input), log_(input.log), strides_(log_.nodes.size() + log_.leaves.size()) {}
+  explicit Words(const ScheduleInput& input)
+      : input_(input), log_(input.log), strides_(log_.nodes.size() + log_.leaves.size()) {}
 
   Structure hash() {
     add(log_.nodes.size() << 2 | uint64_t(input_.fuse) << 1 | uint64_t(input_.doubtful));
@@ -76,7 +77,8 @@ class Words {
       while (j < shape.rank && (own[j] > o.strides[d] || own[j] == 0 || o.strides[d] % own[j] != 0)) ++j;
       word = word << 4 | uint64_t(j);
     }
-    for (int j = 0; j < shape.rank; ++j) word = word << 1 | uint64_t(own[j] && shape[j] && o.offset / own[j] % shape[j] != 0);
+    for (int j = 0; j < shape.rank; ++j)
+      word = word << 1 | uint64_t(own[j] && shape[j] && o.offset / own[j] % shape[j] != 0);
     add(word);
   }
 
