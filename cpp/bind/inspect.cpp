@@ -102,6 +102,8 @@ py::dict stats_dict() {
   out["plan_hits"] = s.plan_hits;
   out["plans_bound"] = s.plans_bound;
   out["plan_misses"] = s.plan_misses;
+  out["plans_kept"] = s.plans_kept;
+  out["plan_bytes"] = s.plan_bytes;
   out["fallbacks"] = s.fallbacks;
   out["host_scalar_ops"] = s.host_scalar_ops;
   return out;

@@ -15,10 +15,11 @@
 namespace sg {
 namespace {
 
-PlanCache& cache_of(DeviceId device) {
-  static auto* caches = new std::map<int, PlanCache>;
-  return (*caches)[device.is_gpu() ? device.index + 1 : 0];
+std::map<int, PlanCache>& caches() {
+  static auto* all = new std::map<int, PlanCache>;
+  return *all;
 }
+PlanCache& cache_of(DeviceId device) { return caches()[device.is_gpu() ? device.index + 1 : 0]; }
 
 constexpr size_t kAhead = 8, kCacheLine = 64;  // nodes asked for in advance; bytes
 constexpr size_t kEnding = 256;                // bytes of a node that are looked at when it ends
@@ -268,6 +269,14 @@ void give_up(Log& log, std::exception_ptr error) {
 }
 
 void forget_plans(DeviceId device) { cache_of(device).clear(); }
+
+void count_plans(int64_t& plans, int64_t& bytes) {
+  plans = bytes = 0;
+  for (const auto& [device, cache] : caches()) {
+    plans += static_cast<int64_t>(cache.size());
+    bytes += cache.bytes();
+  }
+}
 
 PlanView plan_of_log(Log& log, bool compile) {
   Wanted wanted;

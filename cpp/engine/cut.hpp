@@ -11,6 +11,7 @@ void cut_log(Log& log);
 // Nothing of it runs: results hold the error, tensors written in place keep their old value.
 void give_up(Log& log, std::exception_ptr error);
 void forget_plans(DeviceId device);
+void count_plans(int64_t& plans, int64_t& bytes);  // of all devices
 // Everything pending, on all devices in use.
 void cut_all();
 

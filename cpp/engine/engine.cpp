@@ -326,6 +326,7 @@ Stats stats() {
   s.host_scalar_ops = static_cast<int64_t>(value::host_scalar_ops);
   s.nodes = c.nodes, s.plan_hits = c.plan_hits, s.fallbacks = c.fallbacks;
   s.plan_misses = c.plan_misses, s.plans_bound = c.plans_bound;
+  count_plans(s.plans_kept, s.plan_bytes);
   std::vector<Device*> devices = {&cpu_device()};
   for (auto& [index, gpu] : gpus_in_use()) devices.push_back(gpu);
   for (Device* d : devices) {

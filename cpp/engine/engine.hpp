@@ -76,11 +76,12 @@ PlanView plan_of(const Tensor& x, bool compile);
 std::string explain(const Tensor& x);
 
 struct Stats {
-  DeviceStats device;           // summed over devices in use
-  int64_t nodes = 0;            // recorded in logs
-  int64_t plan_hits = 0;        // logs that found their plan
-  int64_t plans_bound = 0;      // logs whose structure had a plan, for other sizes
-  int64_t plan_misses = 0;      // logs that had to be scheduled
+  DeviceStats device;       // summed over devices in use
+  int64_t nodes = 0;        // recorded in logs
+  int64_t plan_hits = 0;    // logs that found their plan
+  int64_t plans_bound = 0;  // logs whose structure had a plan, for other sizes
+  int64_t plan_misses = 0;  // logs that had to be scheduled
+  int64_t plans_kept = 0, plan_bytes = 0;
   int64_t fallbacks = 0;        // work done on a slower path than asked for
   int64_t host_scalar_ops = 0;  // operations of scalar Values computed by the processor: none for those on a GPU
 };

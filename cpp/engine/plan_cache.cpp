@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/hash.hpp"
+
 namespace sg {
 
 CachedPlan* PlanCache::find(uint64_t hash, const std::vector<uint64_t>& key) {
@@ -9,6 +11,7 @@ CachedPlan* PlanCache::find(uint64_t hash, const std::vector<uint64_t>& key) {
   for (auto it = first; it != last; ++it)
     if (it->second.key == key) {
       it->second.last_use = ++clock_;
+      it->second.found = true;
       return &it->second;
     }
   return nullptr;
@@ -19,8 +22,34 @@ CachedPlan& PlanCache::insert(uint64_t hash, CachedPlan entry) {
     entries_.erase(std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
       return a.second.last_use < b.second.last_use;
     }));
+  drop_useless();
   entry.last_use = ++clock_;
+  entry.bytes = static_cast<int64_t>(entry.key.capacity() * sizeof(uint64_t)) + entry.plan->bytes();
   return entries_.emplace(hash, std::move(entry))->second;
+}
+
+int64_t PlanCache::bytes() const {
+  int64_t sum = 0;
+  for (const auto& [hash, entry] : entries_) sum += entry.bytes;
+  return sum;
+}
+
+// Shapes that never repeat leave plans that nobody finds. Which of them goes is left to chance, so that of a step with
+// more plans than there is room for, some are found the next time, and stay.
+void PlanCache::drop_useless() {
+  std::vector<decltype(entries_)::iterator> useless;
+  int64_t bytes = 0;
+  for (auto it = entries_.begin(); it != entries_.end(); ++it)
+    if (!it->second.found) {
+      useless.push_back(it);
+      bytes += it->second.bytes;
+    }
+  while (bytes > kBytes) {
+    const size_t at = hash_mix(clock_ + useless.size()) % useless.size();
+    bytes -= useless[at]->second.bytes;
+    entries_.erase(useless[at]);
+    useless.erase(useless.begin() + static_cast<int64_t>(at));
+  }
 }
 
 size_t PlanCache::common_with_nearest(const std::vector<uint64_t>& key) const {

@@ -16,11 +16,14 @@ struct CachedPlan {
   std::vector<int32_t> output_nodes;  // node of each output
   std::shared_ptr<Prepared> prepared;
   uint64_t last_use = 0;
+  int64_t bytes = 0;   // of the key and the plan
+  bool found = false;  // again, after it was made
 };
 
 class PlanCache {
  public:
   static constexpr size_t kCapacity = 256;
+  static constexpr int64_t kBytes = 64 << 20;                         // of plans that were never found again
   CachedPlan* find(uint64_t hash, const std::vector<uint64_t>& key);  // nullptr: not there
   CachedPlan& insert(uint64_t hash, CachedPlan entry);                // the least recently used makes room
   // So many words at the beginning of the key are the same in the plan that is nearest.
@@ -30,6 +33,7 @@ class PlanCache {
   const std::vector<std::shared_ptr<const Sketch>>& sketches(const Structure& structure);
   void insert(const Structure& structure, std::shared_ptr<const Sketch> sketch);
   size_t size() const { return entries_.size(); }
+  int64_t bytes() const;
 
  private:
   static constexpr size_t kStructures = 64, kSketches = 8;  // of one structure
@@ -39,6 +43,7 @@ class PlanCache {
     uint64_t last_use = 0;
   };
   Sketches& of(const Structure& structure);
+  void drop_useless();
 
   std::unordered_multimap<uint64_t, CachedPlan> entries_;
   std::vector<Sketches> sketches_;

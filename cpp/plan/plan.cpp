@@ -65,4 +65,27 @@ std::string Plan::print() const {
   return s;
 }
 
+namespace {
+template <class T>
+int64_t bytes_of(const std::vector<T>& list) {
+  return static_cast<int64_t>(list.capacity() * sizeof(T));
+}
+int64_t bytes_of(const Program& p) { return bytes_of(p.views) + bytes_of(p.code); }
+int64_t bytes_of(const Instance& i) {
+  const Own& own = i.kernel.own;
+  return bytes_of(i.kernel.program) + bytes_of(i.kernel.product.epilogue) + bytes_of(own.tensors) +
+         bytes_of(own.words) + static_cast<int64_t>(own.source.capacity()) + bytes_of(i.bindings) +
+         bytes_of(i.numbers) + bytes_of(i.reads) + bytes_of(i.writes);
+}
+}  // namespace
+
+int64_t Plan::bytes() const {
+  int64_t sum = bytes_of(memories) + bytes_of(steps);
+  for (const Step& step : steps) {
+    sum += bytes_of(step.instances) + bytes_of(step.nodes);
+    for (const Instance& instance : step.instances) sum += bytes_of(instance);
+  }
+  return sum;
+}
+
 }  // namespace sg

@@ -53,6 +53,7 @@ struct Plan {
   std::vector<std::string> op_names;  // by the tag of check_index: who reports an index out of range
 
   std::string print() const;
+  int64_t bytes() const;  // of the host, about
 };
 
 }  // namespace sg

@@ -88,3 +88,24 @@ TEST_CASE("sizes that compare otherwise ask for other kernels", "[schedule]") {
   values(long_rows(1));
   CHECK(stats().plan_misses == before.plan_misses + 2);
 }
+
+TEST_CASE("plans that nobody finds again make room", "[schedule]") {
+  EmptyLog empty;
+  const auto chain = [](int64_t n) {  // products do not share a kernel
+    Tensor x = numbers({n, 4});
+    const Tensor w = numbers({4, 4});
+    for (int i = 0; i < 1000; ++i) x = matmul(x, w);
+    return x;
+  };
+  const auto found = [&](int64_t n) {
+    const int64_t before = stats().plan_hits;
+    values(chain(n));
+    return stats().plan_hits == before + 1;
+  };
+  values(chain(3));
+  CHECK(found(3));
+  for (int64_t n = 4; n < 60; ++n) values(chain(n));
+  CHECK(stats().plan_bytes < int64_t{100} << 20);
+  CHECK(found(3));
+  CHECK(found(59));
+}
