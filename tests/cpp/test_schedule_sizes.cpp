@@ -28,7 +28,7 @@ Tensor layer_norm_block(int64_t n) {
   return relu(matmul(h * rsqrt(mean(h * h, kColumns, true) + 1e-5) * g, w)) + x;
 }
 Tensor joined(int64_t n) { return cat({numbers({n, 4}) * 2, numbers({1, 4}) + 1, numbers({n + 3, 4})}, 0) * 3; }
-Tensor softmax_of_slice(int64_t n) { return softmax(slice(numbers({n, 20}) * 0.5, 0, 1, n, 1), 1) * 2; }
+Tensor softmax_of_slice(int64_t n) { return softmax(slice(numbers({n + 1, 20}) * 0.5, 0, 1, n, 1), 1) * 2; }
 Tensor turned(int64_t n) { return sum(permute(numbers({n, 5, 7}) + 1, {2, 0, 1}) * 2, kRows) - 1; }
 
 }  // namespace
