@@ -134,8 +134,18 @@ void Saved::follow(const Tensor& t) {
 }
 
 NodeRef Saved::value(const char* op, const Where& where) const {
-  if (checkpoint_) return checkpoint_->value(index_);
-  const EngineLock lock;
+  Ref<Checkpoint> again;
+  int32_t index = 0;
+  {
+    const EngineLock lock;  // another pass may free it
+    if (!checkpoint_) return unchanged(op, where);
+    again = checkpoint_;
+    index = index_;
+  }
+  return again->value(index);  // runs the user's function
+}
+
+NodeRef Saved::unchanged(const char* op, const Where& where) const {
   if (!value_)
     fail<Error>("backward", std::string("the values saved by ") + op + at(where) + " were freed by an earlier backward",
                 "pass retain_graph=True to the first one");

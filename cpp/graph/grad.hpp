@@ -69,6 +69,8 @@ class Saved {
   const Ref<Checkpoint>& left_to() const { return checkpoint_; }
 
  private:
+  NodeRef unchanged(const char* op, const Where& where) const;  // under the engine lock
+
   Held value_;
   Ref<Storage> storage_;
   uint32_t version_ = 0;
