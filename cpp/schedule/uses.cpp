@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kUsualUses = 6;
 constexpr size_t kMaxUses = 2000;  // a driver may take seconds for a kernel of that length
 // What is followed for several readers, or for one, before it counts as a kernel that may join others.
-constexpr int32_t kMaxSharedDepth = 48;
+constexpr int32_t kMaxSharedDepth = 8;
 constexpr double kMaxNodes = 1000;
 
 // Reading a node of `shape` (contiguous) with `strides` over a kernel's domain: coordinate j of the node is
