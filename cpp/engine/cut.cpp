@@ -8,8 +8,10 @@
 #include "base/log.hpp"
 #include "base/profile.hpp"
 #include "engine/capture.hpp"
+#include "engine/pieces.hpp"
 #include "engine/rescue.hpp"
 #include "plan/bounds.hpp"
+#include "schedule/loops.hpp"
 #include "schedule/schedule.hpp"
 
 namespace sg {
@@ -48,11 +50,11 @@ void look(const Log& log, Wanted& wanted) {
 }
 
 // Adds to the log's key what it does not know; the log is run or given up afterwards.
-uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse) {
+uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse, bool is_piece) {
   std::vector<uint64_t>& key = log.key;
   const size_t known = key.size();
-  uint64_t word = uint64_t(fuse) << 1 | uint64_t(!wanted.doubtful.empty());
-  int bits = 2;
+  uint64_t word = uint64_t(is_piece) << 2 | uint64_t(fuse) << 1 | uint64_t(!wanted.doubtful.empty());
+  int bits = 3;
   auto push = [&](bool bit) {
     word = word << 1 | uint64_t(bit);
     if (++bits == 64) {
@@ -77,9 +79,14 @@ void check_bound(const ScheduleInput& input, const Sketch& sketch, const Schedul
   if (want != got) fail<Error>("schedule", "a plan with other sizes bound is another one", "please report it");
 }
 
-ScheduleInput input_of(const Log& log, const Wanted& wanted, bool fuse) {
+bool folds(const Log& log) {
+  return std::ranges::any_of(log.nodes, [](const NodeRef& n) { return n->op->kind == Kind::reduce; });
+}
+
+// The order of a sum depends on what is computed with it: loops have the same kernels, run in pieces or as one plan.
+ScheduleInput input_of(const Log& log, const Wanted& wanted, bool fuse, const std::vector<int32_t>& cuts) {
   const Features* gpu = log.device.is_gpu() ? &device_of(log.device).features() : nullptr;
-  return {log, wanted.held, wanted.dying, fuse, !wanted.doubtful.empty(), gpu};
+  return {log,  wanted.held, wanted.dying, fuse, !wanted.doubtful.empty(), gpu, folds(log) ? cuts : std::vector<int32_t>()};
 }
 
 // `words`: of the log's key that stand for operations.
@@ -108,23 +115,15 @@ Scheduled bind_or_schedule(const ScheduleInput& input, PlanCache& cache, size_t 
   return made;
 }
 
-CachedPlan& find_or_make(Log& log, const Wanted& wanted) {
-  const bool fuse = fusing();
-  const size_t words = log.key.size();
-  const uint64_t hash = complete_key(log, wanted, fuse);
-  PlanCache& cache = cache_of(log.device);
-  if (CachedPlan* hit = cache.find(hash, log.key)) {
-    ++counters().plan_hits;
-    return *hit;
-  }
-  Scheduled made = bind_or_schedule(input_of(log, wanted, fuse), cache, words);
+CachedPlan make_plan(const ScheduleInput& input, PlanCache& cache, size_t words) {
+  Scheduled made = bind_or_schedule(input, cache, words);
   CachedPlan entry;
   entry.plan = std::make_shared<const Plan>(std::move(made.plan));
   entry.output_nodes = std::move(made.output_nodes);
   if (debug_level() >= 3) debug(3, entry.plan->print());
-  entry.prepared = device_of(log.device).prepare(entry.plan);
-  entry.key = log.key;
-  return cache.insert(hash, std::move(entry));
+  entry.prepared = device_of(input.log.device).prepare(entry.plan);
+  entry.key = input.log.key;
+  return entry;
 }
 
 void count_memory(DeviceId id, Device& device) {
@@ -209,12 +208,37 @@ void finish(Log& log) {
   log.clear();
 }
 
-void run_log(Log& log) {
+// A loop of a new length is run in pieces, which other lengths have too; a plan for all of it is worth its time when it
+// is asked for again.
+constexpr int kTimesInPieces = 2;
+
+void run_in_one(Log& log);
+
+void run_log(Log& log, bool is_piece) {
   thread_local Wanted wanted;
   look(log, wanted);
-  run(log, wanted, find_or_make(log, wanted));
+  const bool fuse = fusing();
+  const size_t words = log.key.size();
+  const uint64_t hash = complete_key(log, wanted, fuse, is_piece);
+  PlanCache& cache = cache_of(log.device);
+  CachedPlan* plan = cache.find(hash, log.key);
+  if (plan) {
+    ++counters().plan_hits;
+  } else {
+    const std::vector<int32_t> cuts = fuse && !is_piece ? loop_cuts(log) : std::vector<int32_t>();
+    if (!cuts.empty() && !capture() && cache.times_missed(hash) < kTimesInPieces)
+      return run_in_pieces(log, cuts, std::vector<bool>(wanted.held), run_in_one);
+    plan = &cache.insert(hash, make_plan(input_of(log, wanted, fuse, cuts), cache, words));
+  }
+  try {
+    run(log, wanted, *plan);
+  } catch (const Interruption&) {  // nothing was done
+    log.key.resize(words);
+    throw;
+  }
   finish(log);
 }
+void run_in_one(Log& log) { run_log(log, true); }
 
 }  // namespace
 
@@ -247,17 +271,15 @@ void cut_log(Log& log) {
   if (log.nodes.empty()) return;
   note_disturbance();
   const Stage stage("cut", "stage", log.device);
-  const size_t words = log.key.size();
   try {
-    run_log(log);
-  } catch (const Interruption&) {  // nothing was done, and all of it still can be
-    log.key.resize(words);
+    run_log(log, false);
+  } catch (const Interruption&) {  // what was not done still can be
     throw;
   } catch (...) {
     const std::exception_ptr error = std::current_exception();
     if (capture() || device_of(log.device).lost())
       give_up(log, error);
-    else if (!rescue(log, error, run_log))
+    else if (!rescue(log, error, run_in_one))
       return;
     throw;
   }
@@ -281,7 +303,7 @@ void count_plans(int64_t& plans, int64_t& bytes) {
 PlanView plan_of_log(Log& log, bool compile) {
   Wanted wanted;
   look(log, wanted);
-  Scheduled made = schedule(input_of(log, wanted, fusing()));
+  Scheduled made = schedule(input_of(log, wanted, fusing(), fusing() ? loop_cuts(log) : std::vector<int32_t>()));
   PlanView view{std::make_shared<const Plan>(std::move(made.plan)), nullptr};
   if (compile) view.prepared = device_of(log.device).prepare(view.plan);
   return view;

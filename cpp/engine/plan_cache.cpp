@@ -28,6 +28,11 @@ CachedPlan& PlanCache::insert(uint64_t hash, CachedPlan entry) {
   return entries_.emplace(hash, std::move(entry))->second;
 }
 
+int PlanCache::times_missed(uint64_t hash) {
+  if (missed_.size() >= kMissed) missed_.clear();
+  return missed_[hash]++;
+}
+
 int64_t PlanCache::bytes() const {
   int64_t sum = 0;
   for (const auto& [hash, entry] : entries_) sum += entry.bytes;

@@ -26,6 +26,7 @@ class PlanCache {
   static constexpr int64_t kBytes = 64 << 20;                         // of plans that were never found again
   CachedPlan* find(uint64_t hash, const std::vector<uint64_t>& key);  // nullptr: not there
   CachedPlan& insert(uint64_t hash, CachedPlan entry);                // the least recently used makes room
+  int times_missed(uint64_t hash);  // how often this was asked before; forgets what was long ago
   // So many words at the beginning of the key are the same in the plan that is nearest.
   size_t common_with_nearest(const std::vector<uint64_t>& key) const;
   void clear() { entries_.clear(); }  // but not the sketches, which own no device's memory
@@ -36,6 +37,7 @@ class PlanCache {
   int64_t bytes() const;
 
  private:
+  static constexpr size_t kMissed = 4096;
   static constexpr size_t kStructures = 64, kSketches = 8;  // of one structure
   struct Sketches {
     Structure structure;
@@ -47,6 +49,7 @@ class PlanCache {
 
   std::unordered_multimap<uint64_t, CachedPlan> entries_;
   std::vector<Sketches> sketches_;
+  std::unordered_map<uint64_t, int> missed_;
   uint64_t clock_ = 0;
 };
 

@@ -21,7 +21,7 @@ class Rescue {
         assignments_(std::move(log.assignments)),
         reporters_(std::move(log.reporters)),
         whole_from_(std::min(log.whole_from, nodes_.size())) {
-    find_written();
+    written_ = written_by(assignments_);
     log_.clear();
   }
 
@@ -37,20 +37,6 @@ class Rescue {
   }
 
  private:
-  // What each assignment gave its storage: what the next one took away, or what is there now.
-  void find_written() {
-    written_.resize(assignments_.size());
-    for (size_t i = 0; i < assignments_.size(); ++i) {
-      const Storage& storage = *assignments_[i].storage;
-      written_[i] = storage.node.ref();
-      for (size_t j = i; j-- > 0;)
-        if (&*assignments_[j].storage == &storage) {
-          written_[j] = assignments_[i].before;
-          break;
-        }
-    }
-  }
-
   void run_whole() {
     const std::exception_ptr* before = nullptr;
     for (size_t i = whole_from_; i < nodes_.size(); ++i)
@@ -137,6 +123,20 @@ class Rescue {
 };
 
 }  // namespace
+
+std::vector<NodeRef> written_by(const std::vector<Assignment>& assignments) {
+  std::vector<NodeRef> written(assignments.size());
+  for (size_t i = 0; i < assignments.size(); ++i) {
+    const Storage& storage = *assignments[i].storage;
+    written[i] = storage.node.ref();
+    for (size_t j = i; j-- > 0;)
+      if (&*assignments[j].storage == &storage) {
+        written[j] = assignments[i].before;
+        break;
+      }
+  }
+  return written;
+}
 
 bool rescue(Log& log, const std::exception_ptr& error, RunLog run) { return Rescue(log, error, run).in_halves(); }
 

@@ -14,4 +14,7 @@ using RunLog = void (*)(Log&);
 // were to be run as a whole, when there are any: whoever asked for these did not ask for the others.
 bool rescue(Log& log, const std::exception_ptr& error, RunLog run);
 
+// What each assignment gave its storage: what the next one took away, or what is there now.
+std::vector<NodeRef> written_by(const std::vector<Assignment>& assignments);
+
 }  // namespace sg

@@ -1,10 +1,11 @@
+#include <algorithm>
+
 #include "schedule/draft.hpp"
 
 namespace sg::schedule_detail {
 
 Context::Context(const ScheduleInput& in) : log(in.log), input(in), guards(in.log) {
   const int32_t n = count();
-  needed.assign(n, false);
   stored.assign(n, false);
   exported.assign(n, true);
   readers.assign(n, 0);
@@ -20,17 +21,18 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in), guards(in.lo
       leaf_views_.push_back(is_leaf ? log.readings[next_reading++] : -1);
     }
   }
+  needed = sg::needed(log, input.held);
+  for (int32_t i = 0; i < n; ++i)
+    pieces.push_back(static_cast<int32_t>(std::upper_bound(in.cuts.begin(), in.cuts.end(), i) - in.cuts.begin()));
   for (int32_t i = n - 1; i >= 0; --i) {
-    needed[i] = needed[i] || input.held[i];
     if (!needed[i]) continue;
     const Node& v = node(i);
     stored[i] = stored[i] || input.held[i] || !inlines(*v.op) || v.op->stores || !input.fuse;
     for (int k = 0; k < v.inputs; ++k) {
       const int32_t from = pending(v.in[k]);
       if (from < 0) continue;
-      needed[from] = true;
       ++readers[from];
-      if (!v.reads_value(k)) stored[from] = true;
+      if (!v.reads_value(k) || pieces[from] != pieces[i]) stored[from] = true;
     }
   }
 }
@@ -93,3 +95,19 @@ Dims Draft::row_strides() const {
 }
 
 }  // namespace sg::schedule_detail
+
+namespace sg {
+
+std::vector<bool> needed(const Log& log, const std::vector<bool>& held) {
+  std::vector<bool> needed = held;
+  for (size_t i = log.nodes.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    const Node& node = *log.nodes[i];
+    for (int k = 0; k < node.inputs; ++k)
+      if (const Node* from = node.in[k].node.get(); node.in[k].kind == Operand::Kind::node && from->pending())
+        needed[static_cast<size_t>(from->log_index)] = true;
+  }
+  return needed;
+}
+
+}  // namespace sg

@@ -46,6 +46,7 @@ struct Context {
   std::vector<bool> needed, stored;  // computed at all; a kernel's root
   std::vector<bool> exported;        // needs memory: held, or read by another kernel
   std::vector<int32_t> readers;      // operands of needed nodes that read it, or write to it
+  std::vector<int32_t> pieces;       // between two cuts, of each node
   mutable int64_t work = 0;          // elementary steps of the passes up to now
   mutable Scratch scratch;
   mutable Guards guards;  // every comparison of sizes goes through them

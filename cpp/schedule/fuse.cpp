@@ -69,6 +69,7 @@ class Fuser {
         if (made_by_[read] >= 0) order_.add(made_by_[read], id);
       made_by_[draft.roots[0]] = id;
       drafts_.push_back(std::move(draft));
+      note_piece(id);
       note_readers(id);
       if (context_.input.fuse) join(id, false);
     }
@@ -127,6 +128,8 @@ class Fuser {
     drafts_ = std::move(drafts);
     for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id)
       for (int32_t root : drafts_[id].roots) made_by_[root] = id;
+    first_of_piece_.clear();
+    for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id) note_piece(id);
     for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id) {
       for (int32_t read : drafts_[id].reads)
         if (made_by_[read] >= 0) order_.add(made_by_[read], id);
@@ -191,6 +194,13 @@ class Fuser {
     std::vector<int32_t> latest_;
   };
 
+  int32_t piece_of(int32_t id) const { return context_.pieces[drafts_[id].roots[0]]; }
+  void note_piece(int32_t id) {
+    const bool first = id == 0 || piece_of(id) != piece_of_last_;
+    first_of_piece_.push_back(first ? id : first_of_piece_.back());
+    piece_of_last_ = piece_of(id);
+  }
+
   // The live kernels that read a leaf or node, each once, in order: loops have thousands that read one.
   std::vector<int32_t>* readers_of(const std::pair<int32_t, int32_t>& source) {
     const auto [node, leaf] = source;
@@ -211,15 +221,18 @@ class Fuser {
       }
   }
 
-  // Kernels before `id` that make, or with `shares` that share, something that it reads: the latest ones, latest first.
+  // Kernels before `id` in its piece of the log that make, or with `shares` that share, something that it reads: the
+  // latest ones, latest first.
   std::vector<int32_t> related(int32_t id, bool shares) {
     std::vector<int32_t> out;
+    const int32_t first = first_of_piece_[id];
     for (int32_t read : drafts_[id].reads)
-      if (made_by_[read] >= 0 && made_by_[read] < id) out.push_back(made_by_[read]);
+      if (made_by_[read] >= first && made_by_[read] < id) out.push_back(made_by_[read]);
     for (const auto& source : drafts_[id].sources)
       if (const std::vector<int32_t>* readers = shares ? readers_of(source) : nullptr) {
-        const auto end = std::lower_bound(readers->begin(), readers->end(), id);
-        out.insert(out.end(), end - std::min<int64_t>(end - readers->begin(), kMaxRelated), end);
+        const auto begin = std::lower_bound(readers->begin(), readers->end(), first);
+        const auto end = std::lower_bound(begin, readers->end(), id);
+        out.insert(out.end(), end - std::min<int64_t>(end - begin, kMaxRelated), end);
       }
     std::sort(out.begin(), out.end(), std::greater<>());
     out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -360,6 +373,8 @@ class Fuser {
   Draft merged_;
   Order order_;                   // of drafts
   std::vector<int32_t> made_by_;  // draft of a stored node
+  std::vector<int32_t> first_of_piece_;  // the first draft of the piece that a draft is in
+  int32_t piece_of_last_ = 0;
   std::vector<std::vector<int32_t>> leaf_readers_, node_readers_;
 };
 

@@ -18,6 +18,7 @@ struct ScheduleInput {
   bool fuse = true;               // false: one kernel an op
   bool doubtful = false;          // updates in place look at the status word, as when the log itself checks indices
   const Features* gpu = nullptr;  // what the log's device can do; nullptr: the CPU
+  std::vector<int32_t> cuts = {};  // nodes that no kernel shares with those before them: see loops.hpp
 };
 
 // What was decided about a structure, without its sizes: see sketch.hpp.
@@ -43,5 +44,8 @@ struct Structure {
   bool operator==(const Structure&) const = default;
 };
 Structure structure_of(const ScheduleInput& input);
+
+// Nodes that are held, or that one of these is made of.
+std::vector<bool> needed(const Log& log, const std::vector<bool>& held);
 
 }  // namespace sg

@@ -17,6 +17,7 @@ class Words {
     add(log_.nodes.size() << 2 | uint64_t(input_.fuse) << 1 | uint64_t(input_.doubtful));
     for (size_t i = 0; i < log_.nodes.size(); ++i) add_node(*log_.nodes[i], input_.held[i]);
     for (bool dying : input_.dying) add(dying);
+    for (int32_t cut : input_.cuts) add(static_cast<uint64_t>(cut));
     return {hash_mix(hash_.a), hash_mix(hash_.b)};
   }
 

@@ -1,0 +1,131 @@
+#include "schedule/loops.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "base/hash.hpp"
+
+namespace sg {
+namespace {
+
+constexpr int32_t kRounds = 8;  // that make a loop
+constexpr int32_t kPieces[] = {64, 8, 1};  // rounds of a piece, the largest first
+constexpr int32_t kMaxRound = 512;         // nodes
+constexpr int32_t kWindow = 4;             // nodes that find each other again
+constexpr size_t kMaxPeriods = 16;         // that are looked at
+
+struct Loop {
+  int32_t begin, period, rounds;
+};
+
+// What of a node is the same in each round: not whom it reads.
+uint64_t word_of(const Node& node) {
+  uint64_t word = hash_add(reinterpret_cast<uint64_t>(node.op),
+                           uint64_t(node.dtype) | uint64_t(node.compute) << 4 | uint64_t(node.inputs) << 8 |
+                               uint64_t(node.reduced) << 16 | uint64_t(node.domain.rank) << 32);
+  for (int k = 0; k < node.inputs; ++k) {
+    const Operand& o = node.in[k];
+    const bool pending = o.kind == Operand::Kind::node && o.node->pending();
+    word = hash_add(word, uint64_t(o.kind) | uint64_t(o.dtype) << 4 | uint64_t(pending) << 8);
+  }
+  return hash_mix(word);
+}
+
+class Loops {
+ public:
+  explicit Loops(const Log& log) : log_(log) {
+    for (const NodeRef& node : log.nodes) words_.push_back(word_of(*node));
+  }
+
+  std::vector<Loop> find() {
+    std::vector<Loop> loops;
+    for (int32_t period : periods()) find(period, loops);
+    std::sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) { return a.begin < b.begin; });
+    return loops;
+  }
+
+ private:
+  int32_t count() const { return static_cast<int32_t>(words_.size()); }
+
+  // Distances between equal windows, those that are found most often, the shortest first.
+  std::vector<int32_t> periods() const {
+    std::unordered_map<uint64_t, int32_t> last;
+    std::map<int32_t, int32_t> found;
+    for (int32_t i = 0; i + kWindow <= count(); ++i) {
+      uint64_t window = 0;
+      for (int32_t k = 0; k < kWindow; ++k) window = hash_add(window, words_[static_cast<size_t>(i + k)]);
+      const auto [at, is_new] = last.try_emplace(window, i);
+      if (is_new) continue;
+      if (const int32_t distance = i - at->second; distance <= kMaxRound) ++found[distance];
+      at->second = i;
+    }
+    std::vector<std::pair<int32_t, int32_t>> often;
+    for (const auto& [distance, times] : found)
+      if (times >= kRounds) often.emplace_back(-times, distance);
+    std::sort(often.begin(), often.end());
+    often.resize(std::min(often.size(), kMaxPeriods));
+    std::vector<int32_t> periods;
+    for (const auto& [times, distance] : often) periods.push_back(distance);
+    std::sort(periods.begin(), periods.end());
+    return periods;
+  }
+
+  void find(int32_t period, std::vector<Loop>& loops) {
+    for (int32_t begin = 0, i = 0; i <= count() - period; ++i) {
+      if (i < count() - period && same(i, i + period)) continue;
+      const int32_t rounds = (i - begin) / period + 1;
+      if (rounds >= kRounds && i > begin && !overlaps(begin, i, loops) && reads_the_same(begin, i, period))
+        loops.push_back({begin, period, rounds});
+      begin = i + 1;
+    }
+  }
+
+  bool same(int32_t a, int32_t b) const { return words_[static_cast<size_t>(a)] == words_[static_cast<size_t>(b)]; }
+
+  static bool overlaps(int32_t begin, int32_t end, const std::vector<Loop>& loops) {
+    return std::any_of(loops.begin(), loops.end(), [&](const Loop& l) {
+      return begin < l.begin + l.period * l.rounds && l.begin < end;
+    });
+  }
+
+  // Rounds of a loop over time share their weights; layers of a model have their own, and are few.
+  bool reads_the_same(int32_t begin, int32_t end, int32_t period) const {
+    int32_t all = 0, shared = 0;
+    for (int32_t i = begin; i < end; ++i) {
+      const Node &a = *log_.nodes[static_cast<size_t>(i)], &b = *log_.nodes[static_cast<size_t>(i + period)];
+      for (int k = 0; k < a.inputs; ++k) {
+        if (a.in[k].kind != Operand::Kind::node || a.in[k].node->pending()) continue;
+        ++all;
+        shared += a.in[k].node == b.in[k].node;
+      }
+    }
+    return 2 * shared >= all;
+  }
+
+  const Log& log_;
+  std::vector<uint64_t> words_;
+};
+
+// The last round is left to what follows: its values are often wanted by more than the next round.
+void cut(const Loop& loop, std::vector<int32_t>& cuts) {
+  int32_t at = loop.begin, left = loop.rounds - 1;
+  for (int32_t rounds : kPieces)
+    for (; left >= rounds; left -= rounds) {
+      cuts.push_back(at);
+      at += rounds * loop.period;
+    }
+  cuts.push_back(at);
+}
+
+}  // namespace
+
+std::vector<int32_t> loop_cuts(const Log& log) {
+  std::vector<int32_t> cuts;
+  for (const Loop& loop : Loops(log).find()) cut(loop, cuts);
+  const auto late = [&](int32_t cut) { return cut == 0 || static_cast<size_t>(cut) > log.whole_from; };
+  std::erase_if(cuts, late);
+  return cuts;
+}
+
+}  // namespace sg
