@@ -41,11 +41,11 @@ void look_for_signals() {
 
 // A cut computes or waits, so other threads may have the GIL meanwhile. Whoever wants the engine lock that is held
 // here gives up the GIL first, so taking it back cannot deadlock.
-void (*engine_cut)(Log&) = nullptr;
-void cut_without_gil(Log& log) {
-  if (!PyGILState_Check()) return engine_cut(log);
+void (*engine_cut)(Log&, bool) = nullptr;
+void cut_without_gil(Log& log, bool full) {
+  if (!PyGILState_Check()) return engine_cut(log, full);
   WithoutGil unlocked;
-  engine_cut(log);
+  engine_cut(log, full);
 }
 
 void warn_of_cache(const std::string& message) {

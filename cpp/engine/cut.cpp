@@ -86,7 +86,8 @@ bool folds(const Log& log) {
 // The order of a sum depends on what is computed with it: loops have the same kernels, run in pieces or as one plan.
 ScheduleInput input_of(const Log& log, const Wanted& wanted, bool fuse, const std::vector<int32_t>& cuts) {
   const Features* gpu = log.device.is_gpu() ? &device_of(log.device).features() : nullptr;
-  return {log,  wanted.held, wanted.dying, fuse, !wanted.doubtful.empty(), gpu, folds(log) ? cuts : std::vector<int32_t>()};
+  return {
+      log, wanted.held, wanted.dying, fuse, !wanted.doubtful.empty(), gpu, folds(log) ? cuts : std::vector<int32_t>()};
 }
 
 // `words`: of the log's key that stand for operations.
@@ -210,7 +211,7 @@ void finish(Log& log) {
 
 // A loop of a new length is run in pieces, which other lengths have too; a plan for all of it is worth its time when it
 // is asked for again.
-constexpr int kTimesInPieces = 2;
+constexpr int kTimesInPieces = 8;
 
 void run_in_one(Log& log);
 

@@ -13,6 +13,7 @@
 #include "engine/cut.hpp"
 #include "engine/tape.hpp"
 #include "ops/list.hpp"
+#include "schedule/loops.hpp"
 
 namespace sg {
 namespace {
@@ -47,8 +48,14 @@ void look_at_status(DeviceId id, uint32_t runs) {
   settle(id, runs);
 }
 
+// A loop that is too long for one log goes on in the next one where a round begins.
+void cut_at_hand(Log& log, bool full) {
+  if (full && log.most == kMaxLogNodes) log.most = end_of_round(log);
+  if (!full || log.nodes.size() >= log.most) cut_log(log);
+}
+
 [[maybe_unused]] const bool installed = [] {
-  cut_hook = cut_log;
+  cut_hook = cut_at_hand;
   report_hook = raise_status;
   value::tape_runner = tapes_of;
   return true;

@@ -113,8 +113,9 @@ void append(const NodeRef& node) {
   const int64_t bound = node->op->kind == Kind::kernel ? kAnyBound : node->in[1].number.i;
   if (node->op->reports) log.reporters.push_back({node->op, bound, line});
   const bool at_once = touches_shared(*node);
-  const bool full = log.nodes.size() >= kMaxLogNodes || log.leaf_bytes >= kMaxLogLeafBytes;
-  if (at_once || (full && !node->op->reports)) cut_hook(log);  // who reads a checked index comes next: one kernel
+  const bool full = log.nodes.size() >= log.most, heavy = log.leaf_bytes >= kMaxLogLeafBytes;
+  // Who reads a checked index comes next: one kernel.
+  if (at_once || ((full || heavy) && !node->op->reports)) cut_hook(log, !at_once && !heavy);
   if (at_once) report_hook(node->device);
 }
 
@@ -466,7 +467,7 @@ void run_small(const Tensor& written) {
     return node->domain.numel() == 1 && (kind == Kind::pointwise || kind == Kind::effect);
   };
   if (log.nodes.empty() || log.nodes.size() > kLittle || log.whole_from <= log.nodes.size()) return;
-  if (std::all_of(log.nodes.begin(), log.nodes.end(), is_small)) cut_hook(log);
+  if (std::all_of(log.nodes.begin(), log.nodes.end(), is_small)) cut_hook(log, false);
 }
 
 bool replace(const OpInfo& op, const Tensor& target, const Tensor& before, const Tensor& result) {

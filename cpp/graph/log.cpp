@@ -12,7 +12,7 @@
 namespace sg {
 
 ContentionHooks contention_hooks;
-void (*cut_hook)(Log&) = nullptr;
+void (*cut_hook)(Log&, bool) = nullptr;
 void (*report_hook)(DeviceId) = nullptr;
 
 namespace {
@@ -212,6 +212,7 @@ void Log::clear() {
   hash = 0;
   leaf_bytes = 0;
   whole_from = SIZE_MAX;
+  most = kMaxLogNodes;
 }
 
 }  // namespace sg

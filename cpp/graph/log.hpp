@@ -19,6 +19,8 @@ struct Assignment {
   NodeRef before;
 };
 
+inline constexpr size_t kMaxLogNodes = 8192;
+
 constexpr int64_t kAnyBound = -1;
 // An index that is checked, and the line that asked for it.
 struct Reporter {
@@ -45,6 +47,7 @@ struct Log {
   int64_t leaf_bytes = 0;
   bool to_the_end = false;       // a run now is not to be interrupted
   size_t whole_from = SIZE_MAX;  // nodes from here on are run as a whole or not at all
+  size_t most = kMaxLogNodes;    // it is run when it has so many nodes
 
   void append(const NodeRef& node);
   void clear();
@@ -96,11 +99,10 @@ void lock_at_exit(std::chrono::milliseconds patience) noexcept;
 void lock_for_fork();
 void unlock_after_fork(bool in_child);
 
-// Runs the whole log of a device (installed by engine/). Called when a log reaches its limits.
-extern void (*cut_hook)(Log&);
+// Runs the whole log of a device (installed by engine/). `full`: it has its most nodes, and may be given room for more.
+extern void (*cut_hook)(Log&, bool full);
 // Raises what the kernels of a device reported (installed by engine/). Called when something had to run at once.
 extern void (*report_hook)(DeviceId);
-inline constexpr size_t kMaxLogNodes = 8192;
 inline constexpr int64_t kMaxLogLeafBytes = int64_t{4} << 30;
 
 }  // namespace sg

@@ -371,8 +371,8 @@ class Fuser {
   Context& context_;
   std::vector<Draft> drafts_;
   Draft merged_;
-  Order order_;                   // of drafts
-  std::vector<int32_t> made_by_;  // draft of a stored node
+  Order order_;                          // of drafts
+  std::vector<int32_t> made_by_;         // draft of a stored node
   std::vector<int32_t> first_of_piece_;  // the first draft of the piece that a draft is in
   int32_t piece_of_last_ = 0;
   std::vector<std::vector<int32_t>> leaf_readers_, node_readers_;

@@ -9,14 +9,17 @@
 namespace sg {
 namespace {
 
-constexpr int32_t kRounds = 8;  // that make a loop
-constexpr int32_t kPieces[] = {64, 8, 1};  // rounds of a piece, the largest first
-constexpr int32_t kMaxRound = 512;         // nodes
-constexpr int32_t kWindow = 4;             // nodes that find each other again
-constexpr size_t kMaxPeriods = 16;         // that are looked at
+constexpr int32_t kRounds = 4, kNodes = 8;  // that make a loop
+constexpr int32_t kOneIn = 5;               // readings that go to the same memory as in the round before
+constexpr int32_t kPieces[] = {64, 8, 1};   // rounds of a piece, the largest first
+constexpr int32_t kMaxRound = 512;          // nodes
+constexpr int32_t kWindow = 4;              // nodes that find each other again
+constexpr size_t kMaxPeriods = 16;          // that are looked at
 
 struct Loop {
   int32_t begin, period, rounds;
+  int32_t end() const { return begin + period * rounds; }
+  int32_t worth() const { return period * (rounds - 2); }
 };
 
 // What of a node is the same in each round: not whom it reads.
@@ -38,9 +41,14 @@ class Loops {
     for (const NodeRef& node : log.nodes) words_.push_back(word_of(*node));
   }
 
+  // The longest come first: a loop in a loop is part of its round.
   std::vector<Loop> find() {
-    std::vector<Loop> loops;
-    for (int32_t period : periods()) find(period, loops);
+    std::vector<Loop> all, loops;
+    for (int32_t period : periods()) find(period, all);
+    std::stable_sort(all.begin(), all.end(), [](const Loop& a, const Loop& b) { return a.worth() > b.worth(); });
+    for (const Loop& loop : all)
+      if (!overlaps(loop, loops)) loops.push_back(loop);
+    if (std::none_of(loops.begin(), loops.end(), [&](const Loop& l) { return stores(l); })) return {};
     std::sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) { return a.begin < b.begin; });
     return loops;
   }
@@ -75,7 +83,7 @@ class Loops {
     for (int32_t begin = 0, i = 0; i <= count() - period; ++i) {
       if (i < count() - period && same(i, i + period)) continue;
       const int32_t rounds = (i - begin) / period + 1;
-      if (rounds >= kRounds && i > begin && !overlaps(begin, i, loops) && reads_the_same(begin, i, period))
+      if (rounds >= kRounds && rounds * period >= kNodes && reads_the_same(begin, i, period))
         loops.push_back({begin, period, rounds});
       begin = i + 1;
     }
@@ -83,13 +91,19 @@ class Loops {
 
   bool same(int32_t a, int32_t b) const { return words_[static_cast<size_t>(a)] == words_[static_cast<size_t>(b)]; }
 
-  static bool overlaps(int32_t begin, int32_t end, const std::vector<Loop>& loops) {
-    return std::any_of(loops.begin(), loops.end(), [&](const Loop& l) {
-      return begin < l.begin + l.period * l.rounds && l.begin < end;
-    });
+  static bool overlaps(const Loop& a, const std::vector<Loop>& loops) {
+    return std::any_of(loops.begin(), loops.end(),
+                       [&](const Loop& b) { return a.begin < b.end() && b.begin < a.end(); });
   }
 
-  // Rounds of a loop over time share their weights; layers of a model have their own, and are few.
+  // Makes something that is memory in any case: a loop of formulas alone is better followed as a whole.
+  bool stores(const Loop& loop) const {
+    const auto begin = log_.nodes.begin() + loop.begin;
+    return std::any_of(begin, begin + loop.period,
+                       [](const NodeRef& n) { return n->op->kind != Kind::pointwise && n->op->kind != Kind::indexed; });
+  }
+
+  // Rounds of a loop over time share their weights; layers of a model have their own.
   bool reads_the_same(int32_t begin, int32_t end, int32_t period) const {
     int32_t all = 0, shared = 0;
     for (int32_t i = begin; i < end; ++i) {
@@ -100,16 +114,17 @@ class Loops {
         shared += a.in[k].node == b.in[k].node;
       }
     }
-    return 2 * shared >= all;
+    return kOneIn * shared >= all;
   }
 
   const Log& log_;
   std::vector<uint64_t> words_;
 };
 
-// The last round is left to what follows: its values are often wanted by more than the next round.
+// The first round is left to what comes before, and the last one to what follows: what the first one reads, and who else
+// wants values of the last, is different.
 void cut(const Loop& loop, std::vector<int32_t>& cuts) {
-  int32_t at = loop.begin, left = loop.rounds - 1;
+  int32_t at = loop.begin + loop.period, left = loop.rounds - 2;
   for (int32_t rounds : kPieces)
     for (; left >= rounds; left -= rounds) {
       cuts.push_back(at);
@@ -123,9 +138,17 @@ void cut(const Loop& loop, std::vector<int32_t>& cuts) {
 std::vector<int32_t> loop_cuts(const Log& log) {
   std::vector<int32_t> cuts;
   for (const Loop& loop : Loops(log).find()) cut(loop, cuts);
-  const auto late = [&](int32_t cut) { return cut == 0 || static_cast<size_t>(cut) > log.whole_from; };
-  std::erase_if(cuts, late);
+  std::erase_if(cuts, [&](int32_t cut) { return static_cast<size_t>(cut) > log.whole_from; });
   return cuts;
+}
+
+size_t end_of_round(const Log& log) {
+  const size_t size = log.nodes.size();
+  const std::vector<Loop> loops = Loops(log).find();
+  if (loops.empty()) return size;
+  const auto period = static_cast<size_t>(loops.back().period);
+  const size_t behind = size - static_cast<size_t>(loops.back().end());
+  return behind < period ? size + (period - behind) % period : size;
 }
 
 }  // namespace sg

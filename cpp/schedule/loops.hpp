@@ -12,4 +12,7 @@ namespace sg {
 // change them. No piece begins inside what is to be run as a whole.
 std::vector<int32_t> loop_cuts(const Log& log);
 
+// How many nodes a log will have when the round that it is in ends; as many as it has when it ends in no loop.
+size_t end_of_round(const Log& log);
+
 }  // namespace sg
