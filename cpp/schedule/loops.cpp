@@ -1,6 +1,9 @@
 #include "schedule/loops.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 
@@ -10,7 +13,8 @@ namespace sg {
 namespace {
 
 constexpr int32_t kRounds = 4, kNodes = 8;  // that make a loop
-constexpr int32_t kOneIn = 5;               // readings that go to the same memory as in the round before
+constexpr int32_t kOneIn = 3;               // readings that go where they went in the round before
+constexpr int32_t kFewer = 2;               // rounds of its backward pass, or of what follows from it
 constexpr int32_t kPieces[] = {64, 8, 1};   // rounds of a piece, the largest first
 constexpr int32_t kMaxRound = 512;          // nodes
 constexpr int32_t kWindow = 4;              // nodes that find each other again
@@ -18,6 +22,7 @@ constexpr size_t kMaxPeriods = 16;          // that are looked at
 
 struct Loop {
   int32_t begin, period, rounds;
+  bool over_time = false;  // computes something that is memory in any case, with the same weights each round
   int32_t end() const { return begin + period * rounds; }
   int32_t worth() const { return period * (rounds - 2); }
 };
@@ -41,19 +46,29 @@ class Loops {
     for (const NodeRef& node : log.nodes) words_.push_back(word_of(*node));
   }
 
-  // The longest come first: a loop in a loop is part of its round.
   std::vector<Loop> find() {
-    std::vector<Loop> all, loops;
-    for (int32_t period : periods()) find(period, all);
-    std::stable_sort(all.begin(), all.end(), [](const Loop& a, const Loop& b) { return a.worth() > b.worth(); });
-    for (const Loop& loop : all)
-      if (!overlaps(loop, loops)) loops.push_back(loop);
-    if (std::none_of(loops.begin(), loops.end(), [&](const Loop& l) { return stores(l); })) return {};
-    std::sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) { return a.begin < b.begin; });
-    return loops;
+    std::vector<Loop> loops = longest();
+    const auto follows = [&](const Loop& a) {
+      return std::ranges::any_of(loops,
+                                 [&](const Loop& b) { return b.over_time && std::abs(a.rounds - b.rounds) <= kFewer; });
+    };
+    std::vector<Loop> found;
+    std::ranges::copy_if(loops, std::back_inserter(found), follows);
+    std::ranges::sort(found, {}, &Loop::begin);
+    return found;
   }
 
  private:
+  // The longest come first: a loop in a loop is part of its round.
+  std::vector<Loop> longest() const {
+    std::vector<Loop> all, loops;
+    for (int32_t period : periods()) find(period, all);
+    std::ranges::stable_sort(all, std::greater<>(), &Loop::worth);
+    for (const Loop& loop : all)
+      if (!overlaps(loop, loops)) loops.push_back(loop);
+    return loops;
+  }
+
   int32_t count() const { return static_cast<int32_t>(words_.size()); }
 
   // Distances between equal windows, those that are found most often, the shortest first.
@@ -79,12 +94,13 @@ class Loops {
     return periods;
   }
 
-  void find(int32_t period, std::vector<Loop>& loops) {
+  void find(int32_t period, std::vector<Loop>& loops) const {
     for (int32_t begin = 0, i = 0; i <= count() - period; ++i) {
       if (i < count() - period && same(i, i + period)) continue;
       const int32_t rounds = (i - begin) / period + 1;
-      if (rounds >= kRounds && rounds * period >= kNodes && reads_the_same(begin, i, period))
-        loops.push_back({begin, period, rounds});
+      if (rounds >= kRounds && rounds * period >= kNodes)
+        if (const Readings r = readings(begin, i, period); kOneIn * r.shared >= r.count)
+          loops.push_back({begin, period, rounds, r.shared > 0 && stores(begin, period)});
       begin = i + 1;
     }
   }
@@ -96,25 +112,29 @@ class Loops {
                        [&](const Loop& b) { return a.begin < b.end() && b.begin < a.end(); });
   }
 
-  // Makes something that is memory in any case: a loop of formulas alone is better followed as a whole.
-  bool stores(const Loop& loop) const {
-    const auto begin = log_.nodes.begin() + loop.begin;
-    return std::any_of(begin, begin + loop.period,
+  bool stores(int32_t begin, int32_t period) const {
+    const auto first = log_.nodes.begin() + begin;
+    return std::any_of(first, first + period,
                        [](const NodeRef& n) { return n->op->kind != Kind::pointwise && n->op->kind != Kind::indexed; });
   }
 
-  // Rounds of a loop over time share their weights; layers of a model have their own.
-  bool reads_the_same(int32_t begin, int32_t end, int32_t period) const {
-    int32_t all = 0, shared = 0;
+  // Of memory, from which a round reads what the one before read there: rounds of a loop over time share weights, layers
+  // of a model have their own. Weights are what products read, or, where there are none, any memory.
+  struct Readings {
+    int32_t count = 0, shared = 0;
+  };
+  Readings readings(int32_t begin, int32_t end, int32_t period) const {
+    Readings products, others;
     for (int32_t i = begin; i < end; ++i) {
       const Node &a = *log_.nodes[static_cast<size_t>(i)], &b = *log_.nodes[static_cast<size_t>(i + period)];
+      Readings& readings = a.op->kind == Kind::contraction || a.op->kind == Kind::kernel ? products : others;
       for (int k = 0; k < a.inputs; ++k) {
         if (a.in[k].kind != Operand::Kind::node || a.in[k].node->pending()) continue;
-        ++all;
-        shared += a.in[k].node == b.in[k].node;
+        ++readings.count;
+        readings.shared += a.in[k].node == b.in[k].node;
       }
     }
-    return kOneIn * shared >= all;
+    return products.count ? products : others;
   }
 
   const Log& log_;
