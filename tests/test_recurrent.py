@@ -184,6 +184,9 @@ def test_gradients_on_the_device(name: str, device: sg.Device) -> None:
         np.testing.assert_allclose(got, exact, rtol=1e-4, atol=1e-4)
 
 
+UNTIL_PLANNED = 10  # a loop is run in pieces until it was asked for often enough to get a plan of its own
+
+
 class Trained:
     """A layer that is trained on one batch."""
 
@@ -199,7 +202,7 @@ class Trained:
         self.optimizer.step()
 
     def counts(self) -> dict[str, int]:
-        for _ in range(2):
+        for _ in range(UNTIL_PLANNED):
             self.step()
         sg.synchronize(self.x.device)
         sg.reset_stats()
@@ -230,7 +233,7 @@ def test_long_sequences_are_started_while_they_are_recorded(bidirectional: bool,
         return sg.autograd.grad(layer(x)[0].square().sum(), list(layer.parameters()))
 
     def submissions(x: sg.Tensor) -> int:
-        for _ in range(3):
+        for _ in range(UNTIL_PLANNED + 1):
             sg.reset_stats()
             found = grads(x)
             sg.synchronize(device)

@@ -121,6 +121,14 @@ class Run:
         ends = [(g * g).sum() for g in first if g is not None and g.requires_grad]
         return first + (self.grad(sum(ends[1:], ends[0]), leaves) if ends else [None for _ in leaves])
 
+    def loop(self, step: Callable[[Any], Any], x: Any, rounds: int, every: bool = False) -> Any:
+        """What a step makes of x in so many rounds; with `every` a sum of what each round made."""
+        seen = []
+        for _ in range(rounds):
+            x = step(x)
+            seen.append(x.sum())
+        return self.backend.t.stack(seen) if every else x
+
     def distinct(self, x: Any) -> Any:
         """No two elements of what lies on a grid are equal: who is chosen among equals is not promised."""
         t = self.backend.t
@@ -140,7 +148,7 @@ class Run:
     def names(self) -> dict[str, Any]:
         random = self.random(1 << 20)
         batches = self.program.batches
-        called = ("leaf", "ints", "out", "keep", "grad", "twice", "distinct")
+        called = ("leaf", "ints", "out", "keep", "grad", "twice", "loop", "distinct")
         names = {name: getattr(self, name) for name in called}
         names |= {"kept": self.kept, "compiled": self.compiled, "t": self.backend.t, "F": self.float_type()}
         names |= {"D": self.backend.device, "B": batches[self.number % len(batches)]}

@@ -65,6 +65,37 @@ def lerp(d: Drawing) -> str:
     return f"t.lerp({x}, {d.like(x)}, {d.number()})"
 
 
+# ---- loops -----------------------------------------------------------------------------------------------------------
+@value(3)
+def loop(d: Drawing) -> str:
+    x = d.pick_value(1)
+    w, dim, n = d.pick_value(fits=lambda name: d.shape(name) in ((), d.shape(x), d.shape(x)[-1:])), d.dim(x), d.number()
+    rounds, every = d.below(14) + 2, d.pick("", "", ", every=True")
+    step = d.pick(
+        f"t.tanh(h * t.sin({w}) + {n})",
+        f"h / (t.abs(h).sum({dim}, keepdim=True) + 1.0) + {w} * 0.25",
+        f"t.sin(h * t.sin({w}).mean()) - t.amax(h, {dim}, keepdim=True) * 0.5",
+        f"t.softmax(h * t.sin({w}), {dim}).flip({dim})",
+        f"t.cat([h[1:], t.cos(h[:1] * t.sin({w}) + {n})])",
+    )
+    return f"loop(lambda h: {step}, {x}, {rounds}{every})"
+
+
+@value(2)
+def loop_of_products(d: Drawing) -> str:
+    x = d.pick_value(1)
+    size = d.shape(x)[-1]
+    m, rounds, every = f"leaf({d.key()}, ({size}, {size}))", d.below(14) + 2, d.pick("", ", every=True")
+    return f"(lambda m: loop(lambda h: t.tanh(h @ m * {0.5 / max(size, 1)}{d.pick('', ' + m[0]')}), {x}, {rounds}{every}))({m})"
+
+
+@value(1)
+def growing_loop(d: Drawing) -> str:
+    x = d.pick_value(1)
+    w = d.pick_value(fits=lambda name: d.shape(name) in ((), d.shape(x)[1:]))
+    return f"loop(lambda h: t.cat([h, t.tanh(h.mean(0, keepdim=True) * t.sin({w}))]), {x}, {d.below(10) + 2})"
+
+
 # ---- types -----------------------------------------------------------------------------------------------------------
 @value(3)
 def cast(d: Drawing) -> str:
