@@ -21,8 +21,8 @@ constexpr int32_t kWindow = 4;              // nodes that find each other again
 constexpr size_t kMaxPeriods = 16;          // that are looked at
 
 struct Loop {
-  int32_t begin, period, rounds;
-  bool over_time = false;  // computes something that is memory in any case, with the same weights each round
+  int32_t begin, period, rounds;  // and at least a part of one more round
+  bool over_time = false;         // computes something that is memory in any case, with the same weights each round
   int32_t end() const { return begin + period * rounds; }
   int32_t worth() const { return period * (rounds - 2); }
 };
@@ -100,9 +100,26 @@ class Loops {
       const int32_t rounds = (i - begin) / period + 1;
       if (rounds >= kRounds && rounds * period >= kNodes)
         if (const Readings r = readings(begin, i, period); kOneIn * r.shared >= r.count)
-          loops.push_back({begin, period, rounds, r.shared > 0 && stores(begin, period)});
+          loops.push_back(turned({begin, period, rounds, r.shared > 0 && stores(begin, period)}));
       begin = i + 1;
     }
+  }
+
+  // A round may begin with any of its nodes: where the fewest formulas are torn apart.
+  Loop turned(Loop loop) const {
+    std::vector<int32_t> torn(static_cast<size_t>(loop.period), 0);  // by a cut before each node of a round
+    for (int32_t i = loop.begin + loop.period; i < loop.begin + 2 * loop.period; ++i) {
+      const Node& node = *log_.nodes[static_cast<size_t>(i)];
+      for (int k = 0; k < node.inputs; ++k) {
+        if (node.in[k].kind != Operand::Kind::node || !node.in[k].node->pending() || !node.reads_value(k)) continue;
+        const int32_t from = node.in[k].node->log_index;
+        if (i - from > loop.period) continue;
+        for (int32_t at = from + 1; at <= i; ++at) ++torn[static_cast<size_t>((at - loop.begin) % loop.period)];
+      }
+    }
+    loop.begin += static_cast<int32_t>(std::ranges::min_element(torn) - torn.begin());
+    --loop.rounds;  // the last one ends later
+    return loop;
   }
 
   bool same(int32_t a, int32_t b) const { return words_[static_cast<size_t>(a)] == words_[static_cast<size_t>(b)]; }
@@ -144,7 +161,7 @@ class Loops {
 // The first round is left to what comes before, and the last one to what follows: what the first one reads, and who else
 // wants values of the last, is different.
 void cut(const Loop& loop, std::vector<int32_t>& cuts) {
-  int32_t at = loop.begin + loop.period, left = loop.rounds - 2;
+  int32_t at = loop.begin + loop.period, left = loop.rounds - 1;
   for (int32_t rounds : kPieces)
     for (; left >= rounds; left -= rounds) {
       cuts.push_back(at);
@@ -168,7 +185,7 @@ size_t end_of_round(const Log& log) {
   if (loops.empty()) return size;
   const auto period = static_cast<size_t>(loops.back().period);
   const size_t behind = size - static_cast<size_t>(loops.back().end());
-  return behind < period ? size + (period - behind) % period : size;
+  return behind < 2 * period ? size + (period - behind % period) % period : size;
 }
 
 }  // namespace sg

@@ -91,10 +91,11 @@ TEST_CASE("sizes that compare otherwise ask for other kernels", "[schedule]") {
 
 TEST_CASE("plans that nobody finds again make room", "[schedule]") {
   EmptyLog empty;
-  const auto chain = [](int64_t n) {  // products do not share a kernel
+  std::vector<Tensor> weights;
+  for (int i = 0; i < 1000; ++i) weights.push_back(numbers({4, 4}));
+  const auto chain = [&](int64_t n) {  // products do not share a kernel
     Tensor x = numbers({n, 4});
-    const Tensor w = numbers({4, 4});
-    for (int i = 0; i < 1000; ++i) x = matmul(x, w);
+    for (const Tensor& w : weights) x = matmul(x, w);
     return x;
   };
   const auto found = [&](int64_t n) {
