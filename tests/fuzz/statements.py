@@ -86,7 +86,8 @@ def loop_of_products(d: Drawing) -> str:
     x = d.pick_value(1)
     size = d.shape(x)[-1]
     m, rounds, every = f"leaf({d.key()}, ({size}, {size}))", d.below(14) + 2, d.pick("", ", every=True")
-    return f"(lambda m: loop(lambda h: t.tanh(h @ m * {0.5 / max(size, 1)}{d.pick('', ' + m[0]')}), {x}, {rounds}{every}))({m})"
+    step = f"t.tanh(h @ m * {0.5 / max(size, 1)}{d.pick('', ' + m[0]')})"
+    return f"(lambda m: loop(lambda h: {step}, {x}, {rounds}{every}))({m})"
 
 
 @value(1)
