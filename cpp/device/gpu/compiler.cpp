@@ -93,7 +93,9 @@ std::string explain(const std::string& log, const std::string& source) {
          "`";
 }
 
-std::vector<uint32_t> run_glslang(const std::string& name, const std::string& source) {
+}  // namespace
+
+std::vector<uint32_t> translate_glsl(const std::string& name, const std::string& source) {
   static const bool started = glslang::InitializeProcess();
   if (!started) fail<KernelCompileError>(name, "glslang did not start", "report this");
   glslang::TShader shader(EShLangCompute);
@@ -127,20 +129,24 @@ std::vector<uint32_t> run_glslang(const std::string& name, const std::string& so
   return words;
 }
 
-}  // namespace
+std::vector<uint32_t> cached_spirv(const std::string& source) {
+  const std::vector<uint8_t> bytes = DiskCache::instance().load(cache_key(source));
+  constexpr uint32_t kMagic = 0x07230203;
+  if (bytes.size() < 20 || bytes.size() % 4 != 0 || std::memcmp(bytes.data(), &kMagic, 4) != 0) return {};
+  std::vector<uint32_t> words(bytes.size() / 4);
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  return words;
+}
+
+void cache_spirv(const std::string& source, const std::vector<uint32_t>& words) {
+  DiskCache::instance().save(cache_key(source), words.data(), words.size() * sizeof(uint32_t));
+}
 
 std::vector<uint32_t> compile_glsl(const std::string& name, const std::string& source) {
-  const std::string key = cache_key(source);
-  const DiskCache& cache = DiskCache::instance();
-  const std::vector<uint8_t> bytes = cache.load(key);
-  constexpr uint32_t kMagic = 0x07230203;
-  if (bytes.size() >= 20 && bytes.size() % 4 == 0 && !std::memcmp(bytes.data(), &kMagic, 4)) {
-    std::vector<uint32_t> words(bytes.size() / 4);
-    std::memcpy(words.data(), bytes.data(), bytes.size());
-    return words;
-  }
-  std::vector<uint32_t> words = run_glslang(name, source);
-  cache.save(key, words.data(), words.size() * sizeof(uint32_t));
+  std::vector<uint32_t> words = cached_spirv(source);
+  if (!words.empty()) return words;
+  words = translate_glsl(name, source);
+  cache_spirv(source, words);
   return words;
 }
 

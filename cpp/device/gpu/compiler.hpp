@@ -10,6 +10,10 @@ namespace sg {
 
 // KernelCompileError with the GLSL line. `#include "alu.glsl"` finds the embedded shader sources.
 std::vector<uint32_t> compile_glsl(const std::string& name, const std::string& source);
+// Its parts, for threads that must not call into Python, as warnings of the cache do.
+std::vector<uint32_t> cached_spirv(const std::string& source);  // empty: not there
+std::vector<uint32_t> translate_glsl(const std::string& name, const std::string& source);
+void cache_spirv(const std::string& source, const std::vector<uint32_t>& words);
 // Embedded at build time from shaders/: SPIR-V of NAME.comp, text of NAME.glsl / NAME.comp. Empty when there is none.
 const std::vector<uint32_t>& embedded_spirv(std::string_view name);
 std::string_view embedded_source(std::string_view file);

@@ -1,5 +1,12 @@
 #include "device/gpu/pipeline.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <unordered_set>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/profile.hpp"
@@ -25,6 +32,25 @@ std::string hex_words(const std::vector<uint32_t>& words) {
     text += word;
   }
   return text;
+}
+
+constexpr size_t kMostThreads = 16;
+
+// Calls work(0) to work(count - 1), on several threads, which must not throw.
+template <class Work>
+void at_once(size_t count, Work work) {
+  std::atomic<size_t> next{0};
+  const auto take = [&] {
+    for (size_t i = next++; i < count; i = next++) work(i);
+  };
+  std::vector<std::thread> helpers;
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  try {
+    while (helpers.size() + 1 < std::min({count, cores, kMostThreads})) helpers.emplace_back(take);
+  } catch (const std::system_error&) {  // no more threads to be had
+  }
+  take();
+  for (std::thread& t : helpers) t.join();
 }
 
 VkShaderModule make_module(const Context& context, const std::vector<uint32_t>& spirv) {
@@ -95,6 +121,15 @@ void Pipelines::save() {
 
 VkPipeline Pipelines::create(const std::string& name, const std::vector<uint32_t>& spirv,
                              const std::vector<uint32_t>& constants, VkPipelineLayout layout, bool full_subgroups) {
+  const VkPipeline made = create_handle(name, spirv, constants, layout, full_subgroups);
+  ++stats_.kernels_compiled;
+  ++made_;
+  return made;
+}
+
+VkPipeline Pipelines::create_handle(const std::string& name, const std::vector<uint32_t>& spirv,
+                                    const std::vector<uint32_t>& constants, VkPipelineLayout layout,
+                                    bool full_subgroups) const {
   std::vector<VkSpecializationMapEntry> entries(constants.size());
   for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * uint32_t{sizeof(uint32_t)}, sizeof(uint32_t)};
   VkSpecializationInfo special{};
@@ -128,31 +163,74 @@ VkPipeline Pipelines::create(const std::string& name, const std::vector<uint32_t
     vkSetDebugUtilsObjectNameEXT(context_.device, &label);
   }
   if (context_.physical.statistics) debug(2, name + ": " + statistics(context_, pipeline));
-  ++stats_.kernels_compiled;
-  ++made_;
   return pipeline;
 }
 
-const Pipeline& Pipelines::get(const Lowered& kernel) {
-  std::string key = table_key(kernel);
-  if (const auto it = table_.find(key); it != table_.end()) return *it->second;
-  const Stage stage("compile", "stage", context_.id);
-  auto p = std::make_unique<Pipeline>();
-  if (kernel.source.empty()) {
-    p->spirv = embedded_spirv(kernel.builtin);
-    p->source = std::string(embedded_source(kernel.builtin + ".comp"));
-    if (p->spirv.empty()) fail<KernelCompileError>(kernel.name, "this build has no shader '" + kernel.builtin + "'");
-  } else {
-    p->source = kernel.source;
-    p->spirv = compile_glsl(kernel.name, kernel.source);
+struct Pipelines::Missing {
+  const Lowered* kernel;
+  std::string key;
+  std::unique_ptr<Pipeline> made = std::make_unique<Pipeline>();
+  bool translated = false;  // by glslang, not found on disk
+  std::exception_ptr error = nullptr;
+};
+
+// On any thread.
+void Pipelines::compile(Missing& missing) const {
+  const Lowered& kernel = *missing.kernel;
+  Pipeline& p = *missing.made;
+  try {
+    if (p.spirv.empty() && kernel.source.empty())
+      fail<KernelCompileError>(kernel.name, "this build has no shader '" + kernel.builtin + "'");
+    missing.translated = p.spirv.empty();
+    if (missing.translated) p.spirv = translate_glsl(kernel.name, kernel.source);
+    debug(4, kernel.name + "\n" + p.source);
+    if (debug_level() >= 5) debug(5, kernel.name + " SPIR-V\n" + hex_words(p.spirv));
+    p.handle = create_handle(kernel.name, p.spirv, kernel.constants, layout_, kernel.shuffles);
+  } catch (...) {
+    missing.error = std::current_exception();
   }
-  debug(4, kernel.name + "\n" + p->source);
-  if (debug_level() >= 5) debug(5, kernel.name + " SPIR-V\n" + hex_words(p->spirv));
-  p->handle = create(kernel.name, p->spirv, kernel.constants, layout_, kernel.shuffles);
-  const Pipeline& made = *p;
-  table_.emplace(std::move(key), std::move(p));
+}
+
+void Pipelines::keep(Missing missing) {
+  if (missing.translated && !missing.made->spirv.empty()) cache_spirv(missing.kernel->source, missing.made->spirv);
+  if (missing.error) return;
+  ++stats_.kernels_compiled;
+  ++made_;
+  table_.emplace(std::move(missing.key), std::move(missing.made));
+}
+
+void Pipelines::make(const std::vector<Lowered>& kernels) {
+  std::vector<Missing> missing;
+  std::unordered_set<std::string> seen;
+  for (const Lowered& kernel : kernels) {
+    std::string key = table_key(kernel);
+    if (table_.contains(key) || !seen.insert(key).second) continue;
+    missing.push_back({&kernel, std::move(key)});
+    Missing& m = missing.back();
+    const bool builtin = kernel.source.empty();
+    m.made->source = builtin ? std::string(embedded_source(kernel.builtin + ".comp")) : kernel.source;
+    m.made->spirv = builtin ? embedded_spirv(kernel.builtin) : cached_spirv(kernel.source);
+  }
+  if (missing.empty()) return;
+  const Stage stage("compile", "stage", context_.id);
+  at_once(missing.size(), [&](size_t i) { compile(missing[i]); });
+  std::exception_ptr error;
+  for (Missing& m : missing) {
+    if (m.error && !error) error = m.error;
+    keep(std::move(m));
+  }
   if (made_ >= 2 * saved_ + 8) save();  // a crash loses at most half; the rest is saved at exit
-  return made;
+  if (error) std::rethrow_exception(error);
+}
+
+const Pipeline& Pipelines::get(const Lowered& kernel) {
+  const std::string key = table_key(kernel);
+  auto at = table_.find(key);
+  if (at == table_.end()) {
+    make({kernel});
+    at = table_.find(key);
+  }
+  return *at->second;
 }
 
 }  // namespace sg

@@ -21,7 +21,8 @@ struct Pipeline {
 class Pipelines {
  public:
   Pipelines(const Context& context, DeviceStats& stats);
-  // KernelCompileError names the kernel.
+  // Compiles those that are not there yet, several at once. KernelCompileError names the kernel.
+  void make(const std::vector<Lowered>& kernels);
   const Pipeline& get(const Lowered& kernel);
   // A pipeline of its own layout (descriptors of the proxy lane), not kept in the table.
   VkPipeline create(const std::string& name, const std::vector<uint32_t>& spirv, const std::vector<uint32_t>& constants,
@@ -30,7 +31,12 @@ class Pipelines {
   void save();                                         // the driver's code, if there is new one
 
  private:
+  struct Missing;
   void load_cache();
+  void compile(Missing& kernel) const;
+  void keep(Missing kernel);
+  VkPipeline create_handle(const std::string& name, const std::vector<uint32_t>& spirv,
+                           const std::vector<uint32_t>& constants, VkPipelineLayout layout, bool full_subgroups) const;
 
   const Context& context_;
   DeviceStats& stats_;

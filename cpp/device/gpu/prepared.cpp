@@ -26,8 +26,9 @@ bool checks_index(const Program& p) {
   return std::any_of(p.code.begin(), p.code.end(), [](const Instr& i) { return i.code == Code::check_index; });
 }
 
-void use_kernel(GpuPrepared& p, GpuStep& s, const Step& step, const Features& features, Pipelines& pipelines) {
-  Lowered low = lower(step, features);
+bool is_copy(const Step& step) { return step.only().kernel.kind == Kernel::Kind::copy; }
+
+void use_kernel(GpuPrepared& p, GpuStep& s, const Lowered& low, Pipelines& pipelines) {
   if (!low.name.empty()) s.name = low.name;
   s.pipeline = &pipelines.get(low);
   std::copy(std::begin(low.groups), std::end(low.groups), std::begin(s.groups));
@@ -45,6 +46,11 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
   p->made_by = &pipelines;
   p->plan = std::move(plan);
   p->barriers = barrier_mode();
+  std::vector<Lowered> kernels;
+  for (const Step& step : p->plan->steps)
+    if (!is_copy(step)) kernels.push_back(lower(step, features));
+  pipelines.make(kernels);
+  auto kernel = kernels.cbegin();
   for (const Step& step : p->plan->steps) {
     GpuStep s;
     s.name = step.name;
@@ -56,12 +62,12 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
       s.predicated |= program_of(i).predicated;
       s.reports |= checks_index(program_of(i)) || i.kernel.own.tag;
     }
-    if (step.only().kernel.kind == Kernel::Kind::copy) {
+    if (is_copy(step)) {
       p->copies = true;
       s.copy_from = step.only().bindings.at(0).memory;
       s.copy_to = step.only().bindings.at(1).memory;
     } else {
-      use_kernel(*p, s, step, features, pipelines);
+      use_kernel(*p, s, *kernel++, pipelines);
       if (proxy) s.proxy = &proxy->kernel(s.reads.size(), s.writes.size());
     }
     p->steps.push_back(std::move(s));
