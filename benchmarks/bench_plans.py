@@ -8,7 +8,9 @@ Writes benchmarks/results/plans-DATE.json. Close other programs first.
 
 from __future__ import annotations
 
+import itertools
 import math
+import random
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +21,7 @@ import numpy as np
 import program
 from anchors import torch_for
 from common import Result, Timing
+from networks import Network, densenet, gpt
 from plan_families import FAMILIES, Family
 from rows import Context, judged, row
 
@@ -32,9 +35,8 @@ FITTED_FROM = 800  # operations: below, what every plan costs is a good part
 def linear(context: Context) -> Iterator[Result]:
     """Time of planning n new operations of twelve families of graphs, and the exponent of its growth with n."""
     sizes = [100 * 2**i for i in range(5 if context.quick else 11)]
-    widths = iter(range(3, 10_000))  # another one each time, so that no plan is known
     for name, family in FAMILIES.items():
-        points = [planning(context, family, n, widths) for n in sizes]
+        points = [planning(context, family, n) for n in sizes]
         for about, most in ((1_000, 8.0), (10_000, 60.0)):
             nodes, seconds = min(points, key=lambda p: abs(math.log(p[0] / about)))
             value = seconds / nodes * about * 1e3
@@ -42,30 +44,53 @@ def linear(context: Context) -> Iterator[Result]:
             yield Result(
                 "linear", f"{name}, {about:,} operations", "spirograd", str(context.device), value, "ms", target=goal
             )
-        value = exponent([p for p in points if p[0] >= FITTED_FROM])
+        value = exponent([p for p in points if p[0] >= FITTED_FROM] if not context.quick else points)
         yield Result(
             "linear", f"{name}, exponent", "spirograd", str(context.device), value, "", target=judged(value, 1.15)
         )
 
 
-def planning(context: Context, family: Family, n: int, widths: Iterator[int]) -> tuple[float, float]:
+def planning(context: Context, family: Family, n: int) -> tuple[float, float]:
     """Recorded operations, and the median of the seconds that the scheduler took for them."""
     found = []
-    for _ in range(3 if n > 20_000 else 5):
+    for i in range(3 if n > 20_000 else 5):
         sg.synchronize()
         sg.reset_stats()
         with profile() as prof:
-            held = family(context.device, n, next(widths))
+            held = family(context.device, n + 20 * i, 5)  # a few operations more: no plan is known
             sg.synchronize()
         found.append((sg.stats()["nodes"], sum(e.end - e.start for e in prof.events() if e.name == "schedule") * 1e-6))
         del held
-    return median(nodes for nodes, _ in found), median(seconds for _, seconds in found)
+    return median(nodes for nodes, _ in found), max(median(seconds for _, seconds in found), 1e-6)  # loops need no plan
 
 
 def exponent(points: list[tuple[float, float]]) -> float:
     """The slope of log(time) over log(n)."""
     n, seconds = np.log(np.array(points)).T
     return float(np.polyfit(n, seconds, 1)[0])
+
+
+@row("lookup")
+def lookup(context: Context) -> Iterator[Result]:
+    """A cut whose plan is known: its key, finding it, and running a kernel for each 150 operations, an operation."""
+    for n in (1_000, 7_000):
+        x, w = sg.ones(4, device=context.device).realize(), sg.ones(4, device=context.device).realize()
+
+        def record(n: int = n, x: Any = x, w: Any = w) -> Any:
+            y = x
+            for i in range(n // 3):
+                y = sg.tanh(y * w + float(i))
+                if i % 50 == 49:
+                    y = y.cumsum(0)
+            return y
+
+        seconds = []
+        for _ in range(12 if context.quick else 40):
+            y = record()
+            seconds.append(once(y.realize))
+        timing = Timing.of([s / n * 1e9 for s in seconds[len(seconds) // 4 :]])
+        goal = judged(timing.median, 60, "ns")
+        yield Result("lookup", f"{n:,} operations", "spirograd", str(context.device), timing.median, "ns", timing, goal)
 
 
 # ---- programs --------------------------------------------------------------------------------------------------------
@@ -135,17 +160,124 @@ def rows_of_products(context: Context) -> Iterator[Result]:
     yield from first_and_again(context, "rows", f"{n} rows", programs)
 
 
+def chain_of(t: Any, make: Callable[..., Any]) -> Callable[[int], Any]:
+    """A loop with one weight."""
+    w, x = make(3, grad=True), make(32)
+
+    def run(n: int) -> Any:
+        h = x
+        for _ in range(n):
+            h = t.tanh(h * w[0])
+        w.grad = None
+        h.sum().backward()
+        return w.grad
+
+    return run
+
+
+def lstm_of(t: Any, make: Callable[..., Any]) -> Callable[[int], Any]:
+    """An LSTM written by hand."""
+    wx, wh, b, x = make(16, 256, grad=True), make(64, 256, grad=True), make(256, grad=True), make(200, 8, 16)
+
+    def run(n: int) -> Any:
+        h, c = make(8, 64) * 0, make(8, 64) * 0
+        for i in range(n):
+            gates = (x[i] @ wx + h @ wh) * 0.1 + b
+            i_, f, o, u = gates.chunk(4, 1)
+            c = t.sigmoid(f) * c + t.sigmoid(i_) * t.tanh(u)
+            h = t.sigmoid(o) * t.tanh(c)
+        wx.grad = wh.grad = b.grad = None
+        (h * h).mean().backward()
+        return wh.grad
+
+    return run
+
+
+def episode_of(t: Any, make: Callable[..., Any]) -> Callable[[int], Any]:
+    """REINFORCE: the gradient of the returns of n actions."""
+    w1, w2, x = make(4, 64, grad=True), make(64, 2, grad=True), make(200, 1, 4)
+    actions = [(make(1, 1) * (i % 2)).to(t.int64) for i in range(200)]
+
+    def run(n: int) -> Any:
+        loss = 0
+        for i in range(n):
+            chances = t.softmax(t.relu(x[i] @ w1) @ w2 * 0.1, 1)
+            loss = loss - t.log(chances.gather(1, actions[i])) * (0.5 + 0.01 * i)
+        w1.grad = w2.grad = None
+        loss.sum().backward()
+        return w1.grad
+
+    return run
+
+
+@row("lengths")
+def lengths_in_random_order(context: Context) -> Iterator[Result]:
+    """Loops of 1 to 200 rounds in random order, each once, with gradients, a round; and how many plans they need."""
+    lengths = list(range(1, 21 if context.quick else 201))
+    random.Random(0).shuffle(lengths)
+    for case, program_of in (("chain", chain_of), ("LSTM by hand", lstm_of), ("REINFORCE", episode_of)):
+        for library, t, make, wait in libraries(context):
+            run = program_of(t, make)
+            wait(run(3))
+            sg.reset_stats()
+            start = time.perf_counter()
+            for n in lengths:
+                wait(run(n))
+            value = (time.perf_counter() - start) / sum(lengths) * 1e6
+            facts = {"plans": sg.stats()["plan_misses"], "kernels": sg.stats()["kernels_compiled"]}
+            yield Result("lengths", case, library, str(context.device), value, "us", facts=facts if t is sg else {})
+
+
+BATCHES = (2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5)
+
+
+def seconds_of_steps(network: Callable[[int], Network], t: Any, place: Any, wait: Callable[[Any], Any]) -> list[float]:
+    """Of a training step with each of the BATCHES."""
+    net, optimizer, _, _ = network(2).begin(t, place)
+    seconds = []
+    for batch in BATCHES:
+        x, y = (t.tensor(values, device=place) for values in network(batch).batch(np.random.default_rng(0)))
+        start = time.perf_counter()
+        wait(network(batch).step(t, net, optimizer, x, y).detach())
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+@row("changed")
+def changed_batch(context: Context) -> Iterator[Result]:
+    """A training step the first time, again, and with a batch of another size than the one before."""
+    for case, network in {
+        "densenet121, 32 x 32": lambda batch: densenet(6, 12, 24, 16, growth=32, side=32, batch=batch),
+        "GPT of 6 layers": lambda batch: gpt(vocabulary=65, layers=6, heads=4, width=64, time=16, batch=batch),
+    }.items():
+        for library, t, make, wait in libraries(context):
+            seconds = seconds_of_steps(network, t, make(1).device, wait)
+            is_other = [a != b for a, b in itertools.pairwise(BATCHES)]
+            kinds = {
+                "first": seconds[:1],
+                "again": [s for s, other in zip(seconds[2:], is_other[1:], strict=True) if not other],
+                "another batch": [s for s, other in zip(seconds[1:], is_other, strict=True) if other],
+            }
+            timings = {kind: Timing.of([s * 1e3 for s in found]) for kind, found in kinds.items()}
+            most = 1.5 * timings["again"].median
+            for kind, timing in timings.items():
+                goal = judged(timing.median, round(most, 1), "ms") if t is sg and kind == "another batch" else ""
+                yield Result(
+                    "changed", f"{case}, {kind}", library, str(context.device), timing.median, "ms", timing, goal
+                )
+
+
 @row("elements")
 def elements(context: Context) -> Iterator[Result]:
     """One element read or written in a loop, at other random places each time."""
     n = 200 if context.quick else 2000
-    random = np.random.default_rng(0)
+    places = np.random.default_rng(0)
     for case in ("N[i, j] += 1", "N[i, j] = 1.0", "s += P[i, j]"):
         for library, _, make, wait in libraries(context):
             x, s = make(16, 16), make(1)
 
             def loop(case: str = case, x: Any = x, s: Any = s, wait: Any = wait) -> None:
-                for i, j in random.integers(0, 16, (n, 2)).tolist():
+                for i, j in places.integers(0, 16, (n, 2)).tolist():
                     if case == "s += P[i, j]":
                         s += x[i, j]
                     elif case == "N[i, j] = 1.0":

@@ -118,6 +118,51 @@ def cnn(*channels: int, side: int, batch: int, hidden: int = 128) -> Network:
     return Network(build, data)
 
 
+def densenet(*blocks: int, growth: int, side: int, batch: int, channels: int = 64) -> Network:
+    """DenseNet (Huang et al., 2016): each layer reads what all before it in its block have made."""
+
+    def build(t: Any) -> Any:
+        nn, F = t.nn, t.nn.functional
+
+        class Layer(nn.Module):  # type: ignore[name-defined,misc]
+            def __init__(self, wide: int) -> None:
+                super().__init__()
+                self.norm1, self.norm2 = nn.BatchNorm2d(wide), nn.BatchNorm2d(4 * growth)
+                self.conv1 = nn.Conv2d(wide, 4 * growth, 1, bias=False)
+                self.conv2 = nn.Conv2d(4 * growth, growth, 3, padding=1, bias=False)
+
+            def forward(self, seen: Any) -> Any:
+                return self.conv2(F.relu(self.norm2(self.conv1(F.relu(self.norm1(t.cat(seen, 1)))))))
+
+        class Block(nn.Module):  # type: ignore[name-defined,misc]
+            def __init__(self, wide: int, layers: int) -> None:
+                super().__init__()
+                self.layers = nn.ModuleList([Layer(wide + i * growth) for i in range(layers)])
+
+            def forward(self, x: Any) -> Any:
+                seen = [x]
+                for layer in self.layers:
+                    seen.append(layer(seen))
+                return t.cat(seen, 1)
+
+        parts: list[Any] = [nn.Conv2d(3, channels, 7, stride=2, padding=3, bias=False), nn.BatchNorm2d(channels)]
+        parts += [nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+        wide = channels
+        for i, layers in enumerate(blocks):
+            parts.append(Block(wide, layers))
+            wide += layers * growth
+            if i + 1 < len(blocks):
+                parts += [nn.BatchNorm2d(wide), nn.ReLU(), nn.Conv2d(wide, wide // 2, 1, bias=False), nn.AvgPool2d(2)]
+                wide //= 2
+        parts += [nn.BatchNorm2d(wide), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(wide, 10)]
+        return nn.Sequential(*parts)
+
+    def data(random: Any) -> tuple[Any, Any]:
+        return random.standard_normal((batch, 3, side, side), dtype=np.float32), random.integers(0, 10, batch)
+
+    return Network(build, data)
+
+
 def next_of(batch: int, time: int, vocabulary: int) -> Callable[[Any], tuple[Any, Any]]:
     """Numbers of tokens [batch, time], and each one's successor."""
 
