@@ -78,6 +78,13 @@ bool Guards::ask(Guard guard) {
   return guard.answer;
 }
 
+bool Guards::ask(Guard guard, Classes& equal) {
+  if (equal.are_one(guard.a.node, guard.b.node)) return true;
+  if (!ask(guard)) return false;
+  equal.join(guard.a.node, guard.b.node);
+  return true;
+}
+
 std::vector<Guard> Guards::take() {
   std::sort(asked_.begin(), asked_.end());
   asked_.erase(std::unique(asked_.begin(), asked_.end()), asked_.end());

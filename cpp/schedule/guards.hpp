@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,9 +14,10 @@
 namespace sg::schedule_detail {
 
 // How many elements a node's domain has along the dimensions of `mask`.
+constexpr uint16_t kAll = 0xffff;
 struct Size {
   int32_t node = -1;
-  uint16_t mask = 0xffff;
+  uint16_t mask = kAll;
   auto operator<=>(const Size&) const = default;
 };
 
@@ -36,9 +38,25 @@ struct Guard {
   auto operator<=>(const Guard&) const = default;
 };
 
+// Nodes that are known to be equal in some way.
+class Classes {
+ public:
+  explicit Classes(size_t nodes) : next_(nodes) { std::iota(next_.begin(), next_.end(), 0); }
+  bool are_one(int32_t a, int32_t b) { return first(a) == first(b); }
+  void join(int32_t a, int32_t b) { next_[static_cast<size_t>(first(b))] = first(a); }
+
+ private:
+  int32_t first(int32_t node) {
+    for (int32_t* next = &next_[static_cast<size_t>(node)]; *next != node; next = &next_[static_cast<size_t>(node)])
+      node = *next = next_[static_cast<size_t>(*next)];
+    return node;
+  }
+  std::vector<int32_t> next_;  // towards the first of a node's class
+};
+
 class Guards {
  public:
-  explicit Guards(const Log& log) : log_(log) {}
+  explicit Guards(const Log& log) : log_(log), one_size_(log.nodes.size()), one_domain_(log.nodes.size()) {}
   bool exceeds(Size a, int64_t limit, bool soft = false) {
     return ask({.asked = Guard::Asked::exceeds, .soft = soft, .a = a, .limit = limit});
   }
@@ -46,10 +64,11 @@ class Guards {
     return ask({.asked = Guard::Asked::repeats, .soft = soft, .a = a, .b = b, .limit = times});
   }
   bool same_size(Size a, Size b) {
-    return ask({.asked = Guard::Asked::same_size, .a = std::min(a, b), .b = std::max(a, b)});
+    const Guard guard{.asked = Guard::Asked::same_size, .a = std::min(a, b), .b = std::max(a, b)};
+    return a.mask == kAll && b.mask == kAll ? ask(guard, one_size_) : ask(guard);
   }
   bool same_domain(int32_t a, int32_t b) {
-    return ask({.asked = Guard::Asked::same_domain, .a = {std::min(a, b)}, .b = {std::max(a, b)}});
+    return ask({.asked = Guard::Asked::same_domain, .a = {std::min(a, b)}, .b = {std::max(a, b)}}, one_domain_);
   }
   bool apart(int32_t a, int32_t b) { return ask({.asked = Guard::Asked::apart, .a = {a}, .b = {b}}); }
   // Each once. They are gone from here.
@@ -57,7 +76,9 @@ class Guards {
 
  private:
   bool ask(Guard guard);
+  bool ask(Guard guard, Classes& equal);  // needs no note when it follows from those before
   const Log& log_;
+  Classes one_size_, one_domain_;
   std::vector<Guard> asked_;
 };
 
