@@ -84,6 +84,14 @@ def test_the_second_gradient_of_a_product_beside_zeros(device: sg.Device) -> Non
     assert h.tolist() == [[3, 5, 2], [7, 3, 6]]
 
 
+@pytest.mark.parametrize("value", [0.0, 2.0])
+def test_the_second_gradient_of_a_product_of_one_is_there(device: sg.Device, value: float) -> None:
+    x = sg.tensor([[value]], device=device, requires_grad=True)
+    (g,) = sg.autograd.grad(x.prod(1).sum(), x, create_graph=True)
+    (h,) = sg.autograd.grad(g.sum(), x)
+    assert (g.tolist(), h.tolist()) == ([[1]], [[0]])
+
+
 def test_empty_folds(device: sg.Device) -> None:
     x = sg.zeros(0, 3, device=device)
     assert x.prod(0).tolist() == [1, 1, 1]

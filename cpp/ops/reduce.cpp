@@ -28,10 +28,12 @@ void vjp_extreme(Vjp& v) {
 }
 
 // The product of all elements of a flat dimension but one's own: of those before times those behind it, each found in
-// as many steps as doubling takes. Right beside zeros, and with derivatives of any order.
+// as many steps as doubling takes. Right beside zeros, and with derivatives of any order; those of a single element are
+// 0, not missing.
 Tensor product_of_others(const Tensor& x) {
   const int dim = x.rank() - 1;
   const int64_t size = x.shape()[dim];
+  if (size == 1) return where(x == x, 1, x);
   auto shifted = [&](const Tensor& t, int64_t by) {
     Dims shape = x.shape();
     shape[dim] = std::abs(by);
