@@ -25,10 +25,10 @@ Word<T> ordered(T x, Word<T> flip, Word<T> invert) {
 }
 
 struct CpuKeys {
-  int64_t rows, n, begin, end;
+  int64_t rows, n;
   uint64_t flip, invert;
   explicit CpuKeys(const int64_t* w)
-      : rows(w[0]), n(w[1]), begin(w[2]), end(w[3]), flip(static_cast<uint64_t>(w[4])), invert(w[5] ? ~0ull : 0) {}
+      : rows(w[0]), n(w[1]), flip(static_cast<uint64_t>(w[2])), invert(w[3] ? ~0ull : 0) {}
   template <class T>
   Word<T> key(T x) const {
     return ordered<T>(x, static_cast<Word<T>>(flip), static_cast<Word<T>>(invert));
@@ -39,23 +39,34 @@ template <class T>
 struct Keyed {
   Word<T> key;
   int32_t place;
+  bool operator<(const Keyed& other) const { return key != other.key ? key < other.key : place < other.place; }
 };
 
-// Digits of 11 bits, the lowest first; a digit that all keys share is skipped.
+// Sorts what lies by place. The highest of the bits that differ, enough to tell most keys apart, are taken as digits, the
+// lowest first; then runs of keys that are equal there are sorted by what is below.
 template <class T>
-void radix_sort(std::vector<Keyed<T>>& all, std::vector<Keyed<T>>& room, int64_t begin, int64_t end, void (*look)()) {
+void radix_sort(Keyed<T>* all, Keyed<T>* room, int64_t n, void (*look)()) {
+  constexpr int64_t kFew = 512, kMany = 1 << 16;
   constexpr int kBits = 11;
-  std::vector<int64_t> at(size_t(1) << kBits);
-  room.resize(all.size());
-  for (int64_t bit = begin; bit < end; bit += kBits) {
+  if (n < kFew) return std::sort(all, all + n);
+  Word<T> differing = 0;
+  for (int64_t i = 1; i < n; ++i) differing |= all[i].key ^ all[0].key;
+  const int end = std::bit_width(differing), begin = std::max(0, end - kBits * (n < kMany ? 2 : 3));
+  Keyed<T>*from = all, *to = room;
+  for (int bit = begin; bit < end; bit += kBits) {
     look();
-    const auto digit = [&](const Keyed<T>& e) { return static_cast<size_t>(e.key >> bit) & (at.size() - 1); };
-    std::fill(at.begin(), at.end(), 0);
-    for (const Keyed<T>& e : all) ++at[digit(e)];
-    if (at[digit(all[0])] == static_cast<int64_t>(all.size())) continue;
-    std::exclusive_scan(at.begin(), at.end(), at.begin(), int64_t(0));
-    for (const Keyed<T>& e : all) room[static_cast<size_t>(at[digit(e)]++)] = e;
-    all.swap(room);
+    int32_t at[1 << kBits] = {};
+    const auto digit = [&](const Keyed<T>& e) { return (e.key >> bit) & ((1u << kBits) - 1); };
+    for (int64_t i = 0; i < n; ++i) ++at[digit(from[i])];
+    std::exclusive_scan(std::begin(at), std::end(at), std::begin(at), 0);
+    for (int64_t i = 0; i < n; ++i) to[at[digit(from[i])]++] = from[i];
+    std::swap(from, to);
+  }
+  if (from != all) std::copy(from, from + n, all);
+  if (begin == 0) return;
+  for (int64_t first = 0, last; first < n; first = last) {
+    for (last = first + 1; last < n && (all[last].key ^ all[first].key) >> begin == 0;) ++last;
+    if (last - first > 1) radix_sort(all + first, room, last - first, look);
   }
 }
 
@@ -63,18 +74,13 @@ template <class T>
 void order_on_cpu(const CpuArgs& args) {
   const CpuKeys k(args.words);
   args.parallel(k.rows, std::max<int64_t>(1, 4096 / k.n), [&](int64_t first, int64_t last) {
-    std::vector<Keyed<T>> all(static_cast<size_t>(k.n)), room;
+    auto* all = static_cast<Keyed<T>*>(args.scratch(2 * k.n * static_cast<int64_t>(sizeof(Keyed<T>))));
     for (int64_t r = first; r < last; ++r) {
       const T* x = args.as<const T>(0) + r * k.n;
       int32_t* order = args.as<int32_t>(1) + r * k.n;
-      for (int64_t i = 0; i < k.n; ++i) all[static_cast<size_t>(i)] = {k.key(x[i]), static_cast<int32_t>(i)};
-      if (k.n < 512)
-        std::sort(all.begin(), all.end(), [](const Keyed<T>& a, const Keyed<T>& b) {
-          return a.key != b.key ? a.key < b.key : a.place < b.place;
-        });
-      else
-        radix_sort<T>(all, room, k.begin, k.end, args.look);
-      for (int64_t i = 0; i < k.n; ++i) order[i] = all[static_cast<size_t>(i)].place;
+      for (int64_t i = 0; i < k.n; ++i) all[i] = {k.key(x[i]), static_cast<int32_t>(i)};
+      radix_sort<T>(all, all + k.n, k.n, args.look);
+      for (int64_t i = 0; i < k.n; ++i) order[i] = all[i].place;
     }
   });
 }
@@ -82,12 +88,9 @@ void order_on_cpu(const CpuArgs& args) {
 template <class T>
 void select_on_cpu(const CpuArgs& args) {
   const CpuKeys keys(args.words);
-  const int64_t k = args.words[6];
+  const int64_t k = args.words[4];
   args.parallel(keys.rows, 1, [&](int64_t first, int64_t last) {
     std::vector<Keyed<T>> best;
-    const auto before = [](const Keyed<T>& a, const Keyed<T>& b) {
-      return a.key != b.key ? a.key < b.key : a.place < b.place;
-    };
     for (int64_t r = first; r < last; ++r) {
       const T* x = args.as<const T>(0) + r * keys.n;
       int32_t* places = args.as<int32_t>(1) + r * k;
@@ -95,7 +98,7 @@ void select_on_cpu(const CpuArgs& args) {
       best.clear();
       Word<T> bound = ~Word<T>(0);
       const auto halve = [&] {
-        std::nth_element(best.begin(), best.begin() + (k - 1), best.end(), before);
+        std::nth_element(best.begin(), best.begin() + (k - 1), best.end());
         bound = best[static_cast<size_t>(k - 1)].key;
         best.resize(static_cast<size_t>(k));
       };
@@ -224,7 +227,7 @@ void order_launches(Expansion& e, const Keys& k, bool gpu, int32_t x, int32_t or
   if (gpu) return k.n <= kTile ? order_short_rows(e, k, x, order, sorted) : order_long_rows(e, k, x, order, sorted);
   Own& own = e.launch("sort");
   own.tensors = {{x, k.dtype}, {order, DType::int32, true}};
-  own.words = {k.rows, k.n, k.begin, k.end, flip_of(k) << (k.dtype == DType::int64 ? 32 : 0), k.descending};
+  own.words = {k.rows, k.n, flip_of(k) << (k.dtype == DType::int64 ? 32 : 0), k.descending};
   own.cpu = k.dtype == DType::float32   ? order_on_cpu<float>
             : k.dtype == DType::float64 ? order_on_cpu<double>
             : k.dtype == DType::int32   ? order_on_cpu<int32_t>
@@ -235,8 +238,7 @@ void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_
   if (!gpu) {
     Own& own = e.launch("topk");
     own.tensors = {{x, keys.dtype}, {places, DType::int32, true}};
-    own.words = {keys.rows,       keys.n, keys.begin, keys.end, flip_of(keys) << (keys.dtype == DType::int64 ? 32 : 0),
-                 keys.descending, k};
+    own.words = {keys.rows, keys.n, flip_of(keys) << (keys.dtype == DType::int64 ? 32 : 0), keys.descending, k};
     own.cpu = keys.dtype == DType::float32   ? select_on_cpu<float>
               : keys.dtype == DType::float64 ? select_on_cpu<double>
               : keys.dtype == DType::int32   ? select_on_cpu<int32_t>
