@@ -96,13 +96,11 @@ SG_ALU_FN T exp(T x) {
 }
 
 template <class T>
-SG_ALU_FN T log(T x) {
-  using L = Layout<T>;
+SG_ALU_FN T log_of_positive(T x) {
   constexpr bool single = sizeof(T) == 4;
   constexpr T ln2_hi = single ? T(0x1.62e4p-1) : T(0x1.62e42fefa3p-1);
   constexpr T ln2_lo = single ? T(0x1.7f7d1cp-20) : T(0x1.3de6af278ece6p-42);
-  const BitsOf<T> b = to_bits(x);
-  const Parts<T> parts = split<T>(b);
+  const Parts<T> parts = split<T>(to_bits(x));
   const T e = parts.e, f = parts.m - T(1);
   const T half_square = T(0.5) * (f * f);
   T tail;  // log(1 + f) - f + f^2 / 2
@@ -117,7 +115,13 @@ SG_ALU_FN T log(T x) {
                               1.461703754879165e-1);
     tail = s * (half_square + u * p);
   }
-  const T y = (f + ((tail + e * ln2_lo) - half_square)) + e * ln2_hi;
+  return (f + ((tail + e * ln2_lo) - half_square)) + e * ln2_hi;
+}
+template <class T>
+SG_ALU_FN T log(T x) {
+  using L = Layout<T>;
+  const BitsOf<T> b = to_bits(x);
+  const T y = log_of_positive(x);
   const bool zero = (b & ~L::kSign) == 0;
   const bool regular = b < L::kInf;
   const bool nan = is_nan(x);

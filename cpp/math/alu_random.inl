@@ -1,21 +1,32 @@
 // Random words and numbers. Twin: shaders/alu_random.glsl, which rounds normal numbers a little differently.
 
-// A block of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
-struct Words {
-  uint32_t w0, w1, w2, w3;
+// A block of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011), in the low halves of
+// numbers of 64 bits, or of vectors of them; `times` multiplies low halves.
+template <class Wide>
+struct Block {
+  Wide w0, w1, w2, w3;
 };
-SG_ALU_FN Words philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0, uint32_t k1) {
+template <class Wide, class Times>
+SG_ALU_FN Block<Wide> philox(Wide c0, Wide c1, Wide c2, Wide c3, uint32_t k0, uint32_t k1, Times times) {
   for (int round = 0; round < 10; ++round) {
-    const uint64_t p0 = uint64_t(0xd2511f53u) * c0;
-    const uint64_t p1 = uint64_t(0xcd9e8d57u) * c2;
-    c0 = static_cast<uint32_t>(p1 >> 32) ^ c1 ^ k0;
-    c1 = static_cast<uint32_t>(p1);
-    c2 = static_cast<uint32_t>(p0 >> 32) ^ c3 ^ k1;
-    c3 = static_cast<uint32_t>(p0);
+    const Wide p0 = times(c0, 0xd2511f53u), p1 = times(c2, 0xcd9e8d57u);
+    c0 = (p1 >> 32) ^ c1 ^ k0;
+    c1 = p1;
+    c2 = (p0 >> 32) ^ c3 ^ k1;
+    c3 = p0;
     k0 += 0x9e3779b9u;
     k1 += 0xbb67ae85u;
   }
   return {c0, c1, c2, c3};
+}
+struct Words {
+  uint32_t w0, w1, w2, w3;
+};
+SG_ALU_FN Words philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0, uint32_t k1) {
+  const auto times = [](uint64_t x, uint32_t y) { return uint64_t(static_cast<uint32_t>(x)) * y; };
+  const auto b = philox<uint64_t>(c0, c1, c2, c3, k0, k1, times);
+  return {static_cast<uint32_t>(b.w0), static_cast<uint32_t>(b.w1), static_cast<uint32_t>(b.w2),
+          static_cast<uint32_t>(b.w3)};
 }
 // The block in which word `index` is.
 SG_ALU_FN Words block_of(int64_t index, int64_t seed, int64_t offset) {
@@ -43,12 +54,14 @@ SG_ALU_FN float turned(float u, bool odd) {
   const float size = (turns & 1u) != 0 ? sine : cosine;
   return from_bits<float>(to_bits(size) ^ (((turns + 1u) & 2u) << 30));
 }
-// Of two words in a row: sqrt(-2 log(1 - u)) times the cosine of the second's turn, then times its sine (Box and Muller,
+// Of two words in a row: sqrt(-2 log(1 - u)), times the cosine of the second's turn and times its sine (Box and Muller,
 // 1958).
+SG_ALU_FN float radius_of(uint32_t word) {
+  return sqrt(-2.0f * log_of_positive(1.0f - unit_float(static_cast<int32_t>(word))));
+}
+SG_ALU_FN float turn_of(uint32_t word, bool odd) { return turned(unit_float(static_cast<int32_t>(word)), odd); }
 SG_ALU_FN float random_normal(int64_t index, int64_t seed, int64_t offset) {
   const Words w = block_of(index, seed, offset);
   const bool upper = (index & 2) != 0;
-  const float u = unit_float(static_cast<int32_t>(upper ? w.w2 : w.w0));
-  const float v = unit_float(static_cast<int32_t>(upper ? w.w3 : w.w1));
-  return sqrt(-2.0f * log(1.0f - u)) * turned(v, (index & 1) != 0);
+  return radius_of(upper ? w.w2 : w.w0) * turn_of(upper ? w.w3 : w.w1, (index & 1) != 0);
 }

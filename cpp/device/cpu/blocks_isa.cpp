@@ -146,18 +146,14 @@ struct F_truth {  // to boolean
     return x != A(0);
   }
 };
-struct F_random_bits {
-  static int32_t of(int64_t index, int64_t seed, int64_t offset) { return formulas::random_bits(index, seed, offset); }
-};
-struct F_random_normal {
-  static float of(int64_t index, int64_t seed, int64_t offset) { return formulas::random_normal(index, seed, offset); }
-};
 struct F_unit_float {
   template <class R>
   static R of(int32_t x) {
     return formulas::unit_float(x);
   }
 };
+
+#include "device/cpu/random_isa.hpp"
 
 template <class T>
 void check_index(void* d, const void* a, const void* b, const void* c, int64_t n) {
@@ -483,11 +479,11 @@ Fn alu_loop(Code code, DType type, DType to, int scalars) {
   if (code == Code::cast) return cast(type, to);
   if (code == Code::unit_float) return unary<F_unit_float, float, int32_t>;
   if (code == Code::random_bits) {
-    if (scalars == kKeys) return ternary<F_random_bits, int32_t, int64_t, int64_t, int64_t, kKeys>;
+    if (scalars == kKeys) return random<F_random_bits, int32_t>;
     return scalars ? nullptr : ternary<F_random_bits, int32_t, int64_t, int64_t, int64_t, 0>;
   }
   if (code == Code::random_normal) {
-    if (scalars == kKeys) return ternary<F_random_normal, float, int64_t, int64_t, int64_t, kKeys>;
+    if (scalars == kKeys) return random<F_random_normal, float>;
     return scalars ? nullptr : ternary<F_random_normal, float, int64_t, int64_t, int64_t, 0>;
   }
   if (code == Code::check_index) return type == DType::int32 ? check_index<int32_t> : check_index<int64_t>;

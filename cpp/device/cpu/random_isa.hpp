@@ -1,0 +1,87 @@
+// Random numbers of many indices, for blocks_isa.cpp: blocks of words are computed a vector at a time, and each once for
+// all numbers that are made of it.
+
+#if defined(__AVX512F__)
+[[gnu::always_inline]] static inline Vector<uint64_t>::Type low_product(Vector<uint64_t>::Type a, uint32_t b) {
+  return (Vector<uint64_t>::Type)_mm512_maskz_mul_epu32(0xff, (__m512i)a, _mm512_set1_epi64(b));
+}
+#elif defined(__AVX2__)
+[[gnu::always_inline]] static inline Vector<uint64_t>::Type low_product(Vector<uint64_t>::Type a, uint32_t b) {
+  return (Vector<uint64_t>::Type)_mm256_mul_epu32((__m256i)a, _mm256_set1_epi64x(b));
+}
+#else
+[[gnu::always_inline]] static inline Vector<uint64_t>::Type low_product(Vector<uint64_t>::Type a, uint32_t b) {
+  return (a & 0xffffffffu) * b;
+}
+#endif
+
+// The words of blocks [block, block + blocks), in order, and of some more: up to a multiple of a vector's numbers.
+inline constexpr int64_t kRandomBlocks = 64;
+static void random_words(uint64_t block, int64_t blocks, int64_t seed, int64_t offset, uint32_t* words) {
+  using V = Vector<uint64_t>::Type;
+  constexpr int kLanes = Vector<uint64_t>::kLanes;
+  const auto k = static_cast<uint64_t>(seed), o = static_cast<uint64_t>(offset);
+  V counter;
+  for (int lane = 0; lane < kLanes; ++lane) counter[lane] = block + static_cast<uint64_t>(lane);
+  for (int64_t done = 0; done < blocks; done += kLanes, counter += kLanes) {
+    const auto b = formulas::philox<V>(counter, counter >> 32, V{} + (o & 0xffffffffu), V{} + (o >> 32),
+                                       static_cast<uint32_t>(k), static_cast<uint32_t>(k >> 32), low_product);
+    const V first = (b.w0 & 0xffffffffu) | b.w1 << 32, second = (b.w2 & 0xffffffffu) | b.w3 << 32;
+    uint64_t pairs[2 * kLanes];
+    for (int lane = 0; lane < kLanes; ++lane) {
+      pairs[2 * lane] = first[lane];
+      pairs[2 * lane + 1] = second[lane];
+    }
+    std::memcpy(words + 4 * done, pairs, sizeof(pairs));
+  }
+}
+
+struct F_random_bits {
+  static int32_t of(int64_t index, int64_t seed, int64_t offset) { return formulas::random_bits(index, seed, offset); }
+  static void pair(uint32_t first, uint32_t second, int32_t* to) {
+    to[0] = static_cast<int32_t>(first);
+    to[1] = static_cast<int32_t>(second);
+  }
+};
+struct F_random_normal {
+  static float of(int64_t index, int64_t seed, int64_t offset) { return formulas::random_normal(index, seed, offset); }
+  static void pair(uint32_t first, uint32_t second, float* to) {
+    const float radius = formulas::radius_of(first);
+    to[0] = radius * formulas::turn_of(second, false);
+    to[1] = radius * formulas::turn_of(second, true);
+  }
+};
+
+// From index to index; 0: not always the same, or so far that most numbers have a block of their own.
+static int64_t short_step(const int64_t* index, int64_t n) {
+  const int64_t step = n > 1 ? index[1] - index[0] : 1;
+  bool same = step == 1 || step == 2;
+  for (int64_t i = 1; i < n; ++i) same &= index[i] - index[i - 1] == step;
+  return same ? step : 0;
+}
+
+template <class F, class R>
+void random(void* d, const void* a, const void* b, const void* c, int64_t n) {
+  const auto* index = static_cast<const int64_t*>(a);
+  const int64_t seed = *static_cast<const int64_t*>(b), offset = *static_cast<const int64_t*>(c);
+  R* to = static_cast<R*>(d);
+  const int64_t step = short_step(index, n);
+  if (step == 0) {
+    SG_LOOP for (int64_t i = 0; i < n; ++i) to[i] = F::of(index[i], seed, offset);
+    return;
+  }
+  uint32_t words[4 * kRandomBlocks];
+  R numbers[4 * kRandomBlocks];
+  for (int64_t i = 0, some; i < n; i += some) {
+    const int64_t first = index[0] + i * step, last = index[0] + (n - 1) * step;
+    const int64_t blocks = std::min(kRandomBlocks, (last >> 2) - (first >> 2) + 1);
+    random_words(static_cast<uint64_t>(first) >> 2, blocks, seed, offset, words);
+    SG_LOOP for (int64_t k = 0; k < 4 * blocks; k += 2) F::pair(words[k], words[k + 1], numbers + k);
+    const R* from = numbers + (first & 3);
+    some = std::min(n - i, (4 * blocks - (first & 3) + step - 1) / step);
+    if (step == 1)
+      std::memcpy(to + i, from, static_cast<size_t>(some) * sizeof(R));
+    else
+      for (int64_t k = 0; k < some; ++k) to[i + k] = from[2 * k];
+  }
+}
