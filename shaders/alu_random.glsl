@@ -42,6 +42,11 @@ int alu_random_bits(int64_t index, int64_t seed, int64_t offset) {
   uvec4 w = alu_block_words;
   return int((at & 2u) != 0u ? ((at & 1u) != 0u ? w.w : w.z) : ((at & 1u) != 0u ? w.y : w.x));
 }
+int64_t alu_random_wide(int64_t index, int64_t seed, int64_t offset) {
+  alu_next_block(index << 1, seed, offset);
+  uvec2 w = (uint(index) & 1u) != 0u ? alu_block_words.zw : alu_block_words.xy;
+  return int64_t(w.x & 0x7fffffffu) << 31 | int64_t(w.y & 0x7fffffffu);
+}
 float alu_unit_float(int bits) {
   precise float unit = float(int(uint(bits) >> 8)) * 5.96046448e-8;
   return unit;

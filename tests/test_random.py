@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,17 @@ def test_shape_and_fusion_change_no_bit(device: sg.Device, monkeypatch: pytest.M
             sg.manual_seed(3)
             results.append((make(60, device=device) * 2 + 1).numpy())
         np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize(
+    "draw", [sg.rand, sg.randn, lambda n, device: sg.randint(0, 2**40, (n,), device=device)], ids=["u", "n", "i"]
+)
+@pytest.mark.parametrize("part", [slice(3, None), slice(5, 6), slice(1, None, 3), slice(None, None, 2)], ids=str)
+def test_a_part_has_the_same_bits(draw: Callable[..., sg.Tensor], part: slice, device: sg.Device) -> None:
+    sg.manual_seed(5)
+    whole = draw(3001, device=device).numpy()
+    sg.manual_seed(5)
+    np.testing.assert_array_equal((draw(3001, device=device)[part] + 0).numpy(), whole[part])
 
 
 def test_devices_agree(device: sg.Device) -> None:

@@ -41,6 +41,13 @@ SG_ALU_FN int32_t random_bits(int64_t index, int64_t seed, int64_t offset) {
   const uint32_t odd = (index & 2) != 0 ? w.w3 : w.w1;
   return static_cast<int32_t>((index & 1) != 0 ? odd : even);
 }
+SG_ALU_FN int64_t wide_of(uint32_t upper, uint32_t lower) {
+  return int64_t(upper & 0x7fffffffu) << 31 | int64_t(lower & 0x7fffffffu);
+}
+SG_ALU_FN int64_t random_wide(int64_t index, int64_t seed, int64_t offset) {
+  const Words w = block_of(static_cast<int64_t>(static_cast<uint64_t>(index) << 1), seed, offset);
+  return (index & 1) != 0 ? wide_of(w.w2, w.w3) : wide_of(w.w0, w.w1);
+}
 SG_ALU_FN float unit_float(int32_t bits) {
   return static_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(bits) >> 8)) * 0x1p-24f;
 }

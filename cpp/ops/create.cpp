@@ -30,15 +30,8 @@ Expr emit_randn(ProgramBuilder& builder, const Node&, const Expr* in) {
   return builder.alu(Code::random_normal, DType::float32, in[0], in[1], in[2]);
 }
 
-// 62 bits of two words, so that products of their halves fit into int64.
-constexpr double kHalf = 2147483648.0;  // 2^31
 Expr emit_random_bits(ProgramBuilder& builder, const Node&, const Expr* in) {
-  const auto half = [&](Expr word) {
-    const Expr bits = builder.cast(builder.alu(Code::random_bits, DType::int32, word, in[1], in[2]), DType::int64);
-    return bit_and(bits, builder.constant_int(DType::int64, 0x7fffffff));
-  };
-  const Expr word = in[0] + in[0];
-  return half(word) * kHalf + half(word + 1);
+  return builder.alu(Code::random_wide, DType::int64, in[0], in[1], in[2]);
 }
 
 Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, Generator& from, int64_t words_each,

@@ -47,19 +47,22 @@ struct Keyed {
 template <class T>
 void radix_sort(Keyed<T>* all, Keyed<T>* room, int64_t n, void (*look)()) {
   constexpr int64_t kFew = 512, kMany = 1 << 16;
-  constexpr int kBits = 11;
+  constexpr int kBits = 11, kMostDigits = 3;
   if (n < kFew) return std::sort(all, all + n);
   Word<T> differing = 0;
   for (int64_t i = 1; i < n; ++i) differing |= all[i].key ^ all[0].key;
-  const int end = std::bit_width(differing), begin = std::max(0, end - kBits * (n < kMany ? 2 : 3));
+  const int end = std::bit_width(differing), most = n < kMany ? 2 : kMostDigits;
+  const int digits = std::min(most, (end + kBits - 1) / kBits), begin = std::max(0, end - kBits * digits);
+  const auto digit = [begin](const Keyed<T>& e, int d) { return e.key >> (begin + kBits * d) & ((1u << kBits) - 1); };
+  int32_t at[kMostDigits][1 << kBits] = {};
+  look();
+  for (int64_t i = 0; i < n; ++i)
+    for (int d = 0; d < digits; ++d) ++at[d][digit(all[i], d)];
   Keyed<T>*from = all, *to = room;
-  for (int bit = begin; bit < end; bit += kBits) {
+  for (int d = 0; d < digits; ++d) {
     look();
-    int32_t at[1 << kBits] = {};
-    const auto digit = [&](const Keyed<T>& e) { return (e.key >> bit) & ((1u << kBits) - 1); };
-    for (int64_t i = 0; i < n; ++i) ++at[digit(from[i])];
-    std::exclusive_scan(std::begin(at), std::end(at), std::begin(at), 0);
-    for (int64_t i = 0; i < n; ++i) to[at[digit(from[i])]++] = from[i];
+    std::exclusive_scan(std::begin(at[d]), std::end(at[d]), std::begin(at[d]), 0);
+    for (int64_t i = 0; i < n; ++i) to[at[d][digit(from[i], d)]++] = from[i];
     std::swap(from, to);
   }
   if (from != all) std::copy(from, from + n, all);

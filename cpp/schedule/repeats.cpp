@@ -38,6 +38,7 @@ int weight_of(Code code) {
     case Code::sin:
     case Code::cos:
     case Code::random_bits:
+    case Code::random_wide:
     case Code::random_normal:
       return 80;
     default:

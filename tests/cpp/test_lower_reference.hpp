@@ -155,6 +155,7 @@ Number apply(const Instr& i, Number na, Number nb) {
 inline Number apply(const Instr& i, DType from, Number a, Number b, Number c) {
   if (i.code == Code::select) return a.i ? b : c;
   if (i.code == Code::random_bits) return put(alu::random_bits(a.i, b.i, c.i));
+  if (i.code == Code::random_wide) return put(alu::random_wide(a.i, b.i, c.i));
   if (i.code == Code::unit_float) return put(alu::unit_float(static_cast<int32_t>(a.i)));
   if (i.code == Code::check_index) return put<int64_t>(a.i >= 0 && a.i < b.i ? a.i : 0);
   switch (from) {

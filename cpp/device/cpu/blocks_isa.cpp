@@ -474,18 +474,18 @@ Fn cast(DType from, DType to) {
   return nullptr;
 }
 
+template <class F, class R>
+Fn random_loop(int scalars) {
+  if (scalars == (kScalarB | kScalarC)) return random<F, R>;
+  return scalars ? nullptr : ternary<F, R, int64_t, int64_t, int64_t, 0>;
+}
+
 Fn alu_loop(Code code, DType type, DType to, int scalars) {
-  constexpr int kKeys = kScalarB | kScalarC;
   if (code == Code::cast) return cast(type, to);
   if (code == Code::unit_float) return unary<F_unit_float, float, int32_t>;
-  if (code == Code::random_bits) {
-    if (scalars == kKeys) return random<F_random_bits, int32_t>;
-    return scalars ? nullptr : ternary<F_random_bits, int32_t, int64_t, int64_t, int64_t, 0>;
-  }
-  if (code == Code::random_normal) {
-    if (scalars == kKeys) return random<F_random_normal, float>;
-    return scalars ? nullptr : ternary<F_random_normal, float, int64_t, int64_t, int64_t, 0>;
-  }
+  if (code == Code::random_bits) return random_loop<F_random_bits, int32_t>(scalars);
+  if (code == Code::random_wide) return random_loop<F_random_wide, int64_t>(scalars);
+  if (code == Code::random_normal) return random_loop<F_random_normal, float>(scalars);
   if (code == Code::check_index) return type == DType::int32 ? check_index<int32_t> : check_index<int64_t>;
   Fn fn = nullptr;
   switch (type) {

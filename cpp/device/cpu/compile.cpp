@@ -39,6 +39,7 @@ int cost_of(Code c) {
     case Code::pow:
     case Code::fmod:
     case Code::random_bits:
+    case Code::random_wide:
     case Code::random_normal:
       return 20;
     case Code::div:

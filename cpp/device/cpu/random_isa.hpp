@@ -1,5 +1,5 @@
-// Random numbers of many indices, for blocks_isa.cpp: blocks of words are computed a vector at a time, and each once for
-// all numbers that are made of it.
+// Random numbers of many indices: blocks of words are computed a vector at a time, and each once for all numbers that are
+// made of it. Included by blocks_isa.cpp inside the namespace of an instruction set, after the formulas.
 
 #if defined(__AVX512F__)
 [[gnu::always_inline]] static inline Vector<uint64_t>::Type low_product(Vector<uint64_t>::Type a, uint32_t b) {
@@ -37,13 +37,20 @@ static void random_words(uint64_t block, int64_t blocks, int64_t seed, int64_t o
 }
 
 struct F_random_bits {
+  static constexpr int64_t kEach = 4;  // numbers of a block
   static int32_t of(int64_t index, int64_t seed, int64_t offset) { return formulas::random_bits(index, seed, offset); }
   static void pair(uint32_t first, uint32_t second, int32_t* to) {
     to[0] = static_cast<int32_t>(first);
     to[1] = static_cast<int32_t>(second);
   }
 };
+struct F_random_wide {
+  static constexpr int64_t kEach = 2;
+  static int64_t of(int64_t index, int64_t seed, int64_t offset) { return formulas::random_wide(index, seed, offset); }
+  static void pair(uint32_t first, uint32_t second, int64_t* to) { *to = formulas::wide_of(first, second); }
+};
 struct F_random_normal {
+  static constexpr int64_t kEach = 4;
   static float of(int64_t index, int64_t seed, int64_t offset) { return formulas::random_normal(index, seed, offset); }
   static void pair(uint32_t first, uint32_t second, float* to) {
     const float radius = formulas::radius_of(first);
@@ -52,12 +59,10 @@ struct F_random_normal {
   }
 };
 
-// From index to index; 0: not always the same, or so far that most numbers have a block of their own.
-static int64_t short_step(const int64_t* index, int64_t n) {
-  const int64_t step = n > 1 ? index[1] - index[0] : 1;
-  bool same = step == 1 || step == 2;
-  for (int64_t i = 1; i < n; ++i) same &= index[i] - index[i - 1] == step;
-  return same ? step : 0;
+static bool consecutive(const int64_t* index, int64_t n) {
+  bool each = true;
+  for (int64_t i = 1; i < n; ++i) each &= index[i] - index[i - 1] == 1;
+  return each;
 }
 
 template <class F, class R>
@@ -65,23 +70,22 @@ void random(void* d, const void* a, const void* b, const void* c, int64_t n) {
   const auto* index = static_cast<const int64_t*>(a);
   const int64_t seed = *static_cast<const int64_t*>(b), offset = *static_cast<const int64_t*>(c);
   R* to = static_cast<R*>(d);
-  const int64_t step = short_step(index, n);
-  if (step == 0) {
+  if (!consecutive(index, n)) {
     SG_LOOP for (int64_t i = 0; i < n; ++i) to[i] = F::of(index[i], seed, offset);
     return;
   }
   uint32_t words[4 * kRandomBlocks];
-  R numbers[4 * kRandomBlocks];
-  for (int64_t i = 0, some; i < n; i += some) {
-    const int64_t first = index[0] + i * step, last = index[0] + (n - 1) * step;
-    const int64_t blocks = std::min(kRandomBlocks, (last >> 2) - (first >> 2) + 1);
-    random_words(static_cast<uint64_t>(first) >> 2, blocks, seed, offset, words);
-    SG_LOOP for (int64_t k = 0; k < 4 * blocks; k += 2) F::pair(words[k], words[k + 1], numbers + k);
-    const R* from = numbers + (first & 3);
-    some = std::min(n - i, (4 * blocks - (first & 3) + step - 1) / step);
-    if (step == 1)
-      std::memcpy(to + i, from, static_cast<size_t>(some) * sizeof(R));
-    else
-      for (int64_t k = 0; k < some; ++k) to[i + k] = from[2 * k];
+  R numbers[F::kEach * kRandomBlocks];
+  int64_t next = n > 0 ? index[0] : 0;
+  for (const int64_t end = next + n; next < end;) {
+    const int64_t block = next / F::kEach, skip = next % F::kEach;
+    const int64_t blocks = std::min(kRandomBlocks, (end - 1) / F::kEach - block + 1);
+    random_words(static_cast<uint64_t>(block), blocks, seed, offset, words);
+    SG_LOOP for (int64_t k = 0; k < 2 * blocks; ++k)
+        F::pair(words[2 * k], words[2 * k + 1], numbers + F::kEach / 2 * k);
+    const int64_t some = std::min(end - next, F::kEach * blocks - skip);
+    std::memcpy(to, numbers + skip, static_cast<size_t>(some) * sizeof(R));
+    to += some;
+    next += some;
   }
 }
