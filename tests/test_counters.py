@@ -148,9 +148,39 @@ def test_counters_start_again(device: sg.Device) -> None:
     (sg.ones(4, device=device) + 1).numpy()
     sg.reset_stats()
     s = sg.stats()
-    kept = {"bytes_live", "bytes_cached", "bytes_peak", "plans_kept", "plan_bytes"}
+    kept = {"bytes_live", "bytes_cached", "bytes_peak"}
+    kept |= {"plans_kept", "plan_bytes", "kernels_kept", "kernel_bytes"}
     assert all(v == 0 for k, v in s.items() if k not in kept), s
     assert s["bytes_peak"] == s["bytes_live"]
+
+
+def kernels() -> tuple[int, int]:
+    s = sg.stats()
+    return s["kernels_kept"], s["kernel_bytes"]
+
+
+def test_kernels_that_are_kept(device: sg.Device) -> None:
+    def cubes(n: int) -> None:
+        (sg.ones(n, device=device) * 3 + 7).exp().pow(3).numpy()
+
+    before = kernels()
+    cubes(5)
+    made = kernels()
+    assert made[0] == before[0] + 1 and made[1] > before[1]
+    cubes(5)
+    assert kernels() == made
+
+
+def test_kernels_of_the_cpu_go_with_their_plans() -> None:
+    def count(n: int) -> None:
+        (sg.arange(n) + 1).numpy()
+
+    for n in range(300):  # more than the plans that are kept
+        count(n + 1)
+    full = kernels()
+    for n in range(300, 320):
+        count(n + 1)
+    assert kernels() == full
 
 
 @pytest.mark.gpu

@@ -104,6 +104,8 @@ py::dict stats_dict() {
   out["plan_misses"] = s.plan_misses;
   out["plans_kept"] = s.plans_kept;
   out["plan_bytes"] = s.plan_bytes;
+  out["kernels_kept"] = int64_t(d.kernels_kept);
+  out["kernel_bytes"] = int64_t(d.kernel_bytes);
   out["fallbacks"] = s.fallbacks;
   out["host_scalar_ops"] = s.host_scalar_ops;
   return out;

@@ -53,6 +53,8 @@ struct DeviceStats {
   Count bytes_live;        // in buffers that somebody holds
   Count bytes_cached;      // kept in the pool for reuse
   Count bytes_peak;        // largest bytes_live
+  Count kernels_kept;      // pipelines (CPU: compiled programs of prepared plans) that are there
+  Count kernel_bytes;      // what they take on the host, about, without what is the driver's
 };
 
 // A plan made ready by a device: pipelines, argument layouts. Kept with the plan in the cache.

@@ -343,6 +343,7 @@ Stats stats() {
         sum.barriers += a.barriers;
     sum.kernels_compiled += a.kernels_compiled, sum.bytes_read += a.bytes_read;
     sum.bytes_written += a.bytes_written, sum.allocations += a.allocations;
+    sum.kernels_kept += a.kernels_kept, sum.kernel_bytes += a.kernel_bytes;
     sum.bytes_live += a.bytes_live, sum.bytes_cached += a.bytes_cached, sum.bytes_peak += a.bytes_peak;
   }
   return s;
@@ -367,6 +368,8 @@ void reset_stats() {
     DeviceStats fresh;
     fresh.bytes_live = fresh.bytes_peak = a.bytes_live;
     fresh.bytes_cached = a.bytes_cached;
+    fresh.kernels_kept = a.kernels_kept;
+    fresh.kernel_bytes = a.kernel_bytes;
     a = fresh;
   }
 }

@@ -40,8 +40,29 @@ struct ReadyInstance {
   std::vector<char*> bases;  // filled anew in each run
 };
 
+// What a compiled program takes; 0: there is none, the kernel is a function of this library.
+int64_t compiled_bytes(const ReadyInstance& r) {
+  if (r.own || r.kind == Kernel::Kind::copy) return 0;
+  return static_cast<int64_t>(sizeof(ReadyInstance)) + r.program.bytes() + r.product.epilogue.bytes();
+}
+
 class CpuPrepared final : public Prepared {
  public:
+  explicit CpuPrepared(DeviceStats& stats) : stats_(stats) {}
+  CpuPrepared(const CpuPrepared&) = delete;
+  CpuPrepared& operator=(const CpuPrepared&) = delete;
+  ~CpuPrepared() override {
+    stats_.kernels_kept -= kernels_;
+    stats_.kernel_bytes -= bytes_;
+  }
+  void count_kernels() {
+    for (const auto& step : steps)
+      for (const ReadyInstance& r : step)
+        if (const int64_t bytes = compiled_bytes(r)) ++kernels_, bytes_ += bytes;
+    stats_.kernels_kept += kernels_;
+    stats_.kernel_bytes += bytes_;
+  }
+
   std::shared_ptr<const Plan> plan;
   std::vector<std::vector<ReadyInstance>> steps;
   std::vector<Cost> costs;    // of each step
@@ -49,6 +70,10 @@ class CpuPrepared final : public Prepared {
   std::vector<bool> copies;   // of each output: whether it is apart from the leaf that it takes over
   size_t last_stop = 0;       // steps that come before the first one to write over a leaf
   bool wants_copy(int32_t output) const override { return copies[static_cast<size_t>(output)]; }
+
+ private:
+  DeviceStats& stats_;
+  int64_t kernels_ = 0, bytes_ = 0;
 };
 
 // A run may end between steps, and inside of them, as long as no leaf was written over. Outputs that would do so before
@@ -199,7 +224,7 @@ class CpuDevice final : public Device {
 
   std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override {
     const Stage stage("prepare");
-    auto prepared = std::make_unique<CpuPrepared>();
+    auto prepared = std::make_unique<CpuPrepared>(stats_);
     for (const Step& step : plan->steps) {
       prepared->costs.push_back(cost_of(*plan, step));
       auto& ready = prepared->steps.emplace_back();
@@ -218,6 +243,7 @@ class CpuDevice final : public Device {
     }
     prepared->plan = std::move(plan);
     plan_stops(*prepared);
+    prepared->count_kernels();
     return prepared;
   }
 

@@ -117,6 +117,8 @@ struct Executable {
   int64_t frame_bytes = 0;
   int64_t width() const { return std::min(block, std::max<int64_t>(lanes, 1)); }  // elements of a register
   int64_t state_offset = 0;
+
+  int64_t bytes() const;  // that its lists take, about
 };
 
 Number cell_of(DType t, Number n);  // its bits as type t, in the low bytes

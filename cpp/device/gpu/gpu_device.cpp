@@ -271,6 +271,7 @@ void GpuDevice::recover() {
   auto* fresh = new Opened(index_);
   fresh->stats = old.stats;  // counters go on
   fresh->stats.bytes_live = fresh->stats.bytes_cached = 0;
+  fresh->stats.kernels_kept = fresh->stats.kernel_bytes = 0;
   now_.store(fresh, std::memory_order_release);
 }
 

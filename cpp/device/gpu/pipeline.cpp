@@ -196,6 +196,10 @@ void Pipelines::keep(Missing missing) {
   if (missing.error) return;
   ++stats_.kernels_compiled;
   ++made_;
+  const Pipeline& p = *missing.made;
+  ++stats_.kernels_kept;
+  stats_.kernel_bytes += static_cast<int64_t>(missing.key.capacity() + p.source.capacity() + sizeof p +
+                                              p.spirv.capacity() * sizeof(uint32_t));
   table_.emplace(std::move(missing.key), std::move(missing.made));
 }
 
