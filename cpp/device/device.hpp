@@ -67,6 +67,7 @@ class Prepared {
   // Whether an output that takes over a leaf's memory is to have memory of its own with a copy of the leaf in it, so that
   // a run can end halfway and leave all leaves as they were.
   virtual bool wants_copy(int32_t output) const { return static_cast<void>(output), false; }
+  virtual int64_t bytes() const = 0;  // of the host that go with it, about
 };
 
 // Where the user asked for what a run does.

@@ -42,16 +42,17 @@ int64_t PlanCache::bytes() const {
 // Shapes that never repeat leave plans that nobody finds. Which of them goes is left to chance, so that of a step with
 // more plans than there is room for, some are found the next time, and stay.
 void PlanCache::drop_useless() {
+  const auto held = [](const CachedPlan& entry) { return entry.bytes + entry.prepared->bytes(); };
   std::vector<decltype(entries_)::iterator> useless;
   int64_t bytes = 0;
   for (auto it = entries_.begin(); it != entries_.end(); ++it)
     if (!it->second.found) {
       useless.push_back(it);
-      bytes += it->second.bytes;
+      bytes += held(it->second);
     }
   while (bytes > kBytes) {
     const size_t at = hash_mix(clock_ + useless.size()) % useless.size();
-    bytes -= useless[at]->second.bytes;
+    bytes -= held(useless[at]->second);
     entries_.erase(useless[at]);
     useless.erase(useless.begin() + static_cast<int64_t>(at));
   }

@@ -23,7 +23,7 @@ struct CachedPlan {
 class PlanCache {
  public:
   static constexpr size_t kCapacity = 256;
-  static constexpr int64_t kBytes = 64 << 20;                         // of plans that were never found again
+  static constexpr int64_t kBytes = 96 << 20;  // of plans that were never found again, and of what devices made of them
   CachedPlan* find(uint64_t hash, const std::vector<uint64_t>& key);  // nullptr: not there
   CachedPlan& insert(uint64_t hash, CachedPlan entry);                // the least recently used makes room
   int times_missed(uint64_t hash);  // how often this was asked before; forgets what was long ago

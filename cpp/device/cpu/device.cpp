@@ -55,6 +55,7 @@ class CpuPrepared final : public Prepared {
     stats_.kernels_kept -= kernels_;
     stats_.kernel_bytes -= bytes_;
   }
+  int64_t bytes() const override { return bytes_; }
   void count_kernels() {
     for (const auto& step : steps)
       for (const ReadyInstance& r : step)

@@ -40,6 +40,12 @@ void use_kernel(GpuPrepared& p, GpuStep& s, const Lowered& low, Pipelines& pipel
 
 }  // namespace
 
+int64_t GpuPrepared::bytes() const {
+  size_t sum = steps.capacity() * sizeof(GpuStep) + words.capacity() * sizeof(ArgWord);
+  for (const GpuStep& s : steps) sum += (s.reads.capacity() + s.writes.capacity()) * sizeof(int32_t);
+  return static_cast<int64_t>(sum);
+}
+
 std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const Features& features,
                                           Pipelines& pipelines, Proxy* proxy) {
   auto p = std::make_unique<GpuPrepared>();

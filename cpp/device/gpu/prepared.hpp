@@ -44,6 +44,8 @@ class GpuPrepared final : public Prepared {
     return i < steps.size() && steps[i].pipeline ? steps[i].pipeline->spirv : std::vector<uint32_t>{};
   }
 
+  int64_t bytes() const override;  // without the pipelines, which others use too
+
   const Pipelines* made_by = nullptr;
   std::shared_ptr<const Plan> plan;
   std::vector<GpuStep> steps;
