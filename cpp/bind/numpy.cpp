@@ -123,8 +123,24 @@ void raise_huge(const char* op) {
   raise(PyExc_OverflowError, std::string(op) + ": an integer does not fit into int64; use a float");
 }
 
+// What np.array makes of a list of floats alone, without looking at each of them several times; else nothing.
+Object array_of_floats(PyObject* data) {
+  if (!PyList_CheckExact(data) || !PyFloat_CheckExact(first_leaf(data))) return {};
+  const Py_ssize_t n = PyList_GET_SIZE(data);
+  Object array(check(PyObject_CallFunction(np.empty, "n", n)));
+  const Buffer buffer(array.get(), PyBUF_WRITABLE);
+  if (PyList_GET_SIZE(data) != n) return {};  // a collection that came meanwhile changed it
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    PyObject* item = PyList_GET_ITEM(data, i);
+    if (!PyFloat_CheckExact(item)) return {};
+    static_cast<double*>(buffer.data())[i] = PyFloat_AS_DOUBLE(item);
+  }
+  return array;
+}
+
 Tensor from_list(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId device) {
-  Object array(PyObject_CallOneArg(np.array, data));
+  Object array = array_of_floats(data);
+  if (!array) array = Object(PyObject_CallOneArg(np.array, data));
   if (!array) {
     if (PyErr_ExceptionMatches(PyExc_ValueError)) {
       PyErr_Clear();
