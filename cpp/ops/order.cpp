@@ -56,8 +56,8 @@ void radix_sort(Keyed<T>* all, Keyed<T>* room, int64_t n, void (*look)()) {
   const auto digit = [begin](const Keyed<T>& e, int d) { return e.key >> (begin + kBits * d) & ((1u << kBits) - 1); };
   int32_t at[kMostDigits][1 << kBits] = {};
   look();
-  for (int64_t i = 0; i < n; ++i)
-    for (int d = 0; d < digits; ++d) ++at[d][digit(all[i], d)];
+  for (int d = 0; d < digits; ++d)
+    for (int64_t i = 0; i < n; ++i) ++at[d][digit(all[i], d)];
   Keyed<T>*from = all, *to = room;
   for (int d = 0; d < digits; ++d) {
     look();
