@@ -16,7 +16,9 @@ struct GemmTile {
   bool add = false;                    // to what c holds
   void* scratch = nullptr;             // whoever multiplies gives it
   const GemmDigits* inner = nullptr;   // instead of a_k and b_k
-  const int64_t* b_columns = nullptr;  // with it: where each column of b begins, instead of b_n
+  const int64_t* b_columns = nullptr;  // with it: where each column of b begins; b_n is then the usual way to the next
+  bool k_in_rows = false;              // with it: neighbours along k are neighbours in a
+  int64_t b_m = 0;                     // each row of a has a b of its own, that far from the last one's
 };
 
 }  // namespace sg

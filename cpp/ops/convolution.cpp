@@ -62,10 +62,11 @@ Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
   const Tensor w = contiguous(weight);
   const int64_t n = x.shape()[0], outputs = w.shape()[0], each = outputs / g.groups, channels = w.shape()[1];
   const int64_t inner = channels * g.kernel.numel();
-  const Contraction sizes{{n, g.groups, each}, g.result, {channels, g.kernel[0], g.kernel[1]}};
+  Dims rows = {n, g.groups, each}, of_image = {x.strides()[0], channels * x.strides()[1], 0};
+  if (each == 1 && !x.device().is_gpu()) rows = {n, 1, g.groups}, of_image = {of_image[0], 0, of_image[1]};
   return contract(rows::Convolution, w,
                   joined({{0, each * inner, inner}, zeros(2), {g.kernel.numel(), g.kernel[1], 1}}), x,
-                  joined({{x.strides()[0], channels * x.strides()[1], 0}, places(x, g), taps(x, g)}), sizes,
+                  joined({of_image, places(x, g), taps(x, g)}), {rows, g.result, {channels, g.kernel[0], g.kernel[1]}},
                   {n, outputs, g.result[0], g.result[1]});
 }
 

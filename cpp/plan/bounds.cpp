@@ -87,7 +87,7 @@ class Checker {
     if (p.batch == 0 || p.m == 0 || p.n == 0 || p.k == 0) return;
     Reach a{p.a_offset, p.a_offset}, b{p.b_offset, p.b_offset};
     a.along(p.batch / p.folded, p.a_batch), a.along(p.m, p.a_m);
-    b.along(p.batch / p.folded, p.b_batch), b.along(p.folded, p.b_folded);
+    b.along(p.batch / p.folded, p.b_batch), b.along(p.folded, p.b_folded), b.along(p.m, p.b_m);
     if (p.a_walks())
       a.along(p.inner.sizes, p.inner.a);
     else

@@ -214,7 +214,7 @@ class Emitter {
     const int batch = static_cast<int>(node.extra[0]), m = batch + 1;
     p.batch = draft_.domain[0], p.m = draft_.domain[1], p.n = draft_.domain[2];
     p.dtype = node.dtype;
-    p.a_batch = a.strides[batch], p.b_batch = b.strides[batch], p.a_m = a.strides[m];
+    p.a_batch = a.strides[batch], p.b_batch = b.strides[batch], p.a_m = a.strides[m], p.b_m = b.strides[m];
     if (batch) p.folded = node.domain[0], p.b_folded = b.strides[0];
     for (int d = m + 1; d < node.domain.rank; ++d)
       add_digit(node.reduced >> d & 1 ? p.inner : p.columns, node.domain[d], a.strides[d], b.strides[d]);

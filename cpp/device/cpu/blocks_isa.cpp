@@ -21,6 +21,8 @@
 namespace sg::cpu::SG_ISA {
 
 #include "device/cpu/gemm_isa.hpp"
+#include "device/cpu/images_isa.hpp"
+#undef SG_ALWAYS
 
 #if defined(__clang__)
 #define SG_LOOP _Pragma("clang loop vectorize(assume_safety)")
@@ -598,8 +600,8 @@ const BlockTable SG_TABLE = {
     SG_ISA::iota,
     SG_ISA::fold_loop,
     SG_ISA::fence,
-    SG_ISA::gemm<float>,
-    SG_ISA::gemm<double>,
+    SG_ISA::multiply_tile<float>,
+    SG_ISA::multiply_tile<double>,
     SG_ISA::kRows,
     2 * SG_ISA::Vector<float>::kLanes,
     SG_ISA::kGemmScratch,

@@ -375,4 +375,3 @@ static void gemm(const GemmTile& t) {
     }
   }
 }
-#undef SG_ALWAYS

@@ -18,7 +18,7 @@ void choose_tiles(ProductPlan& plan) {
   const Product& s = plan.shape;
   const int64_t unit_m = blocks().gemm_rows, unit_n = blocks().gemm_columns_f32;
   // An epilogue reads its tile back: half a second cache for it.
-  const int64_t most_m = plan.store == ProductPlan::Store::tile ? kTileM / 2 : kTileM;
+  const int64_t most_m = plan.store == ProductPlan::Store::direct ? kTileM : s.b_m ? kTileM / 16 : kTileM / 2;
   plan.tiles_m = std::max<int64_t>(1, (s.m + most_m - 1) / most_m);
   plan.tiles_n = std::max<int64_t>(1, (s.n + kTileN - 1) / kTileN);
   const auto size_m = [&] { return round_up((s.m + plan.tiles_m - 1) / plan.tiles_m, unit_m); };
@@ -59,6 +59,9 @@ void choose_walks(ProductPlan& plan) {
   const Dims &k = s.inner.sizes, &n = s.columns.sizes;
   plan.inner = {k, s.a_walks() ? s.inner.a : one_by_one(k, s.a_k), s.b_walks() ? s.inner.b : one_by_one(k, s.b_k)};
   plan.columns = {n, {}, s.b_walks() ? s.columns.b : one_by_one(n, s.b_n)};
+  constexpr int64_t kShort = 4;  // neighbours that are not worth a vector
+  const int64_t along_k = k[k.rank - 1], along_n = n[n.rank - 1];
+  plan.k_in_rows = !s.b_m && plan.inner.a[k.rank - 1] == 1 && along_k >= kShort && along_k > along_n;
 }
 
 template <class T, class Wide>
@@ -72,7 +75,7 @@ void multiply_integers(const GemmTile& t) {
     for (int64_t p = 0; p < t.k; ++p) {
       const GemmDigits* d = t.inner;
       const Wide x = static_cast<Wide>(a[i * t.a_m + (d ? place(d->sizes, d->a, p) : p * t.a_k)]);
-      const T* from = b + (d ? place(d->sizes, d->b, p) : p * t.b_k);
+      const T* from = b + i * t.b_m + (d ? place(d->sizes, d->b, p) : p * t.b_k);
       for (int64_t j = 0; j < t.n; ++j)
         row[j * t.c_n] = static_cast<T>(static_cast<Wide>(row[j * t.c_n]) +
                                         x * static_cast<Wide>(from[d ? t.b_columns[j] : j * t.b_n]));
@@ -97,7 +100,7 @@ void multiply(DType dtype, GemmTile t) {
   if (dtype == DType::int32) return multiply_integers<int32_t, uint32_t>(t);
   if (dtype == DType::int64) return multiply_integers<int64_t, uint64_t>(t);
   t.scratch = scratch(1, blocks().gemm_scratch);
-  if (t.n < 8 && t.m > t.n && !t.inner) t = transposed(t);
+  if (t.n < 8 && t.m > t.n && !t.inner && !t.b_m) t = transposed(t);
   (dtype == DType::float32 ? blocks().gemm_f32 : blocks().gemm_f64)(t);
 }
 
@@ -141,13 +144,15 @@ void run_product(const ProductPlan& plan, const char* a, const char* b, std::vec
     t.k = s.k;
     const int64_t group = batch % groups;
     t.a = a + (s.a_offset + group * s.a_batch + m0 * s.a_m) * size;
-    t.b = b + (s.b_offset + batch / groups * s.b_folded + group * s.b_batch) * size;
-    t.a_m = s.a_m, t.a_k = s.a_k, t.b_k = s.b_k, t.b_n = s.b_n;
+    t.b = b + (s.b_offset + batch / groups * s.b_folded + group * s.b_batch + m0 * s.b_m) * size;
+    t.a_m = s.a_m, t.a_k = s.a_k, t.b_k = s.b_k, t.b_n = s.b_n, t.b_m = s.b_m;
     int64_t columns[kTileN];
     if (walks) {
       for (int64_t j = 0; j < t.n; ++j) columns[j] = place(plan.columns.sizes, plan.columns.b, n0 + j);
       t.inner = &plan.inner;
       t.b_columns = columns;
+      t.b_n = plan.columns.b[plan.columns.sizes.rank - 1];
+      t.k_in_rows = plan.k_in_rows;
     } else {
       t.b = static_cast<const char*>(t.b) + n0 * s.b_n * size;
     }

@@ -13,6 +13,7 @@ struct ProductPlan {
   Product shape;       // its epilogue is compiled below
   GemmDigits inner;    // when an operand walks: of k, in both
   GemmDigits columns;  // and of n, in b
+  bool k_in_rows = false;
   enum class Store : uint8_t {
     direct,  // the epilogue only stores: products go to their place
     tile,    // epilogue over each tile
