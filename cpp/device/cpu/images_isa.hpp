@@ -35,6 +35,14 @@ SG_ALWAYS typename Vector<T>::Type load_first(const T* p, int64_t n) {
 }
 #endif
 
+// The first n elements of x.
+template <class T>
+SG_ALWAYS void store_first(T* p, typename Vector<T>::Type x, int64_t n) {
+  T lanes[Vector<T>::kLanes];
+  *(typename Vector<T>::Loose*)lanes = x;
+  for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
+}
+
 template <class V, int... I>
 SG_ALWAYS V even_elements(V low, V high, std::integer_sequence<int, I...>) {
   constexpr int kLanes = sizeof...(I);
@@ -75,8 +83,10 @@ static void run_tile(const Run<T>& run, int64_t last) {
   using Loose = typename Vector<T>::Loose;
   constexpr int kLanes = Vector<T>::kLanes;
   const auto whole = [](int v) { return !kPart || v + 1 < kVectors; };
-  V sum[Rows][kVectors];
+  V sum[Rows][kVectors];  // in registers, as long as every index is a constant
+#pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       const T* c = run.c + r * run.c_m + v * kLanes;
       sum[r][v] = !run.from ? V{} : whole(v) ? (V) * (const Loose*)c : load_first(c, last);
@@ -99,13 +109,15 @@ static void run_tile(const Run<T>& run, int64_t last) {
       for (int v = 0; v < kVectors; ++v) sum[r][v] = multiply_add(x, b[v], sum[r][v]);
     }
   }
+#pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       T* c = run.c + r * run.c_m + v * kLanes;
       if (whole(v))
         *(Loose*)c = sum[r][v];
       else
-        for (int64_t i = 0; i < last; ++i) c[i] = sum[r][v][i];
+        store_first(c, sum[r][v], last);
     }
 }
 
@@ -238,7 +250,9 @@ static void sum_tile(const GemmTile& t, const Runs& runs, int64_t i, int64_t j, 
     else
       add(a, b, whole, some, some);
   }
+#pragma GCC unroll 4
   for (int r = 0; r < kM; ++r)
+#pragma GCC unroll 9
     for (int s = 0; s < kN; ++s) {
       T& c = static_cast<T*>(t.c)[(i + r) * t.c_m + (j + s) * t.c_n];
       c = (from ? c : T(0)) + sum_of<T>(sum[r][s]);
