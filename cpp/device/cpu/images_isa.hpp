@@ -8,23 +8,39 @@
 
 inline constexpr int64_t kSummed = 2048;
 
-// n elements, the rest zeros. What lies behind them is not touched.
+// n elements, the rest zeros; and back to memory. What lies behind them is not touched.
 #if defined(__AVX512F__)
+SG_ALWAYS __mmask16 first_lanes(int64_t n) { return static_cast<__mmask16>((1u << n) - 1); }
 SG_ALWAYS Vector<float>::Type load_first(const float* p, int64_t n) {
-  return (Vector<float>::Type)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1), p);
+  return (Vector<float>::Type)_mm512_maskz_loadu_ps(first_lanes(n), p);
 }
 SG_ALWAYS Vector<double>::Type load_first(const double* p, int64_t n) {
-  return (Vector<double>::Type)_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << n) - 1), p);
+  return (Vector<double>::Type)_mm512_maskz_loadu_pd(static_cast<__mmask8>(first_lanes(n)), p);
+}
+SG_ALWAYS void store_first(float* p, Vector<float>::Type x, int64_t n) {
+  _mm512_mask_storeu_ps(p, first_lanes(n), (__m512)x);
+}
+SG_ALWAYS void store_first(double* p, Vector<double>::Type x, int64_t n) {
+  _mm512_mask_storeu_pd(p, static_cast<__mmask8>(first_lanes(n)), (__m512d)x);
 }
 #elif defined(__AVX2__)
+SG_ALWAYS __m256i first_floats(int64_t n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+SG_ALWAYS __m256i first_doubles(int64_t n) {
+  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
 SG_ALWAYS Vector<float>::Type load_first(const float* p, int64_t n) {
-  const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  const __m256i some = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), lanes);
-  return (Vector<float>::Type)_mm256_maskload_ps(p, some);
+  return (Vector<float>::Type)_mm256_maskload_ps(p, first_floats(n));
 }
 SG_ALWAYS Vector<double>::Type load_first(const double* p, int64_t n) {
-  const __m256i some = _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
-  return (Vector<double>::Type)_mm256_maskload_pd(p, some);
+  return (Vector<double>::Type)_mm256_maskload_pd(p, first_doubles(n));
+}
+SG_ALWAYS void store_first(float* p, Vector<float>::Type x, int64_t n) {
+  _mm256_maskstore_ps(p, first_floats(n), (__m256)x);
+}
+SG_ALWAYS void store_first(double* p, Vector<double>::Type x, int64_t n) {
+  _mm256_maskstore_pd(p, first_doubles(n), (__m256d)x);
 }
 #else
 template <class T>
@@ -33,15 +49,13 @@ SG_ALWAYS typename Vector<T>::Type load_first(const T* p, int64_t n) {
   for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
   return *(const typename Vector<T>::Loose*)lanes;
 }
-#endif
-
-// The first n elements of x.
 template <class T>
 SG_ALWAYS void store_first(T* p, typename Vector<T>::Type x, int64_t n) {
   T lanes[Vector<T>::kLanes];
   *(typename Vector<T>::Loose*)lanes = x;
   for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
 }
+#endif
 
 template <class V, int... I>
 SG_ALWAYS V even_elements(V low, V high, std::integer_sequence<int, I...>) {
@@ -64,43 +78,67 @@ SG_ALWAYS typename Vector<T>::Type load_apart(const T* p, int64_t step, int64_t 
 }
 
 // ---- columns in rows -----------------------------------------------------------------------------------------------------
-// Columns of b that lie `step` apart from `b` on, at each of the places of k, times rows of a packed panel.
+// Neighbouring columns, as many as a vector has or fewer: the first lies at `b` behind the places of k, and at `c`.
+struct Piece {
+  int64_t b, c, count;
+};
+inline constexpr int64_t kMostColumns = 1024;
+struct Pieces {
+  int64_t count = 0, inside = 0;  // of the first `inside`, a whole vector may be read
+  bool spill = false;             // and written, in order: the next one is written over what is too much
+  Piece at[kMostColumns];
+};
+
 template <class T>
-struct Run {
+static void find_pieces(const GemmTile& t, Pieces& pieces) {
+  constexpr int64_t kLanes = Vector<T>::kLanes;
+  const int64_t last = t.b_columns[t.n - 1];
+  pieces.spill = t.b_n == 1 && t.k <= kSlab && !t.add;
+  for (int64_t j = 0, count = 1; j < t.n; j += count, count = 1) {
+    const int64_t b = t.b_columns[j];
+    while (count < kLanes && j + count < t.n && t.b_columns[j + count] == b + count * t.b_n) ++count;
+    pieces.at[pieces.count++] = {b, j, count};
+    if (t.b_n == 1 && b + kLanes <= last + 1 && j + kLanes <= t.n) pieces.inside = pieces.count;
+  }
+}
+
+// The columns of pieces of b times rows of a packed panel.
+template <class T>
+struct Strip {
   const T* a;
   const T* b;
   const int64_t* places;
   int64_t k, step;
   T* c;
   int64_t c_m;
-  bool from;  // adds to what c holds
+  bool from, spill;  // from: adds to what c holds
 };
 
-// `last`: columns in the last vector, when that is a part of one.
-template <class T, int Rows, int kVectors, bool kPart, bool kApart>
-static void run_tile(const Run<T>& run, int64_t last) {
+enum class Load { whole, first, apart };
+
+template <class T, int Rows, int kVectors, Load kLoad>
+__attribute__((noinline)) static void strip_tile(const Strip<T>& strip, const Piece* pieces) {
   using V = typename Vector<T>::Type;
   using Loose = typename Vector<T>::Loose;
   constexpr int kLanes = Vector<T>::kLanes;
-  const auto whole = [](int v) { return !kPart || v + 1 < kVectors; };
   V sum[Rows][kVectors];  // in registers, as long as every index is a constant
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      const T* c = run.c + r * run.c_m + v * kLanes;
-      sum[r][v] = !run.from ? V{} : whole(v) ? (V) * (const Loose*)c : load_first(c, last);
-    }
-  const T* a = run.a;
-  for (int64_t i = 0; i < run.k; ++i, a += kRows) {
-    const T* from = run.b + run.places[i];
+    for (int v = 0; v < kVectors; ++v)
+      sum[r][v] = strip.from ? load_first(strip.c + r * strip.c_m + pieces[v].c, pieces[v].count) : V{};
+  const T* a = strip.a;
+  for (int64_t i = 0; i < strip.k; ++i, a += kRows) {
+    const T* from = strip.b + strip.places[i];
     V b[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      if constexpr (kApart)
-        b[v] = load_apart(from, run.step, last);
+      if constexpr (kLoad == Load::whole)
+        b[v] = *(const Loose*)(from + pieces[v].b);
+      else if constexpr (kLoad == Load::first)
+        b[v] = load_first(from + pieces[v].b, pieces[v].count);
       else
-        b[v] = whole(v) ? (V) * (const Loose*)(from + v * kLanes) : load_first(from + v * kLanes, last);
+        b[v] = load_apart(from + pieces[v].b, strip.step, pieces[v].count);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r) {
@@ -113,89 +151,83 @@ static void run_tile(const Run<T>& run, int64_t last) {
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      T* c = run.c + r * run.c_m + v * kLanes;
-      if (whole(v))
+      T* c = strip.c + r * strip.c_m + pieces[v].c;
+      if ((kLoad == Load::whole && strip.spill) || pieces[v].count == kLanes)
         *(Loose*)c = sum[r][v];
       else
-        store_first(c, sum[r][v], last);
+        store_first(c, sum[r][v], pieces[v].count);
     }
 }
 
 template <class T, int Rows>
-static void run_of_rows(Run<T> run, int64_t n) {
-  constexpr int64_t kLanes = Vector<T>::kLanes;
+static void strip_of_rows(const Strip<T>& strip, const Pieces& pieces, int64_t begin, int64_t end) {
   constexpr int kVectors = Rows < 3 ? 4 : 2;  // as many sums as hide the time of an addition
-  const auto next = [&](int64_t columns) { run.b += columns * run.step, run.c += columns, n -= columns; };
-  if (run.step != 1) {
-    for (; n > 0; next(kLanes)) run_tile<T, Rows, 1, true, true>(run, n < kLanes ? n : kLanes);
-    return;
+  const int64_t inside = pieces.inside < end ? pieces.inside : end;
+  int64_t p = begin;
+  for (; p + kVectors <= inside; p += kVectors)
+    strip_tile<T, Rows, kVectors, Load::whole>(strip, pieces.at + p);
+  for (; p < inside; ++p) strip_tile<T, Rows, 1, Load::whole>(strip, pieces.at + p);
+  for (; p < end; ++p) {
+    if (strip.step == 1)
+      strip_tile<T, Rows, 1, Load::first>(strip, pieces.at + p);
+    else
+      strip_tile<T, Rows, 1, Load::apart>(strip, pieces.at + p);
   }
-  for (; n >= kVectors * kLanes; next(kVectors * kLanes)) run_tile<T, Rows, kVectors, false, false>(run, 0);
-  for (; n > kLanes; next(2 * kLanes)) run_tile<T, Rows, 2, true, false>(run, (n < 2 * kLanes ? n : 2 * kLanes) - kLanes);
-  if (n > 0) run_tile<T, Rows, 1, true, false>(run, n);
 }
 
 template <class T>
-static void any_run_of_rows(int64_t rows, const Run<T>& run, int64_t n) {
+static void any_strip(int64_t rows, const Strip<T>& strip, const Pieces& pieces, int64_t begin, int64_t end) {
   switch (rows) {
     case 1:
-      return run_of_rows<T, 1>(run, n);
+      return strip_of_rows<T, 1>(strip, pieces, begin, end);
     case 2:
-      return run_of_rows<T, 2>(run, n);
+      return strip_of_rows<T, 2>(strip, pieces, begin, end);
     case 3:
-      return run_of_rows<T, 3>(run, n);
+      return strip_of_rows<T, 3>(strip, pieces, begin, end);
     case 4:
-      return run_of_rows<T, 4>(run, n);
+      return strip_of_rows<T, 4>(strip, pieces, begin, end);
 #if defined(__AVX__)
     case 5:
-      return run_of_rows<T, 5>(run, n);
+      return strip_of_rows<T, 5>(strip, pieces, begin, end);
     case 6:
-      return run_of_rows<T, 6>(run, n);
+      return strip_of_rows<T, 6>(strip, pieces, begin, end);
 #endif
 #if defined(__AVX512F__)
     case 7:
-      return run_of_rows<T, 7>(run, n);
+      return strip_of_rows<T, 7>(strip, pieces, begin, end);
     case 8:
-      return run_of_rows<T, 8>(run, n);
+      return strip_of_rows<T, 8>(strip, pieces, begin, end);
 #endif
   }
 }
 
-// How many columns from j on lie t.b_n apart.
-static int64_t run_from(const GemmTile& t, int64_t j) {
-  int64_t end = j + 1;
-  while (end < t.n && t.b_columns[end] == t.b_columns[end - 1] + t.b_n) ++end;
-  return end - j;
-}
-
-// Rows of a that have b in common, for a slab of k.
+// Rows of a that have b in common, or one, for a slab of k. Few pieces at a time: what all rows read of them stays in a
+// first cache.
 template <class T>
-static void multiply_runs(const GemmTile& t, const T* a, const T* b, T* c, int64_t m, const Places& places, int64_t k,
-                          bool from) {
-  constexpr int64_t kPiece = 4 * Vector<T>::kLanes;  // of a run: what all rows read of it stays in a first cache
+static void multiply_pieces(const GemmTile& t, const Pieces& pieces, int64_t row, int64_t m, const Places& places,
+                            int64_t k, bool from) {
   T* packed = static_cast<T*>(t.scratch);
-  pack_a_at(a, t.a_m, places.a, m, k, packed);
-  for (int64_t j = 0, run = 0; j < t.n; j += run) {
-    run = run_from(t, j);
-    for (int64_t s = 0; s < run; s += kPiece)
-      for (int64_t i = 0; i < m; i += kRows)
-        any_run_of_rows<T>(m - i < kRows ? m - i : kRows,
-                           {packed + i * k, b + t.b_columns[j] + s * t.b_n, places.b, k, t.b_n,
-                            c + i * t.c_m + j + s, t.c_m, from},
-                           run - s < kPiece ? run - s : kPiece);
-  }
+  pack_a_at(static_cast<const T*>(t.a) + row * t.a_m, t.a_m, places.a, m, k, packed);
+  const T* b = static_cast<const T*>(t.b) + row * t.b_m;
+  T* c = static_cast<T*>(t.c) + row * t.c_m;
+  const int64_t together = m > kRows ? 4 : pieces.count;
+  for (int64_t p = 0; p < pieces.count; p += together)
+    for (int64_t i = 0; i < m; i += kRows)
+      any_strip<T>(m - i < kRows ? m - i : kRows,
+                   {packed + i * k, b, places.b, k, t.b_n, c + i * t.c_m, t.c_m, from, pieces.spill}, pieces, p,
+                   pieces.count - p < together ? pieces.count : p + together);
 }
 
 template <class T>
 static void multiply_rows(const GemmTile& t) {
+  Pieces pieces;
+  find_pieces<T>(t, pieces);
   for (int64_t p = 0; p < t.k; p += kSlab) {
     const int64_t k = t.k - p < kSlab ? t.k - p : kSlab, together = t.b_m ? 1 : kTileRows;
     Places places;
     find_places(*t.inner, p, k, places);
     for (int64_t i = 0; i < t.m; i += together)
-      multiply_runs(t, static_cast<const T*>(t.a) + i * t.a_m, static_cast<const T*>(t.b) + i * t.b_m,
-                    static_cast<T*>(t.c) + i * t.c_m, t.m - i < together ? t.m - i : together, places, k,
-                    t.add || p > 0);
+      multiply_pieces<T>(t, pieces, i, t.m - i < together ? t.m - i : together, places, k, t.add || p > 0);
   }
 }
 
@@ -215,7 +247,7 @@ SG_ALWAYS T sum_of(typename Vector<T>::Type x) {
 
 // Rows x columns of the result.
 template <class T, int kM, int kN, bool kApart>
-static void sum_tile(const GemmTile& t, const Runs& runs, int64_t i, int64_t j, bool from) {
+__attribute__((noinline)) static void sum_tile(const GemmTile& t, const Runs& runs, int64_t i, int64_t j, bool from) {
   using V = typename Vector<T>::Type;
   using Loose = typename Vector<T>::Loose;
   constexpr int64_t kLanes = Vector<T>::kLanes;
@@ -303,19 +335,19 @@ static void multiply_sums(const GemmTile& t) {
 }
 
 // ---- which -----------------------------------------------------------------------------------------------------------------
-// How many columns follow each other t.b_n apart, on average.
-static int64_t length_of_runs(const GemmTile& t) {
-  int64_t runs = 0;
-  for (int64_t j = 0; j < t.n; j += run_from(t, j)) ++runs;
-  return runs ? t.n / runs : 0;
+// Whether columns mostly lie t.b_n apart.
+static bool columns_in_rows(const GemmTile& t) {
+  constexpr int64_t kShort = 4;  // columns that are not worth a vector
+  int64_t runs = 1;
+  for (int64_t j = 1; j < t.n; ++j) runs += t.b_columns[j] != t.b_columns[j - 1] + t.b_n;
+  return t.n >= kShort * runs;
 }
 
 template <class T>
 static void multiply_tile(const GemmTile& t) {
-  constexpr int64_t kShort = 4;  // columns that are not worth a vector
   if (t.inner && t.k > 0) {
     if (t.k_in_rows) return multiply_sums<T>(t);
-    if (t.c_n == 1 && length_of_runs(t) >= kShort) return multiply_rows<T>(t);
+    if (t.c_n == 1 && t.n <= kMostColumns && columns_in_rows(t)) return multiply_rows<T>(t);
   }
   if (t.b_m == 0) return gemm<T>(t);
   GemmTile row = t;
