@@ -204,10 +204,17 @@ void fence() {
 #endif
 }
 
+// Of the short runs of a walk, which are not worth a call.
+template <class T>
+void copy(void* d, const void* a, int64_t n) {
+  SG_LOOP for (int64_t i = 0; i < n; ++i) static_cast<T*>(d)[i] = static_cast<const T*>(a)[i];
+}
+
 template <class T>
 void gather(void* d, const void* a, const void* stride, const void*, int64_t n) {
   const char* from = static_cast<const char*>(a);
   const int64_t step = reinterpret_cast<intptr_t>(stride);
+  if (step == sizeof(T)) return copy<T>(d, a, n);
   for (int64_t i = 0; i < n; ++i) static_cast<T*>(d)[i] = *reinterpret_cast<const T*>(from + i * step);
 }
 
@@ -215,6 +222,7 @@ template <class T>
 void scatter(void* d, const void* a, const void* stride, const void*, int64_t n) {
   char* to = static_cast<char*>(d);
   const int64_t step = reinterpret_cast<intptr_t>(stride);
+  if (step == sizeof(T)) return copy<T>(d, a, n);
   for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * step) = static_cast<const T*>(a)[i];
 }
 
