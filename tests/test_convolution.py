@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,6 +96,122 @@ def test_narrow_types_are_summed_in_float32(dtype: str, device: sg.Device) -> No
     assert y.dtype == x.dtype
     want = conv(2, *(v.to("cpu", sg.float64).numpy() for v in (x, w)), padding=1)
     close(y.to("cpu", sg.float64), want, rtol=1e-2)
+
+
+SIZES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
+    # one channel at a time
+    ((2, 5, 13, 17), (5, 1, 3, 3), {"padding": 1}),
+    ((3, 4, 7, 7), (4, 1, 5, 5), {"padding": 2, "stride": 2}),
+    ((2, 3, 11, 40), (3, 1, 2, 4), {"padding": (0, 3), "dilation": (3, 2)}),
+    ((1, 6, 1, 1), (6, 1, 3, 3), {"padding": 1}),
+    ((2, 2, 9, 300), (2, 1, 3, 1), {"stride": (2, 3)}),
+    ((2, 3, 20, 20), (3, 1, 17, 17), {"padding": 5}),
+    ((2, 2, 190, 190), (2, 1, 3, 3), {"padding": 1}),
+    ((2, 4, 6, 5), (4, 1, 1, 1), {"padding": 2}),
+    ((2, 3, 8, 8), (3, 1, 1, 3), {"stride": 3}),
+    # several
+    ((2, 4, 10, 9), (12, 1, 3, 3), {"padding": 1}),
+    ((2, 6, 9, 14), (3, 2, 3, 3), {"padding": 1, "stride": 2}),
+    ((3, 1, 14, 14), (16, 1, 3, 3), {"padding": 1}),
+    ((2, 32, 7, 7), (13, 32, 3, 3), {"padding": 1}),
+    ((1, 2, 3, 41), (7, 2, 1, 9), {"padding": (0, 4)}),
+    ((2, 3, 30, 31), (5, 3, 4, 4), {"padding": 2, "stride": 2}),
+]
+
+
+def step(
+    x: np.ndarray[Any, Any], w: np.ndarray[Any, Any], options: dict[str, Any], device: Any = "cpu"
+) -> list[sg.Tensor]:
+    """A result with bias, and its gradients."""
+    b = random(len(w), seed=2, dtype=str(x.dtype))
+    leaves = [sg.tensor(v, device=device, requires_grad=True) for v in (x, w, b)]
+    y = sg.conv2d(*leaves, **options)
+    g = random(*y.shape, seed=3, dtype=str(x.dtype))
+    y.backward(sg.tensor(g, device=device))
+    return [y, *(sg.tensor([]) if t.grad is None else t.grad for t in leaves)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("image", "kernel", "options"), SIZES)
+def test_sizes_that_fill_no_vectors(
+    image: tuple[int, ...], kernel: tuple[int, ...], options: dict[str, Any], dtype: str, device: sg.Device
+) -> None:
+    if dtype == "float64" and device.type != "cpu":
+        pytest.skip("the same kernels as float32")
+    options = {**options, "groups": image[1] // kernel[1]}
+    x, w = random(*image, dtype=dtype), random(*kernel, seed=1, dtype=dtype)
+    y, gx, gw, gb = step(x, w, options, device)
+    wide = [v.astype("float64") for v in (x, w, random(len(w), seed=2, dtype=dtype))]
+    g = random(*y.shape, seed=3, dtype=dtype).astype("float64")
+    close(y, conv(2, *wide, **options))
+    close(gb, g.sum((0, 2, 3)))
+    # The convolution is linear in each: the gradient is what gives its change along any direction.
+    dx, dw = random(*image, seed=4), random(*kernel, seed=5)
+    for grad, direction, change in (
+        (gx, dx, conv(2, dx, wide[1], **options)),
+        (gw, dw, conv(2, wide[0], dw, **options)),
+    ):
+        got = grad.cpu().numpy().astype("float64")
+        scale = np.abs(got * direction).sum() + 1e-9
+        assert abs((got * direction).sum() - (g * change).sum()) <= 1e-5 * scale
+
+
+@pytest.mark.parametrize("layout", ["channels_last", "sliced", "expanded", "expanded channels", "turned", "empty"])
+def test_channels_one_by_one_of_any_layout(layout: str, device: sg.Device) -> None:
+    x, w = random(2, 6, 9, 12, dtype="float32"), random(6, 1, 3, 3, seed=1, dtype="float32")
+    t = {
+        "channels_last": lambda x: x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2),
+        "sliced": lambda x: x[:, :, 1:, 1:],
+        "expanded": lambda x: x[:1].expand(3, 6, 9, 12),
+        "expanded channels": lambda x: x[:, :1].expand(2, 6, 9, 12),
+        "turned": lambda x: x.transpose(2, 3),
+        "empty": lambda x: x[:0],
+    }[layout](sg.tensor(x, device=device))
+    t = t.detach().requires_grad_()
+    tw = sg.tensor(w, device=device, requires_grad=True)
+    y = sg.conv2d(t, tw, padding=1, groups=6)
+    close(y, conv(2, t.detach().cpu().numpy(), w, padding=1, groups=6))
+    y.sum().backward()
+    ones = sg.tensor(np.ones(y.shape, "float32"), device=device)
+    assert t.grad is not None and tw.grad is not None
+    seen = sg.conv_transpose2d(ones, tw.detach(), padding=1, groups=6)
+    close(t.grad, seen.cpu().numpy())
+    padded = np.pad(t.detach().cpu().numpy(), [(0, 0), (0, 0), (1, 1), (1, 1)])
+    rows, columns = t.shape[2:]
+    sums = [[padded[:, :, i : i + rows, j : j + columns].sum((0, 2, 3)) for j in range(3)] for i in range(3)]
+    close(tw.grad, np.moveaxis(np.array(sums), 2, 0)[:, None])
+
+
+def test_integers_one_channel_at_a_time(device: sg.Device) -> None:
+    x, w = np.arange(2 * 3 * 5 * 6).reshape(2, 3, 5, 6), np.arange(27).reshape(3, 1, 3, 3)
+    y = sg.conv2d(sg.tensor(x, dtype=sg.int32, device=device), sg.tensor(w, dtype=sg.int32, device=device), groups=3)
+    np.testing.assert_array_equal(y.cpu().numpy(), conv(2, x, w, groups=3))
+
+
+@pytest.mark.parametrize("options", [{"stride": 1, "padding": 1}, {"stride": 2, "padding": 2, "dilation": 2}])
+def test_gradients_of_any_order_of_channels_one_by_one(options: dict[str, Any]) -> None:
+    x, w = (sg.tensor(random(*s, seed=i), requires_grad=True) for i, s in enumerate([(2, 3, 5, 6), (3, 1, 3, 2)]))
+    assert gradcheck(lambda a, b: sg.conv2d(a, b, groups=3, **options), (x, w))
+    assert gradgradcheck(lambda a, b: sg.conv2d(a, b, groups=3, **options), (x, w))
+    assert gradgradcheck(lambda a, b: sg.conv_transpose2d(a, b, groups=3, **options), (x, w))
+
+
+def test_bits_do_not_depend_on_the_number_of_threads() -> None:
+    script = (
+        "import hashlib, sys; sys.path.insert(0, sys.argv[1]); from test_convolution import *\n"
+        "for image, kernel, options in SIZES:\n"
+        "    x, w = random(*image, dtype='float32'), random(*kernel, seed=1, dtype='float32')\n"
+        "    made = step(x, w, {**options, 'groups': image[1] // kernel[1]})\n"
+        "    print(*(hashlib.md5(t.detach().numpy().tobytes()).hexdigest() for t in made))"
+    )
+    command = [sys.executable, "-c", script, str(Path(__file__).parent)]
+    made = {
+        subprocess.run(
+            command, env={**os.environ, "SPIROGRAD_THREADS": str(n)}, check=True, capture_output=True, text=True
+        ).stdout
+        for n in (1, 2, 5)
+    }
+    assert len(made) == 1
 
 
 def test_bias_and_activation_ride_on_the_product(device: sg.Device) -> None:

@@ -9,6 +9,7 @@
 #include "graph/grad.hpp"
 #include "graph/log.hpp"
 #include "graph/recorder.hpp"
+#include "kernel/kernel.hpp"
 
 namespace sg {
 namespace {
@@ -305,6 +306,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const 
   for (const Dims* dims : {&sizes.leading, &sizes.n, &sizes.k})
     for (int64_t size : *dims) node->domain.push(size);
   node->extra[0] = sizes.leading.rank - 2;
+  pack_window(sizes.window, node->extra + 1);
   for (int d = node->domain.rank - sizes.k.rank; d < node->domain.rank; ++d) node->reduced |= uint16_t(1u << d);
   node->inputs = 2;
   set_tensor(node->in[0], a, a_strides);

@@ -8,6 +8,7 @@
 #include "graph/grad.hpp"
 #include "graph/op.hpp"
 #include "graph/tensor.hpp"
+#include "kernel/gemm.hpp"
 
 namespace sg {
 
@@ -27,9 +28,13 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b);
 //   out[folded, batch, m, n...] = sum over k... of a[batch, m, k...] * b[folded, batch, n..., k...]
 // Strides are over the dimensions folded, batch, m, n..., k..., eight at most; folded may be left out. The result is
 // contiguous in that order and has the shape `result`. Records nothing for gradients.
+//
+// A window (CPU only): b is an image with zeros around it. Of its strides, those of the last two sizes of n and of k are
+// in the plane of top, left, height, width, rows, pitch; each image is in order, its rows `row` apart.
 struct Contraction {
   Dims leading;  // folded, batch, m, or batch, m
   Dims n, k;
+  Window window = {};
 };
 Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const Tensor& b, const Dims& b_strides,
                 const Contraction& sizes, const Dims& result);

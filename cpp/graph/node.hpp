@@ -62,7 +62,7 @@ struct Node : RefCounted<Node> {
 
  public:
   Dims domain;            // without dimensions of size 1 (contractions: all of folded, batch, m, n..., k...)
-  int64_t extra[4] = {};  // what a kernel of its own wants to know; contractions: [0] 1 when there is `folded`
+  int64_t extra[4] = {};  // what a kernel of its own wants to know; contractions: [0] 1 when there is `folded`, then a window
 
   Node() = default;
   ~Node() {

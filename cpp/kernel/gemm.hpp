@@ -7,6 +7,12 @@ namespace sg {
 
 struct GemmDigits;  // k as a number of several digits, each with strides of its own
 
+// A plane of zeros, rows x pitch, with an image of height x width in it. In memory the image's rows are `row` apart.
+struct Window {
+  int64_t top = 0, left = 0, height = 0, width = 0, row = 0;
+  int64_t rows = 0, pitch = 0;
+};
+
 struct GemmTile {
   const void* a;
   const void* b;
@@ -19,6 +25,8 @@ struct GemmTile {
   const int64_t* b_columns = nullptr;  // with it: where each column of b begins; b_n is then the usual way to the next
   bool k_in_rows = false;              // with it: neighbours along k are neighbours in a
   int64_t b_m = 0;                     // each row of a has a b of its own, that far from the last one's
+  const Window* window = nullptr;      // b, of each row, is an image; `inner` and `b_columns` are of its plane. Of sums
+                                       // over images, the first digit of k counts them
 };
 
 }  // namespace sg

@@ -1,5 +1,6 @@
 // A kernel: a Program, a matrix product with a Program as epilogue, or one written by hand. Pure data.
 #pragma once
+#include "kernel/gemm.hpp"
 #include "kernel/own.hpp"
 #include "kernel/program.hpp"
 
@@ -24,11 +25,24 @@ struct Product {
   int64_t b_batch = 0, b_k = 0, b_n = 0, b_offset = 0;
   Digits columns, inner;             // of n (columns.a is not used) and k; b has strides in both or in none
   int64_t b_m = 0;                   // CPU: each row of a has a b of its own: channels that are convolved one by one
+  Window window;                     // CPU: through which b is seen, when its pitch is not 0
   int64_t folded = 1, b_folded = 0;  // batch number = number in folded * (batch / folded) + the rest, which has a_batch
   bool a_walks() const { return inner.a.rank > 0; }
   bool b_walks() const { return inner.b.rank > 0; }
   Program epilogue;
 };
+
+// A window in three words; no size is more than 65,535.
+inline void pack_window(const Window& w, int64_t* words) {
+  words[0] = w.top << 48 | w.left << 32 | w.height << 16 | w.width;
+  words[1] = w.rows << 16 | w.pitch;
+  words[2] = w.row;
+}
+inline Window unpack_window(const int64_t* words) {
+  const auto part = [](int64_t word, int at) { return word >> at & 0xffff; };
+  return {part(words[0], 48), part(words[0], 32), part(words[0], 16), part(words[0], 0),
+          words[2],           part(words[1], 16), part(words[1], 0)};
+}
 
 struct Kernel {
   enum class Kind : uint8_t {

@@ -57,6 +57,60 @@ Dims joined(std::initializer_list<Dims> lists) {
 }
 Dims zeros(int count) { return Dims::filled(count, 0); }
 
+// A channel at a time on the CPU: what the kernel sees is a window on the image, zeros around it are in no tensor.
+bool through_window(const Tensor& x, const Tensor& other, int64_t outputs, const Geometry& g) {
+  constexpr int64_t kMostElements = 1 << 15;  // of a plane: a part of a second cache
+  if (x.device().is_gpu() || !is_float(x.dtype()) || is_narrow(x.dtype()) || g.groups == 1) return false;
+  if (x.shape()[1] != g.groups || outputs != g.groups || x.dtype() != other.dtype()) return false;
+  int64_t elements = 1;
+  for (int d = 0; d < 2; ++d) {
+    const int64_t most = g.image[d] + 2 * g.padding[d] + g.reach(d);
+    if (most > kMostElements) return false;
+    elements *= most;
+  }
+  return elements <= kMostElements;
+}
+
+// An image with rows in order, `before` zeros before it and behind it as many as make up `size`, or less of it.
+struct Framed {
+  Tensor image;
+  Window window;
+};
+Framed framed(const Tensor& x, const Dims& before, const Dims& size) {
+  Tensor image = x.strides()[3] == 1 ? x : contiguous(x);
+  for (int d = 0; d < 2; ++d) {
+    const int64_t begin = std::max<int64_t>(-before[d], 0);
+    const int64_t end = std::clamp(size[d] - before[d], begin, std::max(begin, x.shape()[d + 2]));
+    image = slice(image, d + 2, std::min(begin, x.shape()[d + 2]), std::max<int64_t>(end - begin, 0), 1);
+  }
+  const Dims& shape = image.shape();
+  return {image, {std::max<int64_t>(before[0], 0), std::max<int64_t>(before[1], 0), shape[2], shape[3],
+                  image.strides()[2], size[0], size[1]}};
+}
+
+// [n, channel, place] = sum over taps.
+Tensor correlate_channels(const Framed& f, const Tensor& weight, const Geometry& g) {
+  const Tensor w = contiguous(weight);
+  const Dims& x = f.image.strides();
+  const int64_t n = f.image.shape()[0], pitch = f.window.pitch;
+  return contract(rows::Convolution, w, {0, 0, g.kernel.numel(), 0, 0, g.kernel[1], 1}, f.image,
+                  {x[0], 0, x[1], pitch * g.stride[0], g.stride[1], pitch * g.dilation[0], g.dilation[1]},
+                  {{n, 1, g.groups}, g.result, g.kernel, f.window}, {n, g.groups, g.result[0], g.result[1]});
+}
+
+// [channel, tap] = sum over images and places.
+Tensor weight_gradient_of_channels(const Framed& f, const Tensor& result, const Geometry& g) {
+  const Tensor whole = contiguous(result);
+  const Dims &x = f.image.strides(), &y = whole.strides();
+  const int64_t n = f.image.shape()[0], pitch = f.window.pitch;
+  return contract(rows::ConvolutionWeight, whole, {y[1], 0, 0, 0, y[0], y[2], y[3]}, f.image,
+                  {x[1], 0, pitch * g.dilation[0], g.dilation[1], x[0], pitch * g.stride[0], g.stride[1]},
+                  {{g.groups, 1}, g.kernel, {n, g.result[0], g.result[1]}, f.window},
+                  {g.groups, 1, g.kernel[0], g.kernel[1]});
+}
+
+Dims framed_size(const Geometry& g) { return {g.image[0] + 2 * g.padding[0], g.image[1] + 2 * g.padding[1]}; }
+
 // Of a padded image: [n, group, output, place] = sum over channels and taps.
 Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
   const Tensor w = contiguous(weight);
@@ -71,6 +125,7 @@ Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
 }
 
 Tensor forward(const Tensor& x, const Tensor& w, const Geometry& g) {
+  if (through_window(x, w, w.shape()[0], g)) return correlate_channels(framed(x, g.padding, framed_size(g)), w, g);
   const Tensor whole = padded(x, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
   return correlate(whole, w, g);
 }
@@ -121,7 +176,8 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
       before[d] = std::max(before[d], p.before);
       after[d] = std::max(after[d], p.reach() - p.before - y.shape()[d + 2]);
     }
-  const Tensor whole = padded(y, before[0], after[0], before[1], after[1]);
+  const bool windows = through_window(y, w, shape[1], g);
+  const Tensor whole = windows ? y : padded(y, before[0], after[0], before[1], after[1]);
   const auto one = [&](const Phase& p, const Phase& q) {
     Geometry inner;
     inner.stride = {1, 1};
@@ -129,10 +185,11 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
     inner.kernel = {p.taps, q.taps};
     inner.result = {p.count, q.count};
     inner.groups = g.groups;
+    const Tensor some = turned(slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step), g.groups);
+    if (windows) return correlate_channels(framed(y, {p.before, q.before}, {p.reach(), q.reach()}), some, inner);
     const Tensor seen =
         slice(slice(whole, 2, before[0] - p.before, p.reach(), 1), 3, before[1] - q.before, q.reach(), 1);
-    const Tensor some = slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step);
-    return correlate(seen, turned(some, g.groups), inner);
+    return correlate(seen, some, inner);
   };
   if (g.stride == Dims{1, 1}) return one(phases[0][0], phases[1][0]);
   const Tensor out = full(shape, 0, y.dtype(), y.device());
@@ -159,6 +216,8 @@ int64_t images_of_a_sum(const Tensor& x, int64_t m, int64_t n, const Geometry& g
 
 // [group, output, channel and tap] = sum over images and places.
 Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g) {
+  if (through_window(image, y, y.shape()[1], g))
+    return weight_gradient_of_channels(framed(image, g.padding, framed_size(g)), y, g);
   const Tensor x = padded(image, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
   const int64_t n = x.shape()[0], outputs = y.shape()[1], each = outputs / g.groups, channels = x.shape()[1] / g.groups;
   const int64_t images = images_of_a_sum(x, each, channels * g.kernel.numel(), g);

@@ -92,10 +92,14 @@ class Checker {
       a.along(p.inner.sizes, p.inner.a);
     else
       a.along(p.k, p.a_k);
-    if (p.b_walks())
+    if (p.window.pitch) {
+      b.along(p.window.height, p.window.row), b.along(p.window.width, 1);
+      if (p.inner.sizes.rank > 2) b.along(p.inner.sizes[0], p.inner.b[0]);  // images
+    } else if (p.b_walks()) {
       b.along(p.inner.sizes, p.inner.b), b.along(p.columns.sizes, p.columns.b);
-    else
+    } else {
       b.along(p.k, p.b_k), b.along(p.n, p.b_n);
+    }
     place(p.a_binding, p.dtype, a);
     place(p.b_binding, p.dtype, b);
   }

@@ -216,13 +216,15 @@ class Emitter {
     p.dtype = node.dtype;
     p.a_batch = a.strides[batch], p.b_batch = b.strides[batch], p.a_m = a.strides[m], p.b_m = b.strides[m];
     if (batch) p.folded = node.domain[0], p.b_folded = b.strides[0];
+    p.window = unpack_window(node.extra + 1);
+    const bool windowed = p.window.pitch > 0;
     for (int d = m + 1; d < node.domain.rank; ++d)
-      add_digit(node.reduced >> d & 1 ? p.inner : p.columns, node.domain[d], a.strides[d], b.strides[d]);
+      add_digit(node.reduced >> d & 1 ? p.inner : p.columns, node.domain[d], a.strides[d], b.strides[d], !windowed);
     p.k = p.inner.sizes.numel();
     p.columns.a = {};
     if (one_stride(p.inner.sizes, p.inner.a, p.a_k)) p.inner.a = {};
     const bool one_k = one_stride(p.inner.sizes, p.inner.b, p.b_k);
-    if (one_stride(p.columns.sizes, p.columns.b, p.b_n) && one_k) p.inner.b = p.columns.b = {};
+    if (one_stride(p.columns.sizes, p.columns.b, p.b_n) && one_k && !windowed) p.inner.b = p.columns.b = {};
     const Source from_a = context_.source(root, 0), from_b = context_.source(root, 1);
     p.a_offset = from_a.leaf >= 0 ? 0 : a.offset;
     p.b_offset = from_b.leaf >= 0 ? 0 : b.offset;
@@ -231,10 +233,10 @@ class Emitter {
     p.epilogue = std::move(builder_.program);
   }
 
-  // Digits that both operands walk as one are one.
-  static void add_digit(Product::Digits& digits, int64_t size, int64_t a, int64_t b) {
+  // Digits that both operands walk as one are one, where they may be.
+  static void add_digit(Product::Digits& digits, int64_t size, int64_t a, int64_t b, bool merge) {
     const int last = digits.sizes.rank - 1;
-    if (last >= 0 &&
+    if (merge && last >= 0 &&
         (size == 1 || digits.sizes[last] == 1 || (digits.a[last] == a * size && digits.b[last] == b * size))) {
       if (size != 1) digits.a[last] = a, digits.b[last] = b;
       digits.sizes[last] *= size;

@@ -201,14 +201,26 @@ static void any_strip(int64_t rows, const Strip<T>& strip, const Pieces& pieces,
   }
 }
 
+// The plane of a window is in scratch memory, behind one packed panel of a.
+template <class T>
+static T* empty_plane(const GemmTile& t) {
+  T* plane = static_cast<T*>(t.scratch) + kRows * kSlab;
+  for (int64_t i = 0; i < t.window->rows * t.window->pitch; ++i) plane[i] = 0;
+  return plane;
+}
+template <class T>
+static void fill_plane(const Window& w, const T* image, T* __restrict plane) {
+  for (int64_t y = 0; y < w.height; ++y)
+    for (int64_t x = 0; x < w.width; ++x) plane[(w.top + y) * w.pitch + w.left + x] = image[y * w.row + x];
+}
+
 // Rows of a that have b in common, or one, for a slab of k. Few pieces at a time: what all rows read of them stays in a
 // first cache.
 template <class T>
-static void multiply_pieces(const GemmTile& t, const Pieces& pieces, int64_t row, int64_t m, const Places& places,
-                            int64_t k, bool from) {
+static void multiply_pieces(const GemmTile& t, const T* b, const Pieces& pieces, int64_t row, int64_t m,
+                            const Places& places, int64_t k, bool from) {
   T* packed = static_cast<T*>(t.scratch);
   pack_a_at(static_cast<const T*>(t.a) + row * t.a_m, t.a_m, places.a, m, k, packed);
-  const T* b = static_cast<const T*>(t.b) + row * t.b_m;
   T* c = static_cast<T*>(t.c) + row * t.c_m;
   const int64_t together = m > kRows ? 4 : pieces.count;
   for (int64_t p = 0; p < pieces.count; p += together)
@@ -222,12 +234,18 @@ template <class T>
 static void multiply_rows(const GemmTile& t) {
   Pieces pieces;
   find_pieces<T>(t, pieces);
+  T* plane = t.window ? empty_plane<T>(t) : nullptr;
+  const bool alone = t.window || t.b_m;
   for (int64_t p = 0; p < t.k; p += kSlab) {
-    const int64_t k = t.k - p < kSlab ? t.k - p : kSlab, together = t.b_m ? 1 : kTileRows;
+    const int64_t k = t.k - p < kSlab ? t.k - p : kSlab, together = alone ? 1 : kTileRows;
     Places places;
     find_places(*t.inner, p, k, places);
-    for (int64_t i = 0; i < t.m; i += together)
-      multiply_pieces<T>(t, pieces, i, t.m - i < together ? t.m - i : together, places, k, t.add || p > 0);
+    for (int64_t i = 0; i < t.m; i += together) {
+      const T* b = static_cast<const T*>(t.b) + i * t.b_m;
+      if (t.window) fill_plane(*t.window, b, plane);
+      multiply_pieces<T>(t, t.window ? plane : b, pieces, i, t.m - i < together ? t.m - i : together, places, k,
+                         t.add || p > 0);
+    }
   }
 }
 
@@ -238,11 +256,18 @@ struct Runs {
   int64_t count, width, step;
 };
 
+// Halves added to each other, then quarters, and so on.
+template <class V, int kHalf, int... I>
+SG_ALWAYS V add_halves(V x, std::integer_sequence<int, I...> lanes) {
+  if constexpr (kHalf == 0)
+    return x;
+  else
+    return add_halves<V, kHalf / 2>(x + __builtin_shufflevector(x, x, ((I + kHalf) % int(sizeof...(I)))...), lanes);
+}
 template <class T>
 SG_ALWAYS T sum_of(typename Vector<T>::Type x) {
-  T sum = x[0];
-  for (int i = 1; i < Vector<T>::kLanes; ++i) sum += x[i];
-  return sum;
+  constexpr int kLanes = Vector<T>::kLanes;
+  return add_halves<typename Vector<T>::Type, kLanes / 2>(x, std::make_integer_sequence<int, kLanes>{})[0];
 }
 
 // Rows x columns of the result.
@@ -309,14 +334,15 @@ static int64_t sum_columns(const GemmTile& t, const Runs& runs, int64_t j, bool 
 }
 
 template <class T>
-static void multiply_sums(const GemmTile& t) {
+static void multiply_sums(const GemmTile& t, const GemmDigits& inner) {
   constexpr int kAlone = 9;  // columns of a single row: a kernel of 3 x 3
-  GemmDigits outer = *t.inner;
+  GemmDigits outer = inner;
   const int last = --outer.sizes.rank;
   Runs runs;
   runs.width = outer.sizes.v[last];
   runs.step = outer.b.v[last];
-  const int64_t count = t.k / runs.width;
+  int64_t count = 1;
+  for (int d = 0; d < last; ++d) count *= outer.sizes.v[d];
   int64_t most = kSummed / runs.width;
   most = most < 1 ? 1 : most < kSlab ? most : kSlab;
   for (int64_t p = 0; p < count; p += runs.count) {
@@ -334,6 +360,28 @@ static void multiply_sums(const GemmTile& t) {
   }
 }
 
+// Image by image.
+template <class T>
+static void multiply_window_sums(const GemmTile& t) {
+  T* plane = empty_plane<T>(t);
+  GemmDigits inner{};
+  for (int d = 1; d < t.inner->sizes.rank; ++d) {
+    inner.sizes.v[d - 1] = t.inner->sizes.v[d];
+    inner.a.v[d - 1] = t.inner->a.v[d];
+    inner.b.v[d - 1] = t.inner->b.v[d];
+  }
+  inner.sizes.rank = t.inner->sizes.rank - 1;
+  inner.a.rank = inner.b.rank = inner.sizes.rank;
+  GemmTile one = t;
+  one.b = plane;
+  for (int64_t i = 0; i < t.inner->sizes.v[0]; ++i) {
+    fill_plane(*t.window, static_cast<const T*>(t.b) + i * t.inner->b.v[0], plane);
+    one.a = static_cast<const T*>(t.a) + i * t.inner->a.v[0];
+    one.add = t.add || i > 0;
+    multiply_sums<T>(one, inner);
+  }
+}
+
 // ---- which -----------------------------------------------------------------------------------------------------------------
 // Whether columns mostly lie t.b_n apart.
 static bool columns_in_rows(const GemmTile& t) {
@@ -346,8 +394,9 @@ static bool columns_in_rows(const GemmTile& t) {
 template <class T>
 static void multiply_tile(const GemmTile& t) {
   if (t.inner && t.k > 0) {
-    if (t.k_in_rows) return multiply_sums<T>(t);
-    if (t.c_n == 1 && t.n <= kMostColumns && columns_in_rows(t)) return multiply_rows<T>(t);
+    if (t.k_in_rows) return t.window ? multiply_window_sums<T>(t) : multiply_sums<T>(t, *t.inner);
+    const bool fits = t.c_n == 1 && t.n <= kMostColumns;
+    if (fits && (t.window || columns_in_rows(t))) return multiply_rows<T>(t);
   }
   if (t.b_m == 0) return gemm<T>(t);
   GemmTile row = t;

@@ -61,6 +61,10 @@ void choose_walks(ProductPlan& plan) {
   plan.columns = {n, {}, s.b_walks() ? s.columns.b : one_by_one(n, s.b_n)};
   constexpr int64_t kShort = 4;  // neighbours that are not worth a vector
   const int64_t along_k = k[k.rank - 1], along_n = n[n.rank - 1];
+  if (s.window.pitch) {
+    plan.k_in_rows = k.rank == 3;
+    return;
+  }
   plan.k_in_rows = !s.b_m && plan.inner.a[k.rank - 1] == 1 && along_k >= kShort && along_k > along_n;
 }
 
@@ -110,7 +114,8 @@ ProductPlan plan_product(const Product& product, const std::vector<int32_t>& mem
   plan.shape = product;
   choose_walks(plan);
   const Program& epilogue = product.epilogue;
-  if (only_stores(epilogue)) {
+  const bool in_order = epilogue.views.size() > 1 && epilogue.views[1].strides[2] == 1;
+  if (only_stores(epilogue) && (in_order || !product.window.pitch)) {
     plan.out_view = epilogue.code[1].slot;
     plan.out_strides = epilogue.views[plan.out_view].strides;
     plan.out_offset = epilogue.views[plan.out_view].offset;
@@ -153,6 +158,7 @@ void run_product(const ProductPlan& plan, const char* a, const char* b, std::vec
       t.b_columns = columns;
       t.b_n = plan.columns.b[plan.columns.sizes.rank - 1];
       t.k_in_rows = plan.k_in_rows;
+      if (s.window.pitch) t.window = &s.window;
     } else {
       t.b = static_cast<const char*>(t.b) + n0 * s.b_n * size;
     }
