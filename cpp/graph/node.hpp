@@ -61,8 +61,9 @@ struct Node : RefCounted<Node> {
   alignas(Operand) unsigned char few_[kFewInputs * sizeof(Operand)];
 
  public:
-  Dims domain;            // without dimensions of size 1 (contractions: all of folded, batch, m, n..., k...)
-  int64_t extra[4] = {};  // what a kernel of its own wants to know; contractions: [0] 1 when there is `folded`, then a window
+  Dims domain;  // without dimensions of size 1 (contractions: all of folded, batch, m, n..., k...)
+  int64_t extra[4] =
+      {};  // what a kernel of its own wants to know; contractions: [0] 1 when there is `folded`, then a window
 
   Node() = default;
   ~Node() {

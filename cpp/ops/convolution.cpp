@@ -84,8 +84,9 @@ Framed framed(const Tensor& x, const Dims& before, const Dims& size) {
     image = slice(image, d + 2, std::min(begin, x.shape()[d + 2]), std::max<int64_t>(end - begin, 0), 1);
   }
   const Dims& shape = image.shape();
-  return {image, {std::max<int64_t>(before[0], 0), std::max<int64_t>(before[1], 0), shape[2], shape[3],
-                  image.strides()[2], size[0], size[1]}};
+  return {image,
+          {std::max<int64_t>(before[0], 0), std::max<int64_t>(before[1], 0), shape[2], shape[3], image.strides()[2],
+           size[0], size[1]}};
 }
 
 // [n, channel, place] = sum over taps.

@@ -164,8 +164,7 @@ static void strip_of_rows(const Strip<T>& strip, const Pieces& pieces, int64_t b
   constexpr int kVectors = Rows < 3 ? 4 : 2;  // as many sums as hide the time of an addition
   const int64_t inside = pieces.inside < end ? pieces.inside : end;
   int64_t p = begin;
-  for (; p + kVectors <= inside; p += kVectors)
-    strip_tile<T, Rows, kVectors, Load::whole>(strip, pieces.at + p);
+  for (; p + kVectors <= inside; p += kVectors) strip_tile<T, Rows, kVectors, Load::whole>(strip, pieces.at + p);
   for (; p < inside; ++p) strip_tile<T, Rows, 1, Load::whole>(strip, pieces.at + p);
   for (; p < end; ++p) {
     if (strip.step == 1)
@@ -277,17 +276,18 @@ __attribute__((noinline)) static void sum_tile(const GemmTile& t, const Runs& ru
   using Loose = typename Vector<T>::Loose;
   constexpr int64_t kLanes = Vector<T>::kLanes;
   V sum[kM][kN] = {};
-  const auto add = [&](const T* a, const T* const* b, int64_t at, auto load_a, auto load_b) __attribute__((always_inline)) {
-    V x[kN];
+  const auto add = [&](const T* a, const T* const* b, int64_t at, auto load_a, auto load_b)
+                       __attribute__((always_inline)) {
+                         V x[kN];
 #pragma GCC unroll 9
-    for (int s = 0; s < kN; ++s) x[s] = load_b(b[s] + at * (kApart ? runs.step : 1));
+                         for (int s = 0; s < kN; ++s) x[s] = load_b(b[s] + at * (kApart ? runs.step : 1));
 #pragma GCC unroll 4
-    for (int r = 0; r < kM; ++r) {
-      const V y = load_a(a + r * t.a_m + at);
+                         for (int r = 0; r < kM; ++r) {
+                           const V y = load_a(a + r * t.a_m + at);
 #pragma GCC unroll 9
-      for (int s = 0; s < kN; ++s) sum[r][s] = multiply_add(y, x[s], sum[r][s]);
-    }
-  };
+                           for (int s = 0; s < kN; ++s) sum[r][s] = multiply_add(y, x[s], sum[r][s]);
+                         }
+                       };
   const auto load = [](const T* p) __attribute__((always_inline)) { return (V) * (const Loose*)p; };
   const int64_t whole = runs.width / kLanes * kLanes, rest = runs.width - whole;
   for (int64_t p = 0; p < runs.count; ++p) {
@@ -296,7 +296,8 @@ __attribute__((noinline)) static void sum_tile(const GemmTile& t, const Runs& ru
     for (int s = 0; s < kN; ++s) b[s] = static_cast<const T*>(t.b) + t.b_columns[j + s] + runs.at.b[p];
     for (int64_t at = 0; at < whole; at += kLanes) {
       if constexpr (kApart)
-        add(a, b, at, load, [&](const T* p) __attribute__((always_inline)) { return load_apart(p, runs.step, kLanes); });
+        add(a, b, at, load,
+            [&](const T* p) __attribute__((always_inline)) { return load_apart(p, runs.step, kLanes); });
       else
         add(a, b, at, load, load);
     }
