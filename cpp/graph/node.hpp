@@ -62,8 +62,8 @@ struct Node : RefCounted<Node> {
 
  public:
   Dims domain;  // without dimensions of size 1 (contractions: all of folded, batch, m, n..., k...)
-  int64_t extra[4] =
-      {};  // what a kernel of its own wants to know; contractions: [0] 1 when there is `folded`, then a window
+  // What a kernel of its own wants to know; of contractions: 1 when there is `folded`, then three words of a window.
+  int64_t extra[4] = {};
 
   Node() = default;
   ~Node() {

@@ -118,6 +118,7 @@ Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
   const int64_t n = x.shape()[0], outputs = w.shape()[0], each = outputs / g.groups, channels = w.shape()[1];
   const int64_t inner = channels * g.kernel.numel();
   Dims rows = {n, g.groups, each}, of_image = {x.strides()[0], channels * x.strides()[1], 0};
+  // Of one output a group, groups are rows, so that what follows finds channels where they are in other products.
   if (each == 1 && !x.device().is_gpu()) rows = {n, 1, g.groups}, of_image = {of_image[0], 0, of_image[1]};
   return contract(rows::Convolution, w,
                   joined({{0, each * inner, inner}, zeros(2), {g.kernel.numel(), g.kernel[1], 1}}), x,
