@@ -78,7 +78,7 @@ def loop(d: Drawing) -> str:
         f"t.softmax(h * t.sin({w}), {dim}).flip({dim})",
         f"t.cat([h[1:], t.cos(h[:1] * t.sin({w}) + {n})])",
     )
-    return f"loop(lambda h: {step}, {x}, {rounds}{every})"
+    return f"distinct(loop(lambda h: {step}, {x}, {rounds}{every}))"  # what converges would be equal
 
 
 @value(2)
@@ -87,7 +87,7 @@ def loop_of_products(d: Drawing) -> str:
     size = d.shape(x)[-1]
     m, rounds, every = f"leaf({d.key()}, ({size}, {size}))", d.below(14) + 2, d.pick("", ", every=True")
     step = f"t.tanh(h @ m * {0.5 / max(size, 1)}{d.pick('', ' + m[0]')})"
-    return f"(lambda m: loop(lambda h: {step}, {x}, {rounds}{every}))({m})"
+    return f"distinct((lambda m: loop(lambda h: {step}, {x}, {rounds}{every}))({m}))"
 
 
 @value(1)
