@@ -178,6 +178,9 @@ void raise_if_gone(const char* op, const Buffer& buffer);
 // One GPU, opened on first use, the same object for ever. DeviceUnavailableError, ForkError.
 Device& gpu_device(int index);
 
+// Set when the process is about to end and waits for whoever is at work: long preparations give up.
+inline std::atomic<bool> process_ends{false};
+
 // Called about every 50 ms inside long waits and long runs on the CPU; may throw to end them (the binding looks for
 // Ctrl-C there). A run that ends with an Interruption has changed nothing and can be done again.
 extern void (*interrupt_hook)();

@@ -164,7 +164,8 @@ void park_when_ending() {
 
 void drain() noexcept {
   constexpr std::chrono::milliseconds kPatience{800};  // twice, and some time for the interpreter: two seconds
-  lock_at_exit(kPatience);                             // other threads stay outside from now on
+  process_ends = true;
+  lock_at_exit(kPatience);  // other threads stay outside from now on
   ending_thread = std::this_thread::get_id();
   ending = true;
   for (auto& [index, gpu] : gpus_in_use()) gpu->wait_at_exit(kPatience);

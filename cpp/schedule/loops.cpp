@@ -12,13 +12,14 @@
 namespace sg {
 namespace {
 
-constexpr int32_t kRounds = 4, kNodes = 8;  // that make a loop
-constexpr int32_t kOneIn = 3;               // readings that go where they went in the round before
-constexpr int32_t kFewer = 2;               // rounds of its backward pass, or of what follows from it
-constexpr int32_t kPieces[] = {64, 8, 1};   // rounds of a piece, the largest first
-constexpr int32_t kMaxRound = 512;          // nodes
-constexpr int32_t kWindow = 4;              // nodes that find each other again
-constexpr size_t kMaxPeriods = 16;          // that are looked at
+// Rounds that make a loop. On a GPU one kernel more a round is felt: the 32 steps of a recurrent layer stay whole.
+constexpr int32_t kRounds = 4, kRoundsGpu = 33, kNodes = 8;
+constexpr int32_t kOneIn = 3;              // readings that go where they went in the round before
+constexpr int32_t kFewer = 2;              // rounds of its backward pass, or of what follows from it
+constexpr int32_t kPieces[] = {64, 8, 1};  // rounds of a piece, the largest first
+constexpr int32_t kMaxRound = 512;         // nodes
+constexpr int32_t kWindow = 4;             // nodes that find each other again
+constexpr size_t kMaxPeriods = 16;         // that are looked at
 
 struct Loop {
   int32_t begin, period, rounds;  // and at least a part of one more round
@@ -42,7 +43,7 @@ uint64_t word_of(const Node& node) {
 
 class Loops {
  public:
-  explicit Loops(const Log& log) : log_(log) {
+  explicit Loops(const Log& log) : log_(log), least_(log.device.is_gpu() ? kRoundsGpu : kRounds) {
     for (const NodeRef& node : log.nodes) words_.push_back(word_of(*node));
   }
 
@@ -85,7 +86,7 @@ class Loops {
     }
     std::vector<std::pair<int32_t, int32_t>> often;
     for (const auto& [distance, times] : found)
-      if (times >= kRounds) often.emplace_back(-times, distance);
+      if (times >= least_) often.emplace_back(-times, distance);
     std::sort(often.begin(), often.end());
     often.resize(std::min(often.size(), kMaxPeriods));
     std::vector<int32_t> periods;
@@ -98,7 +99,7 @@ class Loops {
     for (int32_t begin = 0, i = 0; i <= count() - period; ++i) {
       if (i < count() - period && same(i, i + period)) continue;
       const int32_t rounds = (i - begin) / period + 1;
-      if (rounds >= kRounds && rounds * period >= kNodes)
+      if (rounds >= least_ && rounds * period >= kNodes)
         if (const Readings r = readings(begin, i, period); kOneIn * r.shared >= r.count)
           loops.push_back(turned({begin, period, rounds, r.shared > 0 && stores(begin, period)}));
       begin = i + 1;
@@ -155,6 +156,7 @@ class Loops {
   }
 
   const Log& log_;
+  const int32_t least_;  // rounds
   std::vector<uint64_t> words_;
 };
 

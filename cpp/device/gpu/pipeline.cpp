@@ -36,12 +36,13 @@ std::string hex_words(const std::vector<uint32_t>& words) {
 
 constexpr size_t kMostThreads = 16;
 
-// Calls work(0) to work(count - 1), on several threads, which must not throw.
+// Calls work(0) to work(count - 1), on several threads, which must not throw; no more of it when the process ends.
 template <class Work>
 void at_once(size_t count, Work work) {
   std::atomic<size_t> next{0};
+  const bool ended = process_ends;  // before: the last thread is free to work
   const auto take = [&] {
-    for (size_t i = next++; i < count; i = next++) work(i);
+    for (size_t i = next++; i < count && process_ends == ended; i = next++) work(i);
   };
   std::vector<std::thread> helpers;
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
@@ -220,6 +221,7 @@ void Pipelines::make(const std::vector<Lowered>& kernels) {
   at_once(missing.size(), [&](size_t i) { compile(missing[i]); });
   std::exception_ptr error;
   for (Missing& m : missing) {
+    if (!m.made->handle && !m.error) m.error = std::make_exception_ptr(Error("compile: the process ends"));
     if (m.error && !error) error = m.error;
     keep(std::move(m));
   }
