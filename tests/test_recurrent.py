@@ -215,8 +215,9 @@ def test_a_step_in_time_is_two_kernels_each_way(name: str, device: sg.Device) ->
     if device.kind == "gpu" and name != "LSTM":
         pytest.skip("one kind of layer shows it")
     few, more = Trained(name, 4, device).counts(), Trained(name, 10, device).counts()
-    assert more["dispatches"] - few["dispatches"] <= 6 * 4 + 1  # the last steps share more with what is around them
-    assert more["dispatches"] <= 10 * 4 + 12
+    apart = 8 if device.kind == "cpu" else 0  # steps that are pieces of a loop share nothing with the next one
+    assert more["dispatches"] - few["dispatches"] <= 6 * 4 + 1 + apart  # the last ones share more with what is around
+    assert more["dispatches"] <= 10 * 4 + 12 + apart
     for s in (few, more):
         assert (s["submissions"], s["allocations"], s["fallbacks"]) == (1, 0, 0)
         assert (s["plan_hits"], s["plan_misses"], s["bytes_read"]) == (1, 0, 0)
