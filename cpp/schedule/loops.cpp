@@ -12,8 +12,8 @@
 namespace sg {
 namespace {
 
-// Rounds that make a loop. On a GPU one kernel more a round is felt: the 32 steps of a recurrent layer stay whole.
-constexpr int32_t kRounds = 4, kRoundsGpu = 33, kNodes = 8;
+// Rounds that make a loop. On a GPU each kernel is felt: short loops are better fused, whatever their first time costs.
+constexpr int32_t kRounds = 4, kRoundsGpu = 16, kNodes = 8;
 constexpr int32_t kOneIn = 3;              // readings that go where they went in the round before
 constexpr int32_t kFewer = 2;              // rounds of its backward pass, or of what follows from it
 constexpr int32_t kPieces[] = {64, 8, 1};  // rounds of a piece, the largest first
