@@ -39,7 +39,8 @@ class Words {
   }
 
   void add_operand(const Node& node, const Operand& o) {
-    uint64_t word = static_cast<uint64_t>(o.kind) | uint64_t(o.dtype) << 4 | uint64_t(o.offset != 0) << 8;
+    const bool moves = o.strides.rank > 0 && o.offset != 0;  // of one element, where it is changes nothing
+    uint64_t word = static_cast<uint64_t>(o.kind) | uint64_t(o.dtype) << 4 | uint64_t(moves) << 8;
     if (o.kind != Operand::Kind::node) {
       add(word);
       if (o.kind == Operand::Kind::index) add_steps(node.domain, o.strides);
@@ -68,6 +69,7 @@ class Words {
 
   // Which dimension of the value each dimension of the reader walks, and where it begins.
   void add_places(const Node& node, const Operand& o) {
+    if (o.strides.rank == 0) return;
     const Dims shape = shape_of(*o.node);
     add_steps(node.domain, o.strides);
     add_names(o.strides, strides_[static_cast<size_t>(o.node->log_index)]);
