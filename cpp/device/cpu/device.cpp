@@ -22,7 +22,7 @@ namespace cpu {
 namespace {
 
 struct BoundView {
-  int32_t memory = -1, leaf_view = -1;
+  int32_t memory = -1, start = -1;
   int64_t size = 1;  // bytes of an element: run-time offsets count elements
 };
 
@@ -129,7 +129,7 @@ std::vector<int32_t> memory_groups(const Plan& plan, const Instance& instance) {
 
 BoundView bind(const Instance& instance, int32_t binding, int64_t size) {
   if (binding < 0) return {};
-  return {instance.bindings[binding].memory, instance.bindings[binding].leaf_view, size};
+  return {instance.bindings[binding].memory, instance.bindings[binding].start, size};
 }
 
 ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
@@ -232,16 +232,7 @@ class CpuDevice final : public Device {
       for (const Instance& instance : step.instances) ready.push_back(make_ready(*plan, instance));
     }
     prepared->memory.resize(plan->memories.size());
-    if (plan->arena_bytes > 0 && (!arena_ || static_cast<int64_t>(arena_->bytes) < plan->arena_bytes)) {
-      const size_t before = arena_ ? arena_->bytes : 0;
-      arena_ = {};  // first, so that both need not fit at once
-      try {
-        arena_ = pool_.allocate(static_cast<size_t>(plan->arena_bytes));
-      } catch (...) {
-        if (before) arena_ = pool_.allocate(before);  // older plans still run
-        throw;
-      }
-    }
+    grow_arena(static_cast<size_t>(plan->arena_bytes));
     prepared->plan = std::move(plan);
     plan_stops(*prepared);
     prepared->count_kernels();
@@ -297,6 +288,27 @@ class CpuDevice final : public Device {
   void after_fork() { pool_.unlock(); }
 
  private:
+  // With room for larger batches, which then find pages that are there already; what nobody touches costs nothing.
+  void grow_arena(size_t bytes) {
+    const size_t before = arena_ ? arena_->bytes : 0;
+    if (bytes <= before) return;
+    arena_ = {};  // first, so that both need not fit at once
+    if (!poisons() && (arena_ = allocate_if_possible(bytes + bytes / 2))) return;
+    try {
+      arena_ = pool_.allocate(bytes);
+    } catch (...) {
+      if (before) arena_ = pool_.allocate(before);  // older plans still run
+      throw;
+    }
+  }
+  BufferRef allocate_if_possible(size_t bytes) {
+    try {
+      return pool_.allocate(bytes);
+    } catch (const OutOfMemoryError&) {
+      return {};
+    }
+  }
+
   void place_memory(CpuPrepared& p, const RunArguments& arguments) {
     for (size_t i = 0; i < p.memory.size(); ++i) {
       const Memory& m = p.plan->memories[i];
@@ -316,7 +328,7 @@ class CpuDevice final : public Device {
 
   static char* address(const CpuPrepared& p, const BoundView& v, const RunArguments& arguments) {
     if (v.memory < 0) return nullptr;
-    return p.memory[v.memory] + (v.leaf_view < 0 ? 0 : arguments.offsets[v.leaf_view] * v.size);
+    return p.memory[v.memory] + (v.start < 0 ? 0 : arguments.offsets[v.start] * v.size);
   }
 
   void run_instance(CpuPrepared& p, ReadyInstance& r, const RunArguments& arguments) {

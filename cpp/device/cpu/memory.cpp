@@ -13,14 +13,15 @@
 #include "base/log.hpp"
 
 namespace sg::cpu {
-namespace {
-
-constexpr size_t kAlign = 64, kHuge = size_t(2) << 20, kMost = size_t(1) << 46;
 
 bool poisons() {
   static const bool on = env_flag("SPIROGRAD_POISON");
   return on;
 }
+
+namespace {
+
+constexpr size_t kAlign = 64, kHuge = size_t(2) << 20, kMost = size_t(1) << 46;
 
 // Larger sizes are rounded more, so that almost equal sizes share blocks: at most 1/8 is lost.
 size_t rounded(size_t bytes) {
@@ -83,9 +84,9 @@ BufferRef MemoryPool::allocate(size_t bytes) {
   return BufferRef(b);
 }
 
-// The smallest free block that wastes at most a quarter.
+// The smallest free block that wastes at most a half.
 CpuBuffer* MemoryPool::take_free(size_t size) {
-  for (auto it = free_.lower_bound(size); it != free_.end() && it->first <= size + size / 4; ++it) {
+  for (auto it = free_.lower_bound(size); it != free_.end() && it->first <= 2 * size; ++it) {
     if (CpuBuffer* b = it->second) {
       it->second = b->next_;
       stats_.bytes_cached -= static_cast<int64_t>(b->bytes);

@@ -13,6 +13,7 @@ namespace sg::cpu {
 class MemoryPool;
 
 // With SPIROGRAD_POISON: what has no values is full of NaN, and a guard page follows each block.
+bool poisons();
 void poison(void* at, size_t bytes);
 
 class CpuBuffer final : public Buffer {
