@@ -475,6 +475,29 @@ def test_arguments_written_in_place() -> None:
         assert x.tolist() == [1, 1, 1]
 
 
+def test_parts_of_an_argument_that_were_written_are_read_where_the_argument_is(device: sg.Device) -> None:
+    memory = sg.zeros(10, 4, device=device).realize()
+    want = np.zeros((10, 4), np.float32)
+
+    @sg.compile
+    def step(rows: sg.Tensor) -> sg.Tensor:
+        rows[0] = rows[1] + 1
+        rows[1, 1:3] += 2
+        rows[1] = rows[0] * 2 + rows[1].cumsum(0)
+        rows[0, 3] = rows[1, 2]
+        return rows.sum()
+
+    for first in (0, 0, 0, 4, 1, 7, 8):
+        rows = want[first : first + 2]
+        rows[0] = rows[1] + 1
+        rows[1, 1:3] += 2
+        rows[1] = rows[0] * 2 + rows[1].cumsum(0)
+        rows[0, 3] = rows[1, 2]
+        assert step(memory[first : first + 2]).item() == rows.sum()
+        np.testing.assert_array_equal(memory.numpy(), want)
+    assert replays(step) == 1
+
+
 def test_inference_and_modes_of_modules() -> None:
     net = sg.nn.Sequential(sg.nn.Linear(4, 4), sg.nn.Dropout(0.5))
 

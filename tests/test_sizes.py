@@ -69,6 +69,26 @@ def test_decoding_with_a_growing_cache_makes_few_plans(device):
     np.testing.assert_allclose(got, np.concatenate(masked, 1), rtol=2e-4, atol=2e-5)
 
 
+def test_sizes_that_are_equal_by_chance_do_not_matter(device):
+    def step(batch):
+        x = sg.tensor(values(batch), device=device)
+        rows = x - x.mean((0, 2, 3), keepdim=True)  # 24 means
+        part, sums = rows[:, :2] * 2, rows.sum((0, 2, 3))  # of 3 images 24 elements, too
+        return part.numpy(), sums.numpy()
+
+    def values(batch):
+        return np.random.default_rng(0).normal(size=(batch, 24, 2, 2)).astype(np.float32)
+
+    step(3)
+    for batch in (4, 5, 7):
+        counts, (part, sums) = counted(lambda batch=batch: step(batch))
+        assert (counts["plans_bound"], counts["plan_misses"]) == (1, 0)
+        x = values(batch)
+        want = x - x.mean((0, 2, 3), keepdims=True)
+        np.testing.assert_allclose(part, want[:, :2] * 2, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(sums, want.sum((0, 2, 3)), atol=1e-5)
+
+
 def test_a_changed_batch_is_bound_and_the_same_again_is_found(device):
     def step(model, x):
         model.zero_grad()

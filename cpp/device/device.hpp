@@ -90,7 +90,7 @@ struct Status {
 struct RunArguments {
   const BufferRef* leaves = nullptr;   // Plan::leaves
   const BufferRef* outputs = nullptr;  // Plan::outputs
-  const int64_t* offsets = nullptr;    // Plan::leaf_views, in elements
+  const int64_t* offsets = nullptr;    // Plan::starts, in elements
   const Number* numbers = nullptr;     // Plan::numbers
   std::shared_ptr<const Lines> lines;  // kept for reports
   bool doubtful = false;               // what an earlier run reported keeps this one from writing in place too

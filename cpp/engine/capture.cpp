@@ -185,6 +185,15 @@ Origin Capture::origin_of(const NodeRef& node) {
   return at->second[0];
 }
 
+// Whose memory it is: an argument's, or what an earlier run wrote into one. -1: neither.
+int32_t Capture::argument_behind(const Origin& from) const {
+  if (from.kind == Origin::Kind::argument) return from.index;
+  if (from.kind != Origin::Kind::output) return -1;
+  for (const Recording::Write& w : made_->cuts_[static_cast<size_t>(from.cut)].writes)
+    if (w.output == from.index && w.to.kind == Origin::Kind::argument) return w.to.index;
+  return -1;
+}
+
 void Capture::ran(const Log& log, const CachedPlan& plan, bool doubtful, std::vector<Reporter> reporters) {
   Recording::Cut cut;
   cut.device = log.device;
@@ -197,7 +206,7 @@ void Capture::ran(const Log& log, const CachedPlan& plan, bool doubtful, std::ve
       problem_ = "it reads a value that was computed before it and is kept by a gradient graph or another thread";
   }
   cut.offsets = log.offsets;
-  cut.leaf_of = log.leaf_of;
+  for (int32_t leaf : log.leaf_of) cut.argument_of.push_back(leaf < 0 ? -1 : argument_behind(cut.leaves[leaf]));
   cut.numbers = log.numbers;
   cut.sources = log.sources;
   cut.reporters = std::move(reporters);
@@ -336,7 +345,7 @@ std::string Recording::difference(const Recording& a, const Recording& b) {
                    : "it reads other tensors from call to call";
       }
     for (size_t i = 0; i < x.offsets.size(); ++i)
-      if (x.leaves[x.leaf_of[i]].kind != Origin::Kind::argument && x.offsets[i] != y.offsets[i])
+      if (x.argument_of[i] < 0 && x.offsets[i] != y.offsets[i])
         return "it reads another part of a tensor from call to call";
     std::vector<bool> varies(x.numbers.size());
     for (const auto& [at, source] : x.sources) varies[static_cast<size_t>(at)] = true;
@@ -476,11 +485,8 @@ void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const 
     if (cut.doubtful && doubtful(*leaves.back())) after.push_back(leaves.back()->run);
   }
   offsets = cut.offsets;
-  for (size_t i = 0; i < offsets.size(); ++i) {
-    const Origin& from = cut.leaves[cut.leaf_of[i]];
-    if (from.kind == Origin::Kind::argument)
-      offsets[i] += arguments[from.index]->offset - argument_offsets_[from.index];
-  }
+  for (size_t i = 0; i < offsets.size(); ++i)
+    if (const int32_t a = cut.argument_of[i]; a >= 0) offsets[i] += arguments[a]->offset - argument_offsets_[a];
   numbers = cut.numbers;
   for (const auto& [at, source] : cut.sources) {
     Number value = slots[source / kNextSource - 1];

@@ -59,7 +59,7 @@ class Recording {
     std::shared_ptr<Prepared> prepared;
     std::vector<Origin> leaves;
     std::vector<int64_t> offsets;
-    std::vector<int32_t> leaf_of;  // of each offset
+    std::vector<int32_t> argument_of;  // of each offset: which argument's own it moves with, -1: none
     std::vector<Number> numbers;
     std::vector<std::pair<int32_t, uint32_t>> sources;
     std::vector<Reporter> reporters;
@@ -154,6 +154,7 @@ class Capture final : public Watcher {
   Recording::Leaf* leaf_of(const Tensor& x);  // nullptr: it was made inside
   void note(const Tensor& x);
   Origin origin_of(const NodeRef& node);
+  int32_t argument_behind(const Origin& from) const;
   std::string kept_outside(const std::vector<Tensor>& results);
 
   uint32_t id_;

@@ -460,13 +460,14 @@ void assign_at(const OpInfo& op, const Tensor& target, const Tensor& value, cons
 }
 
 void run_small(const Tensor& written) {
-  constexpr size_t kLittle = 3;  // nodes
+  constexpr size_t kLittle = 3;        // nodes
+  constexpr int64_t kSmall = 1 << 14;  // elements
   if (written.numel() != 1 || written.device().is_gpu() || recorder) return;
   const EngineLock lock;
   Log& log = log_of(written.device());
   const auto is_small = [](const NodeRef& node) {
     const Kind kind = node->op->kind;
-    return node->domain.numel() == 1 && (kind == Kind::pointwise || kind == Kind::effect);
+    return node->domain.numel() <= kSmall && (kind == Kind::pointwise || kind == Kind::effect);
   };
   if (log.nodes.empty() || log.nodes.size() > kLittle || log.whole_from <= log.nodes.size()) return;
   if (std::all_of(log.nodes.begin(), log.nodes.end(), is_small)) cut_hook(log, false);

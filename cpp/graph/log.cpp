@@ -1,12 +1,15 @@
 #include "graph/log.hpp"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <new>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
 #include "base/profile.hpp"
+#include "graph/recorder.hpp"
 #include "graph/tensor.hpp"
 
 namespace sg {
@@ -22,6 +25,10 @@ EngineMutex& engine_mutex() {
   static auto* mutex = new EngineMutex;
   return *mutex;
 }
+
+constexpr int32_t kNone = -1, kMade = -2;
+
+bool is_target(const Node& node, int k) { return node.op->kind == Kind::effect && k == 1 && node.inputs == 2; }
 
 }  // namespace
 
@@ -128,12 +135,17 @@ Log& log_of(DeviceId device) {
   return log;
 }
 
+bool is_aligned(const Operand& operand) {
+  return operand.strides.rank > 0 && operand.offset * static_cast<int64_t>(size_of(operand.dtype)) % 16 == 0;
+}
+
 void Log::add_word(uint64_t word) {
   key.push_back(word);
   hash = hash_add(hash, word);
 }
 
-void Log::add_operand(const Operand& operand, const NodeRef& reader) {
+void Log::add_operand(const Node& reader, int k) {
+  const Operand& operand = reader.in[k];
   uint64_t word = static_cast<uint64_t>(operand.kind) | uint64_t(operand.dtype) << 4;
   if (operand.kind == Operand::Kind::number) {
     add_word(word);
@@ -142,23 +154,12 @@ void Log::add_operand(const Operand& operand, const NodeRef& reader) {
     return;
   }
   if (operand.kind == Operand::Kind::node && operand.node->pending()) {
-    add_word(word | 1u << 8 | uint64_t(reader->log_index - operand.node->log_index) << 32);
-    add_word(static_cast<uint64_t>(operand.offset));
+    const bool part = is_part_of_written(reader, k);
+    add_word(word | 1u << 8 | uint64_t(part) << 10 | uint64_t(reader.log_index - operand.node->log_index) << 32);
+    starts.push_back(part ? start_in_written(operand) : -1);
+    add_word(static_cast<uint64_t>(part ? starts.back() : operand.offset));
   } else if (operand.kind == Operand::Kind::node) {
-    Node& leaf = *operand.node;
-    const bool first = leaf.epoch != epoch;
-    if (first) {
-      leaf.epoch = epoch;
-      leaf.log_index = static_cast<int32_t>(leaves.size());
-      leaves.push_back(operand.node);
-      last_view_.push_back(-1);
-      leaf_bytes += static_cast<int64_t>(leaf.bytes());
-    }
-    const bool aligned = operand.offset * size_of(leaf.dtype) % 16 == 0;
-    add_word(word | uint64_t(aligned) << 9 | uint64_t(leaf.log_index) << 32);
-    if (first) add_word(static_cast<uint64_t>(leaf.numel));
-    readings.push_back(view_of(leaf.log_index, operand.offset));
-    add_word(static_cast<uint64_t>(readings.back()));
+    add_leaf(reader, k, word);
   } else {
     add_word(word);
     add_word(static_cast<uint64_t>(operand.offset));
@@ -166,18 +167,67 @@ void Log::add_operand(const Operand& operand, const NodeRef& reader) {
   for (int64_t stride : operand.strides) add_word(static_cast<uint64_t>(stride));
 }
 
-// That two readings start at the same place is part of the structure; where that is, is not.
-int32_t Log::view_of(int32_t leaf, int64_t offset) {
-  constexpr int kLookBack = 8;
-  int32_t view = last_view_[leaf];
-  for (int i = 0; i < kLookBack && view >= 0; ++i, view = before_view_[view])
-    if (offsets[view] == offset) return view;
-  view = static_cast<int32_t>(offsets.size());
+// Where a reading begins is an argument; that two begin at one place is part of the structure. But elements that are
+// read at random meet by chance: among more than a few only one that is written where it has just been read counts.
+void Log::add_leaf(const Node& reader, int k, uint64_t word) {
+  constexpr int kLookBack = 8, kFewElements = 4;
+  const Operand& operand = reader.in[k];
+  Node& leaf = *operand.node;
+  const bool first = leaf.epoch != epoch;
+  if (first) {
+    leaf.epoch = epoch;
+    leaf.log_index = static_cast<int32_t>(leaves.size());
+    leaves.push_back(operand.node);
+    starts_of_.emplace_back();
+    leaf_bytes += static_cast<int64_t>(leaf.bytes());
+  }
+  add_word(word | uint64_t(is_aligned(operand)) << 9 | uint64_t(leaf.log_index) << 32);
+  if (first) add_word(static_cast<uint64_t>(leaf.numel));
+  const bool many = operand.strides.rank == 0 && starts_of_[static_cast<size_t>(leaf.log_index)].count > kFewElements;
+  const bool is_update = is_target(reader, k) && reader.in[0].kind == Operand::Kind::node;
+  starts.push_back(start_in_leaf(leaf.log_index, operand.offset, many ? is_update : kLookBack));
+  add_word(static_cast<uint64_t>(starts.back()));
+}
+
+// Of memory that an effect of this log has written: one element, at another place every time, as programs do in loops.
+// In a recording every part, since what an argument of the function is part of may be another one next time. What a
+// function like cat() puts together begins where its own sizes say.
+bool Log::is_part_of_written(const Node& reader, int k) const {
+  const Operand& operand = reader.in[k];
+  const Node& memory = *operand.node;
+  if (memory.op->kind != Kind::effect || written_leaf_[static_cast<size_t>(memory.log_index)] == kMade) return false;
+  if (recorder && reader.op->kind == Kind::kernel) return true;
+  if (!recorder && (operand.strides.rank > 0 || !(reader.reads_value(k) || is_target(reader, k)))) return false;
+  int64_t elements = 1;
+  for (int d = 0; d < operand.strides.rank; ++d)
+    if (operand.strides[d] != 0) elements *= reader.domain[d];
+  return elements < memory.numel;
+}
+
+int32_t Log::start_in_written(const Operand& operand) {
+  if (last_written_ != operand.node.get() || offsets.back() != operand.offset)
+    add_start(written_leaf_[static_cast<size_t>(operand.node->log_index)], operand.offset);
+  last_written_ = operand.node.get();
+  return static_cast<int32_t>(offsets.size()) - 1;
+}
+
+int32_t Log::start_in_leaf(int32_t leaf, int64_t offset, int look_back) {
+  Starts& known = starts_of_[static_cast<size_t>(leaf)];
+  int32_t start = known.last;
+  for (int i = 0; i < look_back && start >= 0; ++i, start = before_start_[static_cast<size_t>(start)])
+    if (offsets[static_cast<size_t>(start)] == offset) return start;
+  ++known.count;
+  start = add_start(leaf, offset);
+  before_start_[static_cast<size_t>(start)] = std::exchange(known.last, start);
+  return start;
+}
+
+int32_t Log::add_start(int32_t leaf, int64_t offset) {
   offsets.push_back(offset);
-  leaf_of.push_back(leaf);
-  before_view_.push_back(last_view_[leaf]);
-  last_view_[leaf] = view;
-  return view;
+  leaf_of.push_back(std::max(leaf, kNone));
+  before_start_.push_back(-1);
+  last_written_ = nullptr;
+  return static_cast<int32_t>(offsets.size()) - 1;
 }
 
 void Log::append(const NodeRef& node) {
@@ -191,7 +241,15 @@ void Log::append(const NodeRef& node) {
   for (int64_t size : node->domain) add_word(static_cast<uint64_t>(size));
   if (node->op->kind == Kind::kernel || node->op->kind == Kind::contraction)
     for (int64_t word : node->extra) add_word(static_cast<uint64_t>(word));
-  for (int i = 0; i < node->inputs; ++i) add_operand(node->in[i], node);
+  for (int i = 0; i < node->inputs; ++i) add_operand(*node, i);
+  written_leaf_.push_back(node->op->kind == Kind::effect && node->inputs > 1 ? leaf_behind(*node->in[1].node) : kNone);
+}
+
+// The leaf whose memory it is, as far as this log knows.
+int32_t Log::leaf_behind(const Node& memory) const {
+  if (!memory.pending()) return memory.log_index;
+  if (memory.op->kind == Kind::memory) return kMade;
+  return written_leaf_[static_cast<size_t>(memory.log_index)];
 }
 
 void Log::clear() {
@@ -200,9 +258,11 @@ void Log::clear() {
   leaves.clear();
   offsets.clear();
   leaf_of.clear();
-  readings.clear();
-  last_view_.clear();
-  before_view_.clear();
+  starts.clear();
+  starts_of_.clear();
+  before_start_.clear();
+  written_leaf_.clear();
+  last_written_ = nullptr;
   numbers.clear();
   sources.clear();
   assignments.clear();

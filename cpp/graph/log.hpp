@@ -33,10 +33,10 @@ struct Log {
   DeviceId device;
   uint64_t epoch = 1;  // changes at each cut
   std::vector<NodeRef> nodes;
-  std::vector<NodeRef> leaves;    // ready nodes that are read, by first occurrence
-  std::vector<int64_t> offsets;   // of each view of a leaf: element offset; two readings of one place share a view
-  std::vector<int32_t> leaf_of;   // of each view
-  std::vector<int32_t> readings;  // the view of each reading of a leaf, in program order
+  std::vector<NodeRef> leaves;   // ready nodes that are read, by first occurrence
+  std::vector<int64_t> offsets;  // where readings of memory begin, in elements; equal ones are shared
+  std::vector<int32_t> leaf_of;  // of each offset; -1: memory that the log makes
+  std::vector<int32_t> starts;   // of each operand that is a tensor, in program order: its offset; -1: part of the key
   std::vector<Number> numbers;
   std::vector<std::pair<int32_t, uint32_t>> sources;  // of the numbers that have one
   std::vector<Assignment> assignments;
@@ -54,13 +54,27 @@ struct Log {
 
  private:
   void add_word(uint64_t word);
-  int32_t view_of(int32_t leaf, int64_t offset);
-  std::vector<int32_t> last_view_;    // of each leaf; -1: none yet
-  std::vector<int32_t> before_view_;  // of each view: the one before it on the same leaf
-  void add_operand(const Operand& operand, const NodeRef& reader);
+  void add_operand(const Node& reader, int k);
+  void add_leaf(const Node& reader, int k, uint64_t word);
+  bool is_part_of_written(const Node& reader, int k) const;
+  int32_t add_start(int32_t leaf, int64_t offset);
+  int32_t start_in_leaf(int32_t leaf, int64_t offset, int look_back);
+  int32_t start_in_written(const Operand& operand);
+  int32_t leaf_behind(const Node& memory) const;
+  struct Starts {
+    int32_t count = 0, last = -1;
+  };
+  std::vector<Starts> starts_of_;      // each leaf
+  std::vector<int32_t> before_start_;  // of each offset: the one before it in the same leaf
+  std::vector<int32_t>
+      written_leaf_;  // of each node that writes into one: which; -1: none, -2: memory that was made for it
+  const Node* last_written_ = nullptr;  // that was read in part, at the last offset
 };
 
 Log& log_of(DeviceId device);
+
+// A reading of memory begins where vectors may be read. One element is read by itself.
+bool is_aligned(const Operand& operand);
 
 // Results of a run that met an index out of range raise its error wherever they are used. Under the engine lock.
 void spoil(uint32_t run, std::exception_ptr error);  // and the runs that read its results

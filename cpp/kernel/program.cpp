@@ -119,16 +119,16 @@ void prune(Program& p) {
       if (operand >= 0) live[operand] = true;
   }
   std::vector<int32_t> renumbered(p.code.size(), -1);
-  std::vector<Instr> kept;
+  size_t kept = 0;
   for (size_t n = 0; n < p.code.size(); ++n) {
     if (!live[n]) continue;
     Instr i = p.code[n];
     for (int32_t* operand : {&i.a, &i.b, &i.c})
       if (*operand >= 0) *operand = renumbered[*operand];
-    renumbered[n] = static_cast<int32_t>(kept.size());
-    kept.push_back(i);
+    renumbered[n] = static_cast<int32_t>(kept);
+    p.code[kept++] = i;
   }
-  p.code = std::move(kept);
+  p.code.resize(kept);
 }
 
 void collapse(Program& p) {

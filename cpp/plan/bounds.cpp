@@ -106,7 +106,7 @@ class Checker {
 
   void place(int32_t binding, DType dtype, Reach r) const {
     const Binding& b = instance_.bindings[static_cast<size_t>(binding)];
-    const int64_t offset = b.leaf_view < 0 ? 0 : offsets_[b.leaf_view];
+    const int64_t offset = b.start < 0 ? 0 : offsets_[b.start];
     const int64_t elements = plan_.memories[static_cast<size_t>(b.memory)].bytes / static_cast<int64_t>(size_of(dtype));
     if (r.first + offset >= 0 && r.last + offset < elements) return;
     fail<Error>("run",

@@ -26,7 +26,7 @@ struct Memory {
 // A place that a kernel reads or writes. Leaf views bring an element offset that is known only at run time.
 struct Binding {
   int32_t memory = -1;
-  int32_t leaf_view = -1;  // index into the run-time offsets, -1: offset 0
+  int32_t start = -1;  // index into the run-time offsets, -1: offset 0
 };
 
 // One kernel launch, or, when `instances` has several entries, one launch over several tensors: entry i has its own
@@ -49,7 +49,7 @@ struct Plan {
   std::vector<Memory> memories;
   std::vector<Step> steps;  // in an order that respects every read and write
   int64_t arena_bytes = 0;
-  int32_t leaves = 0, outputs = 0, leaf_views = 0, numbers = 0;
+  int32_t leaves = 0, outputs = 0, starts = 0, numbers = 0;
   std::vector<std::string> op_names;  // by the tag of check_index: who reports an index out of range
 
   std::string print() const;

@@ -11,14 +11,13 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in), guards(in.lo
   readers.assign(n, 0);
   scratch.latest.assign(static_cast<size_t>(n) + 1 + log.offsets.size(), -1);
   first_operand_.resize(n);
-  int32_t next_reading = 0, next_number = 0;
+  int32_t next_tensor = 0, next_number = 0;
   for (int32_t i = 0; i < n; ++i) {
     first_operand_[i] = static_cast<int32_t>(numbers_.size());
     for (int k = 0; k < node(i).inputs; ++k) {
       const Operand& o = node(i).in[k];
-      const bool is_leaf = o.kind == Operand::Kind::node && pending(o) < 0;
       numbers_.push_back(o.kind == Operand::Kind::number ? next_number++ : -1);
-      leaf_views_.push_back(is_leaf ? log.readings[next_reading++] : -1);
+      starts_.push_back(o.kind == Operand::Kind::node ? log.starts[next_tensor++] : -1);
     }
   }
   needed = sg::needed(log, input.held);
@@ -46,10 +45,11 @@ Source Context::source(int32_t reader, int operand) const {
   const Operand& o = node(reader).in[operand];
   Source s;
   s.node = pending(o);
+  s.start = starts_[first_operand_[reader] + operand];
+  s.aligned = s.start < 0;
   if (s.node < 0) {
     s.leaf = o.node->log_index;
-    s.leaf_view = leaf_views_[first_operand_[reader] + operand];
-    s.aligned = o.offset * static_cast<int64_t>(size_of(o.dtype)) % 16 == 0;
+    s.aligned = is_aligned(o);
   }
   return s;
 }

@@ -13,9 +13,9 @@ namespace sg::schedule_detail {
 
 // Where a read finds its value.
 struct Source {
-  int32_t node = -1;       // of the log, or
-  int32_t leaf = -1;       // leaf number and
-  int32_t leaf_view = -1;  // which of the run-time offsets
+  int32_t node = -1;   // of the log, or
+  int32_t leaf = -1;   // leaf number and
+  int32_t start = -1;  // which of the run-time offsets
   bool aligned = true;
   bool operator==(const Source&) const = default;
 };
@@ -59,8 +59,8 @@ struct Context {
   int32_t count() const { return static_cast<int32_t>(log.nodes.size()); }
 
  private:
-  std::vector<int32_t> first_operand_;         // of each node in the lists of operands
-  std::vector<int32_t> leaf_views_, numbers_;  // of each operand, -1: not one
+  std::vector<int32_t> first_operand_;     // of each node in the lists of operands
+  std::vector<int32_t> starts_, numbers_;  // of each operand, -1: not one
 };
 
 // This node must be stored first: the kernels that compute it are made anew.

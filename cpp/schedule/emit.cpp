@@ -186,9 +186,9 @@ class Emitter {
       return;
     }
     const Source base = context_.source(root, 1);
-    target.leaf_view = base.leaf_view;
+    target.start = base.start;
     target.aligned = base.aligned;
-    const int64_t offset = base.leaf >= 0 ? 0 : node.in[1].offset;
+    const int64_t offset = base.start >= 0 ? 0 : node.in[1].offset;
     const int32_t b = binding(target, true);
     builder_.program.predicated = builder_.program.in_place = true;
     if (takes_offset(node)) {
@@ -226,8 +226,8 @@ class Emitter {
     const bool one_k = one_stride(p.inner.sizes, p.inner.b, p.b_k);
     if (one_stride(p.columns.sizes, p.columns.b, p.b_n) && one_k && !windowed) p.inner.b = p.columns.b = {};
     const Source from_a = context_.source(root, 0), from_b = context_.source(root, 1);
-    p.a_offset = from_a.leaf >= 0 ? 0 : a.offset;
-    p.b_offset = from_b.leaf >= 0 ? 0 : b.offset;
+    p.a_offset = from_a.start >= 0 ? 0 : a.offset;
+    p.b_offset = from_b.start >= 0 ? 0 : b.offset;
     p.a_binding = binding(from_a, false);
     p.b_binding = binding(from_b, false);
     p.epilogue = std::move(builder_.program);

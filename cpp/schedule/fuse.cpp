@@ -254,14 +254,21 @@ class Fuser {
     }
   }
 
-  // Puts what the two would be together into `merged_`; false: they stay apart.
   bool merge(int32_t a, int32_t b) {
+    const bool merged = put_together(a, b);
+    context_.guards.decide(merged);
+    return merged;
+  }
+
+  // What the two would be, as `merged_`; false: they stay apart.
+  bool put_together(int32_t a, int32_t b) {
     const Draft &early = drafts_[a], &late = drafts_[b];
     ++context_.work;
     if (late.kind != Draft::Kind::program || early.kind == Draft::Kind::own) return false;
     if (early.kind == Draft::Kind::product && !fits_epilogue(early, late)) return false;
     // Before anything is followed: one size, not too much memory, and no third kernel between.
-    if (!early.reduced && !late.reduced && !same_size(early, late)) return false;
+    Guards& guards = context_.guards;
+    if (!early.reduced && !late.reduced && !guards.conditions([&] { return same_size(early, late); })) return false;
     const size_t roots = early.roots.size() + late.roots.size();
     if (std::max(early.sources.size(), late.sources.size()) + roots > kMaxMemories) return false;
     if (memories(early, late) > kMaxMemories) return false;
@@ -283,7 +290,7 @@ class Fuser {
     if (same_domain(early, late) && too_wide(m, early, late, std::max(early.whole, late.whole))) return false;
     m.uses.reserve(early.uses.size() + late.uses.size());
     try {
-      if (!expand_uses(context_, m)) return false;
+      if (!guards.conditions([&] { return expand_uses(context_, m); })) return false;
     } catch (const MustStore&) {
       return false;
     }
@@ -390,8 +397,8 @@ bool writes_apart(const Context& context, const Draft& draft, int32_t root) {
        before = context.source(before, 1).node) {
     const Node& other = context.node(before);
     if (other.op->kind != Kind::effect || node.inputs != 2 || other.inputs != 2) return false;
-    // Where a leaf's view begins is known at run time only.
-    if (context.source(before, 1).node < 0 || context.input.held[before] || context.readers[before] != 1) return false;
+    if (context.source(root, 1).start >= 0 || context.source(before, 1).start >= 0) return false;  // known at run time
+    if (context.input.held[before] || context.readers[before] != 1) return false;
     if (!same_strides(draft.domain, node.in[1].strides, other.in[1].strides)) return false;
     if (!context.guards.apart(root, before)) return false;
   }
@@ -411,21 +418,23 @@ bool writes_safely(const Context& context, const Draft& draft) {
       return std::binary_search(draft.sources.begin(), draft.sources.end(), std::pair(from, leaf));
     };
     if (!reads(root, -1) && !reads(target.node, target.leaf)) continue;
-    const bool whole = node.overwrites_all();
     for (const Use& use : draft.uses) {
       if (use.inlined) continue;
       if (use.source.node == root) return false;  // reads what it writes
       const bool same_memory = target.leaf >= 0 ? use.source.leaf == target.leaf : use.source.node == target.node;
       if (!same_memory || (use.source.leaf < 0 && use.source.node < 0)) continue;
-      if (!whole || use.elsewhere || use.offset != 0 || !same_strides(draft.domain, use.strides, node.in[1].strides))
-        return false;
+      const int64_t offset = target.start < 0 ? node.in[1].offset : 0;
+      const bool is_update = node.inputs == 2 && !use.elsewhere && use.dtype == node.dtype &&
+                             use.source.start == target.start && use.offset == offset &&
+                             same_strides(draft.domain, use.strides, node.in[1].strides);
+      if (!is_update) return false;
     }
   }
   return true;
 }
 
 bool reads_in_place(const Context& context, const Draft& draft, const Use& use) {
-  if (use.offset != 0 || use.elsewhere) return false;
+  if (use.offset != 0 || use.source.start >= 0 || use.elsewhere) return false;
   const Node& root = context.node(use.source.node);
   const bool folds = root.op->kind == Kind::reduce && root.reduced;
   if (folds && draft.across && root.reduced == draft.across) return false;  // known when all rows are done

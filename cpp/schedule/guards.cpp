@@ -68,24 +68,50 @@ bool nearly_holds(Guard guard, const Log& log) {
 
 }  // namespace
 
+void Guards::note(const Guard& guard) {
+  if (noting_ && (asked_.empty() || guard != asked_.back())) asked_.push_back(guard);
+}
+
 bool Guards::ask(Guard guard) {
-  static const bool checking = env_flag("SPIROGRAD_BOUNDS");
   guard.answer = answer(guard, log_);
-  const bool equal = guard.asked == Guard::Asked::same_size || guard.asked == Guard::Asked::same_domain;
-  if (equal && !guard.answer) guard.soft = true;
-  const bool wanted = checking || !equal || guard.answer;
-  if (wanted && (asked_.empty() || guard != asked_.back())) asked_.push_back(guard);
+  note(guard);
   return guard.answer;
 }
 
-bool Guards::ask(Guard guard, Classes& equal) {
-  if (equal.are_one(guard.a.node, guard.b.node)) return true;
-  if (!ask(guard)) return false;
-  equal.join(guard.a.node, guard.b.node);
-  return true;
+Classes* Guards::known(const Guard& guard) {
+  if (guard.asked == Guard::Asked::same_domain) return &one_domain_;
+  return guard.a.mask == kAll && guard.b.mask == kAll ? &one_size_ : nullptr;
+}
+
+bool Guards::ask_equal(const Guard& asked) {
+  static const bool checking = env_flag("SPIROGRAD_BOUNDS");
+  Classes* equal = known(asked);
+  if (equal && equal->are_one(asked.a.node, asked.b.node)) return true;
+  Guard guard = asked;
+  guard.answer = answer(guard, log_);
+  guard.soft = !guard.answer;
+  if (!guard.answer) {
+    if (checking) note(guard);
+  } else if (trying_) {
+    maybe_.push_back(guard);
+  } else {
+    note(guard);
+    if (equal) equal->join(guard.a.node, guard.b.node);
+  }
+  return guard.answer;
+}
+
+void Guards::decide(bool merged) {
+  for (const Guard& guard : maybe_) {
+    if (!merged) break;
+    note(guard);
+    if (Classes* equal = known(guard)) equal->join(guard.a.node, guard.b.node);
+  }
+  maybe_.clear();
 }
 
 std::vector<Guard> Guards::take() {
+  noting_ = false;
   std::sort(asked_.begin(), asked_.end());
   asked_.erase(std::unique(asked_.begin(), asked_.end()), asked_.end());
   return std::exchange(asked_, {});

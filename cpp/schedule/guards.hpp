@@ -64,22 +64,36 @@ class Guards {
     return ask({.asked = Guard::Asked::repeats, .soft = soft, .a = a, .b = b, .limit = times});
   }
   bool same_size(Size a, Size b) {
-    const Guard guard{.asked = Guard::Asked::same_size, .a = std::min(a, b), .b = std::max(a, b)};
-    return a.mask == kAll && b.mask == kAll ? ask(guard, one_size_) : ask(guard);
+    return ask_equal({.asked = Guard::Asked::same_size, .a = std::min(a, b), .b = std::max(a, b)});
   }
   bool same_domain(int32_t a, int32_t b) {
-    return ask({.asked = Guard::Asked::same_domain, .a = {std::min(a, b)}, .b = {std::max(a, b)}}, one_domain_);
+    return ask_equal({.asked = Guard::Asked::same_domain, .a = {std::min(a, b)}, .b = {std::max(a, b)}});
   }
+  // What must hold for two kernels to be one, sizes that are equal among it. If something else stands in the way, it
+  // does so with sizes that differ, too: that they were equal, mostly by chance, is noted by decide(true) alone.
+  template <class F>
+  bool conditions(F f) {
+    struct Trying {
+      bool& trying;
+      ~Trying() { trying = false; }
+    } now{trying_ = true};
+    return f();
+  }
+  void decide(bool merged);
   bool apart(int32_t a, int32_t b) { return ask({.asked = Guard::Asked::apart, .a = {a}, .b = {b}}); }
-  // Each once. They are gone from here.
+  // Each once. They are gone from here, and from now on no note is taken.
   std::vector<Guard> take();
 
  private:
   bool ask(Guard guard);
-  bool ask(Guard guard, Classes& equal);  // needs no note when it follows from those before
+  bool ask_equal(const Guard& guard);
+  void note(const Guard& guard);
+  // Needs no note when it follows from those before; nullptr: nothing is known to follow.
+  Classes* known(const Guard& guard);
   const Log& log_;
   Classes one_size_, one_domain_;
-  std::vector<Guard> asked_;
+  std::vector<Guard> asked_, maybe_;
+  bool trying_ = false, noting_ = true;
 };
 
 // The first one that a log of the same structure answers otherwise, or nullptr. `nearly`: soft ones with other limits.

@@ -13,13 +13,13 @@ namespace sg {
 namespace {
 
 // Rounds that make a loop. On a GPU each kernel is felt: short loops are better fused, whatever their first time costs.
-constexpr int32_t kRounds = 4, kRoundsGpu = 16, kNodes = 8;
-constexpr int32_t kOneIn = 3;              // readings that go where they went in the round before
-constexpr int32_t kFewer = 2;              // rounds of its backward pass, or of what follows from it
-constexpr int32_t kPieces[] = {64, 8, 1};  // rounds of a piece, the largest first
-constexpr int32_t kMaxRound = 512;         // nodes
-constexpr int32_t kWindow = 4;             // nodes that find each other again
-constexpr size_t kMaxPeriods = 16;         // that are looked at
+constexpr int32_t kRounds = 3, kRoundsGpu = 16, kNodes = 8;
+constexpr int32_t kOneIn = 3;           // readings that go where they went in the round before
+constexpr int32_t kFewer = 2;           // rounds of its backward pass, or of what follows from it
+constexpr int32_t kPieces[] = {16, 1};  // rounds of a piece, the largest first
+constexpr int32_t kMaxRound = 512;      // nodes
+constexpr int32_t kWindow = 4;          // nodes that find each other again
+constexpr size_t kMaxPeriods = 16;      // that are looked at
 
 struct Loop {
   int32_t begin, period, rounds;  // and at least a part of one more round
@@ -44,7 +44,12 @@ uint64_t word_of(const Node& node) {
 class Loops {
  public:
   explicit Loops(const Log& log) : log_(log), least_(log.device.is_gpu() ? kRoundsGpu : kRounds) {
-    for (const NodeRef& node : log.nodes) words_.push_back(word_of(*node));
+    int32_t starts = 0;
+    for (const NodeRef& node : log.nodes) {
+      words_.push_back(word_of(*node));
+      first_start_.push_back(starts);
+      for (int k = 0; k < node->inputs; ++k) starts += node->in[k].kind == Operand::Kind::node;
+    }
   }
 
   std::vector<Loop> find() {
@@ -137,7 +142,7 @@ class Loops {
   }
 
   // Of memory, from which a round reads what the one before read there: rounds of a loop over time share weights, layers
-  // of a model have their own. Weights are what products read, or, where there are none, any memory.
+  // of a model have their own; or, an element here and there, what the one before wrote. Weights are what products read, or, where there are none, any memory.
   struct Readings {
     int32_t count = 0, shared = 0;
   };
@@ -145,11 +150,14 @@ class Loops {
     Readings products, others;
     for (int32_t i = begin; i < end; ++i) {
       const Node &a = *log_.nodes[static_cast<size_t>(i)], &b = *log_.nodes[static_cast<size_t>(i + period)];
+      int32_t next = first_start_[static_cast<size_t>(i)];
       Readings& readings = a.op->kind == Kind::contraction || a.op->kind == Kind::kernel ? products : others;
       for (int k = 0; k < a.inputs; ++k) {
-        if (a.in[k].kind != Operand::Kind::node || a.in[k].node->pending()) continue;
+        if (a.in[k].kind != Operand::Kind::node) continue;
+        const int32_t start = log_.starts[static_cast<size_t>(next++)];
+        if (a.in[k].node->pending() && start < 0) continue;
         ++readings.count;
-        readings.shared += a.in[k].node == b.in[k].node;
+        readings.shared += a.in[k].node->pending() || a.in[k].node == b.in[k].node;
       }
     }
     return products.count ? products : others;
@@ -158,6 +166,7 @@ class Loops {
   const Log& log_;
   const int32_t least_;  // rounds
   std::vector<uint64_t> words_;
+  std::vector<int32_t> first_start_;  // of each node's operands among the log's starts
 };
 
 // The first round is left to what comes before, and the last one to what follows: what the first one reads, and who else

@@ -2,6 +2,7 @@
 // and where in the arena the intermediate values live.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <queue>
 #include <utility>
 
@@ -24,7 +25,7 @@ class Placer {
   Scheduled run() {
     plan().device = context_.log.device;
     plan().leaves = static_cast<int32_t>(context_.log.leaves.size());
-    plan().leaf_views = static_cast<int32_t>(context_.log.offsets.size());
+    plan().starts = static_cast<int32_t>(context_.log.offsets.size());
     plan().numbers = static_cast<int32_t>(context_.log.numbers.size());
     export_nodes();
     emitted_.reserve(drafts());
@@ -115,12 +116,18 @@ class Placer {
     return it->second;
   }
 
+  bool writes_safely(int32_t d) {
+    if (safe_.empty()) safe_.resize(drafts());
+    if (!safe_[d]) safe_[d] = schedule_detail::writes_safely(context_, drafts_[d]);
+    return *safe_[d];
+  }
+
   // The write may go over its old value: nobody wants that afterwards, and everybody who reads it can go first.
   bool in_place(int32_t effect) {
     const Source base = context_.source(effect, 1);
     const bool wanted = base.leaf >= 0 ? !context_.input.dying[base.leaf] : context_.input.held[base.node];
     const int32_t writer = made_by_[effect];
-    if (wanted || !writes_safely(context_, drafts_[writer])) return false;
+    if (wanted || !writes_safely(writer)) return false;
     const auto& readers = base.leaf >= 0 ? leaf_readers_[base.leaf] : node_readers_[base.node];
     for (int32_t reader : readers)
       if (reader != writer && order_.before(writer, reader)) return false;
@@ -225,7 +232,7 @@ class Placer {
   Binding bind(const Source& s) {
     Binding b;
     b.memory = s.node >= 0 ? memory_[s.node] : leaf_memory(s.leaf);
-    b.leaf_view = s.leaf_view;
+    b.start = s.start;
     return b;
   }
 
@@ -290,7 +297,7 @@ class Placer {
       Instance instance;
       instance.kernel.kind = Kernel::Kind::own;
       for (Own::Tensor& t : launch.own.tensors) {
-        if (t.binding < node.inputs && emitted_[d].sources[t.binding].node >= 0) t.offset += node.in[t.binding].offset;
+        if (t.binding < node.inputs && emitted_[d].sources[t.binding].start < 0) t.offset += node.in[t.binding].offset;
         const Binding& memory = memories[t.binding];
         t.binding = static_cast<int32_t>(instance.bindings.size());
         instance.bindings.push_back(memory);
@@ -435,6 +442,7 @@ class Placer {
   const std::vector<Draft>& drafts_;
   Scheduled out_;
   std::vector<int32_t> made_by_, memory_;
+  std::vector<std::optional<bool>> safe_;  // to write in place, of each draft that was asked about
   std::map<int32_t, int32_t> leaf_memory_;
   std::map<int32_t, std::vector<int32_t>> leaf_readers_, node_readers_;
   std::map<int32_t, int32_t> taken_;  // leaf -> the effect that writes over it

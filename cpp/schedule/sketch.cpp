@@ -39,21 +39,20 @@ class Words {
   }
 
   void add_operand(const Node& node, const Operand& o) {
-    const bool moves = o.strides.rank > 0 && o.offset != 0;  // of one element, where it is changes nothing
-    uint64_t word = static_cast<uint64_t>(o.kind) | uint64_t(o.dtype) << 4 | uint64_t(moves) << 8;
+    const uint64_t word = static_cast<uint64_t>(o.kind) | uint64_t(o.dtype) << 4;
     if (o.kind != Operand::Kind::node) {
-      add(word);
+      add(word | uint64_t(o.offset != 0) << 8);
       if (o.kind == Operand::Kind::index) add_steps(node.domain, o.strides);
-    } else if (o.node->pending()) {
-      add(word | uint64_t{1} << 9 | uint64_t(node.log_index - o.node->log_index) << 32);
-      add_places(node, o);
-    } else {
-      const auto leaf = static_cast<size_t>(o.node->log_index);
-      add((word & ~(uint64_t{1} << 8)) | uint64_t(leaf) << 32);  // where it begins is known at run time
-      add(static_cast<uint64_t>(log_.readings[next_reading_++]));
-      add_steps(node.domain, o.strides);
-      add_names(o.strides, strides_[log_.nodes.size() + leaf]);
+      return;
     }
+    const bool pending = o.node->pending();
+    const int32_t at = pending ? node.log_index - o.node->log_index : o.node->log_index;
+    const int32_t start = log_.starts[next_start_++];
+    add(word | uint64_t(pending) << 9 | static_cast<uint64_t>(at) << 32);
+    add(static_cast<uint64_t>(start));
+    add_steps(node.domain, o.strides);
+    add_names(o.strides, strides_[static_cast<size_t>(o.node->log_index) + (pending ? 0 : log_.nodes.size())]);
+    if (start < 0) add_places(o);
   }
 
   // 0, 1, what continues the next dimension, or another step forward or back.
@@ -67,12 +66,11 @@ class Words {
     add(word);
   }
 
-  // Which dimension of the value each dimension of the reader walks, and where it begins.
-  void add_places(const Node& node, const Operand& o) {
+  // Which dimension of the value each dimension of the reader walks, and where it begins. Of one element, where it is
+  // changes nothing.
+  void add_places(const Operand& o) {
     if (o.strides.rank == 0) return;
     const Dims shape = shape_of(*o.node);
-    add_steps(node.domain, o.strides);
-    add_names(o.strides, strides_[static_cast<size_t>(o.node->log_index)]);
     const Dims own = contiguous_strides(shape);
     uint64_t word = 0;
     for (int d = 0; d < o.strides.rank; ++d) {
@@ -82,7 +80,7 @@ class Words {
     }
     for (int j = 0; j < shape.rank; ++j)
       word = word << 1 | uint64_t(own[j] && shape[j] && o.offset / own[j] % shape[j] != 0);
-    add(word);
+    add(word << 1 | uint64_t(o.offset != 0));
   }
 
   // Of a value; of memory that is written in parts, nobody knows.
@@ -109,7 +107,7 @@ class Words {
   const ScheduleInput& input_;
   const Log& log_;
   std::vector<std::vector<int64_t>> strides_;  // by which each node and leaf is read
-  size_t next_reading_ = 0;
+  size_t next_start_ = 0;
   Structure hash_{0, 0};
 };
 
@@ -117,7 +115,8 @@ class Words {
 
 std::shared_ptr<const Sketch> sketch_of(Context& context, const std::vector<Draft>& drafts) {
   auto sketch = std::make_shared<Sketch>();
-  for (const Draft& d : drafts) sketch->kernels.push_back({d.kind, d.reduced, d.across, d.shape, d.roots});
+  for (const Draft& d : drafts)
+    sketch->kernels.push_back({d.kind, d.reduced, d.across, d.shape, d.roots, d.uses.size()});
   sketch->stored = context.stored;
   sketch->guards = context.guards.take();
   return sketch;
@@ -138,6 +137,7 @@ std::optional<std::vector<Draft>> redraw(Context& context, const Sketch& sketch)
       draft.roots = kernel.roots;
       draft.reduced = kernel.reduced;
       draft.across = kernel.across;
+      draft.uses.reserve(kernel.uses);
       if (!expand_uses(context, draft)) return std::nullopt;
     }
   } catch (const MustStore&) {

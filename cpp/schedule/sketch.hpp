@@ -15,6 +15,7 @@ struct Sketch {
     uint16_t reduced, across;
     int32_t shape;  // the root whose domain it runs over
     std::vector<int32_t> roots;
+    size_t uses;  // readings, about
   };
   std::vector<Kernel> kernels;
   std::vector<bool> stored;

@@ -12,6 +12,7 @@ constexpr size_t kMaxUses = 2000;  // a driver may take seconds for a kernel of 
 // What is followed for several readers, or for one, before it counts as a kernel that may join others.
 constexpr int32_t kMaxSharedDepth = 8;
 constexpr double kMaxNodes = 1000;
+constexpr int32_t kMaxReadings = 128;  // of memory, by one formula
 
 // Reading a node of `shape` (contiguous) with `strides` over a kernel's domain: coordinate j of the node is
 // start[j] + sum over d of step[j][d] * coordinate d.
@@ -171,7 +172,7 @@ class Expander {
       use.elsewhere = !node.reads_value(k);
       if (o.kind == Operand::Kind::node) {
         use.source = context_.source(index, k);
-        use.offset = use.source.node >= 0 ? o.offset : 0;  // of a leaf: known at run time
+        use.offset = use.source.start < 0 ? o.offset : 0;
       } else {
         use.offset = o.offset;
       }
@@ -192,7 +193,8 @@ class Expander {
         return id;
     use.inlined = from >= 0 && !context_.stored[from];
     const int32_t id = static_cast<int32_t>(draft_.uses.size());
-    if (draft_.uses.size() > kMaxUses) throw MustStore{middle()};
+    readings_ += !use.inlined && (from >= 0 || use.source.leaf >= 0);
+    if (draft_.uses.size() > kMaxUses || readings_ > kMaxReadings) throw MustStore{middle()};
     draft_.uses.push_back(use);
     scratch_.before.resize(draft_.uses.size(), -1);
     scratch_.before.back() = std::exchange(latest, id);
@@ -204,7 +206,7 @@ class Expander {
   }
 
   int32_t& latest_of(const Source& source) {
-    const int32_t at = source.node >= 0 ? source.node : context_.count() + 1 + source.leaf_view;
+    const int32_t at = source.node >= 0 ? source.node : context_.count() + 1 + source.start;
     return scratch_.latest[static_cast<size_t>(at)];
   }
 
@@ -246,6 +248,7 @@ class Expander {
   const Context& context_;
   Draft& draft_;
   Scratch& scratch_;
+  int32_t readings_ = 0;
 };
 
 }  // namespace

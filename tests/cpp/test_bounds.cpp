@@ -13,7 +13,7 @@ Plan plan_of(Kernel kernel, int64_t read, int64_t written) {
   Plan plan;
   plan.memories = {{.kind = Memory::Kind::leaf, .bytes = 4 * read},
                    {.kind = Memory::Kind::output, .bytes = 4 * written}};
-  plan.leaves = plan.outputs = plan.leaf_views = 1;
+  plan.leaves = plan.outputs = plan.starts = 1;
   Instance instance;
   instance.kernel = std::move(kernel);
   instance.bindings = {{0, 0}, {1, -1}};

@@ -266,7 +266,7 @@ TEST_CASE("cpu: steps share temporaries, leaves bring offsets, instances their o
                     {Memory::Kind::output, 0, 40, 0, -1}};
   plan->arena_bytes = 192;
   plan->leaves = plan->outputs = plan->numbers = 1;
-  plan->leaf_views = 2;
+  plan->starts = 2;
   Step doubled{"mul", {}};  // temp = leaf view * number, over two sizes
   for (int32_t t : {0, 1}) {
     ProgramBuilder b;

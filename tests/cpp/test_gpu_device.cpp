@@ -394,9 +394,9 @@ TEST_CASE("gpu: the GPU-assisted lane sees an address that nobody owns", "[gpu][
   sg::Device& d = gpu();
   auto p = std::make_shared<sg::Plan>();
   const int32_t a = leaf(*p, 64), out = output(*p, 64);
-  p->leaf_views = 1;
+  p->starts = 1;
   sg::Instance i = binary(Code::add, 64, a, a, out);
-  i.bindings[0].leaf_view = 0;
+  i.bindings[0].start = 0;
   step(*p, "add", i);
   const auto prepared = d.prepare(p);
   const std::vector<sg::BufferRef> leaves{filled(d, 64, 1)}, outputs{d.allocate(256)};

@@ -15,13 +15,13 @@ namespace sg {
 struct ArgWord {
   enum class Kind : uint8_t {
     value,    // `value` as it is
-    address,  // address of memories[memory] + value + element_bytes * offsets[leaf_view] (when leaf_view >= 0)
+    address,  // address of memories[memory] + value + element_bytes * offsets[start] (when start >= 0)
     number,   // numbers[index] converted to dtype
     status,   // address of the submission's status word
   };
   Kind kind = Kind::value;
   DType dtype = DType::float32;
-  int32_t memory = -1, leaf_view = -1, index = -1;
+  int32_t memory = -1, start = -1, index = -1;
   int64_t value = 0;
   int64_t element_bytes = 0;
 };

@@ -108,7 +108,7 @@ ArgWord Arguments::word(const Slot& s, const Layout& layout, size_t instance) co
       return {.kind = ArgWord::Kind::address,
               .dtype = v.dtype,
               .memory = b.memory,
-              .leaf_view = b.leaf_view,
+              .start = b.start,
               .value = layout.negative(s.a) ? 0 : v.offset * bytes,
               .element_bytes = bytes};
     }

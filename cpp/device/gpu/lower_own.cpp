@@ -27,7 +27,7 @@ Lowered lower_own(const Step& step, const Features& features) {
     out.arguments.push_back({.kind = ArgWord::Kind::address,
                              .dtype = t.dtype,
                              .memory = b.memory,
-                             .leaf_view = b.leaf_view,
+                             .start = b.start,
                              .value = t.offset * bytes,
                              .element_bytes = bytes});
   }

@@ -35,7 +35,7 @@ ArgWord operand(const Instance& in, const Product& p, int32_t binding, int64_t o
   return {.kind = ArgWord::Kind::address,
           .dtype = p.dtype,
           .memory = b.memory,
-          .leaf_view = b.leaf_view,
+          .start = b.start,
           .value = offset * bytes,
           .element_bytes = bytes};
 }

@@ -285,7 +285,7 @@ uint64_t Recorder::word(const ArgWord& w, const RunArguments& arguments) const {
     case ArgWord::Kind::value:
       return static_cast<uint64_t>(w.value);
     case ArgWord::Kind::address: {
-      const int64_t offset = w.leaf_view >= 0 ? w.element_bytes * arguments.offsets[w.leaf_view] : 0;
+      const int64_t offset = w.start >= 0 ? w.element_bytes * arguments.offsets[w.start] : 0;
       return places_[static_cast<size_t>(w.memory)].range.begin + static_cast<uint64_t>(w.value + offset);
     }
     case ArgWord::Kind::number:
