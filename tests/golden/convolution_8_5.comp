@@ -1,5 +1,5 @@
 #version 460
-// convolution_8_5: matrix product of float32.
+// Matrix product of float32.
 #define SG_FUSED_FMA
 #define SG_SHUFFLES
 #include "common.glsl"

@@ -1,5 +1,5 @@
 #version 460
-// flat_float32: pointwise, four elements a thread.
+// Pointwise, four elements a thread.
 #define SG_FUSED_FMA
 #define SG_SHUFFLES
 #include "common.glsl"

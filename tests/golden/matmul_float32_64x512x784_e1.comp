@@ -1,5 +1,5 @@
 #version 460
-// matmul_float32_64x512x784_e1: matrix product of float32.
+// Matrix product of float32.
 #define SG_FUSED_FMA
 #define SG_SHUFFLES
 #include "common.glsl"

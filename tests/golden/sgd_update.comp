@@ -1,5 +1,5 @@
 #version 460
-// sgd_update: pointwise, four elements a thread, several tensors.
+// Pointwise, four elements a thread, several tensors.
 #define SG_FUSED_FMA
 #define SG_SHUFFLES
 #include "common.glsl"

@@ -1,5 +1,5 @@
 #version 460
-// softmax_64x128: rows of 3 phases, 32 lanes a row.
+// Rows of 3 phases, 32 lanes a row.
 #define SG_FUSED_FMA
 #define SG_SHUFFLES
 #include "common.glsl"

@@ -1,5 +1,5 @@
 #version 460
-// sum_float32_40x20t: rows of 2 phases, 8 lanes a row.
+// Rows of 2 phases, 8 lanes a row.
 #define SG_FUSED_FMA
 #define SG_SHUFFLES
 #include "common.glsl"

@@ -101,8 +101,8 @@ class Body {
 };
 
 // Text in front of every kernel: comment, version, includes, argument macros.
-std::string preamble(const std::string& step, const std::string& kind, const Layout& layout, const Arguments& arguments,
-                     bool several, const Features& features, bool staged = false);
+std::string preamble(const std::string& kind, const Layout& layout, const Arguments& arguments, bool several,
+                     const Features& features, bool staged = false);
 bool uses(const Program& p, DType t);
 bool uses_code(const Program& p, Code c);
 

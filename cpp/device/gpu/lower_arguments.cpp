@@ -165,12 +165,11 @@ bool uses_code(const Program& p, Code c) {
   return std::any_of(p.code.begin(), p.code.end(), [&](const Instr& i) { return i.code == c; });
 }
 
-std::string preamble(const std::string& step, const std::string& kind, const Layout& layout, const Arguments& arguments,
-                     bool several, const Features& features, bool staged) {
-  std::string name;
-  for (char c : step.substr(0, 100)) name += c >= ' ' && c <= '~' && c != '\\' ? c : '_';
+// Without the kernel's name: equal kernels are compiled once, whatever they are called.
+std::string preamble(const std::string& kind, const Layout& layout, const Arguments& arguments, bool several,
+                     const Features& features, bool staged) {
   const Program& p = layout.program();
-  std::string s = "#version 460\n// " + name + ": " + kind + ".\n";
+  std::string s = "#version 460\n// " + kind + ".\n";
   if (uses(p, DType::float64)) s += "#define SG_FLOAT64\n";
   for (DType t : {DType::int16, DType::float16, DType::bfloat16})
     if (uses(p, t)) {

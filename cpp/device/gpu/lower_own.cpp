@@ -13,7 +13,7 @@ Lowered lower_own(const Step& step, const Features& features) {
   };
   Lowered out;
   out.name = step.name;
-  out.source = "#version 460\n// " + step.name + ".\n";
+  out.source = "#version 460\n";
   if (has([](DType t) { return t == DType::float64; })) out.source += "#define SG_FLOAT64\n";
   if (has([](DType t) { return size_of(t) == 2; })) out.source += "#define SG_STORAGE16\n";
   out.source += features.software ? "#define SG_SOFTWARE\n" : "#define SG_FUSED_FMA\n";

@@ -149,10 +149,10 @@ Lowered lower_pointwise(const Step& step, const Features& features) {
 
   Lowered out;
   out.name = step.name;
-  const std::string kind = std::string("pointwise, ") + (four ? "four elements" : "one element") + " a thread" +
+  const std::string kind = std::string("Pointwise, ") + (four ? "four elements" : "one element") + " a thread" +
                            (several ? ", several tensors" : "");
-  out.source = preamble(step.name, kind, l, args, several, features, staged) +
-               "layout(local_size_x = " + std::to_string(threads) + ") in;\n\n" + functions.text + main.text;
+  out.source = preamble(kind, l, args, several, features, staged) + "layout(local_size_x = " + std::to_string(threads) +
+               ") in;\n\n" + functions.text + main.text;
   // The tail's elements need threads too: with less than four elements there is no full step.
   const int64_t per_group = threads * (four ? 4 : 1);
   fill_arguments(out, l, args, share_groups(l, per_group, features.max_groups));

@@ -226,8 +226,8 @@ Lowered lower_product(const Step& step, const Features& features) {
       flags += "#define PREDICATED\n";
     }
     if (uses_code(p.epilogue, Code::check_index)) flags += "#define REPORTS\n";
-    out.source = preamble(step.name, "matrix product of " + std::string(name_of(p.dtype)), l, args, false, features) +
-                 flags + "\n" + epilogue + "#include \"product.glsl\"\n";
+    out.source = preamble("Matrix product of " + std::string(name_of(p.dtype)), l, args, false, features) + flags +
+                 "\n" + epilogue + "#include \"product.glsl\"\n";
   }
   out.arguments = args.words(l, 0);
   const int64_t work = tiles(v, p.m, columns, groups);

@@ -196,9 +196,9 @@ Lowered lower_rows(const Step& step, const Features& features) {
   out.name = step.name;
   Arguments args;
   const std::string main = RowText(l, args, s).write();
-  const std::string kind = "rows of " + std::to_string(p.phases()) + " phase" + (p.phases() == 1 ? "" : "s") + ", " +
+  const std::string kind = "Rows of " + std::to_string(p.phases()) + " phase" + (p.phases() == 1 ? "" : "s") + ", " +
                            std::to_string(s.lanes) + " lane" + (s.lanes == 1 ? "" : "s") + " a row";
-  out.source = preamble(step.name, kind, l, args, false, features) + main;
+  out.source = preamble(kind, l, args, false, features) + main;
   out.shuffles = s.shuffles;
   out.arguments = args.words(l, 0);
   const int64_t units = p.part_rows ? p.parts() : p.rows();

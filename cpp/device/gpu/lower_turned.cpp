@@ -100,7 +100,7 @@ Lowered lower_turned(const Step& step, const Layout& l, int along, const Feature
 
   Lowered out;
   out.name = step.name;
-  out.source = preamble(step.name, "pointwise, squares turned in shared memory", l, args, false, features) +
+  out.source = preamble("Pointwise, squares turned in shared memory", l, args, false, features) +
                "layout(local_size_x = " + num(kThreads) + ") in;\n\n" + shared.text + "\n" + w.text;
   out.arguments = args.words(l, 0);
   int64_t groups = (p.domain[last] + kSide - 1) / kSide * ((p.domain[along] + kSide - 1) / kSide);
