@@ -1,5 +1,6 @@
 // A kernel: a Program, a matrix product with a Program as epilogue, or one written by hand. Pure data.
 #pragma once
+#include "base/boxed.hpp"
 #include "kernel/gemm.hpp"
 #include "kernel/own.hpp"
 #include "kernel/program.hpp"
@@ -53,8 +54,8 @@ struct Kernel {
   };  // copy: binding 0 -> binding 1, whole buffers of equal size
   Kind kind = Kind::program;
   Program program;
-  Product product;
-  Own own;
+  Boxed<Product> product;
+  Boxed<Own> own;
 };
 
 }  // namespace sg

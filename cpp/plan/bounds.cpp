@@ -67,9 +67,9 @@ class Checker {
   void check() const {
     const Kernel& k = instance_.kernel;
     if (k.kind == Kernel::Kind::program) program(k.program);
-    if (k.kind == Kernel::Kind::product) product(k.product);
+    if (k.kind == Kernel::Kind::product) product(*k.product);
     if (k.kind == Kernel::Kind::own)
-      for (const Own::Tensor& t : k.own.tensors) place(t.binding, t.dtype, kBeginning.from(t.offset));
+      for (const Own::Tensor& t : k.own->tensors) place(t.binding, t.dtype, kBeginning.from(t.offset));
   }
 
  private:

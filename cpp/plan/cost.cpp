@@ -56,7 +56,7 @@ void add(Cost& cost, const Plan& plan, const Instance& instance) {
     cost.flops += arithmetic(kernel.program);
     text(kernel.program.domain.str());
   } else if (kernel.kind == Kernel::Kind::product) {
-    const Product& p = kernel.product;
+    const Product& p = *kernel.product;
     const auto size = static_cast<int64_t>(size_of(p.dtype));
     const auto read = [&](int32_t binding, int64_t elements) {
       return std::min(size * elements, memory_bytes(plan, instance, binding));
@@ -68,7 +68,7 @@ void add(Cost& cost, const Plan& plan, const Instance& instance) {
     text(shape_text(p.batch, p.m, p.k) + " @ " + shape_text(p.batch, p.k, p.n));
   } else {  // touches its memories as a whole
     for (int32_t m : instance.reads) cost.bytes += plan.memories.at(static_cast<size_t>(m)).bytes;
-    cost.flops += static_cast<int64_t>(kernel.own.cost);
+    cost.flops += static_cast<int64_t>(kernel.own->cost);
     for (int32_t m : instance.writes) cost.bytes += plan.memories.at(static_cast<size_t>(m)).bytes;
   }
 }

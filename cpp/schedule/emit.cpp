@@ -209,7 +209,7 @@ class Emitter {
   void fill_product() {
     const int32_t root = draft_.roots[0];
     const Node& node = context_.node(root);
-    Product& p = out_.kernel.product;
+    Product& p = *out_.kernel.product;
     const Operand &a = node.in[0], &b = node.in[1];
     const int batch = static_cast<int>(node.extra[0]), m = batch + 1;
     p.batch = draft_.domain[0], p.m = draft_.domain[1], p.n = draft_.domain[2];

@@ -53,7 +53,7 @@ class Placer {
     if (context_.input.doubtful) return true;
     for (const Emitted& e : emitted_) {
       if (e.kernel.kind == Kernel::Kind::own && context_.node(e.nodes[0]).op->reports) return true;
-      const Program& p = e.kernel.kind == Kernel::Kind::product ? e.kernel.product.epilogue : e.kernel.program;
+      const Program& p = e.kernel.kind == Kernel::Kind::product ? e.kernel.product->epilogue : e.kernel.program;
       for (const Instr& i : p.code)
         if (i.code == Code::check_index) return true;
     }
@@ -225,7 +225,7 @@ class Placer {
   bool empty(int32_t d) const {
     const Kernel& k = emitted_[d].kernel;
     if (k.kind == Kernel::Kind::own) return false;
-    if (k.kind == Kernel::Kind::product) return k.product.batch * k.product.m * k.product.n == 0;
+    if (k.kind == Kernel::Kind::product) return k.product->batch * k.product->m * k.product->n == 0;
     return k.program.rows() == 0 || (k.program.inner == 0 && k.program.domain.numel() == 0);
   }
 
@@ -258,7 +258,7 @@ class Placer {
     if (instance.kernel.kind == Kernel::Kind::program) {
       list_accesses(instance, instance.kernel.program);
     } else if (instance.kernel.kind == Kernel::Kind::product) {
-      const Product& p = instance.kernel.product;
+      const Product& p = *instance.kernel.product;
       instance.reads = {instance.bindings[p.a_binding].memory, instance.bindings[p.b_binding].memory};
       list_accesses(instance, p.epilogue);
     }
@@ -304,7 +304,7 @@ class Placer {
         (t.write ? instance.writes : instance.reads).push_back(memory.memory);
       }
       instance.kernel.own = std::move(launch.own);
-      if (node.op->reports) instance.kernel.own.tag = reporter_tag(node.op->name);
+      if (node.op->reports) instance.kernel.own->tag = reporter_tag(node.op->name);
       finish(instance);
       plan().steps.push_back({launch.name, {std::move(instance)}, emitted_[d].nodes});
     }
@@ -346,9 +346,9 @@ class Placer {
 
   bool append_in_slices(Emitted& e) {
     if (e.kernel.kind != Kernel::Kind::product || !context_.log.device.is_gpu()) return false;
-    auto slices = slice_product(e.kernel.product, static_cast<int32_t>(e.sources.size()));
+    auto slices = slice_product(*e.kernel.product, static_cast<int32_t>(e.sources.size()));
     if (!slices) return false;
-    const int64_t bytes = slices->partial_numel * static_cast<int64_t>(size_of(e.kernel.product.dtype));
+    const int64_t bytes = slices->partial_numel * static_cast<int64_t>(size_of(e.kernel.product->dtype));
     Instance first = instance_of(e);
     first.bindings.push_back({add_memory({.bytes = bytes}), -1});
     Instance second = first;

@@ -100,7 +100,7 @@ TEST_CASE("bounds: sums over rows have a row of sums for each part", "[bounds]")
 
 TEST_CASE("bounds: operands of products", "[bounds]") {
   Kernel k{.kind = Kernel::Kind::product};
-  Product& p = k.product;
+  Product& p = *k.product;
   p.m = 2, p.n = 3, p.k = 4;
   p.a_m = 4, p.a_k = 1, p.b_k = 3, p.b_n = 1;
   p.a_binding = 0, p.b_binding = 0;

@@ -394,7 +394,7 @@ TEST_CASE("cpu: products in four layouts, with and without an epilogue", "[cpu]"
         for (bool epilogue : {false, true}) {
           Kernel kernel;
           kernel.kind = Kernel::Kind::product;
-          Product& p = kernel.product;
+          Product& p = *kernel.product;
           p.batch = s.batch, p.m = s.m, p.n = s.n, p.k = s.k, p.dtype = t;
           p.a_batch = s.m * s.k, p.b_batch = s.k * s.n;
           p.a_m = layout & 1 ? 1 : s.k, p.a_k = layout & 1 ? s.m : 1;

@@ -307,7 +307,7 @@ inline void run_reference(const Step& step, std::vector<Bytes>& memories, const 
       run_program(in.kernel.program, in, memories, numbers);
       continue;
     }
-    const Product& p = in.kernel.product;
+    const Product& p = *in.kernel.product;
     const Bytes &a = memories[in.bindings[p.a_binding].memory], &b = memories[in.bindings[p.b_binding].memory];
     const Bytes sums = p.dtype == DType::float32   ? product<float>(p, a, b)
                        : p.dtype == DType::float64 ? product<double>(p, a, b)

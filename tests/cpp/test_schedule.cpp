@@ -71,10 +71,10 @@ TEST_CASE("bias and relu ride on the product", "[schedule]") {
   REQUIRE(plan->steps.size() == 1);
   const Kernel& kernel = plan->steps[0].only().kernel;
   CHECK(kernel.kind == Kernel::Kind::product);
-  CHECK(kernel.product.m == 16);
-  CHECK(kernel.product.n == 8);
-  CHECK(kernel.product.k == 12);
-  CHECK(kernel.product.epilogue.views[0].binding == -1);
+  CHECK(kernel.product->m == 16);
+  CHECK(kernel.product->n == 8);
+  CHECK(kernel.product->k == 12);
+  CHECK(kernel.product->epilogue.views[0].binding == -1);
   CHECK(plan->arena_bytes == 0);
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("a transposed operand is strides of the product", "[schedule]") {
   const Tensor y = matmul(x, transpose(w, 0, 1));
   const auto plan = pending_plan(y);
   REQUIRE(plan->steps.size() == 1);
-  const Product& p = plan->steps[0].only().kernel.product;
+  const Product& p = *plan->steps[0].only().kernel.product;
   CHECK(p.b_k == 1);
   CHECK(p.b_n == 12);
 }

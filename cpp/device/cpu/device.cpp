@@ -30,7 +30,7 @@ struct ReadyInstance {
   Kernel::Kind kind = Kernel::Kind::program;
   bool predicated = false;
   Executable program;
-  ProductPlan product;
+  Boxed<ProductPlan> product;
   std::vector<BoundView> views;  // of the program or the epilogue
   BoundView a, b;                // product operands; copy: from, to
   const Own* own = nullptr;
@@ -43,7 +43,7 @@ struct ReadyInstance {
 // What a compiled program takes; 0: there is none, the kernel is a function of this library.
 int64_t compiled_bytes(const ReadyInstance& r) {
   if (r.own || r.kind == Kernel::Kind::copy) return 0;
-  return static_cast<int64_t>(sizeof(ReadyInstance)) + r.program.bytes() + r.product.epilogue.bytes();
+  return static_cast<int64_t>(sizeof(ReadyInstance) + (r.product ? sizeof(ProductPlan) : 0)) + r.program.bytes() + r.product->epilogue.bytes();
 }
 
 class CpuPrepared final : public Prepared {
@@ -144,9 +144,9 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
     return r;
   }
   if (kernel.kind == Kernel::Kind::own) {
-    if (!kernel.own.cpu) fail<LimitError>("cpu", "this kernel runs on a GPU only", "move the inputs with .to(\"gpu\")");
-    r.own = &kernel.own;
-    for (const Own::Tensor& t : kernel.own.tensors) {
+    if (!kernel.own->cpu) fail<LimitError>("cpu", "this kernel runs on a GPU only", "move the inputs with .to(\"gpu\")");
+    r.own = &*kernel.own;
+    for (const Own::Tensor& t : kernel.own->tensors) {
       const auto size = static_cast<int64_t>(size_of(t.dtype));
       r.views.push_back(bind(instance, t.binding, size));
       r.own_offsets.push_back(t.offset * size);
@@ -156,13 +156,13 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
   }
   const std::vector<int32_t> groups = memory_groups(plan, instance);
   const bool product = kernel.kind == Kernel::Kind::product;
-  Program program = product ? kernel.product.epilogue : kernel.program;
+  Program program = product ? kernel.product->epilogue : kernel.program;
   r.predicated = program.predicated;
   if (product) {
-    const auto size = static_cast<int64_t>(size_of(kernel.product.dtype));
-    r.product = plan_product(kernel.product, groups);
-    r.a = bind(instance, kernel.product.a_binding, size);
-    r.b = bind(instance, kernel.product.b_binding, size);
+    const auto size = static_cast<int64_t>(size_of(kernel.product->dtype));
+    r.product = plan_product(*kernel.product, groups);
+    r.a = bind(instance, kernel.product->a_binding, size);
+    r.b = bind(instance, kernel.product->b_binding, size);
   } else {
     collapse(program);
     r.program = compile(program, {&groups, false});
@@ -336,10 +336,10 @@ class CpuDevice final : public Device {
       return copy_bytes(p.memory[r.b.memory], p.memory[r.a.memory], static_cast<size_t>(r.copy_bytes));
     for (size_t v = 0; v < r.views.size(); ++v) r.bases[v] = address(p, r.views[v], arguments);
     if (r.own) return run_own(r);
-    Executable& e = r.kind == Kernel::Kind::product ? r.product.epilogue : r.program;
+    Executable& e = r.kind == Kernel::Kind::product ? r.product->epilogue : r.program;
     for (const NumberUse& n : e.numbers) e.cells[n.cell] = cell_of(n.dtype, arguments.numbers[r.numbers[n.number]]);
     if (r.kind == Kernel::Kind::product)
-      run_product(r.product, address(p, r.a, arguments), address(p, r.b, arguments), r.bases);
+      run_product(*r.product, address(p, r.a, arguments), address(p, r.b, arguments), r.bases);
     else
       run_all(e, r.bases.data());
   }

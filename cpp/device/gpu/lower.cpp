@@ -8,7 +8,7 @@
 namespace sg {
 namespace {
 
-const Program& program_of(const Kernel& k) { return k.kind == Kernel::Kind::product ? k.product.epilogue : k.program; }
+const Program& program_of(const Kernel& k) { return k.kind == Kernel::Kind::product ? k.product->epilogue : k.program; }
 
 // Whether shaders can have tensors of a type.
 void check_type(const Step& step, DType t, const Features& f) {
@@ -25,11 +25,11 @@ void check_type(const Step& step, DType t, const Features& f) {
 void check_features(const Step& step, const Features& f) {
   const Kernel& k = step.only().kernel;
   if (k.kind == Kernel::Kind::own) {
-    for (const Own::Tensor& t : k.own.tensors) check_type(step, t.dtype, f);
+    for (const Own::Tensor& t : k.own->tensors) check_type(step, t.dtype, f);
     return;
   }
   const Program& p = program_of(k);
-  const bool product64 = k.kind == Kernel::Kind::product && k.product.dtype == DType::float64;
+  const bool product64 = k.kind == Kernel::Kind::product && k.product->dtype == DType::float64;
   if (!f.int64) fail<LimitError>(step.name, "the device has no 64-bit integers in shaders", "use the CPU device");
   if (!f.float64 && (product64 || glsl::uses(p, DType::float64)))
     fail<LimitError>(step.name, "the device has no float64 in shaders", "use float32, or the CPU device");

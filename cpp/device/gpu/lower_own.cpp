@@ -7,7 +7,7 @@ namespace sg::glsl {
 
 Lowered lower_own(const Step& step, const Features& features) {
   const Instance& in = step.only();
-  const Own& own = in.kernel.own;
+  const Own& own = *in.kernel.own;
   const auto has = [&](auto&& test) {
     return std::any_of(own.tensors.begin(), own.tensors.end(), [&](const Own::Tensor& t) { return test(t.dtype); });
   };

@@ -182,7 +182,7 @@ ProductVariant choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DT
 
 Lowered lower_product(const Step& step, const Features& features) {
   const Instance& in = step.only();
-  const Product p = without_needless_folds(in.kernel.product);
+  const Product p = without_needless_folds(*in.kernel.product);
   check(step, p, features);
   Layout l;
   l.instances = {&in};

@@ -19,7 +19,7 @@ void merge(std::vector<int32_t>& into, const std::vector<int32_t>& more) {
 }
 
 const Program& program_of(const Instance& i) {
-  return i.kernel.kind == Kernel::Kind::product ? i.kernel.product.epilogue : i.kernel.program;
+  return i.kernel.kind == Kernel::Kind::product ? i.kernel.product->epilogue : i.kernel.program;
 }
 
 bool checks_index(const Program& p) {
@@ -66,7 +66,7 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
       merge(s.reads, i.reads);
       merge(s.writes, i.writes);
       s.predicated |= program_of(i).predicated;
-      s.reports |= checks_index(program_of(i)) || i.kernel.own.tag;
+      s.reports |= checks_index(program_of(i)) || i.kernel.own->tag;
     }
     if (is_copy(step)) {
       p->copies = true;
