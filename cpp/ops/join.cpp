@@ -1,5 +1,6 @@
 // Tensors put together, taken apart and repeated.
 #include "base/error.hpp"
+#include "ops/border.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
 
@@ -407,35 +408,6 @@ Tensor block_diag(const std::vector<Tensor>& tensors) {
 }
 
 // ---- padding ---------------------------------------------------------------------------------------------------------
-namespace {
-
-// What stands on one side of x along a dimension: `count` elements that continue it.
-Tensor border(const Tensor& x, int d, int64_t count, bool before, const std::string& mode) {
-  const int64_t size = x.shape()[d];
-  if (mode == "circular") return slice(x, d, before ? size - count : 0, count, 1);
-  if (mode == "reflect") return flip(slice(x, d, before ? 1 : size - 1 - count, count, 1), {d});
-  Dims shape = x.shape();
-  shape[d] = count;
-  return expand(slice(x, d, before ? 0 : size - 1, 1, 1), shape);
-}
-
-Tensor with_borders(const Tensor& x, int d, int64_t before, int64_t after, const std::string& mode) {
-  const int64_t size = x.shape()[d];
-  const int64_t most = mode == "reflect" ? size - 1 : mode == "circular" ? size : size ? INT64_MAX : 0;
-  if (std::max(before, after) > most)
-    fail<ValueError>("pad",
-                     "widths " + std::to_string(before) + " and " + std::to_string(after) + " for a dimension of " +
-                         std::to_string(size) + " in mode '" + mode + "'",
-                     "use at most " + std::to_string(std::max<int64_t>(most, 0)));
-  std::vector<Tensor> parts;
-  if (before) parts.push_back(border(x, d, before, true, mode));
-  parts.push_back(x);
-  if (after) parts.push_back(border(x, d, after, false, mode));
-  return parts.size() > 1 ? cat(parts, d) : x;
-}
-
-}  // namespace
-
 Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, const std::string& mode, std::optional<double> value) {
   const int pairs = static_cast<int>(pad.size() / 2);
   if (pad.size() % 2 != 0 || pairs > x.rank())
@@ -448,6 +420,7 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, const std::string& 
   // Negative widths cut off first.
   Tensor out = x;
   Dims into = x.shape();
+  std::vector<int64_t> widths;
   for (int i = 0; i < pairs; ++i) {
     const int d = x.rank() - 1 - i;
     const int64_t cut = std::max<int64_t>(times("pad", -1, pad[2 * i]), 0),
@@ -458,8 +431,9 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, const std::string& 
     const int64_t before = std::max<int64_t>(pad[2 * i], 0), after = std::max<int64_t>(pad[2 * i + 1], 0);
     into[d] = plus("pad", plus("pad", before, out.shape()[d]), after);
     check_size("pad", into);
-    if (mode != "constant") out = with_borders(out, d, before, after, mode);
+    widths.insert(widths.end(), {before, after});
   }
+  if (mode != "constant") out = with_borders(out, widths, mode);
   if (into == out.shape()) return copied(out, x);
   const Dims strides = contiguous_strides(into);
   int64_t offset = 0;

@@ -47,6 +47,8 @@ const std::vector<const OpInfo*>& all_ops() {
       &rows::AsStrided,
       &rows::Embed,
       &rows::Join,
+      &rows::Border,
+      &rows::BorderImage,
       &rows::Strided,
       &rows::Assign,
       &rows::Take,

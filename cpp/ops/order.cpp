@@ -4,6 +4,8 @@
 #include <bit>
 #include <numeric>
 
+#include "ops/launch.hpp"
+
 namespace sg {
 namespace {
 
@@ -142,11 +144,6 @@ constexpr int64_t kChunk = 16384;  // elements a workgroup looks at (shaders/sel
 constexpr int64_t kFewTiles = 64;  // up to here a thread sums the counts of a digit
 constexpr int64_t kRun = 16;       // rows that a thread adds (shaders/fold_runs.glsl)
 
-void spread(Own& own, int64_t groups) {
-  own.groups[0] = std::min<int64_t>(groups, 65535);
-  own.groups[1] = ceil_div(groups, own.groups[0]);
-}
-
 int64_t flip_of(const Keys& k) {
   return (k.dtype == DType::int32 && k.end == 32) || (k.dtype == DType::int64 && k.end == 64) ? 0x80000000ll : 0;
 }
@@ -172,7 +169,7 @@ void order_short_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int
   const std::string define = "ITEMS " + std::to_string(items);
   own.source = source(k, "sort_rows.glsl", {define.c_str(), sorted >= 0 ? "WITH_KEYS" : ""});
   own.cost = 64.0 * static_cast<double>(k.rows * k.n);
-  spread(own, ceil_div(k.rows, rows_each));
+  set_groups(own, ceil_div(k.rows, rows_each));
 }
 
 void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int32_t sorted) {
@@ -203,14 +200,14 @@ void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int3
     if (fresh) tally.tensors.push_back({x, k.dtype});
     if (fresh && !first) tally.tensors.push_back({from, DType::int32});
     tally.source = source(k, "sort_count.glsl", {fresh ? "FRESH" : "", first ? "" : "PLACED"});
-    spread(tally, k.rows * tiles);
+    set_groups(tally, k.rows * tiles);
 
     Own& scan = e.launch("sort_scan");
     const bool few = tiles <= kFewTiles;
     scan.tensors = {{counts, DType::int32, true}, {sums, DType::int32, true}};
     scan.words = {tiles, k.rows};
     scan.source = source(k, "sort_scan.glsl", {few ? "FEW" : ""});
-    spread(scan, few ? k.rows : k.rows * 256);
+    set_groups(scan, few ? k.rows : k.rows * 256);
 
     const bool keys_out = more || (last && sorted >= 0);
     Own& scatter = e.launch("sort_scatter");
@@ -220,7 +217,7 @@ void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int3
     scatter.words = {k.n, tiles, pass.shift, k.rows, pass.bits};
     scatter.source = source(k, "sort_scatter.glsl", {first ? "" : "PLACED", keys_out ? "KEYS_OUT" : ""});
     for (Own* own : {&tally, &scan, &scatter}) own->cost = 16.0 * static_cast<double>(total);
-    spread(scatter, k.rows * tiles);
+    set_groups(scatter, k.rows * tiles);
   }
 }
 
@@ -255,7 +252,7 @@ void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_
     own.words = {keys.n, chunks, k, keys.rows, flip_of(keys), invert_of(keys), word, shift};
     own.source = source(keys, "select.glsl", {step});
     own.cost = 2.0 * static_cast<double>(groups) * kChunk;
-    spread(own, groups);
+    set_groups(own, groups);
     return own;
   };
   // Bits above the highest digit are the same in all keys.
@@ -283,7 +280,7 @@ void search_launches(Expansion& e, const Keys& k, bool gpu, int64_t each, bool o
   own.cost = 32.0 * static_cast<double>(count);
   if (gpu) {
     own.source = source(k, "search.glsl", {right ? "RIGHT" : ""});
-    return spread(own, ceil_div(count, 256));
+    return set_groups(own, ceil_div(count, 256));
   }
   if (k.dtype == DType::int64) own.words[3] <<= 32;
   own.cpu = k.dtype == DType::float32   ? search_on_cpu<float>
@@ -314,7 +311,7 @@ void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType 
   clear.tensors = {{out, dtype, true}};
   clear.words = {count * width};
   clear.source = element + "#define CLEAR\n#include \"fold_runs.glsl\"\n";
-  spread(clear, ceil_div(count * width, 256 * kRun));
+  set_groups(clear, ceil_div(count * width, 256 * kRun));
   // Runs that go on from the piece of the thread before are left for another round, one sum a piece.
   int32_t run_rows = sorted, run_values = values;
   for (int64_t left = m;; left = ceil_div(left, kRun)) {
@@ -331,7 +328,7 @@ void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType 
     own.source =
         element + (first ? "#define FIRST\n" : "") + (last ? "#define LAST\n" : "") + "#include \"fold_runs.glsl\"\n";
     own.cost = static_cast<double>(left * width);
-    spread(own, ceil_div(pieces * width, 256));
+    set_groups(own, ceil_div(pieces * width, 256));
     if (last) break;
     run_rows = rest_rows;
     run_values = rest_values;

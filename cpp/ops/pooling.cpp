@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "kernel/own.hpp"
 #include "ops/image.hpp"
+#include "ops/launch.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
 
@@ -171,10 +171,7 @@ void expand_spread(const Node& node, bool gpu, Expansion& e) {
     own.source += node.in[1].dtype == DType::uint8 ? "#define CODES Uint8\n#define CODE_BYTES 1ul\n"
                                                    : "#define CODES Int32\n#define CODE_BYTES 4ul\n";
   own.source += "#include \"pool_image.glsl\"\n";
-  constexpr int64_t kMostGroups = 65535;
-  const int64_t groups = (node.numel + 255) / 256;
-  own.groups[0] = std::min(groups, kMostGroups);
-  own.groups[1] = (groups + kMostGroups - 1) / kMostGroups;
+  set_threads(own, node.numel);
 }
 
 void vjp_chosen(Vjp& v) {

@@ -19,7 +19,7 @@ extern const OpInfo Convolution, ConvolutionImage, ConvolutionWeight;
 extern const OpInfo Chosen, ChosenImage, WindowSum, WindowSumImage;
 extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;
 extern const OpInfo Slice, Diagonal, Unfold, AsStrided, Embed;
-extern const OpInfo Join;
+extern const OpInfo Join, Border, BorderImage;
 extern const OpInfo Take, AddRows, MultiplyRows, MaxRows, MinRows, Put, Order, Select, Search, Empty;
 extern const OpInfo CumSum, CumProd, LogCumSumExp, CumMax, CumMin, LinearScan;
 

@@ -1,0 +1,224 @@
+// Borders that continue an image: one kernel copies them, and its gradient adds up what was copied. Each is the other's
+// gradient. Inside, images are [n, depth, height, width], without the dimensions in front that have no border.
+#include "ops/border.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "ops/launch.hpp"
+#include "ops/list.hpp"
+#include "ops/rows.hpp"
+
+namespace sg {
+namespace {
+
+enum class Mode : int64_t { reflect, replicate, circular };  // as in shaders/border.glsl
+constexpr int kDims = 3;
+
+// A dimension of an image and its border.
+struct Side {
+  int64_t size, before, after;
+  int64_t whole() const { return before + size + after; }
+};
+struct Bordered {
+  Mode mode;
+  Side sides[kDims];
+
+  int64_t elements(bool whole) const {
+    int64_t n = 1;
+    for (const Side& s : sides) n *= whole ? s.whole() : s.size;
+    return n;
+  }
+};
+
+// The element of the image that is copied to a place. Twin of `source` in shaders/border.glsl.
+int64_t source(Mode mode, const Side& s, int64_t place) {
+  const int64_t at = place - s.before, last = s.size - 1;
+  if (mode == Mode::replicate) return std::clamp<int64_t>(at, 0, last);
+  if (mode == Mode::circular) return at < 0 ? at + s.size : at > last ? at - s.size : at;
+  return at < 0 ? -at : at > last ? 2 * last - at : at;
+}
+
+// Where the row of the image begins that is copied to a row with borders; rows are counted through all images.
+int64_t source_row(const Bordered& b, int64_t row) {
+  const Side &height = b.sides[1], &depth = b.sides[0];
+  const int64_t plane = row / height.whole(), image = plane / depth.whole();
+  const int64_t y = source(b.mode, height, row - plane * height.whole()),
+                z = source(b.mode, depth, plane - image * depth.whole());
+  return ((image * depth.size + z) * height.size + y) * b.sides[2].size;
+}
+
+// ---- words: elements of the result, then size, before and after of each dimension, then the mode ---------------------
+Bordered bordered_of(const int64_t* words) {
+  Bordered b;
+  for (Side& s : b.sides) s = {words[1], words[2], words[3]}, words += 3;
+  b.mode = static_cast<Mode>(words[1]);
+  return b;
+}
+
+constexpr int64_t kGrain = 16384;  // elements that are worth a piece of work
+
+template <class T>
+void copy_on_cpu(const CpuArgs& args) {
+  const Bordered b = bordered_of(args.words);
+  const Side& width = b.sides[2];
+  const int64_t whole = width.whole(), behind = width.before + width.size;
+  args.parallel(args.words[0] / whole, std::max<int64_t>(1, kGrain / whole), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const T* from = args.as<T>(0) + source_row(b, row);
+      T* to = args.as<T>(1) + row * whole;
+      std::copy(from, from + width.size, to + width.before);
+      for (int64_t i = 0; i < width.before; ++i) to[i] = from[source(b.mode, width, i)];
+      for (int64_t i = behind; i < whole; ++i) to[i] = from[source(b.mode, width, i)];
+    }
+  });
+}
+
+// In order of places, as the GPU does.
+template <class T>
+void add_on_cpu(const CpuArgs& args) {
+  const Bordered b = bordered_of(args.words);
+  const Side& width = b.sides[2];
+  const int64_t whole = width.whole(), behind = width.before + width.size;
+  const int64_t image = b.elements(false), rows = b.sides[0].whole() * b.sides[1].whole();
+  args.parallel(args.words[0] / image, std::max<int64_t>(1, kGrain / image), [&](int64_t begin, int64_t end) {
+    T* out = args.as<T>(1);
+    std::fill(out + begin * image, out + end * image, T(0));
+    for (int64_t row = begin * rows; row < end * rows; ++row) {
+      const T* from = args.as<T>(0) + row * whole;
+      T* to = out + source_row(b, row);
+      for (int64_t i = 0; i < width.before; ++i) to[source(b.mode, width, i)] += from[i];
+      for (int64_t i = 0; i < width.size; ++i) to[i] += from[width.before + i];
+      for (int64_t i = behind; i < whole; ++i) to[source(b.mode, width, i)] += from[i];
+    }
+  });
+}
+
+// ---- nodes -----------------------------------------------------------------------------------------------------------
+int64_t packed(int64_t a, int64_t b) { return a << 32 | b; }
+
+Attributes attributes_of(const Bordered& b) {
+  Attributes at;
+  for (const Side& s : b.sides) at.a.push(s.before), at.b.push(s.after);
+  at.x = static_cast<int64_t>(b.mode);
+  return at;
+}
+
+// A node's numbers; its input is the image or, of the gradient, the image with its borders.
+Bordered bordered_of(const Node& node, bool gradient) {
+  Bordered b;
+  for (int d = 0; d < kDims; ++d) {
+    Side& s = b.sides[d];
+    s.before = node.extra[d] >> 32, s.after = node.extra[d] & 0xffffffff;
+    s.size = node.domain[d + 1] - (gradient ? s.before + s.after : 0);
+  }
+  b.mode = static_cast<Mode>(node.extra[kDims]);
+  return b;
+}
+
+Tensor run(const OpInfo& op, const Tensor& x, const Attributes& at, bool gradient) {
+  Dims shape = {x.shape()[0]};
+  for (int d = 0; d < kDims; ++d) shape.push(x.shape()[d + 1] + (at.a[d] + at.b[d]) * (gradient ? -1 : 1));
+  return own_kernel(op, {contiguous(x)}, shape, x.dtype(),
+                    {packed(at.a[0], at.b[0]), packed(at.a[1], at.b[1]), packed(at.a[2], at.b[2]), at.x}, at);
+}
+Tensor copy_borders(const Tensor& x, const Attributes& at) { return run(rows::Border, x, at, false); }
+Tensor add_borders(const Tensor& g, const Attributes& at) {
+  return cast(run(rows::BorderImage, cast(g, wide_of(g.dtype())), at, true), g.dtype());
+}
+
+void (*copy_function(size_t bytes))(const CpuArgs&) {
+  if (bytes == 1) return copy_on_cpu<uint8_t>;
+  if (bytes == 2) return copy_on_cpu<uint16_t>;
+  return bytes == 4 ? copy_on_cpu<uint32_t> : copy_on_cpu<uint64_t>;
+}
+
+std::string glsl(DType t, const Bordered& b, bool gradient) {
+  const std::string bits = std::to_string(8 * size_of(t)), bytes = std::to_string(size_of(t));
+  std::string s = "#define BYTES " + bytes + "ul\n#define PLACE ";
+  s += b.elements(true) <= INT32_MAX ? "int\n" : "int64_t\n";
+  if (gradient)
+    s += "#define GRADIENT\n#define MEMORY Float" + bits + "\n#define ELEMENT " +
+         (t == DType::float64 ? "double\n" : "float\n");
+  else
+    s += "#define MEMORY Int" + bits + "\n";
+  return s + "#include \"border.glsl\"\n";
+}
+
+template <bool kGradient>
+void expand_border(const Node& node, bool gpu, Expansion& e) {
+  Own& own = e.launch(node.op->name);
+  const DType t = node.dtype;
+  const Bordered b = bordered_of(node, kGradient);
+  own.tensors = {{0, t}, {e.result(), t, true}};
+  own.words = {node.numel};
+  for (const Side& s : b.sides) own.words.insert(own.words.end(), {s.size, s.before, s.after});
+  own.words.push_back(static_cast<int64_t>(b.mode));
+  own.cost = static_cast<double>(node.numel);
+  if (!gpu)
+    own.cpu = !kGradient ? copy_function(size_of(t)) : t == DType::float64 ? add_on_cpu<double> : add_on_cpu<float>;
+  else
+    own.source = glsl(t, b, kGradient), set_threads(own, node.numel);
+}
+
+void vjp_border(Vjp& v) { v.result[0] = add_borders(v.g, v.attributes()); }
+void vjp_border_image(Vjp& v) { v.result[0] = copy_borders(v.g, v.attributes()); }
+
+constexpr OpInfo row(const char* name, const char* doc, void (*vjp)(Vjp&), bool gradient) {
+  return {.name = name,
+          .doc = doc,
+          .kind = Kind::kernel,
+          .arity = 1,
+          .vjp = vjp,
+          .expand = gradient ? expand_border<true> : expand_border<false>};
+}
+
+// ---- what pad() calls ------------------------------------------------------------------------------------------------
+Mode mode_of(const std::string& mode) {
+  return mode == "reflect" ? Mode::reflect : mode == "replicate" ? Mode::replicate : Mode::circular;
+}
+
+void check(const Bordered& b, const std::string& mode) {
+  for (const Side& s : b.sides) {
+    constexpr int64_t kMostSize = INT32_MAX;
+    const int64_t fit = b.mode == Mode::reflect ? s.size - 1 : b.mode == Mode::circular ? s.size : kMostSize;
+    const int64_t most = s.size ? std::min(fit, kMostSize) : 0;
+    if (std::max(s.before, s.after) > most)
+      fail<ValueError>("pad",
+                       "widths " + std::to_string(s.before) + " and " + std::to_string(s.after) +
+                           " for a dimension of " + std::to_string(s.size) + " in mode '" + mode + "'",
+                       "use at most " + std::to_string(most));
+  }
+}
+
+}  // namespace
+
+namespace rows {
+const OpInfo Border = row("border", "An image with borders that continue it.", vjp_border, false);
+const OpInfo BorderImage = row("border_image", "The gradient of border.", vjp_border_image, true);
+}  // namespace rows
+
+Tensor with_borders(const Tensor& x, const std::vector<int64_t>& widths, const std::string& mode) {
+  // At most three dimensions at a time, the last ones first.
+  Bordered b{mode_of(mode), {{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}};
+  const int pairs = std::min<int>(static_cast<int>(widths.size() / 2), kDims);
+  Dims image = {x.numel()}, shape = x.shape();
+  for (int i = 0; i < pairs; ++i) {
+    const int d = x.rank() - 1 - i;
+    b.sides[kDims - 1 - i] = {shape[d], widths[2 * i], widths[2 * i + 1]};
+    shape[d] = b.sides[kDims - 1 - i].whole();
+  }
+  check(b, mode);
+  const int64_t elements = b.elements(false);
+  image[0] = elements ? x.numel() / elements : 0;
+  for (const Side& s : b.sides) image.push(s.size);
+  Tensor out = x;
+  if (shape.numel() != x.numel()) out = reshape(copy_borders(reshape(x, image), attributes_of(b)), shape);
+  const std::vector<int64_t> rest(widths.begin() + 2 * pairs, widths.end());
+  if (rest.empty()) return out;
+  Dims front, back;
+  for (int d = 0; d < x.rank(); ++d) front.push((d + x.rank() - kDims) % x.rank()), back.push((d + kDims) % x.rank());
+  return permute(with_borders(permute(out, front), rest, mode), back);
+}
+
+}  // namespace sg
