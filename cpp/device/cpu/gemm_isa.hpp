@@ -4,46 +4,10 @@
 // k is cut in slabs of kSlab; for each, a is packed in panels of kRows rows, b in panels of two vectors of columns,
 // and a register tile of kRows x 2 vectors walks the slab. Each result element adds its products in the order of k
 // with one fused multiply-add each, whatever the tile: the result does not depend on how a caller cuts the product.
+#include "device/cpu/vectors_isa.hpp"
 
-#if defined(__AVX512F__)
-inline constexpr int kVectorBytes = 64, kRows = 8;
-#elif defined(__AVX__)
-inline constexpr int kVectorBytes = 32, kRows = 6;
-#else
-inline constexpr int kVectorBytes = 16, kRows = 4;
-#endif
 inline constexpr int64_t kSlab = 256;      // a panel of b then fills half of a 64 KiB, or 2/3 of a 48 KiB first cache
 inline constexpr int64_t kTileRows = 384;  // rows of a packed at a time: 384 KiB of the second cache
-
-template <class T>
-struct Vector {
-  typedef T Type __attribute__((vector_size(kVectorBytes)));
-  typedef T Loose __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
-  static constexpr int kLanes = kVectorBytes / sizeof(T);
-};
-
-#define SG_ALWAYS __attribute__((always_inline)) static inline
-
-#if defined(__AVX512F__)
-SG_ALWAYS Vector<float>::Type multiply_add(Vector<float>::Type a, Vector<float>::Type b, Vector<float>::Type c) {
-  return (Vector<float>::Type)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-}
-SG_ALWAYS Vector<double>::Type multiply_add(Vector<double>::Type a, Vector<double>::Type b, Vector<double>::Type c) {
-  return (Vector<double>::Type)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
-}
-#elif defined(__FMA__)
-SG_ALWAYS Vector<float>::Type multiply_add(Vector<float>::Type a, Vector<float>::Type b, Vector<float>::Type c) {
-  return (Vector<float>::Type)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-}
-SG_ALWAYS Vector<double>::Type multiply_add(Vector<double>::Type a, Vector<double>::Type b, Vector<double>::Type c) {
-  return (Vector<double>::Type)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
-}
-#else
-template <class V>
-SG_ALWAYS V multiply_add(V a, V b, V c) {
-  return a * b + c;
-}
-#endif
 
 // Rows x two vectors of the result: c = (from ? c : 0) + a panel * b panel. c has unit column stride here. A panel of a
 // is packed, or where it is: rows that are a_m apart, each in order along k.
@@ -101,24 +65,6 @@ static void any_register_tile(int64_t rows, int64_t k, const T* a, int64_t a_m, 
   }
 }
 
-// Panels of kRows rows, k-major inside: to[panel][k][row]. Missing rows are left as they are: nobody reads them.
-template <class T>
-static void pack_a(const T* a, int64_t a_m, int64_t a_k, int64_t m, int64_t k, T* to) {
-  for (int64_t i0 = 0; i0 < m; i0 += kRows, to += kRows * k) {
-    const int64_t rows = m - i0 < kRows ? m - i0 : kRows;
-    const T* from = a + i0 * a_m;
-    if (a_m == 1 && rows == kRows) {
-      for (int64_t p = 0; p < k; ++p) __builtin_memcpy(to + p * kRows, from + p * a_k, kRows * sizeof(T));
-    } else if (rows == kRows) {
-      for (int64_t p = 0; p < k; ++p)
-        for (int64_t r = 0; r < kRows; ++r) to[p * kRows + r] = from[r * a_m + p * a_k];
-    } else {
-      for (int64_t r = 0; r < rows; ++r)
-        for (int64_t p = 0; p < k; ++p) to[p * kRows + r] = from[r * a_m + p * a_k];
-    }
-  }
-}
-
 // kLanes vectors as a square matrix: swaps the off-diagonal halves, then those of each quarter, and so on.
 template <class V, int kHalf, int... I>
 SG_ALWAYS void swap_halves(V& x, V& y, std::integer_sequence<int, I...>) {
@@ -134,6 +80,62 @@ SG_ALWAYS void transpose(V (&rows)[kLanes]) {
     for (int i = 0; i < kLanes; ++i)
       if (!(i & kHalf)) swap_halves<V, kHalf>(rows[i], rows[i + kHalf], std::make_integer_sequence<int, kLanes>{});
     transpose<V, kLanes, kHalf / 2>(rows);
+  }
+}
+
+// kLanes neighbours along k of kRows rows. Writes a little more: what follows in the panel is to be written afterwards.
+template <class T>
+static void pack_block(const T* a, int64_t a_m, T* to) {
+  using V = typename Vector<T>::Type;
+  using Loose = typename Vector<T>::Loose;
+  constexpr int kLanes = Vector<T>::kLanes, kParts = (kRows + kLanes - 1) / kLanes;
+  V part[kParts][kLanes];
+#pragma GCC unroll 4
+  for (int i = 0; i < kParts; ++i) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kLanes; ++r)
+      part[i][r] = i * kLanes + r < kRows ? (V) * (const Loose*)(a + (i * kLanes + r) * a_m) : V{};
+    transpose<V, kLanes, kLanes / 2>(part[i]);
+  }
+#pragma GCC unroll 16
+  for (int p = 0; p < kLanes; ++p)
+#pragma GCC unroll 4
+    for (int i = 0; i < kParts; ++i) *(Loose*)(to + p * kRows + i * kLanes) = part[i][p];
+}
+
+// Panels of kRows rows, k-major inside: to[panel][k][row]. Missing rows are left as they are: nobody reads them. Element
+// p of a row lies at `at(p)`, and `ahead(p)` elements, itself included, lie side by side there.
+template <class T, class At, class Ahead>
+SG_ALWAYS void pack_panels(const T* a, int64_t a_m, At at, Ahead ahead, int64_t m, int64_t k, T* to) {
+  constexpr int64_t kLanes = Vector<T>::kLanes;
+  for (int64_t i0 = 0; i0 < m; i0 += kRows, to += kRows * k) {
+    const int64_t rows = m - i0 < kRows ? m - i0 : kRows;
+    const T* from = a + i0 * a_m;
+    for (int64_t p = 0; p < k;) {
+      if (rows == kRows && p + kLanes < k && ahead(p) >= kLanes) {
+        pack_block(from + at(p), a_m, to + p * kRows);
+        p += kLanes;
+      } else {
+        for (int64_t r = 0; r < rows; ++r) to[p * kRows + r] = from[r * a_m + at(p)];
+        ++p;
+      }
+    }
+  }
+}
+
+template <class T>
+static void pack_a(const T* a, int64_t a_m, int64_t a_k, int64_t m, int64_t k, T* to) {
+  const auto at = [&](int64_t p) __attribute__((always_inline)) { return p * a_k; };
+  const auto ahead = [&](int64_t p) __attribute__((always_inline)) { return a_k == 1 ? k - p : 1; };
+  if (a_m != 1) return pack_panels(a, a_m, at, ahead, m, k, to);
+  for (int64_t i0 = 0; i0 < m; i0 += kRows, to += kRows * k) {
+    const int64_t rows = m - i0 < kRows ? m - i0 : kRows;
+    for (int64_t p = 0; p < k; ++p) {
+      if (rows == kRows)
+        __builtin_memcpy(to + p * kRows, a + i0 + p * a_k, kRows * sizeof(T));
+      else
+        for (int64_t r = 0; r < rows; ++r) to[p * kRows + r] = a[i0 + r + p * a_k];
+    }
   }
 }
 
@@ -178,11 +180,14 @@ static void pack_b(const T* b, int64_t b_k, int64_t b_n, int64_t k, int64_t n, T
   }
 }
 
-// Where k0 .. k0 + count - 1 lie in both operands, and how many neighbours follow each in b's memory, itself included.
+// Where k0 .. k0 + count - 1 lie in both operands, and how many neighbours follow each in memory, itself included.
 struct Places {
   int64_t a[kSlab], b[kSlab];
-  int32_t ahead[kSlab];
+  int32_t a_ahead[kSlab], b_ahead[kSlab];
 };
+static void find_ahead(const int64_t* at, int64_t count, int32_t* ahead) {
+  for (int64_t i = count - 1; i >= 0; --i) ahead[i] = i + 1 < count && at[i + 1] == at[i] + 1 ? ahead[i + 1] + 1 : 1;
+}
 static void find_places(const GemmDigits& digits, int64_t k0, int64_t count, Places& places) {
   int64_t at[kMaxRank];
   for (int d = digits.sizes.rank - 1; d >= 0; --d) at[d] = k0 % digits.sizes.v[d], k0 /= digits.sizes.v[d];
@@ -198,77 +203,59 @@ static void find_places(const GemmDigits& digits, int64_t k0, int64_t count, Pla
       at[d] = 0;
     }
   }
-  for (int64_t i = count - 1; i >= 0; --i)
-    places.ahead[i] = i + 1 < count && places.b[i + 1] == places.b[i] + 1 ? places.ahead[i + 1] + 1 : 1;
+  find_ahead(places.a, count, places.a_ahead);
+  find_ahead(places.b, count, places.b_ahead);
 }
 
 template <class T>
-static void pack_a_at(const T* a, int64_t a_m, const int64_t* at, int64_t m, int64_t k, T* to) {
-  for (int64_t i0 = 0; i0 < m; i0 += kRows, to += kRows * k) {
-    const int64_t rows = m - i0 < kRows ? m - i0 : kRows;
-    const T* from = a + i0 * a_m;
-    if (rows == kRows) {
-      for (int64_t p = 0; p < k; ++p)
-        for (int64_t r = 0; r < kRows; ++r) to[p * kRows + r] = from[r * a_m + at[p]];
-    } else {
-      for (int64_t r = 0; r < rows; ++r)
-        for (int64_t p = 0; p < k; ++p) to[p * kRows + r] = from[r * a_m + at[p]];
-    }
-  }
+static void pack_a_at(const T* a, int64_t a_m, const Places& places, int64_t m, int64_t k, T* to) {
+  const auto at = [&](int64_t p) __attribute__((always_inline)) { return places.a[p]; };
+  const auto ahead = [&](int64_t p) __attribute__((always_inline)) { return int64_t(places.a_ahead[p]); };
+  pack_panels(a, a_m, at, ahead, m, k, to);
 }
 
+// n elements that lie `step` apart, side by side; zeros behind them, up to a whole vector.
 template <class T>
-SG_ALWAYS void copy_run(const T* from, T* to, int64_t n) {
-#if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) {
-    for (; n > 0; n -= 16, from += 16, to += 16) {
-      const auto some = static_cast<__mmask16>(n >= 16 ? 0xffff : (1u << n) - 1);
-      _mm512_mask_storeu_ps(to, some, _mm512_maskz_loadu_ps(some, from));
-    }
-    return;
-  }
-#endif
-  for (int64_t i = 0; i < n; ++i) to[i] = from[i];
+SG_ALWAYS void copy_run(const T* from, int64_t step, T* to, int64_t n) {
+  using Loose = typename Vector<T>::Loose;
+  constexpr int64_t kLanes = Vector<T>::kLanes;
+  for (; n >= kLanes; n -= kLanes, from += kLanes * step, to += kLanes)
+    *(Loose*)to = step == 1 ? (typename Vector<T>::Type) * (const Loose*)from : load_apart(from, step, kLanes);
+  if (n > 0) *(Loose*)to = step == 1 ? load_first(from, n) : load_apart(from, step, n);
 }
 
-// One panel of b whose columns begin at `columns` and whose rows lie at `places`.
+// One panel of b whose columns begin at `columns`, mostly `step` apart, and whose rows lie at `places`.
 template <class T>
-static void pack_b_at(const T* b, const Places& places, const int64_t* columns, int64_t k, int64_t n, T* to) {
+static void pack_b_at(const T* b, const Places& places, const int64_t* columns, int64_t step, int64_t k, int64_t n,
+                      T* to) {
   constexpr int64_t kLanes = Vector<T>::kLanes, kColumns = 2 * kLanes;
   if (n < kColumns)
     for (int64_t i = 0; i < k * kColumns; ++i) to[i] = 0;
   int64_t begin[kColumns + 1], runs = 0;
   for (int64_t j = 0; j < n; ++j)
-    if (j == 0 || columns[j] != columns[j - 1] + 1) begin[runs++] = j;
+    if (j == 0 || columns[j] != columns[j - 1] + step) begin[runs++] = j;
   begin[runs] = n;
-  if (runs * 4 <= n) {  // neighbours in a row of the panel are neighbours in memory
+  if (runs * 4 <= n) {  // in order: what follows is written over the zeros
     for (int64_t p = 0; p < k; ++p)
       for (int64_t r = 0; r < runs; ++r)
-        copy_run(b + places.b[p] + columns[begin[r]], to + p * kColumns + begin[r], begin[r + 1] - begin[r]);
+        copy_run(b + places.b[p] + columns[begin[r]], step, to + p * kColumns + begin[r], begin[r + 1] - begin[r]);
     return;
   }
-  for (int64_t p = 0; p < k;) {
-    int64_t count = 1;
-    if (places.ahead[p] >= kLanes) {
-      count = places.ahead[p] < 2 * kLanes ? places.ahead[p] : kLanes;
-      for (int64_t first = p;; first = p + count - kLanes) {  // twice where a run ends: the second block overlaps
-        for (int64_t j = 0; j + kLanes <= n; j += kLanes) {
-          using V = typename Vector<T>::Type;
-          using Loose = typename Vector<T>::Loose;
-          V rows[kLanes];
+  for (int64_t p = 0, count = 0; p < k; p += count) {
+    count = places.b_ahead[p] < kLanes ? places.b_ahead[p] : kLanes;
+    const int64_t whole = count >= kLanes / 2 ? n / kLanes * kLanes : 0;  // columns that go by squares
+    for (int64_t j = 0; j < whole; j += kLanes) {
+      using V = typename Vector<T>::Type;
+      V rows[kLanes];
 #pragma GCC unroll 16
-          for (int i = 0; i < kLanes; ++i) rows[i] = *(const Loose*)(b + places.b[first] + columns[j + i]);
-          transpose<V, kLanes, kLanes / 2>(rows);
+      for (int i = 0; i < kLanes; ++i) rows[i] = load_first(b + places.b[p] + columns[j + i], count);
+      transpose<V, kLanes, kLanes / 2>(rows);
 #pragma GCC unroll 16
-          for (int i = 0; i < kLanes; ++i) *(Loose*)(to + (first + i) * kColumns + j) = rows[i];
-        }
-        if (first == p + count - kLanes) break;
-      }
+      for (int i = 0; i < kLanes; ++i)
+        if (i < count) *(typename Vector<T>::Loose*)(to + (p + i) * kColumns + j) = rows[i];
     }
-    const int64_t whole = count >= kLanes ? n / kLanes * kLanes : 0;
     for (int64_t i = p; i < p + count; ++i)
       for (int64_t j = whole; j < n; ++j) to[i * kColumns + j] = b[places.b[i] + columns[j]];
-    p += count;
   }
 }
 
@@ -300,7 +287,7 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* p
   // Packing costs about as much as one panel of columns: a tile with few of them reads a where it is.
   const bool packs = places || t.a_k != 1 || t.n > 4 * kColumns;
   if (places)
-    pack_a_at(a, t.a_m, places->a, m, k, packed_a);
+    pack_a_at(a, t.a_m, *places, m, k, packed_a);
   else if (packs)
     pack_a(a, t.a_m, t.a_k, m, k, packed_a);
   const auto tile = [&](int64_t i, const T* panel, int64_t panel_k, T* to, int64_t to_m) {
@@ -316,7 +303,7 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* p
     int64_t panel_k = t.b_k;
     // A panel that is read only a few times is not worth packing when its rows lie together.
     if (places) {
-      pack_b_at(b, *places, t.b_columns + j, k, columns, packed_b);
+      pack_b_at(b, *places, t.b_columns + j, t.b_n, k, columns, packed_b);
       panel = packed_b;
       panel_k = kColumns;
     } else if (t.b_n != 1 || columns < kColumns || m > 16 * kRows) {

@@ -8,75 +8,6 @@
 
 inline constexpr int64_t kSummed = 2048;
 
-// n elements, the rest zeros; and back to memory. What lies behind them is not touched.
-#if defined(__AVX512F__)
-SG_ALWAYS __mmask16 first_lanes(int64_t n) { return static_cast<__mmask16>((1u << n) - 1); }
-SG_ALWAYS Vector<float>::Type load_first(const float* p, int64_t n) {
-  return (Vector<float>::Type)_mm512_maskz_loadu_ps(first_lanes(n), p);
-}
-SG_ALWAYS Vector<double>::Type load_first(const double* p, int64_t n) {
-  return (Vector<double>::Type)_mm512_maskz_loadu_pd(static_cast<__mmask8>(first_lanes(n)), p);
-}
-SG_ALWAYS void store_first(float* p, Vector<float>::Type x, int64_t n) {
-  _mm512_mask_storeu_ps(p, first_lanes(n), (__m512)x);
-}
-SG_ALWAYS void store_first(double* p, Vector<double>::Type x, int64_t n) {
-  _mm512_mask_storeu_pd(p, static_cast<__mmask8>(first_lanes(n)), (__m512d)x);
-}
-#elif defined(__AVX2__)
-SG_ALWAYS __m256i first_floats(int64_t n) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-SG_ALWAYS __m256i first_doubles(int64_t n) {
-  return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
-}
-SG_ALWAYS Vector<float>::Type load_first(const float* p, int64_t n) {
-  return (Vector<float>::Type)_mm256_maskload_ps(p, first_floats(n));
-}
-SG_ALWAYS Vector<double>::Type load_first(const double* p, int64_t n) {
-  return (Vector<double>::Type)_mm256_maskload_pd(p, first_doubles(n));
-}
-SG_ALWAYS void store_first(float* p, Vector<float>::Type x, int64_t n) {
-  _mm256_maskstore_ps(p, first_floats(n), (__m256)x);
-}
-SG_ALWAYS void store_first(double* p, Vector<double>::Type x, int64_t n) {
-  _mm256_maskstore_pd(p, first_doubles(n), (__m256d)x);
-}
-#else
-template <class T>
-SG_ALWAYS typename Vector<T>::Type load_first(const T* p, int64_t n) {
-  T lanes[Vector<T>::kLanes] = {};
-  for (int64_t i = 0; i < n; ++i) lanes[i] = p[i];
-  return *(const typename Vector<T>::Loose*)lanes;
-}
-template <class T>
-SG_ALWAYS void store_first(T* p, typename Vector<T>::Type x, int64_t n) {
-  T lanes[Vector<T>::kLanes];
-  *(typename Vector<T>::Loose*)lanes = x;
-  for (int64_t i = 0; i < n; ++i) p[i] = lanes[i];
-}
-#endif
-
-template <class V, int... I>
-SG_ALWAYS V even_elements(V low, V high, std::integer_sequence<int, I...>) {
-  constexpr int kLanes = sizeof...(I);
-  return __builtin_shufflevector(low, high, (2 * I < kLanes ? 2 * I : 2 * I + 1)...);
-}
-
-// n elements that lie `step` apart, the rest zeros.
-template <class T>
-SG_ALWAYS typename Vector<T>::Type load_apart(const T* p, int64_t step, int64_t n) {
-  using V = typename Vector<T>::Type;
-  using Loose = typename Vector<T>::Loose;
-  constexpr int kLanes = Vector<T>::kLanes;
-  if (step == 2 && n >= kLanes)  // the second vector ends with the last element
-    return even_elements<V>(*(const Loose*)p, *(const Loose*)(p + kLanes - 1),
-                            std::make_integer_sequence<int, kLanes>{});
-  T lanes[kLanes] = {};
-  for (int64_t i = 0; i < n && i < kLanes; ++i) lanes[i] = p[i * step];
-  return *(const Loose*)lanes;
-}
-
 // ---- columns in rows -----------------------------------------------------------------------------------------------------
 // Neighbouring columns, as many as a vector has or fewer: the first lies at `b` behind the places of k, and at `c`.
 struct Piece {
@@ -219,7 +150,7 @@ template <class T>
 static void multiply_pieces(const GemmTile& t, const T* b, const Pieces& pieces, int64_t row, int64_t m,
                             const Places& places, int64_t k, bool from) {
   T* packed = static_cast<T*>(t.scratch);
-  pack_a_at(static_cast<const T*>(t.a) + row * t.a_m, t.a_m, places.a, m, k, packed);
+  pack_a_at(static_cast<const T*>(t.a) + row * t.a_m, t.a_m, places, m, k, packed);
   T* c = static_cast<T*>(t.c) + row * t.c_m;
   const int64_t together = m > kRows ? 4 : pieces.count;
   for (int64_t p = 0; p < pieces.count; p += together)
@@ -276,37 +207,38 @@ __attribute__((noinline)) static void sum_tile(const GemmTile& t, const Runs& ru
   using Loose = typename Vector<T>::Loose;
   constexpr int64_t kLanes = Vector<T>::kLanes;
   V sum[kM][kN] = {};
-  const auto add = [&](const T* a, const T* const* b, int64_t at, auto load_a, auto load_b)
-                       __attribute__((always_inline)) {
-                         V x[kN];
-#pragma GCC unroll 9
-                         for (int s = 0; s < kN; ++s) x[s] = load_b(b[s] + at * (kApart ? runs.step : 1));
+  const T* a = static_cast<const T*>(t.a) + i * t.a_m;
+  const T* b[kN];
+  for (int s = 0; s < kN; ++s) b[s] = static_cast<const T*>(t.b) + t.b_columns[j + s];
+  const auto add = [&](int64_t at_a, int64_t at_b, auto load_a, auto load_b) __attribute__((always_inline)) {
+    V y[kM];
 #pragma GCC unroll 4
-                         for (int r = 0; r < kM; ++r) {
-                           const V y = load_a(a + r * t.a_m + at);
+    for (int r = 0; r < kM; ++r) y[r] = load_a(a + r * t.a_m + at_a);
 #pragma GCC unroll 9
-                           for (int s = 0; s < kN; ++s) sum[r][s] = multiply_add(y, x[s], sum[r][s]);
-                         }
-                       };
+    for (int s = 0; s < kN; ++s) {
+      const V x = load_b(b[s] + at_b);
+#pragma GCC unroll 4
+      for (int r = 0; r < kM; ++r) sum[r][s] = multiply_add(y[r], x, sum[r][s]);
+    }
+  };
   const auto load = [](const T* p) __attribute__((always_inline)) { return (V) * (const Loose*)p; };
-  const int64_t whole = runs.width / kLanes * kLanes, rest = runs.width - whole;
+  const int64_t step = kApart ? runs.step : 1, whole = runs.width / kLanes * kLanes, rest = runs.width - whole;
+  const auto some = [&](const T* p) __attribute__((always_inline)) { return load_first(p, rest); };
   for (int64_t p = 0; p < runs.count; ++p) {
-    const T* a = static_cast<const T*>(t.a) + i * t.a_m + runs.at.a[p];
-    const T* b[kN];
-    for (int s = 0; s < kN; ++s) b[s] = static_cast<const T*>(t.b) + t.b_columns[j + s] + runs.at.b[p];
+    const int64_t at_a = runs.at.a[p], at_b = runs.at.b[p];
     for (int64_t at = 0; at < whole; at += kLanes) {
       if constexpr (kApart)
-        add(a, b, at, load,
-            [&](const T* p) __attribute__((always_inline)) { return load_apart(p, runs.step, kLanes); });
+        add(at_a + at, at_b + at * step, load,
+            [&](const T* p) __attribute__((always_inline)) { return load_apart(p, step, kLanes); });
       else
-        add(a, b, at, load, load);
+        add(at_a + at, at_b + at, load, load);
     }
     if (rest == 0) continue;
-    const auto some = [&](const T* p) __attribute__((always_inline)) { return load_first(p, rest); };
     if constexpr (kApart)
-      add(a, b, whole, some, [&](const T* p) __attribute__((always_inline)) { return load_apart(p, runs.step, rest); });
+      add(at_a + whole, at_b + whole * step, some,
+          [&](const T* p) __attribute__((always_inline)) { return load_apart(p, step, rest); });
     else
-      add(a, b, whole, some, some);
+      add(at_a + whole, at_b + whole, some, some);
   }
 #pragma GCC unroll 4
   for (int r = 0; r < kM; ++r)
@@ -325,18 +257,18 @@ static void sum_block(const GemmTile& t, const Runs& runs, int64_t i, int64_t j,
     sum_tile<T, kM, kN, true>(t, runs, i, j, from);
 }
 
-// kN columns of the result.
-template <class T, int kN, int kAlone>
+// kN columns of the result, which all rows read one after the other: rows come from a second cache, kN times less often.
+template <class T, int kN>
 static int64_t sum_columns(const GemmTile& t, const Runs& runs, int64_t j, bool from) {
+  constexpr int kM = kN == 9 ? 1 : kN == 6 ? 2 : 4;
   int64_t i = 0;
-  for (; kN < kAlone && i + 4 <= t.m; i += 4) sum_block<T, 4, kN>(t, runs, i, j, from);
+  for (; i + kM <= t.m; i += kM) sum_block<T, kM, kN>(t, runs, i, j, from);
   for (; i < t.m; ++i) sum_block<T, 1, kN>(t, runs, i, j, from);
   return j + kN;
 }
 
 template <class T>
 static void multiply_sums(const GemmTile& t, const GemmDigits& inner) {
-  constexpr int kAlone = 9;  // columns of a single row: a kernel of 3 x 3
   GemmDigits outer = inner;
   const int last = --outer.sizes.rank;
   Runs runs;
@@ -351,12 +283,14 @@ static void multiply_sums(const GemmTile& t, const GemmDigits& inner) {
     find_places(outer, p, runs.count, runs.at);
     const bool from = t.add || p > 0;
     for (int64_t j = 0; j < t.n;) {
-      if (t.m < 4 && j + kAlone <= t.n)
-        j = sum_columns<T, kAlone, kAlone>(t, runs, j, from);
+      if (t.m < 4 && j + 9 <= t.n)  // a kernel of 3 x 3
+        j = sum_columns<T, 9>(t, runs, j, from);
+      else if (j + 6 <= t.n)
+        j = sum_columns<T, 6>(t, runs, j, from);
       else if (j + 3 <= t.n)
-        j = sum_columns<T, 3, kAlone>(t, runs, j, from);
+        j = sum_columns<T, 3>(t, runs, j, from);
       else
-        j = sum_columns<T, 1, kAlone>(t, runs, j, from);
+        j = sum_columns<T, 1>(t, runs, j, from);
     }
   }
 }
@@ -397,7 +331,7 @@ static void multiply_tile(const GemmTile& t) {
   if (t.inner && t.k > 0) {
     if (t.k_in_rows) return t.window ? multiply_window_sums<T>(t) : multiply_sums<T>(t, *t.inner);
     const bool fits = t.c_n == 1 && t.n <= kMostColumns;
-    if (fits && (t.window || columns_in_rows(t))) return multiply_rows<T>(t);
+    if (fits && (t.window || (t.b_n == 1 && columns_in_rows(t)))) return multiply_rows<T>(t);
   }
   if (t.b_m == 0) return gemm<T>(t);
   GemmTile row = t;

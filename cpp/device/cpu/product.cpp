@@ -59,13 +59,16 @@ void choose_walks(ProductPlan& plan) {
   const Dims &k = s.inner.sizes, &n = s.columns.sizes;
   plan.inner = {k, s.a_walks() ? s.inner.a : one_by_one(k, s.a_k), s.b_walks() ? s.inner.b : one_by_one(k, s.b_k)};
   plan.columns = {n, {}, s.b_walks() ? s.columns.b : one_by_one(n, s.b_n)};
-  constexpr int64_t kShort = 4;  // neighbours that are not worth a vector
-  const int64_t along_k = k[k.rank - 1], along_n = n[n.rank - 1];
+  const int last = k.rank - 1;
   if (s.window.pitch) {
     plan.k_in_rows = k.rank == 3;
     return;
   }
-  plan.k_in_rows = !s.b_m && plan.inner.a[k.rank - 1] == 1 && along_k >= kShort && along_k > along_n;
+  // Sums along rows need no packing, which pays for itself where much is multiplied with what is packed.
+  constexpr int64_t kShort = 4, kLong = 32, kSmallResult = 2048;
+  const bool in_order = plan.inner.a[last] == 1 && plan.inner.b[last] == 1;
+  const int64_t least = s.m * s.n < kSmallResult ? kShort : kLong;
+  plan.k_in_rows = !s.b_m && in_order && k[last] >= least && k[last] > n[n.rank - 1];
 }
 
 template <class T, class Wide>
