@@ -6,8 +6,9 @@
 // with one fused multiply-add each, whatever the tile: the result does not depend on how a caller cuts the product.
 #include "device/cpu/vectors_isa.hpp"
 
-inline constexpr int64_t kSlab = 256;      // a panel of b then fills half of a 64 KiB, or 2/3 of a 48 KiB first cache
-inline constexpr int64_t kTileRows = 384;  // rows of a packed at a time: 384 KiB of the second cache
+inline constexpr int64_t kSlab = 256;  // a panel of b then fills half of a 64 KiB, or 2/3 of a 48 KiB first cache
+inline constexpr int64_t kLongSlab = 2 * kSlab;  // where b is not packed
+inline constexpr int64_t kTileRows = 384;        // rows of a packed at a time: 384 KiB of the second cache
 
 // Rows x two vectors of the result: c = (from ? c : 0) + a panel * b panel. c has unit column stride here. A panel of a
 // is packed, or where it is: rows that are a_m apart, each in order along k.
@@ -182,8 +183,8 @@ static void pack_b(const T* b, int64_t b_k, int64_t b_n, int64_t k, int64_t n, T
 
 // Where k0 .. k0 + count - 1 lie in both operands, and how many neighbours follow each in memory, itself included.
 struct Places {
-  int64_t a[kSlab], b[kSlab];
-  int32_t a_ahead[kSlab], b_ahead[kSlab];
+  int64_t a[kLongSlab], b[kLongSlab];
+  int32_t a_ahead[kLongSlab], b_ahead[kLongSlab];
 };
 static void find_ahead(const int64_t* at, int64_t count, int32_t* ahead) {
   for (int64_t i = count - 1; i >= 0; --i) ahead[i] = i + 1 < count && at[i + 1] == at[i] + 1 ? ahead[i + 1] + 1 : 1;
@@ -260,7 +261,7 @@ static void pack_b_at(const T* b, const Places& places, const int64_t* columns, 
 }
 
 inline constexpr int64_t kGemmScratch =
-    (kTileRows + kRows) * kSlab * 8 + 2 * kVectorBytes * kSlab + 2 * kVectorBytes * kRows;
+    (kTileRows + 2 * kRows) * kSlab * 8 + 2 * kVectorBytes * kSlab + 2 * kVectorBytes * kRows;
 
 // Part [begin, end) out of k of a panel of b, two vectors each: while a panel is multiplied the next one is asked for,
 // so that packing finds it near.

@@ -21,10 +21,10 @@ struct Pieces {
 };
 
 template <class T>
-static void find_pieces(const GemmTile& t, Pieces& pieces) {
+static void find_pieces(const GemmTile& t, bool one_slab, Pieces& pieces) {
   constexpr int64_t kLanes = Vector<T>::kLanes;
   const int64_t last = t.b_columns[t.n - 1];
-  pieces.spill = t.b_n == 1 && t.k <= kSlab && !t.add;
+  pieces.spill = t.b_n == 1 && one_slab && !t.add;
   for (int64_t j = 0, count = 1; j < t.n; j += count, count = 1) {
     const int64_t b = t.b_columns[j];
     while (count < kLanes && j + count < t.n && t.b_columns[j + count] == b + count * t.b_n) ++count;
@@ -134,7 +134,7 @@ static void any_strip(int64_t rows, const Strip<T>& strip, const Pieces& pieces,
 // The plane of a window is in scratch memory, behind one packed panel of a.
 template <class T>
 static T* empty_plane(const GemmTile& t) {
-  T* plane = static_cast<T*>(t.scratch) + kRows * kSlab;
+  T* plane = static_cast<T*>(t.scratch) + kRows * kLongSlab;
   for (int64_t i = 0; i < t.window->rows * t.window->pitch; ++i) plane[i] = 0;
   return plane;
 }
@@ -162,12 +162,14 @@ static void multiply_pieces(const GemmTile& t, const T* b, const Pieces& pieces,
 
 template <class T>
 static void multiply_rows(const GemmTile& t) {
+  const int64_t most = t.m > kTileRows / 2 ? kSlab : kLongSlab;
+  const int64_t slabs = (t.k + most - 1) / most, slab = (t.k + slabs - 1) / slabs;
   Pieces pieces;
-  find_pieces<T>(t, pieces);
+  find_pieces<T>(t, slabs == 1, pieces);
   T* plane = t.window ? empty_plane<T>(t) : nullptr;
   const bool alone = t.window || t.b_m;
-  for (int64_t p = 0; p < t.k; p += kSlab) {
-    const int64_t k = t.k - p < kSlab ? t.k - p : kSlab, together = alone ? 1 : kTileRows;
+  for (int64_t p = 0; p < t.k; p += slab) {
+    const int64_t k = t.k - p < slab ? t.k - p : slab, together = alone ? 1 : kTileRows;
     Places places;
     find_places(*t.inner, p, k, places);
     for (int64_t i = 0; i < t.m; i += together) {

@@ -66,11 +66,31 @@ SG_ALWAYS Vector<float>::Type load_first(const float* p, int64_t n) {
 SG_ALWAYS Vector<double>::Type load_first(const double* p, int64_t n) {
   return (Vector<double>::Type)_mm256_maskload_pd(p, first_doubles(n));
 }
+// Not by a mask: that takes some processors as long as forty stores.
 SG_ALWAYS void store_first(float* p, Vector<float>::Type x, int64_t n) {
-  _mm256_maskstore_ps(p, first_floats(n), (__m256)x);
+  if (n >= 8) return _mm256_storeu_ps(p, (__m256)x);
+  __m128 part = _mm256_castps256_ps128((__m256)x);
+  if (n & 4) {
+    _mm_storeu_ps(p, part);
+    part = _mm256_extractf128_ps((__m256)x, 1);
+    p += 4;
+  }
+  if (n & 2) {
+    _mm_storel_pi((__m64*)p, part);
+    part = _mm_movehl_ps(part, part);
+    p += 2;
+  }
+  if (n & 1) _mm_store_ss(p, part);
 }
 SG_ALWAYS void store_first(double* p, Vector<double>::Type x, int64_t n) {
-  _mm256_maskstore_pd(p, first_doubles(n), (__m256d)x);
+  if (n >= 4) return _mm256_storeu_pd(p, (__m256d)x);
+  __m128d part = _mm256_castpd256_pd128((__m256d)x);
+  if (n & 2) {
+    _mm_storeu_pd(p, part);
+    part = _mm256_extractf128_pd((__m256d)x, 1);
+    p += 2;
+  }
+  if (n & 1) _mm_store_sd(p, part);
 }
 #else
 template <class T>
