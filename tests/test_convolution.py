@@ -116,6 +116,15 @@ SIZES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 32, 7, 7), (13, 32, 3, 3), {"padding": 1}),
     ((1, 2, 3, 41), (7, 2, 1, 9), {"padding": (0, 4)}),
     ((2, 3, 30, 31), (5, 3, 4, 4), {"padding": 2, "stride": 2}),
+    # sums of more than one slab, and results of many rows
+    ((2, 64, 7, 7), (40, 64, 3, 3), {"padding": 1}),
+    ((2, 130, 5, 6), (20, 130, 3, 3), {"padding": 1}),
+    ((1, 4, 9, 9), (200, 4, 3, 3), {}),
+    # columns that lie apart, of images that are put in another order or too large for that
+    ((2, 16, 28, 27), (32, 16, 3, 3), {"padding": 1, "stride": 2}),
+    ((2, 6, 20, 21), (8, 6, 3, 3), {"padding": 1, "stride": (1, 3)}),
+    ((2, 4, 40, 40), (7, 4, 2, 2), {"stride": 2, "dilation": (1, 2)}),
+    ((1, 3, 240, 250), (8, 3, 3, 3), {"stride": 2}),
 ]
 
 
@@ -156,17 +165,35 @@ def test_sizes_that_fill_no_vectors(
         assert abs((got * direction).sum() - (g * change).sum()) <= 1e-5 * scale
 
 
-@pytest.mark.parametrize("layout", ["channels_last", "sliced", "expanded", "expanded channels", "turned", "empty"])
+LAYOUTS: dict[str, Callable[[sg.Tensor], sg.Tensor]] = {
+    "channels_last": lambda x: x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2),
+    "sliced": lambda x: x[:, :, 1:, 1:],
+    "expanded": lambda x: x[:1].expand(3, 6, 9, 12),
+    "expanded channels": lambda x: x[:, :1].expand(2, 6, 9, 12),
+    "turned": lambda x: x.transpose(2, 3),
+    "empty": lambda x: x[:0],
+}
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_images_of_any_layout(layout: str, stride: int, device: sg.Device) -> None:
+    x = LAYOUTS[layout](sg.tensor(random(2, 6, 9, 12, dtype="float32"), device=device))
+    w, tw = (sg.tensor(random(8, 6, 3, 3, seed=1, dtype="float32"), device=device, requires_grad=True) for _ in "ab")
+    y, ty = sg.conv2d(x, w, stride=stride), sg.conv2d(x.clone(), tw, stride=stride)
+    g = sg.tensor(random(*y.shape, seed=2, dtype="float32"), device=device)
+    y.backward(g)
+    ty.backward(g)
+    assert w.grad is not None
+    assert tw.grad is not None
+    close(y, ty.detach().numpy())
+    close(w.grad, tw.grad.numpy())
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_channels_one_by_one_of_any_layout(layout: str, device: sg.Device) -> None:
     x, w = random(2, 6, 9, 12, dtype="float32"), random(6, 1, 3, 3, seed=1, dtype="float32")
-    t = {
-        "channels_last": lambda x: x.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2),
-        "sliced": lambda x: x[:, :, 1:, 1:],
-        "expanded": lambda x: x[:1].expand(3, 6, 9, 12),
-        "expanded channels": lambda x: x[:, :1].expand(2, 6, 9, 12),
-        "turned": lambda x: x.transpose(2, 3),
-        "empty": lambda x: x[:0],
-    }[layout](sg.tensor(x, device=device))
+    t = LAYOUTS[layout](sg.tensor(x, device=device))
     t = t.detach().requires_grad_()
     tw = sg.tensor(w, device=device, requires_grad=True)
     y = sg.conv2d(t, tw, padding=1, groups=6)

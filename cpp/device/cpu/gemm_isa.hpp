@@ -260,8 +260,9 @@ static void pack_b_at(const T* b, const Places& places, const int64_t* columns, 
   }
 }
 
+inline constexpr int64_t kMostApart = 1 << 17;  // elements of b that are put in another order (images_isa.hpp)
 inline constexpr int64_t kGemmScratch =
-    (kTileRows + 2 * kRows) * kSlab * 8 + 2 * kVectorBytes * kSlab + 2 * kVectorBytes * kRows;
+    (kTileRows + 2 * kRows) * kSlab * 8 + 2 * kVectorBytes * kSlab + 2 * kVectorBytes * kRows + kMostApart * 8;
 
 // Part [begin, end) out of k of a panel of b, two vectors each: while a panel is multiplied the next one is asked for,
 // so that packing finds it near.

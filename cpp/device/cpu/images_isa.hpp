@@ -160,8 +160,14 @@ static void multiply_pieces(const GemmTile& t, const T* b, const Pieces& pieces,
                    pieces.count - p < together ? pieces.count : p + together);
 }
 
+// b in another order: every step-th element is a neighbour, so that columns that lie a step apart are vectors.
+struct Order {
+  int64_t step = 1, part = 0;  // elements i, i + step ... of b are a part of this length
+  int64_t place(int64_t at) const { return step == 1 ? at : at % step * part + at / step; }
+};
+
 template <class T>
-static void multiply_rows(const GemmTile& t) {
+static void multiply_rows(const GemmTile& t, Order order) {
   const int64_t most = t.m > kTileRows / 2 ? kSlab : kLongSlab;
   const int64_t slabs = (t.k + most - 1) / most, slab = (t.k + slabs - 1) / slabs;
   Pieces pieces;
@@ -172,6 +178,7 @@ static void multiply_rows(const GemmTile& t) {
     const int64_t k = t.k - p < slab ? t.k - p : slab, together = alone ? 1 : kTileRows;
     Places places;
     find_places(*t.inner, p, k, places);
+    for (int64_t i = 0; i < k; ++i) places.b[i] = order.place(places.b[i]);
     for (int64_t i = 0; i < t.m; i += together) {
       const T* b = static_cast<const T*>(t.b) + i * t.b_m;
       if (t.window) fill_plane(*t.window, b, plane);
@@ -179,6 +186,46 @@ static void multiply_rows(const GemmTile& t) {
                          t.add || p > 0);
     }
   }
+}
+
+template <class T>
+static void reorder(const T* b, int64_t count, Order order, T* to) {
+  constexpr int64_t kLanes = Vector<T>::kLanes;
+  for (int64_t r = 0; r < order.step; ++r, to += order.part) {
+    int64_t i = 0, at = r;
+    for (; order.step == 2 && at + 2 * kLanes <= count; i += kLanes, at += 2 * kLanes)
+      *(typename Vector<T>::Loose*)(to + i) = load_apart(b + at, 2, kLanes);
+    for (; at < count; ++i, at += order.step) to[i] = b[at];
+  }
+}
+
+// Columns that lie a step apart, of an image that is small enough to be put in another order.
+template <class T>
+static bool multiply_rows_apart(const GemmTile& t) {
+  const GemmDigits& k = *t.inner;
+  const int64_t first = t.b_columns[0], step = t.b_n;
+  int64_t last = 0, most = 0, columns[kMostColumns];
+  for (int d = 0; d < k.sizes.rank; ++d) {
+    if (k.b.v[d] < 0) return false;
+    last += (k.sizes.v[d] - 1) * k.b.v[d];
+  }
+  for (int64_t j = 0; j < t.n; ++j) {
+    const int64_t at = t.b_columns[j] - first;
+    if (step < 2 || at < 0 || at % step != 0) return false;
+    columns[j] = at / step;
+    most = at > most ? at : most;
+  }
+  last += most;
+  const Order order{step, last / step + 1};
+  if (order.step * order.part > kMostApart) return false;
+  T* b = reinterpret_cast<T*>(static_cast<char*>(t.scratch) + kGemmScratch) - kMostApart;
+  reorder(static_cast<const T*>(t.b) + first, last + 1, order, b);
+  GemmTile whole = t;
+  whole.b = b;
+  whole.b_n = 1;
+  whole.b_columns = columns;
+  multiply_rows<T>(whole, order);
+  return true;
 }
 
 // ---- k in rows -----------------------------------------------------------------------------------------------------------
@@ -333,7 +380,8 @@ static void multiply_tile(const GemmTile& t) {
   if (t.inner && t.k > 0) {
     if (t.k_in_rows) return t.window ? multiply_window_sums<T>(t) : multiply_sums<T>(t, *t.inner);
     const bool fits = t.c_n == 1 && t.n <= kMostColumns;
-    if (fits && (t.window || (t.b_n == 1 && columns_in_rows(t)))) return multiply_rows<T>(t);
+    if (fits && (t.window || (t.b_n == 1 && columns_in_rows(t)))) return multiply_rows<T>(t, {});
+    if (fits && !t.b_m && columns_in_rows(t) && multiply_rows_apart<T>(t)) return;
   }
   if (t.b_m == 0) return gemm<T>(t);
   GemmTile row = t;
