@@ -128,16 +128,10 @@ template <class T>
 static void pack_a(const T* a, int64_t a_m, int64_t a_k, int64_t m, int64_t k, T* to) {
   const auto at = [&](int64_t p) __attribute__((always_inline)) { return p * a_k; };
   const auto ahead = [&](int64_t p) __attribute__((always_inline)) { return a_k == 1 ? k - p : 1; };
-  if (a_m != 1) return pack_panels(a, a_m, at, ahead, m, k, to);
-  for (int64_t i0 = 0; i0 < m; i0 += kRows, to += kRows * k) {
-    const int64_t rows = m - i0 < kRows ? m - i0 : kRows;
-    for (int64_t p = 0; p < k; ++p) {
-      if (rows == kRows)
-        __builtin_memcpy(to + p * kRows, a + i0 + p * a_k, kRows * sizeof(T));
-      else
-        for (int64_t r = 0; r < rows; ++r) to[p * kRows + r] = a[i0 + r + p * a_k];
-    }
-  }
+  const int64_t whole = a_m == 1 ? m / kRows * kRows : 0;  // rows that lie side by side
+  for (int64_t i = 0; i < whole; i += kRows, to += kRows * k)
+    for (int64_t p = 0; p < k; ++p) __builtin_memcpy(to + p * kRows, a + i + p * a_k, kRows * sizeof(T));
+  pack_panels(a + whole * a_m, a_m, at, ahead, m - whole, k, to);
 }
 
 // kLanes columns of b, each contiguous along k, to rows of a panel; k a multiple of kLanes.
