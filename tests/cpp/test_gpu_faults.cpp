@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
+#include "device/gpu/autopsy.hpp"
 #include "device/gpu/memory.hpp"
 #include "device/gpu/queue.hpp"
 #include "device/gpu/validation.hpp"
@@ -44,6 +45,38 @@ VKAPI_ATTR VkResult VKAPI_CALL counter_full(VkDevice, VkSemaphore, uint64_t* val
   return VK_SUCCESS;
 }
 VKAPI_ATTR VkResult VKAPI_CALL counter_lost(VkDevice, VkSemaphore, uint64_t*) { return VK_ERROR_DEVICE_LOST; }
+
+// What a driver with VK_EXT_device_fault may say; none of those at hand has it.
+struct Said {
+  VkResult result = VK_SUCCESS;
+  std::string description;
+  std::vector<VkDeviceFaultAddressInfoEXT> addresses;
+  std::vector<VkDeviceFaultVendorInfoEXT> words;
+};
+Said said;
+VKAPI_ATTR VkResult VKAPI_CALL say(VkDevice, VkDeviceFaultCountsEXT* counts, VkDeviceFaultInfoEXT* info) {
+  if (!info) {
+    counts->addressInfoCount = static_cast<uint32_t>(said.addresses.size());
+    counts->vendorInfoCount = static_cast<uint32_t>(said.words.size());
+    counts->vendorBinarySize = 64;
+    return said.result;
+  }
+  CHECK(counts->vendorBinarySize == 0);  // nobody gave room for it
+  said.description.copy(info->description, sizeof info->description - 1);
+  std::copy(said.addresses.begin(), said.addresses.end(), info->pAddressInfos);
+  std::copy(said.words.begin(), said.words.end(), info->pVendorInfos);
+  return said.result;
+}
+VkDeviceFaultAddressInfoEXT address(VkDeviceFaultAddressTypeEXT type, uint64_t at, uint64_t precision = 1) {
+  return {type, at, precision};
+}
+VkDeviceFaultVendorInfoEXT word(const std::string& text, uint64_t code, uint64_t data) {
+  VkDeviceFaultVendorInfoEXT info{};
+  text.copy(info.description, sizeof info.description - 1);
+  info.vendorFaultCode = code;
+  info.vendorFaultData = data;
+  return info;
+}
 
 struct Opened {  // kept for ever, as the real ones are
   sg::Context context = open();
@@ -98,6 +131,42 @@ TEST_CASE("faults: a lost device names the kernels that it ran, those that were 
     FAIL("no DeviceLostError");
   } catch (const sg::DeviceLostError& e) {
     CHECK(std::string(e.what()).find("answered VK_ERROR_DEVICE_LOST while it ran under_way;") != std::string::npos);
+  }
+}
+
+TEST_CASE("faults: what a driver knows of a loss is said in words", "[faults]") {
+  const Replaced<PFN_vkGetDeviceFaultInfoEXT> driver(vkGetDeviceFaultInfoEXT, say);
+  said = {};
+  CHECK(sg::autopsy(VK_NULL_HANDLE).empty());
+  said.description = "MMU fault";
+  CHECK(sg::autopsy(VK_NULL_HANDLE) == "MMU fault");
+  said.addresses = {address(VK_DEVICE_FAULT_ADDRESS_TYPE_WRITE_INVALID_EXT, 0x7f1000001040, 0x1000),
+                    address(VK_DEVICE_FAULT_ADDRESS_TYPE_INSTRUCTION_POINTER_FAULT_EXT, 0x40),
+                    address(VK_DEVICE_FAULT_ADDRESS_TYPE_NONE_EXT, 0)};
+  said.words = {word("engine hung", 0x1f, 7), word("", 2, 0)};
+  CHECK(sg::autopsy(VK_NULL_HANDLE) ==
+        "MMU fault, write between 0x7f1000001000 and 0x7f1000001fff, instruction at 0x40, engine hung (code 0x1f, data "
+        "0x7), code 0x2, data 0x0");
+  said.result = VK_INCOMPLETE;
+  CHECK(sg::autopsy(VK_NULL_HANDLE).starts_with("MMU fault, write between"));
+  said.result = VK_ERROR_OUT_OF_HOST_MEMORY;
+  CHECK(sg::autopsy(VK_NULL_HANDLE).empty());
+  said = {};
+  said.addresses.assign(9, address(VK_DEVICE_FAULT_ADDRESS_TYPE_READ_INVALID_EXT, 0x10));
+  CHECK(sg::autopsy(VK_NULL_HANDLE) == "read at 0x10, read at 0x10, read at 0x10, read at 0x10");
+}
+
+TEST_CASE("faults: a driver's words are part of the error", "[faults]") {
+  sg::Health health("gpu:0");
+  health.ask_driver = [] { return std::string("MMU fault, write at 0x1000"); };
+  health.note_lost("vkQueueSubmit2 answered VK_ERROR_DEVICE_LOST");
+  try {
+    health.check("read");
+    FAIL("no DeviceLostError");
+  } catch (const sg::DeviceLostError& e) {
+    CHECK(std::string(e.what()) ==
+          "read: gpu:0 was lost, vkQueueSubmit2 answered VK_ERROR_DEVICE_LOST; the driver says: MMU fault, write at "
+          "0x1000; its tensors are gone, device.recover() opens it anew");
   }
 }
 

@@ -11,13 +11,13 @@ namespace {
 const char* words_for(VkDeviceFaultAddressTypeEXT type) {
   switch (type) {
     case VK_DEVICE_FAULT_ADDRESS_TYPE_READ_INVALID_EXT:
-      return "read at ";
+      return "read";
     case VK_DEVICE_FAULT_ADDRESS_TYPE_WRITE_INVALID_EXT:
-      return "write at ";
+      return "write";
     case VK_DEVICE_FAULT_ADDRESS_TYPE_EXECUTE_INVALID_EXT:
-      return "execution at ";
+      return "execution";
     default:
-      return "instruction at ";
+      return "instruction";
   }
 }
 
@@ -25,6 +25,18 @@ std::string hex(uint64_t address) {
   char text[19];
   std::snprintf(text, sizeof text, "0x%" PRIx64, address);
   return text;
+}
+
+std::string text_of(const VkDeviceFaultAddressInfoEXT& a) {
+  const std::string what = words_for(a.addressType);
+  if (a.addressPrecision <= 1) return what + " at " + hex(a.reportedAddress);
+  const uint64_t unknown = a.addressPrecision - 1;  // its lowest bits
+  return what + " between " + hex(a.reportedAddress & ~unknown) + " and " + hex(a.reportedAddress | unknown);
+}
+
+std::string text_of(const VkDeviceFaultVendorInfoEXT& word) {
+  const std::string codes = "code " + hex(word.vendorFaultCode) + ", data " + hex(word.vendorFaultData);
+  return *word.description ? word.description + (" (" + codes + ")") : codes;
 }
 
 }  // namespace
@@ -55,8 +67,8 @@ std::string autopsy(VkDevice lost) {
   std::string text = info.description;
   const auto add = [&](const std::string& more) { text += (text.empty() ? "" : ", ") + more; };
   for (uint32_t i = 0; i < std::min(counts.addressInfoCount, kMost); ++i)
-    add(words_for(addresses[i].addressType) + hex(addresses[i].reportedAddress));
-  for (uint32_t i = 0; i < std::min(counts.vendorInfoCount, kMost); ++i) add(words[i].description);
+    if (addresses[i].addressType != VK_DEVICE_FAULT_ADDRESS_TYPE_NONE_EXT) add(text_of(addresses[i]));
+  for (uint32_t i = 0; i < std::min(counts.vendorInfoCount, kMost); ++i) add(text_of(words[i]));
   return text;
 }
 

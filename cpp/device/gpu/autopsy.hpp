@@ -7,7 +7,7 @@
 namespace sg {
 
 bool has_autopsy(VkPhysicalDevice physical);  // asked of a device that has the extension
-// "page fault: read at 0x7f10000000"; "" when the driver knows nothing. Of a lost device only.
+// "page fault, read at 0x7f10000000"; "" when the driver knows nothing. Of a lost device only.
 std::string autopsy(VkDevice lost);
 
 }  // namespace sg
