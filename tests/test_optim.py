@@ -384,6 +384,27 @@ def test_frozen_parameters_stay_and_count_their_own_steps() -> None:
     assert alone.item() == frozen.item()
 
 
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_a_step_that_fails_on_the_way_is_not_done(wrong: int, device: sg.Device) -> None:
+    def train(fails: bool) -> list[Any]:
+        tensors = [sg.full((3,), v, device=device, requires_grad=True) for v in (1.0, 2.0)]
+        opt = sg.optim.Adam([{"params": [p]} for p in tensors], lr=0.1)
+        for i in range(4):
+            opt.zero_grad()
+            sum((p * p).sum() for p in tensors).backward()  # type: ignore[union-attr]
+            if fails and i == 2:
+                before = [p.tolist() for p in tensors]
+                opt.param_groups[wrong]["lr"] = "much"
+                with pytest.raises(TypeError):
+                    opt.step()
+                assert [p.tolist() for p in tensors] == before
+                opt.param_groups[wrong]["lr"] = 0.1
+            opt.step()
+        return [p.tolist() for p in tensors] + [opt.state[p]["step"] for p in tensors]
+
+    assert train(True) == train(False)
+
+
 def test_steps_may_be_counted_on_the_device(device: sg.Device) -> None:
     results = []
     for capturable in (False, True):

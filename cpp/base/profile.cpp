@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <mutex>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -33,7 +34,12 @@ int32_t thread_number() {
 
 void add(ProfileEvent event) {
   const std::lock_guard lock(mutex());
-  if (profiling()) events().push_back(std::move(event));
+  if (!profiling()) return;
+  try {
+    events().push_back(std::move(event));
+  } catch (const std::bad_alloc&) {
+    // The event is missing, the work that it measured is not.
+  }
 }
 
 void start() {
@@ -65,7 +71,7 @@ void Stage::end() const noexcept {
     if (const auto hook = profile::stack_hook.load(); hook && std::string_view(category_) == "cpu_op") e.stack = hook();
     profile::add(std::move(e));
   } catch (...) {
-    // No memory for an event: it is missing, the work it measured is not.
+    // As above.
   }
 }
 

@@ -88,6 +88,11 @@ void begin_whole_step(const std::vector<py::list>& groups) {
   for (DeviceId d : devices_of(groups)) begin_whole(d);
 }
 
+// Of a step that was not recorded to its end, nothing is done.
+void take_back_step(const std::vector<py::list>& groups) {
+  for (DeviceId d : devices_of(groups)) take_back(d);
+}
+
 // Options to compare; without `numbers`, of a float only whether it is 0. Dicts become lists of pairs, what has no value
 // of its own (a tensor) its identity.
 py::object frozen(py::handle x, bool numbers) {
@@ -127,6 +132,7 @@ void add_optimizers(PyObject* m) {
   module.def("_with_gradient", with_gradient);
   module.def("_submit", submit);
   module.def("_begin_whole", begin_whole_step);
+  module.def("_take_back", take_back_step);
   module.def("_drop_gradients", drop_gradients);
   module.def("_frozen", frozen);
 }

@@ -194,7 +194,16 @@ int32_t Capture::argument_behind(const Origin& from) const {
   return -1;
 }
 
-void Capture::ran(const Log& log, const CachedPlan& plan, bool doubtful, std::vector<Reporter> reporters) {
+// The run is done: what is noted of it must not fail.
+void Capture::ran(const Log& log, const CachedPlan& plan, bool doubtful, std::vector<Reporter> reporters) noexcept {
+  try {
+    note_run(log, plan, doubtful, std::move(reporters));
+  } catch (const std::bad_alloc&) {
+    incomplete_ = true;
+  }
+}
+
+void Capture::note_run(const Log& log, const CachedPlan& plan, bool doubtful, std::vector<Reporter> reporters) {
   Recording::Cut cut;
   cut.device = log.device;
   cut.key = log.key;
@@ -253,7 +262,7 @@ std::string Capture::kept_outside(const std::vector<Tensor>& results) {
 std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results, std::string& problem) {
   Recording& r = *made_;
   problem = problem_;
-  if (disturbances != disturbances_) {
+  if (disturbances != disturbances_ || incomplete_) {
     problem = "";
     return nullptr;
   }
@@ -493,16 +502,29 @@ void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const 
     for (uint32_t k = source % kNextSource; k > 0; --k) value.f = 1 - value.f;
     numbers[at] = value;
   }
+  std::vector<NodeRef> nodes;  // all that asks for memory comes before the run
+  for (const Output& out : cut.outputs) nodes.push_back(leaf_node({}, out.dtype, cut.device, out.numel));
   const std::shared_ptr<const Lines> lines = run_plan(
       cut.device, *cut.plan, *cut.prepared,
       {leaves, offsets, numbers, cut.reporters, std::move(after), cut.doubtful, !made.outputs.empty()}, outputs);
-  std::vector<NodeRef>& nodes = made.outputs.emplace_back();
   for (size_t o = 0; o < outputs.size(); ++o) {
-    const Output& out = cut.outputs[o];
-    nodes.push_back(leaf_node(std::move(outputs[o]), out.dtype, cut.device, out.numel));
-    nodes.back()->run = lines && !out.in_place ? lines->run() : 0;
+    nodes[o]->buffer = std::move(outputs[o]);
+    nodes[o]->run = lines && !cut.outputs[o].in_place ? lines->run() : 0;
   }
   for (const Write& w : cut.writes) storage_of(w.to, arguments, made)->node = Held(nodes[w.output]);
+  made.outputs.push_back(std::move(nodes));
+}
+
+// A tensor that gets its value later.
+Tensor Recording::without_value(const Place& p) {
+  Ref<TensorImpl> t(new TensorImpl);
+  t->storage = Ref<Storage>(new Storage);
+  t->shape = p.shape;
+  t->strides = p.strides;
+  t->offset = p.offset;
+  t->dtype = p.dtype;
+  t->device = p.device;
+  return Tensor(std::move(t));
 }
 
 std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arguments,
@@ -511,7 +533,18 @@ std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arg
   if (!fits(arguments, numbers)) return std::nullopt;
   const Stage stage("replay", "stage");
   run_readers(arguments);
+  // All that asks for memory comes before the runs: what they wrote in place is done.
   Made made;
+  made.outputs.reserve(cuts_.size());
+  std::vector<Tensor> gradients(leaves_.size()), results;
+  for (size_t i = 0; i < leaves_.size(); ++i)
+    if (leaves_[i].after.from.kind != Origin::Kind::unknown) gradients[i] = without_value(leaves_[i].after);
+  std::vector<size_t> first(results_.size());  // of the results on the same memory
+  for (size_t i = 0; i < results_.size(); ++i) {
+    const Result& r = results_[i];
+    results.push_back(r.same ? Tensor(r.same) : without_value(r.place));
+    while (!r.same && (results_[first[i]].same || results_[first[i]].storage != r.storage)) ++first[i];
+  }
   for (const Leaf& leaf : leaves_) {
     made.gradients.push_back(leaf.reads && leaf.had ? leaf.tensor->grad->storage : Ref<Storage>());
     if (leaf.sets && !leaf.reads && !leaf.ended) leaf.tensor->grad = {};  // its memory serves again
@@ -520,36 +553,24 @@ std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arg
   for (const Cut& cut : cuts_) run(cut, arguments, slots, made);
   counters().plan_hits += static_cast<int64_t>(cuts_.size());
   for (const Kept& kept : kept_) kept.storage->version += kept.versions;
-  auto placed = [](Tensor t, const Place& p) {
-    t->shape = p.shape;
-    t->strides = p.strides;
-    t->offset = p.offset;
-    return t;
-  };
-  for (const Leaf& leaf : leaves_) {
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    const Leaf& leaf = leaves_[i];
     if (leaf.ended || !leaf.sets) continue;
-    Tensor g;
-    if (leaf.after.from.kind != Origin::Kind::unknown)
-      g = placed(wrap(node_of(leaf.after.from, arguments, made), leaf.after.shape), leaf.after);
-    leaf.tensor->grad = g.ref();
+    if (gradients[i]) gradients[i]->storage->node = Held(node_of(leaf.after.from, arguments, made));
+    leaf.tensor->grad = gradients[i].ref();
   }
-  std::vector<Tensor> results;
-  std::map<int32_t, Tensor> first;
-  for (const Result& r : results_) {
-    if (r.same) {
-      results.emplace_back(r.same);
-      continue;
-    }
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Result& r = results_[i];
+    if (r.same) continue;
     const Origin& from = r.place.from;
-    Tensor t = placed(wrap(node_of(from, arguments, made), r.place.shape), r.place);
     if (from.kind == Origin::Kind::argument) {
       const Tensor& x = arguments[from.index];
-      t->storage = x->storage;
-      t->offset += x->offset - argument_offsets_[from.index];
-    } else if (const auto [at, fresh] = first.try_emplace(r.storage, t); !fresh) {
-      t->storage = at->second->storage;
+      results[i]->storage = x->storage;
+      results[i]->offset += x->offset - argument_offsets_[from.index];
+    } else {
+      results[i]->storage = results[first[i]]->storage;
+      results[i]->storage->node = Held(node_of(from, arguments, made));
     }
-    results.push_back(std::move(t));
   }
   return results;
 }

@@ -101,6 +101,7 @@ class Recording {
     std::vector<Ref<Storage>> gradients;  // of the leaves, at the beginning
   };
 
+  static Tensor without_value(const Place& place);
   bool fits(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) const;
   NodeRef node_of(const Origin& from, const std::vector<Tensor>& arguments, const Made& made) const;
   Storage* storage_of(const Origin& to, const std::vector<Tensor>& arguments, const Made& made) const;
@@ -133,7 +134,8 @@ class Capture final : public Watcher {
   // A result as later calls give it: without a gradient, and on the memory of the argument where it is one.
   Tensor outside(const Tensor& result) const;
   void abandon();  // ends watching; also after an error
-  // What was recorded; nullptr, and why, when it cannot run again, or "" when another thread came between. After stop().
+  // What was recorded; nullptr, and why, when it cannot run again, or "" when the next call may have more luck: another
+  // thread came between, or there was no memory. After stop().
   std::shared_ptr<Recording> recording(const std::vector<Tensor>& results, std::string& problem);
 
   void makes(Storage& fresh) override;
@@ -146,11 +148,12 @@ class Capture final : public Watcher {
   uint32_t number(double now) override;
 
   // From engine/. `made_of`: the log that was run.
-  void ran(const Log& log, const CachedPlan& plan, bool doubtful, std::vector<Reporter> reporters);
+  void ran(const Log& log, const CachedPlan& plan, bool doubtful, std::vector<Reporter> reporters) noexcept;
   void has_host_data(const NodeRef& node, const void* data, size_t bytes);
   [[noreturn]] void refuse(const char* what);
 
  private:
+  void note_run(const Log& log, const CachedPlan& plan, bool doubtful, std::vector<Reporter> reporters);
   Recording::Leaf* leaf_of(const Tensor& x);  // nullptr: it was made inside
   void note(const Tensor& x);
   Origin origin_of(const NodeRef& node);
@@ -163,6 +166,7 @@ class Capture final : public Watcher {
   std::vector<NodeRef> before_;  // of the arguments: their values at first
   std::shared_ptr<Recording> made_;
   std::string refused_, problem_;
+  bool incomplete_ = false;  // there was no memory to note all of it
   std::unordered_map<const Storage*, Origin> places_;
   std::unordered_map<const TensorImpl*, size_t> leaf_index_;
   std::unordered_map<const Node*, std::vector<Origin>> seen_;

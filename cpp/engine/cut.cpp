@@ -175,18 +175,6 @@ void run(Log& log, const Wanted& wanted, CachedPlan& cached) {
   if (capture()) capture()->ran(log, cached, doubtful, std::move(log.reporters));
 }
 
-// Results hold the error; storages that were written go back to what they held before.
-void fail_all(Log& log, std::exception_ptr error) {
-  for (size_t i = log.assignments.size(); i-- > 0;) {
-    Assignment& a = log.assignments[i];
-    a.storage->node = Held(a.before);
-  }
-  for (const NodeRef& n : log.nodes) {
-    n->state = Node::State::failed;
-    n->error = error;
-  }
-}
-
 BufferRef memory_for(Device& device, const Prepared& prepared, const Memory& output,
                      const std::vector<BufferRef>& leaves) {
   if (output.donor < 0) return device.allocate(static_cast<size_t>(output.bytes));
@@ -269,7 +257,10 @@ std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& p
 }
 
 void cut_log(Log& log) {
-  if (log.nodes.empty()) return;
+  if (log.nodes.empty()) {
+    log.whole_from = SIZE_MAX;
+    return;
+  }
   note_disturbance();
   const Stage stage("cut", "stage", log.device);
   try {
@@ -278,7 +269,7 @@ void cut_log(Log& log) {
     throw;
   } catch (...) {
     const std::exception_ptr error = std::current_exception();
-    if (capture() || device_of(log.device).lost())
+    if (capture() || log.nodes.empty() || device_of(log.device).lost())
       give_up(log, error);
     else if (!rescue(log, error, run_in_one))
       return;
@@ -287,7 +278,7 @@ void cut_log(Log& log) {
 }
 
 void give_up(Log& log, std::exception_ptr error) {
-  fail_all(log, error);
+  fail_pending(log.nodes, log.assignments, error);
   finish(log);
 }
 

@@ -23,11 +23,7 @@ std::map<int, Device*>& gpus_in_use() {
   return *gpus;
 }
 
-// Kernels report indices out of range; the next read raises.
-void raise_status(DeviceId id) {
-  EngineLock lock;
-  const Status s = device_of(id).take_status();
-  if (!s.tag) return;
+[[noreturn]] void raise_report(const Status& s) {
   std::string line;
   for (const auto& run : s.runs)
     if (line.empty()) line = run->of(s.name, s.bound);
@@ -37,6 +33,22 @@ void raise_status(DeviceId id) {
                      "tensors written after it in the same step keep their old values");
   } catch (...) {
     for (const auto& run : s.runs) spoil(run->run(), std::current_exception());
+    throw;
+  }
+}
+
+// Kernels report indices out of range; the next read raises.
+void raise_status(DeviceId id) {
+  static Status unsaid;  // there was no memory to put it into words: the next read does
+  static DeviceId unsaid_of;
+  EngineLock lock;
+  Status s = unsaid.tag && unsaid_of == id ? std::exchange(unsaid, {}) : device_of(id).take_status();
+  if (!s.tag) return;
+  try {
+    raise_report(s);
+  } catch (const std::bad_alloc&) {
+    unsaid = std::move(s);
+    unsaid_of = id;
     throw;
   }
 }
@@ -114,7 +126,17 @@ void cut(DeviceId id) {
 void begin_whole(DeviceId id) {
   EngineLock lock;
   Log& log = log_of(id);
-  log.whole_from = std::min(log.whole_from, log.nodes.size());
+  if (log.whole_from != SIZE_MAX) return;
+  log.whole_from = log.nodes.size();
+  log.whole_writes = log.writes();
+}
+
+void take_back(DeviceId id) {
+  EngineLock lock;
+  Log& log = log_of(id);
+  if (log.whole_from == SIZE_MAX) return;
+  log.take_back(log.whole_writes);
+  log.whole_from = SIZE_MAX;
 }
 
 void cut_all() {

@@ -19,6 +19,8 @@ Device& device_of(DeviceId id);
 void cut(DeviceId id);
 // What is recorded from here to the next cut is done as a whole or, should the run fail, not at all.
 void begin_whole(DeviceId id);
+// Recording it failed: what was written since is as before, unless it was run meanwhile.
+void take_back(DeviceId id);
 // Waits until the device has nothing to do. Reports an index out of range found by a kernel as IndexError.
 void synchronize(DeviceId id);
 

@@ -33,7 +33,14 @@ class Pieces {
         end(begin, ends_[piece]);
       }
     } catch (...) {
-      put_back(begin);
+      try {
+        put_back(begin);
+      } catch (...) {  // no memory even for that
+        log_.clear();
+        nodes_.erase(nodes_.begin(), nodes_.begin() + static_cast<int64_t>(begin));
+        fail_pending(nodes_, assignments_, std::current_exception());
+        for (const NodeRef& node : nodes_) node->drop_inputs();
+      }
       throw;
     }
   }
@@ -92,10 +99,8 @@ class Pieces {
       if (i == whole_from_) log_.whole_from = log_.nodes.size();
       log_.append(nodes_[i]);
     }
-    const std::vector<NodeRef> written = written_by(assignments_);
-    for (size_t i = 0; i < written.size(); ++i)
-      if (written[i]->pending()) log_.assignments.push_back(assignments_[i]);
     log_.reporters.assign(reporters_.begin() + static_cast<int64_t>(first_reporter_), reporters_.end());
+    log_.assignments = std::move(assignments_);  // those of the pieces that were done as well: they stay done
   }
 
   Log& log_;

@@ -4,12 +4,23 @@
 #include <utility>
 #include <vector>
 
-#include "graph/tensor.hpp"
-
 namespace sg {
 namespace {
 
 constexpr int kMostAttempts = 64;  // a device without any memory left fails at every node
+
+void fail(Node& node, const std::exception_ptr& error) noexcept {
+  if (!node.pending()) return;
+  node.state = Node::State::failed;
+  node.error = error;
+}
+
+void go_back(const std::vector<Assignment>& assignments) noexcept {
+  for (size_t i = assignments.size(); i-- > 0;) {  // the last write first
+    const Assignment& write = assignments[i];
+    if (write.storage->node->state == Node::State::failed) write.undo();
+  }
+}
 
 class Rescue {
  public:
@@ -21,7 +32,6 @@ class Rescue {
         assignments_(std::move(log.assignments)),
         reporters_(std::move(log.reporters)),
         whole_from_(std::min(log.whole_from, nodes_.size())) {
-    written_ = written_by(assignments_);
     log_.clear();
   }
 
@@ -31,7 +41,7 @@ class Rescue {
     const auto asked = nodes_.begin() + static_cast<std::ptrdiff_t>(whole_from_ < nodes_.size() ? whole_from_ : 0);
     const bool failed =
         std::any_of(asked, nodes_.end(), [](const NodeRef& n) { return n->state == Node::State::failed; });
-    undo();
+    go_back(assignments_);
     for (const NodeRef& n : nodes_) n->drop_inputs();
     return failed;
   }
@@ -58,20 +68,19 @@ class Rescue {
 
   bool attempt(size_t begin, size_t end) {
     ++attempts_;
-    for (size_t i = begin; i < end; ++i) {
-      Node& node = *nodes_[i];
-      if (const std::exception_ptr* error = error_of_inputs(node))
-        fail(node, *error);
-      else
-        log_.append(nodes_[i]);
-    }
-    if (log_.nodes.empty()) return true;
-    log_.reporters = reporters_;
-    const std::vector<Held> later = inputs_behind(end);
     const bool before = std::exchange(log_.to_the_end, true);
     bool done = true;
     try {
-      run_(log_);
+      for (size_t i = begin; i < end; ++i) {
+        Node& node = *nodes_[i];
+        if (const std::exception_ptr* error = error_of_inputs(node))
+          fail(node, *error);
+        else
+          log_.append(nodes_[i]);
+      }
+      log_.reporters = reporters_;
+      const std::vector<Held> later = inputs_behind(end);
+      if (!log_.nodes.empty()) run_(log_);
     } catch (...) {
       error_ = std::current_exception();
       log_.clear();
@@ -96,27 +105,11 @@ class Rescue {
     return nullptr;
   }
 
-  static void fail(Node& node, const std::exception_ptr& error) {
-    if (!node.pending()) return;
-    node.state = Node::State::failed;
-    node.error = error;
-  }
-
-  // The last write first. What was written over one that failed, and did not need it, stays.
-  void undo() {
-    for (size_t i = assignments_.size(); i-- > 0;) {
-      Storage& storage = *assignments_[i].storage;
-      if (written_[i]->state == Node::State::failed && storage.node.get() == written_[i].get())
-        storage.node = Held(assignments_[i].before);
-    }
-  }
-
   Log& log_;
   RunLog run_;
   std::exception_ptr error_;
   std::vector<NodeRef> nodes_;
   std::vector<Assignment> assignments_;
-  std::vector<NodeRef> written_;  // by each assignment
   std::vector<Reporter> reporters_;
   size_t whole_from_;
   int attempts_ = 0;
@@ -124,18 +117,10 @@ class Rescue {
 
 }  // namespace
 
-std::vector<NodeRef> written_by(const std::vector<Assignment>& assignments) {
-  std::vector<NodeRef> written(assignments.size());
-  for (size_t i = 0; i < assignments.size(); ++i) {
-    const Storage& storage = *assignments[i].storage;
-    written[i] = storage.node.ref();
-    for (size_t j = i; j-- > 0;)
-      if (&*assignments[j].storage == &storage) {
-        written[j] = assignments[i].before;
-        break;
-      }
-  }
-  return written;
+void fail_pending(const std::vector<NodeRef>& nodes, const std::vector<Assignment>& assignments,
+                  const std::exception_ptr& error) noexcept {
+  for (const NodeRef& n : nodes) fail(*n, error);
+  go_back(assignments);
 }
 
 bool rescue(Log& log, const std::exception_ptr& error, RunLog run) { return Rescue(log, error, run).in_halves(); }

@@ -14,7 +14,9 @@ using RunLog = void (*)(Log&);
 // were to be run as a whole, when there are any: whoever asked for these did not ask for the others.
 bool rescue(Log& log, const std::exception_ptr& error, RunLog run);
 
-// What each assignment gave its storage: what the next one took away, or what is there now.
-std::vector<NodeRef> written_by(const std::vector<Assignment>& assignments);
+// Nodes that are pending fail. Storages that hold one go back to what they held before; what was written over such a node,
+// and did not need it, stays.
+void fail_pending(const std::vector<NodeRef>& nodes, const std::vector<Assignment>& assignments,
+                  const std::exception_ptr& error) noexcept;
 
 }  // namespace sg

@@ -104,13 +104,10 @@ bool touches_shared(const Node& node) {
   return false;
 }
 
-// Somebody holds the node already: the log may be cut as soon as it is there.
-void append(const NodeRef& node) {
-  const Where line = node->op->reports ? where() : Where();
+// The log has room for the node, which somebody holds already: it may be run as soon as it is there.
+void append_in_room(Log& log, const NodeRef& node, const Where& line) {
   note_disturbance();
-  for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
-  Log& log = log_of(node->device);
-  log.append(node);
+  log.append_in_room(node);
   const int64_t bound = node->op->kind == Kind::kernel ? kAnyBound : node->in[1].number.i;
   if (node->op->reports) log.reporters.push_back({node->op, bound, line});
   const bool at_once = touches_shared(*node);
@@ -118,6 +115,14 @@ void append(const NodeRef& node) {
   // Who reads a checked index comes next: one kernel.
   if (at_once || ((full || heavy) && !node->op->reports)) cut_hook(log, !at_once && !heavy);
   if (at_once) report_hook(node->device);
+}
+
+void append(const NodeRef& node) {
+  const Where line = node->op->reports ? where() : Where();
+  for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
+  Log& log = log_of(node->device);
+  log.make_room(*node);
+  append_in_room(log, node, line);
 }
 
 // Memory that others see must hold the new value, also where the write had to go to fresh memory first: the two change
@@ -400,7 +405,8 @@ namespace {
 bool went_with_device(const Node& node) { return node.buffer && node.buffer->gone; }
 
 // Under the engine lock from before the old value is looked at until the new one has its history, so no write is lost.
-void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at) {
+void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at,
+                  Ref<GradNode> (*history_of)(const OpInfo&, const Tensor&, const Tensor&)) {
   check_write(op.name, target, value);
   const Dims& shape = at ? at.shape() : target.shape();
   if (at) common_device(op.name, {&target, &at});
@@ -427,36 +433,43 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
     node->in[1].node =
         ones_like(target.detach())->storage->node.ref();  // memory again, none of which is left as it was
   if (at) set_tensor(node->in[2], at, pick(at.strides(), s));
-  for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);  // before the storage changes
+  // All that can fail comes before the storage changes.
+  for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
+  Ref<GradNode> history = history_of ? history_of(op, target, value) : Ref<GradNode>();
+  const Where line = where();
+  Log& log = log_of(node->device);
+  log.make_room(*node);
   if (!target->untracked) {
     ++storage.version;
-    storage.written = where();
+    storage.written = line;
   }
-  Log& log = log_of(node->device);
-  log.assignments.push_back({target->storage, before});
+  const Ref<TensorImpl> base = history ? (target->base ? target->base : target.ref()) : Ref<TensorImpl>();
+  log.assignments.push_back({target->storage, before, base, base ? base->grad_fn : history, history});
   log.to_the_end = true;  // the write has begun, and its history and shared memory are still to follow
   storage.node = Held(node);
   struct AtTheEnd {  // also when the run reports an error: the value is there all the same
     Log& log;
+    const Tensor& target;
     Node &now, &before;
+    Ref<GradNode> history;
     ~AtTheEnd() {
       log.to_the_end = false;
       keep_shared(now, before);
+      if (target->storage->node.get() == &now) was_written(target, std::move(history));
     }
-  } keep{log, *node, *before};
-  append(node);
+  } keep{log, target, *node, *before, std::move(history)};
+  append_in_room(log, node, line);
 }
 }  // namespace
 
 void assign(const OpInfo& op, const Tensor& target, const Tensor& value) {
   const Entry entry(op);
-  write_values(op, target, value, {});
-  record_write(op, target, value);
+  write_values(op, target, value, {}, history_of_write);
 }
 
 void assign_at(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at) {
   const Entry entry(op);
-  write_values(op, target, value, at);
+  write_values(op, target, value, at, nullptr);
 }
 
 void run_small(const Tensor& written) {
@@ -476,8 +489,9 @@ void run_small(const Tensor& written) {
 bool replace(const OpInfo& op, const Tensor& target, const Tensor& before, const Tensor& result) {
   const Entry entry(op);
   if (!(target->storage->node.ref() == before->storage->node.ref())) return false;
-  write_values(op, target, result, {});
-  record_replaced(op, target, result);
+  write_values(op, target, result, {}, history_of_result);
+  const Ref<GradNode>& fn = result.grad_fn();
+  if (grad_enabled() && fn && fn->output.is_of(result)) fn->output.follow(target);
   return true;
 }
 

@@ -1,8 +1,8 @@
 // Memory of one type given out again: making a node costs no call of malloc. One list a thread, freed with the thread;
-// objects that die later go straight back to the system.
+// objects that die later go straight back to the system. The list is in the blocks: giving one back asks for no memory.
 #pragma once
+#include <cstddef>
 #include <new>
-#include <vector>
 
 namespace sg {
 
@@ -10,39 +10,42 @@ template <class T, size_t kMost>
 class FreeList {
  public:
   static void* take(size_t size) {
-    if (blocks_ && !blocks_->empty()) {
-      void* p = blocks_->back();
-      blocks_->pop_back();
-      return p;
-    }
-    return ::operator new(size);
+    Block* block = first_;
+    if (!block) return ::operator new(size);
+    first_ = block->next;
+    --count_;
+    return block;
   }
 
   static void give(void* p) {
-    if (!blocks_ && !ended_) open();
-    if (blocks_ && blocks_->size() < kMost)
-      blocks_->push_back(p);
-    else
-      ::operator delete(p);
+    if (ended_ || count_ == kMost) return ::operator delete(p);
+    if (!open_) open();
+    first_ = new (p) Block{first_};
+    ++count_;
   }
 
  private:
+  struct Block {
+    Block* next;
+  };
   struct Ending {
     ~Ending() {
-      for (void* p : *blocks_) ::operator delete(p);
-      delete blocks_;
-      blocks_ = nullptr;
+      while (Block* block = first_) {
+        first_ = block->next;
+        ::operator delete(block);
+      }
       ended_ = true;
     }
   };
   static void open() {
-    blocks_ = new std::vector<void*>;
     thread_local Ending ending;
     static_cast<void>(ending);
+    open_ = true;
   }
   // Plain values, so that they can still be looked at while a thread or the process ends.
-  static inline thread_local std::vector<void*>* blocks_ = nullptr;
-  static inline thread_local bool ended_ = false;
+  static inline thread_local Block* first_ = nullptr;
+  static inline thread_local size_t count_ = 0;
+  static inline thread_local bool open_ = false, ended_ = false;
 };
 
 }  // namespace sg

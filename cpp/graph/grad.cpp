@@ -161,13 +161,14 @@ NodeRef Saved::unchanged(const char* op, const Where& where) const {
 // ---- nodes -----------------------------------------------------------------------------------------------------------
 Ref<GradNode> GradNode::make(const OpInfo& op, int inputs) {
   static_assert(sizeof(GradNode) % alignof(GradInput) == 0);
+  Where line = sg::where();
   void* memory = ::operator new(sizeof(GradNode) + static_cast<size_t>(inputs) * sizeof(GradInput));
   auto* node = new (memory) GradNode;
   node->in = reinterpret_cast<GradInput*>(node + 1);
   for (; node->inputs < inputs; ++node->inputs) new (node->in + node->inputs) GradInput;
   node->op = &op;
   node->sequence = next_sequence();
-  node->where = sg::where();
+  node->where = std::move(line);
   return Ref<GradNode>(node);
 }
 
@@ -193,21 +194,20 @@ void GradNode::free_values() {
   if (custom) custom->free_values();
 }
 
+// Nodes that wait for their end are linked through their sequences, which nobody asks for any more.
 void GradNode::destroy(GradNode* node) {
-  thread_local std::vector<GradNode*>* waiting = nullptr;
-  if (waiting) {
-    waiting->push_back(node);
-    return;
-  }
-  std::vector<GradNode*> list{node};
-  waiting = &list;
-  while (!list.empty()) {
-    GradNode* n = list.back();
-    list.pop_back();
-    n->~GradNode();
+  thread_local GradNode* waiting = nullptr;
+  thread_local bool freeing = false;
+  node->sequence = reinterpret_cast<uint64_t>(waiting);
+  waiting = node;
+  if (freeing) return;
+  freeing = true;
+  while (GradNode* n = waiting) {
+    waiting = reinterpret_cast<GradNode*>(n->sequence);
+    n->~GradNode();  // releases its inputs, which come to wait
     ::operator delete(n);
   }
-  waiting = nullptr;
+  freeing = false;
 }
 
 Tensor Vjp::in(int i) const {
@@ -277,7 +277,7 @@ void set_output(Tensor& x, const Ref<GradNode>& custom, int64_t number) {
   if (!x->base) return x.set_history(std::move(out));
   Tensor value = x.detach();  // written through a view: its base is to know
   value.set_history(std::move(out));
-  record_write(assign_row(), x, value);
+  was_written(x, history_of_write(assign_row(), x, value));
 }
 
 namespace {
@@ -332,32 +332,32 @@ void check_write(const char* op, const Tensor& target, const Tensor& value) {
                 "write under no_grad(), or to a clone()");
 }
 
-void record_write(const OpInfo& op, const Tensor& target, const Tensor& value) {
-  Tensor base = base_of(target);
-  if (!is_recorded(base, value)) return;
+Ref<GradNode> history_of_write(const OpInfo& op, const Tensor& target, const Tensor& value) {
+  const Tensor base = base_of(target);
+  if (!is_recorded(base, value)) return {};
   Ref<GradNode> fn = node_of(op, base, 2);
   fn->attributes = place_in(base, target);
   fn->attributes.flag = base.ref() == target.ref();
   connect(*fn, 0, base);
   if (fn->attributes.flag) fn->in[0].fn = {};  // all of the old value is gone
   connect(*fn, 1, value);
-  base.set_history(std::move(fn));
+  return fn;
 }
 
-void record_replaced(const OpInfo& op, const Tensor& target, const Tensor& result) {
-  if (!grad_mode || !(target.requires_grad() || result.requires_grad())) return;
-  const Ref<GradNode> fn = result.grad_fn();
-  if (target->base || !fn)
-    record_write(op, target, result);
-  else
-    Tensor(target).set_history(fn);
-  if (fn && fn->output.is_of(result)) fn->output.follow(target);
+Ref<GradNode> history_of_result(const OpInfo& op, const Tensor& target, const Tensor& result) {
+  if (!grad_mode || !(target.requires_grad() || result.requires_grad())) return {};
+  const Ref<GradNode>& fn = result.grad_fn();
+  return target->base || !fn ? history_of_write(op, target, result) : fn;
+}
+
+void was_written(const Tensor& target, Ref<GradNode> history) {
+  if (history) base_of(target).set_history(std::move(history));
 }
 
 void Tensor::set_history(Ref<GradNode> fn) {
   if (impl_->retained) {
     if (impl_->grad_fn) impl_->grad_fn->retained = {};
-    fn->retained = impl_->retained;
+    if (fn) fn->retained = impl_->retained;
   }
   impl_->grad_fn = std::move(fn);
   impl_->requires_grad = false;

@@ -178,10 +178,12 @@ inline void record(const OpInfo& op, Tensor& out, std::initializer_list<const Te
 void record_custom(std::unique_ptr<CustomGrad> custom, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
 // Makes x output `number` of a custom node.
 void set_output(Tensor& x, const Ref<GradNode>& custom, int64_t number);
-// Records that `value` was written through `target`: its base has a new history, and so has every view of it.
-void record_write(const OpInfo& op, const Tensor& target, const Tensor& value);
+// The history that the base of `target`, and so every view of it, has when `value` is written through `target`; nothing
+// when that is no part of gradients.
+Ref<GradNode> history_of_write(const OpInfo& op, const Tensor& target, const Tensor& value);
 // The same for the result of an op on the target's own value, which then was made by that op.
-void record_replaced(const OpInfo& op, const Tensor& target, const Tensor& result);
+Ref<GradNode> history_of_result(const OpInfo& op, const Tensor& target, const Tensor& result);
+void was_written(const Tensor& target, Ref<GradNode> history);  // throws nothing
 // Error when the value cannot be written: elements of the target may share a place; or, with the mode on, it is a leaf
 // that wants a gradient, or a view of one, or no gradient can be made of the write.
 void check_write(const char* op, const Tensor& target, const Tensor& value);

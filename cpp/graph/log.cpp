@@ -1,6 +1,7 @@
 #include "graph/log.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
@@ -10,7 +11,6 @@
 #include "base/hash.hpp"
 #include "base/profile.hpp"
 #include "graph/recorder.hpp"
-#include "graph/tensor.hpp"
 
 namespace sg {
 
@@ -230,7 +230,31 @@ int32_t Log::add_start(int32_t leaf, int64_t offset) {
   return static_cast<int32_t>(offsets.size()) - 1;
 }
 
-void Log::append(const NodeRef& node) {
+namespace {
+template <class T>
+void make_room_in(std::vector<T>& list, size_t more) {
+  if (list.capacity() - list.size() < more) list.reserve(std::max(2 * list.capacity(), list.size() + more));
+}
+}  // namespace
+
+void Log::make_room(const Node& node) {
+  constexpr size_t kWordsOfNode = 2 + std::size(decltype(node.extra){}) + kMaxRank, kWordsOfInput = 3 + kMaxRank;
+  const size_t inputs = node.inputs;
+  make_room_in(key, kWordsOfNode + inputs * kWordsOfInput);
+  make_room_in(nodes, 1);
+  make_room_in(begins, 1);
+  make_room_in(assignments, 1);
+  make_room_in(reporters, 1);
+  for (auto* list : {&leaf_of, &starts, &before_start_}) make_room_in(*list, inputs);
+  make_room_in(starts_of_, inputs);
+  make_room_in(written_leaf_, 1);
+  make_room_in(leaves, inputs);
+  make_room_in(offsets, inputs);
+  make_room_in(numbers, inputs);
+  make_room_in(sources, inputs);
+}
+
+void Log::append_in_room(const NodeRef& node) {
   node->epoch = epoch;
   node->log_index = static_cast<int32_t>(nodes.size());
   nodes.push_back(node);
@@ -250,6 +274,16 @@ int32_t Log::leaf_behind(const Node& memory) const {
   if (!memory.pending()) return memory.log_index;
   if (memory.op->kind == Kind::memory) return kMade;
   return written_leaf_[static_cast<size_t>(memory.log_index)];
+}
+
+void Log::take_back(Writes since) noexcept {
+  if (since.epoch != epoch) return;
+  for (; assignments.size() > since.count; assignments.pop_back()) assignments.back().undo();
+}
+
+void Assignment::undo() const noexcept {
+  storage->node = Held(before);
+  if (base && base->grad_fn == history) Tensor(base).set_history(old_history);
 }
 
 void Log::clear() {

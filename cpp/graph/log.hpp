@@ -6,17 +6,17 @@
 #include <cstdint>
 #include <vector>
 
-#include "graph/node.hpp"
-#include "graph/where.hpp"
+#include "graph/grad.hpp"
 
 namespace sg {
 
-struct Storage;
-
-// A write in place: should the run fail, the storage goes back to its old value.
+// A write in place: should the run fail, the storage goes back to its old value, and what was written to its old history.
 struct Assignment {
   Ref<Storage> storage;
   NodeRef before;
+  Ref<TensorImpl> base;  // whose history it is, when it is part of gradients
+  Ref<GradNode> old_history, history;
+  void undo() const noexcept;
 };
 
 inline constexpr size_t kMaxLogNodes = 8192;
@@ -27,6 +27,12 @@ struct Reporter {
   const OpInfo* op;
   int64_t bound;  // kAnyBound: it checks several
   Where where;
+};
+
+// How many writes a log had.
+struct Writes {
+  uint64_t epoch = 0;
+  size_t count = 0;
 };
 
 struct Log {
@@ -47,10 +53,20 @@ struct Log {
   int64_t leaf_bytes = 0;
   bool to_the_end = false;       // a run now is not to be interrupted
   size_t whole_from = SIZE_MAX;  // nodes from here on are run as a whole or not at all
+  Writes whole_writes;           // those before
   size_t most = kMaxLogNodes;    // it is run when it has so many nodes
 
-  void append(const NodeRef& node);
+  // Of memory: afterwards append_in_room(node), and one assignment and one reporter of the node, throw nothing.
+  void make_room(const Node& node);
+  void append_in_room(const NodeRef& node);
+  void append(const NodeRef& node) {
+    make_room(*node);
+    append_in_room(node);
+  }
   void clear();
+  Writes writes() const { return {epoch, assignments.size()}; }
+  // Storages that were written since hold again what they held then; nothing, when the log was run meanwhile.
+  void take_back(Writes since) noexcept;
 
  private:
   void add_word(uint64_t word);

@@ -82,7 +82,7 @@ class Tensor {
     if (impl_->base && impl_->base->history != impl_->history) renew_history();
     return impl_->grad_fn;
   }
-  void set_history(Ref<GradNode> fn);  // after a write in place
+  void set_history(Ref<GradNode> fn);  // after a write in place, or back to what was before
   Tensor grad() const;
   void set_grad(const Tensor& g);
   Tensor detach() const;  // same storage, no gradient

@@ -2,10 +2,10 @@
 // schedule/ finds the memory, the devices run it.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "base/body.hpp"
 #include "base/dtype.hpp"
 #include "kernel/features.hpp"
 #include "kernel/gemm.hpp"
@@ -17,8 +17,9 @@ struct CpuArgs {
   void* const* at;
   const int64_t* words;
   // Calls body(begin, end) for pieces of [0, n), `grain` or less each, on any thread in any order; see cpu/threads.hpp.
-  void (*parallel)(int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body);
-  // On the calling thread: a product; x[i] = exp(x[i]); memory that is its own until the function returns.
+  void (*parallel)(int64_t n, int64_t grain, const Body& body);
+  // On the calling thread: a product; x[i] = exp(x[i]); memory that is its own until the function returns, not more than
+  // Own::scratch says.
   void (*multiply)(DType dtype, GemmTile tile);
   void (*exp)(DType dtype, void* x, int64_t n);
   void* (*scratch)(int64_t bytes);
@@ -39,7 +40,9 @@ struct Own {
   };
   std::vector<Tensor> tensors;
   std::vector<int64_t> words;
-  void (*cpu)(const CpuArgs&) = nullptr;
+  void (*cpu)(const CpuArgs&) =
+      nullptr;          // asks for no memory but args.scratch(): it may be called where nothing may fail
+  int64_t scratch = 0;  // bytes that a thread of it needs
   // GLSL behind #version, extensions and common.glsl: tensor i is at address tensor(i), word i is word(i).
   std::string source;
   int64_t groups[3] = {1, 1, 1};

@@ -53,6 +53,9 @@ std::vector<int64_t> words_of(const Problem& p, const Node& node, std::initializ
 }
 
 // ---- on the CPU ----------------------------------------------------------------------------------------------------------
+// How many rows of weights, so that they stay in a second cache.
+int64_t block_of(int64_t keys) { return std::clamp<int64_t>((int64_t{1} << 18) / std::max<int64_t>(1, keys), 8, 64); }
+
 // A matrix of one head.
 template <class T>
 struct Matrix {
@@ -75,8 +78,8 @@ struct CpuAttention {
     return {args.as<T>(i) + head / p.heads * s[0] + head % p.heads * s[1], s[2]};
   }
 
-  // How many rows of weights, so that they stay in a second cache, and how many keys the last of them sees.
-  int64_t block() const { return std::clamp<int64_t>((int64_t{1} << 18) / std::max<int64_t>(1, p.keys), 8, 64); }
+  int64_t block() const { return block_of(p.keys); }
+  // How many keys a row sees.
   int64_t seen(int64_t query) const { return causal ? std::min(query + 1, p.keys) : p.keys; }
 
   // c[m, n] (+)= a[m, k] * b[k, n]
@@ -287,6 +290,7 @@ void expand_forward(const Node& node, bool gpu, Expansion& e) {
   own.words = words_of(p, node, {node.in[0].strides, node.in[1].strides, node.in[2].strides, r.out_strides});
   own.cost = 2.0 * static_cast<double>(p.pairs(node.extra[2] & kCausal) * (p.d + p.e));
   own.cpu = t == DType::float32 ? forward_on_cpu<float> : forward_on_cpu<double>;
+  own.scratch = block_of(p.keys) * p.keys * size_of(t);
   if (gpu) launch_on_gpu(own, p, p.queries, kForward, "FORWARD", *e.gpu);
 }
 
@@ -308,7 +312,9 @@ void expand_backward(const Node& node, bool gpu, Expansion& e) {
     return own;
   };
   if (!gpu) {
-    launch("", 3, 2).cpu = t == DType::float32 ? backward_on_cpu<float> : backward_on_cpu<double>;
+    Own& own = launch("", 3, 2);
+    own.cpu = t == DType::float32 ? backward_on_cpu<float> : backward_on_cpu<double>;
+    own.scratch = 2 * block_of(p.keys) * p.keys * size_of(t);
     return;
   }
   if (wants & kWantsQuery) launch_on_gpu(launch("_query", 2, 1), p, p.queries, kBackward, "QUERIES", *e.gpu);

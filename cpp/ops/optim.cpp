@@ -169,6 +169,25 @@ States zeros(const std::vector<Tensor>& parameters, int used, int count) {
   return states;
 }
 
+// Should recording the step fail on the way, none of it is done.
+class AllOrNothing {
+ public:
+  explicit AllOrNothing(const std::vector<Tensor>& parameters) {
+    for (const Tensor& p : parameters) {
+      Log& log = log_of(p.device());
+      if (std::none_of(before_.begin(), before_.end(), [&](const auto& b) { return b.first == &log; }))
+        before_.emplace_back(&log, log.writes());
+    }
+  }
+  ~AllOrNothing() {
+    for (const auto& [log, writes] : before_) log->take_back(writes);
+  }
+  void done() { before_.clear(); }
+
+ private:
+  std::vector<std::pair<Log*, Writes>> before_;
+};
+
 Tensor decay(double weight_decay) { return weight_decay ? Tensor(weight_decay) : Tensor(); }
 
 }  // namespace
@@ -183,6 +202,7 @@ void update(const UpdateRule& rule, const std::vector<Tensor>& parameters, const
             const std::vector<Tensor>& numbers, const UpdateOptions& o) {
   GradMode off(false);
   const EngineLock all_at_once;  // of steps of two threads none is lost
+  AllOrNothing whole(parameters);
   const Tensor skip = o.found_inf ? o.found_inf.detach() > 0 : Tensor();
   auto write = [&](const Tensor& to, const Tensor& value) { copy_(to, skip ? where(skip, to, value) : value); };
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -197,6 +217,7 @@ void update(const UpdateRule& rule, const std::vector<Tensor>& parameters, const
     for (size_t k = 0; k < s.size(); ++k)
       if (s[k]) write(states[i][k], s[k]);
   }
+  whole.done();
 }
 
 void sgd_step(const std::vector<Tensor>& parameters, States& states, const SgdOptions& o) {

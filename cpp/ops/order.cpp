@@ -44,6 +44,8 @@ struct Keyed {
   bool operator<(const Keyed& other) const { return key != other.key ? key < other.key : place < other.place; }
 };
 
+constexpr auto kMostBytes = static_cast<int64_t>(sizeof(Keyed<int64_t>));
+
 // Sorts what lies by place. The highest of the bits that differ, enough to tell most keys apart, are taken as digits, the
 // lowest first; then runs of keys that are equal there are sorted by what is below.
 template <class T>
@@ -90,31 +92,34 @@ void order_on_cpu(const CpuArgs& args) {
   });
 }
 
+// So many are collected before the better half stays.
+int64_t most_of(int64_t k) { return 2 * k + 64; }
+
 template <class T>
 void select_on_cpu(const CpuArgs& args) {
   const CpuKeys keys(args.words);
   const int64_t k = args.words[4];
   args.parallel(keys.rows, 1, [&](int64_t first, int64_t last) {
-    std::vector<Keyed<T>> best;
+    auto* best = static_cast<Keyed<T>*>(args.scratch(most_of(k) * static_cast<int64_t>(sizeof(Keyed<T>))));
     for (int64_t r = first; r < last; ++r) {
       const T* x = args.as<const T>(0) + r * keys.n;
       int32_t* places = args.as<int32_t>(1) + r * k;
-      // Twice as many as are wanted are collected, of those that come before the k-th so far; then the better half stays.
-      best.clear();
+      // Of those that come before the k-th so far.
+      int64_t count = 0;
       Word<T> bound = ~Word<T>(0);
       const auto halve = [&] {
-        std::nth_element(best.begin(), best.begin() + (k - 1), best.end());
-        bound = best[static_cast<size_t>(k - 1)].key;
-        best.resize(static_cast<size_t>(k));
+        std::nth_element(best, best + (k - 1), best + count);
+        bound = best[k - 1].key;
+        count = k;
       };
       for (int64_t i = 0; i < keys.n; ++i) {
         const Word<T> key = keys.key(x[i]);
         if (key > bound) continue;
-        best.push_back({key, static_cast<int32_t>(i)});
-        if (static_cast<int64_t>(best.size()) >= 2 * k + 64) halve();
+        best[count++] = {key, static_cast<int32_t>(i)};
+        if (count == most_of(k)) halve();
       }
       halve();
-      for (int64_t i = 0; i < k; ++i) places[i] = best[static_cast<size_t>(i)].place;
+      for (int64_t i = 0; i < k; ++i) places[i] = best[i].place;
       std::sort(places, places + k);
     }
   });
@@ -232,6 +237,7 @@ void order_launches(Expansion& e, const Keys& k, bool gpu, int32_t x, int32_t or
             : k.dtype == DType::float64 ? order_on_cpu<double>
             : k.dtype == DType::int32   ? order_on_cpu<int32_t>
                                         : order_on_cpu<int64_t>;
+  own.scratch = 2 * k.n * kMostBytes;
 }
 
 void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_t x, int32_t places) {
@@ -243,6 +249,7 @@ void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_
               : keys.dtype == DType::float64 ? select_on_cpu<double>
               : keys.dtype == DType::int32   ? select_on_cpu<int32_t>
                                              : select_on_cpu<int64_t>;
+    own.scratch = most_of(k) * kMostBytes;
     return;
   }
   const int64_t chunks = ceil_div(keys.n, kChunk);

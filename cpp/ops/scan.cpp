@@ -72,6 +72,7 @@ struct Items<Scan::linear, T> {
   Item combine(Item first, Item second) const { return {first.a * second.a, second.a * first.b + second.b}; }
 };
 
+constexpr int64_t kMostItemBytes = 16;
 constexpr int64_t kCpuChunk = 32768;
 
 template <Scan scan, class T>
@@ -107,24 +108,24 @@ void scan_on_cpu(const CpuArgs& args) {
   };
   const int64_t chunks = (length + chunk - 1) / chunk;
   const auto end_of = [&](int64_t c) { return std::min(length, (c + 1) * chunk); };
-  std::vector<Item> totals(carried ? static_cast<size_t>(chunks) : 0);
+  static_assert(sizeof(Item) <= kMostItemBytes);
+  auto* totals = carried ? static_cast<Item*>(args.scratch(chunks * kMostItemBytes)) : nullptr;
   if (carried) {
     args.parallel(chunks, 1, [&](int64_t first, int64_t last) {
       for (int64_t c = first; c < last; ++c) {
         const int64_t end = end_of(c), begin = std::max(c * chunk, end - 1 - (end - 1) % row);
-        totals[static_cast<size_t>(c)] = walk(begin, end, nullptr, [](int64_t, int64_t, const Item&) {});
+        totals[c] = walk(begin, end, nullptr, [](int64_t, int64_t, const Item&) {});
       }
     });
     for (int64_t c = 1; c < chunks; ++c) {
       const int64_t end = end_of(c);
       const bool begins = end - 1 - (end - 1) % row >= c * chunk;
-      Item& total = totals[static_cast<size_t>(c)];
-      if (!begins) total = items.combine(totals[static_cast<size_t>(c - 1)], total);
+      if (!begins) totals[c] = items.combine(totals[c - 1], totals[c]);
     }
   }
   args.parallel(chunks, 1, [&](int64_t first, int64_t last) {
     for (int64_t c = first; c < last; ++c)
-      walk(c * chunk, end_of(c), carried && c ? &totals[static_cast<size_t>(c - 1)] : nullptr,
+      walk(c * chunk, end_of(c), carried && c ? &totals[c - 1] : nullptr,
            [&](int64_t at, int64_t begin, const Item& item) { items.store(place(at), begin, item); });
   });
 }
@@ -209,7 +210,9 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
     second.tensors.push_back({totals, total, true});
     tensors.push_back({totals, total, false});
   }
-  launch("", totals >= 0 ? "CHUNKS" : "ROWS", chunks, static_cast<double>(length)).cpu = cpu_function<scan>(t);
+  Own& last = launch("", totals >= 0 ? "CHUNKS" : "ROWS", chunks, static_cast<double>(length));
+  last.cpu = cpu_function<scan>(t);
+  last.scratch = carried ? chunks * kMostItemBytes : 0;
 }
 
 // ---- gradients ---------------------------------------------------------------------------------------------------------

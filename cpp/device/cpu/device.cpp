@@ -40,6 +40,10 @@ struct ReadyInstance {
   std::vector<char*> bases;  // filled anew in each run
 };
 
+void raise_to(ScratchSizes& sizes, const ScratchSizes& others) {
+  for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = std::max(sizes[i], others[i]);
+}
+
 // What a compiled program takes; 0: there is none, the kernel is a function of this library.
 int64_t compiled_bytes(const ReadyInstance& r) {
   if (r.own || r.kind == Kernel::Kind::copy) return 0;
@@ -66,10 +70,11 @@ class CpuPrepared final : public Prepared {
 
   std::shared_ptr<const Plan> plan;
   std::vector<std::vector<ReadyInstance>> steps;
-  std::vector<Cost> costs;    // of each step
-  std::vector<char*> memory;  // address of each Plan memory, filled anew in each run
-  std::vector<bool> copies;   // of each output: whether it is apart from the leaf that it takes over
-  size_t last_stop = 0;       // steps that come before the first one to write over a leaf
+  std::vector<Cost> costs;                      // of each step
+  ScratchSizes scratch{}, scratch_of_others{};  // of all steps
+  std::vector<char*> memory;                    // address of each Plan memory, filled anew in each run
+  std::vector<bool> copies;                     // of each output: whether it is apart from the leaf that it takes over
+  size_t last_stop = 0;                         // steps that come before the first one to write over a leaf
   bool wants_copy(int32_t output) const override { return copies[static_cast<size_t>(output)]; }
 
  private:
@@ -173,6 +178,18 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
   return r;
 }
 
+// What running it asks scratch() for: so that this is there before anything is written.
+void count_scratch(CpuPrepared& p) {
+  for (const auto& step : p.steps)
+    for (const ReadyInstance& r : step) {
+      ScratchSizes own{r.program.frame_bytes, 0, 0, 0}, others = own;
+      if (r.own && r.own->scratch) own = others = {0, blocks().gemm_scratch, 0, r.own->scratch};
+      if (r.kind == Kernel::Kind::product) own = scratch_of(*r.product), others = cpu::scratch_of_others(*r.product);
+      raise_to(p.scratch, own);
+      raise_to(p.scratch_of_others, others);
+    }
+}
+
 std::string processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -235,16 +252,53 @@ class CpuDevice final : public Device {
     grow_arena(static_cast<size_t>(plan->arena_bytes));
     prepared->plan = std::move(plan);
     plan_stops(*prepared);
+    count_scratch(*prepared);
     prepared->count_kernels();
     return prepared;
   }
 
   void run(Prepared& prepared, const RunArguments& arguments) override {
     auto& p = static_cast<CpuPrepared&>(prepared);
+    const EnoughScratch enough(p.scratch, p.scratch_of_others);
     place_memory(p, arguments);
     if (arena_) poison(arena_->host, arena_->bytes);
-    const Status before = take_status();  // a report of this run must be seen, whatever an earlier one left
-    const bool doubtful = arguments.doubtful && before.tag;
+    Status before = take_status();  // a report of this run must be seen, whatever an earlier one left
+    try {
+      if (arguments.lines) before.runs.reserve(before.runs.size() + 1);
+      run_steps(p, arguments, arguments.doubtful && before.tag);
+    } catch (...) {
+      status_word.tag.store(0);
+      put_back(std::move(before));
+      throw;
+    }
+    ++stats_.submissions;
+    if (status_word.tag.load(std::memory_order_acquire)) {
+      reporting_ = p.plan;
+      if (arguments.lines) before.runs.push_back(arguments.lines);
+    }
+    put_back(std::move(before));
+  }
+
+  void wait() override {}
+  Status take_status() override {
+    Status s;
+    s.tag = status_word.tag.load(std::memory_order_acquire);
+    if (s.tag == 0) return s;
+    s.index = status_word.index;
+    s.bound = status_word.bound;
+    s.name = reporting_ ? reporting_->op_names[static_cast<size_t>(s.tag) - 1] : reporter_;
+    s.runs = std::move(runs_);
+    reporting_ = nullptr;
+    status_word.tag.store(0);
+    return s;
+  }
+  void empty_cache() override { pool_.empty_cache(); }
+
+  void before_fork() { pool_.lock(); }
+  void after_fork() { pool_.unlock(); }
+
+ private:
+  void run_steps(CpuPrepared& p, const RunArguments& arguments, bool doubtful) {
     for (size_t i = 0; i < p.steps.size(); ++i) {
       const Interruptible scope(i < p.last_stop && !arguments.to_the_end);
       Stage stage(p.plan->steps[i].name.c_str(), "step");
@@ -256,38 +310,19 @@ class CpuDevice final : public Device {
           run_instance(p, instance, arguments);
       ++stats_.dispatches;
     }
-    ++stats_.submissions;
-    runs_ = before.runs;
-    if (const int32_t tag = status_word.tag.load(std::memory_order_acquire)) {
-      reporter_ = p.plan->op_names[static_cast<size_t>(tag) - 1];
-      if (arguments.lines) runs_.push_back(arguments.lines);
-    }
-    if (before.tag) {
-      reporter_ = before.name;
-      status_word.index = before.index;
-      status_word.bound = before.bound;
-      status_word.tag.store(before.tag);
-    }
   }
 
-  void wait() override {}
-  Status take_status() override {
-    Status s;
-    s.tag = status_word.tag.load(std::memory_order_acquire);
-    if (s.tag == 0) return s;
-    s.index = status_word.index;
-    s.bound = status_word.bound;
-    s.name = reporter_;
-    s.runs = std::move(runs_);
-    status_word.tag.store(0);
-    return s;
+  // The runs of a report, and the report itself unless there was none.
+  void put_back(Status&& s) noexcept {
+    runs_ = std::move(s.runs);
+    if (!s.tag) return;
+    reporting_ = nullptr;
+    reporter_ = std::move(s.name);
+    status_word.index = s.index;
+    status_word.bound = s.bound;
+    status_word.tag.store(s.tag);
   }
-  void empty_cache() override { pool_.empty_cache(); }
 
-  void before_fork() { pool_.lock(); }
-  void after_fork() { pool_.unlock(); }
-
- private:
   // With room for larger batches, which then find pages that are there already; what nobody touches costs nothing.
   void grow_arena(size_t bytes) {
     const size_t before = arena_ ? arena_->bytes : 0;
@@ -346,11 +381,7 @@ class CpuDevice final : public Device {
 
   static void run_own(ReadyInstance& r) {
     for (size_t v = 0; v < r.bases.size(); ++v) r.bases[v] += r.own_offsets[v];
-    r.own->cpu({reinterpret_cast<void* const*>(r.bases.data()), r.own->words.data(),
-                [](int64_t n, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
-                  parallel_for(n, grain, Body(body));
-                },
-                multiply,
+    r.own->cpu({reinterpret_cast<void* const*>(r.bases.data()), r.own->words.data(), parallel_for, multiply,
                 [](DType t, void* x, int64_t n) { blocks().alu(Code::exp, t, t, 0)(x, x, nullptr, nullptr, n); },
                 [](int64_t bytes) { return static_cast<void*>(scratch(3, bytes)); }, look_for_interrupt});
   }
@@ -359,7 +390,9 @@ class CpuDevice final : public Device {
   Features features_;
   MemoryPool pool_;
   BufferRef arena_;
-  std::string reporter_;                            // the op behind the status word
+  // The op behind the status word: of the plan that was run last, or, of a report that was put back, its name.
+  std::shared_ptr<const Plan> reporting_;
+  std::string reporter_;
   std::vector<std::shared_ptr<const Lines>> runs_;  // whose lines
 };
 

@@ -139,8 +139,4 @@ void run_part(const Executable& e, char* const* bases, const Part& part);
 // Everything, on all threads when that pays.
 void run_all(const Executable& e, char* const* bases);
 
-// Memory of the calling thread that stays for the next call; 64-byte aligned.
-// Level 0 belongs to the interpreter, 1 and 2 to products, 3 to kernels written by hand.
-char* scratch(int level, int64_t bytes);
-
 }  // namespace sg::cpu

@@ -1,10 +1,7 @@
 #include <algorithm>
 #include <cstring>
-#include <memory>
-#include <new>
 
 #include "device/cpu/executable.hpp"
-#include "device/cpu/memory.hpp"
 #include "device/cpu/threads.hpp"
 
 namespace sg::cpu {
@@ -269,24 +266,7 @@ class Runner {
   int64_t row_ = 0, rows_ = 1;  // of a tile
 };
 
-struct Free {
-  void operator()(char* p) const { ::operator delete[](p, std::align_val_t(64)); }
-};
-
 }  // namespace
-
-char* scratch(int level, int64_t bytes) {
-  thread_local std::unique_ptr<char[], Free> memory[4];
-  thread_local int64_t size[4];
-  if (size[level] < bytes) {
-    memory[level].reset();
-    size[level] = 0;
-    memory[level].reset(static_cast<char*>(::operator new[](static_cast<size_t>(bytes), std::align_val_t(64))));
-    size[level] = bytes;
-  }
-  poison(memory[level].get(), static_cast<size_t>(bytes));
-  return memory[level].get();
-}
 
 void run_part(const Executable& e, char* const* bases, const Part& part) {
   Runner(e, bases).run(part);

@@ -137,12 +137,30 @@ ProductPlan plan_product(const Product& product, const std::vector<int32_t>& mem
   return plan;
 }
 
+namespace {
+int64_t tile_bytes(const ProductPlan& plan) { return plan.tile_m * plan.tile_n * size_of(plan.shape.dtype); }
+int64_t whole_bytes(const ProductPlan& plan) {
+  const Product& s = plan.shape;
+  return s.batch * s.m * s.n * size_of(s.dtype) + 64;
+}
+}  // namespace
+
+ScratchSizes scratch_of_others(const ProductPlan& plan) {
+  return {plan.epilogue.frame_bytes, blocks().gemm_scratch,
+          plan.store == ProductPlan::Store::tile ? tile_bytes(plan) : 0, 0};
+}
+ScratchSizes scratch_of(const ProductPlan& plan) {
+  ScratchSizes sizes = scratch_of_others(plan);
+  if (plan.store == ProductPlan::Store::whole) sizes[2] = whole_bytes(plan);
+  return sizes;
+}
+
 void run_product(const ProductPlan& plan, const char* a, const char* b, std::vector<char*>& bases) {
   const Product& s = plan.shape;
   const int64_t size = size_of(s.dtype), per_batch = plan.tiles_m * plan.tiles_n;
   const int64_t groups = std::max<int64_t>(1, s.batch / std::max<int64_t>(1, s.folded));
   const bool walks = s.a_walks() || s.b_walks();
-  char* whole = plan.store == ProductPlan::Store::whole ? scratch(2, s.batch * s.m * s.n * size + 64) : nullptr;
+  char* whole = plan.store == ProductPlan::Store::whole ? scratch(2, whole_bytes(plan)) : nullptr;
   const auto one_tile = [&](int64_t i) {
     const int64_t batch = i / per_batch, m0 = i % per_batch / plan.tiles_n * plan.tile_m,
                   n0 = i % plan.tiles_n * plan.tile_n;
@@ -176,7 +194,7 @@ void run_product(const ProductPlan& plan, const char* a, const char* b, std::vec
       t.c_m = s.n, t.c_n = 1;
       return multiply(s.dtype, t);
     }
-    char* tile = scratch(2, plan.tile_m * plan.tile_n * size);
+    char* tile = scratch(2, tile_bytes(plan));
     t.c = tile;
     t.c_m = plan.tile_n, t.c_n = 1;
     multiply(s.dtype, t);

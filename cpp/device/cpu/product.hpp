@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "device/cpu/executable.hpp"
+#include "device/cpu/threads.hpp"
 #include "kernel/kernel.hpp"
 
 namespace sg::cpu {
@@ -30,6 +31,9 @@ struct ProductPlan {
 void multiply(DType dtype, GemmTile tile);
 // TypeError for boolean products.
 ProductPlan plan_product(const Product& product, const std::vector<int32_t>& memory_of);
+// What scratch() is asked for on the calling thread, and on those that help.
+ScratchSizes scratch_of(const ProductPlan& plan);
+ScratchSizes scratch_of_others(const ProductPlan& plan);
 // a, b: element 0 of the operands' bindings; bases: of the epilogue's views (view 0 is the accumulator, ignored).
 void run_product(const ProductPlan& plan, const char* a, const char* b, std::vector<char*>& bases);
 

@@ -10,12 +10,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <mutex>
-#include <system_error>
+#include <new>
 #include <thread>
 #include <utility>
 
 #include "base/log.hpp"
+#include "device/cpu/memory.hpp"
 #include "device/device.hpp"
 
 namespace sg::cpu {
@@ -28,6 +30,38 @@ thread_local bool inside_loop = false;
 thread_local bool interruptible = false;
 thread_local Clock::time_point next_look;
 
+// ---- scratch ---------------------------------------------------------------------------------------------------------
+struct Free {
+  void operator()(char* p) const { ::operator delete[](p, std::align_val_t(64)); }
+};
+struct Scratch {
+  std::unique_ptr<char[], Free> memory;
+  int64_t bytes = 0;
+  void grow(int64_t to) {
+    if (bytes >= to) return;
+    memory.reset();
+    bytes = 0;
+    memory.reset(static_cast<char*>(::operator new[](static_cast<size_t>(to), std::align_val_t(64))));
+    bytes = to;
+  }
+};
+thread_local Scratch own_scratch[std::tuple_size_v<ScratchSizes>];
+thread_local const ScratchSizes* wanted_scratch = nullptr;  // of those that help with loops of this thread
+
+void grow_all(const ScratchSizes& to) {
+  for (size_t level = 0; level < to.size(); ++level) own_scratch[level].grow(to[level]);
+}
+
+bool has_scratch(const ScratchSizes* wanted) noexcept {
+  try {
+    if (wanted) grow_all(*wanted);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+// ---- threads ---------------------------------------------------------------------------------------------------------
 void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -58,8 +92,8 @@ class Pool {
     for (int i = 0; i < workers; ++i) {
       try {
         std::thread([this] { work(); }).detach();
-      } catch (const std::system_error&) {
-        break;  // fewer threads: the caller takes their share
+      } catch (const std::exception&) {
+        break;  // there can be no more of them, or no memory for them: the caller takes their share
       }
     }
   }
@@ -73,6 +107,7 @@ class Pool {
     body_ = &body;
     n_ = n;
     grain_ = grain;
+    wanted_ = wanted_scratch;
     failed_.store(false, std::memory_order_relaxed);
     next_.store(0, std::memory_order_relaxed);
     open_.store(true);
@@ -109,7 +144,7 @@ class Pool {
     for (;;) {
       seen = wait_for_round(seen);
       users_.fetch_add(1);
-      if (open_.load()) take_chunks();
+      if (open_.load() && has_scratch(wanted_)) take_chunks();
       users_.fetch_sub(1);
     }
   }
@@ -136,6 +171,7 @@ class Pool {
   alignas(64) std::atomic<int64_t> next_{0};
   const Body* body_ = nullptr;
   int64_t n_ = 0, grain_ = 1;
+  const ScratchSizes* wanted_ = nullptr;
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;
 };
@@ -143,20 +179,34 @@ class Pool {
 // Never destroyed: its threads may outlive main(). A forked child has none of them and starts over.
 std::atomic<Pool*> pool{nullptr};
 
-Pool& the_pool() {
-  if (Pool* p = pool.load(std::memory_order_acquire)) return *p;
+// nullptr: there is no memory for one.
+Pool* the_pool() noexcept {
+  if (Pool* p = pool.load(std::memory_order_acquire)) return p;
   static const int registered = pthread_atfork(nullptr, nullptr, [] {
     pool.store(nullptr);
     inside_loop = false;
   });
   (void)registered;
-  Pool* fresh = new Pool(thread_count() - 1);
+  Pool* fresh = new (std::nothrow) Pool(thread_count() - 1);
   Pool* expected = nullptr;
-  if (pool.compare_exchange_strong(expected, fresh)) return *fresh;
-  return *expected;  // another thread was first; the spare pool sleeps for good
+  if (fresh && pool.compare_exchange_strong(expected, fresh)) return fresh;
+  return expected;  // another thread was first; the spare pool sleeps for good
 }
 
 }  // namespace
+
+char* scratch(int level, int64_t bytes) {
+  Scratch& s = own_scratch[level];
+  s.grow(bytes);
+  poison(s.memory.get(), static_cast<size_t>(bytes));
+  return s.memory.get();
+}
+
+EnoughScratch::EnoughScratch(const ScratchSizes& own, const ScratchSizes& of_others) : before_(wanted_scratch) {
+  grow_all(own);
+  wanted_scratch = &of_others;
+}
+EnoughScratch::~EnoughScratch() { wanted_scratch = before_; }
 
 Interruptible::Interruptible(bool on) : before_(interruptible) {
   if (on && !before_) next_look = Clock::now() + kBetweenLooks;
@@ -185,8 +235,8 @@ void parallel_for(int64_t n, int64_t grain, const Body& body) {
   grain = std::max<int64_t>(grain, 1);
   look_for_interrupt();
   if (n <= grain) return body(0, n);
-  if (inside_loop || thread_count() == 1) return alone(n, grain, body);
-  the_pool().run(n, grain, body);
+  Pool* p = inside_loop || thread_count() == 1 ? nullptr : the_pool();
+  return p ? p->run(n, grain, body) : alone(n, grain, body);
 }
 
 }  // namespace sg::cpu

@@ -116,12 +116,24 @@ void Recorder::run(GpuPrepared& plan, const RunArguments& arguments) {
   } else {
     record_parts(slot, plan, uploads);
   }
-  const uint64_t value = queue_.submit(slot, kept, plan.names);
+  const uint64_t value = submit(slot, kept, plan, arguments);
   uploads_.clear();
   upload_bytes_.clear();
   for (size_t i = 0; i < times_.size(); ++i) timing_.submitted(std::move(times_[i]), value + 1 - times_.size() + i);
   plan.ran = true;
-  if (plan.uses_status) reports_.push_back({status_block_, value, plan.plan, arguments.lines});
+}
+
+uint64_t Recorder::submit(Slot& slot, VkCommandBuffer kept, const GpuPrepared& plan, const RunArguments& arguments) {
+  if (!plan.uses_status) return queue_.submit(slot, kept, plan.names);
+  constexpr uint64_t kNotYet = UINT64_MAX;
+  reports_.push_back({status_block_, kNotYet, plan.plan, arguments.lines});
+  try {
+    reports_.back().value = queue_.submit(slot, kept, plan.names);
+  } catch (...) {
+    reports_.pop_back();
+    throw;
+  }
+  return reports_.back().value;
 }
 
 // A submission each. The first one brings the uploads that wait.
@@ -537,9 +549,10 @@ void Recorder::harvest() {
     if (word.tag != 0 && first_report_.tag == 0) {
       const std::vector<std::string>& names = report.plan->op_names;
       const auto op = static_cast<size_t>(word.tag - 1);
-      first_report_ = {word.tag, word.index, word.bound, op < names.size() ? names[op] : "", {}};
+      Status first = {word.tag, word.index, word.bound, op < names.size() ? names[op] : "", {}};
       for (const Report& r : reports_)
-        if (r.lines) first_report_.runs.push_back(r.lines);
+        if (r.lines) first.runs.push_back(r.lines);
+      first_report_ = std::move(first);
     }
     reports_.pop_front();
   }

@@ -63,6 +63,7 @@ class Recorder {
   uint64_t word(const ArgWord& w, const RunArguments& arguments) const;
   void write_blocks(Slot& slot, const GpuPrepared& plan, const RunArguments& arguments);
   void record_parts(Slot& slot, const GpuPrepared& plan, size_t uploads);
+  uint64_t submit(Slot& slot, VkCommandBuffer kept, const GpuPrepared& plan, const RunArguments& arguments);
   bool may_keep(const GpuPrepared& plan) const;
   VkCommandBuffer kept_commands(GpuPrepared& plan, Slot& slot);
   std::shared_ptr<KeptCommands> new_kept();

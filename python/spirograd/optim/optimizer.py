@@ -236,7 +236,8 @@ class Optimizer:
         try:
             self._update()
             _core._submit(parameters)
-        except Exception:
+        except BaseException:
+            _core._take_back(parameters)
             self._undo()
             raise
         self._step_count += 1

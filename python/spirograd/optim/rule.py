@@ -134,9 +134,10 @@ class RuleOptimizer(Optimizer):
             self._settle()
             for number, (group, key) in enumerate(zip(self.param_groups, keys, strict=True)):
                 self._batches[number] = key, self._gathered(group)
-        for group, (_, batches) in zip(self.param_groups, self._batches.values(), strict=True):
+        for _, batches in self._batches.values():
             for batch in batches:
                 batch.before = None
+        for group, (_, batches) in zip(self.param_groups, self._batches.values(), strict=True):
             for batch in batches:
                 self._step_batch(group, batch)
 
