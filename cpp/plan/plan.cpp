@@ -74,9 +74,9 @@ int64_t bytes_of(const Program& p) { return bytes_of(p.views) + bytes_of(p.code)
 int64_t bytes_of(const Instance& i) {
   const Own& own = *i.kernel.own;
   const size_t boxed = (i.kernel.product ? sizeof(Product) : 0) + (i.kernel.own ? sizeof(Own) : 0);
-  return static_cast<int64_t>(boxed) + bytes_of(i.kernel.program) + bytes_of(i.kernel.product->epilogue) + bytes_of(own.tensors) +
-         bytes_of(own.words) + static_cast<int64_t>(own.source.capacity()) + bytes_of(i.bindings) +
-         bytes_of(i.numbers) + bytes_of(i.reads) + bytes_of(i.writes);
+  return static_cast<int64_t>(boxed) + bytes_of(i.kernel.program) + bytes_of(i.kernel.product->epilogue) +
+         bytes_of(own.tensors) + bytes_of(own.words) + static_cast<int64_t>(own.source.capacity()) +
+         bytes_of(i.bindings) + bytes_of(i.numbers) + bytes_of(i.reads) + bytes_of(i.writes);
 }
 }  // namespace
 

@@ -47,7 +47,8 @@ void raise_to(ScratchSizes& sizes, const ScratchSizes& others) {
 // What a compiled program takes; 0: there is none, the kernel is a function of this library.
 int64_t compiled_bytes(const ReadyInstance& r) {
   if (r.own || r.kind == Kernel::Kind::copy) return 0;
-  return static_cast<int64_t>(sizeof(ReadyInstance) + (r.product ? sizeof(ProductPlan) : 0)) + r.program.bytes() + r.product->epilogue.bytes();
+  return static_cast<int64_t>(sizeof(ReadyInstance) + (r.product ? sizeof(ProductPlan) : 0)) + r.program.bytes() +
+         r.product->epilogue.bytes();
 }
 
 class CpuPrepared final : public Prepared {
@@ -149,7 +150,8 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
     return r;
   }
   if (kernel.kind == Kernel::Kind::own) {
-    if (!kernel.own->cpu) fail<LimitError>("cpu", "this kernel runs on a GPU only", "move the inputs with .to(\"gpu\")");
+    if (!kernel.own->cpu)
+      fail<LimitError>("cpu", "this kernel runs on a GPU only", "move the inputs with .to(\"gpu\")");
     r.own = &*kernel.own;
     for (const Own::Tensor& t : kernel.own->tensors) {
       const auto size = static_cast<int64_t>(size_of(t.dtype));
