@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 import zlib
@@ -26,6 +27,11 @@ def in_sample(item: pytest.Item) -> bool:
         return True
     turn = zlib.crc32(row.name.encode()) + zlib.crc32(item.function.__name__.encode())  # type: ignore[attr-defined]
     return bool(row.dtypes[turn % len(row.dtypes)] == dtype)
+
+
+# A shell that starts the tests in the background has them ignore Ctrl-C, and with them the processes that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
