@@ -43,23 +43,35 @@ class Refusing {
   }
 };
 
+void* ask(size_t bytes, size_t alignment = 0) noexcept {
+  if (heap.refuses()) return nullptr;
+  if (!alignment) return std::malloc(bytes ? bytes : 1);
+  return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+void* there(void* block) {
+  if (!block) throw std::bad_alloc();
+  return block;
+}
+
 }  // namespace
 
-void* operator new(size_t bytes) {
-  void* block = heap.refuses() ? nullptr : std::malloc(bytes ? bytes : 1);
-  if (!block) throw std::bad_alloc();
-  return block;
-}
+// All of them: where a sanitizer gives the others, it wants to see none of these blocks.
+void* operator new(size_t n) { return there(ask(n)); }
+void* operator new[](size_t n) { return there(ask(n)); }
+void* operator new(size_t n, const std::nothrow_t&) noexcept { return ask(n); }
+void* operator new[](size_t n, const std::nothrow_t&) noexcept { return ask(n); }
+void* operator new(size_t n, std::align_val_t a) { return there(ask(n, static_cast<size_t>(a))); }
+void* operator new[](size_t n, std::align_val_t a) { return there(ask(n, static_cast<size_t>(a))); }
 void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, size_t) noexcept { operator delete(block); }
-void* operator new(size_t bytes, std::align_val_t alignment) {
-  const auto unit = static_cast<size_t>(alignment);
-  void* block = heap.refuses() ? nullptr : std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
-  if (!block) throw std::bad_alloc();
-  return block;
-}
-void operator delete(void* block, std::align_val_t) noexcept { operator delete(block); }
-void operator delete(void* block, size_t, std::align_val_t) noexcept { operator delete(block); }
+void operator delete[](void* block) noexcept { std::free(block); }
+void operator delete(void* block, size_t) noexcept { std::free(block); }
+void operator delete[](void* block, size_t) noexcept { std::free(block); }
+void operator delete(void* block, const std::nothrow_t&) noexcept { std::free(block); }
+void operator delete[](void* block, const std::nothrow_t&) noexcept { std::free(block); }
+void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
+void operator delete[](void* block, std::align_val_t) noexcept { std::free(block); }
+void operator delete(void* block, size_t, std::align_val_t) noexcept { std::free(block); }
+void operator delete[](void* block, size_t, std::align_val_t) noexcept { std::free(block); }
 
 namespace {
 
