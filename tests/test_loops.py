@@ -167,6 +167,18 @@ def test_elements_at_random_places_make_no_plan(change: str, device: sg.Device) 
     assert counts.data_ptr() == pointer
 
 
+def test_a_table_that_is_filled_from_itself_is_not_copied(device: sg.Device) -> None:
+    table, want = sg.ones(40, 5, device=device).realize(), np.ones((40, 5), np.float32)
+    pointer = table.data_ptr()
+    for _ in range(2):
+        for i in range(2, 40):
+            table[i, 2] = table[i - 1, 2] * 0.5 + table[i - 2, 2]
+            want[i, 2] = want[i - 1, 2] * np.float32(0.5) + want[i - 2, 2]
+        np.testing.assert_array_equal(table.numpy(), want)
+        table[0, 2] = want[0, 2] = 0.25
+    assert table.data_ptr() == pointer
+
+
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_loop_in_pieces_has_the_values_of_its_rounds(name: str, device: sg.Device) -> None:
     loop = LOOPS[name](device)

@@ -427,7 +427,8 @@ bool writes_safely(const Context& context, const Draft& draft) {
       const bool is_update = node.inputs == 2 && !use.elsewhere && use.dtype == node.dtype &&
                              use.source.start == target.start && use.offset == offset &&
                              same_strides(draft.domain, use.strides, node.in[1].strides);
-      if (!is_update) return false;
+      const bool one_thread = node.inputs == 2 && node.domain.rank == 0;  // which reads before it writes
+      if (!is_update && !one_thread) return false;
     }
   }
   return true;
