@@ -11,8 +11,7 @@ constexpr size_t kUsualUses = 6;
 constexpr size_t kMaxUses = 2000;  // a driver may take seconds for a kernel of that length
 // What is followed for several readers, or for one, before it counts as a kernel that may join others.
 constexpr int32_t kMaxSharedDepth = 8;
-constexpr double kMaxNodes = 1000;
-constexpr int32_t kMaxReadings = 128;  // of memory, by one formula
+constexpr double kMaxNodes = 1000, kMaxReadings = 128;  // of memory, each at a place of its own
 
 // Reading a node of `shape` (contiguous) with `strides` over a kernel's domain: coordinate j of the node is
 // start[j] + sum over d of step[j][d] * coordinate d.
@@ -193,8 +192,7 @@ class Expander {
         return id;
     use.inlined = from >= 0 && !context_.stored[from];
     const int32_t id = static_cast<int32_t>(draft_.uses.size());
-    readings_ += !use.inlined && (from >= 0 || use.source.leaf >= 0);
-    if (draft_.uses.size() > kMaxUses || readings_ > kMaxReadings) throw MustStore{middle()};
+    if (draft_.uses.size() > kMaxUses) throw MustStore{middle()};
     draft_.uses.push_back(use);
     scratch_.before.resize(draft_.uses.size(), -1);
     scratch_.before.back() = std::exchange(latest, id);
@@ -248,25 +246,33 @@ class Expander {
   const Context& context_;
   Draft& draft_;
   Scratch& scratch_;
-  int32_t readings_ = 0;
 };
 
 }  // namespace
 
 void store_long(Context& context) {
   std::vector<int32_t> depth(static_cast<size_t>(context.count()), 0);
-  std::vector<double> nodes(depth.size(), 0);  // a node counts for each of its readers in part
+  std::vector<double> nodes(depth.size(), 0), readings(depth.size(), 0);  // count for each of its readers in part
+  std::vector<bool> read(context.log.offsets.size(), false);              // from there, by a node before
   for (int32_t i = 0; i < context.count(); ++i) {
     if (!context.needed[i] || context.stored[i]) continue;
     const Node& node = context.node(i);
     depth[i] = 1;
     nodes[i] = 1;
-    for (int k = 0; k < node.inputs; ++k)
-      if (const int32_t from = context.pending(node.in[k]); from >= 0 && !context.stored[from]) {
-        depth[i] = std::max(depth[i], depth[from] + 1);
-        nodes[i] += nodes[from] / context.readers[from];
+    for (int k = 0; k < node.inputs; ++k) {
+      if (node.in[k].kind != Operand::Kind::node) continue;
+      const Source from = context.source(i, k);
+      if (from.start >= 0 && !read[from.start]) {
+        read[from.start] = true;
+        ++readings[i];
       }
-    context.stored[i] = nodes[i] > kMaxNodes || (context.readers[i] > 1 && depth[i] > kMaxSharedDepth);
+      if (from.node < 0 || context.stored[from.node]) continue;
+      depth[i] = std::max(depth[i], depth[from.node] + 1);
+      nodes[i] += nodes[from.node] / context.readers[from.node];
+      readings[i] += readings[from.node] / context.readers[from.node];
+    }
+    context.stored[i] =
+        nodes[i] > kMaxNodes || readings[i] > kMaxReadings || (context.readers[i] > 1 && depth[i] > kMaxSharedDepth);
   }
 }
 
