@@ -1,6 +1,6 @@
 // The pending log of a device: nodes in program order, and the key that identifies their structure.
-// Appending computes the key as it goes: shapes, strides, types, who reads whom; not addresses, numbers or offsets of
-// leaves, which are collected beside it and travel to the kernels as arguments.
+// Appending computes the key as it goes: shapes, strides, types, who reads whom; not addresses, numbers or where readings
+// of memory begin, which are collected beside it and travel to the kernels as arguments.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -80,10 +80,9 @@ struct Log {
   struct Starts {
     int32_t count = 0, last = -1;
   };
-  std::vector<Starts> starts_of_;      // each leaf
-  std::vector<int32_t> before_start_;  // of each offset: the one before it in the same leaf
-  std::vector<int32_t>
-      written_leaf_;  // of each node that writes into one: which; -1: none, -2: memory that was made for it
+  std::vector<Starts> starts_of_;       // each leaf
+  std::vector<int32_t> before_start_;   // of each offset: the one before it in the same leaf
+  std::vector<int32_t> written_leaf_;   // into which each node writes; -1: none, -2: memory that was made for it
   const Node* last_written_ = nullptr;  // that was read in part, at the last offset
 };
 

@@ -23,7 +23,7 @@ struct Memory {
   int32_t donor = -1;  // output only: takes over the memory of this leaf (written in place), -1: fresh
 };
 
-// A place that a kernel reads or writes. Leaf views bring an element offset that is known only at run time.
+// A place that a kernel reads or writes. Some begin at an element that is known only at run time.
 struct Binding {
   int32_t memory = -1;
   int32_t start = -1;  // index into the run-time offsets, -1: offset 0

@@ -111,7 +111,7 @@ void Guards::decide(bool merged) {
 }
 
 std::vector<Guard> Guards::take() {
-  noting_ = false;
+  stop();
   std::sort(asked_.begin(), asked_.end());
   asked_.erase(std::unique(asked_.begin(), asked_.end()), asked_.end());
   return std::exchange(asked_, {});

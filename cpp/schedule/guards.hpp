@@ -81,8 +81,8 @@ class Guards {
   }
   void decide(bool merged);
   bool apart(int32_t a, int32_t b) { return ask({.asked = Guard::Asked::apart, .a = {a}, .b = {b}}); }
-  // Each once. They are gone from here, and from now on no note is taken.
-  std::vector<Guard> take();
+  void stop() { noting_ = false; }  // from now on no note is taken
+  std::vector<Guard> take();        // each once; stops
 
  private:
   bool ask(Guard guard);

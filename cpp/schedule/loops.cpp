@@ -142,7 +142,8 @@ class Loops {
   }
 
   // Of memory, from which a round reads what the one before read there: rounds of a loop over time share weights, layers
-  // of a model have their own; or, an element here and there, what the one before wrote. Weights are what products read, or, where there are none, any memory.
+  // of a model have their own. Weights are what products read, or, where there are none, any memory. An element of what
+  // the round before wrote counts as well, wherever it is.
   struct Readings {
     int32_t count = 0, shared = 0;
   };

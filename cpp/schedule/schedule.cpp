@@ -30,7 +30,7 @@ Scheduled schedule(const ScheduleInput& input) {
 std::optional<Scheduled> schedule_as(const ScheduleInput& input, const Sketch& sketch) {
   if (!fits(sketch, input)) return std::nullopt;
   Context context(input);
-  context.guards.take();
+  context.guards.stop();  // the sketch has them
   const auto drafts = redraw(context, sketch);
   if (!drafts) return std::nullopt;
   return place(context, *drafts);

@@ -325,24 +325,24 @@ class CpuDevice final : public Device {
     status_word.tag.store(s.tag);
   }
 
-  // With room for larger batches, which then find pages that are there already; what nobody touches costs nothing.
+  // With room for larger batches, which then find pages that are there already. What nobody touches costs nothing, but
+  // counts where memory is limited.
   void grow_arena(size_t bytes) {
     const size_t before = arena_ ? arena_->bytes : 0;
     if (bytes <= before) return;
     arena_ = {};  // first, so that both need not fit at once
-    if (!poisons() && (arena_ = allocate_if_possible(bytes + bytes / 2))) return;
+    if (!poisons() && env_bytes("SPIROGRAD_MEMORY_LIMIT") == 0) {
+      try {
+        arena_ = pool_.allocate(bytes + bytes / 2);
+        return;
+      } catch (const OutOfMemoryError&) {  // then without
+      }
+    }
     try {
       arena_ = pool_.allocate(bytes);
     } catch (...) {
       if (before) arena_ = pool_.allocate(before);  // older plans still run
       throw;
-    }
-  }
-  BufferRef allocate_if_possible(size_t bytes) {
-    try {
-      return pool_.allocate(bytes);
-    } catch (const OutOfMemoryError&) {
-      return {};
     }
   }
 
