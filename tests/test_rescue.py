@@ -55,6 +55,20 @@ CASES = {
         "opt.step()\n"
         "assert w.tolist() == [0.5] * 3 and opt.state[w]['step'] == 1\n"
     ),
+    "a step that is longer than a log": (
+        "ws = [sg.ones(2, device=d, requires_grad=True) for _ in range(1500)]\n"
+        "big = sg.ones(6 << 20, device=d, requires_grad=True)\n"
+        "opt = sg.optim.Adam([*ws, big], lr=0.5)\n"
+        "for w in ws: w.grad = sg.ones(2, device=d)\n"
+        "big.grad = sg.ones(1, device=d).expand(6 << 20)\n"
+        "try: opt.step()\n"
+        "except sg.OutOfMemoryError: pass\n"
+        "else: raise AssertionError('there was memory')\n"
+        "assert sg.cat(ws).tolist() == [1.0] * 3000\n"
+        "big.grad = None\n"
+        "opt.step()\n"
+        "assert sg.cat(ws).tolist() == [0.5] * 3000 and opt.state[ws[0]]['step'] == 1\n"
+    ),
     "a step behind it": (
         "w = sg.ones(3, device=d, requires_grad=True)\n"
         "opt = sg.optim.Adam([w], lr=0.5)\n"
@@ -131,6 +145,37 @@ def test_scratch_of_a_run_that_failed_is_given_back(device: sg.Device, run_pytho
         "sg.synchronize(); before = sg.stats()['bytes_live']\n"
         "large(x.sum())\n"
         "assert sg.stats()['bytes_live'] <= before + 4096, sg.stats()\n"
+        "print('kept')"
+    )
+    assert run_python(code, SPIROGRAD_MEMORY_LIMIT=str(LIMIT)) == "kept\n"
+
+
+def test_a_replay_of_several_runs_that_finds_no_memory_does_nothing(device: sg.Device, run_python: Run) -> None:
+    code = START.format(device=device.kind) + (
+        "def outcome(failing):\n"
+        "    a, b = (sg.ones(3, device=d, requires_grad=True) for _ in range(2))\n"
+        "    first, second = sg.optim.Adam([a], lr=0.5), sg.optim.Adam([b], lr=0.25)\n"
+        "    def step(x):\n"
+        "        first.zero_grad(), second.zero_grad()\n"
+        "        ((a * x).sum() + (b * x).sum()).backward()\n"
+        "        first.step()\n"
+        "        second.step()\n"
+        "        return (sg.arange(6 << 20, device=d) * x[0]).cumsum(0)\n"
+        "    step, x = sg.compile(step), sg.ones(3, device=d)\n"
+        "    def values(): return a.tolist(), b.tolist()\n"
+        "    for _ in range(4): step(x)\n"
+        "    before, ballast = values(), []\n"
+        "    try:\n"
+        "        while failing: ballast.append(sg.ones(1 << 18, device=d).realize())\n"
+        "    except sg.OutOfMemoryError: pass\n"
+        "    if failing:\n"
+        "        fails(lambda: step(x))\n"
+        "        assert values() == before, (values(), before)\n"
+        "    ballast.clear()\n"
+        "    step(x)\n"
+        "    return values(), first.state[a]['step'], second.state[b]['step']\n"
+        "got, wanted = outcome(True), outcome(False)\n"
+        "assert got == wanted, (got, wanted)\n"
         "print('kept')"
     )
     assert run_python(code, SPIROGRAD_MEMORY_LIMIT=str(LIMIT)) == "kept\n"

@@ -481,9 +481,8 @@ std::vector<Number> Recording::values(const std::vector<double>& numbers) const 
 }
 
 void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const std::vector<Number>& slots,
-                    Made& made) const {
+                    std::vector<BufferRef>& outputs, Made& made) const {
   thread_local std::vector<NodeRef> leaves;
-  thread_local std::vector<BufferRef> outputs;
   thread_local std::vector<int64_t> offsets;
   thread_local std::vector<Number> numbers;
   const Emptied<NodeRef> no_leaves{leaves};
@@ -549,8 +548,11 @@ std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arg
     made.gradients.push_back(leaf.reads && leaf.had ? leaf.tensor->grad->storage : Ref<Storage>());
     if (leaf.sets && !leaf.reads && !leaf.ended) leaf.tensor->grad = {};  // its memory serves again
   }
+  std::vector<std::vector<BufferRef>> outputs(cuts_.size());
+  if (cuts_.size() > 1)  // or nothing is done: what Python counts is counted for all of it
+    for (size_t i = 0; i < cuts_.size(); ++i) outputs[i] = fresh_outputs(cuts_[i].device, *cuts_[i].plan);
   const std::vector<Number> slots = values(numbers);
-  for (const Cut& cut : cuts_) run(cut, arguments, slots, made);
+  for (size_t i = 0; i < cuts_.size(); ++i) run(cuts_[i], arguments, slots, outputs[i], made);
   counters().plan_hits += static_cast<int64_t>(cuts_.size());
   for (const Kept& kept : kept_) kept.storage->version += kept.versions;
   for (size_t i = 0; i < leaves_.size(); ++i) {

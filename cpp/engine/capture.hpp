@@ -107,7 +107,8 @@ class Recording {
   Storage* storage_of(const Origin& to, const std::vector<Tensor>& arguments, const Made& made) const;
   void run_readers(const std::vector<Tensor>& arguments) const;
   std::vector<Number> values(const std::vector<double>& numbers) const;
-  void run(const Cut& cut, const std::vector<Tensor>& arguments, const std::vector<Number>& slots, Made& made) const;
+  void run(const Cut& cut, const std::vector<Tensor>& arguments, const std::vector<Number>& slots,
+           std::vector<BufferRef>& outputs, Made& made) const;
 
   uint32_t recoveries_ = recoveries();  // when it was recorded
   std::vector<Cut> cuts_;

@@ -236,6 +236,14 @@ EngineCounters& counters() {
   return c;
 }
 
+std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan) {
+  Device& device = device_of(id);
+  std::vector<BufferRef> outputs(static_cast<size_t>(plan.outputs));
+  for (const Memory& m : plan.memories)
+    if (m.kind == Memory::Kind::output && m.donor < 0) outputs[m.index] = device.allocate(static_cast<size_t>(m.bytes));
+  return outputs;
+}
+
 std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
                                       std::vector<BufferRef>& outputs) {
   static const bool checking = env_flag("SPIROGRAD_BOUNDS");
@@ -244,9 +252,9 @@ std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& p
   thread_local std::vector<BufferRef> leaves;
   const Emptied<BufferRef> emptied{leaves};
   for (const NodeRef& n : input.leaves) leaves.push_back(n->buffer);
-  outputs.assign(static_cast<size_t>(plan.outputs), {});
+  outputs.resize(static_cast<size_t>(plan.outputs));
   for (const Memory& m : plan.memories)
-    if (m.kind == Memory::Kind::output) outputs[m.index] = memory_for(device, prepared, m, leaves);
+    if (m.kind == Memory::Kind::output && !outputs[m.index]) outputs[m.index] = memory_for(device, prepared, m, leaves);
   std::shared_ptr<const Lines> lines;
   if (!input.reporters.empty() || !input.after.empty())
     lines = std::make_shared<ReporterLines>(std::move(input.reporters), begin_run(std::move(input.after)));

@@ -32,7 +32,10 @@ struct PlanInput {
   bool doubtful;                // the plan looks at what they reported
   bool to_the_end = false;      // not to be interrupted
 };
-// Gives fresh memory to the outputs, or that of the leaves they replace, and submits. The lines that the run may report.
+// Memory for the outputs of a plan that take over none.
+std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan);
+// Gives the outputs that have none fresh memory, or that of the leaves they replace, and submits. The lines that the run
+// may report.
 std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
                                       std::vector<BufferRef>& outputs);
 

@@ -112,8 +112,9 @@ void append_in_room(Log& log, const NodeRef& node, const Where& line) {
   if (node->op->reports) log.reporters.push_back({node->op, bound, line});
   const bool at_once = touches_shared(*node);
   const bool full = log.nodes.size() >= log.most, heavy = log.leaf_bytes >= kMaxLogLeafBytes;
-  // Who reads a checked index comes next: one kernel.
-  if (at_once || ((full || heavy) && !node->op->reports)) cut_hook(log, !at_once && !heavy);
+  // Who reads a checked index comes next: one kernel. What is run as a whole stays in one log.
+  const bool may_wait = node->op->reports || log.whole_from != SIZE_MAX;
+  if (at_once || ((full || heavy) && !may_wait)) cut_hook(log, !at_once && !heavy);
   if (at_once) report_hook(node->device);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <system_error>
 #include <thread>
@@ -179,6 +180,7 @@ struct Pipelines::Missing {
 void Pipelines::compile(Missing& missing) const {
   const Lowered& kernel = *missing.kernel;
   Pipeline& p = *missing.made;
+  const auto begun = std::chrono::steady_clock::now();
   try {
     if (p.spirv.empty() && kernel.source.empty())
       fail<KernelCompileError>(kernel.name, "this build has no shader '" + kernel.builtin + "'");
@@ -187,6 +189,8 @@ void Pipelines::compile(Missing& missing) const {
     debug(4, kernel.name + "\n" + p.source);
     if (debug_level() >= 5) debug(5, kernel.name + " SPIR-V\n" + hex_words(p.spirv));
     p.handle = create_handle(kernel.name, p.spirv, kernel.constants, layout_, kernel.shuffles);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begun;
+    debug(2, kernel.name + ": compiled in " + std::to_string(took.count()) + " ms");
   } catch (...) {
     missing.error = std::current_exception();
   }
