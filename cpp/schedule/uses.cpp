@@ -16,18 +16,19 @@ constexpr double kMaxNodes = 1000, kMaxReadings = 128;  // of memory, each at a 
 // Reading a node of `shape` (contiguous) with `strides` over a kernel's domain: coordinate j of the node is
 // start[j] + sum over d of step[j][d] * coordinate d.
 struct Mapping {
-  int64_t start[kMaxRank] = {};
-  int64_t step[kMaxRank][kMaxRank] = {};
+  int64_t start[kMaxRank];
+  int64_t step[kMaxRank][kMaxRank];
 };
 
 bool map_dims(const Dims& shape, const Dims& domain, const Dims& strides, int64_t offset, Mapping& m) {
+  for (int j = 0; j < shape.rank; ++j) {
+    m.start[j] = 0;
+    std::fill_n(m.step[j], domain.rank, 0);
+  }
   if (shape.numel() == 0) return true;  // nothing is ever read
   const Dims own = contiguous_strides(shape);
   int64_t last[kMaxRank];
-  for (int j = 0; j < shape.rank; ++j) {
-    m.start[j] = offset / own[j] % shape[j];
-    last[j] = m.start[j];
-  }
+  for (int j = 0; j < shape.rank; ++j) last[j] = m.start[j] = offset ? offset / own[j] % shape[j] : 0;
   for (int d = 0; d < domain.rank; ++d) {
     if (strides[d] == 0 || domain[d] == 1) continue;
     int j = 0;  // the outermost dimension whose stride fits
@@ -141,21 +142,23 @@ class Expander {
       add_inputs(id, [&](int k, Use& use) { use.strides = node.in[k].strides; });
       return;
     }
-    Flat flat{node.domain, {}};
-    for (int k = 0; k < node.inputs; ++k) flat.strides[k] = node.in[k].strides;
     Mapping m;
-    if (!map_dims(flat.shape, draft_.domain, reading.strides, reading.offset, m)) {
-      flat = flatten(node);
-      m = Mapping();
-      if (!map_dims(flat.shape, draft_.domain, reading.strides, reading.offset, m)) throw MustStore{index};
+    if (map_dims(node.domain, draft_.domain, reading.strides, reading.offset, m)) {
+      add_inputs(id, [&](int k, Use& use) { go_on(m, node.domain.rank, node.in[k].strides, use); });
+      return;
     }
-    add_inputs(id, [&](int k, Use& use) {
-      use.strides = Dims::filled(draft_.domain.rank, 0);
-      for (int j = 0; j < flat.shape.rank; ++j) {
-        use.offset += flat.strides[k][j] * m.start[j];
-        for (int d = 0; d < draft_.domain.rank; ++d) use.strides[d] += flat.strides[k][j] * m.step[j][d];
-      }
-    });
+    const Flat flat = flatten(node);
+    if (!map_dims(flat.shape, draft_.domain, reading.strides, reading.offset, m)) throw MustStore{index};
+    add_inputs(id, [&](int k, Use& use) { go_on(m, flat.shape.rank, flat.strides[k], use); });
+  }
+
+  // An operand that lies behind a node of `rank` dimensions at `strides`, from the kernel's domain.
+  void go_on(const Mapping& m, int rank, const Dims& strides, Use& use) const {
+    use.strides = Dims::filled(draft_.domain.rank, 0);
+    for (int j = 0; j < rank; ++j) {
+      use.offset += strides[j] * m.start[j];
+      for (int d = 0; d < draft_.domain.rank; ++d) use.strides[d] += strides[j] * m.step[j][d];
+    }
   }
 
   // The readings of a node's operands; `place` says where they go from the kernel's domain.
