@@ -183,6 +183,24 @@ def test_a_table_that_is_filled_from_itself_is_not_copied(device: sg.Device) -> 
         assert table.data_ptr() == pointer
 
 
+@pytest.mark.parametrize("width", [1, 2, 5])
+def test_rows_that_are_written_from_rows_of_the_same_tensor_leave_the_others_where_they_are(
+    width: int, device: sg.Device
+) -> None:
+    table, want = sg.ones(40, 5, device=device).realize(), np.ones((40, 5), np.float32)
+    pointer = table.data_ptr()
+    for i in range(2, 40):
+        table[i, :width] = table[i - 1, :width] * 0.5 + table[i - 2, :width]
+        want[i, :width] = want[i - 1, :width] * np.float32(0.5) + want[i - 2, :width]
+    np.testing.assert_array_equal(table.numpy(), want)
+    for _ in range(3):  # a cache that moves along, within one tensor, both ways
+        table[:, :width], want[:, :width] = table[:, 5 - width :] + 1.0, want[:, 5 - width :] + np.float32(1)
+        np.testing.assert_array_equal(table.numpy(), want)
+        table[1:4], want[1:4] = table[:3], want[:3].copy()
+        np.testing.assert_array_equal(table.numpy(), want)
+    assert table.data_ptr() == pointer
+
+
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_loop_in_pieces_has_the_values_of_its_rounds(name: str, device: sg.Device) -> None:
     loop = LOOPS[name](device)

@@ -29,7 +29,7 @@ static_assert(kEnding <= sizeof(Node));
 
 bool fusing() { return env("SPIROGRAD_FUSE") != "0"; }
 
-// What the log's key does not know yet: which results are wanted, which leaves are wanted by nobody else.
+// What the log's key does not know yet: which results are wanted, and which leaves that it writes nobody else wants.
 struct Wanted {
   std::vector<bool> held, dying;
   std::vector<uint32_t> doubtful;  // runs that made leaves, and may have something to report
@@ -43,10 +43,11 @@ void look(const Log& log, Wanted& wanted) {
     return nodes[i]->held.load(std::memory_order_relaxed) > 0;
   };
   for (size_t i = 0; i < log.nodes.size(); ++i) wanted.held.push_back(is_held(log.nodes, i));
-  for (size_t i = 0; i < log.leaves.size(); ++i) {
-    wanted.dying.push_back(!is_held(log.leaves, i));
-    if (doubtful(*log.leaves[i])) wanted.doubtful.push_back(log.leaves[i]->run);
-  }
+  for (const NodeRef& leaf : log.leaves)
+    if (doubtful(*leaf)) wanted.doubtful.push_back(leaf->run);
+  wanted.dying.resize(log.leaves.size());
+  for (int32_t leaf : log.written_leaves())
+    if (leaf >= 0) wanted.dying[static_cast<size_t>(leaf)] = !is_held(log.leaves, static_cast<size_t>(leaf));
 }
 
 // Adds to the log's key what it does not know; the log is run or given up afterwards.

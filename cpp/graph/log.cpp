@@ -238,20 +238,27 @@ void make_room_in(std::vector<T>& list, size_t more) {
 }  // namespace
 
 void Log::make_room(const Node& node) {
+  constexpr size_t kNodes = 64;  // for so many of few inputs at once
   constexpr size_t kWordsOfNode = 2 + std::size(decltype(node.extra){}) + kMaxRank, kWordsOfInput = 3 + kMaxRank;
-  const size_t inputs = node.inputs;
-  make_room_in(key, kWordsOfNode + inputs * kWordsOfInput);
-  make_room_in(nodes, 1);
-  make_room_in(begins, 1);
   make_room_in(assignments, 1);
   make_room_in(reporters, 1);
+  const bool few = node.inputs <= kFewInputs;
+  if (few && room_ > 0) {
+    --room_;
+    return;
+  }
+  const size_t inputs = kNodes * kFewInputs + node.inputs;
+  make_room_in(key, (kNodes + 1) * kWordsOfNode + inputs * kWordsOfInput);
+  make_room_in(nodes, kNodes + 1);
+  make_room_in(begins, kNodes + 1);
+  make_room_in(written_leaf_, kNodes + 1);
   for (auto* list : {&leaf_of, &starts, &before_start_}) make_room_in(*list, inputs);
   make_room_in(starts_of_, inputs);
-  make_room_in(written_leaf_, 1);
   make_room_in(leaves, inputs);
   make_room_in(offsets, inputs);
   make_room_in(numbers, inputs);
   make_room_in(sources, inputs);
+  room_ = kNodes;
 }
 
 void Log::append_in_room(const NodeRef& node) {
@@ -307,6 +314,7 @@ void Log::clear() {
   leaf_bytes = 0;
   whole_from = SIZE_MAX;
   most = kMaxLogNodes;
+  room_ = 0;
 }
 
 }  // namespace sg

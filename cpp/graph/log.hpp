@@ -65,6 +65,8 @@ struct Log {
   }
   void clear();
   Writes writes() const { return {epoch, assignments.size()}; }
+  // Of each node: the leaf into whose memory it writes; negative where there is none.
+  const std::vector<int32_t>& written_leaves() const { return written_leaf_; }
   // Storages that were written since hold again what they held then; nothing, when the log was run meanwhile.
   void take_back(Writes since) noexcept;
 
@@ -84,6 +86,7 @@ struct Log {
   std::vector<int32_t> before_start_;   // of each offset: the one before it in the same leaf
   std::vector<int32_t> written_leaf_;   // into which each node writes; -1: none, -2: memory that was made for it
   const Node* last_written_ = nullptr;  // that was read in part, at the last offset
+  size_t room_ = 0;                     // further nodes of few inputs for which there is memory
 };
 
 Log& log_of(DeviceId device);

@@ -337,7 +337,19 @@ Tensor squeeze(const Tensor& x, const std::optional<Dims>& dims) {
 
 const OpInfo& strided_row() { return rows::Strided; }
 const OpInfo& assign_row() { return rows::Assign; }
-void copy_(const Tensor& target, const Tensor& value) { assign(rows::Assign, target, value); }
+
+namespace {
+// Whether a write of several elements reads other places of the memory that it writes a part of.
+bool moves_within(const Tensor& target, const Tensor& value) {
+  if (value.is_number() || !(value->storage == target->storage)) return false;
+  if (target.numel() < 2 || target.numel() == target->storage->node->numel) return false;
+  return value->offset != target->offset || !(value.strides() == target.strides());
+}
+}  // namespace
+
+void copy_(const Tensor& target, const Tensor& value) {
+  assign(rows::Assign, target, moves_within(target, value) ? clone(value) : value);
+}
 bool replace_(const Tensor& target, const Tensor& before, const Tensor& result) {
   return replace(rows::Assign, target, before, result);
 }

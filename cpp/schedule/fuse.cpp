@@ -154,6 +154,7 @@ class Fuser {
         expand_uses(context_, draft);
         if (const int32_t repeated = context_.input.fuse ? find_repeated(context_, draft) : -1; repeated >= 0)
           throw MustStore{repeated};
+        if (const int32_t value = value_of_own_memory(draft); value >= 0) throw MustStore{value};
         for (const Use& u : draft.uses)
           if (u.inlined && u.source.node != root) computed.add(u.source.node, root);
         if (made_at[root] < 0) {
@@ -171,6 +172,15 @@ class Fuser {
     }
     std::sort(made.begin(), made.end(), [](const Draft& a, const Draft& b) { return a.roots[0] < b.roots[0]; });
     return made;
+  }
+
+  // Of a write to a part, the value that is computed from elsewhere in the same memory. Stored first, it is read before
+  // anything is written, and nothing else needs to be copied.
+  int32_t value_of_own_memory(const Draft& draft) const {
+    const Node& node = context_.node(draft.roots[0]);
+    if (!context_.input.fuse || node.op->kind != Kind::effect || node.inputs < 2 || node.overwrites_all()) return -1;
+    const int32_t value = context_.pending(node.in[0]);
+    return value < 0 || context_.stored[value] || writes_safely(context_, draft) ? -1 : value;
   }
 
   // Which kernels compute a node that has no memory.

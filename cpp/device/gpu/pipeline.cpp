@@ -46,6 +46,7 @@ void at_once(size_t count, Work work) {
     for (size_t i = next++; i < count && process_ends == ended; i = next++) work(i);
   };
   std::vector<std::thread> helpers;
+  helpers.reserve(kMostThreads);  // no thread may start that nobody can join
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   try {
     while (helpers.size() + 1 < std::min({count, cores, kMostThreads})) helpers.emplace_back(take);
