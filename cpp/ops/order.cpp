@@ -37,6 +37,84 @@ struct CpuKeys {
   }
 };
 
+// What is sorted: the place of an element below 32 bits of its key.
+using Placed = uint64_t;
+int32_t place_of(Placed e) { return static_cast<int32_t>(e & 0xffffffffu); }
+
+// Runs of two and more that agree from bit `begin` on.
+template <class Do>
+void each_run(Placed* all, int64_t n, int begin, const Do& sort) {
+  for (int64_t first = 0, last; first < n; first = last) {
+    for (last = first + 1; last < n && (all[last] ^ all[first]) >> begin == 0;) ++last;
+    if (last - first > 1) sort(all + first, last - first);
+  }
+}
+
+// The highest of the bits that differ, enough to tell most elements apart, are taken as digits, the lowest first; then
+// runs that are equal there are sorted by what is below.
+void radix_sort(Placed* all, Placed* room, int64_t n, void (*look)()) {
+  constexpr int64_t kFew = 512, kMany = 1 << 16;
+  constexpr int kBits = 11, kMostDigits = 3, kPlace = 32;
+  if (n < kFew) return std::sort(all, all + n);
+  Placed differing = 0;
+  for (int64_t i = 1; i < n; ++i) differing |= all[i] ^ all[0];
+  const int end = std::max(kPlace, static_cast<int>(std::bit_width(differing))), most = n < kMany ? 2 : kMostDigits;
+  const int digits = std::min(most, (end - kPlace + kBits - 1) / kBits), begin = std::max(kPlace, end - kBits * digits);
+  const auto digit = [begin](Placed e, int d) { return e >> (begin + kBits * d) & ((1u << kBits) - 1); };
+  int32_t at[kMostDigits][1 << kBits] = {};
+  look();
+  for (int64_t i = 0; i < n; ++i)
+    for (int d = 0; d < digits; ++d) ++at[d][digit(all[i], d)];
+  Placed *from = all, *to = room;
+  for (int d = 0; d < digits; ++d) {
+    look();
+    std::exclusive_scan(std::begin(at[d]), std::end(at[d]), std::begin(at[d]), 0);
+    for (int64_t i = 0; i < n; ++i) to[at[d][digit(from[i], d)]++] = from[i];
+    std::swap(from, to);
+  }
+  if (from != all) std::copy(from, from + n, all);
+  if (begin == kPlace) return;
+  each_run(all, n, begin, [&](Placed* run, int64_t length) { radix_sort(run, room, length, look); });
+}
+
+struct PlacesOf {
+  const Placed* all;
+  int64_t operator()(int64_t i) const { return place_of(all[i]); }
+};
+
+// Sorts n places, those that element(i) names, by their keys: by the 32 highest of the bits that differ, and where these
+// are equal by those below.
+template <class Element, class Key>
+void sort_by_key(Placed* all, Placed* room, int64_t n, const Element& element, const Key& key, void (*look)()) {
+  using Word = decltype(key(0));
+  const Word first = key(element(0));
+  Word differing = 0;
+  for (int64_t i = 1; i < n; ++i) differing |= key(element(i)) ^ first;
+  const int shift = std::max(0, static_cast<int>(std::bit_width(differing)) - 32);
+  for (int64_t i = 0; i < n; ++i) {
+    const auto place = static_cast<uint32_t>(element(i));
+    all[i] = Placed{static_cast<uint32_t>(key(place) >> shift)} << 32 | place;
+  }
+  radix_sort(all, room, n, look);
+  if (shift == 0) return;
+  each_run(all, n, 32, [&](Placed* run, int64_t length) { sort_by_key(run, room, length, PlacesOf{run}, key, look); });
+}
+
+template <class T>
+void order_on_cpu(const CpuArgs& args) {
+  const CpuKeys k(args.words);
+  args.parallel(k.rows, std::max<int64_t>(1, 4096 / k.n), [&](int64_t first, int64_t last) {
+    auto* all = static_cast<Placed*>(args.scratch(2 * k.n * static_cast<int64_t>(sizeof(Placed))));
+    for (int64_t r = first; r < last; ++r) {
+      const T* x = args.as<const T>(0) + r * k.n;
+      int32_t* order = args.as<int32_t>(1) + r * k.n;
+      const auto itself = [](int64_t i) { return i; };
+      sort_by_key(all, all + k.n, k.n, itself, [&](int64_t place) { return k.key(x[place]); }, args.look);
+      std::transform(all, all + k.n, order, place_of);
+    }
+  });
+}
+
 template <class T>
 struct Keyed {
   Word<T> key;
@@ -45,52 +123,6 @@ struct Keyed {
 };
 
 constexpr auto kMostBytes = static_cast<int64_t>(sizeof(Keyed<int64_t>));
-
-// Sorts what lies by place. The highest of the bits that differ, enough to tell most keys apart, are taken as digits, the
-// lowest first; then runs of keys that are equal there are sorted by what is below.
-template <class T>
-void radix_sort(Keyed<T>* all, Keyed<T>* room, int64_t n, void (*look)()) {
-  constexpr int64_t kFew = 512, kMany = 1 << 16;
-  constexpr int kBits = 11, kMostDigits = 3;
-  if (n < kFew) return std::sort(all, all + n);
-  Word<T> differing = 0;
-  for (int64_t i = 1; i < n; ++i) differing |= all[i].key ^ all[0].key;
-  const int end = std::bit_width(differing), most = n < kMany ? 2 : kMostDigits;
-  const int digits = std::min(most, (end + kBits - 1) / kBits), begin = std::max(0, end - kBits * digits);
-  const auto digit = [begin](const Keyed<T>& e, int d) { return e.key >> (begin + kBits * d) & ((1u << kBits) - 1); };
-  int32_t at[kMostDigits][1 << kBits] = {};
-  look();
-  for (int d = 0; d < digits; ++d)
-    for (int64_t i = 0; i < n; ++i) ++at[d][digit(all[i], d)];
-  Keyed<T>*from = all, *to = room;
-  for (int d = 0; d < digits; ++d) {
-    look();
-    std::exclusive_scan(std::begin(at[d]), std::end(at[d]), std::begin(at[d]), 0);
-    for (int64_t i = 0; i < n; ++i) to[at[d][digit(from[i], d)]++] = from[i];
-    std::swap(from, to);
-  }
-  if (from != all) std::copy(from, from + n, all);
-  if (begin == 0) return;
-  for (int64_t first = 0, last; first < n; first = last) {
-    for (last = first + 1; last < n && (all[last].key ^ all[first].key) >> begin == 0;) ++last;
-    if (last - first > 1) radix_sort(all + first, room, last - first, look);
-  }
-}
-
-template <class T>
-void order_on_cpu(const CpuArgs& args) {
-  const CpuKeys k(args.words);
-  args.parallel(k.rows, std::max<int64_t>(1, 4096 / k.n), [&](int64_t first, int64_t last) {
-    auto* all = static_cast<Keyed<T>*>(args.scratch(2 * k.n * static_cast<int64_t>(sizeof(Keyed<T>))));
-    for (int64_t r = first; r < last; ++r) {
-      const T* x = args.as<const T>(0) + r * k.n;
-      int32_t* order = args.as<int32_t>(1) + r * k.n;
-      for (int64_t i = 0; i < k.n; ++i) all[i] = {k.key(x[i]), static_cast<int32_t>(i)};
-      radix_sort<T>(all, all + k.n, k.n, args.look);
-      for (int64_t i = 0; i < k.n; ++i) order[i] = all[i].place;
-    }
-  });
-}
 
 // So many are collected before the better half stays.
 int64_t most_of(int64_t k) { return 2 * k + 64; }
@@ -237,7 +269,7 @@ void order_launches(Expansion& e, const Keys& k, bool gpu, int32_t x, int32_t or
             : k.dtype == DType::float64 ? order_on_cpu<double>
             : k.dtype == DType::int32   ? order_on_cpu<int32_t>
                                         : order_on_cpu<int64_t>;
-  own.scratch = 2 * k.n * kMostBytes;
+  own.scratch = 2 * k.n * static_cast<int64_t>(sizeof(Placed));
 }
 
 void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_t x, int32_t places) {

@@ -55,8 +55,9 @@ class Loops {
   std::vector<Loop> find() {
     std::vector<Loop> loops = longest();
     const auto follows = [&](const Loop& a) {
-      return std::ranges::any_of(loops,
-                                 [&](const Loop& b) { return b.over_time && std::abs(a.rounds - b.rounds) <= kFewer; });
+      return std::ranges::any_of(loops, [&](const Loop& b) {
+        return b.over_time && (std::abs(a.rounds - b.rounds) <= kFewer || (a.rounds > b.rounds && is_cut_off(b)));
+      });
     };
     std::vector<Loop> found;
     std::ranges::copy_if(loops, std::back_inserter(found), follows);
@@ -76,6 +77,12 @@ class Loops {
   }
 
   int32_t count() const { return static_cast<int32_t>(words_.size()); }
+
+  // A loop that began in the log before, or goes on in the next one, since a log has only so many nodes.
+  bool is_cut_off(const Loop& b) const {
+    const bool is_full = log_.nodes.size() >= kMaxLogNodes;
+    return b.begin <= kFewer * b.period || (is_full && count() - b.end() <= kFewer * b.period);
+  }
 
   // Distances between equal windows, those that are found most often, the shortest first.
   std::vector<int32_t> periods() const {
