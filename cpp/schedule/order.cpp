@@ -6,25 +6,35 @@
 
 namespace sg::schedule_detail {
 
+void Bits::cover(size_t begin, size_t end) {
+  if (words_.empty()) begin_ = begin;
+  if (begin < begin_) {
+    words_.insert(words_.begin(), begin_ - begin, 0);
+    begin_ = begin;
+  }
+  if (end > this->end()) words_.resize(end - begin_);
+}
+
 int32_t Bits::first() const {
   for (size_t w = 0; w < words_.size(); ++w)
-    if (words_[w]) return static_cast<int32_t>(w * 64) + __builtin_ctzll(words_[w]);
+    if (words_[w]) return static_cast<int32_t>((begin_ + w) * 64) + __builtin_ctzll(words_[w]);
   return -1;
 }
 
 bool Bits::meets(const Bits& other) const {
-  const size_t common = std::min(words_.size(), other.words_.size());
-  for (size_t w = 0; w < common; ++w)
-    if (words_[w] & other.words_[w]) return true;
+  for (size_t w = std::max(begin_, other.begin_); w < std::min(end(), other.end()); ++w)
+    if (words_[w - begin_] & other.words_[w - other.begin_]) return true;
   return false;
 }
 
 bool Bits::add(const Bits& other) {
-  if (words_.size() < other.words_.size()) words_.resize(other.words_.size());
+  if (other.words_.empty()) return false;
+  cover(other.begin_, other.end());
+  uint64_t* const mine = words_.data() + (other.begin_ - begin_);
   uint64_t fresh = 0;
   for (size_t w = 0; w < other.words_.size(); ++w) {
-    fresh |= other.words_[w] & ~words_[w];
-    words_[w] |= other.words_[w];
+    fresh |= other.words_[w] & ~mine[w];
+    mine[w] |= other.words_[w];
   }
   return fresh;
 }

@@ -7,16 +7,19 @@
 
 namespace sg::schedule_detail {
 
-// Numbers; as long as the largest one needs.
+// Numbers; as long as the distance between the smallest and the largest one needs.
 class Bits {
  public:
-  bool has(int32_t i) const { return word(i) < words_.size() && words_[word(i)] >> (i % 64) & 1; }
+  bool has(int32_t i) const {
+    const size_t at = word(i) - begin_;  // huge when it lies before
+    return at < words_.size() && words_[at] >> (i % 64) & 1;
+  }
   void set(int32_t i) {
-    if (word(i) >= words_.size()) words_.resize(word(i) + 1);
-    words_[word(i)] |= uint64_t{1} << (i % 64);
+    cover(word(i), word(i) + 1);
+    words_[word(i) - begin_] |= uint64_t{1} << (i % 64);
   }
   void clear(int32_t i) {
-    if (word(i) < words_.size()) words_[word(i)] &= ~(uint64_t{1} << (i % 64));
+    if (has(i)) words_[word(i) - begin_] &= ~(uint64_t{1} << (i % 64));
   }
   int32_t first() const;  // -1: there is none
   bool meets(const Bits& other) const;
@@ -24,11 +27,16 @@ class Bits {
   template <class F>
   void each(F f) const {
     for (size_t w = 0; w < words_.size(); ++w)
-      for (uint64_t word = words_[w]; word; word &= word - 1) f(static_cast<int32_t>(w * 64) + __builtin_ctzll(word));
+      for (uint64_t word = words_[w]; word; word &= word - 1)
+        f(static_cast<int32_t>((begin_ + w) * 64) + __builtin_ctzll(word));
   }
 
  private:
   static size_t word(int32_t i) { return static_cast<size_t>(i) / 64; }
+  size_t end() const { return begin_ + words_.size(); }
+  void cover(size_t begin, size_t end);  // words
+
+  size_t begin_ = 0;  // the first word that is kept
   std::vector<uint64_t> words_;
 };
 

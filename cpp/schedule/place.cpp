@@ -30,7 +30,6 @@ class Placer {
     export_nodes();
     emitted_.reserve(drafts());
     for (size_t d = 0; d < drafts(); ++d) emitted_.push_back(emit_collapsed(static_cast<int32_t>(d)));
-    find_readers();
     build_edges();
     checks_ = has_checks();
     place_nodes();
@@ -79,6 +78,7 @@ class Placer {
   }
 
   void find_readers() {
+    readers_are_known_ = true;
     for (size_t d = 0; d < drafts(); ++d) {
       auto note = [&](const Source& s) {
         if (s.leaf >= 0) leaf_readers_[s.leaf].push_back(static_cast<int32_t>(d));
@@ -128,6 +128,7 @@ class Placer {
     const bool wanted = base.leaf >= 0 ? !context_.input.dying[base.leaf] : context_.input.held[base.node];
     const int32_t writer = made_by_[effect];
     if (wanted || !writes_safely(writer)) return false;
+    if (!readers_are_known_) find_readers();
     const auto& readers = base.leaf >= 0 ? leaf_readers_[base.leaf] : node_readers_[base.node];
     for (int32_t reader : readers)
       if (reader != writer && order_.before(writer, reader)) return false;
@@ -444,6 +445,7 @@ class Placer {
   std::vector<int32_t> made_by_, memory_;
   std::vector<std::optional<bool>> safe_;  // to write in place, of each draft that was asked about
   std::map<int32_t, int32_t> leaf_memory_;
+  bool readers_are_known_ = false;  // they matter where something is written in place
   std::map<int32_t, std::vector<int32_t>> leaf_readers_, node_readers_;
   std::map<int32_t, int32_t> taken_;  // leaf -> the effect that writes over it
   bool checks_ = false;
