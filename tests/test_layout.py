@@ -29,7 +29,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "engine": {"base", "math", "kernel", "plan", "graph", "ops", "schedule", "device", "value"},
     "include": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "engine"},
     "bind": {"base", "graph", "ops/list.hpp", "ops/glsl.hpp", "value", "engine"}
-    | {"device/device.hpp", "device/gpu/compiler.hpp", "device/gpu/vulkan_calls.hpp"},
+    | {"device/device.hpp", "device/gpu/pipeline/compiler.hpp", "device/gpu/driver/vulkan_calls.hpp"},
 }
 # Third-party headers (prefix) -> the only folders or files that may name them.
 ONLY_IN = {

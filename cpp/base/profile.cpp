@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/where.hpp"
+
 namespace sg {
 namespace profile {
 namespace {
@@ -68,7 +70,7 @@ void Stage::end() const noexcept {
     e.bytes = bytes;
     e.flops = flops;
     e.shapes = shapes;
-    if (const auto hook = profile::stack_hook.load(); hook && std::string_view(category_) == "cpu_op") e.stack = hook();
+    if (profile::with_lines && std::string_view(category_) == "cpu_op") e.stack = where().str();
     profile::add(std::move(e));
   } catch (...) {
     // As above.

@@ -23,8 +23,7 @@ struct ProfileEvent {
 
 namespace profile {
 inline std::atomic<bool> on{false};
-// The line of the user's program that is running, "" when unknown (installed by the binding, asked for each cpu_op).
-inline std::atomic<std::string (*)()> stack_hook{nullptr};
+inline std::atomic<bool> with_lines{false};  // each cpu_op notes the line of the user's program that runs
 int64_t now();
 int32_t thread_number();
 void add(ProfileEvent event);  // dropped when nobody profiles

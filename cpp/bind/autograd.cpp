@@ -356,16 +356,8 @@ void add_autograd(PyObject* m) {
   module.def("is_grad_enabled", grad_enabled, "Whether operations are recorded for gradients, in this thread.");
   module.def("_set_grad_enabled", set_grad_enabled);
   module.def("_running_line", [] { return at(where()); });
-  module.def("_is_anomaly_enabled", [] { return has_nan_hook != nullptr; });
-  module.def("_set_anomaly_enabled", [](bool on) {
-    has_nan_hook = nullptr;
-    if (on)
-      has_nan_hook = [](const Tensor& x) {
-        if (!PyGILState_Check()) return has_nan(x);
-        WithoutGil unlocked;
-        return has_nan(x);
-      };
-  });
+  module.def("_is_anomaly_enabled", [] { return detect_nan; });
+  module.def("_set_anomaly_enabled", [](bool on) { detect_nan = on; });
 }
 
 }  // namespace sg::bind

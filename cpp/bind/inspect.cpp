@@ -11,8 +11,8 @@
 #include "value/node.hpp"
 
 #if SPIROGRAD_GPU
-#include "device/gpu/compiler.hpp"
-#include "device/gpu/vulkan_calls.hpp"
+#include "device/gpu/driver/vulkan_calls.hpp"
+#include "device/gpu/pipeline/compiler.hpp"
 #endif
 
 namespace py = pybind11;
@@ -67,7 +67,7 @@ PyObject* realize_method(const Call& c) {
   const Tensor x = unwrap(c.self);
   {
     WithoutGil unlocked;
-    cut(x.device());
+    flush(x.device());
   }
   Py_INCREF(c.self);
   return c.self;
@@ -126,7 +126,7 @@ void synchronize_python(py::object device) {
       device.is_none() ? devices_in_use() : std::vector<DeviceId>{to_device_id(device.ptr())};
   WithoutGil unlocked;
   for (DeviceId d : devices) {
-    cut(d);
+    flush(d);
     synchronize(d);
   }
 }

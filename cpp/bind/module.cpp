@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bind/device.hpp"
-#include "bind/hooks.hpp"
+#include "bind/host.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
 #include "bind/tensor.hpp"
@@ -59,7 +59,7 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_glsl(m);
     sg::bind::add_value_type(m);
     sg::bind::add_neurons(m);
-    sg::bind::install_hooks();
+    sg::bind::install_host();
 #ifdef __SANITIZE_ADDRESS__
     // A mistake made on purpose: the lane that looks for such sees whether they are reported.
     module.def("_overrun", [](size_t size) {

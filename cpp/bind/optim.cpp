@@ -80,7 +80,7 @@ std::vector<DeviceId> devices_of(const std::vector<py::list>& groups) {
 void submit(const std::vector<py::list>& groups) {
   const std::vector<DeviceId> devices = devices_of(groups);
   WithoutGil unlocked;
-  for (DeviceId d : devices) cut(d);
+  for (DeviceId d : devices) flush(d);
 }
 
 // What is recorded from here to submit() is done as a whole or not at all.

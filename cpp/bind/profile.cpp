@@ -3,7 +3,6 @@
 
 #include "bind/methods.hpp"
 #include "engine/engine.hpp"
-#include "graph/where.hpp"
 
 namespace py = pybind11;
 
@@ -23,7 +22,7 @@ py::list list_of(const std::vector<ProfileEvent>& events) {
 void start(bool with_stack) {
   WithoutGil unlocked;
   start_profile();
-  profile::stack_hook = with_stack ? +[] { return where().str(); } : nullptr;
+  profile::with_lines = with_stack;
 }
 
 // The events, when it ended, and the number of this thread.
@@ -34,7 +33,7 @@ py::tuple stop() {
     WithoutGil unlocked;
     events = stop_profile();
     end = profile::now();
-    profile::stack_hook = nullptr;
+    profile::with_lines = false;
   }
   return py::make_tuple(list_of(events), end, profile::thread_number());
 }

@@ -1,7 +1,7 @@
-// The line of Python that is running, outside of this package: what graph/where.hpp asks for.
+// The line of Python that is running, outside of this package: what base/where.hpp asks for.
 // Threads: any; without the GIL there is no line.
 #pragma once
-#include "graph/where.hpp"
+#include "base/where.hpp"
 
 namespace sg::bind {
 

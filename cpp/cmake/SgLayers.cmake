@@ -1,11 +1,16 @@
-# sg_layer(FOLDER [LINK targets...]): the object library sg_FOLDER ('/' becomes '_') of cpp/FOLDER/*.cpp.
+# sg_layer(FOLDER [ROOMS] [LINK targets...]): the object library sg_FOLDER ('/' becomes '_') of cpp/FOLDER/*.cpp, with
+# ROOMS also of the folders in it.
 # A folder without sources (headers only) is an interface library, so that nobody needs to know.
 set_property(GLOBAL PROPERTY SG_LAYERS "")
 
 function(sg_layer folder)
-  cmake_parse_arguments(arg "" "" "LINK;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(arg "ROOMS" "" "LINK;EXCLUDE" ${ARGN})
   string(REPLACE "/" "_" name "sg_${folder}")
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/cpp/${folder}/*.cpp")
+  set(patterns "${PROJECT_SOURCE_DIR}/cpp/${folder}/*.cpp")
+  if(arg_ROOMS)
+    list(APPEND patterns "${PROJECT_SOURCE_DIR}/cpp/${folder}/*/*.cpp")
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   foreach(file IN LISTS arg_EXCLUDE)
     list(REMOVE_ITEM sources "${PROJECT_SOURCE_DIR}/cpp/${folder}/${file}")
   endforeach()

@@ -17,7 +17,7 @@ HEAD = """// Written by cpp/cmake/embed_shaders.py.
 #include <string_view>
 #include <vector>
 
-#include "device/gpu/compiler.hpp"
+#include "device/gpu/pipeline/compiler.hpp"
 
 namespace sg {
 namespace {

@@ -93,14 +93,14 @@ struct RunArguments {
   const int64_t* offsets = nullptr;    // Plan::starts, in elements
   const Number* numbers = nullptr;     // Plan::numbers
   std::shared_ptr<const Lines> lines;  // kept for reports
-  bool doubtful = false;               // what an earlier run reported keeps this one from writing in place too
+  bool unchecked = false;              // what an earlier run reported keeps this one from writing in place too
   bool to_the_end = false;             // not to be interrupted: work that it belongs to has been done
 };
 
 // Bytes on their way to the host.
-class Arrival {
+class Readback {
  public:
-  virtual ~Arrival() = default;
+  virtual ~Readback() = default;
   virtual const std::byte* wait() = 0;  // until they are there. Call without the GIL
 };
 
@@ -146,7 +146,7 @@ class Device {
   // Submits without waiting (CPU: runs). The arguments are copied; buffers are kept until the work is done.
   virtual void run(Prepared& plan, const RunArguments& arguments) = 0;
   // Submits without waiting. Everything is copied. nullptr: nothing is wanted. Only GPUs run jobs.
-  virtual std::shared_ptr<Arrival> run(const Job& job);
+  virtual std::shared_ptr<Readback> run(const Job& job);
   // Waits until a run finds room for what it submits. Call without the engine lock, so that a device that hangs keeps
   // nobody but those who use it. DeviceTimeoutError, DeviceLostError.
   virtual void wait_for_room() {}
@@ -180,10 +180,5 @@ Device& gpu_device(int index);
 
 // Set when the process is about to end and waits for whoever is at work: long preparations give up.
 inline std::atomic<bool> process_ends{false};
-
-// Called about every 50 ms inside long waits and long runs on the CPU; may throw to end them (the binding looks for
-// Ctrl-C there). A run that ends with an Interruption has changed nothing and can be done again.
-extern void (*interrupt_hook)();
-struct Interruption {};  // a base of what the hook throws
 
 }  // namespace sg

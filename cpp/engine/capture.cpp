@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "engine/run_status.hpp"
 #include "graph/build.hpp"
 #include "ops/list.hpp"
 
@@ -27,7 +28,7 @@ Capture::Capture(const std::vector<Tensor>& arguments) : originals_(arguments), 
   static std::atomic<uint32_t> last{0};
   if (recorder) fail<Error>("compile", "another function is being recorded", "call one at a time");
   const EngineLock lock;
-  cut_all();
+  flush_all();
   id_ = ++last;
   std::map<const Storage*, Tensor> storages;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -65,7 +66,7 @@ void Capture::abandon() {
 }
 
 void Capture::stop() {
-  cut_all();
+  flush_all();
   abandon();
   if (!refused_.empty()) fail<Error>("compile", refused_, kPass);
 }
@@ -195,15 +196,15 @@ int32_t Capture::argument_behind(const Origin& from) const {
 }
 
 // The run is done: what is noted of it must not fail.
-void Capture::ran(const Log& log, const CachedPlan& plan, bool doubtful, std::vector<Reporter> reporters) noexcept {
+void Capture::ran(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters) noexcept {
   try {
-    note_run(log, plan, doubtful, std::move(reporters));
+    note_run(log, plan, unchecked, std::move(reporters));
   } catch (const std::bad_alloc&) {
     incomplete_ = true;
   }
 }
 
-void Capture::note_run(const Log& log, const CachedPlan& plan, bool doubtful, std::vector<Reporter> reporters) {
+void Capture::note_run(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters) {
   Recording::Cut cut;
   cut.device = log.device;
   cut.key = log.key;
@@ -219,7 +220,7 @@ void Capture::note_run(const Log& log, const CachedPlan& plan, bool doubtful, st
   cut.numbers = log.numbers;
   cut.sources = log.sources;
   cut.reporters = std::move(reporters);
-  cut.doubtful = doubtful;
+  cut.unchecked = unchecked;
   std::vector<NodeRef> outputs;
   for (int32_t n : plan.output_nodes) {
     const Node& node = *log.nodes[static_cast<size_t>(n)];
@@ -430,7 +431,7 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
       const NodeRef node = node_of(from, arguments, none);
       raise_if_failed(*node);
       if (node->pending()) return false;
-      if (!cut.doubtful && doubtful(*node)) return false;
+      if (!cut.unchecked && unchecked(*node)) return false;
     }
     for (const Write& w : cut.writes)  // bytes that others see must stay where they are
       if (const Buffer* b = storage_of(w.to, arguments, none)->node->buffer.get(); b && b->shared) return false;
@@ -462,7 +463,7 @@ void Recording::run_readers(const std::vector<Tensor>& arguments) const {
       const Origin& from = cut.leaves[m.donor];
       if (from.kind == Origin::Kind::output) continue;
       const NodeRef node = node_of(from, arguments, none);
-      if (std::find(log.leaves.begin(), log.leaves.end(), node) != log.leaves.end()) cut_log(log);
+      if (std::find(log.leaves.begin(), log.leaves.end(), node) != log.leaves.end()) flush_log(log);
     }
   }
 }
@@ -490,7 +491,7 @@ void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const 
   std::vector<uint32_t> after;
   for (const Origin& from : cut.leaves) {
     leaves.push_back(node_of(from, arguments, made));
-    if (cut.doubtful && doubtful(*leaves.back())) after.push_back(leaves.back()->run);
+    if (cut.unchecked && unchecked(*leaves.back())) after.push_back(leaves.back()->run);
   }
   offsets = cut.offsets;
   for (size_t i = 0; i < offsets.size(); ++i)
@@ -505,7 +506,7 @@ void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const 
   for (const Output& out : cut.outputs) nodes.push_back(leaf_node({}, out.dtype, cut.device, out.numel));
   const std::shared_ptr<const Lines> lines = run_plan(
       cut.device, *cut.plan, *cut.prepared,
-      {leaves, offsets, numbers, cut.reporters, std::move(after), cut.doubtful, !made.outputs.empty()}, outputs);
+      {leaves, offsets, numbers, cut.reporters, std::move(after), cut.unchecked, !made.outputs.empty()}, outputs);
   for (size_t o = 0; o < outputs.size(); ++o) {
     nodes[o]->buffer = std::move(outputs[o]);
     nodes[o]->run = lines && !cut.outputs[o].in_place ? lines->run() : 0;
@@ -581,10 +582,10 @@ std::vector<uint64_t> signature(const std::vector<Tensor>& arguments) {
   const EngineLock lock;
   bool pending = false;
   for (const Tensor& x : arguments) pending |= x->storage->node->pending();
-  if (pending) cut_all();
+  if (pending) flush_all();
   std::vector<uint64_t> words;
   words.reserve(8 + 16 * arguments.size());
-  words.assign({grad_enabled(), has_nan_hook != nullptr, static_cast<uint64_t>(default_float())});
+  words.assign({grad_enabled(), detect_nan, static_cast<uint64_t>(default_float())});
   std::vector<const Node*> nodes;
   for (const Tensor& x : arguments) {
     if (x.requires_grad())

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/cut.hpp"
+#include "engine/flush.hpp"
 #include "graph/grad.hpp"
 #include "graph/recorder.hpp"
 
@@ -63,7 +63,7 @@ class Recording {
     std::vector<Number> numbers;
     std::vector<std::pair<int32_t, uint32_t>> sources;
     std::vector<Reporter> reporters;
-    bool doubtful = false;
+    bool unchecked = false;
     std::vector<Output> outputs;
     std::vector<Write> writes;
   };
@@ -149,12 +149,12 @@ class Capture final : public Watcher {
   uint32_t number(double now) override;
 
   // From engine/. `made_of`: the log that was run.
-  void ran(const Log& log, const CachedPlan& plan, bool doubtful, std::vector<Reporter> reporters) noexcept;
+  void ran(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters) noexcept;
   void has_host_data(const NodeRef& node, const void* data, size_t bytes);
   [[noreturn]] void refuse(const char* what);
 
  private:
-  void note_run(const Log& log, const CachedPlan& plan, bool doubtful, std::vector<Reporter> reporters);
+  void note_run(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters);
   Recording::Leaf* leaf_of(const Tensor& x);  // nullptr: it was made inside
   void note(const Tensor& x);
   Origin origin_of(const NodeRef& node);

@@ -8,9 +8,11 @@
 #include <thread>
 
 #include "base/error.hpp"
+#include "base/host.hpp"
 #include "base/log.hpp"
 #include "engine/capture.hpp"
-#include "engine/cut.hpp"
+#include "engine/flush.hpp"
+#include "engine/run_status.hpp"
 #include "engine/tape.hpp"
 #include "ops/list.hpp"
 #include "schedule/loops.hpp"
@@ -32,7 +34,7 @@ std::map<int, Device*>& gpus_in_use() {
                      "index " + std::to_string(s.index) + " out of range [0, " + std::to_string(s.bound) + ")" + line,
                      "tensors written after it in the same step keep their old values");
   } catch (...) {
-    for (const auto& run : s.runs) spoil(run->run(), std::current_exception());
+    for (const auto& run : s.runs) poison(run->run(), std::current_exception());
     throw;
   }
 }
@@ -57,21 +59,8 @@ void raise_status(DeviceId id) {
 void look_at_status(DeviceId id, uint32_t runs) {
   raise_status(id);
   EngineLock lock;
-  settle(id, runs);
+  retire(id, runs);
 }
-
-// A loop that is too long for one log goes on in the next one where a round begins.
-void cut_at_hand(Log& log, bool full) {
-  if (full && log.most == kMaxLogNodes) log.most = end_of_round(log);
-  if (!full || log.nodes.size() >= log.most) cut_log(log);
-}
-
-[[maybe_unused]] const bool installed = [] {
-  cut_hook = cut_at_hand;
-  report_hook = raise_status;
-  value::tape_runner = tapes_of;
-  return true;
-}();
 
 // Makes the tensor's own bytes exist as one contiguous range: its node, and the first element in it. Held, so that a
 // write in place of another thread goes elsewhere while they are read.
@@ -87,12 +76,20 @@ Bytes realise(const Tensor& x) {
   const bool flat = x.contiguous();
   const Tensor source = flat ? x.detach() : contiguous(x.detach());
   NodeRef node = source->storage->node.ref();
-  if (node->pending()) cut_log(log_of(node->device));
+  if (node->pending()) flush_log(log_of(node->device));
   raise_if_failed(*node);
   return {Held(node), static_cast<size_t>(source->offset) * size_of(x.dtype()), last_run()};
 }
 
 }  // namespace
+
+// A loop that is too long for one log goes on in the next one where a round begins.
+void flush(Log& log, bool full) {
+  const HostPaused paused;
+  if (full && log.most == kMaxLogNodes) log.most = end_of_round(log);
+  if (!full || log.nodes.size() >= log.most) flush_log(log);
+}
+void raise_reports(DeviceId id) { raise_status(id); }
 
 Device& device_of(DeviceId id) {
   if (!id.is_gpu()) return cpu_device();
@@ -117,10 +114,10 @@ void wait_for_room(DeviceId id) {
 }
 }  // namespace
 
-void cut(DeviceId id) {
+void flush(DeviceId id) {
   wait_for_room(id);
   EngineLock lock;
-  cut_log(log_of(id));
+  flush_log(log_of(id));
 }
 
 void begin_whole(DeviceId id) {
@@ -139,14 +136,15 @@ void take_back(DeviceId id) {
   log.whole_from = SIZE_MAX;
 }
 
-void cut_all() {
+void flush_all() {
   EngineLock lock;
-  cut_log(log_of({}));
-  for (auto& [index, gpu] : gpus_in_use()) cut_log(log_of(DeviceId{DeviceId::Kind::gpu, static_cast<uint8_t>(index)}));
+  flush_log(log_of({}));
+  for (auto& [index, gpu] : gpus_in_use())
+    flush_log(log_of(DeviceId{DeviceId::Kind::gpu, static_cast<uint8_t>(index)}));
 }
 
 void synchronize(DeviceId id) {
-  cut(id);
+  flush(id);
   const uint32_t runs = last_run();
   device_of(id).wait();
   look_at_status(id, runs);
@@ -171,7 +169,7 @@ void recover(DeviceId id) {
   forget_plans(id);
   ++times_recovered;
   device.recover();
-  settle(id, last_run());
+  retire(id, last_run());
 }
 
 namespace {
@@ -234,7 +232,7 @@ Tensor share_host(void* data, const Dims& shape, const Dims& strides, DType dtyp
 Escaped::Escaped(const Tensor& x) {
   if (capture()) capture()->refuse("shows memory to others");
   EngineLock lock;
-  cut_log(log_of({}));  // also what is still to read the bytes as they are now
+  flush_log(log_of({}));  // also what is still to read the bytes as they are now
   Storage& storage = *x->storage;
   NodeRef node = storage.node.ref();
   raise_if_failed(*node);
@@ -300,6 +298,7 @@ int64_t read_item_int(const Tensor& x) {
 }
 
 bool has_nan(const Tensor& x) {
+  const HostPaused paused;
   const GradMode off(false);
   const Tensor wide = x.dtype() == DType::float64 ? x.detach() : cast(x.detach(), DType::float32);
   std::vector<double> values(static_cast<size_t>(wide.numel()));  // room for either type
@@ -314,7 +313,7 @@ bool has_nan(const Tensor& x) {
 uint64_t address_of(const Tensor& x) {
   if (capture()) capture()->refuse("asks for an address");
   EngineLock lock;
-  cut_log(log_of(x.device()));
+  flush_log(log_of(x.device()));
   const Node& node = *x->storage->node.get();
   raise_if_failed(node);
   const uint64_t base = x.device().is_gpu() ? node.buffer->address : reinterpret_cast<uintptr_t>(node.buffer->host);

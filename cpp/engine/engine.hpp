@@ -16,8 +16,8 @@ Device& device_of(DeviceId id);
 
 // Runs everything pending on a device. What cannot be had, and what needs it, holds the error; tensors that it was
 // written to keep their old value; the rest is done, and the error is thrown.
-void cut(DeviceId id);
-// What is recorded from here to the next cut is done as a whole or, should the run fail, not at all.
+void flush(DeviceId id);
+// What is recorded from here to the next flush is done as a whole or, should the run fail, not at all.
 void begin_whole(DeviceId id);
 // Recording it failed: what was written since is as before, unless it was run meanwhile.
 void take_back(DeviceId id);
@@ -62,7 +62,6 @@ class Escaped {
 void read(const Tensor& x, void* out);
 double read_item(const Tensor& x);  // one element as a number
 int64_t read_item_int(const Tensor& x);
-bool has_nan(const Tensor& x);  // of a floating type
 // Where the first element is, on the host or in the device. Runs what is pending.
 uint64_t address_of(const Tensor& x);
 // The same values on another device (the tensor itself when it is there already).

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/cut.hpp"
+#include "engine/flush.hpp"
 
 namespace sg {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/cut.hpp"
+#include "engine/flush.hpp"
 #include "graph/tensor.hpp"
 #include "schedule/schedule.hpp"
 

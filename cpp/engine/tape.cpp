@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/host.hpp"
 #include "base/log.hpp"
 #include "engine/engine.hpp"
 #include "graph/log.hpp"
@@ -208,7 +209,7 @@ void GpuTapes::add_writes(Script& script) {
       auto put = [&](uint64_t address, double x, Mirror& mirror) {
         script.writes.push_back(address + slot * real_bytes_);
         script.writes.push_back(bits(x));
-        if (mirror.arrival) mirror.reset();  // of before the write
+        if (mirror.readback) mirror.reset();  // of before the write
         if (slot < mirror.values.size()) mirror.values[slot] = x;
       };
       if (n->has(value::kDataWritten)) put(m.data, n->data, m.data_mirror);
@@ -279,8 +280,8 @@ void GpuTapes::send(Script& script) {
   static const uint32_t mistake = env("SPIROGRAD_TAPE") == "mistake";  // for the test that the tape machine computes
   script.job.kernel = real_bytes_ == 8 ? "tape" : "tape32";
   script.job.variants = {{kThreads, mistake}, {kFewThreads, mistake}};
-  const std::shared_ptr<Arrival> arrival = device_.run(script.job);
-  for (Mirror* mirror : script.mirrors) mirror->arrival = arrival;
+  const std::shared_ptr<Readback> readback = device_.run(script.job);
+  for (Mirror* mirror : script.mirrors) mirror->readback = readback;
 }
 
 // The pending tape's part of a script: its code, the writes, its computation.
@@ -374,17 +375,6 @@ double GpuTapes::from_bytes(const std::byte* p) const {
   return x;
 }
 
-namespace {
-
-struct WithoutGil {
-  void* token = contention_hooks.begin ? contention_hooks.begin() : nullptr;
-  ~WithoutGil() {
-    if (token) contention_hooks.end(token);
-  }
-};
-
-}  // namespace
-
 // Other threads may run while this one waits; what they change makes the copy that was waited for worthless.
 double GpuTapes::look(const Memory& m, Mirror& mirror, uint64_t address, uint32_t slot) {
   constexpr uint32_t kBlock = 32768;
@@ -399,20 +389,20 @@ double GpuTapes::look(const Memory& m, Mirror& mirror, uint64_t address, uint32_
     }
     if ((mirror.arrived && slot < m.slots) || mirror.here[slot / kBlock]) return mirror.values[slot];
     const uint32_t version = mirror.version;
-    if (const std::shared_ptr<Arrival> arrival = mirror.arrival; arrival && slot < m.slots) {
+    if (const std::shared_ptr<Readback> readback = mirror.readback; readback && slot < m.slots) {
       const std::byte* raw;
       {
-        const WithoutGil unlocked;
-        raw = arrival->wait() + mirror.at;
+        const HostPaused unlocked;
+        raw = readback->wait() + mirror.at;
       }
-      if (version != mirror.version || !mirror.arrival) continue;
+      if (version != mirror.version || !mirror.readback) continue;
       for (size_t i = 0; i < m.slots; ++i) mirror.values[i] = from_bytes(raw + i * real_bytes_);
-      mirror.arrival.reset();
+      mirror.readback.reset();
       mirror.arrived = true;
     } else {
       std::vector<std::byte> raw(count * real_bytes_);
       {
-        const WithoutGil unlocked;
+        const HostPaused unlocked;
         device_.download(raw.data(), cells, address - cells->address + first * real_bytes_, raw.size());
       }
       if (version != mirror.version) continue;
@@ -437,11 +427,20 @@ double GpuTapes::read_grad(value::Node* n) {
   return grad;
 }
 
-value::TapeRunner* tapes_of(int gpu) {
-  static auto* all = new std::unordered_map<int, std::unique_ptr<GpuTapes>>;
-  std::unique_ptr<GpuTapes>& one = (*all)[gpu];
-  if (!one) one = std::make_unique<GpuTapes>(device_of({DeviceId::Kind::gpu, static_cast<uint8_t>(gpu)}));
-  return one.get();
+namespace value {
+namespace {
+std::unordered_map<int, TapeRunner*>& runners() {
+  static auto* all = new std::unordered_map<int, TapeRunner*>;
+  return *all;
 }
+}  // namespace
+
+TapeRunner& tape_runner(int gpu) {
+  TapeRunner*& one = runners()[gpu];
+  if (!one) one = new GpuTapes(device_of({DeviceId::Kind::gpu, static_cast<uint8_t>(gpu)}));  // lives for ever
+  return *one;
+}
+void install(TapeRunner& runner, int gpu) { runners()[gpu] = &runner; }
+}  // namespace value
 
 }  // namespace sg

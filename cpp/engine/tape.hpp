@@ -1,6 +1,6 @@
 // Scalar graphs on a GPU: gives recorded tapes memory, sends them as jobs of the tape machine (shaders/tape.glsl), and
 // keeps a copy of what was read.
-// Threads: as value/: one at a time. Waiting gives up the GIL through contention_hooks.
+// Threads: as value/: one at a time. Waiting pauses the host.
 #pragma once
 #include "device/device.hpp"
 #include "value/tape.hpp"
@@ -24,8 +24,8 @@ class GpuTapes final : public value::TapeRunner {
  private:
   struct Mirror {  // values or gradients of a tape, here
     std::vector<double> values;
-    std::vector<bool> here;            // of each block of slots
-    std::shared_ptr<Arrival> arrival;  // all of them on their way: bytes [at, ...) of it
+    std::vector<bool> here;              // of each block of slots
+    std::shared_ptr<Readback> readback;  // all of them on their way: bytes [at, ...) of it
     size_t at = 0;
     bool arrived = false;  // so the slots are here, whatever `here` says
     uint32_t version = 0;  // of what is on the device: a copy that was waited for may be of an older one
@@ -85,8 +85,5 @@ class GpuTapes final : public value::TapeRunner {
   BufferRef nowhere_;                            // stands for slots whose tape is gone
   uint32_t passes_ = 0;                          // backward
 };
-
-// The tapes of gpu:N.
-value::TapeRunner* tapes_of(int gpu);
 
 }  // namespace sg

@@ -211,8 +211,8 @@ class Pass {
 
   // The formula of a gradient is judged as a whole, under the name of its op.
   struct NanPause {
-    NanHook before = std::exchange(has_nan_hook, nullptr);
-    ~NanPause() { has_nan_hook = before; }
+    const bool before = std::exchange(detect_nan, false);
+    ~NanPause() { detect_nan = before; }
   };
 
   void hand_on(GradNode& node, std::vector<Tensor> results) {
@@ -222,7 +222,7 @@ class Pass {
       if (!result || !is_wanted(in)) continue;
       Tensor g = result.shape() == in.shape ? result : sum_to(result, in.shape);
       if (g.dtype() != in.dtype) g = cast(g, in.dtype);
-      if (has_nan_hook && has_nan_hook(g))
+      if (detect_nan && has_nan(g))
         fail<Error>("backward",
                     "the gradient of " + node.name() + at(node.where) + " by input " + std::to_string(i) + " has a NaN",
                     "look at the inputs of this line");

@@ -114,8 +114,8 @@ void append_in_room(Log& log, const NodeRef& node, const Where& line) {
   const bool full = log.nodes.size() >= log.most, heavy = log.leaf_bytes >= kMaxLogLeafBytes;
   // Who reads a checked index comes next: one kernel. What is run as a whole stays in one log.
   const bool may_wait = node->op->reports || log.whole_from != SIZE_MAX;
-  if (at_once || ((full || heavy) && !may_wait)) cut_hook(log, !at_once && !heavy);
-  if (at_once) report_hook(node->device);
+  if (at_once || ((full || heavy) && !may_wait)) flush(log, !at_once && !heavy);
+  if (at_once) raise_reports(node->device);
 }
 
 void append(const NodeRef& node) {
@@ -484,7 +484,7 @@ void run_small(const Tensor& written) {
     return node->domain.numel() <= kSmall && (kind == Kind::pointwise || kind == Kind::effect);
   };
   if (log.nodes.empty() || log.nodes.size() > kLittle || log.whole_from <= log.nodes.size()) return;
-  if (std::all_of(log.nodes.begin(), log.nodes.end(), is_small)) cut_hook(log, false);
+  if (std::all_of(log.nodes.begin(), log.nodes.end(), is_small)) flush(log, false);
 }
 
 bool replace(const OpInfo& op, const Tensor& target, const Tensor& before, const Tensor& result) {

@@ -57,9 +57,9 @@ void connect(GradNode& node, int i, const Tensor& t) {
 }
 
 void refuse_nan(const OpInfo& op, const Tensor& out, std::span<const Tensor* const> inputs) {
-  if (!is_float(out.dtype()) || !has_nan_hook(out)) return;
+  if (!is_float(out.dtype()) || !has_nan(out)) return;
   for (const Tensor* t : inputs)
-    if (!t->is_number() && is_float(t->dtype()) && has_nan_hook(*t)) return;  // another made it
+    if (!t->is_number() && is_float(t->dtype()) && has_nan(*t)) return;  // another made it
   fail<Error>(op.name, "the result" + at(where()) + " has a NaN, and no input has", "look at the inputs of this line");
 }
 
@@ -81,7 +81,7 @@ const OpInfo kCustom{.name = "custom", .doc = "The user's own.", .kind = Kind::e
 
 }  // namespace
 
-constinit thread_local NanHook has_nan_hook = nullptr;
+constinit thread_local bool detect_nan = false;
 
 // ---- checkpoints -----------------------------------------------------------------------------------------------------
 namespace {
@@ -232,7 +232,7 @@ GradMode::~GradMode() { grad_mode = before_; }
 
 // ---- recording -------------------------------------------------------------------------------------------------------
 void record(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs, const Attributes& attributes) {
-  if (has_nan_hook) refuse_nan(op, out, inputs);
+  if (detect_nan) refuse_nan(op, out, inputs);
   out->base = {};
   out->unrecorded = false;
   if (!grad_mode || !op.vjp || !is_float(out.dtype()) || !wants(inputs)) return;

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "base/where.hpp"
 #include "graph/tensor.hpp"
-#include "graph/where.hpp"
 
 namespace sg {
 
@@ -216,10 +216,9 @@ int64_t saved_bytes(const Tensor& x);
 // Whether x was made from a leaf that wants a gradient and is none of `known`.
 bool depends_on_others(const Tensor& x, const std::vector<Tensor>& known);
 
-// While set, each op and each gradient of this thread is computed at once, and the first to make a NaN is named in an
-// Error.
-using NanHook = bool (*)(const Tensor&);
-extern constinit thread_local NanHook has_nan_hook;
+// While on, each op and each gradient of this thread is computed at once, and the first to make a NaN is named in an Error.
+extern constinit thread_local bool detect_nan;
+bool has_nan(const Tensor& x);  // of a floating type. Given by engine/
 
 // Rows that the graph itself needs, given by ops/.
 const OpInfo& strided_row();  // a view by shape, strides and offset: attributes a, b, x

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <mutex>
-#include <new>
 #include <utility>
 
 #include "base/error.hpp"
@@ -14,117 +12,13 @@
 
 namespace sg {
 
-ContentionHooks contention_hooks;
-void (*cut_hook)(Log&, bool) = nullptr;
-void (*report_hook)(DeviceId) = nullptr;
-
 namespace {
-
-using EngineMutex = std::recursive_timed_mutex;
-EngineMutex& engine_mutex() {
-  static auto* mutex = new EngineMutex;
-  return *mutex;
-}
 
 constexpr int32_t kNone = -1, kMade = -2;
 
 bool is_target(const Node& node, int k) { return node.op->kind == Kind::effect && k == 1 && node.inputs == 2; }
 
 }  // namespace
-
-// While the GIL is away, lines are those that ran when it was given up.
-struct EngineLock::Away {
-  Where line = where();
-  WhereScope scope{line};
-  void* token = contention_hooks.begin();
-};
-
-EngineLock::EngineLock() {
-  if (engine_mutex().try_lock()) return;
-  if (contention_hooks.begin) away_ = new Away;
-  engine_mutex().lock();
-}
-
-EngineLock::~EngineLock() {
-  engine_mutex().unlock();
-  if (away_) come_back();
-}
-
-void EngineLock::come_back() {
-  if (away_->token) contention_hooks.end(away_->token);
-  delete away_;
-}
-
-void lock_at_exit(std::chrono::milliseconds patience) noexcept {
-  static_cast<void>(engine_mutex().try_lock_for(patience));
-}
-
-void lock_for_fork() { engine_mutex().lock(); }
-void unlock_after_fork(bool in_child) {
-  if (in_child) profile::on = false;
-  // The child's thread has another number, so it cannot unlock a recursive mutex of its parent's.
-  if (in_child)
-    new (&engine_mutex()) EngineMutex;
-  else
-    engine_mutex().unlock();
-}
-
-namespace {
-struct Runs {
-  uint32_t last = 0;
-  std::map<int, uint32_t> settled;                  // by device: the CPU is -1
-  std::map<uint32_t, std::vector<uint32_t>> after;  // of runs that read doubtful results: the runs that made those
-  std::map<uint32_t, std::exception_ptr> spoiled;
-};
-Runs& runs() {
-  static auto* all = new Runs;
-  return *all;
-}
-int number_of(DeviceId device) { return device.is_gpu() ? device.index : -1; }
-}  // namespace
-
-void spoil(uint32_t run, std::exception_ptr error) {
-  Runs& r = runs();
-  r.spoiled[run] = error;
-  for (auto it = r.after.upper_bound(run); it != r.after.end(); ++it)
-    for (uint32_t before : it->second)
-      if (r.spoiled.count(before)) r.spoiled[it->first] = error;
-}
-void raise_if_spoiled(const Node& node) {
-  if (!node.run) return;
-  const auto& spoiled = runs().spoiled;
-  if (const auto it = spoiled.find(node.run); it != spoiled.end()) std::rethrow_exception(it->second);
-}
-void raise_if_failed(const Node& node) {
-  if (node.state == Node::State::failed) std::rethrow_exception(node.error);
-  if (node.buffer && node.buffer->gone)
-    fail<DeviceLostError>("tensor", "its values were on " + node.device.str() + " when it was lost, and are gone",
-                          "load or compute them again");
-  raise_if_spoiled(node);
-}
-uint32_t begin_run(std::vector<uint32_t> after) {
-  Runs& r = runs();
-  ++r.last;
-  for (uint32_t before : after)
-    if (const auto it = r.spoiled.find(before); it != r.spoiled.end()) r.spoiled[r.last] = it->second;
-  if (!after.empty()) r.after[r.last] = std::move(after);
-  return r.last;
-}
-uint32_t last_run() { return runs().last; }
-bool doubtful(const Node& node) {
-  if (!node.run) return false;
-  const Runs& r = runs();
-  const auto it = r.settled.find(number_of(node.device));
-  return it == r.settled.end() || node.run > it->second || r.spoiled.count(node.run);
-}
-void settle(DeviceId device, uint32_t last_run) {
-  Runs& r = runs();
-  uint32_t& settled = r.settled[number_of(device)];
-  settled = std::max(settled, last_run);
-  uint32_t least = settled;
-  for (const auto& [id, run] : r.settled) least = std::min(least, run);
-  r.after.erase(r.after.begin(), r.after.upper_bound(least));
-}
 
 Log& log_of(DeviceId device) {
   static Log* cpu = new Log;

@@ -2,11 +2,11 @@
 // Appending computes the key as it goes: shapes, strides, types, who reads whom; not addresses, numbers or where readings
 // of memory begin, which are collected beside it and travel to the kernels as arguments.
 #pragma once
-#include <chrono>
 #include <cstdint>
 #include <vector>
 
 #include "graph/grad.hpp"
+#include "graph/lock.hpp"
 
 namespace sg {
 
@@ -94,47 +94,14 @@ Log& log_of(DeviceId device);
 // A reading of memory begins where vectors may be read. One element is read by itself.
 bool is_aligned(const Operand& operand);
 
-// Results of a run that met an index out of range raise its error wherever they are used. Under the engine lock.
-void spoil(uint32_t run, std::exception_ptr error);  // and the runs that read its results
-void raise_if_spoiled(const Node& node);
-// The error of a value that could not be had, is spoiled, or went with its device. Under the engine lock.
-void raise_if_failed(const Node& node);
-// Runs that check indices, or read results of such a run before its word was looked at, have a number.
-uint32_t begin_run(std::vector<uint32_t> after);
-uint32_t last_run();
-bool doubtful(const Node& node);                  // made by such a run that is not settled, or spoiled
-void settle(DeviceId device, uint32_t last_run);  // that run and those before it reported nothing
-
-// Guards logs, plan caches and device calls; may be taken again by the thread that holds it. Whoever must wait for it
-// gives up the GIL first and gets it back after releasing the lock, so nobody ever waits for it with the GIL in hand.
-class EngineLock {
- public:
-  EngineLock();
-  ~EngineLock();
-  EngineLock(const EngineLock&) = delete;
-  EngineLock& operator=(const EngineLock&) = delete;
-
- private:
-  struct Away;
-  void come_back();
-  Away* away_ = nullptr;  // of who had to wait
-};
-// Gives up the GIL and takes it back (installed by the binding): `begin` returns a token for `end`, or nullptr.
-struct ContentionHooks {
-  void* (*begin)() = nullptr;
-  void (*end)(void*) = nullptr;
-};
-extern ContentionHooks contention_hooks;
-// For good, when the process ends; or not at all, when another thread is at work for longer.
-void lock_at_exit(std::chrono::milliseconds patience) noexcept;
-// Around fork(), so that the child does not inherit a lock of a thread that it does not have.
-void lock_for_fork();
-void unlock_after_fork(bool in_child);
-
-// Runs the whole log of a device (installed by engine/). `full`: it has its most nodes, and may be given room for more.
-extern void (*cut_hook)(Log&, bool full);
-// Raises what the kernels of a device reported (installed by engine/). Called when something had to run at once.
-extern void (*report_hook)(DeviceId);
 inline constexpr int64_t kMaxLogLeafBytes = int64_t{4} << 30;
+
+// Given by engine/. Under the engine lock.
+// Runs the whole log of a device. `full`: it has its most nodes, and may be given room for more.
+void flush(Log& log, bool full);
+// Raises what the kernels of a device reported. Called when something had to run at once.
+void raise_reports(DeviceId device);
+// The error of a value that could not be had, is poisoned, or went with its device.
+void raise_if_failed(const Node& node);
 
 }  // namespace sg

@@ -4,8 +4,8 @@
 #pragma once
 #include <memory>
 
+#include "base/where.hpp"
 #include "graph/node.hpp"
-#include "graph/where.hpp"
 
 namespace sg {
 

@@ -49,7 +49,7 @@ class Placer {
 
   // Some kernel may find an index out of range: updates in place then look at the status word first.
   bool has_checks() const {
-    if (context_.input.doubtful) return true;
+    if (context_.input.unchecked) return true;
     for (const Emitted& e : emitted_) {
       if (e.kernel.kind == Kernel::Kind::own && context_.node(e.nodes[0]).op->reports) return true;
       const Program& p = e.kernel.kind == Kernel::Kind::product ? e.kernel.product->epilogue : e.kernel.program;

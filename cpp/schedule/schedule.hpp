@@ -16,7 +16,7 @@ struct ScheduleInput {
   std::vector<bool> held;   // a node's value must be there afterwards
   std::vector<bool> dying;  // a leaf that is written, and wanted by nobody afterwards: its memory may be written over
   bool fuse = true;         // false: one kernel an op
-  bool doubtful = false;    // updates in place look at the status word, as when the log itself checks indices
+  bool unchecked = false;   // updates in place look at the status word, as when the log itself checks indices
   const Features* gpu = nullptr;   // what the log's device can do; nullptr: the CPU
   std::vector<int32_t> cuts = {};  // nodes that no kernel shares with those before them: see loops.hpp
 };

@@ -14,7 +14,7 @@ class Words {
       : input_(input), log_(input.log), strides_(log_.nodes.size() + log_.leaves.size()) {}
 
   Structure hash() {
-    add(log_.nodes.size() << 2 | uint64_t(input_.fuse) << 1 | uint64_t(input_.doubtful));
+    add(log_.nodes.size() << 2 | uint64_t(input_.fuse) << 1 | uint64_t(input_.unchecked));
     for (size_t i = 0; i < log_.nodes.size(); ++i) add_node(*log_.nodes[i], input_.held[i]);
     for (bool dying : input_.dying) add(dying);
     for (int32_t cut : input_.cuts) add(static_cast<uint64_t>(cut));

@@ -7,8 +7,6 @@
 
 namespace sg::value {
 
-TapeRunner* (*tape_runner)(int device) = nullptr;
-
 namespace {
 
 constexpr uint32_t kFirstRoom = 6, kMostRoom = 49152;  // places in a list of uses: doubled from the first to the most

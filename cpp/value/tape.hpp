@@ -139,8 +139,9 @@ class TapeRunner {
   uint32_t record_neuron(Tape& tape, Node* n);
 };
 
-// The runner of a GPU; set by the engine.
-extern TapeRunner* (*tape_runner)(int device);
-inline TapeRunner& runner_of(const Node* n) { return *tape_runner(n->device); }
+// The runner of gpu:N. Given by engine/.
+TapeRunner& tape_runner(int gpu);
+void install(TapeRunner& runner, int gpu);  // another one for that number: for tests
+inline TapeRunner& runner_of(const Node* n) { return tape_runner(n->device); }
 
 }  // namespace sg::value

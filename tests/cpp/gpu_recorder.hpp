@@ -2,8 +2,8 @@
 #pragma once
 #include <catch2/catch_test_macros.hpp>
 
-#include "device/gpu/record.hpp"
-#include "device/gpu/transfer.hpp"
+#include "device/gpu/memory/transfer.hpp"
+#include "device/gpu/record/record.hpp"
 
 namespace sg_test {
 

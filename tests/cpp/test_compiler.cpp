@@ -6,7 +6,8 @@
 #include <thread>
 
 #include "base/error.hpp"
-#include "device/gpu/compiler.hpp"
+#include "base/host.hpp"
+#include "device/gpu/pipeline/compiler.hpp"
 
 using namespace sg;
 
@@ -68,9 +69,12 @@ TEST_CASE("the cache keeps, checks and ignores", "[compiler]") {
     if (all.find(key) != all.npos) file = f.path();
   }
   REQUIRE_FALSE(file.empty());
-  static int warnings = 0;
-  const auto before = cache_warning_hook;
-  cache_warning_hook = [](const std::string&) { ++warnings; };
+  struct Counting final : Host {
+    int warnings = 0;
+    void warn_of_cache(const std::string&) override { ++warnings; }
+  };
+  static Counting counting;
+  Host& before = install(counting);
   for (const char* damage : {"flip", "cut", "empty"}) {
     cache.save(key, data.data(), data.size());
     if (damage[0] == 'f') {
@@ -102,8 +106,8 @@ TEST_CASE("the cache keeps, checks and ignores", "[compiler]") {
     ++kept;
   }
   CHECK(kept < 20);  // changes that change nothing
-  CHECK(warnings <= 1);
-  cache_warning_hook = before;
+  CHECK(counting.warnings <= 1);
+  install(before);
   std::filesystem::remove(file);
   CHECK((std::filesystem::status(cache.folder()).permissions() & std::filesystem::perms::others_all) ==
         std::filesystem::perms::none);

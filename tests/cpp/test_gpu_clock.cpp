@@ -1,7 +1,7 @@
 // The device's ticks on the host's clock: arithmetic only, no GPU needed.
 #include <catch2/catch_test_macros.hpp>
 
-#include "device/gpu/clock.hpp"
+#include "device/gpu/queue/clock.hpp"
 
 using sg::DeviceClock;
 

@@ -11,8 +11,8 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "device/gpu/validation.hpp"
-#include "device/gpu/vulkan_calls.hpp"
+#include "device/gpu/driver/validation.hpp"
+#include "device/gpu/driver/vulkan_calls.hpp"
 #include "gpu_plans.hpp"
 
 using namespace sg_test;

@@ -5,10 +5,11 @@
 #include <cstdlib>
 
 #include "base/error.hpp"
-#include "device/gpu/autopsy.hpp"
-#include "device/gpu/memory.hpp"
-#include "device/gpu/queue.hpp"
-#include "device/gpu/validation.hpp"
+#include "base/host.hpp"
+#include "device/gpu/driver/device_fault.hpp"
+#include "device/gpu/driver/validation.hpp"
+#include "device/gpu/memory/memory.hpp"
+#include "device/gpu/queue/queue.hpp"
 #include "gpu_plans.hpp"
 #include "gpu_recorder.hpp"
 
@@ -241,11 +242,15 @@ TEST_CASE("faults: a wait can be interrupted, and waited for again", "[gpu][faul
     const Replaced<PFN_vkQueueSubmit2> broken(vkQueueSubmit2, submit_swallowed);
     o.queue.submit(o.queue.begin());
   }
-  sg::interrupt_hook = [] { throw sg::ValueError("interrupted"); };
+  struct Interrupting final : sg::Host {
+    void check_interrupts() override { throw sg::ValueError("interrupted"); }
+  };
+  static Interrupting interrupting;
+  sg::Host& before = sg::install(interrupting);
   const auto start = std::chrono::steady_clock::now();
   CHECK_THROWS_AS(o.queue.wait(o.queue.submitted(), true), sg::ValueError);
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(500));
-  sg::interrupt_hook = nullptr;
+  sg::install(before);
   CHECK(o.queue.usable());
 }
 

@@ -1,8 +1,8 @@
 // The hazard tracker and the pool's block sizes: pure, no GPU needed.
 #include <catch2/catch_test_macros.hpp>
 
-#include "device/gpu/hazard.hpp"
-#include "device/gpu/memory.hpp"
+#include "device/gpu/memory/memory.hpp"
+#include "device/gpu/record/hazard.hpp"
 
 using sg::AddressRange;
 using sg::HazardTracker;

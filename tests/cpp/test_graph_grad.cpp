@@ -146,7 +146,7 @@ TEST_CASE("a write of a value that could not be had changes nothing", "[graph]")
   EmptyLog empty;
   const Tensor x = tensor({1, 2}, {2});
   const Tensor failed = x + 1;
-  cut(cpu());
+  flush(cpu());
   failed->storage->node->state = Node::State::failed;
   failed->storage->node->error = std::make_exception_ptr(OutOfMemoryError("add: made up"));
   CHECK_THROWS_AS(copy_(x, failed), OutOfMemoryError);

@@ -190,7 +190,7 @@ class Step : public Program {
       sg::copy_(parameters_[i], sg::tensor(first_[i], parameters_[i].shape()));
       for (int k = 0; k < 2; ++k) sg::copy_(states_[i][k], sg::Tensor(0.0));
     }
-    sg::cut(sg::cpu());
+    sg::flush(sg::cpu());
   }
   void run() override {
     const sg::Tensor h = sg::relu(sg::matmul(shaped(x_), parameters_[0]) + parameters_[1]);
@@ -198,7 +198,7 @@ class Step : public Program {
     sg::backward(loss);
     sg::begin_whole(sg::cpu());
     sg::adam_step(parameters_, states_, 1, {.lr = 0.1});
-    sg::cut(sg::cpu());
+    sg::flush(sg::cpu());
     loss_ = sg::item(loss);
   }
   std::string look(bool done) override {
@@ -318,7 +318,7 @@ class Loop : public Program {
     rounds_ = 40 + next_++ % 160;
     state_ = sg::full({4, 8}, 0);
     sums_ = sg::full({4}, 0);
-    sg::cut(sg::cpu());
+    sg::flush(sg::cpu());
   }
   void run() override {
     sg::Tensor h = state_;
@@ -348,7 +348,7 @@ class Own : public Program {
  public:
   void prepare() override {
     sg::copy_(x_, sg::full(x_.shape(), 1.0));
-    sg::cut(sg::cpu());
+    sg::flush(sg::cpu());
   }
   void run() override {
     sg::copy_(x_, x_ + 1);
@@ -377,15 +377,15 @@ class Reported : public Program {
  public:
   void prepare() override {
     sg::copy_(x_, sg::Tensor(1.0));
-    sg::cut(sg::cpu());
+    sg::flush(sg::cpu());
   }
   void run() override {
     got_.clear();
     bad_ = sg::gather(values_, 0, places_);
     sg::copy_(x_, sg::Tensor(2.0));
-    sg::cut(sg::cpu());
+    sg::flush(sg::cpu());
     const sg::Tensor good = sg::gather(values_, 0, sg::clamp_between(places_, sg::Tensor(0), sg::Tensor(8)));
-    sg::cut(sg::cpu());
+    sg::flush(sg::cpu());
     bool raised = false;
     try {
       got_ = sg::values(bad_);
@@ -418,7 +418,7 @@ class Placed : public Program {
  public:
   void prepare() override {
     sg::copy_(x_, sg::Tensor(0.0));
-    sg::cut(sg::cpu());
+    sg::flush(sg::cpu());
     sg::manual_seed(3);
   }
   void run() override {
@@ -485,7 +485,7 @@ class Replayed : public Program {
     w_->grad = {};
     sg::copy_(w_, sg::tensor({1, -2, 3}, {3}));
     sg::copy_(m_, sg::tensor({0, 0, 1}, {3}));
-    sg::cut(sg::cpu());
+    sg::flush(sg::cpu());
   }
   void run() override {
     loss_ = -1;

@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "base/error.hpp"
-#include "device/gpu/compiler.hpp"
-#include "device/gpu/glsl_kernel.hpp"
+#include "device/gpu/lower/glsl_kernel.hpp"
+#include "device/gpu/pipeline/compiler.hpp"
 #include "test_lower_reference.hpp"
 
 using namespace sg;

@@ -5,7 +5,7 @@
 
 #include "base/log.hpp"
 #include "device/device.hpp"
-#include "device/gpu/validation.hpp"
+#include "device/gpu/driver/validation.hpp"
 #include "test_lower_reference.hpp"
 
 using namespace sg;

@@ -13,8 +13,8 @@ namespace sg::testing {
 
 // Nothing is pending when a test begins, nor when it ends.
 struct EmptyLog {
-  EmptyLog() { cut(cpu()); }
-  ~EmptyLog() { cut(cpu()); }
+  EmptyLog() { flush(cpu()); }
+  ~EmptyLog() { flush(cpu()); }
 };
 
 // Sets an environment variable for a scope.

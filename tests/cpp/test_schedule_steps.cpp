@@ -20,7 +20,7 @@ struct Mlp {
       parameters.push_back(numbers({sizes[i + 1], sizes[i]}, 0.0005f).requires_grad_());
       parameters.push_back(numbers({sizes[i + 1]}, 0.0005f).requires_grad_());
     }
-    cut(cpu());
+    flush(cpu());
   }
 
   // Records one step; `loss` is held.
@@ -45,7 +45,7 @@ TEST_CASE("a step of an MLP with Adam is at most 15 kernels", "[schedule]") {
   EmptyLog empty;
   Mlp mlp;
   mlp.record();
-  cut(cpu());
+  flush(cpu());
   const Tensor loss = mlp.record();
   const auto plan = pending_plan(loss);
   INFO(plan->print());

@@ -6,7 +6,7 @@
 #include <vector>
 
 #if SPIROGRAD_GPU
-#include "device/gpu/validation.hpp"
+#include "device/gpu/driver/validation.hpp"
 #include "gpu_plans.hpp"
 
 TEST_CASE("validation has nothing to say", "[gpu][validation]") {

@@ -230,7 +230,7 @@ void scatter(void* d, const void* a, const void* stride, const void*, int64_t n)
 template <class T>
 void turn(void* d, const void* a, const void* b, const void*, int64_t n) {
   constexpr int kRows = 16, kElements = 8, kAhead = 32;
-  const Turn& t = *static_cast<const Turn*>(b);
+  const Transposed& t = *static_cast<const Transposed*>(b);
   const char* const from = static_cast<const char*>(a);
   char* const to = static_cast<char*>(d);
   for (int64_t u = 0; u < t.rows; u += kRows) {

@@ -267,7 +267,7 @@ class CpuDevice final : public Device {
     Status before = take_status();  // a report of this run must be seen, whatever an earlier one left
     try {
       if (arguments.lines) before.runs.reserve(before.runs.size() + 1);
-      run_steps(p, arguments, arguments.doubtful && before.tag);
+      run_steps(p, arguments, arguments.unchecked && before.tag);
     } catch (...) {
       status_word.tag.store(0);
       put_back(std::move(before));
@@ -300,7 +300,7 @@ class CpuDevice final : public Device {
   void after_fork() { pool_.unlock(); }
 
  private:
-  void run_steps(CpuPrepared& p, const RunArguments& arguments, bool doubtful) {
+  void run_steps(CpuPrepared& p, const RunArguments& arguments, bool unchecked) {
     for (size_t i = 0; i < p.steps.size(); ++i) {
       const Interruptible scope(i < p.last_stop && !arguments.to_the_end);
       Stage stage(p.plan->steps[i].name.c_str(), "step");
@@ -308,7 +308,7 @@ class CpuDevice final : public Device {
       stage.flops = p.costs[i].flops;
       stage.shapes = p.costs[i].shapes.c_str();
       for (ReadyInstance& instance : p.steps[i])
-        if (!instance.predicated || (!doubtful && status_word.tag.load(std::memory_order_acquire) == 0))
+        if (!instance.predicated || (!unchecked && status_word.tag.load(std::memory_order_acquire) == 0))
           run_instance(p, instance, arguments);
       ++stats_.dispatches;
     }

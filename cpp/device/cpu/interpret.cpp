@@ -174,7 +174,7 @@ class Runner {
     const int64_t width = e_.width() * op.size;
     char* const tile = frame_ + e_.registers[op.d - e_.first_register];
     if (row_ == 0) {
-      const Turn t{e_.views[op.view].lane_step, width, rows_};
+      const Transposed t{e_.views[op.view].lane_step, width, rows_};
       op.fn(tile, slots_[op.a], &t, nullptr, n);
     }
     slots_[op.d] = tile + row_ * width;

@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/host.hpp"
 #include "base/log.hpp"
 #include "device/cpu/memory.hpp"
 #include "device/device.hpp"
@@ -215,11 +216,11 @@ Interruptible::Interruptible(bool on) : before_(interruptible) {
 Interruptible::~Interruptible() { interruptible = before_; }
 
 void look_for_interrupt() {
-  if (!interruptible || !interrupt_hook) return;
+  if (!interruptible) return;
   const auto now = Clock::now();
   if (now < next_look) return;
   next_look = now + kBetweenLooks;
-  interrupt_hook();
+  host().check_interrupts();
 }
 
 int thread_count() {

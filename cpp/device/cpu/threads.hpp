@@ -10,7 +10,7 @@ namespace sg::cpu {
 
 int thread_count();  // SPIROGRAD_THREADS, or the processors this process may use
 
-// While one lives, loops of its thread call interrupt_hook about every 50 ms; what it throws ends them as an exception of
+// While one lives, loops of its thread call Host::check_interrupts() about every 50 ms; what it throws ends them as an exception of
 // the body does.
 class Interruptible {
  public:

@@ -8,16 +8,16 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "device/gpu/check.hpp"
-#include "device/gpu/context.hpp"
-#include "device/gpu/instance.hpp"
-#include "device/gpu/memory.hpp"
-#include "device/gpu/pipeline.hpp"
-#include "device/gpu/proxy.hpp"
-#include "device/gpu/queue.hpp"
-#include "device/gpu/record.hpp"
-#include "device/gpu/transfer.hpp"
-#include "device/gpu/validation.hpp"
+#include "device/gpu/driver/check.hpp"
+#include "device/gpu/driver/context.hpp"
+#include "device/gpu/driver/instance.hpp"
+#include "device/gpu/driver/validation.hpp"
+#include "device/gpu/memory/memory.hpp"
+#include "device/gpu/memory/transfer.hpp"
+#include "device/gpu/pipeline/pipeline.hpp"
+#include "device/gpu/queue/queue.hpp"
+#include "device/gpu/record/proxy.hpp"
+#include "device/gpu/record/record.hpp"
 
 namespace sg {
 namespace {
@@ -99,7 +99,7 @@ class GpuDevice final : public Device {
   void download(void* to, const BufferRef& from, size_t offset, size_t bytes) override;
   std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override;
   void run(Prepared& plan, const RunArguments& arguments) override;
-  std::shared_ptr<Arrival> run(const Job& job) override;
+  std::shared_ptr<Readback> run(const Job& job) override;
   void wait_for_room() override;
   void wait() override;
   void wait_at_exit(std::chrono::milliseconds limit) noexcept override;
@@ -206,14 +206,14 @@ void GpuDevice::run(Prepared& plan, const RunArguments& arguments) {
   });
 }
 
-std::shared_ptr<Arrival> GpuDevice::run(const Job& job) {
+std::shared_ptr<Readback> GpuDevice::run(const Job& job) {
   return ask("run", [&](Opened& device) {
     size_t bytes = 0;
     for (const Job::Piece& p : job.pieces) bytes += p.bytes;
     if (bytes) device.ours("run", job.to, 0, bytes);
     for (const Job::Wanted& w : job.wanted) device.ours("run", w.from, w.at, w.bytes);
     const std::lock_guard lock(device.mutex);
-    std::shared_ptr<Arrival> arrival = device.recorder.run(job);
+    std::shared_ptr<Readback> arrival = device.recorder.run(job);
     device.stats.bytes_written += static_cast<int64_t>(bytes);
     for (const Job::Wanted& w : job.wanted) device.stats.bytes_read += static_cast<int64_t>(w.bytes);
     return arrival;

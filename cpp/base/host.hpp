@@ -1,0 +1,48 @@
+// What the program around the engine can do for it: for Python, the interpreter. The binding installs its host when it is
+// loaded; without one, as in a C++ program, these defaults hold.
+// Threads: any.
+#pragma once
+#include <string>
+
+#include "base/where.hpp"
+
+namespace sg {
+
+struct Interruption {};  // a base of what check_interrupts() throws
+
+class Host {
+ public:
+  // The line of the user's program that runs in this thread; none when nobody knows.
+  virtual Where line() { return {}; }
+  // This thread is about to compute or to wait: other threads of the program may run (Python's GIL is given up). What
+  // pause() returns goes to resume(), unless it is nullptr.
+  virtual void* pause() { return nullptr; }
+  virtual void resume(void* token) { static_cast<void>(token); }
+  // Called about every 50 ms inside long waits and long runs on the CPU; may throw to end them (Ctrl-C). A run that ends
+  // with an Interruption has changed nothing and can be done again.
+  virtual void check_interrupts() {}
+  // A cache on disk cannot be used. By default a line on stderr.
+  virtual void warn_of_cache(const std::string& message);
+
+ protected:
+  ~Host() = default;  // hosts live for ever
+};
+
+Host& host();
+Host& install(Host& host);  // returns the one before
+
+// While one lives, other threads of the host may run.
+class HostPaused {
+ public:
+  HostPaused() : token_(host().pause()) {}
+  ~HostPaused() {
+    if (token_) host().resume(token_);
+  }
+  HostPaused(const HostPaused&) = delete;
+  HostPaused& operator=(const HostPaused&) = delete;
+
+ private:
+  void* token_;
+};
+
+}  // namespace sg

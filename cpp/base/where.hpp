@@ -1,0 +1,40 @@
+// Which line of the user's program is running: kept with whatever may have to name it later, put into words only then.
+// Called when an op is recorded for gradients, when memory is written in place, and by kernels that may report an index.
+// Threads: any. The host knows (base/host.hpp).
+#pragma once
+#include <string>
+
+#include "base/ref.hpp"
+
+namespace sg {
+
+// A piece of a program whose offsets can be turned into lines.
+class Source : public RefCounted<Source> {
+ public:
+  virtual ~Source() = default;
+  virtual std::string line(int64_t offset) const = 0;  // "train.py:12"; takes no lock
+  static void destroy(Source* s) { delete s; }
+};
+
+struct Where {
+  Ref<Source> source;
+  int32_t offset = 0;
+  explicit operator bool() const { return static_cast<bool>(source); }
+  std::string str() const { return source ? source->line(offset) : std::string(); }
+};
+// " at train.py:12" for messages, or nothing.
+std::string at(const Where& where);
+
+Where where();
+
+// What runs inside, and has no line of its own, belongs to the given one: a gradient to the op that it is of.
+class WhereScope {
+ public:
+  explicit WhereScope(const Where& where);
+  ~WhereScope();
+
+ private:
+  const Where* before_;
+};
+
+}  // namespace sg

@@ -1,0 +1,138 @@
+#include "device/gpu/driver/diagnose.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "device/gpu/driver/check.hpp"
+
+namespace sg {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string join(const std::vector<std::string>& words) {
+  std::string s;
+  for (const std::string& w : words) s += (s.empty() ? "" : ", ") + w;
+  return s;
+}
+
+// Where the loader looks for driver files: named ones instead of folders, when there are any.
+std::vector<std::string> driver_places() {
+  for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
+    if (const char* value = std::getenv(name); value && *value) {
+      std::vector<std::string> files;
+      const std::string all = value;
+      for (size_t at = 0; at <= all.size();) {
+        const size_t end = std::min(all.find(':', at), all.size());
+        if (end > at) files.push_back(all.substr(at, end - at));
+        at = end + 1;
+      }
+      return files;
+    }
+  std::vector<std::string> places;
+  const char* home = std::getenv("HOME");
+  const char* config = std::getenv("XDG_CONFIG_HOME");
+  if (config && *config)
+    places.push_back(std::string(config) + "/vulkan/icd.d");
+  else if (home && *home)
+    places.push_back(std::string(home) + "/.config/vulkan/icd.d");
+  if (home && *home) places.push_back(std::string(home) + "/.local/share/vulkan/icd.d");
+  for (const char* p :
+       {"/etc/vulkan/icd.d", "/usr/local/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/usr/share/vulkan/icd.d"})
+    places.emplace_back(p);
+  return places;
+}
+
+std::vector<std::string> driver_files(const std::vector<std::string>& places) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const std::string& place : places) {
+    if (fs::is_regular_file(place, ignored)) found.push_back(place);
+    if (!fs::is_directory(place, ignored)) continue;
+    for (const auto& entry : fs::directory_iterator(place, ignored))
+      if (entry.path().extension() == ".json") found.push_back(entry.path().string());
+  }
+  return found;
+}
+
+struct DeviceFiles {
+  std::vector<std::string> usable, forbidden;
+};
+
+DeviceFiles device_files() {
+  DeviceFiles files;
+  std::error_code ignored;
+  const auto look = [&](const char* folder, const std::string& prefix) {
+    for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+      const std::string path = entry.path().string();
+      if (entry.path().filename().string().rfind(prefix, 0) != 0 || fs::is_directory(entry.path(), ignored)) continue;
+      (access(path.c_str(), R_OK | W_OK) == 0 ? files.usable : files.forbidden).push_back(path);
+    }
+  };
+  look("/dev/dri", "render");
+  look("/dev", "nvidia");
+  return files;
+}
+
+bool permission_denied(GpuList& list) {
+  const DeviceFiles files = device_files();
+  if (files.forbidden.empty() || !files.usable.empty()) return false;
+  list.reason = "no permission on the device files " + join(files.forbidden);
+  list.remedy = "add the user to the groups render and video, and log in again";
+  return true;
+}
+
+void drivers_silent(GpuList& list, const std::string& what) {
+  const std::vector<std::string> places = driver_places();
+  const std::vector<std::string> files = driver_files(places);
+  if (files.empty()) {
+    list.reason = what + ": no Vulkan driver file; searched " + join(places);
+    list.remedy =
+        "install the GPU's Vulkan driver (mesa-vulkan-drivers, or NVIDIA's with libGLX_nvidia), or name its "
+        ".json file in VK_DRIVER_FILES";
+  } else if (!permission_denied(list)) {
+    list.reason = what + ": the drivers failed to start, from " + join(files);
+    list.remedy =
+        "see VK_LOADER_DEBUG=error,driver; NVIDIA's needs the GLVND libraries (libglvnd0, libgl1, libegl1) "
+        "and, in a container, the capability 'graphics'";
+  }
+}
+
+}  // namespace
+
+void no_loader(GpuList& list) {
+  list.reason = "no Vulkan loader: libvulkan.so.1 was not found";
+  list.remedy =
+      "install libvulkan1 (Debian, Ubuntu) or vulkan-loader (Fedora, Arch), or name the library in "
+      "SPIROGRAD_VULKAN_LIB";
+}
+
+void no_instance(GpuList& list, VkResult result) {
+  if (result == VK_ERROR_INCOMPATIBLE_DRIVER || result == VK_ERROR_INITIALIZATION_FAILED) {
+    drivers_silent(list, "Vulkan found no driver");
+    return;
+  }
+  list.reason = std::string("vkCreateInstance answered ") + name_of(result);
+  list.remedy = "update the GPU driver and the Vulkan loader";
+}
+
+void no_gpu(GpuList& list, const Rejected& rejected) {
+  if (rejected.hidden > 0) {
+    list.reason = "SPIROGRAD_VISIBLE_DEVICES hides all " + std::to_string(rejected.hidden) + " GPUs";
+    list.remedy = "unset it, or name numbers from 0";
+  } else if (!rejected.unfit.empty()) {
+    list.reason = join(rejected.unfit);
+    list.remedy = "update the GPU driver";
+  } else if (permission_denied(list)) {
+    return;
+  } else if (!rejected.software.empty()) {
+    list.reason = "only a software Vulkan device: " + join(rejected.software);
+    list.remedy = "install the GPU's Vulkan driver, or set SPIROGRAD_ALLOW_CPU_VULKAN=1 to use the software device";
+  } else {
+    drivers_silent(list, "Vulkan found no device");
+  }
+}
+
+}  // namespace sg

@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include "device/gpu/lower/glsl_kernel.hpp"
+
+namespace sg::glsl {
+
+bool Layout::zero(int view, int dim) const {
+  return std::all_of(programs.begin(), programs.end(),
+                     [&](const Program& p) { return p.views[view].strides[dim] == 0 || p.domain[dim] == 1; });
+}
+
+bool Layout::unit(int view, int dim) const {
+  return std::all_of(programs.begin(), programs.end(),
+                     [&](const Program& p) { return p.views[view].strides[dim] == 1; });
+}
+
+bool Layout::negative(int view) const {
+  return std::any_of(programs.begin(), programs.end(), [&](const Program& p) {
+    const Dims& s = p.views[view].strides;
+    return std::any_of(s.begin(), s.end(), [](int64_t v) { return v < 0; });
+  });
+}
+
+void Layout::find_width() {
+  constexpr int64_t kLimit = INT64_C(2000000000);  // leaves room for a grid beyond the last element
+  wide = false;
+  for (const Program& p : programs) {
+    wide = wide || p.domain.numel() > kLimit;
+    for (const View& v : p.views) {
+      int64_t reach = std::max(std::abs(v.offset), v.reach);
+      bool backwards =
+          false;  // 32-bit sums would wrap around, which drivers (lavapipe, NVIDIA) do not expect of an index
+      for (int d = 0; d < p.domain.rank; ++d) {
+        reach += std::abs(v.strides[d]) * std::max<int64_t>(p.domain[d] - 1, 0);
+        backwards = backwards || v.strides[d] < 0;
+      }
+      wide = wide || (v.binding >= 0 && (reach > kLimit || backwards));
+    }
+  }
+}
+
+bool Layout::in_fours(int view) const {
+  const int last = program().domain.rank - 1;
+  if (zero(view, last)) return true;
+  if (negative(view)) return false;
+  return unit(view, last) && std::all_of(programs.begin(), programs.end(), [&](const Program& p) {
+           const View& v = p.views[view];
+           bool even = v.aligned && v.offset % 4 == 0;
+           for (int d = 0; d < last; ++d) even = even && (v.strides[d] % 4 == 0 || p.domain[d] == 1);
+           return even;
+         });
+}
+
+std::string Arguments::use(What what, int a, int b) {
+  for (const Slot& s : slots_)
+    if (s.what == what && s.a == a && s.b == b) return s.name;
+  const std::string x = std::to_string(a), y = std::to_string(b);
+  const std::string names[] = {"count",
+                               "rows",
+                               "columns",
+                               "size" + x,
+                               "view" + x + "_stride" + y,
+                               "view" + x + "_offset",
+                               "view" + x,
+                               "index" + x + "_stride" + y,
+                               "index" + x + "_offset",
+                               "number" + x,
+                               "status",
+                               "piece_limit",
+                               "part_rows"};
+  slots_.push_back({what, a, b, names[static_cast<int>(what)], {}});
+  return slots_.back().name;
+}
+
+std::string Arguments::fixed(const std::string& name, const ArgWord& word) {
+  slots_.push_back({What::literal, static_cast<int>(slots_.size()), 0, name, word});
+  return name;
+}
+
+ArgWord Arguments::word(const Slot& s, const Layout& layout, size_t instance) const {
+  const Program& p = layout.programs[instance];
+  const Instance& in = *layout.instances[instance];
+  auto value = [](int64_t v) { return ArgWord{.value = v}; };
+  switch (s.what) {
+    case What::count:
+      return value(p.domain.numel());
+    case What::rows:
+      return value(p.rows());
+    case What::columns:
+      return value(p.columns());
+    case What::size:
+      return value(p.domain[s.a]);
+    case What::stride:
+    case What::index_stride:
+      return value(p.views[s.a].strides[s.b]);
+    case What::offset:
+    case What::index_offset:
+      return value(p.views[s.a].offset);
+    case What::pieces:
+      return value(p.piece_limit);
+    case What::part_rows:
+      return value(p.part_rows);
+    case What::tensor: {
+      const View& v = p.views[s.a];
+      const Binding& b = in.bindings[v.binding];
+      const int64_t bytes = static_cast<int64_t>(size_of(v.dtype));
+      return {.kind = ArgWord::Kind::address,
+              .dtype = v.dtype,
+              .memory = b.memory,
+              .start = b.start,
+              .value = layout.negative(s.a) ? 0 : v.offset * bytes,
+              .element_bytes = bytes};
+    }
+    case What::number:
+      return {.kind = ArgWord::Kind::number, .dtype = static_cast<DType>(s.b), .index = in.numbers[s.a]};
+    case What::status:
+      return {.kind = ArgWord::Kind::status};
+    case What::literal:
+      break;
+  }
+  return s.word;
+}
+
+std::vector<ArgWord> Arguments::words(const Layout& layout, size_t instance) const {
+  std::vector<ArgWord> out;
+  for (const Slot& s : slots_) out.push_back(word(s, layout, instance));
+  return out;
+}
+
+std::string Arguments::macros(const Program& p) const {
+  std::string text;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const Slot& s = slots_[i];
+    std::string read = "argument(" + std::to_string(i) + ")";
+    std::string note;
+    switch (s.what) {
+      case What::tensor:
+        note = std::string("  // ") + name_of(p.views[s.a].dtype);
+        break;
+      case What::status:
+      case What::literal:
+        break;
+      case What::number:
+        read = std::string("number_") + name_of(static_cast<DType>(s.b)) + "(" + read + ")";
+        break;
+      case What::index_stride:
+      case What::index_offset:
+        read = "int64_t(" + read + ")";
+        break;
+      default:
+        read = "Index(" + read + ")";
+    }
+    text += "#define " + s.name + " " + read + note + "\n";
+  }
+  return text;
+}
+
+bool uses(const Program& p, DType t) {
+  return std::any_of(p.code.begin(), p.code.end(), [&](const Instr& i) { return i.dtype == t; }) ||
+         std::any_of(p.views.begin(), p.views.end(), [&](const View& v) { return v.binding >= 0 && v.dtype == t; });
+}
+
+bool uses_code(const Program& p, Code c) {
+  return std::any_of(p.code.begin(), p.code.end(), [&](const Instr& i) { return i.code == c; });
+}
+
+// Without the kernel's name: equal kernels are compiled once, whatever they are called.
+std::string preamble(const std::string& kind, const Layout& layout, const Arguments& arguments, bool several,
+                     const Features& features, bool staged) {
+  const Program& p = layout.program();
+  std::string s = "#version 460\n// " + kind + ".\n";
+  if (uses(p, DType::float64)) s += "#define SG_FLOAT64\n";
+  for (DType t : {DType::int16, DType::float16, DType::bfloat16})
+    if (uses(p, t)) {
+      s += "#define SG_STORAGE16\n";
+      break;
+    }
+  if (!features.software) s += "#define SG_FUSED_FMA\n";
+  if (features.shuffles) s += "#define SG_SHUFFLES\n";
+  s += "#include \"common.glsl\"\n";
+  s += alu_includes(p);
+  s += std::string("\n#define Index ") + (layout.wide ? "uint64_t" : "uint") + "\n";
+  s += several ? "uint64_t arguments;  // of this workgroup's instance\n" : "#define arguments push.block\n";
+  if (staged)
+    s += "shared uint64_t staged[" + std::to_string(arguments.size()) + "];\n#define argument(i) staged[i]\n";
+  else
+    s += "#define argument(i) Words(arguments).at[i]\n";
+  return s + arguments.macros(p) + "\n";
+}
+
+}  // namespace sg::glsl

@@ -1,0 +1,181 @@
+#include "device/gpu/lower/glsl_kernel.hpp"
+
+namespace sg::glsl {
+
+using What = Arguments::What;
+
+std::string Body::offset(int view, const std::vector<std::string>& coords, int last) {
+  const std::string steps = along(view, coords, 0, last);
+  if (!layout_.negative(view)) return steps;
+  const std::string begin = args_.use(What::offset, view);
+  return steps == "0" ? begin : begin + " + " + steps;
+}
+
+std::string Body::along(int view, const std::vector<std::string>& coords, int first, int last) {
+  std::string s;
+  for (int d = first; d < last; ++d) {
+    if (layout_.zero(view, d)) continue;
+    s += (s.empty() ? "" : " + ") + coords[d];
+    if (!layout_.unit(view, d)) s += " * " + args_.use(What::stride, view, d);
+  }
+  return s.empty() ? "0" : s;
+}
+
+std::string Body::index_value(int view, const std::vector<std::string>& coords, int last) {
+  std::string s = args_.use(What::index_offset, view);
+  for (int d = 0; d < last; ++d) {
+    if (layout_.zero(view, d)) continue;
+    s += " + int64_t(" + coords[d] + ")";
+    if (!layout_.unit(view, d)) s += " * " + args_.use(What::index_stride, view, d);
+  }
+  return s;
+}
+
+std::string Body::number(int32_t id) {
+  const Instr& i = layout_.program().code[id];
+  return args_.use(What::number, i.slot, static_cast<int>(i.dtype));
+}
+
+std::vector<std::string> Body::coordinates(const std::string& number, int first, int last) {
+  std::vector<std::string> c(static_cast<size_t>(layout_.program().domain.rank));
+  if (last - first == 1) {
+    c[first] = number;
+    return c;
+  }
+  std::string rest = number;
+  for (int d = last - 1; d > first; --d) {
+    const std::string size = args_.use(What::size, d), name = "c" + std::to_string(d);
+    const std::string next = "rest" + std::to_string(d);
+    w_.line("const Index " + name + " = " + rest + " % " + size + ", " + next + " = " + rest + " / " + size + ";");
+    c[d] = name;
+    rest = next;
+  }
+  c[first] = rest;
+  return c;
+}
+
+std::string Body::reference(int view, int width, const std::string& index) {
+  return element(layout_.program().views[view].dtype, width, layout_.wide, tensor(view), index);
+}
+
+std::string Body::value(int32_t id) const {
+  const Instr& i = layout_.program().code[id];
+  return i.code == Code::constant ? literal(i.dtype, i.imm) : "v" + std::to_string(id);
+}
+
+std::string Body::checked_where(const std::string& condition, int32_t id) {
+  args_.use(What::status);
+  const Instr& i = layout_.program().code[id];
+  return expression(layout_.program(), i,
+                    [&](int32_t o) { return o == i.a ? "(" + condition + " ? " + value(o) + " : 0l)" : value(o); });
+}
+
+void Body::alu(int32_t id) {
+  const Instr& i = layout_.program().code[id];
+  if (i.code == Code::check_index) args_.use(What::status);
+  if (i.code == Code::load_at) {
+    w_.line(std::string("const ") + type_name(i.dtype) + " v" + std::to_string(id) + " = " +
+            load(i.dtype, 1, reference(i.slot, 1, "Index(" + value(i.a) + ")")) + ";");
+    return;
+  }
+  if (i.code == Code::store_at) {
+    w_.line("if (" + value(i.b) + " >= 0l) " + reference(i.slot, 1, "Index(" + value(i.b) + ")") + " = " +
+            stored(i.dtype, 1, value(i.a)) + ";");
+    return;
+  }
+  const std::string text = expression(layout_.program(), i, [&](int32_t o) { return value(o); });
+  w_.line(temporary(i.dtype) + " v" + std::to_string(id) + " = " + text + ";");
+}
+
+void Body::pointwise_inputs(int width, const std::vector<std::string>& coords,
+                            const std::map<int, std::string>& given) {
+  const Program& p = layout_.program();
+  const int rank = p.domain.rank;
+  for (size_t n = 0; n < p.code.size(); ++n) {
+    const Instr& i = p.code[n];
+    const std::string id = std::to_string(n);
+    if (i.code == Code::load && !given.count(i.slot)) {
+      const bool four = width == 4 && !layout_.zero(i.slot, rank - 1);
+      const std::string from = reference(i.slot, four ? 4 : 1, offset(i.slot, coords, rank));
+      w_.line(std::string("const ") + (four ? vector_name(i.dtype) : type_name(i.dtype)) + (four ? " in" : " v") + id +
+              " = " + load(i.dtype, four ? 4 : 1, from) + ";");
+    } else if (i.code == Code::index) {
+      w_.line("const int64_t " + std::string(width == 4 ? "first" : "v") + id + " = " +
+              index_value(i.slot, coords, rank) + ";");
+    } else if (i.code == Code::number && width == 4) {
+      w_.line(std::string("const ") + type_name(i.dtype) + " v" + id + " = " + number(static_cast<int32_t>(n)) + ";");
+    } else if (i.code == Code::store && width == 4) {
+      w_.line(std::string(vector_name(i.dtype)) + " out" + id + ";");
+    }
+  }
+}
+
+// Random words of four elements that are a block, made at once.
+bool Body::of_a_block(const Instr& i) const {
+  if (i.code != Code::random_normal && i.code != Code::random_bits) return false;
+  const Program& p = layout_.program();
+  const Instr &index = p.code[i.a], &seed = p.code[i.b], &offset = p.code[i.c];
+  const auto ready = [](const Instr& o) { return o.code == Code::number || o.code == Code::constant; };
+  return index.code == Code::index && ready(seed) && ready(offset) && layout_.in_fours(index.slot) &&
+         !layout_.zero(index.slot, p.domain.rank - 1);
+}
+
+void Body::blocks() {
+  const Program& p = layout_.program();
+  for (size_t n = 0; n < p.code.size(); ++n) {
+    const Instr& i = p.code[n];
+    if (!of_a_block(i)) continue;
+    w_.line(std::string("const ") + vector_name(i.dtype) + " four" + std::to_string(n) + " = alu_" + name_of(i.code) +
+            "4(first" + std::to_string(i.a) + ", " + value(i.b) + ", " + value(i.c) + ");");
+  }
+}
+
+void Body::pointwise_code(int width, const std::map<int, std::string>& given) {
+  const Program& p = layout_.program();
+  const int last = p.domain.rank - 1;
+  for (size_t n = 0; n < p.code.size(); ++n) {
+    const Instr& i = p.code[n];
+    const std::string id = std::to_string(n), name = std::string("const ") + type_name(i.dtype) + " v" + id + " = ";
+    if (i.code == Code::load) {
+      const auto it = given.find(i.slot);
+      if (it != given.end())
+        w_.line(name + it->second + (width == 4 ? "[l];" : ";"));
+      else if (width == 4 && !layout_.zero(i.slot, last))
+        w_.line(name + "in" + id + "[l];");
+      else if (width == 4)
+        continue;
+    } else if (i.code == Code::index) {
+      if (width == 4)
+        w_.line(name + "first" + id +
+                (layout_.zero(i.slot, last)   ? ";"
+                 : layout_.unit(i.slot, last) ? " + l;"
+                                              : " + l * " + args_.use(What::index_stride, i.slot, last) + ";"));
+    } else if (i.code == Code::number) {
+      if (width == 1) w_.line(name + number(static_cast<int32_t>(n)) + ";");
+    } else if (i.code == Code::store) {
+      if (width == 4) w_.line("out" + id + "[l] = " + value(i.a) + ";");
+    } else if (width == 4 && of_a_block(i)) {
+      w_.line(name + "four" + id + "[l];");
+    } else if (i.code > Code::reduce) {
+      alu(static_cast<int32_t>(n));
+    }
+  }
+}
+
+void Body::pointwise(int width, const std::vector<std::string>& coords, const std::map<int, std::string>& given) {
+  const Program& p = layout_.program();
+  pointwise_inputs(width, coords, given);
+  if (width == 4) blocks();
+  if (width == 4) w_.open("[[unroll]] for (uint l = 0; l < 4; ++l)");
+  pointwise_code(width, given);
+  if (width == 4) w_.close();
+  for (size_t n = 0; n < p.code.size(); ++n) {
+    const Instr& i = p.code[n];
+    if (i.code != Code::store) continue;
+    const std::string what = width == 4 ? "out" + std::to_string(n) : value(i.a);
+    w_.line(reference(i.slot, width, offset(i.slot, coords, p.domain.rank)) + " = " + stored(i.dtype, width, what) +
+            ";");
+  }
+}
+
+}  // namespace sg::glsl

@@ -1,0 +1,43 @@
+// Kernels written by hand: their source behind the common head, their tensors and words as the argument block.
+#include <algorithm>
+
+#include "device/gpu/lower/glsl_kernel.hpp"
+
+namespace sg::glsl {
+
+Lowered lower_own(const Step& step, const Features& features) {
+  const Instance& in = step.only();
+  const Own& own = *in.kernel.own;
+  const auto has = [&](auto&& test) {
+    return std::any_of(own.tensors.begin(), own.tensors.end(), [&](const Own::Tensor& t) { return test(t.dtype); });
+  };
+  Lowered out;
+  out.name = step.name;
+  out.source = "#version 460\n";
+  if (has([](DType t) { return t == DType::float64; })) out.source += "#define SG_FLOAT64\n";
+  if (has([](DType t) { return size_of(t) == 2; })) out.source += "#define SG_STORAGE16\n";
+  out.source += features.software ? "#define SG_SOFTWARE\n" : "#define SG_FUSED_FMA\n";
+  out.source +=
+      "#include \"common.glsl\"\n#define tensor(i) Words(push.block).at[i]\n#define word(i) "
+      "int64_t(Words(push.block).at[" +
+      std::to_string(own.tensors.size()) + " + (i)])\n" + own.source;
+  for (const Own::Tensor& t : own.tensors) {
+    const Binding& b = in.bindings[t.binding];
+    const auto bytes = static_cast<int64_t>(size_of(t.dtype));
+    out.arguments.push_back({.kind = ArgWord::Kind::address,
+                             .dtype = t.dtype,
+                             .memory = b.memory,
+                             .start = b.start,
+                             .value = t.offset * bytes,
+                             .element_bytes = bytes});
+  }
+  for (int64_t word : own.words) out.arguments.push_back({.value = word});
+  if (own.tag) {
+    out.arguments.push_back({.value = own.tag});
+    out.arguments.push_back({.kind = ArgWord::Kind::status});
+  }
+  for (int d = 0; d < 3; ++d) out.groups[d] = static_cast<uint32_t>(own.groups[d]);
+  return out;
+}
+
+}  // namespace sg::glsl

@@ -1,0 +1,56 @@
+#include "device/gpu/lower/lower.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "device/gpu/lower/glsl_kernel.hpp"
+
+namespace sg {
+namespace {
+
+const Program& program_of(const Kernel& k) { return k.kind == Kernel::Kind::product ? k.product->epilogue : k.program; }
+
+// Whether shaders can have tensors of a type.
+void check_type(const Step& step, DType t, const Features& f) {
+  const char* instead = is_float(t) ? "use float32, or the CPU device" : "use int32, or the CPU device";
+  const std::string type = name_of(t);
+  if (!f.float64 && t == DType::float64)
+    fail<LimitError>(step.name, "the device has no float64 in shaders", "use float32, or the CPU device");
+  if (!f.storage8 && size_of(t) == 1)
+    fail<LimitError>(step.name, "the device cannot address single bytes, " + type + " tensors need that", instead);
+  if (!f.storage16 && size_of(t) == 2)
+    fail<LimitError>(step.name, "the device cannot address 2-byte elements, " + type + " tensors need that", instead);
+}
+
+void check_features(const Step& step, const Features& f) {
+  const Kernel& k = step.only().kernel;
+  if (k.kind == Kernel::Kind::own) {
+    for (const Own::Tensor& t : k.own->tensors) check_type(step, t.dtype, f);
+    return;
+  }
+  const Program& p = program_of(k);
+  const bool product64 = k.kind == Kernel::Kind::product && k.product->dtype == DType::float64;
+  if (!f.int64) fail<LimitError>(step.name, "the device has no 64-bit integers in shaders", "use the CPU device");
+  if (!f.float64 && (product64 || glsl::uses(p, DType::float64)))
+    fail<LimitError>(step.name, "the device has no float64 in shaders", "use float32, or the CPU device");
+  for (const View& v : p.views)
+    if (v.binding >= 0) check_type(step, v.dtype, f);
+}
+
+}  // namespace
+
+Lowered lower(const Step& step, const Features& features) {
+  const Kernel& kernel = step.only().kernel;
+  if (kernel.kind == Kernel::Kind::copy)
+    fail<Error>(step.name, "a copy of whole buffers has no kernel", "record it as a buffer copy");
+  check_features(step, features);
+  if (kernel.kind == Kernel::Kind::own) return glsl::lower_own(step, features);
+  const bool pointwise = kernel.kind == Kernel::Kind::program && kernel.program.inner == 0;
+  if (step.instances.size() > 1 && !pointwise)
+    fail<Error>(step.name, "only pointwise steps run over several tensors, this one has rows or a product",
+                "report this");
+  if (kernel.kind == Kernel::Kind::product) return glsl::lower_product(step, features);
+  return pointwise ? glsl::lower_pointwise(step, features) : glsl::lower_rows(step, features);
+}
+
+}  // namespace sg

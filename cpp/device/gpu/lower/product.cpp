@@ -1,0 +1,238 @@
+// Matrix products: shaders/product.glsl with tile sizes as specialization constants and, unless it is a plain float32
+// store, an epilogue function written here from the epilogue's Program.
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "device/gpu/lower/glsl_kernel.hpp"
+
+namespace sg::glsl {
+namespace {
+
+using What = Arguments::What;
+
+constexpr ProductVariant kLarge{128, 128, 16, 8, 8, 1};
+constexpr ProductVariant kWide{64, 256, 16, 8, 8, 1};  // for few rows
+constexpr ProductVariant kMedium{64, 64, 16, 4, 4, 1};
+constexpr ProductVariant kSmall{32, 32, 32, 4, 4, 4};
+constexpr ProductVariant kTiny{16, 16, 64, 4, 4, 16};
+
+int64_t tiles(const ProductVariant& v, int64_t m, int64_t n, int64_t batch) {
+  return (m + v.tile_m - 1) / v.tile_m * ((n + v.tile_n - 1) / v.tile_n) * batch;
+}
+
+// The same tile with the longest K step that the device's shared memory holds; tile_k 0: none does.
+ProductVariant fit(ProductVariant v, int64_t bytes, const Features& f) {
+  while (v.tile_k && v.shared_bytes(bytes) > f.shared_bytes)
+    v.tile_k = v.tile_k / 2 >= std::max(v.parts, 4u) ? v.tile_k / 2 : 0;
+  return v;
+}
+
+ArgWord value(int64_t v) { return {.value = v}; }
+
+ArgWord operand(const Instance& in, const Product& p, int32_t binding, int64_t offset) {
+  const Binding& b = in.bindings[binding];
+  const int64_t bytes = static_cast<int64_t>(size_of(p.dtype));
+  return {.kind = ArgWord::Kind::address,
+          .dtype = p.dtype,
+          .memory = b.memory,
+          .start = b.start,
+          .value = offset * bytes,
+          .element_bytes = bytes};
+}
+
+// The words that product.glsl reads, in the order of product.comp.
+void fixed_words(Arguments& args, const Instance& in, const Product& p) {
+  args.fixed("tensor_a", operand(in, p, p.a_binding, p.a_offset));
+  args.fixed("tensor_b", operand(in, p, p.b_binding, p.b_offset));
+  const std::pair<const char*, int64_t> words[] = {
+      {"batches", p.batch}, {"size_m", p.m}, {"size_n", p.n},        {"size_k", p.k}, {"a_batch", p.a_batch},
+      {"a_m", p.a_m},       {"a_k", p.a_k},  {"b_batch", p.b_batch}, {"b_k", p.b_k},  {"b_n", p.b_n}};
+  for (const auto& [name, v] : words) args.fixed(name, value(v));
+}
+
+// Of operands that walk. Three digits: those that are not there are of size 1.
+void walk_words(Arguments& args, const Product& p) {
+  const auto digits = [&](const std::string& name, const Dims& list, int64_t missing, int first) {
+    for (int i = first; i < 3; ++i) {
+      const int d = list.rank - 3 + i;
+      args.fixed(name + std::to_string(i), value(d < 0 ? missing : missing ? std::max(list[d], missing) : list[d]));
+    }
+  };
+  digits("k_size", p.inner.sizes, 1, 1);
+  if (p.a_walks()) digits("a_k", p.inner.a, 0, 0);
+  if (!p.b_walks()) return;
+  digits("b_k", p.inner.b, 0, 0);
+  digits("n_size", p.columns.sizes, 1, 1);
+  digits("b_n", p.columns.b, 0, 0);
+  args.fixed("folded", value(p.folded));
+  args.fixed("b_folded", value(p.b_folded));
+}
+
+Dims one_by_one(const Dims& sizes, int64_t stride) {
+  Dims out = contiguous_strides(sizes);
+  for (int d = 0; d < out.rank; ++d) out[d] *= stride;
+  return out;
+}
+
+// Entries of the batch with many columns each are products of their own; else their columns are joined, and b walks.
+Product without_needless_folds(const Product& p) {
+  constexpr int64_t kMany = 512;
+  Product out = p;
+  if (p.folded == 1 || p.b_walks()) return out;
+  if (p.n >= kMany && p.folded == p.batch) {
+    out.folded = 1;
+    out.b_batch = p.b_folded;
+  } else {
+    out.inner.b = one_by_one(p.inner.sizes, p.b_k);
+    out.columns.b = one_by_one(p.columns.sizes, p.b_n);
+  }
+  return out;
+}
+
+// Whether neighbours in memory, as far as there are any, are found along k sooner than along the other side.
+bool runs_along_k(const Dims& sizes, const Dims& strides, int64_t other_size, int64_t other_stride) {
+  const auto length = [](int64_t size, int64_t stride) { return size / std::max<int64_t>(1, std::abs(stride)); };
+  return length(sizes[sizes.rank - 1], strides[strides.rank - 1]) > length(other_size, other_stride);
+}
+
+bool plain_store(const Product& p) {
+  const Program& e = p.epilogue;
+  return p.dtype == DType::float32 && !e.predicated && e.code.size() == 2 && e.code[0].code == Code::load &&
+         e.code[0].slot == 0 && e.code[1].code == Code::store && e.code[1].a == 0 &&
+         e.views[e.code[1].slot].dtype == DType::float32;
+}
+
+bool epilogue_in_fours(const Layout& l) {
+  const Program& p = l.program();
+  if (p.domain[2] % 4) return false;
+  for (size_t v = 0; v < p.views.size(); ++v)
+    if (l.has_memory(static_cast<int>(v)) && !l.in_fours(static_cast<int>(v))) return false;
+  return std::none_of(p.code.begin(), p.code.end(),
+                      [&](const Instr& i) { return i.code == Code::store && l.zero(i.slot, 2); });
+}
+
+std::string write_epilogue(Arguments& args, const Layout& l, bool four, bool one) {
+  Writer w;
+  Body body(w, args, l);
+  if (one) {
+    w.open("void epilogue(uint batch, uint m, uint n, ELEMENT sum)");
+    body.pointwise(1, {"batch", "m", "n"}, {{0, "sum"}});
+    w.close().line();
+    return w.text;
+  }
+  w.open(std::string("void epilogue(uint batch, uint m, uint ") + (four ? "n" : "first") + ", ELEMENT4 sum)");
+  if (!four) {
+    w.open("[[unroll]] for (uint l = 0; l < 4; ++l)");
+    w.line("const uint n = first + l;").open("if (n < uint(size_n))");
+  }
+  body.pointwise(four ? 4 : 1, {"batch", "m", "n"}, {{0, four ? "sum" : "sum[l]"}});
+  if (!four) w.close().close();
+  w.close().line();
+  return w.text;
+}
+
+std::string element_macros(DType t) {
+  const std::string name = memory_name(t);
+  return std::string("#define ELEMENT ") + type_name(t) + "\n#define ELEMENT4 " + vector_name(t) + "\n#define MEMORY " +
+         name + "\n#define MEMORY4 " + name + "x4\n#define BYTES " + std::to_string(size_of(t)) + "ul\n" +
+         "#define MULTIPLY_ADD(a, b, c) " + (is_float(t) ? "fma(a, b, c)" : "((a) * (b) + (c))") + "\n";
+}
+
+void check(const Step& step, const Product& p, const Features& f) {
+  if (p.dtype == DType::boolean)
+    fail<LimitError>(step.name, "a product of bool tensors has no GPU kernel", "cast to int32 first");
+  if (f.max_group_threads < 256)
+    fail<LimitError>(
+        step.name,
+        "the device runs " + std::to_string(f.max_group_threads) + " threads a workgroup, a product needs 256",
+        "use the CPU device");
+  if (p.epilogue.domain.rank != 3 || p.epilogue.inner != 0)
+    fail<Error>(step.name, "the epilogue of a product runs over [batch, m, n], not " + p.epilogue.domain.str(),
+                "report this");
+  if (std::max({p.m, p.n * p.folded, p.k}) > INT32_MAX)
+    fail<LimitError>(step.name, "a side of the product has more than 2147483647 elements", "cut it in parts");
+}
+
+}  // namespace
+
+int64_t ProductVariant::shared_bytes(int64_t element_bytes) const {
+  const int64_t step = 2 * tile_k * (tile_m / 4 + 1 + tile_n / 4 + 1),
+                sums = parts > 1 ? parts * tile_m * tile_n / 4 : 0;
+  const int64_t walks = 8 * (tile_m + tile_n + 4 * tile_k);
+  return std::max(step, sums) * 4 * element_bytes + walks;
+}
+
+ProductVariant choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DType dtype, const Features& features) {
+  // Enough workgroups for every processor of a large GPU come before large tiles; half-empty tiles come last. With
+  // about one workgroup a processor nothing hides the loads but a longer K step. Bounds measured on 132 processors.
+  constexpr int64_t kBusy = 128, kNearlyBusy = 96, kCrowded = 200;
+  const int64_t bytes = static_cast<int64_t>(size_of(dtype)), narrow = std::min(m, n);
+  const int64_t blocks = tiles(kMedium, m, n, batch);
+  ProductVariant wanted = kMedium;
+  if (blocks < kCrowded && k > 32) wanted.tile_k = 32;
+  const ProductVariant large = fit(kLarge, bytes, features), medium = fit(wanted, bytes, features);
+  const ProductVariant small = fit(kSmall, bytes, features), tiny = fit(kTiny, bytes, features);
+  if (bytes == 4 && large.tile_k && narrow > 64 && tiles(large, m, n, batch) >= kBusy) return large;
+  const ProductVariant wide = fit(kWide, bytes, features);
+  if (bytes == 4 && wide.tile_k >= 8 && m > 32 && m <= 64 && tiles(wide, m, n, batch) >= 2 * kBusy) return wide;
+  if (medium.tile_k && narrow > 32 && blocks >= kNearlyBusy) return medium;
+  if (small.tile_k && narrow > 16 && (tiles(small, m, n, batch) >= kBusy || !tiny.tile_k)) return small;
+  return tiny.tile_k ? tiny : medium;
+}
+
+Lowered lower_product(const Step& step, const Features& features) {
+  const Instance& in = step.only();
+  const Product p = without_needless_folds(*in.kernel.product);
+  check(step, p, features);
+  Layout l;
+  l.instances = {&in};
+  l.programs = {p.epilogue};
+  l.find_width();
+  Arguments args;
+  fixed_words(args, in, p);
+
+  Lowered out;
+  out.name = step.name;
+  const int64_t groups = p.batch / std::max<int64_t>(1, p.folded), columns = p.n * p.folded;
+  const ProductVariant v = choose_product(p.m, columns, p.k, groups, p.dtype, features);
+  const bool walks = p.a_walks() || p.b_walks();
+  out.constants = {
+      v.tile_m,
+      v.tile_n,
+      v.tile_k,
+      v.thread_m,
+      v.thread_n,
+      v.parts,
+      p.a_walks() ? runs_along_k(p.inner.sizes, p.inner.a, p.m, p.a_m) : p.a_k == 1 && (p.a_m != 1 || p.m == 1),
+      p.b_walks() ? runs_along_k(p.inner.sizes, p.inner.b, p.columns.sizes[p.columns.sizes.rank - 1],
+                                 p.columns.b[p.columns.b.rank - 1])
+                  : p.b_k == 1 && (p.b_n != 1 || p.n == 1)};
+  if (plain_store(p) && !walks) {
+    const View& to = p.epilogue.views[p.epilogue.code[1].slot];
+    out.builtin = "product";
+    args.fixed("tensor_out", operand(in, p, to.binding, to.offset));
+    for (int d = 0; d < 3; ++d) args.fixed("out", value(to.strides[d]));
+  } else {
+    if (walks) walk_words(args, p);
+    const bool four = epilogue_in_fours(l), one = p.folded > 1 && !four;
+    const std::string epilogue = write_epilogue(args, l, four, one);
+    std::string flags = element_macros(p.dtype);
+    if (p.a_walks()) flags += "#define A_WALKS\n";
+    if (p.b_walks()) flags += "#define B_WALKS\n";
+    if (p.folded > 1) flags += "#define FOLDED\n";
+    if (one) flags += "#define ONE_COLUMN\n";
+    if (p.epilogue.predicated) {
+      args.use(What::status);
+      flags += "#define PREDICATED\n";
+    }
+    if (uses_code(p.epilogue, Code::check_index)) flags += "#define REPORTS\n";
+    out.source = preamble("Matrix product of " + std::string(name_of(p.dtype)), l, args, false, features) + flags +
+                 "\n" + epilogue + "#include \"product.glsl\"\n";
+  }
+  out.arguments = args.words(l, 0);
+  const int64_t work = tiles(v, p.m, columns, groups);
+  out.groups[0] = static_cast<uint32_t>(std::min(work, features.max_groups));
+  return out;
+}
+
+}  // namespace sg::glsl

@@ -1,0 +1,209 @@
+// Row programs: `lanes` threads share a row, several rows share a workgroup. Phase by phase, every lane walks its
+// columns, then the lanes fold what they reduced: eights exchange values, through shared memory they meet. Values that a
+// later phase needs again stay in registers when a lane has 32 columns or fewer; otherwise, and where that is cheap, they
+// are loaded and computed again.
+#include <algorithm>
+#include <set>
+
+#include "device/gpu/lower/glsl_kernel.hpp"
+#include "device/gpu/lower/row_text.hpp"
+
+namespace sg::glsl {
+namespace {
+
+using What = Arguments::What;
+constexpr int64_t kWordsKept = 64;  // 32-bit registers a lane may spend on values that wait for a later phase
+
+int64_t next_power(int64_t n) {
+  int64_t p = 1;
+  while (p < n) p *= 2;
+  return p;
+}
+int64_t power_below(int64_t n) { return next_power(n + 1) / 2; }
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+bool is_uniform(const Instr& i) { return i.code == Code::constant || i.code == Code::number; }
+
+// Makes outer dimension `from` the last one; the order of rows means nothing.
+void move_last(Program& p, int from, int& piece_dim) {
+  const int last = p.outer() - 1;
+  auto rotate = [&](Dims& d) { std::rotate(d.v + from, d.v + from + 1, d.v + last + 1); };
+  rotate(p.domain);
+  for (View& v : p.views) rotate(v.strides);
+  if (piece_dim == last && from != last) --piece_dim;
+}
+
+// Element accesses whose neighbours in memory are neighbours in dimension d.
+int adjacent_views(const Program& p, int d) {
+  int n = 0;
+  for (const Instr& i : p.code)
+    n += (i.code == Code::load || i.code == Code::store) && !i.per_row && p.views[i.slot].binding >= 0 &&
+         p.views[i.slot].strides[d] == 1 && p.domain[d] > 1;
+  return n;
+}
+
+// Picks the mapping; true: neighbouring threads work on neighbouring rows.
+bool rows_adjacent(Program& p, int& piece_dim) {
+  int best = -1, most = adjacent_views(p, p.domain.rank - 1);
+  for (int d = 0; d < p.outer(); ++d)
+    if (const int n = adjacent_views(p, d); d != piece_dim && n > most) best = d, most = n;
+  if (best >= 0) move_last(p, best, piece_dim);
+  return best >= 0;
+}
+
+bool all_in_fours(const Layout& l) {
+  const Program& p = l.program();
+  if (p.domain[p.domain.rank - 1] % 4 || (p.inner == 1 && p.piece_limit % 4)) return false;
+  return std::all_of(p.code.begin(), p.code.end(), [&](const Instr& i) {
+    if (i.per_row || (i.code != Code::load && i.code != Code::store) || !l.has_memory(i.slot)) return true;
+    return l.in_fours(i.slot) && !(i.code == Code::store && l.zero(i.slot, p.domain.rank - 1));
+  });
+}
+
+void choose_lanes(RowShape& s, const Program& p, const Features& f) {
+  const int64_t most = power_below(std::min<int64_t>(1024, f.max_group_threads)),
+                columns = std::max<int64_t>(p.columns(), 1);
+  if (s.adjacent) {
+    s.threads = columns > 64 ? most : std::min<int64_t>(256, most);
+    const int64_t neighbours = std::min<int64_t>(32, next_power(p.rows()));
+    s.lanes = std::min(next_power(columns), s.threads / neighbours);
+  } else {
+    const int64_t steps = divide_up(columns, s.width);
+    auto values = [&] { return divide_up(steps, s.lanes) * s.width; };
+    s.lanes = std::min(next_power(std::min<int64_t>(steps, 32)), most);
+    while (values() > 16 && s.lanes < std::min<int64_t>(512, most)) s.lanes *= 2;
+    while (values() > 32 && s.lanes < most) s.lanes *= 2;
+    s.threads = std::max(std::min<int64_t>(256, most), s.lanes);
+  }
+  s.rows = s.threads / s.lanes;
+}
+
+// Loads of what is the same in all rows, so that a cache has it: registers that hold it would leave room for fewer
+// workgroups beside each other.
+std::set<int32_t> cached_loads(const Program& p) {
+  std::set<int32_t> found;
+  for (size_t n = 0; n < p.code.size(); ++n) {
+    const Instr& i = p.code[n];
+    if (i.code != Code::load || i.per_row) continue;
+    bool same = true;
+    for (int d = 0; d < p.outer(); ++d) same = same && (p.views[i.slot].strides[d] == 0 || p.domain[d] == 1);
+    if (same) found.insert(static_cast<int32_t>(n));
+  }
+  return found;
+}
+
+bool worth_keeping(const Instr& i) {
+  switch (i.code) {
+    case Code::add:
+    case Code::sub:
+    case Code::mul:
+    case Code::neg:
+    case Code::abs:
+    case Code::cast:
+    case Code::select:
+    case Code::lt:
+    case Code::le:
+    case Code::eq:
+    case Code::ne:
+      return false;
+    default:
+      return true;
+  }
+}
+
+void need(RowShape& s, const Program& p, int phase, int32_t id) {
+  std::vector<int32_t> open = {id};
+  while (!open.empty()) {
+    const int32_t n = open.back();
+    open.pop_back();
+    const Instr& i = p.code[n];
+    if (i.per_row || is_uniform(i) || !s.needed[phase].insert(n).second) continue;
+    const bool made = s.in_registers && s.first[n] >= 0 && s.first[n] < phase && i.code != Code::index;
+    if (made && !s.cached.count(n) && (!s.lean || worth_keeping(i))) {
+      s.kept.insert(n);
+      continue;
+    }
+    for (int32_t o : {i.a, i.b, i.c})
+      if (o >= 0) open.push_back(o);
+  }
+}
+
+// Which element values each phase needs; with registers, what it takes over from the phases before.
+void find_needs(RowShape& s, const Program& p) {
+  const int phases = p.phases();
+  s.needed.assign(phases, {});
+  s.roots.assign(phases, {});
+  s.first.assign(p.code.size(), -1);
+  s.kept.clear();
+  for (size_t n = 0; n < p.code.size(); ++n) {
+    const Instr& i = p.code[n];
+    if (i.code == Code::reduce) s.roots[i.phase - 1].push_back(static_cast<int32_t>(n));
+    if (i.code == Code::sum_rows) s.roots[i.phase].push_back(static_cast<int32_t>(n));
+    if (i.code == Code::store && !i.per_row)
+      s.roots[s.late_stores ? phases - 1 : i.phase].push_back(static_cast<int32_t>(n));
+  }
+  for (int phase = 0; phase < phases; ++phase) {
+    for (int32_t root : s.roots[phase]) need(s, p, phase, p.code[root].a);
+    for (int32_t n : s.needed[phase])
+      if (s.first[n] < 0) s.first[n] = phase;
+  }
+}
+
+void choose_items(RowShape& s, const Program& p) {
+  const int64_t items = next_power(divide_up(std::max<int64_t>(p.columns(), 1), s.lanes * s.width));
+  s.in_registers = items * s.width <= 32;
+  auto words_kept = [&] {
+    find_needs(s, p);
+    int64_t words = 0;
+    auto count = [&](const Instr& i) { words += divide_up(static_cast<int64_t>(size_of(i.dtype)), 4); };
+    for (int32_t n : s.kept) count(p.code[n]);
+    for (const Instr& i : p.code)
+      if (i.code == Code::sum_rows) count(i);
+    return words * items * s.width;
+  };
+  const int64_t most = words_kept();
+  s.lean = true;
+  int64_t words = words_kept();
+  if (words > most) {
+    s.lean = false;
+    words = words_kept();
+  }
+  if (!p.part_rows) s.in_registers = s.in_registers && !s.kept.empty() && words <= kWordsKept;
+  s.items = s.in_registers ? items : std::min<int64_t>(items, 4);
+  if (!s.in_registers) find_needs(s, p);
+}
+
+}  // namespace
+
+Lowered lower_rows(const Step& step, const Features& features) {
+  Layout l;
+  l.instances = {&step.only()};
+  l.programs = {step.only().kernel.program};
+  Program& p = l.programs[0];
+  collapse(p);
+  if (p.piece_limit > 0) l.piece_dim = p.outer() - 1;
+  RowShape s;
+  s.adjacent = !p.part_rows && rows_adjacent(p, l.piece_dim);
+  l.find_width();
+  s.width = !s.adjacent && all_in_fours(l) ? 4 : 1;
+  s.late_stores = p.in_place;  // a phase before could still load what is stored over
+  choose_lanes(s, p, features);
+  s.shuffles = features.shuffles && !s.adjacent && s.lanes > 1;
+  s.cached = cached_loads(p);
+  choose_items(s, p);
+
+  Lowered out;
+  out.name = step.name;
+  Arguments args;
+  const std::string main = RowText(l, args, s).write();
+  const std::string kind = "Rows of " + std::to_string(p.phases()) + " phase" + (p.phases() == 1 ? "" : "s") + ", " +
+                           std::to_string(s.lanes) + " lane" + (s.lanes == 1 ? "" : "s") + " a row";
+  out.source = preamble(kind, l, args, false, features) + main;
+  out.shuffles = s.shuffles;
+  out.arguments = args.words(l, 0);
+  const int64_t units = p.part_rows ? p.parts() : p.rows();
+  out.groups[0] = static_cast<uint32_t>(std::min(divide_up(units, s.rows), features.max_groups));
+  return out;
+}
+
+}  // namespace sg::glsl

@@ -1,0 +1,208 @@
+#include "device/gpu/memory/memory.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "device/gpu/driver/check.hpp"
+#include "device/gpu/driver/instance.hpp"
+
+namespace sg {
+namespace {
+
+constexpr size_t kAlignment = 256;
+constexpr uint64_t kWhenever = UINT64_MAX;
+constexpr size_t kLargeFrom = size_t{16} << 20, kLargeStep = size_t{2} << 20;
+
+size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
+
+// The software driver grants anything and dies later, so the heap's size is a limit of ours.
+int64_t budget_of(const Context& c) {
+  const int64_t heap = static_cast<int64_t>(c.physical.heap_bytes);
+  const int64_t limit = env_bytes("SPIROGRAD_MEMORY_LIMIT");
+  return limit > 0 ? std::min(limit, heap) : heap;
+}
+
+}  // namespace
+
+size_t block_size(size_t bytes) {
+  if (bytes > SIZE_MAX / 2) return bytes;
+  const size_t n = std::max(round_up(bytes, 16), kAlignment);
+  if (n > kLargeFrom) return round_up(n, kLargeStep);
+  const size_t power = std::bit_floor(n);
+  return power == n ? n : round_up(n, std::max(power / 4, kAlignment));
+}
+
+void GpuBuffer::recycle() { pool_->give(this); }
+
+Pool::Pool(const Context& context, Queue& queue, Queue* copies)
+    : context_(context), queue_(queue), copies_(copies), budget_(budget_of(context)) {}
+
+void Pool::count(GpuBuffer* buffer, int sign) {
+  const int64_t bytes = sign * static_cast<int64_t>(buffer->block_);
+  (buffer->scratch_ ? counters_.cached : counters_.live) += bytes;
+  counters_.peak = std::max(counters_.peak, counters_.live);
+}
+
+GpuBuffer* Pool::take(size_t bytes, Use use) {
+  const size_t block = block_size(bytes);
+  if (block > static_cast<size_t>(context_.physical.features.max_buffer_bytes) && block <= static_cast<size_t>(budget_))
+    fail<LimitError>("allocate",
+                     std::to_string(bytes) + " bytes in one buffer, " + context_.name() + " allows " +
+                         std::to_string(context_.physical.features.max_buffer_bytes),
+                     "split the tensor");
+  VkResult why = VK_SUCCESS;
+  const uint64_t done = use == Use::upload && copies_ ? queue_.completed() : kWhenever;
+  GpuBuffer* buffer = reuse(block, done);
+  if (!buffer) buffer = create(block, why);
+  if (!buffer && done != kWhenever) buffer = reuse(block, kWhenever);  // rather waits than empties the cache
+  if (!buffer && why != VK_ERROR_DEVICE_LOST) {
+    trim();
+    buffer = create(block, why);
+  }
+  if (!buffer) out_of_memory(bytes, why);
+  buffer->bytes = std::max<size_t>(round_up(bytes, 16), 16);
+  buffer->scratch_ = use == Use::scratch;
+  const std::lock_guard lock(mutex_);
+  count(buffer, 1);
+  return buffer;
+}
+
+// Best fit, at most a quarter too large, of the blocks whose last use is done with submission `done`.
+GpuBuffer* Pool::reuse(size_t block, uint64_t done) {
+  const std::lock_guard lock(mutex_);
+  for (auto it = free_.lower_bound(block); it != free_.end() && it->first <= block + block / 4; ++it)
+    for (GpuBuffer** at = &it->second.head; *at; at = &(*at)->next_)
+      if (GpuBuffer* b = *at; b->free_at <= done) {
+        *at = b->next_;
+        b->next_ = nullptr;
+        counters_.cached -= static_cast<int64_t>(b->block_);
+        return b;
+      }
+  return nullptr;
+}
+
+GpuBuffer* Pool::create(size_t block, VkResult& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    why = VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (block > static_cast<size_t>(budget_) ||
+        counters_.live + counters_.cached > budget_ - static_cast<int64_t>(block))
+      return nullptr;
+    free_.try_emplace(block);
+  }
+  VkBufferCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+  info.size = block;
+  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
+               VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  uint32_t families[2];
+  share_between_queues(context_, info, families);
+  VmaAllocationCreateInfo how{};
+  how.usage = VMA_MEMORY_USAGE_AUTO_PREFER_DEVICE;
+  how.flags = VMA_ALLOCATION_CREATE_WITHIN_BUDGET_BIT;
+  how.requiredFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+  auto buffer = std::make_unique<GpuBuffer>();
+  {
+    const std::lock_guard lock(mutex_);
+    blocks_.insert(buffer.get());  // before there is memory that could be forgotten
+  }
+  why = vmaCreateBufferWithAlignment(context_.vma, &info, &how, kAlignment, &buffer->handle, &buffer->allocation_,
+                                     nullptr);
+  if (why < 0) {
+    const std::lock_guard lock(mutex_);
+    blocks_.erase(buffer.get());
+    return nullptr;
+  }
+  buffer->device = context_.id;
+  buffer->block_ = block;
+  buffer->pool_ = this;
+  VkBufferDeviceAddressInfo address{};
+  address.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
+  address.buffer = buffer->handle;
+  buffer->address = vkGetBufferDeviceAddress(context_.device, &address);
+  const std::lock_guard lock(mutex_);
+  ++counters_.allocations;
+  return buffer.release();
+}
+
+void Pool::give(GpuBuffer* buffer) noexcept {
+  if (forked()) return;  // the parent's memory: nothing of it may be touched
+  const std::lock_guard lock(mutex_);
+  if (buffer->gone) {
+    delete buffer;
+    return;
+  }
+  count(buffer, -1);
+  counters_.cached += static_cast<int64_t>(buffer->block_);
+  buffer->free_at = queue_.submitted();  // nobody records it any more
+  GpuBuffer*& head = free_.find(buffer->block_)->second.head;
+  buffer->next_ = head;
+  head = buffer;
+}
+
+void Pool::trim() {
+  std::vector<GpuBuffer*> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [block, list] : free_) {
+      for (GpuBuffer* b = list.head; b; b = b->next_) gone.push_back(b);
+      list.head = nullptr;
+    }
+    for (GpuBuffer* b : gone) counters_.cached -= static_cast<int64_t>(b->block_);
+  }
+  if (gone.empty()) return;
+  if (copies_) copies_->wait(copies_->submitted(), false);
+  queue_.wait(queue_.submitted(), false);  // a device that is lost or hung throws here and keeps the memory
+  debug(1, context_.name() + ": " + std::to_string(gone.size()) + " cached blocks freed");
+  {
+    const std::lock_guard lock(mutex_);
+    for (GpuBuffer* b : gone) blocks_.erase(b);
+  }
+  for (GpuBuffer* b : gone) {
+    vmaDestroyBuffer(context_.vma, b->handle, b->allocation_);
+    delete b;
+  }
+}
+
+void Pool::abandon(bool idle) {
+  const std::lock_guard lock(mutex_);
+  for (auto& [block, list] : free_)
+    while (GpuBuffer* b = list.head) {
+      list.head = b->next_;
+      if (idle) vmaDestroyBuffer(context_.vma, b->handle, b->allocation_);
+      blocks_.erase(b);
+      delete b;
+    }
+  for (GpuBuffer* b : blocks_) {  // the rest end with whoever holds them
+    b->gone = true;
+    if (idle) vmaDestroyBuffer(context_.vma, b->handle, b->allocation_);
+  }
+  blocks_.clear();
+  counters_ = {};
+}
+
+void Pool::out_of_memory(size_t bytes, VkResult why) {
+  if (why != VK_ERROR_OUT_OF_DEVICE_MEMORY && why != VK_ERROR_OUT_OF_HOST_MEMORY)
+    throw_vk(why, "allocate on " + context_.name());
+  const std::lock_guard lock(mutex_);
+  fail<OutOfMemoryError>("allocate",
+                         "out of memory on " + context_.name() + ", asked " + std::to_string(bytes) + " bytes, live " +
+                             std::to_string(counters_.live) + ", cached " + std::to_string(counters_.cached) +
+                             ", budget " + std::to_string(budget_),
+                         "free tensors, use a smaller batch, or raise SPIROGRAD_MEMORY_LIMIT if it is set");
+}
+
+PoolCounters Pool::read_counters() {
+  const std::lock_guard lock(mutex_);
+  const PoolCounters c = counters_;
+  counters_.allocations = 0;
+  counters_.peak = counters_.live;
+  return c;
+}
+
+}  // namespace sg

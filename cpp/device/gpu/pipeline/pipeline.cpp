@@ -1,0 +1,247 @@
+#include "device/gpu/pipeline/pipeline.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <unordered_set>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/profile.hpp"
+#include "device/gpu/driver/check.hpp"
+#include "device/gpu/pipeline/compiler.hpp"
+
+namespace sg {
+namespace {
+
+std::string table_key(const Lowered& k) {
+  std::string key = k.source.empty() ? "builtin " + k.builtin : k.source;
+  key += '\0';
+  key.append(reinterpret_cast<const char*>(k.constants.data()), k.constants.size() * sizeof(uint32_t));
+  return key;
+}
+
+// Eight words a line, as hexadecimal numbers.
+std::string hex_words(const std::vector<uint32_t>& words) {
+  std::string text;
+  char word[16];
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::snprintf(word, sizeof word, "%08x%c", words[i], i % 8 == 7 ? '\n' : ' ');
+    text += word;
+  }
+  return text;
+}
+
+constexpr size_t kMostThreads = 16;
+
+// Calls work(0) to work(count - 1), on several threads, which must not throw; no more of it when the process ends.
+template <class Work>
+void at_once(size_t count, Work work) {
+  std::atomic<size_t> next{0};
+  const bool ended = process_ends;  // before: the last thread is free to work
+  const auto take = [&] {
+    for (size_t i = next++; i < count && process_ends == ended; i = next++) work(i);
+  };
+  std::vector<std::thread> helpers;
+  helpers.reserve(kMostThreads);  // no thread may start that nobody can join
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  try {
+    while (helpers.size() + 1 < std::min({count, cores, kMostThreads})) helpers.emplace_back(take);
+  } catch (const std::system_error&) {  // no more threads to be had
+  }
+  take();
+  for (std::thread& t : helpers) t.join();
+}
+
+VkShaderModule make_module(const Context& context, const std::vector<uint32_t>& spirv) {
+  VkShaderModuleCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
+  info.codeSize = spirv.size() * sizeof(uint32_t);
+  info.pCode = spirv.data();
+  VkShaderModule module = VK_NULL_HANDLE;
+  vk_check(vkCreateShaderModule(context.device, &info, nullptr, &module), "vkCreateShaderModule");
+  return module;
+}
+
+// What the driver tells about a kernel that it compiled: "Register Count 40, Local Memory Size 0 ...".
+std::string statistics(const Context& context, VkPipeline pipeline) {
+  VkPipelineExecutableInfoKHR which{};
+  which.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR;
+  which.pipeline = pipeline;
+  uint32_t count = 0;
+  if (vkGetPipelineExecutableStatisticsKHR(context.device, &which, &count, nullptr) != VK_SUCCESS) return "";
+  VkPipelineExecutableStatisticKHR blank{};
+  blank.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_STATISTIC_KHR;
+  std::vector<VkPipelineExecutableStatisticKHR> all(count, blank);
+  if (vkGetPipelineExecutableStatisticsKHR(context.device, &which, &count, all.data()) != VK_SUCCESS) return "";
+  std::string text;
+  for (const auto& s : all) {
+    const bool real = s.format == VK_PIPELINE_EXECUTABLE_STATISTIC_FORMAT_FLOAT64_KHR;
+    text += (text.empty() ? "" : ", ") + std::string(s.name) + " " +
+            (real ? std::to_string(s.value.f64) : std::to_string(s.value.u64));
+  }
+  return text;
+}
+
+}  // namespace
+
+Pipelines::Pipelines(const Context& context, DeviceStats& stats) : context_(context), stats_(stats) {
+  VkPushConstantRange range{};
+  range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
+  range.size = sizeof(uint64_t);
+  VkPipelineLayoutCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
+  info.pushConstantRangeCount = 1;
+  info.pPushConstantRanges = &range;
+  vk_check(vkCreatePipelineLayout(context.device, &info, nullptr, &layout_), "vkCreatePipelineLayout");
+  load_cache();
+}
+
+// DiskCache has checked the bytes; the driver checks that they are its own.
+void Pipelines::load_cache() {
+  const std::vector<uint8_t> bytes = DiskCache::instance().load("pipelines/" + context_.physical.cache_key);
+  VkPipelineCacheCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  info.initialDataSize = bytes.size();
+  info.pInitialData = bytes.data();
+  if (vkCreatePipelineCache(context_.device, &info, nullptr, &cache_) == VK_SUCCESS) return;
+  info.initialDataSize = 0;
+  vk_check(vkCreatePipelineCache(context_.device, &info, nullptr, &cache_), "vkCreatePipelineCache");
+}
+
+void Pipelines::save() {
+  if (made_ == saved_) return;
+  size_t size = 0;
+  if (vkGetPipelineCacheData(context_.device, cache_, &size, nullptr) != VK_SUCCESS || size == 0) return;
+  std::vector<uint8_t> bytes(size);
+  if (vkGetPipelineCacheData(context_.device, cache_, &size, bytes.data()) != VK_SUCCESS) return;
+  DiskCache::instance().save("pipelines/" + context_.physical.cache_key, bytes.data(), size);
+  saved_ = made_;
+}
+
+VkPipeline Pipelines::create(const std::string& name, const std::vector<uint32_t>& spirv,
+                             const std::vector<uint32_t>& constants, VkPipelineLayout layout, bool full_subgroups) {
+  const VkPipeline made = create_handle(name, spirv, constants, layout, full_subgroups);
+  ++stats_.kernels_compiled;
+  ++made_;
+  return made;
+}
+
+VkPipeline Pipelines::create_handle(const std::string& name, const std::vector<uint32_t>& spirv,
+                                    const std::vector<uint32_t>& constants, VkPipelineLayout layout,
+                                    bool full_subgroups) const {
+  std::vector<VkSpecializationMapEntry> entries(constants.size());
+  for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * uint32_t{sizeof(uint32_t)}, sizeof(uint32_t)};
+  VkSpecializationInfo special{};
+  special.mapEntryCount = static_cast<uint32_t>(entries.size());
+  special.pMapEntries = entries.data();
+  special.dataSize = constants.size() * sizeof(uint32_t);
+  special.pData = constants.data();
+  VkComputePipelineCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
+  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  if (full_subgroups) info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  info.stage.module = make_module(context_, spirv);
+  info.stage.pName = "main";
+  info.stage.pSpecializationInfo = constants.empty() ? nullptr : &special;
+  info.layout = layout;
+  if (context_.physical.statistics) info.flags |= VK_PIPELINE_CREATE_CAPTURE_STATISTICS_BIT_KHR;
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  const VkResult r = vkCreateComputePipelines(context_.device, cache_, 1, &info, nullptr, &pipeline);
+  vkDestroyShaderModule(context_.device, info.stage.module, nullptr);
+  if (r == VK_ERROR_UNKNOWN || r == VK_ERROR_INITIALIZATION_FAILED)
+    fail<KernelCompileError>(name, std::string("the driver's compiler answered ") + name_of(r),
+                             "update the GPU driver");
+  vk_check(r, ("vkCreateComputePipelines for " + name).c_str());
+  if (context_.labels) {
+    VkDebugUtilsObjectNameInfoEXT label{};
+    label.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT;
+    label.objectType = VK_OBJECT_TYPE_PIPELINE;
+    label.objectHandle = reinterpret_cast<uint64_t>(pipeline);
+    label.pObjectName = name.c_str();
+    vkSetDebugUtilsObjectNameEXT(context_.device, &label);
+  }
+  if (context_.physical.statistics) debug(2, name + ": " + statistics(context_, pipeline));
+  return pipeline;
+}
+
+struct Pipelines::Missing {
+  const Lowered* kernel;
+  std::string key;
+  std::unique_ptr<Pipeline> made = std::make_unique<Pipeline>();
+  bool translated = false;  // by glslang, not found on disk
+  std::exception_ptr error = nullptr;
+};
+
+// On any thread.
+void Pipelines::compile(Missing& missing) const {
+  const Lowered& kernel = *missing.kernel;
+  Pipeline& p = *missing.made;
+  const auto begun = std::chrono::steady_clock::now();
+  try {
+    if (p.spirv.empty() && kernel.source.empty())
+      fail<KernelCompileError>(kernel.name, "this build has no shader '" + kernel.builtin + "'");
+    missing.translated = p.spirv.empty();
+    if (missing.translated) p.spirv = translate_glsl(kernel.name, kernel.source);
+    debug(4, kernel.name + "\n" + p.source);
+    if (debug_level() >= 5) debug(5, kernel.name + " SPIR-V\n" + hex_words(p.spirv));
+    p.handle = create_handle(kernel.name, p.spirv, kernel.constants, layout_, kernel.shuffles);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begun;
+    debug(2, kernel.name + ": compiled in " + std::to_string(took.count()) + " ms");
+  } catch (...) {
+    missing.error = std::current_exception();
+  }
+}
+
+void Pipelines::keep(Missing missing) {
+  if (missing.translated && !missing.made->spirv.empty()) cache_spirv(missing.kernel->source, missing.made->spirv);
+  if (missing.error) return;
+  ++stats_.kernels_compiled;
+  ++made_;
+  const Pipeline& p = *missing.made;
+  ++stats_.kernels_kept;
+  stats_.kernel_bytes += static_cast<int64_t>(missing.key.capacity() + p.source.capacity() + sizeof p +
+                                              p.spirv.capacity() * sizeof(uint32_t));
+  table_.emplace(std::move(missing.key), std::move(missing.made));
+}
+
+void Pipelines::make(const std::vector<Lowered>& kernels) {
+  std::vector<Missing> missing;
+  std::unordered_set<std::string> seen;
+  for (const Lowered& kernel : kernels) {
+    std::string key = table_key(kernel);
+    if (table_.contains(key) || !seen.insert(key).second) continue;
+    missing.push_back({&kernel, std::move(key)});
+    Missing& m = missing.back();
+    const bool builtin = kernel.source.empty();
+    m.made->source = builtin ? std::string(embedded_source(kernel.builtin + ".comp")) : kernel.source;
+    m.made->spirv = builtin ? embedded_spirv(kernel.builtin) : cached_spirv(kernel.source);
+  }
+  if (missing.empty()) return;
+  const Stage stage("compile", "stage", context_.id);
+  at_once(missing.size(), [&](size_t i) { compile(missing[i]); });
+  std::exception_ptr error;
+  for (Missing& m : missing) {
+    if (!m.made->handle && !m.error) m.error = std::make_exception_ptr(Error("compile: the process ends"));
+    if (m.error && !error) error = m.error;
+    keep(std::move(m));
+  }
+  if (made_ >= 2 * saved_ + 8) save();  // a crash loses at most half; the rest is saved at exit
+  if (error) std::rethrow_exception(error);
+}
+
+const Pipeline& Pipelines::get(const Lowered& kernel) {
+  const std::string key = table_key(kernel);
+  auto at = table_.find(key);
+  if (at == table_.end()) {
+    make({kernel});
+    at = table_.find(key);
+  }
+  return *at->second;
+}
+
+}  // namespace sg

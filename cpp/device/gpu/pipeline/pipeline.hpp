@@ -1,0 +1,49 @@
+// Kernels ready to be launched: SPIR-V, VkPipeline, and the driver's compiled code kept on disk between processes.
+// Called by prepare() under the device's lock. A pipeline lives as long as the device.
+#pragma once
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "device/device.hpp"
+#include "device/gpu/driver/context.hpp"
+#include "device/gpu/lower/lower.hpp"
+
+namespace sg {
+
+struct Pipeline {
+  VkPipeline handle = VK_NULL_HANDLE;
+  std::string source;
+  std::vector<uint32_t> spirv;
+};
+
+class Pipelines {
+ public:
+  Pipelines(const Context& context, DeviceStats& stats);
+  // Compiles those that are not there yet, several at once. KernelCompileError names the kernel.
+  void make(const std::vector<Lowered>& kernels);
+  const Pipeline& get(const Lowered& kernel);
+  // A pipeline of its own layout (descriptors of the proxy lane), not kept in the table.
+  VkPipeline create(const std::string& name, const std::vector<uint32_t>& spirv, const std::vector<uint32_t>& constants,
+                    VkPipelineLayout layout, bool full_subgroups = false);
+  VkPipelineLayout layout() const { return layout_; }  // 8 bytes of push constants: the argument block's address
+  void save();                                         // the driver's code, if there is new one
+
+ private:
+  struct Missing;
+  void load_cache();
+  void compile(Missing& kernel) const;
+  void keep(Missing kernel);
+  VkPipeline create_handle(const std::string& name, const std::vector<uint32_t>& spirv,
+                           const std::vector<uint32_t>& constants, VkPipelineLayout layout, bool full_subgroups) const;
+
+  const Context& context_;
+  DeviceStats& stats_;
+  VkPipelineLayout layout_ = VK_NULL_HANDLE;
+  VkPipelineCache cache_ = VK_NULL_HANDLE;
+  std::unordered_map<std::string, std::unique_ptr<Pipeline>> table_;  // by the whole source and the constants
+  size_t saved_ = 0, made_ = 0;
+};
+
+}  // namespace sg

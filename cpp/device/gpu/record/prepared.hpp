@@ -1,0 +1,68 @@
+// A plan made ready for one GPU: pipelines, the layout of every argument block, what each step reads and writes.
+// Made by prepare(), read by the recorder, which keeps its commands here; else immutable.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/device.hpp"
+#include "device/gpu/lower/lower.hpp"
+#include "device/gpu/pipeline/pipeline.hpp"
+#include "device/gpu/record/cached_commands.hpp"
+#include "plan/cost.hpp"
+
+namespace sg {
+
+constexpr size_t kBlockWords = 8;  // argument blocks begin at multiples of it
+
+enum class BarrierMode : uint8_t { hazards, all, drop };
+
+struct ProxyKernel {  // the proxy lane's stand-in: one descriptor a range
+  VkPipeline pipeline = VK_NULL_HANDLE;
+  VkPipelineLayout layout = VK_NULL_HANDLE;
+  VkDescriptorSetLayout set = VK_NULL_HANDLE;
+};
+
+struct GpuStep {
+  std::string name;
+  const Pipeline* pipeline = nullptr;  // none: copies memories[copy_from] to memories[copy_to]
+  const ProxyKernel* proxy = nullptr;  // SPIROGRAD_PROXY=1 only
+  uint32_t groups[3] = {1, 1, 1};
+  size_t first_word = 0, words = 0;    // its block in GpuPrepared::words
+  std::vector<int32_t> reads, writes;  // memories, each once
+  int32_t copy_from = -1, copy_to = -1;
+  bool reports = false, predicated = false;  // may write, reads the status word
+  Cost cost;
+};
+
+class GpuPrepared final : public Prepared {
+ public:
+  std::string source(size_t i) const override {
+    return i < steps.size() && steps[i].pipeline ? steps[i].pipeline->source : "";
+  }
+  std::vector<uint32_t> spirv(size_t i) const override {
+    return i < steps.size() && steps[i].pipeline ? steps[i].pipeline->spirv : std::vector<uint32_t>{};
+  }
+
+  int64_t bytes() const override;  // without the pipelines, which others use too
+
+  const Pipelines* made_by = nullptr;
+  std::shared_ptr<const Plan> plan;
+  std::vector<GpuStep> steps;
+  std::vector<ArgWord> words;
+  Names names;  // of the steps
+  int64_t arena_bytes = 0;
+  bool uses_status = false, copies = false;  // has steps that report or are predicated; that copy
+  BarrierMode barriers = BarrierMode::hazards;
+
+  // The recorder's, under the device's lock.
+  bool ran = false;
+  std::shared_ptr<CachedCommands> cached;
+};
+
+class Proxy;
+// KernelCompileError, LimitError. `proxy` is null outside the proxy lane.
+std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const Features& features,
+                                          Pipelines& pipelines, Proxy* proxy);
+
+}  // namespace sg

@@ -1,0 +1,315 @@
+#include "engine/flush.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "base/host.hpp"
+#include "base/log.hpp"
+#include "base/profile.hpp"
+#include "engine/capture.hpp"
+#include "engine/pieces.hpp"
+#include "engine/rescue.hpp"
+#include "engine/run_status.hpp"
+#include "plan/bounds.hpp"
+#include "schedule/loops.hpp"
+#include "schedule/schedule.hpp"
+
+namespace sg {
+namespace {
+
+std::map<int, PlanCache>& caches() {
+  static auto* all = new std::map<int, PlanCache>;
+  return *all;
+}
+PlanCache& cache_of(DeviceId device) { return caches()[device.is_gpu() ? device.index + 1 : 0]; }
+
+constexpr size_t kAhead = 8, kCacheLine = 64;  // nodes asked for in advance; bytes
+constexpr size_t kEnding = 256;                // bytes of a node that are looked at when it ends
+static_assert(kEnding <= sizeof(Node));
+
+bool fusing() { return env("SPIROGRAD_FUSE") != "0"; }
+
+// What the log's key does not know yet: which results are wanted, and which leaves that it writes nobody else wants.
+struct Wanted {
+  std::vector<bool> held, dying;
+  std::vector<uint32_t> unchecked;  // runs that made leaves, and may have something to report
+};
+void look(const Log& log, Wanted& wanted) {
+  wanted.held.clear();
+  wanted.dying.clear();
+  wanted.unchecked.clear();
+  const auto is_held = [](const std::vector<NodeRef>& nodes, size_t i) {
+    if (i + kAhead < nodes.size()) __builtin_prefetch(&nodes[i + kAhead]->held);
+    return nodes[i]->held.load(std::memory_order_relaxed) > 0;
+  };
+  for (size_t i = 0; i < log.nodes.size(); ++i) wanted.held.push_back(is_held(log.nodes, i));
+  for (const NodeRef& leaf : log.leaves)
+    if (unchecked(*leaf)) wanted.unchecked.push_back(leaf->run);
+  wanted.dying.resize(log.leaves.size());
+  for (int32_t leaf : log.written_leaves())
+    if (leaf >= 0) wanted.dying[static_cast<size_t>(leaf)] = !is_held(log.leaves, static_cast<size_t>(leaf));
+}
+
+// Adds to the log's key what it does not know; the log is run or given up afterwards.
+uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse, bool is_piece) {
+  std::vector<uint64_t>& key = log.key;
+  const size_t known = key.size();
+  uint64_t word = uint64_t(is_piece) << 2 | uint64_t(fuse) << 1 | uint64_t(!wanted.unchecked.empty());
+  int bits = 3;
+  auto push = [&](bool bit) {
+    word = word << 1 | uint64_t(bit);
+    if (++bits == 64) {
+      key.push_back(word);
+      word = 0;
+      bits = 0;
+    }
+  };
+  for (bool b : wanted.held) push(b);
+  for (bool b : wanted.dying) push(b);
+  key.push_back(word);
+  uint64_t hash = hash_mix(log.hash);
+  for (size_t i = known; i < key.size(); ++i) hash = hash_mix(hash, key[i]);
+  return hash;
+}
+
+// A plan that was made for other sizes must not differ from one that is made for these.
+void check_bound(const ScheduleInput& input, const Sketch& sketch, const Scheduled& bound) {
+  static const bool checking = env_flag("SPIROGRAD_BOUNDS");
+  if (!checking || !is_same(sketch, input)) return;
+  const std::string want = schedule(input).plan.print(), got = bound.plan.print();
+  if (want != got) fail<Error>("schedule", "a plan with other sizes bound is another one", "please report it");
+}
+
+bool folds(const Log& log) {
+  return std::ranges::any_of(log.nodes, [](const NodeRef& n) { return n->op->kind == Kind::reduce; });
+}
+
+// The order of a sum depends on what is computed with it: loops have the same kernels, run in pieces or as one plan.
+ScheduleInput input_of(const Log& log, const Wanted& wanted, bool fuse, const std::vector<int32_t>& cuts) {
+  const Features* gpu = log.device.is_gpu() ? &device_of(log.device).features() : nullptr;
+  return {
+      log, wanted.held, wanted.dying, fuse, !wanted.unchecked.empty(), gpu, folds(log) ? cuts : std::vector<int32_t>()};
+}
+
+// `words`: of the log's key that stand for operations.
+void explain_miss(const ScheduleInput& input, const PlanCache& cache, const Sketch* nearest, size_t words) {
+  if (debug_level() < 1) return;
+  const Log& log = input.log;
+  debug(1, nearest ? describe_new(log, "but " + why_not(*nearest, input))
+                   : describe_new(log, words, cache.common_with_nearest(log.key)));
+}
+
+Scheduled bind_or_schedule(const ScheduleInput& input, PlanCache& cache, size_t words) {
+  const Stage stage("schedule", "stage", input.log.device);
+  const Structure structure = structure_of(input);
+  const auto& sketches = cache.sketches(structure);
+  for (const auto& sketch : sketches)
+    if (std::optional<Scheduled> bound = schedule_as(input, *sketch)) {
+      check_bound(input, *sketch, *bound);
+      ++counters().plans_bound;
+      if (debug_level() >= 1) debug(1, describe_new(input.log, "with other sizes"));
+      return std::move(*bound);
+    }
+  ++counters().plan_misses;
+  explain_miss(input, cache, sketches.empty() ? nullptr : sketches.front().get(), words);
+  Scheduled made = schedule(input);
+  cache.insert(structure, std::move(made.sketch));
+  return made;
+}
+
+CachedPlan make_plan(const ScheduleInput& input, PlanCache& cache, size_t words) {
+  Scheduled made = bind_or_schedule(input, cache, words);
+  CachedPlan entry;
+  entry.plan = std::make_shared<const Plan>(std::move(made.plan));
+  entry.output_nodes = std::move(made.output_nodes);
+  if (debug_level() >= 3) debug(3, entry.plan->print());
+  entry.prepared = device_of(input.log.device).prepare(entry.plan);
+  entry.key = input.log.key;
+  return entry;
+}
+
+void count_memory(DeviceId id, Device& device) {
+  ProfileEvent e;
+  e.name = "bytes_live";
+  e.category = "counter";
+  e.device = id;
+  e.start = e.end = profile::now();
+  e.bytes = device.stats().bytes_live;
+  profile::add(std::move(e));
+}
+
+// The lines that asked for the checks of a run. Several of one op with one bound are all named.
+class ReporterLines final : public Lines {
+ public:
+  ReporterLines(std::vector<Reporter> reporters, uint32_t run) : reporters_(std::move(reporters)), run_(run) {}
+  uint32_t run() const override { return run_; }
+  std::string of(const std::string& op, int64_t bound) const override {
+    std::vector<std::string> lines;
+    for (const Reporter& r : reporters_) {
+      if (op != r.op->name || (r.bound != kAnyBound && r.bound != bound) || !r.where) continue;
+      std::string line = r.where.str();
+      if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
+    }
+    std::string text;
+    for (const std::string& line : lines) text += (text.empty() ? " at " : " or ") + line;
+    return text;
+  }
+
+ private:
+  std::vector<Reporter> reporters_;
+  uint32_t run_;
+};
+
+void run(Log& log, const Wanted& wanted, CachedPlan& cached) {
+  thread_local std::vector<BufferRef> outputs;
+  const Emptied<BufferRef> emptied{outputs};
+  const bool unchecked = !wanted.unchecked.empty();
+  const std::shared_ptr<const Lines> lines = run_plan(
+      log.device, *cached.plan, *cached.prepared,
+      {log.leaves, log.offsets, log.numbers, log.reporters, wanted.unchecked, unchecked, log.to_the_end}, outputs);
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    Node& node = *log.nodes[cached.output_nodes[o]];
+    node.buffer = std::move(outputs[o]);
+    node.state = Node::State::ready;
+    node.run = lines && node.op->kind != Kind::effect ? lines->run() : 0;  // writes in place were not done
+  }
+  if (capture()) capture()->ran(log, cached, unchecked, std::move(log.reporters));
+}
+
+BufferRef memory_for(Device& device, const Prepared& prepared, const Memory& output,
+                     const std::vector<BufferRef>& leaves) {
+  if (output.donor < 0) return device.allocate(static_cast<size_t>(output.bytes));
+  const BufferRef& leaf = leaves[static_cast<size_t>(output.donor)];
+  if (!prepared.wants_copy(output.index)) return leaf;
+  BufferRef copy = device.allocate(leaf->bytes);
+  device.upload(copy, leaf->host, leaf->bytes);
+  return copy;
+}
+
+void finish(Log& log) {
+  counters().nodes += static_cast<int64_t>(log.nodes.size());
+  for (size_t i = log.nodes.size(); i-- > 0;) {  // readers first: then each node ends when its turn comes
+    if (i >= kAhead)
+      for (size_t at = 0; at < kEnding; at += kCacheLine)
+        __builtin_prefetch(reinterpret_cast<const char*>(log.nodes[i - kAhead].get()) + at);
+    log.nodes[i]->drop_inputs();
+    log.nodes[i] = {};  // most end here
+  }
+  log.clear();
+}
+
+// A loop of a new length is run in pieces, which other lengths have too; a plan for all of it is worth its time when it
+// is asked for again.
+constexpr int kTimesInPieces = 8;
+
+void run_in_one(Log& log);
+
+void run_log(Log& log, bool is_piece) {
+  thread_local Wanted wanted;
+  look(log, wanted);
+  const bool fuse = fusing();
+  const size_t words = log.key.size();
+  const uint64_t hash = complete_key(log, wanted, fuse, is_piece);
+  PlanCache& cache = cache_of(log.device);
+  CachedPlan* plan = cache.find(hash, log.key);
+  if (plan) {
+    ++counters().plan_hits;
+  } else {
+    const std::vector<int32_t> cuts = fuse && !is_piece ? loop_cuts(log) : std::vector<int32_t>();
+    if (!cuts.empty() && !capture() && cache.times_missed(hash) < kTimesInPieces)
+      return run_in_pieces(log, cuts, std::vector<bool>(wanted.held), run_in_one);
+    plan = &cache.insert(hash, make_plan(input_of(log, wanted, fuse, cuts), cache, words));
+  }
+  try {
+    run(log, wanted, *plan);
+  } catch (const Interruption&) {  // nothing was done
+    log.key.resize(words);
+    throw;
+  }
+  finish(log);
+}
+void run_in_one(Log& log) { run_log(log, true); }
+
+}  // namespace
+
+EngineCounters& counters() {
+  static EngineCounters c;
+  return c;
+}
+
+std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan) {
+  Device& device = device_of(id);
+  std::vector<BufferRef> outputs(static_cast<size_t>(plan.outputs));
+  for (const Memory& m : plan.memories)
+    if (m.kind == Memory::Kind::output && m.donor < 0) outputs[m.index] = device.allocate(static_cast<size_t>(m.bytes));
+  return outputs;
+}
+
+std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
+                                      std::vector<BufferRef>& outputs) {
+  static const bool checking = env_flag("SPIROGRAD_BOUNDS");
+  if (checking) check_bounds(plan, input.offsets.data());
+  Device& device = device_of(id);
+  thread_local std::vector<BufferRef> leaves;
+  const Emptied<BufferRef> emptied{leaves};
+  for (const NodeRef& n : input.leaves) leaves.push_back(n->buffer);
+  outputs.resize(static_cast<size_t>(plan.outputs));
+  for (const Memory& m : plan.memories)
+    if (m.kind == Memory::Kind::output && !outputs[m.index]) outputs[m.index] = memory_for(device, prepared, m, leaves);
+  std::shared_ptr<const Lines> lines;
+  if (!input.reporters.empty() || !input.after.empty())
+    lines = std::make_shared<ReporterLines>(std::move(input.reporters), begin_run(std::move(input.after)));
+  device.run(prepared, {leaves.data(), outputs.data(), input.offsets.data(), input.numbers.data(), lines,
+                        input.unchecked, input.to_the_end});
+  if (profiling()) count_memory(id, device);
+  return lines;
+}
+
+void flush_log(Log& log) {
+  if (log.nodes.empty()) {
+    log.whole_from = SIZE_MAX;
+    return;
+  }
+  note_disturbance();
+  const Stage stage("cut", "stage", log.device);
+  try {
+    run_log(log, false);
+  } catch (const Interruption&) {  // what was not done still can be
+    throw;
+  } catch (...) {
+    const std::exception_ptr error = std::current_exception();
+    if (capture() || log.nodes.empty() || device_of(log.device).lost())
+      give_up(log, error);
+    else if (!rescue(log, error, run_in_one))
+      return;
+    throw;
+  }
+}
+
+void give_up(Log& log, std::exception_ptr error) {
+  fail_pending(log.nodes, log.assignments, error);
+  finish(log);
+}
+
+void forget_plans(DeviceId device) { cache_of(device).clear(); }
+
+void count_plans(int64_t& plans, int64_t& bytes) {
+  plans = bytes = 0;
+  for (const auto& [device, cache] : caches()) {
+    plans += static_cast<int64_t>(cache.size());
+    bytes += cache.bytes();
+  }
+}
+
+PlanView plan_of_log(Log& log, bool compile) {
+  Wanted wanted;
+  look(log, wanted);
+  Scheduled made = schedule(input_of(log, wanted, fusing(), fusing() ? loop_cuts(log) : std::vector<int32_t>()));
+  PlanView view{std::make_shared<const Plan>(std::move(made.plan)), nullptr};
+  if (compile) view.prepared = device_of(log.device).prepare(view.plan);
+  return view;
+}
+
+}  // namespace sg
