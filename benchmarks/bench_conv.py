@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import program
-from anchors import torch_for
-from common import Result, measure
-from ops_compare import Goal, Operation, normal
-from ops_reduce import copies
-from rows import Context, milliseconds, row
 
 import spirograd as sg
+from harness import program
+from harness.anchors import torch_for
+from harness.common import Result, measure
+from harness.rows import Context, milliseconds, row
+from rows.ops.compare import Goal, Operation, normal
+from rows.ops.reduce import copies
 
 # images, channels, outputs, side, and the least TFLOP/s on a large GPU: forward, and with backward
 SHAPES = [(32, 64, 64, 56, 16, 14), (32, 256, 256, 14, 16, 14)]

@@ -11,13 +11,8 @@ from __future__ import annotations
 
 import sys
 
-import ops_attention  # noqa: F401  each enters its rows
-import ops_engine  # noqa: F401
-import ops_index  # noqa: F401
-import ops_pointwise  # noqa: F401
-import ops_recurrent  # noqa: F401
-import ops_reduce  # noqa: F401
-import program
+from harness import program
+from rows.ops import attention, engine, index, pointwise, recurrent, reduce  # noqa: F401  each enters its rows
 
 if __name__ == "__main__":
     sys.exit(program.run("ops", "The operations, family by family.", ("torch", "compile", "jax", "numpy")))

@@ -18,14 +18,14 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import program
-from anchors import torch_for
-from common import Result, Timing
-from networks import Network, densenet, gpt
-from plan_families import FAMILIES, Family
-from rows import Context, judged, row
 
 import spirograd as sg
+from harness import program
+from harness.anchors import torch_for
+from harness.common import Result, Timing
+from harness.rows import Context, judged, row
+from models.networks import Network, densenet, gpt
+from rows.plan_families import FAMILIES, Family
 from spirograd.profiler import profile
 
 FITTED_FROM = 800  # operations: below, what every plan costs is a good part

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import sys
 
-import program
-import slice_host  # noqa: F401  each enters its rows
-import slice_ops  # noqa: F401
-import slice_train  # noqa: F401
+from harness import program
+from rows.slice import host, ops, train  # noqa: F401  each enters its rows
 
 if __name__ == "__main__":
     sys.exit(program.run("slice", "Every figure that spirograd promises.", ("torch", "compile", "jax")))

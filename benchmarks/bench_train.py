@@ -18,19 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import bench_conv  # noqa: F401  each enters its rows
-import loader_rows  # noqa: F401
-import networks
-import ops_attention  # noqa: F401
-import ops_recurrent  # noqa: F401
-import program
-from anchors import torch_for
-from common import Result, Timing, run_python
-from ops_compare import Form, Goal, Operation, normal
-from ops_reduce import copies
-from rows import Context, judged, microseconds, row
-from slice_train import MLP, counted, libraries, step_results
-
 import spirograd as sg
+from harness import program
+from harness.anchors import torch_for
+from harness.common import Result, Timing, run_python
+from harness.rows import Context, judged, microseconds, row
+from models import networks
+from rows import loader  # noqa: F401
+from rows.ops import attention, recurrent  # noqa: F401
+from rows.ops.compare import Form, Goal, Operation, normal
+from rows.ops.reduce import copies
+from rows.slice.train import MLP, counted, libraries, step_results
 
 CHARACTERS = 65
 SMALL = networks.gpt(CHARACTERS, 2, 4, 128, time=64, batch=12)
@@ -127,8 +125,8 @@ def peak_mlp(context: Context) -> Iterator[Result]:
     """The most memory of a process that trains the MLP at batch 64, in all."""
     steps = 20 if context.quick else 500
     for library in ("spirograd", *(["torch"] if torch_for(context) else [])):
-        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import train_peak"
-        value = float(run_python(f"{code}; train_peak.print_peak({library!r}, {steps})").stdout)
+        code = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from models import peak"
+        value = float(run_python(f"{code}; peak.print_peak({library!r}, {steps})").stdout)
         goal = judged(value, 90, "MiB") if library == "spirograd" else ""
         yield Result("peak_mlp", f"{steps} steps", library, str(context.device), value, "MiB", None, goal)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import sys
 
-import program
-import value_rows  # noqa: F401  enters its rows
+from harness import program
+from rows import value  # noqa: F401  enters its rows
 
 if __name__ == "__main__":
     about = "The scalar engine beside micrograd, Python's floats and PyTorch."

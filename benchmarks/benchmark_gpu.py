@@ -12,15 +12,14 @@ import argparse
 import sys
 from pathlib import Path
 
-import common
-import gpu_report
-from gpu_networks import NETWORK
-from gpu_rows import Place
-from gpu_scalars import BASIC
-from gpu_sizes import SIZES
-from gpu_tensors import TENSORS
-
 import spirograd as sg
+from harness import common
+from rows.gpu import report
+from rows.gpu.networks import NETWORK
+from rows.gpu.scalars import BASIC
+from rows.gpu.section import Place
+from rows.gpu.sizes import SIZES
+from rows.gpu.tensors import TENSORS
 
 SECTIONS = (BASIC, NETWORK, TENSORS, SIZES)
 
@@ -60,17 +59,17 @@ def main() -> int:
             measured += section.run(place)
             env["skipped"] += place.skipped
             sg.empty_cache()
-        print(gpu_report.comparison(measured))
+        print(report.comparison(measured))
         results += measured
     for line in env["skipped"]:
         print(line)
-    print(f"\n{gpu_report.verdict(results, names)}")
+    print(f"\n{report.verdict(results, names)}")
 
     target = common.save("gpu", results, env, options.json)
     print(f"\nresults: {target}")
     picture = Path(options.plot) if options.plot else target.with_suffix(".png")
     try:
-        gpu_report.picture(results, names, picture)
+        report.picture(results, names, picture)
         print(f"picture: {picture}")
     except ImportError:
         print("picture: not drawn, matplotlib is not installed (pip install matplotlib)")

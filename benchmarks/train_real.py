@@ -19,12 +19,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import common
-import networks
 import numpy as np
-import twins
 
 import spirograd as sg
+from harness import common
+from models import networks, twins
 from spirograd import datasets
 from spirograd.examples import _session, gpt, lstm_lm, mnist
 

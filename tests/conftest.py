@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-import scalar_reference as scalar
 import spirograd as sg
+from reference import scalar
 
 os.environ.setdefault("SPIROGRAD_BOUNDS", "1")  # every plan that a test runs is checked
 

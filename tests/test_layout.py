@@ -1,11 +1,12 @@
-"""The layout rules of the source tree: who may include whom, and what a file may contain.
+"""The layout rules of the source tree: who may include or import whom, and what a file may contain.
 
-Needs nothing but Python and pytest (alone: pytest --noconftest tests/test_layout.py). The table
-is the one of docs/ARCHITECTURE.md.
+Needs nothing but Python and pytest (alone: pytest --noconftest tests/test_layout.py). The tables are those of
+docs/ARCHITECTURE.md.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 CPP = ROOT / "cpp"
+PYTHON = ROOT / "python" / "spirograd"
 
 # layer -> what it may include besides itself and the standard library. A value with a '/' is one header or folder.
 MAY_INCLUDE: dict[str, set[str]] = {
@@ -30,6 +32,42 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "include": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "engine"},
     "bind": {"base", "graph", "ops/list.hpp", "ops/glsl.hpp", "value", "engine"}
     | {"device/device.hpp", "device/gpu/pipeline/compiler.hpp", "device/gpu/driver/vulkan_calls.hpp"},
+}
+# Module or folder of python/spirograd -> what it may import besides itself, `_core` and `base`; `__init__` stands for
+# `import spirograd`. Imports inside functions and for annotations count.
+MAY_IMPORT: dict[str, set[str]] = {
+    "_core": set(),
+    "base": set(),
+    "_pickle": set(),
+    "_print": set(),
+    "accelerator": set(),
+    "autograd": set(),
+    "engine": set(),
+    "metrics": set(),
+    "profiler": set(),
+    "progress": set(),
+    "scalar": set(),
+    "testing": set(),
+    "serialization": {"_pickle"},
+    "text": {"serialization"},
+    "utils": {"serialization"},
+    "datasets": {"progress", "utils"},
+    "linalg": {"autograd"},
+    "ops": {"autograd"},
+    "nn": {"autograd", "linalg", "scalar"},
+    "func": {"autograd", "nn"},
+    "optim": {"nn"},
+    "amp": {"optim"},
+    "viz": {"nn", "scalar"},
+    "compiler": {"nn", "optim"},
+    "training": {"autograd", "compiler", "metrics", "nn", "optim", "progress", "scalar", "utils", "viz"},
+    "callbacks": {"training"},
+    "__init__": {"_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets", "func", "linalg"}
+    | {"metrics", "nn", "ops", "optim", "profiler", "progress", "scalar", "serialization", "testing", "text"}
+    | {"training", "utils", "viz"},
+    "examples": {"__init__", "datasets", "nn", "progress", "viz"},
+    "cli": {"autograd", "datasets", "examples", "nn", "optim", "progress", "utils"},
+    "__main__": {"cli"},
 }
 # Third-party headers (prefix) -> the only folders or files that may name them.
 ONLY_IN = {
@@ -48,6 +86,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 VULKAN_NAME = re.compile(r"\b(?:vk[A-Z]\w*|Vk[A-Z]\w*|VK_[A-Z]\w*|vma[A-Z]\w*|Vma[A-Z]\w*)\b")
 
+MODULES = sorted(PYTHON.rglob("*.py"))
 SOURCES = sorted(p for p in CPP.rglob("*") if p.suffix in {".hpp", ".cpp", ".inl", ".def", ".h"})
 
 
@@ -74,12 +113,36 @@ def test_every_folder_is_a_layer() -> None:
     assert SOURCES
 
 
-def test_matrix_has_no_cycle() -> None:
+def assert_layered(layers: dict[str, set[str]]) -> None:
+    """Each can be built when those that it may use are there."""
     done: set[str] = set()
-    while len(done) < len(MAY_INCLUDE):
-        ready = {a for a, b in MAY_INCLUDE.items() if a not in done and {x.split("/")[0] for x in b} <= done}
-        assert ready, f"the layers {set(MAY_INCLUDE) - done} include each other"
+    while len(done) < len(layers):
+        ready = {a for a, b in layers.items() if a not in done and b <= done}
+        assert ready, f"the layers {set(layers) - done} use each other"
         done |= ready
+
+
+def assert_no_cycle(graph: dict[str, list[str]]) -> None:
+    """No file reaches itself."""
+    state: dict[str, int] = {}
+
+    def visit(node: str, trail: list[str]) -> None:
+        if state.get(node) == 1:
+            raise AssertionError("cycle: " + " -> ".join([*trail[trail.index(node) :], node]))
+        if state.get(node) == 2:
+            return
+        state[node] = 1
+        for target in graph.get(node, []):
+            visit(target, [*trail, node])
+        state[node] = 2
+
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 2 * len(graph) + 1000))
+    for node in graph:
+        visit(node, [])
+
+
+def test_matrix_has_no_cycle() -> None:
+    assert_layered({a: {x.split("/")[0] for x in b} for a, b in MAY_INCLUDE.items()})
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name)
@@ -127,24 +190,70 @@ def test_header_form(path: Path) -> None:
 
 
 def test_no_cycle_between_files() -> None:
-    graph = {name(p): [t for q, t in includes(p) if q == '"'] for p in SOURCES}
-    state: dict[str, int] = {}
-
-    def visit(node: str, trail: list[str]) -> None:
-        if state.get(node) == 1:
-            raise AssertionError("include cycle: " + " -> ".join([*trail[trail.index(node) :], node]))
-        if state.get(node) == 2:
-            return
-        state[node] = 1
-        for target in graph.get(node, []):
-            visit(target, [*trail, node])
-        state[node] = 2
-
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), 2 * len(graph) + 1000))
-    for node in graph:
-        visit(node, [])
+    assert_no_cycle({name(p): [t for q, t in includes(p) if q == '"'] for p in SOURCES})
 
 
+# ---- Python ----------------------------------------------------------------------------------------------------------
+def dotted(path: Path) -> str:
+    """The module's name."""
+    parts = path.relative_to(PYTHON.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+NAMES = {dotted(p) for p in MODULES} | {"spirograd._core"}
+
+
+def imports(path: Path) -> set[str]:
+    """The modules of the package that a file imports, wherever in it."""
+    found: set[str] = set()
+    folder = path.parent.relative_to(PYTHON.parent).parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = folder[: len(folder) + 1 - node.level] if node.level else ()
+            module = ".".join([*above, *filter(None, [node.module])])
+            parts = {f"{module}.{alias.name}" for alias in node.names}
+            found |= parts if parts <= NAMES else {module, *parts}
+    return found & NAMES - {dotted(path)}
+
+
+def test_every_python_module_is_in_the_table() -> None:
+    assert {room(n) for n in NAMES} == set(MAY_IMPORT), (
+        "python/spirograd, MAY_IMPORT and docs/ARCHITECTURE.md have the same rooms"
+    )
+
+
+def test_python_table_has_no_cycle() -> None:
+    below = {"_core": set(), "base": {"_core"}}
+    assert_layered({a: below.get(a, {"_core", "base"}) | b for a, b in MAY_IMPORT.items()})
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_imports_follow_the_table(path: Path) -> None:
+    mine = room(dotted(path))
+    theirs = {room(target) for target in imports(path)} - {mine, "_core", "base"}
+    assert theirs <= MAY_IMPORT[mine], f"{mine} may import {sorted(MAY_IMPORT[mine])}, not {theirs - MAY_IMPORT[mine]}"
+
+
+def test_no_cycle_between_python_files() -> None:
+    assert_no_cycle({dotted(p): sorted(imports(p)) for p in MODULES})
+
+
+@pytest.mark.parametrize("table", [MAY_INCLUDE, MAY_IMPORT], ids=["include", "import"])
+def test_the_page_has_the_same_table(table: dict[str, set[str]]) -> None:
+    page = (ROOT / "docs" / "ARCHITECTURE.md").read_text()
+    head = "| folder | may include |" if table is MAY_INCLUDE else "| module or folder | may import |"
+    rows = page[page.index(head) :].split("\n\n")[0].splitlines()[2:]
+    names = [[set(re.findall(r"`([^`]+)`", cell)) for cell in row.strip("|").split("|")] for row in rows]
+    assert {a: may for some, may in names for a in some} == table
+
+
+# ---- files -----------------------------------------------------------------------------------------------------------
 def test_no_file_is_too_long() -> None:
     files = [
         p

@@ -155,8 +155,9 @@ lane_core() {
   local ok=0
   canary "faults: validation reports a deliberate mistake" || ok=1
   catch_gpu || ok=1
-  layers_pytest tests/test_{counters,rules,barriers,python_api,grad,fuzz,random,validation,compile,resubmission}.py || ok=1
-  layers_pytest tests/test_ops.py -k "float32 and not float64" || ok=1
+  layers_pytest tests/engine/test_{counters,rules,barriers,fuzz,validation,compile,resubmission}.py \
+    tests/api/test_python_api.py tests/autograd/test_grad.py tests/ops/test_random.py || ok=1
+  layers_pytest tests/ops/test_ops.py -k "float32 and not float64" || ok=1
   return $ok
 }
 
@@ -166,7 +167,7 @@ lane_sync() {
   local ok=0
   canary "gpu: the synchronization lane sees a missing barrier" || ok=1
   catch_gpu || ok=1
-  layers_pytest tests/test_barriers.py || ok=1
+  layers_pytest tests/engine/test_barriers.py || ok=1
   return $ok
 }
 
@@ -176,7 +177,7 @@ lane_gpuav() {
   canary "gpu: the GPU-assisted lane sees an address that nobody owns" || ok=1
   # This layer aborts at exit when a process leaves two devices open, as those tests do that open one of their own.
   catch_gpu '~[faults]~[record]' || ok=1
-  layers_pytest tests/test_barriers.py -k nothing_is_reported || ok=1
+  layers_pytest tests/engine/test_barriers.py -k nothing_is_reported || ok=1
   return $ok
 }
 
@@ -228,15 +229,18 @@ under_asan() { # under_asan PYTEST-ARGUMENT...: with the package of build/saniti
   "$py" -m pytest -q "${spread[@]}" --dist loadfile -m "not gpu and not slow" "$@"
 }
 
+# A program with more rights does not take LD_PRELOAD.
+more_rights=tests/files/test_file_faults.py::test_variables_of_the_caller_do_not_steer_a_process_with_more_rights
+
 lane_asan() {
-  # A program with more rights does not take LD_PRELOAD.
-  under_asan --deselect tests/test_file_faults.py::test_variables_of_the_caller_do_not_steer_a_process_with_more_rights \
-    tests/test_{files,torch_files,file_faults,datasets,text,indexing,gradients_of_slices,shapes,interop,shared}.py \
-    tests/test_{errors,corners,dtypes,creation,copies,autograd_in_place,sort,compile}.py
+  under_asan --deselect "$more_rights" tests/files tests/data/test_{datasets,text}.py \
+    tests/ops/test_{indexing,shapes,corners,dtypes,creation,sort}.py \
+    tests/autograd/test_{gradients_of_slices,autograd_in_place}.py tests/api/test_interop.py \
+    tests/memory/test_shared.py tests/faults/test_errors.py tests/engine/test_compile.py
 }
 
 lane_asan_all() {
-  under_asan --deselect tests/test_file_faults.py::test_variables_of_the_caller_do_not_steer_a_process_with_more_rights tests
+  under_asan --deselect "$more_rights" tests
 }
 
 # Without a GPU: software drivers have threads of their own, which the tool does not see into.
@@ -263,7 +267,7 @@ lane_poison() {
   local ok=0
   # The page on GPUs counts bytes, which are others here.
   "$py" -m pytest -q "${spread[@]}" --dist loadfile -m "not gpu and not slow" \
-    --deselect "tests/test_docs.py::test_code_runs[docs/gpu.md]" tests || ok=1
+    --deselect "tests/docs/test_docs.py::test_code_runs[docs/gpu.md]" tests || ok=1
   lane_gpu || ok=1
   return $ok
 }

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._core import *  # noqa: F403  (the op table decides what there is)
 from ._core import __version__ as __version__
-from ._dtypes import finfo, iinfo
-from ._grad_mode import enable_grad, inference_mode, is_inference_mode_enabled, no_grad, set_grad_enabled
 from ._print import get_printoptions, set_printoptions
+from .base.config import show_config
+from .base.dtypes import finfo, iinfo
+from .base.grad_mode import enable_grad, inference_mode, is_inference_mode_enabled, no_grad, set_grad_enabled
 from .scalar import MLP, Layer, Module, Neuron
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from . import training as training
     from . import utils as utils
     from . import viz as viz
-    from ._compile import compile as compile
+    from .compiler import compile as compile
     from .serialization import load as load
     from .serialization import load_safetensors as load_safetensors
     from .serialization import load_weights as load_weights
@@ -53,8 +54,8 @@ if TYPE_CHECKING:
     from .serialization import save_safetensors as save_safetensors
     from .serialization import save_weights as save_weights
     from .serialization import savez as savez
-    from .training import evaluate as evaluate
-    from .training import fit as fit
+    from .training.fit import evaluate as evaluate
+    from .training.fit import fit as fit
 
     autocast = amp.autocast
     det, logdet, slogdet = linalg.det, linalg.logdet, linalg.slogdet
@@ -89,7 +90,7 @@ _elsewhere = {
     "inverse": "linalg.inv",
     "pinverse": "linalg.pinv",
     "autocast": "amp.autocast",
-    "compile": "_compile.compile",
+    "compile": "compiler.compile",
     "fit": "training.fit",
     "evaluate": "training.evaluate",
 }
@@ -100,18 +101,6 @@ __all__ = [name for name in dir(_core) if not name.startswith("_")]
 __all__ += ["MLP", "Layer", "Module", "Neuron", "enable_grad", "inference_mode", "is_inference_mode_enabled"]
 __all__ += ["no_grad", "set_grad_enabled", *_lazy, *_elsewhere]
 __all__ += ["finfo", "get_printoptions", "iinfo", "set_printoptions", "show_config"]
-
-
-def show_config() -> str:
-    """Devices, versions and environment, as `python -m spirograd info` prints them.
-
-    Example:
-        >>> "devices" in sg.show_config()
-        True
-    """
-    from .cli.info import info
-
-    return info()
 
 
 def __getattr__(name: str) -> Any:

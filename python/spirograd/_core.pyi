@@ -1,11 +1,11 @@
-# Made by `python -m spirograd._stubs`; a test compares the two.
+# Made by `python tools/stubs.py`; a test compares the two.
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, final
 
 import numpy as np
 
-from ._types import DeviceLike, DTypeLike
+from .base.types import DeviceLike, DTypeLike
 
 _T = TypeVar("_T", bound=Tensor)
 _Rows = dict[str, tuple[str, str, str]]  # parameters, result, doc

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ._core import Tensor, Value, _neurons, _tensor_of
-from ._types import DeviceLike
+from .base.types import DeviceLike
 
 
 class Module:

@@ -37,7 +37,7 @@ TEST_CASE("cpu: every type, with casts between all of them", "[cpu]") {
   for (int from = 0; from < kDTypeCount; ++from)
     for (int to = 0; to < kDTypeCount; ++to) {
       const auto f = static_cast<DType>(from), t = static_cast<DType>(to);
-      if (is_narrow(f) || is_narrow(t)) continue;  // no arithmetic; conversions: tests/test_dtypes.py
+      if (is_narrow(f) || is_narrow(t)) continue;  // no arithmetic; conversions: tests/ops/test_dtypes.py
       const int64_t n = 777;
       ProgramBuilder b;
       b.program.domain = {n};

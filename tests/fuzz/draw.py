@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from program import Backend, Program, Run, array_of
 
 LARGEST = 400.0  # magnitude of a value

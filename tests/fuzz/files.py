@@ -46,9 +46,9 @@ else:
     watched = contextlib.nullcontext()
 with watched:
     import spirograd as sg
+    from reference.torch_files import Part, torch_file
     from spirograd.datasets import download, parse_idx
     from spirograd.utils import checkpoints
-    from torch_files import Part, torch_file
 
 SECONDS, BYTES = 1.0, 256 << 20  # what a file may take
 Reader = Callable[[bytes], Any]

@@ -27,11 +27,10 @@ from time import perf_counter
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
+import spirograd as sg
 import statements  # noqa: F401  (fills the tables)
 from draw import draw
 from program import Array, Backend, Program, Refused, run
-
-import spirograd as sg
 
 ROUNDS = 12
 NEGLIGIBLE = 1e-6  # of a gradient that another library says is none

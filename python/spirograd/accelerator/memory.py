@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from .. import _core
-from .._types import DeviceLike
+from ..base.types import DeviceLike
+from .devices import index_of
 
 
 def _device(device: DeviceLike | int | None) -> _core.Device:
-    from . import index_of
-
     return _core.Device.gpu(index_of(device))
 
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
-from .. import _autocast, _core
+from .. import _core
 from .._core import Device
-from .._types import DTypeLike
+from ..base import casts
+from ..base.types import DTypeLike
 
 F = TypeVar("F", bound=Callable[..., Any])
 _DEFAULTS = {"cpu": _core.bfloat16, "gpu": _core.float16}
@@ -66,7 +67,7 @@ class autocast:
         before = _core._autocast()
         self._before.append(before)
         _core._set_autocast(*((before[0], self._dtype) if self._gpu else (self._dtype, before[1])))
-        _autocast.used = True
+        casts.used = True
         return self
 
     def __exit__(

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Device, Tensor
-from .._grad_mode import no_grad
+from ..base.grad_mode import no_grad
 from ..optim import Optimizer
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._core import Error, Tensor, _backward, _grad
-from .._grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ..base.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import function, functional
 from .anomaly_mode import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
 from .function import Function

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import Error, Tensor, _as_output, _record_function, _written_at, is_grad_enabled, zeros
-from .._grad_mode import no_grad
+from ..base.grad_mode import no_grad
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 

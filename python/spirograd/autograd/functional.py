@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import func as _func
 from .._core import Tensor, ones_like
-from .._tree import transform
+from ..base.tree import transform
+from . import transforms
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -39,7 +39,7 @@ def _start(op: str, v: Any, like: Any) -> tuple[Any, ...]:
 def _jacobian_by(op: str, strategy: str) -> Callable[..., Any]:
     if strategy not in ("reverse-mode", "forward-mode"):
         raise ValueError(f"{op}: strategy {strategy!r}; use 'reverse-mode' or 'forward-mode'")
-    return _func.jacrev if strategy == "reverse-mode" else _func.jacfwd
+    return transforms.jacrev if strategy == "reverse-mode" else transforms.jacfwd
 
 
 def jacobian(
@@ -107,7 +107,7 @@ def hessian(
     several = not isinstance(inputs, Tensor)
     args = _as_tuple(inputs)
     numbers = tuple(range(len(args))) if several else 0
-    gradient = _func.grad(func, numbers)
+    gradient = transforms.grad(func, numbers)
     return _finish(_jacobian_by("hessian", outer_jacobian_strategy)(gradient, numbers)(*args), create_graph)
 
 
@@ -129,7 +129,7 @@ def vjp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = Fals
         >>> g.tolist()
         [2.0, 4.0]
     """
-    output, pull = _func.vjp(func, *_as_tuple(inputs))
+    output, pull = transforms.vjp(func, *_as_tuple(inputs))
     weights = _start("vjp", v, output)
     found = pull(*weights)
     return _finish((output, found[0] if isinstance(inputs, Tensor) else found), create_graph)
@@ -153,7 +153,7 @@ def jvp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = Fals
         >>> dy.tolist()
         [2.0, 0.0]
     """
-    return _finish(_func.jvp(func, _as_tuple(inputs), _start("jvp", v, inputs)), create_graph)
+    return _finish(transforms.jvp(func, _as_tuple(inputs), _start("jvp", v, inputs)), create_graph)
 
 
 def vhp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
@@ -176,7 +176,7 @@ def vhp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = Fals
     """
     args = _as_tuple(inputs)
     weights = _start("vhp", v, inputs)
-    _, pull, output = _func.vjp(_func.grad_and_value(func, tuple(range(len(args)))), *args, has_aux=True)
+    _, pull, output = transforms.vjp(transforms.grad_and_value(func, tuple(range(len(args)))), *args, has_aux=True)
     found = pull(tuple(weights))
     return _finish((output, found[0] if isinstance(inputs, Tensor) else found), create_graph)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._core import Error, Tensor, _grad, float64, tensor
-from .._grad_mode import no_grad
+from ..base.grad_mode import no_grad
 
 Array = np.ndarray[Any, Any]
 

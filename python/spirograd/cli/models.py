@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _core, nn
 from .._core import Tensor
-from .._grad_mode import no_grad
+from ..base.grad_mode import no_grad
 
 Reading = tuple[Tensor, Any]  # scores of the next character [vocabulary], and what to go on from
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .. import _core, datasets, nn
 from .._core import Device, Tensor
-from .._grad_mode import no_grad
+from ..base.grad_mode import no_grad
 from .options import UserError
 
 MOST_BATCHES = 20  # of the text held back that are looked at

@@ -9,8 +9,8 @@ import numpy as np
 
 from .. import _core
 from .._core import Tensor
-from .._grad_mode import no_grad
 from ..autograd import Function
+from ..base.grad_mode import no_grad
 from ._decompositions import svd
 from ._inverses import inv
 from ._lapack import LinAlgError, check_matrices, eye_like, lapack, name_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor
-from .._types import DTypeLike
+from ..base.types import DTypeLike
 from ._decompositions import svdvals
 from ._lapack import name_of
 

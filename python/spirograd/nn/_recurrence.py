@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from .._autocast import narrow
 from .._core import Tensor, _stored, arange, cat, empty, is_grad_enabled, stack, where, zeros_like
-from .._grad_mode import enable_grad
 from ..autograd import Function, grad
+from ..base.casts import narrow
+from ..base.grad_mode import enable_grad
 
 States = tuple[Tensor, ...]
 

@@ -11,7 +11,7 @@ from .init import constant_
 from .module import Parameter, TensorModule
 
 if TYPE_CHECKING:
-    from .._types import DeviceLike, DTypeLike
+    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = [
     "CELU",

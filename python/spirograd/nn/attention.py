@@ -15,7 +15,7 @@ from .linear import Linear
 from .module import Module, Parameter
 
 if TYPE_CHECKING:
-    from .._types import DeviceLike, DTypeLike
+    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["MultiheadAttention"]
 

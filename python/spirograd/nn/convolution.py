@@ -13,7 +13,7 @@ from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose
 from .module import Parameter, TensorModule
 
 if TYPE_CHECKING:
-    from .._types import DeviceLike, DTypeLike
+    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = [
     "Conv1d",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._core import Tensor, empty
-from .._grad_mode import no_grad
+from ..base.grad_mode import no_grad
 from . import functional as F
 from . import init
 from .module import Parameter, TensorModule
 
 if TYPE_CHECKING:
-    from .._types import DeviceLike, DTypeLike
+    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["Embedding"]
 

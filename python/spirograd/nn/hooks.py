@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .._core import Tensor, is_grad_enabled
 from ..autograd import Function
-
-if TYPE_CHECKING:
-    from .module import Module
 
 __all__ = ["RemovableHandle"]
 
@@ -61,7 +58,7 @@ class Hooks:
         self.backward_pre: dict[int, Hook] = {}
         self.backward: dict[int, Hook] = {}
 
-    def call(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """module.forward() with the hooks around it."""
         done: set[int] = set()
         try:
@@ -94,7 +91,7 @@ def register(hooks: dict[int, Hook], hook: Hook, prepend: bool) -> RemovableHand
 
 
 def _replaced_arguments(
-    hook: Hook, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    hook: Hook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if not hook.with_kwargs:
         made = hook.function(module, args)
@@ -107,7 +104,7 @@ def _replaced_arguments(
     return made
 
 
-def _replaced_result(hook: Hook, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+def _replaced_result(hook: Hook, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
     made = hook.function(module, args, kwargs, result) if hook.with_kwargs else hook.function(module, args, result)
     return result if made is None else made
 
@@ -130,7 +127,7 @@ class _Pass(Function):
 class _Watch:
     """The backward hooks of one call of a module."""
 
-    def __init__(self, module: Module, hooks: Hooks) -> None:
+    def __init__(self, module: Any, hooks: Hooks) -> None:
         self.module = module
         self.hooks = hooks
         self.count = 0  # of tensors among the arguments

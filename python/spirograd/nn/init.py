@@ -6,7 +6,7 @@ import math
 
 from .. import _core, linalg
 from .._core import Generator, Tensor
-from .._grad_mode import no_grad
+from ..base.grad_mode import no_grad
 
 __all__ = [
     "calculate_gain",

@@ -12,7 +12,7 @@ from .functional import bilinear, linear
 from .module import Module, Parameter, TensorModule
 
 if TYPE_CHECKING:
-    from .._types import DeviceLike, DTypeLike
+    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["Bilinear", "Flatten", "Identity", "Linear", "Unflatten"]
 

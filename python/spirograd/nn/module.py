@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .._core import Tensor, bfloat16, float16, float32, float64, from_dlpack
-from .._grad_mode import no_grad
+from ..base.grad_mode import no_grad
 from .hooks import Hook, Hooks, RemovableHandle, register
+from .summary import Summary, summary
 
 if TYPE_CHECKING:
-    from .._types import DeviceLike, DTypeLike
-    from .summary import Summary
+    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["LoadResult", "Module", "Parameter", "TensorModule"]
 
@@ -593,8 +593,6 @@ class Module:
             ---------------------------------
             parameters: 16, trained: 16
         """
-        from .summary import summary
-
         return summary(self, inputs)
 
     def extra_repr(self) -> str:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from .. import _core
 from .._core import Tensor, ones, zeros
-from .._grad_mode import no_grad
+from ..base.grad_mode import no_grad
 from . import functional as F
 from . import init
 from .module import Parameter, TensorModule
 
 if TYPE_CHECKING:
-    from .._types import DeviceLike, DTypeLike
+    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = [
     "BatchNorm1d",

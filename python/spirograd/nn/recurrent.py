@@ -15,7 +15,7 @@ from .functional import dropout, linear
 from .module import Module, Parameter
 
 if TYPE_CHECKING:
-    from .._types import DeviceLike, DTypeLike
+    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell", "RNNCellBase"]
 

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from .._core import Tensor
-from .._grad_mode import no_grad
-from .module import Module
+from ..base.grad_mode import no_grad
 
 __all__ = ["Summary"]
 
@@ -45,23 +44,23 @@ class Summary:
         return "\n".join([*table, rule, f"parameters: {self.parameters:,}, trained: {self.trained:,}"])
 
 
-def summary(model: Module, inputs: tuple[Any, ...]) -> Summary:
+def summary(model: Any, inputs: tuple[Any, ...]) -> Summary:
     """What Module.summary() gives."""
     shapes = _shapes(model, tuple(_example(model, x) for x in inputs)) if inputs else {}
     lines: list[_Line] = []
 
-    def walk(module: Module, name: str, depth: int) -> None:
+    def walk(module: Any, name: str, depth: int) -> None:
         count = sum(p.numel() for p in module.parameters())
         lines.append(_Line(depth, name + type(module).__name__, shapes.get(id(module), ""), count))
         for key, child in module._modules.items():
             walk(child, f"{key}: ", depth + 1)
 
     walk(model, "", 0)
-    numbers = [(p.numel(), p.requires_grad) for p in model.parameters()]
+    numbers: list[tuple[int, bool]] = [(p.numel(), p.requires_grad) for p in model.parameters()]
     return Summary(lines, sum(n for n, _ in numbers), sum(n for n, trained in numbers if trained))
 
 
-def _example(model: Module, x: Any) -> Any:
+def _example(model: Any, x: Any) -> Any:
     """The tensor of zeros that a shape stands for."""
     if not (isinstance(x, tuple) and all(isinstance(size, int) for size in x)):
         return x
@@ -69,11 +68,11 @@ def _example(model: Module, x: Any) -> Any:
     return _core.zeros(x) if like is None else _core.zeros(x, dtype=like.dtype, device=like.device)
 
 
-def _shapes(model: Module, inputs: tuple[Any, ...]) -> dict[int, str]:
+def _shapes(model: Any, inputs: tuple[Any, ...]) -> dict[int, str]:
     """Of each module that ran the shape of its output, by its id."""
     shapes: dict[int, str] = {}
 
-    def see(module: Module, args: Any, output: Any) -> None:
+    def see(module: Any, args: Any, output: Any) -> None:
         shapes[id(module)] = _shape(output)
 
     modules = list(model.modules())

@@ -17,7 +17,7 @@ from .module import Module, TensorModule
 from .normalization import LayerNorm
 
 if TYPE_CHECKING:
-    from .._types import DeviceLike, DTypeLike
+    from ..base.types import DeviceLike, DTypeLike
 
 __all__ = [
     "Transformer",

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _core
 from .._core import Tensor
-from .._grad_mode import enable_grad, no_grad
+from ..base.grad_mode import enable_grad, no_grad
 from .optimizer import Closure, Optimizer, Params, at_least_zero
 
 

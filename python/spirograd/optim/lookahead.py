@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._core import Tensor
-from .._grad_mode import no_grad
+from ..base.grad_mode import no_grad
 from .optimizer import Closure, Optimizer, placed
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 from .. import _core
 from .._core import Tensor
-from .._grad_mode import enable_grad, no_grad
+from ..base.grad_mode import enable_grad, no_grad
 from ..nn.hooks import RemovableHandle
 
 Group: TypeAlias = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from .. import _core, nn
 from .._core import Device, Tensor
-from .._grad_mode import no_grad
+from ..base.grad_mode import no_grad
 from .lr_scheduler.scheduler import LRScheduler, a_group
 from .optimizer import Optimizer
 

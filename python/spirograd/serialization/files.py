@@ -15,7 +15,7 @@ from ._trees import TREE, to_text
 from .safetensors import parse_safetensors
 
 if TYPE_CHECKING:
-    from .._types import DeviceLike
+    from ..base.types import DeviceLike
 
 __all__ = ["load", "save", "savez"]
 

@@ -13,7 +13,7 @@ from ._arrays import DTYPES, RAW, reason, shown, tensor_of, values_of
 from ._paths import File, Place, library, place_of, reading, written
 
 if TYPE_CHECKING:
-    from .._types import DeviceLike
+    from ..base.types import DeviceLike
 
 __all__ = ["load_safetensors", "save_safetensors"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._core import Generator, Tensor, arange, multinomial
-from .._grad_mode import no_grad
+from ..base.grad_mode import no_grad
 
 __all__ = ["sample_logits"]
 

@@ -19,10 +19,10 @@ from ..._core import (
     tanh,
     tanhshrink,
 )
-from ..._dtypes import finfo
+from ...base.dtypes import finfo
 
 if TYPE_CHECKING:
-    from ..._types import DTypeLike
+    from ...base.types import DTypeLike
 
 __all__ = [
     "celu",

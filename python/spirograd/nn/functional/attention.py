@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from ... import _core
-from ..._autocast import narrow
 from ..._core import Device, Tensor, _attention, arange, where
+from ...base.casts import narrow
 from .activation import softmax
 from .dropout import dropout
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import _core
 from ..._core import Tensor, where
-from ..._grad_mode import no_grad
+from ...base.grad_mode import no_grad
 
 __all__ = ["embedding"]
 

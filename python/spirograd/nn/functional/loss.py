@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 
-from ..._autocast import wide
 from ..._core import (
     Tensor,
     clamp,
@@ -23,6 +22,7 @@ from ..._core import (
     where,
     xlogy,
 )
+from ...base.casts import wide
 
 __all__ = [
     "binary_cross_entropy",

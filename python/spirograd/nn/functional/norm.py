@@ -8,10 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..._autocast import wide
 from ..._core import Tensor, pad, var_mean
-from ..._dtypes import finfo
-from ..._grad_mode import no_grad
+from ...base.casts import wide
+from ...base.dtypes import finfo
+from ...base.grad_mode import no_grad
 
 __all__ = [
     "batch_norm",

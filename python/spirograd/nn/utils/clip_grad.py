@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ... import _core
 from ..._core import Tensor
-from ..._grad_mode import no_grad
+from ...base.grad_mode import no_grad
 
 Tensors: TypeAlias = Tensor | Iterable[Tensor]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ... import _core
 from ..._core import Tensor
-from ..._grad_mode import no_grad
+from ...base.grad_mode import no_grad
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:

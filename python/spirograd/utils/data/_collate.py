@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from ... import _core
 from ..._core import Tensor
-from ..._tree import transform
-from ..._types import DeviceLike
+from ...base.tree import transform
+from ...base.types import DeviceLike
 from .dataset import Subset, TensorDataset
 
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from ... import _core
 from ..._core import Tensor
-from ..._tree import transform
+from ...base.tree import transform
 from ._collate import Table, table_of
 
 

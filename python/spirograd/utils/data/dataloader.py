@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..._core import Generator
-from ..._tree import transform
-from ..._types import DeviceLike
+from ...base.tree import transform
+from ...base.types import DeviceLike
 from ._collate import default_collate, default_convert, gather, moved, table_of, tensors
 from ._worker import End, Fetch, Worker, WorkerInfo
 from .dataset import is_iterable

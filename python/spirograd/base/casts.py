@@ -1,0 +1,45 @@
+"""autocast for functions that are written in Python; rows of the core have it by their name."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .. import _core
+from .._core import Tensor
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+used = False  # whether there ever was an autocast: the quick way out
+
+
+def _converted(x: Any, to_half: bool) -> Any:
+    """A tensor, or those in a list or tuple, in the type of the open autocast or in float32."""
+    if isinstance(x, (list, tuple)):
+        return type(x)(_converted(item, to_half) for item in x)
+    if not isinstance(x, Tensor) or not x.is_floating_point() or x.dtype == _core.float64:
+        return x
+    half = _core._autocast()[x.device.kind == "gpu"]
+    return x if half is None else x.to(half if to_half else _core.float32)
+
+
+def _marked(function: F, to_half: bool) -> F:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not used:
+            return function(*args, **kwargs)
+        args = tuple(_converted(x, to_half) for x in args)
+        return function(*args, **{k: _converted(x, to_half) for k, x in kwargs.items()})
+
+    return call  # type: ignore[return-value]
+
+
+def wide(function: F) -> F:
+    """Under autocast, the function gets its half tensors as float32: for losses and norms."""
+    return _marked(function, False)
+
+
+def narrow(function: F) -> F:
+    """Under autocast, the function gets its tensors in the half type: for products written in Python."""
+    return _marked(function, True)

@@ -1,0 +1,172 @@
+"""Whether operations are recorded for gradients: context managers that are decorators too."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Generator
+from types import TracebackType
+from typing import Any, TypeVar, overload
+
+from .._core import _set_grad_enabled, is_grad_enabled
+
+F = TypeVar("F", bound=Callable[..., Any])
+M = TypeVar("M", bound="_PlainMode")
+_inference = threading.local()
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether an inference_mode() is open in this thread."""
+    return getattr(_inference, "on", False)
+
+
+class _Mode:
+    """What a `with` switches, and switches back; as a decorator, for each call of the function."""
+
+    _on: bool
+
+    def __init__(self) -> None:
+        self._before: list[tuple[bool, bool]] = []
+
+    def _fresh(self) -> _Mode:
+        # Not one mode for all calls: they may overlap in several threads.
+        return type(self)()
+
+    def _enter(self) -> None:
+        _set_grad_enabled(self._on)
+
+    def __enter__(self) -> None:
+        self._before.append((is_grad_enabled(), is_inference_mode_enabled()))
+        self._enter()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        grad, _inference.on = self._before.pop()
+        _set_grad_enabled(grad)
+
+    def __call__(self, function: F) -> F:
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+                made = function(*args, **kwargs)
+                sent: Any = None
+                try:
+                    while True:
+                        with self._fresh():
+                            item = made.send(sent)
+                        sent = yield item
+                except StopIteration as end:
+                    return end.value
+                finally:
+                    made.close()
+
+            return generator  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            with self._fresh():
+                return function(*args, **kwargs)
+
+        return wrapped  # type: ignore[return-value]
+
+
+class _PlainMode(_Mode):
+    """A mode without arguments: may be written @no_grad as well as @no_grad()."""
+
+    @overload
+    def __new__(cls: type[M]) -> M: ...
+
+    @overload
+    def __new__(cls, function: F) -> F: ...  # type: ignore[misc]
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        return super().__new__(cls) if function is None else cls()(function)
+
+
+class no_grad(_PlainMode):
+    """Records nothing for gradients inside a `with`, or in a decorated function; for this thread.
+
+    Example:
+        >>> with sg.no_grad():
+        ...     y = sg.ones(2, requires_grad=True) * 2
+        >>> y.requires_grad
+        False
+    """
+
+    _on = False
+
+
+class enable_grad(_PlainMode):
+    """Records inside a `with` or a decorated function, also within no_grad().
+
+    Example:
+        >>> with sg.no_grad(), sg.enable_grad():
+        ...     y = sg.ones(2, requires_grad=True) * 2
+        >>> y.requires_grad
+        True
+    """
+
+    _on = True
+
+
+class set_grad_enabled(_Mode):
+    """Switches recording on or off at once; as a context manager, until its end.
+
+    Args:
+        mode: whether to record.
+
+    Example:
+        >>> with sg.set_grad_enabled(False):
+        ...     sg.is_grad_enabled()
+        False
+    """
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self._on = bool(mode)
+        self._outside = (is_grad_enabled(), is_inference_mode_enabled())
+        _set_grad_enabled(self._on)
+
+    def _fresh(self) -> _Mode:
+        return set_grad_enabled(self._on)
+
+    def __enter__(self) -> None:
+        self._before.append(self._outside)
+        _set_grad_enabled(self._on)
+
+    def __call__(self, function: F) -> F:
+        _set_grad_enabled(self._outside[0])
+        return super().__call__(function)
+
+
+class inference_mode(_Mode):
+    """no_grad() that says so: is_inference_mode_enabled() is true inside.
+
+    Unlike PyTorch's, tensors made inside are ordinary ones: they may take part in gradients later.
+
+    Args:
+        mode: False leaves everything as it is.
+
+    Example:
+        >>> with sg.inference_mode():
+        ...     (sg.ones(2, requires_grad=True) * 2).requires_grad, sg.is_inference_mode_enabled()
+        (False, True)
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        return cls()(mode) if callable(mode) else super().__new__(cls)
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self._on = bool(mode)
+
+    def _fresh(self) -> _Mode:
+        return inference_mode(self._on)
+
+    def _enter(self) -> None:
+        if self._on:
+            _set_grad_enabled(False)
+        _inference.on = self._on

@@ -1,0 +1,80 @@
+"""Modules called with other parameters than their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .._core import Tensor
+from ..nn import Module
+
+__all__ = ["functional_call"]
+
+
+def _places(holder: Any, seen: set[int]) -> Iterator[tuple[Any, Any, Tensor]]:
+    """Where the tensors of a module stand: attributes, and entries of its lists and dicts."""
+    if id(holder) in seen:
+        return
+    seen.add(id(holder))
+    entries = vars(holder) if isinstance(holder, Module) else holder
+    for key, value in list(entries.items() if isinstance(entries, dict) else enumerate(entries)):
+        if isinstance(value, Tensor):
+            yield entries, key, value
+        elif isinstance(value, (Module, list, tuple, dict)):
+            yield from _places(value, seen)
+
+
+def functional_call(
+    module: Module,
+    parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
+    args: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
+    strict: bool = False,
+) -> Any:
+    """Calls a module with these tensors in the places of its parameters and buffers, and puts its own back.
+
+    Args:
+        module: the module.
+        parameter_and_buffer_dicts: dotted names and tensors, or several such dicts.
+        args: one argument, or a tuple of them.
+        kwargs: by name.
+        tie_weights: must be True: a tensor that stands in several places is replaced in all of them.
+        strict: every name must be there.
+
+    Raises:
+        KeyError: the module has no tensor of a name, or with strict, one is missing.
+        ValueError: a name is in two dicts, or tie_weights is False.
+
+    Example:
+        >>> net = sg.nn.Linear(2, 1, bias=False)
+        >>> sg.func.functional_call(net, {"weight": sg.tensor([[1.0, 2.0]])}, sg.tensor([3.0, 4.0])).tolist()
+        [11.0]
+    """
+    if not tie_weights:
+        raise ValueError("functional_call: tie_weights=False is not there; copy the module and untie its weights")
+    given: dict[str, Tensor] = {}
+    for part in (
+        [parameter_and_buffer_dicts] if isinstance(parameter_and_buffer_dicts, Mapping) else parameter_and_buffer_dicts
+    ):
+        if twice := sorted(given.keys() & part.keys()):
+            raise ValueError(f"functional_call: {twice} are in two dicts; give each name once")
+        given.update(part)
+    own: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
+    own.update(module.named_buffers(remove_duplicate=False))
+    if unknown := [name for name in given if name not in own]:
+        raise KeyError(f"functional_call: {type(module).__name__} has no {unknown}; see its state_dict()")
+    if strict and (missing := [name for name in own if name not in given]):
+        raise KeyError(f"functional_call: {missing} are missing; give them, or leave out strict")
+    others = {id(own[name]): value for name, value in given.items()}
+    places = [place for place in _places(module, set()) if id(place[2]) in others]
+    if fixed := [type(holder).__name__ for holder, _, _ in places if isinstance(holder, tuple)]:
+        raise ValueError(f"functional_call: a parameter stands in a {fixed[0]}; keep it in a list")
+    try:
+        for holder, key, tensor in places:
+            holder[key] = others[id(tensor)]
+        return module(*(args if isinstance(args, tuple) else () if args is None else (args,)), **(kwargs or {}))
+    finally:
+        for holder, key, tensor in places:
+            holder[key] = tensor

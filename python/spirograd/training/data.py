@@ -1,0 +1,154 @@
+"""What fit and evaluate go through: rows of arrays on the model's device, or batches that somebody else makes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sized
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from .. import _core
+from .._core import Generator, Tensor, tensor
+from ..nn import Module
+from ..scalar import Module as ScalarModule
+
+
+class Batch(NamedTuple):
+    """Inputs and, last, targets; with `rows`, those rows of them."""
+
+    tensors: tuple[Tensor, ...]
+    rows: Tensor | None = None
+
+    def parts(self) -> tuple[tuple[Tensor, ...], Tensor]:
+        """The inputs and the target."""
+        parts = self.tensors if self.rows is None else tuple(t.index_select(0, self.rows) for t in self.tensors)
+        return parts[:-1], parts[-1]
+
+
+class Rows:
+    """Inputs and targets on a device, of which batches are rows."""
+
+    def __init__(self, inputs: tuple[Tensor, ...], target: Tensor, batch_size: int) -> None:
+        self.inputs, self.target, self.batch_size = inputs, target, batch_size
+        self.shuffle = False
+        self.seed: int | None = None
+
+    def steps(self) -> int:
+        """How many batches an epoch has."""
+        return -(-self.target.shape[0] // self.batch_size)
+
+    def batches(self, epoch: int | None) -> Iterator[Batch]:
+        """Those of an epoch; None: in order."""
+        order = self.order(epoch) if self.shuffle and epoch is not None else None
+        whole = (*self.inputs, self.target)
+        for first in range(0, self.target.shape[0], self.batch_size):
+            some = slice(first, first + self.batch_size)
+            yield Batch(tuple(t[some] for t in whole)) if order is None else Batch(whole, order[some])
+
+    def order(self, epoch: int) -> Tensor:
+        """The rows as this epoch goes through them."""
+        generator = None if self.seed is None else Generator().manual_seed(self.seed + (epoch << 32))
+        order = _core.randperm(self.target.shape[0], generator=generator, device=self.target.device)
+        _core._submit([[order]])  # made by itself, so that the first step of an epoch is like the others
+        return order
+
+    def split(self, share: float, shuffle: bool, seed: int | None) -> tuple[Rows, Rows]:
+        """The rows to learn from, and the share that is held back."""
+        rows = self.target.shape[0]
+        count = round(rows * share)
+        if not 0 < count < rows:
+            raise ValueError(f"fit: validation_split {share} of {rows} rows leaves {rows - count} and {count}")
+        self.seed = seed
+        order = self.order(0) if shuffle else _core.arange(rows, device=self.target.device)
+        parts = (order[: rows - count], order[rows - count :])
+        first, second = ([t.index_select(0, part) for t in (*self.inputs, self.target)] for part in parts)
+        return tuple(Rows(tuple(p[:-1]), p[-1], self.batch_size) for p in (first, second))  # type: ignore[return-value]
+
+
+class Batches:
+    """Batches that somebody else makes."""
+
+    def __init__(self, op: str, loader: Iterable[Any], place: Place) -> None:
+        self.op, self.loader, self.place = op, loader, place
+
+    def steps(self) -> int | None:
+        """How many batches an epoch has; None where that is unknown."""
+        return len(self.loader) if isinstance(self.loader, Sized) else None
+
+    def batches(self, epoch: int | None) -> Iterator[Batch]:
+        """Those of the loader, whatever the epoch, on the model's device."""
+        for batch in self.loader:
+            if not isinstance(batch, (tuple, list)) or len(batch) < 2:
+                raise ValueError(f"{self.op}: a batch is a {type(batch).__name__}; give (inputs, target)")
+            *inputs, target = batch
+            if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
+                inputs = list(inputs[0])
+            yield Batch(tuple(self.place.put(value) for value in (*inputs, target)))
+
+
+Data: TypeAlias = Rows | Batches
+
+
+class Place:
+    """The device and the floating type of a model."""
+
+    def __init__(self, device: Any, dtype: Any) -> None:
+        self.device, self.dtype = device, dtype
+
+    def put(self, value: Any) -> Tensor:
+        """The value as a tensor there."""
+        if isinstance(value, Tensor):
+            return value.detach().to(self.device, self.dtype if value.dtype.is_floating_point else value.dtype)
+        array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
+        return tensor(array, device=self.device, dtype=self.dtype if array.dtype.kind == "f" else None)
+
+
+def place_of(op: str, model: Any) -> Place:
+    """Where a model lives."""
+    if isinstance(model, ScalarModule):
+        raise TypeError(
+            f"{op}: {type(model).__name__} is a model of scalar values; use modules of tensors, sg.nn.Sequential(...)"
+        )
+    if not isinstance(model, Module):
+        raise TypeError(f"{op}: model is a {type(model).__name__}; pass an sg.nn.Module")
+    for parameter in model.parameters():
+        return Place(parameter.device, parameter.dtype)
+    return Place(_core.get_default_device(), _core.float32)
+
+
+def data_of(op: str, x: Any, y: Any, place: Place, batch_size: int) -> Data:
+    """Rows of x and y, or, without y, the batches that x gives."""
+    if batch_size < 1:
+        raise ValueError(f"{op}: batch_size is {batch_size}; use 1 or more")
+    if y is None:
+        if isinstance(x, (Tensor, np.ndarray)):
+            raise ValueError(f"{op}: x has no target; give y, or something that gives batches (inputs, target)")
+        if not isinstance(x, Iterable):
+            raise TypeError(f"{op}: x is a {type(x).__name__}; give arrays x and y, or what gives batches")
+        return Batches(op, x, place)
+    inputs = tuple(place.put(value) for value in (x if isinstance(x, tuple) else (x,)))
+    target = place.put(y)
+    sizes = [t.shape[0] if t.ndim else 0 for t in (*inputs, target)]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"{op}: x has {', '.join(map(str, sizes[:-1]))} rows, y {sizes[-1]}; give as many")
+    if sizes[0] == 0:
+        raise ValueError(f"{op}: there are no rows; give at least one")
+    return Rows(inputs, target, batch_size)
+
+
+def held_back(
+    data: Data, validation_data: Any, share: float, place: Place, batch_size: int, shuffle: bool, seed: int | None
+) -> tuple[Data, Data | None]:
+    """The data to learn from, and those to look at after each epoch."""
+    if share:
+        if validation_data is not None:
+            raise ValueError("fit: both validation_data and validation_split are given; give one")
+        if not isinstance(data, Rows):
+            raise ValueError("fit: validation_split needs x and y; give validation_data beside a loader")
+        return data.split(share, shuffle, seed)
+    if validation_data is None:
+        return data, None
+    pair = validation_data if isinstance(validation_data, tuple) else (validation_data, None)
+    if len(pair) != 2:
+        raise ValueError(f"fit: validation_data has {len(pair)} parts; give (x, y), or what gives batches")
+    return data, data_of("fit", *pair, place, batch_size)

@@ -1,0 +1,199 @@
+"""fit and evaluate: a training, or a validation, from its arguments."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .. import optim
+from .._core import DeviceLostError, DeviceTimeoutError
+from ..nn import Module
+from ..progress import Progress
+from .callbacks import Callback, LearningRateScheduler
+from .data import Rows, data_of, held_back, place_of
+from .loop import evaluated, run_epoch
+from .names import Loss, Metrics, loss_named, optimizer_named
+from .recovery import Recovery
+from .replay import ReplayedStep, is_ours, sums_of
+from .state import History, Training, short
+from .sums import Sums
+
+__all__ = ["evaluate", "fit"]
+
+
+def fit(
+    model: Module,
+    x: Any,
+    y: Any = None,
+    *,
+    loss: Loss = "cross_entropy",
+    optimizer: Any = "adam",
+    lr: float | None = None,
+    epochs: int = 1,
+    batch_size: int = 32,
+    validation_data: Any = None,
+    validation_split: float = 0.0,
+    shuffle: bool = True,
+    seed: int | None = None,
+    callbacks: Iterable[Any] = (),
+    metrics: Metrics = (),
+    verbose: int = 1,
+    initial_epoch: int = 0,
+    compile: bool | None = None,
+    on_device_lost: str = "raise",
+    snapshot_every: int = 100,
+) -> History:
+    """Trains a model. Arrays go to the model's device once, floats in its type; batches are rows, picked there.
+
+    Args:
+        model: a module; it may be on any device.
+        x: an array or tensor [n, ...], or a tuple of them for a model with several inputs. Or, without y, anything that
+            gives batches (inputs, target) each time it is gone through, such as a DataLoader.
+        y: targets, [n, ...].
+        loss: a function of (output, target), a module, or the name of a loss of `nn.functional`, with or without
+            "_loss": "cross_entropy", "mse", "l1", "bce_with_logits", "hinge".
+        optimizer: an optimiser, or the name of one of `optim` ("adam", "sgd"), made for all parameters.
+        lr: learning rate of an optimiser that is named; else it has its own.
+        epochs: how often to go through the data.
+        batch_size: rows a step; the last step of an epoch takes what is left.
+        validation_data: (x, y), or what gives batches; it is looked at after each epoch.
+        validation_split: share of the rows that is held back for that, in place of validation_data: the last ones, or,
+            with shuffle, some that are drawn once.
+        shuffle: a new random order of the rows each epoch.
+        seed: of these orders; None takes them from the common stream. With a seed an epoch's order depends on its
+            number alone, so a training that is taken up again sees the same batches.
+        callbacks: see `spirograd.callbacks`; a scheduler of learning rates will do too, and steps once an epoch.
+        metrics: names ("accuracy", "top5", "precision", "recall", "f1", "perplexity", "mae", "mse", "r2"), metrics of
+            `spirograd.metrics`, or functions of (output, target).
+        verbose: 1 shows a bar on a terminal, 2 writes a line an epoch, 0 is silent.
+        initial_epoch: epochs that were done before, in a training that is taken up again.
+        compile: whether steps are replayed as by `sg.compile`, with the same bits and without their Python. None: where
+            that leaves out nothing of yours: layers of `nn` without hooks, losses, optimisers and metrics of the
+            package. True: also with modules and functions of your own, under the terms of `sg.compile`.
+        on_device_lost: "raise", or "recover": when the model's GPU is lost or hangs, it is opened anew and the training
+            goes on from copies on the host: data, parameters, states of the optimiser and of schedulers, random
+            numbers, and the sums of the epoch. Callbacks hear again of steps that are done again. Batches that a loader
+            makes must be the same when an epoch is gone through again.
+        snapshot_every: steps between two such copies; each waits for the device.
+
+    Returns:
+        A History. Ctrl-C ends the training early and returns what there is.
+
+    Raises:
+        TypeError: the model is none of tensors.
+        ValueError: the data do not fit together, a name is unknown, or compile=True with what cannot be replayed: an
+            optimiser that is no `RuleOptimizer`, a metric that is no `metrics.Sum`.
+        DeviceLostError, DeviceTimeoutError: the GPU failed; with "recover": twice in the same steps.
+        IndexError: a class is out of range; raised at the end of an epoch at the latest.
+
+    Example:
+        >>> X, y = sg.randn(256, 2), sg.randint(0, 2, (256,))
+        >>> y = (X[:, 0] * X[:, 1] > 0).long()
+        >>> net = sg.nn.Sequential(sg.nn.Linear(2, 16), sg.nn.Tanh(), sg.nn.Linear(16, 2))
+        >>> history = sg.fit(net, X, y, lr=0.05, epochs=20, metrics=["accuracy"], seed=0, verbose=0)
+        >>> history.metrics["loss"][-1] < history.metrics["loss"][0]
+        True
+        >>> history.metrics["accuracy"][-1] > 0.8
+        True
+    """
+    if on_device_lost not in ("raise", "recover"):
+        raise ValueError(f"fit: on_device_lost is {on_device_lost!r}; use raise or recover")
+    if snapshot_every < 1:
+        raise ValueError(f"fit: snapshot_every is {snapshot_every}; use 1 or more")
+    place = place_of("fit", model)
+    loss_of = loss_named("fit", loss)
+    if isinstance(optimizer, str):
+        optimizer = optimizer_named(optimizer, model, lr)
+    elif lr is not None:
+        raise ValueError("fit: lr is for an optimiser that is named; set it where this one is made")
+    data = data_of("fit", x, y, place, batch_size)
+    data, later = held_back(data, validation_data, validation_split, place, batch_size, shuffle, seed)
+    if isinstance(data, Rows):
+        data.shuffle, data.seed = shuffle, seed
+    training = Training(model, optimizer, epochs)
+    followers = [c if isinstance(c, Callback) else LearningRateScheduler(c) for c in callbacks]
+    sums = Sums("fit", loss_of, metrics)
+    replayed = _replayed(compile, model, optimizer, sums, followers)
+    mode, steps = model.training, data.steps()
+    training.recovers, recovery, epoch = on_device_lost == "recover", None, initial_epoch
+    bar = None
+    if verbose == 1 and sys.stderr.isatty():
+        bar = Progress(steps and steps * (epochs - initial_epoch), "fit")
+    try:
+        for follower in followers:
+            follower.on_train_begin(training)
+        if training.recovers:
+            kept = [sums.loss_sum, *sums.metrics]
+            recovery = Recovery(training, [data, later], kept, followers, place.device, snapshot_every)
+        while epoch < epochs:
+            epoch = training.epoch = epoch + 1
+            try:
+                run_epoch(training, data, later, sums, followers, bar, replayed, recovery)
+            except (DeviceLostError, DeviceTimeoutError):
+                if recovery is None or not recovery.go_back():
+                    raise
+                epoch = training.epoch - 1 if recovery.done else initial_epoch
+                continue
+            if verbose == 2:
+                _print_epoch(training)
+            if training.stop:
+                training.history.stopped = True
+                break
+    except KeyboardInterrupt:
+        training.history.interrupted = True
+    finally:
+        model.train(mode)
+        if bar is not None:
+            bar.close()
+    for follower in followers:
+        follower.on_train_end(training)
+    return training.history
+
+
+def evaluate(
+    model: Module,
+    x: Any,
+    y: Any = None,
+    *,
+    loss: Loss = "cross_entropy",
+    metrics: Metrics = (),
+    batch_size: int = 32,
+) -> dict[str, float]:
+    """Loss and metrics of a model that is not to change; arguments as in fit.
+
+    Returns:
+        "loss" and the metrics, by name.
+
+    Raises:
+        TypeError: the model is none of tensors.
+        ValueError: the data do not fit together, or a name is unknown.
+
+    Example:
+        >>> sg.evaluate(sg.nn.Linear(2, 1), sg.zeros(4, 2), sg.zeros(4), loss="mse", metrics=["mse"])
+        Traceback (most recent call last):
+        ...
+        ValueError: mse_loss: input has shape [4, 1], target [4]; reshape one of them
+        >>> sg.evaluate(sg.nn.Flatten(), sg.zeros(4, 2), sg.ones(4, 2), loss="mse")
+        {'loss': 1.0}
+    """
+    data = data_of("evaluate", x, y, place_of("evaluate", model), batch_size)
+    return evaluated(model, data, Sums("evaluate", loss_named("evaluate", loss), metrics))
+
+
+def _replayed(
+    compile: bool | None, model: Module, optimizer: Any, sums: Sums, followers: Sequence[Callback]
+) -> ReplayedStep | None:
+    added = sums_of(sums.metrics)
+    if compile and (added is None or not isinstance(optimizer, optim.RuleOptimizer)):
+        raise ValueError("fit: compile=True needs a RuleOptimizer and metrics that are sums; leave it out")
+    if compile is None:
+        compile = is_ours(model, sums.loss, optimizer, sums.metrics, followers)
+    if not compile or added is None:
+        return None
+    return ReplayedStep(model, sums.loss, optimizer, [sums.loss_sum, *added])
+
+
+def _print_epoch(training: Training) -> None:
+    shown = "".join(f"  {name} {short(value)}" for name, value in training.logs.items())
+    print(f"epoch {training.epoch}/{training.epochs}{shown}  {training.history.times[-1]:.1f} s", flush=True)

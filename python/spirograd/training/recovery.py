@@ -1,0 +1,98 @@
+"""How fit goes on after its device was lost: from copies on the host, taken now and then."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .. import _core
+from ..base.tree import to_device, to_host
+from ..metrics import Metric
+from .callbacks import Callback
+from .data import Batch, Data, Rows
+from .state import Training
+
+
+class Recovery:
+    """What a training needs to go on, on the host.
+
+    Args:
+        training: its model, optimiser and history.
+        data: what it learns from, and what it is validated with.
+        metrics: the sums of an epoch.
+        followers: whose schedulers of learning rates are a part of it.
+        device: where all of this lives.
+        every: steps between two copies.
+    """
+
+    def __init__(
+        self,
+        training: Training,
+        data: Sequence[Data | None],
+        metrics: Sequence[Metric],
+        followers: Sequence[Callback],
+        device: Any,
+        every: int,
+    ) -> None:
+        self.training, self.metrics, self.device, self.every = training, metrics, device, every
+        schedules = [getattr(follower, "schedule", None) for follower in followers]
+        self._parts = [training.model, training.optimizer, *(s for s in schedules if hasattr(s, "load_state_dict"))]
+        self._rows = [(d, to_host(d.inputs), to_host(d.target)) for d in data if isinstance(d, Rows)]
+        self.done = 0  # batches of the epoch
+        self._lost_at = -1
+        self._random_of_epoch: Any = None
+        self._keep()
+
+    def _keep(self) -> None:
+        """Copies everything as it is now."""
+        training = self.training
+        self._kept = {
+            "epoch": training.epoch,
+            "done": self.done,
+            "random": _core.get_rng_state(),
+            "random_of_epoch": self._random_of_epoch,
+            "history": copy.deepcopy(vars(training.history)),
+            "parts": [to_host(part.state_dict()) for part in self._parts],
+            "metrics": [to_host(metric._kept) for metric in self.metrics],
+        }
+
+    def batches(self, data: Data, epoch: int) -> Iterator[Batch]:
+        """Those of an epoch that are still to be done."""
+        if self.done:
+            _core.set_rng_state(self._random_of_epoch)
+        else:
+            self._random_of_epoch = _core.get_rng_state()
+        batches = iter(data.batches(epoch))
+        for _ in range(self.done):
+            next(batches)
+        if self.done:
+            _core.set_rng_state(self._kept["random"])
+        for batch in batches:
+            yield batch
+            self.done += 1
+            if self.training.history.steps % self.every == 0:
+                self._keep()
+        self.done = 0
+
+    def go_back(self) -> bool:
+        """Opens the device anew and puts everything as it was when it was copied. False, and nothing is done, when the
+        training has come no further since the last time."""
+        training, kept = self.training, self._kept
+        if training.history.steps <= self._lost_at:
+            return False
+        self._lost_at = training.history.steps
+        self.device.recover()
+        for rows, inputs, target in self._rows:
+            rows.inputs, rows.target = to_device(inputs, self.device), to_device(target, self.device)
+        training.optimizer.zero_grad()
+        for part, state in zip(self._parts, kept["parts"], strict=True):
+            part.load_state_dict(copy.deepcopy(state))
+        for metric, sums in zip(self.metrics, kept["metrics"], strict=True):
+            metric._kept.clear()  # the dict that a replayed step adds to stays the same
+            metric._kept.update(to_device(sums, self.device))
+        vars(training.history).update(copy.deepcopy(kept["history"]))
+        _core.set_rng_state(kept["random"])
+        self._random_of_epoch = kept["random_of_epoch"]
+        training.epoch, self.done = kept["epoch"], kept["done"]
+        return True

@@ -1,0 +1,128 @@
+"""Steps of fit that sg.compile replays, so that they cost no Python, where no Python but the package's is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .. import _core, compiler
+from .._core import Tensor
+from ..autograd import is_anomaly_enabled
+from ..base.grad_mode import no_grad
+from ..metrics import Mean, Metric, Sum
+from ..nn import Module
+from ..optim import RuleOptimizer
+from .callbacks import Callback
+from .data import Batch
+
+_NN = f"{Module.__module__.rpartition('.')[0]}."
+_PACKAGE = f"{__name__.partition('.')[0]}."
+
+
+class ReplayedStep:
+    """Steps of an optimiser whose sums (of losses and metrics) stay in place. Called like the step that it stands for.
+
+    Args:
+        model, loss, optimizer: what a step is made of.
+        metrics: the sums, that of the losses first.
+    """
+
+    def __init__(self, model: Module, loss: Any, optimizer: Any, metrics: list[Sum]) -> None:
+        self.model, self.loss, self.optimizer, self.metrics = model, loss, optimizer, metrics
+        self._kept: list[dict[str, Any]] = []
+        self._seen: Any = None
+        self._run: Any = None
+
+    def begin(self) -> None:
+        """An epoch begins, the sums at 0; and what a replay would not see may have been changed."""
+        seen = _attributes(self.model)
+        if seen != self._seen:
+            step = _step_of(self.model, self.loss, self.optimizer, self.metrics)
+            self._run, self._seen = compiler.compile(step), seen
+        if self._kept:
+            self._keep([{k: v.zero_() if isinstance(v, Tensor) else 0 for k, v in kept.items()} for kept in self._kept])
+
+    @property
+    def ready(self) -> bool:
+        """Whether there are sums to add to: the first step, which is not replayed, makes them."""
+        return bool(self._kept)
+
+    def take_over(self) -> None:
+        """The first step was made; what the metrics keep is added to from now on."""
+        self._keep([{k: v.clone() if isinstance(v, Tensor) else v for k, v in m._kept.items()} for m in self.metrics])
+
+    def _keep(self, kept: list[dict[str, Any]]) -> None:
+        """Computed by itself, so that all steps are alike."""
+        self._kept = kept
+        for metric, own in zip(self.metrics, kept, strict=True):
+            metric._kept = own
+        _core._submit([[value for own in kept for value in own.values() if isinstance(value, Tensor)]])
+
+    def __call__(self, batch: Batch) -> None:
+        tensors = [{k: v for k, v in kept.items() if isinstance(v, Tensor)} for kept in self._kept]
+        for kept, counts in zip(self._kept, self._run(batch.tensors, batch.rows, tensors), strict=True):
+            for key, count in counts.items():
+                kept[key] += count
+
+
+def _step_of(model: Module, loss_of: Any, optimizer: Any, metrics: list[Sum]) -> Callable[..., list[Any]]:
+    """What is recorded. Numbers of a batch, such as its rows, come back."""
+
+    def step(tensors: tuple[Tensor, ...], rows: Tensor | None, sums: list[dict[str, Tensor]]) -> list[Any]:
+        inputs, target = Batch(tensors, rows).parts()
+        output = model(*inputs)
+        loss = loss_of(output, target)
+        optimizer.zero_grad()
+        loss.backward()
+        counts = []
+        with no_grad():
+            for metric, own, value in zip(metrics, sums, [loss, *[output] * len(metrics)], strict=False):
+                part = metric.part(value.detach(), target.detach())
+                counts.append({key: x for key, x in part.items() if not isinstance(x, Tensor)})
+                for key, total in own.items():
+                    total.add_(part[key])
+        optimizer.step()
+        return counts
+
+    return step
+
+
+def is_ours(model: Module, loss: Any, optimizer: Any, metrics: Iterable[Metric], followers: Iterable[Callback]) -> bool:
+    """Whether a step runs no Python but the package's, which a replay may leave out."""
+    return (
+        not is_anomaly_enabled()
+        and all(_plain(module) for module in model.modules())
+        and (all(_plain(m) for m in loss.modules()) if isinstance(loss, Module) else _of_package(loss))
+        and isinstance(optimizer, RuleOptimizer)
+        and _of_package(type(optimizer))
+        and not (optimizer._pre_hooks or optimizer._post_hooks)
+        and all(_of_package(type(m)) and not (isinstance(m, Mean) and not _of_package(m.function)) for m in metrics)
+        and all(type(f).on_batch_end is Callback.on_batch_end or _of_package(type(f)) for f in followers)
+    )
+
+
+def sums_of(metrics: list[Metric]) -> list[Sum] | None:
+    """These metrics, if all are sums over batches, which a step may add to in place."""
+    sums = [m for m in metrics if isinstance(m, Sum) and type(m).add is Sum.add]
+    return sums if len(sums) == len(metrics) else None
+
+
+def _of_package(x: Any) -> bool:
+    return f"{getattr(x, '__module__', '')}.".startswith(_PACKAGE)
+
+
+def _plain(module: Module) -> bool:
+    """A layer of nn without hooks."""
+    hooks = module._hooks
+    kinds = () if hooks is None else (hooks.forward_pre, hooks.forward, hooks.backward_pre, hooks.backward)
+    return type(module).__module__.startswith(_NN) and not any(kinds) and "forward" not in vars(module)
+
+
+def _attributes(model: Module) -> list[Any]:
+    """Modules and their options, and which tensors are theirs."""
+    kinds = (bool, int, float, str, tuple, type(None))
+    options = [
+        (id(m), [(k, v) for k, v in vars(m).items() if isinstance(v, kinds) and k != "training"])
+        for m in model.modules()
+    ]
+    return [options, [id(t) for t in (*model.parameters(), *model.buffers())]]

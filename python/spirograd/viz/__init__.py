@@ -1,0 +1,19 @@
+"""Pictures of graphs, models, training and benchmarks. matplotlib and graphviz are imported when they draw.
+
+Figures are made without pyplot, so no window system is needed and the caller's matplotlib settings stay as they are.
+"""
+
+from .boundary import plot_decision_boundary
+from .curves import plot_history, plot_loss, plot_times
+from .graphs import draw_dot
+from .matrices import plot_confusion_matrix, plot_filters
+
+__all__ = [
+    "draw_dot",
+    "plot_confusion_matrix",
+    "plot_decision_boundary",
+    "plot_filters",
+    "plot_history",
+    "plot_loss",
+    "plot_times",
+]

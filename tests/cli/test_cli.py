@@ -1,0 +1,337 @@
+"""`python -m spirograd`: what each command does, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spirograd as sg
+from spirograd import cli
+from spirograd.cli import generate, selftest, train
+from spirograd.utils import checkpoints
+
+TEXT = "".join(f"{a} and {b}, so {a}{b}.\n" for a in "pqrstuvw" for b in "abcdefgh") * 4
+Capture = pytest.CaptureFixture[str]
+
+
+def run(*words: str, status: int = 0) -> None:
+    assert cli.main(list(words)) == status
+
+
+def process(*words: str, **options: Any) -> subprocess.Popen[str]:
+    path = os.pathsep.join(p for p in sys.path if p)
+    return subprocess.Popen(
+        [sys.executable, "-m", "spirograd", *words],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+@pytest.fixture
+def digits() -> list[str]:
+    pytest.importorskip("sklearn")
+    small = ["--hidden", "8", "--batch", "16", "--every", "5", "--lr", "0.03"]
+    return ["train", "digits", "--data", "digits", "--device", "cpu", *small]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> list[str]:
+    (tmp_path / "text.txt").write_text(TEXT)
+    small = ["--context", "16", "--layers", "1", "--width", "16", "--heads", "2", "--batch", "8", "--lr", "0.02"]
+    return ["train", "text", "--data", str(tmp_path / "text.txt"), *small]
+
+
+# --- info, selftest, bench
+
+
+def test_info_names_the_devices(capsys: Capture) -> None:
+    run("info")
+    assert "cpu: " in capsys.readouterr().out
+
+
+def test_every_family_is_right(device: sg.Device, capsys: Capture) -> None:
+    run("selftest", "--device", str(device))
+    out = capsys.readouterr().out
+    assert out.count(" ok ") == len(selftest.FAMILIES) and out.endswith("all is well\n") and "FAIL" not in out
+
+
+def test_selftest_tells_of_a_wrong_family(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(device: sg.Device) -> Any:
+        yield sg.ones(3, device=device), [1, 1, 1.01]
+
+    def broken(device: sg.Device) -> Any:
+        raise ValueError("no such kernel")
+        yield
+
+    def shape(device: sg.Device) -> Any:
+        yield sg.ones(3, device=device), [[1, 1, 1]]
+
+    def nothing(device: sg.Device) -> Any:
+        yield sg.full((2,), float("nan"), device=device), [1, 1]
+
+    families = [selftest.Family(f.__name__, 1e-3, f) for f in (wrong, broken, shape, nothing)]
+    monkeypatch.setattr(selftest, "FAMILIES", [*families, selftest.Family("right", 1e-2, wrong)])
+    run("selftest", "--device", "cpu", status=1)
+    out = capsys.readouterr().out
+    assert re.search(r"wrong +FAIL.*error 5\.0e-03, allowed 1e-03", out)
+    assert re.search(r"broken +FAIL.*ValueError: no such kernel", out)
+    assert re.search(r"shape +FAIL.*has shape \(3,\), it should be \(1, 3\)", out)
+    assert re.search(r"nothing +FAIL.*is not a number", out) and re.search(r"right +ok", out)
+    assert out.endswith("FAIL: wrong on cpu, broken on cpu, shape on cpu, nothing on cpu\n")
+
+
+def test_bench_gives_figures(capsys: Capture) -> None:
+    run("bench", "--quick", "--device", "cpu")
+    out = capsys.readouterr().out
+    for unit in ("us", "GB/s", "TFLOP/s", "ms"):
+        assert re.search(rf" [0-9.]+ {unit} ", out), out
+
+
+# --- train
+
+
+def test_digits_are_learnt_and_gone_on_with_to_the_same_bits(
+    digits: list[str], device: sg.Device, tmp_path: Path, capsys: Capture
+) -> None:
+    digits += ["--steps", "20", "--device", str(device)]
+    run(*digits, "--out", str(tmp_path / "whole"))
+    out = capsys.readouterr().out
+    looks = re.findall(r"step (\d+): loss ([0-9.]+), held back ([0-9.]+), accuracy ([0-9.]+), ", out)
+    assert [int(step) for step, *_ in looks] == [5, 10, 15, 20]
+    assert float(looks[-1][2]) < float(looks[0][2]) and float(looks[-1][3]) > 0.2
+    with pytest.raises(sg.FileFormatError):
+        checkpoints.restore(__file__)
+    cut = ["--out", str(tmp_path / "cut"), "--resume"]
+    run(*digits, *cut, "--seconds", "0.000001")
+    assert "out of time after step 1 of 20; --resume goes on" in capsys.readouterr().err
+    run(*digits, *cut)
+    whole, again = (checkpoints.latest(tmp_path / name) for name in ("whole", "cut"))
+    assert whole and again and whole.read_bytes() == again.read_bytes()
+
+
+def test_an_old_training_is_not_overwritten(digits: list[str], tmp_path: Path, capsys: Capture) -> None:
+    digits += ["--out", str(tmp_path)]
+    run(*digits, "--steps", "1")
+    run(*digits, "--steps", "2", status=2)
+    assert "step-0000000001.npz is there; --resume goes on" in capsys.readouterr().err
+    run(*digits, "--steps", "2", "--resume", "--hidden", "9", status=2)
+    assert "is of a training with --hidden [8], not [9]" in capsys.readouterr().err
+    run(*digits, "--steps", "2", "--resume")
+    run("generate", str(tmp_path), status=2)
+    assert "is no checkpoint of `train text`" in capsys.readouterr().err
+
+
+def test_options_come_from_a_file_and_the_command_line_wins(digits: list[str], tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    out = tmp_path / "out"
+    config = tmp_path / "digits.toml"
+    config.write_text(f'steps = 3\nhidden = [6, 5]\nresume = false\nlr = 1e-2\nout = "{out}"\n')
+    run("train", "digits", *digits[2:6], "--config", str(config), "--steps", "2")
+    found = checkpoints.peek(out)
+    assert found and found.step == 2 and found.extra["hidden"] == [6, 5]
+    assert "step 0 of 2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("steps = [", "--config"), ("[a]\nb = 1", r"\[a\] is a table"), (b"\xff\xfe", "--config")],
+)
+def test_a_wrong_config_is_said_so(content: str | bytes, message: str, tmp_path: Path, capsys: Capture) -> None:
+    pytest.importorskip("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    path = tmp_path / "x.toml"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    run("train", "digits", "--config", str(path), status=2)
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_config_without_a_reader_of_toml_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Capture
+) -> None:
+    for name in ("tomllib", "tomli"):
+        monkeypatch.setitem(sys.modules, name, None)
+    run("train", "digits", "--config", str(tmp_path / "x.toml"), status=2)
+    assert "--config needs Python 3.11, or the tomli library; pip install tomli" in capsys.readouterr().err
+
+
+def test_an_interrupted_training_keeps_its_last_step(digits: list[str], tmp_path: Path) -> None:
+    with process(*digits, "--steps", "100000", "--out", str(tmp_path)) as p:
+        assert p.stdout
+        for line in p.stdout:
+            if line.startswith("step 5:"):
+                p.send_signal(signal.SIGINT)
+                break
+        p.stdout.read()
+        assert p.stderr
+        said = p.stderr.read()
+    assert p.returncode == 130 and "Traceback" not in said
+    step = re.search(r"interrupted after step (\d+) of 100000; --resume goes on", said)
+    latest = checkpoints.latest(tmp_path)
+    assert step and latest and latest.name == f"step-{int(step[1]):010}.npz"
+
+
+def test_a_loss_that_is_no_number_ends_the_training(digits: list[str], tmp_path: Path, capsys: Capture) -> None:
+    run(*digits, "--steps", "20", "--lr", "1e30", "--out", str(tmp_path), status=2)
+    assert re.search(r"the loss is (nan|inf) at step \d+; try a smaller --lr", capsys.readouterr().err)
+
+
+def test_the_learning_rate_rises_and_falls() -> None:
+    shares = [train.share_of_rate(step, 100) for step in range(100)]
+    assert shares[:5] == [0.2, 0.4, 0.6, 0.8, 1.0] and max(shares) == 1.0
+    assert shares[5:] == sorted(shares[5:], reverse=True) and 0.1 < shares[-1] < 0.11
+
+
+# --- text
+
+
+@pytest.mark.parametrize("model", ["gpt", "lstm"])
+def test_a_text_is_learnt_and_written(model: str, text: list[str], tmp_path: Path, capsys: Capture) -> None:
+    out = str(tmp_path / "out")
+    run(*text, "--model", model, "--steps", "60", "--every", "30", "--device", "cpu", "--out", out)
+    looks = [float(x) for x in re.findall(r"held back ([0-9.]+)", capsys.readouterr().out)]
+    assert len(looks) == 2 and looks[1] < looks[0] < 3.5
+
+    def written(*words: str) -> str:
+        run("generate", out, "--device", "cpu", "--length", "30", "--prompt", "p and ", *words)
+        return capsys.readouterr().out
+
+    first = written("--seed", "3")
+    assert first.startswith("p and ") and len(first) == 6 + 30 + 1 and set(first) <= set(TEXT)
+    assert written("--seed", "3") == first != written("--seed", "4")
+    assert written("--temperature", "0") == written("--top-k", "1") == written("--top-p", "1e-6")
+    assert written("--until", "\n", "--length", "300").endswith(".\n\n")
+    run("generate", out, "--prompt", "\u00e9", status=2)
+    assert "the prompt has '\u00e9', which the text had not" in capsys.readouterr().err
+    run("generate", out, "--top-p", "7", status=2)
+    assert "top_p is 7.0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("model", ["gpt", "lstm"])
+def test_each_character_runs_the_plan_of_the_one_before(model: str, text: list[str], tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    run(*text, "--model", model, "--steps", "1", "--device", "cpu", "--out", out)
+    writer = generate.Writer(cli.parser().parse_args(["generate", out, "--device", "cpu", "--length", "10"]))
+    written = writer.write("p")
+    for _ in range(3):
+        next(written)
+    before = sg.stats()["plan_misses"]
+    assert len(list(written)) == 7 and sg.stats()["plan_misses"] == before
+
+
+def test_chat_answers_each_line(text: list[str], tmp_path: Path, capsys: Capture) -> None:
+    out = str(tmp_path / "out")
+    run(*text, "--model", "lstm", "--steps", "5", "--out", out, "--device", "cpu")
+    capsys.readouterr()
+    with process("generate", out, "--chat", "--length", "7", "--device", "cpu", stdin=subprocess.PIPE) as p:
+        said, complaints = p.communicate("p and a\n\u00e9\nq and b\n", timeout=60)
+    assert p.returncode == 0 and len(said) == 16 and "has '\u00e9', which the text had not" in complaints
+
+
+@pytest.mark.gpu
+@pytest.mark.slow
+def test_a_text_is_learnt_on_a_gpu_to_the_same_bits(text: list[str], tmp_path: Path) -> None:
+    text += ["--model", "gpt", "--steps", "3", "--every", "1", "--device", "gpu", "--dropout", "0.1"]
+    run(*text, "--out", str(tmp_path / "whole"))
+    run(*text, "--out", str(tmp_path / "cut"), "--seconds", "0.000001")
+    run(*text, "--out", str(tmp_path / "cut"), "--resume")
+    whole, again = (checkpoints.latest(tmp_path / name) for name in ("whole", "cut"))
+    assert whole and again and whole.read_bytes() == again.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"short", "has 5 characters; with --context 16 it needs more than 170"), (b"\xff" * 999, "no text in UTF-8")],
+)
+def test_a_text_that_cannot_be_used_is_said_so(
+    content: bytes, message: str, text: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "text.txt").write_bytes(content)
+    run(*text, "--out", str(tmp_path / "out"), status=2)
+    assert message in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
+# --- what can go wrong anywhere
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train", "text", "--out", "x"], "train text: --data is needed"),
+        (["train", "digits"], "train digits: --out is needed"),
+        (["train", "text", "--data", "none.txt", "--out", "x"], r"No such file or directory: 'none\.txt'"),
+        (["generate", "none"], r"generate: none has no checkpoint of `train text`"),
+        (["selftest", "--device", "tpu"], "--device tpu: .* names no device"),
+        (["selftest", "--device", "gpu:77"], "gpu:77"),
+    ],
+)
+def test_mistakes_are_one_line(
+    words: list[str], message: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(*words, status=2)
+    out, err = capsys.readouterr()
+    assert re.match(rf"python -m spirograd: .*{message}", err) and err.count("\n") == 1 and not out
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["dance"],
+        ["train", "digits", "--steps", "0"],
+        ["train", "digits", "--lr", "-1"],
+        ["train", "digits", "--hidden", "3,x"],
+        ["train", "text", "--dropout", "1"],
+        ["generate"],
+    ],
+)
+def test_wrong_words_end_with_status_2(words: list[str], capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(words)
+    assert ended.value.code == 2 and "usage: python -m spirograd" in capsys.readouterr().err
+
+
+def test_a_damaged_checkpoint_is_one_line(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "step-0000000001.npz").write_bytes(b"PK\3\4")
+    run("generate", str(tmp_path), status=2)
+    assert re.match(r"python -m spirograd: load: .* is damaged", capsys.readouterr().err)
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    with process("selftest", "--device", "cpu") as p:
+        assert p.stdout and p.stderr
+        p.stdout.close()
+        assert p.stderr.read() == ""
+    assert p.returncode == 0
+
+
+def test_ctrl_c_has_no_traceback() -> None:
+    with process("bench", "--device", "cpu") as p:
+        assert p.stdout and p.stderr
+        p.stdout.readline()
+        time.sleep(0.05)
+        p.send_signal(signal.SIGINT)
+        assert p.stderr.read() == "\ninterrupted\n"
+    assert p.returncode == 130
+
+
+PAGES = [*Path(__file__).resolve().parents[2].glob("docs/*.md"), Path(__file__).resolve().parents[2] / "README.md"]
+COMMANDS = [c for p in PAGES for c in re.findall(r"^ *python -m spirograd +(.*)$", p.read_text(), re.MULTILINE)]
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS)))
+def test_commands_of_the_pages_are_understood(command: str) -> None:
+    options = cli.parser().parse_args(shlex.split(command))
+    assert callable(options.run)

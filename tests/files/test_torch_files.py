@@ -1,0 +1,206 @@
+"""Files of PyTorch: read without it, and nothing that they name is called."""
+
+from __future__ import annotations
+
+import ast
+import io
+import os
+import pickle
+from collections import Counter, OrderedDict, defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+from reference.torch_files import KINDS, Part, torch_file
+
+FORMATS = pytest.mark.parametrize("old", [False, True], ids=["zip", "old"])
+
+
+def read(data: bytes, **options: Any) -> Any:
+    return sg.load(io.BytesIO(data), **options)
+
+
+def state_dict() -> dict[str, Any]:
+    shared = np.arange(12, dtype=np.float32)
+    layers = OrderedDict(w=Part(shared, (2, 3), (1, 2), 3), b=Part(shared, (3,), (0,), 11))
+    layers._metadata = OrderedDict({"": {"version": 1}})  # type: ignore[attr-defined]
+    weight = Part(np.ones((2, 2), np.float64), parameter=True, requires_grad=True)
+    groups = [{"betas": (0.9, 0.999), "lr": 1e-3, "steps": 1 << 70, "name": "\u00fc", "on": True, "none": None}]
+    return {"layers": layers, "p": [weight, weight], "groups": groups, 0: Counter({80: 1}), "step": Part(np.array(3.0))}
+
+
+@FORMATS
+def test_a_state_comes_as_it_was(old: bool) -> None:
+    found = read(torch_file(state_dict(), old))
+    assert found["layers"]["w"].tolist() == [[3, 5, 7], [4, 6, 8]]
+    assert found["layers"]["b"].tolist() == [11, 11, 11]
+    assert found["p"][0] is found["p"][1] and found["p"][0].requires_grad and found["p"][0].dtype == sg.float64
+    assert found["groups"] == state_dict()["groups"] and found[0] == {80: 1} and found["step"].shape == ()
+    assert [type(x) for x in (found["layers"], found[0], found["groups"])] == [dict, dict, list]
+
+
+@FORMATS
+@pytest.mark.parametrize("dtype", KINDS)
+def test_every_type_comes_bit_for_bit(dtype: str, old: bool) -> None:
+    raw = np.random.default_rng(0).integers(0, 2 if dtype == "bool" else 256, 48).astype(np.uint8)
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    values = raw.view(__import__("ml_dtypes").bfloat16 if dtype == "bfloat16" else dtype)
+    found = read(torch_file({"x": Part(values)}, old))["x"]
+    assert found.dtype.name == dtype and found.numpy().tobytes() == raw.tobytes()
+
+
+def test_a_module_loads_the_weights(tmp_path: Path) -> None:
+    (tmp_path / "net.pt").write_bytes(
+        torch_file(OrderedDict(weight=Part(np.float32([[1, 2, 3]])), bias=Part(np.float32([4]))))
+    )
+    net = sg.nn.Linear(3, 1)
+    sg.load_weights(net, tmp_path / "net.pt")
+    assert net(sg.ones(1, 3)).tolist() == [[10.0]]
+
+
+FOUR = np.arange(4, dtype=np.float32)
+OUTSIDE = {
+    "offset": Part(FOUR, (1,), (1,), 4),
+    "size": Part(FOUR, (5,), (1,)),
+    "stride": Part(FOUR, (2, 2), (3, 1)),
+    "one beyond": Part(FOUR, (2, 2), (2, 2)),
+    "product that overflows": Part(FOUR, (2**33, 2**33), (0, 1)),
+    "stride that overflows": Part(FOUR, (2, 2), (2**63, 1)),
+    "count": Part(FOUR, (8,), (1,), count=8),
+    "kind": Part(FOUR, (4,), (1,), kind="Double"),
+}
+NONE = {
+    "negative offset": Part(FOUR, (1,), (1,), -1),
+    "negative size": Part(FOUR, (-1,), (1,)),
+    "negative stride": Part(FOUR, (2,), (-1,), 3),
+    "text as size": Part(FOUR, ("4",), (1,)),
+    "true as size": Part(FOUR, (True,), (1,)),
+    "float as offset": Part(FOUR, (1,), (1,), 0.5),
+    "sizes without strides": Part(FOUR, (2, 2), (1,)),
+    "size that is no tuple": Part(FOUR, 4, 1),
+    "65 dimensions": Part(FOUR, (1,) * 65, (1,) * 65),
+}
+
+
+@FORMATS
+@pytest.mark.parametrize("case", [*OUTSIDE, *NONE])
+def test_no_tensor_lies_outside_its_bytes(case: str, old: bool) -> None:
+    data = torch_file([(OUTSIDE | NONE)[case]], old)
+    with pytest.raises(sg.FileFormatError, match=r"lies outside its|is damaged|a tensor is n"):
+        read(data)
+
+
+def test_a_small_file_becomes_no_large_tensor() -> None:
+    data = torch_file({"x": Part(FOUR, (1 << 20, 100), (0, 0))})
+    with pytest.raises(sg.FileFormatError, match=r"becomes 419,430,400 bytes, and .* pass max_bytes="):
+        read(data)
+    views = torch_file([Part(np.zeros(1 << 18, np.float32)), *[Part(FOUR, (1 << 18,), (0,)) for _ in range(70)]])
+    with pytest.raises(sg.FileFormatError, match=r"becomes 1,048,576 bytes, and .* are left"):
+        read(views, max_bytes=64 << 20)
+    assert len(read(views, max_bytes=80 << 20)) == 71
+
+
+class Evil:
+    def __init__(self, function: Any = os.mkdir, *arguments: Any) -> None:
+        self.call = function, arguments or ("evil",)
+
+    def __reduce__(self) -> Any:
+        return self.call
+
+
+class Settable:
+    def __init__(self) -> None:
+        self.x = 1
+
+
+@FORMATS
+@pytest.mark.parametrize(
+    ("obj", "message"),
+    [
+        ({"w": Evil()}, r"calls posix\.mkdir, which could run code"),
+        ([Evil(eval, "1")], r"calls (__builtin__|builtins)\.eval"),
+        (Evil(getattr, [1], "append"), r"calls (__builtin__|builtins)\.getattr"),
+        (defaultdict(list), r"calls collections\.defaultdict"),
+        (Settable(), "calls copy_reg._reconstructor|the instruction NEWOBJ"),
+        (os.mkdir, r"holds posix\.mkdir; only tensors"),
+        ({"a": {1, 2}}, r"calls (__builtin__|builtins)\.set"),
+        (b"bytes", r"calls _codecs\.encode"),
+        ({(1, "a"): 1}, "has a tuple as a key"),
+    ],
+)
+def test_nothing_is_called(obj: Any, message: str, old: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.pt").write_bytes(torch_file(obj, old))
+    with pytest.raises(sg.FileFormatError, match=message):
+        sg.load("x.pt")
+    assert os.listdir() == ["x.pt"]
+
+
+def pickled(*instructions: bytes) -> bytes:
+    return torch_file(None, **{"data.pkl": b"\x80\x02" + b"".join(instructions) + b"."})
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (pickle.dumps(Evil()), "has the instruction STACK_GLOBAL|is damaged"),
+        (pickle.dumps([1], 2), "is a pickle, which could run code; only tensors of PyTorch are read"),
+        (b"\x80\x02", "is damaged"),
+        (pickled(b"cos\nmkdir\n", b"X\4\0\0\0evil", b"\x85", b"}b"), "sets up an object"),
+        (pickled(b"ctorch._utils\n_rebuild_tensor_v2\n", b"}b"), "sets up an object"),
+        (pickled(b"cos\nmkdir\n", b"(", b"o"), "the instruction OBJ"),
+        (pickled(b"]", b"cos\nmk\tdir\n", b"(tR"), r"calls 'os\.mk\\tdir', which"),
+        (pickled(b"(", b"ios\nmkdir\n"), "the instruction INST"),
+        (pickled(b"\x82\1"), "the instruction EXT1"),
+        (pickled(b"Pname\n"), "the instruction PERSID"),
+        (pickled(b"h\0"), "is damaged"),
+        (pickled(b"]", b"r\xff\xff\xff\xff", b"h\0"), "is damaged"),
+        (pickled(b"\x85"), "is damaged"),
+        (pickled(b"t"), "is damaged"),
+        (pickled(b"K\1", b"K\2", b"a"), "is damaged"),
+        (pickled(b"]", b"(", b"K\1", b"u"), "is damaged"),
+        (pickled(b"\x8b\xff\xff\xff\x7f"), "is damaged"),
+        (pickled(b"X\xff\xff\xff\xffabc"), "is damaged"),
+        (pickled(b"]" * 200, b"a" * 199), "is nested more than 100 deep"),
+        (pickled(b"]q\0", b"h\0", b"a"), "is nested more than 100 deep, or in itself"),
+        (pickled(b"K\1Q"), "is damaged"),
+        (torch_file([Part(FOUR)], byteorder=b"big"), "a big-endian machine"),
+        (torch_file([Part(FOUR)], **{"data/0": b"\0" * 15}), "lies outside its 15 bytes"),
+        (torch_file([Part(FOUR, kind="ComplexFloat")]), "has a torch.ComplexFloatStorage"),
+        (torch_file([Part(FOUR, kind="Untyped")]), "has a torch.UntypedStorage"),
+        (torch_file([Part(FOUR), Part(FOUR, kind="Int")]), "is of two kinds"),
+        (torch_file([Part(FOUR)], old=True)[:-1], "lies outside its 15 bytes"),
+    ],
+)  # fmt: skip
+def test_made_up_pickles_are_refused(data: bytes, message: str) -> None:
+    with pytest.raises(sg.FileFormatError, match=message) as error:
+        read(data)
+    assert "\n" not in str(error.value)
+
+
+def test_readers_of_files_have_nothing_that_could_run_one() -> None:
+    package = Path(sg.__file__).parent
+    sources = [p for folder in ("serialization", "datasets", "text") for p in (package / folder).rglob("*.py")]
+    assert len(sources) > 12
+    for source in sources:
+        for node in ast.walk(ast.parse(source.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+            if isinstance(node, ast.ImportFrom):
+                names.append(node.module or "")
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                names.append(node.func.id)
+            wrong = {"pickle", "marshal", "shelve", "eval", "exec", "compile", "__import__"}.intersection(names)
+            assert not wrong, f"{source.name}: {wrong}"
+
+
+def test_a_thing_in_many_places_takes_no_time() -> None:
+    """Sixty lists, each twice in the next: 2**60 paths."""
+    nested = b"".join(b"](h%ch%cer%s" % (i, i, (i + 1).to_bytes(4, "little")) for i in range(60))
+    found = read(pickled(b"]q\0", nested))
+    for _ in range(60):
+        assert found[0] is found[1]
+        found = found[0]

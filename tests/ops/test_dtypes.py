@@ -1,0 +1,121 @@
+"""Narrow types: conversions against NumPy, and every pointwise op equal to the wide op, rounded once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+from reference.table import ROWS, Array, Row
+
+WIDE = {"float16": "float32", "bfloat16": "float32", "int8": "int32", "uint8": "int32", "int16": "int32"}
+HALVES = ("float16", "bfloat16")
+FLOAT_EDGES = [0.0, -0.0, 1.0, 65504, 65519.9, 65520, 2.0**-24, 2.0**-25, 1.5 * 2.0**-25, 6e-5, np.inf, -np.inf, np.nan]
+
+
+def wide_values(x: sg.Tensor) -> Array:
+    return x.to(WIDE[x.dtype.name]).numpy()
+
+
+def floats() -> Array:
+    random = np.random.default_rng(0)
+    spread = random.standard_normal(2000) * 10.0 ** random.integers(-9, 6, 2000)
+    return np.concatenate([spread, FLOAT_EDGES]).astype(np.float32)
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_float32_to_float16_rounds_as_numpy_does(device: sg.Device) -> None:
+    x = floats()
+    assert np.array_equal(sg.tensor(x, device=device).half().numpy(), x.astype(np.float16), equal_nan=True)
+
+
+def test_every_float16_becomes_the_same_float32(device: sg.Device) -> None:
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    assert np.array_equal(sg.tensor(every, device=device).float().numpy(), every.astype(np.float32), equal_nan=True)
+
+
+def test_bfloat16_keeps_the_upper_half_of_the_bits_rounded_to_even(device: sg.Device) -> None:
+    x = floats()
+    bits = x.view(np.uint32).astype(np.uint64)
+    want = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16).astype(np.uint32).view(np.float32)
+    want[np.isnan(x)] = np.nan
+    assert np.array_equal(sg.tensor(x, device=device).bfloat16().float().numpy(), want, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_integers_wrap_around_as_numpy_does(dtype: str, device: sg.Device) -> None:
+    x = np.random.default_rng(0).integers(-(1 << 31), 1 << 31, 1000).astype(np.int32)
+    got = sg.tensor(x, device=device).to(dtype)
+    assert np.array_equal(got.numpy(), x.astype(dtype))
+    assert np.array_equal((got + got * got).numpy(), x.astype(dtype) + x.astype(dtype) * x.astype(dtype))
+
+
+@pytest.mark.parametrize(("a", "b", "want"), [
+    ("uint8", "int8", "int16"), ("float16", "bfloat16", "float32"), ("int64", "float16", "float16"),
+    ("bool", "uint8", "uint8"), ("int8", "int16", "int16"), ("uint8", "int32", "int32"),
+    ("bfloat16", "float32", "float32"), ("int64", "bfloat16", "bfloat16"), ("float16", "float64", "float64"),
+])  # fmt: skip
+def test_two_types_meet_in(a: str, b: str, want: str) -> None:
+    assert (sg.ones(2, dtype=a) + sg.ones(2, dtype=b)).dtype.name == want
+    assert (sg.ones(2, dtype=b) + sg.ones(2, dtype=a)).dtype.name == want
+
+
+@pytest.mark.parametrize("dtype", WIDE)
+def test_numbers_do_not_widen(dtype: str) -> None:
+    x = sg.ones(3, dtype=dtype)
+    assert (x + 1).dtype == x.dtype
+    assert (x * True).dtype == x.dtype
+    assert (x + 1.0).dtype.name == (dtype if dtype in HALVES else "float32")
+    assert x.sum().dtype.name == (dtype if dtype in HALVES else "int64")
+
+
+POINTWISE = [(row, dtype) for row in ROWS if row.pointwise for dtype in WIDE if WIDE[dtype] in row.dtypes]
+
+
+@pytest.mark.parametrize(("row", "dtype"), POINTWISE, ids=lambda v: v if isinstance(v, str) else v.name)
+def test_a_narrow_op_is_the_wide_op_rounded(row: Row, dtype: str, device: sg.Device) -> None:
+    for shapes in row.shapes[:5]:
+        arrays = row.inputs(shapes, WIDE[dtype])
+        narrow = [sg.tensor(a, device=device).to(dtype) for a in arrays]
+        got, wide = row.op(*narrow), row.op(*(t.to(WIDE[dtype]) for t in narrow))
+        want = wide if wide.dtype.name in ("bool", "float32") and dtype not in HALVES else wide.to(got.dtype)
+        assert got.shape == wide.shape
+        if got.dtype.name in WIDE:
+            assert np.array_equal(wide_values(got), wide_values(want), equal_nan=True)
+        else:
+            assert np.array_equal(got.numpy(), want.numpy(), equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_sums_and_products_of_halves_are_rounded_once(dtype: str, device: sg.Device) -> None:
+    a = sg.tensor(np.random.default_rng(1).standard_normal((37, 200)).astype(np.float32), device=device).to(dtype)
+    b = sg.tensor(np.random.default_rng(2).standard_normal((200, 19)).astype(np.float32), device=device).to(dtype)
+    assert np.array_equal(wide_values(a.sum(1)), wide_values(a.float().sum(1).to(dtype)))
+    assert np.array_equal(wide_values(a @ b), wide_values((a.float() @ b.float()).to(dtype)))
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_gradients_of_halves_are_halves(dtype: str, device: sg.Device) -> None:
+    x = sg.tensor([1.0, 2.0, 3.0], dtype=dtype, device=device, requires_grad=True)
+    (x * x).sum().backward()
+    assert x.grad is not None and x.grad.dtype.name == dtype
+    assert x.grad.tolist() == [2.0, 4.0, 6.0]
+
+
+@pytest.mark.parametrize("dtype", WIDE)
+def test_views_and_writes_in_place_of_narrow_types(dtype: str, device: sg.Device) -> None:
+    x = sg.arange(24, device=device).to(dtype).reshape(4, 6)
+    y = x.T[1:4, ::2]
+    assert wide_values(y).tolist() == np.arange(24).reshape(4, 6).T[1:4, ::2].tolist()
+    x[1:3, 1:5] = 7
+    want = np.arange(24).reshape(4, 6)
+    want[1:3, 1:5] = 7
+    assert wide_values(x).tolist() == want.tolist()
+
+
+def test_a_sum_that_halves_do_not_hold_is_infinite_only_where_it_is_stored(device: sg.Device) -> None:
+    ones, twos = sg.ones(1, 65536, dtype=sg.float16, device=device), sg.full((65536, 1), 2.0, device=device).half()
+    assert (ones @ twos).item() == float("inf")
+    assert (ones.float() @ twos.float()).item() == 131072
+    assert (ones @ (twos / 4)).item() == 32768
+    assert (ones * 0.5).sum().item() == 32768 and ones.sum().item() == float("inf")

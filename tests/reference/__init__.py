@@ -1,0 +1,1 @@
+"""What tests compare with: the table of operations with what NumPy says of each, and micrograd's scalars."""
