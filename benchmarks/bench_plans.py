@@ -63,12 +63,12 @@ def planning(context: Context, family: Family, n: int) -> tuple[float, float]:
         with profile() as prof:
             held = family(context.device, n + 20 * i, 5)  # a few operations more: the log is new
             sg.synchronize()
-        took = {"cut": 0.0, "prepare": 0.0, "step": 0.0}
+        took = {"flush": 0.0, "prepare": 0.0, "step": 0.0}
         for e in prof.events():
             kind = e.name if e.category == "stage" else e.category
             if kind in took:
                 took[kind] += (e.end - e.start) * 1e-6
-        found.append((sg.stats()["nodes"], took["cut"] - took["prepare"] - took["step"]))
+        found.append((sg.stats()["nodes"], took["flush"] - took["prepare"] - took["step"]))
         del held
     return median(nodes for nodes, _ in found), median(seconds for _, seconds in found)
 

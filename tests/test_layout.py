@@ -69,6 +69,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {"autograd", "datasets", "examples", "nn", "optim", "progress", "utils"},
     "__main__": {"cli"},
 }
+# The rooms of device/gpu -> those that they may include besides themselves. `lower` makes text of plans: no Vulkan.
+GPU_ROOMS: dict[str, set[str]] = {
+    "driver": set(),
+    "lower": set(),
+    "queue": {"driver"},
+    "memory": {"driver", "queue"},
+    "pipeline": {"driver", "lower"},
+    "record": {"driver", "lower", "queue", "memory", "pipeline"},
+}
 # Third-party headers (prefix) -> the only folders or files that may name them.
 ONLY_IN = {
     "pybind11/": ["bind/"],
@@ -161,6 +170,26 @@ def test_includes_follow_the_matrix(path: Path) -> None:
                 assert not target.startswith(half), "device/cpu and device/gpu know only device.hpp of each other"
         if mine not in {"device", "bind"}:
             assert not target.startswith(("device/cpu/", "device/gpu/")), "use device/device.hpp"
+
+
+def test_every_folder_of_the_gpu_is_a_room() -> None:
+    gpu = CPP / "device/gpu"
+    assert {p.name for p in gpu.iterdir() if p.is_dir()} == set(GPU_ROOMS)
+    assert [p.name for p in gpu.iterdir() if p.is_file()] == ["gpu_device.cpp"], "each file belongs to a room"
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if name(p).startswith("device/gpu/")], ids=name)
+def test_rooms_of_the_gpu_include_those_below_them(path: Path) -> None:
+    mine = name(path).split("/")[2]
+    if mine not in GPU_ROOMS:
+        return
+    for _, target in includes(path):
+        if target.startswith("device/gpu/"):
+            theirs = target.split("/")[2]
+            assert theirs in GPU_ROOMS[mine] | {mine}, f"{mine} may include {sorted(GPU_ROOMS[mine])}, not {target}"
+    if mine == "lower":
+        found = VULKAN_NAME.findall(code(path))
+        assert not found, f"Vulkan names in lower/: {sorted(set(found))}"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name)

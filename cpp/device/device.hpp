@@ -81,9 +81,9 @@ class Lines {
 
 // A report of a kernel: index out of range. tag 0: none.
 struct Status {
-  int32_t tag = 0;  // 1 + index into Plan::op_names
+  int32_t tag = 0;  // see Plan::reporters
   int64_t index = 0, bound = 0;
-  std::string name;                                // Plan::op_names[tag - 1]
+  std::string name;                                // Plan::reporter(tag)
   std::vector<std::shared_ptr<const Lines>> runs;  // RunArguments::lines of those that may have reported it
 };
 

@@ -273,7 +273,7 @@ void flush_log(Log& log) {
     return;
   }
   note_disturbance();
-  const Stage stage("cut", "stage", log.device);
+  const Stage stage("flush", "stage", log.device);
   try {
     run_log(log, false);
   } catch (const Interruption&) {  // what was not done still can be

@@ -50,6 +50,12 @@ std::string instance_text(const Instance& instance) {
 
 }  // namespace
 
+std::string Plan::reporter(int32_t tag) const {
+  for (const Reporting& r : reporters)
+    if (r.tag == tag) return r.op;
+  return "";
+}
+
 std::string Plan::print() const {
   std::string s = "plan on " + device.str() + ": " + std::to_string(steps.size()) + " steps, arena " +
                   std::to_string(arena_bytes) + " bytes\n";

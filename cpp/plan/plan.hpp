@@ -44,14 +44,22 @@ struct Step {
   const Instance& only() const { return instances.front(); }
 };
 
+// An op that reports indices out of range, and the number that stands for it in kernels and in the status word: the same
+// in every plan, so that kernels can be shared.
+struct Reporting {
+  int32_t tag;  // positive
+  std::string op;
+};
+
 struct Plan {
   DeviceId device;
   std::vector<Memory> memories;
   std::vector<Step> steps;  // in an order that respects every read and write
   int64_t arena_bytes = 0;
   int32_t leaves = 0, outputs = 0, starts = 0, numbers = 0;
-  std::vector<std::string> op_names;  // by the tag of check_index: who reports an index out of range
+  std::vector<Reporting> reporters;  // ops that report indices out of range
 
+  std::string reporter(int32_t tag) const;  // its op; "": none of this plan
   std::string print() const;
   int64_t bytes() const;  // of the host, about
 };

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/hash.hpp"
 #include "schedule/draft.hpp"
 
 namespace sg::schedule_detail {
@@ -39,6 +40,14 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in), guards(in.lo
 int32_t Context::pending(const Operand& o) const {
   if (o.kind != Operand::Kind::node || !o.node->pending()) return -1;
   return o.node->log_index;
+}
+
+int32_t Context::tag_of(const OpInfo& op) {
+  uint64_t hash = 0;
+  for (const char* c = op.name; *c; ++c) hash = hash_mix(hash, static_cast<uint64_t>(*c));
+  const auto tag = static_cast<int32_t>(hash >> 33 | 1);
+  if (std::ranges::find(reporters, tag, &Reporting::tag) == reporters.end()) reporters.push_back({tag, op.name});
+  return tag;
 }
 
 Source Context::source(int32_t reader, int operand) const {

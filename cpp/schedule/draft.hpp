@@ -49,7 +49,8 @@ struct Context {
   std::vector<int32_t> pieces;       // between two cuts, of each node
   mutable int64_t work = 0;          // elementary steps of the passes up to now
   mutable Scratch scratch;
-  mutable Guards guards;  // every comparison of sizes goes through them
+  std::vector<Reporting> reporters;  // ops of the plan that report indices out of range
+  mutable Guards guards;             // every comparison of sizes goes through them
   explicit Context(const ScheduleInput& input);
   const Node& node(int32_t i) const { return *log.nodes[i]; }
   // The pending node an operand reads, or -1 (leaf, number, index).
@@ -57,15 +58,11 @@ struct Context {
   Source source(int32_t node, int operand) const;
   int32_t number(int32_t node, int operand) const { return numbers_[first_operand_[node] + operand]; }
   int32_t count() const { return static_cast<int32_t>(log.nodes.size()); }
+  int32_t tag_of(const OpInfo& op);  // enters it among the reporters
 
  private:
   std::vector<int32_t> first_operand_;     // of each node in the lists of operands
   std::vector<int32_t> starts_, numbers_;  // of each operand, -1: not one
-};
-
-// This node must be stored first: the kernels that compute it are made anew.
-struct MustStore {
-  int32_t node;
 };
 
 // A kernel: stored nodes (roots) computed over one domain.
@@ -94,9 +91,15 @@ struct Draft {
   Dims row_strides() const;  // of a per-row value over the domain: 0 along folded dimensions
 };
 
-// Lists every reading that the roots need over the domain. Throws MustStore when a formula cannot be followed
-// through a reshape. `ok` false: a root does not fit this domain.
-bool expand_uses(const Context& context, Draft& draft);
+// Lists every reading that the roots need over the domain. Else the draft is of no use, for one of two reasons: a root
+// does not fit its domain; or a node must be stored first, since its formula is too long or cannot be followed through a
+// reshape, and the kernels that compute it are to be made anew.
+struct Listed {
+  bool fits = true;
+  int32_t store = -1;  // the node
+  explicit operator bool() const { return fits && store < 0; }
+};
+Listed expand_uses(const Context& context, Draft& draft);
 
 // Cuts formulas that are too long to be followed from each of their readers.
 void store_long(Context& context);
@@ -160,12 +163,11 @@ struct Slices {
 };
 std::optional<Slices> slice_product(const Product& product, int32_t binding);
 
-// Names of ops that report indices out of range, by tag - 1. Only grows, so tags mean the same in every plan.
-std::vector<std::string>& reporters();
-int64_t reporter_tag(const std::string& name);
-
 // Computed inside whoever reads it, unless something asks for memory.
 inline bool inlines(const OpInfo& op) { return op.kind == Kind::pointwise || op.kind == Kind::indexed; }
+
+// Gives each temporary of a plan its place in the arena. `work` counts comparisons.
+void pack_arena(Plan& plan, int64_t& work);
 
 // Turns drafts into steps on memory.
 Scheduled place(Context& context, const std::vector<Draft>& drafts);

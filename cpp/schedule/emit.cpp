@@ -153,7 +153,7 @@ class Emitter {
     const Expr out = builder_.cast(node.op->emit(builder_, node, in), node.dtype);
     for (size_t i = before; i < builder_.program.code.size(); ++i)
       if (builder_.program.code[i].code == Code::check_index)
-        builder_.program.code[i].imm.i = reporter_tag(node.op->name);
+        builder_.program.code[i].imm.i = context_.tag_of(*node.op);
     return out;
   }
 
@@ -289,18 +289,6 @@ class Emitter {
 };
 
 }  // namespace
-
-std::vector<std::string>& reporters() {
-  static auto* names = new std::vector<std::string>;
-  return *names;
-}
-
-int64_t reporter_tag(const std::string& name) {
-  auto& names = reporters();
-  auto it = std::find(names.begin(), names.end(), name);
-  if (it == names.end()) it = names.insert(names.end(), name);
-  return it - names.begin() + 1;
-}
 
 Emitted emit(Context& context, const Draft& draft) { return Emitter(context, draft).run(); }
 

@@ -149,36 +149,40 @@ class Fuser {
       open.pop();
       if (root == last) continue;  // asked for by several
       last = root;
-      try {
-        Draft draft = draft_of(context_, root);
-        expand_uses(context_, draft);
-        if (const int32_t repeated = context_.input.fuse ? find_repeated(context_, draft) : -1; repeated >= 0)
-          throw MustStore{repeated};
-        if (const int32_t value = value_of_own_memory(draft); value >= 0) throw MustStore{value};
-        for (const Use& u : draft.uses)
-          if (u.inlined && u.source.node != root) computed.add(u.source.node, root);
-        if (made_at[root] < 0) {
-          made_at[root] = static_cast<int32_t>(made.size());
-          made.emplace_back();
-        }
-        made[static_cast<size_t>(made_at[root])] = std::move(draft);
-      } catch (const MustStore& stop) {
-        context_.stored[stop.node] = true;
-        computed.each(stop.node, [&](int32_t by) { open.push(by); });
-        open.push(stop.node);
+      Draft draft = draft_of(context_, root);
+      if (const int32_t node = to_be_stored(draft); node >= 0) {
+        context_.stored[node] = true;
+        computed.each(node, [&](int32_t by) { open.push(by); });
+        open.push(node);
         open.push(root);
         last = -1;
+        continue;
       }
+      for (const Use& u : draft.uses)
+        if (u.inlined && u.source.node != root) computed.add(u.source.node, root);
+      if (made_at[root] < 0) {
+        made_at[root] = static_cast<int32_t>(made.size());
+        made.emplace_back();
+      }
+      made[static_cast<size_t>(made_at[root])] = std::move(draft);
     }
     std::sort(made.begin(), made.end(), [](const Draft& a, const Draft& b) { return a.roots[0] < b.roots[0]; });
     return made;
+  }
+
+  // Lists what a kernel of one root reads. A node that must be stored before it can be made, or -1.
+  int32_t to_be_stored(Draft& draft) const {
+    if (const Listed listed = expand_uses(context_, draft); listed.store >= 0) return listed.store;
+    if (!context_.input.fuse) return -1;
+    const int32_t repeated = find_repeated(context_, draft);
+    return repeated >= 0 ? repeated : value_of_own_memory(draft);
   }
 
   // Of a write to a part, the value that is computed from elsewhere in the same memory. Stored first, it is read before
   // anything is written, and nothing else needs to be copied.
   int32_t value_of_own_memory(const Draft& draft) const {
     const Node& node = context_.node(draft.roots[0]);
-    if (!context_.input.fuse || node.op->kind != Kind::effect || node.inputs < 2 || node.overwrites_all()) return -1;
+    if (node.op->kind != Kind::effect || node.inputs < 2 || node.overwrites_all()) return -1;
     const int32_t value = context_.pending(node.in[0]);
     return value < 0 || context_.stored[value] || writes_safely(context_, draft) ? -1 : value;
   }
@@ -299,11 +303,7 @@ class Fuser {
     if (m.reduced && std::any_of(m.roots.begin(), m.roots.end(), [&](int32_t r) { return scatters(r); })) return false;
     if (same_domain(early, late) && too_wide(m, early, late, std::max(early.whole, late.whole))) return false;
     m.uses.reserve(early.uses.size() + late.uses.size());
-    try {
-      if (!guards.conditions([&] { return expand_uses(context_, m); })) return false;
-    } catch (const MustStore&) {
-      return false;
-    }
+    if (!guards.conditions([&] { return bool(expand_uses(context_, m)); })) return false;
     for (const Use& u : m.uses)
       if (!u.inlined && u.source.node >= 0 && is_root(m, u.source.node) && !reads_in_place(context_, m, u))
         return false;

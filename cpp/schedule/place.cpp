@@ -1,9 +1,8 @@
 // Drafts -> steps on memory: which writes go in place, in which order kernels run, which of them become one launch,
-// and where in the arena the intermediate values live.
+// which memory is whose. arena.cpp says where temporaries lie.
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <queue>
 #include <utility>
 
 #include "schedule/draft.hpp"
@@ -12,9 +11,7 @@
 namespace sg::schedule_detail {
 namespace {
 
-constexpr int64_t kAlignment = 256;
 constexpr size_t kMaxInstances = 512;
-constexpr size_t kMaxPlaced = 512;  // temporaries that are compared with each other
 constexpr size_t kMaxLeaders = 32;  // of one structure that a kernel may still join: those of the latest launches
 constexpr int64_t kMaxInstanceElements = int64_t{1} << 22;  // larger kernels fill a device by themselves
 
@@ -37,8 +34,8 @@ class Placer {
     const std::vector<int32_t> launches = order_.sorted();
     plan().steps.reserve(launches.size());
     for (int32_t group : launches) append_steps(group);
-    pack_arena();
-    plan().op_names = reporters();
+    pack_arena(plan(), context_.work);
+    plan().reporters = std::move(context_.reporters);
     out_.work = context_.work;
     return std::move(out_);
   }
@@ -305,7 +302,7 @@ class Placer {
         (t.write ? instance.writes : instance.reads).push_back(memory.memory);
       }
       instance.kernel.own = std::move(launch.own);
-      if (node.op->reports) instance.kernel.own->tag = reporter_tag(node.op->name);
+      if (node.op->reports) instance.kernel.own->tag = context_.tag_of(*node.op);
       finish(instance);
       plan().steps.push_back({launch.name, {std::move(instance)}, emitted_[d].nodes});
     }
@@ -362,81 +359,6 @@ class Placer {
     plan().steps.push_back({e.name + "_slices", {std::move(first)}, e.nodes});
     plan().steps.push_back({e.name, {std::move(second)}, e.nodes});
     return true;
-  }
-
-  // Temporaries share the arena when their lives do not overlap: the largest ones each at the first place that is free,
-  // whatever is left behind them in turns.
-  void pack_arena() {
-    std::vector<Life> lives = temporaries();
-    std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
-    const size_t largest = std::min(lives.size(), kMaxPlaced);
-    std::vector<Life> placed;
-    std::vector<std::pair<int64_t, int64_t>> taken;  // by those that live at the same time
-    for (size_t i = 0; i < largest; ++i) {
-      taken.clear();
-      for (const Life& o : placed)
-        if (lives[i].first <= o.last && o.first <= lives[i].last) taken.emplace_back(o.begin, o.end());
-      context_.work += placed.size();
-      std::sort(taken.begin(), taken.end());
-      for (auto [begin, end] : taken) {
-        if (lives[i].begin + lives[i].bytes <= begin) break;
-        lives[i].begin = std::max(lives[i].begin, end);
-      }
-      placed.push_back(lives[i]);
-    }
-    for (const Life& life : placed) settle(life);
-    lives.erase(lives.begin(), lives.begin() + static_cast<int64_t>(largest));
-    take_turns(std::move(lives));
-  }
-
-  struct Life {
-    int32_t memory;
-    int first, last;  // steps
-    int64_t bytes, begin = 0;
-    int64_t end() const { return (begin + bytes + kAlignment - 1) / kAlignment * kAlignment; }
-  };
-  std::vector<Life> temporaries() {
-    std::vector<Life> all;
-    std::vector<int32_t> at(plan().memories.size(), -1);
-    for (size_t s = 0; s < plan().steps.size(); ++s)
-      for (const Instance& instance : plan().steps[s].instances)
-        for (const auto* list : {&instance.reads, &instance.writes})
-          for (int32_t m : *list) {
-            const Memory& memory = plan().memories[m];
-            if (memory.kind != Memory::Kind::temp) continue;
-            if (at[m] < 0) {
-              at[m] = static_cast<int32_t>(all.size());
-              all.push_back({.memory = m, .first = static_cast<int>(s), .last = 0, .bytes = memory.bytes});
-            }
-            all[at[m]].last = static_cast<int>(s);
-          }
-    std::sort(all.begin(), all.end(), [](const Life& a, const Life& b) { return a.memory < b.memory; });
-    return all;
-  }
-
-  // Each in the smallest place that an earlier one has left, or a new one.
-  void take_turns(std::vector<Life> lives) {
-    std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.first < b.first; });
-    const auto later = [](const Life& a, const Life& b) { return a.last > b.last; };
-    std::priority_queue<Life, std::vector<Life>, decltype(later)> living(later);
-    std::multimap<int64_t, int64_t> left;  // bytes and beginning of a place
-    for (Life& life : lives) {
-      for (; !living.empty() && living.top().last < life.first; living.pop())
-        left.emplace(living.top().end() - living.top().begin, living.top().begin);
-      const auto place = left.lower_bound(life.bytes);
-      life.begin = place == left.end() ? plan().arena_bytes : place->second;
-      settle(life);
-      if (place != left.end()) {
-        life.bytes = place->first;  // the place as a whole
-        left.erase(place);
-      }
-      living.push(life);
-    }
-  }
-
-  void settle(const Life& life) {
-    plan().memories[life.memory].offset = life.begin;
-    plan().arena_bytes = std::max(plan().arena_bytes, life.end());
   }
 
   Context& context_;

@@ -130,18 +130,14 @@ std::optional<std::vector<Draft>> redraw(Context& context, const Sketch& sketch)
   context.stored = sketch.stored;
   std::vector<Draft> drafts;
   drafts.reserve(sketch.kernels.size());
-  try {
-    for (const Sketch::Kernel& kernel : sketch.kernels) {
-      Draft& draft = drafts.emplace_back(draft_of(context, kernel.shape));
-      draft.kind = kernel.kind;
-      draft.roots = kernel.roots;
-      draft.reduced = kernel.reduced;
-      draft.across = kernel.across;
-      draft.uses.reserve(kernel.uses);
-      if (!expand_uses(context, draft)) return std::nullopt;
-    }
-  } catch (const MustStore&) {
-    return std::nullopt;
+  for (const Sketch::Kernel& kernel : sketch.kernels) {
+    Draft& draft = drafts.emplace_back(draft_of(context, kernel.shape));
+    draft.kind = kernel.kind;
+    draft.roots = kernel.roots;
+    draft.reduced = kernel.reduced;
+    draft.across = kernel.across;
+    draft.uses.reserve(kernel.uses);
+    if (!expand_uses(context, draft)) return std::nullopt;
   }
   return drafts;
 }

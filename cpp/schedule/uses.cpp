@@ -79,21 +79,23 @@ class Expander {
     for (const Use& u : draft_.uses) latest_of(u.source) = -1;
   }
 
-  bool run() {
+  Listed run() {
     draft_.uses.clear();
     draft_.uses.reserve(kUsualUses);
     draft_.root_uses.clear();
-    if (!std::all_of(draft_.roots.begin(), draft_.roots.end(), [&](int32_t root) { return fits(root); })) return false;
+    if (!std::all_of(draft_.roots.begin(), draft_.roots.end(), [&](int32_t root) { return fits(root); }))
+      return {.fits = false};
     for (int32_t root : draft_.roots)
-      if (!add_root(root)) return false;
-    while (!scratch_.open.empty()) {  // latest node first, so each reading is listed before it is expanded
+      if (!add_root(root)) return {.fits = false};
+    while (!scratch_.open.empty() &&
+           store_ < 0) {  // latest node first, so each reading is listed before it is expanded
       const int32_t use = -scratch_.open.front().second;
       std::pop_heap(scratch_.open.begin(), scratch_.open.end());
       scratch_.open.pop_back();
       inputs_of(use);
     }
-    collect_reads();
-    return true;
+    if (store_ < 0) collect_reads();
+    return {.store = store_};
   }
 
  private:
@@ -124,14 +126,8 @@ class Expander {
     use.inlined = node.op->kind != Kind::contraction && node.op->kind != Kind::kernel;
     use.strides = use.inlined && is_row(root) ? draft_.row_strides() : draft_.element_strides();
     draft_.uses.push_back(use);
-    if (!use.inlined) return true;
-    try {
-      inputs_of(id);
-    } catch (const MustStore& stop) {
-      if (stop.node == root) return false;
-      throw;
-    }
-    return true;
+    if (use.inlined) inputs_of(id);
+    return store_ != root;
   }
 
   void inputs_of(int32_t id) {
@@ -148,7 +144,10 @@ class Expander {
       return;
     }
     const Flat flat = flatten(node);
-    if (!map_dims(flat.shape, draft_.domain, reading.strides, reading.offset, m)) throw MustStore{index};
+    if (!map_dims(flat.shape, draft_.domain, reading.strides, reading.offset, m)) {
+      store_ = index;
+      return;
+    }
     add_inputs(id, [&](int k, Use& use) { go_on(m, flat.shape.rank, flat.strides[k], use); });
   }
 
@@ -166,7 +165,7 @@ class Expander {
   void add_inputs(int32_t id, F place) {
     const int32_t index = draft_.uses[id].source.node;
     const Node& node = context_.node(index);
-    for (int k = 0; k < node.inputs; ++k) {
+    for (int k = 0; k < node.inputs && store_ < 0; ++k) {
       const Operand& o = node.in[k];
       if (o.kind == Operand::Kind::number || (node.op->kind == Kind::effect && k == 1)) continue;
       Use use;
@@ -195,7 +194,10 @@ class Expander {
         return id;
     use.inlined = from >= 0 && !context_.stored[from];
     const int32_t id = static_cast<int32_t>(draft_.uses.size());
-    if (draft_.uses.size() > kMaxUses) throw MustStore{middle()};
+    if (draft_.uses.size() > kMaxUses) {
+      store_ = middle();
+      return -1;
+    }
     draft_.uses.push_back(use);
     scratch_.before.resize(draft_.uses.size(), -1);
     scratch_.before.back() = std::exchange(latest, id);
@@ -249,6 +251,7 @@ class Expander {
   const Context& context_;
   Draft& draft_;
   Scratch& scratch_;
+  int32_t store_ = -1;  // a node that must be stored first
 };
 
 }  // namespace
@@ -279,6 +282,6 @@ void store_long(Context& context) {
   }
 }
 
-bool expand_uses(const Context& context, Draft& draft) { return Expander(context, draft).run(); }
+Listed expand_uses(const Context& context, Draft& draft) { return Expander(context, draft).run(); }
 
 }  // namespace sg::schedule_detail

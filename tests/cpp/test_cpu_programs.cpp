@@ -352,7 +352,7 @@ TEST_CASE("cpu: an index out of range is reported and stops predicated steps", "
   auto plan = std::make_shared<Plan>();
   plan->memories = {{Memory::Kind::leaf, 0, 32, 0, -1}, {Memory::Kind::output, 0, 32, 0, -1}};
   plan->leaves = plan->outputs = 1;
-  plan->op_names = {"one", "two", "three"};
+  plan->reporters = {{1, "one"}, {2, "two"}, {3, "three"}};
   for (const Program& p : {b.program, c.program}) {
     Instance instance;
     instance.kernel.program = p;

@@ -119,7 +119,7 @@ TEST_CASE("cpu: a row by a wrong number is row 0, the others are right, and the 
                     {Memory::Kind::leaf, 1, sizes[1], 0, -1},
                     {Memory::Kind::output, 0, sizes[2], 0, -1}};
   plan->leaves = 2, plan->outputs = 1;
-  plan->op_names = {"getitem"};
+  plan->reporters = {{1, "getitem"}};
   Instance instance;
   instance.kernel.program = p;
   instance.bindings = {{0, -1}, {1, -1}, {2, -1}};

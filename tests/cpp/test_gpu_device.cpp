@@ -313,7 +313,7 @@ TEST_CASE("gpu: an index out of range is reported and stops predicated updates",
   const int64_t n = 128;
   auto p = std::make_shared<sg::Plan>();
   const int32_t index = leaf(*p, 2 * n), safe = output(*p, 2 * n), w = leaf(*p, n), next = output(*p, n, w);
-  p->op_names = {"gather", "take"};
+  p->reporters = {{1, "gather"}, {2, "take"}};
   step(*p, "check", checked(n, 10, 2, index, safe));
   sg::Instance update = binary(Code::add, n, w, w, next);
   update.kernel.program.predicated = true;

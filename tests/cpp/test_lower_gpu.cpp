@@ -19,7 +19,7 @@ std::shared_ptr<Plan> plan_of(const Case& c) {
   for (const Bytes& b : c.memories)
     p->memories.push_back({Memory::Kind::leaf, p->leaves++, static_cast<int64_t>(b.size()), 0, -1});
   p->numbers = static_cast<int32_t>(c.numbers.size());
-  p->op_names = {"a", "b", "c"};
+  p->reporters = {{1, "a"}, {2, "b"}, {3, "c"}};
   p->steps.push_back(c.step);
   for (Instance& i : p->steps[0].instances)
     for (const Binding& b : i.bindings) {

@@ -44,7 +44,7 @@ TEST_CASE("threads: of writes in place none is lost") {
   at_once([&](int) {
     for (int i = 0; i < 200; ++i) {
       rewrite_(x, [](const Tensor& before) { return before + 1; });
-      if (i % 50 == 49) cut({});
+      if (i % 50 == 49) flush({});
     }
   });
   CHECK(all_are(x, 200 * kThreads));
@@ -57,7 +57,7 @@ TEST_CASE("threads: one writes all of a tensor, others read it whole") {
     for (int i = 1; i <= 100; ++i) {
       if (t == 0) {
         rewrite_(x, [](const Tensor& before) { return before + 1; });
-        cut({});
+        flush({});
       } else {
         const std::vector<float> seen = values(x);
         torn += std::any_of(seen.begin(), seen.end(), [&](float v) { return v != seen[0]; });
@@ -76,7 +76,7 @@ TEST_CASE("threads: steps of several optimisers on one parameter add up") {
     States states;
     for (int i = 0; i < 50; ++i) {
       sgd_step({w}, states, {.lr = 1.0});
-      if (i % 20 == 0) cut({});
+      if (i % 20 == 0) flush({});
     }
   });
   CHECK(all_are(w, -50 * kThreads));
@@ -117,7 +117,7 @@ TEST_CASE("threads: what one holds another may drop") {
     std::vector<Tensor> mine;
     for (int i = 0; i < 100; ++i) mine.push_back(shared[static_cast<size_t>(i)] + Tensor(t));
     for (size_t i = 0; i < mine.size(); i += 3) mine[i] = {};
-    cut({});
+    flush({});
     for (size_t i = 1; i < mine.size(); i += 3)
       wrong += !all_are(mine[i], static_cast<float>(i) + static_cast<float>(t));
   });

@@ -288,7 +288,7 @@ class CpuDevice final : public Device {
     if (s.tag == 0) return s;
     s.index = status_word.index;
     s.bound = status_word.bound;
-    s.name = reporting_ ? reporting_->op_names[static_cast<size_t>(s.tag) - 1] : reporter_;
+    s.name = reporting_ ? reporting_->reporter(s.tag) : reporter_;
     s.runs = std::move(runs_);
     reporting_ = nullptr;
     status_word.tag.store(0);

@@ -548,9 +548,7 @@ void Recorder::harvest() {
     StatusWord word;
     std::memcpy(&word, static_cast<std::byte*>(status_.mapped) + report.block * kStatusBytes, sizeof word);
     if (word.tag != 0 && first_report_.tag == 0) {
-      const std::vector<std::string>& names = report.plan->op_names;
-      const auto op = static_cast<size_t>(word.tag - 1);
-      Status first = {word.tag, word.index, word.bound, op < names.size() ? names[op] : "", {}};
+      Status first = {word.tag, word.index, word.bound, report.plan->reporter(word.tag), {}};
       for (const Report& r : reports_)
         if (r.lines) first.runs.push_back(r.lines);
       first_report_ = std::move(first);

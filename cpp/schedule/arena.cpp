@@ -1,0 +1,102 @@
+// Where temporaries lie in a plan's arena. Knows steps and memories, not what is computed.
+#include <algorithm>
+#include <map>
+#include <queue>
+
+#include "schedule/draft.hpp"
+
+namespace sg::schedule_detail {
+namespace {
+
+constexpr int64_t kAlignment = 256;
+constexpr size_t kMaxPlaced = 512;  // temporaries that are compared with each other
+
+class Arena {
+ public:
+  Arena(Plan& plan, int64_t& work) : plan_(plan), work_(work) {}
+
+  // Temporaries share the arena when their lives do not overlap: the largest ones each at the first place that is free,
+  // whatever is left behind them in turns.
+  void run() {
+    std::vector<Life> lives = temporaries();
+    std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+    const size_t largest = std::min(lives.size(), kMaxPlaced);
+    std::vector<Life> placed;
+    std::vector<std::pair<int64_t, int64_t>> taken;  // by those that live at the same time
+    for (size_t i = 0; i < largest; ++i) {
+      taken.clear();
+      for (const Life& o : placed)
+        if (lives[i].first <= o.last && o.first <= lives[i].last) taken.emplace_back(o.begin, o.end());
+      work_ += static_cast<int64_t>(placed.size());
+      std::sort(taken.begin(), taken.end());
+      for (auto [begin, end] : taken) {
+        if (lives[i].begin + lives[i].bytes <= begin) break;
+        lives[i].begin = std::max(lives[i].begin, end);
+      }
+      placed.push_back(lives[i]);
+    }
+    for (const Life& life : placed) settle(life);
+    lives.erase(lives.begin(), lives.begin() + static_cast<int64_t>(largest));
+    take_turns(std::move(lives));
+  }
+
+ private:
+  struct Life {
+    int32_t memory;
+    int first, last;  // steps
+    int64_t bytes, begin = 0;
+    int64_t end() const { return (begin + bytes + kAlignment - 1) / kAlignment * kAlignment; }
+  };
+  std::vector<Life> temporaries() {
+    std::vector<Life> all;
+    std::vector<int32_t> at(plan_.memories.size(), -1);
+    for (size_t s = 0; s < plan_.steps.size(); ++s)
+      for (const Instance& instance : plan_.steps[s].instances)
+        for (const auto* list : {&instance.reads, &instance.writes})
+          for (int32_t m : *list) {
+            const Memory& memory = plan_.memories[m];
+            if (memory.kind != Memory::Kind::temp) continue;
+            if (at[m] < 0) {
+              at[m] = static_cast<int32_t>(all.size());
+              all.push_back({.memory = m, .first = static_cast<int>(s), .last = 0, .bytes = memory.bytes});
+            }
+            all[at[m]].last = static_cast<int>(s);
+          }
+    std::sort(all.begin(), all.end(), [](const Life& a, const Life& b) { return a.memory < b.memory; });
+    return all;
+  }
+
+  // Each in the smallest place that an earlier one has left, or a new one.
+  void take_turns(std::vector<Life> lives) {
+    std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.first < b.first; });
+    const auto later = [](const Life& a, const Life& b) { return a.last > b.last; };
+    std::priority_queue<Life, std::vector<Life>, decltype(later)> living(later);
+    std::multimap<int64_t, int64_t> left;  // bytes and beginning of a place
+    for (Life& life : lives) {
+      for (; !living.empty() && living.top().last < life.first; living.pop())
+        left.emplace(living.top().end() - living.top().begin, living.top().begin);
+      const auto place = left.lower_bound(life.bytes);
+      life.begin = place == left.end() ? plan_.arena_bytes : place->second;
+      settle(life);
+      if (place != left.end()) {
+        life.bytes = place->first;  // the place as a whole
+        left.erase(place);
+      }
+      living.push(life);
+    }
+  }
+
+  void settle(const Life& life) {
+    plan_.memories[life.memory].offset = life.begin;
+    plan_.arena_bytes = std::max(plan_.arena_bytes, life.end());
+  }
+
+  Plan& plan_;
+  int64_t& work_;
+};
+
+}  // namespace
+
+void pack_arena(Plan& plan, int64_t& work) { Arena(plan, work).run(); }
+
+}  // namespace sg::schedule_detail
