@@ -3,7 +3,7 @@
 #include <map>
 #include <queue>
 
-#include "schedule/draft.hpp"
+#include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "base/hash.hpp"
-#include "schedule/draft.hpp"
+#include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
 
@@ -63,36 +63,36 @@ Source Context::source(int32_t reader, int operand) const {
   return s;
 }
 
-bool reads_whole(const Draft& draft, const Use& use) {
+bool reads_whole(const FusionGroup& group, const Use& use) {
   if (use.inlined || (use.source.node < 0 && use.source.leaf < 0)) return false;
-  for (int d = 0; d < draft.domain.rank; ++d)
-    if (draft.domain[d] > 1 && use.strides[d] == 0) return false;
+  for (int d = 0; d < group.domain.rank; ++d)
+    if (group.domain[d] > 1 && use.strides[d] == 0) return false;
   return true;
 }
 
-Size Draft::size(const Context& context) const {
+Size FusionGroup::size(const Context& context) const {
   return {shape, kind == Kind::product ? static_cast<uint16_t>(~context.node(shape).reduced) : uint16_t{0xffff}};
 }
 
-Size Draft::row_count(const Context& context) const {
+Size FusionGroup::row_count(const Context& context) const {
   return reduced ? Size{shape, static_cast<uint16_t>(~reduced)} : size(context);
 }
 
-int64_t Draft::columns() const {
+int64_t FusionGroup::columns() const {
   int64_t n = 1;
   for (int d = 0; d < domain.rank; ++d)
     if (reduced >> d & 1) n *= domain[d];
   return n;
 }
 
-int64_t Draft::rows() const {
+int64_t FusionGroup::rows() const {
   int64_t n = 1;
   for (int d = 0; d < domain.rank; ++d)
     if (!(reduced >> d & 1)) n *= domain[d];
   return n;
 }
 
-Dims Draft::row_strides() const {
+Dims FusionGroup::row_strides() const {
   Dims s = Dims::filled(domain.rank, 0);
   int64_t stride = 1;
   for (int d = domain.rank - 1; d >= 0; --d)

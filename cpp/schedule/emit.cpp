@@ -1,40 +1,40 @@
-// A draft's readings, in order, as a Program (or a product with its epilogue).
+// A group's readings, in order, as a Program (or a product with its epilogue).
 #include <algorithm>
 #include <map>
 
-#include "schedule/draft.hpp"
+#include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
 namespace {
 
 class Emitter {
  public:
-  Emitter(Context& context, const Draft& draft) : context_(context), draft_(draft) {
-    for (int d = 0; d < draft.domain.rank; ++d)
-      if (!(draft.reduced >> d & 1)) order_.push(d);
-    for (int d = 0; d < draft.domain.rank; ++d)
-      if (draft.reduced >> d & 1) order_.push(d);
-    values_.resize(draft.uses.size());
+  Emitter(Context& context, const FusionGroup& group) : context_(context), group_(group) {
+    for (int d = 0; d < group.domain.rank; ++d)
+      if (!(group.reduced >> d & 1)) order_.push(d);
+    for (int d = 0; d < group.domain.rank; ++d)
+      if (group.reduced >> d & 1) order_.push(d);
+    values_.resize(group.uses.size());
   }
 
   Emitted run() {
-    if (draft_.kind == Draft::Kind::own) return own();
+    if (group_.kind == FusionGroup::Kind::own) return own();
     Program& p = builder_.program;
-    for (int64_t d : order_) p.domain.push(draft_.domain[static_cast<int>(d)]);
-    p.inner = __builtin_popcount(draft_.reduced);
-    if (draft_.kind == Draft::Kind::product) bind_accumulator();
+    for (int64_t d : order_) p.domain.push(group_.domain[static_cast<int>(d)]);
+    p.inner = __builtin_popcount(group_.reduced);
+    if (group_.kind == FusionGroup::Kind::product) bind_accumulator();
     std::vector<int32_t> ids;
-    for (size_t i = 0; i < draft_.uses.size(); ++i)
-      if (draft_.uses[i].inlined || is_product(static_cast<int32_t>(i))) ids.push_back(static_cast<int32_t>(i));
+    for (size_t i = 0; i < group_.uses.size(); ++i)
+      if (group_.uses[i].inlined || is_product(static_cast<int32_t>(i))) ids.push_back(static_cast<int32_t>(i));
     std::stable_sort(ids.begin(), ids.end(),
-                     [&](int32_t a, int32_t b) { return draft_.uses[a].source.node < draft_.uses[b].source.node; });
+                     [&](int32_t a, int32_t b) { return group_.uses[a].source.node < group_.uses[b].source.node; });
     for (int32_t id : ids) values_[id] = compute(id);
-    for (size_t r = 0; r < draft_.roots.size(); ++r)
-      if (context_.exported[draft_.roots[r]]) store(r);
-    if (draft_.across) p.part_rows = rows_of_a_part(p.rows(), p.columns());
+    for (size_t r = 0; r < group_.roots.size(); ++r)
+      if (context_.exported[group_.roots[r]]) store(r);
+    if (group_.across) p.part_rows = rows_of_a_part(p.rows(), p.columns());
     prune(p);
     annotate(p);
-    if (draft_.kind == Draft::Kind::program)
+    if (group_.kind == FusionGroup::Kind::program)
       out_.kernel.program = std::move(p);
     else
       fill_product();
@@ -46,7 +46,7 @@ class Emitter {
  private:
   // The memory that the node's launches work on: inputs, then the result. place.cpp lists the launches.
   Emitted own() {
-    const int32_t root = draft_.roots[0];
+    const int32_t root = group_.roots[0];
     const Node& node = context_.node(root);
     out_.kernel.kind = Kernel::Kind::own;
     for (int k = 0; k < node.inputs; ++k) {
@@ -62,7 +62,7 @@ class Emitter {
     return std::move(out_);
   }
 
-  bool is_product(int32_t id) const { return draft_.kind == Draft::Kind::product && id == draft_.root_uses[0]; }
+  bool is_product(int32_t id) const { return group_.kind == FusionGroup::Kind::product && id == group_.root_uses[0]; }
 
   int32_t binding(const Source& source, bool write) {
     for (size_t b = 0; b < out_.sources.size(); ++b)
@@ -83,11 +83,11 @@ class Emitter {
   }
 
   void bind_accumulator() {
-    const Node& product = context_.node(draft_.roots[0]);
+    const Node& product = context_.node(group_.roots[0]);
     out_.kernel.kind = Kernel::Kind::product;
-    binding(context_.source(draft_.roots[0], 0), false);
-    binding(context_.source(draft_.roots[0], 1), false);
-    builder_.add_view(view_of(-1, product.dtype, draft_.element_strides(), 0, true));
+    binding(context_.source(group_.roots[0], 0), false);
+    binding(context_.source(group_.roots[0], 1), false);
+    builder_.add_view(view_of(-1, product.dtype, group_.element_strides(), 0, true));
   }
 
   Expr number(int32_t node, int operand) {
@@ -101,10 +101,10 @@ class Emitter {
   }
 
   Expr value(int32_t id) {
-    const Use& use = draft_.uses[id];
+    const Use& use = group_.uses[id];
     if (use.inlined) return values_[id];
-    for (size_t r = 0; r < draft_.roots.size(); ++r)
-      if (draft_.roots[r] == use.source.node) return values_[draft_.root_uses[r]];
+    for (size_t r = 0; r < group_.roots.size(); ++r)
+      if (group_.roots[r] == use.source.node) return values_[group_.root_uses[r]];
     if (use.source.node < 0 && use.source.leaf < 0)
       return builder_.index(builder_.add_view(view_of(-1, use.dtype, use.strides, use.offset, true)));
     const int32_t b = binding(use.source, false);
@@ -114,9 +114,9 @@ class Emitter {
   Expr at(const Use& use, Expr offset) {
     const int64_t reach =
         use.source.leaf >= 0 ? context_.log.leaves[use.source.leaf]->numel : context_.node(use.source.node).numel;
-    View v = view_of(binding(use.source, false), use.dtype, Dims::filled(draft_.domain.rank, 0), 0, false);
+    View v = view_of(binding(use.source, false), use.dtype, Dims::filled(group_.domain.rank, 0), 0, false);
     v.reach = reach;
-    const bool moves = use.offset || !(use.strides == Dims::filled(draft_.domain.rank, 0));
+    const bool moves = use.offset || !(use.strides == Dims::filled(group_.domain.rank, 0));
     if (moves) {
       const View place = view_of(-1, DType::int64, use.strides, use.offset, true);
       offset = builder_.alu(Code::add, DType::int64, builder_.index(builder_.add_view(place)), offset);
@@ -126,7 +126,7 @@ class Emitter {
 
   Expr compute(int32_t id) {
     if (is_product(id)) return builder_.load(0);
-    const Use& use = draft_.uses[id];
+    const Use& use = group_.uses[id];
     const int32_t index = use.source.node;
     const Node& node = context_.node(index);
     Expr in[kFewInputs];
@@ -139,7 +139,7 @@ class Emitter {
     }
     switch (node.op->kind) {
       case Kind::indexed:
-        return builder_.cast(at(draft_.uses[use.inputs[0]], in[1]), node.dtype);
+        return builder_.cast(at(group_.uses[use.inputs[0]], in[1]), node.dtype);
       case Kind::effect:
         if (takes_offset(node)) offsets_[index] = in[2];
         return builder_.cast(in[0], node.dtype);
@@ -158,7 +158,7 @@ class Emitter {
   }
 
   bool sums_rows(const Node& node) const {
-    return node.op->kind == Kind::reduce && draft_.across && node.reduced == draft_.across;
+    return node.op->kind == Kind::reduce && group_.across && node.reduced == group_.across;
   }
 
   static bool takes_offset(const Node& node) {
@@ -166,22 +166,22 @@ class Emitter {
   }
 
   void store(size_t r) {
-    const int32_t root = draft_.roots[r];
+    const int32_t root = group_.roots[r];
     const Node& node = context_.node(root);
-    const Use& use = draft_.uses[draft_.root_uses[r]];
-    const Expr value = values_[draft_.root_uses[r]];
+    const Use& use = group_.uses[group_.root_uses[r]];
+    const Expr value = values_[group_.root_uses[r]];
     Source target;
     target.node = root;
     if (sums_rows(node)) {
-      Dims strides = draft_.element_strides();
-      for (int d = 0; d < draft_.domain.rank; ++d)
-        if (draft_.across >> d & 1) strides[d] = 0;
+      Dims strides = group_.element_strides();
+      for (int d = 0; d < group_.domain.rank; ++d)
+        if (group_.across >> d & 1) strides[d] = 0;
       builder_.sum_rows(builder_.add_view(view_of(binding(target, true), node.dtype, strides, 0, true)), value);
       return;
     }
     if (node.op->kind != Kind::effect) {
       const bool per_row = node.op->kind == Kind::reduce && node.reduced;
-      const Dims strides = per_row ? draft_.row_strides() : use.strides;
+      const Dims strides = per_row ? group_.row_strides() : use.strides;
       builder_.store(builder_.add_view(view_of(binding(target, true), node.dtype, strides, 0, true)), value);
       return;
     }
@@ -192,7 +192,7 @@ class Emitter {
     const int32_t b = binding(target, true);
     builder_.program.predicated = builder_.program.in_place = true;
     if (takes_offset(node)) {
-      View v = view_of(b, node.dtype, Dims::filled(draft_.domain.rank, 0), 0, false);
+      View v = view_of(b, node.dtype, Dims::filled(group_.domain.rank, 0), 0, false);
       v.reach = node.numel;
       Expr at = offsets_[root];
       if (offset) {
@@ -207,12 +207,12 @@ class Emitter {
   }
 
   void fill_product() {
-    const int32_t root = draft_.roots[0];
+    const int32_t root = group_.roots[0];
     const Node& node = context_.node(root);
     Product& p = *out_.kernel.product;
     const Operand &a = node.in[0], &b = node.in[1];
     const int batch = static_cast<int>(node.extra[0]), m = batch + 1;
-    p.batch = draft_.domain[0], p.m = draft_.domain[1], p.n = draft_.domain[2];
+    p.batch = group_.domain[0], p.m = group_.domain[1], p.n = group_.domain[2];
     p.dtype = node.dtype;
     p.a_batch = a.strides[batch], p.b_batch = b.strides[batch], p.a_m = a.strides[m], p.b_m = b.strides[m];
     if (batch) p.folded = node.domain[0], p.b_folded = b.strides[0];
@@ -257,8 +257,8 @@ class Emitter {
   }
 
   std::vector<int32_t> nodes() const {
-    std::vector<int32_t> nodes = draft_.roots;
-    for (const Use& u : draft_.uses)
+    std::vector<int32_t> nodes = group_.roots;
+    for (const Use& u : group_.uses)
       if (u.inlined) nodes.push_back(u.source.node);
     std::sort(nodes.begin(), nodes.end());
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
@@ -280,7 +280,7 @@ class Emitter {
   }
 
   Context& context_;
-  const Draft& draft_;
+  const FusionGroup& group_;
   Dims order_;
   ProgramBuilder builder_;
   std::vector<Expr> values_;
@@ -290,6 +290,6 @@ class Emitter {
 
 }  // namespace
 
-Emitted emit(Context& context, const Draft& draft) { return Emitter(context, draft).run(); }
+Emitted emit(Context& context, const FusionGroup& group) { return Emitter(context, group).run(); }
 
 }  // namespace sg::schedule_detail

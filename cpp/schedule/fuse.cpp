@@ -6,8 +6,8 @@
 #include <queue>
 #include <utility>
 
-#include "schedule/draft.hpp"
 #include "schedule/order.hpp"
+#include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
 namespace {
@@ -25,20 +25,20 @@ bool same_strides(const Dims& domain, const Dims& a, const Dims& b) {
   return true;
 }
 
-bool is_root(const Draft& draft, int32_t node) {
-  return std::find(draft.roots.begin(), draft.roots.end(), node) != draft.roots.end();
+bool is_root(const FusionGroup& group, int32_t node) {
+  return std::find(group.roots.begin(), group.roots.end(), node) != group.roots.end();
 }
 
 // After a reduce, elements of a very long row must not be visited again in the same kernel.
-bool rows_fit(Context& context, const Draft& draft) {
-  if (!draft.reduced || !context.guards.exceeds(draft.row_size(), kMaxRowColumns)) return true;
-  const Program program = emit(context, draft).kernel.program;
+bool rows_fit(Context& context, const FusionGroup& group) {
+  if (!group.reduced || !context.guards.exceeds(group.row_size(), kMaxRowColumns)) return true;
+  const Program program = emit(context, group).kernel.program;
   return std::none_of(program.code.begin(), program.code.end(),
                       [](const Instr& i) { return !i.per_row && i.phase > 0; });
 }
 
 // What two kernels in one read and write.
-size_t memories(const Draft& a, const Draft& b) {
+size_t memories(const FusionGroup& a, const FusionGroup& b) {
   size_t both = 0;
   for (auto x = a.sources.begin(), y = b.sources.begin(); x != a.sources.end() && y != b.sources.end();) {
     both += *x == *y;
@@ -53,85 +53,86 @@ class Fuser {
  public:
   explicit Fuser(Context& context) : context_(context) {}
 
-  std::vector<Draft> run() {
+  std::vector<FusionGroup> run() {
     std::vector<int32_t> roots;
     for (int32_t i = 0; i < context_.count(); ++i)
       if (context_.needed[i] && context_.stored[i] && context_.node(i).op->kind != Kind::memory) roots.push_back(i);
-    std::vector<Draft> alone = each_alone(roots);
+    std::vector<FusionGroup> alone = each_alone(roots);
     order_ = Order(alone.size());
     made_by_.assign(context_.count(), -1);
     node_readers_.resize(context_.count());
     leaf_readers_.resize(context_.log.leaves.size());
-    drafts_.reserve(alone.size());
-    for (Draft& draft : alone) {
-      const int32_t id = static_cast<int32_t>(drafts_.size());
-      for (int32_t read : draft.reads)
+    groups_.reserve(alone.size());
+    for (FusionGroup& group : alone) {
+      const int32_t id = static_cast<int32_t>(groups_.size());
+      for (int32_t read : group.reads)
         if (made_by_[read] >= 0) order_.add(made_by_[read], id);
-      made_by_[draft.roots[0]] = id;
-      drafts_.push_back(std::move(draft));
+      made_by_[group.roots[0]] = id;
+      groups_.push_back(std::move(group));
       note_piece(id);
       note_readers(id);
       if (context_.input.fuse) join(id, false);
     }
     if (context_.input.fuse)
-      for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id)
-        if (!drafts_[id].dead) join(id, true);
+      for (int32_t id = 0; id < static_cast<int32_t>(groups_.size()); ++id)
+        if (!groups_[id].dead) join(id, true);
     return living();
   }
 
   // Kernels that compute a node which is stored by now come apart and are put together anew, with those they may join.
-  std::vector<Draft> again(std::vector<Draft> drafts) {
+  std::vector<FusionGroup> again(std::vector<FusionGroup> groups) {
     for (bool changed = true; changed;) {
-      std::vector<int32_t> roots = come_apart(drafts);
+      std::vector<int32_t> roots = come_apart(groups);
       changed = !roots.empty();
-      for (Draft& d : each_alone(roots)) drafts.push_back(std::move(d));
+      for (FusionGroup& d : each_alone(roots)) groups.push_back(std::move(d));
     }
-    std::sort(drafts.begin(), drafts.end(), [](const Draft& a, const Draft& b) { return a.roots[0] < b.roots[0]; });
-    take_all(std::move(drafts));
+    std::sort(groups.begin(), groups.end(),
+              [](const FusionGroup& a, const FusionGroup& b) { return a.roots[0] < b.roots[0]; });
+    take_all(std::move(groups));
     for (bool shares : {false, true})
-      for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id)
-        if (!drafts_[id].dead) join(id, shares);
+      for (int32_t id = 0; id < static_cast<int32_t>(groups_.size()); ++id)
+        if (!groups_[id].dead) join(id, shares);
     return living();
   }
 
  private:
-  std::vector<Draft> living() {
-    std::vector<Draft> out;
-    for (Draft& d : drafts_)
+  std::vector<FusionGroup> living() {
+    std::vector<FusionGroup> out;
+    for (FusionGroup& d : groups_)
       if (!d.dead) out.push_back(std::move(d));
     return out;
   }
 
   // Takes kernels away. Their roots, and the nodes that these kernels have computed and that are stored by now.
-  std::vector<int32_t> come_apart(std::vector<Draft>& drafts) const {
+  std::vector<int32_t> come_apart(std::vector<FusionGroup>& groups) const {
     std::vector<int32_t> roots;
-    for (Draft& d : drafts)
+    for (FusionGroup& d : groups)
       for (const Use& u : d.uses) {
         if (!u.inlined || !context_.stored[u.source.node] || is_root(d, u.source.node)) continue;
         roots.push_back(u.source.node);
         if (!d.dead) roots.insert(roots.end(), d.roots.begin(), d.roots.end());
         d.dead = true;
       }
-    std::erase_if(drafts, [](const Draft& d) { return d.dead; });
+    std::erase_if(groups, [](const FusionGroup& d) { return d.dead; });
     std::vector<bool> there(context_.count(), false);
-    for (const Draft& d : drafts)
+    for (const FusionGroup& d : groups)
       for (int32_t root : d.roots) there[root] = true;
     std::erase_if(roots, [&](int32_t root) { return there[root]; });
     return roots;
   }
 
-  void take_all(std::vector<Draft> drafts) {
-    order_ = Order(drafts.size());
+  void take_all(std::vector<FusionGroup> groups) {
+    order_ = Order(groups.size());
     made_by_.assign(context_.count(), -1);
     node_readers_.assign(context_.count(), {});
     leaf_readers_.assign(context_.log.leaves.size(), {});
-    drafts_ = std::move(drafts);
-    for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id)
-      for (int32_t root : drafts_[id].roots) made_by_[root] = id;
+    groups_ = std::move(groups);
+    for (int32_t id = 0; id < static_cast<int32_t>(groups_.size()); ++id)
+      for (int32_t root : groups_[id].roots) made_by_[root] = id;
     first_of_piece_.clear();
-    for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id) note_piece(id);
-    for (int32_t id = 0; id < static_cast<int32_t>(drafts_.size()); ++id) {
-      for (int32_t read : drafts_[id].reads)
+    for (int32_t id = 0; id < static_cast<int32_t>(groups_.size()); ++id) note_piece(id);
+    for (int32_t id = 0; id < static_cast<int32_t>(groups_.size()); ++id) {
+      for (int32_t read : groups_[id].reads)
         if (made_by_[read] >= 0) order_.add(made_by_[read], id);
       note_readers(id);
     }
@@ -139,8 +140,8 @@ class Fuser {
 
   // A kernel for each root, in the order of the log. What one of them finds must be stored gets a kernel too, and
   // those that computed it, which come later in the log, are made anew.
-  std::vector<Draft> each_alone(const std::vector<int32_t>& roots) {
-    std::vector<Draft> made;
+  std::vector<FusionGroup> each_alone(const std::vector<int32_t>& roots) {
+    std::vector<FusionGroup> made;
     std::vector<int32_t> made_at(context_.count(), -1);
     std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> open(roots.begin(), roots.end());
     Computed computed(context_.count());
@@ -149,8 +150,8 @@ class Fuser {
       open.pop();
       if (root == last) continue;  // asked for by several
       last = root;
-      Draft draft = draft_of(context_, root);
-      if (const int32_t node = to_be_stored(draft); node >= 0) {
+      FusionGroup group = group_of(context_, root);
+      if (const int32_t node = to_be_stored(group); node >= 0) {
         context_.stored[node] = true;
         computed.each(node, [&](int32_t by) { open.push(by); });
         open.push(node);
@@ -158,33 +159,34 @@ class Fuser {
         last = -1;
         continue;
       }
-      for (const Use& u : draft.uses)
+      for (const Use& u : group.uses)
         if (u.inlined && u.source.node != root) computed.add(u.source.node, root);
       if (made_at[root] < 0) {
         made_at[root] = static_cast<int32_t>(made.size());
         made.emplace_back();
       }
-      made[static_cast<size_t>(made_at[root])] = std::move(draft);
+      made[static_cast<size_t>(made_at[root])] = std::move(group);
     }
-    std::sort(made.begin(), made.end(), [](const Draft& a, const Draft& b) { return a.roots[0] < b.roots[0]; });
+    std::sort(made.begin(), made.end(),
+              [](const FusionGroup& a, const FusionGroup& b) { return a.roots[0] < b.roots[0]; });
     return made;
   }
 
   // Lists what a kernel of one root reads. A node that must be stored before it can be made, or -1.
-  int32_t to_be_stored(Draft& draft) const {
-    if (const Listed listed = expand_uses(context_, draft); listed.store >= 0) return listed.store;
+  int32_t to_be_stored(FusionGroup& group) const {
+    if (const Listed listed = expand_uses(context_, group); listed.store >= 0) return listed.store;
     if (!context_.input.fuse) return -1;
-    const int32_t repeated = find_repeated(context_, draft);
-    return repeated >= 0 ? repeated : value_of_own_memory(draft);
+    const int32_t repeated = find_repeated(context_, group);
+    return repeated >= 0 ? repeated : value_of_own_memory(group);
   }
 
   // Of a write to a part, the value that is computed from elsewhere in the same memory. Stored first, it is read before
   // anything is written, and nothing else needs to be copied.
-  int32_t value_of_own_memory(const Draft& draft) const {
-    const Node& node = context_.node(draft.roots[0]);
+  int32_t value_of_own_memory(const FusionGroup& group) const {
+    const Node& node = context_.node(group.roots[0]);
     if (node.op->kind != Kind::effect || node.inputs < 2 || node.overwrites_all()) return -1;
     const int32_t value = context_.pending(node.in[0]);
-    return value < 0 || context_.stored[value] || writes_safely(context_, draft) ? -1 : value;
+    return value < 0 || context_.stored[value] || writes_safely(context_, group) ? -1 : value;
   }
 
   // Which kernels compute a node that has no memory.
@@ -208,7 +210,7 @@ class Fuser {
     std::vector<int32_t> latest_;
   };
 
-  int32_t piece_of(int32_t id) const { return context_.pieces[drafts_[id].roots[0]]; }
+  int32_t piece_of(int32_t id) const { return context_.pieces[groups_[id].roots[0]]; }
   void note_piece(int32_t id) {
     const bool first = id == 0 || piece_of(id) != piece_of_last_;
     first_of_piece_.push_back(first ? id : first_of_piece_.back());
@@ -221,14 +223,14 @@ class Fuser {
     return node >= 0 ? &node_readers_[node] : leaf >= 0 ? &leaf_readers_[leaf] : nullptr;
   }
   void note_readers(int32_t id) {
-    for (const auto& source : drafts_[id].sources)
+    for (const auto& source : groups_[id].sources)
       if (std::vector<int32_t>* readers = readers_of(source)) {
         const auto at = std::lower_bound(readers->begin(), readers->end(), id);
         if (at == readers->end() || *at != id) readers->insert(at, id);
       }
   }
   void forget_readers(int32_t id) {
-    for (const auto& source : drafts_[id].sources)
+    for (const auto& source : groups_[id].sources)
       if (std::vector<int32_t>* readers = readers_of(source)) {
         const auto at = std::lower_bound(readers->begin(), readers->end(), id);
         if (at != readers->end() && *at == id) readers->erase(at);
@@ -240,9 +242,9 @@ class Fuser {
   std::vector<int32_t> related(int32_t id, bool shares) {
     std::vector<int32_t> out;
     const int32_t first = first_of_piece_[id];
-    for (int32_t read : drafts_[id].reads)
+    for (int32_t read : groups_[id].reads)
       if (made_by_[read] >= first && made_by_[read] < id) out.push_back(made_by_[read]);
-    for (const auto& source : drafts_[id].sources)
+    for (const auto& source : groups_[id].sources)
       if (const std::vector<int32_t>* readers = shares ? readers_of(source) : nullptr) {
         const auto begin = std::lower_bound(readers->begin(), readers->end(), first);
         const auto end = std::lower_bound(begin, readers->end(), id);
@@ -255,10 +257,10 @@ class Fuser {
   }
 
   void join(int32_t id, bool shares) {
-    for (bool changed = true; changed && drafts_[id].kind == Draft::Kind::program;) {
+    for (bool changed = true; changed && groups_[id].kind == FusionGroup::Kind::program;) {
       changed = false;
       for (int32_t other : related(id, shares)) {
-        if (drafts_[other].dead || (drafts_[other].tried && drafts_[id].tried)) continue;
+        if (groups_[other].dead || (groups_[other].tried && groups_[id].tried)) continue;
         if (!merge(other, id)) continue;
         replace(other, id);
         id = other;
@@ -276,10 +278,10 @@ class Fuser {
 
   // What the two would be, as `merged_`; false: they stay apart.
   bool put_together(int32_t a, int32_t b) {
-    const Draft &early = drafts_[a], &late = drafts_[b];
+    const FusionGroup &early = groups_[a], &late = groups_[b];
     ++context_.work;
-    if (late.kind != Draft::Kind::program || early.kind == Draft::Kind::own) return false;
-    if (early.kind == Draft::Kind::product && !fits_epilogue(early, late)) return false;
+    if (late.kind != FusionGroup::Kind::program || early.kind == FusionGroup::Kind::own) return false;
+    if (early.kind == FusionGroup::Kind::product && !fits_epilogue(early, late)) return false;
     // Before anything is followed: one size, not too much memory, and no third kernel between.
     Guards& guards = context_.guards;
     if (!early.reduced && !late.reduced && !guards.conditions([&] { return same_size(early, late); })) return false;
@@ -288,18 +290,18 @@ class Fuser {
     if (memories(early, late) > kMaxMemories) return false;
     if (std::max(early.uses.size(), late.uses.size()) > kMaxMergedUses) return false;
     if (order_.between(a, b) || order_.between(b, a)) return false;
-    Draft& m = merged_;
+    FusionGroup& m = merged_;
     m.tried = false;
     m.across = 0;
     m.kind = early.kind;
     // The domain of whoever folds has a meaning; else the earlier one's.
-    const Draft& shaping = late.reduced && !early.reduced ? late : early;
+    const FusionGroup& shaping = late.reduced && !early.reduced ? late : early;
     m.domain = shaping.domain;
     m.shape = shaping.shape;
     if (!fold_together(early, late, m)) return false;
     m.roots = early.roots;
     m.roots.insert(m.roots.end(), late.roots.begin(), late.roots.end());
-    if (m.kind == Draft::Kind::program) std::sort(m.roots.begin(), m.roots.end());
+    if (m.kind == FusionGroup::Kind::program) std::sort(m.roots.begin(), m.roots.end());
     if (m.reduced && std::any_of(m.roots.begin(), m.roots.end(), [&](int32_t r) { return scatters(r); })) return false;
     if (same_domain(early, late) && too_wide(m, early, late, std::max(early.whole, late.whole))) return false;
     m.uses.reserve(early.uses.size() + late.uses.size());
@@ -309,14 +311,14 @@ class Fuser {
         return false;
     if (too_wide(m, early, late, m.whole)) return false;
     if (!writes_safely(context_, m) || !rows_fit(context_, m)) return false;
-    if (m.uses.size() > (m.kind == Draft::Kind::product ? kMaxProductUses : kMaxMergedUses)) return false;
+    if (m.uses.size() > (m.kind == FusionGroup::Kind::product ? kMaxProductUses : kMaxMergedUses)) return false;
     if (find_repeated(context_, m) >= 0) return false;
     return true;
   }
 
   // The folds of two kernels in one: along the same rows, or one of them over the rows of the other where both read the
   // same elements.
-  bool fold_together(const Draft& early, const Draft& late, Draft& m) const {
+  bool fold_together(const FusionGroup& early, const FusionGroup& late, FusionGroup& m) const {
     const uint16_t a = early.reduced, b = late.reduced;
     m.across = early.across | late.across;
     m.reduced = a | b;
@@ -324,7 +326,7 @@ class Fuser {
     const uint16_t row = std::max(a, b), over = std::min(a, b), all = static_cast<uint16_t>((1u << m.domain.rank) - 1);
     const bool leading = (row | over) == all && over < (row & -row);  // `over` is all dimensions before the row
     if (!leading || (m.across && m.across != over) || !same_domain(early, late)) return false;
-    const Draft& sums = a == over ? early : late;
+    const FusionGroup& sums = a == over ? early : late;
     for (int32_t root : sums.roots)
       if (context_.node(root).op->kind != Kind::reduce || context_.node(root).op->fold != Fold::sum) return false;
     m.reduced = row;
@@ -332,15 +334,15 @@ class Fuser {
     return can_sum_rows(context_, m) && share_elements(early, late);
   }
 
-  bool same_size(const Draft& a, const Draft& b) const {
+  bool same_size(const FusionGroup& a, const FusionGroup& b) const {
     return context_.guards.same_size(a.size(context_), b.size(context_));
   }
-  bool same_domain(const Draft& a, const Draft& b) const {
+  bool same_domain(const FusionGroup& a, const FusionGroup& b) const {
     return a.kind == b.kind ? context_.guards.same_domain(a.shape, b.shape) : a.domain == b.domain;
   }
 
   // A row that several kernels read is not worth the registers of all of them. `all`: tensors that are read.
-  bool too_wide(const Draft& m, const Draft& early, const Draft& late, int all) const {
+  bool too_wide(const FusionGroup& m, const FusionGroup& early, const FusionGroup& late, int all) const {
     if (!m.reduced || std::any_of(late.reads.begin(), late.reads.end(), [&](int32_t r) { return is_root(early, r); }))
       return false;
     const int few = std::min(early.whole, late.whole), shared = early.whole + late.whole - all;
@@ -350,13 +352,13 @@ class Fuser {
   }
 
   // A value for each element.
-  bool writes_whole(const Draft& draft, int32_t root) const {
+  bool writes_whole(const FusionGroup& group, int32_t root) const {
     const Node& node = context_.node(root);
     if (node.op->kind == Kind::effect) return node.overwrites_all();
-    return context_.guards.same_size({root, static_cast<uint16_t>(~node.reduced)}, draft.size(context_));
+    return context_.guards.same_size({root, static_cast<uint16_t>(~node.reduced)}, group.size(context_));
   }
 
-  static bool share_elements(const Draft& a, const Draft& b) {
+  static bool share_elements(const FusionGroup& a, const FusionGroup& b) {
     for (const Use& x : a.uses)
       for (const Use& y : b.uses)
         if (x.source == y.source && reads_whole(a, x) && reads_whole(b, y)) return true;
@@ -368,7 +370,7 @@ class Fuser {
   }
 
   // What may ride on a product's result: pointwise values of it, not updates in place.
-  bool fits_epilogue(const Draft& product, const Draft& late) const {
+  bool fits_epilogue(const FusionGroup& product, const FusionGroup& late) const {
     if (late.reduced || late.roots.size() != 1) return false;
     if (context_.node(late.roots[0]).op->kind != Kind::pointwise) return false;
     return std::any_of(late.reads.begin(), late.reads.end(), [&](int32_t r) { return is_root(product, r); });
@@ -378,19 +380,19 @@ class Fuser {
     for (int32_t root : merged_.roots) made_by_[root] = keep;
     forget_readers(keep);
     forget_readers(drop);
-    std::swap(drafts_[keep], merged_);
-    drafts_[drop] = Draft();
-    drafts_[drop].dead = true;
+    std::swap(groups_[keep], merged_);
+    groups_[drop] = FusionGroup();
+    groups_[drop].dead = true;
     order_.merge(keep, drop);
     note_readers(keep);
   }
 
   Context& context_;
-  std::vector<Draft> drafts_;
-  Draft merged_;
-  Order order_;                          // of drafts
-  std::vector<int32_t> made_by_;         // draft of a stored node
-  std::vector<int32_t> first_of_piece_;  // the first draft of the piece that a draft is in
+  std::vector<FusionGroup> groups_;
+  FusionGroup merged_;
+  Order order_;                          // of groups
+  std::vector<int32_t> made_by_;         // group of a stored node
+  std::vector<int32_t> first_of_piece_;  // the first group of the piece that a group is in
   int32_t piece_of_last_ = 0;
   std::vector<std::vector<int32_t>> leaf_readers_, node_readers_;
 };
@@ -401,15 +403,15 @@ namespace {
 
 // Writes of one kernel to one memory, this one and those before it: to places apart, with nobody between who reads what
 // the earlier ones left.
-bool writes_apart(const Context& context, const Draft& draft, int32_t root) {
+bool writes_apart(const Context& context, const FusionGroup& group, int32_t root) {
   const Node& node = context.node(root);
-  for (int32_t before = context.source(root, 1).node; before >= 0 && is_root(draft, before);
+  for (int32_t before = context.source(root, 1).node; before >= 0 && is_root(group, before);
        before = context.source(before, 1).node) {
     const Node& other = context.node(before);
     if (other.op->kind != Kind::effect || node.inputs != 2 || other.inputs != 2) return false;
     if (context.source(root, 1).start >= 0 || context.source(before, 1).start >= 0) return false;  // known at run time
     if (context.input.held[before] || context.readers[before] != 1) return false;
-    if (!same_strides(draft.domain, node.in[1].strides, other.in[1].strides)) return false;
+    if (!same_strides(group.domain, node.in[1].strides, other.in[1].strides)) return false;
     if (!context.guards.apart(root, before)) return false;
   }
   return true;
@@ -418,17 +420,17 @@ bool writes_apart(const Context& context, const Draft& draft, int32_t root) {
 }  // namespace
 
 // An effect writes memory that the same kernel reads elsewhere: allowed only element by element.
-bool writes_safely(const Context& context, const Draft& draft) {
-  for (int32_t root : draft.roots) {
+bool writes_safely(const Context& context, const FusionGroup& group) {
+  for (int32_t root : group.roots) {
     const Node& node = context.node(root);
     if (node.op->kind != Kind::effect) continue;
     const Source target = context.source(root, 1);
-    if (!writes_apart(context, draft, root)) return false;
+    if (!writes_apart(context, group, root)) return false;
     const auto reads = [&](int32_t from, int32_t leaf) {
-      return std::binary_search(draft.sources.begin(), draft.sources.end(), std::pair(from, leaf));
+      return std::binary_search(group.sources.begin(), group.sources.end(), std::pair(from, leaf));
     };
     if (!reads(root, -1) && !reads(target.node, target.leaf)) continue;
-    for (const Use& use : draft.uses) {
+    for (const Use& use : group.uses) {
       if (use.inlined) continue;
       if (use.source.node == root) return false;  // reads what it writes
       const bool same_memory = target.leaf >= 0 ? use.source.leaf == target.leaf : use.source.node == target.node;
@@ -436,7 +438,7 @@ bool writes_safely(const Context& context, const Draft& draft) {
       const int64_t offset = target.start < 0 ? node.in[1].offset : 0;
       const bool is_update = node.inputs == 2 && !use.elsewhere && use.dtype == node.dtype &&
                              use.source.start == target.start && use.offset == offset &&
-                             same_strides(draft.domain, use.strides, node.in[1].strides);
+                             same_strides(group.domain, use.strides, node.in[1].strides);
       const bool one_thread = node.inputs == 2 && node.domain.rank == 0;  // which reads before it writes
       if (!is_update && !one_thread) return false;
     }
@@ -444,41 +446,41 @@ bool writes_safely(const Context& context, const Draft& draft) {
   return true;
 }
 
-bool reads_in_place(const Context& context, const Draft& draft, const Use& use) {
+bool reads_in_place(const Context& context, const FusionGroup& group, const Use& use) {
   if (use.offset != 0 || use.source.start >= 0 || use.elsewhere) return false;
   const Node& root = context.node(use.source.node);
   const bool folds = root.op->kind == Kind::reduce && root.reduced;
-  if (folds && draft.across && root.reduced == draft.across) return false;  // known when all rows are done
-  if (root.op->kind == Kind::contraction) return same_strides(draft.domain, use.strides, draft.element_strides());
-  const bool per_row = folds || !context.guards.same_size({use.source.node}, draft.size(context));
-  return same_strides(draft.domain, use.strides, per_row ? draft.row_strides() : draft.element_strides());
+  if (folds && group.across && root.reduced == group.across) return false;  // known when all rows are done
+  if (root.op->kind == Kind::contraction) return same_strides(group.domain, use.strides, group.element_strides());
+  const bool per_row = folds || !context.guards.same_size({use.source.node}, group.size(context));
+  return same_strides(group.domain, use.strides, per_row ? group.row_strides() : group.element_strides());
 }
 
-Draft draft_of(const Context& context, int32_t root) {
+FusionGroup group_of(const Context& context, int32_t root) {
   const Node& node = context.node(root);
-  Draft d;
+  FusionGroup d;
   d.roots = {root};
   d.shape = root;
   d.domain = node.domain;
   if (node.op->kind == Kind::contraction) {
-    d.kind = Draft::Kind::product;
+    d.kind = FusionGroup::Kind::product;
     const int at = static_cast<int>(node.extra[0]);  // of batch
     int64_t n = 1;
     for (int i = at + 2; i < node.domain.rank && !(node.reduced >> i & 1); ++i) n *= node.domain[i];
     d.domain = {(at ? node.domain[0] : 1) * node.domain[at], node.domain[at + 1], n};
   } else if (node.op->kind == Kind::kernel) {
-    d.kind = Draft::Kind::own;
+    d.kind = FusionGroup::Kind::own;
   } else {
     d.reduced = node.reduced;
   }
   return d;
 }
 
-std::vector<Draft> fuse(Context& context) { return Fuser(context).run(); }
+std::vector<FusionGroup> fuse(Context& context) { return Fuser(context).run(); }
 
-std::vector<Draft> fuse_again(Context& context, std::vector<Draft> drafts) {
-  for (Draft& d : drafts) d.tried = true;
-  return Fuser(context).again(std::move(drafts));
+std::vector<FusionGroup> fuse_again(Context& context, std::vector<FusionGroup> groups) {
+  for (FusionGroup& d : groups) d.tried = true;
+  return Fuser(context).again(std::move(groups));
 }
 
 }  // namespace sg::schedule_detail

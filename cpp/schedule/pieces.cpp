@@ -1,7 +1,7 @@
 // Cutting long reduces: sizes alone decide, so that results do not depend on the machine.
 #include <algorithm>
 
-#include "schedule/draft.hpp"
+#include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
 namespace {
@@ -160,9 +160,9 @@ int64_t rows_of_a_part(int64_t rows, int64_t columns) {
   return std::clamp<int64_t>(rows * columns / kElementsOfParts, kMinPartRows, kMaxPartRows);
 }
 
-bool can_sum_rows(const Context& context, const Draft& draft) {
+bool can_sum_rows(const Context& context, const FusionGroup& group) {
   Guards& guards = context.guards;
-  const Size rows = draft.row_count(context), columns = draft.row_size();
+  const Size rows = group.row_count(context), columns = group.row_size();
   return guards.exceeds(columns, kMinSumColumns - 1) && !guards.exceeds(columns, kMaxSumColumns) &&
          guards.exceeds(rows, kMinSumRows - 1);
 }

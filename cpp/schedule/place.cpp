@@ -1,12 +1,12 @@
-// Drafts -> steps on memory: which writes go in place, in which order kernels run, which of them become one launch,
+// Groups -> steps on memory: which writes go in place, in which order kernels run, which of them become one launch,
 // which memory is whose. arena.cpp says where temporaries lie.
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
 
-#include "schedule/draft.hpp"
 #include "schedule/order.hpp"
+#include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
 namespace {
@@ -17,7 +17,7 @@ constexpr int64_t kMaxInstanceElements = int64_t{1} << 22;  // larger kernels fi
 
 class Placer {
  public:
-  Placer(Context& context, const std::vector<Draft>& drafts) : context_(context), drafts_(drafts) {}
+  Placer(Context& context, const std::vector<FusionGroup>& groups) : context_(context), groups_(groups) {}
 
   Scheduled run() {
     plan().device = context_.log.device;
@@ -25,15 +25,15 @@ class Placer {
     plan().starts = static_cast<int32_t>(context_.log.offsets.size());
     plan().numbers = static_cast<int32_t>(context_.log.numbers.size());
     export_nodes();
-    emitted_.reserve(drafts());
-    for (size_t d = 0; d < drafts(); ++d) emitted_.push_back(emit_collapsed(static_cast<int32_t>(d)));
+    emitted_.reserve(groups());
+    for (size_t d = 0; d < groups(); ++d) emitted_.push_back(emit_collapsed(static_cast<int32_t>(d)));
     build_edges();
     checks_ = has_checks();
     place_nodes();
     group_instances();
     const std::vector<int32_t> launches = order_.sorted();
     plan().steps.reserve(launches.size());
-    for (int32_t group : launches) append_steps(group);
+    for (int32_t leader : launches) append_steps(leader);
     pack_arena(plan(), context_.work);
     plan().reporters = std::move(context_.reporters);
     out_.work = context_.work;
@@ -42,7 +42,7 @@ class Placer {
 
  private:
   Plan& plan() { return out_.plan; }
-  size_t drafts() const { return drafts_.size(); }
+  size_t groups() const { return groups_.size(); }
 
   // Some kernel may find an index out of range: updates in place then look at the status word first.
   bool has_checks() const {
@@ -59,10 +59,10 @@ class Placer {
   void export_nodes() {
     made_by_.assign(context_.count(), -1);
     std::vector<bool> read(context_.count(), false);
-    for (size_t d = 0; d < drafts(); ++d) {
-      for (int32_t root : drafts_[d].roots) made_by_[root] = static_cast<int32_t>(d);
-      for (int32_t node : drafts_[d].reads) read[node] = true;
-      for (int32_t root : drafts_[d].roots)  // of several writes to one memory, each is needed
+    for (size_t d = 0; d < groups(); ++d) {
+      for (int32_t root : groups_[d].roots) made_by_[root] = static_cast<int32_t>(d);
+      for (int32_t node : groups_[d].reads) read[node] = true;
+      for (int32_t root : groups_[d].roots)  // of several writes to one memory, each is needed
         if (const int32_t before = written_over(root); before >= 0) read[before] = true;
     }
     for (int32_t i = 0; i < context_.count(); ++i) context_.exported[i] = context_.input.held[i] || read[i];
@@ -76,14 +76,14 @@ class Placer {
 
   void find_readers() {
     readers_are_known_ = true;
-    for (size_t d = 0; d < drafts(); ++d) {
+    for (size_t d = 0; d < groups(); ++d) {
       auto note = [&](const Source& s) {
         if (s.leaf >= 0) leaf_readers_[s.leaf].push_back(static_cast<int32_t>(d));
         if (s.node >= 0) node_readers_[s.node].push_back(static_cast<int32_t>(d));
       };
-      for (const Use& u : drafts_[d].uses)
+      for (const Use& u : groups_[d].uses)
         if (!u.inlined) note(u.source);
-      for (int32_t root : drafts_[d].roots) {
+      for (int32_t root : groups_[d].roots) {
         const Node& node = context_.node(root);
         if (node.op->kind != Kind::contraction && node.op->kind != Kind::kernel) continue;
         for (int k = 0; k < node.inputs; ++k) note(context_.source(root, k));
@@ -92,9 +92,9 @@ class Placer {
   }
 
   void build_edges() {
-    order_ = Order(drafts());
-    for (size_t d = 0; d < drafts(); ++d)
-      for (int32_t node : drafts_[d].reads)
+    order_ = Order(groups());
+    for (size_t d = 0; d < groups(); ++d)
+      for (int32_t node : groups_[d].reads)
         if (made_by_[node] >= 0) order_.add(made_by_[node], static_cast<int32_t>(d));
   }
 
@@ -114,8 +114,8 @@ class Placer {
   }
 
   bool writes_safely(int32_t d) {
-    if (safe_.empty()) safe_.resize(drafts());
-    if (!safe_[d]) safe_[d] = schedule_detail::writes_safely(context_, drafts_[d]);
+    if (safe_.empty()) safe_.resize(groups());
+    if (!safe_[d]) safe_[d] = schedule_detail::writes_safely(context_, groups_[d]);
     return *safe_[d];
   }
 
@@ -182,7 +182,7 @@ class Placer {
   }
 
   Emitted emit_collapsed(int32_t d) {
-    Emitted e = emit(context_, drafts_[d]);
+    Emitted e = emit(context_, groups_[d]);
     if (e.kernel.kind == Kernel::Kind::program) {
       collapse(e.kernel.program);
       if (e.kernel.program.domain.rank == 0) as_row_of_one(e.kernel.program);
@@ -192,12 +192,12 @@ class Placer {
 
   // Pointwise kernels of one structure become one launch: the update of all parameters.
   void group_instances() {
-    members_.resize(drafts());
-    for (size_t d = 0; d < drafts(); ++d) members_[d] = {static_cast<int32_t>(d)};
+    members_.resize(groups());
+    for (size_t d = 0; d < groups(); ++d) members_[d] = {static_cast<int32_t>(d)};
     if (!context_.input.fuse) return;
     std::map<uint64_t, std::vector<int32_t>> leaders;
-    for (size_t d = 0; d < drafts(); ++d) {
-      if (emitted_[d].kernel.kind != Kernel::Kind::program || drafts_[d].reduced || empty(static_cast<int32_t>(d)))
+    for (size_t d = 0; d < groups(); ++d) {
+      if (emitted_[d].kernel.kind != Kernel::Kind::program || groups_[d].reduced || empty(static_cast<int32_t>(d)))
         continue;
       auto& same = leaders[emitted_[d].kernel.program.structure_hash()];
       bool joined = false;
@@ -266,12 +266,12 @@ class Placer {
     }
   }
 
-  void append_steps(int32_t group) {
+  void append_steps(int32_t leader) {
     Step step;
-    step.name = emitted_[group].name;
-    for (int32_t d : members_[group]) {
+    step.name = emitted_[leader].name;
+    for (int32_t d : members_[leader]) {
       append_copies(d);
-      if (drafts_[d].kind == Draft::Kind::own) return append_own(d);
+      if (groups_[d].kind == FusionGroup::Kind::own) return append_own(d);
       if (empty(d)) continue;
       if (append_in_pieces(emitted_[d]) || append_in_slices(emitted_[d])) return;
       step.instances.push_back(instance_of(emitted_[d]));
@@ -283,7 +283,7 @@ class Placer {
 
   // The launches of an op that has its own kernels, with their temporaries.
   void append_own(int32_t d) {
-    const Node& node = context_.node(drafts_[d].roots[0]);
+    const Node& node = context_.node(groups_[d].roots[0]);
     Expansion expansion;
     expansion.inputs = node.inputs;
     expansion.gpu = context_.input.gpu;
@@ -362,23 +362,23 @@ class Placer {
   }
 
   Context& context_;
-  const std::vector<Draft>& drafts_;
+  const std::vector<FusionGroup>& groups_;
   Scheduled out_;
   std::vector<int32_t> made_by_, memory_;
-  std::vector<std::optional<bool>> safe_;  // to write in place, of each draft that was asked about
+  std::vector<std::optional<bool>> safe_;  // to write in place, of each group that was asked about
   std::map<int32_t, int32_t> leaf_memory_;
   bool readers_are_known_ = false;  // they matter where something is written in place
   std::map<int32_t, std::vector<int32_t>> leaf_readers_, node_readers_;
   std::map<int32_t, int32_t> taken_;  // leaf -> the effect that writes over it
   bool checks_ = false;
   Order order_;
-  std::vector<std::vector<int32_t>> members_;  // of the launch that a draft leads; empty: it rides in another's
-  std::map<int32_t, std::vector<std::pair<int32_t, int32_t>>> copies_;  // by draft: (from, to) memories
+  std::vector<std::vector<int32_t>> members_;  // of the launch that a group leads; empty: it rides in another's
+  std::map<int32_t, std::vector<std::pair<int32_t, int32_t>>> copies_;  // by group: (from, to) memories
   std::vector<Emitted> emitted_;
 };
 
 }  // namespace
 
-Scheduled place(Context& context, const std::vector<Draft>& drafts) { return Placer(context, drafts).run(); }
+Scheduled place(Context& context, const std::vector<FusionGroup>& groups) { return Placer(context, groups).run(); }
 
 }  // namespace sg::schedule_detail

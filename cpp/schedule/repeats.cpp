@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedule/draft.hpp"
+#include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
 namespace {
@@ -61,22 +61,22 @@ int weight_of(const Node& node) {
 
 class Repeats {
  public:
-  Repeats(const Context& context, const Draft& draft) : context_(context), draft_(draft) {}
+  Repeats(const Context& context, const FusionGroup& group) : context_(context), group_(group) {}
 
   // The largest formula that is worth storing, or -1.
   int32_t find() {
-    const Size size = draft_.size(context_);
+    const Size size = group_.size(context_);
     const double worth = context_.log.device.is_gpu() ? kWorthGpu : kWorthCpu;
-    std::vector<bool> inside(draft_.uses.size());  // of a formula that was looked at
-    for (size_t u = 0; u < draft_.uses.size(); ++u) {
-      const Use& use = draft_.uses[u];
+    std::vector<bool> inside(group_.uses.size());  // of a formula that was looked at
+    for (size_t u = 0; u < group_.uses.size(); ++u) {
+      const Use& use = group_.uses[u];
       if (!repeated(use)) continue;
       for (int32_t input : use.inputs)
         if (input >= 0) inside[input] = true;
       if (inside[u]) continue;
-      seen_.assign(draft_.uses.size(), false);
+      seen_.assign(group_.uses.size(), false);
       const int weight = weight_at(static_cast<int32_t>(u));
-      if (weight && context_.guards.exceeds(size, static_cast<int64_t>(worth / weight), !draft_.reduced))
+      if (weight && context_.guards.exceeds(size, static_cast<int64_t>(worth / weight), !group_.reduced))
         return use.source.node;
     }
     return -1;
@@ -85,32 +85,32 @@ class Repeats {
  private:
   bool repeated(const Use& use) const {
     if (!use.inlined || use.elsewhere || use.source.node < 0 || context_.stored[use.source.node]) return false;
-    if (use.offset == 0 && is_contiguous(draft_.domain, use.strides)) return false;
-    if (draft_.reduced && is_row(use)) return false;
-    Size along{draft_.shape, 0};  // the dimensions of the kernel along which it reads one element again and again
-    for (int d = 0; d < draft_.domain.rank; ++d) along.mask |= static_cast<uint16_t>((use.strides[d] == 0) << d);
-    if (along.mask) return context_.guards.exceeds(along, kRepeats - 1, !draft_.reduced);
-    return context_.guards.repeats({use.source.node}, kRepeats, draft_.size(context_), !draft_.reduced);
+    if (use.offset == 0 && is_contiguous(group_.domain, use.strides)) return false;
+    if (group_.reduced && is_row(use)) return false;
+    Size along{group_.shape, 0};  // the dimensions of the kernel along which it reads one element again and again
+    for (int d = 0; d < group_.domain.rank; ++d) along.mask |= static_cast<uint16_t>((use.strides[d] == 0) << d);
+    if (along.mask) return context_.guards.exceeds(along, kRepeats - 1, !group_.reduced);
+    return context_.guards.repeats({use.source.node}, kRepeats, group_.size(context_), !group_.reduced);
   }
 
   // One value a row is computed once a row.
   bool is_row(const Use& use) const {
-    for (int d = 0; d < draft_.domain.rank; ++d)
-      if ((draft_.reduced >> d & 1) && use.strides[d] != 0 && draft_.domain[d] > 1) return false;
+    for (int d = 0; d < group_.domain.rank; ++d)
+      if ((group_.reduced >> d & 1) && use.strides[d] != 0 && group_.domain[d] > 1) return false;
     return true;
   }
 
   int weight_at(int32_t u) {
-    if (seen_[u] || !draft_.uses[u].inlined || context_.stored[draft_.uses[u].source.node]) return 0;
+    if (seen_[u] || !group_.uses[u].inlined || context_.stored[group_.uses[u].source.node]) return 0;
     seen_[u] = true;
-    int sum = weight_of(context_.node(draft_.uses[u].source.node));
-    for (int32_t input : draft_.uses[u].inputs)
+    int sum = weight_of(context_.node(group_.uses[u].source.node));
+    for (int32_t input : group_.uses[u].inputs)
       if (input >= 0) sum += weight_at(input);
     return sum;
   }
 
   const Context& context_;
-  const Draft& draft_;
+  const FusionGroup& group_;
   std::vector<bool> seen_;
 };
 
@@ -139,11 +139,11 @@ Tensors tensors_of(const Context& context, int32_t index, const std::vector<Tens
 
 }  // namespace
 
-bool store_shared(Context& context, const std::vector<Draft>& drafts) {
+bool store_shared(Context& context, const std::vector<FusionGroup>& groups) {
   std::vector<int> kernels(context.count(), 0);  // that compute a node
-  std::vector<size_t> last(context.count(), drafts.size());
-  for (size_t d = 0; d < drafts.size(); ++d)
-    for (const Use& use : drafts[d].uses) {
+  std::vector<size_t> last(context.count(), groups.size());
+  for (size_t d = 0; d < groups.size(); ++d)
+    for (const Use& use : groups[d].uses) {
       const int32_t node = use.source.node;
       if (!use.inlined || use.elsewhere || node < 0 || context.stored[node] || last[node] == d) continue;
       if (context.node(node).op->kind != Kind::pointwise) continue;
@@ -163,8 +163,8 @@ bool store_shared(Context& context, const std::vector<Draft>& drafts) {
   return any;
 }
 
-int32_t find_repeated(const Context& context, const Draft& draft) {
-  return draft.kind == Draft::Kind::program ? Repeats(context, draft).find() : -1;
+int32_t find_repeated(const Context& context, const FusionGroup& group) {
+  return group.kind == FusionGroup::Kind::program ? Repeats(context, group).find() : -1;
 }
 
 }  // namespace sg::schedule_detail

@@ -1,7 +1,7 @@
 // The passes in order; of a structure that was seen before, only those that look at sizes.
 #include "schedule/schedule.hpp"
 
-#include "schedule/draft.hpp"
+#include "schedule/passes.hpp"
 #include "schedule/sketch.hpp"
 
 namespace sg {
@@ -9,20 +9,20 @@ namespace {
 
 using namespace schedule_detail;
 
-std::vector<Draft> draw(Context& context) {
+std::vector<FusionGroup> form_groups(Context& context) {
   store_long(context);
-  std::vector<Draft> drafts = fuse(context);
-  if (context.input.fuse && store_shared(context, drafts)) drafts = fuse_again(context, std::move(drafts));
-  return drafts;
+  std::vector<FusionGroup> groups = fuse(context);
+  if (context.input.fuse && store_shared(context, groups)) groups = fuse_again(context, std::move(groups));
+  return groups;
 }
 
 }  // namespace
 
 Scheduled schedule(const ScheduleInput& input) {
   Context context(input);
-  const std::vector<Draft> drafts = draw(context);
-  std::shared_ptr<const Sketch> sketch = sketch_of(context, drafts);
-  Scheduled out = place(context, drafts);
+  const std::vector<FusionGroup> groups = form_groups(context);
+  std::shared_ptr<const Sketch> sketch = sketch_of(context, groups);
+  Scheduled out = place(context, groups);
   out.sketch = std::move(sketch);
   return out;
 }
@@ -31,9 +31,9 @@ std::optional<Scheduled> schedule_as(const ScheduleInput& input, const Sketch& s
   if (!fits(sketch, input)) return std::nullopt;
   Context context(input);
   context.guards.stop();  // the sketch has them
-  const auto drafts = redraw(context, sketch);
-  if (!drafts) return std::nullopt;
-  return place(context, *drafts);
+  const auto groups = groups_from(context, sketch);
+  if (!groups) return std::nullopt;
+  return place(context, *groups);
 }
 
 }  // namespace sg

@@ -113,9 +113,9 @@ class Words {
 
 }  // namespace
 
-std::shared_ptr<const Sketch> sketch_of(Context& context, const std::vector<Draft>& drafts) {
+std::shared_ptr<const Sketch> sketch_of(Context& context, const std::vector<FusionGroup>& groups) {
   auto sketch = std::make_shared<Sketch>();
-  for (const Draft& d : drafts)
+  for (const FusionGroup& d : groups)
     sketch->kernels.push_back({d.kind, d.reduced, d.across, d.shape, d.roots, d.uses.size()});
   sketch->stored = context.stored;
   sketch->guards = context.guards.take();
@@ -126,20 +126,20 @@ bool fits(const Sketch& sketch, const ScheduleInput& input) {
   return sketch.stored.size() == input.log.nodes.size() && !first_broken(sketch.guards, input.log, true);
 }
 
-std::optional<std::vector<Draft>> redraw(Context& context, const Sketch& sketch) {
+std::optional<std::vector<FusionGroup>> groups_from(Context& context, const Sketch& sketch) {
   context.stored = sketch.stored;
-  std::vector<Draft> drafts;
-  drafts.reserve(sketch.kernels.size());
+  std::vector<FusionGroup> groups;
+  groups.reserve(sketch.kernels.size());
   for (const Sketch::Kernel& kernel : sketch.kernels) {
-    Draft& draft = drafts.emplace_back(draft_of(context, kernel.shape));
-    draft.kind = kernel.kind;
-    draft.roots = kernel.roots;
-    draft.reduced = kernel.reduced;
-    draft.across = kernel.across;
-    draft.uses.reserve(kernel.uses);
-    if (!expand_uses(context, draft)) return std::nullopt;
+    FusionGroup& group = groups.emplace_back(group_of(context, kernel.shape));
+    group.kind = kernel.kind;
+    group.roots = kernel.roots;
+    group.reduced = kernel.reduced;
+    group.across = kernel.across;
+    group.uses.reserve(kernel.uses);
+    if (!expand_uses(context, group)) return std::nullopt;
   }
-  return drafts;
+  return groups;
 }
 
 }  // namespace sg::schedule_detail

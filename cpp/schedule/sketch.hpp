@@ -5,13 +5,13 @@
 #include <optional>
 #include <vector>
 
-#include "schedule/draft.hpp"
+#include "schedule/passes.hpp"
 
 namespace sg {
 
 struct Sketch {
   struct Kernel {
-    schedule_detail::Draft::Kind kind;
+    schedule_detail::FusionGroup::Kind kind;
     uint16_t reduced, across;
     int32_t shape;  // the root whose domain it runs over
     std::vector<int32_t> roots;
@@ -26,8 +26,8 @@ struct Sketch {
 
 namespace sg::schedule_detail {
 
-std::shared_ptr<const Sketch> sketch_of(Context& context, const std::vector<Draft>& drafts);
+std::shared_ptr<const Sketch> sketch_of(Context& context, const std::vector<FusionGroup>& groups);
 bool fits(const Sketch& sketch, const ScheduleInput& input);
-std::optional<std::vector<Draft>> redraw(Context& context, const Sketch& sketch);
+std::optional<std::vector<FusionGroup>> groups_from(Context& context, const Sketch& sketch);
 
 }  // namespace sg::schedule_detail

@@ -3,7 +3,7 @@
 // follows the product. Sizes alone decide, so that results do not depend on the machine.
 #include <algorithm>
 
-#include "schedule/draft.hpp"
+#include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
 namespace {

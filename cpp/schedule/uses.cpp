@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedule/draft.hpp"
+#include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
 namespace {
@@ -71,21 +71,21 @@ Flat flatten(const Node& node) {
 
 class Expander {
  public:
-  Expander(const Context& context, Draft& draft) : context_(context), draft_(draft), scratch_(context.scratch) {
+  Expander(const Context& context, FusionGroup& group) : context_(context), group_(group), scratch_(context.scratch) {
     scratch_.before.clear();
     scratch_.open.clear();
   }
   ~Expander() {
-    for (const Use& u : draft_.uses) latest_of(u.source) = -1;
+    for (const Use& u : group_.uses) latest_of(u.source) = -1;
   }
 
   Listed run() {
-    draft_.uses.clear();
-    draft_.uses.reserve(kUsualUses);
-    draft_.root_uses.clear();
-    if (!std::all_of(draft_.roots.begin(), draft_.roots.end(), [&](int32_t root) { return fits(root); }))
+    group_.uses.clear();
+    group_.uses.reserve(kUsualUses);
+    group_.root_uses.clear();
+    if (!std::all_of(group_.roots.begin(), group_.roots.end(), [&](int32_t root) { return fits(root); }))
       return {.fits = false};
-    for (int32_t root : draft_.roots)
+    for (int32_t root : group_.roots)
       if (!add_root(root)) return {.fits = false};
     while (!scratch_.open.empty() &&
            store_ < 0) {  // latest node first, so each reading is listed before it is expanded
@@ -100,9 +100,9 @@ class Expander {
 
  private:
   bool is_row(int32_t root) const {
-    if (!draft_.reduced || context_.node(root).op->kind == Kind::reduce) return false;
+    if (!group_.reduced || context_.node(root).op->kind == Kind::reduce) return false;
     Guards& guards = context_.guards;
-    return guards.same_size({root}, draft_.row_count(context_)) && !guards.same_size({root}, draft_.size(context_));
+    return guards.same_size({root}, group_.row_count(context_)) && !guards.same_size({root}, group_.size(context_));
   }
 
   bool fits(int32_t root) const {
@@ -110,9 +110,9 @@ class Expander {
     if (node.op->kind == Kind::contraction || node.op->kind == Kind::kernel) return true;
     // Its own dimensions have a meaning.
     const bool exact = node.op->kind == Kind::reduce || node.op->kind == Kind::effect;
-    if (root == draft_.shape) return true;
-    if (exact) return context_.guards.same_domain(root, draft_.shape);
-    return is_row(root) || context_.guards.same_size({root}, draft_.size(context_));
+    if (root == group_.shape) return true;
+    if (exact) return context_.guards.same_domain(root, group_.shape);
+    return is_row(root) || context_.guards.same_size({root}, group_.size(context_));
   }
 
   // A root is read from the kernel's domain by identity: an element or a row each.
@@ -121,30 +121,30 @@ class Expander {
     Use use;
     use.source.node = root;
     use.dtype = node.dtype;
-    const int32_t id = static_cast<int32_t>(draft_.uses.size());
-    draft_.root_uses.push_back(id);
+    const int32_t id = static_cast<int32_t>(group_.uses.size());
+    group_.root_uses.push_back(id);
     use.inlined = node.op->kind != Kind::contraction && node.op->kind != Kind::kernel;
-    use.strides = use.inlined && is_row(root) ? draft_.row_strides() : draft_.element_strides();
-    draft_.uses.push_back(use);
+    use.strides = use.inlined && is_row(root) ? group_.row_strides() : group_.element_strides();
+    group_.uses.push_back(use);
     if (use.inlined) inputs_of(id);
     return store_ != root;
   }
 
   void inputs_of(int32_t id) {
-    const int32_t index = draft_.uses[id].source.node;
+    const int32_t index = group_.uses[id].source.node;
     const Node& node = context_.node(index);
-    const Use& reading = draft_.uses[id];
-    if (node.domain == draft_.domain && reading.offset == 0 && is_contiguous(node.domain, reading.strides)) {
+    const Use& reading = group_.uses[id];
+    if (node.domain == group_.domain && reading.offset == 0 && is_contiguous(node.domain, reading.strides)) {
       add_inputs(id, [&](int k, Use& use) { use.strides = node.in[k].strides; });
       return;
     }
     Mapping m;
-    if (map_dims(node.domain, draft_.domain, reading.strides, reading.offset, m)) {
+    if (map_dims(node.domain, group_.domain, reading.strides, reading.offset, m)) {
       add_inputs(id, [&](int k, Use& use) { go_on(m, node.domain.rank, node.in[k].strides, use); });
       return;
     }
     const Flat flat = flatten(node);
-    if (!map_dims(flat.shape, draft_.domain, reading.strides, reading.offset, m)) {
+    if (!map_dims(flat.shape, group_.domain, reading.strides, reading.offset, m)) {
       store_ = index;
       return;
     }
@@ -153,17 +153,17 @@ class Expander {
 
   // An operand that lies behind a node of `rank` dimensions at `strides`, from the kernel's domain.
   void go_on(const Mapping& m, int rank, const Dims& strides, Use& use) const {
-    use.strides = Dims::filled(draft_.domain.rank, 0);
+    use.strides = Dims::filled(group_.domain.rank, 0);
     for (int j = 0; j < rank; ++j) {
       use.offset += strides[j] * m.start[j];
-      for (int d = 0; d < draft_.domain.rank; ++d) use.strides[d] += strides[j] * m.step[j][d];
+      for (int d = 0; d < group_.domain.rank; ++d) use.strides[d] += strides[j] * m.step[j][d];
     }
   }
 
   // The readings of a node's operands; `place` says where they go from the kernel's domain.
   template <class F>
   void add_inputs(int32_t id, F place) {
-    const int32_t index = draft_.uses[id].source.node;
+    const int32_t index = group_.uses[id].source.node;
     const Node& node = context_.node(index);
     for (int k = 0; k < node.inputs && store_ < 0; ++k) {
       const Operand& o = node.in[k];
@@ -179,7 +179,7 @@ class Expander {
       }
       place(k, use);
       const int32_t input = find_or_add(use);
-      draft_.uses[id].inputs[k] = input;
+      group_.uses[id].inputs[k] = input;
     }
   }
 
@@ -188,18 +188,18 @@ class Expander {
     const int32_t from = use.source.node;
     int32_t& latest = latest_of(use.source);
     for (int32_t id = latest; id >= 0; id = scratch_.before[static_cast<size_t>(id)])
-      if (draft_.uses[id].source == use.source && draft_.uses[id].strides == use.strides &&
-          draft_.uses[id].offset == use.offset && draft_.uses[id].dtype == use.dtype &&
-          draft_.uses[id].elsewhere == use.elsewhere)
+      if (group_.uses[id].source == use.source && group_.uses[id].strides == use.strides &&
+          group_.uses[id].offset == use.offset && group_.uses[id].dtype == use.dtype &&
+          group_.uses[id].elsewhere == use.elsewhere)
         return id;
     use.inlined = from >= 0 && !context_.stored[from];
-    const int32_t id = static_cast<int32_t>(draft_.uses.size());
-    if (draft_.uses.size() > kMaxUses) {
+    const int32_t id = static_cast<int32_t>(group_.uses.size());
+    if (group_.uses.size() > kMaxUses) {
       store_ = middle();
       return -1;
     }
-    draft_.uses.push_back(use);
-    scratch_.before.resize(draft_.uses.size(), -1);
+    group_.uses.push_back(use);
+    scratch_.before.resize(group_.uses.size(), -1);
     scratch_.before.back() = std::exchange(latest, id);
     if (use.inlined) {
       scratch_.open.emplace_back(from, -id);
@@ -216,40 +216,40 @@ class Expander {
   // Too long a formula is cut in the middle.
   int32_t middle() const {
     std::vector<int32_t> nodes;
-    for (const Use& u : draft_.uses)
+    for (const Use& u : group_.uses)
       if (u.inlined && !context_.stored[u.source.node]) nodes.push_back(u.source.node);
     std::nth_element(nodes.begin(), nodes.begin() + static_cast<int64_t>(nodes.size() / 2), nodes.end());
     return nodes[nodes.size() / 2];
   }
 
   void collect_reads() {
-    const auto whole = [&](const Use& u) { return reads_whole(draft_, u); };
-    draft_.whole = static_cast<int>(std::count_if(draft_.uses.begin(), draft_.uses.end(), whole));
-    draft_.reads.clear();
-    draft_.sources.clear();
-    for (const Use& u : draft_.uses)
-      if (!u.inlined) draft_.sources.emplace_back(u.source.node, u.source.leaf);
-    std::sort(draft_.sources.begin(), draft_.sources.end());
-    draft_.sources.erase(std::unique(draft_.sources.begin(), draft_.sources.end()), draft_.sources.end());
-    for (const Use& u : draft_.uses)
-      if (u.source.node >= 0 && !u.inlined && !is_root(u.source.node)) draft_.reads.push_back(u.source.node);
-    for (int32_t root : draft_.roots) {  // operands of products and targets of writes count as read
+    const auto whole = [&](const Use& u) { return reads_whole(group_, u); };
+    group_.whole = static_cast<int>(std::count_if(group_.uses.begin(), group_.uses.end(), whole));
+    group_.reads.clear();
+    group_.sources.clear();
+    for (const Use& u : group_.uses)
+      if (!u.inlined) group_.sources.emplace_back(u.source.node, u.source.leaf);
+    std::sort(group_.sources.begin(), group_.sources.end());
+    group_.sources.erase(std::unique(group_.sources.begin(), group_.sources.end()), group_.sources.end());
+    for (const Use& u : group_.uses)
+      if (u.source.node >= 0 && !u.inlined && !is_root(u.source.node)) group_.reads.push_back(u.source.node);
+    for (int32_t root : group_.roots) {  // operands of products and targets of writes count as read
       const Node& node = context_.node(root);
       for (int k = 0; k < node.inputs; ++k) {
         if (node.reads_value(k)) continue;
         const int32_t from = context_.pending(node.in[k]);
-        if (from >= 0 && context_.stored[from] && !is_root(from)) draft_.reads.push_back(from);
+        if (from >= 0 && context_.stored[from] && !is_root(from)) group_.reads.push_back(from);
       }
     }
-    std::sort(draft_.reads.begin(), draft_.reads.end());
-    draft_.reads.erase(std::unique(draft_.reads.begin(), draft_.reads.end()), draft_.reads.end());
+    std::sort(group_.reads.begin(), group_.reads.end());
+    group_.reads.erase(std::unique(group_.reads.begin(), group_.reads.end()), group_.reads.end());
   }
   bool is_root(int32_t node) const {
-    return std::find(draft_.roots.begin(), draft_.roots.end(), node) != draft_.roots.end();
+    return std::find(group_.roots.begin(), group_.roots.end(), node) != group_.roots.end();
   }
 
   const Context& context_;
-  Draft& draft_;
+  FusionGroup& group_;
   Scratch& scratch_;
   int32_t store_ = -1;  // a node that must be stored first
 };
@@ -282,6 +282,6 @@ void store_long(Context& context) {
   }
 }
 
-Listed expand_uses(const Context& context, Draft& draft) { return Expander(context, draft).run(); }
+Listed expand_uses(const Context& context, FusionGroup& group) { return Expander(context, group).run(); }
 
 }  // namespace sg::schedule_detail

@@ -156,7 +156,7 @@ def test_a_new_structure_is_scheduled_prepared_and_run_in_stages(device: sg.Devi
         (x * 3 - x).sum(dim=1).numpy()
         (x * 3 - x).sum(dim=1).numpy()
     count = Counter(e.name for e in prof.events() if e.category == "stage")
-    assert count["cut"] == 2
+    assert count["flush"] == 2
     assert count["schedule"] == count["prepare"] == 1
     if str(device) != "cpu":
         assert count["record"] == count["download"] == 2

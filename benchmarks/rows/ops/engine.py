@@ -99,7 +99,7 @@ def planned(profile: Any, fresh: bool) -> float:
     rows = {r.key: r for r in profile.key_averages() if r.category == "stage"}
     if fresh:
         return float(rows["schedule"].cpu_time_total) / 1e6
-    return float(rows["cut"].self_cpu_time_total) / 1e6
+    return float(rows["flush"].self_cpu_time_total) / 1e6
 
 
 def groups(context: Context) -> Iterator[tuple[str, int, Callable[[], Any]]]:

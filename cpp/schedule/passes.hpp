@@ -66,7 +66,7 @@ struct Context {
 };
 
 // A kernel: stored nodes (roots) computed over one domain.
-struct Draft {
+struct FusionGroup {
   enum class Kind : uint8_t { program, product, own };
   Kind kind = Kind::program;
   Dims domain;                 // products: batch, m, n
@@ -91,7 +91,7 @@ struct Draft {
   Dims row_strides() const;  // of a per-row value over the domain: 0 along folded dimensions
 };
 
-// Lists every reading that the roots need over the domain. Else the draft is of no use, for one of two reasons: a root
+// Lists every reading that the roots need over the domain. Else the group is of no use, for one of two reasons: a root
 // does not fit its domain; or a node must be stored first, since its formula is too long or cannot be followed through a
 // reshape, and the kernels that compute it are to be made anew.
 struct Listed {
@@ -99,34 +99,34 @@ struct Listed {
   int32_t store = -1;  // the node
   explicit operator bool() const { return fits && store < 0; }
 };
-Listed expand_uses(const Context& context, Draft& draft);
+Listed expand_uses(const Context& context, FusionGroup& group);
 
 // Cuts formulas that are too long to be followed from each of their readers.
 void store_long(Context& context);
 
-// A node whose formula the draft would compute again for many elements, at a cost that storing it is worth; -1: none.
-int32_t find_repeated(const Context& context, const Draft& draft);
+// A node whose formula the group would compute again for many elements, at a cost that storing it is worth; -1: none.
+int32_t find_repeated(const Context& context, const FusionGroup& group);
 
 // Marks values that several kernels would each compute from several large tensors, such as the sum that runs through the
 // layers of a transformer; true: there are some, and kernels are to be put together anew.
-bool store_shared(Context& context, const std::vector<Draft>& drafts);
+bool store_shared(Context& context, const std::vector<FusionGroup>& groups);
 
 // Of every element of something.
-bool reads_whole(const Draft& draft, const Use& use);
+bool reads_whole(const FusionGroup& group, const Use& use);
 
-// True when a reading of `root` from the draft's domain is the element (or row) that is being computed.
-bool reads_in_place(const Context& context, const Draft& draft, const Use& use);
+// True when a reading of `root` from the group's domain is the element (or row) that is being computed.
+bool reads_in_place(const Context& context, const FusionGroup& group, const Use& use);
 
 // False when a kernel writes memory in place that it also reads in another order.
-bool writes_safely(const Context& context, const Draft& draft);
+bool writes_safely(const Context& context, const FusionGroup& group);
 
 // A kernel for one stored node. Its readings are still to be listed.
-Draft draft_of(const Context& context, int32_t root);
+FusionGroup group_of(const Context& context, int32_t root);
 
 // Groups stored nodes into kernels.
-std::vector<Draft> fuse(Context& context);
+std::vector<FusionGroup> fuse(Context& context);
 // The same, after some more nodes are stored: kernels that this does not change stay.
-std::vector<Draft> fuse_again(Context& context, std::vector<Draft> drafts);
+std::vector<FusionGroup> fuse_again(Context& context, std::vector<FusionGroup> groups);
 
 // A kernel with names for memory instead of memory: binding i is sources[i].
 struct Emitted {
@@ -137,7 +137,7 @@ struct Emitted {
   std::vector<int32_t> nodes;  // that it computes
   std::string name;
 };
-Emitted emit(Context& context, const Draft& draft);
+Emitted emit(Context& context, const FusionGroup& group);
 
 // Too few rows for a wide machine: the row is cut in pieces, and a second kernel folds the partial results.
 // Bindings after `sources.size()` are the partials, in both kernels.
@@ -152,7 +152,7 @@ std::optional<Pieces> cut_in_pieces(const Program& program, int32_t first_partia
 // Bindings from first_partial_binding on are the partials, in both kernels.
 Pieces finish_row_sums(const Program& program, int32_t first_partial_binding);
 // Worth it, and possible on every device: sizes alone decide.
-bool can_sum_rows(const Context& context, const Draft& draft);
+bool can_sum_rows(const Context& context, const FusionGroup& group);
 int64_t rows_of_a_part(int64_t rows, int64_t columns);
 
 // A product of few long sums, see split.cpp; for GPUs. Binding `binding` are the slices, in both kernels.
@@ -169,7 +169,7 @@ inline bool inlines(const OpInfo& op) { return op.kind == Kind::pointwise || op.
 // Gives each temporary of a plan its place in the arena. `work` counts comparisons.
 void pack_arena(Plan& plan, int64_t& work);
 
-// Turns drafts into steps on memory.
-Scheduled place(Context& context, const std::vector<Draft>& drafts);
+// Turns groups into steps on memory.
+Scheduled place(Context& context, const std::vector<FusionGroup>& groups);
 
 }  // namespace sg::schedule_detail
