@@ -5,7 +5,7 @@
 #include "bind/caster.hpp"
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
-#include "engine/capture.hpp"
+#include "engine/replay/capture.hpp"
 #include "ops/list.hpp"
 
 namespace py = pybind11;

@@ -40,8 +40,8 @@ struct Update {
     for (py::handle n : numbers) values.push_back(scalar(n));
     Tensor penalty = weight_decay ? Tensor(weight_decay) : Tensor();
     if (recorder && std::all_of(values.begin(), values.end(), [](const Tensor& n) { return n.is_number(); })) {
-      for (const Tensor& n : values) n->source = recorder->number(n->number.f);
-      if (penalty) penalty->source = recorder->number(weight_decay);
+      for (const Tensor& n : values) n->slot = recorder->number(n->number.f);
+      if (penalty) penalty->slot = recorder->number(weight_decay);
     }
     if (static_cast<int>(values.size()) != rule.numbers)
       fail<ValueError>("optim",

@@ -10,8 +10,8 @@
 #include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
-#include "engine/capture.hpp"
 #include "engine/flush.hpp"
+#include "engine/replay/capture.hpp"
 #include "engine/run_status.hpp"
 #include "engine/tape.hpp"
 #include "ops/list.hpp"
@@ -87,7 +87,9 @@ Bytes realise(const Tensor& x) {
 void flush(Log& log, bool full) {
   const HostPaused paused;
   if (full && log.most == kMaxLogNodes) log.most = end_of_round(log);
-  if (!full || log.nodes.size() >= log.most) flush_log(log);
+  if (full && log.nodes.size() < log.most) return;
+  flush_log(log);
+  log.goes_on = full;
 }
 void raise_reports(DeviceId id) { raise_status(id); }
 

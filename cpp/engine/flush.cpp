@@ -8,8 +8,8 @@
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/profile.hpp"
-#include "engine/capture.hpp"
 #include "engine/pieces.hpp"
+#include "engine/replay/capture.hpp"
 #include "engine/rescue.hpp"
 #include "engine/run_status.hpp"
 #include "plan/bounds.hpp"
@@ -56,8 +56,9 @@ void look(const Log& log, Wanted& wanted) {
 uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse, bool is_piece) {
   std::vector<uint64_t>& key = log.key;
   const size_t known = key.size();
-  uint64_t word = uint64_t(is_piece) << 2 | uint64_t(fuse) << 1 | uint64_t(!wanted.unchecked.empty());
-  int bits = 3;
+  uint64_t word =
+      uint64_t(log.goes_on) << 3 | uint64_t(is_piece) << 2 | uint64_t(fuse) << 1 | uint64_t(!wanted.unchecked.empty());
+  int bits = 4;
   auto push = [&](bool bit) {
     word = word << 1 | uint64_t(bit);
     if (++bits == 64) {

@@ -76,11 +76,11 @@ void set_tensor(Operand& operand, const Tensor& x, const Dims& strides) {
   if (recorder) recorder->uses(x);
 }
 
-void set_number(Operand& operand, DType dtype, Number number, uint32_t source = 0) {
+void set_number(Operand& operand, DType dtype, Number number, ReplaySlot slot = {}) {
   operand.kind = Operand::Kind::number;
   operand.dtype = dtype;
   operand.number = number;
-  operand.source = source;
+  operand.slot = slot;
 }
 
 // Under the engine lock.
@@ -200,7 +200,7 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   for (const Tensor& x : inputs) {
     Operand& operand = node->in[node->inputs++];
     if (x.is_number()) {
-      set_number(operand, compute, as_type(x, compute), x->source);
+      set_number(operand, compute, as_type(x, compute), x->slot);
     } else {
       set_tensor(operand, x, pick(broadcast_strides(x.shape(), x.strides(), shape), s));
     }
@@ -231,7 +231,7 @@ Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
 }
 
 Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device, bool index,
-                std::initializer_list<Number> numbers, DType number_type, uint32_t source) {
+                std::initializer_list<Number> numbers, DType number_type, ReplaySlot slot) {
   const Entry entry(op);
   check_size(op.name, shape);
   NodeRef node = new_node(op, dtype, wide_of(dtype), device, index + numbers.size());
@@ -245,8 +245,8 @@ Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId devic
     operand.strides = contiguous_strides(s.shape);
   }
   for (Number n : numbers) {
-    set_number(node->in[node->inputs++], wide_of(number_type), n, source);
-    if (source) source += kNextSource;
+    set_number(node->in[node->inputs++], wide_of(number_type), n, slot);
+    slot = slot.next();
   }
   Tensor out = wrap(node, shape);
   append(node);
@@ -426,7 +426,7 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   node->numel = before->numel;
   node->inputs = at ? 3 : 2;
   if (value.is_number())
-    set_number(node->in[0], compute, as_type(value, compute), value->source);
+    set_number(node->in[0], compute, as_type(value, compute), value->slot);
   else
     set_tensor(node->in[0], value, pick(broadcast_strides(value.shape(), value.strides(), shape), s));
   set_tensor(node->in[1], target, at ? Dims::filled(s.shape.rank, 0) : pick(target.strides(), s));

@@ -17,9 +17,9 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs);
 // The same values in another type.
 Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype);
 // Values made from positions and numbers alone (arange, full, rand): `index` adds the element's position as input 0,
-// `source` is that of the first number.
+// `slot` is that of the first number.
 Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device, bool index,
-                std::initializer_list<Number> numbers, DType number_type, uint32_t source = 0);
+                std::initializer_list<Number> numbers, DType number_type, ReplaySlot slot = {});
 // Folds the dimensions of `axes` (bit d: dimension d).
 Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim);
 // a [batch, m, k] @ b [batch, k, n] -> [batch, m, n]; batch sizes equal or 1.

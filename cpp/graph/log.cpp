@@ -43,7 +43,7 @@ void Log::add_operand(const Node& reader, int k) {
   uint64_t word = static_cast<uint64_t>(operand.kind) | uint64_t(operand.dtype) << 4;
   if (operand.kind == Operand::Kind::number) {
     add_word(word);
-    if (operand.source) sources.emplace_back(static_cast<int32_t>(numbers.size()), operand.source);
+    if (operand.slot) slots.emplace_back(static_cast<int32_t>(numbers.size()), operand.slot);
     numbers.push_back(operand.number);
     return;
   }
@@ -151,7 +151,7 @@ void Log::make_room(const Node& node) {
   make_room_in(leaves, inputs);
   make_room_in(offsets, inputs);
   make_room_in(numbers, inputs);
-  make_room_in(sources, inputs);
+  make_room_in(slots, inputs);
   room_ = kNodes;
 }
 
@@ -199,7 +199,7 @@ void Log::clear() {
   written_leaf_.clear();
   last_written_ = nullptr;
   numbers.clear();
-  sources.clear();
+  slots.clear();
   assignments.clear();
   reporters.clear();
   key.clear();
@@ -208,6 +208,7 @@ void Log::clear() {
   leaf_bytes = 0;
   whole_from = SIZE_MAX;
   most = kMaxLogNodes;
+  goes_on = false;
   room_ = 0;
 }
 

@@ -44,7 +44,7 @@ struct Log {
   std::vector<int32_t> leaf_of;  // of each offset; -1: memory that the log makes
   std::vector<int32_t> starts;   // of each operand that is a tensor, in program order: its offset; -1: part of the key
   std::vector<Number> numbers;
-  std::vector<std::pair<int32_t, uint32_t>> sources;  // of the numbers that have one
+  std::vector<std::pair<int32_t, ReplaySlot>> slots;  // of the numbers that have one
   std::vector<Assignment> assignments;
   std::vector<Reporter> reporters;
   std::vector<uint64_t> key;
@@ -55,6 +55,7 @@ struct Log {
   size_t whole_from = SIZE_MAX;  // nodes from here on are run as a whole or not at all
   Writes whole_writes;           // those before
   size_t most = kMaxLogNodes;    // it is run when it has so many nodes
+  bool goes_on = false;          // the log before had its most nodes
 
   // Of memory: afterwards append_in_room(node), and one assignment and one reporter of the node, throw nothing.
   void make_room(const Node& node);

@@ -17,6 +17,17 @@ namespace sg {
 inline constexpr int kFewInputs = 3;   // of any op but kernels
 inline constexpr int kMaxInputs = 16;  // of a kernel
 
+// What a number of a recorded step stands for when the step is replayed: the value of a slot (graph/recorder.hpp), or what
+// is left of 1 when that is taken away, so many times over.
+struct ReplaySlot {
+  uint32_t number : 30 = 0;  // from 1 on; 0: none, the number is a constant
+  uint32_t complements : 2 = 0;
+  explicit operator bool() const { return number != 0; }
+  bool operator==(const ReplaySlot&) const = default;
+  ReplaySlot next() const { return number ? ReplaySlot{number + 1, 0} : ReplaySlot(); }
+  ReplaySlot complement() const { return number ? ReplaySlot{number, complements + 1u} : ReplaySlot(); }
+};
+
 // How a node reads an input over its domain.
 struct Operand {
   enum class Kind : uint8_t {
@@ -28,7 +39,7 @@ struct Operand {
   Ref<Node> node;
   Kind kind = Kind::none;
   DType dtype = DType::float32;
-  uint32_t source = 0;  // of a number: see graph/recorder.hpp
+  ReplaySlot slot;  // of a number
   int64_t offset = 0;
   Number number{};
   Dims strides;  // one a domain dimension

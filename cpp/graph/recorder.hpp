@@ -1,4 +1,4 @@
-// What watches the work of a thread while a step is recorded to be run again (engine/capture.hpp): whose memory ops read
+// What watches the work of a thread while a step is recorded to be run again (engine/replay/): whose memory ops read
 // and write, which leaves collect gradients, which numbers will be others next time.
 // Told by graph/ and ops/; at most one a thread. Threads: its own.
 #pragma once
@@ -19,12 +19,12 @@ class Watcher {
   virtual void reads_gradient(const Tensor& leaf) = 0;  // before
   virtual void sets_gradient(const Tensor& leaf) = 0;
   virtual void ends(const GradNode& node) = 0;  // backward() passed it and freed its values
-  // Words drawn from a stream of random numbers. The result stands for the seed, kNextSource more for the first word.
-  virtual uint32_t draws(Generator& from, int64_t blocks) = 0;
+  // Words drawn from a stream of random numbers. The result stands for the seed, the next slot for the first word.
+  virtual ReplaySlot draws(Generator& from, int64_t blocks) = 0;
   // A stream is about to be put to this place.
   virtual void turns(Generator& stream, int64_t seed, int64_t blocks) = 0;
   // A number that is asked for anew each time.
-  virtual uint32_t number(double now) = 0;
+  virtual ReplaySlot number(double now) = 0;
 };
 extern constinit thread_local Watcher* recorder;
 // While threads are watched: what others do to the logs, which are everybody's, so that nobody takes it for theirs.
@@ -33,9 +33,5 @@ extern std::atomic<uint32_t> disturbances;
 inline void note_disturbance() {
   if (recorders.load(std::memory_order_relaxed) && !recorder) ++disturbances;
 }
-
-// A source is the number of a slot, and in its lowest bits how often 1 - x was taken of what stands there. 0: a constant.
-inline constexpr uint32_t kNextSource = 4;
-inline uint32_t complement_of(uint32_t source) { return source ? source + 1 : 0; }
 
 }  // namespace sg

@@ -52,7 +52,7 @@ Tensor Tensor::detach() const {
   t->dtype = impl_->dtype;
   t->device = impl_->device;
   t->number = impl_->number;
-  t->source = impl_->source;
+  t->slot = impl_->slot;
   t->untracked = impl_->untracked;
   return Tensor(std::move(t));
 }

@@ -30,7 +30,7 @@ struct TensorImpl : RefCounted<TensorImpl> {
   DType dtype = DType::float32;
   DeviceId device;
   Number number{};
-  uint32_t source = 0;  // of a number: what stands for it when a recorded step runs again (graph/recorder.hpp)
+  ReplaySlot slot;  // of a number
   bool requires_grad = false;
   bool untracked = false;        // of .data: what is written through it does not count as a change
   Ref<GradNode> grad_fn;         // see Tensor::grad_fn()

@@ -39,9 +39,9 @@ Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, Generator& f
   check_size(op.name, shape);
   const int64_t words = words_each * shape.numel();
   const int64_t blocks = (words + 3) / 4;
-  const uint32_t source = recorder ? recorder->draws(from, blocks) : 0;
+  const ReplaySlot slot = recorder ? recorder->draws(from, blocks) : ReplaySlot();
   const int64_t at = from.blocks.fetch_add(blocks);
-  return generate(op, shape, dtype, device, true, {Number{.i = from.seed}, Number{.i = at}}, DType::int64, source);
+  return generate(op, shape, dtype, device, true, {Number{.i = from.seed}, Number{.i = at}}, DType::int64, slot);
 }
 
 }  // namespace

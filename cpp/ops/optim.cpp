@@ -14,7 +14,7 @@ namespace {
 Tensor one_minus(const Tensor& x) {
   if (!x.is_number()) return 1 - x;
   const Tensor rest(1 - x->number.f);
-  rest->source = complement_of(x->source);
+  rest->slot = x->slot.complement();
   return rest;
 }
 

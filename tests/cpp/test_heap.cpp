@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "engine/capture.hpp"
+#include "engine/replay/capture.hpp"
 #include "graph/log.hpp"
 #include "include/spirograd.hpp"
 

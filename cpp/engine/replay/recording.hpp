@@ -1,6 +1,6 @@
-// Steps that run again without being recorded again: Capture watches one call of a function and keeps the plans that it
-// ran, and where each of their leaves, offsets and numbers came from; Recording::run runs these plans on what stands in
-// the same places now. Called by bind/compile.cpp. Threads: a capture belongs to one; recordings may run in any.
+// A step that can be replayed: the plans that it ran, and where each of their leaves, offsets and numbers came from.
+// capture.cpp makes it, compare.cpp compares two, replay.cpp runs its plans on what stands in the same places now. Knows
+// nothing of Python. Threads: a recording may run in any, under the engine lock.
 #pragma once
 #include <map>
 #include <memory>
@@ -61,7 +61,7 @@ class Recording {
     std::vector<int64_t> offsets;
     std::vector<int32_t> argument_of;  // of each offset: which argument's own it moves with, -1: none
     std::vector<Number> numbers;
-    std::vector<std::pair<int32_t, uint32_t>> sources;
+    std::vector<std::pair<int32_t, ReplaySlot>> number_slots;
     std::vector<Reporter> reporters;
     bool unchecked = false;
     std::vector<Output> outputs;
@@ -123,60 +123,6 @@ class Recording {
   std::vector<Result> results_;
 };
 
-class Capture final : public Watcher {
- public:
-  // Runs what is pending everywhere and watches from here on. The function is to be called with arguments(): tensors on
-  // the same values that are known apart from those that the function knows otherwise.
-  explicit Capture(const std::vector<Tensor>& arguments);
-  ~Capture() override;
-  const std::vector<Tensor>& arguments() const { return arguments_; }
-  // Runs what is pending and ends watching; hands on what was written into arguments. Error when a value was read.
-  void stop();
-  // A result as later calls give it: without a gradient, and on the memory of the argument where it is one.
-  Tensor outside(const Tensor& result) const;
-  void abandon();  // ends watching; also after an error
-  // What was recorded; nullptr, and why, when it cannot run again, or "" when the next call may have more luck: another
-  // thread came between, or there was no memory. After stop().
-  std::shared_ptr<Recording> recording(const std::vector<Tensor>& results, std::string& problem);
-
-  void makes(Storage& fresh) override;
-  void uses(const Tensor& x) override;
-  void reads_gradient(const Tensor& leaf) override;
-  void sets_gradient(const Tensor& leaf) override;
-  void ends(const GradNode& node) override;
-  uint32_t draws(Generator& from, int64_t blocks) override;
-  void turns(Generator& stream, int64_t seed, int64_t blocks) override;
-  uint32_t number(double now) override;
-
-  // From engine/. `made_of`: the log that was run.
-  void ran(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters) noexcept;
-  void has_host_data(const NodeRef& node, const void* data, size_t bytes);
-  [[noreturn]] void refuse(const char* what);
-
- private:
-  void note_run(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters);
-  Recording::Leaf* leaf_of(const Tensor& x);  // nullptr: it was made inside
-  void note(const Tensor& x);
-  Origin origin_of(const NodeRef& node);
-  int32_t argument_behind(const Origin& from) const;
-  std::string kept_outside(const std::vector<Tensor>& results);
-
-  uint32_t id_;
-  uint32_t disturbances_;  // before
-  std::vector<Tensor> originals_, arguments_;
-  std::vector<NodeRef> before_;  // of the arguments: their values at first
-  std::shared_ptr<Recording> made_;
-  std::string refused_, problem_;
-  bool incomplete_ = false;  // there was no memory to note all of it
-  std::unordered_map<const Storage*, Origin> places_;
-  std::unordered_map<const TensorImpl*, size_t> leaf_index_;
-  std::unordered_map<const Node*, std::vector<Origin>> seen_;
-  std::vector<std::vector<NodeRef>> outputs_;  // of each cut
-  std::unordered_map<const GradNode*, bool> ended_;
-};
-
-// The one of this thread.
-inline Capture* capture() { return static_cast<Capture*>(recorder); }
 // ValueError when a tensor wants a gradient. Otherwise what of the arguments decides which plans run, as words.
 std::vector<uint64_t> signature(const std::vector<Tensor>& arguments);
 

@@ -1,0 +1,319 @@
+#include "engine/replay/capture.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "engine/run_status.hpp"
+#include "graph/build.hpp"
+#include "ops/list.hpp"
+
+namespace sg {
+namespace {
+
+constexpr const char* kPass = "pass what changes as an argument, as a tensor, and return what is needed outside";
+
+}  // namespace
+
+// ---- watching --------------------------------------------------------------------------------------------------------
+Capture::Capture(const std::vector<Tensor>& arguments) : originals_(arguments), made_(new Recording) {
+  static std::atomic<uint32_t> last{0};
+  if (recorder) fail<Error>("compile", "another function is being recorded", "call one at a time");
+  const EngineLock lock;
+  flush_all();
+  id_ = ++last;
+  std::map<const Storage*, Tensor> storages;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Tensor& x = arguments[i];
+    Tensor same = snapshot(x.detach());
+    Tensor& first = storages[x->storage.get()];
+    if (first)
+      same->storage = first->storage;
+    else
+      first = same;
+    places_.try_emplace(same->storage.get(), Origin{Origin::Kind::argument, static_cast<int32_t>(i)});
+    made_->argument_offsets_.push_back(x->offset);
+    before_.push_back(same->storage->node.ref());
+    arguments_.push_back(std::move(same));
+  }
+  recorder = this;
+  disturbances_ = disturbances;
+  ++recorders;
+}
+
+Capture::~Capture() { abandon(); }
+
+void Capture::abandon() {
+  if (recorder != this) return;
+  recorder = nullptr;
+  --recorders;
+  const EngineLock lock;
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    Storage &now = *arguments_[i]->storage, &outside = *originals_[i]->storage;
+    if (now.node.ref() == before_[i] || now.node.get() == outside.node.get()) continue;
+    outside.node = now.node;
+    ++outside.version;
+  }
+  before_.clear();
+}
+
+void Capture::stop() {
+  flush_all();
+  abandon();
+  if (!refused_.empty()) fail<Error>("compile", refused_, kPass);
+}
+
+Tensor Capture::outside(const Tensor& result) const {
+  const auto at = places_.find(result->storage.get());
+  const bool argument = at != places_.end() && at->second.kind == Origin::Kind::argument;
+  if (result.is_leaf() && !argument) return result;
+  Tensor t = result.detach();
+  if (argument) t->storage = originals_[static_cast<size_t>(at->second.index)]->storage;
+  return t;
+}
+
+void Capture::refuse(const char* what) {
+  refused_ = std::string("the function ") + what + " while it is recorded, which a later call would not do";
+  fail<Error>("compile", refused_, kPass);
+}
+
+void Capture::makes(Storage& fresh) {
+  fresh.recording = id_;
+  places_.erase(&fresh);  // another one lay there, a gradient that was given up
+}
+
+Recording::Leaf* Capture::leaf_of(const Tensor& x) {
+  const Storage* storage = x->storage.get();
+  if (!storage || storage->recording == id_) return nullptr;
+  if (const auto at = places_.find(storage); at != places_.end() && at->second.kind == Origin::Kind::argument)
+    return nullptr;
+  const auto [at, fresh] = leaf_index_.try_emplace(x.impl(), made_->leaves_.size());
+  if (!fresh) return &made_->leaves_[at->second];
+  Recording::Leaf leaf;
+  leaf.tensor = x.ref();
+  leaf.storage = x->storage.get();
+  leaf.requires_grad = x->requires_grad;
+  leaf.hooks = static_cast<bool>(x->hooks);
+  if (const Ref<TensorImpl>& g = x->grad) {
+    leaf.had = true;
+    leaf.before = {g->shape, g->strides, g->offset, g->dtype, g->device, {}};
+    places_.try_emplace(g->storage.get(), Origin{Origin::Kind::gradient, static_cast<int32_t>(made_->leaves_.size())});
+  }
+  made_->leaves_.push_back(std::move(leaf));
+  return &made_->leaves_.back();
+}
+
+void Capture::note(const Tensor& x) {
+  if (!leaf_of(x)) return;
+  const auto [at, fresh] =
+      places_.try_emplace(x->storage.get(), Origin{Origin::Kind::kept, static_cast<int32_t>(made_->kept_.size())});
+  if (fresh) made_->kept_.push_back({x->storage, x->storage->version, 0});
+}
+
+void Capture::uses(const Tensor& x) {
+  if (x.is_number() || x->storage->recording == id_) return;
+  note(x);
+  if (x->base) note(Tensor(x->base));
+  const auto place = places_.find(x->storage.get());
+  if (place == places_.end()) return;
+  std::vector<Origin>& seen = seen_[x->storage->node.get()];
+  if (std::none_of(seen.begin(), seen.end(),
+                   [&](const Origin& o) { return o.kind == place->second.kind && o.index == place->second.index; }))
+    seen.push_back(place->second);
+}
+
+void Capture::reads_gradient(const Tensor& x) {
+  if (x.is_number() || !x.is_leaf()) return;
+  if (Recording::Leaf* leaf = leaf_of(x)) leaf->reads |= !leaf->sets;
+}
+
+void Capture::sets_gradient(const Tensor& x) {
+  if (x.is_number() || !x.is_leaf()) return;
+  if (Recording::Leaf* leaf = leaf_of(x)) leaf->sets = true;
+}
+
+void Capture::ends(const GradNode& node) { ended_[&node] = true; }
+
+ReplaySlot Capture::draws(Generator& from, int64_t blocks) {
+  auto& slots = made_->slots_;
+  auto& streams = made_->streams_;
+  auto stream = std::find_if(streams.begin(), streams.end(), [&](const auto& s) { return s.from == &from; });
+  if (stream == streams.end()) stream = streams.insert(stream, {&from, from.blocks});
+  const auto number = static_cast<size_t>(stream - streams.begin());
+  slots.push_back({Recording::Slot::Kind::seed, 0, number, 0});
+  slots.push_back({Recording::Slot::Kind::block, 0, number, stream->at});
+  stream->at += blocks;
+  return {.number = static_cast<uint32_t>(slots.size() - 1)};
+}
+
+// Back to numbers that the step has drawn, as a checkpoint does, or on again.
+void Capture::turns(Generator& stream, int64_t seed, int64_t blocks) {
+  if (seed == stream.seed && blocks == stream.blocks) return;
+  for (auto& s : made_->streams_)
+    if (s.from == &stream && seed == stream.seed && blocks >= s.first) {
+      s.at = blocks - s.first;
+      return;
+    }
+  if (problem_.empty()) problem_ = "it seeds a generator";
+}
+
+ReplaySlot Capture::number(double now) {
+  made_->slots_.push_back({Recording::Slot::Kind::number, now});
+  return {.number = static_cast<uint32_t>(made_->slots_.size())};
+}
+
+void Capture::has_host_data(const NodeRef& node, const void* data, size_t bytes) {
+  seen_[node.get()] = {{Origin::Kind::constant, static_cast<int32_t>(made_->constants_.size())}};
+  made_->constants_.emplace_back(node);
+  made_->host_data_.push_back(std::hash<std::string_view>()({static_cast<const char*>(data), bytes}));
+}
+
+Origin Capture::origin_of(const NodeRef& node) {
+  for (size_t c = outputs_.size(); c-- > 0;)
+    for (size_t o = 0; o < outputs_[c].size(); ++o)
+      if (outputs_[c][o] == node) return {Origin::Kind::output, static_cast<int32_t>(o), static_cast<int32_t>(c)};
+  const auto at = seen_.find(node.get());
+  if (at == seen_.end()) return {};
+  for (size_t i = 1; i < at->second.size(); ++i) made_->equal_.emplace_back(at->second[0], at->second[i]);
+  return at->second[0];
+}
+
+// Whose memory it is: an argument's, or what an earlier run wrote into one. -1: neither.
+int32_t Capture::argument_behind(const Origin& from) const {
+  if (from.kind == Origin::Kind::argument) return from.index;
+  if (from.kind != Origin::Kind::output) return -1;
+  for (const Recording::Write& w : made_->cuts_[static_cast<size_t>(from.cut)].writes)
+    if (w.output == from.index && w.to.kind == Origin::Kind::argument) return w.to.index;
+  return -1;
+}
+
+// The run is done: what is noted of it must not fail.
+void Capture::ran(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters) noexcept {
+  try {
+    note_run(log, plan, unchecked, std::move(reporters));
+  } catch (const std::bad_alloc&) {
+    incomplete_ = true;
+  }
+}
+
+void Capture::note_run(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters) {
+  Recording::Cut cut;
+  cut.device = log.device;
+  cut.key = log.key;
+  cut.plan = plan.plan;
+  cut.prepared = plan.prepared;
+  for (const NodeRef& leaf : log.leaves) {
+    cut.leaves.push_back(origin_of(leaf));
+    if (cut.leaves.back().kind == Origin::Kind::unknown && problem_.empty())
+      problem_ = "it reads a value that was computed before it and is kept by a gradient graph or another thread";
+  }
+  cut.offsets = log.offsets;
+  for (int32_t leaf : log.leaf_of) cut.argument_of.push_back(leaf < 0 ? -1 : argument_behind(cut.leaves[leaf]));
+  cut.numbers = log.numbers;
+  cut.number_slots = log.slots;
+  cut.reporters = std::move(reporters);
+  cut.unchecked = unchecked;
+  std::vector<NodeRef> outputs;
+  for (int32_t n : plan.output_nodes) {
+    const Node& node = *log.nodes[static_cast<size_t>(n)];
+    cut.outputs.push_back({node.dtype, node.numel, node.op->kind == Kind::effect});
+    outputs.push_back(log.nodes[static_cast<size_t>(n)]);
+  }
+  std::set<const Storage*> written;
+  for (const Assignment& a : log.assignments) {
+    const auto place = places_.find(a.storage.get());
+    if (place == places_.end() || !written.insert(a.storage.get()).second) continue;
+    for (size_t o = 0; o < outputs.size(); ++o)
+      if (outputs[o].get() == a.storage->node.get()) cut.writes.push_back({place->second, static_cast<int32_t>(o)});
+  }
+  outputs_.push_back(std::move(outputs));
+  made_->cuts_.push_back(std::move(cut));
+}
+
+// ---- the end ---------------------------------------------------------------------------------------------------------
+// A value made inside that somebody holds whom a later call could not give a new one.
+std::string Capture::kept_outside(const std::vector<Tensor>& results) {
+  std::set<const Storage*> known;
+  for (const auto& kept : made_->kept_) known.insert(kept.storage.get());
+  for (const Tensor& x : arguments_) known.insert(x->storage.get());
+  for (const Tensor& x : originals_) known.insert(x->storage.get());
+  for (const Tensor& x : results) known.insert(x->storage.get());
+  for (const auto& leaf : made_->leaves_) {
+    if (leaf.tensor->grad) known.insert(leaf.tensor->grad->storage.get());
+    if (leaf.ended) known.insert(leaf.tensor->storage.get());  // a gradient that another one has replaced
+  }
+  std::unordered_map<const Node*, int32_t> holders;
+  for (const Storage* s : known) ++holders[s->node.get()];
+  for (const auto& outputs : outputs_)
+    for (const NodeRef& node : outputs)
+      if (node->held.load(std::memory_order_relaxed) > holders[node.get()])
+        return "a tensor of " + std::to_string(node->numel) +
+               " elements that it makes is kept outside (in an attribute, a list, a graph)";
+  return "";
+}
+
+std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results, std::string& problem) {
+  Recording& r = *made_;
+  problem = problem_;
+  if (disturbances != disturbances_ || incomplete_) {
+    problem = "";
+    return nullptr;
+  }
+  for (const Tensor& x : results) {
+    const GradNode* fn = x.grad_fn().get();
+    if (fn && !ended_.count(fn) && problem.empty())
+      problem = "a result wants a gradient, which cannot flow back through it; return x.detach(), or use no_grad()";
+  }
+  for (auto& leaf : r.leaves_) leaf.ended = leaf.tensor->ref_count() == 1;
+  if (problem.empty())
+    for (const Tensor& x : results)
+      if (x->grad_fn) x->grad_fn = {}, x->base = {};  // what is left of the graph holds values
+  if (problem.empty()) problem = kept_outside(results);
+  if (!problem.empty()) return nullptr;
+  for (auto& leaf : r.leaves_)
+    if (!leaf.ended && leaf.tensor->storage.get() != leaf.storage) problem = "it replaces the data of a tensor";
+  for (auto& kept : r.kept_) kept.versions = kept.storage->version - kept.version;
+  const auto reads = [&](const Origin& o) {
+    if (o.kind == Origin::Kind::gradient) r.leaves_[static_cast<size_t>(o.index)].reads = true;
+  };
+  for (const Recording::Cut& cut : r.cuts_) {
+    for (const Origin& from : cut.leaves) reads(from);
+    for (const Recording::Write& w : cut.writes) reads(w.to);
+  }
+  auto place = [&](const Tensor& x) {
+    return Recording::Place{x.shape(), x.strides(), x->offset,
+                            x.dtype(), x.device(),  origin_of(x->storage->node.ref())};
+  };
+  auto need = [&](const Recording::Place& p, const char* what) {
+    if (p.from.kind == Origin::Kind::unknown) problem = what;
+  };
+  for (auto& leaf : r.leaves_)
+    if (!leaf.ended && leaf.sets && leaf.tensor->grad) {
+      leaf.after = place(Tensor(leaf.tensor->grad));
+      need(leaf.after, "a gradient is set that it did not compute");
+    }
+  std::map<const Storage*, int32_t> numbers;
+  for (const Tensor& x : results) {
+    Recording::Result result;
+    const Storage* storage = x->storage.get();
+    const auto known = places_.find(storage);
+    if (known != places_.end() && known->second.kind != Origin::Kind::argument) {
+      result.same = x.ref();
+    } else if (storage->recording != id_ && known == places_.end()) {
+      result.same = x.ref();  // of the outside, and not even used
+    } else {
+      result.place = place(x);
+      result.storage = numbers.try_emplace(storage, static_cast<int32_t>(numbers.size())).first->second;
+      if (known != places_.end()) result.place.from = known->second;
+      need(result.place, "a result was computed before it");
+    }
+    r.results_.push_back(std::move(result));
+  }
+  if (!problem.empty()) return nullptr;
+  outputs_.clear();
+  return made_;
+}
+
+}  // namespace sg

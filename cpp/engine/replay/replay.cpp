@@ -1,0 +1,235 @@
+// Runs a recording again, if it is for these arguments and for what stands outside now.
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "engine/replay/recording.hpp"
+#include "engine/run_status.hpp"
+#include "graph/build.hpp"
+#include "ops/list.hpp"
+
+namespace sg {
+namespace {
+
+void append(std::vector<uint64_t>& words, const Dims& shape, const Dims& strides) {
+  words.push_back(static_cast<uint64_t>(shape.rank));
+  for (int64_t n : shape) words.push_back(static_cast<uint64_t>(n));
+  for (int64_t n : strides) words.push_back(static_cast<uint64_t>(n));
+}
+
+}  // namespace
+
+Storage* Recording::storage_of(const Origin& at, const std::vector<Tensor>& arguments, const Made& made) const {
+  if (at.kind == Origin::Kind::kept) return kept_[at.index].storage.get();
+  if (at.kind == Origin::Kind::argument) return arguments[at.index]->storage.get();
+  if (made.gradients.empty()) return leaves_[at.index].tensor->grad->storage.get();
+  return made.gradients[at.index].get();
+}
+
+NodeRef Recording::node_of(const Origin& from, const std::vector<Tensor>& arguments, const Made& made) const {
+  if (from.kind == Origin::Kind::output) return made.outputs[from.cut][from.index];
+  if (from.kind == Origin::Kind::constant) return constants_[from.index].ref();
+  return storage_of(from, arguments, made)->node.ref();
+}
+
+bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) const {
+  if (recoveries_ != recoveries()) return false;
+  const Made none;
+  for (const Leaf& leaf : leaves_) {
+    if (leaf.ended) continue;
+    const TensorImpl& t = *leaf.tensor;
+    if (t.storage.get() != leaf.storage || t.requires_grad != leaf.requires_grad ||
+        static_cast<bool>(t.hooks) != leaf.hooks)
+      return false;
+    if (!leaf.reads) continue;
+    if (leaf.had != static_cast<bool>(t.grad)) return false;
+    if (leaf.had && (!(t.grad->shape == leaf.before.shape) || !(t.grad->strides == leaf.before.strides) ||
+                     t.grad->offset != leaf.before.offset || t.grad->dtype != leaf.before.dtype))
+      return false;
+  }
+  for (const auto& [a, b] : equal_)
+    if (!(node_of(a, arguments, none) == node_of(b, arguments, none))) return false;
+  for (const Cut& cut : cuts_) {
+    for (const Origin& from : cut.leaves) {
+      if (from.kind == Origin::Kind::output || from.kind == Origin::Kind::constant) continue;
+      const NodeRef node = node_of(from, arguments, none);
+      raise_if_failed(*node);
+      if (node->pending()) return false;
+      if (!cut.unchecked && unchecked(*node)) return false;
+    }
+    for (const Write& w : cut.writes)  // bytes that others see must stay where they are
+      if (const Buffer* b = storage_of(w.to, arguments, none)->node->buffer.get(); b && b->shared) return false;
+    for (const Memory& m : cut.plan->memories) {
+      if (m.kind != Memory::Kind::output || m.donor < 0) continue;
+      const Origin& from = cut.leaves[m.donor];
+      if (from.kind == Origin::Kind::output) continue;
+      if (node_of(from, arguments, none)->held.load(std::memory_order_relaxed) != 1) return false;
+    }
+  }
+  size_t n = 0;
+  for (const Slot& slot : slots_) {
+    if (slot.kind != Slot::Kind::number) continue;
+    if (n == numbers.size()) return false;
+    const double now = numbers[n++], then = slot.number;  // at 0 and 1 a rule may leave something out
+    if (now != then && (now == 0 || now == 1 || then == 0 || then == 1)) return false;
+  }
+  return n == numbers.size();
+}
+
+// What is recorded outside and reads memory that the step writes over.
+void Recording::run_readers(const std::vector<Tensor>& arguments) const {
+  const Made none;
+  for (const Cut& cut : cuts_) {
+    Log& log = log_of(cut.device);
+    for (const Memory& m : cut.plan->memories) {
+      if (log.nodes.empty()) break;
+      if (m.kind != Memory::Kind::output || m.donor < 0) continue;
+      const Origin& from = cut.leaves[m.donor];
+      if (from.kind == Origin::Kind::output) continue;
+      const NodeRef node = node_of(from, arguments, none);
+      if (std::find(log.leaves.begin(), log.leaves.end(), node) != log.leaves.end()) flush_log(log);
+    }
+  }
+}
+
+std::vector<Number> Recording::values(const std::vector<double>& numbers) const {
+  std::vector<Number> values;
+  std::vector<int64_t> first;
+  for (const Stream& stream : streams_) first.push_back(stream.from->blocks.fetch_add(stream.at));
+  size_t n = 0;
+  for (const Slot& slot : slots_) {
+    if (slot.kind == Slot::Kind::number) values.push_back({.f = numbers[n++]});
+    if (slot.kind == Slot::Kind::seed) values.push_back({.i = streams_[slot.stream].from->seed});
+    if (slot.kind == Slot::Kind::block) values.push_back({.i = first[slot.stream] + slot.block});
+  }
+  return values;
+}
+
+void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const std::vector<Number>& slots,
+                    std::vector<BufferRef>& outputs, Made& made) const {
+  thread_local std::vector<NodeRef> leaves;
+  thread_local std::vector<int64_t> offsets;
+  thread_local std::vector<Number> numbers;
+  const Emptied<NodeRef> no_leaves{leaves};
+  const Emptied<BufferRef> no_outputs{outputs};
+  std::vector<uint32_t> after;
+  for (const Origin& from : cut.leaves) {
+    leaves.push_back(node_of(from, arguments, made));
+    if (cut.unchecked && unchecked(*leaves.back())) after.push_back(leaves.back()->run);
+  }
+  offsets = cut.offsets;
+  for (size_t i = 0; i < offsets.size(); ++i)
+    if (const int32_t a = cut.argument_of[i]; a >= 0) offsets[i] += arguments[a]->offset - argument_offsets_[a];
+  numbers = cut.numbers;
+  for (const auto& [at, slot] : cut.number_slots) {
+    Number value = slots[slot.number - 1];
+    for (uint32_t k = 0; k < slot.complements; ++k) value.f = 1 - value.f;
+    numbers[at] = value;
+  }
+  std::vector<NodeRef> nodes;  // all that asks for memory comes before the run
+  for (const Output& out : cut.outputs) nodes.push_back(leaf_node({}, out.dtype, cut.device, out.numel));
+  const std::shared_ptr<const Lines> lines = run_plan(
+      cut.device, *cut.plan, *cut.prepared,
+      {leaves, offsets, numbers, cut.reporters, std::move(after), cut.unchecked, !made.outputs.empty()}, outputs);
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    nodes[o]->buffer = std::move(outputs[o]);
+    nodes[o]->run = lines && !cut.outputs[o].in_place ? lines->run() : 0;
+  }
+  for (const Write& w : cut.writes) storage_of(w.to, arguments, made)->node = Held(nodes[w.output]);
+  made.outputs.push_back(std::move(nodes));
+}
+
+// A tensor that gets its value later.
+Tensor Recording::without_value(const Place& p) {
+  Ref<TensorImpl> t(new TensorImpl);
+  t->storage = Ref<Storage>(new Storage);
+  t->shape = p.shape;
+  t->strides = p.strides;
+  t->offset = p.offset;
+  t->dtype = p.dtype;
+  t->device = p.device;
+  return Tensor(std::move(t));
+}
+
+std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arguments,
+                                                  const std::vector<double>& numbers) {
+  EngineLock lock;
+  if (!fits(arguments, numbers)) return std::nullopt;
+  const Stage stage("replay", "stage");
+  run_readers(arguments);
+  // All that asks for memory comes before the runs: what they wrote in place is done.
+  Made made;
+  made.outputs.reserve(cuts_.size());
+  std::vector<Tensor> gradients(leaves_.size()), results;
+  for (size_t i = 0; i < leaves_.size(); ++i)
+    if (leaves_[i].after.from.kind != Origin::Kind::unknown) gradients[i] = without_value(leaves_[i].after);
+  std::vector<size_t> first(results_.size());  // of the results on the same memory
+  for (size_t i = 0; i < results_.size(); ++i) {
+    const Result& r = results_[i];
+    results.push_back(r.same ? Tensor(r.same) : without_value(r.place));
+    while (!r.same && (results_[first[i]].same || results_[first[i]].storage != r.storage)) ++first[i];
+  }
+  for (const Leaf& leaf : leaves_) {
+    made.gradients.push_back(leaf.reads && leaf.had ? leaf.tensor->grad->storage : Ref<Storage>());
+    if (leaf.sets && !leaf.reads && !leaf.ended) leaf.tensor->grad = {};  // its memory serves again
+  }
+  std::vector<std::vector<BufferRef>> outputs(cuts_.size());
+  if (cuts_.size() > 1)  // or nothing is done: what Python counts is counted for all of it
+    for (size_t i = 0; i < cuts_.size(); ++i) outputs[i] = fresh_outputs(cuts_[i].device, *cuts_[i].plan);
+  const std::vector<Number> slots = values(numbers);
+  for (size_t i = 0; i < cuts_.size(); ++i) run(cuts_[i], arguments, slots, outputs[i], made);
+  counters().plan_hits += static_cast<int64_t>(cuts_.size());
+  for (const Kept& kept : kept_) kept.storage->version += kept.versions;
+  for (size_t i = 0; i < leaves_.size(); ++i) {
+    const Leaf& leaf = leaves_[i];
+    if (leaf.ended || !leaf.sets) continue;
+    if (gradients[i]) gradients[i]->storage->node = Held(node_of(leaf.after.from, arguments, made));
+    leaf.tensor->grad = gradients[i].ref();
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Result& r = results_[i];
+    if (r.same) continue;
+    const Origin& from = r.place.from;
+    if (from.kind == Origin::Kind::argument) {
+      const Tensor& x = arguments[from.index];
+      results[i]->storage = x->storage;
+      results[i]->offset += x->offset - argument_offsets_[from.index];
+    } else {
+      results[i]->storage = results[first[i]]->storage;
+      results[i]->storage->node = Held(node_of(from, arguments, made));
+    }
+  }
+  return results;
+}
+
+std::vector<uint64_t> signature(const std::vector<Tensor>& arguments) {
+  const EngineLock lock;
+  bool pending = false;
+  for (const Tensor& x : arguments) pending |= x->storage->node->pending();
+  if (pending) flush_all();
+  std::vector<uint64_t> words;
+  words.reserve(8 + 16 * arguments.size());
+  words.assign({grad_enabled(), detect_nan, static_cast<uint64_t>(default_float())});
+  std::vector<const Node*> nodes;
+  for (const Tensor& x : arguments) {
+    if (x.requires_grad())
+      fail<ValueError>("compile", "an argument wants a gradient, which cannot flow out of the function",
+                       "detach() it; parameters of a model need not be arguments");
+    const Node& node = *x->storage->node.get();
+    const auto first = std::find(nodes.begin(), nodes.end(), &node) - nodes.begin();
+    nodes.push_back(&node);
+    const uint64_t apart = static_cast<uint64_t>(x->offset - arguments[static_cast<size_t>(first)]->offset);
+    const bool shared = node.buffer && node.buffer->shared;
+    words.push_back(uint64_t(x.dtype()) | uint64_t(x.device().is_gpu()) << 8 | uint64_t(x.device().index) << 16 |
+                    uint64_t(shared) << 24 | static_cast<uint64_t>(x->offset) * size_of(x.dtype()) % 16 << 32 |
+                    static_cast<uint64_t>(first) << 40);
+    words.push_back(apart);
+    words.push_back(static_cast<uint64_t>(node.numel));
+    append(words, x.shape(), x.strides());
+  }
+  return words;
+}
+
+}  // namespace sg
