@@ -116,6 +116,19 @@ def code(path: Path) -> str:
     return COMMENTS.sub(lambda m: "\n" * m[0].count("\n"), path.read_text())
 
 
+# Words that the glossary of docs/ARCHITECTURE.md replaced.
+RETIRED = re.compile(
+    r"\b(Arrival|autopsy|contention_hooks|CopyCrew|cut_hook|cut_log|doubtful|Draft|KeptCommands|manieth|MustStore|Parcel"
+    r"|realise|settled|spoil(?:ed)?|is not to be had)\b"
+)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_retired_words_do_not_come_back(path: Path) -> None:
+    found = RETIRED.findall(path.read_text())
+    assert not found, f"use the words of the glossary instead of {sorted(set(found))}"
+
+
 def test_every_folder_is_a_layer() -> None:
     folders = {p.name for p in CPP.iterdir() if p.is_dir()} - {"cmake"}
     assert folders <= set(MAY_INCLUDE), "a new folder in cpp/ needs a row in MAY_INCLUDE and in docs/ARCHITECTURE.md"

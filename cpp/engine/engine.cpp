@@ -69,7 +69,7 @@ struct Bytes {
   size_t offset;
   uint32_t runs;  // begun until now
 };
-Bytes realise(const Tensor& x) {
+Bytes evaluated(const Tensor& x) {
   if (capture()) capture()->refuse("reads a value");
   EngineLock lock;
   raise_if_failed(*x->storage->node.get());
@@ -257,7 +257,7 @@ Escaped::~Escaped() {
 
 void read(const Tensor& x, void* out) {
   wait_for_room(x.device());
-  const Bytes from = realise(x);
+  const Bytes from = evaluated(x);
   park_when_ending();
   const size_t bytes = static_cast<size_t>(x.numel()) * size_of(x.dtype());
   if (bytes) device_of(x.device()).download(out, from.node->buffer, from.offset, bytes);
@@ -337,7 +337,7 @@ Tensor to_device(const Tensor& x, DeviceId device) {
   std::vector<unsigned char> bytes(static_cast<size_t>(x.numel()) * size_of(x.dtype()));
   Tensor out;
   if (!x.device().is_gpu()) {  // the host has the bytes already
-    const Bytes from = realise(x);
+    const Bytes from = evaluated(x);
     out = from_host(static_cast<const char*>(from.node->buffer->host) + from.offset, x.shape(), x.dtype(), device);
   } else {
     read(x, bytes.data());

@@ -14,7 +14,7 @@ namespace sg {
 
 Device& device_of(DeviceId id);
 
-// Runs everything pending on a device. What cannot be had, and what needs it, holds the error; tensors that it was
+// Runs everything pending on a device. What cannot be computed, and what needs it, holds the error; tensors that it was
 // written to keep their old value; the rest is done, and the error is thrown.
 void flush(DeviceId id);
 // What is recorded from here to the next flush is done as a whole or, should the run fail, not at all.

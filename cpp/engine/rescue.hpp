@@ -9,7 +9,7 @@ namespace sg {
 // Runs a log, and leaves it as it is when that throws.
 using RunLog = void (*)(Log&);
 
-// Of a log that failed with `error`; it is empty afterwards. Nodes that could not be had hold the error that they met,
+// Of a log that failed with `error`; it is empty afterwards. Nodes that could not be computed hold the error that they met,
 // and storages that they were written to go back to what they held before. Whether there is such a node among those that
 // were to be run as a whole, when there are any: whoever asked for these did not ask for the others.
 bool rescue(Log& log, const std::exception_ptr& error, RunLog run);

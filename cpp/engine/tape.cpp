@@ -296,7 +296,7 @@ void GpuTapes::close(Script& script, Tape& tape) {
   if (m.slots <= kSmallData && !m.runs.empty()) want(script, m, m.data_mirror, m.data);
 }
 
-// The pending tape, or else what was written, and `more`. When it fails nothing was sent: the tape's values cannot be had,
+// The pending tape, or else what was written, and `more`. When it fails nothing was sent: the tape's values cannot be computed,
 // what was written goes up with the next script.
 template <class F>
 void GpuTapes::send_with(Tape* pending, F&& more) {

@@ -1,4 +1,4 @@
-// Making nodes: the shape and type rules run here, so mistakes are raised at the line that makes them.
+// Making nodes: the shape and type rules run here, so invalid arguments are reported at the line that gives them.
 // Called by ops/ (which knows the rows) and by backward. Every function appends to the device's log and, when an input
 // wants a gradient, to the gradient graph.
 #pragma once

@@ -102,7 +102,7 @@ inline constexpr int64_t kMaxLogLeafBytes = int64_t{4} << 30;
 void flush(Log& log, bool full);
 // Raises what the kernels of a device reported. Called when something had to run at once.
 void raise_reports(DeviceId device);
-// The error of a value that could not be had, is poisoned, or went with its device.
+// The error of a value that could not be computed, is poisoned, or went with its device.
 void raise_if_failed(const Node& node);
 
 }  // namespace sg

@@ -1,4 +1,4 @@
-// A node: one value that is to be computed (pending), is there (ready), or could not be had (failed).
+// A node: one value that is to be computed (pending), is there (ready), or could not be computed (failed).
 // Its value is always contiguous; views are strides in whoever reads it. Immutable but for its state.
 // Made by graph/build.hpp only, which appends it to its device's log. Threads: under the engine lock.
 #pragma once

@@ -16,7 +16,7 @@ Validation validation_mode();  // ValueError for another word
 class ValidationSetup {
  public:
   explicit ValidationSetup(Validation mode);
-  const std::string& missing() const { return missing_; }  // why validation cannot be had; "" otherwise
+  const std::string& missing() const { return missing_; }  // why validation is not available; "" otherwise
   const std::vector<const char*>& layers() const { return layers_; }
   const std::vector<const char*>& extensions() const { return extensions_; }
   const void* next() const { return next_; }

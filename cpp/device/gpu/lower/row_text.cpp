@@ -95,7 +95,7 @@ std::string RowText::folds() {
   return w.text;
 }
 
-// Each place of a workgroup has its rows: every so manieth, or, to add up over them, a part of successive ones.
+// Each place of a workgroup takes rows in a grid-stride loop, or, to add up over rows, a part of successive ones.
 void RowText::row_loop() {
   const std::string rows = args_.use(What::rows);
   std::string row = "first + place";

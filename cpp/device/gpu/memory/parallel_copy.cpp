@@ -18,7 +18,7 @@ ParallelCopy::ParallelCopy(size_t total_bytes) {
   try {
     for (size_t i = 1; i < wanted; ++i) helpers_.emplace_back([this, i] { work(i); });
   } catch (const std::system_error&) {
-    // No more threads to be had: those that started do the work.
+    // The system gives no more threads: those that started do the work.
   }
   parts_ = helpers_.size() + 1;
 }

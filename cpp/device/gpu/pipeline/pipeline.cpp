@@ -50,7 +50,7 @@ void at_once(size_t count, Work work) {
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   try {
     while (helpers.size() + 1 < std::min({count, cores, kMostThreads})) helpers.emplace_back(take);
-  } catch (const std::system_error&) {  // no more threads to be had
+  } catch (const std::system_error&) {  // the system gives no more threads
   }
   take();
   for (std::thread& t : helpers) t.join();
