@@ -90,6 +90,10 @@ ONLY_IN = {
     "cblas.h": ["device/cpu/"],
     "immintrin.h": ["device/cpu/"],
 }
+# Where pybind11 may be: Python classes that keep something, the module, and what rows pass as lists and dicts. Every
+# function is a row (cpp/bind/methods.hpp).
+PYBIND = ["autograd.cpp", "caster.hpp", "compile.cpp", "device.cpp", "glsl.cpp", "inspect.cpp", "module.cpp"]
+PYBIND += ["optim.cpp", "profile.cpp", "random.cpp"]
 LINE_LIMIT = 800
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
@@ -306,6 +310,14 @@ def test_no_file_is_too_long() -> None:
     ]
     long = {str(p.relative_to(ROOT)): n for p in files if (n := p.read_text().count("\n")) > LINE_LIMIT}
     assert not long, f"over {LINE_LIMIT} lines; split by what changes together: {long}"
+
+
+def test_every_function_of_the_module_is_a_row() -> None:
+    bind = [p for p in SOURCES if layer(name(p)) == "bind"]
+    found = {p.name for p in bind if "pybind11" in code(p) or "pybind11/" in "".join(t for _, t in includes(p))}
+    assert found == set(PYBIND), "pybind11 is for classes that keep something: use rows, or correct PYBIND"
+    functions = [f"{p.name}: {m[0]}" for p in bind for m in re.finditer(r"\b(?:m|module)\.def\(", code(p))]
+    assert not functions, f"functions are rows, not {functions}"
 
 
 def test_file_names() -> None:

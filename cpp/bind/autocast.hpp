@@ -1,5 +1,5 @@
 // Mixed precision: under autocast, rows of products get their tensors in a half type, rows that add up or grow get them
-// in float32. One table of names says which (autocast.cpp); all other rows take what comes.
+// in float32: the column `autocast` of a row says which. All other rows take what comes.
 // Called by methods.cpp for each row, and by the operators @ and **. Gradients go through the conversions, and backward
 // functions call C++ directly, so that they run in the types of the forward pass.
 // Threads: the state is of the thread that calls; the GIL is held.
@@ -9,10 +9,9 @@
 
 namespace sg::bind {
 
-Cast cast_of(const char* row);
 bool autocast_is_on();
-// The same tensor, or its values in the type that `cast` asks for on its device.
-Tensor autocast(const Tensor& x, Cast cast);
+// The same tensor, or its values in the type that is wanted on its device.
+Tensor autocast(const Tensor& x, Autocast wanted);
 // Calls the row's body with its tensors, and those in its lists, converted.
 PyObject* call_autocast(const Call& call);
 

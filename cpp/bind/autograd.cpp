@@ -185,7 +185,8 @@ PyObject* backward(const Call& c) {
   Py_RETURN_NONE;
 }
 
-void backward_of(py::object roots, py::object gradients, bool retain_graph, bool create_graph, py::object inputs) {
+void backward_of(const py::object& roots, const py::object& gradients, bool retain_graph, bool create_graph,
+                 const py::object& inputs) {
   const std::vector<Tensor> from = tensors_of("backward", roots.ptr()), start = tensors_of("backward", gradients.ptr());
   std::vector<Tensor> to;
   if (!inputs.is_none()) to = tensors_of("backward", inputs.ptr());
@@ -194,7 +195,8 @@ void backward_of(py::object roots, py::object gradients, bool retain_graph, bool
 }
 
 // None where there is no path.
-py::object gradients(py::object roots, py::object inputs, py::object gradients, bool retain_graph, bool create_graph) {
+py::object gradients(const py::object& roots, const py::object& inputs, const py::object& gradients, bool retain_graph,
+                     bool create_graph) {
   const std::vector<Tensor> from = tensors_of("grad", roots.ptr()), to = tensors_of("grad", inputs.ptr()),
                             start = tensors_of("grad", gradients.ptr());
   std::vector<Tensor> out;
@@ -205,8 +207,8 @@ py::object gradients(py::object roots, py::object inputs, py::object gradients, 
   return py::reinterpret_steal<py::object>(list_of(out).release());
 }
 
-void record_function(const std::string& name, py::object inputs, py::object outputs, py::object backward,
-                     py::object free) {
+void record_function(const std::string& name, const py::object& inputs, const py::object& outputs,
+                     const py::object& backward, const py::object& free) {
   std::vector<Tensor> made = tensors_of("Function", outputs.ptr());
   record_custom(std::make_unique<PythonGrad>(name, backward.ptr(), free.ptr()), tensors_of("Function", inputs.ptr()),
                 made);
@@ -242,6 +244,55 @@ PyObject* detach_(const Call& c) {
   x.detach_();
   return Py_NewRef(c.self);
 }
+
+Tensor as_output(const Tensor& x, const py::object& function, int64_t number) {
+  Tensor t = x.detach();
+  set_output(t, function.cast<const GradFn&>().node, number);
+  return t;
+}
+
+std::string written_at(const Tensor& x) { return at(x->storage->written); }
+std::string running_line() { return at(where()); }
+
+py::tuple random_words() {
+  const auto [seed, blocks] = random_state();
+  return py::make_tuple(seed, blocks);
+}
+void set_random_words(const std::vector<int64_t>& state) { set_random_state({state.at(0), state.at(1)}); }
+
+bool is_anomaly_enabled() { return detect_nan; }
+void set_anomaly_enabled(bool on) { detect_nan = on; }
+
+#define SG_PASS "gradients: Sequence[Tensor | None], retain_graph: bool, create_graph: bool"
+const Row functions[] = {
+    {"_backward", bound<backward_of>,
+     "roots: Tensor | Sequence[Tensor], " SG_PASS ", inputs: Tensor | Sequence[Tensor] | None", "None",
+     "backward() of several tensors.", Where::function},
+    {"_grad", bound<gradients>, "roots: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor], " SG_PASS,
+     "list[Tensor | None]", "Gradients of chosen inputs; None where there is no path.", Where::function},
+    {"_record_function", bound<record_function>,
+     "name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor | None], backward: Callable[..., Any], "
+     "free: Callable[[], None]",
+     "None", "Records a function of the user's.", Where::function},
+    {"_as_output", bound<as_output>, "x: Tensor, function: GradFn, number: int", "Tensor",
+     "x as output `number` of the function that is going back.", Where::function},
+    {"_written_at", bound<written_at>, "x: Tensor", "str", "The line that wrote the memory of x.", Where::function},
+    {"_running_line", bound<running_line>, "", "str", "The user's line that runs now.", Where::function},
+    {"_saved_bytes", bound<saved_bytes>, "x: Tensor", "int", "Bytes of the values that the graph of x keeps.",
+     Where::function},
+    {"_depends_on_others", bound<depends_on_others>, "x: Tensor, known: list[Tensor]", "bool",
+     "Whether x was made from a leaf that wants a gradient and is none of `known`.", Where::function},
+    {"_random_state", bound<random_words>, "", "tuple[int, int]", "The common seed, and blocks drawn since.",
+     Where::function},
+    {"_set_random_state", bound<set_random_words>, "state: tuple[int, int]", "None", "Goes on from there.",
+     Where::function},
+    {"is_grad_enabled", bound<grad_enabled>, "", "bool",
+     "Whether operations are recorded for gradients, in this thread.", Where::function},
+    {"_set_grad_enabled", bound<set_grad_enabled>, "on: bool", "None", "Turns that on or off.", Where::function},
+    {"_is_anomaly_enabled", bound<is_anomaly_enabled>, "", "bool", "Whether the first NaN is an error.",
+     Where::function},
+    {"_set_anomaly_enabled", bound<set_anomaly_enabled>, "on: bool", "None", "Turns that on or off.", Where::function},
+};
 
 const Row rows[] = {
     {"backward", backward,
@@ -339,25 +390,7 @@ void add_autograd(PyObject* m) {
       .def("__enter__", [](const Ref<PythonCheckpoint>& c) { c->enter(); })
       .def("__exit__", [](const Ref<PythonCheckpoint>& c, const py::args&) { c->exit(); });
   add_rows(m, rows);
-  module.def("_backward", backward_of);
-  module.def("_grad", gradients);
-  module.def("_record_function", record_function);
-  // x as output `number` of the function that is going back.
-  module.def("_as_output", [](const Tensor& x, const GradFn& function, int64_t number) {
-    Tensor t = x.detach();
-    set_output(t, function.node, number);
-    return t;
-  });
-  module.def("_written_at", [](const Tensor& x) { return at(x->storage->written); });
-  module.def("_saved_bytes", saved_bytes);
-  module.def("_random_state", random_state);
-  module.def("_set_random_state", set_random_state);
-  module.def("_depends_on_others", depends_on_others);
-  module.def("is_grad_enabled", grad_enabled, "Whether operations are recorded for gradients, in this thread.");
-  module.def("_set_grad_enabled", set_grad_enabled);
-  module.def("_running_line", [] { return at(where()); });
-  module.def("_is_anomaly_enabled", [] { return detect_nan; });
-  module.def("_set_anomaly_enabled", [](bool on) { detect_nan = on; });
+  add_rows(m, functions);
 }
 
 }  // namespace sg::bind

@@ -1,67 +1,7 @@
 #include "bind/bound.hpp"
 
-#include <map>
-#include <string_view>
-
 namespace sg::bind {
 namespace {
-
-const char* alias_of(std::string_view name) {
-  constexpr std::pair<std::string_view, const char*> words[] = {
-      {"dim", "axis"},   {"keepdim", "keepdims"}, {"dims", "axes"},        {"size", "shape"},
-      {"shape", "size"}, {"correction", "ddof"},  {"sections", "indices"}, {"min", "a_min"},
-      {"max", "a_max"},  {"other", "x2"},         {"tensors", "arrays"},   {"src", "value"}};
-  for (auto& [ours, theirs] : words)
-    if (ours == name) return theirs;
-  return nullptr;
-}
-
-std::string_view trimmed(std::string_view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-  return s;
-}
-
-// "a: int, *, b: tuple[int, int] = (0, 1)" -> "a: int", "*", "b: tuple[int, int] = (0, 1)"
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i <= text.size(); ++i) {
-    if (i < text.size() && (text[i] == '[' || text[i] == '(')) ++depth;
-    if (i < text.size() && (text[i] == ']' || text[i] == ')')) --depth;
-    if (i < text.size() && (text[i] != ',' || depth)) continue;
-    if (const auto part = trimmed(text.substr(begin, i - begin)); !part.empty()) parts.push_back(part);
-    begin = i + 1;
-  }
-  return parts;
-}
-
-PyObject* evaluated(std::string_view text) {
-  Object names(check(PyDict_New()));
-  return check(PyRun_String(std::string(text).c_str(), Py_eval_input, names.get(), names.get()));
-}
-
-std::vector<Parameter> parse(const Row& row) {
-  std::vector<Parameter> list;
-  bool by_name = false;
-  for (std::string_view part : split(row.parameters)) {
-    if (part == "*") {
-      by_name = true;
-      continue;
-    }
-    Parameter p;
-    p.several = part.front() == '*';
-    if (p.several) part.remove_prefix(1);
-    p.by_name = by_name;
-    p.name = std::string(trimmed(part.substr(0, part.find_first_of(":="))));
-    p.alias = alias_of(p.name);
-    if (const size_t at = part.rfind('='); at != std::string_view::npos)
-      p.fallback = evaluated(trimmed(part.substr(at + 1)));
-    list.push_back(std::move(p));
-  }
-  return list;
-}
 
 PyObject* missing(const char* op, const std::string& name) {
   fail<TypeError>(op, "argument " + name + " is missing", "see help(spirograd." + std::string(op) + ")");
@@ -80,13 +20,6 @@ PyTypeObject* values_and_indices() {
 
 }  // namespace
 
-const std::vector<Parameter>& parameters_of(const Row& row) {
-  static auto* known = new std::map<const Row*, std::vector<Parameter>>;
-  auto it = known->find(&row);
-  if (it == known->end()) it = known->emplace(&row, parse(row)).first;
-  return it->second;
-}
-
 void fetch(const Row& row, const Call& call, PyObject** objects, size_t count, Fetched& f, Object& rest) {
   f.op = row.name;
   Arguments a(row.name, call);
@@ -96,7 +29,6 @@ void fetch(const Row& row, const Call& call, PyObject** objects, size_t count, F
     objects[n++] = call.self ? call.self : a.need("input");
     tensor_of(row.name, objects[0]);
   }
-  if (parameters.size() + n != count) fail<Error>(row.name, "the row's text does not fit its function", "correct it");
   for (size_t i = 0; n < count; ++i, ++n) {
     const Parameter& p = parameters[i];
     if (p.several) {
@@ -158,6 +90,10 @@ PyObject* to_python(const std::vector<Tensor>& list) {
   Object tuple(check(PyTuple_New(static_cast<Py_ssize_t>(list.size()))));
   for (size_t i = 0; i < list.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(list[i]));
   return tuple.release();
+}
+
+PyObject* to_python(const std::string& text) {
+  return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }
 
 }  // namespace sg::bind

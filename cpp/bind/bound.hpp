@@ -4,9 +4,11 @@
 //   std::optional<Tensor>    the same, or None
 //   std::vector<Tensor>      a sequence of tensors, or with "*tensors" all remaining arguments
 //   int64_t double bool DType std::string Dims, and optionals of them; Dims with "*shape" takes the remaining ones
-//   Tensor, a pair of tensors (named values and indices), a vector of tensors (tuple), bool, int64_t come back
+//   Tensor, a pair of tensors (named values and indices), a vector of tensors (tuple), bool, int64_t, std::string, any
+//   object, or nothing come back
 // Threads: the GIL is held.
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -16,21 +18,13 @@
 #include "bind/arguments.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
+#include "bind/signature.hpp"
 #include "bind/tensor.hpp"
 #include "graph/build.hpp"
 #include "graph/grad.hpp"
+#include "ops/list.hpp"
 
 namespace sg::bind {
-
-// What the signature text says of a parameter.
-struct Parameter {
-  std::string name;
-  const char* alias = nullptr;  // NumPy's word, or the other one that PyTorch uses
-  bool several = false;         // "*shape": takes all that is left
-  bool by_name = false;         // behind a lone "*"
-  PyObject* fallback = nullptr;
-};
-const std::vector<Parameter>& parameters_of(const Row& row);  // bound.cpp; parsed at the first call
 
 // The arguments of one call, fetched before any is converted: tensors decide the device of arrays beside them.
 struct Fetched {
@@ -71,6 +65,14 @@ struct From<Dims> {
   static Dims get(Fetched& f, PyObject* o) { return to_dims(f.op, o); }
 };
 template <>
+struct From<PyObject*> {  // whatever it is
+  static PyObject* get(Fetched&, PyObject* o) { return o; }
+};
+template <>
+struct From<Axes> {
+  static Axes get(Fetched& f, PyObject* o) { return given(o) ? Axes(to_dims(f.op, o)) : Axes(); }
+};
+template <>
 struct From<std::string> {
   static std::string get(Fetched& f, PyObject* o);
 };
@@ -83,7 +85,6 @@ struct From<std::vector<int64_t>> {
   static std::vector<int64_t> get(Fetched& f, PyObject* o);
 };
 // What may be one of two: the first is taken when the object is of its kind.
-using IntOrInts = std::variant<int64_t, std::vector<int64_t>>;
 using FlagOrDims = std::variant<bool, Dims>;
 using NumberOrText = std::variant<double, std::string>;
 template <>
@@ -121,9 +122,17 @@ struct From<const T&> {
 
 inline PyObject* to_python(Tensor t) { return wrap(std::move(t)); }
 inline PyObject* to_python(bool v) { return PyBool_FromLong(v); }
+inline PyObject* to_python(Object o) { return o.release(); }
 inline PyObject* to_python(int64_t v) { return check(PyLong_FromLongLong(v)); }
 PyObject* to_python(std::pair<Tensor, Tensor> both);  // a tuple with the names `values` and `indices`
 PyObject* to_python(const std::vector<Tensor>& list);
+PyObject* to_python(const std::string& text);
+// An object of pybind11.
+template <class T>
+  requires requires(T t) { t.release().ptr(); }
+PyObject* to_python(T object) {
+  return object.release().ptr();
+}
 
 // Reads what the row names into `objects`; returns how many. Owned: lists made of what "*names" took.
 void fetch(const Row& row, const Call& call, PyObject** objects, size_t count, Fetched& fetched, Object& rest);
@@ -132,37 +141,66 @@ template <class... T, size_t... i, class F>
 PyObject* call_with(F function, Fetched& f, PyObject** objects, std::index_sequence<i...>) {
   // Braces: from left to right, so that the first mistake is the one that is reported.
   std::tuple<decltype(From<T>::get(f, nullptr))...> arguments{From<T>::get(f, objects[i])...};
-  return to_python(std::apply(function, std::move(arguments)));
+  if constexpr (std::is_void_v<decltype(std::apply(function, std::move(arguments)))>) {
+    std::apply(function, std::move(arguments));
+    Py_RETURN_NONE;
+  } else {
+    return to_python(std::apply(function, std::move(arguments)));
+  }
 }
 
 template <class Result, class... T>
 PyObject* call_bound(Result (*function)(T...), const Call& call) {
   Fetched f;
-  PyObject* objects[sizeof...(T)];
+  PyObject* objects[sizeof...(T) + 1];  // one at least: there are no arrays of none
   Object rest;
   fetch(*call.row, call, objects, sizeof...(T), f, rest);
   return call_with<T...>(function, f, objects, std::index_sequence_for<T...>());
 }
 
+// A method of Tensor, as a function of it.
+template <class Result, class... T>
+PyObject* call_bound(Result (Tensor::*method)(T...) const, const Call& call) {
+  Fetched f;
+  PyObject* objects[1 + sizeof...(T)];
+  Object rest;
+  fetch(*call.row, call, objects, 1 + sizeof...(T), f, rest);
+  return call_with<const Tensor&, T...>(std::mem_fn(method), f, objects, std::make_index_sequence<1 + sizeof...(T)>());
+}
+
 template <auto function>
-PyObject* bound(const Call& call) {
+PyObject* run_bound(const Call& call) {
   return call_bound(function, call);
 }
 
+template <class Result, class... T>
+constexpr int arguments_of(Result (*)(T...)) {
+  return sizeof...(T);
+}
+template <class Result, class... T>
+constexpr int arguments_of(Result (Tensor::*)(T...) const) {
+  return 1 + sizeof...(T);
+}
+
+template <auto function>
+inline constexpr Body bound{run_bound<function>, arguments_of(function)};
+
 // The same from the tensor as it is now, written into it.
-template <PyObject* (*body)(const Call&)>
-PyObject* in_place(const Call& call) {
+template <const auto& body>  // a Body, or a function that may be one
+PyObject* run_in_place(const Call& call) {
   const Tensor& x = unwrap(call.self);
   rewrite_(x, [&](const Tensor& before) {
     const Object self(wrap(before));
     Call inside = call;
     inside.self = self.get();
-    const Object result(body(inside));
+    const Object result(Body{body}.run(inside));
     return fitting(call.row->name, x, unwrap(result.get()));
   });
   run_small(x);
   return Py_NewRef(call.self);
 }
+template <const auto& body>
+inline constexpr Body in_place{run_in_place<body>, Body{body}.takes};
 
 #define SG_PLACE_DOC " In place.\n\nRaises:\n    ValueError: a gradient is wanted; write under no_grad()."
 

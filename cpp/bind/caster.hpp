@@ -1,9 +1,12 @@
-// Lets pybind11 pass sg::Tensor, for the functions that are not hot.
+// Lets pybind11 pass sg::Tensor to and from its classes, and rows pass what pybind11 converts: lists, dicts, pairs.
 // Threads: the GIL is held.
 #pragma once
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <array>
+
+#include "bind/bound.hpp"
 #include "bind/tensor.hpp"
 
 namespace pybind11::detail {
@@ -20,3 +23,21 @@ struct type_caster<sg::Tensor> {
 };
 
 }  // namespace pybind11::detail
+
+namespace sg::bind {
+
+template <class T>
+struct ByPybind {
+  static T get(Fetched&, PyObject* o) { return pybind11::handle(o).cast<T>(); }
+};
+template <class T>
+  requires std::is_base_of_v<pybind11::handle, T>
+struct From<T> : ByPybind<T> {};
+template <>
+struct From<std::vector<pybind11::list>> : ByPybind<std::vector<pybind11::list>> {};
+template <class A, class B>
+struct From<std::vector<std::pair<A, B>>> : ByPybind<std::vector<std::pair<A, B>>> {};
+template <class T, size_t n>
+struct From<std::array<T, n>> : ByPybind<std::array<T, n>> {};
+
+}  // namespace sg::bind

@@ -47,6 +47,9 @@ void stop(Capture& c) {
   c.stop();
 }
 
+const Row rows[] = {{"_signature", bound<signature_of>, "arguments: Sequence[Tensor]", "bytes",
+                     "What a recording of a call with these tensors depends on.", Where::function}};
+
 }  // namespace
 
 void add_compile(PyObject* m) {
@@ -68,7 +71,7 @@ void add_compile(PyObject* m) {
       .def("outside", outside)
       .def("abandon", &Capture::abandon)
       .def("recording", recorded);
-  module.def("_signature", signature_of);
+  add_rows(m, rows);
 }
 
 }  // namespace sg::bind

@@ -11,12 +11,6 @@
 namespace sg::bind {
 namespace {
 
-Tensor filled(const Dims& shape, const Tensor& value, DType dtype, DeviceId device) {
-  if (is_float(value.dtype())) return full(shape, value->number.f, dtype, device);
-  return is_float(dtype) ? full(shape, static_cast<double>(value->number.i), dtype, device)
-                         : full_int(shape, value->number.i, dtype, device);
-}
-
 Tensor number_of(const char* op, PyObject* o) {
   Tensor n;
   if (!number(o, n)) {
@@ -100,26 +94,6 @@ PyObject* full(const Call& c) {
   return made(filled(shape, n, o.dtype.value_or(own), o.device), o);
 }
 
-[[noreturn]] void leads_away(const std::string& start, const std::string& end, const std::string& step) {
-  fail<ValueError>("arange", "the step leads away from the end, " + start + " to " + end + " by " + step,
-                   "change its sign");
-}
-
-int64_t steps_between(int64_t start, int64_t end, int64_t step) {
-  if (step == 0) fail<ValueError>("arange", "step 0 or a bound that is not finite", "use a finite range");
-  if (start != end && (start < end) != (step > 0))
-    leads_away(std::to_string(start), std::to_string(end), std::to_string(step));
-  const auto distance = [](int64_t low, int64_t high) {
-    return static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
-  };
-  const uint64_t way = step > 0 ? distance(start, end) : distance(end, start);
-  const uint64_t each = step > 0 ? distance(0, step) : distance(step, 0);
-  const uint64_t count = way / each + (way % each != 0);
-  if (count > static_cast<uint64_t>(kMaxElements))
-    fail<ValueError>("arange", std::to_string(count) + " elements", "use fewer");
-  return static_cast<int64_t>(count);
-}
-
 PyObject* arange(const Call& c) {
   Arguments a("arange", c);
   PyObject* first = a.take("start");
@@ -134,18 +108,12 @@ PyObject* arange(const Call& c) {
   if (integers && !is_float(dtype)) {
     const auto or_else = [](PyObject* v, int64_t fallback) { return v ? to_int("arange", v) : fallback; };
     const int64_t start = or_else(first, 0), end = or_else(second, 0), step = or_else(third, 1);
-    return made(sg::arange_int(start, step, steps_between(start, end, step), dtype, o.device), o);
+    return made(sg::arange_int_to(start, end, step, dtype, o.device), o);
   }
   double start = first ? to_real("arange", first) : 0, end = to_real("arange", second);
   double step = third ? to_real("arange", third) : 1;
   if (o.dtype == DType::int64) start = std::trunc(start), end = std::trunc(end), step = std::trunc(step);
-  if (step == 0 || !std::isfinite(start) || !std::isfinite(end) || !std::isfinite(step))
-    fail<ValueError>("arange", "step 0 or a bound that is not finite", "use a finite range");
-  const double way = (end - start) / step, count = std::ceil(way);
-  if (way < 0) leads_away(std::to_string(start), std::to_string(end), std::to_string(step));
-  if (!(count <= static_cast<double>(kMaxElements)))
-    fail<ValueError>("arange", std::to_string(count) + " elements", "use fewer");
-  return made(sg::arange(start, step, static_cast<int64_t>(count), dtype, o.device), o);
+  return made(sg::arange_to(start, end, step, dtype, o.device), o);
 }
 
 PyObject* empty(const Call& c) {
@@ -201,28 +169,29 @@ PyObject* new_tensor(const Call& c) {
   return made(copy_of("new_tensor", data, o.dtype.value_or(x.dtype()), o.device), o);
 }
 
-Tensor spaced(const char* op, Arguments& a, double& base, Options& o) {
-  const double start = to_real(op, a.need("start")), end = to_real(op, a.need("end", "stop"));
-  const int64_t steps = to_int(op, a.need("steps", "num"));
-  base = a.real("base", 10);
-  o = options(a);
-  if (steps < 0) fail<ValueError>(op, std::to_string(steps) + " steps", "use 0 or more");
-  if (!std::isfinite(start) || !std::isfinite(end)) fail<ValueError>(op, "a bound is not finite", "use a finite range");
-  return sg::linspace(start, end, steps, o.dtype.value_or(default_float()), o.device);
-}
+struct Spaced {
+  explicit Spaced(Arguments& a) {
+    start = to_real(a.op(), a.need("start"));
+    end = to_real(a.op(), a.need("end", "stop"));
+    steps = to_int(a.op(), a.need("steps", "num"));
+    base = a.real("base", 10);
+    o = options(a);
+    dtype = o.dtype.value_or(default_float());
+  }
+  double start, end, base;
+  int64_t steps;
+  Options o;
+  DType dtype;
+};
 PyObject* linspace(const Call& c) {
   Arguments a("linspace", c);
-  double base;
-  Options o;
-  const Tensor t = spaced("linspace", a, base, o);
-  return made(t, o);
+  const Spaced s(a);
+  return made(sg::linspace(s.start, s.end, s.steps, s.dtype, s.o.device), s.o);
 }
 PyObject* logspace(const Call& c) {
   Arguments a("logspace", c);
-  double base;
-  Options o;
-  const Tensor t = spaced("logspace", a, base, o);
-  return made(cast(sg::pow(Tensor(base), t), o.dtype.value_or(default_float())), o);
+  const Spaced s(a);
+  return made(sg::logspace(s.start, s.end, s.steps, s.base, s.dtype, s.o.device), s.o);
 }
 
 PyObject* eye(const Call& c) {
@@ -231,9 +200,6 @@ PyObject* eye(const Call& c) {
   PyObject* second = a.take("m");
   const int64_t m = given(second) ? to_int("eye", second) : n;
   const Options o = options(a);
-  if (n < 0 || m < 0)
-    fail<ValueError>("eye", "negative size [" + std::to_string(n) + ", " + std::to_string(m) + "]",
-                     "use sizes of 0 or more");
   return made(sg::eye(n, m, o.dtype.value_or(default_float()), o.device), o);
 }
 

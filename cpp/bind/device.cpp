@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/log.hpp"
+#include "bind/bound.hpp"
 #include "engine/engine.hpp"
 
 namespace py = pybind11;
@@ -123,6 +124,25 @@ void add_fields(py::class_<DeviceId>& type) {
       .def_property_readonly("features", [](DeviceId id) { return pairs(info_of(id).features); }, "What kernels use.");
 }
 
+Object named_device(PyObject* o, const std::optional<int64_t>& index) {
+  const DeviceId id =
+      index ? parse(py::cast<std::string>(py::handle(o)) + ":" + std::to_string(*index)) : to_device_id(o);
+  return Object(device_object(id));
+}
+void set_default_device(PyObject* o) {
+  default_device = o == Py_None ? parse(env("SPIROGRAD_DEVICE")) : to_device_id(o);
+}
+Object get_default_device() { return Object(device_object(device_or_default(nullptr))); }
+
+const Row rows[] = {
+    {"device", bound<named_device>, "device: Device | str, index: int | None = None", "Device",
+     "A device by name: \"cpu\", \"gpu\", \"gpu:1\", or \"gpu\" and a number.", Where::function},
+    {"set_default_device", bound<set_default_device>, "device: Device | str | None", "None",
+     "The device of tensors made without device=; None for that of SPIROGRAD_DEVICE.", Where::function},
+    {"get_default_device", bound<get_default_device>, "", "Device",
+     "The device of tensors made without device=; at first that of SPIROGRAD_DEVICE.", Where::function},
+};
+
 }  // namespace
 
 PyObject* device_object(DeviceId id) {
@@ -153,6 +173,8 @@ std::vector<DeviceId> devices_in_use() {
     if (named[i]) list.push_back({DeviceId::Kind::gpu, static_cast<uint8_t>(i)});
   return list;
 }
+
+void add_device_functions(PyObject* module) { add_rows(module, rows); }
 
 void add_devices(PyObject* m) {
   py::module_ module = py::reinterpret_borrow<py::module_>(m);
@@ -220,21 +242,6 @@ void add_devices(PyObject* m) {
         return py::make_tuple(py::module_::import("spirograd").attr("device"), py::make_tuple(id.str()));
       });
   add_fields(type);
-  module.def(
-      "device",
-      [](py::object o, std::optional<int64_t> index) {
-        return object_of(index ? parse(py::cast<std::string>(o) + ":" + std::to_string(*index))
-                               : to_device_id(o.ptr()));
-      },
-      py::arg("device"), py::arg("index") = py::none(),
-      "A device by name: \"cpu\", \"gpu\", \"gpu:1\", or \"gpu\" and a number.");
-  module.def(
-      "set_default_device",
-      [](py::object o) { default_device = o.is_none() ? parse(env("SPIROGRAD_DEVICE")) : to_device_id(o.ptr()); },
-      py::arg("device"), "The device of tensors made without device=; None for that of SPIROGRAD_DEVICE.");
-  module.def(
-      "get_default_device", [] { return object_of(device_or_default(nullptr)); },
-      "The device of tensors made without device=; at first that of SPIROGRAD_DEVICE.");
 }
 
 }  // namespace sg::bind

@@ -9,6 +9,7 @@
 namespace sg::bind {
 
 void add_devices(PyObject* module);
+void add_device_functions(PyObject* module);
 PyObject* device_object(DeviceId id);  // a new reference
 bool is_device_object(PyObject* o);
 // A Device or "cpu", "gpu", "gpu:1". DeviceUnavailableError for a GPU that is not there.

@@ -69,15 +69,22 @@ py::list run(const std::string& name, const std::string& source,
   return list;
 }
 
+py::tuple limits(PyObject* device) {
+  const Features& f = device_of(to_device_id(device)).features();
+  return py::make_tuple(f.max_groups, f.max_group_threads);
+}
+
+const Row rows[] = {
+    {"_glsl_run", bound<run>,
+     "name: str, source: str, inputs: list[tuple[str, Tensor]], outputs: list[Any], constants: dict[str, Any], "
+     "groups: tuple[int, ...], local_size: tuple[int, ...], unchecked: bool",
+     "list[Tensor]", "Runs a kernel of the user's.", Where::function},
+    {"_glsl_limits", bound<limits>, "device: Device", "tuple[int, int]",
+     "The most groups along a dimension, and the most threads of one.", Where::function},
+};
+
 }  // namespace
 
-void add_glsl(PyObject* m) {
-  py::module_ module = py::reinterpret_borrow<py::module_>(m);
-  module.def("_glsl_run", run);
-  module.def("_glsl_limits", [](py::object device) {
-    const Features& f = device_of(to_device_id(device.ptr())).features();
-    return py::make_tuple(f.max_groups, f.max_group_threads);
-  });
-}
+void add_glsl(PyObject* module) { add_rows(module, rows); }
 
 }  // namespace sg::bind

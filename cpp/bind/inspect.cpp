@@ -111,8 +111,8 @@ py::dict stats_dict() {
   return out;
 }
 
-py::dict device_stats(py::object device) {
-  const DeviceStats& d = device_of(to_device_id(device.ptr())).stats();
+py::dict device_stats(PyObject* device) {
+  const DeviceStats& d = device_of(to_device_id(device)).stats();
   py::dict out;
   out["allocations"] = int64_t(d.allocations);
   out["bytes_live"] = int64_t(d.bytes_live);
@@ -121,9 +121,9 @@ py::dict device_stats(py::object device) {
   return out;
 }
 
-void synchronize_python(py::object device) {
+void synchronize_python(PyObject* device) {
   const std::vector<DeviceId> devices =
-      device.is_none() ? devices_in_use() : std::vector<DeviceId>{to_device_id(device.ptr())};
+      device == Py_None ? devices_in_use() : std::vector<DeviceId>{to_device_id(device)};
   WithoutGil unlocked;
   for (DeviceId d : devices) {
     flush(d);
@@ -165,6 +165,97 @@ py::list environment() {
   return all;
 }
 
+std::string explained(PyObject* input) {
+  const Tensor x = tensor_of("explain", input);
+  WithoutGil unlocked;
+  return explain(x);
+}
+
+void give_back_memory() {
+  value::trim_arena();
+  WithoutGil unlocked;
+  empty_cache();
+}
+
+void drained() {
+  WithoutGil unlocked;
+  drain();
+}
+
+void reset_peak(PyObject* device) {
+  DeviceStats& d = device_of(to_device_id(device)).stats();
+  d.bytes_peak = int64_t(d.bytes_live);
+}
+
+py::tuple gpu_reason() { return py::make_tuple(list_gpus().reason, list_gpus().remedy); }
+
+#if SPIROGRAD_GPU
+py::dict calls_of_vulkan() {
+  const VulkanCalls c = vulkan_calls();
+  py::dict d;
+  d["submits"] = c.submits;
+  d["dispatches"] = c.dispatches;
+  d["barriers"] = c.barriers;
+  d["memory_allocations"] = c.memory_allocations;
+  return d;
+}
+
+py::dict report_of_faults() {
+  const FaultReport r = fault_report();
+  py::dict d;
+  d["calls"] = r.calls;
+  d["host_requests"] = r.host_requests;
+  d["host_blocks"] = r.host_blocks;
+  d["fired"] = r.fired;
+  return d;
+}
+#endif
+
+#ifdef __SANITIZE_ADDRESS__
+// A mistake made on purpose: the lane that looks for such sees whether they are reported.
+int64_t overrun(int64_t size) {
+  const std::vector<char> block(static_cast<size_t>(size));
+  return static_cast<const volatile char*>(block.data())[size];
+}
+#endif
+
+const Row functions[] = {
+    {"explain", bound<explained>, "input: Tensor", "str",
+     "Every stage of a pending tensor as text: graph, plan, kernels. Nothing is run.", Where::function},
+    {"stats", bound<stats_dict>, "", "dict[str, int]",
+     "Counters since the start or reset_stats(): submissions, dispatches, bytes, plans.", Where::function},
+    {"reset_stats", bound<reset_stats>, "", "None", "Sets the counters to 0.", Where::function},
+    {"empty_cache", bound<give_back_memory>, "", "None", "Gives memory that is kept for reuse back to the system.",
+     Where::function},
+    {"synchronize", bound<synchronize_python>, "device: Device | str | None = None", "None",
+     "Runs what is pending and waits until it is done.\n\nRaises:\n    IndexError: a kernel met an index out of "
+     "range.\n    DeviceTimeoutError, DeviceLostError: the device failed.",
+     Where::function},
+    {"_count_fallback", bound<count_fallback>, "op: str", "None",
+     "Notes work that a GPU has no kernel for.\n\nRaises:\n    Error: SPIROGRAD_STRICT=1 is set.", Where::function},
+    {"_ops", bound<op_rows>, "", "list[dict[str, Any]]",
+     "The rows of the op table: name, doc, kind, result, takes, gradient.", Where::function},
+    {"_drain", bound<drained>, "", "None", "Waits for all devices and lets go of what is pending.", Where::function},
+    {"_device_stats", bound<device_stats>, "device: DeviceLike", "dict[str, int]", "Memory of one device.",
+     Where::function},
+    {"_reset_peak", bound<reset_peak>, "device: DeviceLike", "None", "The peak is what is live now.", Where::function},
+    {"_environment", bound<environment>, "", "list[tuple[str, str, str, str]]",
+     "Variables of the environment: name, value, fallback, doc.", Where::function},
+    {"_cache_folder", bound<cache_folder>, "", "str", "Where compiled kernels are kept.", Where::function},
+    {"_gpu_reason", bound<gpu_reason>, "", "tuple[str, str]", "Why there is no GPU, and what to do.", Where::function},
+#if SPIROGRAD_GPU
+    {"_count_vulkan_calls", bound<count_vulkan_calls>, "on: bool", "None",
+     "Counts what really goes to the driver, under volk (tests).", Where::function},
+    {"_vulkan_calls", bound<calls_of_vulkan>, "", "dict[str, int]", "What was counted.", Where::function},
+    {"_set_faults", bound<set_faults>, "rules: str", "None", "Which calls of Vulkan fail: SPIROGRAD_FAULTS (tests).",
+     Where::function},
+    {"_fault_report", bound<report_of_faults>, "", "dict[str, Any]", "What failed.", Where::function},
+#endif
+#ifdef __SANITIZE_ADDRESS__
+    {"_overrun", bound<overrun>, "size: int", "int", "Reads behind a block (tests).", Where::function},
+#endif
+};
+
 }  // namespace
 
 void add_inspection(PyObject* m) {
@@ -180,63 +271,7 @@ void add_inspection(PyObject* m) {
       .def("print", &PlanStep::print, "The program, and what it reads and writes, as text.")
       .def("__repr__", [](const PlanStep& s) { return "<PlanStep " + s.step().name + ">"; });
   add_rows(m, rows);
-  module.def(
-      "explain",
-      [](const Tensor& x) {
-        WithoutGil unlocked;
-        return explain(x);
-      },
-      py::arg("input"), "Every stage of a pending tensor as text: graph, plan, kernels. Nothing is run.");
-#if SPIROGRAD_GPU
-  module.def("_count_vulkan_calls", count_vulkan_calls, "Counts what really goes to the driver, under volk (tests).");
-  module.def("_vulkan_calls", [] {
-    const VulkanCalls c = vulkan_calls();
-    py::dict d;
-    d["submits"] = c.submits;
-    d["dispatches"] = c.dispatches;
-    d["barriers"] = c.barriers;
-    d["memory_allocations"] = c.memory_allocations;
-    return d;
-  });
-  module.def("_set_faults", set_faults, py::arg("rules"), "Which calls of Vulkan fail: SPIROGRAD_FAULTS (tests).");
-  module.def("_fault_report", [] {
-    const FaultReport r = fault_report();
-    py::dict d;
-    d["calls"] = r.calls;
-    d["host_requests"] = r.host_requests;
-    d["host_blocks"] = r.host_blocks;
-    d["fired"] = r.fired;
-    return d;
-  });
-#endif
-  module.def("stats", stats_dict, "Counters since the start or reset_stats(): submissions, dispatches, bytes, plans.");
-  module.def("_count_fallback", count_fallback, py::arg("op"),
-             "Notes work that a GPU has no kernel for.\n\nRaises:\n    Error: SPIROGRAD_STRICT=1 is set.");
-  module.def("_ops", op_rows, "The rows of the op table: name, doc, kind, result, takes, gradient.");
-  module.def("reset_stats", reset_stats, "Sets the counters to 0.");
-  module.def(
-      "empty_cache",
-      [] {
-        value::trim_arena();
-        WithoutGil unlocked;
-        empty_cache();
-      },
-      "Gives memory that is kept for reuse back to the system.");
-  module.def("synchronize", synchronize_python, py::arg("device") = py::none(),
-             "Runs what is pending and waits until it is done.\n\nRaises:\n    IndexError: a kernel met an index out "
-             "of range.\n    DeviceTimeoutError, DeviceLostError: the device failed.");
-  module.def("_drain", [] {
-    WithoutGil unlocked;
-    drain();
-  });
-  module.def("_device_stats", device_stats);
-  module.def("_reset_peak", [](py::object device) {
-    DeviceStats& d = device_of(to_device_id(device.ptr())).stats();
-    d.bytes_peak = int64_t(d.bytes_live);
-  });
-  module.def("_environment", environment);
-  module.def("_cache_folder", cache_folder);
-  module.def("_gpu_reason", [] { return py::make_tuple(list_gpus().reason, list_gpus().remedy); });
+  add_rows(m, functions);
   module.attr("__version__") = SPIROGRAD_VERSION;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bind/autocast.hpp"
+#include "bind/signature.hpp"
 #include "bind/tensor.hpp"
 
 namespace sg::bind {
@@ -14,12 +15,12 @@ namespace {
 std::deque<PyMethodDef> definitions;
 std::deque<std::string> texts;
 
-constexpr size_t kMaxRows = 512;
+constexpr size_t kMaxRows = 640;
 Row rows_added[kMaxRows];
 size_t rows_used = 0;
 
 PyObject* run(const Call& call) {
-  return call.row->cast != Cast::none && autocast_is_on() ? call_autocast(call) : call.row->body(call);
+  return call.row->autocast != Autocast::none && autocast_is_on() ? call_autocast(call) : call.row->body.run(call);
 }
 
 template <size_t i>
@@ -90,6 +91,19 @@ void note(PyObject* module, const char* table, const Row& row) {
   check(PyDict_SetItemString(dict.get(), row.name, entry.get()));
 }
 
+// The names of rows by what autocast does to them, for tests.
+void note_autocast(PyObject* module, const Row& row) {
+  constexpr const char* lists[] = {nullptr, "_autocast_narrow", "_autocast_wide"};
+  const char* list = lists[static_cast<int>(row.autocast)];
+  if (!list) return;
+  PyObject* names = PyDict_GetItemString(PyModule_GetDict(module), list);
+  if (!names) {
+    Object fresh(check(PyList_New(0)));
+    check(PyModule_AddObjectRef(module, list, names = fresh.get()));
+  }
+  check(PyList_Append(names, Object(check(PyUnicode_FromString(row.name))).get()));
+}
+
 }  // namespace
 
 void add_rows(PyObject* module, const Row* rows, size_t count) {
@@ -99,7 +113,8 @@ void add_rows(PyObject* module, const Row* rows, size_t count) {
     const size_t i = rows_used++;
     Row& row = rows_added[i] = rows[r];
     row.name = texts.emplace_back(row.name).c_str();  // names of generated rows are temporary
-    row.cast = cast_of(row.name);
+    check_row(module, row);
+    note_autocast(module, row);
     const int flags = METH_FASTCALL | METH_KEYWORDS;
     auto as_function = [](Fast f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); };
     if (row.where != Where::function) {

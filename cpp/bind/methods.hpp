@@ -1,5 +1,6 @@
 // The table of what Tensor and the module offer: each row is a method, a function, or both. Stubs and signatures are
-// made from it.
+// made from it. A row names one C++ function, `bound<sg::lerp>` (bound.hpp), or a body that reads its arguments itself
+// where Python's are not those of C++. pybind11 makes nothing but classes that keep something.
 // Threads: the GIL is held.
 #pragma once
 #include <optional>
@@ -15,21 +16,29 @@ namespace sg::bind {
 
 enum class Where : uint8_t { method, function, both };
 
-// What a row wants its tensors to be under autocast (autocast.hpp).
-enum class Cast : uint8_t { none, narrow, wide };
+// What a row gets under autocast for tensors of a floating type (autocast.hpp): what comes, the half type of the
+// device, or float32.
+enum class Autocast : uint8_t { none, narrow, wide };
+
+// What a row runs, and how many arguments the C++ function behind it takes; -1: it reads those of the call itself.
+struct Body {
+  PyObject* (*run)(const Call&);
+  int takes;
+  constexpr Body(PyObject* (*run)(const Call&) = nullptr, int takes = -1) : run(run), takes(takes) {}
+};
 
 struct Row {
   const char* name;
-  PyObject* (*body)(const Call&);
+  Body body;
   const char* parameters;  // with types, without self: "dim: int, keepdim: bool = False"
   const char* result;
   const char* doc;
   Where where = Where::both;
+  Autocast autocast = Autocast::none;
   const OpInfo* op = nullptr;  // of a row made from the op table
-  Cast cast = Cast::none;      // by name, when the row is added
 };
 
-// Puts rows into the type and the module.
+// Puts rows into the type and the module. Error when one does not fit its function or its name is taken: signature.hpp.
 void add_rows(PyObject* module, const Row* rows, size_t count);
 template <size_t n>
 void add_rows(PyObject* module, const Row (&rows)[n]) {
@@ -58,6 +67,7 @@ void add_inspection(PyObject* module);       // inspect.cpp
 void add_compile(PyObject* module);          // compile.cpp
 void add_profile(PyObject* module);          // profile.cpp
 void add_glsl(PyObject* module);             // glsl.cpp
+void add_row_check(PyObject* module);        // signature.cpp
 
 // The same values in another type and place.
 Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device);

@@ -10,25 +10,7 @@
 namespace sg::bind {
 namespace {
 
-// ---- views -----------------------------------------------------------------------------------------------------------
-Tensor view(const Tensor& x, const Dims& shape) {
-  Tensor out = sg::reshape(x, shape);
-  if (out->storage.get() != x->storage.get())
-    fail<ValueError>("view",
-                     x.shape().str() + " with strides " + x.strides().str() + " has no view of shape " + shape.str(),
-                     "use reshape()");
-  return out;
-}
-Tensor view_as(const Tensor& x, const Tensor& other) { return view(x, other.shape()); }
-Tensor reshape_as(const Tensor& x, const Tensor& other) { return sg::reshape(x, other.shape()); }
-Tensor expand_as(const Tensor& x, const Tensor& other) { return sg::expand(x, other.shape()); }
-Tensor ravel(const Tensor& x) { return sg::reshape(sg::contiguous(x), {-1}); }
-Tensor detach(const Tensor& x) { return x.detach(); }
-Tensor t(const Tensor& x) {
-  if (x.rank() > 2)
-    fail<ValueError>("t", "a tensor of shape " + x.shape().str() + " has more than two dimensions", "use transpose()");
-  return sg::transpose(x, 0, x.rank() == 2 ? 1 : 0);
-}
+constexpr Tensor (*view)(const Tensor&, const Dims&) = sg::view;
 constexpr Tensor (*squeeze)(const Tensor&, const std::optional<Dims>&) = sg::squeeze;
 
 PyObject* broadcast_shapes(const Call& c) {
@@ -73,38 +55,17 @@ PyObject* repeat_interleave(const Call& c) {
   return wrap(sg::index_select(from, d, from_python(op, chosen.get(), DType::int64, x.device())));
 }
 
-// ---- indices of triangles ----------------------------------------------------------------------------------------------
-// Of the rows below a diagonal: how many elements they have.
-int64_t elements_below(int64_t rows, int64_t columns, int64_t offset) {
-  const int64_t first = std::clamp<int64_t>(-offset, 0, rows);                   // row with an element,
-  const int64_t whole = std::clamp<int64_t>(columns - offset - 1, first, rows);  // with all of them
-  const int64_t growing = (whole - first) * (first + whole + 2 * offset + 1) / 2;
-  return growing + (rows - whole) * columns;
-}
-
-PyObject* triangle(const char* op, bool lower, const Call& c) {
+template <Tensor (*indices)(int64_t, int64_t, int64_t, DType, DeviceId)>
+PyObject* triangle(const Call& c) {
+  const char* op = c.row->name;
   Arguments a(op, c);
   const int64_t rows = to_int(op, a.need("row")), columns = to_int(op, a.need("col"));
-  PyObject* k = a.take("offset");
+  PyObject* offset = a.take("offset");
   PyObject *dtype = a.keyword("dtype"), *device = a.keyword("device");
   a.done();
-  check_size(op, {rows, columns});
-  const int64_t offset = std::clamp(given(k) ? to_int(op, k) : 0, -rows, columns);
-  const int64_t below = columns ? elements_below(rows, columns, lower ? offset : offset - 1) : 0;
-  const int64_t count = lower ? below : rows * columns - below;
-  std::vector<int64_t> both(static_cast<size_t>(2 * count));
-  int64_t* at = both.data();
-  const int64_t first = lower ? std::max<int64_t>(-offset, 0) : 0;
-  const int64_t end = count == 0 ? first : lower ? rows : std::min(rows, columns - offset);
-  for (int64_t i = first; i < end; ++i) {
-    const int64_t cut = std::clamp<int64_t>(i + offset + lower, 0, columns);
-    for (int64_t j = lower ? 0 : cut; j < (lower ? cut : columns); ++j, ++at) at[0] = i, at[count] = j;
-  }
-  const Tensor out = from_host(both.data(), {2, count}, DType::int64, device_or_default(device));
-  return wrap(cast(out, given(dtype) ? to_dtype(op, dtype) : DType::int64));
+  return wrap(indices(rows, columns, given(offset) ? to_int(op, offset) : 0,
+                      given(dtype) ? to_dtype(op, dtype) : DType::int64, device_or_default(device)));
 }
-PyObject* tril_indices(const Call& c) { return triangle("tril_indices", true, c); }
-PyObject* triu_indices(const Call& c) { return triangle("triu_indices", false, c); }
 
 #define SG_SAME_AS(name) "The same as " name "."
 #define SG_EXAMPLE(code, printed) "\n\nExample:\n    >>> " code "\n    " printed
@@ -119,10 +80,11 @@ const Row views[] = {
      "The same elements in another shape; a view when the strides allow, else a copy." SG_RESHAPE_DOC},
     {"view", bound<view>, "*shape: int | Sequence[int]", "Tensor", "reshape, but never a copy." SG_RESHAPE_DOC,
      Where::method},
-    {"view_as", bound<view_as>, "other: Tensor", "Tensor", "view, in the shape of other.", Where::method},
-    {"reshape_as", bound<reshape_as>, "other: Tensor", "Tensor", "reshape, to the shape of other.", Where::method},
-    {"expand_as", bound<expand_as>, "other: Tensor", "Tensor", "expand, to the shape of other.", Where::method},
-    {"ravel", bound<ravel>, "", "Tensor", "All elements in one dimension, in C order; a view where that is possible."},
+    {"view_as", bound<sg::view_as>, "other: Tensor", "Tensor", "view, in the shape of other.", Where::method},
+    {"reshape_as", bound<sg::reshape_as>, "other: Tensor", "Tensor", "reshape, to the shape of other.", Where::method},
+    {"expand_as", bound<sg::expand_as>, "other: Tensor", "Tensor", "expand, to the shape of other.", Where::method},
+    {"ravel", bound<sg::ravel>, "", "Tensor",
+     "All elements in one dimension, in C order; a view where that is possible."},
     {"flatten", bound<sg::flatten>, "start_dim: int = 0, end_dim: int = -1", "Tensor",
      "A range of dimensions joined into one." SG_EXAMPLE("sg.zeros(2, 3, 4).flatten(1).shape", "(2, 12)")},
     {"unflatten", bound<sg::unflatten>, "dim: int, sizes: int | Sequence[int]", "Tensor",
@@ -135,7 +97,7 @@ const Row views[] = {
      "Two dimensions swapped." SG_EXAMPLE("sg.zeros(2, 3).transpose(0, 1).shape", "(3, 2)")},
     {"swapaxes", bound<sg::transpose>, "axis0: int, axis1: int", "Tensor", SG_SAME_AS("transpose")},
     {"swapdims", bound<sg::transpose>, "dim0: int, dim1: int", "Tensor", SG_SAME_AS("transpose")},
-    {"t", bound<t>, "", "Tensor", "A matrix transposed; vectors and 0-d tensors as they are."},
+    {"t", bound<sg::t>, "", "Tensor", "A matrix transposed; vectors and 0-d tensors as they are."},
     {"moveaxis", bound<sg::moveaxis>, "source: int | Sequence[int], destination: int | Sequence[int]", "Tensor",
      "Dimensions moved to other places, the others kept in order." SG_EXAMPLE("sg.zeros(2, 3, 4).moveaxis(0, -1).shape",
                                                                               "(3, 4, 2)")},
@@ -195,7 +157,8 @@ const Row views[] = {
     {"contiguous", bound<sg::contiguous>, "", "Tensor",
      "The tensor itself when it lies in C order, else a copy that does.", Where::method},
     {"clone", bound<sg::clone>, "", "Tensor", "A copy with memory of its own; gradients flow through it."},
-    {"detach", bound<detach>, "", "Tensor", "The same memory without a place in the gradient graph.", Where::method},
+    {"detach", bound<&Tensor::detach>, "", "Tensor", "The same memory without a place in the gradient graph.",
+     Where::method},
 };
 
 const Row rows[] = {
@@ -230,13 +193,13 @@ const Row rows[] = {
      Where::function},
     {"cartesian_prod", bound<sg::cartesian_prod>, "*tensors: Tensor", "Tensor",
      "All combinations of elements of vectors, as rows.", Where::function},
-    {"tril_indices", tril_indices,
+    {"tril_indices", triangle<sg::tril_indices>,
      "row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None",
      "Tensor",
      "Rows and columns of the lower triangle: [2, n]." SG_EXAMPLE("sg.tril_indices(2, 2).tolist()",
                                                                   "[[0, 1, 1], [0, 0, 1]]"),
      Where::function},
-    {"triu_indices", triu_indices,
+    {"triu_indices", triangle<sg::triu_indices>,
      "row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None",
      "Tensor",
      "Rows and columns of the upper triangle: [2, n]." SG_EXAMPLE("sg.triu_indices(2, 2).tolist()",

@@ -39,7 +39,7 @@ Tensor one_hot(const Tensor& classes, int64_t num_classes) {
   if (num_classes >= 0) return sg::one_hot(classes, num_classes);
   if (classes.numel() == 0)
     fail<ValueError>("one_hot", "no classes to count in " + classes.shape().str(), "give num_classes");
-  Object most(to_number("one_hot", sg::amax(classes, all_axes(classes))));
+  Object most(to_number("one_hot", sg::amax(classes)));
   return sg::one_hot(classes, plus("one_hot", to_int("one_hot", most.get()), 1));
 }
 
@@ -47,8 +47,6 @@ const Row rows[] = {
     {"masked_fill", bound<sg::masked_fill>, "mask: Tensor, value: Tensor | float", "Tensor",
      "value where the mask holds, else the tensor; shapes broadcast.\n\nExample:\n"
      "    >>> sg.ones(2).masked_fill(sg.tensor([True, False]), 5.0).tolist()\n    [5.0, 1.0]"},
-    {"masked_fill_", in_place<bound<sg::masked_fill>>, "mask: Tensor, value: Tensor | float", "Tensor",
-     "masked_fill." SG_PLACE_DOC, Where::method},
     {"one_hot", bound<one_hot>, "num_classes: int = -1", "Tensor",
      "Classes as rows of zeros with a one: [...] -> [..., num_classes], int64.\n\nArgs:\n    num_classes: -1 counts "
      "them, and runs what is pending.\n\nRaises:\n    IndexError: at the next read, when a class is out of range."
@@ -57,11 +55,13 @@ const Row rows[] = {
     {"softmax", bound<sg::softmax>, "dim: int, dtype: DTypeLike | None = None", "Tensor",
      "exp(x) / sum(exp(x)) along a dimension, without overflow.\n\nArgs:\n    dim: the dimension that adds up to 1.\n"
      "    dtype: what the tensor is converted to first.\n\nExample:\n"
-     "    >>> sg.zeros(2).softmax(0).tolist()\n    [0.5, 0.5]"},
+     "    >>> sg.zeros(2).softmax(0).tolist()\n    [0.5, 0.5]",
+     Where::both, Autocast::wide},
     {"log_softmax", bound<sg::log_softmax>, "dim: int, dtype: DTypeLike | None = None", "Tensor",
      "The logarithm of softmax, accurate where softmax is tiny.\n\nArgs:\n    dim: the dimension that adds up to 1.\n"
      "    dtype: what the tensor is converted to first.\n\nExample:\n"
-     "    >>> y = sg.randn(4, 10).log_softmax(dim=1)"},
+     "    >>> y = sg.randn(4, 10).log_softmax(dim=1)",
+     Where::both, Autocast::wide},
     {"cross_entropy", cross_entropy,
      "input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', "
      "label_smoothing: float = 0.0",
@@ -72,7 +72,7 @@ const Row rows[] = {
      "label_smoothing: share of the target that all classes have alike.\n\nRaises:\n    IndexError: at the next read, "
      "when a class is out of range.\n\nExample:\n"
      "    >>> loss = sg.cross_entropy(sg.randn(4, 10), sg.tensor([1, 2, 3, 4]))",
-     Where::function},
+     Where::function, Autocast::wide},
     {"nll_loss", nll_loss,
      "input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean'",
      "Tensor",
@@ -81,7 +81,7 @@ const Row rows[] = {
      "    ignore_index: targets that count nowhere.\n    reduction: 'mean', 'sum' or 'none'.\n\nRaises:\n"
      "    IndexError: at the next read, when a class is out of range.\n\nExample:\n"
      "    >>> sg.nll_loss(sg.tensor([[-1.0, -2.0]]), sg.tensor([1])).item()\n    2.0",
-     Where::function},
+     Where::function, Autocast::wide},
 };
 
 }  // namespace

@@ -95,7 +95,7 @@ void take_back_step(const std::vector<py::list>& groups) {
 
 // Options to compare; without `numbers`, of a float only whether it is 0. Dicts become lists of pairs, what has no value
 // of its own (a tensor) its identity.
-py::object frozen(py::handle x, bool numbers) {
+py::object frozen(const py::object& x, bool numbers) {
   PyObject* o = x.ptr();
   if (PyFloat_Check(o) && !numbers) return py::bool_(PyFloat_AS_DOUBLE(o) == 0);
   if (x.is_none() || PyFloat_Check(o) || PyLong_Check(o) || PyUnicode_Check(o))
@@ -103,9 +103,11 @@ py::object frozen(py::handle x, bool numbers) {
   py::list all;
   if (PyDict_Check(o)) {
     for (auto [key, value] : py::reinterpret_borrow<py::dict>(x))
-      all.append(py::reinterpret_steal<py::object>(PyTuple_Pack(2, key.ptr(), frozen(value, numbers).ptr())));
+      all.append(py::reinterpret_steal<py::object>(
+          PyTuple_Pack(2, key.ptr(), frozen(py::reinterpret_borrow<py::object>(value), numbers).ptr())));
   } else if (PyList_Check(o) || PyTuple_Check(o)) {
-    for (py::handle value : py::reinterpret_borrow<py::sequence>(x)) all.append(frozen(value, numbers));
+    for (py::handle value : py::reinterpret_borrow<py::sequence>(x))
+      all.append(frozen(py::reinterpret_borrow<py::object>(value), numbers));
   } else {
     return py::int_(reinterpret_cast<uintptr_t>(o));
   }
@@ -122,6 +124,21 @@ void drop_gradients(const py::list& tensors, bool set_to_none) {
   }
 }
 
+#define SG_GROUPS "groups: list[list[Tensor]]"
+const Row rows[] = {
+    {"_with_gradient", bound<with_gradient>, "tensors: list[Tensor]", "bytes",
+     "Which of the tensors have a gradient, to compare.", Where::function},
+    {"_submit", bound<submit>, SG_GROUPS, "None", "Runs what is pending on the devices of these tensors.",
+     Where::function},
+    {"_begin_whole", bound<begin_whole_step>, SG_GROUPS, "None",
+     "What is recorded from here to _submit() is done as a whole or not at all.", Where::function},
+    {"_take_back", bound<take_back_step>, SG_GROUPS, "None", "Nothing of a step that was begun is done.",
+     Where::function},
+    {"_drop_gradients", bound<drop_gradients>, "tensors: list[Tensor], set_to_none: bool", "None",
+     "Sets gradients to None, or to zeros.", Where::function},
+    {"_frozen", bound<frozen>, "options: Any, numbers: bool", "Any", "Options to compare.", Where::function},
+};
+
 }  // namespace
 
 void add_optimizers(PyObject* m) {
@@ -129,12 +146,7 @@ void add_optimizers(PyObject* m) {
   py::class_<Update>(module, "_Update", py::module_local())
       .def(py::init<const std::string&, std::vector<Tensor>, const py::sequence&>())
       .def("step", &Update::step);
-  module.def("_with_gradient", with_gradient);
-  module.def("_submit", submit);
-  module.def("_begin_whole", begin_whole_step);
-  module.def("_take_back", take_back_step);
-  module.def("_drop_gradients", drop_gradients);
-  module.def("_frozen", frozen);
+  add_rows(m, rows);
 }
 
 }  // namespace sg::bind

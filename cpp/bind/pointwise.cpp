@@ -91,7 +91,7 @@ std::string binary_doc(const OpInfo& op, std::string_view parameters, const std:
 // What differs from op(input, other).
 struct Special {
   std::string_view name;
-  PyObject* (*body)(const Call&), *(*body_in_place)(const Call&);
+  Body body, body_in_place;
   const char *parameters, *doc;
 };
 const Special specials[] = {
@@ -184,7 +184,7 @@ const Row rows[] = {
     {"softplus", bound<sg::softplus>, "input: Tensor, beta: float = 1.0, threshold: float = 20.0", "Tensor",
      "log(1 + exp(beta * input)) / beta, and input itself where beta * input is above the threshold.\n\nExample:\n"
      "    >>> y = sg.softplus(sg.randn(3))",
-     kFunction},
+     kFunction, Autocast::wide},
     {"hardtanh", bound<sg::hardtanh>, "input: Tensor, min_val: float = -1.0, max_val: float = 1.0", "Tensor",
      "input, at least min_val and at most max_val.\n\nExample:\n"
      "    >>> sg.hardtanh(sg.tensor([-2.0, 0.5])).tolist()\n    [-1.0, 0.5]",
@@ -229,8 +229,9 @@ void add_op_table(PyObject* module) {
     const bool one = op->arity == 1;
     const Special& two = special(*op);
     const std::string doc = one ? unary_doc(*op) : binary_doc(*op, two.parameters, two.doc);
-    Row row{op->name, one ? unary : two.body, one ? "" : two.parameters, "Tensor", doc.c_str()};
+    Row row{op->name, one ? Body(unary, 1) : two.body, one ? "" : two.parameters, "Tensor", doc.c_str()};
     row.op = op;
+    if (op->wide) row.autocast = Autocast::wide;
     if (among(functions_only, op->name)) row.where = kFunction, row.parameters = "input: Tensor";
     add_rows(module, &row, 1);
     for (const auto& [name, alias] : aliases) {
@@ -249,6 +250,7 @@ void add_op_table(PyObject* module) {
     into.body = one ? in_place<unary> : two.body_in_place;
     into.doc = in_place_doc.c_str();
     into.where = kMethod;
+    into.autocast = Autocast::none;  // its type is that of the tensor
     add_rows(module, &into, 1);
   }
   add_rows(module, rows);

@@ -1,6 +1,5 @@
 // Products of matrices and vectors.
 #include "bind/bound.hpp"
-#include "bind/caster.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -12,18 +11,8 @@ PyObject* tensordot(const Call& c) {
   const Tensor &a = tensor_of("tensordot", arguments.need("a")), &b = tensor_of("tensordot", arguments.need("b"));
   PyObject* dims = arguments.take("dims", "axes");
   arguments.done();
-  if (!given(dims) || PyIndex_Check(dims)) {
-    const int64_t n = given(dims) ? to_int("tensordot", dims) : 2;
-    if (n < 0 || n > std::min(a.rank(), b.rank()))
-      fail<ValueError>("tensordot", std::to_string(n) + " dims of " + a.shape().str() + " and " + b.shape().str(),
-                       "use at most what both have");
-    Dims last, first;
-    for (int64_t d = 0; d < n; ++d) {
-      last.push(a.rank() - n + d);
-      first.push(d);
-    }
-    return wrap(sg::tensordot(a, b, last, first));
-  }
+  if (!given(dims) || PyIndex_Check(dims))
+    return wrap(sg::tensordot(a, b, given(dims) ? to_int("tensordot", dims) : 2));
   Object pair(PySequence_Fast(dims, ""));
   if (!pair || PySequence_Fast_GET_SIZE(pair.get()) != 2) {
     PyErr_Clear();
@@ -31,13 +20,6 @@ PyObject* tensordot(const Call& c) {
   }
   return wrap(sg::tensordot(a, b, to_dims("tensordot", PySequence_Fast_GET_ITEM(pair.get(), 0)),
                             to_dims("tensordot", PySequence_Fast_GET_ITEM(pair.get(), 1))));
-}
-
-Tensor chain_matmul(const std::vector<Tensor>& matrices) {
-  if (matrices.empty()) fail<ValueError>("chain_matmul", "no matrices", "give one or more");
-  Tensor out = matrices[0];
-  for (size_t i = 1; i < matrices.size(); ++i) out = sg::mm(out, matrices[i]);
-  return sg::copied(out, matrices[0]);
 }
 
 #define SG_SCALED ", *, beta: float = 1, alpha: float = 1"
@@ -48,10 +30,14 @@ const Row rows[] = {
      "The matrix product: [..., m, k] @ [..., k, n] -> [..., m, n]; leading dimensions broadcast, vectors as in "
      "NumPy.\n\nArgs:\n    other: the right-hand side.\n\nRaises:\n    ValueError: the inner sizes "
      "differ.\n\nExample:\n"
-     "    >>> (sg.ones(2, 3) @ sg.ones(3, 2)).tolist()\n    [[3.0, 3.0], [3.0, 3.0]]"},
-    {"mm", bound<sg::mm>, "mat2: Tensor", "Tensor", "The product of two matrices: [m, k] [k, n] -> [m, n]."},
-    {"bmm", bound<sg::bmm>, "mat2: Tensor", "Tensor", "Products of a batch: [b, m, k] [b, k, n] -> [b, m, n]."},
-    {"mv", bound<sg::mv>, "vec: Tensor", "Tensor", "A matrix by a vector: [m, k] [k] -> [m]."},
+     "    >>> (sg.ones(2, 3) @ sg.ones(3, 2)).tolist()\n    [[3.0, 3.0], [3.0, 3.0]]",
+     Where::both, Autocast::narrow},
+    {"mm", bound<sg::mm>, "mat2: Tensor", "Tensor", "The product of two matrices: [m, k] [k, n] -> [m, n].",
+     Where::both, Autocast::narrow},
+    {"bmm", bound<sg::bmm>, "mat2: Tensor", "Tensor", "Products of a batch: [b, m, k] [b, k, n] -> [b, m, n].",
+     Where::both, Autocast::narrow},
+    {"mv", bound<sg::mv>, "vec: Tensor", "Tensor", "A matrix by a vector: [m, k] [k] -> [m].", Where::both,
+     Autocast::narrow},
     {"dot", bound<sg::dot>, "tensor: Tensor", "Tensor",
      "The product of two vectors: [k] [k] -> []." SG_EXAMPLE("sg.ones(3).dot(sg.ones(3)).item()", "3.0")},
     {"vdot", bound<sg::dot>, "other: Tensor", "Tensor", "The same as dot."},
@@ -64,19 +50,21 @@ const Row rows[] = {
      "The Kronecker product: each element of one by the whole of the other."},
     {"addmm", bound<sg::addmm>, "mat1: Tensor, mat2: Tensor" SG_SCALED, "Tensor",
      "beta * input + alpha * (mat1 @ mat2)" SG_SCALED_DOC SG_EXAMPLE(
-         "sg.addmm(sg.ones(2), sg.ones(2, 3), sg.ones(3, 2)).tolist()", "[[4.0, 4.0], [4.0, 4.0]]")},
+         "sg.addmm(sg.ones(2), sg.ones(2, 3), sg.ones(3, 2)).tolist()", "[[4.0, 4.0], [4.0, 4.0]]"),
+     Where::both, Autocast::narrow},
     {"addmm_", in_place<bound<sg::addmm>>, "mat1: Tensor, mat2: Tensor" SG_SCALED, "Tensor", "addmm." SG_PLACE_DOC,
      Where::method},
     {"baddbmm_", in_place<bound<sg::baddbmm>>, "batch1: Tensor, batch2: Tensor" SG_SCALED, "Tensor",
      "baddbmm." SG_PLACE_DOC, Where::method},
     {"addmv", bound<sg::addmv>, "mat: Tensor, vec: Tensor" SG_SCALED, "Tensor",
-     "beta * input + alpha * (mat @ vec)" SG_SCALED_DOC},
+     "beta * input + alpha * (mat @ vec)" SG_SCALED_DOC, Where::both, Autocast::narrow},
     {"baddbmm", bound<sg::baddbmm>, "batch1: Tensor, batch2: Tensor" SG_SCALED, "Tensor",
-     "beta * input + alpha * bmm(batch1, batch2)" SG_SCALED_DOC},
+     "beta * input + alpha * bmm(batch1, batch2)" SG_SCALED_DOC, Where::both, Autocast::narrow},
     {"addbmm", bound<sg::addbmm>, "batch1: Tensor, batch2: Tensor" SG_SCALED, "Tensor",
-     "beta * input + alpha * the sum of bmm(batch1, batch2) over the batch" SG_SCALED_DOC},
-    {"chain_matmul", bound<chain_matmul>, "*matrices: Tensor", "Tensor", "The product of several matrices.",
-     Where::function},
+     "beta * input + alpha * the sum of bmm(batch1, batch2) over the batch" SG_SCALED_DOC, Where::both,
+     Autocast::narrow},
+    {"chain_matmul", bound<sg::chain_matmul>, "*matrices: Tensor", "Tensor", "The product of several matrices.",
+     Where::function, Autocast::narrow},
     {"tensordot", tensordot, "a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] = 2", "Tensor",
      "Products summed over pairs of dimensions.\n\nArgs:\n    dims: how many of the last of a with the first of b, or "
      "two lists of dimensions." SG_EXAMPLE("sg.tensordot(sg.ones(2, 3), sg.ones(3, 4), dims=1).shape", "(2, 4)"),
@@ -86,14 +74,13 @@ const Row rows[] = {
      "dimensions that broadcast, a label twice in one operand for its diagonal.\n\nRaises:\n    ValueError: the "
      "equation does not fit the operands." SG_EXAMPLE("sg.einsum('ij,ij->i', sg.ones(2, 3), sg.ones(2, 3)).tolist()",
                                                       "[3.0, 3.0]"),
-     Where::function},
+     Where::function, Autocast::narrow},
+    {"_attention", bound<sg::attention>, "query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool",
+     "Tensor", "Attention that keeps no weights, for nn.functional.", Where::function},
 };
 
 }  // namespace
 
-void add_products(PyObject* module) {
-  add_rows(module, rows);
-  pybind11::reinterpret_borrow<pybind11::module_>(module).def("_attention", sg::attention);  // for nn.functional
-}
+void add_products(PyObject* module) { add_rows(module, rows); }
 
 }  // namespace sg::bind

@@ -1,7 +1,5 @@
 // What profiles are made of, for python/spirograd/profiler.py: events as tuples.
-#include <pybind11/pybind11.h>
-
-#include "bind/methods.hpp"
+#include "bind/caster.hpp"
 #include "engine/engine.hpp"
 
 namespace py = pybind11;
@@ -48,14 +46,17 @@ void annotate(const std::string& name, int64_t begin, int64_t end) {
   profile::add(std::move(e));
 }
 
+const Row rows[] = {
+    {"_profile_start", bound<start>, "with_stack: bool", "None", "Starts to note events.", Where::function},
+    {"_profile_stop", bound<stop>, "", "tuple[list[tuple[Any, ...]], int, int]",
+     "The events, when they ended, and the number of this thread.", Where::function},
+    {"_profile_now", bound<profile::now>, "", "int", "The time of events, in nanoseconds.", Where::function},
+    {"_profile_annotate", bound<annotate>, "name: str, begin: int, end: int", "None", "Notes an event of the user's.",
+     Where::function},
+};
+
 }  // namespace
 
-void add_profile(PyObject* m) {
-  py::module_ module = py::reinterpret_borrow<py::module_>(m);
-  module.def("_profile_start", start, py::arg("with_stack"));
-  module.def("_profile_stop", stop);
-  module.def("_profile_now", profile::now);
-  module.def("_profile_annotate", annotate);
-}
+void add_profile(PyObject* module) { add_rows(module, rows); }
 
 }  // namespace sg::bind

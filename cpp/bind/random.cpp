@@ -77,13 +77,7 @@ PyObject* randperm(const Call& c) {
   const int64_t n = to_int("randperm", a.need("n"));
   Generator& from = generator_of(a);
   const Options o = options(a);
-  if (n < 0) fail<ValueError>("randperm", "n is " + std::to_string(n), "use 0 or more");
   return made(sg::randperm(n, o.dtype.value_or(DType::int64), o.device, from), o);
-}
-
-// 1 with probability p, in the type of p.
-Tensor coin(const Tensor& p, Generator& from) {
-  return cast(sg::rand(p.shape(), p.device(), from) < cast(p, DType::float32), p.dtype());
 }
 
 PyObject* bernoulli(const Call& c) {
@@ -92,12 +86,7 @@ PyObject* bernoulli(const Call& c) {
   PyObject* p = a.take("p");
   Generator& from = generator_of(a);
   a.done();
-  if (given(p)) {
-    const double chance = to_real("bernoulli", p);
-    return wrap(cast(sg::rand(x.shape(), x.device(), from) < chance, x.dtype()));
-  }
-  check_real("bernoulli", x.dtype());
-  return wrap(coin(x.detach(), from));
+  return wrap(given(p) ? sg::bernoulli_like(x, to_real("bernoulli", p), from) : sg::bernoulli(x, from));
 }
 
 PyObject* multinomial(const Call& c) {
@@ -126,62 +115,20 @@ PyObject* normal(const Call& c) {
   const Tensor& std = given(second) ? operand_of("normal", second, room_std, o.device) : one;
   if (like && given(size)) fail<TypeError>("normal", "both tensors and size are given", "give one of them");
   if (!like && !given(size)) fail<TypeError>("normal", "argument size is missing", "write normal(0.0, 1.0, (2, 3))");
-  if (std.is_number() && std->number.f < 0 && is_float(std.dtype()))
-    fail<ValueError>("normal", "std " + std::to_string(std->number.f) + " is negative", "use 0 or more");
-  Dims shape;
-  if (given(size)) shape = to_dims("normal", size);
-  for (const Tensor* t : {&mean, &std})
-    if (!t->is_number()) shape = broadcast_shapes("normal", shape, t->shape());
+  const Dims shape = given(size) ? to_dims("normal", size) : Dims();
   const DType dtype = o.dtype.value_or(like ? like->dtype() : default_float());
-  check_real("normal", dtype);
-  auto plain = [](const Tensor& t) { return t.is_number() ? t : t.detach(); };
-  return made(cast(sg::randn(shape, o.device, from), dtype) * plain(std) + plain(mean), o);
+  return made(sg::normal(mean, std, shape, dtype, o.device, from), o);
 }
 
 // ---- in place --------------------------------------------------------------------------------------------------------
-PyObject* filled(const Call& c, const Tensor& values) {
-  const Tensor& x = unwrap(c.self);
-  sg::copy_(x, cast(values, x.dtype()));
-  return Py_NewRef(c.self);
-}
-
 PyObject* uniform_(const Call& c) {
   Arguments a("uniform_", c);
   PyObject* first = a.take("from", "from_");
   const double low = given(first) ? to_real("uniform_", first) : 0, high = a.real("to", 1);
   Generator& from = generator_of(a);
   a.done();
-  const Tensor& x = unwrap(c.self);
-  check_real("uniform_", x.dtype());
-  if (!(low <= high))
-    fail<ValueError>("uniform_", "from " + std::to_string(low) + " lies above to " + std::to_string(high), "swap them");
-  return filled(c, sg::rand(x.shape(), x.device(), from) * (high - low) + low);
-}
-
-// Without bounds: all integers that the type holds exactly and that are not negative, at most 2^62.
-int64_t last_of(DType t) {
-  switch (t) {
-    case DType::boolean:
-      return 1;
-    case DType::uint8:
-      return 255;
-    case DType::int8:
-      return 127;
-    case DType::int16:
-      return 32767;
-    case DType::int32:
-      return 2147483647;
-    case DType::int64:
-      return (int64_t{1} << 62) - 1;
-    case DType::float16:
-      return 1 << 11;
-    case DType::bfloat16:
-      return 1 << 8;
-    case DType::float32:
-      return 1 << 24;
-    default:
-      return int64_t{1} << 53;
-  }
+  sg::uniform_(unwrap(c.self), low, high, from);
+  return Py_NewRef(c.self);
 }
 
 PyObject* random_(const Call& c) {
@@ -189,11 +136,10 @@ PyObject* random_(const Call& c) {
   PyObject *first = a.take("from", "from_"), *second = a.take("to");
   Generator& from = generator_of(a);
   a.done();
-  const Tensor& x = unwrap(c.self);
   if (!given(second)) std::swap(first, second);  // random_(to)
   const int64_t low = given(first) ? to_int("random_", first) : 0;
-  const int64_t high = given(second) ? to_int("random_", second) : last_of(x.dtype()) + 1;
-  return filled(c, sg::randint(low, high, x.shape(), DType::int64, x.device(), from));
+  sg::random_(unwrap(c.self), low, given(second) ? std::optional(to_int("random_", second)) : std::nullopt, from);
+  return Py_NewRef(c.self);
 }
 
 PyObject* normal_(const Call& c) {
@@ -201,10 +147,8 @@ PyObject* normal_(const Call& c) {
   const double mean = a.real("mean", 0), std = a.real("std", 1);
   Generator& from = generator_of(a);
   a.done();
-  const Tensor& x = unwrap(c.self);
-  check_real("normal_", x.dtype());
-  if (!(std >= 0)) fail<ValueError>("normal_", "std " + std::to_string(std) + " is negative", "use 0 or more");
-  return filled(c, sg::randn(x.shape(), x.device(), from) * std + mean);
+  sg::normal_(unwrap(c.self), mean, std, from);
+  return Py_NewRef(c.self);
 }
 
 PyObject* bernoulli_(const Call& c) {
@@ -212,13 +156,11 @@ PyObject* bernoulli_(const Call& c) {
   PyObject* p = a.take("p");
   Generator& from = generator_of(a);
   a.done();
-  const Tensor& x = unwrap(c.self);
-  const Tensor u = sg::rand(x.shape(), x.device(), from);
-  if (p && is_tensor(p)) return filled(c, u < unwrap(p).detach());
-  const double chance = given(p) ? to_real("bernoulli_", p) : 0.5;
-  if (!(chance >= 0 && chance <= 1))
-    fail<ValueError>("bernoulli_", "p " + std::to_string(chance) + " is no probability", "use a number in [0, 1]");
-  return filled(c, u < chance);
+  if (p && is_tensor(p))
+    sg::bernoulli_(unwrap(c.self), unwrap(p), from);
+  else
+    sg::bernoulli_(unwrap(c.self), Tensor(given(p) ? to_real("bernoulli_", p) : 0.5), from);
+  return Py_NewRef(c.self);
 }
 
 PyObject* exponential_(const Call& c) {
@@ -226,11 +168,8 @@ PyObject* exponential_(const Call& c) {
   const double rate = a.real("lambd", 1);
   Generator& from = generator_of(a);
   a.done();
-  const Tensor& x = unwrap(c.self);
-  check_real("exponential_", x.dtype());
-  if (!(rate > 0)) fail<ValueError>("exponential_", "lambd " + std::to_string(rate) + " is not above 0", "use a rate");
-  // 1 - u is in (0, 1], so that the logarithm is finite.
-  return filled(c, sg::log(1 - sg::rand(x.shape(), x.device(), from)) / -rate);
+  sg::exponential_(unwrap(c.self), rate, from);
+  return Py_NewRef(c.self);
 }
 
 // ---- generators ------------------------------------------------------------------------------------------------------

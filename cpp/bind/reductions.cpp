@@ -5,82 +5,21 @@
 namespace sg::bind {
 namespace {
 
-using Dim = std::optional<Dims>;
-using Type = std::optional<DType>;
-using MaybeTensor = std::optional<Tensor>;
-
-Tensor converted(const Tensor& x, const Type& dtype) { return dtype ? cast(x, *dtype) : x; }
-// Folds of integers come out wider than a type that was asked for.
-Tensor result(const Tensor& y, const Type& dtype) { return converted(y, dtype); }
-
-Tensor sum(const Tensor& x, const Dim& dim, bool keepdim, const Type& dtype) {
-  return result(sg::sum(converted(x, dtype), axes_of("sum", dim, x), keepdim), dtype);
-}
-Tensor nansum(const Tensor& x, const Dim& dim, bool keepdim, const Type& dtype) {
-  return result(
-      sg::sum(converted(is_float(x.dtype()) ? sg::where(x == x, x, 0) : x, dtype), axes_of("nansum", dim, x), keepdim),
-      dtype);
-}
-Tensor mean(const Tensor& x, const Dim& dim, bool keepdim, const Type& dtype) {
-  return sg::mean(converted(x, dtype), axes_of("mean", dim, x), keepdim);
-}
-Tensor nanmean(const Tensor& x, const Dim& dim, bool keepdim, const Type& dtype) {
-  const Tensor y = converted(x, dtype);
-  const uint32_t axes = axes_of("nanmean", dim, x);
-  if (!is_float(y.dtype())) return sg::mean(y, axes, keepdim);
-  const Tensor number = y == y;
-  return sg::sum(sg::where(number, y, 0), axes, keepdim) / cast(sg::sum(number, axes, keepdim), y.dtype());
-}
-Tensor prod(const Tensor& x, const Dim& dim, bool keepdim, const Type& dtype) {
-  return result(sg::prod(converted(x, dtype), axes_of("prod", dim, x), keepdim), dtype);
-}
-Tensor amax(const Tensor& x, const Dim& dim, bool keepdim) { return sg::amax(x, axes_of("amax", dim, x), keepdim); }
-Tensor amin(const Tensor& x, const Dim& dim, bool keepdim) { return sg::amin(x, axes_of("amin", dim, x), keepdim); }
-std::vector<Tensor> aminmax(const Tensor& x, const Dim& dim, bool keepdim) {
-  const uint32_t axes = axes_of("aminmax", dim, x);
-  return {sg::amin(x, axes, keepdim), sg::amax(x, axes, keepdim)};
-}
-Tensor any(const Tensor& x, const Dim& dim, bool keepdim) { return sg::any(x, axes_of("any", dim, x), keepdim); }
-Tensor all(const Tensor& x, const Dim& dim, bool keepdim) { return sg::all(x, axes_of("all", dim, x), keepdim); }
-Tensor count_nonzero(const Tensor& x, const Dim& dim) { return sg::count_nonzero(x, axes_of("count_nonzero", dim, x)); }
-Tensor logsumexp(const Tensor& x, const Dim& dim, bool keepdim) {
-  return sg::logsumexp(x, axes_of("logsumexp", dim, x), keepdim);
-}
-
 // var(dim, unbiased, keepdim) and var(unbiased) are older ways to say correction=0 or 1.
-struct Spread {
-  uint32_t axes;
-  double correction;
-};
-Spread spread(const char* op, const Tensor& x, const std::optional<FlagOrDims>& dim,
-              const std::optional<bool>& unbiased, const std::optional<double>& correction) {
+constexpr char kVar[] = "var", kStd[] = "std", kVarMean[] = "var_mean", kStdMean[] = "std_mean";
+template <const char* op, auto function>
+auto spread(const Tensor& x, const std::optional<FlagOrDims>& dim, const std::optional<bool>& unbiased, bool keepdim,
+            const std::optional<double>& correction) {
   const bool* first = dim ? std::get_if<bool>(&*dim) : nullptr;
   if ((first || unbiased) && correction)
     fail<TypeError>(op, "both unbiased and correction are given", "give correction alone");
   const bool minus_one = first ? *first : unbiased.value_or(true);
-  return {axes_of(op, dim && !first ? Dim(std::get<Dims>(*dim)) : Dim(), x), correction.value_or(minus_one ? 1 : 0)};
-}
-#define SG_SPREAD                                                                                         \
-  const Tensor &x, const std::optional<FlagOrDims>&dim, const std::optional<bool>&unbiased, bool keepdim, \
-      const std::optional<double>&correction
-Tensor var(SG_SPREAD) {
-  const Spread s = spread("var", x, dim, unbiased, correction);
-  return sg::var(x, s.axes, s.correction, keepdim);
-}
-Tensor std_(SG_SPREAD) {
-  const Spread s = spread("std", x, dim, unbiased, correction);
-  return sg::std_of(x, s.axes, s.correction, keepdim);
-}
-std::vector<Tensor> var_mean(SG_SPREAD) {
-  const Spread s = spread("var_mean", x, dim, unbiased, correction);
-  return {sg::var(x, s.axes, s.correction, keepdim), sg::mean(x, s.axes, keepdim)};
-}
-std::vector<Tensor> std_mean(SG_SPREAD) {
-  const Spread s = spread("std_mean", x, dim, unbiased, correction);
-  return {sg::std_of(x, s.axes, s.correction, keepdim), sg::mean(x, s.axes, keepdim)};
+  const Axes axes = dim && !first ? Axes(std::get<Dims>(*dim)) : Axes();
+  return function(x, axes, correction.value_or(minus_one ? 1 : 0), keepdim);
 }
 
-Tensor norm(const Tensor& x, const std::optional<NumberOrText>& p, const Dim& dim, bool keepdim, const Type& dtype) {
+Tensor norm(const Tensor& x, const std::optional<NumberOrText>& p, const Axes& axes, bool keepdim,
+            const std::optional<DType>& dtype) {
   double order = 2;
   if (p) {
     if (const double* number = std::get_if<double>(&*p))
@@ -88,11 +27,11 @@ Tensor norm(const Tensor& x, const std::optional<NumberOrText>& p, const Dim& di
     else if (const std::string& word = std::get<std::string>(*p); word != "fro")
       fail<ValueError>("norm", "p = '" + word + "' is unknown", "use 'fro' or a number");
   }
-  return sg::vector_norm(converted(x, dtype), order, axes_of("norm", dim, x), keepdim);
+  return sg::norm(x, order, axes, keepdim, dtype);
 }
 
 // max(), max(dim) and max(other) are three functions of one name.
-template <Tensor (*fold)(const Tensor&, uint32_t, bool), TensorPair (*along)(const Tensor&, int64_t, bool),
+template <Tensor (*fold)(const Tensor&, const Axes&, bool), TensorPair (*along)(const Tensor&, int64_t, bool),
           Tensor (*of_two)(const Tensor&, const Tensor&)>
 PyObject* extreme(const char* op, const Call& c) {
   Arguments a(op, c);
@@ -107,7 +46,7 @@ PyObject* extreme(const char* op, const Call& c) {
     return wrap(of_two(x, tensor_of(op, other)));
   }
   if (given(dim)) return to_python(along(x, to_int(op, dim), keepdim && to_bool(keepdim)));
-  return wrap(fold(x, all_axes(x), keepdim && to_bool(keepdim)));
+  return wrap(fold(x, {}, keepdim && to_bool(keepdim)));
 }
 constexpr TensorPair (*max_along)(const Tensor&, int64_t, bool) = sg::max;
 constexpr TensorPair (*min_along)(const Tensor&, int64_t, bool) = sg::min;
@@ -129,13 +68,9 @@ PyObject* median(const Call& c) {
 // ---- read at once ----------------------------------------------------------------------------------------------------
 bool truth(const char* op, const Tensor& x) { return Object(to_number(op, x)).get() == Py_True; }
 
-bool equal(const Tensor& x, const Tensor& other) {
-  if (!(x.shape() == other.shape())) return false;
-  return truth("equal", sg::all(x == other, all_axes(x)));
-}
+bool equal(const Tensor& x, const Tensor& other) { return truth("equal", sg::all_equal(x, other)); }
 bool allclose(const Tensor& x, const Tensor& other, double rtol, double atol, bool equal_nan) {
-  const Tensor close = sg::isclose(x, other, rtol, atol, equal_nan);
-  return truth("allclose", sg::all(close, all_axes(close)));
+  return truth("allclose", sg::all_close(x, other, rtol, atol, equal_nan));
 }
 
 #define SG_DIM "dim: int | Sequence[int] | None = None"
@@ -166,24 +101,29 @@ bool allclose(const Tensor& x, const Tensor& other, double rtol, double atol, bo
 #define SG_CLOSE "rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False"
 
 const Row rows[] = {
-    {"sum", bound<sum>, SG_FOLD_TYPED, "Tensor",
+    {"sum", bound<sg::sum>, SG_FOLD_TYPED, "Tensor",
      "The sum over dimensions; of bool and integers as int64." SG_TYPED_ARGS SG_EXAMPLE(
-         "sg.ones(2, 3).sum(dim=1).tolist()", "[3.0, 3.0]")},
-    {"nansum", bound<nansum>, SG_FOLD_TYPED, "Tensor", "sum, where NaN counts as 0." SG_TYPED_ARGS},
-    {"mean", bound<mean>, SG_FOLD_TYPED, "Tensor",
+         "sg.ones(2, 3).sum(dim=1).tolist()", "[3.0, 3.0]"),
+     Where::both, Autocast::wide},
+    {"nansum", bound<sg::nansum>, SG_FOLD_TYPED, "Tensor", "sum, where NaN counts as 0." SG_TYPED_ARGS, Where::both,
+     Autocast::wide},
+    {"mean", bound<sg::mean>, SG_FOLD_TYPED, "Tensor",
      "The mean over dimensions; integers as float32." SG_TYPED_ARGS SG_EXAMPLE("sg.tensor([1.0, 3.0]).mean().item()",
-                                                                               "2.0")},
-    {"nanmean", bound<nanmean>, SG_FOLD_TYPED, "Tensor", "The mean of what is not NaN." SG_TYPED_ARGS},
-    {"prod", bound<prod>, SG_FOLD_TYPED, "Tensor",
+                                                                               "2.0"),
+     Where::both, Autocast::wide},
+    {"nanmean", bound<sg::nanmean>, SG_FOLD_TYPED, "Tensor", "The mean of what is not NaN." SG_TYPED_ARGS, Where::both,
+     Autocast::wide},
+    {"prod", bound<sg::prod>, SG_FOLD_TYPED, "Tensor",
      "The product over dimensions; of bool and integers as int64." SG_TYPED_ARGS SG_EXAMPLE(
-         "sg.tensor([2.0, 3.0]).prod().item()", "6.0")},
-    {"amax", bound<amax>, SG_FOLD, "Tensor",
+         "sg.tensor([2.0, 3.0]).prod().item()", "6.0"),
+     Where::both, Autocast::wide},
+    {"amax", bound<sg::amax>, SG_FOLD, "Tensor",
      "The largest value over dimensions; NaN wins, ties share the gradient." SG_ARGS SG_RETURNS SG_NONE_LEFT SG_EXAMPLE(
          "sg.tensor([1.0, 3.0]).amax().item()", "3.0")},
-    {"amin", bound<amin>, SG_FOLD, "Tensor",
+    {"amin", bound<sg::amin>, SG_FOLD, "Tensor",
      "The smallest value over dimensions; NaN wins, ties share the gradient." SG_ARGS SG_RETURNS SG_NONE_LEFT
          SG_EXAMPLE("sg.tensor([1.0, 3.0]).amin().item()", "1.0")},
-    {"aminmax", bound<aminmax>, "*, " SG_FOLD, "tuple[Tensor, ...]", "amin and amax." SG_ARGS SG_NONE_LEFT},
+    {"aminmax", bound<sg::aminmax>, "*, " SG_FOLD, "tuple[Tensor, ...]", "amin and amax." SG_ARGS SG_NONE_LEFT},
     {"max", max, "dim: int | Tensor | None = None, keepdim: bool = False", "Any",
      "The largest value; NaN wins." SG_EXTREME_DOC SG_EXAMPLE("sg.tensor([1.0, 3.0]).max(0).indices.item()", "1")},
     {"min", min, "dim: int | Tensor | None = None, keepdim: bool = False", "Any",
@@ -198,24 +138,30 @@ const Row rows[] = {
      "The median, the lower one of two; NaN wins." SG_MEDIAN_DOC SG_EXAMPLE(
          "sg.tensor([3.0, 1.0, 2.0]).median().item()", "2.0")},
     {"nanmedian", median<true>, SG_ONE_DIM, "Any", "The median of what is not NaN." SG_MEDIAN_DOC},
-    {"any", bound<any>, SG_FOLD, "Tensor",
+    {"any", bound<sg::any>, SG_FOLD, "Tensor",
      "Whether something is not 0." SG_ARGS SG_EXAMPLE("sg.tensor([0, 2]).any().item()", "True")},
-    {"all", bound<all>, SG_FOLD, "Tensor",
+    {"all", bound<sg::all>, SG_FOLD, "Tensor",
      "Whether nothing is 0." SG_ARGS SG_EXAMPLE("sg.tensor([0, 2]).all().item()", "False")},
-    {"count_nonzero", bound<count_nonzero>, SG_DIM, "Tensor",
+    {"count_nonzero", bound<sg::count_nonzero>, SG_DIM, "Tensor",
      "How many elements are not 0." SG_EXAMPLE("sg.tensor([0, 2, 3]).count_nonzero().item()", "2")},
-    {"var", bound<var>, SG_SPREAD_ARGUMENTS, "Tensor",
-     "The variance, in two passes." SG_SPREAD_DOC SG_EXAMPLE("sg.tensor([1.0, 3.0]).var().item()", "2.0")},
-    {"std", bound<std_>, SG_SPREAD_ARGUMENTS, "Tensor",
+    {"var", bound<spread<kVar, sg::var>>, SG_SPREAD_ARGUMENTS, "Tensor",
+     "The variance, in two passes." SG_SPREAD_DOC SG_EXAMPLE("sg.tensor([1.0, 3.0]).var().item()", "2.0"), Where::both,
+     Autocast::wide},
+    {"std", bound<spread<kStd, sg::std_of>>, SG_SPREAD_ARGUMENTS, "Tensor",
      "The square root of the variance." SG_SPREAD_DOC SG_EXAMPLE("sg.tensor([1.0, 3.0]).std(correction=0).item()",
-                                                                 "1.0")},
-    {"var_mean", bound<var_mean>, SG_SPREAD_ARGUMENTS, "tuple[Tensor, ...]", "var and mean." SG_SPREAD_DOC},
-    {"std_mean", bound<std_mean>, SG_SPREAD_ARGUMENTS, "tuple[Tensor, ...]", "std and mean." SG_SPREAD_DOC},
-    {"logsumexp", bound<logsumexp>, "dim: int | Sequence[int], keepdim: bool = False", "Tensor",
-     "log(sum(exp(x))) without overflow." SG_ARGS SG_EXAMPLE("sg.zeros(1).logsumexp(0).item()", "0.0")},
+                                                                 "1.0"),
+     Where::both, Autocast::wide},
+    {"var_mean", bound<spread<kVarMean, sg::var_mean>>, SG_SPREAD_ARGUMENTS, "tuple[Tensor, ...]",
+     "var and mean." SG_SPREAD_DOC, Where::both, Autocast::wide},
+    {"std_mean", bound<spread<kStdMean, sg::std_mean>>, SG_SPREAD_ARGUMENTS, "tuple[Tensor, ...]",
+     "std and mean." SG_SPREAD_DOC, Where::both, Autocast::wide},
+    {"logsumexp", bound<sg::logsumexp>, "dim: int | Sequence[int], keepdim: bool = False", "Tensor",
+     "log(sum(exp(x))) without overflow." SG_ARGS SG_EXAMPLE("sg.zeros(1).logsumexp(0).item()", "0.0"), Where::both,
+     Autocast::wide},
     {"norm", bound<norm>, "p: float | str | None = 'fro', " SG_FOLD ", dtype: DTypeLike | None = None", "Tensor",
      "The length of vectors: sum(abs(x)**p)**(1/p); p may be infinite, and 0 counts what is not 0." SG_ARGS SG_EXAMPLE(
-         "sg.tensor([3.0, 4.0]).norm().item()", "5.0")},
+         "sg.tensor([3.0, 4.0]).norm().item()", "5.0"),
+     Where::both, Autocast::wide},
     {"isclose", bound<sg::isclose>, "other: Tensor, " SG_CLOSE, "Tensor",
      "Whether abs(x - other) <= atol + rtol * abs(other), element by element." SG_EXAMPLE(
          "sg.tensor([1.0]).isclose(sg.tensor([1.0 + 1e-7])).item()", "True")},
@@ -232,9 +178,10 @@ const Row rows[] = {
      "Tensor",
      "Covariances of variables (rows) from observations (columns): [n, m] -> [n, n].\n\nArgs:\n    correction: what is "
      "taken off the number of observations.\n    fweights: how often each observation was made, [m] of integers.\n"
-     "    aweights: how much each counts, [m].\n\nRaises:\n    ValueError: the shapes do not fit."},
+     "    aweights: how much each counts, [m].\n\nRaises:\n    ValueError: the shapes do not fit.",
+     Where::both, Autocast::wide},
     {"corrcoef", bound<sg::corrcoef>, "", "Tensor",
-     "Correlations of variables (rows) from observations (columns): [n, m] -> [n, n]."},
+     "Correlations of variables (rows) from observations (columns): [n, m] -> [n, n].", Where::both, Autocast::wide},
 };
 
 }  // namespace

@@ -21,9 +21,9 @@ using Binary = Tensor (*)(const Tensor&, const Tensor&);
 
 DeviceId device_of_either(PyObject* a, PyObject* b) { return is_tensor(a) ? unwrap(a).device() : unwrap(b).device(); }
 
-template <Binary op, Cast cast>
+template <Binary op, Autocast wanted>
 Tensor cast_first(const Tensor& a, const Tensor& b) {
-  return autocast_is_on() ? op(autocast(a, cast), autocast(b, cast)) : op(a, b);
+  return autocast_is_on() ? op(autocast(a, wanted), autocast(b, wanted)) : op(a, b);
 }
 
 template <Binary op>
@@ -39,7 +39,7 @@ PyObject* binary(PyObject* a, PyObject* b) {
 
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return binary<cast_first<sg::pow, Cast::wide>>(a, b);
+  return binary<cast_first<sg::pow, Autocast::wide>>(a, b);
 }
 
 template <Binary op>
@@ -174,7 +174,7 @@ int contains(PyObject* self, PyObject* value) {
     if (!v) return 0;
     const Tensor equal = x == *v;
     if (equal.numel() == 0) return 0;
-    Object found(to_number("in", sg::amax(equal, all_axes(equal))));
+    Object found(to_number("in", sg::amax(equal)));
     return PyObject_IsTrue(found.get());
   });
 }
@@ -259,7 +259,7 @@ void add_tensor_type(PyObject* module) {
                          slot(Py_nb_multiply, binary<sg::mul>),
                          slot(Py_nb_true_divide, binary<sg::div>),
                          slot(Py_nb_power, power),
-                         slot(Py_nb_matrix_multiply, binary<cast_first<sg::matmul, Cast::narrow>>),
+                         slot(Py_nb_matrix_multiply, binary<cast_first<sg::matmul, Autocast::narrow>>),
                          slot(Py_nb_negative, unary<sg::neg>),
                          slot(Py_nb_positive, positive),
                          slot(Py_nb_absolute, unary<sg::abs>),

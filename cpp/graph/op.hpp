@@ -57,6 +57,7 @@ struct OpInfo {
   bool reports = false;       // checks an index: against input 1, or in a kernel of its own (see Own::tag)
   bool stores = false;        // its value is in memory: nobody who reads it computes it again
   uint8_t takes = kTakesAll;  // of the promoted type
+  bool wide = false;          // under autocast, half types come in as float32
   // Which of `saves` the gradient by each input reads; the rest is not kept when only that gradient is wanted. 0: all.
   uint8_t reads[3] = {};
   uint8_t read_by(int input) const { return input < 3 && reads[input] ? reads[input] : saves; }

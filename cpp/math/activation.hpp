@@ -93,7 +93,7 @@ struct Softsign {
 };
 struct Logsigmoid {
   static constexpr auto name = "logsigmoid", doc = "log(sigmoid(a)), accurate where that is tiny or near 0.",
-                        result = "float", saves = "a";
+                        result = "float", saves = "a", autocast = "float32";
   static auto fwd(auto a) { return minimum(a, 0) - log1p(exp(-abs(a))); }
   static auto vjp_a(auto g, auto a, auto) { return g * sigmoid(-a); }
 };

@@ -13,38 +13,43 @@ auto odd(auto a, auto y) { return where(a < 0, -y, where(a > 0, y, a)); }
 
 struct Exp2 {
   static constexpr auto name = "exp2", doc = "2 to the power of a; exact for whole numbers.", result = "float",
-                        saves = "o";
+                        saves = "o", autocast = "float32";
   static auto fwd(auto a) { return exp2(a); }
   static auto vjp_a(auto g, auto, auto o) { return g * o * kLn2; }
 };
 struct Expm1 {
-  static constexpr auto name = "expm1", doc = "exp(a) - 1, accurate for small a.", result = "float", saves = "o";
+  static constexpr auto name = "expm1", doc = "exp(a) - 1, accurate for small a.", result = "float", saves = "o",
+                        autocast = "float32";
   static auto fwd(auto a) { return expm1(a); }
   static auto vjp_a(auto g, auto, auto o) { return g * (o + 1); }
 };
 struct Log1p {
-  static constexpr auto name = "log1p", doc = "log(1 + a), accurate for small a.", result = "float", saves = "a";
+  static constexpr auto name = "log1p", doc = "log(1 + a), accurate for small a.", result = "float", saves = "a",
+                        autocast = "float32";
   static auto fwd(auto a) { return log1p(a); }
   static auto vjp_a(auto g, auto a, auto) { return g / (a + 1); }
 };
 struct Log2 {
   static constexpr auto name = "log2", doc = "The logarithm to base 2; exact for powers of two.", result = "float",
-                        saves = "a";
+                        saves = "a", autocast = "float32";
   static auto fwd(auto a) { return log2(a); }
   static auto vjp_a(auto g, auto a, auto) { return g / (a * kLn2); }
 };
 struct Log10 {
-  static constexpr auto name = "log10", doc = "The logarithm to base 10.", result = "float", saves = "a";
+  static constexpr auto name = "log10", doc = "The logarithm to base 10.", result = "float", saves = "a",
+                        autocast = "float32";
   static auto fwd(auto a) { return log10(a); }
   static auto vjp_a(auto g, auto a, auto) { return g / (a * kLn10); }
 };
 struct Rsqrt {
-  static constexpr auto name = "rsqrt", doc = "1 / sqrt(a), element by element.", result = "float", saves = "o";
+  static constexpr auto name = "rsqrt", doc = "1 / sqrt(a), element by element.", result = "float", saves = "o",
+                        autocast = "float32";
   static auto fwd(auto a) { return 1 / sqrt(a); }
   static auto vjp_a(auto g, auto, auto o) { return g * -0.5 * (o * o * o); }
 };
 struct Reciprocal {
-  static constexpr auto name = "reciprocal", doc = "1 / a, element by element.", result = "float", saves = "o";
+  static constexpr auto name = "reciprocal", doc = "1 / a, element by element.", result = "float", saves = "o",
+                        autocast = "float32";
   static auto fwd(auto a) { return 1 / a; }
   static auto vjp_a(auto g, auto, auto o) { return -g * (o * o); }
 };
@@ -60,19 +65,20 @@ struct Rad2deg {
 };
 
 struct Tan {
-  static constexpr auto name = "tan", doc = "The tangent of a in radians.", result = "float", saves = "o";
+  static constexpr auto name = "tan", doc = "The tangent of a in radians.", result = "float", saves = "o",
+                        autocast = "float32";
   static auto fwd(auto a) { return sin(a) / cos(a); }
   static auto vjp_a(auto g, auto, auto o) { return g * (o * o + 1); }
 };
 struct Asin {
   static constexpr auto name = "asin", doc = "The angle in [-pi/2, pi/2] whose sine is a; NaN beyond 1.",
-                        result = "float", saves = "a";
+                        result = "float", saves = "a", autocast = "float32";
   static auto fwd(auto a) { return atan2(a, sqrt((1 - a) * (1 + a))); }
   static auto vjp_a(auto g, auto a, auto) { return g / sqrt((1 - a) * (1 + a)); }
 };
 struct Acos {
   static constexpr auto name = "acos", doc = "The angle in [0, pi] whose cosine is a; NaN beyond 1.", result = "float",
-                        saves = "a";
+                        saves = "a", autocast = "float32";
   static auto fwd(auto a) { return atan2(sqrt((1 - a) * (1 + a)), a); }
   static auto vjp_a(auto g, auto a, auto) { return -g / sqrt((1 - a) * (1 + a)); }
 };
@@ -115,7 +121,8 @@ auto half_exp(auto x) {
   return root * 0.5 * root;
 }
 struct Sinh {
-  static constexpr auto name = "sinh", doc = "The hyperbolic sine, element by element.", result = "float", saves = "a";
+  static constexpr auto name = "sinh", doc = "The hyperbolic sine, element by element.", result = "float", saves = "a",
+                        autocast = "float32";
   static auto fwd(auto a) {
     const auto x = abs(a), e = expm1(minimum(x, 20));
     return odd(a, where(x < 20, (e + e / (e + 1)) * 0.5, half_exp(x)));
@@ -124,7 +131,7 @@ struct Sinh {
 };
 struct Cosh {
   static constexpr auto name = "cosh", doc = "The hyperbolic cosine, element by element.", result = "float",
-                        saves = "a";
+                        saves = "a", autocast = "float32";
   static auto fwd(auto a) {
     const auto x = abs(a), e = exp(minimum(x, 20));
     return where(x < 20, e * 0.5 + 0.5 / e, half_exp(x));
@@ -170,7 +177,7 @@ struct Erfc {
 };
 struct Logaddexp {
   static constexpr auto name = "logaddexp", doc = "log(exp(a) + exp(b)), without overflow on the way.",
-                        result = "float", saves = "ab";
+                        result = "float", saves = "ab", autocast = "float32";
   static auto fwd(auto a, auto b) {
     return where(a == b, a + kLn2, maximum(a, b) + log1p(exp(-abs(a - b))));  // equal: infinities have no difference
   }

@@ -5,6 +5,7 @@
 //   takes   "float", "number" (no bool), "integer" or "bits" (integer or bool), where not all types make sense
 //   saves   what the gradient reads: a, b, c (inputs) and o (the output); only these stay alive; absent: no gradient.
 //           "b|a": the gradient by a reads b, and that by b reads a
+//   autocast "float32": half types come in as that under autocast, since values leave their range; absent: as they are
 //   fwd     the value;  vjp_a, vjp_b, vjp_c  the gradient towards each input, from g = d loss / d output
 // To add an op: write its struct and name it in the list at the end of its file. Knows only `auto`.
 #pragma once
@@ -41,7 +42,7 @@ struct Div {
 };
 struct Pow {
   static constexpr auto name = "pow", doc = "a ** b, element by element, with C99's special values.", result = "same",
-                        takes = "number", saves = "ab|ao";
+                        takes = "number", saves = "ab|ao", autocast = "float32";
   static auto fwd(auto a, auto b) { return pow(a, b); }
   static auto vjp_a(auto g, auto a, auto b, auto) { return where(b == 0, 0, g * b * pow(a, b - 1)); }
   static auto vjp_b(auto g, auto a, auto, auto o) {
@@ -112,13 +113,14 @@ struct Sqrt {
   static auto vjp_a(auto g, auto, auto o) { return g * 0.5 / o; }
 };
 struct Exp {
-  static constexpr auto name = "exp", doc = "e to the power of a, element by element.", result = "float", saves = "o";
+  static constexpr auto name = "exp", doc = "e to the power of a, element by element.", result = "float", saves = "o",
+                        autocast = "float32";
   static auto fwd(auto a) { return exp(a); }
   static auto vjp_a(auto g, auto, auto o) { return g * o; }
 };
 struct Log {
   static constexpr auto name = "log", doc = "The natural logarithm; -inf at 0, NaN below.", result = "float",
-                        saves = "a";
+                        saves = "a", autocast = "float32";
   static auto fwd(auto a) { return log(a); }
   static auto vjp_a(auto g, auto a, auto) { return g / a; }
 };

@@ -68,6 +68,13 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
   return cast(where(mask, converted(value, x.dtype()), x), x.dtype());
 }
 
+Tensor all_equal(const Tensor& a, const Tensor& b) {
+  if (!(a.shape() == b.shape())) return full_int({}, 0, DType::boolean, a.device());
+  return all(a == b);
+}
+Tensor all_close(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
+  return all(isclose(a, b, rtol, atol, equal_nan));
+}
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan) {
   if (a.dtype() != b.dtype())
     fail<TypeError>("isclose", std::string("types differ, ") + name_of(a.dtype()) + " and " + name_of(b.dtype()),

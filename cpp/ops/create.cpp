@@ -90,7 +90,61 @@ Tensor arange_int(int64_t start, int64_t step, int64_t count, DType dtype, Devic
   return generate(rows::Arange, {count}, dtype, device, true, numbers, DType::int64);
 }
 
+Tensor filled(const Dims& shape, const Tensor& number, DType dtype, DeviceId device) {
+  if (is_float(number.dtype())) return full(shape, number->number.f, dtype, device);
+  if (is_float(dtype)) return full(shape, static_cast<double>(number->number.i), dtype, device);
+  return full_int(shape, number->number.i, dtype, device);
+}
+
+namespace {
+
+[[noreturn]] void no_range() {
+  fail<ValueError>("arange", "step 0 or a bound that is not finite", "use a finite range");
+}
+[[noreturn]] void leads_away(const std::string& start, const std::string& end, const std::string& step) {
+  fail<ValueError>("arange", "the step leads away from the end, " + start + " to " + end + " by " + step,
+                   "change its sign");
+}
+[[noreturn]] void too_many(const std::string& count) { fail<ValueError>("arange", count + " elements", "use fewer"); }
+
+int64_t steps_between(int64_t start, int64_t end, int64_t step) {
+  if (step == 0) no_range();
+  if (start != end && (start < end) != (step > 0))
+    leads_away(std::to_string(start), std::to_string(end), std::to_string(step));
+  const auto distance = [](int64_t low, int64_t high) {
+    return static_cast<uint64_t>(high) - static_cast<uint64_t>(low);
+  };
+  const uint64_t way = step > 0 ? distance(start, end) : distance(end, start);
+  const uint64_t each = step > 0 ? distance(0, step) : distance(step, 0);
+  const uint64_t count = way / each + (way % each != 0);
+  if (count > static_cast<uint64_t>(kMaxElements)) too_many(std::to_string(count));
+  return static_cast<int64_t>(count);
+}
+
+void check_bounds(const char* op, double start, double end, int64_t steps) {
+  if (steps < 0) fail<ValueError>(op, std::to_string(steps) + " steps", "use 0 or more");
+  if (!std::isfinite(start) || !std::isfinite(end)) fail<ValueError>(op, "a bound is not finite", "use a finite range");
+}
+
+}  // namespace
+
+Tensor arange_int_to(int64_t start, int64_t end, int64_t step, DType dtype, DeviceId device) {
+  return arange_int(start, step, steps_between(start, end, step), dtype, device);
+}
+Tensor arange_to(double start, double end, double step, DType dtype, DeviceId device) {
+  if (step == 0 || !std::isfinite(start) || !std::isfinite(end) || !std::isfinite(step)) no_range();
+  const double way = (end - start) / step, count = std::ceil(way);
+  if (way < 0) leads_away(std::to_string(start), std::to_string(end), std::to_string(step));
+  if (!(count <= static_cast<double>(kMaxElements))) too_many(std::to_string(count));
+  return arange(start, step, static_cast<int64_t>(count), dtype, device);
+}
+
+Tensor logspace(double start, double end, int64_t steps, double base, DType dtype, DeviceId device) {
+  check_bounds("logspace", start, end, steps);
+  return cast(pow(Tensor(base), linspace(start, end, steps, dtype, device)), dtype);
+}
 Tensor linspace(double start, double end, int64_t steps, DType dtype, DeviceId device) {
+  check_bounds("linspace", start, end, steps);
   if (!is_float(dtype)) start = std::trunc(start), end = std::trunc(end);
   const DType type = is_float(dtype) ? dtype : DType::float64;
   if (steps == 1) return cast(full({1}, start, type, device), dtype);
@@ -102,6 +156,9 @@ Tensor linspace(double start, double end, int64_t steps, DType dtype, DeviceId d
 }
 
 Tensor eye(int64_t rows, int64_t columns, DType dtype, DeviceId device) {
+  if (rows < 0 || columns < 0)
+    fail<ValueError>("eye", "negative size [" + std::to_string(rows) + ", " + std::to_string(columns) + "]",
+                     "use sizes of 0 or more");
   const Tensor i = arange(0, 1, rows, DType::int64, device), j = arange(0, 1, columns, DType::int64, device);
   return cast(unsqueeze(i, 1) == j, dtype);
 }
@@ -142,6 +199,7 @@ Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Device
 }
 
 Tensor randperm(int64_t n, DType dtype, DeviceId device, Generator& from) {
+  if (n < 0) fail<ValueError>("randperm", "n is " + std::to_string(n), "use 0 or more");
   return cast(sort_order(random_bits({n}, device, from), false), dtype);
 }
 

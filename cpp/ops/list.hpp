@@ -86,11 +86,23 @@ Tensor empty(const Dims& shape, DType dtype = DType::float32, DeviceId device = 
 Tensor ones_like(const Tensor& x);
 Tensor arange(double start, double step, int64_t count, DType dtype = DType::float32, DeviceId device = {});
 Tensor arange_int(int64_t start, int64_t step, int64_t count, DType dtype, DeviceId device = {});
+Tensor filled(const Dims& shape, const Tensor& number, DType dtype, DeviceId device = {});  // an int64 stays exact
+// start, start + step, ... up to but without end.
+Tensor arange_to(double start, double end, double step, DType dtype = DType::float32, DeviceId device = {});
+Tensor arange_int_to(int64_t start, int64_t end, int64_t step, DType dtype, DeviceId device = {});
 // Of each element its place along a dimension: int64, of size 1 elsewhere, so that it broadcasts against `shape`.
 Tensor positions(const Dims& shape, int dim, DeviceId device);
 // From start to end, both included; integers are truncated.
 Tensor linspace(double start, double end, int64_t steps, DType dtype = DType::float32, DeviceId device = {});
+// base to the power of linspace.
+Tensor logspace(double start, double end, int64_t steps, double base = 10, DType dtype = DType::float32,
+                DeviceId device = {});
 Tensor eye(int64_t rows, int64_t columns, DType dtype = DType::float32, DeviceId device = {});
+// Rows and columns of a triangle: [2, n].
+Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset = 0, DType dtype = DType::int64,
+                    DeviceId device = {});
+Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset = 0, DType dtype = DType::int64,
+                    DeviceId device = {});
 
 // Seed and position in the stream of random words, four to a block. Threads: any.
 struct Generator {
@@ -108,29 +120,58 @@ Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype = DType
 Tensor randperm(int64_t n, DType dtype = DType::int64, DeviceId device = {}, Generator& from = default_generator());
 // Weights [categories] or [rows, categories] -> numbers of categories, `count` in each row.
 Tensor multinomial(const Tensor& weights, int64_t count, bool replacement, Generator& from = default_generator());
+// 1 with probability p, else 0: in the type of p; or in the shape and type of another tensor.
+Tensor bernoulli(const Tensor& p, Generator& from = default_generator());
+Tensor bernoulli_like(const Tensor& x, double p, Generator& from = default_generator());
+// Of a mean and a deviation, numbers or tensors, which broadcast with the shape.
+Tensor normal(const Tensor& mean, const Tensor& deviation, const Dims& shape, DType dtype = DType::float32,
+              DeviceId device = {}, Generator& from = default_generator());
+// In place.
+void uniform_(const Tensor& x, double low = 0, double high = 1, Generator& from = default_generator());
+void normal_(const Tensor& x, double mean = 0, double deviation = 1, Generator& from = default_generator());
+void exponential_(const Tensor& x, double rate = 1, Generator& from = default_generator());
+void bernoulli_(const Tensor& x, const Tensor& p, Generator& from = default_generator());  // p: also a number
+// Integers from low up to but without high; without high, up to the largest that the type holds exactly.
+void random_(const Tensor& x, int64_t low = 0, std::optional<int64_t> high = {}, Generator& from = default_generator());
 void manual_seed(int64_t seed);
 std::pair<int64_t, int64_t> random_state();  // seed, and blocks drawn since
 void set_random_state(std::pair<int64_t, int64_t> state);
 
-// ---- reductions: over the dimensions of `axes` (bit d); 0 axes: see all_axes ---------------------------------------
+// ---- reductions -----------------------------------------------------------------------------------------------------
 uint32_t all_axes(const Tensor& x);
-// The bits of dimensions that may be negative; none given, or an empty list: all.
-uint32_t axes_of(const char* op, const std::optional<Dims>& dims, const Tensor& x);
-Tensor sum(const Tensor& x, uint32_t axes, bool keepdim = false);
-Tensor mean(const Tensor& x, uint32_t axes, bool keepdim = false);
-Tensor prod(const Tensor& x, uint32_t axes, bool keepdim = false);
-Tensor amax(const Tensor& x, uint32_t axes, bool keepdim = false);  // ties share the gradient evenly
-Tensor amin(const Tensor& x, uint32_t axes, bool keepdim = false);
-Tensor any(const Tensor& x, uint32_t axes, bool keepdim = false);
-Tensor all(const Tensor& x, uint32_t axes, bool keepdim = false);
-Tensor count_nonzero(const Tensor& x, uint32_t axes);
-Tensor sum(const Tensor& x);
-Tensor mean(const Tensor& x);
+// The dimensions to fold: as bits, as a list that may count from the end, or all; an empty list is all.
+class Axes {
+ public:
+  Axes() = default;
+  Axes(uint32_t bits) : bits_(bits) {}
+  Axes(const Dims& dims) : dims_(dims) {}
+  Axes(const std::optional<Dims>& dims) : dims_(dims.value_or(Dims())) {}
+  uint32_t of(const char* op, const Tensor& x) const;  // as bits
+
+ private:
+  std::optional<uint32_t> bits_;
+  Dims dims_;
+};
+// `dtype`: what x is converted to first, and the type of the result. Integers become int64, in a mean float32.
+Tensor sum(const Tensor& x, const Axes& axes = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor nansum(const Tensor& x, const Axes& axes = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor nanmean(const Tensor& x, const Axes& axes = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor prod(const Tensor& x, const Axes& axes = {}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor amax(const Tensor& x, const Axes& axes = {}, bool keepdim = false);  // ties share the gradient evenly
+Tensor amin(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
+std::vector<Tensor> aminmax(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
+Tensor any(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
+Tensor all(const Tensor& x, const Axes& axes = {}, bool keepdim = false);
+Tensor count_nonzero(const Tensor& x, const Axes& axes = {});
 // Of each row: the squared distances from the mean, over their number less `correction`.
-Tensor var(const Tensor& x, uint32_t axes, double correction, bool keepdim = false);
-Tensor std_of(const Tensor& x, uint32_t axes, double correction, bool keepdim = false);  // gradient 0 where it is 0
-Tensor logsumexp(const Tensor& x, uint32_t axes, bool keepdim = false);
-Tensor vector_norm(const Tensor& x, double p, uint32_t axes, bool keepdim = false);
+Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdim = false);
+Tensor std_of(const Tensor& x, const Axes& axes, double correction, bool keepdim = false);  // gradient 0 where it is 0
+std::vector<Tensor> var_mean(const Tensor& x, const Axes& axes, double correction, bool keepdim = false);
+std::vector<Tensor> std_mean(const Tensor& x, const Axes& axes, double correction, bool keepdim = false);
+Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdim = false);
+Tensor norm(const Tensor& x, double p = 2, const Axes& axes = {}, bool keepdim = false,
+            std::optional<DType> dtype = {});
 // Where the first extreme is, int64; NaN wins. Without dim: among all elements in row-major order.
 Tensor argmax(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
 Tensor argmin(const Tensor& x, std::optional<int64_t> dim = {}, bool keepdim = false);
@@ -158,6 +199,8 @@ Tensor baddbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, 
                const Tensor& alpha);
 Tensor addbmm(const Tensor& input, const Tensor& batch1, const Tensor& batch2, const Tensor& beta, const Tensor& alpha);
 Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dims& dims_b);
+Tensor tensordot(const Tensor& a, const Tensor& b, int64_t dims);  // the last of a with the first of b
+Tensor chain_matmul(const std::vector<Tensor>& matrices);
 // softmax(scale * query @ key^T) @ value without the matrix in between: [..., t, d] [..., s, d] [..., s, e] ->
 // [..., t, e]; leading dimensions broadcast. `causal`: query i sees keys 0 .. i.
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, double scale, bool causal);
@@ -187,6 +230,10 @@ TensorPair max_pool1d_with_indices(const Tensor& input, const Dims& kernel_size,
                                    const Dims& padding, const Dims& dilation, bool ceil_mode);
 TensorPair max_pool2d_with_indices(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride,
                                    const Dims& padding, const Dims& dilation, bool ceil_mode);
+Tensor max_pool1d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
+                  const Dims& dilation, bool ceil_mode);
+Tensor max_pool2d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
+                  const Dims& dilation, bool ceil_mode);
 Tensor avg_pool1d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
                   bool ceil_mode, bool count_include_pad);
 Tensor avg_pool2d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
@@ -204,6 +251,12 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length);
 Tensor unsqueeze(const Tensor& x, int64_t dim);
 Tensor squeeze(const Tensor& x, int64_t dim);
 Tensor squeeze(const Tensor& x, const std::optional<Dims>& dims);
+Tensor view(const Tensor& x, const Dims& shape);  // reshape, but never a copy
+Tensor view_as(const Tensor& x, const Tensor& other);
+Tensor reshape_as(const Tensor& x, const Tensor& other);
+Tensor expand_as(const Tensor& x, const Tensor& other);
+Tensor ravel(const Tensor& x);
+Tensor t(const Tensor& x);  // a matrix transposed
 Tensor flatten(const Tensor& x, int64_t start_dim = 0, int64_t end_dim = -1);
 Tensor unflatten(const Tensor& x, int64_t dim, const Dims& sizes);
 Tensor diagonal(const Tensor& x, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1);
@@ -335,6 +388,8 @@ Tensor softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
 Tensor log_softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value);
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan);
+Tensor all_equal(const Tensor& a, const Tensor& b);  // 0-d; shapes that differ are not equal
+Tensor all_close(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan);
 Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>& prepend,
             const std::optional<Tensor>& append);
 Tensor one_hot(const Tensor& classes, int64_t num_classes);  // int64; IndexError at the next read beyond them

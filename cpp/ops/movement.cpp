@@ -354,4 +354,22 @@ bool replace_(const Tensor& target, const Tensor& before, const Tensor& result) 
   return replace(rows::Assign, target, before, result);
 }
 
+Tensor view(const Tensor& x, const Dims& shape) {
+  Tensor out = reshape(x, shape);
+  if (out->storage.get() != x->storage.get())
+    fail<ValueError>("view",
+                     x.shape().str() + " with strides " + x.strides().str() + " has no view of shape " + shape.str(),
+                     "use reshape()");
+  return out;
+}
+Tensor view_as(const Tensor& x, const Tensor& other) { return view(x, other.shape()); }
+Tensor reshape_as(const Tensor& x, const Tensor& other) { return reshape(x, other.shape()); }
+Tensor expand_as(const Tensor& x, const Tensor& other) { return expand(x, other.shape()); }
+Tensor ravel(const Tensor& x) { return reshape(contiguous(x), {-1}); }
+Tensor t(const Tensor& x) {
+  if (x.rank() > 2)
+    fail<ValueError>("t", "a tensor of shape " + x.shape().str() + " has more than two dimensions", "use transpose()");
+  return transpose(x, 0, x.rank() == 2 ? 1 : 0);
+}
+
 }  // namespace sg

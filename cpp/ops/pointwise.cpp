@@ -67,6 +67,7 @@ constexpr OpInfo row_of(int arity) {
   OpInfo row{Op::name, Op::doc, Kind::pointwise, arity, result_of(Op::result)};
   if constexpr (requires { Op::saves; }) set_saves(row, Op::saves);
   row.takes = takes_of<Op>();
+  row.wide = requires { Op::autocast; };
   return row;
 }
 

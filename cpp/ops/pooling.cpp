@@ -350,6 +350,14 @@ TensorPair max_pool2d_with_indices(const Tensor& input, const Dims& kernel_size,
                                    const Dims& padding, const Dims& dilation, bool ceil_mode) {
   return max_pool("max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode);
 }
+Tensor max_pool1d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
+                  const Dims& dilation, bool ceil_mode) {
+  return max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode).first;
+}
+Tensor max_pool2d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
+                  const Dims& dilation, bool ceil_mode) {
+  return max_pool2d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode).first;
+}
 Tensor avg_pool1d(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride, const Dims& padding,
                   bool ceil_mode, bool count_include_pad) {
   return avg_pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, {});

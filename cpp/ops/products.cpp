@@ -1,4 +1,6 @@
 // Products under their own names, each one matmul of views.
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "ops/list.hpp"
 
@@ -157,6 +159,25 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dim
   const Tensor left = reshape(permute(a, order_a), {rows, shared});
   const Tensor right = reshape(permute(b, order_b), {shared, columns});
   return reshape(matmul(left, right), front);
+}
+
+Tensor tensordot(const Tensor& a, const Tensor& b, int64_t dims) {
+  if (dims < 0 || dims > std::min(a.rank(), b.rank()))
+    fail<ValueError>("tensordot", std::to_string(dims) + " dims of " + a.shape().str() + " and " + b.shape().str(),
+                     "use at most what both have");
+  Dims last, first;
+  for (int64_t d = 0; d < dims; ++d) {
+    last.push(a.rank() - dims + d);
+    first.push(d);
+  }
+  return tensordot(a, b, last, first);
+}
+
+Tensor chain_matmul(const std::vector<Tensor>& matrices) {
+  if (matrices.empty()) fail<ValueError>("chain_matmul", "no matrices", "give one or more");
+  Tensor out = matrices[0];
+  for (size_t i = 1; i < matrices.size(); ++i) out = mm(out, matrices[i]);
+  return copied(out, matrices[0]);
 }
 
 }  // namespace sg

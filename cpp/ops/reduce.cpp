@@ -154,10 +154,11 @@ const OpInfo Min{.name = "amin",
                  .vjp = vjp_extreme};
 }  // namespace rows
 
-uint32_t axes_of(const char* op, const std::optional<Dims>& dims, const Tensor& x) {
-  if (!dims || dims->rank == 0) return all_axes(x);
+uint32_t Axes::of(const char* op, const Tensor& x) const {
+  if (bits_) return *bits_;
+  if (dims_.rank == 0) return all_axes(x);
   uint32_t axes = 0;
-  for (int64_t d : *dims) {
+  for (int64_t d : dims_) {
     const uint32_t bit = 1u << normal_axis(op, d, x.rank());
     if (axes & bit) fail<ValueError>(op, "dimension " + std::to_string(d) + " is given twice", "name each once");
     axes |= bit;
@@ -167,12 +168,15 @@ uint32_t axes_of(const char* op, const std::optional<Dims>& dims, const Tensor& 
 
 uint32_t all_axes(const Tensor& x) { return (1u << x.rank()) - 1; }
 
-Tensor sum(const Tensor& x, uint32_t axes, bool keepdim) { return fold(rows::Sum, widen(x), axes, keepdim); }
-Tensor prod(const Tensor& x, uint32_t axes, bool keepdim) { return fold(rows::Product, widen(x), axes, keepdim); }
-
-Tensor sum(const Tensor& x) { return sum(x, all_axes(x)); }
-
 namespace {
+
+Tensor typed(const Tensor& x, std::optional<DType> dtype) { return dtype ? cast(x, *dtype) : x; }
+
+// Folds of integers come out wider than a type that was asked for.
+Tensor fold_typed(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim, std::optional<DType> dtype) {
+  return typed(fold(op, widen(typed(x, dtype)), axes, keepdim), dtype);
+}
+
 Tensor extreme(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
   for (int d = 0; d < x.rank(); ++d)
     if ((axes >> d & 1) && x.shape()[d] == 0)
@@ -181,17 +185,39 @@ Tensor extreme(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
   if (x.dtype() == DType::boolean) return cast(fold(op, cast(x, DType::int32), axes, keepdim), DType::boolean);
   return fold(op, x, axes, keepdim);
 }
-}  // namespace
-Tensor amax(const Tensor& x, uint32_t axes, bool keepdim) { return extreme(rows::Max, x, axes, keepdim); }
-Tensor amin(const Tensor& x, uint32_t axes, bool keepdim) { return extreme(rows::Min, x, axes, keepdim); }
 
-Tensor any(const Tensor& x, uint32_t axes, bool keepdim) {
-  return fold(rows::Max, cast(x, DType::boolean), axes, keepdim);
+}  // namespace
+
+Tensor sum(const Tensor& x, const Axes& axes, bool keepdim, std::optional<DType> dtype) {
+  return fold_typed(rows::Sum, x, axes.of("sum", x), keepdim, dtype);
 }
-Tensor all(const Tensor& x, uint32_t axes, bool keepdim) {
-  return fold(rows::Min, cast(x, DType::boolean), axes, keepdim);
+Tensor nansum(const Tensor& x, const Axes& axes, bool keepdim, std::optional<DType> dtype) {
+  return fold_typed(rows::Sum, is_float(x.dtype()) ? where(x == x, x, 0) : x, axes.of("nansum", x), keepdim, dtype);
 }
-Tensor count_nonzero(const Tensor& x, uint32_t axes) { return sum(cast(x, DType::boolean), axes); }
+Tensor prod(const Tensor& x, const Axes& axes, bool keepdim, std::optional<DType> dtype) {
+  return fold_typed(rows::Product, x, axes.of("prod", x), keepdim, dtype);
+}
+
+Tensor amax(const Tensor& x, const Axes& axes, bool keepdim) {
+  return extreme(rows::Max, x, axes.of("amax", x), keepdim);
+}
+Tensor amin(const Tensor& x, const Axes& axes, bool keepdim) {
+  return extreme(rows::Min, x, axes.of("amin", x), keepdim);
+}
+std::vector<Tensor> aminmax(const Tensor& x, const Axes& axes, bool keepdim) {
+  const uint32_t bits = axes.of("aminmax", x);
+  return {amin(x, bits, keepdim), amax(x, bits, keepdim)};
+}
+
+Tensor any(const Tensor& x, const Axes& axes, bool keepdim) {
+  return fold(rows::Max, cast(x, DType::boolean), axes.of("any", x), keepdim);
+}
+Tensor all(const Tensor& x, const Axes& axes, bool keepdim) {
+  return fold(rows::Min, cast(x, DType::boolean), axes.of("all", x), keepdim);
+}
+Tensor count_nonzero(const Tensor& x, const Axes& axes) {
+  return sum(cast(x, DType::boolean), axes.of("count_nonzero", x));
+}
 
 // ---- where extremes are ------------------------------------------------------------------------------------------------
 namespace {

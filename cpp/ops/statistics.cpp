@@ -27,10 +27,19 @@ Tensor root(const Tensor& x) {
 
 }  // namespace
 
-Tensor mean(const Tensor& x, uint32_t axes, bool keepdim) {
+Tensor mean(const Tensor& x0, const Axes& given, bool keepdim, std::optional<DType> dtype) {
+  const Tensor x = dtype ? cast(x0, *dtype) : x0;
+  const uint32_t axes = given.of("mean", x);
   return as_result(sum(wide(x), axes, keepdim) / static_cast<double>(count_along(x, axes)), x);
 }
-Tensor mean(const Tensor& x) { return mean(x, all_axes(x)); }
+
+Tensor nanmean(const Tensor& x0, const Axes& given, bool keepdim, std::optional<DType> dtype) {
+  const Tensor x = dtype ? cast(x0, *dtype) : x0;
+  const uint32_t axes = given.of("nanmean", x);
+  if (!is_float(x.dtype())) return mean(x, axes, keepdim);
+  const Tensor number = x == x;
+  return sum(where(number, x, 0), axes, keepdim) / cast(sum(number, axes, keepdim), x.dtype());
+}
 
 namespace {
 Tensor variance(const Tensor& x, uint32_t axes, double correction, bool keepdim) {
@@ -40,16 +49,24 @@ Tensor variance(const Tensor& x, uint32_t axes, double correction, bool keepdim)
 }
 }  // namespace
 
-Tensor var(const Tensor& x, uint32_t axes, double correction, bool keepdim) {
-  return as_result(variance(wide(x), axes, correction, keepdim), x);
+Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdim) {
+  return as_result(variance(wide(x), axes.of("var", x), correction, keepdim), x);
+}
+Tensor std_of(const Tensor& x, const Axes& axes, double correction, bool keepdim) {
+  return as_result(root(variance(wide(x), axes.of("std", x), correction, keepdim)), x);
+}
+std::vector<Tensor> var_mean(const Tensor& x, const Axes& axes, double correction, bool keepdim) {
+  const uint32_t bits = axes.of("var_mean", x);
+  return {var(x, bits, correction, keepdim), mean(x, bits, keepdim)};
+}
+std::vector<Tensor> std_mean(const Tensor& x, const Axes& axes, double correction, bool keepdim) {
+  const uint32_t bits = axes.of("std_mean", x);
+  return {std_of(x, bits, correction, keepdim), mean(x, bits, keepdim)};
 }
 
-Tensor std_of(const Tensor& x, uint32_t axes, double correction, bool keepdim) {
-  return as_result(root(variance(wide(x), axes, correction, keepdim)), x);
-}
-
-Tensor logsumexp(const Tensor& x0, uint32_t axes, bool keepdim) {
+Tensor logsumexp(const Tensor& x0, const Axes& given, bool keepdim) {
   const Tensor x = wide(x0);
+  const uint32_t axes = given.of("logsumexp", x);
   if (count_along(x, axes) == 0) return as_result(log(sum(exp(x), axes, keepdim)), x0);
   // Shifting changes nothing, so it needs no gradient; a row of infinities is not shifted.
   const Tensor top = amax(x, axes, true).detach();
@@ -72,8 +89,9 @@ Tensor norm_of(const Tensor& x, double p, uint32_t axes, bool keepdim) {
 }
 }  // namespace
 
-Tensor vector_norm(const Tensor& x, double p, uint32_t axes, bool keepdim) {
-  return as_result(norm_of(wide(x), p, axes, keepdim), x);
+Tensor norm(const Tensor& x0, double p, const Axes& axes, bool keepdim, std::optional<DType> dtype) {
+  const Tensor x = dtype ? cast(x0, *dtype) : x0;
+  return as_result(norm_of(wide(x), p, axes.of("norm", x), keepdim), x);
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// Matrices cut along a diagonal, by comparing positions: nothing is read where nothing is kept.
+// Matrices cut along a diagonal, by comparing positions: nothing is read where nothing is kept. Places of what stays.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -17,6 +17,42 @@ Tensor cut(const char* op, const Tensor& x, int64_t diagonal, bool lower) {
 }
 
 }  // namespace
+
+namespace {
+
+// Of the rows below a diagonal: how many elements they have.
+int64_t elements_below(int64_t rows, int64_t columns, int64_t offset) {
+  const int64_t first = std::clamp<int64_t>(-offset, 0, rows);                   // row with an element,
+  const int64_t whole = std::clamp<int64_t>(columns - offset - 1, first, rows);  // with all of them
+  const int64_t growing = (whole - first) * (first + whole + 2 * offset + 1) / 2;
+  return growing + (rows - whole) * columns;
+}
+
+// The rows and columns without elements at its sides are left out first: what is searched is at most twice what is found.
+Tensor triangle(const char* op, bool lower, int64_t rows, int64_t columns, int64_t diagonal, DType dtype,
+                DeviceId device) {
+  check_size(op, {rows, columns});
+  const int64_t offset = std::clamp(diagonal, -rows, columns);
+  const int64_t below = columns ? elements_below(rows, columns, lower ? offset : offset - 1) : 0;
+  const int64_t count = lower ? below : rows * columns - below;
+  if (count == 0) return empty({2, 0}, dtype, device);
+  const int64_t top = lower ? std::max<int64_t>(-offset, 0) : 0, left = lower ? 0 : std::max<int64_t>(offset, 0);
+  const Dims shape = {lower ? rows - top : std::min(rows, columns - offset),
+                      lower ? std::min(columns, rows + offset) : columns - left};
+  const Tensor row = positions(shape, 0, device) + Tensor(offset + top - left), column = positions(shape, 1, device);
+  const Tensor inside = lower ? column <= row : column >= row;
+  const std::vector<Tensor> found = coordinates(places(inside, running_count(inside), count), shape);
+  return cast(stack({found[0] + Tensor(top), found[1] + Tensor(left)}), dtype);
+}
+
+}  // namespace
+
+Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, DType dtype, DeviceId device) {
+  return triangle("tril_indices", true, rows, columns, offset, dtype, device);
+}
+Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, DType dtype, DeviceId device) {
+  return triangle("triu_indices", false, rows, columns, offset, dtype, device);
+}
 
 Tensor tril(const Tensor& x, int64_t diagonal) { return cut("tril", x, diagonal, true); }
 Tensor triu(const Tensor& x, int64_t diagonal) { return cut("triu", x, diagonal, false); }

@@ -70,6 +70,7 @@ sg.arange(0, 2, N) | sg.arange(-N, N, N) | sg.arange(0.0, N) | sg.arange(N, 0, -
 sg.rand(N, N) | sg.randn(N) | sg.randn(0, N, N) | sg.normal(0.0, 1.0, (N, N)) | sg.randperm(N) | sg.manual_seed(N)
 sg.randint(N, (2,)) | sg.randint(N, 2**63 - 1, (2,)) | sg.randint(-(2**63), N, (2,)) | sg.randint(0, 2, (N, N))
 sg.randint_like(x, N, N) | sg.randint_like(x, 0, N) | sg.broadcast_shapes((N,), (1,)) | sg.tensordot(x, x, N)
+sg.device('gpu', N)
 sg.tensordot(x, x, ([N], [0])) | sg.tril_indices(N, 0) | sg.tril_indices(0, N) | sg.tril_indices(2, 2, N)
 sg.triu_indices(N, 0) | sg.triu_indices(2, 2, N) | F.pad(x, (N, 0)) | F.pad(x, (0, N)) | F.pad(x, (N, N))
 F.pad(x, (N, -N)) | F.pad(x, (0, 0, N, 1)) | F.pad(x[:, :0], (N, 2)) | F.pad(x, (N, 1), mode='replicate')

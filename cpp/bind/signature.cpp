@@ -1,0 +1,147 @@
+#include "bind/signature.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "bind/bound.hpp"
+
+namespace sg::bind {
+namespace {
+
+const char* alias_of(std::string_view name) {
+  constexpr std::pair<std::string_view, const char*> words[] = {
+      {"dim", "axis"},   {"keepdim", "keepdims"}, {"dims", "axes"},        {"size", "shape"},
+      {"shape", "size"}, {"correction", "ddof"},  {"sections", "indices"}, {"min", "a_min"},
+      {"max", "a_max"},  {"other", "x2"},         {"tensors", "arrays"},   {"src", "value"}};
+  for (auto& [ours, theirs] : words)
+    if (ours == name) return theirs;
+  return nullptr;
+}
+
+std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+  return s;
+}
+
+[[noreturn]] void wrong(const char* row, const std::string& what) {
+  fail<Error>("row " + std::string(row && *row ? row : "''"), what, "correct the row in cpp/bind");
+}
+
+// "a: int, *, b: tuple[int, int] = (0, 1)" -> "a: int", "*", "b: tuple[int, int] = (0, 1)"
+std::vector<std::string_view> split(const Row& row) {
+  const std::string_view text = row.parameters;
+  std::vector<std::string_view> parts;
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && (text[i] == '[' || text[i] == '(')) ++depth;
+    if (i < text.size() && (text[i] == ']' || text[i] == ')')) --depth;
+    if (depth < 0) break;
+    if (i < text.size() && (text[i] != ',' || depth)) continue;
+    if (const auto part = trimmed(text.substr(begin, i - begin)); !part.empty()) parts.push_back(part);
+    begin = i + 1;
+  }
+  if (depth) wrong(row.name, "the brackets of '" + std::string(text) + "' do not match");
+  return parts;
+}
+
+// The text of one parameter, in its three pieces.
+struct Piece {
+  bool several;
+  std::string_view name, type, fallback;
+};
+Piece cut(std::string_view part) {
+  Piece p = {part.front() == '*', {}, {}, {}};
+  if (p.several) part.remove_prefix(1);
+  if (const size_t at = part.rfind('='); at != std::string_view::npos) {
+    p.fallback = trimmed(part.substr(at + 1));
+    part = part.substr(0, at);
+  }
+  const size_t colon = part.find(':');
+  p.name = trimmed(part.substr(0, colon));
+  if (colon != std::string_view::npos) p.type = trimmed(part.substr(colon + 1));
+  return p;
+}
+
+bool is_identifier(std::string_view s) {
+  constexpr auto letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return !s.empty() && letter(s.front()) &&
+         std::all_of(s.begin(), s.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+int count_checked(const Row& row) {
+  int count = 0;
+  for (std::string_view part : split(row)) {
+    if (part == "*") continue;
+    const Piece p = cut(part);
+    if (!is_identifier(p.name) || p.type.empty() || (part.find('=') != std::string_view::npos && p.fallback.empty()))
+      wrong(row.name, "the parameter '" + std::string(part) + "' is not of the form 'name: type' or 'name: type = 1'");
+    ++count;
+  }
+  return count;
+}
+
+PyObject* evaluated(std::string_view text) {
+  Object names(check(PyDict_New()));
+  return check(PyRun_String(std::string(text).c_str(), Py_eval_input, names.get(), names.get()));
+}
+
+std::vector<Parameter> parse(const Row& row) {
+  std::vector<Parameter> list;
+  bool by_name = false;
+  for (std::string_view part : split(row)) {
+    if (part == "*") {
+      by_name = true;
+      continue;
+    }
+    const Piece piece = cut(part);
+    list.push_back({.name = std::string(piece.name),
+                    .alias = alias_of(piece.name),
+                    .several = piece.several,
+                    .by_name = by_name,
+                    .fallback = piece.fallback.empty() ? nullptr : evaluated(piece.fallback)});
+  }
+  return list;
+}
+
+PyObject* core = nullptr;
+
+void check_words(const std::string& name, const std::string& parameters, const std::string& result,
+                 const std::string& doc, int64_t takes) {
+  const Body body(nullptr, static_cast<int>(takes));
+  check_row(core, {name.c_str(), body, parameters.c_str(), result.c_str(), doc.c_str(), Where::function});
+}
+
+const Row rows[] = {{"_check_row", bound<check_words>, "name: str, parameters: str, result: str, doc: str, takes: int",
+                     "None", "Error when such a row would not be added (tests).", Where::function}};
+
+}  // namespace
+
+const std::vector<Parameter>& parameters_of(const Row& row) {
+  static auto* known = new std::map<const Row*, std::vector<Parameter>>;
+  auto it = known->find(&row);
+  if (it == known->end()) it = known->emplace(&row, parse(row)).first;
+  return it->second;
+}
+
+void check_row(PyObject* module, const Row& row) {
+  if (!is_identifier(row.name)) wrong(row.name, "its name is no identifier");
+  if ((row.where != Where::function && PyDict_GetItemString(tensor_type->tp_dict, row.name)) ||
+      (row.where != Where::method && PyDict_GetItemString(PyModule_GetDict(module), row.name)))
+    wrong(row.name, "its name is taken");
+  if (!*row.result) wrong(row.name, "it says not what it returns");
+  if (!*row.doc) wrong(row.name, "it has no docstring");
+  const int named = count_checked(row) + (row.where == Where::function ? 0 : 1);
+  if (row.body.takes >= 0 && named != row.body.takes)
+    wrong(row.name, "its text names " + std::to_string(named) + " arguments, its function takes " +
+                        std::to_string(row.body.takes));
+}
+
+void add_row_check(PyObject* module) {
+  core = module;
+  add_rows(module, rows);
+}
+
+}  // namespace sg::bind

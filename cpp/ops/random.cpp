@@ -1,0 +1,95 @@
+// Distributions made of uniform and normal numbers.
+#include "base/error.hpp"
+#include "ops/list.hpp"
+
+namespace sg {
+namespace {
+
+void check_real(const char* op, DType t) {
+  if (!is_float(t))
+    fail<TypeError>(op, std::string("dtype ") + name_of(t) + " has no such numbers", "use a floating type");
+}
+
+void fill(const Tensor& x, const Tensor& values) { copy_(x, cast(values, x.dtype())); }
+
+Tensor uniform_like(const Tensor& x, Generator& from) { return rand(x.shape(), x.device(), from); }
+
+Tensor plain(const Tensor& t) { return t.is_number() ? t : t.detach(); }
+
+// The end of what a type holds exactly and that is not negative, at most 2^62.
+int64_t end_of(DType t) {
+  switch (t) {
+    case DType::boolean:
+      return 2;
+    case DType::uint8:
+      return 1 << 8;
+    case DType::int8:
+      return 1 << 7;
+    case DType::int16:
+      return 1 << 15;
+    case DType::int32:
+      return int64_t{1} << 31;
+    case DType::int64:
+      return int64_t{1} << 62;
+    case DType::float16:
+      return (1 << 11) + 1;
+    case DType::bfloat16:
+      return (1 << 8) + 1;
+    case DType::float32:
+      return (1 << 24) + 1;
+    default:
+      return (int64_t{1} << 53) + 1;
+  }
+}
+
+}  // namespace
+
+Tensor bernoulli(const Tensor& p, Generator& from) {
+  check_real("bernoulli", p.dtype());
+  return cast(uniform_like(p, from) < cast(p.detach(), DType::float32), p.dtype());
+}
+Tensor bernoulli_like(const Tensor& x, double p, Generator& from) { return cast(uniform_like(x, from) < p, x.dtype()); }
+
+Tensor normal(const Tensor& mean, const Tensor& deviation, const Dims& size, DType dtype, DeviceId device,
+              Generator& from) {
+  if (deviation.is_number() && deviation->number.f < 0 && is_float(deviation.dtype()))
+    fail<ValueError>("normal", "std " + std::to_string(deviation->number.f) + " is negative", "use 0 or more");
+  Dims shape = size;
+  for (const Tensor* t : {&mean, &deviation})
+    if (!t->is_number()) shape = broadcast_shapes("normal", shape, t->shape());
+  check_real("normal", dtype);
+  return cast(randn(shape, device, from), dtype) * plain(deviation) + plain(mean);
+}
+
+void uniform_(const Tensor& x, double low, double high, Generator& from) {
+  check_real("uniform_", x.dtype());
+  if (!(low <= high))
+    fail<ValueError>("uniform_", "from " + std::to_string(low) + " lies above to " + std::to_string(high), "swap them");
+  fill(x, uniform_like(x, from) * (high - low) + low);
+}
+
+void normal_(const Tensor& x, double mean, double deviation, Generator& from) {
+  check_real("normal_", x.dtype());
+  if (!(deviation >= 0))
+    fail<ValueError>("normal_", "std " + std::to_string(deviation) + " is negative", "use 0 or more");
+  fill(x, randn(x.shape(), x.device(), from) * deviation + mean);
+}
+
+void exponential_(const Tensor& x, double rate, Generator& from) {
+  check_real("exponential_", x.dtype());
+  if (!(rate > 0)) fail<ValueError>("exponential_", "lambd " + std::to_string(rate) + " is not above 0", "use a rate");
+  // 1 - u is in (0, 1], so that the logarithm is finite.
+  fill(x, log(1 - uniform_like(x, from)) / -rate);
+}
+
+void bernoulli_(const Tensor& x, const Tensor& p, Generator& from) {
+  if (p.is_number() && !(value_of(p) >= 0 && value_of(p) <= 1))
+    fail<ValueError>("bernoulli_", "p " + std::to_string(value_of(p)) + " is no probability", "use a number in [0, 1]");
+  fill(x, uniform_like(x, from) < plain(p));
+}
+
+void random_(const Tensor& x, int64_t low, std::optional<int64_t> high, Generator& from) {
+  fill(x, randint(low, high.value_or(end_of(x.dtype())), x.shape(), DType::int64, x.device(), from));
+}
+
+}  // namespace sg
