@@ -131,7 +131,7 @@ void check_row(PyObject* module, const Row& row) {
   if ((row.where != Where::function && PyDict_GetItemString(tensor_type->tp_dict, row.name)) ||
       (row.where != Where::method && PyDict_GetItemString(PyModule_GetDict(module), row.name)))
     wrong(row.name, "its name is taken");
-  if (!*row.result) wrong(row.name, "it says not what it returns");
+  if (!*row.result) wrong(row.name, "its result is missing");
   if (!*row.doc) wrong(row.name, "it has no docstring");
   const int named = count_checked(row) + (row.where == Where::function ? 0 : 1);
   if (row.body.takes >= 0 && named != row.body.takes)

@@ -26,11 +26,11 @@ def test_rows_that_fit_are_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "message"),
+    ("wrong", "message"),
     [
         (("", "", "None", "Adds.", 0), "row '': its name is no identifier"),
         (("f g", "", "None", "Adds.", 0), "row f g: its name is no identifier"),
-        (("f", "", "", "Adds.", 0), "row f: it says not what it returns"),
+        (("f", "", "", "Adds.", 0), "row f: its result is missing"),
         (("f", "", "None", "", 0), "row f: it has no docstring"),
         (("f", "a: int", "None", "Adds.", 2), "row f: its text names 1 arguments, its function takes 2"),
         (("f", "a", "None", "Adds.", 1), "row f: the parameter 'a' is not of the form"),
@@ -40,7 +40,7 @@ def test_rows_that_fit_are_taken() -> None:
         (("sum", "", "None", "Adds.", 0), "row sum: its name is taken"),
     ],
 )
-def test_a_wrong_row_is_refused(row: tuple[str, str, str, str, int], message: str) -> None:
+def test_a_wrong_row_is_refused(wrong: tuple[str, str, str, str, int], message: str) -> None:
     with pytest.raises(sg.Error) as error:
-        sg._core._check_row(*row)
+        sg._core._check_row(*wrong)
     assert str(error.value).startswith(message)
