@@ -24,7 +24,7 @@ struct ReplaySlot {
   uint32_t complements : 2 = 0;
   explicit operator bool() const { return number != 0; }
   bool operator==(const ReplaySlot&) const = default;
-  ReplaySlot next() const { return number ? ReplaySlot{number + 1, 0} : ReplaySlot(); }
+  ReplaySlot next() const { return number ? ReplaySlot{number + 1u, 0} : ReplaySlot(); }
   ReplaySlot complement() const { return number ? ReplaySlot{number, complements + 1u} : ReplaySlot(); }
 };
 

@@ -20,7 +20,7 @@ int main(int count, char** words) {
     const sg::Tensor loss = sg::mean(sg::square(model() - y));
     sg::backward(loss);
     sg::adam_step(p, states, step, {.lr = 0.05});
-    sg::cut(device);  // one submission a step
+    sg::flush(device);  // one submission a step
     if (step % 100 == 0) std::printf("step %d, loss %.5f\n", step, sg::item(loss));
   }
   const std::vector<float> out = sg::values(model());
