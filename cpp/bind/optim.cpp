@@ -111,7 +111,7 @@ py::object frozen(const py::object& x, bool numbers) {
   } else {
     return py::int_(reinterpret_cast<uintptr_t>(o));
   }
-  return std::move(all);
+  return all;
 }
 
 void drop_gradients(const py::list& tensors, bool set_to_none) {

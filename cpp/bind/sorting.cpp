@@ -13,7 +13,7 @@ int64_t read_int(const Tensor& x) {
 }
 
 // The values alone, or a tuple with what else was asked for.
-PyObject* distinct_of(const char* op, const Tensor& x, bool sorted, bool inverse, bool counts) {
+PyObject* distinct_of(const Tensor& x, bool sorted, bool inverse, bool counts) {
   const Distinct d = distinct(x, sorted);
   const int64_t n = read_int(d.count);
   std::vector<Tensor> out = {d.values(n)};
@@ -33,7 +33,7 @@ PyObject* unique(const Call& c) {
   PyObject* dim = a.take("dim", "axis");
   a.done();
   no_dim("unique", dim);
-  return distinct_of("unique", x, true, inverse, counts);
+  return distinct_of(x, true, inverse, counts);
 }
 
 PyObject* unique_consecutive(const Call& c) {
@@ -43,7 +43,7 @@ PyObject* unique_consecutive(const Call& c) {
   PyObject* dim = a.take("dim", "axis");
   a.done();
   no_dim("unique_consecutive", dim);
-  return distinct_of("unique_consecutive", x, false, inverse, counts);
+  return distinct_of(x, false, inverse, counts);
 }
 
 Tensor counted(const Tensor& x, const std::optional<Tensor>& weights, int64_t least) {
