@@ -103,7 +103,7 @@ def defaults() -> Iterator[None]:
 def run_python() -> Callable[..., str]:
     """Runs a program in a fresh interpreter and gives what it printed."""
 
-    def run(code: str, timeout: float = 60, status: int = 0, **variables: str) -> str:
+    def run(code: str, timeout: float = 180, status: int = 0, **variables: str) -> str:
         path = os.pathsep.join(p for p in sys.path if p)
         result = subprocess.run(
             [sys.executable, "-c", code],

@@ -160,7 +160,7 @@ Tensor lowest(DType t, bool highest) {
 Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values0) {
   const Tensor values = cast(values0, values0.dtype() == DType::boolean ? DType::int64 : wide_of(values0.dtype()));
   Tensor out = count * values.numel() != 0 ? folded(rows::AddRows, count, rows, values)
-                                      : full({count, values.shape()[1]}, 0, values.dtype(), values.device());
+                                           : full({count, values.shape()[1]}, 0, values.dtype(), values.device());
   record(rows::AddRows, out, {&values, &rows});
   return cast(out, values0.dtype());
 }

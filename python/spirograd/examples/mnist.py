@@ -1,7 +1,7 @@
 """Trains a small network on handwritten digits: `python -m spirograd.examples.mnist`.
 
 On the CPU, and on the GPU where there is one, from the same seed. MNIST's 10,000 test images are split into 8,000 to
-train on and 2,000 held back; where MNIST cannot be downloaded, scikit-learn's digits take its place, under their own name.
+train on and 2,000 held back; without a download, scikit-learn's digits take its place, under their own name.
 Exit status: 0 when every device reaches the floor and the devices agree, 1 when not, 2 when it could not run.
 """
 
