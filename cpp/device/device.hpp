@@ -83,7 +83,7 @@ class Lines {
 struct Status {
   int32_t tag = 0;  // see Plan::reporters
   int64_t index = 0, bound = 0;
-  std::string name;                                // Plan::reporter(tag)
+  std::string name;                                // of the op, which one of the plans that may have reported it knows
   std::vector<std::shared_ptr<const Lines>> runs;  // RunArguments::lines of those that may have reported it
 };
 

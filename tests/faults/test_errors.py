@@ -180,6 +180,21 @@ def test_an_index_out_of_range_names_the_line_that_asked(device: sg.Device) -> N
         rows.sum().item()
 
 
+def test_an_index_out_of_range_of_the_second_of_two_runs_names_its_line(device: sg.Device) -> None:
+    table, wide = sg.arange(6.0, device=device).reshape(3, 2), sg.ones(600, 600, device=device)
+    right, wrong = sg.tensor([0, 2], device=device), sg.tensor([0, 3], device=device)
+    line = inspect.getsourcelines(test_an_index_out_of_range_of_the_second_of_two_runs_names_its_line)[1] + 7
+    for index in (right, wrong):  # the second time, nothing is compiled between the two runs
+        loss = F.cross_entropy(wide @ wide @ wide @ wide, sg.zeros(600, dtype=sg.int64, device=device))
+        loss.realize()
+        rows = table.index_select(0, index)  # this line
+        rows.realize()
+        if index is right:
+            sg.synchronize(device)
+    with pytest.raises(IndexError, match=rf"index_select: index 3 out of range \[0, 3\) at .*test_errors.py:{line};"):
+        rows.tolist()
+
+
 def test_every_result_of_a_run_with_an_index_out_of_range_raises(device: sg.Device) -> None:
     x = sg.arange(6.0, device=device).realize()
     wrong, beside = x.take(sg.tensor([6], device=device)), x * 2

@@ -548,9 +548,11 @@ void Recorder::harvest() {
     StatusWord word;
     std::memcpy(&word, static_cast<std::byte*>(status_.mapped) + report.block * kStatusBytes, sizeof word);
     if (word.tag != 0 && first_report_.tag == 0) {
-      Status first = {word.tag, word.index, word.bound, report.plan->reporter(word.tag), {}};
-      for (const Report& r : reports_)
+      Status first = {word.tag, word.index, word.bound, "", {}};
+      for (const Report& r : reports_) {  // any of them wrote the word
+        if (first.name.empty()) first.name = r.plan->reporter(word.tag);
         if (r.lines) first.runs.push_back(r.lines);
+      }
       first_report_ = std::move(first);
     }
     reports_.pop_front();

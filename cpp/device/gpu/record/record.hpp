@@ -44,7 +44,7 @@ class Recorder {
   struct Report {
     size_t block;
     uint64_t value;                    // of the run's last submission
-    std::shared_ptr<const Plan> plan;  // for the name of the op
+    std::shared_ptr<const Plan> plan;  // has the names of its ops
     std::shared_ptr<const Lines> lines;
   };
   struct Place {  // a plan's memory in this run
