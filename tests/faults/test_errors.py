@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import time
 
 import numpy as np
 import pytest
@@ -193,6 +194,21 @@ def test_an_index_out_of_range_of_the_second_of_two_runs_names_its_line(device: 
             sg.synchronize(device)
     with pytest.raises(IndexError, match=rf"index_select: index 3 out of range \[0, 3\) at .*test_errors.py:{line};"):
         rows.tolist()
+
+
+def test_a_run_after_one_that_reported_and_was_not_asked_raises_too(device: sg.Device) -> None:
+    x = sg.arange(6.0, device=device).realize()
+    for index in (5, 6):  # the second time, nothing is compiled
+        at = sg.tensor([index], device=device)
+        first, second = x.take(at).realize(), (x * 2).index_select(0, at).realize()
+        time.sleep(0.2)
+        third = (x * 3).gather(0, at).realize()
+        if index == 5:
+            sg.synchronize(device)
+    for y in (first, second, third):
+        with pytest.raises(IndexError, match="index 6 out of range"):
+            y.tolist()
+    assert x.tolist() == [0, 1, 2, 3, 4, 5]
 
 
 def test_every_result_of_a_run_with_an_index_out_of_range_raises(device: sg.Device) -> None:

@@ -126,10 +126,13 @@ void Recorder::run(GpuPrepared& plan, const RunArguments& arguments) {
 uint64_t Recorder::submit(Slot& slot, VkCommandBuffer cached, const GpuPrepared& plan, const RunArguments& arguments) {
   if (!plan.uses_status) return queue_.submit(slot, cached, plan.names);
   constexpr uint64_t kNotYet = UINT64_MAX;
+  const size_t sharing = first_report_.runs.size();
   reports_.push_back({status_block_, kNotYet, plan.plan, arguments.lines});
   try {
+    if (first_report_.tag && arguments.lines) first_report_.runs.push_back(arguments.lines);
     reports_.back().value = queue_.submit(slot, cached, plan.names);
   } catch (...) {
+    first_report_.runs.resize(sharing);
     reports_.pop_back();
     throw;
   }
