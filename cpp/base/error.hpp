@@ -43,6 +43,10 @@ struct KernelCompileError : Error {
 struct ForkError : Error {
   using Error::Error;
 };
+// A wrong plan, found under SPIROGRAD_BOUNDS=1: other errors of a run are worked around where possible, this one is not.
+struct CheckError : Error {
+  using Error::Error;
+};
 
 template <class E>
 [[noreturn]] void fail(const std::string& op, const std::string& what, const std::string& remedy = "") {

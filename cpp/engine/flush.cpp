@@ -80,7 +80,7 @@ void check_bound(const ScheduleInput& input, const Sketch& sketch, const Schedul
   static const bool checking = env_flag("SPIROGRAD_BOUNDS");
   if (!checking || !is_same(sketch, input)) return;
   const std::string want = schedule(input).plan.print(), got = bound.plan.print();
-  if (want != got) fail<Error>("schedule", "a plan with other sizes bound is another one", "please report it");
+  if (want != got) fail<CheckError>("schedule", "a plan with other sizes bound is another one", "please report it");
 }
 
 bool folds(const Log& log) {
@@ -280,6 +280,9 @@ void flush_log(Log& log) {
   } catch (const Interruption&) {  // what was not done still can be
     throw;
   } catch (...) {
+  } catch (const CheckError&) {
+    give_up(log, std::current_exception());
+    throw;
     const std::exception_ptr error = std::current_exception();
     if (capture() || log.nodes.empty() || device_of(log.device).lost())
       give_up(log, error);

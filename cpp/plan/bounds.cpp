@@ -109,11 +109,11 @@ class Checker {
     const int64_t offset = b.start < 0 ? 0 : offsets_[b.start];
     const int64_t elements = plan_.memories[static_cast<size_t>(b.memory)].bytes / static_cast<int64_t>(size_of(dtype));
     if (r.first + offset >= 0 && r.last + offset < elements) return;
-    fail<Error>("run",
-                "kernel " + step_.name + " reaches elements " + std::to_string(r.first + offset) + " to " +
-                    std::to_string(r.last + offset) + " of m" + std::to_string(b.memory) + ", which has " +
-                    std::to_string(elements),
-                "please report this mistake of spirograd, with the lines that lead to it");
+    fail<CheckError>("run",
+                     "kernel " + step_.name + " reaches elements " + std::to_string(r.first + offset) + " to " +
+                         std::to_string(r.last + offset) + " of m" + std::to_string(b.memory) + ", which has " +
+                         std::to_string(elements),
+                     "please report this mistake of spirograd, with the lines that lead to it");
   }
 
   const Plan& plan_;

@@ -437,7 +437,7 @@ bool writes_safely(const Context& context, const FusionGroup& group) {
       if (!same_memory || (use.source.leaf < 0 && use.source.node < 0)) continue;
       const int64_t offset = target.start < 0 ? node.in[1].offset : 0;
       const bool is_update = node.inputs == 2 && !use.elsewhere && use.dtype == node.dtype &&
-                             use.source.start == target.start && use.offset == offset &&
+                             use.source.start == target.start && use.offset == offset && !use.moved &&
                              same_strides(group.domain, use.strides, node.in[1].strides);
       const bool one_thread = node.inputs == 2 && node.domain.rank == 0;  // which reads before it writes
       if (!is_update && !one_thread) return false;

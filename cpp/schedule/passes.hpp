@@ -29,6 +29,7 @@ struct Use {
   int64_t offset = 0;
   bool inlined = false;
   bool elsewhere = false;                     // strides and offset are added to a computed offset
+  bool moved = false;                         // through a formula that is read from elsewhere than its beginning
   int32_t inputs[kFewInputs] = {-1, -1, -1};  // uses; for number and index operands see the node
 };
 

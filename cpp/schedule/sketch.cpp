@@ -11,7 +11,7 @@ namespace {
 class Words {
  public:
   explicit Words(const ScheduleInput& input)
-      : input_(input), log_(input.log), strides_(log_.nodes.size() + log_.leaves.size()) {}
+      : input_(input), log_(input.log), strides_(log_.nodes.size() + log_.leaves.size()), offsets_(log_.nodes.size()) {}
 
   Structure hash() {
     add(log_.nodes.size() << 2 | uint64_t(input_.fuse) << 1 | uint64_t(input_.unchecked));
@@ -81,6 +81,15 @@ class Words {
     for (int j = 0; j < shape.rank; ++j)
       word = word << 1 | uint64_t(own[j] && shape[j] && o.offset / own[j] % shape[j] != 0);
     add(word << 1 | uint64_t(o.offset != 0));
+    if (o.offset != 0 && o.node->pending()) add_place(o.offset, offsets_[static_cast<size_t>(o.node->log_index)]);
+  }
+
+  // Equal places where two readings of one value begin have one name.
+  void add_place(int64_t offset, std::vector<int64_t>& names) {
+    const auto at = std::find(names.begin(), names.end(), offset);
+    const auto name = static_cast<size_t>(at - names.begin());
+    if (at == names.end() && name < kMaxNames) names.push_back(offset);
+    add(name < kMaxNames ? name : kMaxNames + static_cast<uint64_t>(offset));
   }
 
   // Of a value; of memory that is written in parts, nobody knows.
@@ -107,6 +116,7 @@ class Words {
   const ScheduleInput& input_;
   const Log& log_;
   std::vector<std::vector<int64_t>> strides_;  // by which each node and leaf is read
+  std::vector<std::vector<int64_t>> offsets_;  // where readings of each node begin
   size_t next_start_ = 0;
   Structure hash_{0, 0};
 };

@@ -173,6 +173,7 @@ class Expander {
       use.elsewhere = !node.reads_value(k);
       if (o.kind == Operand::Kind::node) {
         use.source = context_.source(index, k);
+      use.moved = group_.uses[id].moved || group_.uses[id].offset != 0;
         use.offset = use.source.start < 0 ? o.offset : 0;
       } else {
         use.offset = o.offset;
@@ -190,7 +191,8 @@ class Expander {
     for (int32_t id = latest; id >= 0; id = scratch_.before[static_cast<size_t>(id)])
       if (group_.uses[id].source == use.source && group_.uses[id].strides == use.strides &&
           group_.uses[id].offset == use.offset && group_.uses[id].dtype == use.dtype &&
-          group_.uses[id].elsewhere == use.elsewhere)
+          group_.uses[id].elsewhere == use.elsewhere) {
+        group_.uses[id].moved |= use.moved;
         return id;
     use.inlined = from >= 0 && !context_.stored[from];
     const int32_t id = static_cast<int32_t>(group_.uses.size());

@@ -89,6 +89,33 @@ def test_sizes_that_are_equal_by_chance_do_not_matter(device):
         np.testing.assert_allclose(sums, want.sum((0, 2, 3)), atol=1e-5)
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize(
+    "writes",
+    [
+        # A part of a value that the same log computes, from itself and from the part beside it.
+        (lambda y: (np.s_[1:-1], y[1:-1] * 2), lambda y: (np.s_[2:], y[1:-1] * 2)),
+        # Through another view: at the same place, and one further.
+        (lambda y: (np.s_[3:6], (y[2:] * 2)[1:4]), lambda y: (np.s_[3:6], (y[2:] * 2)[2:5])),
+    ],
+)
+def test_a_part_that_is_written_where_it_is_read_is_not_one_written_beside_it(device, writes, order):
+    x = sg.arange(10.0, device=device).realize()
+    for write in (writes[i] for i in order):
+
+        def run(write=write):
+            y = x + 1
+            at, value = write(y)
+            y[at] = value
+            return y.tolist()
+
+        counts, got = counted(run)
+        want = np.arange(10, dtype=np.float32) + 1
+        at, value = write(want)
+        want[at] = value
+        assert got == want.tolist() and counts["plan_misses"] + counts["plans_bound"] + counts["plan_hits"] == 1
+
+
 def test_a_changed_batch_is_bound_and_the_same_again_is_found(device):
     def step(model, x):
         model.zero_grad()
