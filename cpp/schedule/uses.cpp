@@ -85,8 +85,10 @@ class Expander {
     group_.root_uses.clear();
     if (!std::all_of(group_.roots.begin(), group_.roots.end(), [&](int32_t root) { return fits(root); }))
       return {.fits = false};
-    for (int32_t root : group_.roots)
+    for (int32_t root : group_.roots) {
       if (!add_root(root)) return {.fits = false};
+      if (store_ >= 0) return {.store = store_};
+    }
     while (!scratch_.open.empty() &&
            store_ < 0) {  // latest node first, so each reading is listed before it is expanded
       const int32_t use = -scratch_.open.front().second;
@@ -171,9 +173,9 @@ class Expander {
       Use use;
       use.dtype = o.dtype;
       use.elsewhere = !node.reads_value(k);
+      use.moved = group_.uses[id].moved || group_.uses[id].offset != 0;
       if (o.kind == Operand::Kind::node) {
         use.source = context_.source(index, k);
-      use.moved = group_.uses[id].moved || group_.uses[id].offset != 0;
         use.offset = use.source.start < 0 ? o.offset : 0;
       } else {
         use.offset = o.offset;
@@ -194,6 +196,7 @@ class Expander {
           group_.uses[id].elsewhere == use.elsewhere) {
         group_.uses[id].moved |= use.moved;
         return id;
+      }
     use.inlined = from >= 0 && !context_.stored[from];
     const int32_t id = static_cast<int32_t>(group_.uses.size());
     if (group_.uses.size() > kMaxUses) {
