@@ -271,6 +271,7 @@ std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& p
 void flush_log(Log& log) {
   if (log.nodes.empty()) {
     log.whole_from = SIZE_MAX;
+    log.goes_on = false;
     return;
   }
   note_disturbance();

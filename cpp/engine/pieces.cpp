@@ -20,6 +20,7 @@ class Pieces {
     assignments_ = std::move(log.assignments);
     reporters_ = std::move(log.reporters);
     whole_from_ = log.whole_from;
+    goes_on_ = log.goes_on;
     log.clear();
   }
 
@@ -100,6 +101,7 @@ class Pieces {
       log_.append(nodes_[i]);
     }
     log_.reporters.assign(reporters_.begin() + static_cast<int64_t>(first_reporter_), reporters_.end());
+    log_.goes_on = begin == 0 && goes_on_;
     log_.assignments = std::move(assignments_);  // those of the pieces that were done as well: they stay done
   }
 
@@ -112,6 +114,7 @@ class Pieces {
   std::vector<Reporter> reporters_;
   size_t first_reporter_ = 0, next_reporter_ = 0;  // of a piece, and of the next one
   size_t whole_from_;
+  bool goes_on_;
 };
 
 }  // namespace

@@ -80,7 +80,7 @@ class Loops {
 
   // A loop that began in the log before, or goes on in the next one, since a log has only so many nodes.
   bool is_cut_off(const Loop& b) const {
-    const bool is_full = log_.nodes.size() >= kMaxLogNodes;
+    const bool is_full = log_.nodes.size() >= kMaxLogNodes && log_.whole_from == SIZE_MAX;
     return (log_.goes_on && b.begin <= kFewer * b.period) || (is_full && count() - b.end() <= kFewer * b.period);
   }
 

@@ -181,7 +181,20 @@ def test_cut_limits_bound_the_log(device: sg.Device) -> None:
     np.testing.assert_array_equal(kept[3].numpy(), x.numpy() + np.float32(19_995))
 
 
-def test_cut_looking_runs_nothing(device: sg.Device) -> None:
+def test_flush_an_empty_log_ends_the_loop_before(device: sg.Device) -> None:
+    x = numbers(4, device)
+    (x * 3 + 1).numpy()
+    nodes = sg.stats()["nodes"]
+    while sg.stats()["nodes"] == nodes:  # to the limit, at which the log is empty
+        kept = x + 1
+    sg.synchronize(device)
+    with Counted() as c:
+        (x * 3 + 1).numpy()
+    assert (c["plan_hits"], c["plan_misses"]) == (1, 0)
+    assert kept.shape == x.shape
+
+
+def test_flush_looking_runs_nothing(device: sg.Device) -> None:
     x = numbers(64, device)
     y = (x * 2).exp()
     with Counted() as c:
