@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "graph/lock.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
 
@@ -348,6 +349,7 @@ bool moves_within(const Tensor& target, const Tensor& value) {
 }  // namespace
 
 void copy_(const Tensor& target, const Tensor& value) {
+  const EngineLock lock;  // what is copied is what is written
   assign(rows::Assign, target, moves_within(target, value) ? clone(value) : value);
 }
 bool replace_(const Tensor& target, const Tensor& before, const Tensor& result) {
