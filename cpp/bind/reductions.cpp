@@ -68,7 +68,9 @@ PyObject* median(const Call& c) {
 // ---- read at once ----------------------------------------------------------------------------------------------------
 bool truth(const char* op, const Tensor& x) { return Object(to_number(op, x)).get() == Py_True; }
 
-bool equal(const Tensor& x, const Tensor& other) { return truth("equal", sg::all_equal(x, other)); }
+bool equal(const Tensor& x, const Tensor& other) {
+  return x.shape() == other.shape() && truth("equal", sg::all_equal(x, other));
+}
 bool allclose(const Tensor& x, const Tensor& other, double rtol, double atol, bool equal_nan) {
   return truth("allclose", sg::all_close(x, other, rtol, atol, equal_nan));
 }
