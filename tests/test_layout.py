@@ -90,10 +90,10 @@ ONLY_IN = {
     "cblas.h": ["device/cpu/"],
     "immintrin.h": ["device/cpu/"],
 }
-# Where pybind11 may be: Python classes that keep something, the module, and what rows pass as lists and dicts. Every
-# function is a row (cpp/bind/methods.hpp).
-PYBIND = ["autograd.cpp", "caster.hpp", "compile.cpp", "device.cpp", "glsl.cpp", "inspect.cpp", "module.cpp"]
-PYBIND += ["optim.cpp", "profile.cpp", "random.cpp"]
+# Where pybind11 may be: Python classes that keep something, the module, errors, and what rows pass as lists and dicts.
+# Every function is a row (cpp/bind/methods.hpp).
+PYBIND = ["autograd.cpp", "caster.hpp", "compile.cpp", "device.cpp", "errors.cpp", "glsl.cpp", "inspect.cpp"]
+PYBIND += ["module.cpp", "optim.cpp", "profile.cpp", "random.cpp"]
 LINE_LIMIT = 800
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 COMMENTS = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)

@@ -125,9 +125,11 @@ void add_fields(py::class_<DeviceId>& type) {
 }
 
 Object named_device(PyObject* o, const std::optional<int64_t>& index) {
-  const DeviceId id =
-      index ? parse(py::cast<std::string>(py::handle(o)) + ":" + std::to_string(*index)) : to_device_id(o);
-  return Object(device_object(id));
+  if (!index) return Object(device_object(to_device_id(o)));
+  if (!PyUnicode_Check(o))
+    fail<TypeError>("device", std::string("with a number a string is needed, got ") + Py_TYPE(o)->tp_name,
+                    "write device(\"gpu\", " + std::to_string(*index) + ")");
+  return Object(device_object(parse(py::cast<std::string>(py::handle(o)) + ":" + std::to_string(*index))));
 }
 void set_default_device(PyObject* o) {
   default_device = o == Py_None ? parse(env("SPIROGRAD_DEVICE")) : to_device_id(o);

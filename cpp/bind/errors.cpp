@@ -1,5 +1,7 @@
 #include "bind/errors.hpp"
 
+#include <pybind11/pybind11.h>
+
 #include <chrono>
 #include <new>
 #include <thread>
@@ -124,6 +126,10 @@ void set_python_error() noexcept {
     set(classes.error, e);
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
+  } catch (pybind11::error_already_set& e) {
+    e.restore();
+  } catch (const pybind11::builtin_exception& e) {
+    e.set_error();
   } catch (const std::exception& e) {
     set(PyExc_SystemError, e);
   }

@@ -143,6 +143,8 @@ def ones(*shape: int, **options: object) -> sg.Tensor:
         (lambda: sg.device("cuda"), ValueError, "device: 'cuda' names no device; use \"cpu\", \"gpu\" or \"gpu:1\""),
         (lambda: sg.zeros(1, device=3), TypeError,
          "device: a Device or a string is needed, got int; use \"cpu\", \"gpu\" or \"gpu:1\""),
+        (lambda: sg.device(3, 1), TypeError,
+         "device: with a number a string is needed, got int; write device(\"gpu\", 1)"),
         (lambda: sg.Device.gpu(200), sg.DeviceUnavailableError, None),
     ],
 )  # fmt: skip
