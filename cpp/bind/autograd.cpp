@@ -258,7 +258,12 @@ py::tuple random_words() {
   const auto [seed, blocks] = random_state();
   return py::make_tuple(seed, blocks);
 }
-void set_random_words(const std::vector<int64_t>& state) { set_random_state({state.at(0), state.at(1)}); }
+void set_random_words(const std::vector<int64_t>& state) {
+  if (state.size() != 2)
+    fail<ValueError>("_set_random_state", std::to_string(state.size()) + " numbers",
+                     "give what _random_state() returned");
+  set_random_state({state[0], state[1]});
+}
 
 bool is_anomaly_enabled() { return detect_nan; }
 void set_anomaly_enabled(bool on) { detect_nan = on; }

@@ -16,11 +16,6 @@ PyObject* generator_type = nullptr;
 
 using Source = Tensor (*)(const Dims&, DeviceId, Generator&);
 
-void check_real(const char* op, DType t) {
-  if (!is_float(t))
-    fail<TypeError>(op, std::string("dtype ") + name_of(t) + " has no such numbers", "use a floating type");
-}
-
 template <Source source>
 PyObject* made_of(const char* op, const Call& c) {
   Arguments a(op, c);

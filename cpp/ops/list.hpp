@@ -136,6 +136,7 @@ void random_(const Tensor& x, int64_t low = 0, std::optional<int64_t> high = {},
 void manual_seed(int64_t seed);
 std::pair<int64_t, int64_t> random_state();  // seed, and blocks drawn since
 void set_random_state(std::pair<int64_t, int64_t> state);
+void check_real(const char* op, DType dtype);  // TypeError: not a type of random numbers
 
 // ---- reductions -----------------------------------------------------------------------------------------------------
 uint32_t all_axes(const Tensor& x);

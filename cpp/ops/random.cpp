@@ -3,12 +3,13 @@
 #include "ops/list.hpp"
 
 namespace sg {
-namespace {
 
 void check_real(const char* op, DType t) {
   if (!is_float(t))
     fail<TypeError>(op, std::string("dtype ") + name_of(t) + " has no such numbers", "use a floating type");
 }
+
+namespace {
 
 void fill(const Tensor& x, const Tensor& values) { copy_(x, cast(values, x.dtype())); }
 
@@ -52,8 +53,8 @@ Tensor bernoulli_like(const Tensor& x, double p, Generator& from) { return cast(
 
 Tensor normal(const Tensor& mean, const Tensor& deviation, const Dims& size, DType dtype, DeviceId device,
               Generator& from) {
-  if (deviation.is_number() && deviation->number.f < 0 && is_float(deviation.dtype()))
-    fail<ValueError>("normal", "std " + std::to_string(deviation->number.f) + " is negative", "use 0 or more");
+  if (deviation.is_number() && !(value_of(deviation) >= 0))
+    fail<ValueError>("normal", "std " + std::to_string(value_of(deviation)) + " is negative", "use 0 or more");
   Dims shape = size;
   for (const Tensor* t : {&mean, &deviation})
     if (!t->is_number()) shape = broadcast_shapes("normal", shape, t->shape());

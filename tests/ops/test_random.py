@@ -203,6 +203,8 @@ def test_distributions(device: sg.Device) -> None:
         (lambda: x.exponential_(0), "exponential_: lambd 0.0* is not above 0"),
         (lambda: x.bernoulli_(2.0), "bernoulli_: p 2.0* is no probability"),
         (lambda: sg.normal(0.0, -1.0, (2,)), "normal: std -1.0* is negative"),
+        (lambda: sg.normal(0.0, -1, (2,)), "normal: std -1.0* is negative"),
+        (lambda: sg._core._set_random_state([1]), "_set_random_state: 1 numbers"),
     ]:
         with pytest.raises(ValueError, match=text):
             call()
