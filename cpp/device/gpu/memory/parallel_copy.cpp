@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <system_error>
 
 namespace sg {
@@ -19,6 +20,7 @@ ParallelCopy::ParallelCopy(size_t total_bytes) {
     for (size_t i = 1; i < wanted; ++i) helpers_.emplace_back([this, i] { work(i); });
   } catch (const std::system_error&) {
     // The system gives no more threads: those that started do the work.
+  } catch (const std::bad_alloc&) {
   }
   parts_ = helpers_.size() + 1;
 }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <unordered_set>
@@ -51,6 +52,7 @@ void at_once(size_t count, Work work) {
   try {
     while (helpers.size() + 1 < std::min({count, cores, kMostThreads})) helpers.emplace_back(take);
   } catch (const std::system_error&) {  // the system gives no more threads
+  } catch (const std::bad_alloc&) {
   }
   take();
   for (std::thread& t : helpers) t.join();
@@ -187,11 +189,11 @@ void Pipelines::compile(Missing& missing) const {
       fail<KernelCompileError>(kernel.name, "this build has no shader '" + kernel.builtin + "'");
     missing.translated = p.spirv.empty();
     if (missing.translated) p.spirv = translate_glsl(kernel.name, kernel.source);
-    debug(4, kernel.name + "\n" + p.source);
+    if (debug_level() >= 4) debug(4, kernel.name + "\n" + p.source);
     if (debug_level() >= 5) debug(5, kernel.name + " SPIR-V\n" + hex_words(p.spirv));
     p.handle = create_handle(kernel.name, p.spirv, kernel.constants, layout_, kernel.shuffles);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begun;
-    debug(2, kernel.name + ": compiled in " + std::to_string(took.count()) + " ms");
+    if (debug_level() >= 2) debug(2, kernel.name + ": compiled in " + std::to_string(took.count()) + " ms");
   } catch (...) {
     missing.error = std::current_exception();
   }
