@@ -57,7 +57,7 @@ Tensor counted(const Tensor& x, const std::optional<Tensor>& weights, int64_t le
                      "give one weight an element");
   if (x.numel()) {
     const Tensor wide = cast(x.detach(), DType::int64);
-    const Tensor lowest = amin(wide, 1), highest = amax(wide, 1);
+    const Tensor lowest = amin(wide, {0}), highest = amax(wide, {0});
     const int64_t low = read_int(lowest);
     if (low < 0) fail<ValueError>("bincount", "the input has " + std::to_string(low), "use numbers of 0 or more");
     least = std::max(least, plus("bincount", read_int(highest), 1));

@@ -233,7 +233,7 @@ Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g) 
       joined({{of_batch(y, each), y.strides()[1]}, zeros(3), {y.strides()[0], y.strides()[2], y.strides()[3]}}), x,
       joined({{of_batch(x, channels), 0}, taps(x, g), {x.strides()[0]}, places(x, g)}), sizes,
       {sums, outputs, channels, g.kernel[0] * g.kernel[1]});
-  return reshape(sums > 1 ? sum(out, 1) : out, {outputs, channels, g.kernel[0], g.kernel[1]});
+  return reshape(sums > 1 ? sum(out, {0}) : out, {outputs, channels, g.kernel[0], g.kernel[1]});
 }
 
 // One of the three, recorded.

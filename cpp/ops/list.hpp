@@ -3,6 +3,9 @@
 // IndexError at the call; values are computed later.
 #pragma once
 #include <atomic>
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -133,10 +136,10 @@ void exponential_(const Tensor& x, double rate = 1, Generator& from = default_ge
 void bernoulli_(const Tensor& x, const Tensor& p, Generator& from = default_generator());  // p: also a number
 // Integers from low up to but without high; without high, up to the largest that the type holds exactly.
 void random_(const Tensor& x, int64_t low = 0, std::optional<int64_t> high = {}, Generator& from = default_generator());
+void check_real(const char* op, DType dtype);  // TypeError: not a type of random numbers
 void manual_seed(int64_t seed);
 std::pair<int64_t, int64_t> random_state();  // seed, and blocks drawn since
 void set_random_state(std::pair<int64_t, int64_t> state);
-void check_real(const char* op, DType dtype);  // TypeError: not a type of random numbers
 
 // ---- reductions -----------------------------------------------------------------------------------------------------
 uint32_t all_axes(const Tensor& x);
@@ -144,7 +147,9 @@ uint32_t all_axes(const Tensor& x);
 class Axes {
  public:
   Axes() = default;
-  Axes(uint32_t bits) : bits_(bits) {}
+  template <std::same_as<uint32_t> Bits>  // not of 1, which reads as dimension 1
+  Axes(Bits bits) : bits_(bits) {}
+  Axes(std::initializer_list<int64_t> dims) : dims_(dims) {}
   Axes(const Dims& dims) : dims_(dims) {}
   Axes(const std::optional<Dims>& dims) : dims_(dims.value_or(Dims())) {}
   uint32_t of(const char* op, const Tensor& x) const;  // as bits

@@ -125,14 +125,14 @@ Tensor cov(const Tensor& x, int64_t correction, const std::optional<Tensor>& fwe
   const int64_t n = rows.shape()[1];
   const std::optional<Tensor> weight = weight_of(fweights, aweights, n, rows.dtype());
   if (!weight) {
-    const Tensor distance = rows - mean(rows, 2, true);
+    const Tensor distance = rows - mean(rows, {1}, true);
     return result(matmul(distance, transpose(distance, 0, 1)) / std::max(static_cast<double>(n - correction), 0.0));
   }
-  const Tensor total = sum(*weight, 1);
-  const Tensor distance = rows - sum(rows * *weight, 2, true) / total;
+  const Tensor total = sum(*weight, {0});
+  const Tensor distance = rows - sum(rows * *weight, {1}, true) / total;
   // What an observation that counts less than one takes off is less, too.
   const Tensor less(correction);
-  const Tensor off = aweights ? sum(*weight * cast(*aweights, rows.dtype()), 1) / total * less : less;
+  const Tensor off = aweights ? sum(*weight * cast(*aweights, rows.dtype()), {0}) / total * less : less;
   const Tensor count = clamp_min(total - off, Tensor(0));
   return result(matmul(distance * *weight, transpose(distance, 0, 1)) / count);
 }

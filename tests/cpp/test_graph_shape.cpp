@@ -108,7 +108,7 @@ TEST_CASE("types promote as in PyTorch", "[graph]") {
   CHECK((i / 2).dtype() == DType::float32);
   CHECK((f < i).dtype() == DType::boolean);
   CHECK(((f < i) + 1).dtype() == DType::int64);
-  CHECK(sum(i, 1).dtype() == DType::int64);
+  CHECK(sum(i, {0}).dtype() == DType::int64);
   CHECK(mean(i).dtype() == DType::float32);
   CHECK((cast(f, DType::float64) * f).dtype() == DType::float64);
   CHECK((f * 1e300).dtype() == DType::float32);
