@@ -77,7 +77,7 @@ def test_a_call_that_fails_costs_an_error_and_nothing_else(programs: list[str], 
 def test_every_function_that_can_fail_is_in_the_table() -> None:
     table = set(re.findall(r"X\((vk\w+)\)", (ROOT / "cpp/device/gpu/driver/faults.cpp").read_text()))
     used = set()
-    for path in (ROOT / "cpp/device/gpu").glob("*.cpp"):
+    for path in (ROOT / "cpp/device/gpu").rglob("*.cpp"):
         if path.name not in ("faults.cpp", "counting.cpp"):
             used |= set(re.findall(r"\b(vk[A-Z]\w+)\(", path.read_text()))
     answer_nothing = re.compile(r"vk(Cmd\w+|GetDevice(Queue|ProcAddr)|GetBufferDeviceAddress|ResetQueryPool|Update\w+)")
