@@ -83,6 +83,13 @@ const Row rows[] = {
      "The kernels that would run for this tensor: name, GLSL source, SPIR-V. Nothing is run.", Where::method},
 };
 
+void put_memory(py::dict& out, const DeviceStats& d) {
+  out["allocations"] = int64_t(d.allocations);
+  out["bytes_live"] = int64_t(d.bytes_live);
+  out["bytes_cached"] = int64_t(d.bytes_cached);
+  out["bytes_peak"] = int64_t(d.bytes_peak);
+}
+
 py::dict stats_dict() {
   const Stats s = stats();
   const DeviceStats& d = s.device;
@@ -94,10 +101,7 @@ py::dict stats_dict() {
   out["kernels_compiled"] = int64_t(d.kernels_compiled);
   out["bytes_read"] = int64_t(d.bytes_read);
   out["bytes_written"] = int64_t(d.bytes_written);
-  out["allocations"] = int64_t(d.allocations);
-  out["bytes_live"] = int64_t(d.bytes_live);
-  out["bytes_cached"] = int64_t(d.bytes_cached);
-  out["bytes_peak"] = int64_t(d.bytes_peak);
+  put_memory(out, d);
   out["nodes"] = s.nodes;
   out["plan_hits"] = s.plan_hits;
   out["plans_bound"] = s.plans_bound;
@@ -114,10 +118,7 @@ py::dict stats_dict() {
 py::dict device_stats(PyObject* device) {
   const DeviceStats& d = device_of(to_device_id(device)).stats();
   py::dict out;
-  out["allocations"] = int64_t(d.allocations);
-  out["bytes_live"] = int64_t(d.bytes_live);
-  out["bytes_cached"] = int64_t(d.bytes_cached);
-  out["bytes_peak"] = int64_t(d.bytes_peak);
+  put_memory(out, d);
   return out;
 }
 

@@ -39,8 +39,10 @@ std::map<int, Device*>& gpus_in_use() {
   }
 }
 
+}  // namespace
+
 // Kernels report indices out of range; the next read raises.
-void raise_status(DeviceId id) {
+void raise_reports(DeviceId id) {
   static Status unsaid;  // there was no memory to put it into words: the next read does
   static DeviceId unsaid_of;
   EngineLock lock;
@@ -55,9 +57,11 @@ void raise_status(DeviceId id) {
   }
 }
 
+namespace {
+
 // When the device has done all runs up to that one.
 void look_at_status(DeviceId id, uint32_t runs) {
-  raise_status(id);
+  raise_reports(id);
   EngineLock lock;
   retire(id, runs);
 }
@@ -91,7 +95,6 @@ void flush(Log& log, bool full) {
   flush_log(log);
   log.goes_on = full;
 }
-void raise_reports(DeviceId id) { raise_status(id); }
 
 Device& device_of(DeviceId id) {
   if (!id.is_gpu()) return cpu_device();
@@ -245,7 +248,7 @@ Escaped::Escaped(const Tensor& x) {
     node = leaf_node(std::move(copy), node->dtype, {}, node->numel);
     storage.node = Held(node);
   }
-  raise_status({});
+  raise_reports({});
   buffer_ = node->buffer;
   ++buffer_->shared;
   data = static_cast<unsigned char*>(buffer_->host) + static_cast<size_t>(x->offset) * size_of(x.dtype());

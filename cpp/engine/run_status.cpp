@@ -20,6 +20,11 @@ Runs& runs() {
 }
 int number_of(DeviceId device) { return device.is_gpu() ? device.index : -1; }
 
+void raise_if_poisoned(const Node& node) {
+  if (!node.run) return;
+  const auto& poisoned = runs().poisoned;
+  if (const auto it = poisoned.find(node.run); it != poisoned.end()) std::rethrow_exception(it->second);
+}
 }  // namespace
 
 void poison(uint32_t run, std::exception_ptr error) {
@@ -28,11 +33,6 @@ void poison(uint32_t run, std::exception_ptr error) {
   for (auto it = r.after.upper_bound(run); it != r.after.end(); ++it)
     for (uint32_t before : it->second)
       if (r.poisoned.count(before)) r.poisoned[it->first] = error;
-}
-void raise_if_poisoned(const Node& node) {
-  if (!node.run) return;
-  const auto& poisoned = runs().poisoned;
-  if (const auto it = poisoned.find(node.run); it != poisoned.end()) std::rethrow_exception(it->second);
 }
 void raise_if_failed(const Node& node) {
   if (node.state == Node::State::failed) std::rethrow_exception(node.error);

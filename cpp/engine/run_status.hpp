@@ -11,7 +11,6 @@ namespace sg {
 
 // Results of a run that met an index out of range raise its error wherever they are used.
 void poison(uint32_t run, std::exception_ptr error);  // and the runs that read its results
-void raise_if_poisoned(const Node& node);
 // Runs that check indices, or read results of such a run before its word was looked at, have a number.
 uint32_t begin_run(std::vector<uint32_t> after);
 uint32_t last_run();

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "base/profile.hpp"
 #include "graph/recorder.hpp"
 
 namespace sg {

@@ -1,7 +1,7 @@
 #include "engine/replay/capture.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -184,7 +184,7 @@ Origin Capture::origin_of(const NodeRef& node) {
 int32_t Capture::argument_behind(const Origin& from) const {
   if (from.kind == Origin::Kind::argument) return from.index;
   if (from.kind != Origin::Kind::output) return -1;
-  for (const Recording::Write& w : made_->cuts_[static_cast<size_t>(from.cut)].writes)
+  for (const Recording::Write& w : made_->runs_[static_cast<size_t>(from.run)].writes)
     if (w.output == from.index && w.to.kind == Origin::Kind::argument) return w.to.index;
   return -1;
 }
@@ -199,26 +199,26 @@ void Capture::ran(const Log& log, const CachedPlan& plan, bool unchecked, std::v
 }
 
 void Capture::note_run(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters) {
-  Recording::Cut cut;
-  cut.device = log.device;
-  cut.key = log.key;
-  cut.plan = plan.plan;
-  cut.prepared = plan.prepared;
+  Recording::Run run;
+  run.device = log.device;
+  run.key = log.key;
+  run.plan = plan.plan;
+  run.prepared = plan.prepared;
   for (const NodeRef& leaf : log.leaves) {
-    cut.leaves.push_back(origin_of(leaf));
-    if (cut.leaves.back().kind == Origin::Kind::unknown && problem_.empty())
+    run.leaves.push_back(origin_of(leaf));
+    if (run.leaves.back().kind == Origin::Kind::unknown && problem_.empty())
       problem_ = "it reads a value that was computed before it and is kept by a gradient graph or another thread";
   }
-  cut.offsets = log.offsets;
-  for (int32_t leaf : log.leaf_of) cut.argument_of.push_back(leaf < 0 ? -1 : argument_behind(cut.leaves[leaf]));
-  cut.numbers = log.numbers;
-  cut.number_slots = log.slots;
-  cut.reporters = std::move(reporters);
-  cut.unchecked = unchecked;
+  run.offsets = log.offsets;
+  for (int32_t leaf : log.leaf_of) run.argument_of.push_back(leaf < 0 ? -1 : argument_behind(run.leaves[leaf]));
+  run.numbers = log.numbers;
+  run.number_slots = log.slots;
+  run.reporters = std::move(reporters);
+  run.unchecked = unchecked;
   std::vector<NodeRef> outputs;
   for (int32_t n : plan.output_nodes) {
     const Node& node = *log.nodes[static_cast<size_t>(n)];
-    cut.outputs.push_back({node.dtype, node.numel, node.op->kind == Kind::effect});
+    run.outputs.push_back({node.dtype, node.numel, node.op->kind == Kind::effect});
     outputs.push_back(log.nodes[static_cast<size_t>(n)]);
   }
   std::set<const Storage*> written;
@@ -226,10 +226,10 @@ void Capture::note_run(const Log& log, const CachedPlan& plan, bool unchecked, s
     const auto place = places_.find(a.storage.get());
     if (place == places_.end() || !written.insert(a.storage.get()).second) continue;
     for (size_t o = 0; o < outputs.size(); ++o)
-      if (outputs[o].get() == a.storage->node.get()) cut.writes.push_back({place->second, static_cast<int32_t>(o)});
+      if (outputs[o].get() == a.storage->node.get()) run.writes.push_back({place->second, static_cast<int32_t>(o)});
   }
   outputs_.push_back(std::move(outputs));
-  made_->cuts_.push_back(std::move(cut));
+  made_->runs_.push_back(std::move(run));
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------
@@ -278,9 +278,9 @@ std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results
   const auto reads = [&](const Origin& o) {
     if (o.kind == Origin::Kind::gradient) r.leaves_[static_cast<size_t>(o.index)].reads = true;
   };
-  for (const Recording::Cut& cut : r.cuts_) {
-    for (const Origin& from : cut.leaves) reads(from);
-    for (const Recording::Write& w : cut.writes) reads(w.to);
+  for (const Recording::Run& run : r.runs_) {
+    for (const Origin& from : run.leaves) reads(from);
+    for (const Recording::Write& w : run.writes) reads(w.to);
   }
   auto place = [&](const Tensor& x) {
     return Recording::Place{x.shape(), x.strides(), x->offset,

@@ -19,8 +19,8 @@ class Capture final : public Watcher {
   // A result as later calls give it: without a gradient, and on the memory of the argument where it is one.
   Tensor outside(const Tensor& result) const;
   void abandon();  // ends watching; also after an error
-  // What was recorded; nullptr, and why, when it cannot run again, or "" when the next call may have more luck: another
-  // thread came between, or there was no memory. After stop().
+  // What was recorded. nullptr when it cannot run again: `problem` says why, or is "" when the next call may succeed, since
+  // another thread came between or there was no memory. After stop().
   std::shared_ptr<Recording> recording(const std::vector<Tensor>& results, std::string& problem);
 
   void makes(Storage& fresh) override;
@@ -55,7 +55,7 @@ class Capture final : public Watcher {
   std::unordered_map<const Storage*, Origin> places_;
   std::unordered_map<const TensorImpl*, size_t> leaf_index_;
   std::unordered_map<const Node*, std::vector<Origin>> seen_;
-  std::vector<std::vector<NodeRef>> outputs_;  // of each cut
+  std::vector<std::vector<NodeRef>> outputs_;  // of each run
   std::unordered_map<const GradNode*, bool> ended_;
 };
 

@@ -11,7 +11,7 @@ std::string Recording::difference(const Recording& a, const Recording& b) {
     if (x.kind == Origin::Kind::kept) return a.kept_[x.index].storage == b.kept_[y.index].storage;
     if (x.kind == Origin::Kind::gradient) return a.leaves_[x.index].tensor == b.leaves_[y.index].tensor;
     if (x.kind == Origin::Kind::constant) return a.host_data_[x.index] == b.host_data_[y.index];
-    return x.index == y.index && x.cut == y.cut;
+    return x.index == y.index && x.run == y.run;
   };
   auto same_place = [&](const Place& x, const Place& y) {
     return x.shape == y.shape && x.strides == y.strides && same_origin(x.from, y.from) &&
@@ -21,14 +21,14 @@ std::string Recording::difference(const Recording& a, const Recording& b) {
   const char* const values =
       "a number in it changes from call to call, and comes neither from an argument nor from an "
       "optimiser (whose lr is a tensor: set its `capturable` to True)";
-  if (a.cuts_.size() != b.cuts_.size() || a.results_.size() != b.results_.size() || a.slots_.size() != b.slots_.size())
+  if (a.runs_.size() != b.runs_.size() || a.results_.size() != b.results_.size() || a.slots_.size() != b.slots_.size())
     return ops;
   if (a.generators() != b.generators()) return "it draws from other generators from call to call";
   for (size_t i = 0; i < a.slots_.size(); ++i)
     if (a.slots_[i].kind != b.slots_[i].kind || a.slots_[i].block != b.slots_[i].block)
       return "it draws other random numbers from call to call";
-  for (size_t c = 0; c < a.cuts_.size(); ++c) {
-    const Cut &x = a.cuts_[c], &y = b.cuts_[c];
+  for (size_t c = 0; c < a.runs_.size(); ++c) {
+    const Run &x = a.runs_[c], &y = b.runs_[c];
     if (!(x.device == y.device) || x.key != y.key || x.plan != y.plan || x.number_slots != y.number_slots) return ops;
     for (size_t i = 0; i < x.leaves.size(); ++i)
       if (!same_origin(x.leaves[i], y.leaves[i])) {

@@ -2,11 +2,9 @@
 // capture.cpp makes it, compare.cpp compares two, replay.cpp runs its plans on what stands in the same places now. Knows
 // nothing of Python. Threads: a recording may run in any, under the engine lock.
 #pragma once
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/flush.hpp"
@@ -20,7 +18,7 @@ struct Origin {
   enum class Kind : uint8_t { unknown, output, kept, argument, gradient, constant };
   Kind kind = Kind::unknown;
   int32_t index = 0;  // of the output, the storage, the argument, the leaf, the constant
-  int32_t cut = 0;    // of an output
+  int32_t run = 0;    // of an output
 };
 
 class Recording {
@@ -52,7 +50,7 @@ class Recording {
     int64_t numel;
     bool in_place;
   };
-  struct Cut {
+  struct Run {
     DeviceId device;
     std::vector<uint64_t> key;
     std::shared_ptr<const Plan> plan;
@@ -107,11 +105,11 @@ class Recording {
   Storage* storage_of(const Origin& to, const std::vector<Tensor>& arguments, const Made& made) const;
   void run_readers(const std::vector<Tensor>& arguments) const;
   std::vector<Number> values(const std::vector<double>& numbers) const;
-  void run(const Cut& cut, const std::vector<Tensor>& arguments, const std::vector<Number>& slots,
+  void run(const Run& run, const std::vector<Tensor>& arguments, const std::vector<Number>& slots,
            std::vector<BufferRef>& outputs, Made& made) const;
 
   uint32_t recoveries_ = recoveries();  // when it was recorded
-  std::vector<Cut> cuts_;
+  std::vector<Run> runs_;
   std::vector<Kept> kept_;
   std::vector<int64_t> argument_offsets_;
   std::vector<Leaf> leaves_;

@@ -1,8 +1,5 @@
 // Runs a recording again, if it is for these arguments and for what stands outside now.
 #include <algorithm>
-#include <cstring>
-#include <set>
-#include <string_view>
 
 #include "base/error.hpp"
 #include "engine/replay/recording.hpp"
@@ -29,7 +26,7 @@ Storage* Recording::storage_of(const Origin& at, const std::vector<Tensor>& argu
 }
 
 NodeRef Recording::node_of(const Origin& from, const std::vector<Tensor>& arguments, const Made& made) const {
-  if (from.kind == Origin::Kind::output) return made.outputs[from.cut][from.index];
+  if (from.kind == Origin::Kind::output) return made.outputs[from.run][from.index];
   if (from.kind == Origin::Kind::constant) return constants_[from.index].ref();
   return storage_of(from, arguments, made)->node.ref();
 }
@@ -51,19 +48,19 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
   }
   for (const auto& [a, b] : equal_)
     if (!(node_of(a, arguments, none) == node_of(b, arguments, none))) return false;
-  for (const Cut& cut : cuts_) {
-    for (const Origin& from : cut.leaves) {
+  for (const Run& run : runs_) {
+    for (const Origin& from : run.leaves) {
       if (from.kind == Origin::Kind::output || from.kind == Origin::Kind::constant) continue;
       const NodeRef node = node_of(from, arguments, none);
       raise_if_failed(*node);
       if (node->pending()) return false;
-      if (!cut.unchecked && unchecked(*node)) return false;
+      if (!run.unchecked && unchecked(*node)) return false;
     }
-    for (const Write& w : cut.writes)  // bytes that others see must stay where they are
+    for (const Write& w : run.writes)  // bytes that others see must stay where they are
       if (const Buffer* b = storage_of(w.to, arguments, none)->node->buffer.get(); b && b->shared) return false;
-    for (const Memory& m : cut.plan->memories) {
+    for (const Memory& m : run.plan->memories) {
       if (m.kind != Memory::Kind::output || m.donor < 0) continue;
-      const Origin& from = cut.leaves[m.donor];
+      const Origin& from = run.leaves[m.donor];
       if (from.kind == Origin::Kind::output) continue;
       if (node_of(from, arguments, none)->held.load(std::memory_order_relaxed) != 1) return false;
     }
@@ -81,12 +78,12 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
 // What is recorded outside and reads memory that the step writes over.
 void Recording::run_readers(const std::vector<Tensor>& arguments) const {
   const Made none;
-  for (const Cut& cut : cuts_) {
-    Log& log = log_of(cut.device);
-    for (const Memory& m : cut.plan->memories) {
+  for (const Run& run : runs_) {
+    Log& log = log_of(run.device);
+    for (const Memory& m : run.plan->memories) {
       if (log.nodes.empty()) break;
       if (m.kind != Memory::Kind::output || m.donor < 0) continue;
-      const Origin& from = cut.leaves[m.donor];
+      const Origin& from = run.leaves[m.donor];
       if (from.kind == Origin::Kind::output) continue;
       const NodeRef node = node_of(from, arguments, none);
       if (std::find(log.leaves.begin(), log.leaves.end(), node) != log.leaves.end()) flush_log(log);
@@ -107,7 +104,7 @@ std::vector<Number> Recording::values(const std::vector<double>& numbers) const 
   return values;
 }
 
-void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const std::vector<Number>& slots,
+void Recording::run(const Run& run, const std::vector<Tensor>& arguments, const std::vector<Number>& slots,
                     std::vector<BufferRef>& outputs, Made& made) const {
   thread_local std::vector<NodeRef> leaves;
   thread_local std::vector<int64_t> offsets;
@@ -115,29 +112,29 @@ void Recording::run(const Cut& cut, const std::vector<Tensor>& arguments, const 
   const Emptied<NodeRef> no_leaves{leaves};
   const Emptied<BufferRef> no_outputs{outputs};
   std::vector<uint32_t> after;
-  for (const Origin& from : cut.leaves) {
+  for (const Origin& from : run.leaves) {
     leaves.push_back(node_of(from, arguments, made));
-    if (cut.unchecked && unchecked(*leaves.back())) after.push_back(leaves.back()->run);
+    if (run.unchecked && unchecked(*leaves.back())) after.push_back(leaves.back()->run);
   }
-  offsets = cut.offsets;
+  offsets = run.offsets;
   for (size_t i = 0; i < offsets.size(); ++i)
-    if (const int32_t a = cut.argument_of[i]; a >= 0) offsets[i] += arguments[a]->offset - argument_offsets_[a];
-  numbers = cut.numbers;
-  for (const auto& [at, slot] : cut.number_slots) {
+    if (const int32_t a = run.argument_of[i]; a >= 0) offsets[i] += arguments[a]->offset - argument_offsets_[a];
+  numbers = run.numbers;
+  for (const auto& [at, slot] : run.number_slots) {
     Number value = slots[slot.number - 1];
     for (uint32_t k = 0; k < slot.complements; ++k) value.f = 1 - value.f;
     numbers[at] = value;
   }
   std::vector<NodeRef> nodes;  // all that asks for memory comes before the run
-  for (const Output& out : cut.outputs) nodes.push_back(leaf_node({}, out.dtype, cut.device, out.numel));
+  for (const Output& out : run.outputs) nodes.push_back(leaf_node({}, out.dtype, run.device, out.numel));
   const std::shared_ptr<const Lines> lines = run_plan(
-      cut.device, *cut.plan, *cut.prepared,
-      {leaves, offsets, numbers, cut.reporters, std::move(after), cut.unchecked, !made.outputs.empty()}, outputs);
+      run.device, *run.plan, *run.prepared,
+      {leaves, offsets, numbers, run.reporters, std::move(after), run.unchecked, !made.outputs.empty()}, outputs);
   for (size_t o = 0; o < outputs.size(); ++o) {
     nodes[o]->buffer = std::move(outputs[o]);
-    nodes[o]->run = lines && !cut.outputs[o].in_place ? lines->run() : 0;
+    nodes[o]->run = lines && !run.outputs[o].in_place ? lines->run() : 0;
   }
-  for (const Write& w : cut.writes) storage_of(w.to, arguments, made)->node = Held(nodes[w.output]);
+  for (const Write& w : run.writes) storage_of(w.to, arguments, made)->node = Held(nodes[w.output]);
   made.outputs.push_back(std::move(nodes));
 }
 
@@ -161,7 +158,7 @@ std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arg
   run_readers(arguments);
   // All that asks for memory comes before the runs: what they wrote in place is done.
   Made made;
-  made.outputs.reserve(cuts_.size());
+  made.outputs.reserve(runs_.size());
   std::vector<Tensor> gradients(leaves_.size()), results;
   for (size_t i = 0; i < leaves_.size(); ++i)
     if (leaves_[i].after.from.kind != Origin::Kind::unknown) gradients[i] = without_value(leaves_[i].after);
@@ -175,12 +172,12 @@ std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arg
     made.gradients.push_back(leaf.reads && leaf.had ? leaf.tensor->grad->storage : Ref<Storage>());
     if (leaf.sets && !leaf.reads && !leaf.ended) leaf.tensor->grad = {};  // its memory serves again
   }
-  std::vector<std::vector<BufferRef>> outputs(cuts_.size());
-  if (cuts_.size() > 1)  // or nothing is done: what Python counts is counted for all of it
-    for (size_t i = 0; i < cuts_.size(); ++i) outputs[i] = fresh_outputs(cuts_[i].device, *cuts_[i].plan);
+  std::vector<std::vector<BufferRef>> outputs(runs_.size());
+  if (runs_.size() > 1)  // or nothing is computed: only gradients that the step sets anew are gone
+    for (size_t i = 0; i < runs_.size(); ++i) outputs[i] = fresh_outputs(runs_[i].device, *runs_[i].plan);
   const std::vector<Number> slots = values(numbers);
-  for (size_t i = 0; i < cuts_.size(); ++i) run(cuts_[i], arguments, slots, outputs[i], made);
-  counters().plan_hits += static_cast<int64_t>(cuts_.size());
+  for (size_t i = 0; i < runs_.size(); ++i) run(runs_[i], arguments, slots, outputs[i], made);
+  counters().plan_hits += static_cast<int64_t>(runs_.size());
   for (const Kept& kept : kept_) kept.storage->version += kept.versions;
   for (size_t i = 0; i < leaves_.size(); ++i) {
     const Leaf& leaf = leaves_[i];
