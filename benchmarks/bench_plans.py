@@ -81,7 +81,7 @@ def exponent(points: list[tuple[float, float]]) -> float:
 
 @row("lookup")
 def lookup(context: Context) -> Iterator[Result]:
-    """A cut whose plan is known: its key, finding it, and running a kernel for each 150 operations, an operation."""
+    """A flush whose plan is known: its key, finding it, and running a kernel for each 150 operations, an operation."""
     for n in (1_000, 7_000):
         x, w = sg.ones(4, device=context.device).realize(), sg.ones(4, device=context.device).realize()
 

@@ -134,7 +134,7 @@ PyObject* to_python(T object) {
   return object.release().ptr();
 }
 
-// Reads what the row names into `objects`; returns how many. Owned: lists made of what "*names" took.
+// Reads the arguments that the row names into `objects`. `rest` owns the list of those that "*names" takes.
 void fetch(const Row& row, const Call& call, PyObject** objects, size_t count, Fetched& fetched, Object& rest);
 
 template <class... T, size_t... i, class F>

@@ -280,10 +280,10 @@ void flush_log(Log& log) {
     run_log(log, false);
   } catch (const Interruption&) {  // what was not done still can be
     throw;
-  } catch (...) {
   } catch (const CheckError&) {
     give_up(log, std::current_exception());
     throw;
+  } catch (...) {
     const std::exception_ptr error = std::current_exception();
     if (capture() || log.nodes.empty() || device_of(log.device).lost())
       give_up(log, error);

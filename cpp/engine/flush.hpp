@@ -34,12 +34,12 @@ struct PlanInput {
 };
 // Memory for the outputs of a plan that take over none.
 std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan);
-// Gives the outputs that have none fresh memory, or that of the leaves they replace, and submits. The lines that the run
-// may report.
+// Outputs without memory get fresh memory, or that of the leaf that they replace; then it submits. Returns the lines that
+// the run may report; nullptr: none.
 std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
                                       std::vector<BufferRef>& outputs);
 
-// The plan that a cut would run now, without running it.
+// The plan that a flush would run now, without running it.
 PlanView plan_of_log(Log& log, bool compile);
 
 // One line about a log with a new structure: from which operation on the nearest known plan is another.

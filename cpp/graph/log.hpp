@@ -37,7 +37,7 @@ struct Writes {
 
 struct Log {
   DeviceId device;
-  uint64_t epoch = 1;  // changes at each cut
+  uint64_t epoch = 1;  // changes at each flush
   std::vector<NodeRef> nodes;
   std::vector<NodeRef> leaves;   // ready nodes that are read, by first occurrence
   std::vector<int64_t> offsets;  // where readings of memory begin, in elements; equal ones are shared

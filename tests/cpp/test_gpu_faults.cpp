@@ -138,23 +138,23 @@ TEST_CASE("faults: a lost device names the kernels that it ran, those that were 
 TEST_CASE("faults: what a driver knows of a loss is said in words", "[faults]") {
   const Replaced<PFN_vkGetDeviceFaultInfoEXT> driver(vkGetDeviceFaultInfoEXT, say);
   said = {};
-  CHECK(sg::fault_report(VK_NULL_HANDLE).empty());
+  CHECK(sg::describe_fault(VK_NULL_HANDLE).empty());
   said.description = "MMU fault";
-  CHECK(sg::fault_report(VK_NULL_HANDLE) == "MMU fault");
+  CHECK(sg::describe_fault(VK_NULL_HANDLE) == "MMU fault");
   said.addresses = {address(VK_DEVICE_FAULT_ADDRESS_TYPE_WRITE_INVALID_EXT, 0x7f1000001040, 0x1000),
                     address(VK_DEVICE_FAULT_ADDRESS_TYPE_INSTRUCTION_POINTER_FAULT_EXT, 0x40),
                     address(VK_DEVICE_FAULT_ADDRESS_TYPE_NONE_EXT, 0)};
   said.words = {word("engine hung", 0x1f, 7), word("", 2, 0)};
-  CHECK(sg::fault_report(VK_NULL_HANDLE) ==
+  CHECK(sg::describe_fault(VK_NULL_HANDLE) ==
         "MMU fault, write between 0x7f1000001000 and 0x7f1000001fff, instruction at 0x40, engine hung (code 0x1f, data "
         "0x7), code 0x2, data 0x0");
   said.result = VK_INCOMPLETE;
-  CHECK(sg::fault_report(VK_NULL_HANDLE).starts_with("MMU fault, write between"));
+  CHECK(sg::describe_fault(VK_NULL_HANDLE).starts_with("MMU fault, write between"));
   said.result = VK_ERROR_OUT_OF_HOST_MEMORY;
-  CHECK(sg::fault_report(VK_NULL_HANDLE).empty());
+  CHECK(sg::describe_fault(VK_NULL_HANDLE).empty());
   said = {};
   said.addresses.assign(9, address(VK_DEVICE_FAULT_ADDRESS_TYPE_READ_INVALID_EXT, 0x10));
-  CHECK(sg::fault_report(VK_NULL_HANDLE) == "read at 0x10, read at 0x10, read at 0x10, read at 0x10");
+  CHECK(sg::describe_fault(VK_NULL_HANDLE) == "read at 0x10, read at 0x10, read at 0x10, read at 0x10");
 }
 
 TEST_CASE("faults: a driver's words are part of the error", "[faults]") {

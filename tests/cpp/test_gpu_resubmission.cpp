@@ -95,7 +95,7 @@ TEST_CASE("resubmission: memories that are one where they were two need another 
   CHECK(task.parts.stats.resubmissions == 1);
 }
 
-TEST_CASE("resubmission: uploads travel before the kept commands, in one submission", "[gpu][record]") {
+TEST_CASE("resubmission: uploads travel before the cached commands, in one submission", "[gpu][record]") {
   const Task task(*new Parts);
   const sg::BufferRef two = task.filled(2), first = task.buffer(), second = task.buffer();
   const std::vector<float> many(80'000, 7);  // more than there is room for arguments at first

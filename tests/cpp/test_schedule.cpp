@@ -284,7 +284,7 @@ TEST_CASE("which leaves are the same is part of the structure", "[schedule]") {
 TEST_CASE("which results are held is part of the structure", "[schedule]") {
   EmptyLog empty;
   const Tensor x = numbers({50});
-  auto dropped = [&] { return tanh(x * 2); };  // the product dies before the cut
+  auto dropped = [&] { return tanh(x * 2); };  // the product dies before the flush
   values(dropped());
   const Stats before = stats();
   const Tensor inner = x * 2;

@@ -74,7 +74,7 @@ inline void check_plan(const Plan& plan) {
   }
 }
 
-// The plan a cut would run now.
+// The plan that a flush would run now.
 inline std::shared_ptr<const Plan> pending_plan(const Tensor& x) {
   std::shared_ptr<const Plan> plan = plan_of(x, false).plan;
   check_plan(*plan);

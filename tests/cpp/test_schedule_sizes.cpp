@@ -14,7 +14,7 @@ constexpr uint32_t kRows = 1, kColumns = 2;  // dimensions to fold
 
 using Made = std::function<Tensor(int64_t)>;
 
-// What a cut would schedule; everything that is alive is held.
+// What a flush would schedule; everything that is alive is held.
 ScheduleInput pending(const Log& log) {
   ScheduleInput input{.log = log, .held = {}, .dying = {}};
   for (const NodeRef& node : log.nodes) input.held.push_back(node->held.load() > 0);

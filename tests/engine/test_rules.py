@@ -143,8 +143,8 @@ def test_key_a_short_last_batch_compiles_nothing(device: sg.Device) -> None:
     assert c["kernels_compiled"] == 0
 
 
-# ---- 3. cut: reads, steps and limits run everything; looking runs nothing --------------------------------------------
-def test_cut_a_read_runs_everything(device: sg.Device) -> None:
+# ---- 3. flush: reads, steps and limits run everything; looking runs nothing ------------------------------------------
+def test_flush_a_read_runs_everything(device: sg.Device) -> None:
     x = numbers(32, device)
     others = [x * float(i) for i in range(5)]
     with Counted() as c:
@@ -157,7 +157,7 @@ def test_cut_a_read_runs_everything(device: sg.Device) -> None:
     np.testing.assert_array_equal(values[3], x.numpy() * 3)
 
 
-def test_cut_an_optimizer_step_runs_everything(device: sg.Device) -> None:
+def test_flush_an_optimizer_step_runs_everything(device: sg.Device) -> None:
     w = ready(sg.ones(4, device=device, requires_grad=True))
     opt = sg.optim.SGD([w], lr=0.5)
     loss = (w * w).sum()
@@ -171,7 +171,7 @@ def test_cut_an_optimizer_step_runs_everything(device: sg.Device) -> None:
     assert c["submissions"] == reads(device)
 
 
-def test_cut_limits_bound_the_log(device: sg.Device) -> None:
+def test_flush_limits_bound_the_log(device: sg.Device) -> None:
     x = numbers(4, device)
     kept = [x] * 8
     with Counted() as c:

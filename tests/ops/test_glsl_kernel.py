@@ -213,7 +213,7 @@ def here() -> int:
 def test_a_read_out_of_range_is_zero(gpu: sg.Device) -> None:
     x, y = sg.arange(5.0, device=gpu), sg.zeros(5, device=gpu)
     made = shifted()(x, sg.tensor([3], device=gpu))
-    y.copy_(made.detach())  # not done: the step is spoiled
+    y.copy_(made.detach())  # not done, since the step reported an index
     with pytest.raises(IndexError, match="tensors written after it in the same step keep their old values"):
         made.tolist()
     assert y.tolist() == [0.0] * 5

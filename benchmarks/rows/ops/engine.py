@@ -65,7 +65,7 @@ def deep_network(x: Any, nodes: int) -> Any:
 def planning(context: Context) -> Iterator[Result]:
     """A graph of 10,000 nodes: finding its plan again, and making it the first time, without compiling.
 
-    A log is cut at 8,192 nodes, so these are two logs and two plans; the times are summed.
+    A log is flushed at 8,192 nodes, so these are two logs and two plans; the times are summed.
     """
     nodes = 1000 if context.quick else 10_000
     goals = {"plan hit": 1.0, "first schedule": 50.0}
@@ -95,7 +95,7 @@ def planning(context: Context) -> Iterator[Result]:
 
 
 def planned(profile: Any, fresh: bool) -> float:
-    """Seconds of the stage `schedule`; or, when plans are found, of `cut` without the work that it starts."""
+    """Seconds of the stage `schedule`; or, when plans are found, of `flush` without the work that it starts."""
     rows = {r.key: r for r in profile.key_averages() if r.category == "stage"}
     if fresh:
         return float(rows["schedule"].cpu_time_total) / 1e6

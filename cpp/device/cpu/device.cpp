@@ -300,7 +300,7 @@ class CpuDevice final : public Device {
   void after_fork() { pool_.unlock(); }
 
  private:
-  void run_steps(CpuPrepared& p, const RunArguments& arguments, bool unchecked) {
+  void run_steps(CpuPrepared& p, const RunArguments& arguments, bool reported) {
     for (size_t i = 0; i < p.steps.size(); ++i) {
       const Interruptible scope(i < p.last_stop && !arguments.to_the_end);
       Stage stage(p.plan->steps[i].name.c_str(), "step");
@@ -308,7 +308,7 @@ class CpuDevice final : public Device {
       stage.flops = p.costs[i].flops;
       stage.shapes = p.costs[i].shapes.c_str();
       for (ReadyInstance& instance : p.steps[i])
-        if (!instance.predicated || (!unchecked && status_word.tag.load(std::memory_order_acquire) == 0))
+        if (!instance.predicated || (!reported && status_word.tag.load(std::memory_order_acquire) == 0))
           run_instance(p, instance, arguments);
       ++stats_.dispatches;
     }

@@ -213,10 +213,10 @@ std::shared_ptr<Readback> GpuDevice::run(const Job& job) {
     if (bytes) device.ours("run", job.to, 0, bytes);
     for (const Job::Wanted& w : job.wanted) device.ours("run", w.from, w.at, w.bytes);
     const std::lock_guard lock(device.mutex);
-    std::shared_ptr<Readback> arrival = device.recorder.run(job);
+    std::shared_ptr<Readback> readback = device.recorder.run(job);
     device.stats.bytes_written += static_cast<int64_t>(bytes);
     for (const Job::Wanted& w : job.wanted) device.stats.bytes_read += static_cast<int64_t>(w.bytes);
-    return arrival;
+    return readback;
   });
 }
 

@@ -95,7 +95,7 @@ Context open_context(int index) {
     make_device(c);
     make_vma(c, v.instance);
     if (c.physical.device_fault && env("SPIROGRAD_FAULTS").empty())
-      c.health->ask_driver = [device = c.device] { return fault_report(device); };
+      c.health->ask_driver = [device = c.device] { return describe_fault(device); };
   } catch (const Error& e) {
     if (c.device) vkDestroyDevice(c.device, nullptr);
     fail<DeviceUnavailableError>(c.name(), c.physical.info.name + " cannot be opened, " + e.what());

@@ -51,7 +51,7 @@ bool reports_faults(VkPhysicalDevice physical) {
   return faults.deviceFault == VK_TRUE;
 }
 
-std::string fault_report(VkDevice lost) {
+std::string describe_fault(VkDevice lost) {
   constexpr uint32_t kMost = 4;
   VkDeviceFaultCountsEXT counts{};
   counts.sType = VK_STRUCTURE_TYPE_DEVICE_FAULT_COUNTS_EXT;

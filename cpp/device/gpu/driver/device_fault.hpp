@@ -8,6 +8,6 @@ namespace sg {
 
 bool reports_faults(VkPhysicalDevice physical);  // asked of a device that has the extension
 // "page fault, read at 0x7f10000000"; "" when the driver knows nothing. Of a lost device only.
-std::string fault_report(VkDevice lost);
+std::string describe_fault(VkDevice lost);
 
 }  // namespace sg

@@ -1,4 +1,4 @@
-// The text of a row kernel. lower_rows.cpp decides the shape, RowText writes it.
+// The text of a row kernel. rows.cpp decides the shape, RowText writes it.
 #pragma once
 #include <set>
 #include <string>

@@ -204,11 +204,11 @@ std::shared_ptr<Readback> Recorder::run(const Job& job) {
   if (record_uploads(slot, 0)) timing_.after(times, slot.commands, upload_mark(upload_bytes_.size()));
   auto* mapped = static_cast<std::byte*>(slot.arguments.mapped);
   if (bytes) {
-    constexpr size_t kWorthACrew = size_t{256} << 10;
+    constexpr size_t kWorthThreads = size_t{256} << 10;
     ParallelCopy copier(bytes);
     size_t at = copied;
     for (const Job::Piece& p : job.pieces) {
-      if (p.bytes < kWorthACrew)
+      if (p.bytes < kWorthThreads)
         std::memcpy(mapped + at, p.from, p.bytes);
       else
         copier.copy(mapped + at, p.from, p.bytes);
