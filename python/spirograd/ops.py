@@ -254,5 +254,5 @@ def glsl_kernel(
         [0.5, 1.0]
     """
     if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name):
-        raise ValueError(f"glsl_kernel: the name {name!r} is no identifier")
+        raise ValueError(f"glsl_kernel: the name {name!r} is not an identifier")
     return GlslKernel(name, source, inputs, outputs, groups, local_size, constants, grad, cpu, unchecked)

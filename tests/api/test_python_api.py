@@ -198,7 +198,7 @@ def test_types() -> None:
         assert (sg.iinfo(name).min, sg.iinfo(name).max) == (np.iinfo(name).min, np.iinfo(name).max)
     with pytest.raises(TypeError, match="finfo: int32 holds no fractions"):
         sg.finfo(sg.int32)
-    with pytest.raises(TypeError, match="iinfo: bool is no integer type"):
+    with pytest.raises(TypeError, match="iinfo: bool is not an integer type"):
         sg.iinfo(sg.bool)
     assert sg.promote_types(sg.uint8, sg.int8) == sg.int16 and sg.promote_types("int64", "float16") == sg.float16
     assert sg.can_cast(sg.float64, sg.float16) and not sg.can_cast(sg.float16, sg.int64)
@@ -281,7 +281,7 @@ def test_accelerator(device: sg.Device) -> None:
     assert acc.memory.memory_stats()["allocated_bytes.all.current"] == acc.memory.memory_allocated()
     free, total = acc.memory.get_memory_info()
     assert 0 < free <= total
-    with pytest.raises(ValueError, match="accelerator: cpu is no GPU"):
+    with pytest.raises(ValueError, match="accelerator: cpu is not a GPU"):
         acc.set_device_index("cpu")
 
 

@@ -235,7 +235,7 @@ def test_wrong_functions_are_explained() -> None:
     for result, kind, words in (
         ((sg.ones(2), None, sg.ones(2)), sg.Error, "3 gradients for 2 arguments"),
         (sg.ones(2), sg.Error, "1 gradients for 2 arguments"),
-        ((sg.ones(2), sg.ones(2)), sg.Error, "argument 1, which is no tensor"),
+        ((sg.ones(2), sg.ones(2)), sg.Error, "argument 1, which is not a tensor"),
         ((1.0, None), TypeError, "gradient 0 is a float"),
         ((sg.ones(3), None), sg.Error, r"gradient 0 has shape \[3\], the argument \[2\]"),
     ):

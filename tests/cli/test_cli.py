@@ -130,7 +130,7 @@ def test_an_old_training_is_not_overwritten(digits: list[str], tmp_path: Path, c
     assert "is of a training with --hidden [8], not [9]" in capsys.readouterr().err
     run(*digits, "--steps", "2", "--resume")
     run("generate", str(tmp_path), status=2)
-    assert "is no checkpoint of `train text`" in capsys.readouterr().err
+    assert "is not a checkpoint of `train text`" in capsys.readouterr().err
 
 
 def test_options_come_from_a_file_and_the_command_line_wins(digits: list[str], tmp_path: Path, capsys: Capture) -> None:

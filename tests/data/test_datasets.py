@@ -9,9 +9,7 @@ import http.server
 import io
 import multiprocessing
 import sys
-import tarfile
 import threading
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from reference.archives import tarred, zipped
 from spirograd import datasets
 from spirograd.datasets import download, images, texts
 from spirograd.datasets.download import Download, File
@@ -304,26 +303,8 @@ class TestFolders:
         assert datasets.cache_folder() == tmp_path / "home" / ".cache" / "spirograd" / "data"
 
 
-def tar(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz") as archive:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return out.getvalue()
-
-
-def zipped(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return out.getvalue()
-
-
 class TestArchives:
-    @pytest.mark.parametrize(("name", "pack"), [("all.tar.gz", tar), ("all.zip", zipped)])
+    @pytest.mark.parametrize(("name", "pack"), [("all.tar.gz", tarred), ("all.zip", zipped)])
     def test_files_of_an_archive(
         self, server: Server, cache: Path, tmp_path: Path, name: str, pack: Callable[[dict[str, bytes]], bytes]
     ) -> None:
@@ -344,7 +325,7 @@ class TestArchives:
             assert download.read("set", wanted, source, own, False) == [b"first", b"second"]
 
     def test_cut_archive_of_ones_own(self, tmp_path: Path) -> None:
-        body = tar({"a": bytes(100_000)})
+        body = tarred({"a": bytes(100_000)})
         (tmp_path / "set").mkdir()
         (tmp_path / "set" / "all.tar.gz").write_bytes(body[:-20])
         with pytest.raises(sg.FileFormatError, match="is damaged"):
@@ -389,7 +370,7 @@ def tiny(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(images, "FASHION_MIRRORS", (server.url,))
     rows = np.random.default_rng(0).integers(0, 10, (6, 2, 3073), np.uint8)
     files = {f"cifar-10-batches-bin/data_batch_{i}.bin": rows[i].tobytes() for i in range(1, 6)}
-    archive = tar({**files, "cifar-10-batches-bin/test_batch.bin": rows[0].tobytes()})
+    archive = tarred({**files, "cifar-10-batches-bin/test_batch.bin": rows[0].tobytes()})
     server.files["/cifar.tar.gz"] = archive
     monkeypatch.setattr(images, "CIFAR10_ROWS", 2)
     monkeypatch.setattr(

@@ -47,7 +47,7 @@ class TestAll:
 
     def test_numbers_that_are_none(self, tokens: Tokenizer) -> None:
         for wrong in (-1, tokens.vocab_size):
-            with pytest.raises(IndexError, match=f"{wrong} is no number of the vocabulary"):
+            with pytest.raises(IndexError, match=f"{wrong} is not a number of the vocabulary"):
                 tokens.decode([0, wrong])
         with pytest.raises(TypeError, match="not float64"):
             tokens.decode([0.5])
@@ -114,9 +114,9 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("content", "words"),
         [
-            ("no json", "is no JSON"),
-            ("\xff", "is no JSON"),
-            ("[" * 100_000, "is no JSON"),
+            ("no json", "is not JSON"),
+            ("\xff", "is not JSON"),
+            ("[" * 100_000, "is not JSON"),
             ("[1]", "holds no tokenizer"),
             ("{}", "holds no tokenizer"),
             ('{"spirograd": "Other"}', "holds a 'Other'; known are ByteTokenizer, CharTokenizer, WordTokenizer"),
@@ -172,7 +172,7 @@ class TestLibrary:
         tokens = from_file(path)
         assert tokens.vocab_size == 3 and tokens.encode("To be sure").tolist() == [1, 2, 0]
         assert tokens.decode(sg.tensor([1, 2])) == "to be"
-        with pytest.raises(IndexError, match="3 is no number"):
+        with pytest.raises(IndexError, match="3 is not a number"):
             tokens.decode([3])
         tokens.save(tmp_path / "again.json")
         assert from_file(tmp_path / "again.json").encode("be").tolist() == [2]

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from reference.archives import unzipped, zipped
 
 FLOATS = {"float16": np.uint16, "bfloat16": np.uint16, "float32": np.uint32, "float64": np.uint64}
 INTEGERS = {"bool": np.bool_, "uint8": np.uint8, "int8": np.int8, "int16": np.int16, "int32": np.int32}
@@ -193,10 +194,9 @@ def test_tensors_go_where_the_map_says(monkeypatch: pytest.MonkeyPatch) -> None:
     assert again(sg.ones(1), map_location="cpu").device == sg.Device.cpu()
     f = io.BytesIO()
     sg.save([sg.ones(2)], f)
-    with zipfile.ZipFile(f) as archive:
-        members = {n: archive.read(n) for n in archive.namelist()}
+    members = unzipped(f.getvalue())
     members["tree.json"] = members["tree.json"].replace(b'"cpu"', b'"gpu:99"')
-    far = archived(members)
+    far = zipped(members)
     with pytest.warns(UserWarning, match=r"load: the tensor was on gpu:99, it comes back on the CPU"):
         assert sg.load(io.BytesIO(far))[0].device == sg.Device.cpu()
     with warnings.catch_warnings():
@@ -291,14 +291,6 @@ def test_a_missing_file_is_said_so(tmp_path: Path) -> None:
 # --- files that were damaged, or made to harm
 
 
-def archived(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
-    f = io.BytesIO()
-    with zipfile.ZipFile(f, "w", compression) as archive:
-        for name, data in members.items():
-            archive.writestr(zipfile.ZipInfo(name), data, compression)
-    return f.getvalue()
-
-
 def npy(header: str, data: bytes = b"") -> bytes:
     text = header.encode() + b"\n"
     return b"\x93NUMPY\1\0" + struct.pack("<H", len(text)) + text + data
@@ -314,81 +306,81 @@ HUGE = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 10
 
 
 def test_the_sample_of_hostile_files_would_be_read_if_it_were_sound() -> None:
-    found = sg.load(io.BytesIO(archived({"tree.json": tree([{"tensor": TENSOR}]), "0.npy": ONE})))
+    found = sg.load(io.BytesIO(zipped({"tree.json": tree([{"tensor": TENSOR}]), "0.npy": ONE})))
     assert found[0].tolist() == [1.0]
 
 
 HOSTILE = {
     "nothing": (b"", "starts with nothing"),
-    "text": (b"hello world", "starts with 68 65 6c 6c; that is no file of"),
-    "zip of text": (archived({"a.txt": b"hello"}), r"holds a\.txt; that is no file of"),
-    "no JSON": (archived({"tree.json": b"{"}), "is no JSON"),
-    "deep JSON": (archived({"tree.json": b"[" * 100_000}), "is no JSON"),
-    "not UTF-8": (archived({"tree.json": b'"\xff\xfe\xfd"'}), "is no JSON"),
-    "huge number": (archived({"tree.json": tree(0)[:-2] + b"9" * 10_000 + b"}"}), "is no JSON"),
-    "other JSON": (archived({"tree.json": b"[1, 2]"}), "is not one of save"),
-    "future": (archived({"tree.json": tree(1, version=2)}), "is of version 2, this spirograd reads 1"),
-    "deep tree": (archived({"tree.json": tree(json.loads("[" * 300 + "]" * 300))}), "nested more than 100 deep"),
-    "unknown kind": (archived({"tree.json": tree({"call": ["os.system", "true"]})}), "obj is of the kind 'call'"),
-    "two kinds": (archived({"tree.json": tree({"tuple": [], "dict": []})}), "obj is not of one kind"),
-    "no pair": (archived({"tree.json": tree({"dict": [[1]]})}), "an entry that is no pair"),
-    "key twice": (archived({"tree.json": tree({"dict": [["a", 1], ["a", 2]]})}), "which is none or there twice"),
-    "list as key": (archived({"tree.json": tree({"dict": [[[1], 1]]})}), "which is none or there twice"),
-    "float": (archived({"tree.json": tree({"float": "__import__('os')"})}), "is of the kind 'float'"),
-    "no array": (archived({"tree.json": tree({"array": 5})}), r"has no member 5\.npy"),
-    "array of text": (archived({"tree.json": tree({"array": "../../x"})}), "has no number of an array"),
-    "array of true": (archived({"tree.json": tree({"array": True})}), "has no number of an array"),
+    "text": (b"hello world", "starts with 68 65 6c 6c; that is not a file of"),
+    "zip of text": (zipped({"a.txt": b"hello"}), r"holds a\.txt; that is not a file of"),
+    "no JSON": (zipped({"tree.json": b"{"}), "is not JSON"),
+    "deep JSON": (zipped({"tree.json": b"[" * 100_000}), "is not JSON"),
+    "not UTF-8": (zipped({"tree.json": b'"\xff\xfe\xfd"'}), "is not JSON"),
+    "huge number": (zipped({"tree.json": tree(0)[:-2] + b"9" * 10_000 + b"}"}), "is not JSON"),
+    "other JSON": (zipped({"tree.json": b"[1, 2]"}), "is not one of save"),
+    "future": (zipped({"tree.json": tree(1, version=2)}), "is of version 2, this spirograd reads 1"),
+    "deep tree": (zipped({"tree.json": tree(json.loads("[" * 300 + "]" * 300))}), "nested more than 100 deep"),
+    "unknown kind": (zipped({"tree.json": tree({"call": ["os.system", "true"]})}), "obj is of the kind 'call'"),
+    "two kinds": (zipped({"tree.json": tree({"tuple": [], "dict": []})}), "obj is not of one kind"),
+    "no pair": (zipped({"tree.json": tree({"dict": [[1]]})}), "an entry that is not a pair"),
+    "key twice": (zipped({"tree.json": tree({"dict": [["a", 1], ["a", 2]]})}), "which is none or there twice"),
+    "list as key": (zipped({"tree.json": tree({"dict": [[[1], 1]]})}), "which is none or there twice"),
+    "float": (zipped({"tree.json": tree({"float": "__import__('os')"})}), "is of the kind 'float'"),
+    "no array": (zipped({"tree.json": tree({"array": 5})}), r"has no member 5\.npy"),
+    "array of text": (zipped({"tree.json": tree({"array": "../../x"})}), "has no number of an array"),
+    "array of true": (zipped({"tree.json": tree({"array": True})}), "has no number of an array"),
     "wrong type": (
-        archived({"tree.json": tree({"tensor": {**TENSOR, "dtype": "int32"}}), "0.npy": ONE}),
+        zipped({"tree.json": tree({"tensor": {**TENSOR, "dtype": "int32"}}), "0.npy": ONE}),
         "is a tensor of type int32 in an array of float32",
     ),
     "no device": (
-        archived({"tree.json": tree({"tensor": {**TENSOR, "device": None}}), "0.npy": ONE}),
+        zipped({"tree.json": tree({"tensor": {**TENSOR, "device": None}}), "0.npy": ONE}),
         "is a tensor of type float32",
     ),
     "compressed": (
-        archived({"tree.json": tree({"array": 0}), "0.npy": ONE}, zipfile.ZIP_DEFLATED),
+        zipped({"tree.json": tree({"array": 0}), "0.npy": ONE}, zipfile.ZIP_DEFLATED),
         "is compressed in a way",
     ),
-    "huge shape": (archived({"w.npy": HUGE}), r"64 bytes are there for float32 \[1099511627776, 1048576\]"),
+    "huge shape": (zipped({"w.npy": HUGE}), r"64 bytes are there for float32 \[1099511627776, 1048576\]"),
     "huge shape in a tree": (
-        archived({"tree.json": tree({"tensor": TENSOR}), "0.npy": HUGE}),
+        zipped({"tree.json": tree({"tensor": TENSOR}), "0.npy": HUGE}),
         "64 bytes are there for float32",
     ),
     "negative shape": (
-        archived({"w.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, -1)}", b"\0" * 4)}),
+        zipped({"w.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-1, -1)}", b"\0" * 4)}),
         "4 bytes are there for float32",
     ),
-    "short array": (archived({"w.npy": ONE[:-1]}), r"3 bytes are there for float32 \[1\]"),
-    "long array": (archived({"w.npy": ONE + b"\0"}), r"5 bytes are there for float32 \[1\]"),
+    "short array": (zipped({"w.npy": ONE[:-1]}), r"3 bytes are there for float32 \[1\]"),
+    "long array": (zipped({"w.npy": ONE + b"\0"}), r"5 bytes are there for float32 \[1\]"),
     "objects": (
-        archived({"w.npy": npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", pickle.dumps([1]))}),
+        zipped({"w.npy": npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", pickle.dumps([1]))}),
         "holds Python objects, which could run code",
     ),
     "records": (
-        archived({"w.npy": npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", b"\0" * 4)}),
-        "is no array that can be read",
+        zipped({"w.npy": npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", b"\0" * 4)}),
+        "is not an array that can be read",
     ),
     "no elements of no size": (
-        archived({"w.npy": npy("{'descr': '|S0', 'fortran_order': False, 'shape': (1000000000000,)}")}),
-        "is no array that can be read",
+        zipped({"w.npy": npy("{'descr': '|S0', 'fortran_order': False, 'shape': (1000000000000,)}")}),
+        "is not an array that can be read",
     ),
     "header that calls": (
-        archived({"w.npy": npy("{'descr': __import__('os').system('true'), 'fortran_order': False, 'shape': ()}")}),
-        "is no array that can be read",
+        zipped({"w.npy": npy("{'descr': __import__('os').system('true'), 'fortran_order': False, 'shape': ()}")}),
+        "is not an array that can be read",
     ),
-    "header of brackets": (archived({"w.npy": npy("(" * 9000)}), "is no array that can be read"),
-    "long header": (archived({"w.npy": npy(" " * 60_000)}), "is no array that can be read"),
-    "short header": (archived({"w.npy": ONE[:20]}), "is no array that can be read"),
-    "no header": (archived({"w.npy": b""}), "is no array that can be read"),
-    "other version": (archived({"w.npy": ONE[:6] + b"\7\0" + ONE[8:]}), "version"),
+    "header of brackets": (zipped({"w.npy": npy("(" * 9000)}), "is not an array that can be read"),
+    "long header": (zipped({"w.npy": npy(" " * 60_000)}), "is not an array that can be read"),
+    "short header": (zipped({"w.npy": ONE[:20]}), "is not an array that can be read"),
+    "no header": (zipped({"w.npy": b""}), "is not an array that can be read"),
+    "other version": (zipped({"w.npy": ONE[:6] + b"\7\0" + ONE[8:]}), "version"),
     "unsigned": (
-        archived({"w.npy": npy("{'descr': '<u4', 'fortran_order': False, 'shape': (1,)}", b"\0" * 4)}),
+        zipped({"w.npy": npy("{'descr': '<u4', 'fortran_order': False, 'shape': (1,)}", b"\0" * 4)}),
         "w is of type uint32; tensors are of",
     ),
     "many dimensions": (
-        archived({"w.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (%s)}" % ("1," * 30), b"\0" * 4)}),
-        "w is no tensor",
+        zipped({"w.npy": npy("{'descr': '<f4', 'fortran_order': False, 'shape': (%s)}" % ("1," * 30), b"\0" * 4)}),
+        "w is not a tensor",
     ),
     "npy of objects": (
         npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,)}", pickle.dumps([1])),
@@ -410,7 +402,7 @@ def test_hostile_file_is_refused(case: str, tmp_path: Path) -> None:
 
 def test_names_that_climb_are_only_names(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "x.npz").write_bytes(archived({"../evil.npy": ONE, "/etc/evil.npy": ONE}))
+    (tmp_path / "in" / "x.npz").write_bytes(zipped({"../evil.npy": ONE, "/etc/evil.npy": ONE}))
     assert set(sg.load(tmp_path / "in" / "x.npz")) == {"../evil", "/etc/evil"}
     assert os.listdir(tmp_path) == ["in"] and os.listdir(tmp_path / "in") == ["x.npz"]
 
@@ -418,14 +410,14 @@ def test_names_that_climb_are_only_names(tmp_path: Path) -> None:
 def test_a_small_archive_becomes_no_large_array() -> None:
     """98 KB that ask for 100 MB."""
     zeros = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (25000000,)}", bytes(100_000_000))
-    data = archived({"w.npy": zeros}, zipfile.ZIP_DEFLATED)
+    data = zipped({"w.npy": zeros}, zipfile.ZIP_DEFLATED)
     assert len(data) < 100_000
     with pytest.raises(sg.FileFormatError, match=r"w\.npy becomes 100,\d+,\d+ bytes, and .* pass max_bytes="):
         sg.load(io.BytesIO(data))
 
 
 def test_what_an_archive_may_become_is_the_callers_choice() -> None:
-    data = archived({"w.npy": ONE, "v.npy": ONE}, zipfile.ZIP_DEFLATED)
+    data = zipped({"w.npy": ONE, "v.npy": ONE}, zipfile.ZIP_DEFLATED)
     with pytest.raises(sg.FileFormatError, match=f"becomes {len(ONE)} bytes, and {2 * len(ONE) - 1 - len(ONE)} are"):
         sg.load(io.BytesIO(data), max_bytes=2 * len(ONE) - 1)
     assert len(sg.load(io.BytesIO(data), max_bytes=2 * len(ONE))) == 2
@@ -434,7 +426,7 @@ def test_what_an_archive_may_become_is_the_callers_choice() -> None:
 @pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_archives_are_packed_as_numpy_packs_them(compression: int) -> None:
     with pytest.raises(sg.FileFormatError, match=r"w\.npy is compressed in a way that its kind of file is not"):
-        sg.load(io.BytesIO(archived({"w.npy": ONE}, compression)))
+        sg.load(io.BytesIO(zipped({"w.npy": ONE}, compression)))
 
 
 def test_a_bool_of_a_file_is_true_or_false() -> None:

@@ -23,7 +23,6 @@ import random
 import resource
 import struct
 import sys
-import tarfile
 import tempfile
 import time
 import zipfile
@@ -46,6 +45,7 @@ else:
     watched = contextlib.nullcontext()
 with watched:
     import spirograd as sg
+    from reference.archives import tarred, unzipped, zipped
     from reference.torch_files import Part, torch_file
     from spirograd.datasets import download, parse_idx
     from spirograd.utils import checkpoints
@@ -63,19 +63,6 @@ class Kind(NamedTuple):
 
 
 # --- the kinds
-
-
-def archive(members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", compression) as packed:
-        for name, data in members.items():
-            packed.writestr(zipfile.ZipInfo(name), data, compression)
-    return out.getvalue()
-
-
-def members(data: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(data)) as packed:
-        return {name: packed.read(name) for name in packed.namelist()}
 
 
 def saved(write: Callable[..., None], *arguments: Any, **named: Any) -> bytes:
@@ -103,16 +90,6 @@ def data_set(name: str, data: bytes) -> Any:
     return from_path(name, read, data)
 
 
-def tar(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz") as packed:
-        for name, data in files.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(data)
-            packed.addfile(entry, io.BytesIO(data))
-    return out.getvalue()
-
-
 def kinds() -> dict[str, Kind]:
     sg.manual_seed(0)
     net = sg.nn.Sequential(sg.nn.Linear(3, 2), sg.nn.BatchNorm1d(2))
@@ -138,18 +115,18 @@ def kinds() -> dict[str, Kind]:
         "p": Part(np.ones(2, np.int64), parameter=True), "h": Part(np.ones(3, np.float16)), "t": ("\u00fc", 1 << 40),
     }  # fmt: skip
     torch = torch_file(weights)
-    pickled = members(torch)["archive/data.pkl"]
-    tree = members(whole)
+    pickled = unzipped(torch)["archive/data.pkl"]
+    tree = unzipped(whole)
     idx = b"\0\0\10\3" + struct.pack(">3I", 2, 3, 4) + bytes(24)
     packed = {"in/a": bytes(range(250)) * 12, "in/b": b"other"}
     safe = saved(sg.save_safetensors, {"w": sg.ones(2, 3), "b": sg.ones(3, dtype=sg.bfloat16)}, ..., {"note": "x"})
     return {
         "save": Kind([whole, saved(sg.save, [sg.arange(5), "x"], ...)], load, same=True),
         "checkpoint": Kind([training], partial(from_path, "step-1.npz", checkpoints.peek), same=True),
-        "tree": Kind([tree["tree.json"]], lambda data: load(archive(tree | {"tree.json": data}))),
+        "tree": Kind([tree["tree.json"]], lambda data: load(zipped(tree | {"tree.json": data}))),
         "npz": Kind([saved(np.savez, ..., **plain), saved(np.savez_compressed, ..., **plain)], load, same=True),
         "npy": Kind(npy, load),
-        "npy in npz": Kind(npy, lambda data: load(archive({"w.npy": data}, zipfile.ZIP_DEFLATED))),
+        "npy in npz": Kind(npy, lambda data: load(zipped({"w.npy": data}, zipfile.ZIP_DEFLATED))),
         "safetensors": Kind([safe], load),
         "torch": Kind([torch], load, same=True),
         "torch pickle": Kind([pickled], lambda data: load(torch_file(weights, **{"data.pkl": data}))),
@@ -157,8 +134,8 @@ def kinds() -> dict[str, Kind]:
         "tokenizer": Kind(tokens, partial(from_path, "t.json", sg.text.from_file)),
         "idx": Kind([idx], parse_idx),
         "gz": Kind([gzip.compress(packed["in/a"])], partial(data_set, "a.gz"), same=True),
-        "tar": Kind([tar(packed)], partial(data_set, "set.tar.gz")),
-        "zip": Kind([archive(packed), archive(packed, zipfile.ZIP_DEFLATED)], partial(data_set, "set.zip"), same=True),
+        "tar": Kind([tarred(packed)], partial(data_set, "set.tar.gz")),
+        "zip": Kind([zipped(packed), zipped(packed, zipfile.ZIP_DEFLATED)], partial(data_set, "set.zip"), same=True),
     }
 
 

@@ -208,7 +208,7 @@ def test_moving_keeps_the_objects(device: sg.Device) -> None:
         convert()
         assert {t.dtype.name for t in [*model.parameters(), model.first.weight.grad, buffer]} == {name}
         assert (tracked.dtype.name, tracked.item(), tracked.device) == ("int64", 2, device)
-    with pytest.raises(TypeError, match="int32 is no floating type"):
+    with pytest.raises(TypeError, match="int32 is not a floating type"):
         model.to(sg.int32)
     assert weight.dtype == sg.float32
     model.to(sg.ones(1, dtype=sg.float16))

@@ -188,7 +188,7 @@ def test_multi_dot_takes_the_cheapest_order() -> None:
         (lambda: sg.linalg.cholesky(-sg.eye(2)), sg.linalg.LinAlgError, "linalg.cholesky: .* not positive definite"),
         (lambda: sg.linalg.svd(sg.full((2, 2), float("nan"))), sg.linalg.LinAlgError, "linalg.svd: .*NaN"),
         (lambda: sg.linalg.inv(sg.ones(2, 3)), ValueError, "linalg.inv: A has matrices of 2 x 3"),
-        (lambda: sg.linalg.det(sg.ones(2)), ValueError, r"linalg.det: A of shape \[2\] is no matrix"),
+        (lambda: sg.linalg.det(sg.ones(2)), ValueError, r"linalg.det: A of shape \[2\] is not a matrix"),
         (lambda: sg.linalg.inv(sg.eye(2, dtype=sg.int64)), TypeError, "linalg.inv: A is int64"),
         (lambda: sg.linalg.eigh(sg.eye(2).half()), TypeError, "linalg.eigh: A is float16"),
         (lambda: sg.linalg.svd(np.eye(2)), TypeError, "linalg.svd: A is a ndarray"),

@@ -204,7 +204,9 @@ def test_what_is_computed_again_is_of_the_same_type() -> None:
 def test_wrong_types_are_named() -> None:
     with pytest.raises(ValueError, match="autocast: device_type 'tpu' is unknown; use cpu or gpu"):
         sg.autocast("tpu")
-    with pytest.raises(TypeError, match=r"autocast: dtype spirograd.float32 is no half type; use float16 or bfloat16"):
+    with pytest.raises(
+        TypeError, match=r"autocast: dtype spirograd.float32 is not a half type; use float16 or bfloat16"
+    ):
         sg.autocast("cpu", dtype=sg.float32)
 
 

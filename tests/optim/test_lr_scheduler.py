@@ -325,7 +325,7 @@ S = sg.optim.lr_scheduler
 @pytest.mark.parametrize(
     ("make", "kind", "text"),
     [
-        (lambda: S.StepLR(3, 2), TypeError, "StepLR: a int is no optimiser; pass one of spirograd.optim"),
+        (lambda: S.StepLR(3, 2), TypeError, "StepLR: a int is not an optimiser; pass one of spirograd.optim"),
         (lambda: S.StepLR(optimizer(), 2, last_epoch=3), KeyError,
          "\"StepLR: group 0 has no 'initial_lr'; set it to the rate of step 0\""),
         (lambda: S.LambdaLR(optimizer(), [lambda t: 1.0]), ValueError,

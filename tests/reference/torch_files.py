@@ -6,12 +6,13 @@ import io
 import pickle
 import sys
 import types
-import zipfile
 from collections import OrderedDict
 from typing import Any
 from unittest import mock
 
 import numpy as np
+
+from .archives import zipped
 
 KINDS = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
@@ -94,10 +95,6 @@ def torch_file(obj: Any, old: bool = False, **members: bytes) -> bytes:
         parts += [text.getvalue(), pickle.dumps(list(contents), 2)]
         sizes = [a.size.to_bytes(8, "little") for a in pickler.storages.values()]
         return b"".join(parts) + b"".join(n + c for n, c in zip(sizes, contents.values(), strict=True))
-    out = io.BytesIO()
     files = {"data.pkl": text.getvalue(), "byteorder": b"little", "version": b"3\n"}
     files |= {f"data/{key}": c for key, c in contents.items()} | members
-    with zipfile.ZipFile(out, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(zipfile.ZipInfo(f"archive/{name}"), data)
-    return out.getvalue()
+    return zipped({f"archive/{name}": data for name, data in files.items()})

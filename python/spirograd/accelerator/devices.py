@@ -57,7 +57,7 @@ def set_device_index(device: DeviceLike | int, /) -> None:
         device: its number, or the device.
 
     Raises:
-        DeviceUnavailableError: there is none of that number.
+        DeviceUnavailableError: there is no GPU with that number.
     """
     global _current
     _current = index_of(device)
@@ -80,5 +80,5 @@ def index_of(device: DeviceLike | int | None) -> int:
         return _core.Device.gpu(device).index
     place = _core.device(device)
     if place.kind != "gpu":
-        raise ValueError(f"accelerator: {place} is no GPU; name one, as in 'gpu:0'")
+        raise ValueError(f"accelerator: {place} is not a GPU; name one, as in 'gpu:0'")
     return place.index

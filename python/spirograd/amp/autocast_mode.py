@@ -38,7 +38,7 @@ class autocast:
 
     Raises:
         ValueError: another device type.
-        TypeError: dtype is no half type.
+        TypeError: dtype is not a half type.
 
     Example:
         >>> layer, x = sg.nn.Linear(4, 2), sg.randn(3, 4)
@@ -59,7 +59,7 @@ class autocast:
         self._gpu = _KINDS.index(_kind("autocast", device_type))
         half = _DEFAULTS[_KINDS[self._gpu]] if dtype is None else _core.promote_types(dtype, dtype)
         if half not in (_core.float16, _core.bfloat16):
-            raise TypeError(f"autocast: dtype {half} is no half type; use float16 or bfloat16")
+            raise TypeError(f"autocast: dtype {half} is not a half type; use float16 or bfloat16")
         self._dtype = half if enabled else None
         self._before: list[tuple[_core.dtype | None, _core.dtype | None]] = []
 

@@ -41,7 +41,9 @@ class FunctionCtx:
         """
         for t in tensors:
             if t is not None and not isinstance(t, Tensor):
-                raise TypeError(f"save_for_backward: a {type(t).__name__} is no tensor; keep it as an attribute of ctx")
+                raise TypeError(
+                    f"save_for_backward: a {type(t).__name__} is not a tensor; keep it as an attribute of ctx"
+                )
         self._to_save = tensors
 
     @property
@@ -200,7 +202,7 @@ class Function:
 def _check_dirty(name: str, dirty: Sequence[Tensor], raw: tuple[Any, ...]) -> None:
     for t in dirty:
         if _place(t, raw) < 0:
-            raise Error(f"{name}: a tensor of mark_dirty is no output; return it")
+            raise Error(f"{name}: a tensor of mark_dirty is not an output; return it")
         if t.is_leaf and t.requires_grad:
             raise Error(f"{name}: a leaf that requires grad cannot be written in place; pass a clone() of it")
 
@@ -230,7 +232,7 @@ def _checked(name: str, found: Any, shapes: list[tuple[int, ...] | None]) -> lis
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"{name}: gradient {i} is a {type(g).__name__}; give a tensor or None")
         if g is not None and shape is None:
-            raise Error(f"{name}: backward gave a gradient for argument {i}, which is no tensor; give None")
+            raise Error(f"{name}: backward gave a gradient for argument {i}, which is not a tensor; give None")
         if g is not None and shape is not None and not _reaches(tuple(g.shape), shape):
             raise Error(f"{name}: gradient {i} has shape {list(g.shape)}, the argument {list(shape)}")
     return [g for g, shape in zip(grads, shapes, strict=True) if shape is not None]

@@ -85,7 +85,7 @@ class iinfo:
     def __init__(self, dtype: DTypeLike) -> None:
         kind = _named("iinfo", dtype)
         if kind.name in _FLOATS or kind.name == "bool":
-            raise TypeError(f"iinfo: {kind.name} is no integer type; use finfo()")
+            raise TypeError(f"iinfo: {kind.name} is not an integer type; use finfo()")
         self.bits = 8 * kind.itemsize
         signed = not kind.name.startswith("u")
         self.max = 2 ** (self.bits - signed) - 1

@@ -40,7 +40,7 @@ class Writer:
             raise UserError(f"generate: {options.model} has no checkpoint of `train text`")
         settings = found.extra
         if not isinstance(settings, dict) or settings.get("task") != "text":
-            raise UserError(f"generate: {found.path} is no checkpoint of `train text`")
+            raise UserError(f"generate: {found.path} is not a checkpoint of `train text`")
         self.vocabulary: str = settings["vocabulary"]
         self.numbers = {character: i for i, character in enumerate(self.vocabulary)}
         self.model: Any = models.make(settings).to(device).eval()

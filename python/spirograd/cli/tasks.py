@@ -46,14 +46,14 @@ class Text(Task):
         try:
             text = datasets.tiny_shakespeare() if path == "shakespeare" else Path(path).read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
-            raise UserError(f"train: {path} is no text in UTF-8 ({error.reason} at byte {error.start})") from None
+            raise UserError(f"train: {path} is not text in UTF-8 ({error.reason} at byte {error.start})") from None
         vocabulary = "".join(sorted(set(text)))
         names = ("model", "layers", "width", "dropout", "context", "batch", "seed")
         self.settings = {name: options[name] for name in names} | {"task": "text", "vocabulary": vocabulary}
         if options["model"] == "gpt":
             self.settings["heads"] = options["heads"]
             if options["width"] % options["heads"]:
-                raise UserError(f"train: --width {options['width']} is no multiple of --heads {options['heads']}")
+                raise UserError(f"train: --width {options['width']} is not a multiple of --heads {options['heads']}")
         numbers = {character: i for i, character in enumerate(vocabulary)}
         held_back = len(text) // 10
         if held_back <= options["context"] + 1:

@@ -98,7 +98,7 @@ def begin(folder: Path, task: Task, parts: dict[str, Any]) -> int:
         return 0
     before = content.extra
     if not isinstance(before, dict) or before.get("task") != task.settings["task"]:
-        raise UserError(f"train: {content.path} is no checkpoint of `train {task.settings['task']}`")
+        raise UserError(f"train: {content.path} is not a checkpoint of `train {task.settings['task']}`")
     for name, value in task.settings.items():
         if before.get(name) != value:
             what = "another text" if name == "vocabulary" else f"--{name} {before.get(name)}, not {value}"

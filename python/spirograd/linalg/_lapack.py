@@ -64,7 +64,7 @@ def check_matrices(op: str, x: Any, square: bool = False, name: str = "A") -> No
     if not isinstance(x, Tensor):
         raise TypeError(f"{op}: {name} is a {type(x).__name__}; a tensor is needed")
     if x.ndim < 2:
-        raise ValueError(f"{op}: {name} of shape {list(x.shape)} is no matrix; use two dimensions or more")
+        raise ValueError(f"{op}: {name} of shape {list(x.shape)} is not a matrix; use two dimensions or more")
     if square and x.shape[-1] != x.shape[-2]:
         raise ValueError(f"{op}: {name} has matrices of {x.shape[-2]} x {x.shape[-1]}; they must be square")
     if x.dtype not in (_core.float32, _core.float64):

@@ -79,7 +79,7 @@ def matrix_norm(
     op = "linalg.matrix_norm"
     A = _floating(op, A, dtype)
     if A.ndim < 2:
-        raise ValueError(f"{op}: a tensor of shape {list(A.shape)} is no matrix; use two dimensions or more")
+        raise ValueError(f"{op}: a tensor of shape {list(A.shape)} is not a matrix; use two dimensions or more")
     dims = list(dim) if not isinstance(dim, int) else [dim]
     if any(not -A.ndim <= d < A.ndim for d in dims):
         raise IndexError(f"{op}: dim {tuple(dims)} is out of range for shape {list(A.shape)}")

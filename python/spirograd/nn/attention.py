@@ -37,7 +37,7 @@ class MultiheadAttention(Module):
         dtype: their type.
 
     Raises:
-        ValueError: embed_dim is no multiple of num_heads, or a shape does not fit.
+        ValueError: embed_dim is not a multiple of num_heads, or a shape does not fit.
 
     Example:
         >>> x = sg.ones(2, 5, 8)
@@ -62,7 +62,7 @@ class MultiheadAttention(Module):
     ) -> None:
         super().__init__()
         if embed_dim < 1 or num_heads < 1 or embed_dim % num_heads:
-            raise ValueError(f"MultiheadAttention: embed_dim {embed_dim} is no multiple of num_heads {num_heads}")
+            raise ValueError(f"MultiheadAttention: embed_dim {embed_dim} is not a multiple of num_heads {num_heads}")
         if add_bias_kv or add_zero_attn:
             raise ValueError("MultiheadAttention: add_bias_kv and add_zero_attn are not there; leave them False")
         self.embed_dim = embed_dim

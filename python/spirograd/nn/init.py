@@ -210,7 +210,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
         groups: of the convolution.
 
     Raises:
-        ValueError: other shapes, or out is no multiple of groups.
+        ValueError: other shapes, or out is not a multiple of groups.
 
     Example:
         >>> sg.nn.init.dirac_(sg.empty(1, 1, 3)).tolist()

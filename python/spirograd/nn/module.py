@@ -361,7 +361,7 @@ class Module:
             if x.is_floating_point():
                 moved = x.to(*args, **kwargs)
                 if not moved.is_floating_point():
-                    raise TypeError(f"Module.to: {moved.dtype.name} is no floating type; use float32 or another one")
+                    raise TypeError(f"Module.to: {moved.dtype.name} is not a floating type; use float32 or another one")
                 return moved
             return x.to(x.new_empty((0,), dtype=float32).to(*args, **kwargs).device)
 

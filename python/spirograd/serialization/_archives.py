@@ -78,7 +78,7 @@ def load_archive(stream: BinaryIO, path: str, at: Place, max_bytes: int | None) 
         return load_zip(lambda name: content(folder + name), path, at, room)
     if odd := [name for name in members if not name.endswith(".npy")]:
         raise FileFormatError(
-            f"load: {path} holds {shown(odd[0])}; that is no file of save(), numpy.savez() or PyTorch"
+            f"load: {path} holds {shown(odd[0])}; that is not a file of save(), numpy.savez() or PyTorch"
         )
     arrays = {name[:-4]: parse_npy(content(name, packed=True), path, name) for name in members}
     return {name: tensor_of(values, at("cpu"), path, name) for name, values in arrays.items()}
@@ -105,7 +105,7 @@ def parse_npy(data: bytes, path: str, name: str) -> Array:
         return np.frombuffer(data, dtype, offset=start).reshape(shape, order="F" if fortran else "C")
     except Exception as error:  # whatever NumPy raises about a header that somebody made up
         what = str(error).partition("\n")[0][:200]
-        raise FileFormatError(f"load: {path}: {shown(name)} is no array that can be read ({what})") from None
+        raise FileFormatError(f"load: {path}: {shown(name)} is not an array that can be read ({what})") from None
 
 
 def whole(stream: BinaryIO, size: int, members: int) -> bool:

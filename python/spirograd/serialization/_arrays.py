@@ -65,4 +65,4 @@ def tensor_of(values: Array, device: _core.Device, path: str, where: str) -> Ten
     try:
         return Tensor(values.astype(values.dtype.newbyteorder("="), copy=False), device=device)
     except ValueError as error:
-        raise FileFormatError(f"load: {path}: {shown(where)} is no tensor ({error})") from None
+        raise FileFormatError(f"load: {path}: {shown(where)} is not a tensor ({error})") from None

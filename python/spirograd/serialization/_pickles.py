@@ -48,7 +48,7 @@ def _view(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any 
 
 def _parameter(view: Any, requires_grad: Any, *_: Any) -> View:
     if not isinstance(view, View) or type(requires_grad) is not bool:
-        raise ValueError("a parameter is no tensor")
+        raise ValueError("a parameter is not a tensor")
     return view._replace(requires_grad=requires_grad)
 
 

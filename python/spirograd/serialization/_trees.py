@@ -31,7 +31,7 @@ def from_text(text: bytes, path: str, array: Callable[[int], Array], at: Place) 
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"load: {path}: {TREE} is no JSON ({reason(error)}); the file is damaged") from None
+        raise FileFormatError(f"load: {path}: {TREE} is not JSON ({reason(error)}); the file is damaged") from None
     if not isinstance(found, dict) or found.get("format") != "spirograd" or "tree" not in found:
         raise FileFormatError(f"load: {path}: {TREE} is not one of save()")
     if found.get("version") != VERSION:
@@ -130,7 +130,7 @@ class Reader:
         made: dict[Any, Any] = {}
         for pair in pairs:
             if not isinstance(pair, list) or len(pair) != 2:
-                raise self.bad(where, "has an entry that is no pair")
+                raise self.bad(where, "has an entry that is not a pair")
             key = self.tree(pair[0], where, depth + 1)
             if not is_key(key) or key in made:
                 raise self.bad(where, f"has the key {str(key)[:40]!r}, which is none or there twice")

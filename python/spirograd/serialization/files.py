@@ -93,8 +93,8 @@ def load(
         if head[8:] == b"{":
             return parse_safetensors(stream.read(), path, at)[0]
         raise FileFormatError(
-            f"load: {path} starts with {head[:4].hex(' ') or 'nothing'}; that is no file of save(), NumPy, safetensors "
-            "or PyTorch"
+            f"load: {path} starts with {head[:4].hex(' ') or 'nothing'}; that is not a file of save(), NumPy, "
+            "safetensors or PyTorch"
         )
 
 

@@ -97,7 +97,7 @@ def parse_safetensors(data: bytes, path: str, at: Place) -> tuple[dict[str, Tens
         length = int.from_bytes(data[:8], "little")
         metadata = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
     except (safe.SafetensorError, ValueError, RecursionError) as error:
-        raise FileFormatError(f"load: {path} is no whole safetensors file ({reason(error)})") from None
+        raise FileFormatError(f"load: {path} is not a whole safetensors file ({reason(error)})") from None
     tensors = {}
     for name, entry in found:
         if entry["dtype"] not in NAMES:

@@ -81,7 +81,7 @@ class Tokenizer:
         wrong = (array < 0) | (array >= self.vocab_size)
         if wrong.any():
             raise IndexError(
-                f"{type(self).__name__}: {array[wrong][0]} is no number of the vocabulary; they are 0 to "
+                f"{type(self).__name__}: {array[wrong][0]} is not a number of the vocabulary; they are 0 to "
                 f"{self.vocab_size - 1}"
             )
         return array.astype(np.int64)
@@ -107,7 +107,7 @@ def from_file(path: str | os.PathLike[str]) -> Tokenizer:
         data = json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError) as error:
         raise FileFormatError(
-            f"from_file: {path} is no JSON ({error}); give a file of save() or a tokenizer.json"
+            f"from_file: {path} is not JSON ({error}); give a file of save() or a tokenizer.json"
         ) from None
     if isinstance(data, dict) and "spirograd" in data:
         kind = data["spirograd"]

@@ -74,7 +74,7 @@ class CharTokenizer(Tokenizer):
     @classmethod
     def _of(cls, state: dict[str, Any]) -> CharTokenizer:
         if not isinstance(state["vocabulary"], str):
-            raise TypeError("vocabulary is no text")
+            raise TypeError("vocabulary is not text")
         return cls(state["vocabulary"])
 
 
@@ -100,7 +100,7 @@ class ByteTokenizer(Tokenizer):
         return np.frombuffer(text.encode(), np.uint8).astype(np.int64)
 
     def decode(self, ids: Any) -> str:
-        """The text of bytes; what is no UTF-8 becomes U+FFFD."""
+        """The text of bytes; what is not UTF-8 becomes U+FFFD."""
         return self._numbers(ids).astype(np.uint8).tobytes().decode(errors="replace")
 
     def _state(self) -> dict[str, Any]:
@@ -183,7 +183,7 @@ class WordTokenizer(Tokenizer):
     @classmethod
     def _of(cls, state: dict[str, Any]) -> WordTokenizer:
         if not isinstance(state["vocabulary"], list):
-            raise TypeError("vocabulary is no list")
+            raise TypeError("vocabulary is not a list")
         return cls(state["vocabulary"])
 
 

@@ -54,7 +54,7 @@ class ReduceLROnPlateau(LRScheduler):
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"ReduceLROnPlateau: threshold_mode '{threshold_mode}' is unknown; use rel or abs")
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"ReduceLROnPlateau: a {type(optimizer).__name__} is no optimiser; pass one")
+            raise TypeError(f"ReduceLROnPlateau: a {type(optimizer).__name__} is not an optimiser; pass one")
         self.optimizer = optimizer
         self.mode, self.factor, self.patience, self.cooldown, self.eps = mode, factor, patience, cooldown, eps
         self.threshold, self.threshold_mode = threshold, threshold_mode

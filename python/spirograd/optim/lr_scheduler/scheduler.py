@@ -67,7 +67,7 @@ class LRScheduler:
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         name = type(self).__name__
         if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{name}: a {type(optimizer).__name__} is no optimiser; pass one of spirograd.optim")
+            raise TypeError(f"{name}: a {type(optimizer).__name__} is not an optimiser; pass one of spirograd.optim")
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
