@@ -1,12 +1,8 @@
 """What goes along with a training: early stopping, checkpoints, learning rates, logs. Pass them to `fit`."""
 
-from .training.callbacks import (
-    Callback,
-    CSVLogger,
-    EarlyStopping,
-    JSONLogger,
-    LearningRateScheduler,
-    ModelCheckpoint,
-)
+from .training import callbacks
+from .training.callbacks import *  # noqa: F403
+from .training.callbacks import _Watch as _Watch  # callbacks that were pickled name it
 
-__all__ = ["CSVLogger", "Callback", "EarlyStopping", "JSONLogger", "LearningRateScheduler", "ModelCheckpoint"]
+__all__: list[str] = []
+__all__ += callbacks.__all__

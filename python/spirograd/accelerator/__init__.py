@@ -1,21 +1,7 @@
-"""The current GPU, whoever made it. Nothing here starts a GPU but what must use it."""
+"""The current GPU, of whatever vendor. A GPU is started only by functions that must use it."""
 
-from . import memory
-from .devices import (
-    current_accelerator,
-    current_device_index,
-    device_count,
-    is_available,
-    set_device_index,
-    synchronize,
-)
+from . import devices, memory
+from .devices import *  # noqa: F403
 
-__all__ = [
-    "current_accelerator",
-    "current_device_index",
-    "device_count",
-    "is_available",
-    "memory",
-    "set_device_index",
-    "synchronize",
-]
+__all__ = ["memory"]
+__all__ += devices.__all__

@@ -94,3 +94,6 @@ class iinfo:
 
     def __repr__(self) -> str:
         return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"
+
+
+finfo.__module__ = iinfo.__module__ = "spirograd"  # where users find them, and what pickles name

@@ -1,18 +1,9 @@
 """Functions that make functions: gradients, Jacobians and products with them, and loops over examples."""
 
-from ..autograd.transforms import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
+from ..autograd import transforms
+from ..autograd.transforms import *  # noqa: F403
 from .functional_call import functional_call
 from .vmap import vmap
 
-__all__ = [
-    "functional_call",
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "jacfwd",
-    "jacrev",
-    "jvp",
-    "value_and_grad",
-    "vjp",
-    "vmap",
-]
+__all__ = ["functional_call", "vmap"]
+__all__ += transforms.__all__

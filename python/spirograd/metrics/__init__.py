@@ -6,56 +6,10 @@ and 1 will do. Integers of the shape of the target are classes themselves. Resul
 input, so that a training loop does not wait for them; `.item()` reads one.
 """
 
-from .accumulators import (
-    F1,
-    MAE,
-    MSE,
-    R2,
-    Accuracy,
-    ConfusionMatrix,
-    Mean,
-    Metric,
-    Perplexity,
-    Precision,
-    Recall,
-    Sum,
-    TopK,
-)
-from .functions import (
-    accuracy,
-    confusion_matrix,
-    f1_score,
-    mean_absolute_error,
-    mean_squared_error,
-    perplexity,
-    precision,
-    r2_score,
-    recall,
-    top_k_accuracy,
-)
+from . import accumulators, functions
+from .accumulators import *  # noqa: F403
+from .functions import *  # noqa: F403
 
-__all__ = [
-    "F1",
-    "MAE",
-    "MSE",
-    "R2",
-    "Accuracy",
-    "ConfusionMatrix",
-    "Mean",
-    "Metric",
-    "Perplexity",
-    "Precision",
-    "Recall",
-    "Sum",
-    "TopK",
-    "accuracy",
-    "confusion_matrix",
-    "f1_score",
-    "mean_absolute_error",
-    "mean_squared_error",
-    "perplexity",
-    "precision",
-    "r2_score",
-    "recall",
-    "top_k_accuracy",
-]
+__all__: list[str] = []
+__all__ += accumulators.__all__
+__all__ += functions.__all__

@@ -164,6 +164,10 @@ _PARTS: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
 }
 
 
+def _score(op: str, input: Tensor, target: Tensor, average: str, classes: int | None, threshold: float) -> Tensor:
+    return _shares(op, confusion_matrix(input, target, classes, threshold), average, _PARTS[op])
+
+
 def precision(
     input: Tensor,
     target: Tensor,
@@ -189,8 +193,7 @@ def precision(
         >>> round(sg.metrics.precision(said, wanted, num_classes=2).item(), 4)
         0.6667
     """
-    matrix = confusion_matrix(input, target, num_classes, threshold)
-    return _shares("precision", matrix, average, _PARTS["precision"])
+    return _score("precision", input, target, average, num_classes, threshold)
 
 
 def recall(
@@ -207,8 +210,7 @@ def recall(
         >>> sg.metrics.recall(said, wanted, num_classes=2).item()
         0.5
     """
-    matrix = confusion_matrix(input, target, num_classes, threshold)
-    return _shares("recall", matrix, average, _PARTS["recall"])
+    return _score("recall", input, target, average, num_classes, threshold)
 
 
 def f1_score(
@@ -225,8 +227,7 @@ def f1_score(
         >>> sg.metrics.f1_score(said, wanted, num_classes=2).item()
         0.5
     """
-    matrix = confusion_matrix(input, target, num_classes, threshold)
-    return _shares("f1_score", matrix, average, _PARTS["f1_score"])
+    return _score("f1_score", input, target, average, num_classes, threshold)
 
 
 def perplexity(input: Tensor, target: Tensor, ignore_index: int = -100) -> Tensor:

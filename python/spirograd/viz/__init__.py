@@ -4,9 +4,14 @@ Figures are made without pyplot, so no window system is needed and the caller's 
 """
 
 from .boundary import plot_decision_boundary
+from .curves import draw_times as draw_times
 from .curves import plot_history, plot_loss, plot_times
 from .graphs import draw_dot
 from .matrices import plot_confusion_matrix, plot_filters
+from .style import COLOURS as COLOURS
+from .style import PALE as PALE
+from .style import label as label
+from .style import panels as panels
 
 __all__ = [
     "draw_dot",
