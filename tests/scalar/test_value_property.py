@@ -1,7 +1,7 @@
-"""Scalar graphs that nobody thought of, and graphs of every width, depth and fan-out; on a GPU, that it computes them.
+"""Random scalar graphs, and graphs of every width, depth and fan-out; on a GPU, that it computes them.
 
-Random graphs come from `programs` of scalar_reference.py. SPIROGRAD_TEST_GRAPHS sets how many; without it the same ones
-come every time.
+Random graphs come from `programs` of tests/reference/scalar.py. SPIROGRAD_TEST_GRAPHS sets how many; without it
+the same ones come every time.
 """
 
 from __future__ import annotations

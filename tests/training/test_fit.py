@@ -402,7 +402,9 @@ def test_batches_may_come_from_anything_that_gives_them() -> None:
     history = sg.fit(net, batches, epochs=2, validation_data=batches, optimizer="SGD", lr=0.1, **QUIET)
     other = sg.fit(twin, x, y, epochs=2, batch_size=8, shuffle=False, optimizer="sgd", lr=0.1, **QUIET)
     assert history.metrics == other.metrics and history.val_metrics
-    with pytest.raises(ValueError, match="fit: there was no batch in epoch 2; give what can be gone through again"):
+    with pytest.raises(
+        ValueError, match="fit: there was no batch in epoch 2; give a list or a DataLoader, not an iterator"
+    ):
         sg.fit(network(), iter(batches), epochs=2, **QUIET)
     with pytest.raises(ValueError, match=r"fit: a batch is a ndarray; give \(inputs, target\)"):
         sg.fit(network(), [x], **QUIET)

@@ -22,7 +22,7 @@ def _arguments(inputs: Any) -> list[Any]:
 
 
 def _outputs(f: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
-    """What f gives, without integers and what is no tensor."""
+    """What f gives, without integers and what is not a tensor."""
     made = f(*inputs)
     made = [made] if isinstance(made, Tensor) else list(made)
     return [y for y in made if isinstance(y, Tensor) and y.is_floating_point()]

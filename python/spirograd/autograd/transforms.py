@@ -332,16 +332,10 @@ def jacrev(
 def jacfwd(
     func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable[..., Any]:
-    """A function that gives the Jacobian of func, one direction for each element of the input.
+    """A function that gives the Jacobian of func, one direction for each element of the input; arguments as in jacrev.
 
     Args:
-        func: gives a tensor, or a tuple, list or dict of them.
-        argnums: which positional arguments to differentiate by.
-        has_aux: func gives (output, aux); the result then is (Jacobian, aux).
         randomness: accepted for PyTorch's sake; func runs once.
-
-    Returns:
-        A function of the same arguments: output shape + input shape, for each output and input.
 
     Example:
         >>> sg.func.jacfwd(sg.square)(sg.tensor([1.0, 2.0])).tolist()

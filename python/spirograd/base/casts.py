@@ -1,4 +1,4 @@
-"""autocast for functions that are written in Python; rows of the core have it by their name."""
+"""autocast for functions written in Python. For functions of the core, their rows say what it does."""
 
 from __future__ import annotations
 

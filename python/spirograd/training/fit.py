@@ -12,7 +12,7 @@ from ..nn import Module
 from ..progress import Progress
 from .callbacks import Callback, LearningRateScheduler
 from .data import Rows, data_of, held_back, place_of
-from .loop import evaluated, run_epoch
+from .loop import run_epoch, run_evaluation
 from .names import Loss, Metrics, loss_named, optimizer_named
 from .recovery import Recovery
 from .replay import ReplayedStep, is_ours, sums_of
@@ -49,41 +49,41 @@ def fit(
     Args:
         model: a module; it may be on any device.
         x: an array or tensor [n, ...], or a tuple of them for a model with several inputs. Or, without y, anything that
-            gives batches (inputs, target) each time it is gone through, such as a DataLoader.
+            gives batches (inputs, target) each time it is iterated over, such as a DataLoader.
         y: targets, [n, ...].
         loss: a function of (output, target), a module, or the name of a loss of `nn.functional`, with or without
             "_loss": "cross_entropy", "mse", "l1", "bce_with_logits", "hinge".
         optimizer: an optimiser, or the name of one of `optim` ("adam", "sgd"), made for all parameters.
-        lr: learning rate of an optimiser that is named; else it has its own.
-        epochs: how often to go through the data.
+        lr: learning rate of an optimiser that is given by name; others have their own.
+        epochs: how many times to go through the data.
         batch_size: rows a step; the last step of an epoch takes what is left.
-        validation_data: (x, y), or what gives batches; it is looked at after each epoch.
+        validation_data: (x, y), or what gives batches; evaluated after each epoch.
         validation_split: share of the rows that is held back for that, in place of validation_data: the last ones, or,
             with shuffle, some that are drawn once.
         shuffle: a new random order of the rows each epoch.
         seed: of these orders; None takes them from the common stream. With a seed an epoch's order depends on its
-            number alone, so a training that is taken up again sees the same batches.
+            number alone, so a training that is resumed sees the same batches.
         callbacks: see `spirograd.callbacks`; a scheduler of learning rates will do too, and steps once an epoch.
         metrics: names ("accuracy", "top5", "precision", "recall", "f1", "perplexity", "mae", "mse", "r2"), metrics of
             `spirograd.metrics`, or functions of (output, target).
         verbose: 1 shows a bar on a terminal, 2 writes a line an epoch, 0 is silent.
-        initial_epoch: epochs that were done before, in a training that is taken up again.
-        compile: whether steps are replayed as by `sg.compile`, with the same bits and without their Python. None: where
-            that leaves out nothing of yours: layers of `nn` without hooks, losses, optimisers and metrics of the
-            package. True: also with modules and functions of your own, under the terms of `sg.compile`.
-        on_device_lost: "raise", or "recover": when the model's GPU is lost or hangs, it is opened anew and the training
-            goes on from copies on the host: data, parameters, states of the optimiser and of schedulers, random
-            numbers, and the sums of the epoch. Callbacks hear again of steps that are done again. Batches that a loader
-            makes must be the same when an epoch is gone through again.
+        initial_epoch: epochs that were done before, in a training that is resumed.
+        compile: whether steps are replayed as by `sg.compile`, with the same bits and without their Python. None: if
+            the step runs no Python of yours: layers of `nn` without hooks, losses, optimisers and metrics of the
+            package. True: also with modules and functions of your own, under the conditions of `sg.compile`.
+        on_device_lost: "raise", or "recover": when the model's GPU is lost or hangs, it is reopened and the training
+            continues from copies on the host: data, parameters, states of the optimiser and of schedulers, random
+            numbers, and the sums of the epoch. Callbacks are called again for steps that are repeated. A loader must
+            give the same batches when an epoch is repeated.
         snapshot_every: steps between two such copies; each waits for the device.
 
     Returns:
         A History. Ctrl-C ends the training early and returns what there is.
 
     Raises:
-        TypeError: the model is none of tensors.
+        TypeError: the model is not a module of tensors.
         ValueError: the data do not fit together, a name is unknown, or compile=True with what cannot be replayed: an
-            optimiser that is no `RuleOptimizer`, a metric that is no `metrics.Sum`.
+            optimiser that is not a `RuleOptimizer`, a metric that is not a `metrics.Sum`.
         DeviceLostError, DeviceTimeoutError: the GPU failed; with "recover": twice in the same steps.
         IndexError: a class is out of range; raised at the end of an epoch at the latest.
 
@@ -160,13 +160,13 @@ def evaluate(
     metrics: Metrics = (),
     batch_size: int = 32,
 ) -> dict[str, float]:
-    """Loss and metrics of a model that is not to change; arguments as in fit.
+    """Loss and metrics of a model, which stays as it is; arguments as in fit.
 
     Returns:
         "loss" and the metrics, by name.
 
     Raises:
-        TypeError: the model is none of tensors.
+        TypeError: the model is not a module of tensors.
         ValueError: the data do not fit together, or a name is unknown.
 
     Example:
@@ -178,7 +178,7 @@ def evaluate(
         {'loss': 1.0}
     """
     data = data_of("evaluate", x, y, place_of("evaluate", model), batch_size)
-    return evaluated(model, data, Sums("evaluate", loss_named("evaluate", loss), metrics))
+    return run_evaluation(model, data, Sums("evaluate", loss_named("evaluate", loss), metrics))
 
 
 def _replayed(

@@ -64,17 +64,19 @@ def run_epoch(
                 note = f"epoch {training.epoch}/{training.epochs}, loss {short(sums.mean_loss())}"
             bar.advance(note=note)
     if history.steps == before and not resumed:
-        raise ValueError(f"fit: there was no batch in epoch {training.epoch}; give what can be gone through again")
+        raise ValueError(
+            f"fit: there was no batch in epoch {training.epoch}; give a list or a DataLoader, not an iterator"
+        )
     values = sums.read()
-    later_values = {} if later is None else evaluated(model, later, sums)
+    later_values = {} if later is None else run_evaluation(model, later, sums)
     history.add(training.epoch, rate, time.perf_counter() - start, values, later_values)
     training.logs = history.last()
     for follower in followers:
         follower.on_epoch_end(training)
 
 
-def evaluated(model: Module, data: Data, sums: Sums) -> dict[str, float]:
-    """Loss and metrics over the data, the model as it is in use."""
+def run_evaluation(model: Module, data: Data, sums: Sums) -> dict[str, float]:
+    """Loss and metrics over the data, with the model in evaluation mode."""
     mode = model.training
     model.eval()
     sums.reset()
@@ -88,7 +90,7 @@ def evaluated(model: Module, data: Data, sums: Sums) -> dict[str, float]:
     finally:
         model.train(mode)
     if sums.empty:
-        raise ValueError("evaluate: there was no batch; give what can be gone through again")
+        raise ValueError("evaluate: there was no batch; give a list or a DataLoader, not an iterator")
     return sums.read()
 
 

@@ -41,7 +41,7 @@ def plot_decision_boundary(
 
     Raises:
         ImportError: matplotlib is not installed.
-        ValueError: X is no list of points of the plane, or y no list of as many classes.
+        ValueError: X is not a list of points of the plane, or y not a list of as many classes.
     """
     from matplotlib.colors import to_rgb
 
