@@ -12,7 +12,7 @@ cd "$root"
 # Together with setup the budgets make 55 minutes, for 2 cores from nothing.
 lanes=(
   "style 60 clang-format, ruff, mypy, shell syntax"
-  "layout 20 include matrix and file rules"
+  "layout 20 the tables of docs/ARCHITECTURE.md: who includes and imports whom; file rules, retired words"
   "cpp 240 Catch2 tests (GPU ones on software Vulkan) and the C++ examples"
   "cpu 200 pytest on the CPU"
   "gpu 780 pytest of the GPU tests (software Vulkan)"
@@ -44,7 +44,10 @@ lane_style() {
   .venv/bin/ruff check . || ok=1
   .venv/bin/ruff format --check . || ok=1
   # NumPy's types are written for the Python that it is installed for.
-  .venv/bin/mypy --python-version "$("$py" -c 'import sys; print("%d.%d" % sys.version_info[:2])')" || ok=1
+  local python
+  python=$("$py" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  .venv/bin/mypy --python-version "$python" || ok=1
+  .venv/bin/mypy --python-version "$python" tools/*.py || ok=1
   local script
   for script in tools/*.sh .ci/run; do bash -n "$script" || ok=1; done
   return $ok
