@@ -251,7 +251,7 @@ def test_a_text_is_learnt_on_a_gpu_to_the_same_bits(text: list[str], tmp_path: P
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"short", "has 5 characters; with --context 16 it needs more than 170"), (b"\xff" * 999, "no text in UTF-8")],
+    [(b"short", "has 5 characters; with --context 16 it needs more than 170"), (b"\xff" * 999, "not text in UTF-8")],
 )
 def test_a_text_that_cannot_be_used_is_said_so(
     content: bytes, message: str, text: list[str], tmp_path: Path, capsys: Capture

@@ -58,7 +58,7 @@ TEST_CASE("gradients at kinks", "[grad]") {
   CHECK(values(x.grad()) == std::vector<float>{0, 0.5f, 1});
   CHECK(values(zero.grad()) == std::vector<float>{1, 0.5f, 0});
   const Tensor ties = leaf({3, 1, 3, 3});
-  backward(amax(ties, 1));
+  backward(amax(ties, {0}));
   const float third = 1.f / 3;
   CHECK(values(ties.grad()) == std::vector<float>{third, 0, third, third});
 }

@@ -239,7 +239,7 @@ class Fresh : public Program {
     sg::Tensor h = sg::matmul(x_, w_);
     for (uint64_t bits = number_; bits; bits >>= 1) h = bits & 1 ? sg::sin(h) : sg::cos(h);
     const sg::Tensor soft = sg::softmax(h, 1);
-    got_ = sg::values(sg::cumsum(sg::sum(sg::transpose(soft, 0, 1) * h, 1), 0) + sg::amax(h, 1));
+    got_ = sg::values(sg::cumsum(sg::sum(sg::transpose(soft, 0, 1) * h, {0}), 0) + sg::amax(h, {0}));
   }
   std::string look(bool done) override {
     if (!done) return "";

@@ -247,7 +247,7 @@ def test_wrong_uses_are_explained() -> None:
     layer = nn.MultiheadAttention(8, 2)
     x = sg.ones(5, 3, 8)
     for call, text in [
-        (lambda: nn.MultiheadAttention(8, 3), "no multiple"),
+        (lambda: nn.MultiheadAttention(8, 3), "not a multiple"),
         (lambda: nn.MultiheadAttention(8, 2, add_bias_kv=True), "leave them False"),
         (lambda: nn.MultiheadAttention(8, 2, add_zero_attn=True), "leave them False"),
         (lambda: layer(x, x, sg.ones(5, 3, 7)), "value .* must be 8"),

@@ -430,7 +430,7 @@ def test_on_the_cpu_it_raises_or_uses_the_function() -> None:
 
 def test_definitions_are_checked() -> None:
     for arguments, message in [
-        (("1st", SQUARE, ["x"], ["y"]), "no identifier"),
+        (("1st", SQUARE, ["x"], ["y"]), "not an identifier"),
         (("k", SQUARE, [], ["y"]), "at least one"),
         (("k", SQUARE, ["x"], ["x"]), "used twice"),
         (("k", SQUARE, ["gl_x"], ["y"]), "cannot be a name"),
