@@ -198,6 +198,7 @@ def test_types() -> None:
         assert (sg.iinfo(name).min, sg.iinfo(name).max) == (np.iinfo(name).min, np.iinfo(name).max)
     with pytest.raises(TypeError, match="finfo: int32 holds no fractions"):
         sg.finfo(sg.int32)
+    assert sg.finfo.__module__ == sg.iinfo.__module__ == "spirograd"
     with pytest.raises(TypeError, match="iinfo: bool is not an integer type"):
         sg.iinfo(sg.bool)
     assert sg.promote_types(sg.uint8, sg.int8) == sg.int16 and sg.promote_types("int64", "float16") == sg.float16
