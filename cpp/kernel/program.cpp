@@ -11,13 +11,14 @@ struct CodeFacts {
   const char* name;
   int arity;
   const char* infix;
+  int cost;
 };
 constexpr CodeFacts kCodes[] = {
-    {"load", 0, ""},  {"store", 1, ""},  {"sum_rows", 1, ""}, {"number", 0, ""},   {"constant", 0, ""},
-    {"index", 0, ""}, {"reduce", 1, ""}, {"load_at", 1, ""},  {"store_at", 2, ""},
-#define ALU(name, arity, infix) {#name, arity, infix},
+    {"load", 0, "", 1},  {"store", 1, "", 1},  {"sum_rows", 1, "", 1}, {"number", 0, "", 1},   {"constant", 0, "", 1},
+    {"index", 0, "", 1}, {"reduce", 1, "", 1}, {"load_at", 1, "", 1},  {"store_at", 2, "", 1},
+#define ALU(name, arity, infix, kind, cost) {#name, arity, infix, cost},
+#define ALU_OWN(name, arity, cost) {#name, arity, "", cost},
 #include "math/alu.def"
-#undef ALU
 };
 
 const CodeFacts& facts(Code c) { return kCodes[static_cast<int>(c)]; }
@@ -59,6 +60,7 @@ std::string imm_text(const Instr& i) { return is_float(i.dtype) ? std::to_string
 int arity_of(Code c) { return facts(c).arity; }
 const char* name_of(Code c) { return facts(c).name; }
 const char* infix_of(Code c) { return facts(c).infix; }
+int cost_of(Code c) { return facts(c).cost; }
 
 const char* name_of(Fold f) {
   constexpr const char* names[] = {"sum", "maximum", "minimum", "product"};

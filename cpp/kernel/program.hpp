@@ -29,15 +29,19 @@ enum class Code : uint8_t {
   reduce,    // a = value, fold = how; always once a row
   load_at,   // slot = operand without strides, a = int64 offset of the element
   store_at,  // slot = operand without strides, a = value, b = int64 offset; a negative one stores nothing
-#define ALU(name, arity, infix) name,
+#define ALU(name, ...) name,
+#define ALU_OWN(name, ...) name,
 #include "math/alu.def"
-#undef ALU
 };
 inline bool is_store(Code c) { return c == Code::store || c == Code::sum_rows || c == Code::store_at; }
 inline bool is_load(Code c) { return c == Code::load || c == Code::load_at; }
 int arity_of(Code c);  // number of value operands (store and reduce: 1)
 const char* name_of(Code c);
 const char* infix_of(Code c);  // "" when there is none
+int cost_of(Code c);           // on the CPU, in additions
+
+// The element types of a machine function that has one formula for all of them: see math/alu.def.
+enum class AluKind : uint8_t { number, floating, rounding, integer, comparison };
 
 enum class Fold : uint8_t { sum, maximum, minimum, product };  // empty rows: 0, -inf (lowest), +inf (highest), 1
 const char* name_of(Fold f);

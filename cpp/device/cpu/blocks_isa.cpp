@@ -70,30 +70,22 @@ void ternary(void* d, const void* a, const void* b, const void* c, int64_t n) {
       F::of((Scalars & kScalarA) ? sx : x[i], (Scalars & kScalarB) ? sy : y[i], (Scalars & kScalarC) ? sz : z[i]);
 }
 
-#define SG_UNARY(NAME)          \
-  struct F_##NAME {             \
-    template <class R>          \
-    static R of(R x) {          \
-      return formulas::NAME(x); \
-    }                           \
-  };
-#define SG_BINARY(NAME)            \
+// Each machine function as a type, for the loops above.
+#define ALU(NAME, ...)             \
   struct F_##NAME {                \
+    template <class T>             \
+    static auto of(T x) {          \
+      return formulas::NAME(x);    \
+    }                              \
     template <class T>             \
     static auto of(T x, T y) {     \
       return formulas::NAME(x, y); \
     }                              \
   };
-// clang-format off
-SG_UNARY(neg) SG_UNARY(abs) SG_UNARY(sqrt) SG_UNARY(exp) SG_UNARY(log) SG_UNARY(tanh) SG_UNARY(sigmoid) SG_UNARY(sin)
-SG_UNARY(cos) SG_UNARY(expm1) SG_UNARY(log1p) SG_UNARY(exp2) SG_UNARY(log2) SG_UNARY(log10) SG_UNARY(erf)
-SG_UNARY(erfc) SG_UNARY(floor) SG_UNARY(rint)
-SG_BINARY(add) SG_BINARY(sub) SG_BINARY(mul) SG_BINARY(div) SG_BINARY(maximum) SG_BINARY(minimum) SG_BINARY(pow)
-SG_BINARY(atan2) SG_BINARY(fmod) SG_BINARY(bit_and) SG_BINARY(bit_or) SG_BINARY(bit_xor) SG_BINARY(shift_left)
-SG_BINARY(shift_right) SG_BINARY(lt) SG_BINARY(le) SG_BINARY(eq) SG_BINARY(ne)
-    // clang-format on
+#define ALU_OWN(...)
+#include "math/alu.def"
 
-    struct F_or {
+struct F_or {
   static Bool of(Bool x, Bool y) { return x | y; }
 };
 struct F_and {
@@ -300,108 +292,35 @@ Fn pick3(int scalars) {
 }
 
 template <class T>
-Fn arithmetic(Code code, int scalars) {
-  switch (code) {
-    case Code::add:
-      return pick2<F_add, T, T>(scalars);
-    case Code::sub:
-      return pick2<F_sub, T, T>(scalars);
-    case Code::mul:
-      return pick2<F_mul, T, T>(scalars);
-    case Code::div:
-      return pick2<F_div, T, T>(scalars);
-    case Code::fmod:
-      return pick2<F_fmod, T, T>(scalars);
-    case Code::maximum:
-      return pick2<F_maximum, T, T>(scalars);
-    case Code::minimum:
-      return pick2<F_minimum, T, T>(scalars);
-    case Code::pow:
-      return pick2<F_pow, T, T>(scalars);
-    case Code::neg:
-      return unary<F_neg, T, T>;
-    case Code::abs:
-      return unary<F_abs, T, T>;
-    default:
-      return nullptr;
-  }
+constexpr bool has_loop(AluKind kind) {
+  if (kind == AluKind::comparison) return true;
+  if (std::is_same_v<T, Bool>) return false;
+  return kind == AluKind::number || std::is_floating_point_v<T> == (kind != AluKind::integer);
+}
+
+// The loop of a machine function that is one formula for every type; nullptr where it has none for T.
+template <class F, class T, int arity, AluKind kind>
+Fn formula(int scalars) {
+  if constexpr (!has_loop<T>(kind))
+    return nullptr;
+  else if constexpr (arity == 1)
+    return unary<F, T, T>;
+  else
+    return pick2<F, std::conditional_t<kind == AluKind::comparison, Bool, T>, T>(scalars);
 }
 
 template <class T>
-Fn comparison(Code code, int scalars) {
+Fn loop_of(Code code, int scalars) {
   switch (code) {
-    case Code::lt:
-      return pick2<F_lt, Bool, T>(scalars);
-    case Code::le:
-      return pick2<F_le, Bool, T>(scalars);
-    case Code::eq:
-      return pick2<F_eq, Bool, T>(scalars);
-    case Code::ne:
-      return pick2<F_ne, Bool, T>(scalars);
+#define ALU(name, arity, infix, kind, cost) \
+  case Code::name:                          \
+    return formula<F_##name, T, arity, AluKind::kind>(scalars);
+#define ALU_OWN(...)
+#include "math/alu.def"
     case Code::select:
       return pick3<F_select, T, Bool, T, T>(scalars);
     default:
       return nullptr;
-  }
-}
-
-template <class T>
-Fn floating(Code code, int scalars) {
-  switch (code) {
-    case Code::sqrt:
-      return unary<F_sqrt, T, T>;
-    case Code::exp:
-      return unary<F_exp, T, T>;
-    case Code::log:
-      return unary<F_log, T, T>;
-    case Code::tanh:
-      return unary<F_tanh, T, T>;
-    case Code::sigmoid:
-      return unary<F_sigmoid, T, T>;
-    case Code::sin:
-      return unary<F_sin, T, T>;
-    case Code::cos:
-      return unary<F_cos, T, T>;
-    case Code::expm1:
-      return unary<F_expm1, T, T>;
-    case Code::log1p:
-      return unary<F_log1p, T, T>;
-    case Code::exp2:
-      return unary<F_exp2, T, T>;
-    case Code::log2:
-      return unary<F_log2, T, T>;
-    case Code::log10:
-      return unary<F_log10, T, T>;
-    case Code::erf:
-      return unary<F_erf, T, T>;
-    case Code::erfc:
-      return unary<F_erfc, T, T>;
-    case Code::floor:
-      return unary<F_floor, T, T>;
-    case Code::rint:
-      return unary<F_rint, T, T>;
-    case Code::atan2:
-      return pick2<F_atan2, T, T>(scalars);
-    default:
-      return arithmetic<T>(code, scalars);
-  }
-}
-
-template <class T>
-Fn integer(Code code, int scalars) {
-  switch (code) {
-    case Code::bit_and:
-      return pick2<F_bit_and, T, T>(scalars);
-    case Code::bit_or:
-      return pick2<F_bit_or, T, T>(scalars);
-    case Code::bit_xor:
-      return pick2<F_bit_xor, T, T>(scalars);
-    case Code::shift_left:
-      return pick2<F_shift_left, T, T>(scalars);
-    case Code::shift_right:
-      return pick2<F_shift_right, T, T>(scalars);
-    default:
-      return arithmetic<T>(code, scalars);
   }
 }
 
@@ -416,9 +335,9 @@ Fn logical(Code code, int scalars) {
     case Code::bit_and:
       return pick2<F_and, Bool, Bool>(scalars);
     case Code::bit_xor:
-      return comparison<Bool>(Code::ne, scalars);
+      return loop_of<Bool>(Code::ne, scalars);
     default:
-      return comparison<Bool>(code, scalars);
+      return loop_of<Bool>(code, scalars);
   }
 }
 
@@ -497,22 +416,17 @@ Fn alu_loop(Code code, DType type, DType to, int scalars) {
   if (code == Code::random_wide) return random_loop<F_random_wide, int64_t>(scalars);
   if (code == Code::random_normal) return random_loop<F_random_normal, float>(scalars);
   if (code == Code::check_index) return type == DType::int32 ? check_index<int32_t> : check_index<int64_t>;
-  Fn fn = nullptr;
   switch (type) {
     case DType::boolean:
       return logical(code, scalars);
     case DType::int32:
-      fn = integer<int32_t>(code, scalars);
-      return fn ? fn : comparison<int32_t>(code, scalars);
+      return loop_of<int32_t>(code, scalars);
     case DType::int64:
-      fn = integer<int64_t>(code, scalars);
-      return fn ? fn : comparison<int64_t>(code, scalars);
+      return loop_of<int64_t>(code, scalars);
     case DType::float32:
-      fn = floating<float>(code, scalars);
-      return fn ? fn : comparison<float>(code, scalars);
+      return loop_of<float>(code, scalars);
     case DType::float64:
-      fn = floating<double>(code, scalars);
-      return fn ? fn : comparison<double>(code, scalars);
+      return loop_of<double>(code, scalars);
     default:
       return nullptr;
   }

@@ -18,38 +18,6 @@ constexpr int64_t kStreamedRow = 512;         // bytes of a row that are worth w
 
 bool chains(Code c) { return c == Code::add || c == Code::sub || c == Code::mul; }
 
-int cost_of(Code c) {
-  switch (c) {
-    case Code::exp:
-    case Code::log:
-    case Code::tanh:
-    case Code::sigmoid:
-    case Code::sin:
-    case Code::cos:
-    case Code::expm1:
-    case Code::exp2:
-      return 6;
-    case Code::log1p:
-    case Code::log2:
-    case Code::log10:
-    case Code::atan2:
-    case Code::erf:
-    case Code::erfc:
-      return 12;
-    case Code::pow:
-    case Code::fmod:
-    case Code::random_bits:
-    case Code::random_wide:
-    case Code::random_normal:
-      return 20;
-    case Code::div:
-    case Code::sqrt:
-      return 3;
-    default:
-      return 1;
-  }
-}
-
 class Compiler {
  public:
   Compiler(const Program& program, const CompileOptions& options)
