@@ -129,7 +129,9 @@ class _Sources:
         """A formula for one element, else a function, else a row, else the binding."""
         return (
             self.first(rf'\bname = "{name}"', "cpp/math/")
-            or self.first(rf"^(?:Tensor|TensorPair|std::[\w:<>, ]+) {name}(_of|_between)?\([^;{{]*\) \{{", "cpp/ops/")
+            or self.first(
+                rf"^(?:Tensor|TensorPair|OneOrSeveral|std::[\w:<>, ]+) {name}(_of|_between)?\([^;{{]*\) \{{", "cpp/ops/"
+            )
             or self.first(rf'\.name = "{name}"', "cpp/ops/")
             or self.binding(name)
         )

@@ -92,6 +92,10 @@ PyObject* to_python(const std::vector<Tensor>& list) {
   return tuple.release();
 }
 
+PyObject* to_python(const OneOrSeveral& out) {
+  return std::visit([](const auto& o) { return to_python(o); }, out);
+}
+
 PyObject* to_python(const std::string& text) {
   return check(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
 }

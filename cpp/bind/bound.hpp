@@ -4,8 +4,8 @@
 //   std::optional<Tensor>    the same, or None
 //   std::vector<Tensor>      a sequence of tensors, or with "*tensors" all remaining arguments
 //   int64_t double bool DType std::string Dims, and optionals of them; Dims with "*shape" takes the remaining ones
-//   Tensor, a pair of tensors (named values and indices), a vector of tensors (tuple), bool, int64_t, std::string, any
-//   object, or nothing come back
+//   Tensor, a pair of tensors (named values and indices), a vector of tensors (tuple), either of Tensor and a vector,
+//   bool, int64_t, std::string, any object, or nothing come back
 // Threads: the GIL is held.
 #pragma once
 #include <functional>
@@ -126,6 +126,7 @@ inline PyObject* to_python(Object o) { return o.release(); }
 inline PyObject* to_python(int64_t v) { return check(PyLong_FromLongLong(v)); }
 PyObject* to_python(std::pair<Tensor, Tensor> both);  // a tuple with the names `values` and `indices`
 PyObject* to_python(const std::vector<Tensor>& list);
+PyObject* to_python(const OneOrSeveral& out);  // a tensor, or a tuple
 PyObject* to_python(const std::string& text);
 // An object of pybind11.
 template <class T>

@@ -3,7 +3,6 @@
 #include "bind/arguments.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
-#include "bind/selection.hpp"
 #include "bind/tensor.hpp"
 #include "engine/engine.hpp"
 #include "ops/list.hpp"

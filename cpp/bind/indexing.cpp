@@ -1,6 +1,5 @@
 // Functions that read and write at computed places.
 #include "bind/bound.hpp"
-#include "bind/selection.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {

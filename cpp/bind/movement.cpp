@@ -4,7 +4,6 @@
 
 #include "bind/bound.hpp"
 #include "bind/device.hpp"
-#include "engine/engine.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -12,6 +11,8 @@ namespace {
 
 constexpr Tensor (*view)(const Tensor&, const Dims&) = sg::view;
 constexpr Tensor (*squeeze)(const Tensor&, const std::optional<Dims>&) = sg::squeeze;
+constexpr Tensor (*repeat_interleave)(const Tensor&, const Tensor&, std::optional<int64_t>,
+                                      std::optional<int64_t>) = sg::repeat_interleave;
 
 PyObject* broadcast_shapes(const Call& c) {
   Arguments a("broadcast_shapes", c);
@@ -22,37 +23,6 @@ PyObject* broadcast_shapes(const Call& c) {
     shape = sg::broadcast_shapes("broadcast_shapes", shape,
                                  to_dims("broadcast_shapes", Object(PySequence_GetItem(list.get(), i)).get()));
   return dims_tuple(shape);
-}
-
-// Repeats of each element are read at once: the size of the result depends on them.
-PyObject* repeat_interleave(const Call& c) {
-  constexpr auto op = "repeat_interleave";
-  Arguments a(op, c);
-  const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
-  PyObject *repeats = a.need("repeats"), *o = a.take("dim", "axis");
-  if (PyObject* size = a.keyword("output_size"); given(size)) to_int(op, size);
-  a.done();
-  const std::optional<int64_t> dim = given(o) ? std::optional(to_int(op, o)) : std::nullopt;
-  if (PyIndex_Check(repeats) && !PySequence_Check(repeats))
-    return wrap(sg::repeat_interleave(x, to_int(op, repeats), dim));
-  const Tensor counts = tensor_of(op, repeats);
-  if (is_float(counts.dtype()) || counts.dtype() == DType::boolean || counts.rank() > 1)
-    fail<TypeError>(op, std::string("repeats are ") + name_of(counts.dtype()) + " of shape " + counts.shape().str(),
-                    "give a vector of integers");
-  const Tensor from = dim ? x : sg::reshape(x, {-1});
-  const int d = normal_axis(op, dim.value_or(0), from.rank());
-  Object times(to_numpy(counts));
-  const int64_t size = from.rank() ? from.shape()[d] : 1;
-  Object place(check(PyObject_CallMethod(Object(check(PyImport_ImportModule("numpy"))).get(), "arange", "L", size)));
-  if (counts.numel() != 1 && counts.numel() != size)
-    fail<ValueError>(op, std::to_string(counts.numel()) + " repeats for a dimension of size " + std::to_string(size),
-                     "give one for each element");
-  Object chosen(PyObject_CallMethod(place.get(), "repeat", "(O)", times.get()));
-  if (!chosen) {
-    PyErr_Clear();
-    fail<ValueError>(op, "negative repeats", "use 0 or more");
-  }
-  return wrap(sg::index_select(from, d, from_python(op, chosen.get(), DType::int64, x.device())));
 }
 
 template <Tensor (*indices)(int64_t, int64_t, int64_t, DType, DeviceId)>
@@ -212,7 +182,7 @@ const Row rows[] = {
     {"tile", bound<sg::tile>, "*dims: int | Sequence[int]", "Tensor",
      "repeat, where fewer numbers than dimensions count from the last." SG_EXAMPLE("sg.arange(2).tile(2).tolist()",
                                                                                    "[0, 1, 0, 1]")},
-    {"repeat_interleave", repeat_interleave,
+    {"repeat_interleave", bound<repeat_interleave>,
      "repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None", "Tensor",
      "Each element so many times, one behind the other; without dim of the flat tensor." SG_EXAMPLE(
          "sg.arange(2).repeat_interleave(2).tolist()", "[0, 0, 1, 1]")},

@@ -34,20 +34,11 @@ PyObject* class_loss(const char* op, Loss loss, bool smooths, const Call& c) {
 PyObject* cross_entropy(const Call& c) { return class_loss("cross_entropy", sg::cross_entropy, true, c); }
 PyObject* nll_loss(const Call& c) { return class_loss("nll_loss", sg::nll_loss, false, c); }
 
-// A class that is the largest that occurs plus one: read at once.
-Tensor one_hot(const Tensor& classes, int64_t num_classes) {
-  if (num_classes >= 0) return sg::one_hot(classes, num_classes);
-  if (classes.numel() == 0)
-    fail<ValueError>("one_hot", "no classes to count in " + classes.shape().str(), "give num_classes");
-  Object most(to_number("one_hot", sg::amax(classes)));
-  return sg::one_hot(classes, plus("one_hot", to_int("one_hot", most.get()), 1));
-}
-
 const Row rows[] = {
     {"masked_fill", bound<sg::masked_fill>, "mask: Tensor, value: Tensor | float", "Tensor",
      "value where the mask holds, else the tensor; shapes broadcast.\n\nExample:\n"
      "    >>> sg.ones(2).masked_fill(sg.tensor([True, False]), 5.0).tolist()\n    [5.0, 1.0]"},
-    {"one_hot", bound<one_hot>, "num_classes: int = -1", "Tensor",
+    {"one_hot", bound<sg::one_hot>, "num_classes: int = -1", "Tensor",
      "Classes as rows of zeros with a one: [...] -> [..., num_classes], int64.\n\nArgs:\n    num_classes: -1 counts "
      "them, and runs what is pending.\n\nRaises:\n    IndexError: at the next read, when a class is out of range."
      "\n\nExample:\n    >>> sg.one_hot(sg.tensor([1, 0])).tolist()\n    [[0, 1], [1, 0]]",

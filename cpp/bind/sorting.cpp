@@ -1,69 +1,9 @@
 // Functions that sort, and what is made of them.
 #include "bind/bound.hpp"
-#include "bind/create.hpp"
-#include "engine/engine.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
 namespace {
-
-int64_t read_int(const Tensor& x) {
-  WithoutGil free;
-  return read_item_int(x);
-}
-
-// The values alone, or a tuple with what else was asked for.
-PyObject* distinct_of(const Tensor& x, bool sorted, bool inverse, bool counts) {
-  const Distinct d = distinct(x, sorted);
-  const int64_t n = read_int(d.count);
-  std::vector<Tensor> out = {d.values(n)};
-  if (inverse) out.push_back(d.inverse(n));
-  if (counts) out.push_back(d.counts(n));
-  return out.size() == 1 ? wrap(out[0]) : to_python(out);
-}
-void no_dim(const char* op, PyObject* dim) {
-  if (given(dim)) fail<ValueError>(op, "distinct slices along a dimension are not supported", "leave dim=None");
-}
-
-PyObject* unique(const Call& c) {
-  Arguments a("unique", c);
-  const Tensor& x = tensor_of("unique", c.self ? c.self : a.need("input"));
-  a.flag("sorted", true);
-  const bool inverse = a.flag("return_inverse", false), counts = a.flag("return_counts", false);
-  PyObject* dim = a.take("dim", "axis");
-  a.done();
-  no_dim("unique", dim);
-  return distinct_of(x, true, inverse, counts);
-}
-
-PyObject* unique_consecutive(const Call& c) {
-  Arguments a("unique_consecutive", c);
-  const Tensor& x = tensor_of("unique_consecutive", c.self ? c.self : a.need("input"));
-  const bool inverse = a.flag("return_inverse", false), counts = a.flag("return_counts", false);
-  PyObject* dim = a.take("dim", "axis");
-  a.done();
-  no_dim("unique_consecutive", dim);
-  return distinct_of(x, false, inverse, counts);
-}
-
-Tensor counted(const Tensor& x, const std::optional<Tensor>& weights, int64_t least) {
-  if (x.rank() != 1 || is_float(x.dtype()) || x.dtype() == DType::boolean)
-    fail<TypeError>("bincount", std::string("input is ") + name_of(x.dtype()) + " " + x.shape().str(),
-                    "give integers of one dimension");
-  if (least < 0) fail<ValueError>("bincount", "minlength " + std::to_string(least) + " is negative", "use 0 or more");
-  if (weights && !(weights->shape() == x.shape()))
-    fail<ValueError>("bincount",
-                     "weights " + weights->shape().str() + " and input " + x.shape().str() + " have different shapes",
-                     "give one weight an element");
-  if (x.numel()) {
-    const Tensor wide = cast(x.detach(), DType::int64);
-    const Tensor lowest = amin(wide, {0}), highest = amax(wide, {0});
-    const int64_t low = read_int(lowest);
-    if (low < 0) fail<ValueError>("bincount", "the input has " + std::to_string(low), "use numbers of 0 or more");
-    least = std::max(least, plus("bincount", read_int(highest), 1));
-  }
-  return sg::bincount(x, weights, least);
-}
 
 #define SG_QUANTILE_DOC                                                                                              \
   "\n\nArgs:\n    q: in [0, 1]: a number, or a tensor [m], whose dimension comes first in the result.\n    dim: "    \
@@ -129,16 +69,16 @@ const Row rows[] = {
      "Whether each element is among others.\n\nArgs:\n    test_elements: the others.\n    invert: whether it is not."
      "\n\nExample:\n    >>> sg.isin(sg.tensor([1, 2]), sg.tensor([2, 3])).tolist()\n    [False, True]",
      Where::function},
-    {"unique", unique,
+    {"unique", bound<sg::unique>,
      "sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: None = None", "Any",
      "The distinct elements, in order. Reads how many there are, so it waits for the input.\n\nArgs:\n    sorted: "
      "accepted; they always are." SG_UNIQUE_DOC
      "\n\nExample:\n    >>> sg.tensor([3, 1, 3]).unique().tolist()\n    [1, 3]"},
-    {"unique_consecutive", unique_consecutive,
+    {"unique_consecutive", bound<sg::unique_consecutive>,
      "return_inverse: bool = False, return_counts: bool = False, dim: None = None", "Any",
      "The first element of each run of equal ones. Reads how many there are.\n\nArgs:" SG_UNIQUE_DOC
      "\n\nExample:\n    >>> sg.tensor([1, 1, 2, 1]).unique_consecutive().tolist()\n    [1, 2, 1]"},
-    {"bincount", bound<counted>, "weights: Tensor | None = None, minlength: int = 0", "Tensor",
+    {"bincount", bound<sg::bincount>, "weights: Tensor | None = None, minlength: int = 0", "Tensor",
      "How often each of 0, 1, ... occurs; with weights, their sums. Reads the largest number.\n\nArgs:\n    weights: "
      "one "
      "an element.\n    minlength: the least length of the result.\n\nRaises:\n    ValueError: a negative number.\n"

@@ -78,6 +78,10 @@ DType default_float();
 void set_default_float(DType t);
 inline DType with_fractions(DType t) { return is_float(t) ? t : default_float(); }
 
+// Given by engine/: for results whose size depends on values, and inputs that come from elsewhere.
+int64_t read_item_int(const Tensor& x);  // of one element; runs what is pending and waits
+Tensor to_device(const Tensor& x, DeviceId device);
+
 // The device that all inputs share; ValueError "different devices" names .to().
 DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inputs);
 

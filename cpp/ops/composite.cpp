@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "kernel/expr.hpp"
+#include "ops/index.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
 
@@ -111,6 +112,11 @@ Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>
 Tensor one_hot(const Tensor& classes, int64_t num_classes) {
   if (is_float(classes.dtype()) || classes.dtype() == DType::boolean)
     fail<TypeError>("one_hot", std::string("classes are ") + name_of(classes.dtype()), "give them as int64");
+  if (num_classes < 0) {
+    if (classes.numel() == 0)
+      fail<ValueError>("one_hot", "no classes to count in " + classes.shape().str(), "give num_classes");
+    return one_hot(classes, std::max<int64_t>(plus("one_hot", read_now(amax(classes)), 1), 0));
+  }
   if (num_classes < 1) fail<ValueError>("one_hot", "num_classes is " + std::to_string(num_classes), "give 1 or more");
   const Tensor checked = pointwise(rows::OneHot, {cast(classes, DType::int64), Tensor(num_classes)});
   return cast(unsqueeze(checked, -1) == arange(0, 1, num_classes, DType::int64, classes.device()), DType::int64);

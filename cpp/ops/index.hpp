@@ -26,4 +26,7 @@ Tensor sort_order(const Tensor& x, bool descending);
 
 Tensor move_dim(const Tensor& x, int from, int to);
 
+// An integer that the size of a result depends on: runs what is pending and waits, with the host paused.
+int64_t read_now(const Tensor& x);
+
 }  // namespace sg

@@ -311,6 +311,13 @@ Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source)
 Tensor running_count(const Tensor& mask);
 Tensor places(const Tensor& mask, const Tensor& running, int64_t count);
 std::vector<Tensor> coordinates(const Tensor& places, const Dims& shape);  // one a dimension
+// These read how many elements there are: they run what is pending and wait (ops/selection.cpp).
+using OneOrSeveral = std::variant<Tensor, std::vector<Tensor>>;
+Tensor places_of(const Tensor& mask);                    // row-major numbers of the elements that are not 0
+std::vector<Tensor> coordinates_of(const Tensor& mask);  // the same, one tensor a dimension
+Tensor argwhere(const Tensor& x);                        // the same, one row an element: [n, dimensions]
+OneOrSeveral nonzero(const Tensor& x, bool as_tuple = false);
+Tensor masked_select(const Tensor& x, const Tensor& mask);
 // Dimensions dim .. dim + dims - 1 as one, and of it what is at these places.
 Tensor take_places(const Tensor& x, int dim, int dims, const Tensor& places);
 
@@ -341,6 +348,9 @@ std::vector<Tensor> vsplit(const Tensor& x, const IntOrInts& indices_or_sections
 Tensor repeat(const Tensor& x, const Dims& repeats);
 Tensor tile(const Tensor& x, const Dims& dims);
 Tensor repeat_interleave(const Tensor& x, int64_t repeats, std::optional<int64_t> dim = {});
+// `repeats`: a number, or one for each element, which are read; output_size is not needed.
+Tensor repeat_interleave(const Tensor& x, const Tensor& repeats, std::optional<int64_t> dim,
+                         std::optional<int64_t> output_size);
 Tensor flip(const Tensor& x, const Dims& dims);  // a copy
 Tensor fliplr(const Tensor& x);
 Tensor flipud(const Tensor& x);
@@ -377,17 +387,14 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, bool out_int32, 
                     const std::optional<std::string>& side, const std::optional<Tensor>& sorter = std::nullopt);
 Tensor bucketize(const Tensor& x, const Tensor& boundaries, bool out_int32, bool right);
 Tensor isin(const Tensor& elements, const Tensor& test, bool assume_unique, bool invert);
-// The distinct elements of x: all, in order, or, not `sorted`, the first of each run of equal ones. Whoever calls reads
-// how many there are and asks for the rest.
-struct Distinct {
-  Tensor x, order, cuts, count;
-  Dims shape;
-  Tensor values(int64_t count) const;
-  Tensor counts(int64_t count) const;
-  Tensor inverse(int64_t count) const;
-};
-Distinct distinct(const Tensor& x, bool sorted);
-Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights, int64_t count);  // x in [0, count)
+// The distinct elements in order, or the first of each run of equal ones; then, where asked for, which of them each
+// element is, and how often each occurs. They read how many there are. `sorted` and `dim` are PyTorch's: always, never.
+OneOrSeveral unique(const Tensor& x, bool sorted = true, bool return_inverse = false, bool return_counts = false,
+                    std::optional<int64_t> dim = {});
+OneOrSeveral unique_consecutive(const Tensor& x, bool return_inverse = false, bool return_counts = false,
+                                std::optional<int64_t> dim = {});
+// How often each of 0, 1, ... occurs, or the sums of weights; reads the largest number.
+Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights = {}, int64_t minlength = 0);
 
 // ---- composites ---------------------------------------------------------------------------------------------------
 Tensor softmax(const Tensor& x, int64_t dim, std::optional<DType> dtype = {});
@@ -398,7 +405,8 @@ Tensor all_equal(const Tensor& a, const Tensor& b);  // 0-d; shapes that differ 
 Tensor all_close(const Tensor& a, const Tensor& b, double rtol, double atol, bool equal_nan);
 Tensor diff(const Tensor& x, int64_t n, int64_t dim, const std::optional<Tensor>& prepend,
             const std::optional<Tensor>& append);
-Tensor one_hot(const Tensor& classes, int64_t num_classes);  // int64; IndexError at the next read beyond them
+// int64; IndexError at the next read beyond the classes. A negative number: the largest class is read.
+Tensor one_hot(const Tensor& classes, int64_t num_classes = -1);
 // Covariances of rows; fweights: how often each column was seen, aweights: how much it counts.
 Tensor cov(const Tensor& x, int64_t correction, const std::optional<Tensor>& fweights = std::nullopt,
            const std::optional<Tensor>& aweights = std::nullopt);

@@ -1,4 +1,6 @@
 // Places in sorted rows, and what is made of them: searching, distinct values, membership, counts.
+#include <algorithm>
+
 #include "base/error.hpp"
 #include "kernel/expr.hpp"
 #include "ops/index.hpp"
@@ -88,6 +90,18 @@ Tensor isin(const Tensor& elements, const Tensor& test, bool, bool invert) {
 }
 
 // ---- distinct values -----------------------------------------------------------------------------------------------------
+namespace {
+
+// All distinct elements of x in order, or, not `sorted`, the first of each run of equal ones. The functions take how many
+// there are.
+struct Distinct {
+  Tensor x, order, cuts, count;
+  Dims shape;
+  Tensor values(int64_t n) const;
+  Tensor counts(int64_t n) const;
+  Tensor inverse(int64_t n) const;
+};
+
 // A cut at each element that differs from the one before; the cuts' places come first in the order of this flag.
 Distinct distinct(const Tensor& x0, bool sorted) {
   Distinct d;
@@ -110,23 +124,69 @@ Distinct distinct(const Tensor& x0, bool sorted) {
   return d;
 }
 
-Tensor Distinct::values(int64_t count_) const { return take_flat(x, slice(cuts, 0, 0, count_, 1)); }
+Tensor Distinct::values(int64_t n) const { return take_flat(x, slice(cuts, 0, 0, n, 1)); }
 
-Tensor Distinct::counts(int64_t count_) const {
-  if (count_ == 0) return cuts;
-  const Tensor begin = slice(cuts, 0, 0, count_, 1);
-  return cat({slice(cuts, 0, 1, count_ - 1, 1), full_int({1}, x.numel(), DType::int64, x.device())}) - begin;
+Tensor Distinct::counts(int64_t n) const {
+  if (n == 0) return cuts;
+  const Tensor begin = slice(cuts, 0, 0, n, 1);
+  return cat({slice(cuts, 0, 1, n - 1, 1), full_int({1}, x.numel(), DType::int64, x.device())}) - begin;
 }
 
-Tensor Distinct::inverse(int64_t count_) const {
-  if (count_ == 0) return full_int(shape, 0, DType::int64, x.device());
+Tensor Distinct::inverse(int64_t n) const {
+  if (n == 0) return full_int(shape, 0, DType::int64, x.device());
   const Tensor at = arange(0, 1, x.numel(), DType::int64, x.device());
-  const Tensor number = searchsorted(slice(cuts, 0, 0, count_, 1), at, false, true, std::nullopt) - Tensor(1);
+  const Tensor number = searchsorted(slice(cuts, 0, 0, n, 1), at, false, true, std::nullopt) - Tensor(1);
   return reshape(order ? put_rows(number, 1, order, number) : number, shape);
 }
 
+OneOrSeveral read_distinct(const char* op, const Tensor& x, bool sorted, bool inverse, bool counts,
+                           std::optional<int64_t> dim) {
+  if (dim) fail<ValueError>(op, "distinct slices along a dimension are not supported", "leave dim=None");
+  const Distinct d = distinct(x, sorted);
+  const int64_t n = read_now(d.count);
+  if (!inverse && !counts) return d.values(n);
+  std::vector<Tensor> out = {d.values(n)};
+  if (inverse) out.push_back(d.inverse(n));
+  if (counts) out.push_back(d.counts(n));
+  return out;
+}
+
+}  // namespace
+
+OneOrSeveral unique(const Tensor& x, bool, bool return_inverse, bool return_counts, std::optional<int64_t> dim) {
+  return read_distinct("unique", x, true, return_inverse, return_counts, dim);
+}
+
+OneOrSeveral unique_consecutive(const Tensor& x, bool return_inverse, bool return_counts, std::optional<int64_t> dim) {
+  return read_distinct("unique_consecutive", x, false, return_inverse, return_counts, dim);
+}
+
 // ---- counts ----------------------------------------------------------------------------------------------------------------
-Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights, int64_t count) {
+namespace {
+
+// How long the result is: the largest of the numbers and one, at least `least`.
+int64_t bins(const Tensor& x, int64_t least) {
+  if (x.numel() == 0) return least;
+  const Tensor wide = cast(x.detach(), DType::int64);
+  const Tensor lowest = amin(wide, {0}), highest = amax(wide, {0});
+  const int64_t low = read_now(lowest);
+  if (low < 0) fail<ValueError>("bincount", "the input has " + std::to_string(low), "use numbers of 0 or more");
+  return std::max(least, plus("bincount", read_now(highest), 1));
+}
+
+}  // namespace
+
+Tensor bincount(const Tensor& x, const std::optional<Tensor>& weights, int64_t minlength) {
+  if (x.rank() != 1 || is_float(x.dtype()) || x.dtype() == DType::boolean)
+    fail<TypeError>("bincount", std::string("input is ") + name_of(x.dtype()) + " " + x.shape().str(),
+                    "give integers of one dimension");
+  if (minlength < 0)
+    fail<ValueError>("bincount", "minlength " + std::to_string(minlength) + " is negative", "use 0 or more");
+  if (weights && !(weights->shape() == x.shape()))
+    fail<ValueError>("bincount",
+                     "weights " + weights->shape().str() + " and input " + x.shape().str() + " have different shapes",
+                     "give one weight an element");
+  const int64_t count = bins(x, minlength);
   const Tensor rows = cast(x.detach(), DType::int64);
   if (!weights) return reshape(add_rows(count, rows, full_int({x.numel(), 1}, 1, DType::int64, x.device())), {count});
   const DType type = weights->dtype() == DType::float32 ? DType::float32 : DType::float64;
