@@ -142,13 +142,3 @@ struct Threshold {
 };
 
 }  // namespace sg::math
-
-// clang-format off
-#define SG_ACTIVATION_UNARY(X) \
-  X(Selu, selu) X(Gelu, gelu) X(GeluTanh, gelu_tanh) X(Silu, silu) X(Mish, mish) X(Softsign, softsign) \
-  X(Logsigmoid, logsigmoid) X(Hardsigmoid, hardsigmoid) X(Hardswish, hardswish) X(Tanhshrink, tanhshrink)
-#define SG_ACTIVATION_BINARY(X) \
-  X(LeakyRelu, leaky_relu) X(Elu, elu) X(Celu, celu) X(Softshrink, softshrink) X(Hardshrink, hardshrink)
-#define SG_ACTIVATION_TERNARY(X) \
-  X(Softplus, softplus) X(Hardtanh, hardtanh) X(Threshold, threshold)
-// clang-format on

@@ -193,13 +193,3 @@ struct Xlogy {
 };
 
 }  // namespace sg::math
-
-// clang-format off
-#define SG_ELEMENTARY_UNARY(X) \
-  X(Exp2, exp2) X(Expm1, expm1) X(Log1p, log1p) X(Log2, log2) X(Log10, log10) X(Rsqrt, rsqrt) \
-  X(Reciprocal, reciprocal) X(Deg2rad, deg2rad) X(Rad2deg, rad2deg) X(Tan, tan) X(Asin, asin) X(Acos, acos) \
-  X(Atan, atan) X(Sinh, sinh) X(Cosh, cosh) X(Asinh, asinh) X(Acosh, acosh) X(Atanh, atanh) X(Erf, erf) \
-  X(Erfc, erfc)
-#define SG_ELEMENTARY_BINARY(X) \
-  X(Atan2, atan2) X(Hypot, hypot) X(Logaddexp, logaddexp) X(Xlogy, xlogy)
-// clang-format on

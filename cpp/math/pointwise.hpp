@@ -7,7 +7,7 @@
 //           "b|a": the gradient by a reads b, and that by b reads a
 //   autocast "float32": half types come in as that under autocast, since values leave their range; absent: as they are
 //   fwd     the value;  vjp_a, vjp_b, vjp_c  the gradient towards each input, from g = d loss / d output
-// To add an op: write its struct and name it in the list at the end of its file. Knows only `auto`.
+// To add an op: write its struct in the file of its family and name it in math/names.hpp. Knows only `auto`.
 #pragma once
 #include "math/activation.hpp"
 #include "math/elementary.hpp"
@@ -153,13 +153,3 @@ struct Cos {
 };
 
 }  // namespace sg::math
-
-// The lists that everything loops over. Behind a struct: its function on tensors, where ops/pointwise.cpp has none that
-// says more.
-#define SG_NAMED_UNARY(X) SG_ELEMENTARY_UNARY(X) SG_ROUNDING_UNARY(X) SG_ACTIVATION_UNARY(X)
-#define SG_NAMED_BINARY(X) SG_ELEMENTARY_BINARY(X) SG_ROUNDING_BINARY(X) SG_ACTIVATION_BINARY(X)
-#define SG_POINTWISE_UNARY(X) \
-  X(Neg) X(Abs) X(Square) X(Sqrt) X(Exp) X(Log) X(Tanh) X(Sigmoid) X(Relu) X(Sin) X(Cos) SG_NAMED_UNARY(X)
-#define SG_POINTWISE_BINARY(X) X(Add) X(Sub) X(Mul) X(Div) X(Pow) X(Maximum) X(Minimum) SG_NAMED_BINARY(X)
-#define SG_POINTWISE_TERNARY(X) SG_ROUNDING_TERNARY(X) SG_ACTIVATION_TERNARY(X)
-#define SG_POINTWISE_COMPARE(X) X(Lt) X(Le) X(Gt) X(Ge) X(Eq) X(Ne)

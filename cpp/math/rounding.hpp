@@ -186,16 +186,3 @@ struct ShiftRight {
 #undef SG_STEPS
 
 }  // namespace sg::math
-
-// clang-format off
-#define SG_ROUNDING_UNARY(X) \
-  X(Floor, floor) X(Ceil, ceil) X(Round, round) X(Trunc, trunc) X(Frac, frac) X(Sign, sign) X(Isnan, isnan) \
-  X(Isinf, isinf) X(Isfinite, isfinite) X(LogicalNot, logical_not) X(BitwiseNot, bitwise_not)
-#define SG_ROUNDING_BINARY(X) \
-  X(Fmod, fmod) X(Remainder, remainder) X(FloorDivide, floor_divide) X(TruncDivide, trunc_divide) \
-  X(ClampMin, clamp_min) X(ClampMax, clamp_max) X(LogicalAnd, logical_and) X(LogicalOr, logical_or) \
-  X(LogicalXor, logical_xor) X(BitwiseAnd, bitwise_and) X(BitwiseOr, bitwise_or) X(BitwiseXor, bitwise_xor) \
-  X(ShiftLeft, bitwise_left_shift) X(ShiftRight, bitwise_right_shift)
-#define SG_ROUNDING_TERNARY(X) \
-  X(Clamp, clamp) X(Lerp, lerp)
-// clang-format on

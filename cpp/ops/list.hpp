@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "graph/build.hpp"
-#include "math/pointwise.hpp"
+#include "math/names.hpp"
 
 namespace sg {
 

@@ -1,4 +1,6 @@
 // Rows of the pointwise ops, made from math/pointwise.hpp by a loop, and their functions.
+#include "math/pointwise.hpp"
+
 #include <cmath>
 #include <string_view>
 

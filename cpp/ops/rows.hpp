@@ -1,7 +1,7 @@
 // The rows, by name. For files in ops/ only; everybody else loops over all_ops().
 #pragma once
 #include "graph/op.hpp"
-#include "math/pointwise.hpp"
+#include "math/names.hpp"
 
 namespace sg::rows {
 
