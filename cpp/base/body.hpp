@@ -1,4 +1,5 @@
-// A loop's body, body(begin, end), that is not owned: it costs no memory, and lives as long as what it was made of.
+// A reference to a loop's body, body(begin, end): it allocates nothing, and is valid as long as the function it refers
+// to.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-// A value that most of its owners do not have. It is made when it is first changed; till then it is an empty one.
+// A value that most of its owners never need. It is allocated when it is first changed; before that it reads as empty.
 #pragma once
 #include <memory>
 #include <utility>

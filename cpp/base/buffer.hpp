@@ -22,7 +22,7 @@ class Buffer : public RefCounted<Buffer> {
   void* host = nullptr;           // CPU buffers: where the bytes are
   uint64_t address = 0;           // GPU buffers: device address of the first byte
   std::atomic<bool> gone{false};  // with its device, which was opened anew since
-  // How many outside see these bytes: while somebody does, whatever reads or writes them runs at once.
+  // How many others (NumPy, DLPack) see these bytes. While any does, work that reads or writes them runs at once.
   std::atomic<int32_t> shared{0};
 };
 using BufferRef = Ref<Buffer>;

@@ -7,7 +7,7 @@
 
 namespace sg {
 
-// Mistakes in a call. Python sees ValueError, TypeError, IndexError.
+// Invalid arguments. Python sees ValueError, TypeError, IndexError.
 struct ValueError : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };

@@ -1,3 +1,4 @@
+// The host of a program that installs none: nothing to pause, no lines, warnings go to stderr. Knows no Python.
 #include "base/host.hpp"
 
 #include <atomic>

@@ -12,7 +12,7 @@ struct Interruption {};  // a base of what check_interrupts() throws
 
 class Host {
  public:
-  // The line of the user's program that runs in this thread; none when nobody knows.
+  // The line of the user's program that runs in this thread; none where it is not known.
   virtual Where line() { return {}; }
   // This thread is about to compute or to wait: other threads of the program may run (Python's GIL is given up). What
   // pause() returns goes to resume(), unless it is nullptr.

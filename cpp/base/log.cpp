@@ -1,3 +1,5 @@
+// Owns the table of environment variables and reads them; nobody else calls getenv for SPIROGRAD_ names. Knows neither
+// devices nor Python.
 #include "base/log.hpp"
 
 #include <charconv>
@@ -37,7 +39,7 @@ const std::vector<EnvVariable>& env_variables() {
   return table;
 }
 
-// A process with more rights than its caller does not let the caller choose folders and libraries.
+// A process with more rights than its caller (setuid) ignores the variables: they name folders and libraries.
 std::string env(const char* name) {
 #ifdef __GLIBC__
   const char* value = secure_getenv(name);

@@ -1,3 +1,4 @@
+// Owns the list of events of the profile that is running, under one mutex. Does not know what the events mean.
 #include "base/profile.hpp"
 
 #include <chrono>

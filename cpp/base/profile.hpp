@@ -1,5 +1,5 @@
-// What happened when, while somebody profiles: the host's stages, and what devices report of their kernels.
-// Times are nanoseconds of the host's steady clock. When nobody profiles, a stage costs one relaxed load.
+// What happened when, while a profile runs: the host's stages, and what devices report of their kernels.
+// Times are nanoseconds of the host's steady clock. Without a profile, a stage costs one relaxed load.
 // Called from everywhere that does work; engine/ starts and stops it. Threads: any.
 #pragma once
 #include <atomic>
@@ -26,7 +26,7 @@ inline std::atomic<bool> on{false};
 inline std::atomic<bool> with_lines{false};  // each cpu_op notes the line of the user's program that runs
 int64_t now();
 int32_t thread_number();
-void add(ProfileEvent event);  // dropped when nobody profiles
+void add(ProfileEvent event);  // dropped when no profile runs
 void start();
 std::vector<ProfileEvent> stop();
 }  // namespace profile

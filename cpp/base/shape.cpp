@@ -1,3 +1,5 @@
+// Arithmetic of sizes and strides that cannot overflow unseen: a size that leaves int64 raises the error of the op.
+// Knows no tensors.
 #include "base/shape.hpp"
 
 #include <algorithm>

@@ -58,8 +58,8 @@ Dims contiguous_strides(const Dims& shape);
 bool is_contiguous(const Dims& shape, const Dims& strides);
 // Elements from the first to the last that a view reaches, both included; 0 for an empty one.
 int64_t span(const Dims& shape, const Dims& strides);
-// In how many goes a view must be written so that no two elements of one go share a place: every count-th index of `dim`.
-// 1: no two elements share one.
+// In how many rounds a view must be written so that no two elements of one round share a place: a round takes every
+// count-th index of `dim`. 1: no two elements share a place.
 struct Goes {
   int dim = 0;
   int64_t count = 1;

@@ -1,3 +1,4 @@
+// The line that runs is that of the innermost WhereScope of this thread, or the host's. Knows no Python.
 #include "base/where.hpp"
 
 #include "base/host.hpp"

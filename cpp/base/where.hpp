@@ -1,4 +1,4 @@
-// Which line of the user's program is running: kept with whatever may have to name it later, put into words only then.
+// Which line of the user's program is running: kept with whatever may have to name it later, made into text only then.
 // Called when an op is recorded for gradients, when memory is written in place, and by kernels that may report an index.
 // Threads: any. The host knows (base/host.hpp).
 #pragma once
@@ -27,7 +27,7 @@ std::string at(const Where& where);
 
 Where where();
 
-// What runs inside, and has no line of its own, belongs to the given one: a gradient to the op that it is of.
+// Work inside the scope that has no line of its own gets this one: a gradient that of its op.
 class WhereScope {
  public:
   explicit WhereScope(const Where& where);

@@ -1,3 +1,5 @@
+// Reads the arguments of one call and converts the simple ones. Every mistake raises an error that names the function
+// and the argument. Knows no op.
 #include "bind/arguments.hpp"
 
 #include "base/shape.hpp"

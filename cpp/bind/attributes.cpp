@@ -1,4 +1,4 @@
-// Attributes of Tensor.
+// Attributes of Tensor: each reads or sets one fact of the handle. Records no ops beyond views.
 #include "bind/arguments.hpp"
 #include "bind/device.hpp"
 #include "bind/numpy.hpp"
@@ -39,7 +39,7 @@ PyObject* matrix_transpose(PyObject* self, void* reversed) {
   });
 }
 
-// Of real numbers the adjoint is the transpose.
+// For real numbers the adjoint is the transpose.
 PyObject* adjoint(PyObject* self, void* reversed) {
   return guarded([&] {
     if (reversed && unwrap(self).rank() != 2 && unwrap(self).rank() != 0)

@@ -1,3 +1,5 @@
+// Owns the half type of this thread for each kind of device, and converts the tensors of a call to what its row asks
+// for. Which rows ask is said in the rows alone.
 #include "bind/autocast.hpp"
 
 #include <optional>
@@ -11,7 +13,7 @@
 namespace sg::bind {
 namespace {
 
-// Of each kind of device: the half type, or none.
+// The half type of each kind of device, or none.
 thread_local std::optional<DType> types[2];
 
 std::optional<DType>& type_on(DeviceId device) { return types[device.is_gpu()]; }

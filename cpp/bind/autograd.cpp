@@ -1,4 +1,5 @@
-// backward, gradients of chosen inputs, hooks, the user's own functions, and the grad mode.
+// backward, gradients of chosen inputs, hooks, functions with gradients written in Python, and the grad mode. Keeps the
+// Python objects that a gradient graph holds; knows no op.
 #include <pybind11/pybind11.h>
 
 #include "bind/caster.hpp"
@@ -46,7 +47,7 @@ class Objects {
   std::shared_ptr<PyObject> objects_[n];
 };
 
-// What a hook is to Python. The graph holds it as anybody else does, so that the collector sees who does.
+// The Python object of a hook. The graph holds an ordinary reference to it, so that the collector can follow it.
 struct HookHandle {
   py::object callable;  // none: removed
 };
@@ -336,7 +337,7 @@ const Row rows[] = {
 }  // namespace
 
 namespace {
-// Lets the collector look into instances of a pybind11 class: `show` visits what one holds, `clear` lets go of it.
+// Makes instances of a pybind11 class visible to the collector: `show` visits what one holds, `clear` releases it.
 template <class T, int (*show)(T&, visitproc, void*), int (*clear)(T&)>
 py::custom_type_setup collected() {
   return py::custom_type_setup([](PyHeapTypeObject* heap) {

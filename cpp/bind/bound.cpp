@@ -1,3 +1,5 @@
+// The parts of `bound` that do not depend on a function's type: taking the arguments that a row names, and results as
+// Python objects. Knows no op.
 #include "bind/bound.hpp"
 
 namespace sg::bind {

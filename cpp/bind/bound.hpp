@@ -84,7 +84,7 @@ template <>
 struct From<std::vector<int64_t>> {
   static std::vector<int64_t> get(Fetched& f, PyObject* o);
 };
-// What may be one of two: the first is taken when the object is of its kind.
+// Arguments of one of two types: the first one if the object is of its kind.
 using FlagOrDims = std::variant<bool, Dims>;
 using NumberOrText = std::variant<double, std::string>;
 template <>
@@ -135,7 +135,7 @@ PyObject* to_python(T object) {
   return object.release().ptr();
 }
 
-// Reads the arguments that the row names into `objects`. `rest` owns the list of those that "*names" takes.
+// Reads the arguments that the row names into `objects`. `rest` owns the list made for "*names".
 void fetch(const Row& row, const Call& call, PyObject** objects, size_t count, Fetched& fetched, Object& rest);
 
 template <class... T, size_t... i, class F>
@@ -186,7 +186,7 @@ constexpr int arguments_of(Result (Tensor::*)(T...) const) {
 template <auto function>
 inline constexpr Body bound{run_bound<function>, arguments_of(function)};
 
-// The same from the tensor as it is now, written into it.
+// The op in place: computes from the tensor's value and writes the result into it.
 template <const auto& body>  // a Body, or a function that may be one
 PyObject* run_in_place(const Call& call) {
   const Tensor& x = unwrap(call.self);

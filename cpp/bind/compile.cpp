@@ -1,5 +1,5 @@
-// sg.compile: a capture of one call, and the recordings that stand for later ones. python/spirograd/_compile.py decides
-// which of them a call is.
+// sg.compile: captures one call, and replays recordings in place of later ones. python/spirograd/compiler.py decides
+// which recording fits a call.
 #include <pybind11/pybind11.h>
 
 #include "bind/caster.hpp"

@@ -1,4 +1,4 @@
-// Methods that change type or place, look at values, or write in place.
+// Methods that change the type or the device, read values, or write in place. Owns the reading of to()'s arguments.
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
@@ -36,7 +36,7 @@ PyObject* to(const Call& c) {
     }
   };
   PyObject* first = c.count > 0 ? a.take("other") : a.keyword("other");
-  // The positions behind are dtype (unless one is given already), non_blocking, copy.
+  // The next positions are dtype (unless one was given), non_blocking, copy.
   const bool typed = given(first) && !is_device_object(first) && !PyUnicode_Check(first);
   PyObject* dtype = typed || first == nullptr ? a.keyword("dtype") : a.take("dtype");
   a.flag("non_blocking", false);

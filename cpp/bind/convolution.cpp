@@ -1,4 +1,5 @@
-// Convolutions and pooling.
+// Rows of convolutions and pooling: names, signatures, docs. The arithmetic is in ops/convolution.cpp and
+// ops/pooling.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 

@@ -1,4 +1,5 @@
-// Functions that make tensors.
+// Rows that make tensors from sizes, numbers or Python data. Owns what their keyword arguments mean; ops/create.cpp
+// makes the values.
 #include "bind/create.hpp"
 
 #include <cmath>
@@ -136,7 +137,7 @@ PyObject* full_like(const Call& c) {
   return made(filled(x.shape(), n, o.dtype.value_or(x.dtype()), o.device), o);
 }
 
-// x.new_zeros(2, 3): of the type and device of x.
+// x.new_zeros(2, 3) has the type and device of x.
 PyObject* new_constant(const char* op, int64_t value, const Call& c) {
   Arguments a(op, c);
   const Tensor& x = unwrap(c.self);
@@ -203,7 +204,7 @@ PyObject* eye(const Call& c) {
   return made(sg::eye(n, m, o.dtype.value_or(default_float()), o.device), o);
 }
 
-// The data itself when nothing changes, its memory when it is an array, else a copy.
+// The data itself if nothing changes, a tensor on its memory if it is an array, else a copy.
 Tensor tensor_on(const char* op, PyObject* data, std::optional<DType> dtype, PyObject* device, bool may_copy) {
   if (is_tensor(data)) {
     const Tensor& x = unwrap(data);

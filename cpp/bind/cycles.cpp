@@ -1,3 +1,5 @@
+// Tells Python's garbage collector what a gradient graph alone keeps alive. It may report too little (a cycle then
+// lives on), never too much: the collector would free what C++ still uses.
 #include "bind/cycles.hpp"
 
 #include <unordered_map>
@@ -10,9 +12,9 @@ std::atomic<int32_t> without_gil{0};
 
 namespace {
 
-// Walks what one handle keeps alive alone: of each thing, all references to it are met on the way. While a thread
-// records something without the GIL, references come from it as well, and nothing is walked; the GIL is held here, so
-// there can only be fewer of these threads before the collector is done, and it sees more, never less.
+// Walks what one handle alone keeps alive: an object belongs to it if all references to the object were met on the way.
+// While a thread records without the GIL it holds references too, and nothing is walked. The GIL is held here, so no
+// thread can begin to record before the collector is done: it may see more as it goes on, never less.
 class Walk {
  public:
   Walk(const Ref<TensorImpl>& tensor, const Ref<GradNode>& op) {

@@ -1,3 +1,5 @@
+// Owns the Python type Device, one object for each device, and the default device. Looks for GPUs only when asked.
+// Knows no tensors.
 #include "bind/device.hpp"
 
 #include <pybind11/pybind11.h>
@@ -15,7 +17,7 @@ namespace py = pybind11;
 namespace sg::bind {
 namespace {
 
-// One Python object a device, made at first use.
+// One Python object for each device, made at first use.
 PyObject* device_type = nullptr;
 constexpr int kMaxGpus = 256;
 PyObject* cpu_object = nullptr;
@@ -24,7 +26,7 @@ bool named[kMaxGpus];
 std::optional<DeviceId> default_device;
 std::vector<DeviceId> outer_defaults;  // of the `with device:` blocks that are open
 
-// The first call loads Vulkan, which takes long and may want to warn: never with the GIL in hand.
+// The first call loads Vulkan, which takes long and may warn, so the GIL is not held.
 const GpuList& gpus() {
   static bool loaded = false;
   if (!loaded) {

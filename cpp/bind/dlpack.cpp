@@ -1,4 +1,5 @@
-// __dlpack__, __dlpack_device__ and from_dlpack: memory shared with other array libraries.
+// __dlpack__, __dlpack_device__ and from_dlpack: memory shared with other array libraries. Owns capsules and loans;
+// dlpack.hpp has the structs.
 #include "bind/dlpack.hpp"
 
 #include <memory>
@@ -26,7 +27,7 @@ dlpack::DataType to_dlpack(DType t) {
   return {dlpack::kInt, bits, 1};
 }
 
-// What a capsule keeps alive. Given back by the other library, from any thread, with or without the GIL.
+// What a capsule keeps alive. The other library releases it from any thread, with or without the GIL.
 template <class Managed>
 struct Loan {
   Managed managed{};
@@ -36,7 +37,7 @@ struct Loan {
 
 template <class Managed>
 void drop_capsule(PyObject* capsule) {
-  // Still under its first name: nobody took the array.
+  // Still under its first name: no consumer has taken the array.
   if (!PyCapsule_IsValid(capsule, Managed::kName)) return;
   auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, Managed::kName));
   if (managed->deleter) managed->deleter(managed);
@@ -136,7 +137,7 @@ struct Described {
   void* data;
 };
 
-// What a capsule says of its array; whoever made it may be wrong.
+// What a capsule says about its array. It is checked: the producer may be wrong.
 Described described(const dlpack::Array& array) {
   if (array.device.type != dlpack::kCpu && array.device.type != dlpack::kCudaHost)
     refuse("the array is on a device of type " + std::to_string(array.device.type), "copy it to the CPU first");
@@ -180,7 +181,7 @@ Tensor take(PyObject* capsule, bool may_copy, bool must_copy) {
     if (m->deleter && Py_IsInitialized()) m->deleter(m);
   });
   check(PyCapsule_SetName(capsule, Managed::kUsed));
-  // Others may write to what they call read-only: the copy is made now.
+  // The producer may still write to an array that it calls read-only, so it is copied now.
   if (!read_only && !must_copy) return shared;
   return sg::clone(shared);
 }

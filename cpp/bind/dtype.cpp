@@ -1,4 +1,5 @@
-// The type objects sg.float32 ... : compared by identity with each other, by name with strings and NumPy's.
+// The type objects sg.float32 ...: equal to each other by identity, to strings and NumPy's types by name. Knows no
+// tensors but for the functions on types.
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
 #include "bind/tensor.hpp"
@@ -17,7 +18,7 @@ DType value_of(PyObject* o) { return reinterpret_cast<PyDType*>(o)->value; }
 
 PyObject* repr(PyObject* self) { return PyUnicode_FromFormat("spirograd.%s", name_of(value_of(self))); }
 PyObject* twin(PyObject* self) { return numpy().dtypes[static_cast<int>(value_of(self))]; }
-// That of NumPy's type; bfloat16 has none that is always there.
+// The hash of NumPy's type; bfloat16 may have none.
 Py_hash_t hash(PyObject* self) {
   return value_of(self) != DType::bfloat16 ? PyObject_Hash(twin(self)) : static_cast<Py_hash_t>(DType::bfloat16);
 }

@@ -1,3 +1,4 @@
+// Owns the Python classes of errors, and turns the C++ exception in flight into one of them. Knows no tensors.
 #include "bind/errors.hpp"
 
 #include <pybind11/pybind11.h>

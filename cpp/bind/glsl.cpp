@@ -1,4 +1,4 @@
-// A user's GLSL kernels, for python/spirograd/ops.py, which checks names and finds shapes.
+// Users' GLSL kernels, for python/spirograd/ops.py, which checks names and finds shapes. Knows no Vulkan.
 #include "ops/glsl.hpp"
 
 #include <pybind11/pybind11.h>

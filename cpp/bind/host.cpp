@@ -1,3 +1,5 @@
+// Owns what the engine may ask of Python, and the hooks around fork(). Threads that compute may outlive the
+// interpreter, so what they call asks first whether it is there.
 #include "bind/host.hpp"
 
 #include "base/host.hpp"
@@ -9,7 +11,7 @@
 namespace sg::bind {
 namespace {
 
-// What a signal handler raised, Ctrl-C's KeyboardInterrupt before all.
+// What a signal handler raised: usually KeyboardInterrupt, from Ctrl-C.
 struct SignalError : PythonError, Interruption {
   explicit SignalError(const PythonError& raised) : PythonError(raised) {}
 };
@@ -49,7 +51,7 @@ class PythonHost final : public Host {
 
 PyObject* before_fork(PyObject*, PyObject*) {
   {
-    WithoutGil unlocked;  // whoever is in the engine may need it to get out
+    WithoutGil unlocked;  // a thread inside the engine may need it to leave
     lock_for_fork();
   }
   Py_RETURN_NONE;

@@ -1,5 +1,5 @@
 // x[...] and x[...] = value. Integers, slices, None and Ellipsis make a view; then tensors, masks, lists and arrays
-// index what is left of the dimensions they stand at.
+// index the dimensions at which they stand.
 #include "bind/arguments.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
@@ -10,7 +10,7 @@
 namespace sg::bind {
 namespace {
 
-// A key as it was given, or what was made of a list or an array.
+// One part of a key, and the tensor made from it if it is a list or an array.
 struct Part {
   PyObject* key;
   Tensor tensor;
@@ -19,7 +19,7 @@ struct Part {
   int dims() const { return is_mask() ? tensor.rank() : key == Py_None || key == Py_Ellipsis ? 0 : 1; }
 };
 
-// A view on the way through a key: `dim` is the next dimension to be indexed; `indices` those that stay for later.
+// A view while a key is read: `dim` is the next dimension to index; `indices` are the tensors that index afterwards.
 struct Cursor {
   struct Index {
     int dim;
@@ -164,8 +164,8 @@ Tensor read(const Cursor& at) {
   return take_places(at.x, mask.dim, mask.tensor.rank(), places_of(mask.tensor));
 }
 
-// The value beside the masked dimensions if it is the same for all that the mask chooses: nobody needs to know how many
-// these are.
+// The value, shaped to broadcast against the masked dimensions, if it is the same for all elements that the mask
+// chooses: then their number need not be read. Else nothing.
 std::optional<Tensor> same_for_all(const Cursor& at, const Tensor& value) {
   if (value.is_number()) return value;
   const int masked = at.indices[0].tensor.rank(), behind = at.x.rank() - at.indices[0].dim - masked;

@@ -1,10 +1,10 @@
-// Functions that read and write at computed places.
+// Rows that read and write at computed places. The arithmetic is in ops/index.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
 
-// One index a dimension, None for those that are not indexed; masks as the coordinates of what they choose.
+// An index for each dimension, None where it is not indexed; a mask counts as the coordinates of the chosen elements.
 struct Indices {
   std::vector<Tensor> list;
 };

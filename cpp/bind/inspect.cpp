@@ -1,4 +1,4 @@
-// Looking inside: graphs, plans, counters, the environment.
+// Rows and classes that show the inside: graphs, plans, counters, the environment. Changes nothing.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -213,7 +213,7 @@ py::dict report_of_faults() {
 #endif
 
 #ifdef __SANITIZE_ADDRESS__
-// A mistake made on purpose: the lane that looks for such sees whether they are reported.
+// A canary: writes outside its memory on purpose, so that a test lane can see that its tool reports it.
 int64_t overrun(int64_t size) {
   const std::vector<char> block(static_cast<size_t>(size));
   return static_cast<const volatile char*>(block.data())[size];

@@ -1,3 +1,5 @@
+// Makes CPython's method tables from rows. Definitions live as long as the process, because CPython keeps pointers to
+// them. Knows no op.
 #include "bind/methods.hpp"
 
 #include <array>
@@ -28,7 +30,7 @@ PyObject* method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
   return guarded([&] { return run(Call{self, args, n, names, &rows_added[i]}); });
 }
 
-// The first argument stands where a method has its tensor; it may be given as input=.
+// A function's first argument takes the place of a method's tensor; it may be given as input=.
 template <size_t i>
 PyObject* function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return guarded([&]() -> PyObject* {

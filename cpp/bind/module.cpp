@@ -1,4 +1,4 @@
-// The module spirograd._core.
+// The module spirograd._core: adds what the other files of this folder offer, in order. Knows no op.
 #include <pybind11/pybind11.h>
 
 #include "bind/device.hpp"

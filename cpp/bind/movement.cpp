@@ -1,4 +1,5 @@
-// Methods and functions that look at the same elements in another way, and those that move, join and repeat them.
+// Rows of views, and of ops that move, join and repeat elements: names, signatures, docs. The arithmetic is in
+// ops/movement.cpp, ops/join.cpp and ops/triangle.cpp.
 #include <algorithm>
 #include <vector>
 

@@ -1,3 +1,5 @@
+// Owns the conversions between tensors and NumPy arrays, lists and numbers. Memory that both sides see is counted, so
+// that neither frees it under the other.
 #include "bind/numpy.hpp"
 
 #include <new>
@@ -123,7 +125,7 @@ void raise_huge(const char* op) {
   raise(PyExc_OverflowError, std::string(op) + ": an integer does not fit into int64; use a float");
 }
 
-// What np.array makes of a list of floats alone, without looking at each of them several times; else nothing.
+// The array of a list that holds only floats, without the several passes of np.array; else nothing.
 Object array_of_floats(PyObject* data) {
   if (!PyList_CheckExact(data) || !PyFloat_CheckExact(first_leaf(data))) return {};
   const Py_ssize_t n = PyList_GET_SIZE(data);
@@ -251,7 +253,7 @@ Tensor from_python(const char* op, PyObject* data, std::optional<DType> dtype, D
 }
 
 namespace {
-// Gives the array back when nobody needs its memory any more; may be called from any thread, with or without the GIL.
+// Releases the array once its memory is no longer needed; called from any thread, with or without the GIL.
 void give_back(Py_buffer* view) {
   if (!Py_IsInitialized()) return;
   const PyGILState_STATE state = ensure_gil();

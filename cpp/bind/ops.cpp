@@ -1,4 +1,4 @@
-// Bindings of reductions, products and composites.
+// Rows of composites and losses: names, signatures, docs. The arithmetic is in ops/composite.cpp.
 #include <string>
 
 #include "bind/bound.hpp"

@@ -1,5 +1,5 @@
-// What optimisers in Python are made of: a rule of ops/optim.cpp over parameters that step together, and a look at which
-// parameters have gradients.
+// What optimisers in Python call: a rule of ops/optim.cpp over parameters that step together, and a check of which
+// parameters have gradients. Knows no optimiser by name.
 #include <pybind11/pybind11.h>
 
 #include <algorithm>
@@ -88,13 +88,13 @@ void begin_whole_step(const std::vector<py::list>& groups) {
   for (DeviceId d : devices_of(groups)) begin_whole(d);
 }
 
-// Of a step that was not recorded to its end, nothing is done.
+// Undoes a step that was not recorded to its end.
 void take_back_step(const std::vector<py::list>& groups) {
   for (DeviceId d : devices_of(groups)) take_back(d);
 }
 
-// Options to compare; without `numbers`, of a float only whether it is 0. Dicts become lists of pairs, what has no value
-// of its own (a tensor) its identity.
+// Options in a form that can be compared. Without `numbers`, a float counts only as 0 or not 0. Dicts become lists of
+// pairs; objects without a value, such as tensors, count by identity.
 py::object frozen(const py::object& x, bool numbers) {
   PyObject* o = x.ptr();
   if (PyFloat_Check(o) && !numbers) return py::bool_(PyFloat_AS_DOUBLE(o) == 0);

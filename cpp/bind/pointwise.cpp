@@ -1,5 +1,5 @@
-// Bindings of the pointwise ops: a row for each op of one or two tensors from a loop over them, with its form in
-// place and its other names; ops with more arguments, whose signatures are PyTorch's, are written out.
+// Rows of the pointwise ops. Ops of one or two tensors get theirs from a loop, with the form in place and other names;
+// ops with more arguments, whose signatures are PyTorch's, are written out. The formulas are in math/.
 #include <string>
 
 #include "bind/bound.hpp"
@@ -18,8 +18,7 @@ PyObject* unary(const Call& call) {
   return wrap(apply(op, tensor_of(op.name, self)));
 }
 
-// The two operands of a call, one of them a tensor; `second` is the name of the other one, `option` what may be given by
-// name behind them.
+// The two operands of a call, one of which is a tensor. `second` is the name of the other, `option` that of a keyword.
 struct Operands {
   Operands(const Call& call, const char* second, const char* option = nullptr) : op(call.row->op->name) {
     Arguments a(op, call);
@@ -203,10 +202,10 @@ const Row rows[] = {
      kFunction},
 };
 
-// Rows of math/ that have no method: activations.
+// Rows of math/ without a method: activations.
 constexpr std::string_view functions_only[] = {"selu",       "silu",      "mish",        "softsign",
                                                "logsigmoid", "hardswish", "hardsigmoid", "tanhshrink"};
-// Rows behind another name.
+// Rows that are called through another function.
 constexpr std::string_view inner[] = {"trunc_divide", "gelu_tanh"};
 
 template <class List>

@@ -1,4 +1,5 @@
-// Products of matrices and vectors.
+// Rows of products: names, signatures, docs, and dims of tensordot. The arithmetic is in ops/matmul.cpp,
+// ops/products.cpp and ops/einsum.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 

@@ -1,4 +1,4 @@
-// What profiles are made of, for python/spirograd/profiler.py: events as tuples.
+// Hands the events of a profile to python/spirograd/profiler.py as tuples. Knows no ops.
 #include "bind/caster.hpp"
 #include "engine/engine.hpp"
 

@@ -1,4 +1,5 @@
-// Random numbers: functions that make tensors of them, fills in place, generators.
+// Rows that draw random numbers, in place or not, and the Python class Generator. The arithmetic is in ops/create.cpp
+// and ops/random.cpp.
 #include <pybind11/pybind11.h>
 
 #include <random>

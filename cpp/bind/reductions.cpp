@@ -1,4 +1,5 @@
-// Reductions, and what else is made of folds: their Python arguments.
+// Rows of reductions: names, signatures, docs, and Python's ways to name dimensions. The arithmetic is in
+// ops/reduce.cpp and ops/statistics.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 

@@ -1,4 +1,4 @@
-// Scans: running sums, products and extremes.
+// Rows of running sums, products and extremes. The arithmetic is in ops/scan.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 

@@ -1,4 +1,4 @@
-// Functions that choose elements by a mask.
+// Rows that choose elements by a mask. The arithmetic is in ops/selection.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 

@@ -1,3 +1,4 @@
+// Reads the signature text of rows, and checks at import that it fits the row's function. Knows no op.
 #include "bind/signature.hpp"
 
 #include <algorithm>

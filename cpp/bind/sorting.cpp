@@ -1,4 +1,5 @@
-// Functions that sort, and what is made of them.
+// Rows of sorting, searching and counting: names, signatures, docs. The arithmetic is in ops/sort.cpp and
+// ops/search.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 

@@ -1,3 +1,4 @@
+// Owns a table of the code objects that ran, from which lines can be read without the GIL. Knows no tensors.
 #include "bind/source.hpp"
 
 #include <string_view>
@@ -8,7 +9,7 @@
 namespace sg::bind {
 namespace {
 
-// Code objects that ran. Their lines are read without the GIL: from a table that does not change.
+// A code object that ran. Its lines are read without the GIL, from a table that does not change.
 class PythonCode : public Source {
  public:
   PythonCode(PyCodeObject* code, std::string file) : code_(code), file_(std::move(file)) { Py_INCREF(code_); }
@@ -35,7 +36,7 @@ int32_t offset_in(PyFrameObject* frame) {
 #endif
 }
 
-// The folder of the package, whose own lines say nothing to a user.
+// The folder of the package: lines in it are not the user's.
 const std::string& package() {
   static const std::string folder = [] {
     Object module(PyImport_ImportModule("spirograd"));
@@ -48,7 +49,7 @@ const std::string& package() {
   return folder;
 }
 
-// A table entry is the last holder of its code, so that code is released under the GIL only. Never taken down.
+// An entry holds a reference to its code for ever, so that code objects are never released without the GIL.
 struct Known {
   Ref<Source> source;
   bool ours;  // a line of the package

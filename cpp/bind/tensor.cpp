@@ -1,4 +1,4 @@
-// The type object of Tensor and its operators.
+// The type object of Tensor and its operators. Methods are rows (methods.hpp).
 #include "bind/tensor.hpp"
 
 #include <new>
@@ -159,7 +159,7 @@ PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   });
 }
 
-// Printing is Python: it is long and never hot.
+// Printing is done in Python: it is long code that need not be fast.
 PyObject* repr(PyObject* self) {
   Object module(PyImport_ImportModule("spirograd._print"));
   return module ? PyObject_CallMethod(module.get(), "tensor_text", "O", self) : nullptr;

@@ -21,9 +21,9 @@ const Tensor& tensor_of(const char* op, PyObject* o);
 PyObject* wrap(Tensor t, PyTypeObject* type = tensor_type);
 
 // The tensor, the Python or NumPy number, or the NumPy array as a tensor on `device`. Numbers and arrays are put into
-// `room`. nullptr: nothing of the kind.
+// `room`. nullptr for other objects.
 const Tensor* operand(PyObject* o, Tensor& room, DeviceId device);
-// The same where nothing else will do: TypeError.
+// The same; TypeError for any other object.
 const Tensor& operand_of(const char* op, PyObject* o, Tensor& room, DeviceId device);
 // A Python or NumPy number; false: it is something else. OverflowError beyond int64.
 bool number(PyObject* o, Tensor& out);

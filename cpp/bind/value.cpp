@@ -1,4 +1,4 @@
-// The type object of Value and its operators.
+// The type object of Value and its operators. Knows no tensors: value_tensor.cpp does.
 #include "bind/value.hpp"
 
 #include <cmath>
@@ -222,7 +222,7 @@ PyObject* as_float(PyObject* a) {
   return guarded([&] { return check(PyFloat_FromDouble(value::data_of(node_of(a)))); });
 }
 
-// Where C's pow has an edge, Python decides, with its own errors.
+// Where C's pow and Python's differ, Python computes and raises its own errors.
 double python_power(double a, double k, bool is_int, bool k_is_int) {
   auto object = [](double x, bool integer) {
     return Object(check(integer ? PyLong_FromDouble(x) : PyFloat_FromDouble(x)));
@@ -341,7 +341,7 @@ PyObject* call_type(PyObject* type, PyObject* const* args, size_t flags, PyObjec
   });
 }
 
-// ---- attributes that nobody foresaw stay with the node
+// ---- attributes set by users stay with the node
 
 PyObject* get_attribute(PyObject* self, PyObject* name) {
   PyObject* found = PyObject_GenericGetAttr(self, name);

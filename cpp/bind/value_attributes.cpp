@@ -1,4 +1,4 @@
-// Attributes and methods of Value: micrograd's names, and what spirograd adds.
+// Attributes and methods of Value: micrograd's names, and those that spirograd adds. Knows no tensors.
 #include "bind/arguments.hpp"
 #include "bind/device.hpp"
 #include "bind/value.hpp"

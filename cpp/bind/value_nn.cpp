@@ -1,4 +1,5 @@
-// Calling the neurons of a layer at once: each becomes one node instead of two a weight.
+// Calls the neurons of a layer at once: each becomes one node instead of two for each weight. Gives up, and leaves the
+// layer to Python, at anything unusual.
 #include "bind/arguments.hpp"
 #include "bind/errors.hpp"
 #include "bind/value.hpp"
@@ -23,7 +24,7 @@ struct HeldList {
   }
 };
 
-// The inputs of a layer, shared by its neurons. nullptr: not everything is a Value or a number.
+// The inputs of a layer, shared by its neurons. nullptr if one is neither a Value nor a number.
 List* inputs_of(PyObject* fast) {
   const Py_ssize_t count = PySequence_Fast_GET_SIZE(fast);
   HeldList held{List::make(static_cast<size_t>(count))};
@@ -40,7 +41,7 @@ List* inputs_of(PyObject* fast) {
   return held.give();
 }
 
-// One neuron. nullptr: something unusual, to be computed the long way.
+// One neuron. nullptr for anything unusual: Python then computes it.
 Node* neuron(PyObject* w, PyObject* b, List* inputs, bool nonlinear) {
   if (!PyList_CheckExact(w) || !is_value(b)) return nullptr;
   const Py_ssize_t count = PyList_GET_SIZE(w);
@@ -63,7 +64,7 @@ Node* neuron(PyObject* w, PyObject* b, List* inputs, bool nonlinear) {
   return value::neuron(weights.give(), inputs, nonlinear);
 }
 
-// The class Neuron keeps w, b and nonlin in __slots__: their places are asked for once and then read directly.
+// The class Neuron keeps w, b and nonlin in __slots__: their offsets are found once and then read directly.
 class Places {
  public:
   explicit Places(PyObject* type) : w_(of(type, "w")), b_(of(type, "b")), nonlin_(of(type, "nonlin")) {}
@@ -83,7 +84,7 @@ class Places {
   Py_ssize_t w_, b_, nonlin_;
 };
 
-// _neurons(Neuron, list of such, x) -> list of Values, or None where the long way is needed.
+// _neurons(Neuron, list of them, x) -> list of Values, or None where Python has to compute.
 PyObject* neurons(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return guarded([&]() -> PyObject* {
     if (count != 3 || !PyList_Check(args[1])) fail<TypeError>("_neurons", "a class, a list and inputs are needed");

@@ -1,7 +1,7 @@
 // Tensors made of scalar Values: what layers compute with when they are called with a tensor.
-// Promises: the same Values give the same leaf tensor, and its gradient is theirs: it is added to them when somebody
-// reads or writes .grad of one (value::Language::fetch_grad). A leaf goes with its Values, or at such a look once no
-// gradient graph refers to it any more.
+// Promises: the same Values give the same leaf tensor, and its gradient is theirs: it is added to them when .grad of
+// one is read or written (value::Language::fetch_grad). A leaf is freed with its Values, or at such an access once no
+// gradient graph refers to it.
 // Threads: the GIL is held.
 #include <algorithm>
 #include <vector>
@@ -90,7 +90,7 @@ void add_gradient(Leaf& leaf) {
     if (Node* n = leaf.nodes[i]) value::set_grad(n, value::grad_of(n) + numbers[i], false);
 }
 
-// Called again from within, by add_gradient: there is nothing more to add by then.
+// add_gradient calls this again; by then there is nothing left to add.
 void fetch_grad(Node* n) {
   while (LeafRef leaf = find(n, [](const Leaf& l) { return bool(l.tensor.grad()); })) add_gradient(*leaf);
   while (LeafRef leaf = find(n, [](const Leaf& l) { return !l.reachable(); })) remove(leaf);

@@ -1,3 +1,4 @@
+// What all devices share, and what stands in for GPUs in a build without them.
 #include "device/device.hpp"
 
 #include "base/error.hpp"

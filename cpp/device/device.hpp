@@ -1,4 +1,4 @@
-// The whole back-end interface. A device owns memory and runs Plans; it has never heard of ops or gradients.
+// The whole back-end interface. A device owns memory and runs Plans; it must not know ops or gradients.
 // Threads: callers hold the engine lock for every call but `wait`, `wait_for_room` and `download`'s waiting part.
 #pragma once
 #include <atomic>
@@ -50,7 +50,7 @@ struct DeviceStats {
   Count bytes_read;        // device -> host
   Count bytes_written;     // host -> device
   Count allocations;       // memory asked from the driver or the system for tensor data
-  Count bytes_live;        // in buffers that somebody holds
+  Count bytes_live;        // in buffers that are referred to
   Count bytes_cached;      // kept in the pool for reuse
   Count bytes_peak;        // largest bytes_live
   Count kernels_kept;      // pipelines (CPU: compiled programs of prepared plans) that are there
@@ -64,17 +64,17 @@ class Prepared {
   // For people: source and binary of step i ("" where there is none).
   virtual std::string source(size_t) const { return ""; }
   virtual std::vector<uint32_t> spirv(size_t) const { return {}; }
-  // Whether an output that takes over a leaf's memory is to have memory of its own with a copy of the leaf in it, so that
-  // a run can end halfway and leave all leaves as they were.
+  // Whether an output that would take over a leaf's memory must get its own memory with a copy of the leaf, so that a
+  // run can end half-way and leave all leaves unchanged.
   virtual bool wants_copy(int32_t output) const { return static_cast<void>(output), false; }
   virtual int64_t bytes() const = 0;  // of the host that go with it, about
 };
 
-// Where the user asked for what a run does.
+// The user's lines for the ops of a run.
 class Lines {
  public:
   virtual ~Lines() = default;
-  // " at train.py:12" for the op of that name that checks an index against that bound; "" when nobody knows.
+  // " at train.py:12" for the op of that name that checks an index against that bound; "" when it is not known.
   virtual std::string of(const std::string& op, int64_t bound) const = 0;
   virtual uint32_t run() const = 0;  // which run it was
 };
@@ -147,19 +147,19 @@ class Device {
   virtual void run(Prepared& plan, const RunArguments& arguments) = 0;
   // Submits without waiting. Everything is copied. nullptr: nothing is wanted. Only GPUs run jobs.
   virtual std::shared_ptr<Readback> run(const Job& job);
-  // Waits until a run finds room for what it submits. Call without the engine lock, so that a device that hangs keeps
-  // nobody but those who use it. DeviceTimeoutError, DeviceLostError.
+  // Waits until there is room for another submission. Call without the engine lock, so that a device that hangs blocks
+  // only its own users. DeviceTimeoutError, DeviceLostError.
   virtual void wait_for_room() {}
   // Waits for all submitted work. DeviceTimeoutError, DeviceLostError.
   virtual void wait() = 0;
-  // The same when the process ends: for so long at most, and whatever happens to the work.
+  // The same when the process ends: at most that long, whatever happens to the work.
   virtual void wait_at_exit(std::chrono::milliseconds) noexcept {}
   // The first report since the last call, of finished work.
   virtual Status take_status() = 0;
   virtual void empty_cache() = 0;
-  // Whether the device has stopped to answer: everything but recover() raises then.
+  // Whether the device has stopped answering: every call but recover() then raises.
   virtual bool lost() const { return false; }
-  // Opens a lost device anew. What it was given and made before is gone: buffers (`gone`), prepared plans, reports.
+  // Opens a lost device anew. Everything made before is gone: buffers (`gone`), prepared plans, reports.
   virtual void recover() {}
 };
 
@@ -167,7 +167,7 @@ class Device {
 Device& cpu_device();
 
 // GPUs, in order: discrete, integrated, virtual, software (only with SPIROGRAD_ALLOW_CPU_VULKAN=1). The first call
-// loads Vulkan; nothing before does. Never throws for want of a GPU: `reason` then says why there is none.
+// loads Vulkan; nothing before does. Never throws because there is no GPU: `reason` then says why.
 struct GpuList {
   std::vector<DeviceInfo> devices;
   std::string reason, remedy;
@@ -178,7 +178,7 @@ void raise_if_gone(const char* op, const Buffer& buffer);
 // One GPU, opened on first use, the same object for ever. DeviceUnavailableError, ForkError.
 Device& gpu_device(int index);
 
-// Set when the process is about to end and waits for whoever is at work: long preparations give up.
+// Set when the process is about to end and waits for threads that are at work: long preparations give up.
 inline std::atomic<bool> process_ends{false};
 
 }  // namespace sg

@@ -1,4 +1,5 @@
-// One pass over the gradient graph, from roots to leaves.
+// One pass over the gradient graph, from roots to leaves, in a loop: deep graphs must not overflow the stack. Knows no
+// op by name.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -16,8 +17,8 @@ namespace {
 
 void collect(Tensor& into, const Tensor& g) { into = into ? add(into, g) : g; }
 
-// A gradient that can be written in place without touching another: it may share the value, but never the storage,
-// memory that is seen from outside or, as an expanded one does, its own elements.
+// A gradient that can be written in place without changing another: it may share the value, but not the storage or
+// memory that is seen from outside, and no two of its elements may share a place, as in expanded tensors.
 Tensor own(const Tensor& g) {
   for (int d = 0; d < g.rank(); ++d)
     if (g.strides()[d] == 0 && g.shape()[d] > 1) return clone(g);
@@ -33,7 +34,7 @@ void accumulate(Ref<TensorImpl>& into, const Tensor& g) {
   into = own(sum).ref();
 }
 
-// Hook number i, or none: hooks, and other threads, may add hooks meanwhile.
+// Hook number i, or none. Looked up one by one, because hooks and other threads may add hooks meanwhile.
 Ref<Hook> hook_of(const std::unique_ptr<Hooks>& hooks, std::vector<Ref<Hook>> Hooks::* kind, size_t i) {
   const EngineLock lock;
   return hooks && i < ((*hooks).*kind).size() ? ((*hooks).*kind)[i] : Ref<Hook>();
@@ -106,7 +107,7 @@ class Pass {
   std::vector<std::pair<Ref<TensorImpl>, Tensor>> leaves;  // in the order of their first gradient
 
  private:
-  // What came so far for the outputs of a node; of its slices, when it has one output.
+  // The gradients that arrived so far for the outputs of a node, or for slices of its one output.
   struct Arrivals {
     Ref<GradNode> node;
     std::vector<Tensor> g;
@@ -209,7 +210,7 @@ class Pass {
     if (!options_.retain_graph) node.free_values();
   }
 
-  // The formula of a gradient is judged as a whole, under the name of its op.
+  // For NaN, the formula of a gradient is checked as a whole, under the name of its op.
   struct NanPause {
     const bool before = std::exchange(detect_nan, false);
     ~NanPause() { detect_nan = before; }

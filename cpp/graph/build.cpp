@@ -1,3 +1,5 @@
+// Makes nodes and gives each its place in the log and in the gradient graph, in one step under the engine lock. Does
+// not run them, and knows no device.
 #include "graph/build.hpp"
 
 #include <algorithm>
@@ -14,7 +16,7 @@
 namespace sg {
 namespace {
 
-// What stands lower adopts the type of what stands higher, unless it is of a higher kind.
+// The type of an input of lower rank (number, 0-d, tensor) counts only where its kind (bool, integer, float) is higher.
 using Maybe = std::optional<DType>;
 Maybe combined(Maybe high, Maybe low) {
   if (!high || !low) return high ? high : low;
@@ -95,7 +97,7 @@ struct Entry {
   const EngineLock lock;
 };
 
-// Memory that is seen from outside as well, among what a node reads or writes.
+// Whether a node reads or writes memory that is also seen from outside.
 bool touches_shared(const Node& node) {
   for (int i = 0; i < node.inputs; ++i) {
     const Node* from = node.in[i].node.get();
@@ -104,7 +106,7 @@ bool touches_shared(const Node& node) {
   return false;
 }
 
-// The log has room for the node, which somebody holds already: it may be run as soon as it is there.
+// The log has room for the node, and a storage or a gradient holds it already: the log may run as soon as it has it.
 void append_in_room(Log& log, const NodeRef& node, const Where& line) {
   note_disturbance();
   log.append_in_room(node);
@@ -112,7 +114,7 @@ void append_in_room(Log& log, const NodeRef& node, const Where& line) {
   if (node->op->reports) log.reporters.push_back({node->op, bound, line});
   const bool at_once = touches_shared(*node);
   const bool full = log.nodes.size() >= log.most, heavy = log.leaf_bytes >= kMaxLogLeafBytes;
-  // Who reads a checked index comes next: one kernel. What is run as a whole stays in one log.
+  // The reader of a checked index comes next and belongs to its kernel. What is run as a whole stays in one log.
   const bool may_wait = node->op->reports || log.whole_from != SIZE_MAX;
   if (at_once || ((full || heavy) && !may_wait)) flush(log, !at_once && !heavy);
   if (at_once) raise_reports(node->device);
@@ -126,8 +128,8 @@ void append(const NodeRef& node) {
   append_in_room(log, node, line);
 }
 
-// Memory that others see must hold the new value, also where the write had to go to fresh memory first: the two change
-// places, bytes and buffers.
+// Memory that is seen from outside must hold the new value. Where the write had to go to fresh memory first, the two
+// swap their bytes and their buffers.
 void keep_shared(Node& now, Node& before) {
   if (!before.buffer || !before.buffer->shared) return;
   if (now.state != Node::State::ready || now.buffer == before.buffer) return;
@@ -405,7 +407,7 @@ Tensor memory(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device)
 namespace {
 bool went_with_device(const Node& node) { return node.buffer && node.buffer->gone; }
 
-// Under the engine lock from before the old value is looked at until the new one has its history, so no write is lost.
+// The engine lock is held from before the old value is read until the new one has its history, so no write is lost.
 void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at,
                   Ref<GradNode> (*history_of)(const OpInfo&, const Tensor&, const Tensor&)) {
   check_write(op.name, target, value);
@@ -432,7 +434,7 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   set_tensor(node->in[1], target, at ? Dims::filled(s.shape.rank, 0) : pick(target.strides(), s));
   if (!at && went_with_device(*before) && target.contiguous() && target.numel() == before->numel)
     node->in[1].node =
-        ones_like(target.detach())->storage->node.ref();  // memory again, none of which is left as it was
+        ones_like(target.detach())->storage->node.ref();  // fresh memory, every element of which is written
   if (at) set_tensor(node->in[2], at, pick(at.strides(), s));
   // All that can fail comes before the storage changes.
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
@@ -448,7 +450,7 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   log.assignments.push_back({target->storage, before, base, base ? base->grad_fn : history, history});
   log.to_the_end = true;  // the write has begun, and its history and shared memory are still to follow
   storage.node = Held(node);
-  struct AtTheEnd {  // also when the run reports an error: the value is there all the same
+  struct AtTheEnd {  // also when the run reports an error: the value has been written nevertheless
     Log& log;
     const Tensor& target;
     Node &now, &before;

@@ -62,11 +62,11 @@ void assign(const OpInfo& op, const Tensor& target, const Tensor& value);
 // Writes to the elements at target.offset() + at[i...] of the storage: negative ones are skipped, and of several values
 // for one element any may stay. Records nothing for gradients.
 void assign_at(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at);
-// Runs what is pending where that is one element written on the CPU and little else: loops that write elements one after
-// the other, in an order of their own each time, find one plan again and again.
+// Runs what is pending if that is one element written on the CPU and little else: loops that write single elements, in
+// whatever order, then use the same plan every time.
 void run_small(const Tensor& written);
 // The result of an op on the target's own value, computed from `before`, a snapshot of the target, takes its place;
-// part of gradients. False when another thread has written the target since: then it is to be computed anew.
+// part of gradients. False when another thread has written the target since: the caller then computes it again.
 bool replace(const OpInfo& op, const Tensor& target, const Tensor& before, const Tensor& result);
 
 // The type of a result, as PyTorch's: a 0-d tensor changes that of others only when it is of a higher kind (bool, integer,

@@ -1,5 +1,6 @@
-// Memory of one type given out again: making a node costs no call of malloc. One list a thread, freed with the thread;
-// objects that die later go straight back to the system. The list is in the blocks: giving one back asks for no memory.
+// Memory for objects of one type, reused without calls of malloc. Each thread has a list, which is freed with the
+// thread; objects that are destroyed later go straight back to the system. Free blocks are linked through their own
+// bytes, so giving one back needs no memory.
 #pragma once
 #include <cstddef>
 #include <new>

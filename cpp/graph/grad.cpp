@@ -1,3 +1,5 @@
+// Owns the gradient graph: who made a result, and the values that the gradient reads. Walking it is backward.cpp's;
+// knows no formula.
 #include "graph/grad.hpp"
 
 #include <algorithm>
@@ -63,7 +65,7 @@ void refuse_nan(const OpInfo& op, const Tensor& out, std::span<const Tensor* con
   fail<Error>(op.name, "the result" + at(where()) + " has a NaN, and no input has", "look at the inputs of this line");
 }
 
-// A leaf's value as it was saved: what it is now, or where, does not matter to the gradient that goes to the leaf.
+// Stands for a leaf whose value was saved: the gradient goes to the leaf, whatever its value is by then.
 void vjp_leaf(Vjp& v) { v.result[0] = v.g; }
 const OpInfo kLeaf{.name = "leaf", .doc = "The value of a leaf.", .kind = Kind::view, .arity = 1, .vjp = vjp_leaf};
 
@@ -194,7 +196,7 @@ void GradNode::free_values() {
   if (custom) custom->free_values();
 }
 
-// Nodes that wait for their end are linked through their sequences, which nobody asks for any more.
+// Nodes that wait to be freed are linked through their sequences, which are no longer read.
 void GradNode::destroy(GradNode* node) {
   thread_local GradNode* waiting = nullptr;
   thread_local bool freeing = false;
@@ -286,12 +288,12 @@ Tensor base_of(const Tensor& t) { return t->base ? Tensor(t->base) : t; }
 
 bool may_overlap(const Tensor& t) { return !t.contiguous() && goes_of(t.shape(), t.strides()).count > 1; }
 
-// Whether a write of the value is part of gradients.
+// Whether writing the value is part of the gradient graph.
 bool is_recorded(const Tensor& base, const Tensor& value) {
   return grad_mode && is_float(base.dtype()) && (base.requires_grad() || value.requires_grad());
 }
 
-// Whether the view is of the base's own elements: those outside have a history that is not known.
+// Whether the view reads only elements of the base: the history of elements outside is not known.
 bool is_inside(const Tensor& base, const Tensor& view) {
   const int64_t begin = view->offset - base->offset;
   return view.numel() == 0 ||

@@ -1,7 +1,7 @@
 // The gradient graph: for each result that wants a gradient, which op made it from what, and the values its formula
 // needs. Gradients are made of ordinary ops, so they fuse and can be differentiated again.
-// Threads: like tensors; gradients of several threads that reach one leaf add up. Grad mode is per thread. What changes
-// of a graph (histories, gradients, saved values that are given up) changes under the engine lock, hooks run outside.
+// Threads: like tensors; gradients of several threads that reach one leaf add up. Grad mode is per thread. Histories,
+// gradients and saved values change under the engine lock; hooks run outside it.
 #pragma once
 #include <memory>
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace sg {
 
-// What a view op or a reduce needs to know to go back.
+// What the gradient of a view or a reduce needs to know about the op.
 struct Attributes {
   Dims a, b;
   int64_t x = 0;
@@ -20,8 +20,8 @@ struct Attributes {
   bool flag = false;
 };
 
-// What the user gave to a graph and the graph keeps alive: a collector of cycles wants to see the objects behind it, and
-// takes them when nobody else can reach it.
+// A user's object that a graph keeps alive. A collector of cycles must see the objects behind it, and takes them when
+// only a cycle keeps it alive.
 class Given {
  public:
   using Visit = int (*)(void* object, void* argument);
@@ -30,7 +30,7 @@ class Given {
   virtual void let_go(std::vector<std::shared_ptr<void>>& objects) { static_cast<void>(objects); }
 };
 
-// Values that are not kept but computed again when a gradient asks for the first of them.
+// Values that are not kept, but computed again when a gradient needs the first of them.
 class Checkpoint : public RefCounted<Checkpoint>, public Given {
  public:
   static void destroy(Checkpoint* c) { delete c; }
@@ -62,7 +62,7 @@ class Saved {
   void keep(const Tensor& t, bool always = false);  // always: also inside a checkpoint
   // Error when it was overwritten or freed since; `op` at `where` saved it.
   NodeRef value(const char* op, const Where& where) const;
-  // The value is that of `t` from now on: a write in place put it there.
+  // Takes over the value of `t`: a write in place put it there.
   void follow(const Tensor& t);
   bool is_of(const Tensor& t) const { return storage_ == t->storage; }
   Node* kept() const { return value_.get(); }
@@ -91,7 +91,7 @@ struct GradInput {
   bool needs() const { return fn || leaf; }
 };
 
-// Called with a gradient on its way; may return another one in its place.
+// Called with a gradient as it passes; may return another one in its place.
 class Hook : public RefCounted<Hook>, public Given {
  public:
   virtual Tensor operator()(const Tensor& g) = 0;
@@ -107,7 +107,7 @@ struct RetainedGrad : RefCounted<RetainedGrad> {
   static void destroy(RetainedGrad* r) { delete r; }
 };
 
-// A gradient that is no row: the user's own.
+// A gradient that is not that of a row: the user's own function.
 class CustomGrad : public Given {
  public:
   virtual std::string name() const = 0;
@@ -167,27 +167,27 @@ class GradMode {  // sets the mode for a scope
 };
 void set_grad_enabled(bool on);
 
-// Records how `out` was made, if the mode is on and an input wants a gradient. It is a base from now on, also where it
-// is a view of something that was made on the way.
+// Records how `out` was made, if the mode is on and an input wants a gradient. From then on `out` is a base, even if it
+// is a view of an intermediate value.
 void record(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs, const Attributes& attributes = {});
 inline void record(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> inputs,
                    const Attributes& attributes = {}) {
   record(op, out, std::span(inputs.begin(), inputs.size()), attributes);
 }
-// The same for outputs with a gradient of their own; undefined outputs, and those of integers, have none.
+// The same for the outputs of a custom gradient; undefined outputs, and integers, have none.
 void record_custom(std::unique_ptr<CustomGrad> custom, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
 // Makes x output `number` of a custom node.
 void set_output(Tensor& x, const Ref<GradNode>& custom, int64_t number);
-// The history that the base of `target`, and so every view of it, has when `value` is written through `target`; nothing
-// when that is no part of gradients.
+// The history that the base of `target`, and so every view of it, gets when `value` is written through `target`;
+// nothing if the write is not part of gradients.
 Ref<GradNode> history_of_write(const OpInfo& op, const Tensor& target, const Tensor& value);
 // The same for the result of an op on the target's own value, which then was made by that op.
 Ref<GradNode> history_of_result(const OpInfo& op, const Tensor& target, const Tensor& result);
 void was_written(const Tensor& target, Ref<GradNode> history);  // throws nothing
-// Error when the value cannot be written: elements of the target may share a place; or, with the mode on, it is a leaf
-// that wants a gradient, or a view of one, or no gradient can be made of the write.
+// Error if the value cannot be written: elements of the target share a place, or, with the mode on, the target is a
+// leaf that wants a gradient or a view of one, or the write would have no gradient.
 void check_write(const char* op, const Tensor& target, const Tensor& value);
-// The value and history of x as they are now, whatever is written into x later. Ops in place compute from it.
+// The value and history of x as they are now, unaffected by later writes. Ops in place compute from it.
 Tensor snapshot(const Tensor& x);
 
 void retain_grad(const Tensor& x);  // x.grad is kept although x is no leaf
@@ -201,8 +201,8 @@ struct BackwardOptions {
 // Adds d root / d leaf * gradient to the .grad of every leaf. ValueError when root is not one element and no gradient
 // is given; Error when values it needs were freed by an earlier backward or overwritten since.
 void backward(const Tensor& root, const Tensor& gradient = {}, BackwardOptions options = {});
-// The same for several roots in one pass; undefined gradients are 1. `inputs`: only these collect a .grad, and only
-// what leads to them is computed.
+// The same for several roots in one pass; undefined gradients count as 1. `inputs`: only these collect a .grad, and
+// only paths to them are computed.
 void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradients, BackwardOptions options,
               const std::vector<Tensor>* inputs = nullptr);
 // The same, but returned for `inputs` instead of collected; undefined where there is no path.
@@ -211,7 +211,7 @@ std::vector<Tensor> grad(const std::vector<Tensor>& roots, const std::vector<Ten
 std::vector<Tensor> grad(const Tensor& root, const std::vector<Tensor>& inputs, const Tensor& gradient = {},
                          BackwardOptions options = {});
 
-// Bytes of the values that the graph behind x keeps, but for those of leaves, which live anyway.
+// Bytes of the values that the graph behind x keeps alive, leaves not counted.
 int64_t saved_bytes(const Tensor& x);
 // Whether x was made from a leaf that wants a gradient and is none of `known`.
 bool depends_on_others(const Tensor& x, const std::vector<Tensor>& known);

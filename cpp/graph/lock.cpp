@@ -1,3 +1,4 @@
+// Owns the one mutex. A thread pauses the host before it waits for it, so no thread waits while it holds Python's GIL.
 #include "graph/lock.hpp"
 
 #include <mutex>

@@ -4,9 +4,9 @@
 
 namespace sg {
 
-// Guards logs, plan caches and device calls; may be taken again by the thread that holds it. Whoever must wait for it
-// pauses the host first (gives up Python's GIL) and resumes it after releasing the lock, so nobody ever waits for the lock
-// with the GIL in hand.
+// Guards logs, plan caches and device calls; the thread that holds it may take it again. A thread that must wait for it
+// pauses the host first (releases Python's GIL) and resumes it after releasing the lock, so no thread ever waits for
+// the lock while it holds the GIL.
 class EngineLock {
  public:
   EngineLock();
@@ -18,7 +18,7 @@ class EngineLock {
   struct Away;
   Away* away_ = nullptr;  // of who had to wait
 };
-// For good, when the process ends; or not at all, when another thread is at work for longer.
+// Taken for ever when the process ends, unless another thread keeps it for longer than `patience`.
 void lock_at_exit(std::chrono::milliseconds patience) noexcept;
 // Around fork(), so that the child does not inherit a lock of a thread that it does not have.
 void lock_for_fork();

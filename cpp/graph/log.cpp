@@ -1,3 +1,5 @@
+// Owns the key of a log while it grows. Two logs with equal keys must run with the same plan: whatever changes a kernel
+// goes into the key, whatever is an argument must stay out.
 #include "graph/log.hpp"
 
 #include <algorithm>
@@ -60,8 +62,8 @@ void Log::add_operand(const Node& reader, int k) {
   for (int64_t stride : operand.strides) add_word(static_cast<uint64_t>(stride));
 }
 
-// Where a reading begins is an argument; that two begin at one place is part of the structure. But elements that are
-// read at random meet by chance: among more than a few only one that is written where it has just been read counts.
+// Where a read begins is an argument, but that two reads begin at the same place is part of the structure. Elements
+// read at random coincide by chance, so beyond a few reads only a write to the place that was just read counts.
 void Log::add_leaf(const Node& reader, int k, uint64_t word) {
   constexpr int kLookBack = 8, kFewElements = 4;
   const Operand& operand = reader.in[k];
@@ -82,9 +84,9 @@ void Log::add_leaf(const Node& reader, int k, uint64_t word) {
   add_word(static_cast<uint64_t>(starts.back()));
 }
 
-// Of memory that an effect of this log has written: one element, at another place every time, as programs do in loops.
-// In a recording every part, since what an argument of the function is part of may be another one next time. What a
-// function like cat() puts together begins where its own sizes say.
+// Whether a reading begins at an offset inside memory that this log has written, so that the offset is an argument: one
+// element, as in loops that write an element a round. In a recording every part counts, because an argument of the
+// function may be part of another tensor next time. Parts that cat() puts together begin where its own sizes say.
 bool Log::is_part_of_written(const Node& reader, int k) const {
   const Operand& operand = reader.in[k];
   const Node& memory = *operand.node;
@@ -131,7 +133,7 @@ void make_room_in(std::vector<T>& list, size_t more) {
 }  // namespace
 
 void Log::make_room(const Node& node) {
-  constexpr size_t kNodes = 64;  // for so many of few inputs at once
+  constexpr size_t kNodes = 64;  // of few inputs: room is made for as many at once
   constexpr size_t kWordsOfNode = 2 + std::size(decltype(node.extra){}) + kMaxRank, kWordsOfInput = 3 + kMaxRank;
   make_room_in(assignments, 1);
   make_room_in(reporters, 1);
@@ -169,7 +171,7 @@ void Log::append_in_room(const NodeRef& node) {
   written_leaf_.push_back(node->op->kind == Kind::effect && node->inputs > 1 ? leaf_behind(*node->in[1].node) : kNone);
 }
 
-// The leaf whose memory it is, as far as this log knows.
+// The leaf that owns the memory, as far as this log knows.
 int32_t Log::leaf_behind(const Node& memory) const {
   if (!memory.pending()) return memory.log_index;
   if (memory.op->kind == Kind::memory) return kMade;

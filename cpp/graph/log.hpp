@@ -10,7 +10,8 @@
 
 namespace sg {
 
-// A write in place: should the run fail, the storage goes back to its old value, and what was written to its old history.
+// A write in place. If the run fails, the storage goes back to its old value, and the written tensor to its old
+// history.
 struct Assignment {
   Ref<Storage> storage;
   NodeRef before;
@@ -54,10 +55,10 @@ struct Log {
   bool to_the_end = false;       // a run now is not to be interrupted
   size_t whole_from = SIZE_MAX;  // nodes from here on are run as a whole or not at all
   Writes whole_writes;           // those before
-  size_t most = kMaxLogNodes;    // it is run when it has so many nodes
+  size_t most = kMaxLogNodes;    // nodes: a log that has as many is run
   bool goes_on = false;          // the log before had its most nodes
 
-  // Of memory: afterwards append_in_room(node), and one assignment and one reporter of the node, throw nothing.
+  // Reserves memory: afterwards append_in_room(node), and one assignment and one reporter of the node, cannot throw.
   void make_room(const Node& node);
   void append_in_room(const NodeRef& node);
   void append(const NodeRef& node) {
@@ -66,9 +67,9 @@ struct Log {
   }
   void clear();
   Writes writes() const { return {epoch, assignments.size()}; }
-  // Of each node: the leaf into whose memory it writes; negative where there is none.
+  // For each node, the leaf into whose memory it writes; negative if there is none.
   const std::vector<int32_t>& written_leaves() const { return written_leaf_; }
-  // Storages that were written since hold again what they held then; nothing, when the log was run meanwhile.
+  // Gives storages that were written since their values of then; does nothing if the log was run meanwhile.
   void take_back(Writes since) noexcept;
 
  private:
@@ -92,7 +93,7 @@ struct Log {
 
 Log& log_of(DeviceId device);
 
-// A reading of memory begins where vectors may be read. One element is read by itself.
+// Whether a read begins where vectors may be loaded. A single element need not be aligned.
 bool is_aligned(const Operand& operand);
 
 inline constexpr int64_t kMaxLogLeafBytes = int64_t{4} << 30;
@@ -100,7 +101,7 @@ inline constexpr int64_t kMaxLogLeafBytes = int64_t{4} << 30;
 // Given by engine/. Under the engine lock.
 // Runs the whole log of a device. `full`: it has its most nodes, and may be given room for more.
 void flush(Log& log, bool full);
-// Raises what the kernels of a device reported. Called when something had to run at once.
+// Raises the reports of a device's kernels. Called after a run that could not wait.
 void raise_reports(DeviceId device);
 // The error of a value that could not be computed, is poisoned, or went with its device.
 void raise_if_failed(const Node& node);

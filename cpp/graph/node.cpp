@@ -1,3 +1,4 @@
+// Memory of nodes, and their end: chains of nodes are freed in a loop, since recursion would overflow the stack.
 #include "graph/node.hpp"
 
 #include "graph/free_list.hpp"
@@ -14,7 +15,7 @@ void Node::drop_inputs() {
   for (int i = 0; i < inputs; ++i) in[i].node = {};
 }
 
-// Nodes that wait for their end are linked through their epochs, which nobody asks for any more.
+// Nodes that wait to be freed are linked through their epochs, which are no longer read.
 void Node::destroy(Node* node) {
   thread_local Node* waiting = nullptr;
   thread_local bool freeing = false;

@@ -1,5 +1,5 @@
 // A node: one value that is to be computed (pending), is there (ready), or could not be computed (failed).
-// Its value is always contiguous; views are strides in whoever reads it. Immutable but for its state.
+// Its value is always contiguous; views are strides of its readers. Immutable but for its state.
 // Made by graph/build.hpp only, which appends it to its device's log. Threads: under the engine lock.
 #pragma once
 #include <exception>
@@ -17,8 +17,8 @@ namespace sg {
 inline constexpr int kFewInputs = 3;   // of any op but kernels
 inline constexpr int kMaxInputs = 16;  // of a kernel
 
-// What a number of a recorded step stands for when the step is replayed: the value of a slot (graph/recorder.hpp), or what
-// is left of 1 when that is taken away, so many times over.
+// What a number of a recorded step stands for when the step is replayed: the value of a slot (graph/recorder.hpp), then
+// 1 - x of it, `complements` times.
 struct ReplaySlot {
   uint32_t number : 30 = 0;  // from 1 on; 0: none, the number is a constant
   uint32_t complements : 2 = 0;
@@ -48,7 +48,7 @@ struct Operand {
 struct Node : RefCounted<Node> {
   enum class State : uint8_t { pending, ready, failed };
 
-  // First what a cut looks at and what ends with a node: of ten thousand of them, few cache lines each.
+  // First the fields that a flush and a destructor read: few cache lines for each of ten thousand nodes.
   State state = State::pending;
   DType dtype = DType::float32;
   DType compute = DType::float32;  // inputs are converted to this type before `emit`; never a narrow one
@@ -57,7 +57,7 @@ struct Node : RefCounted<Node> {
   // Position in the pending log, or, for a leaf, its number there (valid while epoch is the log's).
   uint64_t epoch = 0;
   int32_t log_index = -1;
-  // Storages and saved gradients that want the value: a cut writes it only when this is not 0.
+  // How many storages and saved gradients hold the value: a flush writes it only if this is not 0.
   std::atomic<int32_t> held{0};
   BufferRef buffer;          // ready
   std::exception_ptr error;  // failed
@@ -73,7 +73,7 @@ struct Node : RefCounted<Node> {
 
  public:
   Dims domain;  // without dimensions of size 1 (contractions: all of folded, batch, m, n..., k...)
-  // What a kernel of its own wants to know; of contractions: 1 when there is `folded`, then three words of a window.
+  // Parameters of a handwritten kernel; for contractions: 1 if there is `folded`, then three words of a window.
   int64_t extra[4] = {};
 
   Node() = default;
@@ -87,12 +87,12 @@ struct Node : RefCounted<Node> {
   }
 
   bool pending() const { return state == State::pending; }
-  // Whether operand k is a value of each element; the others are memory that is written or read elsewhere.
+  // Whether operand k is read element by element; the others are memory that is written, or read at computed places.
   bool reads_value(int k) const {
     if (op->kind == Kind::kernel || op->kind == Kind::contraction) return false;
     return !(op->kind == Kind::effect && k == 1) && !(op->kind == Kind::indexed && k == 0);
   }
-  // An effect that leaves nothing of the old value.
+  // An effect that overwrites the whole old value.
   bool overwrites_all() const {
     return inputs == 2 && domain.numel() == numel && in[1].strides == contiguous_strides(domain);
   }

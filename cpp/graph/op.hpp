@@ -40,7 +40,7 @@ enum Saves : uint8_t {
   kReadsOnly = 128,  // in OpInfo::reads: these and no others
 };
 
-// Which types an op is for; TypeError for the others.
+// The types that an op takes; TypeError for others.
 enum Takes : uint8_t { kTakesBool = 1, kTakesIntegers = 2, kTakesFloats = 4, kTakesAll = 7 };
 
 struct OpInfo {
@@ -55,10 +55,10 @@ struct OpInfo {
   void (*vjp)(Vjp&) = nullptr;  // nullptr: no gradient
   void (*expand)(const Node&, bool gpu, Expansion&) = nullptr;
   bool reports = false;       // checks an index: against input 1, or in a kernel of its own (see Own::tag)
-  bool stores = false;        // its value is in memory: nobody who reads it computes it again
+  bool stores = false;        // its value is written to memory: readers never compute it again
   uint8_t takes = kTakesAll;  // of the promoted type
   bool wide = false;          // under autocast, half types come in as float32
-  // Which of `saves` the gradient by each input reads; the rest is not kept when only that gradient is wanted. 0: all.
+  // Which of `saves` the gradient by each input reads; the others are not kept if only that gradient is wanted. 0: all.
   uint8_t reads[3] = {};
   uint8_t read_by(int input) const { return input < 3 && reads[input] ? reads[input] : saves; }
 };

@@ -1,5 +1,5 @@
-// Gradients of slices on their way to the tensor that was sliced: they wait for each other, so that those which lie
-// side by side are written into one tensor, each element once.
+// Gradients of slices on their way to the tensor that was sliced. They are collected, so that slices that lie side by
+// side are written into one tensor, each element once.
 #pragma once
 #include <vector>
 

@@ -1,6 +1,6 @@
-// What watches the work of a thread while a step is recorded to be run again (engine/replay/): whose memory ops read
-// and write, which leaves collect gradients, which numbers will be others next time.
-// Told by graph/ and ops/; at most one a thread. Threads: its own.
+// Watches what a thread does while a step is recorded for replay (engine/replay/): whose memory ops read and write,
+// which leaves collect gradients, which numbers will differ next time.
+// graph/ and ops/ report to it. At most one for each thread, used by that thread alone.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -21,13 +21,14 @@ class Watcher {
   virtual void ends(const GradNode& node) = 0;  // backward() passed it and freed its values
   // Words drawn from a stream of random numbers. The result stands for the seed, the next slot for the first word.
   virtual ReplaySlot draws(Generator& from, int64_t blocks) = 0;
-  // A stream is about to be put to this place.
+  // A stream is about to be set to this position.
   virtual void turns(Generator& stream, int64_t seed, int64_t blocks) = 0;
-  // A number that is asked for anew each time.
+  // A number that may be another at each replay.
   virtual ReplaySlot number(double now) = 0;
 };
 extern constinit thread_local Watcher* recorder;
-// While threads are watched: what others do to the logs, which are everybody's, so that nobody takes it for theirs.
+// While threads are watched: what other threads do to the logs, which all threads share, so that no recorder counts it
+// as its own.
 extern std::atomic<int32_t> recorders;
 extern std::atomic<uint32_t> disturbances;
 inline void note_disturbance() {

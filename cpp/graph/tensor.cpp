@@ -1,3 +1,4 @@
+// Handles: how they are made, detached and destroyed. Computes nothing; ops do.
 #include "graph/tensor.hpp"
 
 #include "base/error.hpp"

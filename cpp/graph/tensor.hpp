@@ -1,5 +1,5 @@
-// Tensor: a handle on a view of a Storage, and its place in the gradient graph. The C++ user's type as well as the
-// binding's. Copying a Tensor copies the handle. A number is a Tensor too (`is_number()`): it has no device and adopts
+// Tensor: a handle on a view of a Storage, and its place in the gradient graph. The type of C++ programs and of the
+// binding. Copying a Tensor copies the handle. A number is a Tensor too (`is_number()`): it has no device and adopts
 // the type of what it meets.
 #pragma once
 #include <memory>
@@ -37,7 +37,7 @@ struct TensorImpl : RefCounted<TensorImpl> {
   Ref<TensorImpl> grad;          // of a leaf
   Ref<RetainedGrad> retained;    // .grad of another tensor
   std::unique_ptr<Hooks> hooks;  // of a leaf
-  // A view's history is that of its base, seen through the view: a write through either is one of both.
+  // A view's history is that of its base, seen through the view: a write through either changes both.
   Ref<TensorImpl> base;
   uint32_t history = 0;     // of a base: how often it changed; of a view: that of the base when grad_fn was made
   bool unrecorded = false;  // a view made under no_grad, or a view of one: it has no history
@@ -72,12 +72,12 @@ class Tensor {
   bool contiguous() const { return is_contiguous(impl_->shape, impl_->strides); }
 
   bool requires_grad() const { return impl_->requires_grad || grad_fn(); }
-  // The same to look at: false, and no error, for a view without a history whose base got one.
+  // The same for display: false instead of an error for a view without a history whose base got one.
   bool shows_gradient() const;
   Tensor& requires_grad_(bool on = true);  // TypeError for integers
   bool is_leaf() const { return !grad_fn(); }
-  // The op that made the tensor; of a view whose base was written since, made anew. Error while gradients are recorded
-  // when the view was made while they were not: whether it belongs to that history is not said.
+  // The op that made the tensor, made anew for a view whose base was written since. Error, while gradients are
+  // recorded, for a view that was made under no_grad: whether the write belongs to its history is ambiguous.
   const Ref<GradNode>& grad_fn() const {
     if (impl_->base && impl_->base->history != impl_->history) renew_history();
     return impl_->grad_fn;

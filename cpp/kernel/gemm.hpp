@@ -5,7 +5,7 @@
 
 namespace sg {
 
-struct GemmDigits;  // k as a number of several digits, each with strides of its own
+struct GemmDigits;  // k as a number of several digits, each with its own strides
 
 // A plane of zeros, rows x pitch, with an image of height x width in it. In memory the image's rows are `row` apart.
 struct Window {
@@ -20,11 +20,11 @@ struct GemmTile {
   int64_t m, n, k;
   int64_t a_m, a_k, b_k, b_n, c_m, c_n;
   bool add = false;                    // to what c holds
-  void* scratch = nullptr;             // whoever multiplies gives it
+  void* scratch = nullptr;             // given by the caller
   const GemmDigits* inner = nullptr;   // instead of a_k and b_k
   const int64_t* b_columns = nullptr;  // with it: where each column of b begins; b_n is then the usual way to the next
   bool k_in_rows = false;              // with it: neighbours along k are neighbours in a
-  int64_t b_m = 0;                     // each row of a has a b of its own, that far from the last one's
+  int64_t b_m = 0;                     // not 0: each row of a has its own b, that far from the one before
   const Window* window = nullptr;      // b, of each row, is an image; `inner` and `b_columns` are of its plane. Of sums
                                        // over images, the first digit of k counts them
 };

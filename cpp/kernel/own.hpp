@@ -41,12 +41,12 @@ struct Own {
   std::vector<Tensor> tensors;
   std::vector<int64_t> words;
   void (*cpu)(const CpuArgs&) =
-      nullptr;          // asks for no memory but args.scratch(): it may be called where nothing may fail
+      nullptr;          // allocates nothing but args.scratch(), because it is called where nothing may fail
   int64_t scratch = 0;  // bytes that a thread of it needs
   // GLSL behind #version, extensions and common.glsl: tensor i is at address tensor(i), word i is word(i).
   std::string source;
   int64_t groups[3] = {1, 1, 1};
-  // Whose op reports has two words more: its tag, and the address of the status word. 0: the op does not.
+  // An op that reports has two more words: its tag, and the address of the status word. 0: the op does not report.
   int64_t tag = 0;
   double cost = 0;  // about how many operations
 };

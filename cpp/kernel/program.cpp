@@ -1,3 +1,5 @@
+// Owns the facts of instructions and the passes that keep a Program small: phases, pruning, merging dimensions. Knows
+// no device.
 #include "kernel/program.hpp"
 
 #include <algorithm>

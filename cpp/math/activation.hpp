@@ -1,5 +1,5 @@
-// Pointwise ops of neural networks. Form: math/pointwise.hpp; inputs behind the first are numbers, such as slopes and
-// thresholds, or tensors where a gradient towards them is given.
+// Pointwise ops of neural networks. Form: math/pointwise.hpp; inputs after the first are numbers, such as slopes and
+// thresholds, or tensors if there is a gradient towards them.
 // Exponentials of the side that is not chosen are clamped: a gradient of 0 meets no infinity.
 #pragma once
 

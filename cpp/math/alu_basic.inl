@@ -1,4 +1,4 @@
-// Included by alu.hpp inside its namespace: arithmetic, comparison, choice, conversion and random bits.
+// Included by alu.hpp inside its namespace: arithmetic, comparison, choice and conversion.
 
 // How a float type is laid out.
 template <class T>
@@ -122,7 +122,7 @@ SG_ALU_FN T select(bool condition, T if_true, T if_false) {
   return condition ? if_true : if_false;
 }
 
-// Float to integer truncates; NaN and what does not fit give the smallest integer. Integers wrap around.
+// Float to integer truncates; NaN and values out of range give the smallest integer. Integers wrap around.
 template <class To, class From>
 SG_ALU_FN To cast(From x) {
   if constexpr (std::is_same_v<To, bool>) {

@@ -1,4 +1,4 @@
-// Included by alu.hpp inside its namespace: relatives of exp and log that keep their digits where those two lose them.
+// Included by alu.hpp inside its namespace: relatives of exp and log that stay accurate where those two lose digits.
 
 // With x = n ln2 + r and p = e^r - 1: 2^n p + (2^n - 1), without leaving the range.
 template <class T>
@@ -27,7 +27,7 @@ SG_ALU_FN T exp2(T x) {
   return is_nan(x) ? x : exp2_pair(x, T(0));
 }
 
-// The logarithm y of any x > 0, and what it is elsewhere.
+// y, the logarithm of a finite x > 0; else -inf at 0, NaN below, and infinity and NaN as they are.
 template <class T>
 SG_ALU_FN T logarithm_or_special(T x, T y) {
   using L = Layout<T>;

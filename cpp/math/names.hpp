@@ -1,5 +1,5 @@
 // The names of the pointwise ops, a list for each file of formulas: X(struct, function on tensors). Rows, functions and
-// tables are loops over them; a file that needs the names alone is not compiled anew when a formula changes.
+// tables are loops over them; a file that needs only names is not compiled again when a formula changes.
 // Knows no formula.
 #pragma once
 

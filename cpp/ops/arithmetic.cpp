@@ -1,4 +1,5 @@
-// Functions made of several pointwise ops, with PyTorch's arguments.
+// Functions made of several pointwise ops, with PyTorch's arguments. No rows of their own: fusion makes one kernel of
+// each.
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -23,7 +24,7 @@ void need_whole(const char* op, const Tensor& a, const Tensor& alpha) {
                     "convert the tensor to float32 first");
 }
 
-// Computed in the type of the result; half types in float32, and rounded once, like one op.
+// Computed in the type of the result, but half types in float32, so that the result is rounded once, as by one op.
 Tensor wide(const Tensor& x, DType result) { return x.is_number() ? x : cast(x, wide_of(result)); }
 
 double largest(DType t) {

@@ -1,6 +1,6 @@
-// Attention without a matrix of queries by keys in memory: forward, each block of queries walks the keys; backward, the
-// weights are made again from the logarithms of their sums (Dao, FlashAttention-2, 2023). GPUs: shaders/attention.glsl.
-// The same from ordinary ops is what gradients of gradients are made of, and what runs where no kernel fits.
+// Attention without a matrix of queries by keys in memory. Forward, each block of queries walks the keys; backward, the
+// weights are computed again from the logarithms of their sums (Dao, FlashAttention-2, 2023). GPUs:
+// shaders/attention.glsl. Gradients of gradients, and shapes that no kernel fits, use ordinary ops.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -26,10 +26,10 @@ struct Problem {
   int64_t logs() const { return batch * heads * queries; }
 };
 
-// Which gradients a launch makes; beside causal in extra[2].
+// Which gradients a launch computes; stored beside `causal` in extra[2].
 enum Wants : int64_t { kCausal = 1, kWantsQuery = 2, kWantsKey = 4, kWantsValue = 8 };
 
-// A new tensor is laid out as another one: heads inside of rows, as behind a split of one projection, or outside.
+// A new tensor is laid out like another: heads inside rows, as after a split of one projection, or outside.
 Dims strides_like(const Dims& other, const Dims& shape) {
   if (other[1] >= other[2]) return contiguous_strides(shape);
   return {shape[1] * shape[2] * shape[3], shape[3], shape[1] * shape[3], 1};
@@ -53,7 +53,7 @@ std::vector<int64_t> words_of(const Problem& p, const Node& node, std::initializ
 }
 
 // ---- on the CPU ----------------------------------------------------------------------------------------------------------
-// How many rows of weights, so that they stay in a second cache.
+// How many rows of weights fit in a second-level cache.
 int64_t block_of(int64_t keys) { return std::clamp<int64_t>((int64_t{1} << 18) / std::max<int64_t>(1, keys), 8, 64); }
 
 // A matrix of one head.
@@ -79,7 +79,7 @@ struct CpuAttention {
   }
 
   int64_t block() const { return block_of(p.keys); }
-  // How many keys a row sees.
+  // How many keys a query may use.
   int64_t seen(int64_t query) const { return causal ? std::min(query + 1, p.keys) : p.keys; }
 
   // c[m, n] (+)= a[m, k] * b[k, n]
@@ -91,7 +91,7 @@ struct CpuAttention {
     args.multiply(kType, {a.at, b.at, c, m, n, k, a.outer, a.inner, b.outer, b.inner, c_m, 1, add});
   }
 
-  // The largest, and the sum, in several lanes that a compiler makes vectors of.
+  // The maximum and the sum, in several lanes that the compiler turns into vectors.
   static constexpr int64_t kLanes = 16;
   template <class F>
   static T fold(const T* x, int64_t n, T start, F f) {
@@ -197,7 +197,7 @@ void backward_on_cpu(const CpuArgs& args) {
 }
 
 // ---- on a GPU ------------------------------------------------------------------------------------------------------------
-// Rows and columns of the weights that a workgroup and a thread make at a time.
+// Rows and columns of the weights that a workgroup, and a thread, computes at a time.
 struct Tile {
   int64_t rows, cols, thread_rows, thread_cols;
   int64_t threads() const { return rows / thread_rows * (cols / thread_cols); }
@@ -205,7 +205,7 @@ struct Tile {
 constexpr Tile kForward[] = {{64, 32, 4, 4}, {32, 32, 4, 4}, {16, 16, 2, 2}, {8, 8, 1, 1}};
 constexpr Tile kBackward[] = {{64, 32, 4, 2}, {32, 32, 4, 2}, {32, 16, 4, 2}, {16, 16, 2, 2}, {8, 8, 1, 1}};
 
-// Twin of ROOM in attention.glsl: of a row of that many elements, in units of 16 bytes.
+// Twin of ROOM in attention.glsl: the space for a row of that many elements, in units of 16 bytes.
 constexpr int64_t room(int64_t elements) {
   const int64_t units = (elements + 3) / 4;
   return units % 8 == 0 ? units : units | 1;
@@ -217,8 +217,8 @@ int64_t shared_bytes(const Tile& t, int64_t d, int64_t e, bool forward) {
          (forward ? 4 * t.rows * (t.cols / t.thread_cols) : 0);
 }
 
-// The largest that the device holds, unless it is half empty, or leaves processors of a large GPU without work; a
-// software driver compiles small ones sooner.
+// The largest tile that the device holds, unless it would be half empty or leave processors of a large GPU idle. A
+// software driver gets small tiles, which compile faster.
 Tile choose(const char* op, std::span<const Tile> tiles, int64_t heads, int64_t rows, int64_t d, int64_t e,
             bool forward, const Features& f) {
   constexpr int64_t kBusy = 128;
@@ -321,7 +321,7 @@ void expand_backward(const Node& node, bool gpu, Expansion& e) {
   if (wants & (kWantsKey | kWantsValue)) launch_on_gpu(launch("_key", 2, 2), p, p.keys, kBackward, "KEYS", *e.gpu);
 }
 
-// ---- the same from ordinary ops ----------------------------------------------------------------------------------------
+// ---- attention from ordinary ops ----------------------------------------------------------------------------------------
 Tensor turned(const Tensor& x) { return transpose(x, -2, -1); }
 
 Tensor weights_of(const Tensor& q, const Tensor& k, double scale, bool causal) {
@@ -393,7 +393,8 @@ Dims leading(const Tensor& x) {
   return d;
 }
 
-// [..., rows, elements] as [batch, heads, rows, elements] with elements side by side, if possible without a copy.
+// [..., rows, elements] as [batch, heads, rows, elements] with elements side by side; copied only if strides require
+// it.
 Tensor as_heads(const Tensor& x0, const Dims& batch) {
   Dims shape = batch;
   shape.push(x0.shape()[x0.rank() - 2]);
@@ -410,7 +411,7 @@ Tensor as_heads(const Tensor& x0, const Dims& batch) {
 bool has_kernel(const Tensor& q, const Tensor& k, const Tensor& v) {
   const auto fits = [](const Tensor& x) { return x.numel() > 0 && x.shape()[x.rank() - 1] <= kMaxHead; };
   if (!fits(q) || !fits(k) || !fits(v)) return false;
-  // On a GPU the weights of a few queries are a small matrix, whose products spread many keys over more processors.
+  // On a GPU, few queries make a small matrix of weights, whose products spread many keys over more processors.
   const bool few = q.shape()[q.rank() - 2] < 8 && k.shape()[k.rank() - 2] > 64;
   return !q.device().is_gpu() || (q.dtype() == DType::float32 && !few);
 }

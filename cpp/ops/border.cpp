@@ -1,5 +1,6 @@
-// Borders that continue an image: one kernel copies them, and its gradient adds up what was copied. Each is the other's
-// gradient. Inside, images are [n, depth, height, width], without the dimensions in front that have no border.
+// Borders that continue an image (reflect, replicate, circular): one kernel copies them, another adds up what was
+// copied. Each is the gradient of the other. Inside, images are [n, depth, height, width], less leading dimensions
+// without border.
 #include "ops/border.hpp"
 
 #include <algorithm>
@@ -40,7 +41,7 @@ int64_t source(Mode mode, const Side& s, int64_t place) {
   return at < 0 ? -at : at > last ? 2 * last - at : at;
 }
 
-// Calls body(row, from) for rows with borders, counted through all images: they are copied from elements `from` on.
+// Calls body(row, from) for each row of the result, counted through all images; it is copied from element `from` on.
 template <class Body>
 void each_row(const Bordered& b, int64_t begin, int64_t end, Body body) {
   const Side &depth = b.sides[0], &height = b.sides[1];
@@ -67,7 +68,7 @@ Bordered bordered_of(const int64_t* words) {
 
 constexpr int64_t kGrain = 16384;  // elements that are worth a piece of work
 
-// Rows are short: four at a time beat a call.
+// Rows are short, so four elements at a time are faster than a call of memcpy.
 template <class T>
 void copy(const T* from, const T* end, T* to) {
   for (; end - from >= 4; from += 4, to += 4) std::memcpy(to, from, 4 * sizeof(T));
@@ -120,7 +121,7 @@ Attributes attributes_of(const Bordered& b) {
   return at;
 }
 
-// A node's numbers; its input is the image or, of the gradient, the image with its borders.
+// A node's numbers. Its input is the image; for the gradient, the image with its borders.
 Bordered bordered_of(const Node& node, bool gradient) {
   Bordered b;
   for (int d = 0; d < kDims; ++d) {
@@ -215,7 +216,7 @@ const OpInfo BorderImage = row("border_image", "The gradient of border.", vjp_bo
 }  // namespace rows
 
 Tensor with_borders(const Tensor& x, const std::vector<int64_t>& widths, const std::string& mode) {
-  // At most three dimensions at a time, the last ones first.
+  // At most three dimensions at a time, beginning with the last ones.
   Bordered b{mode_of(mode), {{1, 0, 0}, {1, 0, 0}, {1, 0, 0}}};
   const int pairs = std::min<int>(static_cast<int>(widths.size() / 2), kDims);
   Dims image = {x.numel()}, shape = x.shape();

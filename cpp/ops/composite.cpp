@@ -1,4 +1,4 @@
-// Ops made of ops. They have no kernels of their own: fusion makes one of each.
+// Ops made of ops: softmax, losses, comparisons of tensors. They have no kernels: fusion makes one of each.
 #include <algorithm>
 #include <limits>
 
@@ -124,12 +124,12 @@ Tensor one_hot(const Tensor& classes, int64_t num_classes) {
 
 namespace {
 
-// Of half types in float32: the number of elements may be beyond their range.
+// Half types as float32: the number of elements may be beyond their range.
 Tensor wide(const Tensor& x) { return is_float(x.dtype()) && size_of(x.dtype()) < 4 ? cast(x, DType::float32) : x; }
 
 int class_dim(const Tensor& x) { return x.rank() == 1 ? 0 : 1; }
 
-// One weight a class, as it broadcasts against x.
+// A weight for each class, shaped to broadcast against x.
 Tensor class_weights(const char* op, const Tensor& x, const Tensor& weight) {
   const int d = class_dim(x);
   if (weight.rank() != 1 || weight.shape()[0] != x.shape()[d])
@@ -140,7 +140,7 @@ Tensor class_weights(const char* op, const Tensor& x, const Tensor& weight) {
   return cast(reshape(weight.detach(), shape), x.dtype());
 }
 
-// The class dimension leaves the shape of the target.
+// Whether the shape of x without its class dimension is that of the target.
 bool classes_fit(const Tensor& x, const Tensor& target) {
   if (x.rank() == 0 || target.rank() != x.rank() - 1) return false;
   for (int i = 0, d = class_dim(x); i < target.rank(); ++i)
@@ -148,7 +148,7 @@ bool classes_fit(const Tensor& x, const Tensor& target) {
   return true;
 }
 
-// Minus the terms of the target's class, of which `label_smoothing` is shared by all classes.
+// Minus the terms of the target's class; the part `label_smoothing` is spread over all classes.
 Tensor class_loss(const OpInfo& check, const Tensor& log_probabilities, const Tensor& target, const ClassLoss& o) {
   const int d = class_dim(log_probabilities);
   const int64_t classes = log_probabilities.shape()[d];
@@ -166,7 +166,7 @@ Tensor class_loss(const OpInfo& check, const Tensor& log_probabilities, const Te
           ? where(hit, x, 0)
           : where(unsqueeze(valid, d), where(hit, x * Tensor(1 - o.label_smoothing + share), x * Tensor(share)), 0);
   if (o.reduction != Reduction::mean || terms.numel() == 0) return reduced(-sum(terms, 1u << d), o.reduction);
-  // Shared out inside the row, so that loss and gradient are one kernel behind that of the total; 0 / 0 is NaN.
+  // Divided inside the row, so that loss and gradient are one kernel after that of the total; 0 / 0 is NaN.
   const Tensor counted = weights ? wide(sum(where(hit, *weights, 0), 1u << d)) : cast(valid, wide(terms).dtype());
   return cast(-sum(sum(wide(terms) * (1 / sum(counted)), 1u << d)), terms.dtype());
 }

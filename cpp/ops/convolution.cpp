@@ -15,13 +15,13 @@
 namespace sg {
 namespace {
 
-// Of the dimensions height and width.
+// One number for height, one for width.
 struct Geometry {
   Dims stride, padding, dilation;
   Dims image, kernel, result;
   int64_t groups = 1;
 
-  // From the first to the last element that a kernel reads, both included.
+  // How many elements a kernel spans, first and last included.
   int64_t reach(int d) const { return plus("convolution", times("convolution", dilation[d], kernel[d] - 1), 1); }
 
   Attributes attributes() const {
@@ -44,7 +44,7 @@ Tensor padded(const Tensor& x, int64_t top, int64_t bottom, int64_t left, int64_
   return pad(x, {left, right, top, bottom}, "constant", 0);
 }
 
-// Strides of what a kernel sees of a padded image: places of the result, and channels and taps.
+// Strides of the image patches that a kernel reads in a padded image: by place of the result, by channel, by tap.
 Dims places(const Tensor& x, const Geometry& g) { return {x.strides()[2] * g.stride[0], x.strides()[3] * g.stride[1]}; }
 Dims taps(const Tensor& x, const Geometry& g) {
   return {x.strides()[1], x.strides()[2] * g.dilation[0], x.strides()[3] * g.dilation[1]};
@@ -57,7 +57,7 @@ Dims joined(std::initializer_list<Dims> lists) {
 }
 Dims zeros(int count) { return Dims::filled(count, 0); }
 
-// A channel at a time on the CPU: what the kernel sees is a window on the image, zeros around it are in no tensor.
+// One channel at a time, on the CPU: the kernel reads a window on the image, and no tensor holds the zeros around it.
 bool through_window(const Tensor& x, const Tensor& other, int64_t outputs, const Geometry& g) {
   constexpr int64_t kMostElements = 1 << 15;  // of a plane: a part of a second cache
   if (x.device().is_gpu() || !is_float(x.dtype()) || is_narrow(x.dtype()) || g.groups == 1) return false;
@@ -71,7 +71,8 @@ bool through_window(const Tensor& x, const Tensor& other, int64_t outputs, const
   return elements <= kMostElements;
 }
 
-// An image with rows in order, `before` zeros before it and behind it as many as make up `size`, or less of it.
+// An image with rows in order, with `before` zeros before it and zeros after it up to `size`; cropped where that is
+// less.
 struct Framed {
   Tensor image;
   Window window;
@@ -112,13 +113,13 @@ Tensor weight_gradient_of_channels(const Framed& f, const Tensor& result, const 
 
 Dims framed_size(const Geometry& g) { return {g.image[0] + 2 * g.padding[0], g.image[1] + 2 * g.padding[1]}; }
 
-// Of a padded image: [n, group, output, place] = sum over channels and taps.
+// From a padded image: [n, group, output, place] = sum over channels and taps.
 Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
   const Tensor w = contiguous(weight);
   const int64_t n = x.shape()[0], outputs = w.shape()[0], each = outputs / g.groups, channels = w.shape()[1];
   const int64_t inner = channels * g.kernel.numel();
   Dims rows = {n, g.groups, each}, of_image = {x.strides()[0], channels * x.strides()[1], 0};
-  // Of one output a group, groups are rows, so that what follows finds channels where they are in other products.
+  // With one output in each group, groups are rows, so that channels lie where they do in other products.
   if (each == 1 && !x.device().is_gpu()) rows = {n, 1, g.groups}, of_image = {of_image[0], 0, of_image[1]};
   return contract(rows::Convolution, w,
                   joined({{0, each * inner, inner}, zeros(2), {g.kernel.numel(), g.kernel[1], 1}}), x,
@@ -132,14 +133,14 @@ Tensor forward(const Tensor& x, const Tensor& w, const Geometry& g) {
   return correlate(whole, w, g);
 }
 
-// With channels of the image and outputs in each other's place, and the kernel turned round.
+// The weights with channels of the image and outputs exchanged, and the kernel reversed.
 Tensor turned(const Tensor& w, int64_t groups) {
   const Dims& s = w.shape();
   const Tensor by_group = reshape(w, {groups, s[0] / groups, s[1], s[2], s[3]});
   return reshape(flip(transpose(by_group, 1, 2), {3, 4}), {groups * s[1], s[0] / groups, s[2], s[3]});
 }
 
-// Which elements of a kernel reach the elements first, first + stride, first + 2 stride ... of the image.
+// Which taps of a kernel touch the elements first, first + stride, first + 2 stride ... of the image.
 struct Phase {
   int64_t place = 0;                      // the first of these elements
   int64_t first = 0, step = 1, taps = 0;  // of the kernel
@@ -147,7 +148,7 @@ struct Phase {
   int64_t count = 0;                      // elements of the image
   int64_t reach() const { return count + dilation * (taps - 1); }
 };
-// Those that any element reaches: what lies between them has no gradient.
+// The phases that some tap reaches; elements of other residues get no gradient.
 std::vector<Phase> phases_of(const Geometry& g, int d) {
   const int64_t stride = g.stride[d], common = std::gcd(stride, g.dilation[d]);
   std::vector<Phase> phases;
@@ -167,7 +168,7 @@ std::vector<Phase> phases_of(const Geometry& g, int d) {
   return phases;
 }
 
-// The gradient by the image: for each place modulo the stride a convolution with every stride-th tap of the kernel.
+// The gradient by the image: for each residue modulo the stride, a convolution with every stride-th tap of the kernel.
 Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
   const Dims shape = {y.shape()[0], w.shape()[1] * g.groups, g.image[0], g.image[1]};
   if (y.numel() == 0 || shape.numel() == 0) return full(shape, 0, y.dtype(), y.device());
@@ -201,7 +202,7 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
   return out;
 }
 
-// Images that one sum runs over, so that a large machine has enough to do: their sums are added afterwards.
+// How many images one sum runs over, so that a large machine has enough sums to compute; they are added afterwards.
 int64_t images_of_a_sum(const Tensor& x, int64_t m, int64_t n, const Geometry& g) {
   constexpr int64_t kWanted = 256, kLeast = 128;  // tiles of the products, and elements of a sum
   const int64_t images = x.shape()[0], tile = std::min(m, n) > 64 ? 128 : 64;
@@ -236,7 +237,7 @@ Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g) 
   return reshape(sums > 1 ? sum(out, {0}) : out, {outputs, channels, g.kernel[0], g.kernel[1]});
 }
 
-// One of the three, recorded.
+// Computes one of the three products and records it for gradients.
 template <class Compute>
 Tensor product(const OpInfo& op, Compute compute, const Tensor& a, const Tensor& b, const Geometry& g) {
   Tensor out;
@@ -313,7 +314,7 @@ Tensor with_bias(const Tensor& y, const std::optional<Tensor>& bias) {
   return bias ? y + reshape(*bias, {1, y.shape()[1], 1, 1}) : y;
 }
 
-// Widths to add in front, the same behind; where "same" needs one more behind, `x` gets it here.
+// The widths to add on each side. Where "same" needs one more at the end, `x` gets it here.
 Dims widths_of(const char* op, Tensor& x, const TextOrDims& padding, const Dims& kernel, const Dims& stride,
                const Dims& dilation) {
   const int dims = kernel.rank;
@@ -411,7 +412,8 @@ Tensor conv2d(const Tensor& input, const Tensor& weight, const std::optional<Ten
   return conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups);
 }
 
-// What a kernel sees of the depth becomes channels: [n, channels, depth, ...] -> [n * result, channels * kernel, ...].
+// The planes that a kernel reads along the depth become channels: [n, channels, depth, ...] -> [n * result, channels *
+// kernel, ...].
 Tensor conv3d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Dims& stride,
               const TextOrDims& padding, const Dims& dilation, int64_t groups) {
   constexpr auto op = "conv3d";

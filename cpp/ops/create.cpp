@@ -1,4 +1,4 @@
-// Tensors made from numbers and positions alone.
+// Tensors made from numbers and positions alone, random ones included. Owns the default generator; reads no tensor.
 #include <cmath>
 #include <limits>
 
@@ -151,7 +151,7 @@ Tensor linspace(double start, double end, int64_t steps, DType dtype, DeviceId d
   const Tensor i = arange(0, 1, steps, type, device);
   const auto last = static_cast<double>(steps - 1);
   const double step = (end - start) / last;
-  // Counted from the nearer end, so that both are met exactly.
+  // Counted from the nearer end, so that both ends are exact.
   return cast(where(i < static_cast<double>(steps / 2), start + i * step, end - (last - i) * step), dtype);
 }
 
@@ -203,7 +203,8 @@ Tensor randperm(int64_t n, DType dtype, DeviceId device, Generator& from) {
   return cast(sort_order(random_bits({n}, device, from), false), dtype);
 }
 
-// A race: of exponential times, each divided by its weight, the shortest win; with replacement, one race a sample.
+// A race (Efraimidis and Spirakis, 2006): exponential times, each divided by its weight; the shortest win. With
+// replacement, a race for each sample.
 Tensor multinomial(const Tensor& x, int64_t count, bool replacement, Generator& from) {
   if (x.rank() < 1 || x.rank() > 2)
     fail<ValueError>("multinomial", "weights of shape " + x.shape().str(), "give [categories] or [rows, categories]");

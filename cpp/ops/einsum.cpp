@@ -8,7 +8,7 @@
 namespace sg {
 namespace {
 
-// A letter, or a dimension that an ellipsis stands for: kDots is the last of them, kDots - 1 the one before.
+// A letter, or a dimension of an ellipsis: kDots is the last such dimension, kDots - 1 the one before.
 using Label = int;
 constexpr Label kDots = 1000;
 
@@ -25,7 +25,7 @@ struct Term {
   fail<ValueError>("einsum", what + " in '" + equation + "'", "write it as 'ij,jk->ik'");
 }
 
-// "ab...c" -> labels; `dots` is how many dimensions the ellipsis stands for, from the rank or from other terms.
+// "ab...c" -> labels. `dots`: how many dimensions the ellipsis stands for, known from the rank or from other terms.
 std::vector<Label> labels_of(const std::string& equation, const std::string& term, int dots) {
   std::vector<Label> out;
   bool seen = false;
@@ -59,7 +59,7 @@ std::vector<std::string> terms_of(const std::string& text) {
   return out;
 }
 
-// A label twice in one operand stands for the diagonal.
+// A label that occurs twice in one operand selects the diagonal.
 Term without_repeats(const std::string& equation, Term o) {
   for (int i = 0; i < static_cast<int>(o.labels.size()); ++i)
     for (int j = i + 1; j < static_cast<int>(o.labels.size()); ++j) {
@@ -77,7 +77,7 @@ Term without_repeats(const std::string& equation, Term o) {
   return o;
 }
 
-// Sums over what nobody else needs.
+// Sums over the subscripts that neither the result nor another operand has.
 template <class Needed>
 Term reduced_to(Term o, Needed needed) {
   uint32_t axes = 0;
@@ -101,7 +101,7 @@ Tensor arranged(const Term& o, const std::vector<Label>& first, const std::vecto
   return permute(o.x, order);
 }
 
-// A dimension of size 1 that meets a larger one says nothing.
+// A dimension of size 1 broadcasts against a larger one, so it is dropped.
 void drop_ones(Term& a, const Term& b) {
   for (int d = static_cast<int>(a.labels.size()) - 1; d >= 0; --d) {
     const int other = b.find(a.labels[d]);
@@ -203,7 +203,7 @@ bool needed(Label l, const std::vector<Term>& list, const std::vector<Label>& re
   return among(l, result) || std::any_of(list.begin(), list.end(), [&](const Term& o) { return o.find(l) >= 0; });
 }
 
-// The first operand that leaves no more dimensions than a tensor has, when it is paired with what there is.
+// The first operand whose product with the result so far has no more dimensions than a tensor may have.
 std::vector<Term>::iterator next_of(const Term& sofar, std::vector<Term>& list, const std::vector<Label>& result) {
   const auto fits = [&](const Term& next) {
     std::vector<Term> rest;

@@ -1,5 +1,6 @@
-// Rows of one tensor folded into the rows of another that numbers name: sums, products, extremes. On a GPU, runs of
-// equal numbers after a sort (shaders/fold_runs.glsl); always in the order of the values.
+// Rows of one tensor folded into numbered rows of another: sums, products, extremes. On a GPU, numbers are sorted and
+// runs of equal ones folded (shaders/fold_runs.glsl). Always in the order of the values, so results are the same in
+// every run.
 #include <algorithm>
 #include <limits>
 #include <type_traits>
@@ -34,7 +35,7 @@ T combine(T a, T b) {
   return fold == Fold::sum ? a + b : a * b;
 }
 
-// Each thread has columns of its own, or, where there are few, one does it all.
+// Each thread has its own columns; where there are few columns, one thread does everything.
 template <Fold fold, class T>
 void fold_on_cpu(const CpuArgs& args) {
   const int64_t *row = args.as<const int64_t>(0), count = args.words[0], values = args.words[1], width = args.words[2];
@@ -84,7 +85,8 @@ Tensor multiply_rows(int64_t count, const Tensor& rows, const Tensor& values) {
 
 Tensor at_rows(const Tensor& x, const Tensor& rows) { return take_rows(x, 1, rows); }
 
-// The others' product is that of all by the element, where neither is zero; right for a single zero too.
+// The product of the other elements: that of all divided by the element where it is not 0; also right for a single
+// zero.
 void vjp_multiply(Vjp& v) {
   const Tensor x = v.in(0), rows = v.in(1), zero = x == 0;
   const int64_t count = v.g.shape()[0];
@@ -147,7 +149,7 @@ Tensor extreme_rows(const OpInfo& op, const Tensor& x, const Tensor& rows, const
   return out;
 }
 
-// What changes no extreme of this type.
+// The value that never changes an extreme of this type.
 Tensor lowest(DType t, bool highest) {
   const double infinity = std::numeric_limits<double>::infinity();
   if (is_float(t)) return Tensor(highest ? infinity : -infinity);

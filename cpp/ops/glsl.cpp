@@ -1,3 +1,5 @@
+// Owns the rows of users' kernels and the GLSL written around their text. In a checked kernel, no name in reach of the
+// user leads to an address.
 #include "ops/glsl.hpp"
 
 #include <map>
@@ -69,7 +71,7 @@ bool has_main(const std::string& text) {
   return false;
 }
 
-// What a narrow type is held in, and how it comes from memory and goes there.
+// The type that holds a narrow type's values in a kernel, and the functions that load and store it.
 struct Element {
   const char *type, *value, *stored;
 };
@@ -98,7 +100,7 @@ Element element(DType t) {
   }
 }
 
-// A handle that holds no address, and the only functions that know what it stands for.
+// A tensor as a handle without an address, and the only functions that can use it.
 std::string accessors(const GlslKernel::Argument& a, size_t tensor, size_t word, bool output) {
   const std::string handle = "Tensor_" + a.name, number = std::to_string(tensor);
   const Element e = element(a.dtype);
@@ -114,7 +116,7 @@ std::string accessors(const GlslKernel::Argument& a, size_t tensor, size_t word,
          ");\n" + reads + (output ? writes : "");
 }
 
-// The words that Own::tag stands for come behind all others.
+// The words of Own::tag come after all others.
 std::string reporting(size_t words) {
   return "bool inside_of_tensor(int64_t i, int64_t bound) {\n  check_index(i, bound, int(word(" +
          std::to_string(words) +
@@ -154,8 +156,8 @@ std::string head(const GlslKernel& k) {
   return s;
 }
 
-// Lines of the user are numbered as such: source string 1, see the compiler's messages. In a checked kernel nothing
-// that leads to an address has a name there, and what it found is reported behind its main.
+// The user's lines are source string 1 in the compiler's messages. In a checked kernel, no name in the user's reach
+// leads to an address, and index errors are reported after the user's main.
 std::string source_of(const GlslKernel& k) {
   const std::string text = k.unchecked ? with_references(k.source, k) : k.source;
   const bool whole = has_main(k.source);
@@ -205,7 +207,7 @@ std::unique_ptr<GlslRow> make_row(const GlslKernel& k) {
   return row;
 }
 
-// An output among several, in memory of its own: a copy that fuses with whoever reads it.
+// One of several outputs in its own memory: a copy that fuses with its readers.
 Tensor output_of(const Tensor& packed, const GlslKernel::Argument& a, int64_t offset) {
   return clone(
       part_of(packed, a.dtype, a.shape, contiguous_strides(a.shape), offset / static_cast<int64_t>(size_of(a.dtype))));

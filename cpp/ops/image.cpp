@@ -1,3 +1,4 @@
+// Checks and reshapes what convolutions and pooling are given. Computes nothing.
 #include "ops/image.hpp"
 
 #include "base/error.hpp"

@@ -53,7 +53,7 @@ Tensor with_ones(Tensor x, int count) {
   for (int i = 0; i < count; ++i) x = unsqueeze(x, -1);
   return x;
 }
-// 0, stride, 2 stride ... along dimension `dim` of a tensor of rank `rank`.
+// 0, stride, 2 * stride ... along dimension `dim` of a tensor of rank `rank`.
 Tensor steps_along(int64_t count, int64_t stride, int dim, int rank, DeviceId device) {
   Dims shape = Dims::filled(rank, 1);
   shape[dim] = count;
@@ -152,7 +152,8 @@ Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& val
 // ---- along one dimension -------------------------------------------------------------------------------------------------
 namespace {
 
-// Element numbers in a contiguous x of what index (one a dimension, but for `dim` its own position) names.
+// The numbers of the named elements in a contiguous x: the index along `dim`, an element's own position along the
+// others.
 Tensor element_numbers(const Tensor& x, int dim, const Tensor& index) {
   const Dims strides = contiguous_strides(x.shape());
   Tensor at = index;
@@ -192,7 +193,7 @@ Tensor gathered(const OpInfo& row, const Tensor& x, int64_t dim, const Tensor& i
   return reshape(take_rows(source, source.rank(), at), index.shape());
 }
 
-// The part of `source` that an index reaches.
+// The part of `source` that has the shape of the index.
 Tensor reached(const char* op, const Tensor& source, const Tensor& index) {
   if (source.is_number()) return source;
   Tensor part = source.rank() == 0 && index.rank() == 1 ? reshape(source, {1}) : source;
@@ -208,7 +209,7 @@ Tensor reached(const char* op, const Tensor& source, const Tensor& index) {
   return part;
 }
 
-// x with `dim` in front, what it takes to have it back, and a 1-d index into it.
+// x with `dim` in front, how to move it back, and a 1-d index into it.
 struct Front {
   Tensor x, index;
   int dim;
@@ -358,7 +359,7 @@ Several several(const OpInfo& row, const Tensor& x, const std::vector<Tensor>& i
   return s;
 }
 
-// The dimensions of the index, in front, go to where the indexed ones were; and back.
+// Moves the dimensions of the index from the front to where the indexed ones were, or back.
 Tensor place(const Several& s, const Tensor& y, bool back) {
   const int count = s.rows.rank();
   Dims order;
@@ -476,7 +477,7 @@ Tensor masked_scatter(const Tensor& x0, const Tensor& mask0, const Tensor& sourc
   const Dims shape = broadcast_shapes("masked_scatter", x0.shape(), mask0.shape());
   const Tensor x = expand(x0, shape), mask = contiguous(expand(mask0, shape));
   const Tensor running = reshape(running_count(mask), shape);
-  // Without a source, one element that may not be asked for.
+  // An empty source counts as one element that no index may name.
   const bool none = source.numel() == 0;
   const Tensor from = none ? full({1}, 0, x.dtype(), x.device()) : flat(source);
   const Tensor at =

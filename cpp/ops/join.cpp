@@ -1,4 +1,5 @@
-// Tensors put together, taken apart and repeated.
+// Tensors joined, split, repeated and padded, by views and copies. The borders of pad() that continue an image are
+// those of ops/border.cpp.
 #include "base/error.hpp"
 #include "ops/border.hpp"
 #include "ops/list.hpp"
@@ -28,7 +29,7 @@ std::vector<Tensor> at_least(int rank, const std::vector<Tensor>& tensors) {
   return out;
 }
 
-// A list of that many tensors is made.
+// Checks how many tensors a list would have.
 void check_parts(const char* op, const char* what, int64_t parts) {
   constexpr int64_t kMostParts = 1 << 20;
   if (parts < 1 || parts > kMostParts)
@@ -218,7 +219,7 @@ std::vector<Tensor> vsplit(const Tensor& x, const IntOrInts& indices_or_sections
 // ---- repeated and moved ------------------------------------------------------------------------------------------------
 namespace {
 
-// Of a dimension that is to be repeated: the tensor as [before, size, behind].
+// The tensor as [before, size, behind], for a dimension that is to be repeated.
 Dims around(const Dims& shape, int d) {
   Dims three = {1, shape[d], 1};
   for (int i = 0; i < shape.rank; ++i)
@@ -226,7 +227,7 @@ Dims around(const Dims& shape, int d) {
   return three;
 }
 
-// Where each repeated dimension would stand for two, and those are more than a tensor has: one after the other.
+// For ranks at which two dimensions for each repeated one would be too many: repeats one dimension after the other.
 Tensor repeat_in_turn(Tensor x, const Dims& repeats) {
   for (int d = x.rank() - 1; d >= 0; --d) {
     if (repeats[d] == 1) continue;
@@ -417,7 +418,7 @@ Tensor pad(const Tensor& x, const std::vector<int64_t>& pad, const std::string& 
     fail<ValueError>("pad", "mode '" + mode + "' is unknown", "use constant, reflect, replicate or circular");
   if (mode != "constant" && value.value_or(0) != 0)
     fail<ValueError>("pad", "a value for mode '" + mode + "'", "values are for mode 'constant'");
-  // Negative widths cut off first.
+  // Negative widths are cut off first.
   Tensor out = x;
   Dims into = x.shape();
   std::vector<int64_t> widths;

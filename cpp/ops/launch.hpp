@@ -1,4 +1,4 @@
-// How many groups a kernel of its own is launched with; for ops/ only.
+// How many workgroups a handwritten kernel is launched with; for ops/ only.
 #pragma once
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// Owns the order of all rows, which is that of the docs. A row that is not named here is not tested.
 #include "ops/list.hpp"
 
 #include "ops/rows.hpp"

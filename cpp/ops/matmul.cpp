@@ -1,4 +1,4 @@
-// Matrix products: every layout and broadcast is strides of one contraction.
+// Matrix products: every layout and every broadcast is a choice of strides for one contraction (graph/build.hpp).
 #include "base/error.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
@@ -10,7 +10,7 @@ Tensor swap_last(const Tensor& x) { return transpose(x, 1, 2); }
 
 bool turned(const GradInput& in) { return in.strides[1] == 1 && in.strides[2] != 1; }
 
-// A gradient is laid out as its input (a layer's weight comes transposed), so that the update reads both in order.
+// A gradient gets the layout of its input (a layer's weight is transposed), so that the update reads both in order.
 void vjp_matmul(Vjp& v) {
   if (v.needs(0)) {
     const Tensor b = v.in(1);
@@ -52,7 +52,7 @@ Dims batch_of(const Dims& shape) {
   return batch;
 }
 
-// [..., r, c] as [batch, r, c]; the batch stays 1 where there is but one matrix, else it is `batch`.
+// [..., r, c] as [batch, r, c]; the batch is 1 for a single matrix, else `batch`.
 Tensor to_batch(const Tensor& x, const Dims& batch) {
   if (x.rank() == 3 && batch.rank == 1) return x;
   const Dims own = batch_of(x.shape());

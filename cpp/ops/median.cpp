@@ -1,4 +1,4 @@
-// Medians: the lower of the two middle values of a sorted row.
+// Medians: the lower of the two middle values of a sorted row. Knows no sorting: ops/order.hpp does.
 #include <limits>
 
 #include "base/error.hpp"

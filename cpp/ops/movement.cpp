@@ -30,8 +30,8 @@ Tensor strided(const Tensor& x, const Dims& shape, const Dims& strides, int64_t 
   return view(rows::Strided, x, shape, strides, x->offset + offset, attributes);
 }
 
-// The memory of a tensor laid out like the input `like`, so that a view of that is one of it: of the same shape, or,
-// where `like` has gaps or another order, flat.
+// Memory laid out like the input `like`, so that views of `like` are views of it: of the same shape, or flat where
+// `like` has gaps or another order.
 Dims memory_of(const GradInput& like) {
   return is_contiguous(like.shape, like.strides) ? like.shape : Dims{span(like.shape, like.strides)};
 }
@@ -70,7 +70,7 @@ bool strides_for(const Tensor& x, const Dims& shape, Dims& strides) {
   int from = x.rank() - 1;
   int64_t chunk = 1, stride = 1, inside = 1;
   int to = shape.rank - 1;
-  // Groups of old dimensions that are contiguous among themselves are cut anew.
+  // Each group of old dimensions that is contiguous in itself is cut into new ones.
   while (from >= 0) {
     chunk = x.shape()[from];
     stride = x.strides()[from];
@@ -217,7 +217,7 @@ Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
   return slice(x, d, first, length, 1);
 }
 
-// The view is read backwards by whoever uses the copy: no kernel of its own.
+// The view with negative strides never leaves this function: the copy reads it, and fuses with its own readers.
 Tensor flip(const Tensor& x, const Dims& dims) {
   Dims strides = x.strides();
   int64_t offset = x->offset;
@@ -340,7 +340,7 @@ const OpInfo& strided_row() { return rows::Strided; }
 const OpInfo& assign_row() { return rows::Assign; }
 
 namespace {
-// Whether a write of several elements reads other places of the memory that it writes a part of.
+// Whether a write of several elements reads other places of the memory that it writes to.
 bool moves_within(const Tensor& target, const Tensor& value) {
   if (value.is_number() || !(value->storage == target->storage)) return false;
   if (target.numel() < 2 || target.numel() == target->storage->node->numel) return false;

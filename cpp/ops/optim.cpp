@@ -1,5 +1,5 @@
-// Optimisers: for each parameter a handful of pointwise nodes and its writes in place. Of the same structure for all
-// parameters, so the scheduler makes one launch of them.
+// Optimisers: for each parameter a few pointwise nodes and writes in place. All parameters have the same structure, so
+// the scheduler makes one launch of them. Knows no schedule of rates: those are numbers.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,7 @@ Tensor one_minus(const Tensor& x) {
 // A running mean that keeps the share `beta` of itself.
 Tensor kept(const Tensor& mean, const Tensor& x, const Tensor& beta) { return mean * beta + x * one_minus(beta); }
 
-// Decoupled weight decay; without any there is nothing to compute.
+// Decoupled weight decay (Loshchilov and Hutter, 2019); nothing is computed without it.
 Tensor shrunk(const Tensor& p, const Tensor& factor) {
   return factor.is_number() && factor->number.f == 1 ? p : p * factor;
 }
@@ -53,7 +53,7 @@ Tensor adamax(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
   return p - s[0] * rate / s[1];
 }
 
-// The gradient and its running mean have rates of their own.
+// The gradient and its running mean have separate rates.
 Tensor nadam(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
   const Tensor &rate_g = n[0], &rate_m = n[1], &root = n[2], &beta1 = n[3], &beta2 = n[4], &eps = n[5], &shrink = n[6];
   s[0] = kept(s[0], g, beta1);
@@ -124,7 +124,7 @@ Tensor lars(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
   return p - s[0];
 }
 
-// The nearest orthogonal matrix, about, by Newton and Schulz's iteration: singular values come near 1.
+// Roughly the nearest orthogonal matrix, by Newton-Schulz iteration: singular values come near 1.
 Tensor orthogonal(const Tensor& g, const Tensor* n, int steps, const Tensor& eps) {
   const Tensor &a = n[0], &b = n[1], &c = n[2];
   const bool tall = g.shape()[0] > g.shape()[1];
@@ -169,7 +169,7 @@ States zeros(const std::vector<Tensor>& parameters, int used, int count) {
   return states;
 }
 
-// Should recording the step fail on the way, none of it is done.
+// If recording the step fails half-way, none of it is done.
 class AllOrNothing {
  public:
   explicit AllOrNothing(const std::vector<Tensor>& parameters) {

@@ -1,3 +1,5 @@
+// Owns the launches of sorting, choosing and searching, with the algorithms for the CPU. Knows no tensors: only keys,
+// memories and sizes.
 #include "ops/order.hpp"
 
 #include <algorithm>
@@ -37,11 +39,11 @@ struct CpuKeys {
   }
 };
 
-// What is sorted: the place of an element below 32 bits of its key.
+// One word to sort: 32 bits of the key above, the element's place below.
 using Placed = uint64_t;
 int32_t place_of(Placed e) { return static_cast<int32_t>(e & 0xffffffffu); }
 
-// Runs of two and more that agree from bit `begin` on.
+// Calls `sort` for each run of two or more words that agree from bit `begin` on.
 template <class Do>
 void each_run(Placed* all, int64_t n, int begin, const Do& sort) {
   for (int64_t first = 0, last; first < n; first = last) {
@@ -50,8 +52,8 @@ void each_run(Placed* all, int64_t n, int begin, const Do& sort) {
   }
 }
 
-// The highest of the bits that differ, enough to tell most elements apart, are taken as digits, the lowest first; then
-// runs that are equal there are sorted by what is below.
+// A radix sort, lowest digit first, over the highest bits that differ: as many as tell most elements apart. Runs that
+// are equal there are then sorted by the bits below.
 void radix_sort(Placed* all, Placed* room, int64_t n, void (*look)()) {
   constexpr int64_t kFew = 512, kMany = 1 << 16;
   constexpr int kBits = 11, kMostDigits = 3, kPlace = 32;
@@ -82,8 +84,8 @@ struct PlacesOf {
   int64_t operator()(int64_t i) const { return place_of(all[i]); }
 };
 
-// Sorts n places, those that element(i) names, by their keys: by the 32 highest of the bits that differ, and where these
-// are equal by those below.
+// Sorts the n places that element(i) names by their keys: first by the 32 highest bits that differ, then, where these
+// are equal, by the bits below.
 template <class Element, class Key>
 void sort_by_key(Placed* all, Placed* room, int64_t n, const Element& element, const Key& key, void (*look)()) {
   using Word = decltype(key(0));
@@ -124,7 +126,7 @@ struct Keyed {
 
 constexpr auto kMostBytes = static_cast<int64_t>(sizeof(Keyed<int64_t>));
 
-// So many are collected before the better half stays.
+// How many candidates are collected before the worse half is dropped.
 int64_t most_of(int64_t k) { return 2 * k + 64; }
 
 template <class T>
@@ -136,7 +138,7 @@ void select_on_cpu(const CpuArgs& args) {
     for (int64_t r = first; r < last; ++r) {
       const T* x = args.as<const T>(0) + r * keys.n;
       int32_t* places = args.as<int32_t>(1) + r * k;
-      // Of those that come before the k-th so far.
+      // Only elements that come before the k-th so far.
       int64_t count = 0;
       Word<T> bound = ~Word<T>(0);
       const auto halve = [&] {
@@ -351,7 +353,7 @@ void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType 
   clear.words = {count * width};
   clear.source = element + "#define CLEAR\n#include \"fold_runs.glsl\"\n";
   set_groups(clear, ceil_div(count * width, 256 * kRun));
-  // Runs that go on from the piece of the thread before are left for another round, one sum a piece.
+  // A run that continues from the piece of the thread before is left for another round: a sum for each piece.
   int32_t run_rows = sorted, run_values = values;
   for (int64_t left = m;; left = ceil_div(left, kRun)) {
     const bool first = left == m, last = left <= kRun;

@@ -1,5 +1,5 @@
-// The gradient of a tensor from those of its slices: slices that lie side by side are joined, so that each element is
-// written once, however many slices there are.
+// The gradient of a tensor from the gradients of its slices. Slices that lie side by side are joined, so that each
+// element is written once, however many slices there are. Knows no op.
 #include "graph/parts.hpp"
 
 #include <algorithm>
@@ -20,14 +20,14 @@ struct Range {
 };
 using Ranges = std::vector<Range>;
 
-// Ranges of one dimension, of every step-th place; those of a step beside 1 are counted in places of one step.
+// Ranges along one dimension, of every step-th place; where the step is not 1, they are counted in steps.
 struct Family {
   int dim;
   int64_t step;
   bool operator<(const Family& o) const { return dim != o.dim ? dim < o.dim : step < o.step; }
 };
 
-// Each layer is of ranges without an overlap, in order; as few layers as there are ranges over one place.
+// Splits ranges into layers without overlaps, in order: as few layers as the most ranges that cover one place.
 std::vector<Ranges> layers_of(Ranges ranges) {
   std::stable_sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   using End = std::pair<int64_t, size_t>;
@@ -47,7 +47,7 @@ std::vector<Ranges> layers_of(Ranges ranges) {
   return layers;
 }
 
-// The dimensions as they lie in memory, when that is without gaps: what reads the gradient reads it in this order.
+// The order of dimensions in memory, if there are no gaps: readers of the gradient read it in this order.
 Dims order_of(const Dims& shape, const Dims& strides) {
   Dims order, sizes, steps, plain;
   for (int d = 0; d < shape.rank; ++d) {
@@ -63,7 +63,7 @@ Dims order_of(const Dims& shape, const Dims& strides) {
   return is_contiguous(sizes, steps) ? order : plain;
 }
 
-// Zeros of no memory of their own: nothing but where they are copied to.
+// Zeros without memory: one number that is copied to where it is needed.
 Tensor gap(Dims shape, int dim, int64_t size, const Tensor& like) {
   shape[dim] = size;
   return full(shape, 0, like.dtype(), like.device());

@@ -1,4 +1,5 @@
-// Rows of the pointwise ops, made from math/pointwise.hpp by a loop, and their functions.
+// Rows of the pointwise ops, made from math/pointwise.hpp by loops over math/names.hpp, and their functions. The only
+// file of ops/ that includes formulas.
 #include "math/pointwise.hpp"
 
 #include <cmath>
@@ -11,7 +12,7 @@
 
 namespace sg {
 
-// A gradient of zeros: found where math/ is instantiated.
+// A gradient of zeros: the formulas of math/ find it when they are instantiated here.
 static Tensor nothing_like(const Tensor& g) { return full(g.shape(), 0, g.dtype(), g.device()); }
 
 namespace {
@@ -30,7 +31,7 @@ constexpr uint8_t saves_of(std::string_view letters) {
   return mask;
 }
 
-// "b|a": a part for the gradient by each input.
+// "b|a": what the gradient by each input reads.
 constexpr void set_saves(OpInfo& row, std::string_view letters) {
   row.saves = saves_of(letters);
   for (int i = 0; letters.find('|') != letters.npos || i > 0; ++i) {
@@ -41,7 +42,7 @@ constexpr void set_saves(OpInfo& row, std::string_view letters) {
   }
 }
 
-// What the wanted gradients read.
+// The values that the wanted gradients read, as a mask.
 uint8_t reads(const Vjp& v) {
   uint8_t mask = 0;
   for (int i = 0; i < v.node.inputs; ++i)

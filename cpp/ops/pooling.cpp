@@ -1,5 +1,6 @@
-// Pooling: the largest or the mean of what a window sees at each of its places. Of the elements of a window one is
-// chosen, named by its code, or all are added; either is linear, and its gradient is the same read the other way.
+// Pooling: the largest or the mean of the elements of a window, at each of its places. One element of a window is
+// chosen, named by its code, or all are added. Both are linear, and the gradient of each is the same op read the other
+// way.
 //
 // Inside, images are [n, channels, height, width]; one dimension is an image of height 1.
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int64_t kMostTaps = 64;  // of a window that is one formula
 
-// Of the dimensions height and width. The code of an element of a window is row * kernel width + column.
+// Numbers for height and width. The code of an element of a window is row * kernel width + column.
 struct Windows {
   Dims kernel, stride, padding;
   Dims image, result;
@@ -38,7 +39,7 @@ struct Windows {
   }
 };
 
-// The image with its padding, as far as windows reach.
+// The image with its padding, as far as the windows reach.
 Tensor bordered(const Tensor& x, const Windows& w, double fill) {
   const auto behind = [&](int d) { return (w.result[d] - 1) * w.stride[d] + w.kernel[d] - w.padding[d] - w.image[d]; };
   const int64_t right = std::max<int64_t>(behind(1), 0), bottom = std::max<int64_t>(behind(0), 0);
@@ -112,7 +113,7 @@ Tensor spread(const OpInfo& op, const Tensor& g, const Tensor* codes, const Wind
   return cast(codes ? run({from, contiguous(*codes)}) : run({from}), g.dtype());
 }
 
-// words: elements of the image in all, then pairs: image, result, kernel, stride, padding.
+// words: the number of elements of the image, then pairs: image, result, kernel, stride, padding.
 template <class T, class Code>
 void spread_on_cpu(const CpuArgs& args) {
   const int64_t* words = args.words;
@@ -255,7 +256,7 @@ Tensor flat_index(const Pool& p, const Tensor& i, const Tensor& j) {
   return rows * Tensor(w.image[1]) + start(1) + j * Tensor(p.dilation[1]);
 }
 
-// Of large windows, and of those with gaps: their elements side by side.
+// Large windows, and windows with gaps: their elements are put side by side.
 TensorPair max_of_copies(const Pool& p) {
   Windows w = p.w;
   for (int d = 0; d < 2; ++d) w.kernel[d] = p.dilation[d] * (w.kernel[d] - 1) + 1;
@@ -280,7 +281,7 @@ TensorPair max_pool(const Pool& p) {
       seen.push_back(tap(x, w, i, j));
       best = best ? maximum(best, seen.back()) : seen.back();
     });
-    // The first that is the largest, or NaN.
+    // The first of the largest elements, or the first NaN.
     for (int64_t n = w.kernel.numel() - 1; n >= 0; --n) {
       const Tensor& at = seen[static_cast<size_t>(n)];
       codes = codes ? where(is_float(at.dtype()) ? logical_or(at == best, isnan(at)) : at == best, Tensor(n), codes)
@@ -301,7 +302,7 @@ TensorPair max_pool(const char* op, int dims, const Tensor& input, const Dims& k
   return {p.back(values), p.back(indices)};
 }
 
-// How many elements of dimension d each window has: `real` ones, or those of the padding too.
+// How many elements each window has along dimension d: those of the image (`real`), or with the padding.
 Tensor counts(const Windows& w, int d, bool real, DType dtype, DeviceId device) {
   const int64_t pad = w.padding[d];
   const Tensor start = arange(static_cast<double>(-pad), static_cast<double>(w.stride[d]), w.result[d], dtype, device);

@@ -1,4 +1,4 @@
-// Products under their own names, each one matmul of views.
+// Products under PyTorch's names, each one matmul of views. Computes nothing itself.
 #include <algorithm>
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// Distributions made of uniform and normal numbers.
+// Distributions made of the uniform and normal numbers of ops/create.cpp, in place or not.
 #include "base/error.hpp"
 #include "ops/list.hpp"
 
@@ -17,7 +17,7 @@ Tensor uniform_like(const Tensor& x, Generator& from) { return rand(x.shape(), x
 
 Tensor plain(const Tensor& t) { return t.is_number() ? t : t.detach(); }
 
-// The end of what a type holds exactly and that is not negative, at most 2^62.
+// One more than the largest integer that a type holds exactly, at most 2^62.
 int64_t end_of(DType t) {
   switch (t) {
     case DType::boolean:

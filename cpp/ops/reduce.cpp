@@ -1,4 +1,4 @@
-// Folds over dimensions, and where extremes are.
+// Folds over dimensions, their gradients, and where extremes are. How a fold runs is the devices' business.
 #include <cstdlib>
 
 #include "base/error.hpp"
@@ -27,9 +27,9 @@ void vjp_extreme(Vjp& v) {
   v.result[0] = where(hit, share, 0);
 }
 
-// The product of all elements of a flat dimension but one's own: of those before times those behind it, each found in
-// as many steps as doubling takes. Right beside zeros, and with derivatives of any order; those of a single element are
-// 0, not missing.
+// For each element of a flat dimension, the product of all others: of those before it times those after it, found by
+// doubling, in log2(n) steps. Right for zeros and for derivatives of any order; those of a single element are 0, not
+// missing.
 Tensor product_of_others(const Tensor& x) {
   const int dim = x.rank() - 1;
   const int64_t size = x.shape()[dim];
@@ -49,7 +49,7 @@ Tensor product_of_others(const Tensor& x) {
   return before * behind;
 }
 
-// Without a graph of its own: the product by the element, where that is not 0; all in one row.
+// The same without a graph: the product divided by the element, where that is not 0; one row kernel.
 Tensor product_by_element(const Tensor& x, uint32_t axes) {
   const Tensor zero = x == 0;
   const Tensor others = where(zero, 1, x);
@@ -84,7 +84,7 @@ void vjp_product(Vjp& v) {
   v.result[0] = g * permute(reshape(product_of_others(reshape(turned, folded)), turned.shape()), back);
 }
 
-// Of a row's extreme: the chosen element takes the gradient.
+// The gradient of a row's extreme goes to the chosen element.
 void vjp_choose(Vjp& v) {
   const int dim = static_cast<int>(v.attributes().x);
   const Dims& shape = v.attributes().a;
@@ -92,7 +92,7 @@ void vjp_choose(Vjp& v) {
   v.result[0] = where(positions(shape, dim, v.g.device()) == index, keep(v.g, shape, 1u << dim), 0);
 }
 
-// Of no elements nothing is computed: what would make one may hold indices that are in no range.
+// Nothing is computed for no elements: their computation may hold indices that are out of range.
 Tensor fold(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
   if (x.numel()) return reduce(op, x, axes, keepdim);
   Attributes attributes;
@@ -172,7 +172,7 @@ namespace {
 
 Tensor typed(const Tensor& x, std::optional<DType> dtype) { return dtype ? cast(x, *dtype) : x; }
 
-// Folds of integers come out wider than a type that was asked for.
+// Folds of integers are wider than a type that was asked for: converted back.
 Tensor fold_typed(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim, std::optional<DType> dtype) {
   return typed(fold(op, widen(typed(x, dtype)), axes, keepdim), dtype);
 }
@@ -281,7 +281,7 @@ TensorPair min(const Tensor& x, int64_t dim, bool keepdim) {
   return extreme_and_place(rows::Min, "min", x, dim, keepdim);
 }
 
-// Undoes broadcasting: sums whatever `shape` does not have.
+// Undoes broadcasting: sums over the dimensions that `shape` does not have.
 Tensor sum_to(const Tensor& x, const Dims& shape) {
   uint32_t axes = 0;
   const int extra = x.rank() - shape.rank;

@@ -1,4 +1,4 @@
-// The rows, by name. For files in ops/ only; everybody else loops over all_ops().
+// The rows, by name. For files in ops/ only; other folders loop over all_ops().
 #pragma once
 #include "graph/op.hpp"
 #include "math/names.hpp"

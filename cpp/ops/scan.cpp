@@ -1,5 +1,5 @@
-// Running sums, products and extremes along a dimension: kernels of their own (shaders/scan.glsl on GPUs), which see
-// rows one behind the other as one long list.
+// Running sums, products and extremes along a dimension: handwritten kernels (shaders/scan.glsl on GPUs), which read
+// the rows, one after the other, as one long list.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -82,8 +82,8 @@ void scan_on_cpu(const CpuArgs& args) {
   const Items<scan, T> items(args);
   using Item = typename Items<scan, T>::Item;
   const auto place = [&](int64_t at) { return reverse ? length - 1 - at : at; };
-  // From `begin` on, behind `carry` (nullptr: none is needed). Sums begin anew every kBlock elements, behind the sum of
-  // the blocks before: the error grows with their number, not with that of the elements.
+  // From `begin` on, continuing from `carry` (nullptr: not needed). A sum restarts every kBlock elements and is added
+  // to that of the blocks before, so the error grows with the number of blocks, not of elements.
   constexpr int64_t kBlock = scan == Scan::sum ? 64 : std::numeric_limits<int64_t>::max();
   const auto walk = [&](int64_t begin, int64_t end, const Item* carry, auto&& each) {
     int64_t column = begin % row, count = 0;
@@ -178,7 +178,7 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
   const DType t = node.in[0].dtype;
   const int inputs = node.inputs;
   const int64_t length = node.numel, row = node.extra[0], rows = length / row;
-  // Bytes of an item in shared memory; an extreme has its place beside it.
+  // Bytes of an item in shared memory; an extreme is stored with its place.
   const int64_t bytes = is_extreme(scan) ? 16 : static_cast<int64_t>(size_of(t)) * (scan == Scan::linear ? 2 : 1);
   const int64_t items = std::min<int64_t>(64 / bytes, 16), tile = gpu ? kThreads * items : kCpuChunk;
   const bool fits = row <= tile, many = rows >= (gpu ? kManyRows : 16);
@@ -241,8 +241,8 @@ Tensor shifted(const Tensor& x, int by, double fill) {
 
 void vjp_cumsum(Vjp& v) { v.result[0] = scan(rows::CumSum, {contiguous(v.g)}, v.g.dtype(), !v.attributes().flag); }
 
-// The product before i, times the sum over j >= i of g[j] and the product of what is between them. No division: zeros
-// are no exception, also in gradients of gradients.
+// The product before i, times the sum over j >= i of g[j] times the product between i and j. Without a division, so
+// zeros are no exception, also in gradients of gradients.
 void vjp_cumprod(Vjp& v) {
   const Tensor after = linear_scan(shifted(v.in(0), -1, 0), v.g, true);
   v.result[0] = shifted(v.out(), 1, 1) * after;
@@ -297,7 +297,7 @@ Tensor along(const char* op, const Tensor& x, int64_t dim, F scanned) {
   return move_dim(scanned(contiguous(move_dim(x, d, x.rank() - 1))), x.rank() - 1, d);
 }
 
-// The types that are added up: the given one, int64 for integers.
+// The type in which numbers are added up: the given one, or int64 for integers.
 Tensor accumulated(const OpInfo& op, const Tensor& x0, int64_t dim, std::optional<DType> dtype) {
   const DType type = dtype ? *dtype : is_float(x0.dtype()) ? x0.dtype() : DType::int64;
   const DType wide = is_float(type) ? wide_of(type) : DType::int64;

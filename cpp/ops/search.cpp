@@ -1,4 +1,5 @@
-// Places in sorted rows, and what is made of them: searching, distinct values, membership, counts.
+// Places in sorted rows, and what is made of them: searching, distinct values, membership, counts. Knows no search: it
+// is a launch of ops/order.hpp.
 #include <algorithm>
 
 #include "base/error.hpp"

@@ -1,5 +1,5 @@
-// Sorting, and what is made of it. An order is a kernel; values are gathered through it, so gradients of any order go
-// to the elements that were chosen.
+// Sorting, and what is made of it. The order is a kernel (ops/order.hpp); values are gathered through it, so gradients
+// of any order go to the chosen elements.
 #include "base/error.hpp"
 #include "kernel/expr.hpp"
 #include "ops/index.hpp"
@@ -33,7 +33,7 @@ void expand_select(const Node& node, bool gpu, Expansion& e) {
                   gpu, k, 0, e.result());
 }
 
-// A tensor in a type that is sorted, and which bits of it matter.
+// A tensor in a type that can be sorted, and which of its bits count.
 struct Sortable {
   Tensor x;
   int begin = 0, end = 32;
@@ -85,7 +85,7 @@ Tensor sort_order(const Tensor& x, bool descending) {
 
 namespace {
 
-// x with dimension `dim` behind all others; a 0-d tensor as [1].
+// x with dimension `dim` last; a 0-d tensor as [1].
 struct Last {
   Tensor x;
   int dim;
@@ -175,7 +175,7 @@ Tensor quantile_of(const char* op, const Tensor& x0, const Tensor& q0, const std
   const int last = l.x.rank() - 1;
   const Tensor order = cast(sort_order(l.x, false), DType::int64);  // NaN come last
   const Tensor sorted = gather(l.x, last, order), nan = isnan(l.x.detach());
-  // Of n elements without NaN, element q * (n - 1).
+  // Among n elements without NaN: element q * (n - 1).
   const Tensor numbers = cast(sum(Tensor(1) - cast(nan, DType::int64), 1u << last, true), x.dtype());
   Tensor rank =
       reshape(q, {q.numel()}) * (leave_out_nan ? maximum(numbers - 1, Tensor(0)) : numbers * 0 + Tensor(l.n() - 1));

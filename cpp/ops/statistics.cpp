@@ -1,4 +1,4 @@
-// What is made of folds: spread, norms, soft maxima.
+// Ops made of folds: variance, norms, soft maxima, covariance. No rows of their own: fusion makes row kernels of them.
 #include <cmath>
 #include <limits>
 
@@ -8,7 +8,7 @@
 namespace sg {
 namespace {
 
-// What is computed in, and what comes out: half types in float32, integers as the default type.
+// The type to compute in and the type of the result: half types compute in float32, integers become the default type.
 Tensor wide(const Tensor& x) { return cast(x, wide_of(with_fractions(x.dtype()))); }
 Tensor as_result(const Tensor& y, const Tensor& x) { return cast(y, with_fractions(x.dtype())); }
 
@@ -68,7 +68,7 @@ Tensor logsumexp(const Tensor& x0, const Axes& given, bool keepdim) {
   const Tensor x = wide(x0);
   const uint32_t axes = given.of("logsumexp", x);
   if (count_along(x, axes) == 0) return as_result(log(sum(exp(x), axes, keepdim)), x0);
-  // Shifting changes nothing, so it needs no gradient; a row of infinities is not shifted.
+  // The shift does not change the result, so it needs no gradient. A row of infinities is not shifted.
   const Tensor top = amax(x, axes, true).detach();
   const Tensor shift = where(abs(top) == std::numeric_limits<double>::infinity(), 0, top);
   const Tensor out = as_result(log(sum(exp(x - shift), axes, true)) + shift, x0);
@@ -96,7 +96,7 @@ Tensor norm(const Tensor& x0, double p, const Axes& axes, bool keepdim, std::opt
 
 namespace {
 
-// How much each of n observations counts, or nothing: all alike.
+// How much each of n observations counts; nothing if all count alike.
 std::optional<Tensor> weight_of(const std::optional<Tensor>& fweights, const std::optional<Tensor>& aweights, int64_t n,
                                 DType dtype) {
   std::optional<Tensor> weight;
@@ -130,7 +130,7 @@ Tensor cov(const Tensor& x, int64_t correction, const std::optional<Tensor>& fwe
   }
   const Tensor total = sum(*weight, {0});
   const Tensor distance = rows - sum(rows * *weight, {1}, true) / total;
-  // What an observation that counts less than one takes off is less, too.
+  // The correction is smaller for observations that count for less than one.
   const Tensor less(correction);
   const Tensor off = aweights ? sum(*weight * cast(*aweights, rows.dtype()), {0}) / total * less : less;
   const Tensor count = clamp_min(total - off, Tensor(0));

@@ -1,5 +1,5 @@
-// Views whose elements lie at a stride in each dimension: slices, diagonals, windows. Their gradients are one thing:
-// zeros into which the gradient is written through the same view; those of slices are put together (parts.cpp).
+// Views whose elements lie at a stride in each dimension: slices, diagonals, windows. They share one gradient: zeros
+// into which it is written through the same view; gradients of slices are joined (parts.cpp).
 #include <algorithm>
 #include <cstdlib>
 
@@ -11,7 +11,7 @@
 namespace sg {
 namespace {
 
-// Of the gradient: where the elements of the result lie in an input in row-major order.
+// For the gradient: where the elements of the result lie in a row-major input.
 Attributes geometry(const Dims& input, const Dims& strides, int64_t offset) {
   Attributes at;
   at.a = input;
@@ -20,7 +20,7 @@ Attributes geometry(const Dims& input, const Dims& strides, int64_t offset) {
   return at;
 }
 
-// `change` turns the strides of x into those of the result and returns the offset; it is told to both geometries.
+// `change` turns the strides of x into those of the result and returns the offset; called for both geometries.
 template <class Change>
 Tensor strided(const OpInfo& op, const Tensor& x, const Dims& shape, Change change) {
   Dims memory = x.strides(), logical = contiguous_strides(x.shape());

@@ -1,4 +1,5 @@
-// Matrices cut along a diagonal, by comparing positions: nothing is read where nothing is kept. Places of what stays.
+// Matrices cut along a diagonal, by comparing positions: elements that are cut off are not read. And the indices of
+// triangles.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -20,7 +21,7 @@ Tensor cut(const char* op, const Tensor& x, int64_t diagonal, bool lower) {
 
 namespace {
 
-// Of the rows below a diagonal: how many elements they have.
+// How many elements the rows below a diagonal have.
 int64_t elements_below(int64_t rows, int64_t columns, int64_t offset) {
   const int64_t first = std::clamp<int64_t>(-offset, 0, rows);                   // row with an element,
   const int64_t whole = std::clamp<int64_t>(columns - offset - 1, first, rows);  // with all of them
@@ -28,7 +29,7 @@ int64_t elements_below(int64_t rows, int64_t columns, int64_t offset) {
   return growing + (rows - whole) * columns;
 }
 
-// The rows and columns without elements at its sides are left out first: what is searched is at most twice what is found.
+// Rows and columns without elements are left out first, so at most twice as many elements are searched as are found.
 Tensor triangle(const char* op, bool lower, int64_t rows, int64_t columns, int64_t diagonal, DType dtype,
                 DeviceId device) {
   check_size(op, {rows, columns});

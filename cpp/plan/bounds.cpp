@@ -1,3 +1,4 @@
+// Walks every program and product of a plan. Pure; knows no device.
 #include "plan/bounds.hpp"
 
 #include <algorithm>

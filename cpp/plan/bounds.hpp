@@ -1,5 +1,5 @@
-// Whether each place that the programs and products of a plan touch lies in its memory. Kernels do not look: what is
-// made here is right or a mistake of ours, and this finds the mistake before it reads or writes somebody else's bytes.
+// Checks that every place that the programs and products of a plan touch lies in its memory. Kernels do not check: a
+// place outside is a mistake of the scheduler, found here before it reads or writes other memory.
 #pragma once
 #include <cstdint>
 

@@ -1,3 +1,4 @@
+// Counts bytes and operations, pure; a lower bound, so that a rate made of it is never too good.
 #include "plan/cost.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Prints plans and counts their bytes. Knows neither nodes nor devices.
 #include "plan/plan.hpp"
 
 namespace sg {

@@ -1,6 +1,6 @@
 // Backward through a graph that lies on several devices, or has nodes with gradient functions of the language.
-// Tapes and nodes of the CPU take turns, the youngest first: what is made from something on another device is always
-// younger than that (clock_ticks).
+// Tapes and nodes of the CPU take turns, the youngest first: a node made from a node of another device is always
+// younger (clock_ticks). Knows no Vulkan.
 #include <algorithm>
 #include <map>
 #include <unordered_set>

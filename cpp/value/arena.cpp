@@ -1,4 +1,4 @@
-// Where nodes come from and go to.
+// Owns the memory of nodes and of their lists of operands, which is reused. Knows no formulas.
 #include <cstdlib>
 #include <new>
 #include <unordered_map>
@@ -46,7 +46,7 @@ Node* fresh_node() {
   return arena.fresh++;
 }
 
-// Short lists are kept by length when they go: the system would hand their memory out anew, page by page.
+// Freed short lists are kept by length: the system would give their memory out again page by page.
 namespace {
 
 constexpr size_t kShort = 256;

@@ -1,3 +1,4 @@
+// One pass from a root to its leaves on the CPU, without recursion. Nodes of other devices are the tape's (across.cpp).
 #include <vector>
 
 #include "base/error.hpp"
@@ -17,7 +18,7 @@ void add_number_grad(Node* n, double g, bool is_int) {
   if (!is_int) n->flags &= static_cast<uint16_t>(~kNumberGradInt);
 }
 
-// micrograd multiplies by a truth value: an infinite gradient times False is NaN there, so it is here.
+// As in micrograd, which multiplies by a truth value: an infinite gradient times False is NaN.
 double relu_gradient(double out, double g) { return (out > 0 ? 1.0 : 0.0) * g; }
 
 void neuron_backward(Node* n) {
@@ -42,7 +43,7 @@ void pass_on(Node* n) {
   set_grad(n->a, grad_of(n->a) + g, n->has(kGradInt) && n->a->has(kGradInt));
 }
 
-// Depth first, without recursion: `order` gets each node that has operands after these, the first operand's first.
+// A depth-first walk without recursion: `order` lists each node with operands after its operands, in their order.
 class Walk {
  public:
   bool elsewhere() const { return elsewhere_; }  // the walk met a node on a device
@@ -146,7 +147,7 @@ void backward(Node* root) {
     if (!runner_of(root).backward(root)) backward_across(root);
     return;
   }
-  // Kept between calls: its memory is as large as the largest graph so far. Another one for a call within a call.
+  // Kept between calls, as large as the largest graph so far. A nested call uses another one.
   static Walk kept;
   static bool busy = false;
   Walk own;

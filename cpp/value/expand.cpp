@@ -1,4 +1,5 @@
-// Making visible what a node holds in a shorter form.
+// Makes the nodes that a neuron stands for, when they are asked for. Computes no new values: they were computed with
+// it.
 #include "value/graph.hpp"
 #include "value/tape.hpp"
 
@@ -6,7 +7,7 @@ namespace sg::value {
 
 namespace {
 
-// On a device the parts have been computed with the neuron, in slots of their own: products and sums in turn.
+// On a device the parts were computed with the neuron, each in its own slot: products and sums in turn.
 void expand_on_device(Node* n) {
   runner_of(n).before_look(n);
   List *weights = n->weights, *inputs = n->inputs;
@@ -47,8 +48,8 @@ void expand_on_device(Node* n) {
 
 }  // namespace
 
-// w0 * x0 and so on, each added to what came before, with the values that the operands had when the neuron was computed
-// and, if it was part of a backward, with the gradients of that.
+// w0 * x0 and so on, each added to the sum so far, with the values that the operands had when the neuron was computed
+// and, if it was part of a backward pass, with its gradients.
 void expand(Node* n) {
   if (n->device >= 0) return expand_on_device(n);
   List* weights = n->weights;

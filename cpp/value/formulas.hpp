@@ -28,7 +28,7 @@ struct Real {
   friend Real cos(Real a) { return alu::cos(a.v); }
 };
 
-// What math/pointwise.hpp has for one operand.
+// The formulas of one operand that Values use.
 #define SG_VALUE_UNARY(X) \
   X(exp, Exp) X(log, Log) X(tanh, Tanh) X(sigmoid, Sigmoid) X(sqrt, Sqrt) X(abs, Abs) X(sin, Sin) X(cos, Cos)
 

@@ -1,3 +1,4 @@
+// Makes nodes; on the CPU a node has its value at once, on a device it is recorded. Knows no tensors.
 #include <cmath>
 
 #include "value/formulas.hpp"
@@ -32,7 +33,7 @@ Node* record(Node* n, int device, bool is_int = false) {
   return n;
 }
 
-// A node whose value is given; it may have operands all the same.
+// A node whose value is given, although it may have operands.
 template <class F>
 Node* given(Op op, double data, bool is_int, int device, F set_operands) {
   Node* n = take_node();

@@ -1,4 +1,4 @@
-// Making nodes and walking them backward: the whole scalar engine of the CPU in four verbs.
+// The whole scalar engine: functions that make nodes, read and write them, and walk them backward. Knows no tensors.
 // Every function that makes a node returns one reference to it and takes its own of the operands.
 // Threads: one at a time. Operands lie on one device.
 #pragma once

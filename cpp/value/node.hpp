@@ -31,7 +31,7 @@ enum class Op : uint8_t {
 enum Flag : uint16_t {
   kInt = 1,        // data was an integer and is shown as one
   kGradInt = 2,    // so is grad
-  kNumber = 4,     // the second operand is the number k: it becomes a node when somebody looks (operands)
+  kNumber = 4,     // the second operand is the number k: it becomes a node when operands() is asked for
   kNumberInt = 8,  // k is an integer
   kNumberGradInt = 16,
   kNonlinear = 32,      // neuron: ends in relu
@@ -46,7 +46,7 @@ enum Flag : uint16_t {
 
 struct Node;
 
-// The inputs of a neuron or of a node made by hand: nodes, or numbers where the node is nullptr.
+// The inputs of a neuron or of a custom node: nodes, or numbers where the node is nullptr.
 struct Input {
   Node* node;
   double number;  // of a node: its data when the neuron was computed
@@ -100,7 +100,7 @@ struct alignas(64) Node {
 };
 static_assert(sizeof(Node) == 64);
 
-// Ticks when a tape begins and when it ends, so that what depends on something on another device is always younger.
+// Ticks when a tape begins and when it ends, so that a node that depends on one of another device is always younger.
 extern uint32_t clock_ticks;
 
 struct FreeNodes {
@@ -157,7 +157,7 @@ struct ArenaStats {
 ArenaStats arena_stats();
 void trim_arena();  // gives blocks without a live node back
 
-// What the language wants to know; set once by the binding.
+// What the language, Python, is asked to do; set once by the binding.
 struct Language {
   void (*forget)(Node*) = nullptr;                                        // a node with kExtra is being freed
   void (*own_backward)(Node*) = nullptr;                                  // run the function that the language set

@@ -1,3 +1,5 @@
+// Owns the words of a tape while it is recorded, and decides when it must run before a value is read or changed. Knows
+// no Vulkan; engine/ runs it.
 #include "value/tape.hpp"
 
 #include <algorithm>
@@ -10,7 +12,7 @@ namespace sg::value {
 namespace {
 
 constexpr uint32_t kFirstRoom = 6, kMostRoom = 49152;  // places in a list of uses: doubled from the first to the most
-constexpr uint32_t kMostPending = 1u << 25;            // places: then a tape runs although nobody has asked yet
+constexpr uint32_t kMostPending = 1u << 25;            // places: a longer tape runs before a value is asked for
 constexpr uint32_t kFewItems = 2, kMostItems = 65536;  // items in a chunk: 2, 8, 16, 32 ...
 
 bool is_simple(uint32_t op) { return op == uint32_t(Op::add) || op == uint32_t(Op::mul) || op == uint32_t(Op::relu); }

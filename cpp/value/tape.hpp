@@ -1,6 +1,6 @@
 // A tape: the nodes of one device that were made between two runs, recorded while the graph is built, so that running
-// it needs no second look. Plain arrays, laid out as shaders/tape.glsl reads them.
-// value/ records, engine/ runs (TapeRunner); a device is named by its number here.
+// it needs no second pass. Plain arrays, laid out as shaders/tape.glsl reads them. value/ records, engine/ runs
+// (TapeRunner); a device is named by its number here.
 // Threads: one at a time.
 #pragma once
 #include <memory>
@@ -25,7 +25,7 @@ struct Item {
 };
 constexpr uint32_t kSwapped = 0x100u;  // the strand goes on from the second operand
 
-// What the device is given: cleared and used again for another tape once it has been sent.
+// The words for the device; cleared and reused for another tape once they were sent.
 struct Recording {
   // A sequence of operations of which each goes on from the result of the one before: one thread runs it. All its other
   // operands belong to earlier levels.
@@ -111,7 +111,8 @@ class TapeRunner {
 
   virtual double read_data(Node* n) = 0;
   virtual double read_grad(Node* n) = 0;
-  // Everything that root depends on, in one go. false: gradients would have to go on elsewhere; nothing was done.
+  // The gradients of everything that root depends on, in one run. false, and nothing done, if some of it lies
+  // elsewhere.
   virtual bool backward(Node* root) = 0;
   // Begins a pass of `backward_tape` over several tapes.
   virtual void begin_pass() = 0;
@@ -123,7 +124,7 @@ class TapeRunner {
   virtual void start(Tape& tape) = 0;         // runs a tape that is closed now
   void sent(Tape* tape);                      // what was written has gone up; the recording is needed no more
   Tape* take_pending();                       // closes it; nullptr: there is none
-  virtual void dropped(uint32_t number) = 0;  // nobody holds a node of that tape any more
+  virtual void dropped(uint32_t number) = 0;  // the last reference to a node of that tape is gone
 
   std::unordered_map<uint32_t, std::unique_ptr<Tape>> tapes_;
   std::vector<Node*> written_;  // a reference to each

@@ -1,6 +1,6 @@
 """spirograd: a micrograd-style autograd engine that trains on any GPU through Vulkan.
 
-Names and meanings are PyTorch's. Operations are recorded and run when somebody looks at a value, when an
+Names and meanings are PyTorch's. Operations are recorded and run when a value is read, when an
 optimiser steps, or when enough is pending; shape and type errors are raised at the line that is wrong.
 
 Example:

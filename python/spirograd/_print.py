@@ -15,7 +15,7 @@ from ._core import Tensor, get_default_dtype
 
 @dataclass
 class Options:
-    """What set_printoptions() sets."""
+    """The options that set_printoptions() sets."""
 
     precision: int = 4
     threshold: float = 1000

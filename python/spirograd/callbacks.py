@@ -1,4 +1,4 @@
-"""What goes along with a training: early stopping, checkpoints, learning rates, logs. Pass them to `fit`."""
+"""Callbacks of `fit`: early stopping, checkpoints, learning rates, logs."""
 
 from .training import callbacks
 from .training.callbacks import *  # noqa: F403

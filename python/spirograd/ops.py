@@ -232,7 +232,7 @@ def glsl_kernel(
             none. Made of tensor operations, or of other kernels with a gradient, it has gradients itself.
         cpu: `cpu(*inputs)` gives the outputs for inputs on the CPU, made of tensor operations. None: those raise.
         unchecked: a tensor is an array by its name, `y[i] = x[i]`, as it is in memory: bool is a uint8_t, narrow
-            integers are themselves, float16 and bfloat16 are their bits. Nobody looks at the indices: one out of range
+            integers are themselves, float16 and bfloat16 are their bits. Indices are not checked: one out of range
             reads or overwrites memory of others.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Where the time goes: on the GPU kernel by kernel, on the host stage by stage, and where nobody worked.
+"""Where the time goes: on the GPU kernel by kernel, on the host stage by stage, and where neither worked.
 
 Names are those of torch.profiler. Operations are recorded first and run later, fused, so a kernel is not inside the
 operation that asked for it: operations, the engine's stages and kernels have rows of their own, which the column
@@ -341,7 +341,7 @@ class profile:
         return list(self._events)
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0) -> EventList:
-        """One row for each name and category, then a row for each time nobody worked.
+        """One row for each name and category, then a row for each time in which neither worked.
 
         The self times of the rows of one thread and its idle row, and the times of a GPU's kernels and its idle row,
         each add up to the wall time.

@@ -1,3 +1,4 @@
+// Decides by sizes and strides alone. Knows no values and no loops.
 #include "device/cpu/axes.hpp"
 
 #include <algorithm>
@@ -16,7 +17,7 @@ bool varies_along_row(const Program& p, const View& v) {
   return false;
 }
 
-// How many elements a view reaches: what reading it against its order costs.
+// How many elements a view reaches: a measure of what reading it out of order costs.
 int64_t elements_of(const Program& p, const View& v) {
   int64_t n = 1;
   for (int d = 0; d < p.domain.rank; ++d)
@@ -50,7 +51,8 @@ int lane_across(const Program& p) {
   return -1;
 }
 
-// The elements along the last dimension come from memory in order, from a place that is computed once for all of them.
+// Whether the elements along the last dimension lie in order in memory, from a place that is computed once for all of
+// them.
 bool reads_rows(const Program& p) {
   const int last = p.domain.rank - 1;
   std::vector<bool> varies(p.code.size());

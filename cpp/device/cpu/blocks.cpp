@@ -1,3 +1,4 @@
+// Owns the choice of the instruction set, made once, and the status word that loops report to.
 #include "device/cpu/blocks.hpp"
 
 #include <mutex>

@@ -10,7 +10,7 @@
 #include "kernel/program.hpp"
 
 namespace sg {
-// k as a number of several digits, the last one the fastest, with strides of its own in a and in b.
+// k as a number of several digits, the last one the fastest, with strides for a and for b.
 struct GemmDigits {
   Dims sizes, a, b;
 };

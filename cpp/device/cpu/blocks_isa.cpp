@@ -1,6 +1,6 @@
 // The loops of one instruction set: compiled once for each of SG_ISA = baseline, avx2, avx512 with the flags of that
-// set. Everything lives in a namespace of its own, the formulas of math/alu.hpp included: an inline function shared
-// with another unit would let the linker keep the AVX-512 copy for everybody.
+// set. Everything, the formulas of math/alu.hpp included, lives in one namespace for each set: if units shared an
+// inline function, the linker might keep its AVX-512 copy for all machines.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -168,7 +168,7 @@ void fill(void* d, const void* a, const void*, const void*, int64_t n) {
   for (int64_t i = 0; i < n; ++i) static_cast<T*>(d)[i] = s;
 }
 
-// Whole lines are written without being read first; what is left at both ends takes the usual way.
+// Whole cache lines are written without being read first; the rest at both ends is copied as usual.
 template <class T>
 void stream(void* d, const void* a, const void*, const void*, int64_t n) {
   char* to = static_cast<char*>(d);
@@ -196,7 +196,7 @@ void fence() {
 #endif
 }
 
-// Of the short runs of a walk, which are not worth a call.
+// For the short runs of a walk, which are not worth a call of memcpy.
 template <class T>
 void copy(void* d, const void* a, int64_t n) {
   SG_LOOP for (int64_t i = 0; i < n; ++i) static_cast<T*>(d)[i] = static_cast<const T*>(a)[i];
@@ -218,7 +218,7 @@ void scatter(void* d, const void* a, const void* stride, const void*, int64_t n)
   for (int64_t i = 0; i < n; ++i) *reinterpret_cast<T*>(to + i * step) = static_cast<const T*>(a)[i];
 }
 
-// Rows and elements of a cache line at a time: a line of the source is read while it is near.
+// Transposes tiles of rows x elements that fit in the first cache, so each line of the source is fetched once.
 template <class T>
 void turn(void* d, const void* a, const void* b, const void*, int64_t n) {
   constexpr int kRows = 16, kElements = 8, kAhead = 32;

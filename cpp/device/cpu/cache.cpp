@@ -1,3 +1,4 @@
+// Asks the system once, and assumes 32 MiB where it does not tell. Knows nothing of programs.
 #include "device/cpu/cache.hpp"
 
 #include <algorithm>

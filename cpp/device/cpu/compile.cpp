@@ -1,5 +1,5 @@
 // Program -> Executable: values get places (memory read or written in place, cells, registers), instructions become
-// calls, pairs of adds and multiplies become one call.
+// calls, pairs of adds and multiplies become one call. Knows no instruction set: loops come from blocks().
 #include <algorithm>
 
 #include "device/cpu/axes.hpp"
@@ -57,7 +57,7 @@ class Compiler {
   bool is_reduce(int32_t i) const { return instr(i).code == Code::reduce; }
   const ViewUse& view_of(int32_t i) const { return e_.views[instr(i).slot]; }
 
-  // Values of rows stay where they are: each has a cell, or a register of lanes, of its own.
+  // Each value of a row keeps its own cell, or register of lanes, for the whole run.
   void emit_rows(Phase& out, int phase) {
     std::vector<int32_t> stores;
     for (int32_t i = 0; i < count(); ++i) {
@@ -112,13 +112,13 @@ class Compiler {
     return nodes;
   }
 
-  // What is really computed in a phase: the closure, cut at kept values of earlier phases.
+  // The values that a phase computes: its closure, cut at kept values of earlier phases.
   void mark_needed(int phase) {
     needed_.assign(p_.code.size(), false);
     for (int32_t i = count() - 1; i >= 0; --i) {
       if (!values_.closures[phase][i]) continue;
       const bool root = is_store(i) || is_reduce(i);
-      // A later phase finds it in its register, also when a run does without it in this one.
+      // A later phase reads it from its register, even if a run makes it unnecessary in this phase.
       if (of_[i].kept && of_[i].first == phase) needed_[i] = true;
       if (!root && (!needed_[i] || (of_[i].kept && of_[i].first < phase))) continue;
       if (const Run run = emit_.run_of(i); run.start >= 0) {
@@ -130,8 +130,8 @@ class Compiler {
     }
   }
 
-  // Where the runs of a unit begin is computed for a tile of units at once: the loops then run over units, and the
-  // memory of the runs can be asked for in advance.
+  // Computes where runs begin for a tile of units at once: these loops then run over units, and the memory of the runs
+  // can be prefetched.
   void choose_ahead() {
     const int last = e_.unit_dims.rank - 1;
     if (!e_.pointwise || last < 0 || e_.unit_dims[last] == 1) return;
@@ -156,8 +156,8 @@ class Compiler {
     for (int32_t i = 0; i < count(); ++i) of_[i].ahead = ahead[i] && of_[i].level != Level::fixed && !of_[i].in_place;
   }
 
-  // What is larger than half of the last cache and not read here is written past the caches: a line that is written
-  // whole need not be read first, and what others keep there stays.
+  // Results larger than half of the last cache that are not read here are written past the caches: whole lines need not
+  // be read first, and the caches keep their contents.
   void choose_streams() {
     if (options_.tile) return;
     for (int32_t i = 0; i < count(); ++i) {
@@ -184,7 +184,7 @@ class Compiler {
     return false;
   }
 
-  // A value is written where it is stored when nothing afterwards reads the old contents.
+  // Whether a value can be computed right where it is stored: nothing afterwards reads the old contents.
   bool direct(int32_t store, int32_t value, size_t position, const std::vector<Node>& nodes, int phase) const {
     const ViewUse& view = view_of(store);
     const Value& v = of_[value];
@@ -226,7 +226,7 @@ class Compiler {
     for (size_t n = 0; n < nodes.size(); ++n) {
       const int32_t i = nodes[n].instr;
       Value& v = of_[i];
-      // Operands that end here give their registers to the result when sizes agree: loops allow d == operand.
+      // The result may reuse the register of an operand that is not needed afterwards: loops allow d == operand.
       for (size_t k = 0; k < live.size();) {
         if (last[live[k]] <= n) {
           emit_.release(of_[live[k]].slot);
@@ -328,7 +328,7 @@ class Compiler {
     add_steps();
   }
 
-  // Rows are folded where they lie: nothing else goes by blocks.
+  // Whether the program does nothing but fold rows where they lie.
   bool only_folds() const {
     return !e_.across && !e_.pointwise &&
            std::all_of(e_.phases.begin(), e_.phases.end(), [](const Phase& p) { return p.element.empty(); });

@@ -44,7 +44,7 @@ void raise_to(ScratchSizes& sizes, const ScratchSizes& others) {
   for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = std::max(sizes[i], others[i]);
 }
 
-// What a compiled program takes; 0: there is none, the kernel is a function of this library.
+// Bytes of a compiled program; 0 where the kernel is a function of this library.
 int64_t compiled_bytes(const ReadyInstance& r) {
   if (r.own || r.kind == Kernel::Kind::copy) return 0;
   return static_cast<int64_t>(sizeof(ReadyInstance) + (r.product ? sizeof(ProductPlan) : 0)) + r.program.bytes() +
@@ -83,8 +83,8 @@ class CpuPrepared final : public Prepared {
   int64_t kernels_ = 0, bytes_ = 0;
 };
 
-// A run may end between steps, and inside of them, as long as no leaf was written over. Outputs that would do so before
-// the last long step get a copy of the leaf, which takes no time beside that step; others come after it.
+// A run can be interrupted between and inside steps as long as no leaf was overwritten. Outputs that would overwrite
+// one before the last long step get a copy of the leaf, which is cheap beside that step; the others come after it.
 constexpr int64_t kLongWork = 1 << 28;  // arithmetic operations: a tenth of a second and more
 constexpr int64_t kWorkOfByte = 8;      // steps of fewer operations a byte end as fast as memory is
 
@@ -180,7 +180,7 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
   return r;
 }
 
-// What running it asks scratch() for: so that this is there before anything is written.
+// The scratch memory that a run needs: reserved before anything is written.
 void count_scratch(CpuPrepared& p) {
   for (const auto& step : p.steps)
     for (const ReadyInstance& r : step) {
@@ -314,7 +314,7 @@ class CpuDevice final : public Device {
     }
   }
 
-  // The runs of a report, and the report itself unless there was none.
+  // The runs that a report belongs to, and the report, if there is one.
   void put_back(Status&& s) noexcept {
     runs_ = std::move(s.runs);
     if (!s.tag) return;
@@ -325,8 +325,8 @@ class CpuDevice final : public Device {
     status_word.tag.store(s.tag);
   }
 
-  // With room for larger batches, which then find pages that are there already. What nobody touches costs nothing, but
-  // counts where memory is limited.
+  // With room for larger batches, which then find their pages mapped. Untouched pages cost nothing, but they count
+  // where memory is limited.
   void grow_arena(size_t bytes) {
     const size_t before = arena_ ? arena_->bytes : 0;
     if (bytes <= before) return;
@@ -392,7 +392,7 @@ class CpuDevice final : public Device {
   Features features_;
   MemoryPool pool_;
   BufferRef arena_;
-  // The op behind the status word: of the plan that was run last, or, of a report that was put back, its name.
+  // The op that the status word names: from the plan that ran last, or, for a report that was put back, its name.
   std::shared_ptr<const Plan> reporting_;
   std::string reporter_;
   std::vector<std::shared_ptr<const Lines>> runs_;  // whose lines

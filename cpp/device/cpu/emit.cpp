@@ -1,3 +1,5 @@
+// Owns registers and cells while a program is compiled, and writes the calls of one instruction at a time. Does not
+// choose the order of instructions: compile.cpp does.
 #include "device/cpu/emit.hpp"
 
 #include <climits>
@@ -100,7 +102,7 @@ int32_t Emitter::as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vec
   return r;
 }
 
-// What is computed ahead finds its operands side by side, unit after unit; others read the one of their unit.
+// Values computed ahead read operands of all units of a tile, side by side; others read the operand of their unit.
 Place Emitter::operand(int32_t i, bool ahead, std::vector<Op>& ops) {
   const Value& v = values_[i];
   if (!ahead) return {v.slot, v.scalar};
@@ -238,7 +240,7 @@ void Emitter::alu(const Node& node, std::vector<Op>& ops) {
   };
   op.fn = pick(scalars);
   std::vector<int32_t> used;
-  // Loops of one operand know no scalars: where there is one value, they run once. Ahead they run over units.
+  // Loops of one operand have no scalar form: for a single value they run once. Ahead, they run over units.
   if (ahead && (scalars & kScalarA) && (count == 1 || in.code == Code::check_index))
     slots[0] = as_vector(slots[0], instr(operands[0]).dtype, ops, used, ahead);
   if (!op.fn && scalars) {

@@ -6,8 +6,7 @@
 //   lane     what a block covers: the elements of a pointwise program or of a row (across == false),
 //            or one outer dimension, so that a block handles many rows at once (across == true)
 //   column   only when across: the inner dimensions, walked one column at a time
-// Any thread may run one Executable at the same time as others; nobody changes it but the cells of `numbers`, between
-// runs.
+// Several threads may run one Executable at once; it does not change, except for the cells of `numbers` between runs.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -5,7 +5,7 @@ inline constexpr int kLanes = 64;         // partial results side by side
 inline constexpr int64_t kSummed = 1024;  // elements that are added before the total takes them: its error grows with
                                           // how many there are in a lane, not with the row
 
-// The upper half onto the lower, until one is left. Sizes are constants: the lanes never leave their registers.
+// Folds the upper half onto the lower until one value is left. Sizes are constants, so lanes stay in registers.
 template <int Half, class F, class T>
 inline void halve(T (&lanes)[kLanes]) {
   for (int j = 0; j < Half; ++j) lanes[j] = F::of(lanes[j], lanes[j + Half]);
@@ -60,7 +60,7 @@ void fold_sum(FoldState* s, const void* a, int64_t n, bool scalar) {
   }
 }
 
-// maximum and minimum as one comparison, which a NaN loses: one machine instruction.
+// maximum and minimum as one comparison, which is false for NaN: one machine instruction.
 template <class F>
 struct Beats {
   template <class T>

@@ -1,5 +1,5 @@
 // A packed matrix product for one tile of the result, any strides. Included by blocks_isa.cpp inside the namespace of
-// an instruction set (and by nobody else): the same text becomes three kernels.
+// an instruction set, and by no other file: the same text becomes three kernels.
 //
 // k is cut in slabs of kSlab; for each, a is packed in panels of kRows rows, b in panels of two vectors of columns,
 // and a register tile of kRows x 2 vectors walks the slab. Each result element adds its products in the order of k
@@ -84,7 +84,7 @@ SG_ALWAYS void transpose(V (&rows)[kLanes]) {
   }
 }
 
-// kLanes neighbours along k of kRows rows. Writes a little more: what follows in the panel is to be written afterwards.
+// kLanes neighbours along k of kRows rows. Writes a little more, so what follows in the panel is written afterwards.
 template <class T>
 static void pack_block(const T* a, int64_t a_m, T* to) {
   using V = typename Vector<T>::Type;
@@ -104,8 +104,8 @@ static void pack_block(const T* a, int64_t a_m, T* to) {
     for (int i = 0; i < kParts; ++i) *(Loose*)(to + p * kRows + i * kLanes) = part[i][p];
 }
 
-// Panels of kRows rows, k-major inside: to[panel][k][row]. Missing rows are left as they are: nobody reads them. Element
-// p of a row lies at `at(p)`, and `ahead(p)` elements, itself included, lie side by side there.
+// Panels of kRows rows, k-major inside: to[panel][k][row]. Missing rows are left as they are: their results are not
+// used. Element p of a row lies at `at(p)`, and `ahead(p)` elements, itself included, lie side by side there.
 template <class T, class At, class Ahead>
 SG_ALWAYS void pack_panels(const T* a, int64_t a_m, At at, Ahead ahead, int64_t m, int64_t k, T* to) {
   constexpr int64_t kLanes = Vector<T>::kLanes;
@@ -258,8 +258,8 @@ inline constexpr int64_t kMostApart = 1 << 17;  // elements of b that are put in
 inline constexpr int64_t kGemmScratch =
     (kTileRows + 2 * kRows) * kSlab * 8 + 2 * kVectorBytes * kSlab + 2 * kVectorBytes * kRows + kMostApart * 8;
 
-// Part [begin, end) out of k of a panel of b, two vectors each: while a panel is multiplied the next one is asked for,
-// so that packing finds it near.
+// Prefetches part [begin, end) out of k of the next panel of b, two vectors each, while a panel is multiplied, so that
+// it is in cache when it is packed.
 template <class T>
 SG_ALWAYS void ask_for_panel(const T* b, int64_t b_k, int64_t b_n, int64_t k, int64_t begin, int64_t end) {
   constexpr int64_t kLanes = Vector<T>::kLanes;

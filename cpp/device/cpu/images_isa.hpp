@@ -1,5 +1,5 @@
-// Products with what a convolution's kernel sees of images (GemmTile::inner), read where it is: neighbours in a row of
-// an image are a vector. Included by blocks_isa.cpp behind gemm_isa.hpp (and by nobody else).
+// Products with the image patches of a convolution (GemmTile::inner), read in place: neighbours in a row of an image
+// are a vector. Included by blocks_isa.cpp alone, after gemm_isa.hpp.
 //
 // Of a convolution, and of its gradient by the image, columns lie in rows: a register tile of the result walks k, as
 // in gemm_isa.hpp, and adds in the same order. Of the gradient by the weights, k lies in rows: a register tile is sums
@@ -144,8 +144,7 @@ static void fill_plane(const Window& w, const T* image, T* __restrict plane) {
     for (int64_t x = 0; x < w.width; ++x) plane[(w.top + y) * w.pitch + w.left + x] = image[y * w.row + x];
 }
 
-// Rows of a that have b in common, or one, for a slab of k. Few pieces at a time: what all rows read of them stays in a
-// first cache.
+// Rows of a that share one b, for a slab of k. Few pieces at a time, so that what all rows read stays in a first cache.
 template <class T>
 static void multiply_pieces(const GemmTile& t, const T* b, const Pieces& pieces, int64_t row, int64_t m,
                             const Places& places, int64_t k, bool from) {
@@ -199,7 +198,7 @@ static void reorder(const T* b, int64_t count, Order order, T* to) {
   }
 }
 
-// Columns that lie a step apart, of an image that is small enough to be put in another order.
+// Columns that lie a step apart, in an image that is small enough to be reordered.
 template <class T>
 static bool multiply_rows_apart(const GemmTile& t) {
   const GemmDigits& k = *t.inner;

@@ -1,3 +1,5 @@
+// Runs an Executable: cuts it in parts for the threads, and calls its loops block after block. Allocates nothing, and
+// does not know what the loops compute.
 #include <algorithm>
 #include <cstring>
 
@@ -140,8 +142,8 @@ class Runner {
     }
   }
 
-  // Units in groups, a block of lanes at a time: what is read against its order comes in tiles of group x block, and
-  // where runs begin is known for the whole group.
+  // Units in groups, a block of lanes at a time: transposed operands are read in tiles of group x block, and the starts
+  // of runs are known for the whole group.
   void tiles(const Part& part, int64_t lane_end) {
     const int last = e_.unit_dims.rank - 1;
     for (int64_t unit = part.unit_begin; unit < part.unit_end; unit += rows_) {
@@ -161,7 +163,7 @@ class Runner {
     }
   }
 
-  // Asks for the memory of the runs of a unit, `units` after this one.
+  // Prefetches the runs of the unit that comes `units` after this one.
   void fetch(int64_t units, int64_t n) {
     for (const Fetch& f : e_.fetches) {
       const char* from = run_of(f.run, units * f.start_step, units * f.position_step);

@@ -1,3 +1,5 @@
+// Owns the free blocks of the CPU. Under SPIROGRAD_POISON new memory is full of NaN and ends at a guard page. Knows no
+// tensors.
 #include "device/cpu/memory.hpp"
 
 #include <sys/mman.h>
@@ -44,7 +46,7 @@ size_t in_pages(size_t bytes) {
   return (bytes + page - 1) / page * page;
 }
 
-// The block ends where a page begins that nobody may touch. nullptr: the system has no more such pages.
+// The block ends where a guard page begins. nullptr: the system has no more of these.
 void* guarded_allocate(size_t size) {
   const size_t pages = in_pages(size), guard = in_pages(1);
   void* all = mmap(nullptr, pages + guard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -12,7 +12,7 @@ namespace sg::cpu {
 
 class MemoryPool;
 
-// With SPIROGRAD_POISON: what has no values is full of NaN, and a guard page follows each block.
+// With SPIROGRAD_POISON: memory without values is full of NaN, and a guard page follows each block.
 bool poisons();
 void poison(void* at, size_t bytes);
 

@@ -1,3 +1,5 @@
+// Owns the tiles of products: their sizes, their scratch memory, and the epilogue over each of them. Packing and the
+// inner loops are in gemm_isa.hpp. Knows no ops.
 #include "device/cpu/product.hpp"
 
 #include <algorithm>
@@ -17,7 +19,7 @@ int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit;
 void choose_tiles(ProductPlan& plan) {
   const Product& s = plan.shape;
   const int64_t unit_m = blocks().gemm_rows, unit_n = blocks().gemm_columns_f32;
-  // An epilogue reads its tile back: half a second cache for it.
+  // An epilogue reads its tile again, so a tile takes at most half of a second-level cache.
   const int64_t most_m = plan.store == ProductPlan::Store::direct ? kTileM : s.b_m ? kTileM / 16 : kTileM / 2;
   plan.tiles_m = std::max<int64_t>(1, (s.m + most_m - 1) / most_m);
   plan.tiles_n = std::max<int64_t>(1, (s.n + kTileN - 1) / kTileN);
@@ -64,7 +66,7 @@ void choose_walks(ProductPlan& plan) {
     plan.k_in_rows = k.rank == 3;
     return;
   }
-  // Sums along rows need no packing, which pays for itself where much is multiplied with what is packed.
+  // Sums along rows need no packing; packing pays only where packed values are used many times.
   constexpr int64_t kShort = 4, kLong = 32, kSmallResult = 2048;
   const bool in_order = plan.inner.a[last] == 1 && plan.inner.b[last] == 1;
   const int64_t least = s.m * s.n < kSmallResult ? kShort : kLong;

@@ -31,7 +31,7 @@ struct ProductPlan {
 void multiply(DType dtype, GemmTile tile);
 // TypeError for boolean products.
 ProductPlan plan_product(const Product& product, const std::vector<int32_t>& memory_of);
-// What scratch() is asked for on the calling thread, and on those that help.
+// The scratch memory that a product needs on the calling thread, and on each helping thread.
 ScratchSizes scratch_of(const ProductPlan& plan);
 ScratchSizes scratch_of_others(const ProductPlan& plan);
 // a, b: element 0 of the operands' bindings; bases: of the epilogue's views (view 0 is the accumulator, ignored).

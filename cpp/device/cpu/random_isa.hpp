@@ -1,5 +1,5 @@
-// Random numbers of many indices: blocks of words are computed a vector at a time, and each once for all numbers that are
-// made of it. Included by blocks_isa.cpp inside the namespace of an instruction set, after the formulas.
+// Random numbers for a range of indices: blocks of words are computed a vector at a time, and each block once for all
+// numbers made from it. Included by blocks_isa.cpp inside the namespace of an instruction set, after the formulas.
 
 #if defined(__AVX512F__)
 [[gnu::always_inline]] static inline Vector<uint64_t>::Type low_product(Vector<uint64_t>::Type a, uint32_t b) {
@@ -15,7 +15,7 @@
 }
 #endif
 
-// The words of blocks [block, block + blocks), in order, and of some more: up to a multiple of a vector's numbers.
+// The words of blocks [block, block + blocks), in order, and of a few more: rounded up to whole vectors.
 inline constexpr int64_t kRandomBlocks = 64;
 static void random_words(uint64_t block, int64_t blocks, int64_t seed, int64_t offset, uint32_t* words) {
   using V = Vector<uint64_t>::Type;

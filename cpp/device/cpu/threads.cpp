@@ -1,3 +1,5 @@
+// Owns the worker threads and their scratch memory. Pieces of a loop may run in any order on any thread: callers make
+// results that do not depend on it.
 #include "device/cpu/threads.hpp"
 
 #include <pthread.h>
@@ -139,7 +141,7 @@ class Pool {
   }
 
   // A worker announces itself in users_ before it looks at open_; the caller closes the loop before it reads users_:
-  // one of the two sees the other, so nobody touches a loop that has returned.
+  // one of the two sees the other, so no thread touches a loop that has returned.
   void work() {
     uint32_t seen = 0;
     for (;;) {
@@ -180,7 +182,7 @@ class Pool {
 // Never destroyed: its threads may outlive main(). A forked child has none of them and starts over.
 std::atomic<Pool*> pool{nullptr};
 
-// nullptr: there is no memory for one.
+// nullptr if there is no memory for one.
 Pool* the_pool() noexcept {
   if (Pool* p = pool.load(std::memory_order_acquire)) return p;
   static const int registered = pthread_atfork(nullptr, nullptr, [] {

@@ -10,8 +10,8 @@ namespace sg::cpu {
 
 int thread_count();  // SPIROGRAD_THREADS, or the processors this process may use
 
-// While one lives, loops of its thread call Host::check_interrupts() about every 50 ms; what it throws ends them as an exception of
-// the body does.
+// While one lives, loops of its thread call Host::check_interrupts() about every 50 ms; an exception from it ends them,
+// like one from the body.
 class Interruptible {
  public:
   explicit Interruptible(bool on);
@@ -28,8 +28,8 @@ void look_for_interrupt();
 char* scratch(int level, int64_t bytes);
 using ScratchSizes = std::array<int64_t, 4>;  // by level
 
-// While one lives, scratch() of these sizes cannot fail in loops of its thread: other threads that have no memory for it
-// take no part in them. std::bad_alloc when its own thread has none.
+// While one lives, scratch() of these sizes cannot fail in loops of its thread: threads without that memory take no
+// part. std::bad_alloc if the calling thread has none.
 class EnoughScratch {
  public:
   EnoughScratch(const ScratchSizes& own, const ScratchSizes& of_others);

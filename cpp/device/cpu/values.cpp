@@ -1,3 +1,5 @@
+// Decides which values are scalars, which are read where they lie, and which are kept from one phase to a later one.
+// Knows no loops and no registers.
 #include "device/cpu/values.hpp"
 
 #include <algorithm>
@@ -42,15 +44,15 @@ Value classify(const Program& p, const Executable& e, const Instr& in, const std
   return v;
 }
 
-// A load that a store or a fold takes as it is, of memory that the program stores over: stores of a block come one after
-// the other, folds after all of them.
+// Whether a store or a fold uses a load directly although the program overwrites that memory: the stores of a block
+// come one after the other, and folds after all of them.
 bool overwritten(const Program& p, const Executable& e, const CompileOptions& options, int32_t load) {
   const auto uses = [&](const Instr& i) { return (is_store(i) || is_reduce(i)) && (i.a == load || i.b == load); };
   const auto stores = [&](const Instr& i) { return is_store(i) && may_alias(e, options, i.slot, p.code[load].slot); };
   return std::any_of(p.code.begin(), p.code.end(), uses) && std::any_of(p.code.begin(), p.code.end(), stores);
 }
 
-// What `phase` needs when nothing is kept.
+// The values that `phase` needs if none is kept from earlier phases.
 std::vector<bool> closure(const Program& p, const std::vector<Value>& of, int phase) {
   std::vector<bool> in(p.code.size());
   for (size_t i = p.code.size(); i-- > 0;) {
@@ -64,7 +66,7 @@ std::vector<bool> closure(const Program& p, const std::vector<Value>& of, int ph
   return in;
 }
 
-// A value is kept when a later phase uses it for something new; all of them or none, as memory allows.
+// A value is kept if a later phase uses it for something new. All such values are kept or none, as memory allows.
 void choose_kept(const Program& p, Executable& e, Values& values) {
   std::vector<Value>& of = values.of;
   for (int phase = 0; phase < values.phases; ++phase)
@@ -107,7 +109,7 @@ Values analyse(const Program& p, const CompileOptions& options, Executable& e) {
   }
   for (size_t i = 0; i < p.code.size(); ++i) {
     Value& v = values.of[i];
-    // A phase before the last could still load what is stored over.
+    // A phase before the last may still load memory that is overwritten.
     if (p.in_place && is_store(p.code[i])) v.phase = values.phases - 1;
     if (v.in_place && overwritten(p, e, options, static_cast<int32_t>(i))) v.in_place = false, v.slot = -1;
   }

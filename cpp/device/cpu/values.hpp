@@ -26,10 +26,10 @@ struct Values {
   std::vector<std::vector<bool>> closures;  // by phase: element instructions it needs, and its stores and reduces
 };
 
-// May lower e.block so that what is kept fits.
+// May lower e.block so that kept values fit.
 Values analyse(const Program& p, const CompileOptions& options, Executable& e);
 
-// Whether two views may be of one memory.
+// Whether two views may share memory.
 bool may_alias(const Executable& e, const CompileOptions& options, int32_t view_a, int32_t view_b);
 
 }  // namespace sg::cpu

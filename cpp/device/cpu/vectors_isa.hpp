@@ -1,4 +1,4 @@
-// Vectors of an instruction set, and parts of them in memory. Included by gemm_isa.hpp (and by nobody else).
+// Vectors of an instruction set, and loads and stores of parts of them. Included by gemm_isa.hpp alone.
 
 #if defined(__AVX512F__)
 inline constexpr int kVectorBytes = 64, kRows = 8;
@@ -38,7 +38,7 @@ SG_ALWAYS V multiply_add(V a, V b, V c) {
 }
 #endif
 
-// n elements, the rest zeros; and back to memory. What lies behind them is not touched.
+// Loads n elements, the rest zeros; and stores n. Memory behind them is not touched.
 #if defined(__AVX512F__)
 SG_ALWAYS __mmask16 first_lanes(int64_t n) { return static_cast<__mmask16>((1u << n) - 1); }
 SG_ALWAYS Vector<float>::Type load_first(const float* p, int64_t n) {
@@ -66,7 +66,7 @@ SG_ALWAYS Vector<float>::Type load_first(const float* p, int64_t n) {
 SG_ALWAYS Vector<double>::Type load_first(const double* p, int64_t n) {
   return (Vector<double>::Type)_mm256_maskload_pd(p, first_doubles(n));
 }
-// Not by a mask: that takes some processors as long as forty stores.
+// Not with a mask: on some processors a masked store takes as long as forty stores.
 SG_ALWAYS void store_first(float* p, Vector<float>::Type x, int64_t n) {
   if (n >= 8) return _mm256_storeu_ps(p, (__m256)x);
   __m128 part = _mm256_castps256_ps128((__m256)x);

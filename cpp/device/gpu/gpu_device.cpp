@@ -1,4 +1,4 @@
-// The GPU behind device.hpp: one lock, the fork and loss checks, and who does what.
+// The GPU behind device.hpp: one lock, the checks for forks and losses, and calls into the rooms. Knows no ops.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -25,7 +25,8 @@ namespace {
 constexpr size_t kSmallUpload = size_t{64} << 10;
 constexpr std::chrono::milliseconds kExitPatience{1500};
 
-// Everything that goes when the device is lost. Never destroyed: threads may still wait in it, and Python holds its buffers.
+// Everything that is abandoned when the device is lost. Never destroyed: threads may still wait in it, and Python holds
+// its buffers.
 struct Opened {
   explicit Opened(int index);
   GpuBuffer& ours(const char* op, const BufferRef& buffer, size_t offset, size_t bytes) const;
@@ -45,7 +46,7 @@ struct Opened {
   Recorder recorder;
 
  private:
-  // A queue that cannot reset its queries by itself has times only where the host can.
+  // A queue that cannot reset queries has times only where the host can reset them.
   Timing& time_copies() {
     const Physical& p = context.physical;
     return copy_timing.emplace(context, *copies, p.host_query_reset ? p.copy_timestamp_bits : 0);
@@ -75,7 +76,7 @@ GpuBuffer& Opened::ours(const char* op, const BufferRef& buffer, size_t offset, 
   return static_cast<GpuBuffer&>(*buffer);
 }
 
-// The memory of tensors goes back to the driver, unless work may still run on it.
+// Gives the memory of tensors back to the driver, unless work may still run on it.
 void Opened::abandon() {
   const std::lock_guard lock(mutex);
   const auto nobody_reads = transfer.stop_downloads();
@@ -119,7 +120,8 @@ class GpuDevice final : public Device {
   std::atomic<bool> given_up_ = false;  // work that does not end
 };
 
-// First whether the device still answers; and should it be lost meanwhile, that is remembered, whichever call it was.
+// Checks first whether the device still answers. If it is lost during the call, the loss is noted, whichever call it
+// was.
 template <class F>
 auto GpuDevice::ask(const char* op, F&& request) {
   Opened& device = now();
@@ -275,7 +277,7 @@ void GpuDevice::recover() {
   now_.store(fresh, std::memory_order_release);
 }
 
-// The process ends: nothing is destroyed, but the driver should be idle and its compiled code is worth keeping.
+// When the process ends, nothing is destroyed, but the driver should be idle, and its compiled code is saved.
 void GpuDevice::leave() noexcept {
   wait_at_exit(kExitPatience);
   if (given_up_) return;

@@ -1,4 +1,4 @@
-"""The current GPU, of whatever vendor. A GPU is started only by functions that must use it."""
+"""The current GPU, whatever its vendor. Only functions that must use a GPU start one."""
 
 from . import devices, memory
 from .devices import *  # noqa: F403

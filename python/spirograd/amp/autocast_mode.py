@@ -25,7 +25,7 @@ def _kind(op: str, device_type: Any) -> str:
 
 
 class autocast:
-    """Inside, products of float32 tensors on a device run in a half type, and what adds up runs in float32.
+    """Inside, products of float32 tensors on a device run in a half type, and operations that add up run in float32.
 
     Parameters stay float32 and their gradients are float32. Leave it before backward(), which runs in the types of the
     forward pass. Float64 tensors are left alone. It is a context manager and a decorator, of its thread alone.

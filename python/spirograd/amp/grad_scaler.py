@@ -208,27 +208,27 @@ class GradScaler:
         return self._start[0] if self._scale is None else float(self._scale.item())
 
     def get_growth_factor(self) -> float:
-        """By what the scale grows."""
+        """The factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Changes by what the scale grows."""
+        """Sets the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """By what the scale shrinks."""
+        """The factor by which the scale shrinks."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Changes by what the scale shrinks."""
+        """Sets the factor by which the scale shrinks."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
-        """Good steps before the scale grows."""
+        """How many good steps come before the scale grows."""
         return self._growth_interval
 
     def set_growth_interval(self, new_interval: int) -> None:
-        """Changes after how many good steps the scale grows."""
+        """Sets after how many good steps the scale grows."""
         self._growth_interval = new_interval
 
     def is_enabled(self) -> bool:

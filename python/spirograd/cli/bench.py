@@ -85,7 +85,7 @@ def figures(device: Device, quick: bool) -> Iterator[tuple[str, str, Timing]]:
 
 
 def training(device: Device, batch: int, steps: int) -> Callable[[], Any]:
-    """Steps in a row, as a training does them: nobody looks in between."""
+    """Steps in a row, as in training: no value is read in between."""
     net = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 10)).to(device)
     optimizer = optim.Adam(net.parameters(), lr=1e-4)
     x = _core.rand(batch, 784, device=device)

@@ -31,7 +31,7 @@ def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
 
 
 class Writer:
-    """A model with what it has read so far."""
+    """A model with the text that it has read so far."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         device = one_device(options.device)

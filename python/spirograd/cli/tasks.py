@@ -1,4 +1,4 @@
-"""What `train` trains on: batches of a text or of images, and how good the model is on what was held back."""
+"""The tasks of `train`: batches of a text or of images, and how good the model is on held-out data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_BATCHES = 20  # of the text held back that are looked at
 
 
 class Task(ABC):
-    """Batches for training, and a look at the rest.
+    """Batches for training, and an evaluation on the rest.
 
     Attributes:
         settings: of the model and of the batches; a training is gone on with only when they are the same.
@@ -31,15 +31,15 @@ class Task(ABC):
 
     @abstractmethod
     def loss(self, model: nn.Module) -> Tensor:
-        """Of the next batch."""
+        """The loss of the next batch."""
 
     @abstractmethod
     def look(self, model: nn.Module) -> dict[str, float]:
-        """How good the model is on what was held back."""
+        """How good the model is on held-out data."""
 
 
 class Text(Task):
-    """Pieces of a text, each character to be foretold from those before; the last tenth is held back."""
+    """Pieces of a text, in which each character is predicted from those before; the last tenth is held out."""
 
     def __init__(self, options: Mapping[str, Any], device: Device) -> None:
         path = options["data"]
@@ -78,7 +78,7 @@ class Text(Task):
             return {"held back": sum(losses) / len(losses)}
 
     def loss_at(self, model: nn.Module, tokens: Tensor, starts: npt.NDArray[np.int64]) -> Tensor:
-        """Of the pieces that begin at these places."""
+        """The loss of the pieces that begin at these places."""
         places = _core.tensor(starts, device=self.device).unsqueeze(1) + _core.arange(
             self.context + 1, device=self.device
         )
@@ -88,7 +88,7 @@ class Text(Task):
 
 
 class Digits(Task):
-    """Images of handwritten digits; a fifth is held back."""
+    """Images of handwritten digits; a fifth is held out."""
 
     def __init__(self, options: Mapping[str, Any], device: Device) -> None:
         try:

@@ -1,4 +1,4 @@
-"""`train`: a text or digits from files; can be cut anywhere and gone on with."""
+"""`train`: a text or digits from files; can be interrupted anywhere and continued."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def begin(folder: Path, task: Task, parts: dict[str, Any]) -> int:
-    """Takes over the last checkpoint, if there is one; the steps done.
+    """Loads the last checkpoint, if there is one, and returns the number of steps done.
 
     Raises:
         UserError: it is of another training.

@@ -31,7 +31,7 @@ __all__ = ["DatasetUnavailableError", "Download", "File", "cache_folder", "read"
 
 TIMEOUT = 15.0  # seconds without a byte
 CHUNK = 1 << 16
-LARGEST = 1 << 28  # bytes of a download or a file, where nobody knows better
+LARGEST = 1 << 28  # bytes of a download or a file whose size is not known
 # What the readers of archives raise about bytes that are none.
 DAMAGED = (
     EOFError, KeyError, NotImplementedError, OSError, OverflowError, RuntimeError, ValueError, lzma.LZMAError,

@@ -1,4 +1,4 @@
-"""Modules called with other parameters than their own."""
+"""Modules called with parameters other than their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["functional_call"]
 
 
 def _places(holder: Any, seen: set[int]) -> Iterator[tuple[Any, Any, Tensor]]:
-    """Where the tensors of a module stand: attributes, and entries of its lists and dicts."""
+    """The places of the tensors of a module: attributes, and entries of its lists and dicts."""
     if id(holder) in seen:
         return
     seen.add(id(holder))
@@ -33,7 +33,7 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """Calls a module with these tensors in the places of its parameters and buffers, and puts its own back.
+    """Calls a module with these tensors in place of its parameters and buffers, and puts its own back.
 
     Args:
         module: the module.

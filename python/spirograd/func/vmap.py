@@ -20,7 +20,7 @@ def vmap(
     *,
     chunk_size: int | None = None,
 ) -> Callable[..., Any]:
-    """A function that calls func for each example and stacks what it gives.
+    """A function that calls func for each example and stacks the results.
 
     It really calls func once for each example: right for every function, and as fast as a loop whose operations are
     all pending before any of them runs.
@@ -85,7 +85,7 @@ def _count_examples(flat: list[Any], dims: list[int | None]) -> int:
 
 
 def _stacked(results: list[Any], out_dims: Any) -> Any:
-    """What the calls gave, each tensor with a dimension of the examples."""
+    """The results of the calls, each tensor with a dimension of the examples."""
     first, rebuild = flatten(results[0])
     columns = [flatten(r)[0] for r in results]
     where = _dims_of(out_dims, results[0]) if not isinstance(out_dims, int) else [out_dims] * len(first)

@@ -1,4 +1,4 @@
-"""What runs in LAPACK: matrices checked, copied to the CPU and back, and what it gives up on, said."""
+"""Work for LAPACK: checks matrices, copies them to the CPU and back, and reports the matrices on which it fails."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 class LinAlgError(Error):
-    """A matrix has no inverse, no Cholesky factor, or an iteration found no end."""
+    """A matrix has no inverse or no Cholesky factor, or an iteration did not converge."""
 
 
 warned: set[str] = set()
@@ -35,7 +35,7 @@ def _fall_back(op: str, device: _core.Device) -> None:
 
 
 def _first_wrong(f: Callable[..., Any], arrays: Sequence[Array]) -> tuple[Any, ...]:
-    """The first matrix of a batch that LAPACK gives up on."""
+    """The first matrix of a batch on which LAPACK fails."""
     for at in np.ndindex(arrays[0].shape[:-2]):
         try:
             f(*(a[at] for a in arrays))

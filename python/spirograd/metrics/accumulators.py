@@ -63,11 +63,11 @@ class Metric:
         self._kept: dict[str, Any] = {}
 
     def add(self, kept: dict[str, Any], input: Tensor, target: Tensor) -> dict[str, Any]:
-        """What is kept after a batch; before the first one nothing is."""
+        """The values to keep after a batch; before the first one there are none."""
         raise NotImplementedError(f"{type(self).__name__} has no add()")
 
     def result(self, kept: dict[str, Any]) -> Tensor:
-        """The value that follows from what is kept."""
+        """The metric, from the kept values."""
         raise NotImplementedError(f"{type(self).__name__} has no result()")
 
     def update(self, input: Any, target: Tensor) -> None:

@@ -22,7 +22,7 @@ __all__ = [
 
 
 def _classes(op: str, input: Tensor, target: Tensor, threshold: float) -> tuple[Tensor, Tensor, int | None]:
-    """Classes that were said and wanted, flat, and how many there are, where the shapes tell."""
+    """Predicted and true classes, flat, and the number of classes if the shapes show it."""
     if input.ndim == target.ndim + 1 and input.shape[1] == 1:
         input = input.squeeze(1)
     if input.ndim == target.ndim + 1 and (*input.shape[:1], *input.shape[2:]) == target.shape:
@@ -45,7 +45,7 @@ def _hits(input: Tensor, target: Tensor, threshold: float) -> Tensor:
 
 
 def accuracy(input: Tensor, target: Tensor, threshold: float = 0.0) -> Tensor:
-    """The share of targets that were met.
+    """The share of targets that were predicted.
 
     Args:
         input: scores [n, classes, ...], or scores or classes of the shape of target.
@@ -132,7 +132,7 @@ def confusion_matrix(input: Tensor, target: Tensor, num_classes: int | None = No
 
 
 def _shares(op: str, matrix: Tensor, average: str, part: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Tensor:
-    """`part` of right answers, of what was said and of what was wanted, averaged over classes."""
+    """`part` of the right, predicted and true numbers of each class, averaged over classes."""
     counts = matrix.float()
     right, said, wanted = counts.diagonal(), counts.sum(0), counts.sum(1)
     if average == "auto":
@@ -175,7 +175,7 @@ def precision(
     num_classes: int | None = None,
     threshold: float = 0.0,
 ) -> Tensor:
-    """Of what was said to be of a class, the share that is; 0 where nothing was said.
+    """The share of predictions of a class that are right; 0 without predictions.
 
     Args:
         input: as in accuracy.
@@ -186,7 +186,7 @@ def precision(
         threshold: as in accuracy.
 
     Raises:
-        ValueError: the shapes do not fit, or the average is unknown or not for so many classes.
+        ValueError: the shapes do not fit, or the average is unknown or not defined for that number of classes.
 
     Example:
         >>> said, wanted = sg.tensor([1, 1, 0, 1]), sg.tensor([1, 0, 1, 1])
@@ -203,7 +203,7 @@ def recall(
     num_classes: int | None = None,
     threshold: float = 0.0,
 ) -> Tensor:
-    """Of what is of a class, the share that was found; arguments and errors as in precision.
+    """The share of a class that was found; arguments and errors as in precision.
 
     Example:
         >>> said, wanted = sg.tensor([1, 0, 0, 0]), sg.tensor([1, 1, 0, 0])
@@ -231,7 +231,7 @@ def f1_score(
 
 
 def perplexity(input: Tensor, target: Tensor, ignore_index: int = -100) -> Tensor:
-    """exp of the mean cross entropy: among how many classes the model wavers.
+    """exp of the mean cross entropy: the number of classes among which the model wavers.
 
     Args:
         input: logits [n, classes, ...].
@@ -283,7 +283,7 @@ def mean_squared_error(input: Tensor, target: Tensor) -> Tensor:
 
 
 def r2_score(input: Tensor, target: Tensor) -> Tensor:
-    """The share of the target's variance that was foretold: 1 is perfect, 0 no better than the mean.
+    """The share of the target's variance that was predicted: 1 is perfect, 0 no better than the mean.
 
     Args:
         input: [n, ...]; each column is judged alone, then they are averaged.

@@ -33,7 +33,7 @@ class _Numbered(Module):
             raise IndexError(f"{type(self).__name__}: index {index} is out of range for {len(names)} modules") from None
 
     def _refill(self, modules: Iterable[Any]) -> None:
-        """Takes these modules, numbered from 0, instead of those that are there."""
+        """Replaces the modules by these, numbered from 0."""
         checked = [self._checked(i, module) for i, module in enumerate(modules)]
         for name in self._modules:
             delattr(self, name)
@@ -117,7 +117,7 @@ class _Numbered(Module):
         return self
 
     def pop(self, index: int) -> Module:
-        """Takes a module out.
+        """Removes a module and returns it.
 
         Args:
             index: its place.
@@ -253,7 +253,7 @@ class ModuleDict(Module):
         return self._modules.items()
 
     def pop(self, key: str) -> Module:
-        """Takes a module out.
+        """Removes a module and returns it.
 
         Args:
             key: its name.
@@ -269,7 +269,7 @@ class ModuleDict(Module):
         return module
 
     def clear(self) -> None:
-        """Takes all modules out."""
+        """Removes all modules."""
         for key in self._modules:
             delattr(self, key)
 
@@ -284,7 +284,7 @@ class ModuleDict(Module):
 
 
 def _line(value: Any) -> str:
-    """A parameter of a list in a line."""
+    """One line that describes a parameter."""
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     size = "x".join(map(str, value.shape))
@@ -434,7 +434,7 @@ class ParameterDict(Module):
         return getattr(self, key) if key in self._names else default
 
     def pop(self, key: str) -> Any:
-        """Takes a value out.
+        """Removes a value and returns it.
 
         Args:
             key: its name.
@@ -451,7 +451,7 @@ class ParameterDict(Module):
         return value
 
     def clear(self) -> None:
-        """Takes all values out."""
+        """Removes all values."""
         for key in list(self):
             self.pop(key)
 

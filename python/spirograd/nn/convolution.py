@@ -152,7 +152,7 @@ class Conv1d(_Conv):
         stride: from place to place.
         padding: on both sides; "valid" is 0, "same" keeps the size.
         dilation: from element to element of the kernel.
-        groups: channels in so many parts, each for itself.
+        groups: the number of groups of channels; each is convolved separately.
         bias: whether something is added.
         padding_mode: "zeros", "reflect", "replicate" or "circular".
         device: where the parameters are.

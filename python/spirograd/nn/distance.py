@@ -1,4 +1,4 @@
-"""How far rows of two tensors are apart, as modules."""
+"""Distances between rows of two tensors, as modules."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class Embedding(TensorModule):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """An Embedding of a table that is there.
+        """An Embedding of an existing table.
 
         Args:
             embeddings: [rows, size].

@@ -60,7 +60,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def _fans(op: str, tensor: Tensor) -> tuple[int, int]:
-    """How many numbers make one output, and how many outputs one number reaches."""
+    """How many inputs make one output, and how many outputs one input reaches."""
     if tensor.ndim < 2:
         raise ValueError(f"{op}: a tensor of shape {list(tensor.shape)} has no fan; use two dimensions or more")
     field = math.prod(tensor.shape[2:])

@@ -448,7 +448,7 @@ class Module:
         Args:
             state_dict: dotted names and tensors or arrays, as state_dict() gives them; PyTorch's tensors too.
             strict: every name must be there, and no other.
-            assign: take over the tensors, with their types and devices, instead of copying into what is there.
+            assign: use the tensors themselves, with their types and devices, instead of copying into the present ones.
 
         Returns:
             The names that were missing and those that were unexpected, as `missing_keys` and `unexpected_keys`.
@@ -596,7 +596,7 @@ class Module:
         return summary(self, inputs)
 
     def extra_repr(self) -> str:
-        """What stands between the brackets of repr()."""
+        """The text between the brackets of repr()."""
         return ""
 
     def __repr__(self) -> str:

@@ -9,7 +9,8 @@ from .rule import Counts, RuleOptimizer, Scalar, bias, choose, power, root, unus
 
 
 class _Moments(RuleOptimizer):
-    """What has betas, eps and weight decay, either added to the gradient or, decoupled, taken from the parameter."""
+    """Base of optimisers with betas, eps and weight decay, which is added to the gradient or, decoupled, taken from the
+    parameter."""
 
     def __init__(
         self,
@@ -269,7 +270,7 @@ class NAdam(_Moments):
 
 
 class RAdam(_Moments):
-    """Adam that leaves out the root until enough steps tell its variance (Liu et al., 2019).
+    """Adam without the root until enough steps determine its variance (Liu et al., 2019).
 
     Args:
         params: tensors, usually model.parameters(), or groups.
@@ -379,7 +380,7 @@ class Lion(_Moments):
 
 
 class LAMB(_Moments):
-    """Adam in which each tensor has a rate of its own, for large batches (You et al., 2019).
+    """Adam in which each tensor has its own rate, for large batches (You et al., 2019).
 
     With r Adam's step without lr, plus weight_decay * p: p -= lr * norm(p) / norm(r) * r, where a norm is of a whole
     tensor; the ratio is 1 where one of them is 0.

@@ -48,7 +48,7 @@ class Lookahead(Optimizer):
 
     @property
     def found_inf(self) -> Tensor | None:
-        """Where it is not 0, a step changes nothing; see sg.amp.GradScaler."""
+        """A flag: if it is not 0, a step changes nothing; see sg.amp.GradScaler."""
         found: Tensor | None = self.optimizer.found_inf  # type: ignore[attr-defined]
         return found
 

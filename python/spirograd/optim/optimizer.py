@@ -51,21 +51,21 @@ class Watch:
         self.batches: list[tuple[Any, Any]] = []  # RuleOptimizers and batches of theirs, in the order of the updates
 
     def step(self, optimizer: Optimizer) -> None:
-        """It is about to step."""
+        """Notes that an optimiser is about to step."""
         self.steps.append(optimizer)
         if optimizer not in self.keys:
             self.keys[optimizer] = optimizer._replay_key(False)
             self._before[optimizer] = optimizer._replay_key(True)
 
     def same(self) -> bool:
-        """Whether steps would do now what they did then, but for numbers."""
+        """Whether steps would do the same now as then, apart from numbers."""
         for optimizer, key in self.keys.items():
             if optimizer._replay_key(False) != key:
                 return False
         return all(optimizer._has(batch) for optimizer, batch in self.batches)
 
     def numbers(self) -> tuple[list[float], dict[Any, Any]]:
-        """Those of the next steps, and the counts of the batches after them."""
+        """The numbers of the next steps, and the counts of the batches after them."""
         numbers: list[float] = []
         counts: dict[Any, Any] = {}
         for optimizer, batch in self.batches:
@@ -73,14 +73,14 @@ class Watch:
         return numbers, counts
 
     def stepped(self, counts: dict[Any, Any]) -> None:
-        """The steps were made."""
+        """Notes that the steps were made."""
         for batch, new in counts.items():
             batch.counts = new
         for optimizer in self.steps:
             optimizer._step_count += 1
 
     def problem(self) -> str:
-        """Why steps without Python would not be right; "" when they are."""
+        """Why steps without Python would be wrong; "" if they would be right."""
         for optimizer, before in self._before.items():
             if not optimizer._has_phases and optimizer._replay_key(True) != before:
                 return f"options or counts of {optimizer._name} change inside (call schedulers outside)"
@@ -161,11 +161,11 @@ class Optimizer:
 
     @property
     def state(self) -> defaultdict[Tensor, dict[str, Any]]:
-        """Of each parameter that has stepped, a dict of what the steps remember."""
+        """The state of each parameter that has stepped, as a dict."""
         return self._state
 
     def add_param_group(self, param_group: Group) -> None:
-        """Adds parameters with options of their own.
+        """Adds parameters with their own options.
 
         Args:
             param_group: a dict with "params"; what is missing comes from the defaults.
@@ -254,7 +254,7 @@ class Optimizer:
         raise NotImplementedError(f"{self._name} has no step()")
 
     def _undo(self) -> None:
-        """The step failed, and nothing of it was done: what was counted here goes back too."""
+        """Undoes what was counted for a step that failed; its updates were not done."""
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls hook(optimizer, args, kwargs) before each step."""

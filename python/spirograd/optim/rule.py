@@ -24,7 +24,7 @@ def power(base: float, exponent: Scalar) -> Scalar:
 
 
 def bias(beta: float, step: Scalar) -> Scalar:
-    """1 - beta**step: what a running mean that started at 0 has seen of its average."""
+    """1 - beta**step: the total weight of a running mean that started at 0."""
     if not isinstance(step, Tensor):
         return 1 - beta**step
     return -_core.expm1(step * math.log(beta)) if beta else 1.0
@@ -115,7 +115,7 @@ class RuleOptimizer(Optimizer):
         return float(group["weight_decay"])
 
     def _replay_key(self, numbers: bool) -> Any:
-        # Beside counts on the device, numbers of the options are constants of what is recorded.
+        # If counts are on the device, the options' numbers are constants of the recording.
         return _core._frozen(self.param_groups, numbers or self.capturable or self._counts_on_device())
 
     def _counts_on_device(self) -> bool:
@@ -204,7 +204,7 @@ class RuleOptimizer(Optimizer):
 
     # ---- steps that are replayed ------------------------------------------------------------------------------------
     def _has(self, batch: _Batch) -> bool:
-        """Whether it steps with the batch still."""
+        """Whether the optimiser still steps with the batch."""
         return any(batch in batches for _, batches in self._batches.values())
 
     def _next(self, batch: _Batch, counts: Counts, numbers: list[float]) -> Counts:

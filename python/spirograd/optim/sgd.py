@@ -84,7 +84,7 @@ class SGD(RuleOptimizer):
 
 
 class LARS(RuleOptimizer):
-    """SGD with momentum in which each tensor has a rate of its own (You, Gitman and Ginsburg, 2017).
+    """SGD with momentum in which each tensor has its own rate (You, Gitman and Ginsburg, 2017).
 
     rate = lr * trust_coefficient * norm(p) / (norm(g) + weight_decay * norm(p) + eps) where both norms, of the whole
     tensor, are positive, else lr; v = momentum * v + rate * (g + weight_decay * p), p -= v.

@@ -149,7 +149,7 @@ class AveragedModel(nn.Module):
                 others += [b for b in buffers if b.is_floating_point()]
             averages = [a.detach() for a in mine]
             values = [b.detach().to(a.device) for a, b in zip(averages, others, strict=True)]
-            # Asked once: a loaded average goes on.
+            # Checked once: a loaded average continues.
             self._started = self._started or bool(self.n_averaged.item())
             if self._started:
                 self._average(averages, values, self.n_averaged)

@@ -103,7 +103,7 @@ def parse_npy(data: bytes, path: str, name: str) -> Array:
         if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != len(data) - start or not dtype.itemsize:
             raise ValueError(f"{len(data) - start:,} bytes are there for {dtype} {list(shape)}")
         return np.frombuffer(data, dtype, offset=start).reshape(shape, order="F" if fortran else "C")
-    except Exception as error:  # whatever NumPy raises about a header that somebody made up
+    except Exception as error:  # whatever NumPy raises about a forged header
         what = str(error).partition("\n")[0][:200]
         raise FileFormatError(f"load: {path}: {shown(name)} is not an array that can be read ({what})") from None
 

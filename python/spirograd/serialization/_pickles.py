@@ -21,7 +21,7 @@ class Name(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """Memory that the file holds under a key: so many elements of a class such as torch.FloatStorage."""
+    """Memory that the file holds under a key: its class, such as torch.FloatStorage, and its number of elements."""
 
     kind: str
     key: str

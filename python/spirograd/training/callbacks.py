@@ -1,4 +1,4 @@
-"""What goes along with a training: early stopping, checkpoints, learning rates, logs. Pass them to `fit`."""
+"""Callbacks of `fit`: early stopping, checkpoints, learning rates, logs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Callback:
 
 
 class _Watch:
-    """Which of the values of an epoch is looked at, and whether it is better than those before."""
+    """Which value of an epoch is watched, and whether it is better than those before."""
 
     def __init__(self, who: str, monitor: str, mode: str, min_delta: float) -> None:
         if mode not in ("auto", "min", "max"):
@@ -75,7 +75,7 @@ class _Watch:
 
 
 class EarlyStopping(Callback):
-    """Ends a training that does not get better.
+    """Ends a training that no longer improves.
 
     Args:
         monitor: the value that is looked at, such as "val_loss", "val_accuracy" or "loss".
@@ -231,14 +231,14 @@ class LearningRateScheduler(Callback):
             self.schedule.step(*(() if self._watch is None else (self._watch.value(training),)))
 
     def _set(self, training: Training) -> None:
-        """The rate of the epoch to come, where a function tells it."""
+        """The rate of the next epoch, if a function gives it."""
         if not hasattr(self.schedule, "step"):
             for group in training.optimizer.param_groups:
                 group["lr"] = self.schedule(training.epoch + 1)
 
 
 class _Log(Callback):
-    """One line an epoch, in the file as soon as the epoch ends."""
+    """Writes one line for each epoch, as soon as the epoch ends."""
 
     def __init__(self, path: str | os.PathLike[str], append: bool = False) -> None:
         self.path, self.append = Path(path), append
@@ -254,7 +254,7 @@ class _Log(Callback):
             self.write(file, row | training.logs)
 
     def write(self, file: TextIO, row: dict[str, Any]) -> None:
-        """Adds what an epoch gave."""
+        """Adds the values of an epoch."""
         raise NotImplementedError
 
 
@@ -263,7 +263,7 @@ class CSVLogger(_Log):
 
     Args:
         path: the file; folders are made.
-        append: goes on with a file that is there.
+        append: continue an existing file.
 
     Example:
         >>> import pathlib, tempfile

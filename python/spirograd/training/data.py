@@ -1,4 +1,4 @@
-"""What fit and evaluate go through: rows of arrays on the model's device, or batches that somebody else makes."""
+"""The data of fit and evaluate: rows of arrays on the model's device, or batches of a loader."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Rows:
         return -(-self.target.shape[0] // self.batch_size)
 
     def batches(self, epoch: int | None) -> Iterator[Batch]:
-        """Those of an epoch; None: in order."""
+        """The batches of an epoch; None: in order."""
         order = self.order(epoch) if self.shuffle and epoch is not None else None
         whole = (*self.inputs, self.target)
         for first in range(0, self.target.shape[0], self.batch_size):
@@ -46,14 +46,14 @@ class Rows:
             yield Batch(tuple(t[some] for t in whole)) if order is None else Batch(whole, order[some])
 
     def order(self, epoch: int) -> Tensor:
-        """The rows as this epoch goes through them."""
+        """The rows in the order of this epoch."""
         generator = None if self.seed is None else Generator().manual_seed(self.seed + (epoch << 32))
         order = _core.randperm(self.target.shape[0], generator=generator, device=self.target.device)
         _core._submit([[order]])  # made by itself, so that the first step of an epoch is like the others
         return order
 
     def split(self, share: float, shuffle: bool, seed: int | None) -> tuple[Rows, Rows]:
-        """The rows to learn from, and the share that is held back."""
+        """The rows to learn from, and the rows held back for validation."""
         rows = self.target.shape[0]
         count = round(rows * share)
         if not 0 < count < rows:
@@ -66,7 +66,7 @@ class Rows:
 
 
 class Batches:
-    """Batches that somebody else makes."""
+    """Batches that a loader makes."""
 
     def __init__(self, op: str, loader: Iterable[Any], place: Place) -> None:
         self.op, self.loader, self.place = op, loader, place
@@ -76,7 +76,7 @@ class Batches:
         return len(self.loader) if isinstance(self.loader, Sized) else None
 
     def batches(self, epoch: int | None) -> Iterator[Batch]:
-        """Those of the loader, whatever the epoch, on the model's device."""
+        """The batches of the loader, whatever the epoch, on the model's device."""
         for batch in self.loader:
             if not isinstance(batch, (tuple, list)) or len(batch) < 2:
                 raise ValueError(f"{self.op}: a batch is a {type(batch).__name__}; give (inputs, target)")
@@ -96,7 +96,7 @@ class Place:
         self.device, self.dtype = device, dtype
 
     def put(self, value: Any) -> Tensor:
-        """The value as a tensor there."""
+        """The value as a tensor on that device."""
         if isinstance(value, Tensor):
             return value.detach().to(self.device, self.dtype if value.dtype.is_floating_point else value.dtype)
         array = np.asarray(value.numpy() if hasattr(value, "numpy") else value)
@@ -104,7 +104,7 @@ class Place:
 
 
 def place_of(op: str, model: Any) -> Place:
-    """Where a model lives."""
+    """The device and type of a model."""
     if isinstance(model, ScalarModule):
         raise TypeError(
             f"{op}: {type(model).__name__} is a model of scalar values; use modules of tensors, sg.nn.Sequential(...)"
@@ -139,7 +139,7 @@ def data_of(op: str, x: Any, y: Any, place: Place, batch_size: int) -> Data:
 def held_back(
     data: Data, validation_data: Any, share: float, place: Place, batch_size: int, shuffle: bool, seed: int | None
 ) -> tuple[Data, Data | None]:
-    """The data to learn from, and those to look at after each epoch."""
+    """The data for training, and those for validation after each epoch."""
     if share:
         if validation_data is not None:
             raise ValueError("fit: both validation_data and validation_split are given; give one")

@@ -160,7 +160,7 @@ def evaluate(
     metrics: Metrics = (),
     batch_size: int = 32,
 ) -> dict[str, float]:
-    """Loss and metrics of a model, which stays as it is; arguments as in fit.
+    """Loss and metrics of a model, which does not change; arguments as in fit.
 
     Returns:
         "loss" and the metrics, by name.

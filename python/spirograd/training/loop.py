@@ -76,7 +76,7 @@ def run_epoch(
 
 
 def run_evaluation(model: Module, data: Data, sums: Sums) -> dict[str, float]:
-    """Loss and metrics over the data, with the model in evaluation mode."""
+    """Loss and metrics over the data, with the model in eval mode."""
     mode = model.training
     model.eval()
     sums.reset()

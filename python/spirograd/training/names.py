@@ -49,7 +49,7 @@ _WITH_THRESHOLD = ("accuracy", "f1", "precision", "recall")
 
 
 def loss_named(op: str, loss: str | LossFunction) -> LossFunction:
-    """The loss of this name, or the function itself."""
+    """The loss of this name, or the given function."""
     if not isinstance(loss, str):
         return loss
     if (found := _LOSSES.get(loss.removesuffix("_loss"))) is None:
@@ -58,7 +58,7 @@ def loss_named(op: str, loss: str | LossFunction) -> LossFunction:
 
 
 def metric_named(op: str, metric: Any, threshold: float) -> Metric:
-    """The metric of this name, the metric itself, or the mean of a function."""
+    """The metric of this name, the given metric, or the mean of a given function."""
     if isinstance(metric, Metric):
         return metric
     if not isinstance(metric, str):

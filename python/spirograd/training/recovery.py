@@ -1,4 +1,4 @@
-"""How fit goes on after its device was lost: from copies on the host, taken now and then."""
+"""How fit continues after its device was lost: from copies on the host, taken at intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .state import Training
 
 
 class Recovery:
-    """What a training needs to go on, on the host.
+    """The state that a training needs to continue, on the host.
 
     Args:
         training: its model, optimiser and history.
@@ -58,7 +58,7 @@ class Recovery:
         }
 
     def batches(self, data: Data, epoch: int) -> Iterator[Batch]:
-        """Those of an epoch that are still to be done."""
+        """The batches of an epoch that are still to be done."""
         if self.done:
             _core.set_rng_state(self._random_of_epoch)
         else:

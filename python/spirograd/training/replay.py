@@ -1,4 +1,4 @@
-"""Steps of fit that sg.compile replays, so that they cost no Python, where no Python but the package's is left out."""
+"""Steps of fit that sg.compile replays without Python, if that leaves out no Python of the user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ReplayedStep:
         self._run: Any = None
 
     def begin(self) -> None:
-        """An epoch begins, the sums at 0; and what a replay would not see may have been changed."""
+        """Begins an epoch with sums of 0. Things that a replay does not check may have changed since the last one."""
         seen = _attributes(self.model)
         if seen != self._seen:
             step = _step_of(self.model, self.loss, self.optimizer, self.metrics)
@@ -48,11 +48,11 @@ class ReplayedStep:
         return bool(self._kept)
 
     def take_over(self) -> None:
-        """The first step was made; what the metrics keep is added to from now on."""
+        """Notes that the first step was made: later steps add to what the metrics keep."""
         self._keep([{k: v.clone() if isinstance(v, Tensor) else v for k, v in m._kept.items()} for m in self.metrics])
 
     def _keep(self, kept: list[dict[str, Any]]) -> None:
-        """Computed by itself, so that all steps are alike."""
+        """Gives the metrics these sums, submitted by themselves so that all steps are alike."""
         self._kept = kept
         for metric, own in zip(self.metrics, kept, strict=True):
             metric._kept = own
@@ -66,7 +66,7 @@ class ReplayedStep:
 
 
 def _step_of(model: Module, loss_of: Any, optimizer: Any, metrics: list[Sum]) -> Callable[..., list[Any]]:
-    """What is recorded. Numbers of a batch, such as its rows, come back."""
+    """The step that is recorded. Returns numbers of the batch, such as its rows."""
 
     def step(tensors: tuple[Tensor, ...], rows: Tensor | None, sums: list[dict[str, Tensor]]) -> list[Any]:
         inputs, target = Batch(tensors, rows).parts()
@@ -88,7 +88,7 @@ def _step_of(model: Module, loss_of: Any, optimizer: Any, metrics: list[Sum]) ->
 
 
 def is_ours(model: Module, loss: Any, optimizer: Any, metrics: Iterable[Metric], followers: Iterable[Callback]) -> bool:
-    """Whether a step runs no Python but the package's, which a replay may leave out."""
+    """Whether a step runs only Python of the package, which a replay may leave out."""
     return (
         not is_anomaly_enabled()
         and all(_plain(module) for module in model.modules())
@@ -102,7 +102,7 @@ def is_ours(model: Module, loss: Any, optimizer: Any, metrics: Iterable[Metric],
 
 
 def sums_of(metrics: list[Metric]) -> list[Sum] | None:
-    """These metrics, if all are sums over batches, which a step may add to in place."""
+    """The metrics, if all of them are sums over batches, to which a step may add in place."""
     sums = [m for m in metrics if isinstance(m, Sum) and type(m).add is Sum.add]
     return sums if len(sums) == len(metrics) else None
 

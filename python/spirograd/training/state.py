@@ -9,7 +9,7 @@ from ..nn import Module
 
 
 class History:
-    """What a training recorded, one entry an epoch.
+    """What a training recorded, one entry for each epoch.
 
     Attributes:
         epochs: their numbers, from 1.
@@ -93,5 +93,5 @@ class Training:
 
 
 def short(value: Any) -> str:
-    """A number in four digits."""
+    """A number with four digits."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -33,13 +33,13 @@ class Sums:
         return not self.loss_sum._kept
 
     def add(self, loss: Tensor, output: Any, target: Tensor) -> None:
-        """Adds those of a batch."""
+        """Adds the loss and the metrics of a batch."""
         self.loss_sum.update(loss, target)
         for metric in self.metrics:
             metric.update(output, target)
 
     def submit(self) -> None:
-        """Runs what is pending without waiting for it: where no optimiser steps, nobody else does."""
+        """Submits what is pending without waiting for it. Needed where no optimiser steps, which would do it."""
         _core._submit([[self.loss_sum._kept["total"]]])
 
     def mean_loss(self) -> float:
@@ -47,7 +47,7 @@ class Sums:
         return float(self.loss_sum.compute())
 
     def read(self) -> dict[str, Any]:
-        """All of them; numbers are fetched together."""
+        """The loss and all metrics; their numbers are fetched together."""
         with no_grad():
             values = {m.name: m.compute() for m in (self.loss_sum, *self.metrics)}
             numbers = [name for name, value in values.items() if value.ndim == 0]

@@ -1,4 +1,4 @@
-"""Trading time for memory: what a part of a model keeps for its gradient is computed again instead."""
+"""Trading time for memory: values that a part of a model needs for its gradient are computed again instead of kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training that can be cut anywhere: its whole state in a file, and back to the same bits.
+"""Training that can be interrupted anywhere: its whole state in a file, restored to the same bits.
 
 `checkpoint`, without the s, is something else: it trades time for memory inside one step.
 """
@@ -80,7 +80,7 @@ def save(
 
 
 def restore(source: str | os.PathLike[str], **objects: Any) -> Restored | None:
-    """Puts a training back to where it was saved; it then goes on with the bits that it would have had.
+    """Restores a training from where it was saved; it then continues with the same bits as without the break.
 
     Args:
         source: the folder of save(), of which the last whole file is taken; or one file.
@@ -112,7 +112,7 @@ def restore(source: str | os.PathLike[str], **objects: Any) -> Restored | None:
 
 
 def peek(source: str | os.PathLike[str]) -> Restored | None:
-    """What restore() would give, while nothing is put back.
+    """What restore() would return, without restoring anything.
 
     Args:
         source: a folder of save(), or one file.
@@ -145,7 +145,7 @@ def _all(folder: Path) -> list[Path]:
 
 
 def _find(source: str | os.PathLike[str]) -> tuple[dict[str, Any], Path] | None:
-    """The content of a file, or of the last whole one in a folder."""
+    """The content of a file, or of the last complete one in a folder."""
     folder = Path(source)
     if folder.is_file():
         return _read(folder)

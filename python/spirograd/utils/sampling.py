@@ -1,4 +1,4 @@
-"""Choosing what comes next from the scores of a model."""
+"""Choosing the next class from the scores of a model."""
 
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+// Owns the words for each VkResult. Knows neither devices nor plans.
 #include "device/gpu/driver/check.hpp"
 
 namespace sg {

@@ -10,7 +10,7 @@ namespace sg {
 
 const char* name_of(VkResult result);
 
-// The driver said so just now: whoever knows the device notes it in its Health.
+// The driver has just reported it; the caller that knows the device notes it in its Health.
 struct DriverLostError : DeviceLostError {
   using DeviceLostError::DeviceLostError;
 };

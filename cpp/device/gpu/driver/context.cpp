@@ -1,3 +1,5 @@
+// Opens a device, and owns the small Vulkan calls that every room needs: host buffers, command pools, barriers, clocks.
+// Knows no plans.
 #include "device/gpu/driver/context.hpp"
 
 #include <utility>
@@ -46,8 +48,8 @@ void make_device(Context& c) {
         c.read_clocks = reinterpret_cast<PFN_vkGetCalibratedTimestampsKHR>(vkGetDeviceProcAddr(c.device, name));
 }
 
-// VMA has a table of its own: these look into volk's at each call, so that whoever replaced a function there (counting.cpp,
-// faults.cpp, a test) is asked by VMA too.
+// VMA has its own table of functions. These look into volk's table at each call, so that replaced functions there
+// (counting.cpp, faults.cpp, a test) also see VMA's calls.
 template <auto* kSlot, class F>
 struct ByTable;
 template <auto* kSlot, class R, class... A>

@@ -1,3 +1,5 @@
+// Owns the counters of Vulkan calls, and the functions of volk's table that count before they call the driver. Knows no
+// plans.
 #include <map>
 #include <mutex>
 
@@ -7,7 +9,7 @@
 namespace sg {
 namespace {
 
-// Of what is recorded, as often as it is submitted.
+// Counts of recorded commands, added each time they are submitted.
 struct Recorded {
   int64_t dispatches = 0, barriers = 0;
 };

@@ -1,3 +1,4 @@
+// Reads the report of a lost device and puts it into words. Called after the loss only; knows no plans.
 #include "device/gpu/driver/device_fault.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Owns the texts that say why no GPU was found and what to do. Looks at files and permissions only; calls no Vulkan.
 #include "device/gpu/driver/diagnose.hpp"
 
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// Owns the rules of SPIROGRAD_FAULTS and the functions of volk's table that follow them. Does nothing unless the
+// variable is set; knows no plans.
 #include "device/gpu/driver/faults.hpp"
 
 #include <algorithm>
@@ -56,7 +58,7 @@ namespace {
   X(vkBindBufferMemory)                             \
   X(vkBindBufferMemory2)                            \
   X(vkCreateBuffer)
-// Those that give back what the former allocated.
+// The functions that free what those above allocate.
 #define SG_INFALLIBLE(X)   \
   X(vkDestroyShaderModule) \
   X(vkDestroyBuffer)       \
@@ -159,7 +161,7 @@ std::optional<VkResult> answer_of(State& s, size_t function) {
   return std::nullopt;
 }
 
-// A device that is lost does nothing any more, so whoever is told so may take its memory.
+// A lost device does no more work, so its memory may be reused once the loss was reported.
 void let_it_end(VkDevice device) {
   if (device && vkDeviceWaitIdle) vkDeviceWaitIdle(device);
 }
@@ -181,7 +183,7 @@ std::optional<VkResult> answer(size_t function) {
 }
 
 // ---- the driver's host memory ----------------------------------------------------------------------------------------
-// Only what is asked for inside a function that can answer that there is none.
+// Only requests inside a function that can answer that there is no memory.
 thread_local bool may_refuse = false;
 
 struct Header {  // before each block

@@ -1,3 +1,4 @@
+// Owns the state of one device, which only gets worse. Knows neither queues nor plans.
 #include "device/gpu/driver/health.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Whether a device still answers. Whoever hears of it from the driver tells, every call asks first. What was lost or hung
-// stays so; a device that is opened anew has a health of its own.
+// Whether a device still answers. Code that learns of a loss from the driver reports it here, and every call asks here
+// first. A lost or hung device stays so; a device that is opened anew has its own Health.
 // Threads: any.
 #pragma once
 #include <array>
@@ -21,18 +21,18 @@ class Health {
 
   bool good() const { return state_.load(std::memory_order_acquire) == State::good; }
   bool hung() const { return state_.load(std::memory_order_acquire) == State::hung; }
-  // DeviceLostError or DeviceTimeoutError, with what was told first, unless all is good.
+  // DeviceLostError or DeviceTimeoutError with the first report, unless the device is well.
   void check(const char* op) const {
     if (!good()) raise(op);
   }
-  // The first one counts.
+  // Only the first report counts.
   void note_lost(const std::string& why) { note(State::lost, why); }
   void note_hung(const std::string& why) { note(State::hung, why); }
   [[noreturn]] void raise(const char* op) const;
 
   // Kernels that are under way until `completed`, which lives as long as this, has reached `value`.
   void note_flight(const std::atomic<uint64_t>& completed, uint64_t value, Names kernels);
-  // What the driver knows of a loss; not asked of a loss that was made up (faults.hpp). Set before there is any work.
+  // Asks the driver about a loss; not called for a simulated loss (faults.hpp). Set before there is any work.
   std::function<std::string()> ask_driver;
 
  private:

@@ -1,3 +1,4 @@
+// Owns the loader, the instance and the list of GPUs of this process. Opens no device: context.cpp does.
 #include "device/gpu/driver/instance.hpp"
 
 #include <dlfcn.h>
@@ -102,7 +103,7 @@ int rank_of(VkPhysicalDeviceType type) {
   }
 }
 
-// Drops twins (one GPU through two drivers), software devices and unfit ones; keeps why.
+// Drops twins (one GPU through two drivers), software devices and unfit ones, and notes the reasons.
 void sort_out(std::vector<Physical> all, Vulkan& v, Rejected& rejected) {
   std::stable_sort(all.begin(), all.end(),
                    [](const Physical& a, const Physical& b) { return rank_of(a.type) < rank_of(b.type); });

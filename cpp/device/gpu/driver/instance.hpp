@@ -1,5 +1,5 @@
 // Vulkan itself: the loader, one instance a process, and the GPUs that may be used, in our order.
-// The first call of vulkan() loads everything; no vk* function is called before. Never throws for want of a GPU.
+// The first call of vulkan() loads everything; no vk* function is called before. Never throws because there is no GPU.
 // Threads: any.
 #pragma once
 #include <mutex>

@@ -1,3 +1,4 @@
+// Owns the table of the features that kernels and the recorder use, and reads the facts of a GPU. Makes no device.
 #include "device/gpu/driver/physical.hpp"
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 namespace sg {
 namespace {
 
-// Every feature that kernels or the recorder use, in one table: how it is called and where it is found.
+// Every feature that kernels or the recorder use: its name, and where Vulkan's structures hold it.
 struct FeatureRow {
   const char* name;
   bool required;
@@ -103,7 +104,7 @@ bool calibrates(VkPhysicalDevice handle, const std::string& extension) {
   return has(VK_TIME_DOMAIN_DEVICE_KHR) && has(kSteadyClock);
 }
 
-// Graphics and compute together is the family that drivers tune; a pure compute family will do.
+// The family for graphics and compute, which drivers tune; else a pure compute family.
 void choose_family(Physical& p) {
   uint32_t n = 0;
   vkGetPhysicalDeviceQueueFamilyProperties(p.handle, &n, nullptr);
@@ -189,7 +190,7 @@ void read_limits(Physical& p, const Properties& properties) {
   limit("subgroupSize", properties.v11.subgroupSize);
 }
 
-// Whether all threads of a workgroup can be counted off in subgroups of at least eight.
+// Whether the threads of a workgroup are in order in subgroups of at least eight.
 bool has_shuffles(const Properties& properties, const FeatureChain& has) {
   const uint32_t least = properties.v13.minSubgroupSize, most = properties.v13.maxSubgroupSize;
   return env_flag("SPIROGRAD_SHUFFLES") && least >= 8 && most <= 128 && has.v13.computeFullSubgroups &&

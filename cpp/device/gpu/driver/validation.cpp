@@ -1,3 +1,4 @@
+// Owns the messages of the validation layer, and the settings it is asked for. Knows no plans.
 #include "device/gpu/driver/validation.hpp"
 
 #include <atomic>

@@ -40,7 +40,7 @@ void listen(VkInstance instance);
 
 int validation_messages();  // errors since the start
 std::string last_validation_message();
-// Error with the text of the messages that nobody was told of yet; nothing when there are none.
+// Error with the text of the messages that were not reported yet; nothing when there are none.
 void throw_validation();
 
 }  // namespace sg

@@ -1,6 +1,6 @@
-// What really goes to the driver: counts taken in volk's table, under everything else, for tests and benchmarks, and
-// faults in its place (faults.hpp). What a command buffer holds counts as often as it is submitted; one recorded while
-// nobody counted holds nothing.
+// Counts of the Vulkan calls that reach the driver, taken in volk's table, for tests and benchmarks; and faults in
+// place of calls (faults.hpp). The contents of a command buffer count each time it is submitted; one that was recorded
+// while counting was off counts as empty.
 // Threads: switch on and off while no other thread uses the GPU; counting itself from any.
 #pragma once
 #include <cstdint>
@@ -23,7 +23,7 @@ struct FaultReport {
   std::vector<std::string> calls;  // in order, since the rules were set; faulty ones too
   int64_t host_requests = 0;       // of the driver for host memory
   int64_t host_blocks = 0;         // that it has now
-  int64_t fired = 0;               // answers that were not the driver's
+  int64_t fired = 0;               // answers that the rules gave
 };
 FaultReport fault_report();
 

@@ -1,3 +1,5 @@
+// Owns all blocks of device memory, in use or free. Knows neither tensors nor plans: only sizes, and the submissions
+// that use a block.
 #include "device/gpu/memory/memory.hpp"
 
 #include <algorithm>
@@ -20,7 +22,7 @@ constexpr size_t kLargeFrom = size_t{16} << 20, kLargeStep = size_t{2} << 20;
 
 size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
 
-// The software driver grants anything and dies later, so the heap's size is a limit of ours.
+// The software driver grants any size and crashes later, so we use the heap's size as the limit.
 int64_t budget_of(const Context& c) {
   const int64_t heap = static_cast<int64_t>(c.physical.heap_bytes);
   const int64_t limit = env_bytes("SPIROGRAD_MEMORY_LIMIT");
@@ -139,7 +141,7 @@ void Pool::give(GpuBuffer* buffer) noexcept {
   }
   count(buffer, -1);
   counters_.cached += static_cast<int64_t>(buffer->block_);
-  buffer->free_at = queue_.submitted();  // nobody records it any more
+  buffer->free_at = queue_.submitted();  // no later submission uses it
   GpuBuffer*& head = free_.find(buffer->block_)->second.head;
   buffer->next_ = head;
   head = buffer;

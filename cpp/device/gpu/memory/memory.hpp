@@ -1,8 +1,9 @@
 // Device memory for tensors: a caching pool over VMA. A returned block may be handed out again at once, although work
 // that uses it is still in flight: one queue works in order and each submission begins with a barrier. Where uploads
-// have a queue of their own, a buffer knows which submissions of either queue have to be done first, and an upload gets a
-// block that no work in flight uses: else it would wait for the work that it is to run beside.
-// Only giving memory back to the driver waits. Threads: any; destructors of buffers come from everywhere.
+// have a separate queue, a buffer knows which submissions of either queue come first, and an upload gets a block that
+// no work in flight uses: otherwise it would wait for the very work that it should overlap with. Only giving memory
+// back to the driver waits.
+// Threads: any; destructors of buffers come from everywhere.
 #pragma once
 #include <cstdint>
 #include <map>

@@ -1,3 +1,4 @@
+// The calling thread copies a part itself; the others wait for the next copy. Knows no device.
 #include "device/gpu/memory/parallel_copy.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ ParallelCopy::ParallelCopy(size_t total_bytes) {
   try {
     for (size_t i = 1; i < wanted; ++i) helpers_.emplace_back([this, i] { work(i); });
   } catch (const std::system_error&) {
-    // The system gives no more threads: those that started do the work.
+    // The system has no more threads: those that started do the work.
   } catch (const std::bad_alloc&) {
   }
   parts_ = helpers_.size() + 1;

@@ -1,3 +1,5 @@
+// Owns the staging memory and the order of its chunks: a chunk is filled again only after the device has read it. Knows
+// no tensors.
 #include "device/gpu/memory/transfer.hpp"
 
 #include <sys/mman.h>
@@ -15,14 +17,15 @@ namespace {
 constexpr uint64_t kAlways = UINT64_MAX;  // free_at of a buffer in use: whatever is submitted by then
 constexpr size_t kSmallestChunk = size_t{64} << 10, kLargestChunk = size_t{8} << 20;
 
-// Four chunks or more as soon as that makes them large enough to be worth a submission each.
+// At least four chunks, if each is then still large enough to be worth a submission.
 size_t chunk_size(size_t bytes) {
   if (bytes <= (size_t{1} << 20)) return std::max(bytes, kSmallestChunk);
   const size_t quarter = (bytes / 4 + 0xFFFF) & ~size_t{0xFFFF};
   return std::clamp(quarter, size_t{1} << 20, kLargestChunk);
 }
 
-// Fresh pages are what a download into new memory waits for: ask for large ones. A hint, and the kernel's to refuse.
+// A download into new memory waits mostly for fresh pages, so large ones are asked for: a hint that the kernel may
+// ignore.
 void prefer_large_pages(void* to, size_t bytes) {
 #ifdef MADV_HUGEPAGE
   constexpr uintptr_t kLargePage = uintptr_t{2} << 20;

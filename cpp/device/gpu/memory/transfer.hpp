@@ -12,7 +12,7 @@ namespace sg {
 
 class Transfer {
  public:
-  // Uploads go through `copies`, beside what `queue` works on, where that is not null.
+  // Uploads go through `copies`, in parallel with the work of `queue`, if it is not null.
   Transfer(const Context& context, Queue& queue, Timing& timing, Queue* copies, Timing* copy_timing);
   // Returns when the source was read; the device may still be copying.
   void upload(GpuBuffer& to, const void* from, size_t bytes);

@@ -1,3 +1,5 @@
+// Owns one VkQueue, its timeline and its slots of command buffers. A submission that was accepted is waited for or
+// declared lost, never forgotten.
 #include "device/gpu/queue/queue.hpp"
 
 #include <algorithm>
@@ -164,7 +166,7 @@ uint64_t Queue::submit(Names kernels) {
   return value;
 }
 
-// Some drivers say of a lost device that everything is done, and more than was ever submitted.
+// For a lost device some drivers report that everything is done, even more than was submitted.
 uint64_t Queue::completed() {
   uint64_t value = 0;
   result(vkGetSemaphoreCounterValue(context_.device, timeline_, &value), "vkGetSemaphoreCounterValue", "wait");

@@ -34,7 +34,8 @@ class Queue {
   static constexpr size_t kSlots = 3;
   explicit Queue(const Context& context, Use use = Use::work);  // slots are for work only
 
-  // Throws what is wrong for good: forked, lost, hung; and unread validation messages. First thing of every call.
+  // Throws if the process was forked or the device is lost or hangs, or for unread validation messages. Every call
+  // begins with it.
   void check(const char* op);
   bool usable() const { return context_.health->good(); }
 
@@ -43,11 +44,11 @@ class Queue {
   void open(Slot& slot);                                       // begins its first command buffer
   void open_next(Slot& slot);                                  // another one, for a submission behind it
   Slot& begin();                                               // next() and open()
-  // The slot's own commands where they are open, then `kept`: closed ones that read the slot's arguments. Either all that
-  // was recorded goes to the device or nothing. The number of the last submission.
+  // Submits the slot's own commands, if they are open, then `kept`: closed commands that read the slot's arguments.
+  // Either everything goes to the device or nothing. Returns the number of the last submission.
   uint64_t submit(Slot& slot, VkCommandBuffer kept = VK_NULL_HANDLE, Names kernels = nullptr);
   uint64_t submit(VkCommandBuffer commands);  // closed commands from elsewhere
-  // What is submitted from now on runs after that submission of a queue (this one or another).
+  // Later submissions run after that submission of a queue (this one or another).
   void run_after(Queue& other, uint64_t value);
 
   uint64_t submitted() const { return submitted_.load(std::memory_order_acquire); }
@@ -55,7 +56,7 @@ class Queue {
   int64_t take_count() { return count_.exchange(0); }  // submissions since the last call
   // Until `value` is done. Calls Host::check_interrupts() when `interruptible`: then the caller must hold no engine lock.
   void wait(uint64_t value, bool interruptible);
-  // Whether no work can be running any more: the device is lost, or does it within `limit`.
+  // Whether all work has ended: the device is lost, or finishes within `limit`.
   bool ended(std::chrono::milliseconds limit) noexcept;
   // For the exit of the process: no hook, no exception, at most `limit`. True when `value` is done.
   bool wait_quietly(uint64_t value, std::chrono::milliseconds limit) noexcept;

@@ -1,3 +1,4 @@
+// Owns the query pools, and turns their ticks into times of the host's clock. Changes no results; knows no plans.
 #include "device/gpu/queue/timing.hpp"
 
 #include <algorithm>

@@ -34,7 +34,7 @@ class Timing {
 
   Timing(const Context& context, Queue& queue, uint32_t timestamp_bits);
   static bool wanted();
-  // nullptr when nobody wants times; `after` and `submitted` then do nothing.
+  // nullptr when no times are wanted; `after` and `submitted` then do nothing.
   BatchRef begin(VkCommandBuffer commands, size_t marks);
   void after(const BatchRef& batch, VkCommandBuffer commands, const Mark& mark);
   void submitted(BatchRef batch, uint64_t value);

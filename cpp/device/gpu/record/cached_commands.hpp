@@ -1,7 +1,7 @@
-// Commands of a plan that are submitted again as they are. What changes from run to run (addresses, numbers, offsets)
-// stands in argument blocks, which the host writes before each submission; the commands only know where these blocks
-// begin, and have their barriers for one way in which the plan's memories are the same or apart. One for each slot of
-// the queue, whose blocks they read: they are idle whenever their slot is.
+// Commands of a plan that are submitted again unchanged. What differs from run to run (addresses, numbers, offsets) is
+// in argument blocks, which the host writes before each submission. The commands contain only where these blocks begin,
+// and barriers for one way in which the plan's memories coincide. One for each slot of the queue, whose blocks they
+// read: they are idle whenever their slot is.
 #pragma once
 #include <array>
 #include <cstdint>

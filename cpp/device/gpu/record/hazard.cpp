@@ -1,3 +1,4 @@
+// Compares address ranges; a range that is only read needs no barrier. Knows no Vulkan.
 #include "device/gpu/record/hazard.hpp"
 
 #include <algorithm>

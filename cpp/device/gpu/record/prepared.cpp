@@ -1,3 +1,5 @@
+// Asks `lower` for the text of each step and the pipelines for its kernel, and lists which memories a step touches.
+// Records no commands.
 #include "device/gpu/record/prepared.hpp"
 
 #include <algorithm>

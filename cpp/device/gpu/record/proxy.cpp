@@ -1,3 +1,4 @@
+// Owns the stand-in kernels and their descriptor sets. Used by tests only; knows no real kernel.
 #include "device/gpu/record/proxy.hpp"
 
 #include <algorithm>
@@ -8,8 +9,8 @@
 namespace sg {
 namespace {
 
-// Written here and not in shaders/, because the number of bindings is a plan's: validation looks at declared bindings,
-// so each must be there by itself and be used.
+// Generated here, because the number of bindings depends on the plan: validation looks at declared bindings, so each
+// must be declared and used.
 std::string proxy_source(size_t reads, size_t writes) {
   std::string s = "#version 460\nlayout(local_size_x = 1) in;\n", body = "  uint sum = 1u;\n";
   for (size_t i = 0; i < reads + writes; ++i) {

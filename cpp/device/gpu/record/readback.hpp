@@ -1,4 +1,4 @@
-// Bytes that a job copies into host memory. The recorder keeps readbacks and uses one again when nobody else holds it.
+// Bytes that a job copies into host memory. The recorder keeps readbacks and reuses those that only it refers to.
 // Threads: waiting any.
 #pragma once
 #include "device/device.hpp"

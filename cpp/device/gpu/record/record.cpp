@@ -1,3 +1,5 @@
+// Owns the commands of a run: the arena, argument blocks, barriers, status words. Whatever can fail happens before the
+// one call that submits.
 #include "device/gpu/record/record.hpp"
 
 #include <algorithm>
@@ -94,7 +96,7 @@ void Recorder::reserve(int64_t arena_bytes) {
   }
 }
 
-// All that can fail comes before the one call that submits: a run that fails has changed nothing.
+// Everything that can fail comes before the one call that submits, so a run that fails has changed nothing.
 void Recorder::run(GpuPrepared& plan, const RunArguments& arguments) {
   const Stage stage("record", "stage", context_.id);
   if (plan.made_by != &pipelines_)
@@ -139,7 +141,7 @@ uint64_t Recorder::submit(Slot& slot, VkCommandBuffer cached, const GpuPrepared&
   return reports_.back().value;
 }
 
-// A submission each. The first one brings the uploads that wait.
+// Records each part as a submission. The first one includes the waiting uploads.
 void Recorder::record_parts(Slot& slot, const GpuPrepared& plan, size_t uploads) {
   Part part{0, 0};
   do {
@@ -344,13 +346,13 @@ void Recorder::write_blocks(Slot& slot, const GpuPrepared& plan, const RunArgume
   if (!words_.empty()) std::memcpy(slot.arguments.mapped, words_.data(), words_.size() * sizeof(uint64_t));
 }
 
-// Copies and descriptors name buffers, stamps name queries: such commands are recorded each time. A plan that runs once
-// has no need of any.
+// Commands with copies and descriptors contain buffers, those with timestamps queries: they are recorded each time. A
+// plan that runs once needs no cached ones.
 bool Recorder::may_cache(const GpuPrepared& plan) const {
   return plan.ran && !plan.copies && !proxy_ && !Timing::wanted() && next_part(plan, 0).last == plan.steps.size();
 }
 
-// Those of before if they do for this run, or else new ones in their place.
+// The cached commands if they fit this run, else new ones in their place.
 VkCommandBuffer Recorder::cached_commands(GpuPrepared& plan, Slot& slot) {
   if (!plan.cached) plan.cached = new_cached();
   CachedCommands::OfSlot& cached = plan.cached->slots[slot.index];
@@ -376,7 +378,7 @@ VkCommandBuffer Recorder::cached_commands(GpuPrepared& plan, Slot& slot) {
   return cached.commands;
 }
 
-// Those of a plan that is gone serve another one.
+// Reuses the commands of a plan that no longer exists.
 std::shared_ptr<CachedCommands> Recorder::new_cached() {
   if (!cached_pool_) cached_pool_ = make_command_pool(context_, context_.physical.family, Submissions::many);
   for (const auto& unused : cached_)
@@ -532,7 +534,7 @@ void Recorder::flush_uploads() {
   upload_bytes_.clear();
 }
 
-// While a run before it may have something to report, a run shares its word: whatever that says holds for both.
+// A run shares the status word of an earlier run that may still report: a report then counts for both.
 void Recorder::new_status() {
   harvest();
   if (!reports_.empty() || first_report_.tag) return;

@@ -10,7 +10,7 @@ from .scheduler import LRScheduler, a_group, copied, set_rate
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The rate times a factor when a measure has stopped to improve.
+    """The rate times a factor when a measure has stopped improving.
 
     Args:
         optimizer: whose rates change.
@@ -75,7 +75,7 @@ class ReduceLROnPlateau(LRScheduler):
         return sign * a < sign * (best - sign * margin) if math.isfinite(best) else sign * a < sign * best
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Looks at a measure of the epoch.
+        """Compares the measure of an epoch with the best so far.
 
         Args:
             metrics: a number, or a tensor of one element, which is read.

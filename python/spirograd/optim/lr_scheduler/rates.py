@@ -37,7 +37,7 @@ class LambdaLR(LRScheduler):
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
     def state_dict(self) -> dict[str, Any]:
-        """All but the functions; of objects that can be called, their attributes."""
+        """The state without functions; for callable objects, their attributes."""
         state = super().state_dict()
         state["lr_lambdas"] = [None if hasattr(f, "__code__") else dict(vars(f)) for f in self.lr_lambdas]
         return state

@@ -12,7 +12,7 @@ from ..optimizer import Group, Optimizer
 
 
 def set_rate(group: Group, lr: Any) -> None:
-    """A tensor keeps its place, so that whoever holds it sees the new rate."""
+    """Sets a rate. A tensor is written in place, so that every reference to it sees the new rate."""
     if isinstance(group["lr"], Tensor):
         with no_grad():
             group["lr"].copy_(lr) if isinstance(lr, Tensor) else group["lr"].fill_(lr)
@@ -21,7 +21,7 @@ def set_rate(group: Group, lr: Any) -> None:
 
 
 def copied(lr: Any) -> Any:
-    """A rate that nobody else writes."""
+    """A copy of a rate, which later writes do not change."""
     return lr.detach().clone() if isinstance(lr, Tensor) else lr
 
 

@@ -20,12 +20,12 @@ def _checked(name: str, optimizer: Optimizer, schedulers: Sequence[LRScheduler])
 
 
 class _Several(LRScheduler):
-    """What holds schedulers and their states."""
+    """Base of schedulers that step other schedulers."""
 
     _schedulers: list[LRScheduler]
 
     def _advance(self) -> None:
-        """Steps those whose turn it is."""
+        """Steps the schedulers whose turn it is."""
         raise NotImplementedError
 
     def step(self, epoch: int | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Samples to batches. What is gathered stays in NumPy until the loader's own thread makes tensors of it."""
+"""Batches from samples. They stay NumPy arrays until the loader's own thread makes tensors of them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def tensors(tree: Any, device: DeviceLike | None = None, home: DeviceLike | None
 
 
 def moved(leaf: Any, device: DeviceLike | None) -> Any:
-    """A tensor on the device; what is no tensor as it is."""
+    """A tensor on the device; other values unchanged."""
     return leaf.to(device, non_blocking=True) if isinstance(leaf, Tensor) and device is not None else leaf
 
 
@@ -114,7 +114,7 @@ class Table:
 
     @property
     def on_host(self) -> bool:
-        """Whether no device takes part in reading."""
+        """Whether everything is read from the CPU."""
         return not any(isinstance(c, Tensor) for c in self._columns)
 
     def take(self, indices: Any) -> Any:

@@ -110,7 +110,7 @@ def _sent(
 
 @dataclass
 class Raised:
-    """An error instead of a batch."""
+    """An error in place of a batch."""
 
     error: BaseException
 
@@ -172,7 +172,7 @@ class Worker:
             return value
 
     def close(self) -> None:
-        """The thread ends after the batch that it is making; nobody waits for it."""
+        """The thread ends after the batch that it is making; it is not waited for."""
         self.epoch = -1
         self.tasks.put(None)
 
@@ -194,7 +194,7 @@ class Local:
         return self._fetch(task)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Has nothing to release."""
 
 
 class Process:
@@ -230,11 +230,11 @@ class Process:
         return answer
 
     def end(self) -> None:
-        """At once, whatever it does."""
+        """Ends the process at once, whatever it does."""
         self._process.terminate()
 
     def close(self) -> None:
-        """The process ends, and is waited for."""
+        """Ends the process and waits for it."""
         with contextlib.suppress(OSError):
             self._pipe.send(None)
         self._process.join()
@@ -255,7 +255,7 @@ def _main(fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None, pip
     parent = multiprocessing.parent_process()
     assert parent is not None
     make = Local(fetch, WorkerInfo(info.id, info.num_workers, info.seed, fetch.dataset), init)
-    # A parent that was killed sends nothing any more.
+    # A parent that was killed sends nothing.
     while pipe in wait([pipe, parent.sentinel]):
         trace = ""
         try:
@@ -288,7 +288,7 @@ def _host(leaf: Any) -> Any:
 
 
 def _plain(error: BaseException) -> BaseException:
-    """The error if it survives the way, else one that says the same."""
+    """The error itself if it can be pickled, else one with the same text."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:

@@ -242,20 +242,20 @@ class Crew:
             raise
 
     def begin(self) -> None:
-        """A new epoch."""
+        """Begins a new epoch."""
         self.busy = True
         self.epoch += 1
         for worker in self.workers:
             worker.epoch = self.epoch
 
     def rest(self) -> None:
-        """What was asked for is not begun any more."""
+        """Cancels requests that were not begun."""
         self.busy = False
         for worker in self.workers:
             worker.epoch = 0
 
     def close(self) -> None:
-        """The workers end by themselves."""
+        """Ends the workers, which finish their present batches."""
         for worker in self.workers:
             worker.close()
 
@@ -265,7 +265,7 @@ def _same(sample: Any) -> Any:
 
 
 def _ahead(batches: Iterator[Any]) -> Iterator[Any]:
-    """Each batch is given when the next one is on its way."""
+    """Gives each batch once the next one is being copied."""
     waiting: deque[Any] = deque()
     for batch in batches:
         waiting.append(batch)

@@ -70,7 +70,7 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 def is_iterable(dataset: Any) -> bool:
-    """Whether it is a stream, whoever's class it is (PyTorch's streams have a `__getitem__` that raises)."""
+    """Whether it is a stream, of this package or another (PyTorch's streams have a `__getitem__` that raises)."""
     return any(kind.__name__ == "IterableDataset" for kind in type(dataset).__mro__) or (
         hasattr(dataset, "__iter__") and not hasattr(dataset, "__getitem__")
     )
@@ -140,7 +140,7 @@ class Subset(Dataset[T_co]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Data sets one behind the other.
+    """Data sets one after the other.
 
     Raises:
         ValueError: there is none, or one is a stream.

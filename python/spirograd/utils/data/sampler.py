@@ -69,7 +69,7 @@ class RandomSampler(Sampler[int]):
 
     Args:
         data_source: what has a length.
-        replacement: whether a sample may come again before all came.
+        replacement: whether a sample may be drawn again before all others were.
         num_samples: how many to give; the length when None.
         generator: the stream to take from; None takes a seed from the common one for each epoch.
 
@@ -200,7 +200,7 @@ class BatchSampler(Sampler[list[int]]):
 
 
 class DistributedSampler(Sampler[int]):
-    """The share of one process out of several: every num_replicas-th index, as many in each process.
+    """The part of one process among several: every num_replicas-th index, equally many in each process.
 
     Call `set_epoch` before each epoch, or all epochs have the same order.
 
@@ -254,5 +254,5 @@ class DistributedSampler(Sampler[int]):
         return count // self.num_replicas if self.drop_last else math.ceil(count / self.num_replicas)
 
     def set_epoch(self, epoch: int) -> None:
-        """Another epoch, another order; the same in all processes."""
+        """Chooses the order of an epoch, the same in all processes."""
         self.epoch = epoch
