@@ -3,6 +3,7 @@
 #include "kernel/program.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/hash.hpp"
 
@@ -114,18 +115,19 @@ void annotate(Program& p) {
 }
 
 void prune(Program& p) {
-  std::vector<bool> live(p.code.size(), false);
+  constexpr int32_t kDead = -1;
+  std::vector<int32_t> renumbered(p.code.size(),
+                                  kDead);  // first any other number, then its place among those that stay
   for (size_t n = p.code.size(); n-- > 0;) {
     const Instr& i = p.code[n];
-    if (is_store(i.code)) live[n] = true;
-    if (!live[n]) continue;
+    if (is_store(i.code)) renumbered[n] = 0;
+    if (renumbered[n] == kDead) continue;
     for (int32_t operand : {i.a, i.b, i.c})
-      if (operand >= 0) live[operand] = true;
+      if (operand >= 0) renumbered[operand] = 0;
   }
-  std::vector<int32_t> renumbered(p.code.size(), -1);
   size_t kept = 0;
   for (size_t n = 0; n < p.code.size(); ++n) {
-    if (!live[n]) continue;
+    if (renumbered[n] == kDead) continue;
     Instr i = p.code[n];
     for (int32_t* operand : {&i.a, &i.b, &i.c})
       if (*operand >= 0) *operand = renumbered[*operand];
@@ -189,16 +191,13 @@ uint64_t Program::structure_hash() const {
 // ---- ProgramBuilder ---------------------------------------------------------------------------------------------
 
 Expr ProgramBuilder::emit(Instr i) {
-  const uint64_t h = hash_of(i);
-  if (!is_store(i.code) && i.code != Code::number) {
-    auto [first, last] = made_.equal_range(h);
-    for (auto it = first; it != last; ++it)
-      if (program.code[it->second] == i) return {this, it->second, i.dtype};
-  }
+  int32_t& latest = latest_[hash_of(i) % kChains];
+  if (!is_store(i.code) && i.code != Code::number)
+    for (int32_t id = latest; id >= 0; id = before_[id])
+      if (program.code[id] == i) return {this, id, i.dtype};
   program.code.push_back(i);
-  const int32_t id = static_cast<int32_t>(program.code.size()) - 1;
-  made_.emplace(h, id);
-  return {this, id, i.dtype};
+  before_.push_back(std::exchange(latest, static_cast<int32_t>(program.code.size()) - 1));
+  return {this, latest, i.dtype};
 }
 
 Expr ProgramBuilder::load(int32_t view) {

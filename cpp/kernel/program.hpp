@@ -9,9 +9,9 @@
 // Values of narrow types (float16, int8 ...) are loaded, stored and converted to and from the type they are computed in,
 // nothing else. Pure data: no I/O, no threads, no device. Both back ends run it; tests print it.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/dtype.hpp"
@@ -125,7 +125,14 @@ class ProgramBuilder {
 
  private:
   Expr emit(Instr i);
-  std::unordered_multimap<uint64_t, int32_t> made_;
+  static constexpr size_t kChains = 32;
+  std::array<int32_t, kChains> latest_ = none();  // instruction of each chain, chosen by a hash; -1: there is none
+  std::vector<int32_t> before_;                   // of each instruction: the one before it in its chain
+  static constexpr std::array<int32_t, kChains> none() {
+    std::array<int32_t, kChains> chains{};
+    chains.fill(-1);
+    return chains;
+  }
 };
 
 }  // namespace sg

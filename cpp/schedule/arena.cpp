@@ -21,19 +21,17 @@ class Arena {
     std::vector<Life> lives = temporaries();
     std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
     const size_t largest = std::min(lives.size(), kMaxPlaced);
-    std::vector<Life> placed;
-    std::vector<std::pair<int64_t, int64_t>> taken;  // by those that live at the same time
+    std::vector<Life> placed;  // by where they begin
+    placed.reserve(largest);
     for (size_t i = 0; i < largest; ++i) {
-      taken.clear();
-      for (const Life& o : placed)
-        if (lives[i].first <= o.last && o.first <= lives[i].last) taken.emplace_back(o.begin, o.end());
+      Life& life = lives[i];
       work_ += static_cast<int64_t>(placed.size());
-      std::sort(taken.begin(), taken.end());
-      for (auto [begin, end] : taken) {
-        if (lives[i].begin + lives[i].bytes <= begin) break;
-        lives[i].begin = std::max(lives[i].begin, end);
+      for (const Life& o : placed) {
+        if (life.begin + life.bytes <= o.begin) break;
+        if (life.first <= o.last && o.first <= life.last) life.begin = std::max(life.begin, o.end());
       }
-      placed.push_back(lives[i]);
+      const auto before = [](const Life& a, const Life& b) { return a.begin < b.begin; };
+      placed.insert(std::upper_bound(placed.begin(), placed.end(), life, before), life);
     }
     for (const Life& life : placed) settle(life);
     lives.erase(lives.begin(), lives.begin() + static_cast<int64_t>(largest));

@@ -22,6 +22,7 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in), guards(in.lo
     }
   }
   needed = sg::needed(log, input.held);
+  pieces.reserve(n);
   for (int32_t i = 0; i < n; ++i)
     pieces.push_back(static_cast<int32_t>(std::upper_bound(in.cuts.begin(), in.cuts.end(), i) - in.cuts.begin()));
   for (int32_t i = n - 1; i >= 0; --i) {

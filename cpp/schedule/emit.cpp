@@ -1,6 +1,8 @@
 // A group's readings, in order, as a Program (or a product with its epilogue).
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <utility>
 
 #include "schedule/passes.hpp"
 
@@ -9,26 +11,35 @@ namespace {
 
 class Emitter {
  public:
-  Emitter(Context& context, const FusionGroup& group) : context_(context), group_(group) {
+  Emitter(Context& context, const FusionGroup& group)
+      : context_(context),
+        group_(group),
+        values_(group.uses.size(), &context.memory),
+        numbers_(&context.memory),
+        offsets_(&context.memory),
+        writes_(&context.memory),
+        out_(context) {
     for (int d = 0; d < group.domain.rank; ++d)
       if (!(group.reduced >> d & 1)) order_.push(d);
     for (int d = 0; d < group.domain.rank; ++d)
       if (group.reduced >> d & 1) order_.push(d);
-    values_.resize(group.uses.size());
   }
 
   Emitted run() {
     if (group_.kind == FusionGroup::Kind::own) return own();
     Program& p = builder_.program;
+    p.code.reserve(2 * (group_.uses.size() + group_.roots.size()));
+    p.views.reserve(group_.uses.size() + group_.roots.size());
     for (int64_t d : order_) p.domain.push(group_.domain[static_cast<int>(d)]);
     p.inner = __builtin_popcount(group_.reduced);
     if (group_.kind == FusionGroup::Kind::product) bind_accumulator();
-    std::vector<int32_t> ids;
+    std::pmr::vector<std::pair<int32_t, int32_t>> computed(&context_.memory);  // node, reading
+    computed.reserve(group_.uses.size());
     for (size_t i = 0; i < group_.uses.size(); ++i)
-      if (group_.uses[i].inlined || is_product(static_cast<int32_t>(i))) ids.push_back(static_cast<int32_t>(i));
-    std::stable_sort(ids.begin(), ids.end(),
-                     [&](int32_t a, int32_t b) { return group_.uses[a].source.node < group_.uses[b].source.node; });
-    for (int32_t id : ids) values_[id] = compute(id);
+      if (group_.uses[i].inlined || is_product(static_cast<int32_t>(i)))
+        computed.emplace_back(group_.uses[i].source.node, static_cast<int32_t>(i));
+    std::sort(computed.begin(), computed.end());
+    for (const auto& [node, id] : computed) values_[id] = compute(id);
     for (size_t r = 0; r < group_.roots.size(); ++r)
       if (context_.exported[group_.roots[r]]) store(r);
     if (group_.across) p.part_rows = rows_of_a_part(p.rows(), p.columns());
@@ -49,14 +60,10 @@ class Emitter {
     const int32_t root = group_.roots[0];
     const Node& node = context_.node(root);
     out_.kernel.kind = Kernel::Kind::own;
-    for (int k = 0; k < node.inputs; ++k) {
-      out_.sources.push_back(context_.source(root, k));
-      out_.writes.push_back(false);
-    }
+    for (int k = 0; k < node.inputs; ++k) out_.sources.push_back(context_.source(root, k));
     Source result;
     result.node = root;
     out_.sources.push_back(result);
-    out_.writes.push_back(true);
     out_.nodes = {root};
     out_.name = node.op->name;
     return std::move(out_);
@@ -66,9 +73,9 @@ class Emitter {
 
   int32_t binding(const Source& source, bool write) {
     for (size_t b = 0; b < out_.sources.size(); ++b)
-      if (out_.sources[b] == source && out_.writes[b] == write) return static_cast<int32_t>(b);
+      if (out_.sources[b] == source && writes_[b] == write) return static_cast<int32_t>(b);
     out_.sources.push_back(source);
-    out_.writes.push_back(write);
+    writes_.push_back(write);
     return static_cast<int32_t>(out_.sources.size()) - 1;
   }
 
@@ -257,7 +264,9 @@ class Emitter {
   }
 
   std::vector<int32_t> nodes() const {
-    std::vector<int32_t> nodes = group_.roots;
+    std::vector<int32_t> nodes;
+    nodes.reserve(group_.roots.size() + group_.uses.size());
+    nodes.assign(group_.roots.begin(), group_.roots.end());
     for (const Use& u : group_.uses)
       if (u.inlined) nodes.push_back(u.source.node);
     std::sort(nodes.begin(), nodes.end());
@@ -267,13 +276,15 @@ class Emitter {
 
   // The ops of the kernel in order, each run of equal ones once.
   std::string name() const {
-    std::string s, last;
+    std::string s;
+    std::string_view last;
     int words = 0;
     for (int32_t n : out_.nodes) {
-      const std::string op = context_.node(n).op->name;
+      const std::string_view op = context_.node(n).op->name;
       if (op == last) continue;
       if (++words > 8) return s + "_etc";
-      s += (s.empty() ? "" : "_") + op;
+      if (!s.empty()) s += '_';
+      s += op;
       last = op;
     }
     return s;
@@ -283,8 +294,9 @@ class Emitter {
   const FusionGroup& group_;
   Dims order_;
   ProgramBuilder builder_;
-  std::vector<Expr> values_;
-  std::map<int32_t, Expr> numbers_, offsets_;
+  std::pmr::vector<Expr> values_;
+  std::pmr::map<int32_t, Expr> numbers_, offsets_;
+  std::pmr::vector<bool> writes_;  // whether each binding is written
   Emitted out_;
 };
 

@@ -51,14 +51,19 @@ size_t memories(const FusionGroup& a, const FusionGroup& b) {
 
 class Fuser {
  public:
-  explicit Fuser(Context& context) : context_(context) {}
+  explicit Fuser(Context& context)
+      : context_(context),
+        merged_(context),
+        related_(&context.memory),
+        leaf_readers_(&context.memory),
+        node_readers_(&context.memory) {}
 
   std::vector<FusionGroup> run() {
     std::vector<int32_t> roots;
     for (int32_t i = 0; i < context_.count(); ++i)
       if (context_.needed[i] && context_.stored[i] && context_.node(i).op->kind != Kind::memory) roots.push_back(i);
     std::vector<FusionGroup> alone = each_alone(roots);
-    order_ = Order(alone.size());
+    order_ = Order(alone.size(), &context_.memory);
     made_by_.assign(context_.count(), -1);
     node_readers_.resize(context_.count());
     leaf_readers_.resize(context_.log.leaves.size());
@@ -122,10 +127,13 @@ class Fuser {
   }
 
   void take_all(std::vector<FusionGroup> groups) {
-    order_ = Order(groups.size());
+    order_ = Order(groups.size(), &context_.memory);
     made_by_.assign(context_.count(), -1);
-    node_readers_.assign(context_.count(), {});
-    leaf_readers_.assign(context_.log.leaves.size(), {});
+    for (const auto& [readers, count] : {std::pair(&node_readers_, context_.log.nodes.size()),
+                                         std::pair(&leaf_readers_, context_.log.leaves.size())}) {
+      readers->clear();
+      readers->resize(count);
+    }
     groups_ = std::move(groups);
     for (int32_t id = 0; id < static_cast<int32_t>(groups_.size()); ++id)
       for (int32_t root : groups_[id].roots) made_by_[root] = id;
@@ -163,9 +171,10 @@ class Fuser {
         if (u.inlined && u.source.node != root) computed.add(u.source.node, root);
       if (made_at[root] < 0) {
         made_at[root] = static_cast<int32_t>(made.size());
-        made.emplace_back();
+        made.push_back(std::move(group));
+      } else {
+        made[static_cast<size_t>(made_at[root])] = std::move(group);
       }
-      made[static_cast<size_t>(made_at[root])] = std::move(group);
     }
     std::sort(made.begin(), made.end(),
               [](const FusionGroup& a, const FusionGroup& b) { return a.roots[0] < b.roots[0]; });
@@ -218,20 +227,20 @@ class Fuser {
   }
 
   // The live kernels that read a leaf or node, each once, in order: loops have thousands that read one.
-  std::vector<int32_t>* readers_of(const std::pair<int32_t, int32_t>& source) {
+  std::pmr::vector<int32_t>* readers_of(const std::pair<int32_t, int32_t>& source) {
     const auto [node, leaf] = source;
     return node >= 0 ? &node_readers_[node] : leaf >= 0 ? &leaf_readers_[leaf] : nullptr;
   }
   void note_readers(int32_t id) {
     for (const auto& source : groups_[id].sources)
-      if (std::vector<int32_t>* readers = readers_of(source)) {
+      if (auto* readers = readers_of(source)) {
         const auto at = std::lower_bound(readers->begin(), readers->end(), id);
         if (at == readers->end() || *at != id) readers->insert(at, id);
       }
   }
   void forget_readers(int32_t id) {
     for (const auto& source : groups_[id].sources)
-      if (std::vector<int32_t>* readers = readers_of(source)) {
+      if (auto* readers = readers_of(source)) {
         const auto at = std::lower_bound(readers->begin(), readers->end(), id);
         if (at != readers->end() && *at == id) readers->erase(at);
       }
@@ -239,13 +248,14 @@ class Fuser {
 
   // Kernels before `id` in its piece of the log that make, or with `shares` that share, something that it reads: the
   // latest ones, latest first.
-  std::vector<int32_t> related(int32_t id, bool shares) {
-    std::vector<int32_t> out;
+  const std::pmr::vector<int32_t>& related(int32_t id, bool shares) {
+    std::pmr::vector<int32_t>& out = related_;
+    out.clear();
     const int32_t first = first_of_piece_[id];
     for (int32_t read : groups_[id].reads)
       if (made_by_[read] >= first && made_by_[read] < id) out.push_back(made_by_[read]);
     for (const auto& source : groups_[id].sources)
-      if (const std::vector<int32_t>* readers = shares ? readers_of(source) : nullptr) {
+      if (const auto* readers = shares ? readers_of(source) : nullptr) {
         const auto begin = std::lower_bound(readers->begin(), readers->end(), first);
         const auto end = std::lower_bound(begin, readers->end(), id);
         out.insert(out.end(), end - std::min<int64_t>(end - begin, kMaxRelated), end);
@@ -304,7 +314,7 @@ class Fuser {
     if (m.kind == FusionGroup::Kind::program) std::sort(m.roots.begin(), m.roots.end());
     if (m.reduced && std::any_of(m.roots.begin(), m.roots.end(), [&](int32_t r) { return scatters(r); })) return false;
     if (same_domain(early, late) && too_wide(m, early, late, std::max(early.whole, late.whole))) return false;
-    m.uses.reserve(early.uses.size() + late.uses.size());
+    if (const size_t most = early.uses.size() + late.uses.size(); most > m.uses.capacity()) m.uses.reserve(2 * most);
     if (!guards.conditions([&] { return bool(expand_uses(context_, m)); })) return false;
     for (const Use& u : m.uses)
       if (!u.inlined && u.source.node >= 0 && is_root(m, u.source.node) && !reads_in_place(context_, m, u))
@@ -381,7 +391,7 @@ class Fuser {
     forget_readers(keep);
     forget_readers(drop);
     std::swap(groups_[keep], merged_);
-    groups_[drop] = FusionGroup();
+    groups_[drop] = FusionGroup(context_);
     groups_[drop].dead = true;
     order_.merge(keep, drop);
     note_readers(keep);
@@ -394,7 +404,8 @@ class Fuser {
   std::vector<int32_t> made_by_;         // group of a stored node
   std::vector<int32_t> first_of_piece_;  // the first group of the piece that a group is in
   int32_t piece_of_last_ = 0;
-  std::vector<std::vector<int32_t>> leaf_readers_, node_readers_;
+  std::pmr::vector<int32_t> related_;
+  std::pmr::vector<std::pmr::vector<int32_t>> leaf_readers_, node_readers_;
 };
 
 }  // namespace
@@ -458,7 +469,7 @@ bool reads_in_place(const Context& context, const FusionGroup& group, const Use&
 
 FusionGroup group_of(const Context& context, int32_t root) {
   const Node& node = context.node(root);
-  FusionGroup d;
+  FusionGroup d(context);
   d.roots = {root};
   d.shape = root;
   d.domain = node.domain;

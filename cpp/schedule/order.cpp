@@ -1,7 +1,6 @@
 #include "schedule/order.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace sg::schedule_detail {
@@ -15,9 +14,13 @@ void Bits::cover(size_t begin, size_t end) {
   if (end > this->end()) words_.resize(end - begin_);
 }
 
-int32_t Bits::first() const {
-  for (size_t w = 0; w < words_.size(); ++w)
-    if (words_[w]) return static_cast<int32_t>((begin_ + w) * 64) + __builtin_ctzll(words_[w]);
+int32_t Bits::after(int32_t i) const {
+  const size_t from = word(i + 1);
+  uint64_t behind = ~uint64_t{0} << ((i + 1) % 64);  // in the first word
+  for (size_t w = std::max(from, begin_); w < end(); ++w) {
+    const uint64_t found = words_[w - begin_] & (w == from ? behind : ~uint64_t{0});
+    if (found) return static_cast<int32_t>(w * 64) + __builtin_ctzll(found);
+  }
   return -1;
 }
 
@@ -39,6 +42,13 @@ bool Bits::add(const Bits& other) {
   return fresh;
 }
 
+Order::Order(size_t count, std::pmr::memory_resource* memory) : merged_(count) {
+  for (auto* list : {&before_, &previous_, &next_}) {
+    list->reserve(count);
+    for (size_t i = 0; i < count; ++i) list->emplace_back(memory);
+  }
+}
+
 // Those behind the changed ones learn what runs before these; who knew all of it has told those behind it already.
 void Order::tell(Bits changed) {
   for (int32_t x = changed.first(); x >= 0; x = changed.first()) {  // by number, which is near their order: each once
@@ -55,8 +65,9 @@ void Order::add(int32_t first, int32_t then) {
   if (first == then || before(first, then)) return;
   next_[first].set(then);
   previous_[then].set(first);
-  before_[then].set(first);
   before_[then].add(before_[first]);
+  before_[then].set(first);
+  if (next_[then].empty()) return;
   Bits changed;
   changed.set(then);
   tell(std::move(changed));
@@ -93,19 +104,20 @@ void Order::merge(int32_t keep, int32_t drop) {
 std::vector<int32_t> Order::sorted() const {
   const auto count = static_cast<int32_t>(before_.size());
   std::vector<int32_t> waits_for(before_.size(), 0), out;
-  std::set<int32_t> ready;
+  Bits ready;
   for (int32_t x = 0; x < count; ++x) {
     previous_[x].each([&](int32_t) { ++waits_for[x]; });
-    if (!merged_[x] && !waits_for[x]) ready.insert(x);
+    if (!merged_[x] && !waits_for[x]) ready.set(x);
   }
-  for (int32_t x = -1; !ready.empty();) {
-    const auto after = ready.upper_bound(x);
-    x = *(after == ready.end() ? ready.begin() : after);
-    ready.erase(x);
+  out.reserve(before_.size());
+  for (int32_t x = ready.first(); x >= 0;) {
+    ready.clear(x);
     out.push_back(x);
     next_[x].each([&](int32_t later) {
-      if (--waits_for[later] == 0) ready.insert(later);
+      if (--waits_for[later] == 0) ready.set(later);
     });
+    const int32_t behind = ready.after(x);
+    x = behind < 0 ? ready.first() : behind;
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <vector>
 
 namespace sg::schedule_detail {
@@ -10,6 +11,7 @@ namespace sg::schedule_detail {
 // Numbers; as long as the distance between the smallest and the largest one needs.
 class Bits {
  public:
+  explicit Bits(std::pmr::memory_resource* memory = std::pmr::get_default_resource()) : words_(memory) {}
   bool has(int32_t i) const {
     const size_t at = word(i) - begin_;  // huge when it lies before
     return at < words_.size() && words_[at] >> (i % 64) & 1;
@@ -21,7 +23,9 @@ class Bits {
   void clear(int32_t i) {
     if (has(i)) words_[word(i) - begin_] &= ~(uint64_t{1} << (i % 64));
   }
-  int32_t first() const;  // -1: there is none
+  bool empty() const { return first() < 0; }
+  int32_t first() const { return after(-1); }  // -1: there is none
+  int32_t after(int32_t i) const;              // the first one behind i
   bool meets(const Bits& other) const;
   bool add(const Bits& other);  // true: some were new
   template <class F>
@@ -37,12 +41,12 @@ class Bits {
   void cover(size_t begin, size_t end);  // words
 
   size_t begin_ = 0;  // the first word that is kept
-  std::vector<uint64_t> words_;
+  std::pmr::vector<uint64_t> words_;
 };
 
 class Order {
  public:
-  explicit Order(size_t count = 0) : before_(count), previous_(count), next_(count), merged_(count) {}
+  explicit Order(size_t count = 0, std::pmr::memory_resource* memory = std::pmr::get_default_resource());
   bool before(int32_t first, int32_t then) const { return before_[then].has(first); }
   // Some third one runs after the first and before the last.
   bool between(int32_t first, int32_t last) const { return next_[first].meets(before_[last]); }

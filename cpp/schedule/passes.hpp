@@ -1,6 +1,7 @@
 // What the passes of schedule/ share: the log seen as numbered nodes, and kernels that are still being put together.
 #pragma once
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <string>
 #include <utility>
@@ -42,6 +43,8 @@ struct Scratch {
 
 // The log with what passes ask of it.
 struct Context {
+  // Of lists that end with the planning: asking is quick, and all is given back at once.
+  mutable std::pmr::monotonic_buffer_resource memory;
   const Log& log;
   const ScheduleInput& input;
   std::vector<bool> needed, stored;  // computed at all; a kernel's root
@@ -68,20 +71,29 @@ struct Context {
 
 // A kernel: stored nodes (roots) computed over one domain.
 struct FusionGroup {
+  template <class T>
+  using List = std::pmr::vector<T>;
   enum class Kind : uint8_t { program, product, own };
   Kind kind = Kind::program;
-  Dims domain;                 // products: batch, m, n
-  uint16_t reduced = 0;        // dimensions folded by some root: a row
-  uint16_t across = 0;         // with rows: the other dimensions, when some root adds up over rows
-  int32_t shape = -1;          // the root whose domain it is; of products: without the folded dimensions
-  std::vector<int32_t> roots;  // log order; a product's first root is the product itself
-  std::vector<Use> uses;       // all readings; inputs come after their users
-  std::vector<int32_t> root_uses;
-  std::vector<int32_t> reads;                        // stored nodes read, other than own roots
-  std::vector<std::pair<int32_t, int32_t>> sources;  // (node, leaf) of what is read, each once, in order
-  int whole = 0;                                     // readings of every element of something
-  bool tried = false;                                // with all others that were
-  bool dead = false;                                 // merged into another, or come apart
+  Dims domain;           // products: batch, m, n
+  uint16_t reduced = 0;  // dimensions folded by some root: a row
+  uint16_t across = 0;   // with rows: the other dimensions, when some root adds up over rows
+  int32_t shape = -1;    // the root whose domain it is; of products: without the folded dimensions
+  List<int32_t> roots;   // log order; a product's first root is the product itself
+  List<Use> uses;        // all readings; inputs come after their users
+  List<int32_t> root_uses;
+  List<int32_t> reads;                        // stored nodes read, other than own roots
+  List<std::pair<int32_t, int32_t>> sources;  // (node, leaf) of what is read, each once, in order
+  int whole = 0;                              // readings of every element of something
+  bool tried = false;                         // with all others that were
+  bool dead = false;                          // merged into another, or come apart
+
+  explicit FusionGroup(const Context& context)
+      : roots(&context.memory),
+        uses(&context.memory),
+        root_uses(&context.memory),
+        reads(&context.memory),
+        sources(&context.memory) {}
 
   Size size(const Context& context) const;       // of the domain
   Size row_count(const Context& context) const;  // rows(), as guards ask for it
@@ -132,11 +144,11 @@ std::vector<FusionGroup> fuse_again(Context& context, std::vector<FusionGroup> g
 // A kernel with names for memory instead of memory: binding i is sources[i].
 struct Emitted {
   Kernel kernel;
-  std::vector<Source> sources;
-  std::vector<bool> writes;
+  std::pmr::vector<Source> sources;
   std::vector<int32_t> numbers;
   std::vector<int32_t> nodes;  // that it computes
   std::string name;
+  explicit Emitted(const Context& context) : sources(&context.memory) {}
 };
 Emitted emit(Context& context, const FusionGroup& group);
 

@@ -17,7 +17,8 @@ constexpr int64_t kMaxInstanceElements = int64_t{1} << 22;  // larger kernels fi
 
 class Placer {
  public:
-  Placer(Context& context, const std::vector<FusionGroup>& groups) : context_(context), groups_(groups) {}
+  Placer(Context& context, const std::vector<FusionGroup>& groups)
+      : context_(context), groups_(groups), leaf_memory_(context.log.leaves.size(), -1) {}
 
   Scheduled run() {
     plan().device = context_.log.device;
@@ -92,7 +93,7 @@ class Placer {
   }
 
   void build_edges() {
-    order_ = Order(groups());
+    order_ = Order(groups(), &context_.memory);
     for (size_t d = 0; d < groups(); ++d)
       for (int32_t node : groups_[d].reads)
         if (made_by_[node] >= 0) order_.add(made_by_[node], static_cast<int32_t>(d));
@@ -104,13 +105,12 @@ class Placer {
   }
 
   int32_t leaf_memory(int32_t leaf) {
-    auto [it, fresh] = leaf_memory_.try_emplace(leaf);
-    if (fresh) {
+    if (leaf_memory_[leaf] < 0) {
       Memory m{.kind = Memory::Kind::leaf, .index = leaf};
       m.bytes = static_cast<int64_t>(context_.log.leaves[leaf]->bytes());
-      it->second = add_memory(m);
+      leaf_memory_[leaf] = add_memory(m);
     }
-    return it->second;
+    return leaf_memory_[leaf];
   }
 
   bool writes_safely(int32_t d) {
@@ -192,8 +192,7 @@ class Placer {
 
   // Pointwise kernels of one structure become one launch: the update of all parameters.
   void group_instances() {
-    members_.resize(groups());
-    for (size_t d = 0; d < groups(); ++d) members_[d] = {static_cast<int32_t>(d)};
+    riders_.resize(groups());
     if (!context_.input.fuse) return;
     std::map<uint64_t, std::vector<int32_t>> leaders;
     for (size_t d = 0; d < groups(); ++d) {
@@ -211,12 +210,12 @@ class Placer {
     ++context_.work;
     if (emitted_[d].kernel.program.domain.numel() > kMaxInstanceElements) return false;
     if (!(emitted_[leader].kernel.program.code == emitted_[d].kernel.program.code)) return false;
-    if (members_[leader].size() >= kMaxInstances) return false;
+    if (riders_[leader].size() + 1 >= kMaxInstances) return false;
     return !order_.before(leader, d) && !order_.before(d, leader);
   }
 
   void join(int32_t leader, int32_t d) {
-    members_[leader].push_back(d);
+    riders_[leader].push_back(d);
     order_.merge(leader, d);
   }
 
@@ -240,6 +239,7 @@ class Placer {
     instance.kernel = std::move(e.kernel);
     if (!checks_) instance.kernel.program.predicated = false;
     instance.numbers = std::move(e.numbers);
+    instance.bindings.reserve(e.sources.size());
     for (const Source& s : e.sources) instance.bindings.push_back(bind(s));
     return instance;
   }
@@ -253,6 +253,7 @@ class Placer {
   }
 
   static void finish(Instance& instance) {
+    instance.reads.reserve(instance.bindings.size());
     if (instance.kernel.kind == Kernel::Kind::program) {
       list_accesses(instance, instance.kernel.program);
     } else if (instance.kernel.kind == Kernel::Kind::product) {
@@ -267,18 +268,32 @@ class Placer {
   }
 
   void append_steps(int32_t leader) {
-    Step step;
-    step.name = emitted_[leader].name;
-    for (int32_t d : members_[leader]) {
-      append_copies(d);
-      if (groups_[d].kind == FusionGroup::Kind::own) return append_own(d);
-      if (empty(d)) continue;
-      if (append_in_pieces(emitted_[d]) || append_in_slices(emitted_[d])) return;
-      step.instances.push_back(instance_of(emitted_[d]));
+    append_copies(leader);
+    if (groups_[leader].kind == FusionGroup::Kind::own) return append_own(leader);
+    if (empty(leader)) return;
+    Emitted& first = emitted_[leader];
+    if (append_in_pieces(first) || append_in_slices(first)) return;
+    for (int32_t d : riders_[leader]) append_copies(d);
+    Step step{std::move(first.name), {}, std::move(first.nodes)};
+    step.instances.reserve(1 + riders_[leader].size());
+    append(step, first);
+    for (int32_t d : riders_[leader]) {
       step.nodes.insert(step.nodes.end(), emitted_[d].nodes.begin(), emitted_[d].nodes.end());
-      finish(step.instances.back());
+      append(step, emitted_[d]);
     }
-    if (!step.instances.empty()) plan().steps.push_back(std::move(step));
+    plan().steps.push_back(std::move(step));
+  }
+
+  void add_step(std::string name, Instance instance, std::vector<int32_t> nodes = {}) {
+    Step& step = plan().steps.emplace_back();
+    step.name = std::move(name);
+    step.instances.push_back(std::move(instance));
+    step.nodes = std::move(nodes);
+  }
+
+  void append(Step& step, Emitted& e) {
+    step.instances.push_back(instance_of(e));
+    finish(step.instances.back());
   }
 
   // The launches of an op that has its own kernels, with their temporaries.
@@ -304,7 +319,7 @@ class Placer {
       instance.kernel.own = std::move(launch.own);
       if (node.op->reports) instance.kernel.own->tag = context_.tag_of(*node.op);
       finish(instance);
-      plan().steps.push_back({launch.name, {std::move(instance)}, emitted_[d].nodes});
+      add_step(std::move(launch.name), std::move(instance), emitted_[d].nodes);
     }
   }
 
@@ -316,7 +331,7 @@ class Placer {
       copy.reads = {from};
       copy.writes = {to};
       if (plan().memories[to].bytes == 0) continue;
-      plan().steps.push_back({"copy", {std::move(copy)}});
+      add_step("copy", std::move(copy));
     }
   }
 
@@ -337,8 +352,8 @@ class Placer {
     second.kernel.program = std::move(pieces->second);
     finish(first);
     finish(second);
-    plan().steps.push_back({e.name + (sums ? "" : "_pieces"), {std::move(first)}, e.nodes});
-    plan().steps.push_back({e.name + (sums ? "_sums" : ""), {std::move(second)}, e.nodes});
+    add_step(e.name + (sums ? "" : "_pieces"), std::move(first), e.nodes);
+    add_step(e.name + (sums ? "_sums" : ""), std::move(second), e.nodes);
     return true;
   }
 
@@ -356,8 +371,8 @@ class Placer {
     if (!checks_) second.kernel.program.predicated = false;
     finish(first);
     finish(second);
-    plan().steps.push_back({e.name + "_slices", {std::move(first)}, e.nodes});
-    plan().steps.push_back({e.name, {std::move(second)}, e.nodes});
+    add_step(e.name + "_slices", std::move(first), e.nodes);
+    add_step(e.name, std::move(second), e.nodes);
     return true;
   }
 
@@ -366,13 +381,13 @@ class Placer {
   Scheduled out_;
   std::vector<int32_t> made_by_, memory_;
   std::vector<std::optional<bool>> safe_;  // to write in place, of each group that was asked about
-  std::map<int32_t, int32_t> leaf_memory_;
-  bool readers_are_known_ = false;  // they matter where something is written in place
+  std::vector<int32_t> leaf_memory_;       // -1: nobody has asked for it
+  bool readers_are_known_ = false;         // they matter where something is written in place
   std::map<int32_t, std::vector<int32_t>> leaf_readers_, node_readers_;
   std::map<int32_t, int32_t> taken_;  // leaf -> the effect that writes over it
   bool checks_ = false;
   Order order_;
-  std::vector<std::vector<int32_t>> members_;  // of the launch that a group leads; empty: it rides in another's
+  std::vector<std::vector<int32_t>> riders_;                            // groups in the launch of another one
   std::map<int32_t, std::vector<std::pair<int32_t, int32_t>>> copies_;  // by group: (from, to) memories
   std::vector<Emitted> emitted_;
 };

@@ -67,10 +67,11 @@ class Repeats {
   int32_t find() {
     const Size size = group_.size(context_);
     const double worth = context_.log.device.is_gpu() ? kWorthGpu : kWorthCpu;
-    std::vector<bool> inside(group_.uses.size());  // of a formula that was looked at
+    std::vector<bool> inside;  // of a formula that was looked at
     for (size_t u = 0; u < group_.uses.size(); ++u) {
       const Use& use = group_.uses[u];
       if (!repeated(use)) continue;
+      inside.resize(group_.uses.size());
       for (int32_t input : use.inputs)
         if (input >= 0) inside[input] = true;
       if (inside[u]) continue;
@@ -116,11 +117,11 @@ class Repeats {
 
 constexpr size_t kMaxTensors = 48;  // that are told apart
 
-using Tensors = std::vector<std::pair<int32_t, int32_t>>;  // (node, leaf)
+using Tensors = std::pmr::vector<std::pair<int32_t, int32_t>>;  // (node, leaf)
 
 // The tensors of which a node's formula reads another element for each of its own, given those of the nodes before it.
-Tensors tensors_of(const Context& context, int32_t index, const std::vector<Tensors>& before) {
-  Tensors found;
+Tensors tensors_of(const Context& context, int32_t index, const std::pmr::vector<Tensors>& before) {
+  Tensors found(&context.memory);
   const Node& node = context.node(index);
   for (int k = 0; k < node.inputs; ++k) {
     const Operand& o = node.in[k];
@@ -152,7 +153,7 @@ bool store_shared(Context& context, const std::vector<FusionGroup>& groups) {
     }
   if (std::none_of(kernels.begin(), kernels.end(), [](int n) { return n > 1; })) return false;
   // In the order of the log: what reads a value that is stored by now reads one tensor.
-  std::vector<Tensors> tensors(context.count());
+  std::pmr::vector<Tensors> tensors(context.count(), &context.memory);
   bool any = false;
   for (int32_t i = 0; i < context.count(); ++i) {
     if (!context.needed[i] || context.stored[i]) continue;

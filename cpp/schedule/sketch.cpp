@@ -1,6 +1,7 @@
 #include "schedule/sketch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/hash.hpp"
 
@@ -11,7 +12,10 @@ namespace {
 class Words {
  public:
   explicit Words(const ScheduleInput& input)
-      : input_(input), log_(input.log), strides_(log_.nodes.size() + log_.leaves.size()), offsets_(log_.nodes.size()) {}
+      : input_(input),
+        log_(input.log),
+        strides_(log_.nodes.size() + log_.leaves.size(), -1),
+        offsets_(log_.nodes.size(), -1) {}
 
   Structure hash() {
     add(log_.nodes.size() << 2 | uint64_t(input_.fuse) << 1 | uint64_t(input_.unchecked));
@@ -81,15 +85,9 @@ class Words {
     for (int j = 0; j < shape.rank; ++j)
       word = word << 1 | uint64_t(own[j] && shape[j] && o.offset / own[j] % shape[j] != 0);
     add(word << 1 | uint64_t(o.offset != 0));
-    if (o.offset != 0 && o.node->pending()) add_place(o.offset, offsets_[static_cast<size_t>(o.node->log_index)]);
-  }
-
-  // Equal places where two readings of one value begin have one name.
-  void add_place(int64_t offset, std::vector<int64_t>& names) {
-    const auto at = std::find(names.begin(), names.end(), offset);
-    const auto name = static_cast<size_t>(at - names.begin());
-    if (at == names.end() && name < kMaxNames) names.push_back(offset);
-    add(name < kMaxNames ? name : kMaxNames + static_cast<uint64_t>(offset));
+    if (o.offset == 0 || !o.node->pending()) return;
+    const int32_t name = name_of(o.offset, offsets_[static_cast<size_t>(o.node->log_index)]);
+    add(static_cast<uint64_t>(name) + (name < kMaxNames ? 0 : static_cast<uint64_t>(o.offset)));
   }
 
   // Of a value; of memory that is written in parts, nobody knows.
@@ -101,22 +99,34 @@ class Words {
     return shape;
   }
 
-  // Equal strides of two readings of one value have one name.
-  void add_names(const Dims& strides, std::vector<int64_t>& names) {
-    for (int64_t s : strides) {
-      if (s == 0 || s == 1) continue;
-      auto at = std::find(names.begin(), names.end(), s);
-      if (at == names.end() && names.size() < kMaxNames) at = names.insert(at, s);
-      add(static_cast<uint64_t>(at - names.begin()));
-    }
+  void add_names(const Dims& strides, int32_t& latest) {
+    for (int64_t s : strides)
+      if (s != 0 && s != 1) add(static_cast<uint64_t>(name_of(s, latest)));
+  }
+
+  // Equal numbers of two readings of one value have one name: its place among those of the value.
+  int32_t name_of(int64_t number, int32_t& latest) {
+    for (int32_t at = latest; at >= 0; at = names_[static_cast<size_t>(at)].before)
+      if (names_[static_cast<size_t>(at)].number == number) return names_[static_cast<size_t>(at)].name;
+    const int32_t name = latest < 0 ? 0 : names_[static_cast<size_t>(latest)].name + 1;
+    if (name >= kMaxNames) return kMaxNames;
+    names_.push_back({number, std::exchange(latest, static_cast<int32_t>(names_.size())), name});
+    return name;
   }
 
   static constexpr uint64_t kOther = 0x5851f42d4c957f2d;
-  static constexpr size_t kMaxNames = 32;
+  static constexpr int32_t kMaxNames = 32;
+  struct Name {
+    int64_t number;  // a stride, or an offset
+    int32_t before;  // the one before it of the same value
+    int32_t name;
+  };
   const ScheduleInput& input_;
   const Log& log_;
-  std::vector<std::vector<int64_t>> strides_;  // by which each node and leaf is read
-  std::vector<std::vector<int64_t>> offsets_;  // where readings of each node begin
+  std::vector<Name> names_;
+  // The latest name, -1: none.
+  std::vector<int32_t> strides_;  // of strides by which each node, then each leaf, is read
+  std::vector<int32_t> offsets_;  // of places where readings of each node begin
   size_t next_start_ = 0;
   Structure hash_{0, 0};
 };
@@ -125,8 +135,11 @@ class Words {
 
 std::shared_ptr<const Sketch> sketch_of(Context& context, const std::vector<FusionGroup>& groups) {
   auto sketch = std::make_shared<Sketch>();
-  for (const FusionGroup& d : groups)
-    sketch->kernels.push_back({d.kind, d.reduced, d.across, d.shape, d.roots, d.uses.size()});
+  sketch->kernels.reserve(groups.size());
+  for (const FusionGroup& d : groups) {
+    sketch->kernels.push_back({d.kind, d.reduced, d.across, d.shape, d.roots.size(), d.uses.size()});
+    sketch->roots.insert(sketch->roots.end(), d.roots.begin(), d.roots.end());
+  }
   sketch->stored = context.stored;
   sketch->guards = context.guards.take();
   return sketch;
@@ -140,10 +153,12 @@ std::optional<std::vector<FusionGroup>> groups_from(Context& context, const Sket
   context.stored = sketch.stored;
   std::vector<FusionGroup> groups;
   groups.reserve(sketch.kernels.size());
+  auto root = sketch.roots.begin();
   for (const Sketch::Kernel& kernel : sketch.kernels) {
     FusionGroup& group = groups.emplace_back(group_of(context, kernel.shape));
     group.kind = kernel.kind;
-    group.roots = kernel.roots;
+    group.roots.assign(root, root + static_cast<int64_t>(kernel.roots));
+    root += static_cast<int64_t>(kernel.roots);
     group.reduced = kernel.reduced;
     group.across = kernel.across;
     group.uses.reserve(kernel.uses);

@@ -14,10 +14,11 @@ struct Sketch {
     schedule_detail::FusionGroup::Kind kind;
     uint16_t reduced, across;
     int32_t shape;  // the root whose domain it runs over
-    std::vector<int32_t> roots;
-    size_t uses;  // readings, about
+    size_t roots;   // how many of those below, one kernel after the other
+    size_t uses;    // readings, about
   };
   std::vector<Kernel> kernels;
+  std::vector<int32_t> roots;
   std::vector<bool> stored;
   std::vector<schedule_detail::Guard> guards;
 };

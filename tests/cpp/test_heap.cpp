@@ -15,6 +15,7 @@
 #include "engine/replay/capture.hpp"
 #include "graph/log.hpp"
 #include "include/spirograd.hpp"
+#include "schedule/schedule.hpp"
 
 namespace {
 
@@ -566,4 +567,27 @@ class Twice : public Program {
 
 TEMPLATE_TEST_CASE("heap: a request that is refused costs an error and nothing else", "[heap]", PROGRAMS) {
   sweep<TestType>();
+}
+
+TEST_CASE("heap: planning asks for memory a few times for each kernel", "[heap]") {
+  sg::flush(sg::cpu());
+  std::vector<sg::Tensor> weights;
+  for (int i = 0; i < 500; ++i) weights.push_back(sg::full({8, 8}, 0.1).requires_grad_());
+  sg::flush(sg::cpu());
+  sg::Tensor x = sg::full({4, 8}, 1.0);
+  for (const sg::Tensor& w : weights) x = sg::relu(sg::matmul(x, w));
+  sg::backward(sg::sum(x));
+  const sg::Log& log = sg::log_of(sg::cpu());
+  sg::ScheduleInput input{.log = log, .held = {}, .dying = std::vector<bool>(log.leaves.size())};
+  for (const sg::NodeRef& node : log.nodes) input.held.push_back(node->held.load() > 0);
+  const Refusing counting(INT64_MAX, INT64_MAX);
+  const auto made = sg::schedule(input);
+  const auto asked_then = static_cast<double>(heap.asked.load()), steps = static_cast<double>(made.plan.steps.size());
+  const auto bound = sg::schedule_as(input, *made.sketch);
+  const auto asked = static_cast<double>(heap.asked.load()) - asked_then;
+  INFO(asked_then / steps << " times a kernel when it is scheduled, " << asked / steps << " when it is bound");
+  REQUIRE(steps >= 1500);
+  CHECK(asked_then / steps < 20);
+  CHECK(asked / steps < 15);
+  sg::flush(sg::cpu());
 }
