@@ -41,42 +41,54 @@ struct CpuKeys {
 
 // One word to sort: 32 bits of the key above, the element's place below.
 using Placed = uint64_t;
+constexpr int kPlace = 32;  // bits
 int32_t place_of(Placed e) { return static_cast<int32_t>(e & 0xffffffffu); }
 
 // Calls `sort` for each run of two or more words that agree from bit `begin` on.
 template <class Do>
 void each_run(Placed* all, int64_t n, int begin, const Do& sort) {
-  for (int64_t first = 0, last; first < n; first = last) {
-    for (last = first + 1; last < n && (all[last] ^ all[first]) >> begin == 0;) ++last;
-    if (last - first > 1) sort(all + first, last - first);
+  for (int64_t i = 1; i < n; ++i) {
+    if ((all[i] ^ all[i - 1]) >> begin) continue;  // most
+    const int64_t first = i - 1;
+    while (i + 1 < n && (all[i + 1] ^ all[i]) >> begin == 0) ++i;
+    sort(all + first, i + 1 - first);
   }
 }
 
-// A radix sort, lowest digit first, over the highest bits that differ: as many as tell most elements apart. Runs that
-// are equal there are then sorted by the bits below.
-void radix_sort(Placed* all, Placed* room, int64_t n, void (*look)()) {
-  constexpr int64_t kFew = 512, kMany = 1 << 16;
-  constexpr int kBits = 11, kMostDigits = 3, kPlace = 32;
-  if (n < kFew) return std::sort(all, all + n);
+// The first bit above those in which elements differ.
+int end_of(const Placed* all, int64_t n) {
   Placed differing = 0;
   for (int64_t i = 1; i < n; ++i) differing |= all[i] ^ all[0];
-  const int end = std::max(kPlace, static_cast<int>(std::bit_width(differing))), most = n < kMany ? 2 : kMostDigits;
+  return std::max(kPlace, static_cast<int>(std::bit_width(differing)));
+}
+
+// A radix sort, lowest digit first, over the highest bits below `end`: as many as tell most elements apart. Runs that
+// are equal there are then sorted by the bits below. `ties` gets the runs that may hold elements of equal keys.
+template <class Ties>
+void radix_sort(Placed* all, Placed* room, int64_t n, int end, void (*look)(), const Ties& ties) {
+  constexpr int64_t kFew = 512, kMany = 1 << 16;
+  constexpr int kBits = 11, kMostDigits = 3;
+  if (n < kFew) {
+    std::sort(all, all + n);
+    return ties(all, n);
+  }
+  const int most = n < kMany ? 2 : kMostDigits;
   const int digits = std::min(most, (end - kPlace + kBits - 1) / kBits), begin = std::max(kPlace, end - kBits * digits);
-  const auto digit = [begin](Placed e, int d) { return e >> (begin + kBits * d) & ((1u << kBits) - 1); };
-  int32_t at[kMostDigits][1 << kBits] = {};
-  look();
-  for (int64_t i = 0; i < n; ++i)
-    for (int d = 0; d < digits; ++d) ++at[d][digit(all[i], d)];
   Placed *from = all, *to = room;
-  for (int d = 0; d < digits; ++d) {
+  for (int shift = begin; shift < begin + kBits * digits; shift += kBits) {
+    const auto digit = [shift](Placed e) { return e >> shift & ((1u << kBits) - 1); };
     look();
-    std::exclusive_scan(std::begin(at[d]), std::end(at[d]), std::begin(at[d]), 0);
-    for (int64_t i = 0; i < n; ++i) to[at[d][digit(from[i], d)]++] = from[i];
+    uint32_t at[1 << kBits] = {};
+    for (int64_t i = 0; i < n; ++i) ++at[digit(from[i])];
+    std::exclusive_scan(std::begin(at), std::end(at), std::begin(at), 0u);
+    for (int64_t i = 0; i < n; ++i) to[at[digit(from[i])]++] = from[i];
     std::swap(from, to);
   }
   if (from != all) std::copy(from, from + n, all);
-  if (begin == kPlace) return;
-  each_run(all, n, begin, [&](Placed* run, int64_t length) { radix_sort(run, room, length, look); });
+  if (begin == kPlace) return ties(all, n);
+  each_run(all, n, begin, [&](Placed* run, int64_t length) {
+    radix_sort(run, room, length, length < kFew ? begin : end_of(run, length), look, ties);
+  });
 }
 
 struct PlacesOf {
@@ -93,13 +105,17 @@ void sort_by_key(Placed* all, Placed* room, int64_t n, const Element& element, c
   Word differing = 0;
   for (int64_t i = 1; i < n; ++i) differing |= key(element(i)) ^ first;
   const int shift = std::max(0, static_cast<int>(std::bit_width(differing)) - 32);
+  const int end = kPlace + static_cast<int>(std::bit_width(static_cast<Word>(differing >> shift)));
   for (int64_t i = 0; i < n; ++i) {
     const auto place = static_cast<uint32_t>(element(i));
-    all[i] = Placed{static_cast<uint32_t>(key(place) >> shift)} << 32 | place;
+    all[i] = Placed{static_cast<uint32_t>(key(place) >> shift)} << kPlace | place;
   }
-  radix_sort(all, room, n, look);
-  if (shift == 0) return;
-  each_run(all, n, 32, [&](Placed* run, int64_t length) { sort_by_key(run, room, length, PlacesOf{run}, key, look); });
+  const auto by_what_is_below = [&](Placed* run, int64_t length) {
+    sort_by_key(run, room, length, PlacesOf{run}, key, look);
+  };
+  radix_sort(all, room, n, end, look, [&](Placed* run, int64_t length) {
+    if (shift > 0) each_run(run, length, kPlace, by_what_is_below);
+  });
 }
 
 template <class T>
