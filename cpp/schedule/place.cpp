@@ -18,7 +18,11 @@ constexpr int64_t kMaxInstanceElements = int64_t{1} << 22;  // larger kernels fi
 class Placer {
  public:
   Placer(Context& context, const std::vector<FusionGroup>& groups)
-      : context_(context), groups_(groups), leaf_memory_(context.log.leaves.size(), -1) {}
+      : context_(context),
+        groups_(groups),
+        leaf_memory_(context.log.leaves.size(), -1),
+        leaf_readers_(&context.memory),
+        node_readers_(&context.memory) {}
 
   Scheduled run() {
     plan().device = context_.log.device;
@@ -77,6 +81,8 @@ class Placer {
 
   void find_readers() {
     readers_are_known_ = true;
+    leaf_readers_.resize(context_.log.leaves.size());
+    node_readers_.resize(context_.log.nodes.size());
     for (size_t d = 0; d < groups(); ++d) {
       auto note = [&](const Source& s) {
         if (s.leaf >= 0) leaf_readers_[s.leaf].push_back(static_cast<int32_t>(d));
@@ -383,7 +389,7 @@ class Placer {
   std::vector<std::optional<bool>> safe_;  // to write in place, of each group that was asked about
   std::vector<int32_t> leaf_memory_;       // -1: nobody has asked for it
   bool readers_are_known_ = false;         // they matter where something is written in place
-  std::map<int32_t, std::vector<int32_t>> leaf_readers_, node_readers_;
+  std::pmr::vector<std::pmr::vector<int32_t>> leaf_readers_, node_readers_;
   std::map<int32_t, int32_t> taken_;  // leaf -> the effect that writes over it
   bool checks_ = false;
   Order order_;

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/profile.hpp"
+#include "device/cpu/compiled.hpp"
 #include "device/cpu/executable.hpp"
 #include "device/cpu/memory.hpp"
 #include "device/cpu/product.hpp"
@@ -29,7 +30,7 @@ struct BoundView {
 struct ReadyInstance {
   Kernel::Kind kind = Kernel::Kind::program;
   bool predicated = false;
-  Executable program;
+  std::shared_ptr<Executable> program;
   Boxed<ProductPlan> product;
   std::vector<BoundView> views;  // of the program or the epilogue
   BoundView a, b;                // product operands; copy: from, to
@@ -44,11 +45,10 @@ void raise_to(ScratchSizes& sizes, const ScratchSizes& others) {
   for (size_t i = 0; i < sizes.size(); ++i) sizes[i] = std::max(sizes[i], others[i]);
 }
 
-// Bytes of a compiled program; 0 where the kernel is a function of this library.
+// Bytes of a kernel apart from its program, which others may share; 0 where it is a function of this library.
 int64_t compiled_bytes(const ReadyInstance& r) {
   if (r.own || r.kind == Kernel::Kind::copy) return 0;
-  return static_cast<int64_t>(sizeof(ReadyInstance) + (r.product ? sizeof(ProductPlan) : 0)) + r.program.bytes() +
-         r.product->epilogue.bytes();
+  return static_cast<int64_t>(sizeof(ReadyInstance) + (r.product ? sizeof(ProductPlan) : 0));
 }
 
 class CpuPrepared final : public Prepared {
@@ -61,7 +61,8 @@ class CpuPrepared final : public Prepared {
     stats_.kernel_bytes -= bytes_;
   }
   int64_t bytes() const override { return bytes_; }
-  void count_kernels() {
+  void count_kernels(const Compiled& compiled) {
+    bytes_ = compiled.bytes();
     for (const auto& step : steps)
       for (const ReadyInstance& r : step)
         if (const int64_t bytes = compiled_bytes(r)) ++kernels_, bytes_ += bytes;
@@ -138,7 +139,7 @@ BoundView bind(const Instance& instance, int32_t binding, int64_t size) {
   return {instance.bindings[binding].memory, instance.bindings[binding].start, size};
 }
 
-ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
+ReadyInstance make_ready(const Plan& plan, const Instance& instance, Compiled& compiled) {
   ReadyInstance r;
   const Kernel& kernel = instance.kernel;
   r.kind = kernel.kind;
@@ -163,17 +164,19 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
   }
   const std::vector<int32_t> groups = memory_groups(plan, instance);
   const bool product = kernel.kind == Kernel::Kind::product;
-  Program program = product ? kernel.product->epilogue : kernel.program;
+  const Program& program = product ? kernel.product->epilogue : kernel.program;
   r.predicated = program.predicated;
   if (product) {
     const auto size = static_cast<int64_t>(size_of(kernel.product->dtype));
-    r.product = plan_product(*kernel.product, groups);
+    r.product = plan_product(*kernel.product, groups, compiled);
     r.a = bind(instance, kernel.product->a_binding, size);
     r.b = bind(instance, kernel.product->b_binding, size);
   } else {
-    collapse(program);
-    r.program = compile(program, {&groups, false});
+    Program collapsed = program;
+    collapse(collapsed);
+    r.program = compiled.of(std::move(collapsed), {&groups, false});
   }
+  r.views.reserve(program.views.size());
   for (const View& v : program.views)
     r.views.push_back(bind(instance, v.binding, static_cast<int64_t>(size_of(v.dtype))));
   r.bases.resize(r.views.size());
@@ -184,7 +187,7 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance) {
 void count_scratch(CpuPrepared& p) {
   for (const auto& step : p.steps)
     for (const ReadyInstance& r : step) {
-      ScratchSizes own{r.program.frame_bytes, 0, 0, 0}, others = own;
+      ScratchSizes own{r.program ? r.program->frame_bytes : 0, 0, 0, 0}, others = own;
       if (r.own && r.own->scratch) own = others = {0, blocks().gemm_scratch, 0, r.own->scratch};
       if (r.kind == Kernel::Kind::product) own = scratch_of(*r.product), others = cpu::scratch_of_others(*r.product);
       raise_to(p.scratch, own);
@@ -245,17 +248,18 @@ class CpuDevice final : public Device {
   std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override {
     const Stage stage("prepare");
     auto prepared = std::make_unique<CpuPrepared>(stats_);
+    Compiled compiled;
     for (const Step& step : plan->steps) {
       prepared->costs.push_back(cost_of(*plan, step));
       auto& ready = prepared->steps.emplace_back();
-      for (const Instance& instance : step.instances) ready.push_back(make_ready(*plan, instance));
+      for (const Instance& instance : step.instances) ready.push_back(make_ready(*plan, instance, compiled));
     }
     prepared->memory.resize(plan->memories.size());
     grow_arena(static_cast<size_t>(plan->arena_bytes));
     prepared->plan = std::move(plan);
     plan_stops(*prepared);
     count_scratch(*prepared);
-    prepared->count_kernels();
+    prepared->count_kernels(compiled);
     return prepared;
   }
 
@@ -373,12 +377,13 @@ class CpuDevice final : public Device {
       return copy_bytes(p.memory[r.b.memory], p.memory[r.a.memory], static_cast<size_t>(r.copy_bytes));
     for (size_t v = 0; v < r.views.size(); ++v) r.bases[v] = address(p, r.views[v], arguments);
     if (r.own) return run_own(r);
-    Executable& e = r.kind == Kernel::Kind::product ? r.product->epilogue : r.program;
-    for (const NumberUse& n : e.numbers) e.cells[n.cell] = cell_of(n.dtype, arguments.numbers[r.numbers[n.number]]);
-    if (r.kind == Kernel::Kind::product)
+    const bool product = r.kind == Kernel::Kind::product;
+    if (Executable* e = product ? r.product->epilogue.get() : r.program.get())
+      for (const NumberUse& n : e->numbers) e->cells[n.cell] = cell_of(n.dtype, arguments.numbers[r.numbers[n.number]]);
+    if (product)
       run_product(*r.product, address(p, r.a, arguments), address(p, r.b, arguments), r.bases);
     else
-      run_all(e, r.bases.data());
+      run_all(*r.program, r.bases.data());
   }
 
   static void run_own(ReadyInstance& r) {

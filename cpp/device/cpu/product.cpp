@@ -3,6 +3,7 @@
 #include "device/cpu/product.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.hpp"
 #include "device/cpu/threads.hpp"
@@ -113,7 +114,7 @@ void multiply(DType dtype, GemmTile t) {
   (dtype == DType::float32 ? blocks().gemm_f32 : blocks().gemm_f64)(t);
 }
 
-ProductPlan plan_product(const Product& product, const std::vector<int32_t>& memory_of) {
+ProductPlan plan_product(const Product& product, const std::vector<int32_t>& memory_of, Compiled& compiled) {
   if (product.dtype == DType::boolean) fail<TypeError>("matmul", "boolean operands", "convert them to int32");
   ProductPlan plan;
   plan.shape = product;
@@ -135,7 +136,7 @@ ProductPlan plan_product(const Product& product, const std::vector<int32_t>& mem
     p.views[0].strides = Dims{0, plan.tile_n, 1};
     p.views[0].offset = 0;
   }
-  plan.epilogue = compile(p, {&memory_of, tile});
+  plan.epilogue = compiled.of(std::move(p), {&memory_of, tile});
   return plan;
 }
 
@@ -148,7 +149,7 @@ int64_t whole_bytes(const ProductPlan& plan) {
 }  // namespace
 
 ScratchSizes scratch_of_others(const ProductPlan& plan) {
-  return {plan.epilogue.frame_bytes, blocks().gemm_scratch,
+  return {plan.epilogue ? plan.epilogue->frame_bytes : 0, blocks().gemm_scratch,
           plan.store == ProductPlan::Store::tile ? tile_bytes(plan) : 0, 0};
 }
 ScratchSizes scratch_of(const ProductPlan& plan) {
@@ -204,7 +205,7 @@ void run_product(const ProductPlan& plan, const char* a, const char* b, std::vec
     std::copy(bases.begin(), bases.end(), views);
     views[0] = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(tile) - (m0 * plan.tile_n + n0) * size);
     const int64_t unit = batch * s.m + m0;
-    run_part(plan.epilogue, views, {unit, unit + t.m, n0, n0 + t.n});
+    run_part(*plan.epilogue, views, {unit, unit + t.m, n0, n0 + t.n});
   };
   const int64_t tiles = s.batch * per_batch;
   const int64_t work = std::max<int64_t>(1, plan.tile_m * plan.tile_n * s.k);
@@ -213,7 +214,7 @@ void run_product(const ProductPlan& plan, const char* a, const char* b, std::vec
   });
   if (whole) {
     bases[0] = whole;
-    run_all(plan.epilogue, bases.data());
+    run_all(*plan.epilogue, bases.data());
   }
 }
 

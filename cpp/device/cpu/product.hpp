@@ -2,8 +2,10 @@
 // Float products are our own packed kernels (gemm_isa.hpp). The order of the sums does not depend on the tiles, so
 // results are the same for any number of threads.
 #pragma once
+#include <memory>
 #include <vector>
 
+#include "device/cpu/compiled.hpp"
 #include "device/cpu/executable.hpp"
 #include "device/cpu/threads.hpp"
 #include "kernel/kernel.hpp"
@@ -20,9 +22,9 @@ struct ProductPlan {
     tile,    // epilogue over each tile
     whole,   // epilogue over the finished product: rows with reductions
   } store = Store::direct;
-  Executable epilogue;
-  int32_t out_view = -1;  // direct: the view that is stored to
-  Dims out_strides;       // direct: elements, [batch, m, n]
+  std::shared_ptr<Executable> epilogue;  // direct: none
+  int32_t out_view = -1;                 // direct: the view that is stored to
+  Dims out_strides;                      // direct: elements, [batch, m, n]
   int64_t out_offset = 0;
   int64_t tile_m = 0, tile_n = 0, tiles_m = 0, tiles_n = 0;
 };
@@ -30,7 +32,7 @@ struct ProductPlan {
 // On the calling thread.
 void multiply(DType dtype, GemmTile tile);
 // TypeError for boolean products.
-ProductPlan plan_product(const Product& product, const std::vector<int32_t>& memory_of);
+ProductPlan plan_product(const Product& product, const std::vector<int32_t>& memory_of, Compiled& compiled);
 // The scratch memory that a product needs on the calling thread, and on each helping thread.
 ScratchSizes scratch_of(const ProductPlan& plan);
 ScratchSizes scratch_of_others(const ProductPlan& plan);
