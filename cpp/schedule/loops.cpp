@@ -1,11 +1,10 @@
 #include "schedule/loops.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <functional>
 #include <iterator>
-#include <map>
-#include <unordered_map>
 
 #include "base/hash.hpp"
 
@@ -45,6 +44,8 @@ class Loops {
  public:
   explicit Loops(const Log& log) : log_(log), least_(log.device.is_gpu() ? kRoundsGpu : kRounds) {
     int32_t starts = 0;
+    words_.reserve(log.nodes.size());
+    first_start_.reserve(log.nodes.size());
     for (const NodeRef& node : log.nodes) {
       words_.push_back(word_of(*node));
       first_start_.push_back(starts);
@@ -86,19 +87,25 @@ class Loops {
 
   // Distances between equal windows, those that are found most often, the shortest first.
   std::vector<int32_t> periods() const {
-    std::unordered_map<uint64_t, int32_t> last;
-    std::map<int32_t, int32_t> found;
+    struct Last {
+      uint64_t window;
+      int32_t at;
+    };
+    std::vector<Last> last(std::bit_ceil(2 * words_.size() + 1), {0, -1});  // a window lies at its hash or behind
+    std::vector<int32_t> found(kMaxRound + 1, 0);                           // of each distance
     for (int32_t i = 0; i + kWindow <= count(); ++i) {
       uint64_t window = 0;
       for (int32_t k = 0; k < kWindow; ++k) window = hash_add(window, words_[static_cast<size_t>(i + k)]);
-      const auto [at, is_new] = last.try_emplace(window, i);
-      if (is_new) continue;
-      if (const int32_t distance = i - at->second; distance <= kMaxRound) ++found[distance];
-      at->second = i;
+      size_t at = hash_mix(window) & (last.size() - 1);
+      while (last[at].at >= 0 && last[at].window != window) at = (at + 1) & (last.size() - 1);
+      if (const int32_t distance = i - last[at].at; last[at].at >= 0 && distance <= kMaxRound)
+        ++found[static_cast<size_t>(distance)];
+      last[at] = {window, i};
     }
     std::vector<std::pair<int32_t, int32_t>> often;
-    for (const auto& [distance, times] : found)
-      if (times >= least_) often.emplace_back(-times, distance);
+    for (int32_t distance = 1; distance <= kMaxRound; ++distance)
+      if (const int32_t times = found[static_cast<size_t>(distance)]; times >= least_)
+        often.emplace_back(-times, distance);
     std::sort(often.begin(), often.end());
     often.resize(std::min(often.size(), kMaxPeriods));
     std::vector<int32_t> periods;

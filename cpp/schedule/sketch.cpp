@@ -78,12 +78,13 @@ class Words {
     const Dims own = contiguous_strides(shape);
     uint64_t word = 0;
     for (int d = 0; d < o.strides.rank; ++d) {
-      int j = 0;
-      while (j < shape.rank && (own[j] > o.strides[d] || own[j] == 0 || o.strides[d] % own[j] != 0)) ++j;
+      const int64_t s = o.strides[d];
+      int j = 0;  // mostly found without a division
+      while (j < shape.rank && (own[j] == 0 || own[j] > s || (own[j] != s && s % own[j] != 0))) ++j;
       word = word << 4 | uint64_t(j);
     }
     for (int j = 0; j < shape.rank; ++j)
-      word = word << 1 | uint64_t(own[j] && shape[j] && o.offset / own[j] % shape[j] != 0);
+      word = word << 1 | uint64_t(o.offset && own[j] && shape[j] && o.offset / own[j] % shape[j] != 0);
     add(word << 1 | uint64_t(o.offset != 0));
     if (o.offset == 0 || !o.node->pending()) return;
     const int32_t name = name_of(o.offset, offsets_[static_cast<size_t>(o.node->log_index)]);

@@ -32,9 +32,9 @@ bool map_dims(const Dims& shape, const Dims& domain, const Dims& strides, int64_
   for (int d = 0; d < domain.rank; ++d) {
     if (strides[d] == 0 || domain[d] == 1) continue;
     int j = 0;  // the outermost dimension whose stride fits
-    while (j < shape.rank && (own[j] > strides[d] || strides[d] % own[j] != 0)) ++j;
+    while (j < shape.rank && own[j] != strides[d] && (own[j] > strides[d] || strides[d] % own[j] != 0)) ++j;
     if (j == shape.rank) return false;
-    m.step[j][d] = strides[d] / own[j];
+    m.step[j][d] = own[j] == strides[d] ? 1 : strides[d] / own[j];
     last[j] += m.step[j][d] * (domain[d] - 1);
   }
   for (int j = 0; j < shape.rank; ++j)
