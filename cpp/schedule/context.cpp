@@ -7,21 +7,12 @@ namespace sg::schedule_detail {
 
 Context::Context(const ScheduleInput& in) : log(in.log), input(in), guards(in.log) {
   const int32_t n = count();
+  needed = in.held;
   stored.assign(n, false);
   exported.assign(n, true);
   readers.assign(n, 0);
   scratch.latest.assign(static_cast<size_t>(n) + 1 + log.offsets.size(), -1);
-  first_operand_.resize(n);
-  int32_t next_tensor = 0, next_number = 0;
-  for (int32_t i = 0; i < n; ++i) {
-    first_operand_[i] = static_cast<int32_t>(numbers_.size());
-    for (int k = 0; k < node(i).inputs; ++k) {
-      const Operand& o = node(i).in[k];
-      numbers_.push_back(o.kind == Operand::Kind::number ? next_number++ : -1);
-      starts_.push_back(o.kind == Operand::Kind::node ? log.starts[next_tensor++] : -1);
-    }
-  }
-  needed = sg::needed(log, input.held);
+  find_sources();
   pieces.reserve(n);
   for (int32_t i = 0; i < n; ++i)
     pieces.push_back(static_cast<int32_t>(std::upper_bound(in.cuts.begin(), in.cuts.end(), i) - in.cuts.begin()));
@@ -30,10 +21,29 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in), guards(in.lo
     const Node& v = node(i);
     stored[i] = stored[i] || input.held[i] || !inlines(*v.op) || v.op->stores || !input.fuse;
     for (int k = 0; k < v.inputs; ++k) {
-      const int32_t from = pending(v.in[k]);
+      const int32_t from = source(i, k).node;
       if (from < 0) continue;
+      needed[from] = true;
       ++readers[from];
       if (!v.reads_value(k) || pieces[from] != pieces[i]) stored[from] = true;
+    }
+  }
+}
+
+void Context::find_sources() {
+  first_operand_.reserve(log.nodes.size());
+  int32_t next_tensor = 0, next_number = 0;
+  for (const NodeRef& node : log.nodes) {
+    first_operand_.push_back(static_cast<int32_t>(sources_.size()));
+    for (int k = 0; k < node->inputs; ++k) {
+      const Operand& o = node->in[k];
+      numbers_.push_back(o.kind == Operand::Kind::number ? next_number++ : -1);
+      Source& s = sources_.emplace_back();
+      if (o.kind != Operand::Kind::node) continue;
+      s.node = pending(o);
+      s.start = log.starts[next_tensor++];
+      s.aligned = s.node >= 0 ? s.start < 0 : is_aligned(o);
+      if (s.node < 0) s.leaf = o.node->log_index;
     }
   }
 }
@@ -49,19 +59,6 @@ int32_t Context::tag_of(const OpInfo& op) {
   const auto tag = static_cast<int32_t>(hash >> 33 | 1);
   if (std::ranges::find(reporters, tag, &Reporting::tag) == reporters.end()) reporters.push_back({tag, op.name});
   return tag;
-}
-
-Source Context::source(int32_t reader, int operand) const {
-  const Operand& o = node(reader).in[operand];
-  Source s;
-  s.node = pending(o);
-  s.start = starts_[first_operand_[reader] + operand];
-  s.aligned = s.start < 0;
-  if (s.node < 0) {
-    s.leaf = o.node->log_index;
-    s.aligned = is_aligned(o);
-  }
-  return s;
 }
 
 bool reads_whole(const FusionGroup& group, const Use& use) {

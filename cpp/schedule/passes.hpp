@@ -59,14 +59,16 @@ struct Context {
   const Node& node(int32_t i) const { return *log.nodes[i]; }
   // The pending node an operand reads, or -1 (leaf, number, index).
   int32_t pending(const Operand& o) const;
-  Source source(int32_t node, int operand) const;
+  const Source& source(int32_t node, int operand) const { return sources_[first_operand_[node] + operand]; }
   int32_t number(int32_t node, int operand) const { return numbers_[first_operand_[node] + operand]; }
   int32_t count() const { return static_cast<int32_t>(log.nodes.size()); }
   int32_t tag_of(const OpInfo& op);  // enters it among the reporters
 
  private:
-  std::vector<int32_t> first_operand_;     // of each node in the lists of operands
-  std::vector<int32_t> starts_, numbers_;  // of each operand, -1: not one
+  void find_sources();
+  std::vector<int32_t> first_operand_;  // of each node in the lists of operands
+  std::vector<Source> sources_;         // of each operand; of a number or a position, nothing
+  std::vector<int32_t> numbers_;        // of each operand, -1: not one
 };
 
 // A kernel: stored nodes (roots) computed over one domain.
