@@ -155,8 +155,9 @@ class Expander {
 
   // An operand that lies behind a node of `rank` dimensions at `strides`, from the kernel's domain.
   void go_on(const Mapping& m, int rank, const Dims& strides, Use& use) const {
-    use.strides = Dims::filled(group_.domain.rank, 0);
+    use.strides.rank = group_.domain.rank;  // all of them 0
     for (int j = 0; j < rank; ++j) {
+      if (strides[j] == 0) continue;
       use.offset += strides[j] * m.start[j];
       for (int d = 0; d < group_.domain.rank; ++d) use.strides[d] += strides[j] * m.step[j][d];
     }
@@ -232,6 +233,7 @@ class Expander {
     group_.whole = static_cast<int>(std::count_if(group_.uses.begin(), group_.uses.end(), whole));
     group_.reads.clear();
     group_.sources.clear();
+    group_.sources.reserve(group_.uses.size());
     for (const Use& u : group_.uses)
       if (!u.inlined) group_.sources.emplace_back(u.source.node, u.source.leaf);
     std::sort(group_.sources.begin(), group_.sources.end());
