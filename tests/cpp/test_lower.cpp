@@ -48,12 +48,12 @@ TEST_CASE("every class of kernel compiles", "[lower]") {
       Features f = plain();
       f.shuffles = shuffles;
       const Lowered l = lower(c.step, f);
-      CHECK((shuffles || !l.shuffles));
-      INFO(c.name << "\n" << l.source);
-      if (l.source.empty())
-        CHECK_FALSE(embedded_spirv(l.builtin).empty());
+      CHECK((shuffles || !l.shader->shuffles));
+      INFO(c.name << "\n" << l.shader->source);
+      if (l.shader->source.empty())
+        CHECK_FALSE(embedded_spirv(l.shader->builtin).empty());
       else
-        CHECK_NOTHROW(compile_glsl(l.name, l.source));
+        CHECK_NOTHROW(compile_glsl(l.name, l.shader->source));
       for (const ArgWord& w : l.arguments)
         if (w.kind == ArgWord::Kind::address) CHECK(w.memory >= 0);
     }
@@ -63,7 +63,7 @@ TEST_CASE("golden GLSL", "[lower]") {
   for (const char* name : {"flat_float32", "transposed_float32", "sgd_update", "softmax_64x128", "sum_float32_40x20t",
                            "matmul_float32_64x512x784_e1", "convolution_8_5"}) {
     const std::string path = std::string(SG_SOURCE_DIR) + "/tests/golden/" + name + ".comp";
-    const std::string text = lower(find(name).step, plain()).source;
+    const std::string text = lower(find(name).step, plain()).shader->source;
     if (const char* update = std::getenv("UPDATE_GOLDEN"); update && *update) std::ofstream(path) << text;
     std::stringstream golden;
     golden << std::ifstream(path).rdbuf();
@@ -74,11 +74,11 @@ TEST_CASE("golden GLSL", "[lower]") {
 
 TEST_CASE("sizes are arguments", "[lower]") {
   const Lowered a = lower(sized(64, 128, 0), plain()), b = lower(sized(17, 256, 0), plain());
-  CHECK(a.source == b.source);
+  CHECK(a.shader->source == b.shader->source);
   CHECK(a.arguments.size() == b.arguments.size());
-  CHECK(lower(sized(64, 128, 1), plain()).source == lower(sized(17, 128, 1), plain()).source);
+  CHECK(lower(sized(64, 128, 1), plain()).shader->source == lower(sized(17, 128, 1), plain()).shader->source);
   // Another layout class is another text: 130 columns forbid 16-byte steps.
-  CHECK(a.source != lower(sized(64, 130, 0), plain()).source);
+  CHECK(a.shader->source != lower(sized(64, 130, 0), plain()).shader->source);
 }
 
 TEST_CASE("grids stay inside the device's limit, and nothing is nothing", "[lower]") {
@@ -92,10 +92,10 @@ TEST_CASE("grids stay inside the device's limit, and nothing is nothing", "[lowe
 }
 
 TEST_CASE("an element number beyond 31 bits has 64", "[lower]") {
-  const std::string text = lower(sized(INT64_C(1) << 20, INT64_C(1) << 12, 0), plain()).source;
+  const std::string text = lower(sized(INT64_C(1) << 20, INT64_C(1) << 12, 0), plain()).shader->source;
   CHECK(text.find("#define Index uint64_t") != text.npos);
   CHECK_NOTHROW(compile_glsl("wide", text));
-  CHECK_NOTHROW(compile_glsl("wide", lower(sized(INT64_C(1) << 20, INT64_C(1) << 12, 1), plain()).source));
+  CHECK_NOTHROW(compile_glsl("wide", lower(sized(INT64_C(1) << 20, INT64_C(1) << 12, 1), plain()).shader->source));
 }
 
 TEST_CASE("a missing feature is named", "[lower]") {

@@ -69,16 +69,13 @@ std::string Arguments::use(What what, int a, int b) {
                                "status",
                                "piece_limit",
                                "part_rows"};
-  slots_.push_back({what, a, b, names[static_cast<int>(what)], {}});
+  slots_.push_back({what, a, b, names[static_cast<int>(what)]});
   return slots_.back().name;
 }
 
-std::string Arguments::fixed(const std::string& name, const ArgWord& word) {
-  slots_.push_back({What::literal, static_cast<int>(slots_.size()), 0, name, word});
-  return name;
-}
+void Arguments::fixed(const std::string& name) { slots_.push_back({What::fixed, fixed_++, 0, name}); }
 
-ArgWord Arguments::word(const Slot& s, const Layout& layout, size_t instance) const {
+ArgWord Arguments::word(const Slot& s, const Layout& layout, size_t instance) {
   const Program& p = layout.programs[instance];
   const Instance& in = *layout.instances[instance];
   auto value = [](int64_t v) { return ArgWord{.value = v}; };
@@ -116,15 +113,17 @@ ArgWord Arguments::word(const Slot& s, const Layout& layout, size_t instance) co
       return {.kind = ArgWord::Kind::number, .dtype = static_cast<DType>(s.b), .index = in.numbers[s.a]};
     case What::status:
       return {.kind = ArgWord::Kind::status};
-    case What::literal:
+    case What::fixed:
       break;
   }
-  return s.word;
+  return {};
 }
 
-std::vector<ArgWord> Arguments::words(const Layout& layout, size_t instance) const {
+std::vector<ArgWord> Arguments::words(const Layout& layout, size_t instance, const std::vector<ArgWord>& fixed) const {
   std::vector<ArgWord> out;
-  for (const Slot& s : slots_) out.push_back(word(s, layout, instance));
+  out.reserve(slots_.size());
+  for (const Slot& s : slots_)
+    out.push_back(s.what == What::fixed ? fixed.at(static_cast<size_t>(s.a)) : word(s, layout, instance));
   return out;
 }
 
@@ -139,7 +138,7 @@ std::string Arguments::macros(const Program& p) const {
         note = std::string("  // ") + name_of(p.views[s.a].dtype);
         break;
       case What::status:
-      case What::literal:
+      case What::fixed:
         break;
       case What::number:
         read = std::string("number_") + name_of(static_cast<DType>(s.b)) + "(" + read + ")";

@@ -2,25 +2,36 @@
 #include <algorithm>
 
 #include "device/gpu/lower/glsl_kernel.hpp"
+#include "device/gpu/lower/shaders.hpp"
 
 namespace sg::glsl {
 
-Lowered lower_own(const Step& step, const Features& features) {
+Lowered lower_own(const Step& step, const Features& features, Shaders& shaders) {
   const Instance& in = step.only();
   const Own& own = *in.kernel.own;
   const auto has = [&](auto&& test) {
     return std::any_of(own.tensors.begin(), own.tensors.end(), [&](const Own::Tensor& t) { return test(t.dtype); });
   };
+  const bool float64 = has([](DType t) { return t == DType::float64; });
+  const bool storage16 = has([](DType t) { return size_of(t) == 2; });
+  Form form(Form::Kind::own);
+  form.add({float64, storage16});
+  form.add(own.tensors.size());
+  form.add(own.source);
   Lowered out;
   out.name = step.name;
-  out.source = "#version 460\n";
-  if (has([](DType t) { return t == DType::float64; })) out.source += "#define SG_FLOAT64\n";
-  if (has([](DType t) { return size_of(t) == 2; })) out.source += "#define SG_STORAGE16\n";
-  out.source += features.software ? "#define SG_SOFTWARE\n" : "#define SG_FUSED_FMA\n";
-  out.source +=
-      "#include \"common.glsl\"\n#define tensor(i) Words(push.block).at[i]\n#define word(i) "
-      "int64_t(Words(push.block).at[" +
-      std::to_string(own.tensors.size()) + " + (i)])\n" + own.source;
+  const auto write = [&] {
+    std::string text = "#version 460\n";
+    if (float64) text += "#define SG_FLOAT64\n";
+    if (storage16) text += "#define SG_STORAGE16\n";
+    text += features.software ? "#define SG_SOFTWARE\n" : "#define SG_FUSED_FMA\n";
+    text +=
+        "#include \"common.glsl\"\n#define tensor(i) Words(push.block).at[i]\n#define word(i) "
+        "int64_t(Words(push.block).at[" +
+        std::to_string(own.tensors.size()) + " + (i)])\n" + own.source;
+    return Shaders::Written{sealed({.source = std::move(text)}), {}};
+  };
+  out.shader = shaders.find(std::move(form), write).shader;
   for (const Own::Tensor& t : own.tensors) {
     const Binding& b = in.bindings[t.binding];
     const auto bytes = static_cast<int64_t>(size_of(t.dtype));

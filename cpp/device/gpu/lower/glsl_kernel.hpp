@@ -45,11 +45,11 @@ class Arguments {
     status,
     pieces,
     part_rows,
-    literal
+    fixed
   };
   std::string use(What what, int a = 0, int b = 0);
-  std::string fixed(const std::string& name, const ArgWord& word);  // same in every instance
-  std::vector<ArgWord> words(const Layout& layout, size_t instance) const;
+  void fixed(const std::string& name);  // the next of the words that do not follow from the layout
+  std::vector<ArgWord> words(const Layout& layout, size_t instance, const std::vector<ArgWord>& fixed = {}) const;
   // "#define size_1 Index(argument(3))", one a line.
   std::string macros(const Program& p) const;
   size_t size() const { return slots_.size(); }
@@ -59,10 +59,10 @@ class Arguments {
     What what;
     int a, b;
     std::string name;
-    ArgWord word;
   };
-  ArgWord word(const Slot& s, const Layout& layout, size_t instance) const;
+  static ArgWord word(const Slot& s, const Layout& layout, size_t instance);
   std::vector<Slot> slots_;
+  int fixed_ = 0;
 };
 
 // Writes instructions of a program; the passes decide where loops begin.
@@ -107,13 +107,13 @@ bool uses(const Program& p, DType t);
 bool uses_code(const Program& p, Code c);
 
 // The passes.
-Lowered lower_pointwise(const Step& step, const Features& features);
+Lowered lower_pointwise(const Step& step, const Features& features, Shaders& shaders);
 // The dimension along which some tensors lie that are written along the last one; -1: none, or not worth it.
 int turned_dimension(const Layout& layout);
-Lowered lower_turned(const Step& step, const Layout& layout, int along, const Features& features);
-Lowered lower_rows(const Step& step, const Features& features);
-Lowered lower_product(const Step& step, const Features& features);
-Lowered lower_own(const Step& step, const Features& features);
+Lowered lower_turned(const Step& step, const Layout& layout, int along, const Features& features, Shaders& shaders);
+Lowered lower_rows(const Step& step, const Features& features, Shaders& shaders);
+Lowered lower_product(const Step& step, const Features& features, Shaders& shaders);
+Lowered lower_own(const Step& step, const Features& features, Shaders& shaders);
 
 // Which matrix kernel: tile sizes and how many parts of the workgroup share the K range. Pure.
 struct ProductVariant {

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "device/gpu/lower/glsl_kernel.hpp"
+#include "device/gpu/lower/shaders.hpp"
 
 namespace sg {
 namespace {
@@ -39,18 +40,23 @@ void check_features(const Step& step, const Features& f) {
 
 }  // namespace
 
-Lowered lower(const Step& step, const Features& features) {
+Lowered lower(const Step& step, const Features& features, Shaders& shaders) {
   const Kernel& kernel = step.only().kernel;
   if (kernel.kind == Kernel::Kind::copy)
     fail<Error>(step.name, "a copy of whole buffers has no kernel", "record it as a buffer copy");
   check_features(step, features);
-  if (kernel.kind == Kernel::Kind::own) return glsl::lower_own(step, features);
+  if (kernel.kind == Kernel::Kind::own) return glsl::lower_own(step, features, shaders);
   const bool pointwise = kernel.kind == Kernel::Kind::program && kernel.program.inner == 0;
   if (step.instances.size() > 1 && !pointwise)
     fail<Error>(step.name, "only pointwise steps run over several tensors, this one has rows or a product",
                 "report this");
-  if (kernel.kind == Kernel::Kind::product) return glsl::lower_product(step, features);
-  return pointwise ? glsl::lower_pointwise(step, features) : glsl::lower_rows(step, features);
+  if (kernel.kind == Kernel::Kind::product) return glsl::lower_product(step, features, shaders);
+  return pointwise ? glsl::lower_pointwise(step, features, shaders) : glsl::lower_rows(step, features, shaders);
+}
+
+Lowered lower(const Step& step, const Features& features) {
+  Shaders none;
+  return lower(step, features, none);
 }
 
 }  // namespace sg

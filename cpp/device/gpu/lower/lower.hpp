@@ -2,6 +2,7 @@
 // block, and the grid. A pure function of the step and the device's features: no Vulkan here, tests run it anywhere.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "plan/plan.hpp"
 
 namespace sg {
+
+class Shaders;
 
 // A shader gets one push constant: the address of its argument block, an array of 64-bit words. Sizes and strides are
 // integers in it, numbers keep the bits of their type in the low bytes, tensors are addresses of their first element.
@@ -26,17 +29,26 @@ struct ArgWord {
   int64_t element_bytes = 0;
 };
 
+// What a pipeline is made of.
+struct Shader {
+  std::string source = {};  // complete GLSL; empty: `builtin` names an embedded SPIR-V module
+  std::string builtin = {};
+  std::vector<uint32_t> constants = {};  // specialization constants 0, 1, 2 ...
+  bool shuffles = false;            // needs full subgroups
+  size_t hash = 0;                  // of the rest
+  bool operator==(const Shader& o) const;
+};
+std::shared_ptr<const Shader> sealed(Shader shader);  // with its hash
+
 struct Lowered {
   std::string name;
-  std::string source;  // complete GLSL; empty: `builtin` names an embedded SPIR-V module
-  std::string builtin;
-  std::vector<uint32_t> constants;  // specialization constants 0, 1, 2 ...
+  std::shared_ptr<const Shader> shader;
   std::vector<ArgWord> arguments;
   uint32_t groups[3] = {1, 1, 1};
-  bool shuffles = false;  // needs full subgroups
 };
 
-// LimitError names what the device lacks (float64, for example).
+// LimitError names what the device lacks (float64, for example). Text that `shaders` knows is not written again.
+Lowered lower(const Step& step, const Features& features, Shaders& shaders);
 Lowered lower(const Step& step, const Features& features);
 
 }  // namespace sg

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/gpu/lower/glsl_kernel.hpp"
+#include "device/gpu/lower/shaders.hpp"
 
 namespace sg::glsl {
 namespace {
@@ -26,6 +27,8 @@ void pad_rank(Program& p, int rank) {
 Layout layout_of(const Step& step) {
   Layout l;
   int rank = 1;
+  l.instances.reserve(step.instances.size());
+  l.programs.reserve(step.instances.size());
   for (const Instance& i : step.instances) {
     l.instances.push_back(&i);
     l.programs.push_back(i.kernel.program);
@@ -116,14 +119,8 @@ void fill_arguments(Lowered& out, const Layout& l, const Arguments& args, const 
   out.groups[0] = static_cast<uint32_t>(total);
 }
 
-}  // namespace
-
-Lowered lower_pointwise(const Step& step, const Features& features) {
-  const Layout l = layout_of(step);
-  if (const int along = turned_dimension(l); along >= 0 && features.max_group_threads >= 256)
-    return lower_turned(step, l, along, features);
-  const bool several = l.programs.size() > 1, four = all_in_fours(l), tail = four && l.program().domain.rank == 1;
-  const int64_t threads = std::min<int64_t>(256, features.max_group_threads);
+Shaders::Written write_pointwise(const Layout& l, bool four, int64_t threads, const Features& features) {
+  const bool several = l.programs.size() > 1, tail = four && l.program().domain.rank == 1;
   Arguments args;
   args.use(What::count);
   Writer functions, main;
@@ -146,16 +143,32 @@ Lowered lower_pointwise(const Step& step, const Features& features) {
   write_loop(main, four, tail);
   if (uses_code(l.program(), Code::check_index)) main.line("report_index(status);");
   main.close();
-
-  Lowered out;
-  out.name = step.name;
   const std::string kind = std::string("Pointwise, ") + (four ? "four elements" : "one element") + " a thread" +
                            (several ? ", several tensors" : "");
-  out.source = preamble(kind, l, args, several, features, staged) + "layout(local_size_x = " + std::to_string(threads) +
-               ") in;\n\n" + functions.text + main.text;
+  std::string source = preamble(kind, l, args, several, features, staged) +
+                       "layout(local_size_x = " + std::to_string(threads) + ") in;\n\n" + functions.text + main.text;
+  return {sealed({.source = std::move(source)}), std::move(args)};
+}
+
+}  // namespace
+
+Lowered lower_pointwise(const Step& step, const Features& features, Shaders& shaders) {
+  const Layout l = layout_of(step);
+  if (const int along = turned_dimension(l); along >= 0 && features.max_group_threads >= 256)
+    return lower_turned(step, l, along, features, shaders);
+  const bool four = all_in_fours(l);
+  const int64_t threads = std::min<int64_t>(256, features.max_group_threads);
+  Form form(Form::Kind::pointwise);
+  form.add(l);
+  form.add({four});
+  const auto write = [&] { return write_pointwise(l, four, threads, features); };
+  const Shaders::Written& known = shaders.find(std::move(form), write);
+  Lowered out;
+  out.name = step.name;
+  out.shader = known.shader;
   // The tail's elements need threads too: with less than four elements there is no full step.
   const int64_t per_group = threads * (four ? 4 : 1);
-  fill_arguments(out, l, args, share_groups(l, per_group, features.max_groups));
+  fill_arguments(out, l, known.arguments, share_groups(l, per_group, features.max_groups));
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "device/gpu/lower/glsl_kernel.hpp"
+#include "device/gpu/lower/shaders.hpp"
 
 namespace sg::glsl {
 namespace {
@@ -40,22 +41,32 @@ ArgWord operand(const Instance& in, const Product& p, int32_t binding, int64_t o
           .element_bytes = bytes};
 }
 
-// The words that product.glsl reads, in the order of product.comp.
-void fixed_words(Arguments& args, const Instance& in, const Product& p) {
-  args.fixed("tensor_a", operand(in, p, p.a_binding, p.a_offset));
-  args.fixed("tensor_b", operand(in, p, p.b_binding, p.b_offset));
+// The words that product.glsl reads: what it calls them, and what they are this time.
+struct FixedWords {
+  std::vector<std::string> names;
+  std::vector<ArgWord> words;
+  void add(std::string name, const ArgWord& word) {
+    names.push_back(std::move(name));
+    words.push_back(word);
+  }
+};
+
+// In the order of product.comp.
+void product_words(FixedWords& fixed, const Instance& in, const Product& p) {
+  fixed.add("tensor_a", operand(in, p, p.a_binding, p.a_offset));
+  fixed.add("tensor_b", operand(in, p, p.b_binding, p.b_offset));
   const std::pair<const char*, int64_t> words[] = {
       {"batches", p.batch}, {"size_m", p.m}, {"size_n", p.n},        {"size_k", p.k}, {"a_batch", p.a_batch},
       {"a_m", p.a_m},       {"a_k", p.a_k},  {"b_batch", p.b_batch}, {"b_k", p.b_k},  {"b_n", p.b_n}};
-  for (const auto& [name, v] : words) args.fixed(name, value(v));
+  for (const auto& [name, v] : words) fixed.add(name, value(v));
 }
 
 // Of operands that walk. Three digits: those that are not there are of size 1.
-void walk_words(Arguments& args, const Product& p) {
+void walk_words(FixedWords& fixed, const Product& p) {
   const auto digits = [&](const std::string& name, const Dims& list, int64_t missing, int first) {
     for (int i = first; i < 3; ++i) {
       const int d = list.rank - 3 + i;
-      args.fixed(name + std::to_string(i), value(d < 0 ? missing : missing ? std::max(list[d], missing) : list[d]));
+      fixed.add(name + std::to_string(i), value(d < 0 ? missing : missing ? std::max(list[d], missing) : list[d]));
     }
   };
   digits("k_size", p.inner.sizes, 1, 1);
@@ -64,8 +75,8 @@ void walk_words(Arguments& args, const Product& p) {
   digits("b_k", p.inner.b, 0, 0);
   digits("n_size", p.columns.sizes, 1, 1);
   digits("b_n", p.columns.b, 0, 0);
-  args.fixed("folded", value(p.folded));
-  args.fixed("b_folded", value(p.b_folded));
+  fixed.add("folded", value(p.folded));
+  fixed.add("b_folded", value(p.b_folded));
 }
 
 Dims one_by_one(const Dims& sizes, int64_t stride) {
@@ -138,6 +149,38 @@ std::string element_macros(DType t) {
          "#define MULTIPLY_ADD(a, b, c) " + (is_float(t) ? "fma(a, b, c)" : "((a) * (b) + (c))") + "\n";
 }
 
+std::vector<uint32_t> constants_of(const Product& p, const ProductVariant& v) {
+  const bool a_along = p.a_walks() ? runs_along_k(p.inner.sizes, p.inner.a, p.m, p.a_m)
+                                   : p.a_k == 1 && (p.a_m != 1 || p.m == 1);
+  const bool b_along = p.b_walks() ? runs_along_k(p.inner.sizes, p.inner.b, p.columns.sizes[p.columns.sizes.rank - 1],
+                                                  p.columns.b[p.columns.b.rank - 1])
+                                   : p.b_k == 1 && (p.b_n != 1 || p.n == 1);
+  return {v.tile_m, v.tile_n, v.tile_k, v.thread_m, v.thread_n, v.parts, a_along, b_along};
+}
+
+Shaders::Written write_product(const Product& p, const Layout& l, const std::vector<std::string>& fixed,
+                               const std::vector<uint32_t>& constants, bool plain, bool four,
+                               const Features& features) {
+  Arguments args;
+  for (const std::string& name : fixed) args.fixed(name);
+  if (plain) return {sealed({.builtin = "product", .constants = constants}), std::move(args)};
+  const bool one = p.folded > 1 && !four;
+  const std::string epilogue = write_epilogue(args, l, four, one);
+  std::string flags = element_macros(p.dtype);
+  if (p.a_walks()) flags += "#define A_WALKS\n";
+  if (p.b_walks()) flags += "#define B_WALKS\n";
+  if (p.folded > 1) flags += "#define FOLDED\n";
+  if (one) flags += "#define ONE_COLUMN\n";
+  if (p.epilogue.predicated) {
+    args.use(What::status);
+    flags += "#define PREDICATED\n";
+  }
+  if (uses_code(p.epilogue, Code::check_index)) flags += "#define REPORTS\n";
+  std::string source = preamble("Matrix product of " + std::string(name_of(p.dtype)), l, args, false, features) +
+                       flags + "\n" + epilogue + "#include \"product.glsl\"\n";
+  return {sealed({.source = std::move(source), .constants = constants}), std::move(args)};
+}
+
 void check(const Step& step, const Product& p, const Features& f) {
   if (p.dtype == DType::boolean)
     fail<LimitError>(step.name, "a product of bool tensors has no GPU kernel", "cast to int32 first");
@@ -180,7 +223,7 @@ ProductVariant choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DT
   return tiny.tile_k ? tiny : medium;
 }
 
-Lowered lower_product(const Step& step, const Features& features) {
+Lowered lower_product(const Step& step, const Features& features, Shaders& shaders) {
   const Instance& in = step.only();
   const Product p = without_needless_folds(*in.kernel.product);
   check(step, p, features);
@@ -188,48 +231,31 @@ Lowered lower_product(const Step& step, const Features& features) {
   l.instances = {&in};
   l.programs = {p.epilogue};
   l.find_width();
-  Arguments args;
-  fixed_words(args, in, p);
+  FixedWords fixed;
+  product_words(fixed, in, p);
+  const int64_t groups = p.batch / std::max<int64_t>(1, p.folded), columns = p.n * p.folded;
+  const ProductVariant v = choose_product(p.m, columns, p.k, groups, p.dtype, features);
+  const std::vector<uint32_t> constants = constants_of(p, v);
+  const bool walks = p.a_walks() || p.b_walks(), plain = plain_store(p) && !walks, four = epilogue_in_fours(l);
+  if (plain) {
+    const View& to = p.epilogue.views[p.epilogue.code[1].slot];
+    fixed.add("tensor_out", operand(in, p, to.binding, to.offset));
+    for (int d = 0; d < 3; ++d) fixed.add("out", value(to.strides[d]));
+  } else if (walks) {
+    walk_words(fixed, p);
+  }
+  Form form(Form::Kind::product);
+  form.add(l);
+  form.add({plain, four, p.a_walks(), p.b_walks(), p.folded > 1});
+  form.add(static_cast<uint64_t>(p.dtype));
+  for (uint32_t c : constants) form.add(c);
+  const auto write = [&] { return write_product(p, l, fixed.names, constants, plain, four, features); };
+  const Shaders::Written& known = shaders.find(std::move(form), write);
 
   Lowered out;
   out.name = step.name;
-  const int64_t groups = p.batch / std::max<int64_t>(1, p.folded), columns = p.n * p.folded;
-  const ProductVariant v = choose_product(p.m, columns, p.k, groups, p.dtype, features);
-  const bool walks = p.a_walks() || p.b_walks();
-  out.constants = {
-      v.tile_m,
-      v.tile_n,
-      v.tile_k,
-      v.thread_m,
-      v.thread_n,
-      v.parts,
-      p.a_walks() ? runs_along_k(p.inner.sizes, p.inner.a, p.m, p.a_m) : p.a_k == 1 && (p.a_m != 1 || p.m == 1),
-      p.b_walks() ? runs_along_k(p.inner.sizes, p.inner.b, p.columns.sizes[p.columns.sizes.rank - 1],
-                                 p.columns.b[p.columns.b.rank - 1])
-                  : p.b_k == 1 && (p.b_n != 1 || p.n == 1)};
-  if (plain_store(p) && !walks) {
-    const View& to = p.epilogue.views[p.epilogue.code[1].slot];
-    out.builtin = "product";
-    args.fixed("tensor_out", operand(in, p, to.binding, to.offset));
-    for (int d = 0; d < 3; ++d) args.fixed("out", value(to.strides[d]));
-  } else {
-    if (walks) walk_words(args, p);
-    const bool four = epilogue_in_fours(l), one = p.folded > 1 && !four;
-    const std::string epilogue = write_epilogue(args, l, four, one);
-    std::string flags = element_macros(p.dtype);
-    if (p.a_walks()) flags += "#define A_WALKS\n";
-    if (p.b_walks()) flags += "#define B_WALKS\n";
-    if (p.folded > 1) flags += "#define FOLDED\n";
-    if (one) flags += "#define ONE_COLUMN\n";
-    if (p.epilogue.predicated) {
-      args.use(What::status);
-      flags += "#define PREDICATED\n";
-    }
-    if (uses_code(p.epilogue, Code::check_index)) flags += "#define REPORTS\n";
-    out.source = preamble("Matrix product of " + std::string(name_of(p.dtype)), l, args, false, features) + flags +
-                 "\n" + epilogue + "#include \"product.glsl\"\n";
-  }
-  out.arguments = args.words(l, 0);
+  out.shader = known.shader;
+  out.arguments = known.arguments.words(l, 0, fixed.words);
   const int64_t work = tiles(v, p.m, columns, groups);
   out.groups[0] = static_cast<uint32_t>(std::min(work, features.max_groups));
   return out;

@@ -7,6 +7,7 @@
 
 #include "device/gpu/lower/glsl_kernel.hpp"
 #include "device/gpu/lower/row_text.hpp"
+#include "device/gpu/lower/shaders.hpp"
 
 namespace sg::glsl {
 namespace {
@@ -173,12 +174,30 @@ void choose_items(RowShape& s, const Program& p) {
   if (!s.in_registers) find_needs(s, p);
 }
 
+Shaders::Written write_rows(const Layout& l, const RowShape& s, const Features& features) {
+  const Program& p = l.program();
+  Arguments args;
+  const std::string main = RowText(l, args, s).write();
+  const std::string kind = "Rows of " + std::to_string(p.phases()) + " phase" + (p.phases() == 1 ? "" : "s") + ", " +
+                           std::to_string(s.lanes) + " lane" + (s.lanes == 1 ? "" : "s") + " a row";
+  std::string source = preamble(kind, l, args, false, features) + main;
+  return {sealed({.source = std::move(source), .shuffles = s.shuffles}), std::move(args)};
+}
+
+Form form_of(const Layout& l, const RowShape& s) {
+  Form form(Form::Kind::rows);
+  form.add(l);
+  form.add({s.adjacent, s.in_registers, s.lean, s.late_stores, s.shuffles, s.width == 4});
+  for (int64_t n : {s.lanes, s.threads, s.items}) form.add(static_cast<uint64_t>(n));
+  return form;
+}
+
 }  // namespace
 
-Lowered lower_rows(const Step& step, const Features& features) {
+Lowered lower_rows(const Step& step, const Features& features, Shaders& shaders) {
   Layout l;
   l.instances = {&step.only()};
-  l.programs = {step.only().kernel.program};
+  l.programs.push_back(step.only().kernel.program);
   Program& p = l.programs[0];
   collapse(p);
   if (p.piece_limit > 0) l.piece_dim = p.outer() - 1;
@@ -192,15 +211,11 @@ Lowered lower_rows(const Step& step, const Features& features) {
   s.cached = cached_loads(p);
   choose_items(s, p);
 
+  const Shaders::Written& known = shaders.find(form_of(l, s), [&] { return write_rows(l, s, features); });
   Lowered out;
   out.name = step.name;
-  Arguments args;
-  const std::string main = RowText(l, args, s).write();
-  const std::string kind = "Rows of " + std::to_string(p.phases()) + " phase" + (p.phases() == 1 ? "" : "s") + ", " +
-                           std::to_string(s.lanes) + " lane" + (s.lanes == 1 ? "" : "s") + " a row";
-  out.source = preamble(kind, l, args, false, features) + main;
-  out.shuffles = s.shuffles;
-  out.arguments = args.words(l, 0);
+  out.shader = known.shader;
+  out.arguments = known.arguments.words(l, 0);
   const int64_t units = p.part_rows ? p.parts() : p.rows();
   out.groups[0] = static_cast<uint32_t>(std::min(divide_up(units, s.rows), features.max_groups));
   return out;

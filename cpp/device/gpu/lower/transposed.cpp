@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "device/gpu/lower/glsl_kernel.hpp"
+#include "device/gpu/lower/shaders.hpp"
 
 namespace sg::glsl {
 namespace {
@@ -28,22 +29,7 @@ std::vector<int> turned_views(const Layout& l, int along) {
 
 std::string num(int64_t n) { return std::to_string(n); }
 
-}  // namespace
-
-int turned_dimension(const Layout& l) {
-  const Program& p = l.program();
-  const int last = p.domain.rank - 1;
-  if (l.programs.size() != 1 || last < 1 || l.wide || p.domain[last] < kSide) return -1;
-  for (const Instr& i : p.code)
-    if (i.code == Code::store_at || (i.code == Code::store && !l.unit(i.slot, last))) return -1;
-  for (int d = 0; d < last; ++d) {
-    const size_t n = p.domain[d] < kSide ? 0 : turned_views(l, d).size();
-    if (n > 0 && n <= kMaxTurned) return d;
-  }
-  return -1;
-}
-
-Lowered lower_turned(const Step& step, const Layout& l, int along, const Features& features) {
+Shaders::Written write_turned(const Layout& l, int along, const Features& features) {
   const Program& p = l.program();
   const int last = p.domain.rank - 1;
   const std::vector<int> views = turned_views(l, along);
@@ -97,12 +83,37 @@ Lowered lower_turned(const Step& step, const Layout& l, int along, const Feature
   w.close().close();
   if (uses_code(p, Code::check_index)) w.line("report_index(status);");
   w.close();
+  std::string source = preamble("Pointwise, squares turned in shared memory", l, args, false, features) +
+                       "layout(local_size_x = " + num(kThreads) + ") in;\n\n" + shared.text + "\n" + w.text;
+  return {sealed({.source = std::move(source)}), std::move(args)};
+}
 
+}  // namespace
+
+int turned_dimension(const Layout& l) {
+  const Program& p = l.program();
+  const int last = p.domain.rank - 1;
+  if (l.programs.size() != 1 || last < 1 || l.wide || p.domain[last] < kSide) return -1;
+  for (const Instr& i : p.code)
+    if (i.code == Code::store_at || (i.code == Code::store && !l.unit(i.slot, last))) return -1;
+  for (int d = 0; d < last; ++d) {
+    const size_t n = p.domain[d] < kSide ? 0 : turned_views(l, d).size();
+    if (n > 0 && n <= kMaxTurned) return d;
+  }
+  return -1;
+}
+
+Lowered lower_turned(const Step& step, const Layout& l, int along, const Features& features, Shaders& shaders) {
+  const Program& p = l.program();
+  const int last = p.domain.rank - 1;
+  Form form(Form::Kind::turned);
+  form.add(l);
+  form.add(static_cast<uint64_t>(along));
+  const Shaders::Written& known = shaders.find(std::move(form), [&] { return write_turned(l, along, features); });
   Lowered out;
   out.name = step.name;
-  out.source = preamble("Pointwise, squares turned in shared memory", l, args, false, features) +
-               "layout(local_size_x = " + num(kThreads) + ") in;\n\n" + shared.text + "\n" + w.text;
-  out.arguments = args.words(l, 0);
+  out.shader = known.shader;
+  out.arguments = known.arguments.words(l, 0);
   int64_t groups = (p.domain[last] + kSide - 1) / kSide * ((p.domain[along] + kSide - 1) / kSide);
   for (int d = 0; d < last; ++d)
     if (d != along) groups *= p.domain[d];

@@ -18,13 +18,6 @@
 namespace sg {
 namespace {
 
-std::string table_key(const Lowered& k) {
-  std::string key = k.source.empty() ? "builtin " + k.builtin : k.source;
-  key += '\0';
-  key.append(reinterpret_cast<const char*>(k.constants.data()), k.constants.size() * sizeof(uint32_t));
-  return key;
-}
-
 // Eight words a line, as hexadecimal numbers.
 std::string hex_words(const std::vector<uint32_t>& words) {
   std::string text;
@@ -90,7 +83,12 @@ std::string statistics(const Context& context, VkPipeline pipeline) {
 
 }  // namespace
 
-Pipelines::Pipelines(const Context& context, DeviceStats& stats) : context_(context), stats_(stats) {
+std::string Pipeline::source() const {
+  return shader->source.empty() ? std::string(embedded_source(shader->builtin + ".comp")) : shader->source;
+}
+
+Pipelines::Pipelines(const Context& context, DeviceStats& stats)
+    : shaders(env_flag("SPIROGRAD_BOUNDS")), context_(context), stats_(stats) {
   VkPushConstantRange range{};
   range.stageFlags = VK_SHADER_STAGE_COMPUTE_BIT;
   range.size = sizeof(uint64_t);
@@ -172,8 +170,7 @@ VkPipeline Pipelines::create_handle(const std::string& name, const std::vector<u
 }
 
 struct Pipelines::Missing {
-  const Lowered* kernel;
-  std::string key;
+  std::string name;
   std::unique_ptr<Pipeline> made = std::make_unique<Pipeline>();
   bool translated = false;  // by glslang, not found on disk
   std::exception_ptr error = nullptr;
@@ -181,47 +178,47 @@ struct Pipelines::Missing {
 
 // On any thread.
 void Pipelines::compile(Missing& missing) const {
-  const Lowered& kernel = *missing.kernel;
   Pipeline& p = *missing.made;
+  const Shader& shader = *p.shader;
   const auto begun = std::chrono::steady_clock::now();
   try {
-    if (p.spirv.empty() && kernel.source.empty())
-      fail<KernelCompileError>(kernel.name, "this build has no shader '" + kernel.builtin + "'");
+    if (p.spirv.empty() && shader.source.empty())
+      fail<KernelCompileError>(missing.name, "this build has no shader '" + shader.builtin + "'");
     missing.translated = p.spirv.empty();
-    if (missing.translated) p.spirv = translate_glsl(kernel.name, kernel.source);
-    if (debug_level() >= 4) debug(4, kernel.name + "\n" + p.source);
-    if (debug_level() >= 5) debug(5, kernel.name + " SPIR-V\n" + hex_words(p.spirv));
-    p.handle = create_handle(kernel.name, p.spirv, kernel.constants, layout_, kernel.shuffles);
+    if (missing.translated) p.spirv = translate_glsl(missing.name, shader.source);
+    if (debug_level() >= 4) debug(4, missing.name + "\n" + p.source());
+    if (debug_level() >= 5) debug(5, missing.name + " SPIR-V\n" + hex_words(p.spirv));
+    p.handle = create_handle(missing.name, p.spirv, shader.constants, layout_, shader.shuffles);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begun;
-    if (debug_level() >= 2) debug(2, kernel.name + ": compiled in " + std::to_string(took.count()) + " ms");
+    if (debug_level() >= 2) debug(2, missing.name + ": compiled in " + std::to_string(took.count()) + " ms");
   } catch (...) {
     missing.error = std::current_exception();
   }
 }
 
 void Pipelines::keep(Missing missing) {
-  if (missing.translated && !missing.made->spirv.empty()) cache_spirv(missing.kernel->source, missing.made->spirv);
+  const Shader& shader = *missing.made->shader;
+  if (missing.translated && !missing.made->spirv.empty()) cache_spirv(shader.source, missing.made->spirv);
   if (missing.error) return;
   ++stats_.kernels_compiled;
   ++made_;
   const Pipeline& p = *missing.made;
   ++stats_.kernels_kept;
-  stats_.kernel_bytes += static_cast<int64_t>(missing.key.capacity() + p.source.capacity() + sizeof p +
+  stats_.kernel_bytes += static_cast<int64_t>(shader.source.capacity() + sizeof p + sizeof shader +
                                               p.spirv.capacity() * sizeof(uint32_t));
-  table_.emplace(std::move(missing.key), std::move(missing.made));
+  table_.emplace(&shader, std::move(missing.made));
 }
 
 void Pipelines::make(const std::vector<Lowered>& kernels) {
   std::vector<Missing> missing;
-  std::unordered_set<std::string> seen;
+  std::unordered_set<const Shader*, Hash, Same> seen;
   for (const Lowered& kernel : kernels) {
-    std::string key = table_key(kernel);
-    if (table_.contains(key) || !seen.insert(key).second) continue;
-    missing.push_back({&kernel, std::move(key)});
-    Missing& m = missing.back();
-    const bool builtin = kernel.source.empty();
-    m.made->source = builtin ? std::string(embedded_source(kernel.builtin + ".comp")) : kernel.source;
-    m.made->spirv = builtin ? embedded_spirv(kernel.builtin) : cached_spirv(kernel.source);
+    const Shader& shader = *kernel.shader;
+    if (table_.contains(&shader) || !seen.insert(&shader).second) continue;
+    missing.push_back({kernel.name});
+    Pipeline& made = *missing.back().made;
+    made.shader = kernel.shader;
+    made.spirv = shader.source.empty() ? embedded_spirv(shader.builtin) : cached_spirv(shader.source);
   }
   if (missing.empty()) return;
   const Stage stage("compile", "stage", context_.id);
@@ -237,11 +234,10 @@ void Pipelines::make(const std::vector<Lowered>& kernels) {
 }
 
 const Pipeline& Pipelines::get(const Lowered& kernel) {
-  const std::string key = table_key(kernel);
-  auto at = table_.find(key);
+  auto at = table_.find(kernel.shader.get());
   if (at == table_.end()) {
     make({kernel});
-    at = table_.find(key);
+    at = table_.find(kernel.shader.get());
   }
   return *at->second;
 }

@@ -9,13 +9,15 @@
 #include "device/device.hpp"
 #include "device/gpu/driver/context.hpp"
 #include "device/gpu/lower/lower.hpp"
+#include "device/gpu/lower/shaders.hpp"
 
 namespace sg {
 
 struct Pipeline {
   VkPipeline handle = VK_NULL_HANDLE;
-  std::string source;
+  std::shared_ptr<const Shader> shader;
   std::vector<uint32_t> spirv;
+  std::string source() const;
 };
 
 class Pipelines {
@@ -30,7 +32,15 @@ class Pipelines {
   VkPipelineLayout layout() const { return layout_; }  // 8 bytes of push constants: the argument block's address
   void save();                                         // the driver's code, if there is new one
 
+  Shaders shaders;  // of the kernels that were asked for
+
  private:
+  struct Hash {
+    size_t operator()(const Shader* s) const { return s->hash; }
+  };
+  struct Same {
+    bool operator()(const Shader* a, const Shader* b) const { return a == b || *a == *b; }
+  };
   struct Missing;
   void load_cache();
   void compile(Missing& kernel) const;
@@ -42,7 +52,7 @@ class Pipelines {
   DeviceStats& stats_;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
-  std::unordered_map<std::string, std::unique_ptr<Pipeline>> table_;  // by the whole source and the constants
+  std::unordered_map<const Shader*, std::unique_ptr<Pipeline>, Hash, Same> table_;
   size_t saved_ = 0, made_ = 0;
 };
 

@@ -56,7 +56,7 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
   p->barriers = barrier_mode();
   std::vector<Lowered> kernels;
   for (const Step& step : p->plan->steps)
-    if (!is_copy(step)) kernels.push_back(lower(step, features));
+    if (!is_copy(step)) kernels.push_back(lower(step, features, pipelines.shaders));
   pipelines.make(kernels);
   auto kernel = kernels.cbegin();
   for (const Step& step : p->plan->steps) {

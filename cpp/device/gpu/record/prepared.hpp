@@ -38,7 +38,7 @@ struct GpuStep {
 class GpuPrepared final : public Prepared {
  public:
   std::string source(size_t i) const override {
-    return i < steps.size() && steps[i].pipeline ? steps[i].pipeline->source : "";
+    return i < steps.size() && steps[i].pipeline ? steps[i].pipeline->source() : "";
   }
   std::vector<uint32_t> spirv(size_t i) const override {
     return i < steps.size() && steps[i].pipeline ? steps[i].pipeline->spirv : std::vector<uint32_t>{};

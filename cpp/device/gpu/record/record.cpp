@@ -189,10 +189,10 @@ std::shared_ptr<GpuReadback> Recorder::record_wanted(const Job& job) {
 std::shared_ptr<Readback> Recorder::run(const Job& job) {
   const Stage stage("record", "stage", context_.id);
   Lowered low;
-  low.name = low.builtin = job.kernel;
+  low.name = job.kernel;
   std::vector<const Pipeline*> variants;
   for (const std::vector<uint32_t>& constants : job.variants) {
-    low.constants = constants;
+    low.shader = sealed({.builtin = job.kernel, .constants = constants});
     variants.push_back(&pipelines_.get(low));
   }
   size_t bytes = 0, words = 0;

@@ -1,0 +1,49 @@
+// Shaders that were written before, by all that their text depends on: a kernel of a known form is not written again.
+// Called under the device's lock.
+#pragma once
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "device/gpu/lower/glsl_kernel.hpp"
+
+namespace sg {
+
+// What the text of a kernel depends on, as words. Sizes, strides' values and numbers are not among it.
+class Form {
+ public:
+  enum class Kind : uint8_t { pointwise, turned, rows, product, own };
+  explicit Form(Kind kind) { add(static_cast<uint64_t>(kind)); }
+  void add(uint64_t word) { words_.push_back(word); }
+  void add(std::initializer_list<bool> facts);
+  void add(const std::string& text);
+  void add(const glsl::Layout& layout);
+
+  bool operator==(const Form& o) const { return words_ == o.words_; }
+  struct Hash {
+    size_t operator()(const Form& form) const;
+  };
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+class Shaders {
+ public:
+  // `checked`: each known text is written again, and must be the same.
+  explicit Shaders(bool checked = false) : checked_(checked) {}
+
+  struct Written {
+    std::shared_ptr<const Shader> shader;
+    glsl::Arguments arguments;
+  };
+  // The shader of a form, which `write` makes the first time.
+  const Written& find(Form form, const std::function<Written()>& write);
+
+ private:
+  bool checked_;
+  std::unordered_map<Form, Written, Form::Hash> known_;
+};
+
+}  // namespace sg
