@@ -15,27 +15,22 @@ bool Layout::unit(int view, int dim) const {
                      [&](const Program& p) { return p.views[view].strides[dim] == 1; });
 }
 
-bool Layout::negative(int view) const {
-  return std::any_of(programs.begin(), programs.end(), [&](const Program& p) {
-    const Dims& s = p.views[view].strides;
-    return std::any_of(s.begin(), s.end(), [](int64_t v) { return v < 0; });
-  });
-}
-
 void Layout::find_width() {
   constexpr int64_t kLimit = INT64_C(2000000000);  // leaves room for a grid beyond the last element
   wide = false;
+  backwards.assign(program().views.size(), false);
   for (const Program& p : programs) {
     wide = wide || p.domain.numel() > kLimit;
-    for (const View& v : p.views) {
+    for (size_t n = 0; n < p.views.size(); ++n) {
+      const View& v = p.views[n];
       int64_t reach = std::max(std::abs(v.offset), v.reach);
-      bool backwards =
-          false;  // 32-bit sums would wrap around, which drivers (lavapipe, NVIDIA) do not expect of an index
+      bool back = false;  // 32-bit sums would wrap around, which drivers (lavapipe, NVIDIA) do not expect of an index
       for (int d = 0; d < p.domain.rank; ++d) {
         reach += std::abs(v.strides[d]) * std::max<int64_t>(p.domain[d] - 1, 0);
-        backwards = backwards || v.strides[d] < 0;
+        back = back || v.strides[d] < 0;
       }
-      wide = wide || (v.binding >= 0 && (reach > kLimit || backwards));
+      wide = wide || (v.binding >= 0 && (reach > kLimit || back));
+      if (back) backwards[n] = true;
     }
   }
 }

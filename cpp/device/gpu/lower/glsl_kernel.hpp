@@ -17,13 +17,15 @@ struct Layout {
   std::vector<Program> programs;  // of the instances, all of one rank
   int piece_dim = -1;             // which outer dimension counts pieces
   bool wide = false;              // an element number needs more than 31 bits
+  std::vector<bool> backwards;    // by view
 
   const Program& program() const { return programs.front(); }
   bool zero(int view, int dim) const;  // stride 0
   bool unit(int view, int dim) const;  // stride 1
-  bool negative(int view) const;       // some stride is negative: the offset stays out of the address
+  // Some stride is negative: the offset stays out of the address.
+  bool negative(int view) const { return backwards[static_cast<size_t>(view)]; }
   bool has_memory(int view) const { return program().views[view].binding >= 0; }
-  void find_width();  // sets `wide`
+  void find_width();  // sets `wide` and `backwards`
   // True when `view` may be read in steps of four along the last dimension, element 0 of a step at a multiple of four.
   bool in_fours(int view) const;
 };

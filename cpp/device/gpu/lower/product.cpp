@@ -150,8 +150,8 @@ std::string element_macros(DType t) {
 }
 
 std::vector<uint32_t> constants_of(const Product& p, const ProductVariant& v) {
-  const bool a_along = p.a_walks() ? runs_along_k(p.inner.sizes, p.inner.a, p.m, p.a_m)
-                                   : p.a_k == 1 && (p.a_m != 1 || p.m == 1);
+  const bool a_along =
+      p.a_walks() ? runs_along_k(p.inner.sizes, p.inner.a, p.m, p.a_m) : p.a_k == 1 && (p.a_m != 1 || p.m == 1);
   const bool b_along = p.b_walks() ? runs_along_k(p.inner.sizes, p.inner.b, p.columns.sizes[p.columns.sizes.rank - 1],
                                                   p.columns.b[p.columns.b.rank - 1])
                                    : p.b_k == 1 && (p.b_n != 1 || p.n == 1);
