@@ -22,6 +22,8 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_DATA", "", "Folder where the data set loaders look before they download."},
       {"SPIROGRAD_FUSE", "1", "0: one kernel an operation."},
       {"SPIROGRAD_BARRIER", "hazards", "all: a full barrier between any two kernels; drop: none (tests only)."},
+      {"SPIROGRAD_SPECIALIZE", "16",
+       "Runs of a plan before its kernels of rows are compiled for its own sizes; 0: at once; -1: never."},
       {"SPIROGRAD_SHUFFLES", "1", "0: the threads of a kernel exchange values through shared memory only."},
       {"SPIROGRAD_STRICT", "0", "1: whatever would fall back to a slower path raises."},
       {"SPIROGRAD_VALIDATION", "", "core, sync or gpu: run under the Vulkan validation layer; any message raises."},

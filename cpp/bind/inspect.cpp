@@ -99,6 +99,7 @@ py::dict stats_dict() {
   out["dispatches"] = int64_t(d.dispatches);
   out["barriers"] = int64_t(d.barriers);
   out["kernels_compiled"] = int64_t(d.kernels_compiled);
+  out["kernels_specialized"] = int64_t(d.kernels_specialized);
   out["bytes_read"] = int64_t(d.bytes_read);
   out["bytes_written"] = int64_t(d.bytes_written);
   put_memory(out, d);

@@ -42,19 +42,20 @@ class Count {
 
 // Counters since the start or the last reset. One line each says what counts.
 struct DeviceStats {
-  Count submissions;       // command buffers given to a queue (CPU: plans run)
-  Count resubmissions;     // of these, with commands that an earlier one had recorded; none on the CPU
-  Count dispatches;        // kernels launched (CPU: steps run)
-  Count barriers;          // pipeline barriers recorded
-  Count kernels_compiled;  // pipelines made
-  Count bytes_read;        // device -> host
-  Count bytes_written;     // host -> device
-  Count allocations;       // memory asked from the driver or the system for tensor data
-  Count bytes_live;        // in buffers that are referred to
-  Count bytes_cached;      // kept in the pool for reuse
-  Count bytes_peak;        // largest bytes_live
-  Count kernels_kept;      // pipelines (CPU: compiled programs of prepared plans) that are there
-  Count kernel_bytes;      // what they take on the host, about, without what is the driver's
+  Count submissions;          // command buffers given to a queue (CPU: plans run)
+  Count resubmissions;        // of these, with commands that an earlier one had recorded; none on the CPU
+  Count dispatches;           // kernels launched (CPU: steps run)
+  Count barriers;             // pipeline barriers recorded
+  Count kernels_compiled;     // pipelines made for a plan that waited for them
+  Count kernels_specialized;  // pipelines made in the background, for a plan that runs often
+  Count bytes_read;           // device -> host
+  Count bytes_written;        // host -> device
+  Count allocations;          // memory asked from the driver or the system for tensor data
+  Count bytes_live;           // in buffers that are referred to
+  Count bytes_cached;         // kept in the pool for reuse
+  Count bytes_peak;           // largest bytes_live
+  Count kernels_kept;         // pipelines (CPU: compiled programs of prepared plans) that are there
+  Count kernel_bytes;         // what they take on the host, about, without what is the driver's
 };
 
 // A plan made ready by a device: pipelines, argument layouts. Kept with the plan in the cache.

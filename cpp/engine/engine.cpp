@@ -368,7 +368,8 @@ Stats stats() {
     DeviceStats& sum = s.device;
     sum.submissions += a.submissions, sum.resubmissions += a.resubmissions, sum.dispatches += a.dispatches,
         sum.barriers += a.barriers;
-    sum.kernels_compiled += a.kernels_compiled, sum.bytes_read += a.bytes_read;
+    sum.kernels_compiled += a.kernels_compiled, sum.kernels_specialized += a.kernels_specialized;
+    sum.bytes_read += a.bytes_read;
     sum.bytes_written += a.bytes_written, sum.allocations += a.allocations;
     sum.kernels_kept += a.kernels_kept, sum.kernel_bytes += a.kernel_bytes;
     sum.bytes_live += a.bytes_live, sum.bytes_cached += a.bytes_cached, sum.bytes_peak += a.bytes_peak;

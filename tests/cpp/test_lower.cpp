@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "device/gpu/lower/glsl_kernel.hpp"
+#include "device/gpu/lower/shaders.hpp"
 #include "device/gpu/pipeline/compiler.hpp"
 #include "test_lower_reference.hpp"
 
@@ -43,20 +44,22 @@ Step sized(int64_t rows, int64_t columns, int inner) {
 }  // namespace
 
 TEST_CASE("every class of kernel compiles", "[lower]") {
-  for (bool shuffles : {true, false})
-    for (const Case& c : cases()) {
-      Features f = plain();
-      f.shuffles = shuffles;
-      const Lowered l = lower(c.step, f);
-      CHECK((shuffles || !l.shader->shuffles));
-      INFO(c.name << "\n" << l.shader->source);
-      if (l.shader->source.empty())
-        CHECK_FALSE(embedded_spirv(l.shader->builtin).empty());
-      else
-        CHECK_NOTHROW(compile_glsl(l.name, l.shader->source));
-      for (const ArgWord& w : l.arguments)
-        if (w.kind == ArgWord::Kind::address) CHECK(w.memory >= 0);
-    }
+  for (Fit fit : {Fit::special, Fit::general})
+    for (bool shuffles : {true, false})
+      for (const Case& c : cases()) {
+        Features f = plain();
+        f.shuffles = shuffles;
+        const Lowered l = lower(c.step, f, fit);
+        if (fit == Fit::general && !l.general) continue;
+        CHECK((shuffles || !l.shader->shuffles));
+        INFO(c.name << "\n" << l.shader->source);
+        if (l.shader->source.empty())
+          CHECK_FALSE(embedded_spirv(l.shader->builtin).empty());
+        else
+          CHECK_NOTHROW(compile_glsl(l.name, l.shader->source));
+        for (const ArgWord& w : l.arguments)
+          if (w.kind == ArgWord::Kind::address) CHECK(w.memory >= 0);
+      }
 }
 
 TEST_CASE("golden GLSL", "[lower]") {
@@ -79,6 +82,35 @@ TEST_CASE("sizes are arguments", "[lower]") {
   CHECK(lower(sized(64, 128, 1), plain()).shader->source == lower(sized(17, 128, 1), plain()).shader->source);
   // Another layout class is another text: 130 columns forbid 16-byte steps.
   CHECK(a.shader->source != lower(sized(64, 130, 0), plain()).shader->source);
+}
+
+TEST_CASE("a general kernel of rows serves rows of any length", "[lower]") {
+  const auto text = [](int64_t rows, int64_t columns) {
+    const Lowered l = lower(sized(rows, columns, 1), plain(), Fit::general);
+    CHECK(l.general);
+    return l.shader->source;
+  };
+  for (int64_t columns : {4, 64, 128, 516, 1028, 2052, 4096}) CHECK(text(7, columns) == text(64, 128));
+  for (int64_t columns : {4100, 20000, 100000}) CHECK(text(3, columns) == text(2, 8192));  // larger workgroups
+  for (int64_t columns : {2, 3, 65, 1021}) CHECK(text(5, columns) == text(5, 7));
+  CHECK_FALSE(lower(sized(64, 128, 1), plain()).general);
+  CHECK_FALSE(lower(sized(64, 128, 0), plain(), Fit::general).general);
+}
+
+TEST_CASE("what a text depends on says which it is", "[lower]") {
+  std::vector<Case> all = cases();
+  for (Case& c : odd_rows()) all.push_back(c);
+  for (Fit fit : {Fit::special, Fit::general}) {
+    Shaders known(true);  // writes each text, and compares
+    for (int i = 0; i < 2; ++i)
+      for (const Case& c : all) {
+        const Lowered once = lower(c.step, plain(), fit), l = lower(c.step, plain(), fit, known);
+        INFO(c.name);
+        CHECK(*once.shader == *l.shader);
+        CHECK(once.arguments == l.arguments);
+        CHECK(std::equal(std::begin(once.groups), std::end(once.groups), std::begin(l.groups)));
+      }
+  }
 }
 
 TEST_CASE("grids stay inside the device's limit, and nothing is nothing", "[lower]") {

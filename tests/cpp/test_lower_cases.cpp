@@ -379,6 +379,26 @@ void product_cases(std::vector<Case>& out) {
 
 }  // namespace
 
+std::vector<Case> odd_rows() {
+  std::vector<Case> out;
+  for (Rows s : {Rows{1, 1, 1, 1},         Rows{1, 2, 2, 1},         Rows{2, 3, 3, 1},         Rows{17, 7, 7, 1},
+                 Rows{5, 31, 31, 1},       Rows{3, 33, 33, 1},       Rows{2, 63, 63, 1},       Rows{300, 64, 64, 1},
+                 Rows{3, 65, 65, 1},       Rows{2, 131, 131, 1},     Rows{2, 257, 257, 1},     Rows{2, 511, 511, 1},
+                 Rows{2, 516, 516, 1},     Rows{2, 1021, 1021, 1},   Rows{2, 1028, 1028, 1},   Rows{2, 2052, 2052, 1},
+                 Rows{2, 4099, 4099, 1},   Rows{1, 4100, 4100, 1},   Rows{1, 8193, 8193, 1},   Rows{3, 8196, 8196, 1},
+                 Rows{1, 16388, 16388, 1}, Rows{1, 16411, 16411, 1}, Rows{1, 40000, 40000, 1}, Rows{40, 3, 1, 40},
+                 Rows{33, 7, 1, 33},       Rows{2, 65, 1, 2},        Rows{5, 129, 1, 5},       Rows{3, 1000, 1, 3},
+                 Rows{700, 9, 1, 700},     Rows{2, 5000, 1, 2},      Rows{9, 37, 74, 2}}) {
+    out.push_back(softmax(kF, s));
+    if (out.size() % 3 == 0) out.push_back(reduction(Fold::product, kF, s));
+  }
+  for (int64_t c : {1, 6, 8, 100, 1024, 5003, 20000})
+    for (bool in_place : {false, true}) out.push_back(layer_norm(6, c, in_place));
+  for (int64_t limit : {3500, 3501, 4096}) out.push_back(pieces(3, 4, 1024, limit, false));
+  for (int64_t limit : {193, 250, 256}) out.push_back(pieces(40, 4, 64, limit, true));
+  return out;
+}
+
 std::vector<Case> cases() {
   std::vector<Case> out;
   pointwise_cases(out);

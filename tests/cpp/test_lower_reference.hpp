@@ -318,5 +318,6 @@ inline void run_reference(const Step& step, std::vector<Bytes>& memories, const 
 }
 
 std::vector<Case> cases();
+std::vector<Case> odd_rows();
 
 }  // namespace sg::lower_test

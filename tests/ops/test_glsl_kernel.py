@@ -77,7 +77,6 @@ def test_it_is_part_of_one_submission_in_order(gpu: sg.Device) -> None:
     y = kernel(kernel(x * 2) + 1).sum(dim=1).realize()
     after = sg.stats()
     assert after["submissions"] - before["submissions"] == 1
-    assert after["kernels_compiled"] - before["kernels_compiled"] > 0
     np.testing.assert_allclose(y.numpy(), (((x.numpy() * 2) ** 2 + 1) ** 2).sum(axis=1), rtol=1e-5)
     assert [step.name for step in kernel(x * 2).plan()].count("square") == 1
 

@@ -79,6 +79,7 @@ GpuBuffer& Opened::ours(const char* op, const BufferRef& buffer, size_t offset, 
 // Gives the memory of tensors back to the driver, unless work may still run on it.
 void Opened::abandon() {
   const std::lock_guard lock(mutex);
+  pipelines.stop(false);
   const auto nobody_reads = transfer.stop_downloads();
   const auto patience = context.health->hung() ? std::chrono::milliseconds(0) : kExitPatience;
   pool.abandon(queue.ended(patience) && (!copies || copies->ended(patience)));
@@ -195,7 +196,7 @@ std::unique_ptr<Prepared> GpuDevice::prepare(std::shared_ptr<const Plan> plan) {
     const Stage stage("prepare", "stage", device.context.id);
     const std::lock_guard lock(device.mutex);
     auto prepared = prepare_plan(std::move(plan), device.context.physical.features, device.pipelines,
-                                 device.proxy ? &*device.proxy : nullptr);
+                                 device.proxy ? &*device.proxy : nullptr, first_fit());
     device.recorder.reserve(prepared->arena_bytes);
     return std::unique_ptr<Prepared>(std::move(prepared));
   });
@@ -204,7 +205,9 @@ std::unique_ptr<Prepared> GpuDevice::prepare(std::shared_ptr<const Plan> plan) {
 void GpuDevice::run(Prepared& plan, const RunArguments& arguments) {
   ask("run", [&](Opened& device) {
     const std::lock_guard lock(device.mutex);
-    device.recorder.run(static_cast<GpuPrepared&>(plan), arguments);
+    auto& prepared = static_cast<GpuPrepared&>(plan);
+    specialize(prepared, device.context.physical.features, device.pipelines);
+    device.recorder.run(prepared, arguments);
   });
 }
 
@@ -283,6 +286,7 @@ void GpuDevice::leave() noexcept {
   if (given_up_) return;
   Opened& device = now();
   try {
+    device.pipelines.stop(true);
     device.pipelines.save();
   } catch (...) {
     // A cache that cannot be written costs time at the next start, nothing else.

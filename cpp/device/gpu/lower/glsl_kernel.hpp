@@ -113,7 +113,7 @@ Lowered lower_pointwise(const Step& step, const Features& features, Shaders& sha
 // The dimension along which some tensors lie that are written along the last one; -1: none, or not worth it.
 int turned_dimension(const Layout& layout);
 Lowered lower_turned(const Step& step, const Layout& layout, int along, const Features& features, Shaders& shaders);
-Lowered lower_rows(const Step& step, const Features& features, Shaders& shaders);
+Lowered lower_rows(const Step& step, const Features& features, Fit fit, Shaders& shaders);
 Lowered lower_product(const Step& step, const Features& features, Shaders& shaders);
 Lowered lower_own(const Step& step, const Features& features, Shaders& shaders);
 

@@ -40,7 +40,7 @@ void check_features(const Step& step, const Features& f) {
 
 }  // namespace
 
-Lowered lower(const Step& step, const Features& features, Shaders& shaders) {
+Lowered lower(const Step& step, const Features& features, Fit fit, Shaders& shaders) {
   const Kernel& kernel = step.only().kernel;
   if (kernel.kind == Kernel::Kind::copy)
     fail<Error>(step.name, "a copy of whole buffers has no kernel", "record it as a buffer copy");
@@ -51,12 +51,12 @@ Lowered lower(const Step& step, const Features& features, Shaders& shaders) {
     fail<Error>(step.name, "only pointwise steps run over several tensors, this one has rows or a product",
                 "report this");
   if (kernel.kind == Kernel::Kind::product) return glsl::lower_product(step, features, shaders);
-  return pointwise ? glsl::lower_pointwise(step, features, shaders) : glsl::lower_rows(step, features, shaders);
+  return pointwise ? glsl::lower_pointwise(step, features, shaders) : glsl::lower_rows(step, features, fit, shaders);
 }
 
-Lowered lower(const Step& step, const Features& features) {
+Lowered lower(const Step& step, const Features& features, Fit fit) {
   Shaders none;
-  return lower(step, features, none);
+  return lower(step, features, fit, none);
 }
 
 }  // namespace sg

@@ -27,6 +27,7 @@ struct ArgWord {
   int32_t memory = -1, start = -1, index = -1;
   int64_t value = 0;
   int64_t element_bytes = 0;
+  bool operator==(const ArgWord&) const = default;
 };
 
 // What a pipeline is made of.
@@ -34,8 +35,8 @@ struct Shader {
   std::string source = {};  // complete GLSL; empty: `builtin` names an embedded SPIR-V module
   std::string builtin = {};
   std::vector<uint32_t> constants = {};  // specialization constants 0, 1, 2 ...
-  bool shuffles = false;            // needs full subgroups
-  size_t hash = 0;                  // of the rest
+  bool shuffles = false;                 // needs full subgroups
+  size_t hash = 0;                       // of the rest
   bool operator==(const Shader& o) const;
 };
 std::shared_ptr<const Shader> sealed(Shader shader);  // with its hash
@@ -45,10 +46,16 @@ struct Lowered {
   std::shared_ptr<const Shader> shader;
   std::vector<ArgWord> arguments;
   uint32_t groups[3] = {1, 1, 1};
+  bool general = false;  // there is a special kernel, too
 };
 
+// Rows can have two kernels, which compute the same bits. The text of a special one holds how many threads share a row
+// and how many columns each has: loops are unrolled, and values wait in registers. A general one reads the first from
+// its arguments and loops, so that it serves rows of any length. All other kernels serve any sizes of their class.
+enum class Fit : uint8_t { special, general };
+
 // LimitError names what the device lacks (float64, for example). Text that `shaders` knows is not written again.
-Lowered lower(const Step& step, const Features& features, Shaders& shaders);
-Lowered lower(const Step& step, const Features& features);
+Lowered lower(const Step& step, const Features& features, Fit fit, Shaders& shaders);
+Lowered lower(const Step& step, const Features& features, Fit fit = Fit::special);
 
 }  // namespace sg

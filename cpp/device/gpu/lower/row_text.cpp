@@ -18,7 +18,8 @@ std::string RowText::loaded(int phase, int32_t id) const {
   return "in" + num(id) + (again ? "_" + num(phase) : "");
 }
 bool RowText::four(int view) const { return s_.width == 4 && !l_.zero(view, p_.domain.rank - 1); }
-int RowText::partials() const { return s_.width == 4 || s_.items >= 4 ? 4 : 1; }
+// A general kernel always has four: adding nothing to the others gives what one gives of two items or less.
+int RowText::partials() const { return s_.general || s_.width == 4 || s_.items >= 4 ? 4 : 1; }
 std::string RowText::array_type(DType t) const { return s_.width == 4 ? vector_name(t) : type_name(t); }
 std::string RowText::lane_of(const std::string& array, bool vector) const {
   return array + "[k]" + (vector && s_.width == 4 ? "[l]" : "");
@@ -27,11 +28,14 @@ std::string RowText::fold_name(const Instr& i) const {
   return std::string("fold_") + name_of(i.fold) + "_" + name_of(i.dtype);
 }
 
+// Where the value of a lane lies in shared memory.
+std::string RowText::shared_place(const std::string& array, const std::string& lane) const {
+  return array + (s_.adjacent ? "[(" + lane + ") * kRows + place]" : "[place * kLanes + " + lane + "]");
+}
+
 // The lanes' values meet in shared memory, eight at a time, in a fixed order.
 void RowText::fold_shared(Writer& w, const Instr& i, const std::string& array) const {
-  auto slot = [&](const std::string& lane) {
-    return array + (s_.adjacent ? "[(" + lane + ") * kRows + place]" : "[place * kLanes + " + lane + "]");
-  };
+  auto slot = [&](const std::string& lane) { return shared_place(array, lane); };
   auto fold_loop = [&](int64_t count, const std::string& lane) {
     w.line("[[unroll]] for (uint j = 1; j < " + num(count) +
            "; ++j) all = " + combine(i.fold, i.dtype, "all", slot(lane)) + ";");
@@ -77,19 +81,63 @@ void RowText::fold_shuffled(Writer& w, const Instr& i, const std::string& array)
            "u);  // of 0 and -0 the same one");
 }
 
+// The same order, for a number of lanes that is an argument.
+void RowText::fold_shared_general(Writer& w, const Instr& i, const std::string& array) const {
+  auto slot = [&](const std::string& lane) { return shared_place(array, lane); };
+  auto more = [&](const std::string& lane) { return "all = " + combine(i.fold, i.dtype, "all", slot(lane)) + ";"; };
+  w.line("barrier();  // the fold before may still be read");
+  w.line(slot("lane") + " = all;").line("barrier();");
+  w.line("uint n = kLanes;");
+  w.open("while (n > 8)");
+  w.line("const uint next = max(n / 8, 8u);");
+  w.open("if (lane < next)").line("all = " + slot("lane") + ";");
+  w.line("for (uint j = 1; j < n / next; ++j) " + more("lane + j * next"));
+  w.line(slot("lane") + " = all;").close();
+  w.line("barrier();").line("n = next;").close();
+  w.line("all = " + slot("0") + ";");
+  w.line("for (uint j = 1; j < n; ++j) " + more("j"));
+}
+
+void RowText::fold_shuffled_general(Writer& w, const Instr& i, const std::string& array) const {
+  auto exchange = [&](const std::string& lanes) {
+    for (int64_t d = 1; d < 8; d *= 2) {
+      w.open("if (" + lanes + " > " + num(d) + ")");
+      w.line("other = subgroupShuffleXor(all, " + num(d) + ");");
+      w.line("all = " + combine(i.fold, i.dtype, "all", "other") + ";").close();
+    }
+  };
+  w.line(std::string(type_name(i.dtype)) + " other;");
+  exchange("kLanes");
+  w.open("if (kLanes > 8)").line("const uint eights = kLanes / 8;");
+  w.line("const uint first = folds % 2 * (kThreads / 8) + place * eights;");
+  w.line("++folds;  // two folds take turns, so that one barrier each is enough");
+  w.line("if (lane % 8 == 0) " + array + "[first + lane / 8] = all;").line("barrier();");
+  w.line("all = " + array + "[first + lane % min(eights, 8u)];");
+  w.line("for (uint j = 1; j < eights / 8; ++j) all = " +
+         combine(i.fold, i.dtype, "all", array + "[first + lane % 8 + j * 8]") + ";");
+  exchange("eights");
+  w.close();
+  if (is_float(i.dtype) && (i.fold == Fold::maximum || i.fold == Fold::minimum))
+    w.line(
+        "all = subgroupShuffle(all, gl_SubgroupInvocationID & ~(min(kLanes, 8u) - 1u));  // of 0 and -0 the same one");
+}
+
 // One function for each way of folding.
 std::string RowText::folds() {
   Writer w;
   std::set<std::string> arrays, functions;
   if (s_.shuffles) w.line("uint folds = 0;").line();
   for (const Instr& i : p_.code) {
-    if (i.code != Code::reduce || s_.lanes == 1 || !functions.insert(fold_name(i)).second) continue;
+    if (i.code != Code::reduce || !folds_lanes() || !functions.insert(fold_name(i)).second) continue;
     const std::string type = type_name(i.dtype), array = std::string("lanes_") + name_of(i.dtype);
     if (arrays.insert(array).second)
       w.line("shared " + type + " " + array + (s_.shuffles ? "[2 * kThreads / 8];" : "[kThreads];"));
     w.open(type + " " + fold_name(i) + "(" + type + " value, uint lane, uint place)");
     w.line((is_float(i.dtype) ? "precise " : "") + type + " all = value;");
-    s_.shuffles ? fold_shuffled(w, i, array) : fold_shared(w, i, array);
+    if (s_.general)
+      s_.shuffles ? fold_shuffled_general(w, i, array) : fold_shared_general(w, i, array);
+    else
+      s_.shuffles ? fold_shuffled(w, i, array) : fold_shared(w, i, array);
     w.line("return all;").close().line();
   }
   return w.text;
@@ -299,7 +347,7 @@ void RowText::fold(int32_t n) {
     w_.line(type + "lane" + num(n) + " = " + combine(i.fold, i.dtype, left, right) + ";");
     all = "lane" + num(n);
   }
-  if (s_.lanes > 1) all = fold_name(i) + "(" + all + ", lane, place)";
+  if (folds_lanes()) all = fold_name(i) + "(" + all + ", lane, place)";
   w_.line(std::string("const ") + type_name(i.dtype) + " v" + num(n) + " = " + all + ";");
 }
 
@@ -341,7 +389,17 @@ void RowText::row_stores() {
   w_.close();
 }
 
+std::string RowText::head() {
+  const std::string threads = num(s_.threads), layout = "layout(local_size_x = " + threads + ") in;\n\n";
+  if (s_.general)
+    return layout + "const uint kThreads = " + threads + ", kItems = " + num(s_.items) +
+           ";\nuint kLanes = uint(row_lanes), kRows = kThreads / kLanes;\n\n";
+  return layout + "const uint kThreads = " + threads + ", kLanes = " + num(s_.lanes) + ", kRows = " + num(s_.rows) +
+         ", kItems = " + num(s_.items) + ";\n\n";
+}
+
 std::string RowText::write() {
+  if (s_.general) args_.fixed("row_lanes");
   w_.open("void main()");
   if (p_.predicated) w_.line("if (Status(" + args_.use(What::status) + ").tag != 0) return;");
   row_head();
@@ -351,9 +409,7 @@ std::string RowText::write() {
   if (uses_code(p_, Code::check_index)) w_.line("report_index(status);");
   store_sums();
   w_.close();
-  return "layout(local_size_x = " + num(s_.threads) + ") in;\n\nconst uint kThreads = " + num(s_.threads) +
-         ", kLanes = " + num(s_.lanes) + ", kRows = " + num(s_.rows) + ", kItems = " + num(s_.items) + ";\n\n" +
-         folds() + w_.text;
+  return head() + folds() + w_.text;
 }
 
 }  // namespace sg::glsl

@@ -9,6 +9,7 @@
 namespace sg::glsl {
 
 struct RowShape {
+  bool general = false;                          // lanes and rows are arguments, nothing waits in registers
   bool adjacent = false;                         // neighbouring threads are neighbouring rows, not columns
   bool in_registers = false;                     // values wait for later phases in registers; one tile covers the row
   bool lean = false;                             // what is cheap to compute or to load again is not kept
@@ -34,6 +35,10 @@ class RowText {
   std::string folds();
   void fold_shared(Writer& w, const Instr& i, const std::string& array) const;
   void fold_shuffled(Writer& w, const Instr& i, const std::string& array) const;
+  void fold_shared_general(Writer& w, const Instr& i, const std::string& array) const;
+  void fold_shuffled_general(Writer& w, const Instr& i, const std::string& array) const;
+  std::string shared_place(const std::string& array, const std::string& lane) const;
+  std::string head();
   std::string fold_name(const Instr& i) const;
   void row_head();
   void row_values(int phase);
@@ -53,6 +58,7 @@ class RowText {
   std::string loaded(int phase, int32_t id) const;  // name of the array that a load of this phase fills
   bool four(int view) const;                        // loaded in steps of four
   int partials() const;
+  bool folds_lanes() const { return s_.general || s_.lanes > 1; }
   std::string lane_of(const std::string& array, bool vector) const;
   std::string load_here(int32_t id);
   std::string place(int view);  // element number at the current column

@@ -1,7 +1,7 @@
 // Row programs: `lanes` threads share a row, several rows share a workgroup. Phase by phase, every lane walks its
 // columns, then the lanes fold what they reduced: eights exchange values, through shared memory they meet. Values that a
 // later phase needs again stay in registers when a lane has 32 columns or fewer; otherwise, and where that is cheap, they
-// are loaded and computed again.
+// are loaded and computed again. In a general kernel they always are, and the number of lanes is an argument.
 #include <algorithm>
 #include <set>
 
@@ -132,6 +132,7 @@ void need(RowShape& s, const Program& p, int phase, int32_t id) {
 // Which element values each phase needs; with registers, what it takes over from the phases before.
 void find_needs(RowShape& s, const Program& p) {
   const int phases = p.phases();
+  s.cached = cached_loads(p);
   s.needed.assign(phases, {});
   s.roots.assign(phases, {});
   s.first.assign(p.code.size(), -1);
@@ -178,8 +179,9 @@ Shaders::Written write_rows(const Layout& l, const RowShape& s, const Features& 
   const Program& p = l.program();
   Arguments args;
   const std::string main = RowText(l, args, s).write();
+  const std::string lanes = s.general ? "any number of" : std::to_string(s.lanes);
   const std::string kind = "Rows of " + std::to_string(p.phases()) + " phase" + (p.phases() == 1 ? "" : "s") + ", " +
-                           std::to_string(s.lanes) + " lane" + (s.lanes == 1 ? "" : "s") + " a row";
+                           lanes + " lane" + (!s.general && s.lanes == 1 ? "" : "s") + " a row";
   std::string source = preamble(kind, l, args, false, features) + main;
   return {sealed({.source = std::move(source), .shuffles = s.shuffles}), std::move(args)};
 }
@@ -187,14 +189,26 @@ Shaders::Written write_rows(const Layout& l, const RowShape& s, const Features& 
 Form form_of(const Layout& l, const RowShape& s) {
   Form form(Form::Kind::rows);
   form.add(l);
-  form.add({s.adjacent, s.in_registers, s.lean, s.late_stores, s.shuffles, s.width == 4});
-  for (int64_t n : {s.lanes, s.threads, s.items}) form.add(static_cast<uint64_t>(n));
+  form.add({s.general, s.adjacent, s.in_registers, s.lean, s.late_stores, s.shuffles, s.width == 4});
+  for (int64_t n : {s.general ? 0 : s.lanes, s.threads, s.items}) form.add(static_cast<uint64_t>(n));
   return form;
+}
+
+// Sums over rows wait in registers, one for each column of a lane: they have special kernels only.
+bool may_be_general(const Program& p) { return p.part_rows == 0; }
+
+// Two sizes of workgroups serve any number of lanes.
+void generalise(RowShape& s, const Features& f) {
+  const int64_t most = power_below(std::min<int64_t>(1024, f.max_group_threads));
+  s.general = true;
+  s.threads = s.lanes <= 256 ? std::min<int64_t>(256, most) : most;
+  s.rows = s.threads / s.lanes;
+  s.items = s.width == 4 ? 1 : 4;  // in turns, the partials
 }
 
 }  // namespace
 
-Lowered lower_rows(const Step& step, const Features& features, Shaders& shaders) {
+Lowered lower_rows(const Step& step, const Features& features, Fit fit, Shaders& shaders) {
   Layout l;
   l.instances = {&step.only()};
   l.programs.push_back(step.only().kernel.program);
@@ -207,15 +221,19 @@ Lowered lower_rows(const Step& step, const Features& features, Shaders& shaders)
   s.width = !s.adjacent && all_in_fours(l) ? 4 : 1;
   s.late_stores = p.in_place;  // a phase before could still load what is stored over
   choose_lanes(s, p, features);
-  s.shuffles = features.shuffles && !s.adjacent && s.lanes > 1;
-  s.cached = cached_loads(p);
-  choose_items(s, p);
+  if (fit == Fit::general && may_be_general(p)) generalise(s, features);
+  s.shuffles = features.shuffles && !s.adjacent && (s.general || s.lanes > 1);
+  if (!s.general) choose_items(s, p);
 
-  const Shaders::Written& known = shaders.find(form_of(l, s), [&] { return write_rows(l, s, features); });
+  const Shaders::Written& known = shaders.find(form_of(l, s), [&] {
+    if (s.general) find_needs(s, p);
+    return write_rows(l, s, features);
+  });
   Lowered out;
   out.name = step.name;
   out.shader = known.shader;
-  out.arguments = known.arguments.words(l, 0);
+  out.arguments = known.arguments.words(l, 0, {{.value = s.lanes}});
+  out.general = s.general;
   const int64_t units = p.part_rows ? p.parts() : p.rows();
   out.groups[0] = static_cast<uint32_t>(std::min(divide_up(units, s.rows), features.max_groups));
   return out;

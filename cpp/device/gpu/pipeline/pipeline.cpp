@@ -170,11 +170,22 @@ VkPipeline Pipelines::create_handle(const std::string& name, const std::vector<u
 }
 
 struct Pipelines::Missing {
+  explicit Missing(std::string kernel) : name(std::move(kernel)) {}
   std::string name;
   std::unique_ptr<Pipeline> made = std::make_unique<Pipeline>();
   bool translated = false;  // by glslang, not found on disk
   std::exception_ptr error = nullptr;
+  std::atomic<bool> done = false;
 };
+
+// What is known of a kernel before it is compiled.
+std::shared_ptr<Pipelines::Missing> Pipelines::start(const Lowered& kernel) const {
+  auto missing = std::make_shared<Missing>(kernel.name);
+  const Shader& shader = *kernel.shader;
+  missing->made->shader = kernel.shader;
+  missing->made->spirv = shader.source.empty() ? embedded_spirv(shader.builtin) : cached_spirv(shader.source);
+  return missing;
+}
 
 // On any thread.
 void Pipelines::compile(Missing& missing) const {
@@ -194,43 +205,73 @@ void Pipelines::compile(Missing& missing) const {
   } catch (...) {
     missing.error = std::current_exception();
   }
+  missing.done.store(true, std::memory_order_release);
 }
 
-void Pipelines::keep(Missing missing) {
+// false: there is none.
+bool Pipelines::keep(Missing& missing) {
   const Shader& shader = *missing.made->shader;
   if (missing.translated && !missing.made->spirv.empty()) cache_spirv(shader.source, missing.made->spirv);
-  if (missing.error) return;
-  ++stats_.kernels_compiled;
+  if (missing.error || !missing.made->handle) return false;
+  if (table_.contains(&shader)) {
+    vkDestroyPipeline(context_.device, missing.made->handle, nullptr);
+    missing.made.reset();
+    return false;
+  }
   ++made_;
   const Pipeline& p = *missing.made;
   ++stats_.kernels_kept;
-  stats_.kernel_bytes += static_cast<int64_t>(shader.source.capacity() + sizeof p + sizeof shader +
-                                              p.spirv.capacity() * sizeof(uint32_t));
+  stats_.kernel_bytes +=
+      static_cast<int64_t>(shader.source.capacity() + sizeof p + sizeof shader + p.spirv.capacity() * sizeof(uint32_t));
   table_.emplace(&shader, std::move(missing.made));
+  return true;
 }
 
 void Pipelines::make(const std::vector<Lowered>& kernels) {
-  std::vector<Missing> missing;
+  Later missing;
   std::unordered_set<const Shader*, Hash, Same> seen;
   for (const Lowered& kernel : kernels) {
     const Shader& shader = *kernel.shader;
     if (table_.contains(&shader) || !seen.insert(&shader).second) continue;
-    missing.push_back({kernel.name});
-    Pipeline& made = *missing.back().made;
-    made.shader = kernel.shader;
-    made.spirv = shader.source.empty() ? embedded_spirv(shader.builtin) : cached_spirv(shader.source);
+    missing.push_back(start(kernel));
   }
   if (missing.empty()) return;
   const Stage stage("compile", "stage", context_.id);
-  at_once(missing.size(), [&](size_t i) { compile(missing[i]); });
+  at_once(missing.size(), [&](size_t i) { compile(*missing[i]); });
   std::exception_ptr error;
-  for (Missing& m : missing) {
-    if (!m.made->handle && !m.error) m.error = std::make_exception_ptr(Error("compile: the process ends"));
-    if (m.error && !error) error = m.error;
-    keep(std::move(m));
+  for (const auto& m : missing) {
+    if (!m->done) m->error = std::make_exception_ptr(Error("compile: the process ends"));
+    if (m->error && !error) error = m->error;
+    if (keep(*m)) ++stats_.kernels_compiled;
   }
   if (made_ >= 2 * saved_ + 8) save();  // a crash loses at most half; the rest is saved at exit
   if (error) std::rethrow_exception(error);
+}
+
+Pipelines::Later Pipelines::make_later(const std::vector<Lowered>& kernels) {
+  Later later;
+  for (const Lowered& kernel : kernels) {
+    if (has(kernel)) continue;
+    auto at = coming_.find(kernel.shader.get());
+    if (at == coming_.end()) {
+      at = coming_.emplace(kernel.shader.get(), start(kernel)).first;
+      background_.add([this, missing = at->second] { compile(*missing); });
+    }
+    later.push_back(at->second);
+  }
+  return later;
+}
+
+bool Pipelines::arrived(const Later& kernels) {
+  for (const auto& m : kernels)
+    if (!m->done.load(std::memory_order_acquire)) return false;
+  for (const auto& m : kernels) {
+    if (!m->made) continue;  // taken for another plan
+    coming_.erase(m->made->shader.get());
+    if (keep(*m)) ++stats_.kernels_specialized;
+  }
+  if (made_ >= 2 * saved_ + 8) save();
+  return true;
 }
 
 const Pipeline& Pipelines::get(const Lowered& kernel) {

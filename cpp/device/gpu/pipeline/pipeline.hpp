@@ -10,6 +10,7 @@
 #include "device/gpu/driver/context.hpp"
 #include "device/gpu/lower/lower.hpp"
 #include "device/gpu/lower/shaders.hpp"
+#include "device/gpu/pipeline/background.hpp"
 
 namespace sg {
 
@@ -26,6 +27,15 @@ class Pipelines {
   // Compiles those that are not there yet, several at once. KernelCompileError names the kernel.
   void make(const std::vector<Lowered>& kernels);
   const Pipeline& get(const Lowered& kernel);
+
+  struct Missing;
+  using Later = std::vector<std::shared_ptr<Missing>>;
+  // Compiles in the background those that are not there yet. Counted as specialized.
+  Later make_later(const std::vector<Lowered>& kernels);
+  bool arrived(const Later& kernels);  // true: nothing more comes
+  bool has(const Lowered& kernel) const { return table_.contains(kernel.shader.get()); }
+  void stop(bool wait) { background_.stop(wait); }
+
   // A pipeline of its own layout (descriptors of the proxy lane), not kept in the table.
   VkPipeline create(const std::string& name, const std::vector<uint32_t>& spirv, const std::vector<uint32_t>& constants,
                     VkPipelineLayout layout, bool full_subgroups = false);
@@ -41,10 +51,10 @@ class Pipelines {
   struct Same {
     bool operator()(const Shader* a, const Shader* b) const { return a == b || *a == *b; }
   };
-  struct Missing;
+  std::shared_ptr<Missing> start(const Lowered& kernel) const;
   void load_cache();
   void compile(Missing& kernel) const;
-  void keep(Missing kernel);
+  bool keep(Missing& kernel);
   VkPipeline create_handle(const std::string& name, const std::vector<uint32_t>& spirv,
                            const std::vector<uint32_t>& constants, VkPipelineLayout layout, bool full_subgroups) const;
 
@@ -53,7 +63,9 @@ class Pipelines {
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   std::unordered_map<const Shader*, std::unique_ptr<Pipeline>, Hash, Same> table_;
+  std::unordered_map<const Shader*, std::shared_ptr<Missing>, Hash, Same> coming_;  // from the background
   size_t saved_ = 0, made_ = 0;
+  Background background_;
 };
 
 }  // namespace sg

@@ -3,6 +3,8 @@
 #include "device/gpu/record/prepared.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <utility>
 
 #include "base/log.hpp"
 #include "device/gpu/record/proxy.hpp"
@@ -30,14 +32,43 @@ bool checks_index(const Program& p) {
 
 bool is_copy(const Step& step) { return step.only().kernel.kind == Kernel::Kind::copy; }
 
+std::vector<Lowered> lower_all(const Plan& plan, const Features& features, Fit fit, Shaders& shaders) {
+  std::vector<Lowered> kernels;
+  kernels.reserve(plan.steps.size());
+  for (const Step& step : plan.steps)
+    if (!is_copy(step)) kernels.push_back(lower(step, features, fit, shaders));
+  return kernels;
+}
+
 void use_kernel(GpuPrepared& p, GpuStep& s, const Lowered& low, Pipelines& pipelines) {
   if (!low.name.empty()) s.name = low.name;
   s.pipeline = &pipelines.get(low);
   std::copy(std::begin(low.groups), std::end(low.groups), std::begin(s.groups));
+  s.first_word = p.words.size();
   s.words = low.arguments.size();
   for (const ArgWord& w : low.arguments) p.uses_status |= w.kind == ArgWord::Kind::status;
   p.words.insert(p.words.end(), low.arguments.begin(), low.arguments.end());
   p.words.resize((p.words.size() + kBlockWords - 1) / kBlockWords * kBlockWords);
+}
+
+// One for each step that is no copy.
+void use_kernels(GpuPrepared& p, const std::vector<Lowered>& kernels, Pipelines& pipelines) {
+  p.words.clear();
+  p.general = std::ranges::any_of(kernels, [](const Lowered& k) { return k.general; });
+  auto kernel = kernels.cbegin();
+  for (GpuStep& s : p.steps)
+    if (s.copy_from < 0) use_kernel(p, s, *kernel++, pipelines);
+}
+
+int64_t runs_until_special() {
+  static const int64_t runs = std::atoll(env("SPIROGRAD_SPECIALIZE").c_str());
+  return runs;
+}
+
+// Commands that have the kernels of before.
+void forget_commands(GpuPrepared& p) {
+  if (!p.cached) return;
+  for (CachedCommands::OfSlot& slot : p.cached->slots) slot.recorded_for.clear();
 }
 
 }  // namespace
@@ -49,20 +80,17 @@ int64_t GpuPrepared::bytes() const {
 }
 
 std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const Features& features,
-                                          Pipelines& pipelines, Proxy* proxy) {
+                                          Pipelines& pipelines, Proxy* proxy, Fit fit) {
   auto p = std::make_unique<GpuPrepared>();
   p->made_by = &pipelines;
   p->plan = std::move(plan);
   p->barriers = barrier_mode();
-  std::vector<Lowered> kernels;
-  for (const Step& step : p->plan->steps)
-    if (!is_copy(step)) kernels.push_back(lower(step, features, pipelines.shaders));
+  const std::vector<Lowered> kernels = lower_all(*p->plan, features, fit, pipelines.shaders);
   pipelines.make(kernels);
-  auto kernel = kernels.cbegin();
+  p->steps.reserve(p->plan->steps.size());
   for (const Step& step : p->plan->steps) {
     GpuStep s;
     s.name = step.name;
-    s.first_word = p->words.size();
     s.cost = cost_of(*p->plan, step);
     for (const Instance& i : step.instances) {
       merge(s.reads, i.reads);
@@ -74,17 +102,32 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
       p->copies = true;
       s.copy_from = step.only().bindings.at(0).memory;
       s.copy_to = step.only().bindings.at(1).memory;
-    } else {
-      use_kernel(*p, s, *kernel++, pipelines);
-      if (proxy) s.proxy = &proxy->kernel(s.reads.size(), s.writes.size());
+    } else if (proxy) {
+      s.proxy = &proxy->kernel(s.reads.size(), s.writes.size());
     }
     p->steps.push_back(std::move(s));
   }
+  use_kernels(*p, kernels, pipelines);
   std::vector<std::string> names;
   for (const GpuStep& s : p->steps) names.push_back(s.name);
   p->names = std::make_shared<const std::vector<std::string>>(std::move(names));
   p->arena_bytes = p->plan->arena_bytes;
   return p;
+}
+
+Fit first_fit() { return runs_until_special() == 0 ? Fit::special : Fit::general; }
+
+void specialize(GpuPrepared& p, const Features& features, Pipelines& pipelines) {
+  if (!p.general || p.made_by != &pipelines) return;
+  if (p.runs == runs_until_special()) {
+    p.coming.emplace(lower_all(*p.plan, features, Fit::special, pipelines.shaders), Pipelines::Later());
+    p.coming->later = pipelines.make_later(p.coming->kernels);
+  }
+  if (!p.coming || !pipelines.arrived(p.coming->later)) return;
+  const GpuPrepared::Special special = *std::exchange(p.coming, std::nullopt);
+  if (!std::ranges::all_of(special.kernels, [&](const Lowered& k) { return pipelines.has(k); })) return;
+  use_kernels(p, special.kernels, pipelines);
+  forget_commands(p);
 }
 
 }  // namespace sg

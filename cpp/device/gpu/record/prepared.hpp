@@ -1,7 +1,8 @@
 // A plan made ready for one GPU: pipelines, the layout of every argument block, what each step reads and writes.
-// Made by prepare(), read by the recorder, which keeps its commands here; else immutable.
+// Made by prepare(), read by the recorder, which keeps its commands here; specialize() exchanges kernels.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,14 +56,26 @@ class GpuPrepared final : public Prepared {
   bool uses_status = false, copies = false;  // has steps that report or are predicated; that copy
   BarrierMode barriers = BarrierMode::hazards;
 
-  // The recorder's, under the device's lock.
-  bool ran = false;
+  // Under the device's lock. The recorder's:
+  int64_t runs = 0;
   std::shared_ptr<CachedCommands> cached;
+  // Of specialize():
+  struct Special {
+    std::vector<Lowered> kernels;
+    Pipelines::Later later;
+  };
+  bool general = false;  // some kernels are
+  std::optional<Special> coming;
 };
 
 class Proxy;
 // KernelCompileError, LimitError. `proxy` is null outside the proxy lane.
 std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const Features& features,
-                                          Pipelines& pipelines, Proxy* proxy);
+                                          Pipelines& pipelines, Proxy* proxy, Fit fit);
+// That of a plan that has not run: general, unless SPIROGRAD_SPECIALIZE is 0.
+Fit first_fit();
+// Before each run. A plan that has run some times gets special kernels for its general ones: they are compiled in the
+// background, and taken when all are there.
+void specialize(GpuPrepared& plan, const Features& features, Pipelines& pipelines);
 
 }  // namespace sg

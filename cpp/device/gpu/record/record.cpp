@@ -122,7 +122,7 @@ void Recorder::run(GpuPrepared& plan, const RunArguments& arguments) {
   uploads_.clear();
   upload_bytes_.clear();
   for (size_t i = 0; i < times_.size(); ++i) timing_.submitted(std::move(times_[i]), value + 1 - times_.size() + i);
-  plan.ran = true;
+  ++plan.runs;
 }
 
 uint64_t Recorder::submit(Slot& slot, VkCommandBuffer cached, const GpuPrepared& plan, const RunArguments& arguments) {
@@ -349,7 +349,7 @@ void Recorder::write_blocks(Slot& slot, const GpuPrepared& plan, const RunArgume
 // Commands with copies and descriptors contain buffers, those with timestamps queries: they are recorded each time. A
 // plan that runs once needs no cached ones.
 bool Recorder::may_cache(const GpuPrepared& plan) const {
-  return plan.ran && !plan.copies && !proxy_ && !Timing::wanted() && next_part(plan, 0).last == plan.steps.size();
+  return plan.runs > 0 && !plan.copies && !proxy_ && !Timing::wanted() && next_part(plan, 0).last == plan.steps.size();
 }
 
 // The cached commands if they fit this run, else new ones in their place.
