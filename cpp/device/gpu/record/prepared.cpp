@@ -40,24 +40,40 @@ std::vector<Lowered> lower_all(const Plan& plan, const Features& features, Fit f
   return kernels;
 }
 
-void use_kernel(GpuPrepared& p, GpuStep& s, const Lowered& low, Pipelines& pipelines) {
-  if (!low.name.empty()) s.name = low.name;
-  s.pipeline = &pipelines.get(low);
-  std::copy(std::begin(low.groups), std::end(low.groups), std::begin(s.groups));
+// Its block, behind the others.
+void add_words(GpuPrepared& p, GpuStep& s, const ArgWord* words, size_t count) {
   s.first_word = p.words.size();
-  s.words = low.arguments.size();
-  for (const ArgWord& w : low.arguments) p.uses_status |= w.kind == ArgWord::Kind::status;
-  p.words.insert(p.words.end(), low.arguments.begin(), low.arguments.end());
+  s.words = count;
+  p.words.insert(p.words.end(), words, words + count);
   p.words.resize((p.words.size() + kBlockWords - 1) / kBlockWords * kBlockWords);
 }
 
-// One for each step that is no copy.
-void use_kernels(GpuPrepared& p, const std::vector<Lowered>& kernels, Pipelines& pipelines) {
-  p.words.clear();
-  p.general = std::ranges::any_of(kernels, [](const Lowered& k) { return k.general; });
+void use_kernel(GpuPrepared& p, GpuStep& s, const Lowered& low, Pipelines& pipelines) {
+  if (!low.name.empty()) s.name = low.name;
+  s.pipeline = &pipelines.get(low);
+  s.general = low.general;
+  std::copy(std::begin(low.groups), std::end(low.groups), std::begin(s.groups));
+  for (const ArgWord& w : low.arguments) p.uses_status |= w.kind == ArgWord::Kind::status;
+  add_words(p, s, low.arguments.data(), low.arguments.size());
+}
+
+// One for each general step.
+std::vector<Lowered> special_kernels(const GpuPrepared& p, const Features& features, Shaders& shaders) {
+  std::vector<Lowered> kernels;
+  for (size_t i = 0; i < p.steps.size(); ++i)
+    if (p.steps[i].general) kernels.push_back(lower(p.plan->steps[i], features, Fit::special, shaders));
+  return kernels;
+}
+
+void use_special(GpuPrepared& p, const std::vector<Lowered>& kernels, Pipelines& pipelines) {
+  const std::vector<ArgWord> before = std::exchange(p.words, {});
   auto kernel = kernels.cbegin();
-  for (GpuStep& s : p.steps)
-    if (s.copy_from < 0) use_kernel(p, s, *kernel++, pipelines);
+  for (GpuStep& s : p.steps) {
+    if (s.general)
+      use_kernel(p, s, *kernel++, pipelines);
+    else
+      add_words(p, s, before.data() + s.first_word, s.words);
+  }
 }
 
 int64_t runs_until_special() {
@@ -87,6 +103,7 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
   p->barriers = barrier_mode();
   const std::vector<Lowered> kernels = lower_all(*p->plan, features, fit, pipelines.shaders);
   pipelines.make(kernels);
+  auto kernel = kernels.cbegin();
   p->steps.reserve(p->plan->steps.size());
   for (const Step& step : p->plan->steps) {
     GpuStep s;
@@ -102,12 +119,13 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
       p->copies = true;
       s.copy_from = step.only().bindings.at(0).memory;
       s.copy_to = step.only().bindings.at(1).memory;
-    } else if (proxy) {
-      s.proxy = &proxy->kernel(s.reads.size(), s.writes.size());
+    } else {
+      use_kernel(*p, s, *kernel++, pipelines);
+      if (proxy) s.proxy = &proxy->kernel(s.reads.size(), s.writes.size());
     }
+    p->general = p->general || s.general;
     p->steps.push_back(std::move(s));
   }
-  use_kernels(*p, kernels, pipelines);
   std::vector<std::string> names;
   for (const GpuStep& s : p->steps) names.push_back(s.name);
   p->names = std::make_shared<const std::vector<std::string>>(std::move(names));
@@ -120,13 +138,14 @@ Fit first_fit() { return runs_until_special() == 0 ? Fit::special : Fit::general
 void specialize(GpuPrepared& p, const Features& features, Pipelines& pipelines) {
   if (!p.general || p.made_by != &pipelines) return;
   if (p.runs == runs_until_special()) {
-    p.coming.emplace(lower_all(*p.plan, features, Fit::special, pipelines.shaders), Pipelines::Later());
+    p.coming.emplace(special_kernels(p, features, pipelines.shaders), Pipelines::Later());
     p.coming->later = pipelines.make_later(p.coming->kernels);
   }
   if (!p.coming || !pipelines.arrived(p.coming->later)) return;
   const GpuPrepared::Special special = *std::exchange(p.coming, std::nullopt);
   if (!std::ranges::all_of(special.kernels, [&](const Lowered& k) { return pipelines.has(k); })) return;
-  use_kernels(p, special.kernels, pipelines);
+  use_special(p, special.kernels, pipelines);
+  p.general = false;
   forget_commands(p);
 }
 

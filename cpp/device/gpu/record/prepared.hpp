@@ -30,6 +30,7 @@ struct GpuStep {
   const ProxyKernel* proxy = nullptr;  // SPIROGRAD_PROXY=1 only
   uint32_t groups[3] = {1, 1, 1};
   size_t first_word = 0, words = 0;    // its block in GpuPrepared::words
+  bool general = false;                // its kernel serves any sizes, and there is a special one
   std::vector<int32_t> reads, writes;  // memories, each once
   int32_t copy_from = -1, copy_to = -1;
   bool reports = false, predicated = false;  // may write, reads the status word
@@ -64,7 +65,7 @@ class GpuPrepared final : public Prepared {
     std::vector<Lowered> kernels;
     Pipelines::Later later;
   };
-  bool general = false;  // some kernels are
+  bool general = false;  // some steps are
   std::optional<Special> coming;
 };
 
