@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,4 +100,21 @@ def test_special_kernels_change_no_bit(run_python: Callable[..., str]) -> None:
 
 def test_a_process_ends_while_kernels_are_compiled(run_python: Callable[..., str]) -> None:
     code = PROGRAM.replace("STEPS", "19")
-    assert run_python(code, SPIROGRAD_CACHE="0").startswith("19 ")
+    assert run_python(code, SPIROGRAD_SPECIALIZE="16", SPIROGRAD_CACHE="0").startswith("19 ")
+
+
+GRAPHS = """
+import hashlib, sys
+sys.path[:0] = [FOLDER, FOLDER + "/engine"]
+import spirograd as sg
+from test_fuzz import result
+for seed in range(500, 530):
+    print(hashlib.sha256(result(seed, sg.Device("gpu"))[0].tobytes()).hexdigest())
+"""
+
+
+def test_random_graphs_have_the_same_bits(run_python: Callable[..., str]) -> None:
+    code = GRAPHS.replace("FOLDER", repr(str(Path(__file__).parents[1])))
+    special, general = (run_python(code, SPIROGRAD_SPECIALIZE=after) for after in ("0", "-1"))
+    assert special == general
+    assert len(set(special.split())) == 30
