@@ -50,18 +50,17 @@ std::vector<Bytes> run(sg_test::Parts& parts, const Case& c, const Features& fea
 
 TEST_CASE("general kernels of rows compute the bits of special ones", "[gpu][lower][rows]") {
   if (env_flag("SPIROGRAD_PROXY")) SKIP("the proxy lane computes garbage on purpose");
-  auto& parts = *new sg_test::Parts;
   std::vector<Case> all = odd_rows();
   int number = 0;
   for (Case& c : cases())
     if (c.step.only().kernel.kind == Kernel::Kind::program && c.step.only().kernel.program.inner > 0 &&
         number++ % 3 == 0)
       all.push_back(c);
-  Features features = parts.context.physical.features;
-  const bool shuffles[] = {features.shuffles, false};
   const size_t few = validation_mode() == Validation::off ? 1 : 8;  // the layers take their time for a kernel
-  for (bool with : shuffles) {
-    features.shuffles = with;
+  for (bool with : {true, false}) {
+    auto& parts = *new sg_test::Parts;  // kernels are known by their form: one device, one set of features
+    Features features = parts.context.physical.features;
+    features.shuffles &= with;
     for (size_t n = 0; n < all.size(); n += with ? few : 4 * few) {
       const Case& c = all[n];
       INFO(c.name << (with ? "" : " without shuffles"));

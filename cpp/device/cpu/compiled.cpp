@@ -1,3 +1,4 @@
+// The compiled programs of a plan, found by what they compute and where. Knows no device memory.
 #include "device/cpu/compiled.hpp"
 
 #include <algorithm>
