@@ -11,6 +11,19 @@
 #extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_EXT_shader_subgroup_extended_types_int64 : require
 #endif
+#if defined(SG_MATRIX_cm1) || defined(SG_MATRIX_cm2)
+#pragma use_vulkan_memory_model
+#extension GL_KHR_memory_scope_semantics : require
+#extension GL_KHR_cooperative_matrix : require
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+#ifdef SG_BFLOAT16
+#extension GL_EXT_bfloat16 : require
+#endif
+#ifdef SG_MATRIX_cm2
+#extension GL_NV_cooperative_matrix2 : require
+#endif
+#endif
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_EXT_spirv_intrinsics : require
 

@@ -8,6 +8,8 @@
 #define MEMORY Float32
 #define MEMORY4 Float32x4
 #define BYTES 4ul
+#define LOAD(x) (x)
+#define LOAD4(x) (x)
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 
 #define argument(i) Words(push.block).at[i]

@@ -1,6 +1,6 @@
 // The matrix product out[b, m, n] = epilogue(sum over k of a[b, m, k] * b[b, k, n]), any strides.
 // Included by product.comp and by generated kernels. The including text defines ELEMENT, ELEMENT4, MEMORY, MEMORY4,
-// BYTES, MULTIPLY_ADD, the argument macros, and
+// BYTES, LOAD and LOAD4 (what is in memory as ELEMENT), MULTIPLY_ADD, the argument macros, and
 //   void epilogue(uint batch, uint m, uint n, ELEMENT4 sum)   // columns n .. n + 3; those from size_n on do not exist
 // With A_WALKS or B_WALKS that operand has no one stride along k (see kernel/kernel.hpp), with FOLDED the columns of
 // several batch entries are those of one product, and with ONE_COLUMN the epilogue takes one of them at a time.
@@ -112,7 +112,7 @@ ELEMENT4 four(uint64_t first, uint x, uint size, uint64_t x_step, uint k, uint64
   ELEMENT4 v = ELEMENT4(0);
   [[unroll]] for (uint l = 0; l < 4; ++l) {
     const uint at_x = along_k ? x : x + l, at_k = along_k ? k + l : k;
-    if (at_x < size && at_k < uint(size_k)) v[l] = MEMORY(first + BYTES * (at_x * x_step + at_k * k_step)).at[0];
+    if (at_x < size && at_k < uint(size_k)) v[l] = LOAD(MEMORY(first + BYTES * (at_x * x_step + at_k * k_step)).at[0]);
   }
   return v;
 }
@@ -124,7 +124,7 @@ void fetch(uint k0, uint64_t first_a, uint64_t first_b, uint m0, uint n0) {
     const uvec2 p = place(i, kTileM, kAAlongK == 1);
     ELEMENT v = ELEMENT(0);
     if (p.x < kTileM && p.y < kTileK && k0 + p.y < uint(size_k))
-      v = MEMORY(first_a + rows_a[p.x] + steps_a[(k0 / kTileK & 1) * kTileK + p.y]).at[0];
+      v = LOAD(MEMORY(first_a + rows_a[p.x] + steps_a[(k0 / kTileK & 1) * kTileK + p.y]).at[0]);
     next_a[i / 4][i % 4] = v;
   }
 #else
@@ -132,7 +132,7 @@ void fetch(uint k0, uint64_t first_a, uint64_t first_b, uint m0, uint n0) {
     const uint64_t forward = BYTES * k0 * a_k;
     [[unroll]] for (uint i = 0; i < kLoadsA; ++i)
       if (kUnitsA % kThreads == 0 || gl_LocalInvocationID.x + i * kThreads < kUnitsA)
-        next_a[i] = MEMORY4(from_a[i] + forward).at[0];
+        next_a[i] = LOAD4(MEMORY4(from_a[i] + forward).at[0]);
   } else {
     [[unroll]] for (uint i = 0; i < kLoadsA; ++i) {
       const uvec2 p = unit(i, kTileM, kAAlongK == 1);
@@ -146,7 +146,7 @@ void fetch(uint k0, uint64_t first_a, uint64_t first_b, uint m0, uint n0) {
     const uvec2 p = place(i, kTileN, kBAlongK == 1);
     ELEMENT v = ELEMENT(0);
     if (p.x < kTileN && p.y < kTileK && k0 + p.y < uint(size_k))
-      v = MEMORY(first_b + rows_b[p.x] + steps_b[(k0 / kTileK & 1) * kTileK + p.y]).at[0];
+      v = LOAD(MEMORY(first_b + rows_b[p.x] + steps_b[(k0 / kTileK & 1) * kTileK + p.y]).at[0]);
     next_b[i / 4][i % 4] = v;
   }
 #else
@@ -154,7 +154,7 @@ void fetch(uint k0, uint64_t first_a, uint64_t first_b, uint m0, uint n0) {
     const uint64_t forward = BYTES * k0 * b_k;
     [[unroll]] for (uint i = 0; i < kLoadsB; ++i)
       if (kUnitsB % kThreads == 0 || gl_LocalInvocationID.x + i * kThreads < kUnitsB)
-        next_b[i] = MEMORY4(from_b[i] + forward).at[0];
+        next_b[i] = LOAD4(MEMORY4(from_b[i] + forward).at[0]);
   } else {
     [[unroll]] for (uint i = 0; i < kLoadsB; ++i) {
       const uvec2 p = unit(i, kTileN, kBAlongK == 1);
@@ -202,7 +202,7 @@ void keep(uint side) {
 
 bool aligned(uint64_t first, uint64_t step_x, uint64_t step_k, bool along_k) {
   const uint64_t fast = along_k ? step_k : step_x, slow = along_k ? step_x : step_k;
-  return fast == 1 && ((first | slow * BYTES) & 15) == 0;
+  return fast == 1 && ((first | slow * BYTES) & min(15, 4 * BYTES - 1)) == 0;
 }
 
 void finish(uint batch, uint m, uint n, ELEMENT4 sum) {
@@ -294,19 +294,4 @@ void tile(uint batch, uint m0, uint n0) {
   }
 }
 
-// Tiles in groups of eight rows: workgroups that run together then share operands in the cache.
-void main() {
-#ifdef PREDICATED
-  if (Status(status).tag != 0) return;
-#endif
-  const uint tiles_m = (uint(size_m) + kTileM - 1) / kTileM, tiles_n = (COLUMNS + kTileN - 1) / kTileN;
-  const uint each = tiles_m * tiles_n, all = each * GROUPS;
-  for (uint work = gl_WorkGroupID.x; work < all; work += gl_NumWorkGroups.x) {
-    const uint t = work % each, strip = t / (8 * tiles_n), inside = t % (8 * tiles_n);
-    const uint height = min(tiles_m - strip * 8, 8);
-    tile(work / each, (strip * 8 + inside % height) * kTileM, inside / height * kTileN);
-  }
-#ifdef REPORTS
-  report_index(status);
-#endif
-}
+#include "product_tiles.glsl"

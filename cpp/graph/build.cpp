@@ -290,7 +290,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
   const DeviceId device = common_device(op.name, {&a, &b});
   const DType dtype = promote(a.dtype(), b.dtype());
   const int64_t batch = std::max(a.shape()[0], b.shape()[0]);
-  NodeRef node = new_node(op, dtype, dtype, device, 2);
+  NodeRef node = new_node(op, dtype, wide_of(dtype), device, 2);
   check_size(op.name, {batch, a.shape()[1], b.shape()[2]});
   node->domain = {a.shape()[0] == 0 || b.shape()[0] == 0 ? 0 : batch, a.shape()[1], b.shape()[2], a.shape()[2]};
   node->reduced = 1u << 3;
@@ -310,7 +310,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const 
   const Entry entry(op);
   check_size(op.name, result);
   const DType dtype = promote(a.dtype(), b.dtype());
-  NodeRef node = new_node(op, dtype, dtype, common_device(op.name, {&a, &b}), 2);
+  NodeRef node = new_node(op, dtype, wide_of(dtype), common_device(op.name, {&a, &b}), 2);
   for (const Dims* dims : {&sizes.leading, &sizes.n, &sizes.k})
     for (int64_t size : *dims) node->domain.push(size);
   node->extra[0] = sizes.leading.rank - 2;

@@ -4,6 +4,18 @@
 
 namespace sg {
 
+// How products of a half type reach the matrix units ("tensor cores") of a GPU.
+struct MatrixUnits {
+  enum class Path : uint8_t {
+    none,  // they do not: float32 arithmetic
+    cm1,   // VK_KHR_cooperative_matrix: a subgroup multiplies fragments of m x k and k x n
+    cm2,   // VK_NV_cooperative_matrix2: a workgroup multiplies matrices whose sides are multiples of m, n and k
+  };
+  Path path = Path::none;
+  uint32_t m = 0, n = 0, k = 0;
+  bool operator==(const MatrixUnits&) const = default;
+};
+
 struct Features {
   bool float64 = true;
   bool int64 = true;
@@ -11,6 +23,8 @@ struct Features {
   bool storage16 = true;  // 2-byte elements in buffers: int16, float16, bfloat16
   bool software = false;  // a driver that runs on the CPU: no memory latency to hide
   bool shuffles = false;  // eight neighbouring threads or more exchange values without shared memory
+  uint32_t subgroup = 0;  // its threads, where kernels may rely on their number; 0: they may not
+  MatrixUnits float16_units, bfloat16_units;
   int64_t shared_bytes = 32768;
   int64_t max_groups = 65535;  // workgroups along one axis
   int64_t max_group_threads = 256;

@@ -24,9 +24,10 @@ struct Product {
   int32_t a_binding = 0, b_binding = 1;
   int64_t a_batch = 0, a_m = 0, a_k = 0, a_offset = 0;  // strides of a, in elements
   int64_t b_batch = 0, b_k = 0, b_n = 0, b_offset = 0;
-  Digits columns, inner;             // of n (columns.a is not used) and k; b has strides in both or in none
-  int64_t b_m = 0;                   // CPU: each row of a has its own b: channels that are convolved one by one
-  Window window;                     // CPU: through which b is seen, when its pitch is not 0
+  bool a_aligned = true, b_aligned = true;  // the run-time parts of their addresses are multiples of 16 bytes
+  Digits columns, inner;                    // of n (columns.a is not used) and k; b has strides in both or in none
+  int64_t b_m = 0;                          // CPU: each row of a has its own b: channels that are convolved one by one
+  Window window;                            // CPU: through which b is seen, when its pitch is not 0
   int64_t folded = 1, b_folded = 0;  // batch number = number in folded * (batch / folded) + the rest, which has a_batch
   bool a_walks() const { return inner.a.rank > 0; }
   bool b_walks() const { return inner.b.rank > 0; }

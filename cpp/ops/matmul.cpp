@@ -64,6 +64,9 @@ Tensor to_batch(const Tensor& x, const Dims& batch) {
   return reshape(own == batch ? x : expand(x, whole), {batch.numel(), r, c});
 }
 
+// The type that operands are multiplied from: GPUs read halves and add up float32, other narrow types are widened first.
+DType factor_type(DType dtype, DeviceId device) { return is_float(dtype) && device.is_gpu() ? dtype : wide_of(dtype); }
+
 }  // namespace
 
 namespace rows {
@@ -79,7 +82,7 @@ const OpInfo Matmul{.name = "matmul",
 Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.is_number() || b.is_number()) fail<TypeError>("matmul", "a number is no matrix", "multiply with *");
   check(a, b);
-  const DType dtype = promote(a.dtype(), b.dtype()), wide = wide_of(dtype);  // half types are multiplied as float32
+  const DType dtype = promote(a.dtype(), b.dtype()), wide = wide_of(dtype);
   if (a.rank() == 1 && b.rank() == 1) return cast(sum(cast(a, wide) * cast(b, wide)), dtype);  // in pairs: accurate
   if (a.rank() == 1) return squeeze(matmul(unsqueeze(a, 0), b), -2);
   if (b.rank() == 1) return squeeze(matmul(a, unsqueeze(b, 1)), -1);
@@ -93,7 +96,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     return reshape(matmul(reshape(a, {inner ? a.numel() / inner : batch.numel() * shape[a.rank() - 2], inner}), b),
                    shape);
   }
-  const Tensor out = contract(rows::Matmul, to_batch(cast(a, wide), batch), to_batch(cast(b, wide), batch));
+  const DType factors = factor_type(dtype, a.device());
+  const Tensor out = contract(rows::Matmul, to_batch(cast(a, factors), batch), to_batch(cast(b, factors), batch));
   return reshape(cast(out, dtype), shape);
 }
 

@@ -94,7 +94,7 @@ class Emitter {
     out_.kernel.kind = Kernel::Kind::product;
     binding(context_.source(group_.roots[0], 0), false);
     binding(context_.source(group_.roots[0], 1), false);
-    builder_.add_view(view_of(-1, product.dtype, group_.element_strides(), 0, true));
+    builder_.add_view(view_of(-1, product.compute, group_.element_strides(), 0, true));
   }
 
   Expr number(int32_t node, int operand) {
@@ -132,10 +132,10 @@ class Emitter {
   }
 
   Expr compute(int32_t id) {
-    if (is_product(id)) return builder_.load(0);
     const Use& use = group_.uses[id];
     const int32_t index = use.source.node;
     const Node& node = context_.node(index);
+    if (is_product(id)) return builder_.cast(builder_.load(0), node.dtype);
     Expr in[kFewInputs];
     for (int k = 0; k < node.inputs; ++k) {
       const Operand& o = node.in[k];
@@ -235,6 +235,7 @@ class Emitter {
     const Source from_a = context_.source(root, 0), from_b = context_.source(root, 1);
     p.a_offset = from_a.start >= 0 ? 0 : a.offset;
     p.b_offset = from_b.start >= 0 ? 0 : b.offset;
+    p.a_aligned = from_a.aligned, p.b_aligned = from_b.aligned;
     p.a_binding = binding(from_a, false);
     p.b_binding = binding(from_b, false);
     p.epilogue = std::move(builder_.program);

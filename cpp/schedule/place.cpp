@@ -367,7 +367,7 @@ class Placer {
     if (e.kernel.kind != Kernel::Kind::product || !context_.log.device.is_gpu()) return false;
     auto slices = slice_product(*e.kernel.product, static_cast<int32_t>(e.sources.size()));
     if (!slices) return false;
-    const int64_t bytes = slices->partial_numel * static_cast<int64_t>(size_of(e.kernel.product->dtype));
+    const int64_t bytes = slices->partial_numel * static_cast<int64_t>(size_of(wide_of(e.kernel.product->dtype)));
     Instance first = instance_of(e);
     first.bindings.push_back({add_memory({.bytes = bytes}), -1});
     Instance second = first;

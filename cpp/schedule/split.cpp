@@ -13,12 +13,13 @@ constexpr int64_t kWantedGroups = 264, kFewGroups = 96;
 constexpr int64_t kMinSlice = 256, kMinInner = 1024;
 
 int64_t slices_of(const Product& p) {
-  if (p.batch != 1 || p.folded != 1 || p.a_walks() || p.b_walks() || !is_float(p.dtype) || is_narrow(p.dtype)) return 1;
+  if (p.batch != 1 || p.folded != 1 || p.a_walks() || p.b_walks() || !is_float(p.dtype)) return 1;
   const int64_t groups = ((p.m + kTile - 1) / kTile) * ((p.n + kTile - 1) / kTile);
   if (groups >= kFewGroups || p.k < kMinInner) return 1;
+  const int64_t size = static_cast<int64_t>(size_of(p.dtype));
   const int64_t wanted = std::min(kWantedGroups / groups, p.k / kMinSlice);
   for (int64_t s = wanted; 2 * s > wanted && s > 1; --s)
-    if (p.k % (4 * s) == 0) return s;  // equal slices that begin at multiples of 16 bytes
+    if (p.k % (s * std::max<int64_t>(4, 16 / size)) == 0) return s;  // equal slices that begin at multiples of 16 bytes
   return 1;
 }
 
@@ -28,7 +29,7 @@ Program sum_of_slices(const Product& p, int64_t slices, int32_t binding) {
   out.domain.push(slices);
   out.inner = 1;
   for (View& v : out.views) v.strides.push(0);
-  out.views[0] = {.binding = binding, .dtype = p.dtype, .strides = {0, p.n, 1, p.m * p.n}};
+  out.views[0] = {.binding = binding, .dtype = wide_of(p.dtype), .strides = {0, p.n, 1, p.m * p.n}};
   std::vector<int32_t> renumbered;
   std::vector<Instr> code;
   for (Instr i : p.epilogue.code) {
@@ -57,12 +58,13 @@ std::optional<Slices> slice_product(const Product& p, int32_t binding) {
   first.inner.sizes = {first.k};
   first.a_batch = first.k * p.a_k;
   first.b_batch = first.k * p.b_k;
+  const DType sums = wide_of(p.dtype);
   Program store;
   store.domain = {slices, p.m, p.n};
-  store.views = {p.epilogue.views[0], {.binding = binding, .dtype = p.dtype, .strides = {p.m * p.n, p.n, 1}}};
+  store.views = {p.epilogue.views[0], {.binding = binding, .dtype = sums, .strides = {p.m * p.n, p.n, 1}}};
   store.views[0].strides = {p.m * p.n, p.n, 1};
-  store.code = {{.code = Code::load, .dtype = p.dtype, .slot = 0},
-                {.code = Code::store, .dtype = p.dtype, .a = 0, .slot = 1}};
+  store.code = {{.code = Code::load, .dtype = sums, .slot = 0},
+                {.code = Code::store, .dtype = sums, .a = 0, .slot = 1}};
   annotate(store);
   first.epilogue = std::move(store);
   return out;

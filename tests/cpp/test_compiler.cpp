@@ -1,5 +1,6 @@
 // GLSL -> SPIR-V, its errors, and the cache on disk.
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -56,7 +57,8 @@ TEST_CASE("threads compile at the same time", "[compiler]") {
 TEST_CASE("the cache keeps, checks and ignores", "[compiler]") {
   const DiskCache& cache = DiskCache::instance();
   if (cache.folder().empty()) SKIP("no cache on disk: SPIROGRAD_CACHE=0, or no folder that can be written");
-  const std::string key = "test of the cache " + std::to_string(std::rand()), data = "thirteen bytes";
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();  // nothing left by a run that was ended
+  const std::string key = "test of the cache " + std::to_string(now), data = "thirteen bytes";
   CHECK(cache.load(key).empty());
   cache.save(key, data.data(), data.size());
   const std::vector<uint8_t> back = cache.load(key);

@@ -62,6 +62,44 @@ TEST_CASE("every class of kernel compiles", "[lower]") {
       }
 }
 
+TEST_CASE("products of halves use matrix units that can take them", "[lower]") {
+  Features cm1 = plain(), cm2 = plain();
+  cm1.subgroup = 32;
+  cm1.float16_units = cm1.bfloat16_units = {MatrixUnits::Path::cm1, 16, 16, 16};
+  cm2.float16_units = cm2.bfloat16_units = {MatrixUnits::Path::cm2, 32, 32, 16};
+  const auto path = [](const std::string& name, const Features& f) {
+    const std::string text = lower(find(name).step, f).shader->source;
+    return text.find("product_cm2.glsl") != text.npos ? "cm2" : text.find("product_cm1.glsl") != text.npos ? "cm1" : "";
+  };
+  for (const char* type : {"float16", "bfloat16"}) {
+    const std::string name = std::string("matmul_") + type;
+    for (const char* sides : {"_64x64x64_e0", "_65x130x33_ta_tb_e1", "_17x40x16_tb_e2", "_129x256x72_ta_e3"}) {
+      CHECK(path(name + sides, cm2) == std::string("cm2"));
+      CHECK(path(name + sides, cm1) == std::string("cm1"));
+      CHECK(path(name + sides, plain()) == std::string());
+    }
+    CHECK(path(name + "_9x20x50_e0", cm2) == std::string());  // more padding than product
+  }
+  CHECK(path("matmul_float32_64x512x784_e0", cm2) == std::string());
+  cm1.shared_bytes = 16384;  // the smaller tile: 2 * 64 * (4 + 1) * 16 bytes and a fragment a subgroup
+  CHECK(lower(find("matmul_float16_129x256x72_ta_e3").step, cm1).shader->constants[0] == 64);
+  cm1.shared_bytes = 8192;
+  CHECK(path("matmul_float16_64x64x64_e0", cm1) == std::string());
+  cm1.subgroup = 0;  // nobody knows
+  CHECK(path("matmul_float16_64x64x64_e0", cm1) == std::string());
+  for (const Features& f : {cm2, [&] {
+                              Features g = cm1;
+                              g.subgroup = 32, g.shared_bytes = 49152;
+                              return g;
+                            }()})
+    for (const Case& c : cases()) {
+      if (c.name.find("float16_") == std::string::npos) continue;
+      const Lowered l = lower(c.step, f);
+      INFO(c.name << "\n" << l.shader->source);
+      if (!l.shader->source.empty()) CHECK_NOTHROW(compile_glsl(l.name, l.shader->source));
+    }
+}
+
 TEST_CASE("golden GLSL", "[lower]") {
   for (const char* name : {"flat_float32", "transposed_float32", "sgd_update", "softmax_64x128", "sum_float32_40x20t",
                            "matmul_float32_64x512x784_e1", "convolution_8_5"}) {

@@ -246,6 +246,8 @@ Case product_case(Maker& m, Product p, Program epilogue, double tolerance) {
   return m.c;
 }
 
+// Epilogues: 0 stores the sums, 1 adds a bias, takes the larger one of that and 0, and tells where, 2 stores the same
+// turned, unless an error was reported, 3 stores the larger one alone.
 Case matmul(DType t, Sides s, int epilogue, int64_t pad = 0) {
   Maker m(std::string("matmul_") + name_of(t) + "_" + std::to_string(s.m) + "x" + std::to_string(s.n) + "x" +
           std::to_string(s.k) + (s.a_transposed ? "_ta" : "") + (s.b_transposed ? "_tb" : "") + "_e" +
@@ -258,17 +260,20 @@ Case matmul(DType t, Sides s, int epilogue, int64_t pad = 0) {
   p.a_offset = pad, p.b_offset = 2 * pad;
   p.a_binding = m.memory(t, p.a_offset + s.batch * (s.m + pad) * (s.k + pad) + 1);
   p.b_binding = m.memory(t, p.b_offset + s.batch * (s.n + pad) * (s.k + pad) + 1);
+  const bool half = t == DType::float16 || t == DType::bfloat16;
+  const DType sums = half ? kF : t;
   B b = over({s.batch, s.m, s.n});
-  b.add_view({.binding = -1, .dtype = t, .strides = contiguous_strides(b.program.domain)});
+  b.add_view({.binding = -1, .dtype = sums, .strides = contiguous_strides(b.program.domain)});
   Expr x = b.load(0);
   if (epilogue) {
-    const Expr zero = b.constant(t, 0), bias = b.load(m.view(b, t, {0, 0, 1}));
-    x = b.alu(Code::maximum, t, b.alu(Code::add, t, x, bias), zero);
-    b.store(m.dense(b, DType::boolean), b.alu(Code::lt, DType::boolean, b.constant(t, 0), x));
+    const Expr zero = b.constant(sums, 0), bias = b.load(m.view(b, sums, {0, 0, 1}));
+    x = b.alu(Code::maximum, sums, b.alu(Code::add, sums, x, bias), zero);
+    if (epilogue < 3) b.store(m.dense(b, DType::boolean), b.alu(Code::lt, DType::boolean, b.constant(sums, 0), x));
   }
+  if (half) x = b.alu(Code::cast, t, x);
   b.store(epilogue == 2 ? m.view(b, t, {s.m * s.n, 1, s.m}) : m.dense(b, t), x);
   b.program.predicated = epilogue == 2;
-  return product_case(m, p, b.program, is_float(t) ? 1e-5 : 0);
+  return product_case(m, p, b.program, half ? (t == DType::float16 ? 1e-3 : 8e-3) : is_float(t) ? 1e-5 : 0);
 }
 
 // Three images with two groups of three channels, 7 x 9, and a kernel of 3 x 2.
@@ -372,6 +377,14 @@ void product_cases(std::vector<Case>& out) {
     for (Sides s : {Sides{1, 64, 48, 100, false, false}, Sides{1, 700, 720, 33, true, true},
                     Sides{2, 9, 300, 70, false, true}, Sides{1, 400, 400, 16, false, false}})
       for (int e : {0, 1}) out.push_back(matmul(t, s, e));
+  for (DType t : {DType::float16, DType::bfloat16}) {
+    for (Sides s :
+         {Sides{1, 64, 64, 64, false, false}, Sides{2, 65, 130, 33, true, true}, Sides{3, 17, 40, 16, false, true},
+          Sides{1, 129, 256, 72, true, false}, Sides{1, 9, 20, 50, false, false}, Sides{1, 40, 16, 0, false, false}})
+      for (int e : {0, 1, 2, 3}) out.push_back(matmul(t, s, e));
+    out.push_back(matmul(t, {1, 64, 72, 80, false, false}, 0, 8));
+    out.push_back(matmul(t, {1, 64, 72, 80, true, false}, 3, 3));
+  }
   out.push_back(convolution(8, 5));
   out.push_back(convolution(7, 40));
   out.push_back(convolution_weight(8));

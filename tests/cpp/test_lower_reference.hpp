@@ -24,6 +24,31 @@ struct Case {
 
 // ---- memory ------------------------------------------------------------------------------------------------------
 
+// Bits of an exponent; the other bits of a half, without the sign, are a fraction.
+inline int exponent_bits(DType half) { return half == DType::float16 ? 5 : 8; }
+
+inline double from_half(uint16_t bits, DType t) {
+  const int fraction = 15 - exponent_bits(t), bias = (1 << (exponent_bits(t) - 1)) - 1;
+  const int exponent = (bits & 0x7fff) >> fraction, rest = bits & ((1 << fraction) - 1);
+  const double sign = bits & 0x8000 ? -1 : 1;
+  if (exponent == 2 * bias + 1) return rest ? NAN : sign * INFINITY;
+  const int whole = exponent ? 1 << fraction : 0;
+  return sign * std::ldexp(whole + rest, std::max(exponent, 1) - bias - fraction);
+}
+
+// The nearest half; of two, the even one.
+inline uint16_t to_half(double x, DType t) {
+  const int fraction = 15 - exponent_bits(t), bias = (1 << (exponent_bits(t) - 1)) - 1;
+  const auto sign = static_cast<uint16_t>(std::signbit(x) ? 0x8000 : 0);
+  const int highest = (2 * bias + 1) << fraction;  // infinity
+  if (std::isnan(x)) return static_cast<uint16_t>(highest | 1);
+  if (x == 0 || std::isinf(x)) return static_cast<uint16_t>(sign | (x == 0 ? 0 : highest));
+  const int exponent = std::max(std::ilogb(x), 1 - bias);
+  const double scaled = std::nearbyint(std::ldexp(std::fabs(x), fraction - exponent));
+  const auto bits = static_cast<int64_t>(scaled) + (int64_t{exponent + bias - 1} << fraction);
+  return static_cast<uint16_t>(sign | std::min<int64_t>(bits, highest));
+}
+
 inline Number read(const Bytes& m, DType t, int64_t at) {
   Number n{};
   const uint8_t* p = m.data() + at * static_cast<int64_t>(size_of(t));
@@ -40,6 +65,11 @@ inline Number read(const Bytes& m, DType t, int64_t at) {
     n.f = v;
   }
   if (t == DType::float64) std::memcpy(&n.f, p, 8);
+  if (t == DType::float16 || t == DType::bfloat16) {
+    uint16_t v;
+    std::memcpy(&v, p, 2);
+    n.f = from_half(v, t);
+  }
   return n;
 }
 inline void write(Bytes& m, DType t, int64_t at, Number n) {
@@ -55,6 +85,17 @@ inline void write(Bytes& m, DType t, int64_t at, Number n) {
     std::memcpy(p, &v, 4);
   }
   if (t == DType::float64) std::memcpy(p, &n.f, 8);
+  if (t == DType::float16 || t == DType::bfloat16) {
+    const uint16_t v = to_half(n.f, t);
+    std::memcpy(p, &v, 2);
+  }
+}
+// Elements as float32.
+inline Bytes widened(const Bytes& m, DType t) {
+  Bytes out(m.size() / size_of(t) * sizeof(float));
+  for (int64_t i = 0; i < static_cast<int64_t>(m.size() / size_of(t)); ++i)
+    write(out, DType::float32, i, read(m, t, i));
+  return out;
 }
 
 // ---- one instruction ---------------------------------------------------------------------------------------------
@@ -312,7 +353,8 @@ inline void run_reference(const Step& step, std::vector<Bytes>& memories, const 
     const Bytes sums = p.dtype == DType::float32   ? product<float>(p, a, b)
                        : p.dtype == DType::float64 ? product<double>(p, a, b)
                        : p.dtype == DType::int64   ? product<int64_t>(p, a, b)
-                                                   : product<int32_t>(p, a, b);
+                       : p.dtype == DType::int32   ? product<int32_t>(p, a, b)
+                                                   : product<float>(p, widened(a, p.dtype), widened(b, p.dtype));
     run_program(p.epilogue, in, memories, numbers, &sums);
   }
 }

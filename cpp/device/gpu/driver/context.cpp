@@ -9,6 +9,7 @@
 #include "device/gpu/driver/check.hpp"
 #include "device/gpu/driver/device_fault.hpp"
 #include "device/gpu/driver/instance.hpp"
+#include "device/gpu/driver/matrix.hpp"
 
 namespace sg {
 namespace {
@@ -35,6 +36,8 @@ void make_device(Context& c) {
   faults.deviceFault = VK_TRUE;
   if (c.physical.statistics) features.v13.pNext = &executables;
   if (c.physical.device_fault) faults.pNext = std::exchange(features.v13.pNext, &faults);
+  MatrixFeatures matrices;
+  features.v13.pNext = matrices.chain(c.physical.extensions, features.v13.pNext);
   info.queueCreateInfoCount = c.physical.copies ? 2 : 1;
   info.pQueueCreateInfos = queues;
   info.enabledExtensionCount = static_cast<uint32_t>(c.physical.extensions.size());

@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "device/gpu/driver/check.hpp"
 #include "device/gpu/driver/device_fault.hpp"
+#include "device/gpu/driver/matrix.hpp"
 
 namespace sg {
 namespace {
@@ -175,6 +176,7 @@ void read_limits(Physical& p, const Properties& properties) {
   f.max_groups =
       std::min({l.maxComputeWorkGroupCount[0], l.maxComputeWorkGroupCount[1], l.maxComputeWorkGroupCount[2]});
   f.max_group_threads = std::min(l.maxComputeWorkGroupInvocations, l.maxComputeWorkGroupSize[0]);
+  if (properties.v13.minSubgroupSize == properties.v13.maxSubgroupSize) f.subgroup = properties.v11.subgroupSize;
   f.max_buffer_bytes = static_cast<int64_t>(
       std::min<uint64_t>(properties.v13.maxBufferSize ? properties.v13.maxBufferSize : INT64_MAX, INT64_MAX));
   p.timestamp_ns = l.timestampPeriod;
@@ -215,6 +217,11 @@ void read_features(Physical& p, const Properties& properties) {
   p.features.shuffles = has_shuffles(properties, has);
   p.info.features.emplace_back("shuffles", p.features.shuffles ? "yes" : "no");
   p.features.storage8 = has.v12.storageBuffer8BitAccess == VK_TRUE && has.v12.shaderInt8 == VK_TRUE;
+}
+
+std::string path_text(const MatrixUnits& units) {
+  return units.path == MatrixUnits::Path::none ? "float32 arithmetic"
+                                               : std::string("matrix units, ") + name_of(units.path);
 }
 
 }  // namespace
@@ -260,7 +267,11 @@ Physical describe(VkPhysicalDevice handle) {
   choose_family(p);
   p.info.features.emplace_back("copy_queue", p.copies ? "yes" : "no");
   bool budget = false;
-  for (const std::string& name : extensions_of(handle)) {
+  const std::vector<std::string> offered = extensions_of(handle);
+  read_matrix_units(handle, offered, p.features, p.extensions);
+  p.info.features.emplace_back("float16 products", path_text(p.features.float16_units));
+  p.info.features.emplace_back("bfloat16 products", path_text(p.features.bfloat16_units));
+  for (const std::string& name : offered) {
     if (!p.calibrated && calibrates(handle, name)) {
       p.calibrated = true;
       p.extensions.push_back(name == VK_KHR_CALIBRATED_TIMESTAMPS_EXTENSION_NAME

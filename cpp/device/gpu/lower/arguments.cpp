@@ -161,9 +161,9 @@ bool uses_code(const Program& p, Code c) {
 
 // Without the kernel's name: equal kernels are compiled once, whatever they are called.
 std::string preamble(const std::string& kind, const Layout& layout, const Arguments& arguments, bool several,
-                     const Features& features, bool staged) {
+                     const Features& features, bool staged, const std::string& defines) {
   const Program& p = layout.program();
-  std::string s = "#version 460\n// " + kind + ".\n";
+  std::string s = "#version 460\n// " + kind + ".\n" + defines;
   if (uses(p, DType::float64)) s += "#define SG_FLOAT64\n";
   for (DType t : {DType::int16, DType::float16, DType::bfloat16})
     if (uses(p, t)) {

@@ -173,8 +173,12 @@ void Body::pointwise(int width, const std::vector<std::string>& coords, const st
     const Instr& i = p.code[n];
     if (i.code != Code::store) continue;
     const std::string what = width == 4 ? "out" + std::to_string(n) : value(i.a);
-    w_.line(reference(i.slot, width, offset(i.slot, coords, p.domain.rank)) + " = " + stored(i.dtype, width, what) +
-            ";");
+    const auto to = given.find(i.slot);
+    if (to != given.end())
+      w_.line(to->second + " = " + what + ";");
+    else
+      w_.line(reference(i.slot, width, offset(i.slot, coords, p.domain.rank)) + " = " + stored(i.dtype, width, what) +
+              ";");
   }
 }
 

@@ -89,7 +89,7 @@ class Body {
   // check_index as an expression; where the condition does not hold, of 0
   std::string checked_where(const std::string& condition, int32_t id);
 
-  // All of a pointwise program at one place: `width` elements from `coords` on. `given`: views that are values.
+  // All of a pointwise program at one place: `width` elements from `coords` on. `given`: views that are variables.
   void pointwise(int width, const std::vector<std::string>& coords, const std::map<int, std::string>& given = {});
 
  private:
@@ -102,9 +102,9 @@ class Body {
   const Layout& layout_;
 };
 
-// Text in front of every kernel: comment, version, includes, argument macros.
+// Text in front of every kernel: comment, version, `defines` for common.glsl, includes, argument macros.
 std::string preamble(const std::string& kind, const Layout& layout, const Arguments& arguments, bool several,
-                     const Features& features, bool staged = false);
+                     const Features& features, bool staged = false, const std::string& defines = "");
 bool uses(const Program& p, DType t);
 bool uses_code(const Program& p, Code c);
 

@@ -30,10 +30,10 @@ void check_features(const Step& step, const Features& f) {
     return;
   }
   const Program& p = program_of(k);
-  const bool product64 = k.kind == Kernel::Kind::product && k.product->dtype == DType::float64;
   if (!f.int64) fail<LimitError>(step.name, "the device has no 64-bit integers in shaders", "use the CPU device");
-  if (!f.float64 && (product64 || glsl::uses(p, DType::float64)))
+  if (!f.float64 && glsl::uses(p, DType::float64))
     fail<LimitError>(step.name, "the device has no float64 in shaders", "use float32, or the CPU device");
+  if (k.kind == Kernel::Kind::product) check_type(step, k.product->dtype, f);
   for (const View& v : p.views)
     if (v.binding >= 0) check_type(step, v.dtype, f);
 }

@@ -1,9 +1,10 @@
 // Matrix products: shaders/product.glsl with tile sizes as specialization constants and, unless it is a plain float32
 // store, an epilogue function written here from the epilogue's Program.
+#include "device/gpu/lower/product.hpp"
+
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "device/gpu/lower/glsl_kernel.hpp"
 #include "device/gpu/lower/shaders.hpp"
 
 namespace sg::glsl {
@@ -122,30 +123,11 @@ bool epilogue_in_fours(const Layout& l) {
                       [&](const Instr& i) { return i.code == Code::store && l.zero(i.slot, 2); });
 }
 
-std::string write_epilogue(Arguments& args, const Layout& l, bool four, bool one) {
-  Writer w;
-  Body body(w, args, l);
-  if (one) {
-    w.open("void epilogue(uint batch, uint m, uint n, ELEMENT sum)");
-    body.pointwise(1, {"batch", "m", "n"}, {{0, "sum"}});
-    w.close().line();
-    return w.text;
-  }
-  w.open(std::string("void epilogue(uint batch, uint m, uint ") + (four ? "n" : "first") + ", ELEMENT4 sum)");
-  if (!four) {
-    w.open("[[unroll]] for (uint l = 0; l < 4; ++l)");
-    w.line("const uint n = first + l;").open("if (n < uint(size_n))");
-  }
-  body.pointwise(four ? 4 : 1, {"batch", "m", "n"}, {{0, four ? "sum" : "sum[l]"}});
-  if (!four) w.close().close();
-  w.close().line();
-  return w.text;
-}
-
 std::string element_macros(DType t) {
   const std::string name = memory_name(t);
   return std::string("#define ELEMENT ") + type_name(t) + "\n#define ELEMENT4 " + vector_name(t) + "\n#define MEMORY " +
          name + "\n#define MEMORY4 " + name + "x4\n#define BYTES " + std::to_string(size_of(t)) + "ul\n" +
+         "#define LOAD(x) " + load(t, 1, "x") + "\n#define LOAD4(x) " + load(t, 4, "x") + "\n" +
          "#define MULTIPLY_ADD(a, b, c) " + (is_float(t) ? "fma(a, b, c)" : "((a) * (b) + (c))") + "\n";
 }
 
@@ -165,7 +147,7 @@ Shaders::Written write_product(const Product& p, const Layout& l, const std::vec
   for (const std::string& name : fixed) args.fixed(name);
   if (plain) return {sealed({.builtin = "product", .constants = constants}), std::move(args)};
   const bool one = p.folded > 1 && !four;
-  const std::string epilogue = write_epilogue(args, l, four, one);
+  const std::string epilogue = write_epilogue(args, l, one ? 1 : 4);
   std::string flags = element_macros(p.dtype);
   if (p.a_walks()) flags += "#define A_WALKS\n";
   if (p.b_walks()) flags += "#define B_WALKS\n";
@@ -176,9 +158,21 @@ Shaders::Written write_product(const Product& p, const Layout& l, const std::vec
     flags += "#define PREDICATED\n";
   }
   if (uses_code(p.epilogue, Code::check_index)) flags += "#define REPORTS\n";
-  std::string source = preamble("Matrix product of " + std::string(name_of(p.dtype)), l, args, false, features) +
-                       flags + "\n" + epilogue + "#include \"product.glsl\"\n";
+  const std::string storage = size_of(p.dtype) == 2 ? "#define SG_STORAGE16\n" : "";
+  std::string source =
+      preamble("Matrix product of " + std::string(name_of(p.dtype)), l, args, false, features, false, storage) + flags +
+      "\n" + epilogue + "#include \"product.glsl\"\n";
   return {sealed({.source = std::move(source), .constants = constants}), std::move(args)};
+}
+
+Lowered launched(const Step& step, const Layout& l, const FixedWords& fixed, const Shaders::Written& written,
+                 int64_t groups, const Features& features) {
+  Lowered out;
+  out.name = step.name;
+  out.shader = written.shader;
+  out.arguments = written.arguments.words(l, 0, fixed.words);
+  out.groups[0] = static_cast<uint32_t>(std::min(groups, features.max_groups));
+  return out;
 }
 
 void check(const Step& step, const Product& p, const Features& f) {
@@ -197,6 +191,29 @@ void check(const Step& step, const Product& p, const Features& f) {
 }
 
 }  // namespace
+
+std::string write_epilogue(Arguments& args, const Layout& l, int width) {
+  const DType sums = l.program().views[0].dtype;
+  Writer w;
+  Body body(w, args, l);
+  if (width == 1) {
+    w.open("void epilogue(uint batch, uint m, uint n, " + std::string(type_name(sums)) + " sum)");
+    body.pointwise(1, {"batch", "m", "n"}, {{0, "sum"}});
+    w.close().line();
+    return w.text;
+  }
+  const bool four = epilogue_in_fours(l);
+  w.open(std::string("void epilogue(uint batch, uint m, uint ") + (four ? "n" : "first") + ", " + vector_name(sums) +
+         " sum)");
+  if (!four) {
+    w.open("[[unroll]] for (uint l = 0; l < 4; ++l)");
+    w.line("const uint n = first + l;").open("if (n < uint(size_n))");
+  }
+  body.pointwise(four ? 4 : 1, {"batch", "m", "n"}, {{0, four ? "sum" : "sum[l]"}});
+  if (!four) w.close().close();
+  w.close().line();
+  return w.text;
+}
 
 int64_t ProductVariant::shared_bytes(int64_t element_bytes) const {
   const int64_t step = 2 * tile_k * (tile_m / 4 + 1 + tile_n / 4 + 1),
@@ -233,6 +250,14 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   l.find_width();
   FixedWords fixed;
   product_words(fixed, in, p);
+  if (const auto matrix = choose_matrix_product(p, l, features)) {
+    Form form(Form::Kind::matrix_product);
+    form.add(l);
+    form.add(static_cast<uint64_t>(p.dtype));
+    matrix->add_to(form);
+    const auto write = [&] { return write_matrix_product(p, l, fixed.names, *matrix, features); };
+    return launched(step, l, fixed, shaders.find(std::move(form), write), matrix->groups, features);
+  }
   const int64_t groups = p.batch / std::max<int64_t>(1, p.folded), columns = p.n * p.folded;
   const ProductVariant v = choose_product(p.m, columns, p.k, groups, p.dtype, features);
   const std::vector<uint32_t> constants = constants_of(p, v);
@@ -252,13 +277,7 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   const auto write = [&] { return write_product(p, l, fixed.names, constants, plain, four, features); };
   const Shaders::Written& known = shaders.find(std::move(form), write);
 
-  Lowered out;
-  out.name = step.name;
-  out.shader = known.shader;
-  out.arguments = known.arguments.words(l, 0, fixed.words);
-  const int64_t work = tiles(v, p.m, columns, groups);
-  out.groups[0] = static_cast<uint32_t>(std::min(work, features.max_groups));
-  return out;
+  return launched(step, l, fixed, known, tiles(v, p.m, columns, groups), features);
 }
 
 }  // namespace sg::glsl

@@ -1,0 +1,185 @@
+// Products of half types on matrix units: shaders/product_cm2.glsl or product_cm1.glsl, whichever the device has.
+// Whatever they cannot take (operands that walk, strides other than 1 in both directions, sides shorter than a fragment)
+// stays with shaders/product.glsl.
+#include <algorithm>
+#include <span>
+
+#include "device/gpu/lower/glsl_kernel.hpp"
+#include "device/gpu/lower/product.hpp"
+
+namespace sg::glsl {
+namespace {
+
+using What = Arguments::What;
+using Path = MatrixUnits::Path;
+
+constexpr int64_t kLeastSide = 16;  // of a product that is worth padding to a tile
+constexpr int64_t kBusy = 132;      // workgroups that keep a large GPU busy: the largest tile that leaves so many
+
+struct MatrixTile {
+  uint32_t m, n, k, threads;
+};
+
+int64_t tiles(const MatrixTile& t, const Product& p) {
+  return (p.m + t.m - 1) / t.m * ((p.n + t.n - 1) / t.n) * p.batch;
+}
+
+// Largest first.
+constexpr MatrixTile kWorkgroupTiles[] = {{128, 256, 64, 256}, {128, 128, 64, 256}, {64, 64, 64, 256}};
+constexpr MatrixTile kFragmentTiles[] = {{128, 128, 32, 256}, {64, 64, 32, 256}};
+
+// How the subgroups of a workgroup share a tile of the path cm1: in rows of as many or half as many.
+uint32_t rows_of(uint32_t subgroups) {
+  uint32_t rows = 1;
+  while (rows * rows * 2 < subgroups) rows *= 2;
+  return rows;
+}
+
+// What product_cm1.glsl shares: both operands, rows eight elements longer than the tile, and a fragment a subgroup.
+int64_t shared_bytes(const MatrixTile& t, const MatrixUnits& u, uint32_t subgroups, bool a_along_k, bool b_along_k) {
+  const auto operand = [&](uint32_t side, bool along_k) {
+    const uint32_t fast = along_k ? t.k : side;
+    return side * t.k / fast * (fast / 8 + 1) * 16;
+  };
+  return operand(t.m, a_along_k) + operand(t.n, b_along_k) + subgroups * u.m * u.n * 4;
+}
+
+// Which way neighbours in memory run.
+struct Run {
+  bool any = false, along_k = false;
+  bool even = false;  // rows and batches begin at multiples of eight elements
+};
+Run run_of(int64_t along_k, int64_t other, int64_t batch, int64_t offset, int64_t k, int64_t other_size) {
+  const bool by_k = along_k == 1 || k == 1, by_other = other == 1 || other_size == 1;
+  Run r;
+  r.along_k = by_k && !(by_other && k == 1);
+  r.any = (by_k || by_other) && along_k >= 0 && other >= 0;
+  const int64_t pitch = r.along_k ? other : along_k;
+  r.any = r.any && (r.along_k ? along_k == 1 : other == 1) && pitch <= INT32_MAX;
+  r.even = pitch % 8 == 0 && batch % 8 == 0 && offset % 8 == 0;
+  return r;
+}
+
+// The one store of an epilogue whose result is a matrix with neighbouring columns; null: it does more, or another thing.
+const Instr* only_store(const Layout& l, DType half) {
+  const Program& e = l.program();
+  const Instr* found = nullptr;
+  for (const Instr& i : e.code) {
+    if (!is_store(i.code)) continue;
+    if (found || i.code != Code::store) return nullptr;
+    found = &i;
+  }
+  if (!found || uses_code(e, Code::check_index)) return nullptr;
+  const View& to = e.views[found->slot];
+  const bool matrix = to.strides[2] == 1 && to.strides[1] >= e.domain[2] && to.strides[0] >= 0 && to.offset >= 0 &&
+                      to.strides[1] <= INT32_MAX;
+  return matrix && (to.dtype == half || to.dtype == DType::float32) ? found : nullptr;
+}
+
+// Nothing between the sum and its store but the rounding that the store does anyway.
+bool is_plain(const Program& e, const Instr& store) {
+  if (e.code[store.a].code == Code::load && e.code[store.a].slot == 0) return true;
+  const Instr& cast = e.code[store.a];
+  return cast.code == Code::cast && cast.dtype == e.views[store.slot].dtype && e.code[cast.a].code == Code::load &&
+         e.code[cast.a].slot == 0;
+}
+
+const char* matrix_type(DType t) {
+  return t == DType::float16 ? "float16_t" : t == DType::bfloat16 ? "bfloat16_t" : "float";
+}
+
+std::string value_function(Arguments& args, const Layout& l, const Instr& store) {
+  Writer w;
+  Body body(w, args, l);
+  w.open("float epilogue(uint batch, uint m, uint n, float sum)").line("float result;");
+  body.pointwise(1, {"batch", "m", "n"}, {{0, "sum"}, {store.slot, "result"}});
+  w.line("return result;").close().line();
+  return w.text;
+}
+
+std::string defined(const std::string& name, const std::string& value) {
+  return "#define " + name + " " + value + "\n";
+}
+
+// The part of the text that product_cm2.glsl includes: how results are stored.
+std::string workgroup_epilogue(Arguments& args, const Layout& l, DType half) {
+  const Instr* store = only_store(l, half);
+  if (!store) return write_epilogue(args, l, 1);
+  const View& to = l.program().views[store->slot];
+  const auto stride = [&](int d) { return args.use(What::stride, store->slot, d); };
+  std::string text = defined("STORED", matrix_type(to.dtype)) + defined("out_m", stride(1)) +
+                     defined("RESULT", "(" + args.use(What::tensor, store->slot) + " + " +
+                                           std::to_string(size_of(to.dtype)) + "ul * batch * " + stride(0) + ")");
+  if (is_plain(l.program(), *store)) return text + "#define PLAIN\n";
+  return text + value_function(args, l, *store);
+}
+
+}  // namespace
+
+void MatrixProduct::add_to(Form& form) const {
+  form.add({path == Path::cm2, even, stored});
+  for (uint32_t c : constants) form.add(c);
+}
+
+std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layout& l, const Features& features) {
+  const MatrixUnits units = p.dtype == DType::float16    ? features.float16_units
+                            : p.dtype == DType::bfloat16 ? features.bfloat16_units
+                                                         : MatrixUnits{};
+  if (units.path == Path::none || p.a_walks() || p.b_walks() || p.folded > 1) return std::nullopt;
+  if (std::min({p.m, p.n, p.k}) < kLeastSide || l.wide) return std::nullopt;
+  const Run a = run_of(p.a_k, p.a_m, p.a_batch, p.a_offset, p.k, p.m);
+  const Run b = run_of(p.b_k, p.b_n, p.b_batch, p.b_offset, p.k, p.n);
+  if (!a.any || !b.any) return std::nullopt;
+  const bool even = a.even && b.even && p.a_aligned && p.b_aligned;
+  const bool workgroups = units.path == Path::cm2;
+  if (!workgroups && !features.subgroup) return std::nullopt;
+  const auto fits = [&](const MatrixTile& t) {
+    if (t.m % units.m || t.n % units.n || t.k % units.k) return false;
+    if (workgroups) return true;
+    const uint32_t subgroups = t.threads / features.subgroup, rows = rows_of(subgroups);
+    return t.m % (rows * units.m) == 0 && t.n % (subgroups / rows * units.n) == 0 &&
+           shared_bytes(t, units, subgroups, a.along_k, b.along_k) <= features.shared_bytes;
+  };
+  const MatrixTile* tile = nullptr;
+  for (const MatrixTile& t : workgroups ? std::span<const MatrixTile>(kWorkgroupTiles) : kFragmentTiles) {
+    if (!fits(t)) continue;
+    tile = &t;
+    if (tiles(t, p) >= kBusy) break;
+  }
+  if (!tile) return std::nullopt;
+  MatrixProduct out{units.path, {tile->m, tile->n, tile->k}, even, only_store(l, p.dtype) != nullptr, tiles(*tile, p)};
+  const std::vector<uint32_t> more =
+      workgroups
+          ? std::vector<uint32_t>{tile->threads, a.along_k, b.along_k, even}
+          : std::vector<uint32_t>{features.subgroup, a.along_k, b.along_k, even,
+                                  units.m,           units.n,   units.k,   rows_of(tile->threads / features.subgroup)};
+  out.constants.insert(out.constants.end(), more.begin(), more.end());
+  return out;
+}
+
+Shaders::Written write_matrix_product(const Product& p, const Layout& l, const std::vector<std::string>& fixed,
+                                      const MatrixProduct& matrix, const Features& features) {
+  const bool workgroups = matrix.path == Path::cm2;
+  Arguments args;
+  for (const std::string& name : fixed) args.fixed(name);
+  std::string text = defined("MATRIX", matrix_type(p.dtype));
+  if (workgroups)
+    text += defined("ALIGNMENT", matrix.even ? "16" : "2") + workgroup_epilogue(args, l, p.dtype);
+  else
+    text += write_epilogue(args, l, 4);
+  if (p.epilogue.predicated) {
+    args.use(What::status);
+    text += "#define PREDICATED\n";
+  }
+  if (uses_code(p.epilogue, Code::check_index)) text += "#define REPORTS\n";
+  const std::string path = workgroups ? "cm2" : "cm1";
+  const std::string defines = "#define SG_STORAGE16\n#define SG_MATRIX_" + path + "\n" +
+                              (p.dtype == DType::bfloat16 ? "#define SG_BFLOAT16\n" : "");
+  std::string source = preamble("Matrix product of " + std::string(name_of(p.dtype)) + " on matrix units", l, args,
+                                false, features, false, defines) +
+                       text + "\n#include \"product_" + path + ".glsl\"\n";
+  return {sealed({.source = std::move(source), .constants = matrix.constants, .shuffles = !workgroups}),
+          std::move(args)};
+}
+
+}  // namespace sg::glsl

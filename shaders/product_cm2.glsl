@@ -1,0 +1,103 @@
+// The matrix product of half types by VK_NV_cooperative_matrix2, sums in float32. Included by generated kernels, which
+// define MATRIX (the type of an element), ALIGNMENT (of the operands, in bytes), the argument macros, and either
+//   void epilogue(uint batch, uint m, uint n, float sum)
+// which stores, or with STORED (the type of the result) and RESULT (the address of a batch entry's first element)
+//   float epilogue(uint batch, uint m, uint n, float sum)
+// whose value goes to a matrix with neighbouring columns; with PLAIN there is none, the sum is stored.
+//
+// A workgroup multiplies whole tiles: the driver moves them from memory to the matrix units. Elements beyond an edge are
+// zero when they are loaded, and are not stored. One of an operand's two strides is 1: that of k or the other one.
+
+layout(local_size_x_id = 3) in;
+layout(constant_id = 0) const uint kTileM = 128;
+layout(constant_id = 1) const uint kTileN = 128;
+layout(constant_id = 2) const uint kTileK = 64;
+layout(constant_id = 4) const uint kAAlongK = 1;  // 1: neighbours of a in memory run along k, 0: along m
+layout(constant_id = 5) const uint kBAlongK = 0;  // 1: neighbours of b in memory run along k, 0: along n
+layout(constant_id = 6) const uint kEven = 0;     // 1: rows begin at multiples of eight elements
+const uint kUnroll = 4;
+
+layout(buffer_reference, std430, buffer_reference_align = ALIGNMENT) buffer Factors { MATRIX at[]; };
+
+#define COLUMNS uint(size_n)
+#define GROUPS uint(batches)
+
+#define WHOLE gl_CooperativeMatrixClampModeUndefinedNV
+#define CLAMPED gl_CooperativeMatrixClampModeConstantNV
+
+uint stride(uint64_t elements) { return kEven == 1 ? uint(elements) / 8 * 8 : uint(elements); }
+
+#ifdef STORED
+layout(buffer_reference, std430, buffer_reference_align = 2) buffer Result { STORED at[]; };
+#ifndef PLAIN
+float finish(const in uint row, const in uint col, const in float sum, const in uint batch, const in uint m0,
+             const in uint n0) {
+  return epilogue(batch, min(m0 + row, uint(size_m) - 1), min(n0 + col, uint(size_n) - 1), sum);
+}
+#endif
+#else
+float finish(const in uint row, const in uint col, const in float sum, const in uint batch, const in uint m0,
+             const in uint n0) {
+  if (m0 + row < uint(size_m) && n0 + col < uint(size_n)) epilogue(batch, m0 + row, n0 + col, sum);
+  return sum;
+}
+#endif
+
+// One step along k.
+#define STEP(at_k)                                                                                        \
+  {                                                                                                       \
+    coopmat<MATRIX, gl_ScopeWorkgroup, kTileM, kTileK, gl_MatrixUseA> a;                                  \
+    coopmat<MATRIX, gl_ScopeWorkgroup, kTileK, kTileN, gl_MatrixUseB> b;                                  \
+    if (kAAlongK == 1)                                                                                    \
+      coopMatLoadTensorNV(a, from_a.at, 0, sliceTensorLayoutNV(layout_a, m0, kTileM, at_k, kTileK));       \
+    else                                                                                                  \
+      coopMatLoadTensorNV(a, from_a.at, 0, sliceTensorLayoutNV(layout_a, at_k, kTileK, m0, kTileM), turned); \
+    if (kBAlongK == 0)                                                                                    \
+      coopMatLoadTensorNV(b, from_b.at, 0, sliceTensorLayoutNV(layout_b, at_k, kTileK, n0, kTileN));       \
+    else                                                                                                  \
+      coopMatLoadTensorNV(b, from_b.at, 0, sliceTensorLayoutNV(layout_b, n0, kTileN, at_k, kTileK), turned); \
+    sums = coopMatMulAdd(a, b, sums);                                                                     \
+  }
+
+// Both operands as they lie in memory, slower dimension first.
+#define LAYOUTS(mode)                                                                                     \
+  tensorLayoutNV<2, mode> layout_a = createTensorLayoutNV(2, mode), layout_b = createTensorLayoutNV(2, mode); \
+  layout_a = setTensorLayoutDimensionNV(layout_a, kAAlongK == 1 ? uint(size_m) : uint(size_k),            \
+                                        kAAlongK == 1 ? uint(size_k) : uint(size_m));                     \
+  layout_b = setTensorLayoutDimensionNV(layout_b, kBAlongK == 1 ? uint(size_n) : uint(size_k),            \
+                                        kBAlongK == 1 ? uint(size_k) : uint(size_n));                     \
+  layout_a = setTensorLayoutStrideNV(layout_a, stride(kAAlongK == 1 ? a_m : a_k), 1);                     \
+  layout_b = setTensorLayoutStrideNV(layout_b, stride(kBAlongK == 1 ? b_n : b_k), 1);
+
+void tile(uint batch, uint m0, uint n0) {
+  Factors from_a = Factors(tensor_a + 2 * batch * a_batch), from_b = Factors(tensor_b + 2 * batch * b_batch);
+  tensorViewNV<2, false, 1, 0> turned = createTensorViewNV(2, false, 1, 0);
+  coopmat<float, gl_ScopeWorkgroup, kTileM, kTileN, gl_MatrixUseAccumulator> sums =
+      coopmat<float, gl_ScopeWorkgroup, kTileM, kTileN, gl_MatrixUseAccumulator>(0.0);
+  uint k = 0;
+  if (m0 + kTileM <= uint(size_m) && n0 + kTileN <= uint(size_n)) {
+    LAYOUTS(WHOLE)
+    for (; k + kUnroll * kTileK <= uint(size_k); k += kUnroll * kTileK)
+      [[unroll]] for (uint u = 0; u < kUnroll; ++u) STEP(k + u * kTileK)
+    for (; k + kTileK <= uint(size_k); k += kTileK) STEP(k)
+  }
+  {
+    LAYOUTS(CLAMPED)
+    for (; k < uint(size_k); k += kTileK) STEP(k)
+  }
+#ifdef STORED
+#ifndef PLAIN
+  coopMatPerElementNV(sums, sums, finish, batch, m0, n0);
+#endif
+  const coopmat<STORED, gl_ScopeWorkgroup, kTileM, kTileN, gl_MatrixUseAccumulator> rounded =
+      coopmat<STORED, gl_ScopeWorkgroup, kTileM, kTileN, gl_MatrixUseAccumulator>(sums);
+  tensorLayoutNV<2, CLAMPED> to = createTensorLayoutNV(2, CLAMPED);
+  to = setTensorLayoutDimensionNV(to, uint(size_m), uint(size_n));
+  to = setTensorLayoutStrideNV(to, uint(out_m), 1);
+  coopMatStoreTensorNV(rounded, Result(RESULT).at, 0, sliceTensorLayoutNV(to, m0, kTileM, n0, kTileN));
+#else
+  coopMatPerElementNV(sums, sums, finish, batch, m0, n0);
+#endif
+}
+
+#include "product_tiles.glsl"
