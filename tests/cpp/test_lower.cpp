@@ -81,7 +81,7 @@ TEST_CASE("products of halves use matrix units that can take them", "[lower]") {
     CHECK(path(name + "_9x20x50_e0", cm2) == std::string());  // more padding than product
   }
   CHECK(path("matmul_float32_64x512x784_e0", cm2) == std::string());
-  cm1.shared_bytes = 16384;  // the smaller tile: 2 * 64 * (4 + 1) * 16 bytes and a fragment a subgroup
+  cm1.shared_bytes = 20480;  // the smaller tile: 2 * 32 * (8 + 1) * 16 bytes and 1 KiB a subgroup
   CHECK(lower(find("matmul_float16_129x256x72_ta_e3").step, cm1).shader->constants[0] == 64);
   cm1.shared_bytes = 8192;
   CHECK(path("matmul_float16_64x64x64_e0", cm1) == std::string());

@@ -41,11 +41,13 @@
 #define MEMORY Float32
 #define MEMORY4 Float32x4
 #define BYTES 4ul
+#define LOAD(x) x
+#define LOAD4(x) x
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 #define B_WALKS
 #define FOLDED
 
-void epilogue(uint batch, uint m, uint n, ELEMENT4 sum) {
+void epilogue(uint batch, uint m, uint n, vec4 sum) {
   vec4 out3;
   [[unroll]] for (uint l = 0; l < 4; ++l) {
     const float v0 = sum[l];

@@ -31,9 +31,11 @@
 #define MEMORY Float32
 #define MEMORY4 Float32x4
 #define BYTES 4ul
+#define LOAD(x) x
+#define LOAD4(x) x
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 
-void epilogue(uint batch, uint m, uint n, ELEMENT4 sum) {
+void epilogue(uint batch, uint m, uint n, vec4 sum) {
   const vec4 in2 = Float32x4(view1).at[n / 4];
   bvec4 out6;
   vec4 out7;

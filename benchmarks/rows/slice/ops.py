@@ -165,9 +165,9 @@ def softmax(context: Context) -> Iterator[Result]:
     yield from context.results("softmax", f"[{n}, {n}] over rows", timings, "ms", milliseconds)
 
 
-def product_libraries(context: Context, a: Any, inside: int) -> dict[str, Work]:
+def product_libraries(context: Context, a: Any, inside: int, dtype: str = "float32") -> dict[str, Work]:
     """`inside` products, each needing the one before, so that none can be left out; one element of the last is read."""
-    sa = sg.tensor(a, device=context.device)
+    sa = sg.tensor(a, device=context.device).to(getattr(sg, dtype))
 
     def ours() -> float:
         x = sa
@@ -177,7 +177,7 @@ def product_libraries(context: Context, a: Any, inside: int) -> dict[str, Work]:
 
     works: dict[str, Work] = {"spirograd": ours}
     if torch := torch_for(context):
-        ta = torch.array(a)
+        ta = torch.array(a).to(getattr(torch.torch, dtype))
 
         def theirs() -> float:
             x = ta
@@ -187,7 +187,7 @@ def product_libraries(context: Context, a: Any, inside: int) -> dict[str, Work]:
 
         works["torch"] = theirs
     if jax := jax_for(context):
-        ja, fast = jax.array(a), jax.jax.jit(lambda p, q: p @ q)
+        ja, fast = jax.array(a).astype(dtype), jax.jax.jit(lambda p, q: p @ q)
 
         def products() -> float:
             x = ja
@@ -196,8 +196,8 @@ def product_libraries(context: Context, a: Any, inside: int) -> dict[str, Work]:
             return float(x[0, 0])
 
         works["jax.jit"] = products
-    truth = float(a[0].astype(np.float64) @ a[:, 0].astype(np.float64))
-    close(np.float64((sa @ sa)[0, 0].item()), truth, 1e-3)
+    row0, column0 = (x.cpu().double().numpy() for x in (sa[0], sa[:, 0]))
+    close(np.float64((sa @ sa)[0, 0].item()), float(row0 @ column0), 1e-3 if dtype == "float32" else 1e-2)
     return works
 
 
@@ -213,6 +213,18 @@ def matmul(context: Context) -> Iterator[Result]:
         timings = measure(product_libraries(context, a, inside), calls_inside=inside, **context.turns)
         work = 2 * n**3
         yield from context.results("matmul", f"{n} x {n} x {n}", timings, "TFLOP/s", lambda s, w=work: w / s / 1e12)
+
+
+@row("matmul_half", cpu=False)
+def matmul_half(context: Context) -> Iterator[Result]:
+    """Products of square matrices of half types; SPIROGRAD_MATRIX chooses the path to the matrix units."""
+    for dtype in ("float16", "bfloat16"):
+        for n in (1024,) if context.quick else (1024, 2048, 4096, 8192):
+            a = np.random.default_rng(n).standard_normal((n, n), dtype=np.float32) / np.float32(n**0.5)
+            inside = max(2, min(32, 2**39 // (2 * n**3))) if context.device.type != "software" else 2
+            timings = measure(product_libraries(context, a, inside, dtype), calls_inside=inside, **context.turns)
+            work, case = 2 * n**3, f"{dtype}, {n} x {n} x {n}"
+            yield from context.results("matmul_half", case, timings, "TFLOP/s", lambda s, w=work: w / s / 1e12)
 
 
 @row("plus_one")
