@@ -15,7 +15,7 @@ layout(constant_id = 2) const uint kTileK = 64;
 layout(constant_id = 4) const uint kAAlongK = 1;  // 1: neighbours of a in memory run along k, 0: along m
 layout(constant_id = 5) const uint kBAlongK = 0;  // 1: neighbours of b in memory run along k, 0: along n
 layout(constant_id = 6) const uint kEven = 0;     // 1: rows begin at multiples of eight elements
-const uint kUnroll = 4;
+const uint kUnroll = 8;
 
 layout(buffer_reference, std430, buffer_reference_align = ALIGNMENT) buffer Factors { MATRIX at[]; };
 

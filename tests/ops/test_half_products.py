@@ -1,4 +1,4 @@
-"""Products of float16 and bfloat16: operands as they are, float32 sums, one rounding; on matrix units where there are."""
+"""Products of float16 and bfloat16: float32 sums of the operands as they are, one rounding; each path to the units."""
 
 from __future__ import annotations
 
@@ -65,10 +65,17 @@ def test_operands_may_lie_anywhere(layout: str, dtype: str, device: sg.Device) -
 
 @pytest.mark.parametrize("dtype", HALVES)
 def test_batches_are_broadcast(dtype: str, device: sg.Device) -> None:
-    for first, second in [((3, 33, 17), (17, 40)), ((2, 1, 20, 16), (3, 16, 18)), ((1, 24, 16), (4, 16, 24)), ((3, 0, 4), (4, 5))]:
+    for first, second in [
+        ((3, 33, 17), (17, 40)),
+        ((2, 1, 20, 16), (3, 16, 18)),
+        ((1, 24, 16), (4, 16, 24)),
+        ((3, 0, 4), (4, 5)),
+    ]:
         a, b = made(first, dtype, device, 1), made(second, dtype, device, 2)
         assert_product(a @ b, a, b, UNIT[dtype])
-    assert_product(sg.bmm(a := made((3, 17, 18), dtype, device, 1), b := made((3, 18, 19), dtype, device, 2)), a, b, UNIT[dtype])
+    assert_product(
+        sg.bmm(a := made((3, 17, 18), dtype, device, 1), b := made((3, 18, 19), dtype, device, 2)), a, b, UNIT[dtype]
+    )
 
 
 @pytest.mark.parametrize("dtype", HALVES)

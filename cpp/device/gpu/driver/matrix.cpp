@@ -1,3 +1,5 @@
+// Asks a driver for its matrix units, by the two extensions that reach them. What is done with the answer is the
+// lowering's business.
 #include "device/gpu/driver/matrix.hpp"
 
 #include <algorithm>
