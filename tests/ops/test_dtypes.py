@@ -87,11 +87,9 @@ def test_a_narrow_op_is_the_wide_op_rounded(row: Row, dtype: str, device: sg.Dev
 
 
 @pytest.mark.parametrize("dtype", HALVES)
-def test_sums_and_products_of_halves_are_rounded_once(dtype: str, device: sg.Device) -> None:
+def test_sums_of_halves_are_rounded_once(dtype: str, device: sg.Device) -> None:
     a = sg.tensor(np.random.default_rng(1).standard_normal((37, 200)).astype(np.float32), device=device).to(dtype)
-    b = sg.tensor(np.random.default_rng(2).standard_normal((200, 19)).astype(np.float32), device=device).to(dtype)
     assert np.array_equal(wide_values(a.sum(1)), wide_values(a.float().sum(1).to(dtype)))
-    assert np.array_equal(wide_values(a @ b), wide_values((a.float() @ b.float()).to(dtype)))
 
 
 @pytest.mark.parametrize("dtype", HALVES)

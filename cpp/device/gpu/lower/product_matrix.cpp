@@ -76,8 +76,10 @@ const Instr* only_store(const Layout& l, DType half) {
   return matrix && (to.dtype == half || to.dtype == DType::float32) ? found : nullptr;
 }
 
-// Nothing between the sum and its store but the rounding that the store does anyway.
+// Nothing between the sum and its store but the rounding that the store does anyway. Drivers may cut off the digits that
+// bfloat16 does not have, where float16 is rounded: such sums are rounded before they are stored.
 bool is_plain(const Program& e, const Instr& store) {
+  if (e.views[store.slot].dtype == DType::bfloat16) return false;
   if (e.code[store.a].code == Code::load && e.code[store.a].slot == 0) return true;
   const Instr& cast = e.code[store.a];
   return cast.code == Code::cast && cast.dtype == e.views[store.slot].dtype && e.code[cast.a].code == Code::load &&
