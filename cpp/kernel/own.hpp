@@ -2,6 +2,7 @@
 // schedule/ finds the memory, the devices run it.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,7 @@ struct Expansion {
     Own own;
   };
   std::vector<int64_t> temporaries;  // bytes
-  std::vector<Launch> launches;
+  std::deque<Launch> launches;       // they stay where they are while others are added
   int32_t inputs = 0;
   const Features* gpu = nullptr;  // what the device can do; nullptr: the CPU
 

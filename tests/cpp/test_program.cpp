@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "kernel/expr.hpp"
+#include "kernel/own.hpp"
 
 namespace {
 
@@ -190,4 +191,12 @@ TEST_CASE("a printed program names everything", "[program]") {
   CHECK(text.find("reduce_maximum float32 %0") != std::string::npos);
   CHECK(text.find("phase 1 row") != std::string::npos);
   CHECK(count(b.program, Code::reduce) == 1);
+}
+
+TEST_CASE("expansion: a launch stays where it is while others are added", "[program]") {
+  Expansion e;
+  Own& first = e.launch("first");
+  for (int i = 0; i < 100; ++i) e.launch("later");
+  first.cost = 3;
+  CHECK(e.launches.front().own.cost == 3);
 }
