@@ -153,7 +153,7 @@ struct GradFn {
     for (int i = 0; i < op.inputs; ++i) {
       const GradInput& in = op.in[i];
       if (in.is_number) continue;
-      const int64_t output = in.fn && in.fn->is_one_output() ? in.fn->attributes.x : 0;
+      const int64_t output = in.fn && in.fn->is_one_output() ? in.fn->attributes.as<OutputAttributes>().number : 0;
       all.append(py::make_tuple(in.needs() ? py::cast(GradFn{in.fn, in.leaf}) : py::object(py::none()), output));
     }
     return all;

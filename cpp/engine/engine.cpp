@@ -326,11 +326,10 @@ uint64_t address_of(const Tensor& x) {
 }
 
 namespace {
-void vjp_to(Vjp& v) {
-  const DeviceId home{v.attributes().flag ? DeviceId::Kind::gpu : DeviceId::Kind::cpu,
-                      static_cast<uint8_t>(v.attributes().x)};
-  v.result[0] = to_device(v.g, home);
-}
+struct ToAttributes {
+  DeviceId from;
+};
+void vjp_to(Vjp& v) { v.result[0] = to_device(v.g, v.attributes<ToAttributes>().from); }
 const OpInfo kTo{
     .name = "to", .doc = "The same values on another device.", .kind = Kind::view, .arity = 1, .vjp = vjp_to};
 }  // namespace
@@ -346,10 +345,7 @@ Tensor to_device(const Tensor& x, DeviceId device) {
     read(x, bytes.data());
     out = from_host(bytes.data(), x.shape(), x.dtype(), device);
   }
-  Attributes attributes;
-  attributes.flag = x.device().is_gpu();
-  attributes.x = x.device().index;
-  record(kTo, out, {&x}, attributes);
+  record(kTo, out, {&x}, ToAttributes{x.device()});
   return out;
 }
 

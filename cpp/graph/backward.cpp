@@ -195,7 +195,7 @@ class Pass {
     if (node.custom) {
       hand_on(node, (*node.custom)(node, arrived, {wanted.begin(), wanted.end()}));
     } else if (node.is_one_output()) {
-      send(node.in[0].fn, static_cast<size_t>(node.attributes.x), g);
+      send(node.in[0].fn, static_cast<size_t>(node.attributes.as<OutputAttributes>().number), g);
     } else if (node.op == &slice_row()) {
       send_part(node, g);
     } else {

@@ -278,10 +278,7 @@ Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
   }
   Tensor out = wrap(node, shape);
   append(node);
-  Attributes attributes;
-  attributes.a = x.shape();
-  attributes.axes = axes;
-  record(op, out, {&x}, attributes);
+  record(op, out, {&x}, ReduceAttributes{axes});
   return out;
 }
 

@@ -40,7 +40,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const 
                 const Contraction& sizes, const Dims& result);
 // The same storage seen with other strides. `attributes` are for the gradient.
 Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset,
-            const Attributes& attributes);
+            const Attributes& attributes = {});
 // out[i...] = the element of x's storage at x.offset() + i... * strides + offset[i...]: int64 (broadcast), in elements,
 // checked by whoever made it. Records nothing for gradients.
 Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, const Tensor& offset);

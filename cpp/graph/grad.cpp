@@ -115,6 +115,11 @@ const NodeRef& Checkpoint::value(int index) {
   return values_[static_cast<size_t>(index)].ref();
 }
 
+// ---- attributes ------------------------------------------------------------------------------------------------------
+void Attributes::refuse_type() {
+  fail<Error>("backward", "a gradient reads attributes of another type than its op recorded", "report this as a bug");
+}
+
 // ---- saved values ----------------------------------------------------------------------------------------------------
 void Saved::keep(const Tensor& t, bool always) {
   if (checkpoint && !always) {
@@ -275,7 +280,7 @@ void set_output(Tensor& x, const Ref<GradNode>& custom, int64_t number) {
   out->in[0].fn = custom;
   out->in[0].shape = x.shape();
   out->in[0].dtype = x.dtype();
-  out->attributes.x = number;
+  out->attributes = OutputAttributes{number};
   if (!x->base) return x.set_history(std::move(out));
   Tensor value = x.detach();  // written through a view: its base is to know
   value.set_history(std::move(out));
@@ -298,14 +303,6 @@ bool is_inside(const Tensor& base, const Tensor& view) {
   const int64_t begin = view->offset - base->offset;
   return view.numel() == 0 ||
          (begin >= 0 && begin + span(view.shape(), view.strides()) <= span(base.shape(), base.strides()));
-}
-
-Attributes place_in(const Tensor& base, const Tensor& view) {
-  Attributes attributes;
-  attributes.a = view.shape();
-  attributes.b = view.strides();
-  attributes.x = view->offset - base->offset;
-  return attributes;
 }
 
 }  // namespace
@@ -338,10 +335,10 @@ Ref<GradNode> history_of_write(const OpInfo& op, const Tensor& target, const Ten
   const Tensor base = base_of(target);
   if (!is_recorded(base, value)) return {};
   Ref<GradNode> fn = node_of(op, base, 2);
-  fn->attributes = place_in(base, target);
-  fn->attributes.flag = base.ref() == target.ref();
+  const bool all = base.ref() == target.ref();
+  fn->attributes = AssignAttributes{target.shape(), target.strides(), target->offset - base->offset, all};
   connect(*fn, 0, base);
-  if (fn->attributes.flag) fn->in[0].fn = {};  // all of the old value is gone
+  if (all) fn->in[0].fn = {};  // nothing of the old value is left
   connect(*fn, 1, value);
   return fn;
 }
@@ -387,7 +384,7 @@ void Tensor::renew_history() const {
   impl_->history = base->history;
   if (!base->grad_fn || !is_float(dtype())) return;
   Ref<GradNode> fn = node_of(strided_row(), *this, 1);
-  fn->attributes = place_in(base, *this);
+  fn->attributes = StridedAttributes{strides(), impl_->offset - base->offset};
   connect(*fn, 0, base);
   fn->retained = impl_->retained;
   if (impl_->retained && impl_->grad_fn) impl_->grad_fn->retained = {};

@@ -8,17 +8,10 @@
 #include <vector>
 
 #include "base/where.hpp"
+#include "graph/attributes.hpp"
 #include "graph/tensor.hpp"
 
 namespace sg {
-
-// What the gradient of a view or a reduce needs to know about the op.
-struct Attributes {
-  Dims a, b;
-  int64_t x = 0;
-  uint32_t axes = 0;
-  bool flag = false;
-};
 
 // A user's object that a graph keeps alive. A collector of cycles must see the objects behind it, and takes them when
 // only a cycle keeps it alive.
@@ -135,7 +128,7 @@ class GradNode : public RefCounted<GradNode> {
 
   static Ref<GradNode> make(const OpInfo& op, int inputs);
   std::string name() const;    // "MulBackward0"
-  bool is_one_output() const;  // stands for one of several outputs of in[0].fn, number attributes.x
+  bool is_one_output() const;  // stands for one of several outputs of in[0].fn; OutputAttributes
   void free_values();
   static void destroy(GradNode*);  // iterative
 
@@ -151,9 +144,13 @@ struct Vjp {
   Tensor* result;         // one an input
   const uint8_t* wanted;  // one an input
   bool needs(int i) const { return wanted[i]; }
-  Tensor in(int i) const;  // input i, broadcast shape not applied
+  Tensor in(int i) const;                                      // input i, broadcast shape not applied
+  const Dims& shape(int i) const { return node.in[i].shape; }  // of input i, saved or not
   Tensor out() const;
-  const Attributes& attributes() const { return node.attributes; }
+  template <class T>
+  const T& attributes() const {
+    return node.attributes.as<T>();
+  }
 };
 
 bool grad_enabled();
@@ -221,8 +218,8 @@ extern constinit thread_local bool detect_nan;
 bool has_nan(const Tensor& x);  // of a floating type. Given by engine/
 
 // Rows that the graph itself needs, given by ops/.
-const OpInfo& strided_row();  // a view by shape, strides and offset: attributes a, b, x
-const OpInfo& assign_row();   // a write through such a view
+const OpInfo& strided_row();  // a view by shape, strides and offset; StridedAttributes
+const OpInfo& assign_row();   // a write through such a view; AssignAttributes
 Tensor add(const Tensor& a, const Tensor& b);
 Tensor ones_like(const Tensor& x);
 Tensor sum_to(const Tensor& x, const Dims& shape);  // undoes broadcasting

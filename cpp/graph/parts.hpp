@@ -13,7 +13,7 @@ struct GradPart {
 };
 
 // Given by ops/.
-const OpInfo& slice_row();  // a range of every step-th place along one dimension; attributes as the row's own
+const OpInfo& slice_row();  // a range of every step-th place along one dimension; StridedAttributes
 Tensor put_together(const std::vector<GradPart>& parts);  // the gradient of slice->in[0], the same for all
 
 }  // namespace sg

@@ -338,10 +338,14 @@ Tensor weights_of(const Tensor& q, const Tensor& k, double scale, bool causal) {
 // ---- gradients -----------------------------------------------------------------------------------------------------------
 constexpr uint32_t kLast = 1u << 3;  // the elements of [batch, heads, rows, elements]
 
+struct AttentionAttributes {
+  double scale;
+  bool causal;
+};
+
 void vjp_attention(Vjp& v) {
   const Tensor q = v.in(0), k = v.in(1), value = v.in(2);
-  const double scale = std::bit_cast<double>(v.attributes().x);
-  const bool causal = v.attributes().flag;
+  const auto [scale, causal] = v.attributes<AttentionAttributes>();
   if (grad_enabled()) {  // to be differentiated again
     const Tensor weights = weights_of(q, k, scale, causal);
     const Tensor slopes = matmul(v.g, turned(value));
@@ -362,7 +366,7 @@ void vjp_attention(Vjp& v) {
   const Tensor g = p.e == 1 || v.g.strides()[3] == 1 ? v.g : contiguous(v.g);
   const Gradients to = gradients_of(p, q.strides(), k.strides(), value.strides(), wants);
   const Tensor packed = own_kernel(rows::AttentionGradient, {q, k, value, g, logs, contiguous(sum(g * out, kLast))},
-                                   {to.numel}, q.dtype(), {p.keys, p.e, wants, v.attributes().x});
+                                   {to.numel}, q.dtype(), {p.keys, p.e, wants, std::bit_cast<int64_t>(scale)});
   for (int i = 0; i < 3; ++i)
     if (v.needs(i)) v.result[i] = part_of(packed, q.dtype(), to.shape[i], to.strides[i], to.at[i]);
 }
@@ -443,16 +447,14 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, do
   const Tensor q = as_heads(q0, batch), k = as_heads(k0, batch), v = as_heads(v0, batch);
   const Problem p{q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2], q.shape()[3], v.shape()[3]};
   const Results r = results_of(p, q.strides());
-  Attributes attributes;
-  attributes.x = std::bit_cast<int64_t>(scale);
-  attributes.flag = causal;
   Tensor packed;
   {
     const GradMode off(false);
-    packed = own_kernel(rows::Attention, {q, k, v}, {r.logs_at + p.logs()}, wide, {p.keys, p.e, causal, attributes.x});
+    packed = own_kernel(rows::Attention, {q, k, v}, {r.logs_at + p.logs()}, wide,
+                        {p.keys, p.e, causal, std::bit_cast<int64_t>(scale)});
   }
   Tensor out = part_of(packed, wide, {p.batch, p.heads, p.queries, p.e}, r.out_strides, 0);
-  record(rows::Attention, out, {&q, &k, &v}, attributes);
+  record(rows::Attention, out, {&q, &k, &v}, AttentionAttributes{scale, causal});
   Dims shape = batch;
   shape.push(p.queries);
   shape.push(p.e);

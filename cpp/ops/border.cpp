@@ -22,7 +22,7 @@ struct Side {
   int64_t size, before, after;
   int64_t whole() const { return before + size + after; }
 };
-struct Bordered {
+struct Bordered {  // the attributes of both ops
   Mode mode;
   Side sides[kDims];
 
@@ -114,13 +114,6 @@ void add_on_cpu(const CpuArgs& args) {
 // ---- nodes -----------------------------------------------------------------------------------------------------------
 int64_t packed(int64_t a, int64_t b) { return a << 32 | b; }
 
-Attributes attributes_of(const Bordered& b) {
-  Attributes at;
-  for (const Side& s : b.sides) at.a.push(s.before), at.b.push(s.after);
-  at.x = static_cast<int64_t>(b.mode);
-  return at;
-}
-
 // A node's numbers. Its input is the image; for the gradient, the image with its borders.
 Bordered bordered_of(const Node& node, bool gradient) {
   Bordered b;
@@ -133,15 +126,16 @@ Bordered bordered_of(const Node& node, bool gradient) {
   return b;
 }
 
-Tensor run(const OpInfo& op, const Tensor& x, const Attributes& at, bool gradient) {
+Tensor run(const OpInfo& op, const Tensor& x, const Bordered& b, bool gradient) {
   Dims shape = {x.shape()[0]};
-  for (int d = 0; d < kDims; ++d) shape.push(x.shape()[d + 1] + (at.a[d] + at.b[d]) * (gradient ? -1 : 1));
+  for (const Side& s : b.sides) shape.push(gradient ? s.size : s.whole());
+  const auto widths = [&](int d) { return packed(b.sides[d].before, b.sides[d].after); };
   return own_kernel(op, {contiguous(x)}, shape, x.dtype(),
-                    {packed(at.a[0], at.b[0]), packed(at.a[1], at.b[1]), packed(at.a[2], at.b[2]), at.x}, at);
+                    {widths(0), widths(1), widths(2), static_cast<int64_t>(b.mode)}, b);
 }
-Tensor copy_borders(const Tensor& x, const Attributes& at) { return run(rows::Border, x, at, false); }
-Tensor add_borders(const Tensor& g, const Attributes& at) {
-  return cast(run(rows::BorderImage, cast(g, wide_of(g.dtype())), at, true), g.dtype());
+Tensor copy_borders(const Tensor& x, const Bordered& b) { return run(rows::Border, x, b, false); }
+Tensor add_borders(const Tensor& g, const Bordered& b) {
+  return cast(run(rows::BorderImage, cast(g, wide_of(g.dtype())), b, true), g.dtype());
 }
 
 void (*copy_function(size_t bytes))(const CpuArgs&) {
@@ -178,8 +172,8 @@ void expand_border(const Node& node, bool gpu, Expansion& e) {
     own.source = glsl(t, b, kGradient), set_threads(own, node.numel);
 }
 
-void vjp_border(Vjp& v) { v.result[0] = add_borders(v.g, v.attributes()); }
-void vjp_border_image(Vjp& v) { v.result[0] = copy_borders(v.g, v.attributes()); }
+void vjp_border(Vjp& v) { v.result[0] = add_borders(v.g, v.attributes<Bordered>()); }
+void vjp_border_image(Vjp& v) { v.result[0] = copy_borders(v.g, v.attributes<Bordered>()); }
 
 constexpr OpInfo row(const char* name, const char* doc, void (*vjp)(Vjp&), bool gradient) {
   return {.name = name,
@@ -230,7 +224,7 @@ Tensor with_borders(const Tensor& x, const std::vector<int64_t>& widths, const s
   image[0] = elements ? x.numel() / elements : 0;
   for (const Side& s : b.sides) image.push(s.size);
   Tensor out = x;
-  if (shape.numel() != x.numel()) out = reshape(copy_borders(reshape(x, image), attributes_of(b)), shape);
+  if (shape.numel() != x.numel()) out = reshape(copy_borders(reshape(x, image), b), shape);
   const std::vector<int64_t> rest(widths.begin() + 2 * pairs, widths.end());
   if (rest.empty()) return out;
   Dims front, back;

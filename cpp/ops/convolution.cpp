@@ -15,28 +15,14 @@
 namespace sg {
 namespace {
 
-// One number for height, one for width.
+// What a convolution and both of its gradients share; their attributes.
 struct Geometry {
-  Dims stride, padding, dilation;
-  Dims image, kernel, result;
+  HeightWidth stride, padding, dilation;
+  HeightWidth image, kernel, result;
   int64_t groups = 1;
 
   // How many elements a kernel spans, first and last included.
   int64_t reach(int d) const { return plus("convolution", times("convolution", dilation[d], kernel[d] - 1), 1); }
-
-  Attributes attributes() const {
-    Attributes at;
-    for (const Dims* dims : {&stride, &padding, &dilation})
-      for (int64_t v : *dims) at.a.push(v);
-    for (const Dims* dims : {&image, &kernel, &result})
-      for (int64_t v : *dims) at.b.push(v);
-    at.x = groups;
-    return at;
-  }
-  static Geometry of(const Attributes& at) {
-    const auto pair = [](const Dims& v, int i) { return Dims{v[i], v[i + 1]}; };
-    return {pair(at.a, 0), pair(at.a, 2), pair(at.a, 4), pair(at.b, 0), pair(at.b, 2), pair(at.b, 4), at.x};
-  }
 };
 
 Tensor padded(const Tensor& x, int64_t top, int64_t bottom, int64_t left, int64_t right) {
@@ -77,7 +63,7 @@ struct Framed {
   Tensor image;
   Window window;
 };
-Framed framed(const Tensor& x, const Dims& before, const Dims& size) {
+Framed framed(const Tensor& x, const HeightWidth& before, const HeightWidth& size) {
   Tensor image = x.strides()[3] == 1 ? x : contiguous(x);
   for (int d = 0; d < 2; ++d) {
     const int64_t begin = std::max<int64_t>(-before[d], 0);
@@ -111,7 +97,7 @@ Tensor weight_gradient_of_channels(const Framed& f, const Tensor& result, const 
                   {g.groups, 1, g.kernel[0], g.kernel[1]});
 }
 
-Dims framed_size(const Geometry& g) { return {g.image[0] + 2 * g.padding[0], g.image[1] + 2 * g.padding[1]}; }
+HeightWidth framed_size(const Geometry& g) { return {g.image[0] + 2 * g.padding[0], g.image[1] + 2 * g.padding[1]}; }
 
 // From a padded image: [n, group, output, place] = sum over channels and taps.
 Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
@@ -194,7 +180,7 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
         slice(slice(whole, 2, before[0] - p.before, p.reach(), 1), 3, before[1] - q.before, q.reach(), 1);
     return correlate(seen, some, inner);
   };
-  if (g.stride == Dims{1, 1}) return one(phases[0][0], phases[1][0]);
+  if (g.stride == HeightWidth{1, 1}) return one(phases[0][0], phases[1][0]);
   const Tensor out = full(shape, 0, y.dtype(), y.device());
   for (const Phase& p : phases[0])
     for (const Phase& q : phases[1])
@@ -245,7 +231,7 @@ Tensor product(const OpInfo& op, Compute compute, const Tensor& a, const Tensor&
     GradMode off(false);
     out = compute(a, b, g);
   }
-  record(op, out, {&a, &b}, g.attributes());
+  record(op, out, {&a, &b}, g);
   return out;
 }
 Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
@@ -259,17 +245,17 @@ Tensor by_weight(const Tensor& x, const Tensor& y, const Geometry& g) {
 }
 
 void vjp_convolution(Vjp& v) {
-  const Geometry g = Geometry::of(v.attributes());
+  const auto& g = v.attributes<Geometry>();
   if (v.needs(0)) v.result[0] = by_image(v.g, v.in(1), g);
   if (v.needs(1)) v.result[1] = by_weight(v.in(0), v.g, g);
 }
 void vjp_image(Vjp& v) {
-  const Geometry g = Geometry::of(v.attributes());
+  const auto& g = v.attributes<Geometry>();
   if (v.needs(0)) v.result[0] = convolve(v.g, v.in(1), g);
   if (v.needs(1)) v.result[1] = by_weight(v.g, v.in(0), g);
 }
 void vjp_weight(Vjp& v) {
-  const Geometry g = Geometry::of(v.attributes());
+  const auto& g = v.attributes<Geometry>();
   if (v.needs(0)) v.result[0] = by_image(v.in(1), v.g, g);
   if (v.needs(1)) v.result[1] = convolve(v.in(0), v.g, g);
 }
@@ -358,7 +344,7 @@ Tensor conv(const char* op, int dims, const Tensor& input, const Tensor& weight,
                        "a kernel of " + kernel.str() + " with dilation " + dilation.str() + " on input " +
                            input.shape().str() + " with padding " + widths.str(),
                        "use a smaller kernel, or more padding");
-    g.result.push((g.image[d] + 2 * g.padding[d] - g.reach(d)) / g.stride[d] + 1);
+    g.result[d] = (g.image[d] + 2 * g.padding[d] - g.reach(d)) / g.stride[d] + 1;
   }
   return cast(from_image(with_bias(convolve(x, w, g), bias), dims, input.rank() == dims + 2), dtype);
 }
@@ -380,13 +366,13 @@ Tensor conv_transpose(const char* op, int dims, const Tensor& input, const Tenso
   g.kernel = {w.shape()[2], w.shape()[3]};
   g.result = {y.shape()[2], y.shape()[3]};
   g.groups = groups;
-  const Dims extra = height_and_width(more, 0);
+  const HeightWidth extra = height_and_width(more, 0);
   for (int d = 0; d < 2; ++d) {
     if (extra[d] >= std::max(g.stride[d], g.dilation[d]))
       fail<ValueError>(op, "output_padding " + more.str() + " with stride " + stride.str(),
                        "use less than the stride or the dilation");
     const int64_t way = times(op, y.shape()[d + 2] - 1, g.stride[d]);
-    g.image.push(plus(op, way - 2 * g.padding[d] + extra[d], g.reach(d)));
+    g.image[d] = plus(op, way - 2 * g.padding[d] + extra[d], g.reach(d));
     if (g.kernel[d] < 1 || g.image[d] < 1)
       fail<ValueError>(op, "input " + input.shape().str() + " leaves a result of size " + std::to_string(g.image[d]),
                        "use less padding");

@@ -17,8 +17,8 @@ Dims for_each_dimension(const char* op, const char* what, const Dims& numbers, i
   return all;
 }
 
-Dims height_and_width(const Dims& numbers, int64_t height) {
-  return numbers.rank == 1 ? Dims{height, numbers[0]} : numbers;
+HeightWidth height_and_width(const Dims& numbers, int64_t height) {
+  return numbers.rank == 1 ? HeightWidth{height, numbers[0]} : HeightWidth{numbers[0], numbers[1]};
 }
 
 void check_image(const char* op, const Tensor& x, int dims) {

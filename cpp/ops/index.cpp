@@ -61,11 +61,16 @@ Tensor steps_along(int64_t count, int64_t stride, int dim, int rank, DeviceId de
 }
 
 // ---- rows --------------------------------------------------------------------------------------------------------------
+struct RowsAttributes {
+  int dims;       // how many dimensions a row number is for
+  bool distinct;  // no row is named twice
+};
+
 void vjp_take(Vjp& v) {
-  const Dims& shape = v.attributes().a;
-  const int dims = static_cast<int>(v.attributes().x);
+  const Dims& shape = v.shape(0);
+  const auto [dims, distinct] = v.attributes<RowsAttributes>();
   const Tensor rows = v.in(1);
-  if (v.attributes().flag) {
+  if (distinct) {
     v.result[0] = put_rows(full(shape, 0, v.g.dtype(), v.g.device()), dims, rows, v.g, true);
     return;
   }
@@ -74,10 +79,10 @@ void vjp_take(Vjp& v) {
 }
 
 void vjp_put(Vjp& v) {
-  const int dims = static_cast<int>(v.attributes().x);
+  const auto [dims, distinct] = v.attributes<RowsAttributes>();
   const Tensor rows = v.in(2);
-  if (v.needs(0)) v.result[0] = put_rows(v.g, dims, rows, Tensor(0), v.attributes().flag);
-  if (v.needs(1)) v.result[1] = take_rows(v.g, dims, rows, v.attributes().flag);
+  if (v.needs(0)) v.result[0] = put_rows(v.g, dims, rows, Tensor(0), distinct);
+  if (v.needs(1)) v.result[1] = take_rows(v.g, dims, rows, distinct);
 }
 
 }  // namespace
@@ -120,11 +125,7 @@ Tensor take_rows(const Tensor& x0, int dims, const Tensor& rows, bool distinct) 
   const Dims shape = joined(rows.shape(), x.shape(), dims);
   const Tensor offset = with_ones(stride == 1 ? rows : rows * Tensor(stride), x.rank() - dims);
   Tensor out = indexed(rows::Take, x, shape, strides, offset);
-  Attributes attributes;
-  attributes.a = x.shape();
-  attributes.x = dims;
-  attributes.flag = distinct;
-  record(rows::Take, out, {&x, &rows}, attributes);
+  record(rows::Take, out, {&x, &rows}, RowsAttributes{dims, distinct});
   return out;
 }
 
@@ -142,10 +143,7 @@ Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& val
           at + steps_along(x.shape()[d], strides[d], rows.rank() + d - dims, rows.rank() + x.rank() - dims, x.device());
     assign_at(rows::Put, out, value, at);
   }
-  Attributes attributes;
-  attributes.x = dims;
-  attributes.flag = distinct;
-  record(rows::Put, out, {&x, &value, &rows}, attributes);
+  record(rows::Put, out, {&x, &value, &rows}, RowsAttributes{dims, distinct});
   return out;
 }
 

@@ -8,11 +8,15 @@
 namespace sg {
 namespace {
 
+struct JoinAttributes {
+  int dim;
+};
+
 void vjp_join(Vjp& v) {
-  const int dim = static_cast<int>(v.attributes().x);
+  const int dim = v.attributes<JoinAttributes>().dim;
   int64_t begin = 0;
   for (int i = 0; i < v.node.inputs; ++i) {
-    const int64_t size = v.node.in[i].shape[dim];
+    const int64_t size = v.shape(i)[dim];
     if (v.needs(i)) v.result[i] = slice(v.g, dim, begin, size, 1);
     begin += size;
   }
@@ -86,9 +90,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   }
   std::vector<const Tensor*> inputs;
   for (const Tensor& t : parts) inputs.push_back(&t);
-  Attributes attributes;
-  attributes.x = d;
-  record(rows::Join, out, inputs, attributes);
+  record(rows::Join, out, inputs, JoinAttributes{d});
   return out;
 }
 

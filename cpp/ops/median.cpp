@@ -42,10 +42,7 @@ TensorPair median(const Tensor& x, int64_t dim, bool keepdim, bool leave_out_nan
       value = squeeze(value, d);
     }
   }
-  Attributes attributes;
-  attributes.a = x.rank() ? x.shape() : Dims{1};
-  attributes.x = d;
-  record(rows::Choose, value, {&x, &index}, attributes);
+  record(rows::Choose, value, {&x, &index}, ChooseAttributes{d});
   return {value, index};
 }
 
@@ -60,10 +57,7 @@ Tensor median(const Tensor& x, bool leave_out_nan) {
     GradMode off(false);
     value = clone(median(reshape(x, {-1}), 0, false, leave_out_nan).first);
   }
-  Attributes attributes;
-  attributes.a = x.shape();
-  attributes.axes = all_axes(x);
-  record(rows::Median, value, {&x}, attributes);
+  record(rows::Median, value, {&x}, ReduceAttributes{all_axes(x)});
   return value;
 }
 

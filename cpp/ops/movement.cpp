@@ -9,25 +9,29 @@
 namespace sg {
 namespace {
 
-void vjp_reshape(Vjp& v) { v.result[0] = reshape(v.g, v.attributes().a); }
+void vjp_reshape(Vjp& v) { v.result[0] = reshape(v.g, v.shape(0)); }
+
+// Of permute: for each dimension of the result, that of the input.
+struct PermuteAttributes {
+  Dims order;
+};
 
 void vjp_permute(Vjp& v) {
-  const Dims& order = v.attributes().a;
+  const Dims& order = v.attributes<PermuteAttributes>().order;
   Dims inverse = order;
   for (int d = 0; d < order.rank; ++d) inverse[static_cast<int>(order[d])] = d;
   v.result[0] = permute(v.g, inverse);
 }
 
-void vjp_flip(Vjp& v) { v.result[0] = flip(v.g, v.attributes().a); }
+struct FlipAttributes {
+  Dims dims;
+};
+void vjp_flip(Vjp& v) { v.result[0] = flip(v.g, v.attributes<FlipAttributes>().dims); }
 
-void vjp_expand(Vjp& v) { v.result[0] = sum_to(v.g, v.attributes().a); }
+void vjp_expand(Vjp& v) { v.result[0] = sum_to(v.g, v.shape(0)); }
 
 Tensor strided(const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset) {
-  Attributes attributes;
-  attributes.a = shape;
-  attributes.b = strides;
-  attributes.x = offset;
-  return view(rows::Strided, x, shape, strides, x->offset + offset, attributes);
+  return view(rows::Strided, x, shape, strides, x->offset + offset, StridedAttributes{strides, offset});
 }
 
 // Memory laid out like the input `like`, so that views of `like` are views of it: of the same shape, or flat where
@@ -40,22 +44,22 @@ Tensor laid_out(const GradInput& like, const Tensor& memory) {
 }
 
 void vjp_strided(Vjp& v) {
-  const Attributes& s = v.attributes();
+  const auto& at = v.attributes<StridedAttributes>();
   const GradInput& in = v.node.in[0];
-  v.result[0] = laid_out(in, embed(v.g, memory_of(in), s.b, s.x, 0));
+  v.result[0] = laid_out(in, embed(v.g, memory_of(in), at.strides, at.offset, 0));
 }
 
 // Input 0 is the tensor before the write, input 1 what was written.
 void vjp_assign(Vjp& v) {
-  const Attributes& s = v.attributes();
-  if (s.flag) {
+  const auto& at = v.attributes<AssignAttributes>();
+  if (at.all) {
     v.result[1] = v.g;
     return;
   }
   const GradInput& in = v.node.in[0];
   const bool flat = is_contiguous(in.shape, in.strides);
   const Tensor memory = flat ? clone(v.g) : full(memory_of(in), 0, v.g.dtype(), v.g.device());
-  const Tensor all = laid_out(in, memory), place = strided(memory, s.a, s.b, s.x);
+  const Tensor all = laid_out(in, memory), place = strided(memory, at.shape, at.strides, at.offset);
   if (!flat) copy_(all, v.g);
   if (v.needs(1)) v.result[1] = v.needs(0) ? snapshot(place) : place;
   if (!v.needs(0)) return;
@@ -135,17 +139,14 @@ Tensor reshape(const Tensor& x, Dims shape) {
                      "keep the number of elements");
   Dims strides;
   if (!strides_for(x, shape, strides)) return reshape(contiguous(x), shape);
-  Attributes attributes;
-  attributes.a = x.shape();
-  return view(rows::Reshape, x, shape, strides, x->offset, attributes);
+  return view(rows::Reshape, x, shape, strides, x->offset);
 }
 
 Tensor permute(const Tensor& x, const Dims& order) {
   if (order.rank != x.rank())
     fail<ValueError>("permute", "order " + order.str() + " for a tensor of rank " + std::to_string(x.rank()),
                      "name every dimension once");
-  Attributes attributes;
-  Dims shape, strides;
+  Dims dims, shape, strides;
   uint32_t seen = 0;
   for (int64_t axis : order) {
     const int d = normal_axis("permute", axis, x.rank());
@@ -154,9 +155,9 @@ Tensor permute(const Tensor& x, const Dims& order) {
     seen |= 1u << d;
     shape.push(x.shape()[d]);
     strides.push(x.strides()[d]);
-    attributes.a.push(d);
+    dims.push(d);
   }
-  return view(rows::Permute, x, shape, strides, x->offset, attributes);
+  return view(rows::Permute, x, shape, strides, x->offset, PermuteAttributes{dims});
 }
 
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
@@ -180,9 +181,7 @@ Tensor expand(const Tensor& x, const Dims& to) {
   }
   if (extra < 0)
     fail<ValueError>("expand", x.shape().str() + " has more dimensions than " + to.str(), "keep or add dimensions");
-  Attributes attributes;
-  attributes.a = x.shape();
-  return view(rows::Expand, x, shape, broadcast_strides(x.shape(), x.strides(), shape), x->offset, attributes);
+  return view(rows::Expand, x, shape, broadcast_strides(x.shape(), x.strides(), shape), x->offset);
 }
 
 Tensor select(const Tensor& x, int64_t dim, int64_t index) {
@@ -202,7 +201,7 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
     shape.push(x.shape()[i]);
     strides.push(x.strides()[i]);
   }
-  return view(rows::Strided, x, shape, strides, x->offset + (x.numel() ? at * x.strides()[d] : 0), {});
+  return view(rows::Strided, x, shape, strides, x->offset + (x.numel() ? at * x.strides()[d] : 0));
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
@@ -232,9 +231,7 @@ Tensor flip(const Tensor& x, const Dims& dims) {
     strides[d] = -strides[d];
   }
   if (x.numel() == 0) offset = x->offset;
-  Attributes attributes;
-  attributes.a = dims;
-  return clone(view(rows::Flip, x, x.shape(), strides, offset, attributes));
+  return clone(view(rows::Flip, x, x.shape(), strides, offset, FlipAttributes{dims}));
 }
 
 Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {

@@ -97,25 +97,26 @@ Tensor put_together(const std::vector<GradPart>& parts) {
   Tensor sum;
   const auto add_to_sum = [&](const Tensor& g) { sum = sum ? add(sum, g) : g; };
   const auto alone = [&](const GradPart& part) {
-    const Attributes& at = part.slice->attributes;
-    add_to_sum(embed(part.g, at.a, at.b, at.x, 0));
+    const auto& place = part.slice->attributes.as<StridedAttributes>();
+    add_to_sum(embed(part.g, shape, place.strides, place.offset, 0));
   };
   std::map<Family, std::vector<const GradPart*>> families;
   for (const GradPart& part : parts) {
     if (part.g.numel() == 0 && parts.size() > 1) continue;
-    const Attributes& at = part.slice->attributes;
+    const auto& place = part.slice->attributes.as<StridedAttributes>();
     int dim = 0;
     while (dim < shape.rank && part.g.shape()[dim] == shape[dim]) ++dim;
     if (parts.size() == 1 || dim == shape.rank)
       alone(part);
     else
-      families[{dim, at.b[dim] / logical[dim]}].push_back(&part);
+      families[{dim, place.strides[dim] / logical[dim]}].push_back(&part);
   }
   for (auto& [family, members] : families) {
     const auto [dim, step] = family;
     Ranges ranges;
     for (const GradPart* part : members) {
-      const int64_t begin = part->slice->attributes.x / logical[dim], count = part->g.shape()[dim];
+      const int64_t begin = part->slice->attributes.as<StridedAttributes>().offset / logical[dim],
+                    count = part->g.shape()[dim];
       if (step == 1)
         ranges.push_back({begin, begin + count, part->g});
       else if (count * step == shape[dim] && begin < step && shape.rank < kMaxRank)

@@ -18,25 +18,12 @@ namespace {
 
 constexpr int64_t kMostTaps = 64;  // of a window that is one formula
 
-// Numbers for height and width. The code of an element of a window is row * kernel width + column.
+// The attributes of both ops. The code of an element of a window is row * kernel width + column.
 struct Windows {
-  Dims kernel, stride, padding;
-  Dims image, result;
+  HeightWidth kernel, stride, padding;
+  HeightWidth image, result;
 
   DType code_type() const { return kernel.numel() <= 256 ? DType::uint8 : DType::int32; }
-
-  Attributes attributes() const {
-    Attributes at;
-    for (const Dims* dims : {&kernel, &stride, &padding})
-      for (int64_t v : *dims) at.a.push(v);
-    for (const Dims* dims : {&image, &result})
-      for (int64_t v : *dims) at.b.push(v);
-    return at;
-  }
-  static Windows of(const Attributes& at) {
-    const auto pair = [](const Dims& v, int i) { return Dims{v[i], v[i + 1]}; };
-    return {pair(at.a, 0), pair(at.a, 2), pair(at.a, 4), pair(at.b, 0), pair(at.b, 2)};
-  }
 };
 
 // The image with its padding, as far as the windows reach.
@@ -65,7 +52,7 @@ Tensor gathered(const Tensor& image, const Tensor* codes, const Windows& w) {
   if (w.kernel.numel() > kMostTaps) {
     const Dims &size = x.shape(), &s = x.strides();
     return sum(view(rows::AsStrided, x, {size[0], size[1], w.result[0], w.result[1], w.kernel[0], w.kernel[1]},
-                    {s[0], s[1], s[2] * w.stride[0], s[3] * w.stride[1], s[2], s[3]}, x->offset, {}),
+                    {s[0], s[1], s[2] * w.stride[0], s[3] * w.stride[1], s[2], s[3]}, x->offset),
                1u << 4 | 1u << 5);
   }
   Tensor out;
@@ -87,18 +74,18 @@ Tensor gather_windows(const OpInfo& op, const Tensor& x, const Tensor* codes, co
     if (out->storage.get() == x->storage.get()) out = clone(out);
   }
   if (codes)
-    record(op, out, {&x, codes}, w.attributes());
+    record(op, out, {&x, codes}, w);
   else
-    record(op, out, {&x}, w.attributes());
+    record(op, out, {&x}, w);
   return out;
 }
 
-int64_t packed(const char* op, const Dims& pair) {
+int64_t packed(const char* op, const HeightWidth& pair) {
   if (std::max(pair[0], pair[1]) >> 31)
-    fail<ValueError>(op, "sizes " + pair.str() + " of an image or a window", "use less than 2^31");
+    fail<ValueError>(op, "sizes " + Dims(pair).str() + " of an image or a window", "use less than 2^31");
   return pair[0] << 32 | pair[1];
 }
-Dims unpacked(int64_t v) { return {v >> 32, v & 0xffffffff}; }
+HeightWidth unpacked(int64_t v) { return {v >> 32, v & 0xffffffff}; }
 
 Tensor spread(const OpInfo& op, const Tensor& g, const Tensor* codes, const Windows& w) {
   const Tensor from = contiguous(cast(g, wide_of(g.dtype())));
@@ -107,7 +94,7 @@ Tensor spread(const OpInfo& op, const Tensor& g, const Tensor* codes, const Wind
     return own_kernel(
         op, inputs, shape, from.dtype(),
         {packed(op.name, w.image), packed(op.name, w.kernel), packed(op.name, w.stride), packed(op.name, w.padding)},
-        w.attributes());
+        w);
   };
   if (shape.numel() == 0) return full(shape, 0, g.dtype(), g.device());
   return cast(codes ? run({from, contiguous(*codes)}) : run({from}), g.dtype());
@@ -155,8 +142,8 @@ void expand_spread(const Node& node, bool gpu, Expansion& e) {
   for (int i = 0; i < node.inputs; ++i) own.tensors.push_back({i, node.in[i].dtype});
   own.tensors.push_back({e.result(), t, true});
   own.words = {node.numel};
-  const Dims result = {node.domain[2], node.domain[3]};
-  for (const Dims& pair :
+  const HeightWidth result = {node.domain[2], node.domain[3]};
+  for (const HeightWidth& pair :
        {unpacked(node.extra[0]), result, unpacked(node.extra[1]), unpacked(node.extra[2]), unpacked(node.extra[3])})
     own.words.insert(own.words.end(), {pair[0], pair[1]});
   own.words.push_back(unpacked(node.extra[1])[1]);
@@ -177,15 +164,15 @@ void expand_spread(const Node& node, bool gpu, Expansion& e) {
 
 void vjp_chosen(Vjp& v) {
   const Tensor codes = v.in(1);
-  v.result[0] = spread(rows::ChosenImage, v.g, &codes, Windows::of(v.attributes()));
+  v.result[0] = spread(rows::ChosenImage, v.g, &codes, v.attributes<Windows>());
 }
 void vjp_chosen_image(Vjp& v) {
   const Tensor codes = v.in(1);
-  v.result[0] = gather_windows(rows::Chosen, v.g, &codes, Windows::of(v.attributes()));
+  v.result[0] = gather_windows(rows::Chosen, v.g, &codes, v.attributes<Windows>());
 }
-void vjp_window_sum(Vjp& v) { v.result[0] = spread(rows::WindowSumImage, v.g, nullptr, Windows::of(v.attributes())); }
+void vjp_window_sum(Vjp& v) { v.result[0] = spread(rows::WindowSumImage, v.g, nullptr, v.attributes<Windows>()); }
 void vjp_window_sum_image(Vjp& v) {
-  v.result[0] = gather_windows(rows::WindowSum, v.g, nullptr, Windows::of(v.attributes()));
+  v.result[0] = gather_windows(rows::WindowSum, v.g, nullptr, v.attributes<Windows>());
 }
 
 constexpr OpInfo row(const char* name, const char* doc, Kind kind, int arity, void (*vjp)(Vjp&)) {
@@ -202,7 +189,7 @@ constexpr OpInfo row(const char* name, const char* doc, Kind kind, int arity, vo
 
 struct Pool {
   Windows w;
-  Dims dilation;
+  HeightWidth dilation;
   Tensor x;  // [n, channels, height, width]
   int dims;
   bool batched;
@@ -232,7 +219,7 @@ struct Pool {
         fail<ValueError>(op, "a kernel of " + kernel.str() + " on input " + input.shape().str(),
                          "use a smaller kernel, or more padding");
       if (places == 1) w.stride[d] = 1;  // says nothing
-      w.result.push(places);
+      w.result[d] = places;
     }
     check_size(op, w.kernel);
   }
@@ -271,7 +258,7 @@ TensorPair max_of_copies(const Pool& p) {
 
 TensorPair max_pool(const Pool& p) {
   const Windows& w = p.w;
-  if (w.kernel.numel() > kMostTaps || !(p.dilation == Dims{1, 1})) return max_of_copies(p);
+  if (w.kernel.numel() > kMostTaps || !(p.dilation == HeightWidth{1, 1})) return max_of_copies(p);
   Tensor best, codes;
   {
     GradMode off(false);
@@ -290,7 +277,7 @@ TensorPair max_pool(const Pool& p) {
     codes = cast(codes, w.code_type());
     if (w.kernel.numel() == 1) best = clone(best);
   }
-  record(rows::Chosen, best, {&p.x, &codes}, w.attributes());
+  record(rows::Chosen, best, {&p.x, &codes}, w);
   const Tensor wide = cast(codes, DType::int64);
   return {best, flat_index(p, floor_divide(wide, Tensor(w.kernel[1])), remainder(wide, Tensor(w.kernel[1])))};
 }

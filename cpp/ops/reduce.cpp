@@ -16,11 +16,11 @@ Tensor keep(const Tensor& x, const Dims& full, uint32_t axes) {
   return reshape(x, shape);
 }
 
-void vjp_sum(Vjp& v) { v.result[0] = expand(keep(v.g, v.attributes().a, v.attributes().axes), v.attributes().a); }
+void vjp_sum(Vjp& v) { v.result[0] = expand(keep(v.g, v.shape(0), v.attributes<ReduceAttributes>().axes), v.shape(0)); }
 
 // Elements equal to the extreme share the gradient evenly, as in PyTorch's amax.
 void vjp_extreme(Vjp& v) {
-  const uint32_t axes = v.attributes().axes;
+  const uint32_t axes = v.attributes<ReduceAttributes>().axes;
   const Tensor x = v.in(0);
   const Tensor hit = where(x == x, x == keep(v.out(), x.shape(), axes), x != x);  // NaN is an extreme
   const Tensor share = keep(v.g, x.shape(), axes) / sum(cast(hit, x.dtype()), axes, true);
@@ -59,7 +59,7 @@ Tensor product_by_element(const Tensor& x, uint32_t axes) {
 }
 
 void vjp_product(Vjp& v) {
-  const uint32_t axes = v.attributes().axes;
+  const uint32_t axes = v.attributes<ReduceAttributes>().axes;
   const Tensor x = v.in(0);
   const Tensor g = keep(v.g, x.shape(), axes);
   if (!grad_enabled()) {
@@ -86,8 +86,8 @@ void vjp_product(Vjp& v) {
 
 // The gradient of a row's extreme goes to the chosen element.
 void vjp_choose(Vjp& v) {
-  const int dim = static_cast<int>(v.attributes().x);
-  const Dims& shape = v.attributes().a;
+  const int dim = v.attributes<ChooseAttributes>().dim;
+  const Dims shape = v.shape(0).rank ? v.shape(0) : Dims{1};
   const Tensor index = keep(v.in(1), shape, 1u << dim);
   v.result[0] = where(positions(shape, dim, v.g.device()) == index, keep(v.g, shape, 1u << dim), 0);
 }
@@ -95,15 +95,12 @@ void vjp_choose(Vjp& v) {
 // Nothing is computed for no elements: their computation may hold indices that are out of range.
 Tensor fold(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
   if (x.numel()) return reduce(op, x, axes, keepdim);
-  Attributes attributes;
-  attributes.a = x.shape();
-  attributes.axes = axes;
   Dims shape;
   for (int d = 0; d < x.rank(); ++d)
     if (!(axes >> d & 1) || keepdim) shape.push(axes >> d & 1 ? 1 : x.shape()[d]);
   const bool one = op.fold == Fold::product || op.fold == Fold::minimum;  // minima and maxima: of booleans
   Tensor out = full(shape, one ? 1 : 0, x.dtype(), x.device());
-  record(op, out, {&x}, attributes);
+  record(op, out, {&x}, ReduceAttributes{axes});
   return out;
 }
 
@@ -253,10 +250,7 @@ TensorPair extreme_and_place(const OpInfo& op, const char* name, const Tensor& x
     GradMode off(false);
     value = x.rank() ? extreme(op, x, 1u << d, keepdim) : clone(x);
   }
-  Attributes attributes;
-  attributes.a = x.rank() ? x.shape() : Dims{1};
-  attributes.x = d;
-  record(rows::Choose, value, {&x, &index}, attributes);
+  record(rows::Choose, value, {&x, &index}, ChooseAttributes{d});
   return {value, index};
 }
 

@@ -24,3 +24,11 @@ extern const OpInfo Take, AddRows, MultiplyRows, MaxRows, MinRows, Put, Order, S
 extern const OpInfo CumSum, CumProd, LogCumSumExp, CumMax, CumMin, LinearScan;
 
 }  // namespace sg::rows
+
+namespace sg {
+
+struct ChooseAttributes {
+  int dim;
+};
+
+}  // namespace sg

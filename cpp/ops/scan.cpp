@@ -218,12 +218,14 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
 // ---- gradients ---------------------------------------------------------------------------------------------------------
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+struct ScanAttributes {
+  bool reverse;
+};
+
 // Along the last dimension of a contiguous x; from its end with `reverse`.
 Tensor scan(const OpInfo& op, std::initializer_list<Tensor> inputs, DType dtype, bool reverse = false) {
   const Tensor& x = *inputs.begin();
-  Attributes attributes;
-  attributes.flag = reverse;
-  return own_kernel(op, inputs, x.shape(), dtype, {x.shape()[x.rank() - 1], reverse}, attributes);
+  return own_kernel(op, inputs, x.shape(), dtype, {x.shape()[x.rank() - 1], reverse}, ScanAttributes{reverse});
 }
 
 // y[i] = a[i] * y[i - 1] + b[i]
@@ -239,7 +241,9 @@ Tensor shifted(const Tensor& x, int by, double fill) {
                fill);
 }
 
-void vjp_cumsum(Vjp& v) { v.result[0] = scan(rows::CumSum, {contiguous(v.g)}, v.g.dtype(), !v.attributes().flag); }
+void vjp_cumsum(Vjp& v) {
+  v.result[0] = scan(rows::CumSum, {contiguous(v.g)}, v.g.dtype(), !v.attributes<ScanAttributes>().reverse);
+}
 
 // The product before i, times the sum over j >= i of g[j] times the product between i and j. Without a division, so
 // zeros are no exception, also in gradients of gradients.
@@ -249,7 +253,7 @@ void vjp_cumprod(Vjp& v) {
 }
 
 void vjp_linear(Vjp& v) {
-  const bool reverse = v.attributes().flag;
+  const bool reverse = v.attributes<ScanAttributes>().reverse;
   const Tensor g = linear_scan(shifted(v.in(0), reverse ? 1 : -1, 0), v.g, !reverse);
   if (v.needs(0)) v.result[0] = g * shifted(v.out(), reverse ? -1 : 1, 0);
   if (v.needs(1)) v.result[1] = g;

@@ -11,21 +11,13 @@
 namespace sg {
 namespace {
 
-// For the gradient: where the elements of the result lie in a row-major input.
-Attributes geometry(const Dims& input, const Dims& strides, int64_t offset) {
-  Attributes at;
-  at.a = input;
-  at.b = strides;
-  at.x = offset;
-  return at;
-}
-
-// `change` turns the strides of x into those of the result and returns the offset; called for both geometries.
+// `change` turns the strides of x into those of the result and returns the offset; called for the memory, and for the
+// gradient as if x were row-major.
 template <class Change>
 Tensor strided(const OpInfo& op, const Tensor& x, const Dims& shape, Change change) {
   Dims memory = x.strides(), logical = contiguous_strides(x.shape());
   const int64_t offset = change(memory), place = change(logical);
-  return view(op, x, shape, memory, x->offset + (shape.numel() ? offset : 0), geometry(x.shape(), logical, place));
+  return view(op, x, shape, memory, x->offset + (shape.numel() ? offset : 0), StridedAttributes{logical, place});
 }
 
 void add_through(const Tensor& target, const Tensor& g) {
@@ -57,12 +49,12 @@ void spread(const Tensor& target, const Tensor& g) {
     add_through(target, g);
 }
 
-Tensor window(const Tensor& x, const Dims& shape, const Attributes& at) {
-  return view(rows::AsStrided, x, shape, at.b, x->offset + at.x, at);
+Tensor window(const Tensor& x, const Dims& shape, const StridedAttributes& at) {
+  return view(rows::AsStrided, x, shape, at.strides, x->offset + at.offset, at);
 }
 
-Tensor embedded(const Tensor& x, const Attributes& at, double fill) {
-  Tensor out = full(at.a, fill, x.dtype(), x.device());
+Tensor embedded(const Tensor& x, const Dims& into, const StridedAttributes& at, double fill) {
+  Tensor out = full(into, fill, x.dtype(), x.device());
   if (x.numel() != 0) {
     GradMode off(false);
     spread(window(out, x.shape(), at), x);
@@ -71,8 +63,8 @@ Tensor embedded(const Tensor& x, const Attributes& at, double fill) {
   return out;
 }
 
-void vjp_strided(Vjp& v) { v.result[0] = embedded(v.g, v.attributes(), 0); }
-void vjp_embed(Vjp& v) { v.result[0] = window(contiguous(v.g), v.node.in[0].shape, v.attributes()); }
+void vjp_strided(Vjp& v) { v.result[0] = embedded(v.g, v.shape(0), v.attributes<StridedAttributes>(), 0); }
+void vjp_embed(Vjp& v) { v.result[0] = window(contiguous(v.g), v.shape(0), v.attributes<StridedAttributes>()); }
 
 constexpr OpInfo strided_row(const char* name, const char* doc) {
   return {.name = name, .doc = doc, .kind = Kind::view, .arity = 1, .vjp = vjp_strided};
@@ -95,7 +87,7 @@ const OpInfo Embed{.name = "embed",
 const OpInfo& slice_row() { return rows::Slice; }
 
 Tensor embed(const Tensor& x, const Dims& into, const Dims& strides, int64_t offset, double fill) {
-  return embedded(x, geometry(into, strides, offset), fill);
+  return embedded(x, into, StridedAttributes{strides, offset}, fill);
 }
 
 Tensor slice(const Tensor& x, int dim, int64_t start, int64_t count, int64_t step) {
@@ -178,7 +170,7 @@ Tensor as_strided(const Tensor& x, const Dims& size, const Dims& stride, std::op
   if (grad_enabled() && x.requires_grad() && size.numel() != 0 && !inside)
     fail<ValueError>("as_strided", "the gradient of elements that are not the tensor's own is not known",
                      "call contiguous() first and stay inside the tensor");
-  return view(rows::AsStrided, x, size, steps, offset, geometry(x.shape(), steps, begin));
+  return view(rows::AsStrided, x, size, steps, offset, StridedAttributes{steps, begin});
 }
 
 Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {

@@ -63,6 +63,15 @@ TEST_CASE("gradients at kinks", "[grad]") {
   CHECK(values(ties.grad()) == std::vector<float>{third, 0, third, third});
 }
 
+TEST_CASE("a gradient reads the attributes that its op recorded, and no others", "[grad]") {
+  EmptyLog empty;
+  const Tensor x = tensor({1, 2, 3, 4, 5, 6}, {2, 3}).requires_grad_();
+  const Attributes& attributes = sum(x, {1}).grad_fn()->attributes;
+  CHECK(attributes.as<ReduceAttributes>().axes == 2);
+  CHECK_THROWS_AS(attributes.as<StridedAttributes>(), Error);
+  CHECK_THROWS_AS(Attributes().as<ReduceAttributes>(), Error);
+}
+
 TEST_CASE("a freed graph is refused, a retained one is not", "[grad]") {
   EmptyLog empty;
   const Tensor x = leaf({1, 2});
