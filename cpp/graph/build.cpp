@@ -310,8 +310,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const 
   NodeRef node = new_node(op, dtype, wide_of(dtype), common_device(op.name, {&a, &b}), 2);
   for (const Dims* dims : {&sizes.leading, &sizes.n, &sizes.k})
     for (int64_t size : *dims) node->domain.push(size);
-  node->extra[0] = sizes.leading.rank - 2;
-  pack_window(sizes.window, node->extra + 1);
+  node->parameters = ContractionParameters{sizes.leading.rank - 2, PackedWindow(sizes.window)};
   for (int d = node->domain.rank - sizes.k.rank; d < node->domain.rank; ++d) node->reduced |= uint16_t(1u << d);
   node->inputs = 2;
   set_tensor(node->in[0], a, a_strides);
@@ -359,14 +358,14 @@ Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims&
 }
 
 Tensor own_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& shape, DType dtype,
-                  std::initializer_list<int64_t> extra, const Attributes& attributes) {
+                  const Parameters& parameters, const Attributes& attributes) {
   const Entry entry(op);
   check_size(op.name, shape);
   const Tensor& first = inputs.front();
   NodeRef node = new_node(op, dtype, wide_of(dtype), first.device(), inputs.size());
   node->domain = first.shape();
   node->numel = shape.numel();
-  std::copy(extra.begin(), extra.end(), node->extra);
+  node->parameters = parameters;
   const Tensor* list[kMaxInputs];
   for (const Tensor& x : inputs) {
     list[node->inputs] = &x;

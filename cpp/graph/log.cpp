@@ -134,7 +134,7 @@ void make_room_in(std::vector<T>& list, size_t more) {
 
 void Log::make_room(const Node& node) {
   constexpr size_t kNodes = 64;  // of few inputs: room is made for as many at once
-  constexpr size_t kWordsOfNode = 2 + std::size(decltype(node.extra){}) + kMaxRank, kWordsOfInput = 3 + kMaxRank;
+  constexpr size_t kWordsOfNode = 2 + std::size(Parameters().words) + kMaxRank, kWordsOfInput = 3 + kMaxRank;
   make_room_in(assignments, 1);
   make_room_in(reporters, 1);
   const bool few = node.inputs <= kFewInputs;
@@ -166,7 +166,7 @@ void Log::append_in_room(const NodeRef& node) {
            uint64_t(node->reduced) << 16 | uint64_t(node->domain.rank) << 32);
   for (int64_t size : node->domain) add_word(static_cast<uint64_t>(size));
   if (node->op->kind == Kind::kernel || node->op->kind == Kind::contraction)
-    for (int64_t word : node->extra) add_word(static_cast<uint64_t>(word));
+    for (int64_t word : node->parameters.words) add_word(static_cast<uint64_t>(word));
   for (int i = 0; i < node->inputs; ++i) add_operand(*node, i);
   written_leaf_.push_back(node->op->kind == Kind::effect && node->inputs > 1 ? leaf_behind(*node->in[1].node) : kNone);
 }

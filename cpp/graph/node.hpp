@@ -2,15 +2,18 @@
 // Its value is always contiguous; views are strides of its readers. Immutable but for its state.
 // Made by graph/build.hpp only, which appends it to its device's log. Threads: under the engine lock.
 #pragma once
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 #include "base/buffer.hpp"
 #include "base/dtype.hpp"
 #include "base/ref.hpp"
 #include "base/shape.hpp"
 #include "graph/op.hpp"
+#include "kernel/gemm.hpp"
 
 namespace sg {
 
@@ -45,6 +48,48 @@ struct Operand {
   Dims strides;  // one a domain dimension
 };
 
+// Parameters of a handwritten kernel or a contraction: a struct of the op's own, without padding, as words of the plan's
+// key.
+struct Parameters {
+  int64_t words[4] = {};
+
+  Parameters() = default;
+  template <class T>
+  Parameters(const T& value) {
+    static_assert(std::has_unique_object_representations_v<T> && sizeof(T) <= sizeof words);
+    std::memcpy(words, &value, sizeof value);
+  }
+  template <class T>
+  T as() const {
+    T value;
+    std::memcpy(&value, words, sizeof value);
+    return value;
+  }
+};
+
+// A window in three words; no size is more than 65,535.
+struct PackedWindow {
+  uint16_t top = 0, left = 0, height = 0, width = 0;
+  int64_t row = 0;
+  uint16_t rows = 0, pitch = 0;
+  uint32_t unused = 0;
+
+  PackedWindow() = default;
+  explicit PackedWindow(const Window& w)
+      : top(static_cast<uint16_t>(w.top)),
+        left(static_cast<uint16_t>(w.left)),
+        height(static_cast<uint16_t>(w.height)),
+        width(static_cast<uint16_t>(w.width)),
+        row(w.row),
+        rows(static_cast<uint16_t>(w.rows)),
+        pitch(static_cast<uint16_t>(w.pitch)) {}
+  Window unpacked() const { return {top, left, height, width, row, rows, pitch}; }
+};
+struct ContractionParameters {
+  int64_t folded = 0;  // whether there is such a dimension, see build.hpp
+  PackedWindow window;
+};
+
 struct Node : RefCounted<Node> {
   enum class State : uint8_t { pending, ready, failed };
 
@@ -73,8 +118,7 @@ struct Node : RefCounted<Node> {
 
  public:
   Dims domain;  // without dimensions of size 1 (contractions: all of folded, batch, m, n..., k...)
-  // Parameters of a handwritten kernel; for contractions: 1 if there is `folded`, then three words of a window.
-  int64_t extra[4] = {};
+  Parameters parameters;
 
   Node() = default;
   ~Node() {

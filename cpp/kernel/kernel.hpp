@@ -34,18 +34,6 @@ struct Product {
   Program epilogue;
 };
 
-// A window in three words; no size is more than 65,535.
-inline void pack_window(const Window& w, int64_t* words) {
-  words[0] = w.top << 48 | w.left << 32 | w.height << 16 | w.width;
-  words[1] = w.rows << 16 | w.pitch;
-  words[2] = w.row;
-}
-inline Window unpack_window(const int64_t* words) {
-  const auto part = [](int64_t word, int at) { return word >> at & 0xffff; };
-  return {part(words[0], 48), part(words[0], 32), part(words[0], 16), part(words[0], 0),
-          words[2],           part(words[1], 16), part(words[1], 0)};
-}
-
 struct Kernel {
   enum class Kind : uint8_t {
     program,

@@ -26,7 +26,7 @@ struct Problem {
   int64_t logs() const { return batch * heads * queries; }
 };
 
-// Which gradients a launch computes; stored beside `causal` in extra[2].
+// Which gradients a launch computes, beside `causal`.
 enum Wants : int64_t { kCausal = 1, kWantsQuery = 2, kWantsKey = 4, kWantsValue = 8 };
 
 // A new tensor is laid out like another: heads inside rows, as after a split of one projection, or outside.
@@ -35,19 +35,31 @@ Dims strides_like(const Dims& other, const Dims& shape) {
   return {shape[1] * shape[2] * shape[3], shape[3], shape[1] * shape[3], 1};
 }
 
+struct AttentionParameters {
+  int64_t keys, e;
+  int64_t wants;
+  uint64_t scale_bits;
+  AttentionParameters() = default;
+  AttentionParameters(const Problem& p, int64_t wanted, double scale)
+      : keys(p.keys), e(p.e), wants(wanted), scale_bits(std::bit_cast<uint64_t>(scale)) {}
+  double scale() const { return std::bit_cast<double>(scale_bits); }
+};
+AttentionParameters parameters_of(const Node& node) { return node.parameters.as<AttentionParameters>(); }
+
 Problem problem_of(const Node& node) {
   const Dims& q = node.domain;
-  return {q[0], q[1], q[2], node.extra[0], q[3], node.extra[1]};
+  const AttentionParameters a = parameters_of(node);
+  return {q[0], q[1], q[2], a.keys, q[3], a.e};
 }
 
 // ---- words: sizes, flags, the scale, then three strides a matrix ---------------------------------------------------------
 constexpr int kStrides = 8;
 
 std::vector<int64_t> words_of(const Problem& p, const Node& node, std::initializer_list<Dims> strides) {
-  const double scale = std::bit_cast<double>(node.extra[3]);
-  const int64_t bits =
-      node.dtype == DType::float32 ? std::bit_cast<uint32_t>(static_cast<float>(scale)) : node.extra[3];
-  std::vector<int64_t> words = {p.batch, p.heads, p.queries, p.keys, p.d, p.e, node.extra[2], bits};
+  const AttentionParameters a = parameters_of(node);
+  const int64_t bits = node.dtype == DType::float32 ? std::bit_cast<uint32_t>(static_cast<float>(a.scale()))
+                                                    : static_cast<int64_t>(a.scale_bits);
+  std::vector<int64_t> words = {p.batch, p.heads, p.queries, p.keys, p.d, p.e, a.wants, bits};
   for (const Dims& s : strides) words.insert(words.end(), {s[0], s[1], s[2]});
   return words;
 }
@@ -288,7 +300,7 @@ void expand_forward(const Node& node, bool gpu, Expansion& e) {
   Own& own = e.launch(node.op->name);
   own.tensors = {{0, t}, {1, t}, {2, t}, {e.result(), t, true}, {e.result(), t, true, r.logs_at}};
   own.words = words_of(p, node, {node.in[0].strides, node.in[1].strides, node.in[2].strides, r.out_strides});
-  own.cost = 2.0 * static_cast<double>(p.pairs(node.extra[2] & kCausal) * (p.d + p.e));
+  own.cost = 2.0 * static_cast<double>(p.pairs(parameters_of(node).wants & kCausal) * (p.d + p.e));
   own.cpu = t == DType::float32 ? forward_on_cpu<float> : forward_on_cpu<double>;
   own.scratch = block_of(p.keys) * p.keys * size_of(t);
   if (gpu) launch_on_gpu(own, p, p.queries, kForward, "FORWARD", *e.gpu);
@@ -299,7 +311,7 @@ void expand_forward(const Node& node, bool gpu, Expansion& e) {
 void expand_backward(const Node& node, bool gpu, Expansion& e) {
   const Problem p = problem_of(node);
   const Dims &q = node.in[0].strides, &k = node.in[1].strides, &v = node.in[2].strides;
-  const int64_t wants = node.extra[2];
+  const int64_t wants = parameters_of(node).wants;
   const Gradients g = gradients_of(p, q, k, v, wants);
   const DType t = node.dtype;
   const double pairs = 2.0 * static_cast<double>(p.pairs(wants & kCausal));
@@ -366,7 +378,7 @@ void vjp_attention(Vjp& v) {
   const Tensor g = p.e == 1 || v.g.strides()[3] == 1 ? v.g : contiguous(v.g);
   const Gradients to = gradients_of(p, q.strides(), k.strides(), value.strides(), wants);
   const Tensor packed = own_kernel(rows::AttentionGradient, {q, k, value, g, logs, contiguous(sum(g * out, kLast))},
-                                   {to.numel}, q.dtype(), {p.keys, p.e, wants, std::bit_cast<int64_t>(scale)});
+                                   {to.numel}, q.dtype(), AttentionParameters(p, wants, scale));
   for (int i = 0; i < 3; ++i)
     if (v.needs(i)) v.result[i] = part_of(packed, q.dtype(), to.shape[i], to.strides[i], to.at[i]);
 }
@@ -450,8 +462,8 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, do
   Tensor packed;
   {
     const GradMode off(false);
-    packed = own_kernel(rows::Attention, {q, k, v}, {r.logs_at + p.logs()}, wide,
-                        {p.keys, p.e, causal, std::bit_cast<int64_t>(scale)});
+    packed =
+        own_kernel(rows::Attention, {q, k, v}, {r.logs_at + p.logs()}, wide, AttentionParameters(p, causal, scale));
   }
   Tensor out = part_of(packed, wide, {p.batch, p.heads, p.queries, p.e}, r.out_strides, 0);
   record(rows::Attention, out, {&q, &k, &v}, AttentionAttributes{scale, causal});

@@ -112,26 +112,33 @@ void add_on_cpu(const CpuArgs& args) {
 }
 
 // ---- nodes -----------------------------------------------------------------------------------------------------------
-int64_t packed(int64_t a, int64_t b) { return a << 32 | b; }
+struct BorderParameters {
+  struct {
+    int32_t before, after;
+  } sides[kDims];
+  Mode mode;
+};
 
 // A node's numbers. Its input is the image; for the gradient, the image with its borders.
 Bordered bordered_of(const Node& node, bool gradient) {
+  const auto p = node.parameters.as<BorderParameters>();
   Bordered b;
   for (int d = 0; d < kDims; ++d) {
     Side& s = b.sides[d];
-    s.before = node.extra[d] >> 32, s.after = node.extra[d] & 0xffffffff;
+    s.before = p.sides[d].before, s.after = p.sides[d].after;
     s.size = node.domain[d + 1] - (gradient ? s.before + s.after : 0);
   }
-  b.mode = static_cast<Mode>(node.extra[kDims]);
+  b.mode = p.mode;
   return b;
 }
 
 Tensor run(const OpInfo& op, const Tensor& x, const Bordered& b, bool gradient) {
   Dims shape = {x.shape()[0]};
   for (const Side& s : b.sides) shape.push(gradient ? s.size : s.whole());
-  const auto widths = [&](int d) { return packed(b.sides[d].before, b.sides[d].after); };
-  return own_kernel(op, {contiguous(x)}, shape, x.dtype(),
-                    {widths(0), widths(1), widths(2), static_cast<int64_t>(b.mode)}, b);
+  BorderParameters p{{}, b.mode};
+  for (int d = 0; d < kDims; ++d)
+    p.sides[d] = {static_cast<int32_t>(b.sides[d].before), static_cast<int32_t>(b.sides[d].after)};
+  return own_kernel(op, {contiguous(x)}, shape, x.dtype(), p, b);
 }
 Tensor copy_borders(const Tensor& x, const Bordered& b) { return run(rows::Border, x, b, false); }
 Tensor add_borders(const Tensor& g, const Bordered& b) {

@@ -53,9 +53,14 @@ void fold_on_cpu(const CpuArgs& args) {
   });
 }
 
+struct FoldParameters {
+  int64_t count, width;  // rows of the result, elements of a row
+};
+
 template <Fold fold>
 void expand_fold(const Node& node, bool gpu, Expansion& e) {
-  const int64_t count = node.extra[0], width = node.extra[1], values = node.domain[0];
+  const auto [count, width] = node.parameters.as<FoldParameters>();
+  const int64_t values = node.domain[0];
   if (gpu) return fold_rows_launches(e, node.op->name, fold, node.dtype, count, values, width, 0, 1, e.result());
   Own& own = e.launch(node.op->name);
   own.tensors = {{0, DType::int64}, {1, node.dtype}, {e.result(), node.dtype, true}};
@@ -74,7 +79,8 @@ Tensor folded(const OpInfo& op, int64_t count, const Tensor& rows, const Tensor&
   if (rows.device().is_gpu() && (rows.numel() > INT32_MAX || count >= UINT32_MAX))
     fail<LimitError>(op.name, std::to_string(rows.numel()) + " rows folded into " + std::to_string(count),
                      "use parts of it: at most 2147483647 rows into 4294967294");
-  return own_kernel(op, {contiguous(rows), contiguous(values.detach())}, {count, width}, dtype, {count, width});
+  return own_kernel(op, {contiguous(rows), contiguous(values.detach())}, {count, width}, dtype,
+                    FoldParameters{count, width});
 }
 
 Tensor multiply_rows(int64_t count, const Tensor& rows, const Tensor& values) {

@@ -80,21 +80,28 @@ Tensor gather_windows(const OpInfo& op, const Tensor& x, const Tensor* codes, co
   return out;
 }
 
-int64_t packed(const char* op, const HeightWidth& pair) {
-  if (std::max(pair[0], pair[1]) >> 31)
+// Height and width in one word.
+struct PackedPair {
+  int32_t height, width;
+  HeightWidth unpacked() const { return {height, width}; }
+};
+PackedPair packed(const char* op, const HeightWidth& pair) {
+  if (std::max(pair.height, pair.width) >> 31)
     fail<ValueError>(op, "sizes " + Dims(pair).str() + " of an image or a window", "use less than 2^31");
-  return pair[0] << 32 | pair[1];
+  return {static_cast<int32_t>(pair.height), static_cast<int32_t>(pair.width)};
 }
-HeightWidth unpacked(int64_t v) { return {v >> 32, v & 0xffffffff}; }
+struct SpreadParameters {
+  PackedPair image, kernel, stride, padding;
+};
 
 Tensor spread(const OpInfo& op, const Tensor& g, const Tensor* codes, const Windows& w) {
   const Tensor from = contiguous(cast(g, wide_of(g.dtype())));
   const Dims shape = {g.shape()[0], g.shape()[1], w.image[0], w.image[1]};
   const auto run = [&](std::initializer_list<Tensor> inputs) {
-    return own_kernel(
-        op, inputs, shape, from.dtype(),
-        {packed(op.name, w.image), packed(op.name, w.kernel), packed(op.name, w.stride), packed(op.name, w.padding)},
-        w);
+    return own_kernel(op, inputs, shape, from.dtype(),
+                      SpreadParameters{packed(op.name, w.image), packed(op.name, w.kernel), packed(op.name, w.stride),
+                                       packed(op.name, w.padding)},
+                      w);
   };
   if (shape.numel() == 0) return full(shape, 0, g.dtype(), g.device());
   return cast(codes ? run({from, contiguous(*codes)}) : run({from}), g.dtype());
@@ -143,10 +150,11 @@ void expand_spread(const Node& node, bool gpu, Expansion& e) {
   own.tensors.push_back({e.result(), t, true});
   own.words = {node.numel};
   const HeightWidth result = {node.domain[2], node.domain[3]};
-  for (const HeightWidth& pair :
-       {unpacked(node.extra[0]), result, unpacked(node.extra[1]), unpacked(node.extra[2]), unpacked(node.extra[3])})
-    own.words.insert(own.words.end(), {pair[0], pair[1]});
-  own.words.push_back(unpacked(node.extra[1])[1]);
+  const auto p = node.parameters.as<SpreadParameters>();
+  const HeightWidth kernel = p.kernel.unpacked();
+  for (const HeightWidth& pair : {p.image.unpacked(), result, kernel, p.stride.unpacked(), p.padding.unpacked()})
+    own.words.insert(own.words.end(), {pair.height, pair.width});
+  own.words.push_back(kernel.width);
   own.cost = static_cast<double>(node.numel);
   if (!gpu) {
     own.cpu = t == DType::float64 ? spread_function<double>(node) : spread_function<float>(node);

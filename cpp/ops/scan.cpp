@@ -173,11 +173,17 @@ void set_groups(Own& own, int64_t count) {
   own.groups[1] = (count + own.groups[0] - 1) / own.groups[0];
 }
 
+struct ScanParameters {
+  int64_t row;  // elements of one
+  int64_t reverse;
+};
+
 template <Scan scan>
 void expand_scan(const Node& node, bool gpu, Expansion& e) {
   const DType t = node.in[0].dtype;
   const int inputs = node.inputs;
-  const int64_t length = node.numel, row = node.extra[0], rows = length / row;
+  const auto [row, reverse] = node.parameters.as<ScanParameters>();
+  const int64_t length = node.numel, rows = length / row;
   // Bytes of an item in shared memory; an extreme is stored with its place.
   const int64_t bytes = is_extreme(scan) ? 16 : static_cast<int64_t>(size_of(t)) * (scan == Scan::linear ? 2 : 1);
   const int64_t items = std::min<int64_t>(64 / bytes, 16), tile = gpu ? kThreads * items : kCpuChunk;
@@ -187,7 +193,7 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
   std::vector<Own::Tensor> tensors;
   for (int i = 0; i < inputs; ++i) tensors.push_back({i, t});
   tensors.push_back({e.result(), node.dtype, true});
-  const std::vector<int64_t> words = {length, row, chunk, carried, node.extra[1], chunks};
+  const std::vector<int64_t> words = {length, row, chunk, carried, reverse, chunks};
   const std::string name = node.op->name;
   const DType total = is_extreme(scan) ? DType::int64 : t;
   const int64_t total_bytes = static_cast<int64_t>(size_of(total)) * (scan == Scan::linear ? 2 : 1);
@@ -225,7 +231,8 @@ struct ScanAttributes {
 // Along the last dimension of a contiguous x; from its end with `reverse`.
 Tensor scan(const OpInfo& op, std::initializer_list<Tensor> inputs, DType dtype, bool reverse = false) {
   const Tensor& x = *inputs.begin();
-  return own_kernel(op, inputs, x.shape(), dtype, {x.shape()[x.rank() - 1], reverse}, ScanAttributes{reverse});
+  return own_kernel(op, inputs, x.shape(), dtype, ScanParameters{x.shape()[x.rank() - 1], reverse},
+                    ScanAttributes{reverse});
 }
 
 // y[i] = a[i] * y[i - 1] + b[i]

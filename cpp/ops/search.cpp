@@ -12,11 +12,16 @@
 namespace sg {
 namespace {
 
+struct SearchParameters {
+  int64_t n, each;  // keys of a row, values that are looked for in it
+  int64_t own_row, behind;
+};
+
 void expand_search(const Node& node, bool gpu, Expansion& e) {
-  const int64_t n = node.extra[0], each = node.extra[1];
+  const auto [n, each, own_row, behind] = node.parameters.as<SearchParameters>();
   Keys keys{.dtype = node.in[0].dtype, .rows = node.numel / each, .n = n};
   keys.end = static_cast<int>(8 * size_of(keys.dtype));
-  search_launches(e, keys, gpu, each, node.extra[2] != 0, node.extra[3] != 0, 0, 1, e.result());
+  search_launches(e, keys, gpu, each, own_row != 0, behind != 0, 0, 1, e.result());
 }
 
 Tensor flat(const Tensor& x) { return reshape(x, {x.numel()}); }
@@ -68,7 +73,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values0, bool out_int32,
   if (n == 0 || values.numel() == 0) return full_int(values.shape(), 0, out, sorted.device());
   const int64_t each = own_row ? values.shape()[values.rank() - 1] : values.numel();
   const Tensor at = own_kernel(rows::Search, {contiguous(cast(sorted.detach(), type)), contiguous(values)},
-                               values.shape(), DType::int32, {n, each, own_row, behind});
+                               values.shape(), DType::int32, SearchParameters{n, each, own_row, behind});
   return cast(at, out);
 }
 

@@ -10,26 +10,38 @@
 namespace sg {
 namespace {
 
+struct OrderParameters {
+  int64_t n;           // elements of a row
+  int32_t begin, end;  // the bits that count
+  int64_t descending;
+};
+
 void expand_order(const Node& node, bool gpu, Expansion& e) {
-  const int64_t n = node.extra[0];
+  const auto [n, begin, end, descending] = node.parameters.as<OrderParameters>();
   order_launches(e,
                  {.dtype = node.in[0].dtype,
                   .rows = node.numel / n,
                   .n = n,
-                  .begin = static_cast<int>(node.extra[1]),
-                  .end = static_cast<int>(node.extra[2]),
-                  .descending = node.extra[3] != 0},
+                  .begin = begin,
+                  .end = end,
+                  .descending = descending != 0},
                  gpu, 0, e.result());
 }
 
+struct SelectParameters {
+  int64_t n, k;  // elements of a row, and how many of them are selected
+  int64_t end;   // the bits that count
+  int64_t descending;
+};
+
 void expand_select(const Node& node, bool gpu, Expansion& e) {
-  const int64_t n = node.extra[0], k = node.extra[1];
+  const auto [n, k, end, descending] = node.parameters.as<SelectParameters>();
   select_launches(e,
                   {.dtype = node.in[0].dtype,
                    .rows = node.numel / k,
                    .n = n,
-                   .end = static_cast<int>(node.extra[2]),
-                   .descending = node.extra[3] != 0},
+                   .end = static_cast<int>(end),
+                   .descending = descending != 0},
                   gpu, k, 0, e.result());
 }
 
@@ -80,7 +92,7 @@ Tensor sort_order(const Tensor& x, bool descending) {
   if (x.numel() == 0) return full_int(x.shape(), 0, DType::int32, x.device());
   const Sortable s = sortable("sort", x);
   const int64_t n = x.rank() ? x.shape()[x.rank() - 1] : 1;
-  return own_kernel(rows::Order, {s.x}, x.shape(), DType::int32, {n, s.begin, s.end, descending});
+  return own_kernel(rows::Order, {s.x}, x.shape(), DType::int32, OrderParameters{n, s.begin, s.end, descending});
 }
 
 namespace {
@@ -114,7 +126,7 @@ Tensor first_places(const Tensor& x, int64_t k, bool descending, bool sorted) {
   const Sortable s = sortable("topk", x);
   Dims shape = x.shape();
   shape[last] = k;
-  const Tensor places = own_kernel(rows::Select, {s.x}, shape, DType::int32, {n, k, s.end, descending});
+  const Tensor places = own_kernel(rows::Select, {s.x}, shape, DType::int32, SelectParameters{n, k, s.end, descending});
   if (!sorted) return places;
   const Tensor at = cast(places, DType::int64);
   return gather(places, last, cast(sort_order(gather(x.detach(), last, at), descending), DType::int64));

@@ -218,12 +218,13 @@ class Emitter {
     const Node& node = context_.node(root);
     Product& p = *out_.kernel.product;
     const Operand &a = node.in[0], &b = node.in[1];
-    const int batch = static_cast<int>(node.extra[0]), m = batch + 1;
+    const auto parameters = node.parameters.as<ContractionParameters>();
+    const int batch = static_cast<int>(parameters.folded), m = batch + 1;
     p.batch = group_.domain[0], p.m = group_.domain[1], p.n = group_.domain[2];
     p.dtype = node.dtype;
     p.a_batch = a.strides[batch], p.b_batch = b.strides[batch], p.a_m = a.strides[m], p.b_m = b.strides[m];
     if (batch) p.folded = node.domain[0], p.b_folded = b.strides[0];
-    p.window = unpack_window(node.extra + 1);
+    p.window = parameters.window.unpacked();
     const bool windowed = p.window.pitch > 0;
     for (int d = m + 1; d < node.domain.rank; ++d)
       add_digit(node.reduced >> d & 1 ? p.inner : p.columns, node.domain[d], a.strides[d], b.strides[d], !windowed);

@@ -475,7 +475,7 @@ FusionGroup group_of(const Context& context, int32_t root) {
   d.domain = node.domain;
   if (node.op->kind == Kind::contraction) {
     d.kind = FusionGroup::Kind::product;
-    const int at = static_cast<int>(node.extra[0]);  // of batch
+    const int at = static_cast<int>(node.parameters.as<ContractionParameters>().folded);  // of batch
     int64_t n = 1;
     for (int i = at + 2; i < node.domain.rank && !(node.reduced >> i & 1); ++i) n *= node.domain[i];
     d.domain = {(at ? node.domain[0] : 1) * node.domain[at], node.domain[at + 1], n};
