@@ -1,0 +1,129 @@
+// Which memory is whose, and which writes go in place. arena.cpp says where temporaries lie.
+#include <map>
+#include <optional>
+
+#include "schedule/place.hpp"
+
+namespace sg::schedule_detail {
+namespace {
+
+class ValuePlacer {
+ public:
+  ValuePlacer(const Context& context, const Kernels& kernels, Order& order, Scheduled& out)
+      : context_(context),
+        kernels_(kernels),
+        order_(order),
+        out_(out),
+        memories_(context, out.plan),
+        leaf_readers_(&context.memory),
+        node_readers_(&context.memory) {}
+
+  Memories run() {
+    for (int32_t i = 0; i < context_.count(); ++i) {
+      const bool made = kernels_.made_by[i] >= 0 || (context_.needed[i] && context_.node(i).op->kind == Kind::memory);
+      if (!made || !context_.exported[i]) continue;
+      const Node& node = context_.node(i);
+      Memory m{.bytes = static_cast<int64_t>(node.bytes())};
+      if (context_.input.held[i]) {
+        m.kind = Memory::Kind::output;
+        m.index = out_.plan.outputs++;
+        out_.output_nodes.push_back(i);
+      }
+      if (node.op->kind == Kind::effect)
+        place_effect(i, m);
+      else
+        memories_.of_node[i] = memories_.add(m);
+    }
+    return std::move(memories_);
+  }
+
+ private:
+  // Over its old value when nobody wants that any more; else on fresh memory that starts as a copy of it.
+  void place_effect(int32_t i, Memory m) {
+    const Source base = context_.source(i, 1);
+    const int32_t old = memories_.of(base);
+    const bool output = m.kind == Memory::Kind::output;
+    if (!in_place(i)) {
+      const bool whole = context_.node(i).overwrites_all();
+      memories_.of_node[i] = memories_.add(m);
+      if (!whole || kernels_.checks) memories_.copies[kernels_.made_by[i]].push_back({old, memories_.of_node[i]});
+      return;
+    }
+    Memory& before = memories_[old];
+    if (before.kind == Memory::Kind::leaf && output) {
+      m.donor = before.index;
+      memories_.of_node[i] = memories_.add(m);
+      return;
+    }
+    if (before.kind == Memory::Kind::temp && output) before = m;
+    memories_.of_node[i] = old;
+  }
+
+  bool writes_safely(int32_t d) {
+    if (safe_.empty()) safe_.resize(kernels_.count());
+    if (!safe_[d]) safe_[d] = schedule_detail::writes_safely(context_, kernels_.groups[d]);
+    return *safe_[d];
+  }
+
+  // The write may go over its old value: nobody wants that afterwards, and everybody who reads it can go first.
+  bool in_place(int32_t effect) {
+    const Source base = context_.source(effect, 1);
+    const bool wanted = base.leaf >= 0 ? !context_.input.dying[base.leaf] : context_.input.held[base.node];
+    const int32_t writer = kernels_.made_by[effect];
+    if (wanted || !writes_safely(writer)) return false;
+    if (!readers_are_known_) find_readers();
+    const auto& readers = base.leaf >= 0 ? leaf_readers_[base.leaf] : node_readers_[base.node];
+    for (int32_t reader : readers)
+      if (reader != writer && order_.before(writer, reader)) return false;
+    if (base.leaf >= 0 && !taken_.insert({base.leaf, effect}).second) return false;
+    for (int32_t reader : readers)
+      if (reader != writer) order_.add(reader, writer);
+    return true;
+  }
+
+  void find_readers() {
+    readers_are_known_ = true;
+    leaf_readers_.resize(context_.log.leaves.size());
+    node_readers_.resize(context_.log.nodes.size());
+    for (size_t d = 0; d < kernels_.count(); ++d) {
+      auto note = [&](const Source& s) {
+        if (s.leaf >= 0) leaf_readers_[s.leaf].push_back(static_cast<int32_t>(d));
+        if (s.node >= 0) node_readers_[s.node].push_back(static_cast<int32_t>(d));
+      };
+      for (const Use& u : kernels_.groups[d].uses)
+        if (!u.inlined) note(u.source);
+      for (int32_t root : kernels_.groups[d].roots) {
+        const Node& node = context_.node(root);
+        if (node.op->kind != Kind::contraction && node.op->kind != Kind::kernel) continue;
+        for (int k = 0; k < node.inputs; ++k) note(context_.source(root, k));
+      }
+    }
+  }
+
+  const Context& context_;
+  const Kernels& kernels_;
+  Order& order_;
+  Scheduled& out_;
+  Memories memories_;
+  std::vector<std::optional<bool>> safe_;  // to write in place, of each group that was asked about
+  bool readers_are_known_ = false;         // they matter where something is written in place
+  std::pmr::vector<std::pmr::vector<int32_t>> leaf_readers_, node_readers_;
+  std::map<int32_t, int32_t> taken_;  // leaf -> the effect that writes over it
+};
+
+}  // namespace
+
+int32_t Memories::of_leaf(int32_t leaf) {
+  if (of_leaf_[leaf] < 0) {
+    Memory m{.kind = Memory::Kind::leaf, .index = leaf};
+    m.bytes = static_cast<int64_t>(context_.log.leaves[leaf]->bytes());
+    of_leaf_[leaf] = add(m);
+  }
+  return of_leaf_[leaf];
+}
+
+Memories place_values(const Context& context, const Kernels& kernels, Order& order, Scheduled& out) {
+  return ValuePlacer(context, kernels, order, out).run();
+}
+
+}  // namespace sg::schedule_detail

@@ -1,0 +1,189 @@
+// Kernels on memory -> the steps of a plan: copies first, long rows and products in parts, ops with launches of their
+// own expanded.
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "schedule/place.hpp"
+
+namespace sg::schedule_detail {
+namespace {
+
+class StepMaker {
+ public:
+  StepMaker(Context& context, Kernels& kernels, const Launches& launches, Memories& memories, Plan& plan)
+      : context_(context), kernels_(kernels), launches_(launches), memories_(memories), plan_(plan) {}
+
+  void run() {
+    plan_.steps.reserve(launches_.leaders.size());
+    for (int32_t leader : launches_.leaders) append_steps(leader);
+  }
+
+ private:
+  Binding bind(const Source& s) {
+    Binding b;
+    b.memory = memories_.of(s);
+    b.start = s.start;
+    return b;
+  }
+
+  // Takes the kernel away.
+  Instance instance_of(Emitted& e) {
+    Instance instance;
+    instance.kernel = std::move(e.kernel);
+    if (!kernels_.checks) instance.kernel.program.predicated = false;
+    instance.numbers = std::move(e.numbers);
+    instance.bindings.reserve(e.sources.size());
+    for (const Source& s : e.sources) instance.bindings.push_back(bind(s));
+    return instance;
+  }
+
+  static void list_accesses(Instance& instance, const Program& p) {
+    for (const Instr& i : p.code) {
+      if (!is_load(i.code) && !is_store(i.code)) continue;
+      const int32_t b = p.views[i.slot].binding;
+      if (b >= 0) (is_store(i.code) ? instance.writes : instance.reads).push_back(instance.bindings[b].memory);
+    }
+  }
+
+  static void finish(Instance& instance) {
+    instance.reads.reserve(instance.bindings.size());
+    if (instance.kernel.kind == Kernel::Kind::program) {
+      list_accesses(instance, instance.kernel.program);
+    } else if (instance.kernel.kind == Kernel::Kind::product) {
+      const Product& p = *instance.kernel.product;
+      instance.reads = {instance.bindings[p.a_binding].memory, instance.bindings[p.b_binding].memory};
+      list_accesses(instance, p.epilogue);
+    }
+    for (auto* list : {&instance.reads, &instance.writes}) {
+      std::sort(list->begin(), list->end());
+      list->erase(std::unique(list->begin(), list->end()), list->end());
+    }
+  }
+
+  void append_steps(int32_t leader) {
+    append_copies(leader);
+    if (kernels_.groups[leader].kind == FusionGroup::Kind::own) return append_own(leader);
+    if (kernels_.is_empty(leader)) return;
+    Emitted& first = kernels_.emitted[leader];
+    if (append_in_pieces(first) || append_in_slices(first)) return;
+    for (int32_t d : launches_.riders[leader]) append_copies(d);
+    Step step{std::move(first.name), {}, std::move(first.nodes)};
+    step.instances.reserve(1 + launches_.riders[leader].size());
+    append(step, first);
+    for (int32_t d : launches_.riders[leader]) {
+      step.nodes.insert(step.nodes.end(), kernels_.emitted[d].nodes.begin(), kernels_.emitted[d].nodes.end());
+      append(step, kernels_.emitted[d]);
+    }
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void add_step(std::string name, Instance instance, std::vector<int32_t> nodes = {}) {
+    Step& step = plan_.steps.emplace_back();
+    step.name = std::move(name);
+    step.instances.push_back(std::move(instance));
+    step.nodes = std::move(nodes);
+  }
+
+  void append(Step& step, Emitted& e) {
+    step.instances.push_back(instance_of(e));
+    finish(step.instances.back());
+  }
+
+  // The launches of an op that has its own kernels, with their temporaries.
+  void append_own(int32_t d) {
+    const Node& node = context_.node(kernels_.groups[d].roots[0]);
+    Expansion expansion;
+    expansion.inputs = node.inputs;
+    expansion.gpu = context_.input.gpu;
+    node.op->expand(node, context_.log.device.is_gpu(), expansion);
+    std::vector<Binding> memories;
+    for (const Source& s : kernels_.emitted[d].sources) memories.push_back(bind(s));
+    for (int64_t bytes : expansion.temporaries) memories.push_back({memories_.add({.bytes = bytes}), -1});
+    for (Expansion::Launch& launch : expansion.launches) {
+      Instance instance;
+      instance.kernel.kind = Kernel::Kind::own;
+      for (Own::Tensor& t : launch.own.tensors) {
+        if (t.binding < node.inputs && kernels_.emitted[d].sources[t.binding].start < 0)
+          t.offset += node.in[t.binding].offset;
+        const Binding& memory = memories[t.binding];
+        t.binding = static_cast<int32_t>(instance.bindings.size());
+        instance.bindings.push_back(memory);
+        (t.write ? instance.writes : instance.reads).push_back(memory.memory);
+      }
+      instance.kernel.own = std::move(launch.own);
+      if (node.op->reports) instance.kernel.own->tag = context_.tag_of(*node.op);
+      finish(instance);
+      add_step(std::move(launch.name), std::move(instance), kernels_.emitted[d].nodes);
+    }
+  }
+
+  void append_copies(int32_t d) {
+    const auto found = memories_.copies.find(d);
+    if (found == memories_.copies.end()) return;
+    for (auto [from, to] : found->second) {
+      Instance copy;
+      copy.kernel.kind = Kernel::Kind::copy;
+      copy.bindings = {{from, -1}, {to, -1}};
+      copy.reads = {from};
+      copy.writes = {to};
+      if (memories_[to].bytes == 0) continue;
+      add_step("copy", std::move(copy));
+    }
+  }
+
+  bool append_in_pieces(Emitted& e) {
+    if (e.kernel.kind != Kernel::Kind::program) return false;
+    const auto partials = static_cast<int32_t>(e.sources.size());
+    auto pieces = e.kernel.program.part_rows ? std::optional(finish_row_sums(e.kernel.program, partials))
+                                             : cut_in_pieces(e.kernel.program, partials);
+    if (!pieces) return false;
+    const bool sums = e.kernel.program.part_rows;
+    Instance first = instance_of(e), second;
+    for (DType type : pieces->partials) {
+      Memory m{.bytes = pieces->partial_numel * static_cast<int64_t>(size_of(type))};
+      first.bindings.push_back({memories_.add(m), -1});
+    }
+    second = first;
+    first.kernel.program = std::move(pieces->first);
+    second.kernel.program = std::move(pieces->second);
+    finish(first);
+    finish(second);
+    add_step(e.name + (sums ? "" : "_pieces"), std::move(first), e.nodes);
+    add_step(e.name + (sums ? "_sums" : ""), std::move(second), e.nodes);
+    return true;
+  }
+
+  bool append_in_slices(Emitted& e) {
+    if (e.kernel.kind != Kernel::Kind::product || !context_.log.device.is_gpu()) return false;
+    auto slices = slice_product(*e.kernel.product, static_cast<int32_t>(e.sources.size()));
+    if (!slices) return false;
+    const int64_t bytes = slices->partial_numel * static_cast<int64_t>(size_of(wide_of(e.kernel.product->dtype)));
+    Instance first = instance_of(e);
+    first.bindings.push_back({memories_.add({.bytes = bytes}), -1});
+    Instance second = first;
+    first.kernel.product = std::move(slices->first);
+    second.kernel.kind = Kernel::Kind::program;
+    second.kernel.program = std::move(slices->second);
+    if (!kernels_.checks) second.kernel.program.predicated = false;
+    finish(first);
+    finish(second);
+    add_step(e.name + "_slices", std::move(first), e.nodes);
+    add_step(e.name, std::move(second), e.nodes);
+    return true;
+  }
+
+  Context& context_;
+  Kernels& kernels_;
+  const Launches& launches_;
+  Memories& memories_;
+  Plan& plan_;
+};
+
+}  // namespace
+
+void append_steps(Context& context, Kernels& kernels, const Launches& launches, Memories& memories, Plan& plan) {
+  StepMaker(context, kernels, launches, memories, plan).run();
+}
+
+}  // namespace sg::schedule_detail
