@@ -20,8 +20,6 @@ constexpr size_t kAlignment = 256;
 constexpr uint64_t kWhenever = UINT64_MAX;
 constexpr size_t kLargeFrom = size_t{16} << 20, kLargeStep = size_t{2} << 20;
 
-size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
-
 // The software driver grants any size and crashes later, so we use the heap's size as the limit.
 int64_t budget_of(const Context& c) {
   const int64_t heap = static_cast<int64_t>(c.physical.heap_bytes);

@@ -39,6 +39,8 @@ class GpuBuffer final : public Buffer {
 };
 using GpuBufferRef = Ref<GpuBuffer>;
 
+inline size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
+
 // The size of block that serves `bytes`: four steps between powers of two up to 16 MiB, then multiples of 2 MiB.
 // Leaves room for 16-byte loads of the last element.
 size_t block_size(size_t bytes);

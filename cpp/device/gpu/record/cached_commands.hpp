@@ -5,6 +5,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "device/gpu/queue/queue.hpp"
@@ -18,6 +19,20 @@ struct CachedCommands {
     int64_t dispatches = 0, barriers = 0;
   };
   std::array<OfSlot, Queue::kSlots> slots;
+};
+
+class CommandCache {
+ public:
+  CommandCache(const Context& context, Queue& queue) : context_(context), queue_(queue) {}
+  std::shared_ptr<CachedCommands> take();      // new ones, or those of a plan that no longer exists
+  void begin(CachedCommands::OfSlot& cached);  // to record them anew
+  void empty();                                // those of plans that are gone. Waits for the work in flight
+
+ private:
+  const Context& context_;
+  Queue& queue_;
+  VkCommandPool pool_ = VK_NULL_HANDLE;  // made when first needed
+  std::vector<std::shared_ptr<CachedCommands>> all_;
 };
 
 }  // namespace sg

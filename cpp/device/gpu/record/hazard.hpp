@@ -13,6 +13,8 @@ struct AddressRange {
   bool operator==(const AddressRange&) const = default;
 };
 
+enum class BarrierMode : uint8_t { hazards, all, drop };  // SPIROGRAD_BARRIER: where needed, everywhere, nowhere
+
 class HazardTracker {
  public:
   // True when a step that reads and writes these must wait for what was added since the last clear().

@@ -10,13 +10,12 @@
 #include "device/gpu/lower/lower.hpp"
 #include "device/gpu/pipeline/pipeline.hpp"
 #include "device/gpu/record/cached_commands.hpp"
+#include "device/gpu/record/hazard.hpp"
 #include "plan/cost.hpp"
 
 namespace sg {
 
 constexpr size_t kBlockWords = 8;  // argument blocks begin at multiples of it
-
-enum class BarrierMode : uint8_t { hazards, all, drop };
 
 struct ProxyKernel {  // the proxy lane's stand-in: one descriptor a range
   VkPipeline pipeline = VK_NULL_HANDLE;

@@ -1,6 +1,9 @@
-// Bytes that a job copies into host memory. The recorder keeps readbacks and reuses those that only it refers to.
+// Bytes that a job copies into host memory. Readbacks that nobody else refers to are used again.
 // Threads: waiting any.
 #pragma once
+#include <memory>
+#include <vector>
+
 #include "device/device.hpp"
 #include "device/gpu/driver/context.hpp"
 #include "device/gpu/queue/queue.hpp"
@@ -21,6 +24,17 @@ class GpuReadback final : public Readback {
 
  private:
   Queue& queue_;
+};
+
+class Readbacks {
+ public:
+  Readbacks(const Context& context, Queue& queue) : context_(context), queue_(queue) {}
+  std::shared_ptr<GpuReadback> take(size_t bytes);
+
+ private:
+  const Context& context_;
+  Queue& queue_;
+  std::vector<std::shared_ptr<GpuReadback>> all_;
 };
 
 }  // namespace sg

@@ -1,0 +1,45 @@
+// Where the memories of a plan are in one run: buffers that were given, and the arena, which all plans share.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "device/gpu/memory/memory.hpp"
+#include "device/gpu/memory/transfer.hpp"
+#include "device/gpu/record/hazard.hpp"
+#include "device/gpu/record/prepared.hpp"
+
+namespace sg {
+
+class PlanMemory {
+ public:
+  struct Place {
+    VkBuffer handle = VK_NULL_HANDLE;
+    uint64_t offset = 0;
+    AddressRange range;
+  };
+
+  PlanMemory(const Context& context, Pool& pool, Transfer& transfer)
+      : context_(context), pool_(pool), transfer_(transfer) {}
+
+  // The arena grows here, never in a run. OutOfMemoryError.
+  void reserve(int64_t arena_bytes);
+  const Ref<GpuBuffer>& arena() const { return arena_; }
+  // Of the run that is being recorded. Error when a buffer is too small, or of another device.
+  void place(const GpuPrepared& plan, const RunArguments& arguments);
+  const Place& operator[](int32_t memory) const { return places_[static_cast<size_t>(memory)]; }
+  // Which memories are the same: commands that are submitted again depend on it.
+  const std::vector<uint64_t>& same() const { return same_; }
+
+ private:
+  void place_buffer(Place& place, const Memory& memory, const BufferRef* buffers, const char* what);
+
+  const Context& context_;
+  Pool& pool_;
+  Transfer& transfer_;
+  Ref<GpuBuffer> arena_;
+  uint64_t runs_ = 0;
+  std::vector<Place> places_;
+  std::vector<uint64_t> same_;
+};
+
+}  // namespace sg

@@ -1,0 +1,37 @@
+// Small uploads that wait for the next submission, whose commands copy them first from its argument memory.
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "device/gpu/memory/memory.hpp"
+#include "device/gpu/memory/transfer.hpp"
+#include "device/gpu/queue/queue.hpp"
+#include "device/gpu/record/commands.hpp"
+
+namespace sg {
+
+class Uploads {
+ public:
+  Uploads();
+  bool empty() const { return uploads_.empty(); }
+  size_t bytes() const { return bytes_.size(); }
+  bool has_room_for(size_t bytes) const;
+  void add(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
+  // With SPIROGRAD_POISON: the buffer is full of NaN before what comes next.
+  bool poisons(const Ref<GpuBuffer>& buffer) const { return poisons_ && buffer; }
+  // Copies them through the slot's arguments, from byte `at` on. false: there are none.
+  bool record(Slot& slot, size_t at, Commands& commands, Transfer& transfer);
+  void clear();  // they are submitted
+
+ private:
+  struct Upload {
+    Ref<GpuBuffer> to;
+    size_t at, bytes;  // place in bytes_; no bytes: the whole of it is filled with NaN
+  };
+  bool poisons_;
+  std::vector<Upload> uploads_;
+  std::vector<std::byte> bytes_;
+  Access access_;  // kept for its capacity
+};
+
+}  // namespace sg
