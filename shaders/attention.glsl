@@ -1,7 +1,8 @@
 // Attention of one head, block by block; ops/attention.cpp says on what. Included behind what it defines: ROWS and COLS
 // (of the weights that a workgroup makes at a time), THREAD_ROWS and THREAD_COLS (those of a thread), D and E (elements
 // of a query or key, and of a value), and one of
-//   FORWARD  rows are queries, columns keys: the sum of values, with the running maximum and sum of the softmax
+//   FORWARD  rows are queries, columns keys: the sum of values, with the running maximum and sum of the softmax; keys may
+//            come before the first query, and serve several heads
 //   QUERIES  the same walk again, for the gradient of the queries
 //   KEYS     rows are keys, columns queries: the gradients of keys and values
 // A workgroup owns ROWS rows and walks all columns that they see. Matrices lie in shared memory in units of four
@@ -41,7 +42,7 @@ const uint kStridesAt = 8;
 const float kLog2E = 1.4426950408889634, kLowest = -1.0e38;
 
 uint heads = uint(word(1)), queries = uint(word(2)), keys = uint(word(3));
-bool causal = (word(6) & 1) != 0;
+bool causal = (word(6) & 1) != 0, starts = (word(6) & 16) != 0;
 float scale = number_float32(word(7));
 uint thread = gl_LocalInvocationIndex, tx = thread % kTx, ty = thread / kTx;
 uint head;
@@ -56,12 +57,13 @@ struct Rows {
   uint count, size;
 };
 
-// Matrix `head` of tensor `i`, whose strides are the `strides`-th.
-Rows matrix(int i, int strides, uint count, uint size) {
+// Matrix `head` of tensor `i`, whose strides are the `strides`-th; one serves that many heads.
+Rows matrix(int i, int strides, uint count, uint size, uint serves) {
   const int at = int(kStridesAt) + 3 * strides;
-  return Rows(tensor(i) + 4ul * uint64_t(int64_t(head / heads) * word(at) + int64_t(head % heads) * word(at + 1)),
-              4l * word(at + 2), count, size);
+  const int64_t batch = int64_t(head / heads), own = int64_t(head % heads / serves);
+  return Rows(tensor(i) + 4ul * uint64_t(batch * word(at) + own * word(at + 1)), 4l * word(at + 2), count, size);
 }
+Rows matrix(int i, int strides, uint count, uint size) { return matrix(i, strides, count, size, 1); }
 
 bool whole(uint64_t from, int64_t step, uint size) { return size % 4 == 0 && ((from | uint64_t(step)) & 15) == 0; }
 
@@ -164,7 +166,9 @@ void store(Rows m, uint first, vec4 sum[THREAD_ROWS * kUnits]) {
 
 #ifdef FORWARD
 void attend(uint first) {
-  const Rows key = matrix(1, 1, keys, D), value = matrix(2, 2, keys, E);
+  const uint group = 1 + uint(word(6)) / 256;
+  const uint before = starts ? uint(max(0, Int32(tensor(5)).at[head / heads])) : 0;  // keys in front of the first query's own
+  const Rows key = matrix(1, 1, keys, D, group), value = matrix(2, 2, keys, E, group);
   load(kOwn, matrix(0, 0, queries, D), first);
   float high[THREAD_ROWS], total[THREAD_ROWS];
   vec4 sum[THREAD_ROWS * kUnits];
@@ -173,7 +177,7 @@ void attend(uint first) {
     total[r] = 0;
   }
   [[unroll]] for (uint i = 0; i < THREAD_ROWS * kUnits; ++i) sum[i] = vec4(0);
-  const uint end = causal ? min(keys, first + ROWS) : keys;
+  const uint end = causal ? min(keys, before + first + ROWS) : keys;
   fetch(key, 0);
   for (uint k0 = 0; k0 < end; k0 += COLS) {
     keep(kD);
@@ -185,7 +189,7 @@ void attend(uint first) {
       float most = kLowest;
       [[unroll]] for (uint c = 0; c < THREAD_COLS; ++c) {
         const uint col = k0 + col_of(c);
-        const bool seen = col < keys && (!causal || col <= first + row_of(r));
+        const bool seen = col < keys && (!causal || col <= before + first + row_of(r));
         s[r * THREAD_COLS + c] = seen ? s[r * THREAD_COLS + c] * (scale * kLog2E) : uintBitsToFloat(0xff800000u);
         most = max(most, s[r * THREAD_COLS + c]);
       }

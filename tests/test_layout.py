@@ -59,14 +59,30 @@ MAY_IMPORT: dict[str, set[str]] = {
     "optim": {"nn"},
     "amp": {"optim"},
     "viz": {"nn", "scalar"},
+    "models": {"nn", "serialization"},
     "compiler": {"nn", "optim"},
     "training": {"autograd", "compiler", "metrics", "nn", "optim", "progress", "scalar", "utils", "viz"},
     "callbacks": {"training"},
-    "__init__": {"_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets", "func", "linalg"}
-    | {"metrics", "nn", "ops", "optim", "profiler", "progress", "scalar", "serialization", "testing", "text"}
+    "generation": {"compiler", "models", "utils"},
+    "__init__": {"_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets", "func"}
+    | {
+        "generation",
+        "linalg",
+        "metrics",
+        "models",
+        "nn",
+        "ops",
+        "optim",
+        "profiler",
+        "progress",
+        "scalar",
+        "serialization",
+        "testing",
+        "text",
+    }
     | {"training", "utils", "viz"},
     "examples": {"__init__", "datasets", "nn", "progress", "viz"},
-    "cli": {"autograd", "datasets", "examples", "nn", "optim", "progress", "utils"},
+    "cli": {"autograd", "datasets", "examples", "generation", "models", "nn", "optim", "progress", "utils"},
     "__main__": {"cli"},
 }
 # The rooms of device/gpu -> those that they may include besides themselves. `lower` makes text of plans: no Vulkan.

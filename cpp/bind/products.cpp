@@ -78,6 +78,9 @@ const Row rows[] = {
      Where::function, Autocast::narrow},
     {"_attention", bound<sg::attention>, "query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool",
      "Tensor", "Attention that keeps no weights, for nn.functional.", Where::function},
+    {"_attention_after", bound<sg::attention_after>,
+     "query: Tensor, key: Tensor, value: Tensor, start: Tensor, scale: float", "Tensor",
+     "Attention of queries that follow a cache, for models.", Where::function},
 };
 
 }  // namespace

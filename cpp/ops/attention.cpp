@@ -1,4 +1,4 @@
-// Attention without a matrix of queries by keys in memory. Forward, each block of queries walks the keys; backward, the
+// Attention without a matrix of queries by keys in memory, and the same for queries that follow a cache. Forward, each block of queries walks the keys; backward, the
 // weights are computed again from the logarithms of their sums (Dao, FlashAttention-2, 2023). GPUs:
 // shaders/attention.glsl. Gradients of gradients, and shapes that no kernel fits, use ordinary ops.
 #include <algorithm>
@@ -26,8 +26,9 @@ struct Problem {
   int64_t logs() const { return batch * heads * queries; }
 };
 
-// Which gradients a launch computes, beside `causal`.
-enum Wants : int64_t { kCausal = 1, kWantsQuery = 2, kWantsKey = 4, kWantsValue = 8 };
+// Which gradients a launch computes, beside `causal`. kStarts: a tensor says how many keys come before the first query.
+// From kFurther on: how many further heads of queries share one of keys and values.
+enum Wants : int64_t { kCausal = 1, kWantsQuery = 2, kWantsKey = 4, kWantsValue = 8, kStarts = 16, kFurther = 256 };
 
 // A new tensor is laid out like another: heads inside rows, as after a split of one projection, or outside.
 Dims strides_like(const Dims& other, const Dims& shape) {
@@ -81,18 +82,21 @@ struct CpuAttention {
   static constexpr DType kType = std::is_same_v<T, float> ? DType::float32 : DType::float64;
   const CpuArgs& args;
   Problem p{args.words[0], args.words[1], args.words[2], args.words[3], args.words[4], args.words[5]};
-  bool causal = args.words[6] & kCausal;
+  bool causal = args.words[6] & kCausal, starts = args.words[6] & kStarts;
+  int64_t group = 1 + args.words[6] / kFurther;  // heads of queries for one of keys and values
   T scale = std::bit_cast<T>(static_cast<std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>(args.words[7]));
 
-  // Matrix `head` of tensor `i`, whose strides are the `place`-th.
-  Matrix<T> matrix(int i, int place, int64_t head) const {
+  // Matrix `head` of tensor `i`, whose strides are the `place`-th; one serves that many heads.
+  Matrix<T> matrix(int i, int place, int64_t head, int64_t serves = 1) const {
     const int64_t* s = args.words + kStrides + 3 * place;
-    return {args.as<T>(i) + head / p.heads * s[0] + head % p.heads * s[1], s[2]};
+    return {args.as<T>(i) + head / p.heads * s[0] + head % p.heads / serves * s[1], s[2]};
   }
 
   int64_t block() const { return block_of(p.keys); }
-  // How many keys a query may use.
-  int64_t seen(int64_t query) const { return causal ? std::min(query + 1, p.keys) : p.keys; }
+  // How many keys a query may use, when that many come before the first one.
+  int64_t seen(int64_t query, int64_t before = 0) const {
+    return causal ? std::min(before + query + 1, p.keys) : p.keys;
+  }
 
   // c[m, n] (+)= a[m, k] * b[k, n]
   struct Side {
@@ -128,15 +132,17 @@ struct CpuAttention {
   }
 
   void forward(int64_t head, int64_t first, int64_t rows) const {
-    const Matrix<T> q = matrix(0, 0, head), k = matrix(1, 1, head), v = matrix(2, 2, head), out = matrix(3, 3, head);
+    const Matrix<T> q = matrix(0, 0, head), out = matrix(3, 3, head);
+    const Matrix<T> k = matrix(1, 1, head, group), v = matrix(2, 2, head, group);
     T* logs = args.as<T>(4) + head * p.queries;
-    const int64_t n = seen(first + rows - 1);
+    const int64_t before = starts ? std::max(0, args.as<const int32_t>(5)[head / p.heads]) : 0;
+    const int64_t n = seen(first + rows - 1, before);
     T* weights = static_cast<T*>(args.scratch(rows * n * static_cast<int64_t>(sizeof(T))));
     multiply({q.row(first), q.step, 1}, {k.at, 1, k.step}, weights, n, rows, n, p.d);
     T sums[64];
     for (int64_t r = 0; r < rows; ++r) {
       T* row = weights + r * n;
-      const int64_t visible = seen(first + r);
+      const int64_t visible = seen(first + r, before);
       for (int64_t j = 0; j < visible; ++j) row[j] *= scale;
       const T high = fold(row, visible, -std::numeric_limits<T>::infinity(), [](T a, T b) { return b > a ? b : a; });
       for (int64_t j = 0; j < visible; ++j) row[j] -= high;
@@ -214,6 +220,7 @@ struct Tile {
   int64_t rows, cols, thread_rows, thread_cols;
   int64_t threads() const { return rows / thread_rows * (cols / thread_cols); }
 };
+constexpr Tile kDecode[] = {{8, 32, 1, 4}, {8, 8, 1, 1}};  // a few queries, many keys
 constexpr Tile kForward[] = {{64, 32, 4, 4}, {32, 32, 4, 4}, {16, 16, 2, 2}, {8, 8, 1, 1}};
 constexpr Tile kBackward[] = {{64, 32, 4, 2}, {32, 32, 4, 2}, {32, 16, 4, 2}, {16, 16, 2, 2}, {8, 8, 1, 1}};
 
@@ -299,11 +306,13 @@ void expand_forward(const Node& node, bool gpu, Expansion& e) {
   const DType t = node.dtype;
   Own& own = e.launch(node.op->name);
   own.tensors = {{0, t}, {1, t}, {2, t}, {e.result(), t, true}, {e.result(), t, true, r.logs_at}};
+  if (parameters_of(node).wants & kStarts) own.tensors.push_back({3, DType::int32});
   own.words = words_of(p, node, {node.in[0].strides, node.in[1].strides, node.in[2].strides, r.out_strides});
   own.cost = 2.0 * static_cast<double>(p.pairs(parameters_of(node).wants & kCausal) * (p.d + p.e));
   own.cpu = t == DType::float32 ? forward_on_cpu<float> : forward_on_cpu<double>;
   own.scratch = block_of(p.keys) * p.keys * size_of(t);
-  if (gpu) launch_on_gpu(own, p, p.queries, kForward, "FORWARD", *e.gpu);
+  if (gpu)
+    launch_on_gpu(own, p, p.queries, p.queries < 8 ? std::span<const Tile>(kDecode) : kForward, "FORWARD", *e.gpu);
 }
 
 // Inputs: query, key, value, the gradient of the result, logarithms of sums, and of each query the product of its result
@@ -336,13 +345,15 @@ void expand_backward(const Node& node, bool gpu, Expansion& e) {
 // ---- attention from ordinary ops ----------------------------------------------------------------------------------------
 Tensor turned(const Tensor& x) { return transpose(x, -2, -1); }
 
-Tensor weights_of(const Tensor& q, const Tensor& k, double scale, bool causal) {
+// `before`: how many keys come before the first query, for each of the batch.
+Tensor weights_of(const Tensor& q, const Tensor& k, double scale, bool causal, const Tensor* before = nullptr) {
   Tensor scores = matmul(q, turned(k)) * scale;
   if (causal) {
     const int last = scores.rank() - 1;
     const Dims& shape = scores.shape();
-    scores = where(positions(shape, last, q.device()) <= positions(shape, last - 1, q.device()), scores,
-                   -std::numeric_limits<double>::infinity());
+    Tensor own = positions(shape, last - 1, q.device());
+    if (before) own = own + *before;
+    scores = where(positions(shape, last, q.device()) <= own, scores, -std::numeric_limits<double>::infinity());
   }
   return softmax(scores, -1);
 }
@@ -447,6 +458,11 @@ const OpInfo AttentionGradient{.name = "attention_gradient",
                                .kind = Kind::kernel,
                                .arity = 6,
                                .expand = expand_backward};
+const OpInfo AttentionAfter{.name = "attention_after",
+                            .doc = "Causal attention of queries that follow keys of a cache; without gradients.",
+                            .kind = Kind::kernel,
+                            .arity = 4,
+                            .expand = expand_forward};
 }  // namespace rows
 
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, double scale, bool causal) {
@@ -471,6 +487,43 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, do
   shape.push(p.queries);
   shape.push(p.e);
   return cast(shape == out.shape() ? out : reshape(out, shape), dtype);
+}
+
+Tensor attention_after(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& start, double scale) {
+  check(query, key, value);
+  const auto shapes = [&] { return query.shape().str() + ", " + key.shape().str() + " and " + value.shape().str(); };
+  if (query.rank() != 4 || key.rank() != 4 || value.rank() != 4 || query.shape()[0] != key.shape()[0] ||
+      key.shape()[0] != value.shape()[0] || key.shape()[1] != value.shape()[1] || key.shape()[1] == 0 ||
+      query.shape()[1] % key.shape()[1])
+    fail<ValueError>("attention", "query, key and value have shapes " + shapes(),
+                     "use [batch, heads, rows, elements], where heads of the query are a multiple of the others'");
+  if (start.dtype() != DType::int32 || start.shape() != Dims{query.shape()[0]})
+    fail<ValueError>("attention",
+                     std::string("start is ") + name_of(start.dtype()) + " of shape " + start.shape().str(),
+                     "give one int32 for each of the batch");
+  if (grad_enabled() && (query.requires_grad() || key.requires_grad() || value.requires_grad()))
+    fail<ValueError>("attention", "queries that follow a cache have no gradient", "use no_grad()");
+  const DType dtype = query.dtype(), wide = wide_of(dtype);
+  const Tensor q0 = cast(query, wide), k0 = cast(key, wide), v0 = cast(value, wide);
+  const Dims& shape = q0.shape();
+  const int64_t group = shape[1] / k0.shape()[1];
+  const auto fits = [](const Tensor& x) { return x.numel() > 0 && x.shape()[3] <= kMaxHead; };
+  if (!fits(q0) || !fits(k0) || !fits(v0) || (q0.device().is_gpu() && wide != DType::float32)) {
+    const Tensor groups = reshape(q0, {shape[0], k0.shape()[1], group, shape[2], shape[3]});
+    const Tensor before = reshape(start, {shape[0], 1, 1, 1, 1});
+    const Tensor weights = weights_of(groups, unsqueeze(k0, 2), scale, true, &before);
+    return cast(reshape(matmul(weights, unsqueeze(v0, 2)), {shape[0], shape[1], shape[2], v0.shape()[3]}), dtype);
+  }
+  const auto in_order = [](const Tensor& x) {
+    return x.strides()[3] == 1 || x.shape()[3] == 1 ? x.detach() : contiguous(x.detach());
+  };
+  const Tensor q = in_order(q0), k = in_order(k0), v = in_order(v0);
+  const Problem p{q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2], q.shape()[3], v.shape()[3]};
+  const Results r = results_of(p, q.strides());
+  const Tensor packed =
+      own_kernel(rows::AttentionAfter, {q, k, v, contiguous(start)}, {r.logs_at + p.logs()}, wide,
+                 AttentionParameters(p, kCausal | kStarts | kFurther * (group - 1), scale));
+  return cast(part_of(packed, wide, {p.batch, p.heads, p.queries, p.e}, r.out_strides, 0), dtype);
 }
 
 }  // namespace sg

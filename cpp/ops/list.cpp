@@ -30,6 +30,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &rows::Median,
       &rows::Matmul,
       &rows::Attention,
+      &rows::AttentionAfter,
       &rows::AttentionGradient,
       &rows::Convolution,
       &rows::ConvolutionImage,

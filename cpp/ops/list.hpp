@@ -210,6 +210,8 @@ Tensor chain_matmul(const std::vector<Tensor>& matrices);
 // softmax(scale * query @ key^T) @ value without the matrix in between: [..., t, d] [..., s, d] [..., s, e] ->
 // [..., t, e]; leading dimensions broadcast. `causal`: query i sees keys 0 .. i.
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, double scale, bool causal);
+// Causal, and start[b] keys of sequence b come before its first query; heads may share keys. It has no gradient.
+Tensor attention_after(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& start, double scale);
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);
 
 // ---- convolutions (ops/convolution.cpp) -------------------------------------------------------------------------------

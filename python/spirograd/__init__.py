@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from . import callbacks as callbacks
     from . import datasets as datasets
     from . import func as func
+    from . import generation as generation
     from . import linalg as linalg
     from . import metrics as metrics
+    from . import models as models
     from . import nn as nn
     from . import ops as ops
     from . import optim as optim
@@ -71,8 +73,10 @@ _lazy = (
     "callbacks",
     "datasets",
     "func",
+    "generation",
     "linalg",
     "metrics",
+    "models",
     "nn",
     "ops",
     "optim",

@@ -293,3 +293,57 @@ def test_pytorch_agrees(causal: bool, device: sg.Device) -> None:
         [x.detach().numpy() for x in (out, q.grad, k.grad, v.grad)],
         5e-6,
     )
+
+
+# ---- after a cache ---------------------------------------------------------------------------------------------------
+def after(q: Array, k: Array, v: Array, start: list[int], scale: float) -> Array:
+    """Query i of sequence b sees the keys 0 to start[b] + i; a head of keys serves several of the queries."""
+    k, v = (np.repeat(x, q.shape[1] // k.shape[1], 1) for x in (k, v))
+    scores = scale * (q @ np.swapaxes(k, -1, -2))
+    last = np.array(start)[:, None] + np.arange(q.shape[2])
+    scores = np.where(np.arange(k.shape[2]) <= last[:, None, :, None], scores, -np.inf)
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return np.asarray(e / e.sum(-1, keepdims=True) @ v)
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [("float32", 3e-6), ("float16", 3e-3), ("float64", 1e-13)])
+@pytest.mark.parametrize(
+    ("queries", "keys", "heads", "groups", "d"),
+    [(1, 70, 4, 2, 8), (1, 33, 6, 6, 64), (3, 40, 4, 1, 7), (20, 90, 2, 2, 16), (1, 9, 2, 1, 130)],
+)
+def test_queries_follow_a_cache(
+    queries: int, keys: int, heads: int, groups: int, d: int, dtype: str, bound: float, device: sg.Device
+) -> None:
+    random = np.random.default_rng(1)
+    q, k, v = (random.standard_normal(s) for s in ((3, heads, queries, d), *[(3, groups, keys, d)] * 2))
+    q, k, v = (x.astype(dtype).astype("float64") for x in (q, k, v))
+    start = [0, keys - queries, (keys - queries) // 2]
+    # Strided as in a cache: [batch, keys, both, groups, d].
+    both = sg.tensor(np.stack([k, v]).transpose(1, 3, 0, 2, 4).astype(dtype), device=device)
+    key, value = both.unbind(2)
+    got = sg._core._attention_after(
+        sg.tensor(q.astype(dtype), device=device),
+        key.transpose(1, 2),
+        value.transpose(1, 2),
+        sg.tensor(start, dtype=sg.int32, device=device),
+        0.3,
+    )
+    want = after(q, k, v, start, 0.3)
+    assert np.abs(got.numpy() - want).max() <= bound * max(1, np.abs(want).max())
+
+
+def test_places_of_a_cache_that_are_not_filled_are_not_read(device: sg.Device) -> None:
+    q, k = sg.ones(1, 2, 1, 8, device=device), sg.ones(1, 2, 50, 8, device=device)
+    k[:, :, 5:] = 1e30
+    start = sg.tensor([4], dtype=sg.int32, device=device)
+    assert sg._core._attention_after(q, k, k, start, 1.0).tolist() == [[[[1.0] * 8]] * 2]
+
+
+def test_a_cache_says_what_does_not_fit() -> None:
+    q, k, start = sg.ones(2, 4, 1, 8), sg.ones(2, 3, 5, 8), sg.zeros(2, dtype=sg.int32)
+    with pytest.raises(ValueError, match=r"attention: .* shapes \[2, 4, 1, 8\], \[2, 3, 5, 8\]"):
+        sg._core._attention_after(q, k, k, start, 1.0)
+    with pytest.raises(ValueError, match=r"attention: start is int64 of shape \[2\]"):
+        sg._core._attention_after(q, k[:, :2], k[:, :2], start.long(), 1.0)
+    with pytest.raises(ValueError, match="no gradient"):
+        sg._core._attention_after(q.requires_grad_(), k[:, :2], k[:, :2], start, 1.0)

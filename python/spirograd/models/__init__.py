@@ -1,0 +1,18 @@
+"""Models to read, to train, and to load with published weights.
+
+Example:
+    >>> model = sg.models.GPT2.named("gpt2", layers=1, vocabulary=100)
+    >>> model(sg.zeros(1, 3, dtype=sg.int64)).shape
+    (1, 3, 100)
+"""
+
+from .bert import Bert
+from .decoder import Decoder, KeyValueCache
+from .gpt2 import GPT2
+from .llama import Llama
+from .pretrained import Pretrained, read_weights
+from .resnet import ResNet
+from .unet import UNet
+from .vit import ViT
+
+__all__ = ["GPT2", "Bert", "Decoder", "KeyValueCache", "Llama", "Pretrained", "ResNet", "UNet", "ViT", "read_weights"]
