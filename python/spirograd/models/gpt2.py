@@ -128,6 +128,8 @@ class GPT2(Decoder):
     def arguments_of(cls, config: Mapping[str, Any]) -> dict[str, Any]:
         if (activation := config.get("activation_function", "gelu_new")) not in ("gelu_new", "gelu_pytorch_tanh"):
             raise ValueError(f"GPT2: activation_function is {activation}; only gelu_new is there")
+        if (inner := config.get("n_inner")) not in (None, 4 * config["n_embd"]):
+            raise ValueError(f"GPT2: n_inner is {inner}; only 4 * n_embd is there")
         names = {"vocabulary": "vocab_size", "context": "n_positions", "width": "n_embd", "layers": "n_layer"}
         return {own: config[name] for own, name in (names | {"heads": "n_head"}).items()}
 
