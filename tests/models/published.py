@@ -2,8 +2,9 @@
 
     python tests/models/published.py > tests/golden/logits.json
 
-It needs torch, transformers and torchvision. For each model: its configuration, the names and shapes of its weights as a hub has them, and what it gives. Weights and
-inputs are not stored: they follow from their names and shapes (`weight_of`, `input_of`).
+It needs torch, transformers and torchvision. For each model: its configuration, the names and shapes of its weights as
+a hub has them, and what it gives. Weights and inputs are not stored: they follow from their names and shapes
+(`weight_of`, `input_of`).
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import _core
+from ..generation import stream
 from ..utils import checkpoints
-from ..utils.sampling import sample_logits
 from . import models
 from .options import UserError, add_device, one_device, positive
 
@@ -45,9 +45,9 @@ class Writer:
         self.numbers = {character: i for i, character in enumerate(self.vocabulary)}
         self.model: Any = models.make(settings).to(device).eval()
         checkpoints.restore(found.path, model=self.model)
-        self.random = _core.Generator(device).manual_seed(options.seed)
+        _core.manual_seed(options.seed)
         self.options = options
-        self.state: Any = None
+        self.tokens: list[int] = []
 
     def write(self, prompt: str) -> Iterator[str]:
         """What follows the prompt, and all before it, character by character.
@@ -57,20 +57,18 @@ class Writer:
         """
         if strange := sorted(set(prompt) - set(self.vocabulary)):
             raise UserError(f"generate: the prompt has {strange[0]!r}, which the text had not")
-        o = self.options
-        numbers, written = [self.numbers[character] for character in prompt], ""
-        for _ in range(o.length):
-            scores, self.state = models.read(self.model, numbers, self.state)
-            try:
-                chosen = sample_logits(scores, o.temperature, o.top_k, o.top_p, self.random)
-            except ValueError as error:
-                raise UserError(f"generate: {error}") from None
-            numbers = [int(chosen.item())]
-            written += self.vocabulary[numbers[0]]
-            yield written[-1]
-            if o.until and written.endswith(o.until):
-                break
-        _, self.state = models.read(self.model, numbers, self.state)
+        o, written = self.options, ""
+        self.tokens += [self.numbers[character] for character in prompt]
+        tokens = stream(self.model, self.tokens, o.length, temperature=o.temperature, top_k=o.top_k, top_p=o.top_p)
+        try:
+            for token in tokens:
+                self.tokens.append(token)
+                written += self.vocabulary[token]
+                yield written[-1]
+                if o.until and written.endswith(o.until):
+                    break
+        except ValueError as error:
+            raise UserError(str(error)) from None
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,47 +8,60 @@ from typing import Any
 
 from .. import _core, nn
 from .._core import Tensor
-from ..base.grad_mode import no_grad
-
-Reading = tuple[Tensor, Any]  # scores of the next character [vocabulary], and what to go on from
+from ..models import GPT2, Decoder
 
 
-class Lstm(nn.Module):
+class States:
+    """What an LSTM remembers of sequences: h and c, [layers, batch, width] each."""
+
+    def __init__(self, like: Tensor, layers: int, batch: int) -> None:
+        self.h, self.c = (_core.zeros(layers, batch, like.shape[1], device=like.device) for _ in range(2))
+
+    def clear(self) -> None:
+        """Nothing was read."""
+        self.h.zero_()
+        self.c.zero_()
+
+    def advance(self, count: int | Tensor) -> None:
+        """All tokens that were read count.
+
+        Raises:
+            ValueError: they do not.
+        """
+        if isinstance(count, Tensor):
+            raise ValueError("Lstm: sequences of different lengths have no common steps; read them one by one")
+
+    def reorder(self, rows: Tensor) -> None:
+        """Sequence i becomes what sequence rows[i] was."""
+        self.h.copy_(self.h[:, rows])
+        self.c.copy_(self.c[:, rows])
+
+
+class Lstm(Decoder):
     """Characters -> scores of the next one: [batch, time] -> [batch, time, vocabulary]. Layers of LSTM."""
+
+    context = None
 
     def __init__(self, vocabulary: int, layers: int, width: int, dropout: float) -> None:
         super().__init__()
         self.characters = nn.Embedding(vocabulary, width)
         self.cells = nn.LSTM(width, width, layers, dropout=dropout if layers > 1 else 0.0, batch_first=True)
-        self.scores = nn.Linear(width, vocabulary)
+        self.last = nn.Linear(width, vocabulary)
 
-    def forward(self, x: Tensor) -> Tensor:
-        scores: Tensor = self.scores(self.cells(self.characters(x))[0])
-        return scores
+    def hidden(self, tokens: Tensor, cache: States | None = None) -> Tensor:
+        y: Tensor
+        y, (h, c) = self.cells(self.characters(tokens), None if cache is None else (cache.h, cache.c))
+        if cache is not None:
+            cache.h.copy_(h)
+            cache.c.copy_(c)
+        return y
 
+    def scores(self, hidden: Tensor) -> Tensor:
+        y: Tensor = self.last(hidden)
+        return y
 
-def gpt(vocabulary: int, context: int, layers: int, heads: int, width: int, dropout: float) -> nn.Module:
-    """Characters -> scores of the next one: [batch, time] -> [batch, time, vocabulary]. That of examples/gpt.py."""
-    from ..examples import gpt as example
-
-    sizes = example.SMALL._replace(context=context, layers=layers, heads=heads, width=width, dropout=dropout)
-    model: nn.Module = example.GPT(vocabulary, sizes)
-    return model
-
-
-def read(model: Any, numbers: Sequence[int], before: Any = None) -> Reading:
-    """Scores of the character after these, which follow what was read `before`."""
-    device = next(model.parameters()).device
-    with no_grad():
-        if isinstance(model, Lstm):
-            x = model.characters(_core.tensor([list(numbers)], device=device))
-            y, states = model.cells(x, before)
-            return model.scores(y[0, -1]), states
-        window = [*(before or []), *numbers][-model.context :]
-        # Of one length, and the place in it a tensor, so that one plan serves every step. What is behind is not seen.
-        padded = window + [0] * (model.context - len(window))
-        scores = model(_core.tensor([padded], device=device))[0]
-        return scores.index_select(0, _core.tensor([len(window) - 1], device=device))[0], window
+    def new_cache(self, batch: int, length: int) -> States:
+        return States(self.characters.weight, self.cells.num_layers, batch)
 
 
 def mlp(side: int, hidden: Sequence[int]) -> nn.Module:
@@ -74,7 +87,7 @@ def make(settings: Mapping[str, Any]) -> nn.Module:
     """The model of these settings; each knows those that it needs."""
     s = settings
     if s["model"] == "gpt":
-        return gpt(len(s["vocabulary"]), s["context"], s["layers"], s["heads"], s["width"], s["dropout"])
+        return GPT2(len(s["vocabulary"]), s["context"], s["width"], s["layers"], s["heads"], s["dropout"])
     if s["model"] == "lstm":
         return Lstm(len(s["vocabulary"]), s["layers"], s["width"], s["dropout"])
     return {"mlp": mlp, "cnn": cnn}[s["model"]](s["side"], s["hidden"])

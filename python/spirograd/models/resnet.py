@@ -53,8 +53,8 @@ class ResNet(Pretrained):
         channels: of an image.
 
     Example:
-        >>> sg.models.ResNet([1, 1, 1, 1], classes=10)(sg.zeros(1, 3, 32, 32)).shape
-        (1, 10)
+        >>> sg.models.ResNet([1, 1, 1, 1], classes=10)(sg.zeros(2, 3, 32, 32)).shape
+        (2, 10)
     """
 
     published: ClassVar[Mapping[str, Mapping[str, Any]]] = {
