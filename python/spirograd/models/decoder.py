@@ -7,7 +7,7 @@ from abc import abstractmethod
 from typing import Any
 
 from .. import nn
-from .._core import Device, Tensor, _attention_after, arange, int32, is_grad_enabled, zeros
+from .._core import Device, Tensor, _attention_after, arange, float32, int32, is_grad_enabled, zeros
 from .pretrained import Pretrained
 
 __all__ = ["Decoder", "KeyValueCache", "attend"]
@@ -142,6 +142,7 @@ def product(x: Tensor, layer: nn.Linear | nn.Embedding, norm: nn.Module | None =
         x, norm = norm(x), None
     if not alone:
         return nn.functional.linear(x, layer.weight, bias)
+    wide = float32 if x.element_size() == 2 else x.dtype  # half types are multiplied as float32
     rows = x.reshape(1, inputs).expand(outputs, inputs)
-    y = ((rows if norm is None else norm(rows)) * layer.weight).sum(-1)
+    y = ((rows if norm is None else norm(rows)).to(wide) * layer.weight.to(wide)).sum(-1).to(x.dtype)
     return (y if bias is None else y + bias).reshape(*x.shape[:-1], outputs)
