@@ -11,8 +11,21 @@ from .decoder import Decoder, KeyValueCache
 from .gpt2 import GPT2
 from .llama import Llama
 from .pretrained import Pretrained, read_weights
+from .quantized import QuantizedLinear, quantize
 from .resnet import ResNet
 from .unet import UNet
 from .vit import ViT
 
-__all__ = ["GPT2", "Bert", "Decoder", "KeyValueCache", "Llama", "Pretrained", "ResNet", "UNet", "ViT", "read_weights"]
+__all__ = [
+    "GPT2",
+    "Bert",
+    "Decoder",
+    "KeyValueCache",
+    "Llama",
+    "Pretrained",
+    "QuantizedLinear",
+    "ResNet",
+    "UNet",
+    "ViT",
+]
+__all__ += ["quantize", "read_weights"]
