@@ -63,7 +63,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compiler": {"nn", "optim"},
     "training": {"autograd", "compiler", "metrics", "nn", "optim", "progress", "scalar", "utils", "viz"},
     "callbacks": {"training"},
-    "generation": {"compiler", "models", "utils"},
+    "generation": {"compiler", "models", "nn", "utils"},
     "__init__": {"_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets", "func"}
     | {
         "generation",

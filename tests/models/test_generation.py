@@ -134,12 +134,22 @@ def test_stop_tokens_end_each_sequence_for_itself() -> None:
 
 
 def test_a_stream_hands_out_each_token_when_it_is_known() -> None:
-    model = decoder("gpt2", sg.Device("cpu")).train()
+    model: Any = decoder("gpt2", sg.Device("cpu")).train()
+    model.h[0].eval()
     tokens = stream(model, PROMPT, 30, temperature=0)
     first = [next(tokens) for _ in range(3)]
     assert not model.training
     assert first + list(tokens) == generate(model, sg.tensor(PROMPT), 30, temperature=0)
-    assert model.training  # as before
+    assert model.training and model.h[1].mlp.training and not model.h[0].mlp.training  # as before
+
+
+def test_prompts_may_be_arrays_and_tensors() -> None:
+    model = decoder("gpt2", sg.Device("cpu"))
+    want = generate(model, [PROMPT, PROMPT[::-1]], 5, temperature=0)
+    both = np.array([PROMPT, PROMPT[::-1]])
+    assert generate(model, both, 5, temperature=0) == generate(model, sg.tensor(both), 5, temperature=0) == want
+    assert generate(model, [sg.tensor(PROMPT), both[1]], 5, temperature=0) == want
+    assert generate(model, both[0], 5, temperature=0) == want[0]
 
 
 @pytest.mark.gpu

@@ -160,7 +160,12 @@ def test_weights_of_another_size_are_refused(golden: Golden, tmp_path: Path) -> 
 
 
 PUBLISHED = [(ResNet, "resnet18", 11.69), (ResNet, "resnet34", 21.80), (ResNet, "resnet50", 25.56)]
-PUBLISHED += [(ResNet, "resnet101", 44.55), (ResNet, "resnet152", 60.19), (GPT2, "gpt2", 124.44)]
+PUBLISHED += [
+    (ResNet, "resnet101", 44.55),
+    (ResNet, "resnet152", 60.19),
+    (GPT2, "gpt2", 124.44),
+    (Bert, "bert-base-uncased", 109.51),
+]
 PUBLISHED += [(ViT, "vit_base_patch16_224", 86.57), (ViT, "vit_tiny_patch16_224", 5.72)]
 
 

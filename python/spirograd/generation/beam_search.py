@@ -9,7 +9,7 @@ from .._core import Tensor, tensor
 from ..base.grad_mode import no_grad
 from ..compiler import compile
 from ..models import Decoder
-from .reading import Reading
+from .reading import Reading, evaluating
 
 __all__ = ["Hypothesis", "beam_search"]
 
@@ -76,9 +76,7 @@ def beam_search(
             reading.cache.reorder(parents)
         return likeliest(reading.read(tokens), sums)
 
-    training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         scores = reading.read_all()
         # In the beginning all beams are equal, and one of them counts.
         found = likeliest(scores, tensor([0.0] + [float("-inf")] * (beams - 1), device=device))
@@ -108,6 +106,4 @@ def beam_search(
                 tensor(parents + [parents[0]] * fill, device=device),
                 tensor([total for total, _ in going], device=device),
             )
-    finally:
-        model.train(training)
     return ended

@@ -12,7 +12,7 @@ from ..base.grad_mode import no_grad
 from ..compiler import compile
 from ..models import Decoder
 from ..utils.sampling import sample_logits
-from .reading import Reading
+from .reading import Reading, evaluating
 
 __all__ = ["generate", "stream"]
 
@@ -70,9 +70,7 @@ def _tokens(
         reading.rows, repetition_penalty, temperature=temperature, top_k=top_k, top_p=top_p, generator=generator
     )
     step = compile(lambda tokens: choose(reading.read(tokens)))
-    training = model.training
-    model.eval()
-    try:
+    with evaluating(model):
         following: Tensor | None = None
         waiting: list[Tensor] = []
         for left in reversed(range(max_new_tokens)):
@@ -87,8 +85,6 @@ def _tokens(
                         row.append(value)
                     yield values
                 waiting = []
-    finally:
-        model.train(training)
 
 
 def _until(stop: Sequence[int], model: Decoder, prompts: Any, *options: Any) -> Iterator[Any]:

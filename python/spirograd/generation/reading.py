@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 
+from .. import nn
 from .._core import Tensor, arange, tensor
 from ..base.grad_mode import no_grad
 from ..models import Decoder
 
-__all__ = ["Reading"]
+__all__ = ["Reading", "evaluating"]
 
 _ROUND = 64  # lengths of caches are multiples of it, so that similar requests share plans
+
+
+@contextlib.contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """The model is in evaluation mode; afterwards each module is as it was."""
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True
 
 
 class Reading:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._core import Generator, Tensor, arange, rand
+from .._core import Generator, Tensor, rand
 from ..base.grad_mode import no_grad
 
 __all__ = ["sample_logits"]
@@ -53,10 +53,10 @@ def sample_logits(
         scores = logits.reshape(-1, shape[-1]) / temperature
         if top_k is None and top_p is None:
             return _draw(scores, generator).reshape(shape[:-1])
-        scores, classes = scores.sort(-1, descending=True)
-        if top_k is not None:
-            ranks = arange(shape[-1], device=logits.device)
-            scores = scores.masked_fill(ranks >= top_k, float("-inf"))
+        if top_k is not None and top_k < shape[-1]:
+            scores, classes = scores.topk(top_k)
+        else:
+            scores, classes = scores.sort(-1, descending=True)
         if top_p is not None:
             share = scores.softmax(-1)
             before = share.cumsum(-1) - share
