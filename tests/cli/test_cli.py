@@ -16,7 +16,7 @@ import pytest
 
 import spirograd as sg
 from spirograd import cli
-from spirograd.cli import generate, selftest, train
+from spirograd.cli import generate, models, selftest, train
 from spirograd.utils import checkpoints
 
 TEXT = "".join(f"{a} and {b}, so {a}{b}.\n" for a in "pqrstuvw" for b in "abcdefgh") * 4
@@ -227,6 +227,25 @@ def test_each_character_runs_the_plan_of_the_one_before(model: str, text: list[s
         next(written)
     before = sg.stats()["plan_misses"]
     assert len(list(written)) == 7 and sg.stats()["plan_misses"] == before
+
+
+def test_an_lstm_reads_token_by_token_what_it_reads_at_once(device: sg.Device) -> None:
+    sg.manual_seed(0)
+    model = models.Lstm(9, layers=2, width=8, dropout=0.0)
+    with sg.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(4)
+    model = model.to(device).eval()
+    prompts = [[1, 2, 3], [4, 5, 6]]
+    found = sg.generation.generate(model, prompts, 20, temperature=0)
+    for prompt, tokens in zip(prompts, found, strict=True):
+        for i, token in enumerate(tokens):
+            with sg.no_grad():
+                scores = model(sg.tensor([prompt + tokens[:i]], device=device))
+            assert token == scores[0, -1].argmax().item(), i
+    assert sg.generation.beam_search(model, [1, 2, 3], 20, beams=1)[0].tokens == found[0]
+    with pytest.raises(ValueError, match="different lengths"):
+        sg.generation.generate(model, [[1], [1, 2]], 3)
 
 
 def test_chat_answers_each_line(text: list[str], tmp_path: Path, capsys: Capture) -> None:

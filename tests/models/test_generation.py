@@ -182,21 +182,21 @@ def test_beams_find_the_likeliest_sequences(kind: str, device: sg.Device) -> Non
         for parameter in model.parameters():
             parameter.mul_(0.5 if parameter.ndim > 1 else 1)
 
-    def score(tokens: Sequence[int]) -> float:
-        total = 0.0
-        for i, token in enumerate(tokens):
-            scores = scores_after(model, PROMPT + list(tokens[:i])).astype(np.float64)
-            total += scores[token] - scores.max() - np.log(np.exp(scores - scores.max()).sum())
-        return total
+    def shares(tokens: Sequence[int]) -> np.ndarray:
+        """Logarithms of the probabilities of the next token."""
+        scores = scores_after(model, tokens).astype(np.float64) - scores_after(model, tokens).max()
+        return np.asarray(scores - np.log(np.exp(scores).sum()))
 
     # Two tokens, and as many beams as tokens: nothing is missed.
     found = beam_search(model, PROMPT, 2, beams=31, length_penalty=0.0)
-    every = sorted(((score([a, b]), [a, b]) for a in range(31) for b in range(31)), reverse=True)[:31]
-    assert np.allclose([h.score for h in found], [s for s, _ in every], atol=1e-4)
-    assert found[0].tokens == every[0][1]
+    both = shares(PROMPT)[:, None] + np.array([shares([*PROMPT, a]) for a in range(31)])
+    assert np.allclose([h.score for h in found], np.sort(both.flatten())[::-1][:31], atol=1e-4)
+    assert found[0].tokens == list(np.unravel_index(both.argmax(), both.shape))
     few = beam_search(model, PROMPT, 8, beams=3)
     assert [len(h.tokens) for h in few] == [8] * 3 and few[0].score >= few[1].score >= few[2].score
-    assert few[0].score == pytest.approx(score(few[0].tokens) / 8, abs=1e-4)
+    tokens = PROMPT + few[0].tokens
+    total = sum(shares(tokens[:i])[tokens[i]] for i in range(len(PROMPT), len(tokens)))
+    assert few[0].score == pytest.approx(total / 8, abs=1e-4)
     assert beam_search(model, PROMPT, 8, beams=1)[0].tokens == generate(model, PROMPT, 8, temperature=0)
 
 

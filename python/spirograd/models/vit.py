@@ -98,7 +98,7 @@ class ViT(Pretrained):
         self.head = nn.Linear(width, classes)
         for name, parameter in self.named_parameters():
             if parameter.ndim > 1:
-                nn.init.trunc_normal_(parameter, std=0.02)
+                nn.init.normal_(parameter, std=0.02)
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
 
