@@ -54,6 +54,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "datasets": {"progress", "utils"},
     "linalg": {"autograd"},
     "ops": {"autograd"},
+    "special": {"autograd"},
     "nn": {"autograd", "linalg", "scalar"},
     "func": {"autograd", "nn"},
     "optim": {"nn"},
@@ -64,25 +65,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"autograd", "compiler", "metrics", "nn", "optim", "progress", "scalar", "utils", "viz"},
     "callbacks": {"training"},
     "generation": {"compiler", "models", "nn", "utils"},
-    "__init__": {"_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets", "func"}
-    | {
-        "generation",
-        "linalg",
-        "metrics",
-        "models",
-        "nn",
-        "ops",
-        "optim",
-        "profiler",
-        "progress",
-        "scalar",
-        "serialization",
-        "testing",
-        "text",
-    }
-    | {"training", "utils", "viz"},
+    "__init__": {"_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets", "func", "generation"}
+    | {"linalg", "metrics", "models", "nn", "ops", "optim", "profiler", "progress", "scalar", "serialization"}
+    | {"special", "testing", "text", "training", "utils", "viz"},
+    "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "func", "linalg", "nn", "optim", "profiler"}
+    | {"serialization", "special", "testing", "utils"},
     "examples": {"__init__", "datasets", "nn", "progress", "viz"},
-    "cli": {"autograd", "datasets", "examples", "generation", "models", "nn", "optim", "progress", "utils"},
+    "cli": {"autograd", "datasets", "examples", "generation", "models", "nn", "optim", "progress", "torch", "utils"},
     "__main__": {"cli"},
 }
 # The rooms of device/gpu -> those that they may include besides themselves. `lower` makes text of plans: no Vulkan.

@@ -47,7 +47,11 @@ DeviceId gpu_id(int64_t index) {
   return {DeviceId::Kind::gpu, static_cast<uint8_t>(index)};
 }
 
+// Another word for "gpu": "cuda" where programs written for PyTorch run.
+std::string alias_of_gpu;
+
 DeviceId parse(const std::string& text) {
+  if (!alias_of_gpu.empty() && text.starts_with(alias_of_gpu)) return parse("gpu" + text.substr(alias_of_gpu.size()));
   if (text == "cpu") return {};
   if (text == "gpu") return gpu_id(0);
   if (text.starts_with("gpu:") && text.size() > 4 && text.size() < 8 &&
@@ -136,6 +140,7 @@ Object named_device(PyObject* o, const std::optional<int64_t>& index) {
 void set_default_device(PyObject* o) {
   default_device = o == Py_None ? parse(env("SPIROGRAD_DEVICE")) : to_device_id(o);
 }
+void set_gpu_alias(const std::string& word) { alias_of_gpu = word; }
 Object get_default_device() { return Object(device_object(device_or_default(nullptr))); }
 
 const Row rows[] = {
@@ -145,6 +150,8 @@ const Row rows[] = {
      "The device of tensors made without device=; None for that of SPIROGRAD_DEVICE.", Where::function},
     {"get_default_device", bound<get_default_device>, "", "Device",
      "The device of tensors made without device=; at first that of SPIROGRAD_DEVICE.", Where::function},
+    {"_set_gpu_alias", bound<set_gpu_alias>, "word: str", "None", "Another word for \"gpu\" in names of devices.",
+     Where::function},
 };
 
 }  // namespace

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from . import profiler as profiler
     from . import progress as progress
     from . import serialization as serialization
+    from . import special as special
     from . import testing as testing
     from . import text as text
     from . import training as training
@@ -83,6 +84,7 @@ _lazy = (
     "profiler",
     "progress",
     "serialization",
+    "special",
     "testing",
     "text",
     "training",

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import _core
-from . import bench, generate, info, selftest, train
+from . import bench, generate, info, run, selftest, train
 from .options import UserError
 
 __all__ = ["main", "parser"]
@@ -55,6 +55,6 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog=PROGRAM, description="Trains on any GPU through Vulkan.")
     top.add_argument("--version", action="version", version=_core.__version__)
     commands = top.add_subparsers(metavar="COMMAND", required=True)
-    for command in (info, selftest, bench, train, generate):
+    for command in (run, info, selftest, bench, train, generate):
         command.add(commands)
     return top

@@ -1,0 +1,54 @@
+"""run: a program written for PyTorch, unchanged, with spirograd in PyTorch's place."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .options import UserError
+
+
+def add(commands: Any) -> None:
+    """Describes the command."""
+    command = commands.add_parser(
+        "run",
+        help="run a program written for PyTorch",
+        description="Runs a program written for PyTorch, unchanged: its `import torch` is spirograd.",
+        usage="python -m spirograd run [--check] (SCRIPT | -m MODULE) [ARGUMENT ...]",
+    )
+    command.add_argument("--check", action="store_true", help="list the names that are missing, without running")
+    command.add_argument("-m", dest="module", action="store_true", help="the program is a module, not a script")
+    command.add_argument("program", metavar="SCRIPT", help="a file, or with -m a module")
+    command.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER, help="the program's own")
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """The program's exit status; of --check, 1 when names are missing."""
+    if options.check:
+        return check(options)
+    if not options.module and not Path(options.program).is_file():
+        raise UserError(f"run: there is no file {options.program}; give a script, or -m and a module")
+    from ..torch.running import run_program
+
+    return run_program(options.program, options.arguments, options.module)
+
+
+def check(options: argparse.Namespace) -> int:
+    """Prints the names that are missing."""
+    from importlib.util import find_spec
+
+    from ..torch import install
+    from ..torch.check import missing_names
+
+    install()
+    path = options.program
+    if options.module:
+        spec = find_spec(path)
+        path = spec.origin if spec else None
+    if path is None or not Path(path).is_file():
+        raise UserError(f"run: there is no program {options.program}; give a script, or -m and a module")
+    found = missing_names(Path(path))
+    print("\n".join([*found, f"{len(found)} missing" if found else "nothing is missing"]))
+    return bool(found)

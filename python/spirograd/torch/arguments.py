@@ -1,0 +1,73 @@
+"""Arguments of PyTorch's functions that spirograd's do not have."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from types import BuiltinFunctionType
+from typing import Any
+
+from .._core import Tensor
+from .layouts import strided
+
+__all__ = ["adapted", "legacy_reduction", "placed", "without_layout"]
+
+# They say where or how memory is laid out: there is one way here.
+_WITHOUT_MEANING = ("pin_memory", "memory_format", "names")
+
+
+def adapted(thing: Any) -> Any:
+    """A function of the core, taking `out=` and the arguments without a meaning as well; other things as they are."""
+    if not isinstance(thing, BuiltinFunctionType):
+        return thing
+    function: Callable[..., Any] = thing
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return function(*args)
+        out = kwargs.pop("out", None)
+        result = function(*args, **without_layout(thing.__name__, kwargs))
+        return result if out is None else placed(thing.__name__, result, out)
+
+    return call
+
+
+def without_layout(op: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments without those that lay memory out."""
+    layout = arguments.pop("layout", strided)
+    if layout is not strided and layout is not None:
+        raise ValueError(f"{op}: layout {layout} is not in spirograd; use torch.strided")
+    for name in _WITHOUT_MEANING:
+        arguments.pop(name, None)
+    return arguments
+
+
+def placed(op: str, result: Any, out: Any) -> Any:
+    """Writes a result into `out`, which takes its shape when it has no elements, as in PyTorch."""
+    if not isinstance(out, Tensor):
+        return tuple(placed(op, part, place) for part, place in zip(result, out, strict=True))
+    if out.requires_grad or result.requires_grad:
+        raise RuntimeError(f"{op}: out= carries no gradient, and an argument requires one; use the result instead")
+    if out.shape == result.shape:
+        return out.copy_(result)
+    if out.numel():
+        raise RuntimeError(f"{op}: out has shape {list(out.shape)}, the result {list(result.shape)}; make them equal")
+    out.data = result.to(out.dtype)
+    return out
+
+
+def legacy_reduction(loss: Callable[..., Any]) -> Callable[..., Any]:
+    """A loss, or the __init__ of its class, taking the old arguments `size_average` and `reduce` as well."""
+
+    @functools.wraps(loss)
+    def call(*args: Any, size_average: bool | None = None, reduce: bool | None = None, **kwargs: Any) -> Any:
+        if size_average is not None or reduce is not None:
+            kwargs["reduction"] = "none" if reduce is False else "sum" if size_average is False else "mean"
+            warnings.warn(
+                f"size_average and reduce are deprecated; use reduction={kwargs['reduction']!r}", stacklevel=2
+            )
+        return loss(*args, **kwargs)
+
+    return call

@@ -1,0 +1,155 @@
+"""What install() changes about tensors, devices and modules: methods that PyTorch has and spirograd does not, and those
+that take other arguments there."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from .. import _core, nn
+from .._core import Device, Tensor
+from ..nn import loss
+from . import functions
+from .arguments import legacy_reduction, without_layout
+from .kinds import TensorKind, kind_of, named
+from .layouts import Size, channels_last, channels_last_3d, strided
+
+__all__ = ["apply"]
+
+
+def apply() -> None:
+    """Makes the changes."""
+    _core._set_gpu_alias("cuda")
+    _change_devices()
+    _change_tensors()
+    _change_modules()
+
+
+def _device_name(device: Device) -> str:
+    return f"cuda:{device.index}" if device.kind == "gpu" else "cpu"
+
+
+def _dtype_name(dtype: _core.dtype) -> str:
+    return f"torch.{dtype.name}"
+
+
+def _change_devices() -> None:
+    same, number = Device.__eq__, Device.index
+    as_kind = {"gpu": "cuda", "cpu": "cpu"}
+
+    def equal(a: Device, b: object) -> Any:
+        if isinstance(b, str):
+            return b in (_device_name(a), a.kind, str.__str__("gpu:") + str(number.__get__(a)))
+        return same(a, b)
+
+    changes: dict[str, Any] = {
+        "type": property(lambda self: as_kind[self.kind]),
+        "index": property(lambda self: number.__get__(self) if self.kind == "gpu" else None),
+        "__str__": _device_name,
+        "__repr__": lambda self: (
+            f"device(type='{self.type}'" + (f", index={self.index})" if self.index is not None else ")")
+        ),
+        "__eq__": equal,
+        "__hash__": lambda self: hash((self.kind, number.__get__(self))),
+    }
+    for name, value in changes.items():
+        setattr(Device, name, value)
+    type(_core.float32).__repr__ = _dtype_name  # type: ignore[method-assign, assignment]
+
+
+# ---- tensors ---------------------------------------------------------------------------------------------------------
+def _on_gpu(place: Any) -> Any:
+    return f"cuda:{place}" if isinstance(place, int) and not isinstance(place, bool) else place
+
+
+def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """The tensor on the current GPU, or on another one."""
+    return self.to("cuda" if device is None else _on_gpu(device))
+
+
+def _to(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @functools.wraps(original)
+    def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        kwargs = without_layout("to", kwargs)
+        if "device" in kwargs:
+            kwargs["device"] = _on_gpu(kwargs["device"])
+        return original(self, *(_on_gpu(args[0]), *args[1:]), **kwargs) if args else original(self, **kwargs)
+
+    return to
+
+
+def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type, or its values in another type."""
+    kind = named(dtype)
+    if kind is None:
+        return kind_of(self)
+    return self.to(kind.place, kind.dtype) if isinstance(kind, TensorKind) else self.to(kind)
+
+
+def _is_contiguous(original: Callable[[Tensor], bool]) -> Callable[..., bool]:
+    def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+        if memory_format in (channels_last, channels_last_3d):
+            return original(self.movedim(1, -1)) if self.ndim > 2 else False
+        return original(self)
+
+    return is_contiguous
+
+
+def _plain(original: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+    @functools.wraps(original)
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return original(self, *args, **without_layout(name, kwargs)) if kwargs else original(self, *args)
+
+    return call
+
+
+def _size(original: Callable[..., Any]) -> Callable[..., Any]:
+    def size(self: Tensor, dim: int | None = None) -> Any:
+        return self.shape if dim is None else original(self, dim)
+
+    return size
+
+
+def _change_tensors() -> None:
+    shape = Tensor.shape
+    changes: dict[str, Any] = {
+        "shape": property(lambda self: Size(shape.__get__(self))),
+        "size": _size(Tensor.size),
+        "cuda": _cuda,
+        "to": _to(Tensor.to),
+        "type": _type,
+        "is_contiguous": _is_contiguous(Tensor.is_contiguous),
+        "is_cuda": property(lambda self: self.device.kind == "gpu"),
+        "layout": property(lambda self: strided),
+    }
+    changes |= {name: _plain(getattr(Tensor, name), name) for name in ("contiguous", "clone", "new_zeros", "new_ones")}
+    changes |= {name: _plain(getattr(Tensor, name), name) for name in ("new_empty", "new_full", "new_tensor")}
+    never = [
+        "is_sparse",
+        "is_sparse_csr",
+        "is_quantized",
+        "is_meta",
+        "is_mps",
+        "is_xpu",
+        "is_nested",
+        "is_mkldnn",
+        "is_vulkan",
+    ]
+    changes |= {name: property(lambda self: False) for name in never}
+    for name, value in {**functions.METHODS, **changes}.items():
+        setattr(Tensor, name, value)
+
+
+# ---- modules ---------------------------------------------------------------------------------------------------------
+def _module_cuda(self: nn.Module, device: Any = None) -> nn.Module:
+    """Moves parameters and buffers to a GPU."""
+    return self.to("cuda" if device is None else _on_gpu(device))
+
+
+def _change_modules() -> None:
+    nn.Module.cuda = _module_cuda  # type: ignore[attr-defined]
+    for name in loss.__all__:
+        kind = getattr(nn, name)
+        if "reduction" in kind.__init__.__annotations__:
+            kind.__init__ = legacy_reduction(kind.__init__)

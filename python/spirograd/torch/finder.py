@@ -1,0 +1,186 @@
+"""The import hook: modules whose names begin with `torch`.
+
+A module torch.a.b shows the public names of spirograd.torch.modules.a.b, then those of spirograd.a.b. The hook is asked
+before Python's own finders, so an installed PyTorch is not looked at.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+from .arguments import adapted
+
+OURS = "spirograd.torch.modules"
+# Modules of spirograd that have no counterpart in PyTorch.
+HIDDEN = [
+    "_core",
+    "base",
+    "callbacks",
+    "cli",
+    "compiler",
+    "datasets",
+    "engine",
+    "examples",
+    "metrics",
+    "progress",
+    "scalar",
+    "text",
+    "torch",
+    "training",
+    "viz",
+]
+# Files of PyTorch whose names are elsewhere in spirograd.
+_LAYERS = [
+    "activation",
+    "adaptive",
+    "batchnorm",
+    "container",
+    "conv",
+    "distance",
+    "dropout",
+    "flatten",
+    "fold",
+    "instancenorm",
+    "linear",
+    "loss",
+    "module",
+    "normalization",
+    "padding",
+    "pixelshuffle",
+    "pooling",
+    "rnn",
+    "sparse",
+    "transformer",
+    "upsampling",
+]
+_OPTIMIZERS = ["adadelta", "adagrad", "adamax", "adamw", "asgd", "nadam", "radam", "rprop"]
+MOVED = {
+    "nn.modules": "nn",
+    "nn.parameter": "nn",
+    "utils.data.distributed": "utils.data",
+    **{f"nn.modules.{name}": "nn" for name in _LAYERS},
+    **{f"optim.{name}": "optim" for name in _OPTIMIZERS},
+    "optim._multi_tensor": "optim",
+    "autograd.grad_mode": "",
+    "autograd.variable": "autograd",
+    "functional": "",
+    "random": "",
+    "tensor": "",
+    "_tensor": "",
+    "types": "",
+}
+HINT = "see docs/porting.md; `python -m spirograd run --check` lists all that a program lacks"
+
+
+class MissingName(AttributeError):
+    """A name of PyTorch that spirograd does not have; the message says where it was asked for."""
+
+
+def _line() -> str:
+    """The file and line of the program that runs, outside of spirograd and of Python's importing."""
+    frame: FrameType | None = sys._getframe(1)
+    package = str(Path(__file__).parents[1])
+    while frame and (
+        frame.f_code.co_filename.startswith((package, "<frozen")) or "importlib" in frame.f_code.co_filename
+    ):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}: " if frame else ""
+
+
+class Namespace(ModuleType):
+    """A module of PyTorch: looks names up in its sources when they are first asked for, and keeps them."""
+
+    def __init__(self, name: str, sources: Sequence[ModuleType]) -> None:
+        super().__init__(name, sources[0].__doc__)
+        self.__path__: list[str] = []
+        self.__file__ = sources[0].__file__
+        self._sources = sources
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return sorted({n for source in self._sources for n in _public(source)})
+        for source in self._sources:
+            if name in _public(source):
+                value = getattr(source, name)
+                if not _is_ours(value):
+                    value = adapted(value)
+                    setattr(self, name, value)
+                    return value
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        if _sources(f"{self.__name__}.{name}"):
+            return importlib.import_module(f"{self.__name__}.{name}")
+        raise MissingName(f"{_line()}{self.__name__}.{name} is not in spirograd; {HINT}", name=name, obj=self)
+
+    def __dir__(self) -> Iterable[str]:
+        return sorted({*self.__all__, *vars(self)})
+
+
+def _public(source: ModuleType) -> Iterable[str]:
+    listed: Iterable[str] | None = getattr(source, "__all__", None)
+    return [n for n in vars(source) if not n.startswith("_")] if listed is None else listed
+
+
+def _is_ours(value: Any) -> bool:
+    """Whether it is a module of spirograd, which programs see as a Namespace."""
+    return isinstance(value, ModuleType) and value.__name__.startswith("spirograd")
+
+
+def _sources(name: str) -> list[ModuleType]:
+    """What a module of PyTorch shows: the names given here, then spirograd's own."""
+    path = name.partition(".")[2]
+    own = MOVED.get(path, path)
+    places = [f"{OURS}.{path}" if path else OURS]
+    if own.split(".")[0] not in HIDDEN:
+        places.append(f"spirograd.{own}" if own else "spirograd")
+    return [importlib.import_module(place) for place in places if _exists(place)]
+
+
+def _exists(place: str) -> bool:
+    try:
+        return find_spec(place) is not None
+    except ModuleNotFoundError:  # nor is the package that it would be in
+        return False
+
+
+def _made(name: str) -> ModuleType | None:
+    """A module that is an attribute of its package, not a file: torch.backends.cudnn."""
+    package, _, last = name.rpartition(".")
+    value = getattr(sys.modules.get(package), last, None)
+    return value if isinstance(value, ModuleType) and not isinstance(value, Namespace) else None
+
+
+class Finder(MetaPathFinder, Loader):
+    """Finds and makes the modules."""
+
+    def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != "torch" and not name.startswith("torch."):
+            return None
+        if not _sources(name) and not _made(name):
+            raise ModuleNotFoundError(f"{_line()}there is no module {name} in spirograd; {HINT}", name=name)
+        return ModuleSpec(name, self, is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        sources = _sources(spec.name)
+        return Namespace(spec.name, sources) if sources else _made(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        pass
+
+
+def installed() -> bool:
+    """Whether the hook is there."""
+    return any(isinstance(finder, Finder) for finder in sys.meta_path)
+
+
+def install() -> None:
+    """Puts the hook before Python's own."""
+    sys.meta_path.insert(0, Finder())

@@ -1,0 +1,189 @@
+"""Products, distances, and tensors made of others."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from ... import _core, linalg
+from ..._core import Tensor
+
+__all__ = [
+    "addr",
+    "adjoint",
+    "cdist",
+    "cholesky",
+    "column_stack",
+    "combinations",
+    "cross",
+    "det",
+    "diagflat",
+    "diagonal_scatter",
+    "dist",
+    "inverse",
+    "logdet",
+    "matrix_power",
+    "pinverse",
+    "put",
+    "qr",
+    "range",
+    "renorm",
+    "row_stack",
+    "scalar_tensor",
+    "select_scatter",
+    "slice_scatter",
+    "slogdet",
+    "svd",
+    "trace",
+    "unsafe_chunk",
+    "unsafe_split",
+    "vander",
+]
+
+det, inverse, logdet, pinverse, slogdet = linalg.det, linalg.inv, linalg.logdet, linalg.pinv, linalg.slogdet
+matrix_power = linalg.matrix_power
+unsafe_chunk, unsafe_split = _core.chunk, _core.split
+_range = range
+
+
+def trace(input: Tensor) -> Tensor:
+    """The sum of the diagonal of a matrix [n, m]."""
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: the input has shape {list(input.shape)}; give a matrix")
+    return input.diagonal().sum()
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dimensions exchanged."""
+    return input.transpose(-2, -1)
+
+
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The vector product along a dimension of size 3; without dim, along the first such dimension."""
+    if dim is None:
+        dim = next((i for i, n in enumerate(input.shape) if n == 3), None)
+    if dim is None or input.shape[dim] != 3 or other.shape[dim] != 3:
+        raise RuntimeError(
+            f"cross: shapes {list(input.shape)} and {list(other.shape)} have no dimension of size 3; name one by dim="
+        )
+    a, b = input.unbind(dim), other.unbind(dim)
+    parts = [a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in _range(3)]
+    return _core.stack(parts, dim)
+
+
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
+    """Distances between the rows of x1 [..., n, d] and those of x2 [..., m, d]: [..., n, m].
+
+    They are computed from differences, so `compute_mode`, which chooses a formula, has no effect.
+    """
+    difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    return linalg.vector_norm(difference, p, -1)
+
+
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of input - other."""
+    return linalg.vector_norm(input - other, p)
+
+
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta * input + alpha * outer(vec1, vec2)."""
+    return beta * input + alpha * _core.outer(vec1, vec2)
+
+
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Slices along dim scaled down to a norm of at most maxnorm."""
+    others = [i for i in _range(input.ndim) if i != dim % input.ndim]
+    norm = linalg.vector_norm(input, p, others, keepdim=True)
+    return input * _core.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
+
+
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """The triangular factor of a positive matrix."""
+    return linalg.cholesky(input, upper=upper)
+
+
+def qr(input: Tensor, some: bool = True) -> Any:
+    """The factors Q and R."""
+    return linalg.qr(input, "reduced" if some else "complete")
+
+
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+    """U, S and V with input = U diag(S) V^T."""
+    u, s, vh = linalg.svd(input, full_matrices=not some)
+    return u, s, vh.transpose(-2, -1)
+
+
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """A matrix with the elements of the input on a diagonal."""
+    return _core.diag(input.flatten(), offset)
+
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """input with elements of its flattened form replaced, or added to."""
+    flat = input.reshape(-1)
+    source = source.reshape(-1)
+    where = index.reshape(-1)
+    changed = flat.index_add(0, where, source) if accumulate else flat.index_copy(0, where, source)
+    return changed.reshape(input.shape)
+
+
+def _written(input: Tensor, key: Any, src: Tensor) -> Tensor:
+    result = input.clone()
+    result[key] = src
+    return result
+
+
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """input with src at an index of a dimension."""
+    return _written(input, (slice(None),) * (dim % input.ndim) + (index,), src)
+
+
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    """input with src in a slice of a dimension."""
+    return _written(input, (slice(None),) * (dim % input.ndim) + (slice(start, end, step),), src)
+
+
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """input with src on a diagonal."""
+    result = input.clone()
+    result.diagonal(offset, dim1, dim2).copy_(src)
+    return result
+
+
+def column_stack(tensors: Any) -> Tensor:
+    """Vectors and matrices side by side, vectors as columns."""
+    return _core.hstack([x.reshape(-1, 1) if x.ndim < 2 else x for x in tensors])
+
+
+def row_stack(tensors: Any) -> Tensor:
+    """vstack by another name."""
+    return _core.vstack(tensors)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All choices of r elements of a vector: [choices, r]."""
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    chosen = list(choose(_range(input.shape[0]), r))
+    return input[_core.tensor(chosen, dtype=_core.int64, device=input.device).reshape(-1, r)]
+
+
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """Powers of the elements of a vector, in columns."""
+    powers = _core.arange(len(x) if N is None else N, device=x.device)
+    return x.unsqueeze(-1) ** (powers if increasing else powers.flip(0))
+
+
+def scalar_tensor(s: float, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A number as a tensor, of the default type unless another one is given."""
+    dtype = dtype or _core.get_default_dtype()
+    return _core.tensor(s, dtype=dtype, device=device).requires_grad_(requires_grad)
+
+
+def range(start: float = 0, end: float | None = None, step: float = 1, **options: Any) -> Tensor:
+    """arange with its end, as floats."""
+    if end is None:
+        start, end = 0, start
+    options.setdefault("dtype", _core.get_default_dtype())
+    return _core.arange(start, end + step * 0.5 if (end - start) % step == 0 else end, step, **options)

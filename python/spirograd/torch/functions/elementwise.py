@@ -1,0 +1,122 @@
+"""Functions element by element."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import _core, special
+from ..._core import Tensor, where
+
+__all__ = [
+    "conj",
+    "copysign",
+    "digamma",
+    "erfinv",
+    "fill",
+    "float_power",
+    "fmax",
+    "fmin",
+    "heaviside",
+    "isneginf",
+    "isposinf",
+    "isreal",
+    "ldexp",
+    "lgamma",
+    "logaddexp2",
+    "logit",
+    "mvlgamma",
+    "polygamma",
+    "real",
+    "resolve_conj",
+    "resolve_neg",
+    "rsub",
+    "signbit",
+    "sinc",
+]
+
+digamma, erfinv, lgamma, logit, sinc = special.digamma, special.erfinv, special.lgamma, special.logit, special.sinc
+mvlgamma = special.multigammaln
+
+
+def polygamma(n: Any, input: Any) -> Tensor:
+    """The n-th derivative of digamma; as a method, the tensor is named first."""
+    return special.polygamma(input, n) if isinstance(n, Tensor) else special.polygamma(n, input)
+
+
+def real(input: Tensor) -> Tensor:
+    """The tensor itself: all are real."""
+    return input
+
+
+conj = resolve_conj = resolve_neg = real
+
+
+def isreal(input: Tensor) -> Tensor:
+    """True everywhere."""
+    return _core.ones_like(input, dtype=_core.bool)
+
+
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like the input with one value."""
+    return input.clone().fill_(value)
+
+
+def rsub(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """other - alpha * input."""
+    return other - alpha * input
+
+
+def float_power(input: Tensor, exponent: Any) -> Tensor:
+    """input**exponent in float64."""
+    return _core.pow(input.double(), exponent.double() if isinstance(exponent, Tensor) else exponent)
+
+
+def signbit(input: Tensor) -> Tensor:
+    """Whether the sign is negative, of -0.0 too."""
+    if not input.is_floating_point():
+        return input < 0
+    return (input < 0) | ((input == 0) & (1 / input < 0))
+
+
+def copysign(input: Tensor, other: Any) -> Tensor:
+    """The size of input with the sign of other."""
+    sign = other if isinstance(other, Tensor) else _core.full_like(input, other)
+    size = input.abs()
+    return where(signbit(sign), -size, size)
+
+
+def fmax(input: Tensor, other: Tensor) -> Tensor:
+    """The larger one; of a number and NaN, the number."""
+    return where(input.isnan(), other, where(other.isnan(), input, _core.maximum(input, other)))
+
+
+def fmin(input: Tensor, other: Tensor) -> Tensor:
+    """The smaller one; of a number and NaN, the number."""
+    return where(input.isnan(), other, where(other.isnan(), input, _core.minimum(input, other)))
+
+
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 below 0, 1 above, `values` at 0."""
+    return where(input == 0, values, (input > 0).to(input.dtype))
+
+
+def isposinf(input: Tensor) -> Tensor:
+    """Whether an element is infinite and positive."""
+    return input == math.inf
+
+
+def isneginf(input: Tensor) -> Tensor:
+    """Whether an element is infinite and negative."""
+    return input == -math.inf
+
+
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    """input * 2**other."""
+    return input * _core.exp2(other.to(_core.promote_types(input.dtype, _core.float32)))
+
+
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
+    """log2(2**input + 2**other)."""
+    scale = math.log(2)
+    return _core.logaddexp(input * scale, other * scale) / scale

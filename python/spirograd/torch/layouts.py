@@ -1,0 +1,78 @@
+"""Shapes, and the words for how memory is laid out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, SupportsIndex, overload
+
+__all__ = [
+    "Size",
+    "channels_last",
+    "channels_last_3d",
+    "contiguous_format",
+    "layout",
+    "memory_format",
+    "preserve_format",
+    "strided",
+]
+
+
+class Size(tuple[int, ...]):
+    """A shape that prints as PyTorch's does.
+
+    Example:
+        >>> spirograd.torch.layouts.Size([2, 3]).numel()  # doctest: +SKIP
+        6
+    """
+
+    def __new__(cls, sizes: Iterable[int] = ()) -> Size:
+        return super().__new__(cls, sizes)
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return math.prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> Size: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        found = super().__getitem__(key)
+        return Size(found) if isinstance(key, slice) else found
+
+    def __add__(self, other: Any) -> Any:
+        return Size(super().__add__(tuple(other)))
+
+
+class _Word:
+    """A constant that prints as its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+class layout(_Word):
+    """How elements are kept: strided is the only one."""
+
+
+class memory_format(_Word):
+    """The order of dimensions in memory. Accepted and not used: kernels read any strides."""
+
+
+strided = layout("strided")
+contiguous_format = memory_format("contiguous_format")
+preserve_format = memory_format("preserve_format")
+channels_last = memory_format("channels_last")
+channels_last_3d = memory_format("channels_last_3d")

@@ -1,0 +1,160 @@
+"""The names of `torch` itself that spirograd lacks or has in another form."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ... import _core, compiler, linalg, nn
+from ..._core import Device
+from ...base.types import DTypeLike
+from ..functions import FUNCTIONS
+from ..kinds import KINDS, set_default_tensor_type
+from ..kinds import AnyTensor as Tensor
+from ..layouts import *  # noqa: F403
+from ..layouts import __all__ as layouts
+from . import flags
+from .amp import GradScaler, autocast
+from .creation import tensor
+from .flags import *  # noqa: F403
+from .version import __version__
+
+inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
+
+_FUNCTIONAL = [
+    "alpha_dropout",
+    "batch_norm",
+    "bilinear",
+    "binary_cross_entropy_with_logits",
+    "channel_shuffle",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "dropout",
+    "feature_alpha_dropout",
+    "group_norm",
+    "hinge_embedding_loss",
+    "instance_norm",
+    "kl_div",
+    "layer_norm",
+    "margin_ranking_loss",
+    "pairwise_distance",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "poisson_nll_loss",
+    "prelu",
+    "rms_norm",
+    "rrelu",
+    "triplet_margin_loss",
+    "conv_transpose3d",
+    "max_pool3d",
+    "adaptive_avg_pool1d",
+    "adaptive_max_pool1d",
+]
+globals().update({name: getattr(nn.functional, name) for name in _FUNCTIONAL if hasattr(nn.functional, name)})
+globals().update(KINDS["cpu"])
+globals().update(FUNCTIONS)
+_METHODS = ["detach", "is_nonzero", "is_same_size", "index_put_", "fill_diagonal_"]
+_METHODS += [name for name in dir(_core.Tensor) if name.endswith("_") and not name.startswith("_")]
+solve, constant_pad_nd = linalg.solve, _core.pad
+
+
+class _Names(type):
+    """A name for a type that is made by a function here."""
+
+    of: builtins.type
+    make: Callable[..., Any]
+
+    def __instancecheck__(cls, x: object) -> builtins.bool:
+        return isinstance(x, cls.of)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return cls.make(*args, **kwargs)
+
+
+def _device(type: Any = None, index: int | None = None) -> Device:
+    if isinstance(type, int) and not isinstance(type, bool):
+        type, index = "cuda", type
+    return _core.device(type) if index is None or type == "cpu" else _core.device(type, index)
+
+
+class device(metaclass=_Names):
+    """A device by name: "cpu", "cuda", "cuda:1". As a context manager, the default device inside."""
+
+    of, make = Device, staticmethod(_device)
+
+
+def is_storage(obj: object) -> builtins.bool:
+    """False: tensors have no storage objects."""
+    return False
+
+
+def typename(obj: Any) -> str:
+    """The name of a tensor's type, or of an object's class."""
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    return f"{type(obj).__module__}.{type(obj).__qualname__}"
+
+
+def norm_except_dim(v: _core.Tensor, pow: int = 2, dim: int = 0) -> _core.Tensor:
+    """The norm over all dimensions but one, which keep size 1."""
+    return linalg.vector_norm(v, pow, [i for i in builtins.range(v.ndim) if i != dim % v.ndim], keepdim=True)
+
+
+def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 0) -> _core.Tensor:
+    """The elements in a buffer of bytes, copied."""
+    import numpy as np
+
+    kind = _core.promote_types(dtype, dtype)
+    return _core.tensor(np.frombuffer(buffer, kind.name, count, offset).copy())
+
+
+def compile(model: Any = None, **options: Any) -> Any:
+    """spirograd's compile; `mode`, `backend`, `dynamic`, `fullgraph` and `options` choose nothing here."""
+    unknown = options.keys() - {
+        "mode",
+        "backend",
+        "dynamic",
+        "fullgraph",
+        "options",
+        "disable",
+        "name",
+        "recompile_limit",
+    }
+    if unknown:
+        raise TypeError(f"compile: there is no option {min(unknown)}; see help(spirograd.compile)")
+    if options.get("disable"):
+        return model
+    return compiler.compile if model is None else compiler.compile(model)
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    def call(input: _core.Tensor, *args: Any, **kwargs: Any) -> Any:
+        return getattr(input, name)(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    return call
+
+
+globals().update({name: _in_place(name) for name in _METHODS if name not in globals()})
+
+
+__all__ = [
+    "GradScaler",
+    "Tensor",
+    "__version__",
+    "autocast",
+    "compile",
+    "constant_pad_nd",
+    "device",
+    "e",
+    "frombuffer",
+    "inf",
+    "is_storage",
+    "nan",
+    "newaxis",
+]
+__all__ += ["norm_except_dim", "pi", "set_default_tensor_type", "solve", "tensor", "typename"]
+__all__ += [name for name in (*_FUNCTIONAL, *_METHODS) if name in globals()]
+__all__ += [*KINDS["cpu"], *FUNCTIONS, *layouts, *flags.__all__]

@@ -1,0 +1,52 @@
+"""torch.backends: flags of libraries that PyTorch uses. They can be set and read; none of those libraries is here.
+
+`cudnn.deterministic` and `allow_tf32` say what is always so: results are deterministic, and products of float32 are
+computed in float32.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+__all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized"]
+
+
+class _Library(ModuleType):
+    """The flags of one library, which is not here."""
+
+    def __init__(self, name: str, **flags: Any) -> None:
+        super().__init__(f"torch.backends.{name}")
+        self.__dict__.update(flags)
+
+    def is_available(self) -> bool:
+        """False."""
+        return False
+
+    is_built = is_available
+
+    def flags(self, **values: Any) -> contextlib.AbstractContextManager[None]:
+        """A context in which nothing changes."""
+        return contextlib.nullcontext()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("enable_"):  # enable_flash_sdp() and others
+            return lambda enabled=True: None
+        if name.endswith("_enabled"):
+            return lambda: False
+        raise AttributeError(f"{self.__name__} has no flag {name}; see docs/porting.md")
+
+
+_no = SimpleNamespace(allow_tf32=False, fp32_precision="ieee", allow_fp16_accumulation=False)
+_no.allow_fp16_reduced_precision_reduction = _no.allow_bf16_reduced_precision_reduction = False
+_convolutions = SimpleNamespace(fp32_precision="ieee")
+cudnn = _Library("cudnn", enabled=False, benchmark=False, deterministic=True, allow_tf32=False, benchmark_limit=10)
+cudnn.version, cudnn.conv = lambda: None, _convolutions  # type: ignore[attr-defined]
+cuda = _Library("cuda", matmul=_no)
+cuda.sdp_kernel = cuda.flags  # type: ignore[attr-defined]
+cpu = _Library("cpu", get_cpu_capability=lambda: "DEFAULT")
+mha = _Library("mha", get_fastpath_enabled=lambda: False, set_fastpath_enabled=lambda value: None)
+mkl, mkldnn, mps, openmp = (_Library(name, enabled=False) for name in ("mkl", "mkldnn", "mps", "openmp"))
+opt_einsum = _Library("opt_einsum", enabled=False, strategy=None)
+quantized = _Library("quantized", engine="none", supported_engines=["none"])

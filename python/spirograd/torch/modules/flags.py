@@ -1,0 +1,126 @@
+"""Switches of the whole process: those with a meaning here are obeyed, the others accepted."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from ... import _core, amp, func
+
+__all__ = [
+    "Generator",
+    "are_deterministic_algorithms_enabled",
+    "default_generator",
+    "fork_rng",
+    "get_autocast_dtype",
+    "get_autocast_gpu_dtype",
+    "get_float32_matmul_precision",
+    "get_num_interop_threads",
+    "get_num_threads",
+    "is_anomaly_enabled",
+    "is_autocast_enabled",
+    "set_anomaly_enabled",
+    "set_deterministic_debug_mode",
+    "set_float32_matmul_precision",
+    "set_flush_denormal",
+    "set_num_interop_threads",
+    "set_num_threads",
+    "use_deterministic_algorithms",
+    "vmap",
+]
+
+Generator, vmap = _core.Generator, func.vmap
+is_anomaly_enabled = _core._is_anomaly_enabled
+default_generator = _core.manual_seed(_core.initial_seed())
+
+
+def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
+    """Switches the search for the operation that makes a NaN on or off."""
+    _core._set_anomaly_enabled(mode)
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """Accepts "highest", "high" and "medium". Products of float32 are computed in float32 whatever it is.
+
+    Raises:
+        ValueError: another word.
+    """
+    if precision not in ("highest", "high", "medium"):
+        raise ValueError(f"set_float32_matmul_precision: '{precision}' is unknown; use highest, high or medium")
+
+
+def get_float32_matmul_precision() -> str:
+    """ "highest": what products of float32 are computed in."""
+    return "highest"
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Accepted: every algorithm here is deterministic."""
+
+
+set_deterministic_debug_mode = use_deterministic_algorithms
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """True: there are no others."""
+    return True
+
+
+def set_flush_denormal(mode: bool) -> bool:
+    """False: the CPU keeps denormal numbers."""
+    return False
+
+
+def get_num_threads() -> int:
+    """How many threads the CPU's kernels use."""
+    return int(_core.Device.cpu().limits["threads"])
+
+
+def set_num_threads(threads: int) -> None:
+    """Warns unless that is the number there is: SPIROGRAD_THREADS sets it before the start."""
+    if threads != get_num_threads():
+        warnings.warn(
+            f"set_num_threads: there are {get_num_threads()} threads; start with SPIROGRAD_THREADS={threads} instead",
+            stacklevel=2,
+        )
+
+
+def get_num_interop_threads() -> int:
+    """1: operations run one after the other."""
+    return 1
+
+
+def set_num_interop_threads(threads: int) -> None:
+    """Accepted: operations run one after the other."""
+
+
+def is_autocast_enabled(device_type: str = "cuda") -> bool:
+    """Whether an autocast is open for a device."""
+    return amp.is_autocast_enabled(_kind(device_type))
+
+
+def get_autocast_dtype(device_type: str) -> _core.dtype:
+    """The half type of products on a device."""
+    return amp.get_autocast_dtype(_kind(device_type))
+
+
+def get_autocast_gpu_dtype() -> _core.dtype:
+    """The half type of products on a GPU."""
+    return amp.get_autocast_dtype("gpu")
+
+
+def _kind(device_type: str) -> str:
+    return "gpu" if device_type == "cuda" else device_type
+
+
+@contextlib.contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True, **options: Any) -> Iterator[None]:
+    """Random numbers drawn inside do not change those drawn after it."""
+    before = _core.get_rng_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            _core.set_rng_state(before)

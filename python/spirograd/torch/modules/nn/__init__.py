@@ -1,0 +1,7 @@
+"""The names of torch.nn that spirograd lacks or has in another form."""
+
+from __future__ import annotations
+
+from .parallel import DataParallel
+
+__all__ = ["DataParallel"]

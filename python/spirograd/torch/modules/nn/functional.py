@@ -1,0 +1,78 @@
+"""The functions of torch.nn.functional that take other arguments than spirograd's."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from .... import nn
+from ...._core import Tensor
+from ...arguments import legacy_reduction
+
+F = nn.functional
+
+
+def _losses() -> dict[str, Callable[..., Any]]:
+    found = {}
+    for name in dir(F):
+        function = getattr(F, name)
+        if inspect.isroutine(function) and "reduction" in inspect.signature(function).parameters:
+            found[name] = legacy_reduction(function)
+    return found
+
+
+LOSSES = _losses()
+globals().update(LOSSES)
+
+
+def _softmax(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
+    def call(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+        if dim is None:
+            warnings.warn(f"{name}: no dimension was given; pass dim=", stacklevel=2)
+            dim = 0 if input.ndim in (0, 1, 3) else 1
+        return function(input, dim) if dtype is None else function(input, dim, dtype=dtype)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = function.__doc__
+    return call
+
+
+softmax, log_softmax, softmin = (_softmax(getattr(F, name), name) for name in ("softmax", "log_softmax", "softmin"))
+
+
+def _written(name: str) -> Callable[..., Tensor]:
+    function = getattr(F, name)
+
+    def call(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return function(input, *args, **kwargs, inplace=True)
+
+    call.__name__ = call.__qualname__ = f"{name}_"
+    call.__doc__ = f"{name} written into the input."
+    return call
+
+
+_ACTIVATIONS = ["celu", "elu", "hardtanh", "leaky_relu", "relu", "rrelu", "selu", "threshold"]
+globals().update({f"{name}_": _written(name) for name in _ACTIVATIONS})
+
+
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None
+) -> Tensor:
+    """interpolate by its old name."""
+    return F.interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """interpolate(mode="nearest")."""
+    return F.interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
+    """interpolate(mode="bilinear", align_corners=True)."""
+    return F.interpolate(input, size, scale_factor, "bilinear", True)
+
+
+__all__ = [*LOSSES, *(f"{name}_" for name in _ACTIVATIONS), "log_softmax", "softmax", "softmin"]
+__all__ += ["upsample", "upsample_bilinear", "upsample_nearest"]

@@ -1,0 +1,58 @@
+"""Running somebody's program with spirograd in PyTorch's place."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from . import install
+from .start import stand_in
+
+__all__ = ["run_program"]
+
+
+def run_program(target: str, arguments: list[str], module: bool = False) -> int:
+    """Runs a script or a module as Python would, and gives its exit status.
+
+    Args:
+        target: the script's path, or the module's name.
+        arguments: what follows it on the command line.
+        module: whether the target is a module.
+    """
+    install()
+    stand_in()
+    sys.argv = [target, *arguments]
+    sys.path.insert(0, "" if module else str(Path(target).resolve().parent))
+    try:
+        if module:
+            runpy.run_module(target, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(target, run_name="__main__")
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        print(end.code, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        traceback.print_exception(type(error), error, _of_the_program(error.__traceback__))
+        if isinstance(error, ImportError) and (error.name or "").split(".")[0] == "torch":
+            print(f"Names that are missing: {PROGRAM} --check {target}", file=sys.stderr)
+        return 1
+    return 0
+
+
+PROGRAM = "python -m spirograd run"
+
+
+def _of_the_program(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback from the program's first line on; all of it where the program has none."""
+    own = (str(Path(__file__).parents[1]), "<frozen")
+    start = trace
+    while start and start.tb_frame.f_code.co_filename.startswith(own):
+        start = start.tb_next
+    return start or trace
