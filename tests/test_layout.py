@@ -55,6 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "linalg": {"autograd"},
     "ops": {"autograd"},
     "special": {"autograd"},
+    "distributions": {"linalg", "nn", "special"},
     "nn": {"autograd", "linalg", "scalar"},
     "func": {"autograd", "nn"},
     "optim": {"nn"},
@@ -65,10 +66,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"autograd", "compiler", "metrics", "nn", "optim", "progress", "scalar", "utils", "viz"},
     "callbacks": {"training"},
     "generation": {"compiler", "models", "nn", "utils"},
-    "__init__": {"_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets", "func", "generation"}
-    | {"linalg", "metrics", "models", "nn", "ops", "optim", "profiler", "progress", "scalar", "serialization"}
-    | {"special", "testing", "text", "training", "utils", "viz"},
-    "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "func", "linalg", "nn", "optim", "profiler"}
+    "__init__": {"_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets", "distributions"}
+    | {"func", "generation", "linalg", "metrics", "models", "nn", "ops", "optim", "profiler", "progress", "scalar"}
+    | {"serialization", "special", "testing", "text", "training", "utils", "viz"},
+    "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "distributions", "func", "linalg", "nn"}
+    | {"optim", "profiler"}
     | {"serialization", "special", "testing", "utils"},
     "examples": {"__init__", "datasets", "nn", "progress", "viz"},
     "cli": {"autograd", "datasets", "examples", "generation", "models", "nn", "optim", "progress", "torch", "utils"},

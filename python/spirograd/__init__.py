@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from . import autograd as autograd
     from . import callbacks as callbacks
     from . import datasets as datasets
+    from . import distributions as distributions
     from . import func as func
     from . import generation as generation
     from . import linalg as linalg
@@ -73,6 +74,7 @@ _lazy = (
     "autograd",
     "callbacks",
     "datasets",
+    "distributions",
     "func",
     "generation",
     "linalg",

@@ -140,6 +140,13 @@ def _in_place(name: str) -> Callable[..., Any]:
 globals().update({name: _in_place(name) for name in _METHODS if name not in globals()})
 
 
+def poisson(input: _core.Tensor, generator: Any = None) -> _core.Tensor:
+    """Draws of Poisson distributions with the rates of the input; they come from the default generator."""
+    from ...distributions.discrete import draw_poisson
+
+    return draw_poisson(input)
+
+
 __all__ = [
     "GradScaler",
     "Tensor",
@@ -155,6 +162,6 @@ __all__ = [
     "nan",
     "newaxis",
 ]
-__all__ += ["norm_except_dim", "pi", "set_default_tensor_type", "solve", "tensor", "typename"]
+__all__ += ["norm_except_dim", "pi", "poisson", "set_default_tensor_type", "solve", "tensor", "typename"]
 __all__ += [name for name in (*_FUNCTIONAL, *_METHODS) if name in globals()]
 __all__ += [*KINDS["cpu"], *FUNCTIONS, *layouts, *flags.__all__]

@@ -1,0 +1,24 @@
+"""Probability distributions, under the names of torch.distributions.
+
+Draws come from the generator of the default seed; sample() has no gradient, rsample() has one where has_rsample is
+true. Parameters are checked only where validate_args=True asks for it: a check reads them.
+
+Example:
+    >>> policy = sg.distributions.Categorical(logits=sg.zeros(4, 2))
+    >>> action = policy.sample()
+    >>> action.shape, policy.log_prob(action).shape
+    ((4,), (4,))
+"""
+
+from . import kl as kl
+from . import transforms as transforms
+from .composed import *  # noqa: F403
+from .continuous import *  # noqa: F403
+from .discrete import *  # noqa: F403
+from .distribution import Distribution as Distribution
+from .distribution import ExponentialFamily as ExponentialFamily
+from .gamma import *  # noqa: F403
+from .kl import kl_divergence as kl_divergence
+from .kl import register_kl as register_kl
+from .multivariate import *  # noqa: F403
+from .transforms import *  # noqa: F403

@@ -1,0 +1,179 @@
+"""Distribution: what all of them share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from .. import _core
+from .._core import Tensor
+from ..base.grad_mode import no_grad
+
+__all__ = ["Distribution", "ExponentialFamily"]
+
+
+class Distribution:
+    """Base of probability distributions.
+
+    A sample has the shape sample_shape + batch_shape + event_shape: draws, independent distributions side by side, and
+    the dimensions of one value.
+
+    Args:
+        batch_shape: of the parameters.
+        event_shape: of one value.
+        validate_args: whether parameters and values are checked, which reads them; None: they are not.
+
+    Attributes:
+        has_rsample: whether rsample() has gradients.
+    """
+
+    has_rsample: ClassVar[bool] = False
+    has_enumerate_support: ClassVar[bool] = False
+    _parameters: ClassVar[tuple[str, ...]] = ()
+    _validate: ClassVar[bool] = False
+
+    def __init__(
+        self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args: bool | None = None
+    ) -> None:
+        self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
+        self._checked = self._validate if validate_args is None else validate_args
+        if self._checked:
+            self._check()
+
+    @staticmethod
+    def set_default_validate_args(value: bool) -> None:
+        """Whether parameters and values are checked where validate_args is None."""
+        Distribution._validate = value
+
+    def _check(self) -> None:
+        """Raises ValueError for parameters that are none."""
+        for name in self._parameters:
+            value = getattr(self, name)
+            if isinstance(value, Tensor) and value.isnan().any():
+                raise ValueError(f"{type(self).__name__}: {name} is NaN; look for the first NaN with detect_anomaly()")
+            if name in ("scale", "rate", "concentration", "concentration0", "concentration1") and (value <= 0).any():
+                raise ValueError(f"{type(self).__name__}: {name} is {value.min().item():g} somewhere; make it positive")
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The shape of the parameters."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """The shape of one value."""
+        return self._event_shape
+
+    def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
+        """The same with parameters broadcast to a batch shape."""
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        for name, value in self.__dict__.items():
+            if isinstance(value, Tensor) and name != "temperature":
+                own = value.shape[len(self._batch_shape) :] if value.ndim > len(self._batch_shape) else ()
+                made.__dict__[name] = value.expand((*batch_shape, *own))
+            elif isinstance(value, Distribution):
+                made.__dict__[name] = value.expand(tuple(batch_shape) + value.batch_shape[len(self._batch_shape) :])
+        made._batch_shape = tuple(batch_shape)
+        return made
+
+    def sample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Draws without a gradient: sample_shape + batch_shape + event_shape."""
+        with no_grad():
+            return self._draw(tuple(sample_shape))
+
+    def rsample(self, sample_shape: Sequence[int] = ()) -> Tensor:
+        """Draws with a gradient to the parameters.
+
+        Raises:
+            NotImplementedError: this distribution has none; has_rsample says so.
+        """
+        if not self.has_rsample:
+            raise NotImplementedError(f"{type(self).__name__}: draws have no gradient; use sample() and log_prob()")
+        return self._draw(tuple(sample_shape))
+
+    def sample_n(self, n: int) -> Tensor:
+        """n draws."""
+        return self.sample((n,))
+
+    def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        raise NotImplementedError(f"{type(self).__name__}: it cannot be drawn from")
+
+    def _extended(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return (*shape, *self._batch_shape, *self._event_shape)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density, or of the probability, of values."""
+        raise NotImplementedError(f"{type(self).__name__}: it has no log_prob()")
+
+    def entropy(self) -> Tensor:
+        """The mean of -log_prob, in nats: batch_shape."""
+        raise NotImplementedError(f"{type(self).__name__}: it has no entropy() in closed form")
+
+    def perplexity(self) -> Tensor:
+        """exp(entropy)."""
+        return self.entropy().exp()
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of a value or less."""
+        raise NotImplementedError(f"{type(self).__name__}: it has no cdf()")
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The inverse of cdf()."""
+        raise NotImplementedError(f"{type(self).__name__}: it has no icdf()")
+
+    @property
+    def mean(self) -> Tensor:
+        """The mean."""
+        raise NotImplementedError(f"{type(self).__name__}: it has no mean in closed form")
+
+    @property
+    def variance(self) -> Tensor:
+        """The variance."""
+        raise NotImplementedError(f"{type(self).__name__}: it has no variance in closed form")
+
+    @property
+    def stddev(self) -> Tensor:
+        """The root of the variance."""
+        return self.variance.sqrt()
+
+    def __repr__(self) -> str:
+        shown = []
+        for name in self._parameters:
+            value = self.__dict__.get(name)
+            if isinstance(value, Tensor):
+                shown.append(f"{name}: {value.item() if value.numel() == 1 else value.shape}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+class ExponentialFamily(Distribution):
+    """Base of the distributions that are exponential families."""
+
+
+HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+
+
+def together(*values: Any) -> list[Tensor]:
+    """Numbers and tensors as tensors of one shape."""
+    like = next((v for v in values if isinstance(v, Tensor)), None)
+    dtype = like.dtype if like is not None and like.is_floating_point() else _core.get_default_dtype()
+    place = like.device if like is not None else None
+    made = [v if isinstance(v, Tensor) else _core.tensor(float(v), dtype=dtype, device=place) for v in values]
+    return list(_core.broadcast_tensors(*made))
+
+
+def uniform(shape: Sequence[int], like: Tensor) -> Tensor:
+    """Draws in (0, 1), both ends excluded."""
+    tiny = 2.0**-24 if like.dtype != _core.float64 else 2.0**-53
+    return _core.rand(tuple(shape), dtype=like.dtype, device=like.device).clamp(tiny / 2, 1 - tiny)
+
+
+def normal(shape: Sequence[int], like: Tensor) -> Tensor:
+    """Draws of the standard normal distribution."""
+    return _core.randn(tuple(shape), dtype=like.dtype, device=like.device)
+
+
+def sum_rightmost(value: Tensor, dims: int) -> Tensor:
+    """The sum over the last dimensions."""
+    return value.sum(list(range(-dims, 0))) if dims else value

@@ -1,0 +1,108 @@
+"""Distributions: values are PyTorch's, draws have the mean and the variance that they say."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+
+SCRIPT = Path(__file__).with_name("distributions.py")
+PRINTED = Path(__file__).parents[1] / "golden" / "torch_distributions.txt"  # by PyTorch 2.14.1 on a CPU
+NUMBER = re.compile(r"-?(?:\d+\.\d+(?:e[+-]?\d+)?|inf|nan)")
+
+
+def printed(*command: object) -> str:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    result = subprocess.run(list(map(str, command)), env=environment, capture_output=True, text=True, timeout=180)
+    assert result.returncode == 0, result.stdout[-500:] + result.stderr
+    return result.stdout
+
+
+def assert_same(ours: str, theirs: str) -> None:
+    for a, b in zip(ours.splitlines(), theirs.splitlines(), strict=True):
+        assert NUMBER.sub("#", a) == NUMBER.sub("#", b), (a, b)
+        for x, y in zip(NUMBER.findall(a), NUMBER.findall(b), strict=True):
+            assert x == y or math.isclose(float(x), float(y), rel_tol=2e-4, abs_tol=2e-5), (a, b)
+
+
+def test_values_are_those_of_pytorch() -> None:
+    assert "BAD" not in PRINTED.read_text()
+    assert_same(printed(sys.executable, "-m", "spirograd", "run", SCRIPT), PRINTED.read_text())
+
+
+def test_pytorch_still_gives_them() -> None:
+    pytest.importorskip("torch")
+    assert_same(printed(sys.executable, SCRIPT), PRINTED.read_text())
+
+
+def test_a_wrong_number_is_seen() -> None:
+    with pytest.raises(AssertionError):
+        assert_same("Normal mean [0.5]", "Normal mean [0.51]")
+
+
+@pytest.mark.parametrize("rate", [0.3, 9.99, 10.0, 25.0, 400.0])
+def test_poisson_draws_have_their_probabilities(device: sg.Device, rate: float) -> None:
+    n = 20000
+    poisson = sg.distributions.Poisson(sg.tensor(rate, device=device))
+    drawn = poisson.sample((n,)).cpu().numpy().astype(int)
+    counts = np.bincount(drawn)
+    expected = n * poisson.log_prob(sg.arange(len(counts), dtype=sg.float32, device=device)).exp().cpu().numpy()
+    bins = expected > 20
+    assert bins.sum() >= 2
+    chi_square = ((counts - expected)[bins] ** 2 / expected[bins]).sum()
+    freedom = bins.sum()
+    assert chi_square < freedom + 5 * math.sqrt(2 * freedom)
+
+
+@pytest.mark.parametrize("concentration", [0.1, 1.0, 7.5])
+def test_gamma_draws_have_their_distribution(device: sg.Device, concentration: float) -> None:
+    n = 20000
+    gamma = sg.distributions.Gamma(sg.tensor(concentration, device=device), sg.tensor(2.0, device=device))
+    drawn = np.sort(gamma.sample((n,)).cpu().numpy().astype(float))
+    edges = drawn[:: n // 20]  # the density between two quantiles holds a twentieth
+    grid = np.geomspace(edges[5], edges[15], 4001)
+    density = gamma.log_prob(sg.tensor(grid, dtype=sg.float32, device=device)).exp().cpu().numpy()
+    area = ((density[1:] + density[:-1]) / 2 * np.diff(grid)).sum()
+    assert abs(area - 0.5) < 0.02
+
+
+def test_rsample_without_a_gradient_says_so() -> None:
+    with pytest.raises(NotImplementedError, match=r"Beta: draws have no gradient; use sample\(\)"):
+        sg.distributions.Beta(1.0, 1.0).rsample()
+
+
+def test_arguments_are_checked_on_request() -> None:
+    sg.distributions.Normal(0.0, -1.0)
+    with pytest.raises(ValueError, match="Normal: scale is -1 somewhere; make it positive"):
+        sg.distributions.Normal(0.0, -1.0, validate_args=True)
+    with pytest.raises(ValueError, match="Bernoulli: both of probs and logits given"):
+        sg.distributions.Bernoulli(0.5, 0.0)
+    with pytest.raises(NotImplementedError, match="no formula for Cauchy and Poisson"):
+        sg.distributions.kl_divergence(sg.distributions.Cauchy(0.0, 1.0), sg.distributions.Poisson(1.0))
+
+
+def test_special_functions_have_gradients() -> None:
+    x = sg.tensor([0.3, 1.0, 2.5, 12.0], dtype=sg.float64, requires_grad=True)
+    u = sg.tensor([-0.9, -0.1, 0.0, 0.5], dtype=sg.float64, requires_grad=True)
+    assert sg.autograd.gradcheck(sg.special.lgamma, x)
+    assert sg.autograd.gradcheck(sg.special.digamma, x)
+    assert sg.autograd.gradcheck(sg.special.erfinv, u)
+    assert sg.autograd.gradcheck(lambda y: sg.special.polygamma(2, y), x)
+
+
+def test_special_functions_against_python(device: sg.Device) -> None:
+    values = [0.05, 0.5, 0.99, 1.0, 1.7, 2.0, 5.0, 30.0, 4000.0]
+    x = sg.tensor(values, device=device)
+    expected = np.array([math.lgamma(v) for v in values])
+    np.testing.assert_allclose(sg.special.lgamma(x).cpu().numpy(), expected, rtol=3e-6, atol=3e-6)
+    y = sg.tensor([-0.999, -0.5, 0.0, 0.25, 0.9999], device=device)
+    back = sg.erf(sg.special.erfinv(y)).cpu().numpy()
+    np.testing.assert_allclose(back, y.cpu().numpy(), atol=2e-7)
