@@ -175,6 +175,18 @@ class _Compiled(Generic[P, R]):
         return f"{getattr(self._function, '__name__', 'the function')}()"
 
 
+class _CompiledModule(modules.Module):
+    """A module whose calls are replayed. The module itself is `_orig_mod`; parameters are those of it."""
+
+    def __init__(self, module: modules.Module) -> None:
+        super().__init__()
+        self._orig_mod = module
+        self._compiled: _Compiled[..., Any] = _Compiled(module)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._compiled(*args, **kwargs)
+
+
 _ADVICE = "pass what changes as an argument, as a tensor, and return what is needed outside"
 
 
@@ -208,7 +220,8 @@ def compile(function: Callable[P, R]) -> Callable[P, R]:
             arguments belong to what is recorded: a changing number is better passed as a tensor.
 
     Returns:
-        The compiled function. `@sg.compile` does the same as a decorator.
+        The compiled function; of a module, a module with the same parameters. `@sg.compile` does the same as a
+        decorator.
 
     Raises:
         Error: when called: the function reads a value (item(), numpy(), an if on a tensor), or what it does changes
@@ -233,4 +246,6 @@ def compile(function: Callable[P, R]) -> Callable[P, R]:
     """
     if not callable(function):
         raise TypeError(f"compile: a {type(function).__name__} cannot be called; pass a function")
+    if isinstance(function, modules.Module):
+        return _CompiledModule(function)
     return _Compiled(function)

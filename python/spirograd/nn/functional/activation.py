@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ... import _core
@@ -9,6 +10,7 @@ from ..._core import (
     Tensor,
     gelu,
     hardshrink,
+    is_grad_enabled,
     log_softmax,
     logsigmoid,
     sigmoid,
@@ -56,9 +58,11 @@ __all__ = [
 ]
 
 
-def _placed(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
-    """The result, in the memory of input if asked for and no gradient runs through it."""
-    return input.copy_(result) if inplace and not result.requires_grad else result
+def _applied(function: Callable[[Tensor], Tensor], input: Tensor, inplace: bool) -> Tensor:
+    """function(input), written into input if asked for. Gradients that read the input then read a copy."""
+    if not inplace:
+        return function(input)
+    return input.copy_(function(input.clone() if input.requires_grad and is_grad_enabled() else input))
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -66,13 +70,13 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
     Args:
         input: any shape.
-        inplace: write into input; a result with a gradient gets memory of its own.
+        inplace: write into input, also while gradients are recorded.
 
     Example:
         >>> sg.nn.functional.relu(sg.tensor([-1.0, 2.0])).tolist()
         [0.0, 2.0]
     """
-    return _placed(input, _core.relu(input), inplace)
+    return _applied(_core.relu, input, inplace)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -82,7 +86,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
         >>> sg.nn.functional.relu6(sg.tensor([-1.0, 8.0])).tolist()
         [0.0, 6.0]
     """
-    return _placed(input, _core.hardtanh(input, 0.0, 6.0), inplace)
+    return _applied(lambda x: _core.hardtanh(x, 0.0, 6.0), input, inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
@@ -92,7 +96,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
         >>> sg.nn.functional.leaky_relu(sg.tensor([-2.0, 2.0]), 0.5).tolist()
         [-1.0, 2.0]
     """
-    return _placed(input, _core.leaky_relu(input, negative_slope), inplace)
+    return _applied(lambda x: _core.leaky_relu(x, negative_slope), input, inplace)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -127,7 +131,7 @@ def rrelu(
         lower: the lowest slope.
         upper: the highest slope.
         training: whether slopes are drawn.
-        inplace: write into input; a result with a gradient gets memory of its own.
+        inplace: write into input, also while gradients are recorded.
 
     Example:
         >>> sg.nn.functional.rrelu(sg.tensor([-4.0, 2.0]), 0.5, 0.5).tolist()
@@ -136,7 +140,7 @@ def rrelu(
     if not training:
         return leaky_relu(input, (lower + upper) / 2, inplace)
     slope = _core.rand(input.shape, device=input.device) * (upper - lower) + lower
-    return _placed(input, _core.leaky_relu(input, slope.to(input.dtype)), inplace)
+    return _applied(lambda x: _core.leaky_relu(x, slope.to(input.dtype)), input, inplace)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -146,7 +150,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         >>> sg.nn.functional.elu(sg.tensor([0.0, 2.0])).tolist()
         [0.0, 2.0]
     """
-    return _placed(input, _core.elu(input, alpha), inplace)
+    return _applied(lambda x: _core.elu(x, alpha), input, inplace)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -156,7 +160,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         >>> sg.nn.functional.celu(sg.tensor([0.0, 2.0])).tolist()
         [0.0, 2.0]
     """
-    return _placed(input, _core.celu(input, alpha), inplace)
+    return _applied(lambda x: _core.celu(x, alpha), input, inplace)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -166,7 +170,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> sg.nn.functional.selu(sg.tensor([0.0])).tolist()
         [0.0]
     """
-    return _placed(input, _core.selu(input), inplace)
+    return _applied(_core.selu, input, inplace)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -176,7 +180,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
         >>> sg.nn.functional.silu(sg.tensor([0.0])).tolist()
         [0.0]
     """
-    return _placed(input, _core.silu(input), inplace)
+    return _applied(_core.silu, input, inplace)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -186,7 +190,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
         >>> sg.nn.functional.mish(sg.tensor([0.0])).tolist()
         [0.0]
     """
-    return _placed(input, _core.mish(input), inplace)
+    return _applied(_core.mish, input, inplace)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -196,7 +200,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
         >>> sg.nn.functional.hardswish(sg.tensor([-4.0, 4.0])).tolist()
         [-0.0, 4.0]
     """
-    return _placed(input, _core.hardswish(input), inplace)
+    return _applied(_core.hardswish, input, inplace)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
@@ -206,7 +210,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
         >>> sg.nn.functional.hardsigmoid(sg.tensor([-4.0, 0.0])).tolist()
         [0.0, 0.5]
     """
-    return _placed(input, _core.hardsigmoid(input), inplace)
+    return _applied(_core.hardsigmoid, input, inplace)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
@@ -216,7 +220,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         >>> sg.nn.functional.hardtanh(sg.tensor([-2.0, 0.5])).tolist()
         [-1.0, 0.5]
     """
-    return _placed(input, _core.hardtanh(input, min_val, max_val), inplace)
+    return _applied(lambda x: _core.hardtanh(x, min_val, max_val), input, inplace)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -226,7 +230,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
         >>> sg.nn.functional.threshold(sg.tensor([1.0, 3.0]), 2.0, 0.0).tolist()
         [0.0, 3.0]
     """
-    return _placed(input, _core.threshold(input, threshold, value), inplace)
+    return _applied(lambda x: _core.threshold(x, threshold, value), input, inplace)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..._core import Tensor, rand, where
-from .activation import _placed
+from .activation import _applied
 
 __all__ = [
     "alpha_dropout",
@@ -36,8 +36,8 @@ def _drop(op: str, input: Tensor, p: float, training: bool, inplace: bool, dims:
     if not training or p == 0:
         return input
     if p == 1:
-        return _placed(input, input * 0, inplace)
-    return _placed(input, where(_kept(input, p, dims), input * (1 / (1 - p)), 0.0), inplace)
+        return _applied(lambda x: x * 0, input, inplace)
+    return _applied(lambda x: where(_kept(x, p, dims), x * (1 / (1 - p)), 0.0), input, inplace)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -47,7 +47,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         input: any shape.
         p: the probability of a zero.
         training: False gives the input.
-        inplace: write into input; a result with a gradient gets memory of its own.
+        inplace: write into input, also while gradients are recorded.
 
     Raises:
         ValueError: p is no probability.
@@ -76,7 +76,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         input: the tensor.
         p: the probability that a channel is zero.
         training: False gives the input.
-        inplace: write into input; a result with a gradient gets memory of its own.
+        inplace: write into input, also while gradients are recorded.
 
     Raises:
         ValueError: p is no probability, or another shape.
@@ -113,10 +113,11 @@ def _alpha(op: str, input: Tensor, p: float, training: bool, inplace: bool, dims
     if not training or p == 0:
         return input
     if p == 1:
-        return _placed(input, input * 0, inplace)
+        return _applied(lambda x: x * 0, input, inplace)
     scale = 1 / math.sqrt((1 - p) * (1 + p * _SELU_FLOOR**2))
     shift = -scale * p * _SELU_FLOOR
-    return _placed(input, where(_kept(input, p, dims), input * scale + shift, _SELU_FLOOR * scale + shift), inplace)
+    floor = _SELU_FLOOR * scale + shift
+    return _applied(lambda x: where(_kept(x, p, dims), x * scale + shift, floor), input, inplace)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
@@ -126,7 +127,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
         input: any shape.
         p: the probability that an element is dropped.
         training: False gives the input.
-        inplace: write into input; a result with a gradient gets memory of its own.
+        inplace: write into input, also while gradients are recorded.
 
     Raises:
         ValueError: p is no probability.

@@ -7,9 +7,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ... import _core, compiler, linalg, nn
+from ... import _core, linalg
 from ..._core import Device
 from ...base.types import DTypeLike
+from ...nn import Module, functional
 from ..functions import FUNCTIONS
 from ..kinds import KINDS, set_default_tensor_type
 from ..kinds import AnyTensor as Tensor
@@ -52,7 +53,7 @@ _FUNCTIONAL = [
     "adaptive_avg_pool1d",
     "adaptive_max_pool1d",
 ]
-globals().update({name: getattr(nn.functional, name) for name in _FUNCTIONAL if hasattr(nn.functional, name)})
+globals().update({name: getattr(functional, name) for name in _FUNCTIONAL if hasattr(functional, name)})
 globals().update(KINDS["cpu"])
 globals().update(FUNCTIONS)
 _METHODS = ["detach", "is_nonzero", "is_same_size", "index_put_", "fill_diagonal_"]
@@ -110,23 +111,36 @@ def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 
     return _core.tensor(np.frombuffer(buffer, kind.name, count, offset).copy())
 
 
+class OptimizedModule(Module):
+    """What compile() gives for a module: the module is `_orig_mod`, which names its parameters as in PyTorch."""
+
+    def __init__(self, module: Module) -> None:
+        super().__init__()
+        self._orig_mod = module
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self._orig_mod(*args, **kwargs)
+
+
+_COMPILE_OPTIONS = ["mode", "backend", "dynamic", "fullgraph", "options", "disable", "name", "recompile_limit"]
+
+
 def compile(model: Any = None, **options: Any) -> Any:
-    """spirograd's compile; `mode`, `backend`, `dynamic`, `fullgraph` and `options` choose nothing here."""
-    unknown = options.keys() - {
-        "mode",
-        "backend",
-        "dynamic",
-        "fullgraph",
-        "options",
-        "disable",
-        "name",
-        "recompile_limit",
-    }
+    """The function itself, or a module around a module: work is planned and fused as it is, with gradients.
+
+    Args:
+        model: what is called; without it, a decorator.
+        options: PyTorch's, which choose nothing here.
+
+    Raises:
+        TypeError: there is no such option.
+    """
+    unknown = options.keys() - set(_COMPILE_OPTIONS)
     if unknown:
-        raise TypeError(f"compile: there is no option {min(unknown)}; see help(spirograd.compile)")
-    if options.get("disable"):
-        return model
-    return compiler.compile if model is None else compiler.compile(model)
+        raise TypeError(f"compile: there is no option {min(unknown)}; use some of {', '.join(_COMPILE_OPTIONS)}")
+    if model is None:
+        return compile
+    return OptimizedModule(model) if isinstance(model, Module) and not options.get("disable") else model
 
 
 def _in_place(name: str) -> Callable[..., Any]:
