@@ -129,6 +129,11 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__}: it has no mean in closed form")
 
     @property
+    def mode(self) -> Tensor:
+        """The most probable value."""
+        raise NotImplementedError(f"{type(self).__name__}: it has no mode in closed form")
+
+    @property
     def variance(self) -> Tensor:
         """The variance."""
         raise NotImplementedError(f"{type(self).__name__}: it has no variance in closed form")

@@ -13,7 +13,7 @@ from .module import Parameter, TensorModule
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike
 
-__all__ = ["Embedding"]
+__all__ = ["Embedding", "EmbeddingBag"]
 
 
 class Embedding(TensorModule):
@@ -131,3 +131,78 @@ class Embedding(TensorModule):
         if self.scale_grad_by_freq:
             text += f", scale_grad_by_freq={self.scale_grad_by_freq}"
         return text
+
+
+class EmbeddingBag(TensorModule):
+    """Sums, means or maxima of rows of a table: [bags, n] numbers, or [n] with offsets -> [bags, embedding_dim].
+
+    Args:
+        num_embeddings: how many rows.
+        embedding_dim: their size.
+        max_norm: must be None.
+        norm_type: accepted.
+        scale_grad_by_freq: must be False.
+        mode: "mean", "sum" or "max".
+        sparse: there are no sparse gradients.
+        _weight: the table; None draws one.
+        include_last_offset: offsets end with the number of indices.
+        padding_idx: a row that is left out of each bag.
+        device: where it is.
+        dtype: its type.
+
+    Raises:
+        ValueError: an option that is not there, or another mode.
+
+    Example:
+        >>> sg.nn.EmbeddingBag(10, 4)(sg.tensor([1, 2, 3]), sg.tensor([0, 2])).shape
+        (2, 4)
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: DeviceLike | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__()
+        self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
+        self.sparse, self.include_last_offset, self.padding_idx = sparse, include_last_offset, padding_idx
+        table = empty((num_embeddings, embedding_dim), device=device, dtype=dtype) if _weight is None else _weight
+        self.weight = Parameter(table)
+        if _weight is None:
+            self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the initial values again."""
+        init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with no_grad():
+                self.weight[self.padding_idx] = 0.0
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        return F.embedding_bag(
+            input,
+            self.weight,
+            offsets,
+            self.max_norm,
+            self.norm_type,
+            self.scale_grad_by_freq,
+            self.mode,
+            self.sparse,
+            per_sample_weights,
+            self.include_last_offset,
+            self.padding_idx,
+        )
+
+    def extra_repr(self) -> str:
+        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"

@@ -1,18 +1,20 @@
 """Recurrent layers over sequences, and their cells for one step at a time.
 
-There is no PackedSequence: sequences of several lengths are padded, and what lies behind an end is masked in the loss.
+Sequences of several lengths are padded, and what lies behind an end is masked in the loss; or they are packed
+(nn.utils.rnn.PackedSequence).
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from .._core import Tensor, cat, empty, stack, zeros
+from .._core import Tensor, cat, empty, pad, stack, zeros
 from . import init
 from ._recurrence import Gru, Kind, Lstm, Rnn, run
 from .functional import dropout, linear
 from .module import Module, Parameter
+from .utils.rnn import PackedSequence, packed, padded
 
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike
@@ -129,8 +131,29 @@ class RNNBase(_Weights):
             )
         return tuple((state if batched else state.unsqueeze(1)).unbind(0))
 
-    def _run(self, input: Tensor, states: tuple[Tensor | None, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
+    def _run_packed(self, input: PackedSequence, states: tuple[Tensor | None, ...]) -> Any:
+        """_run() for each length: the sequences are sorted by it."""
+        order, back, lengths = input.sorted_indices, input.unsorted_indices, input.lengths()
+        x = padded(input.data, lengths)
+        now = [s if s is None or order is None else s.index_select(1, order) for s in states]
+        outputs, ends = [], []
+        for length in sorted(set(lengths), reverse=True):
+            start, count = lengths.index(length), lengths.count(length)
+            part = x[:length, start : start + count]
+            first = tuple(None if s is None else s[:, start : start + count].contiguous() for s in now)
+            y, last = self._run(part.transpose(0, 1) if self.batch_first else part, first)
+            y = y.transpose(0, 1) if self.batch_first else y
+            outputs.append(pad(y, (0, 0, 0, 0, 0, lengths[0] - length)))
+            ends.append(last)
+        states_after = tuple(cat(list(s), 1) for s in zip(*ends, strict=True))
+        if back is not None:
+            states_after = tuple(s.index_select(1, back) for s in states_after)
+        return input._replace(data=packed(cat(outputs, 1), lengths)), states_after
+
+    def _run(self, input: Any, states: tuple[Tensor | None, ...]) -> tuple[Any, tuple[Tensor, ...]]:
         """The outputs of the last layer, and the last states of all layers, as the user sees them."""
+        if isinstance(input, PackedSequence):
+            return self._run_packed(input, states)  # type: ignore[no-any-return]
         name = type(self).__name__
         if input.ndim not in (2, 3):
             raise ValueError(
@@ -225,8 +248,8 @@ class LSTM(RNNBase):
     """Layers of long short-term memory (Hochreiter and Schmidhuber, 1997).
 
     c = f * c + i * g and h = o * tanh(c), where i, f, o are sigmoids and g the tanh of their parts, in the order
-    i, f, g, o, of x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh. Sequences of several lengths are padded; mask
-    the loss behind their ends.
+    i, f, g, o, of x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh. Sequences of several lengths are packed, or
+    padded: then mask the loss behind their ends.
 
     Args:
         input_size: features of the input.

@@ -2,6 +2,7 @@
 
 from . import lr_scheduler, swa_utils
 from .adam import LAMB, Adam, Adamax, AdamW, Lion, NAdam, RAdam
+from .elementwise import ASGD, Adafactor, Rprop
 from .lbfgs import LBFGS
 from .lookahead import Lookahead
 from .muon import Muon
@@ -11,11 +12,13 @@ from .rule import RuleOptimizer
 from .sgd import LARS, SGD
 
 __all__ = [
+    "ASGD",
     "LAMB",
     "LARS",
     "LBFGS",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",
@@ -27,6 +30,7 @@ __all__ = [
     "Optimizer",
     "RAdam",
     "RMSprop",
+    "Rprop",
     "RuleOptimizer",
     "lr_scheduler",
     "swa_utils",

@@ -37,6 +37,33 @@ HIDDEN = [
     "training",
     "viz",
 ]
+_DISTRIBUTIONS = [
+    "bernoulli",
+    "beta",
+    "binomial",
+    "categorical",
+    "cauchy",
+    "chi2",
+    "dirichlet",
+    "exponential",
+    "gamma",
+    "geometric",
+    "half_normal",
+    "independent",
+    "laplace",
+    "log_normal",
+    "mixture_same_family",
+    "multinomial",
+    "multivariate_normal",
+    "normal",
+    "one_hot_categorical",
+    "poisson",
+    "relaxed_bernoulli",
+    "relaxed_categorical",
+    "studentT",
+    "transformed_distribution",
+    "uniform",
+]
 # Files of PyTorch whose names are elsewhere in spirograd.
 _LAYERS = [
     "activation",
@@ -66,6 +93,8 @@ MOVED = {
     "nn.modules": "nn",
     "nn.parameter": "nn",
     "utils.data.distributed": "utils.data",
+    "cuda.amp.grad_scaler": "amp",
+    **{f"distributions.{name}": "distributions" for name in _DISTRIBUTIONS},
     **{f"nn.modules.{name}": "nn" for name in _LAYERS},
     **{f"optim.{name}": "optim" for name in _OPTIMIZERS},
     "optim._multi_tensor": "optim",
@@ -162,6 +191,11 @@ class Finder(MetaPathFinder, Loader):
     """Finds and makes the modules."""
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """The module's specification; None for those of others.
+
+        Raises:
+            ModuleNotFoundError: PyTorch's module is not in spirograd.
+        """
         if name != "torch" and not name.startswith("torch."):
             return None
         if not _sources(name) and not _made(name):
@@ -169,11 +203,12 @@ class Finder(MetaPathFinder, Loader):
         return ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """A Namespace, or the module that stands in its package."""
         sources = _sources(spec.name)
         return Namespace(spec.name, sources) if sources else _made(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        pass
+        """Does nothing: a Namespace looks names up when they are asked for."""
 
 
 def installed() -> bool:

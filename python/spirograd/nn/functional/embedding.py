@@ -6,7 +6,7 @@ from ... import _core
 from ..._core import Tensor, where
 from ...base.grad_mode import no_grad
 
-__all__ = ["embedding"]
+__all__ = ["embedding", "embedding_bag"]
 
 
 def embedding(
@@ -65,3 +65,73 @@ def _shorten(input: Tensor, weight: Tensor, max_norm: float, norm_type: float) -
         used = _core.zeros(weight.shape[0], dtype=_core.bool, device=weight.device)
         used = used.index_fill(0, input.flatten(), True).unsqueeze(1)
         weight.copy_(where(used.logical_and(length > max_norm), weight * (max_norm / (length + 1e-7)), weight))
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sums, means or maxima of rows of a table: one result for each bag of numbers. An empty bag gives zeros.
+
+    Args:
+        input: [bags, n] whole numbers; or [n], with offsets.
+        weight: [entries, dim].
+        offsets: [bags], where each bag begins in an input of one dimension.
+        max_norm: must be None.
+        norm_type: accepted.
+        scale_grad_by_freq: must be False.
+        mode: "mean", "sum" or "max".
+        sparse: there are no sparse gradients.
+        per_sample_weights: factors of the rows, shaped as the input; for "sum" alone.
+        include_last_offset: offsets end with the number of indices.
+        padding_idx: an entry that is left out.
+
+    Returns:
+        [bags, dim].
+
+    Raises:
+        ValueError: an option that is not there, another mode, or offsets that do not go with the input.
+
+    Example:
+        >>> table = sg.tensor([[1.0], [10.0], [100.0]])
+        >>> sg.nn.functional.embedding_bag(sg.tensor([0, 1, 2]), table, sg.tensor([0, 2]), mode="sum").tolist()
+        [[11.0], [100.0]]
+    """
+    if mode not in ("mean", "sum", "max"):
+        raise ValueError(f"embedding_bag: mode '{mode}' is unknown; use mean, sum or max")
+    if max_norm is not None or scale_grad_by_freq:
+        raise ValueError("embedding_bag: max_norm and scale_grad_by_freq are not there; leave them out")
+    if (offsets is None) != (input.ndim == 2):
+        raise ValueError(f"embedding_bag: input {list(input.shape)}; give [bags, n], or [n] and offsets")
+    if per_sample_weights is not None and mode != "sum":
+        raise ValueError(f"embedding_bag: per_sample_weights with mode '{mode}'; use sum")
+    flat = input.reshape(-1)
+    places = _core.arange(flat.shape[0], device=input.device)
+    if offsets is None:
+        count, bags = input.shape[0], places // max(input.shape[1], 1)
+    else:
+        starts = offsets[:-1] if include_last_offset else offsets
+        count, bags = starts.shape[0], _core.searchsorted(starts.contiguous(), places, right=True) - 1
+    rows = embedding(flat, weight, padding_idx, sparse=sparse)
+    kept = _core.ones_like(flat, dtype=weight.dtype)
+    if padding_idx is not None:
+        kept = where(flat == padding_idx % weight.shape[0], 0.0, kept)
+    sizes = _core.zeros(count, dtype=weight.dtype, device=weight.device).index_add(0, bags, kept).unsqueeze(-1)
+    zeros = _core.zeros((count, weight.shape[1]), dtype=weight.dtype, device=weight.device)
+    if mode == "max":
+        lowest = where(kept.unsqueeze(-1) > 0, rows, -float("inf"))
+        index = bags.unsqueeze(-1).expand(rows.shape)
+        largest = zeros.scatter_reduce(0, index, lowest, "amax", include_self=False)
+        return where(sizes > 0, largest, 0.0)  # type: ignore[no-any-return]
+    factor = kept if per_sample_weights is None else kept * per_sample_weights.reshape(-1)
+    total = zeros.index_add(0, bags, rows * factor.unsqueeze(-1))
+    return total if mode == "sum" else total / sizes.clamp(min=1.0)

@@ -64,14 +64,14 @@ solve, constant_pad_nd = linalg.solve, _core.pad
 class _Names(type):
     """A name for a type that is made by a function here."""
 
-    of: builtins.type
-    make: Callable[..., Any]
+    _of: builtins.type
+    _make: Callable[..., Any]
 
     def __instancecheck__(cls, x: object) -> builtins.bool:
-        return isinstance(x, cls.of)
+        return isinstance(x, cls._of)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return cls.make(*args, **kwargs)
+        return cls._make(*args, **kwargs)
 
 
 def _device(type: Any = None, index: int | None = None) -> Device:
@@ -83,7 +83,7 @@ def _device(type: Any = None, index: int | None = None) -> Device:
 class device(metaclass=_Names):
     """A device by name: "cpu", "cuda", "cuda:1". As a context manager, the default device inside."""
 
-    of, make = Device, staticmethod(_device)
+    _of, _make = Device, staticmethod(_device)
 
 
 def is_storage(obj: object) -> builtins.bool:
@@ -148,6 +148,7 @@ def _in_place(name: str) -> Callable[..., Any]:
         return getattr(input, name)(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"The method {name} of the first argument."
     return call
 
 

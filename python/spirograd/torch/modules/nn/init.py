@@ -17,6 +17,7 @@ def _old(name: str) -> Callable[..., Any]:
         return getattr(init, f"{name}_")(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{name}_ by its old name."
     return call
 
 

@@ -1,0 +1,107 @@
+"""Layers that learn the size of their input from the first one."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, ClassVar
+
+from .._core import Tensor, empty
+from ..base.grad_mode import no_grad
+from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d
+from .linear import Linear
+from .module import Module, Parameter
+from .normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
+
+__all__ = [
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
+    "UninitializedParameter",
+]
+
+
+class UninitializedParameter(Parameter):
+    """A parameter whose shape is not known yet. It keeps its place and type, and becomes an ordinary one."""
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
+        return Tensor.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        pass
+
+
+class _Lazy(Module):
+    """Becomes a layer of `cls_to_become` at its first call; its parameters stay the same objects."""
+
+    cls_to_become: ClassVar[type[Module]]
+    _size: ClassVar[str]  # the argument that is learned
+    _dim: ClassVar[int] = 1  # where the input has it
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+        signature = inspect.signature(self.cls_to_become)
+        bound = signature.bind(0, *args, **kwargs)
+        bound.apply_defaults()
+        self._options = dict(bound.arguments)
+        place = self._options["device"], self._options["dtype"]
+        for name in ("weight", "bias"):
+            wanted = self._options.get("affine", name == "weight" or self._options["bias"])
+            setattr(self, name, UninitializedParameter(True, *place) if wanted else None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._become(args[0])
+        return self(*args, **kwargs)
+
+    def _become(self, input: Tensor) -> None:
+        own = {name: vars(self)[name] for name in ("weight", "bias")}
+        like = next((p for p in own.values() if p is not None), input)
+        options = {**self._options, self._size: input.shape[self._dim], "device": like.device, "dtype": like.dtype}
+        made = self.cls_to_become(**options)
+        kept = {"training": self.training, "_hooks": self._hooks}
+        del self._options
+        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+        for name, value in vars(made).items():
+            if name in own and value is not None:
+                with no_grad():
+                    own[name].data = value.detach()
+                own[name].__class__ = Parameter
+            else:
+                vars(self)[name] = value
+        vars(self).update(kept)
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{k}={v}" for k, v in self._options.items() if k not in ("device", "dtype"))
+
+
+def _lazy(of: type[Module], size: str, dim: int = 1) -> type[_Lazy]:
+    doc = f"""{of.__name__} whose {size} is that of its first input; the other arguments are those of {of.__name__}.
+
+    It becomes a {of.__name__} at the first call. Make optimisers after that, or move it first: its parameters stay the
+    same objects.
+
+    Args:
+        args: the arguments after {size}.
+        kwargs: the same by name.
+    """
+    body = {"cls_to_become": of, "_size": size, "_dim": dim, "__doc__": doc, "__module__": __name__}
+    return type(f"Lazy{of.__name__}", (_Lazy,), body)
+
+
+LazyLinear = _lazy(Linear, "in_features", -1)
+LazyConv1d, LazyConv2d, LazyConv3d = (_lazy(of, "in_channels") for of in (Conv1d, Conv2d, Conv3d))
+LazyConvTranspose1d, LazyConvTranspose2d = (_lazy(of, "in_channels") for of in (ConvTranspose1d, ConvTranspose2d))
+LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
+    _lazy(of, "num_features") for of in (BatchNorm1d, BatchNorm2d, BatchNorm3d)
+)
+LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
+    _lazy(of, "num_features") for of in (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
+)

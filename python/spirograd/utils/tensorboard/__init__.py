@@ -1,0 +1,244 @@
+"""Logs for TensorBoard: `from spirograd.utils.tensorboard import SummaryWriter`. Writing them needs no package."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ..._core import Tensor
+from . import _events
+
+__all__ = ["SummaryWriter"]
+
+_numbers = itertools.count()
+# Bounds of histograms: those of TensorBoard, a tenth apart from each other.
+_POSITIVE = 1e-12 * 1.1 ** np.arange(775)
+_LIMITS = [*-_POSITIVE[::-1], 0.0, *_POSITIVE, 1.7976931348623157e308]
+
+
+def _values(x: Any) -> np.ndarray[Any, Any]:
+    if isinstance(x, Tensor):
+        x = x.detach().cpu()
+        x = (x.float() if x.dtype.name == "bfloat16" else x).numpy()
+    return np.asarray(x)
+
+
+class SummaryWriter:
+    """Writes an event file that TensorBoard shows: numbers, histograms, pictures and texts over steps.
+
+    Args:
+        log_dir: the folder; None: runs/ with the time and the machine's name.
+        comment: added to that name.
+        purge_step: accepted.
+        max_queue: how many events are kept before they are written.
+        flush_secs: after so many seconds they are written as well.
+        filename_suffix: added to the file's name.
+
+    Example:
+        >>> import tempfile
+        >>> from spirograd.utils.tensorboard import SummaryWriter
+        >>> with SummaryWriter(tempfile.mkdtemp()) as writer:
+        ...     for step in range(3):
+        ...         writer.add_scalar("loss", 1 / (step + 1), step)
+    """
+
+    def __init__(
+        self,
+        log_dir: str | os.PathLike[str] | None = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: int = 120,
+        filename_suffix: str = "",
+    ) -> None:
+        if log_dir is None:
+            log_dir = Path("runs") / (time.strftime("%b%d_%H-%M-%S_") + socket.gethostname() + comment)
+        self.log_dir, self._max, self._seconds = str(log_dir), max_queue, flush_secs
+        Path(log_dir).mkdir(parents=True, exist_ok=True)
+        name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}"
+        self._path = Path(log_dir) / (name + filename_suffix)
+        self._queue: list[bytes] = []
+        self._written = time.time()
+        self._add(_events.event(time.time(), version="brain.Event:2"))
+        self.flush()
+
+    def _add(self, data: bytes) -> None:
+        self._queue.append(_events.record(data))
+        if len(self._queue) >= self._max or time.time() - self._written > self._seconds:
+            self.flush()
+
+    def _values_at(self, values: list[bytes], step: int | None, walltime: float | None) -> None:
+        at = None if step is None else int(step)
+        self._add(_events.event(time.time() if walltime is None else walltime, at, values))
+
+    def get_logdir(self) -> str:
+        """The folder."""
+        return self.log_dir
+
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
+        """Adds a number.
+
+        Args:
+            tag: its name; a slash makes groups.
+            scalar_value: a number, or a tensor of one element, which is read.
+            global_step: where it stands.
+            walltime: seconds since 1970; None is now.
+            new_style: accepted.
+            double_precision: accepted; numbers are written as float32.
+        """
+        self._values_at([_events.scalar(tag, float(_values(scalar_value)))], global_step, walltime)
+
+    def add_scalars(
+        self,
+        main_tag: str,
+        tag_scalar_dict: Mapping[str, Any],
+        global_step: int | None = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds several numbers of a group, as main_tag/name."""
+        values = [_events.scalar(f"{main_tag}/{name}", float(_values(x))) for name, x in tag_scalar_dict.items()]
+        self._values_at(values, global_step, walltime)
+
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: int | None = None,
+        bins: Any = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
+        """Adds the distribution of values.
+
+        Args:
+            tag: its name.
+            values: a tensor or an array, not empty.
+            global_step: where it stands.
+            bins: "tensorflow", a number of bins, a name that numpy.histogram knows, or their bounds.
+            walltime: seconds since 1970; None is now.
+            max_bins: accepted.
+
+        Raises:
+            ValueError: there are no values.
+        """
+        x = _values(values).astype(np.float64).ravel()
+        if not x.size:
+            raise ValueError(f"add_histogram: '{tag}' has no values; leave it out")
+        limits = _LIMITS if isinstance(bins, str) and bins == "tensorflow" else np.histogram_bin_edges(x, bins).tolist()
+        self._values_at([_events.histogram(tag, x, limits)], global_step, walltime)
+
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:
+        """Adds a picture.
+
+        Args:
+            tag: its name.
+            img_tensor: fractions from 0 to 1, or uint8.
+            global_step: where it stands.
+            walltime: seconds since 1970; None is now.
+            dataformats: the order of its dimensions: "CHW", "HWC" or "HW".
+
+        Raises:
+            ValueError: another order, or another number of channels than 1, 3 or 4.
+        """
+        self._values_at([_events.image(tag, _pixels(img_tensor, dataformats))], global_step, walltime)
+
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: int | None = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
+        """Adds pictures, as many rows of one."""
+        each = [_pixels(x, dataformats.replace("N", "")) for x in _values(img_tensor)]
+        self._values_at([_events.image(tag, np.concatenate(each))], global_step, walltime)
+
+    def add_figure(
+        self, tag: str, figure: Any, global_step: int | None = None, close: bool = True, walltime: float | None = None
+    ) -> None:
+        """Adds a figure of matplotlib."""
+        figure.canvas.draw()
+        pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3]
+        self._values_at([_events.image(tag, np.ascontiguousarray(pixels))], global_step, walltime)
+        if close:
+            from matplotlib import pyplot
+
+            pyplot.close(figure)
+
+    def add_text(
+        self, tag: str, text_string: str, global_step: int | None = None, walltime: float | None = None
+    ) -> None:
+        """Adds a text in Markdown."""
+        self._values_at([_events.text(f"{tag}/text_summary", text_string)], global_step, walltime)
+
+    def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False, **options: Any) -> None:
+        """Adds the model's structure, as a text."""
+        self.add_text("graph", "\n".join(f"    {line}" for line in repr(model).splitlines()))
+
+    def add_hparams(
+        self,
+        hparam_dict: Mapping[str, Any],
+        metric_dict: Mapping[str, Any],
+        hparam_domain_discrete: Any = None,
+        run_name: str | None = None,
+        global_step: int | None = None,
+    ) -> None:
+        """Adds options, as a table in a text, and metrics, as numbers."""
+        rows = "".join(f"| {name} | {value} |\n" for name, value in hparam_dict.items())
+        self.add_text("hparams", f"| option | value |\n|---|---|\n{rows}", global_step)
+        for name, value in metric_dict.items():
+            self.add_scalar(name, value, global_step)
+
+    def flush(self) -> None:
+        """Writes what is kept."""
+        with self._path.open("ab") as file:
+            file.write(b"".join(self._queue))
+        self._queue.clear()
+        self._written = time.time()
+
+    def close(self) -> None:
+        """Writes what is kept; the writer can be used again."""
+        self.flush()
+
+    def __enter__(self) -> SummaryWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _pixels(x: Any, order: str) -> np.ndarray[Any, Any]:
+    """[height, width, channels] of uint8."""
+    values = _values(x)
+    if sorted(order) not in (["C", "H", "W"], ["H", "W"]) or values.ndim != len(order):
+        raise ValueError(f"add_image: shape {list(values.shape)} as '{order}'; use CHW, HWC or HW")
+    values = values[..., None] if len(order) == 2 else values.transpose([order.index(d) for d in "HWC"])
+    if values.shape[2] not in (1, 3, 4):
+        raise ValueError(f"add_image: {values.shape[2]} channels; use 1, 3 or 4")
+    return values if values.dtype == np.uint8 else (values * 255).clip(0, 255).astype(np.uint8)

@@ -1,0 +1,85 @@
+"""Event files: read back by TensorBoard where it is installed, and by their own checksums."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import spirograd as sg
+from spirograd.utils.tensorboard import SummaryWriter, _events
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with SummaryWriter(tmp_path) as writer:
+        for step in range(3):
+            writer.add_scalar("loss/train", sg.tensor(1 / (step + 1)), step)
+        writer.add_scalars("both", {"a": 1.0, "b": 2.0}, 5)
+        writer.add_histogram("weights", sg.tensor([-1.0, 0.0, 0.5, 0.5, 2.0]), 1)
+        writer.add_image("picture", np.arange(12, dtype=np.uint8).reshape(2, 2, 3), 2, dataformats="HWC")
+        writer.add_images("pictures", sg.zeros(2, 1, 3, 4), 0)
+        writer.add_text("notes", "**bold** ü", 7)
+        writer.add_graph(sg.nn.Linear(2, 1))
+        writer.add_hparams({"lr": 0.1}, {"accuracy": 0.5})
+    return tmp_path
+
+
+def test_tensorboard_reads_it(folder: Path) -> None:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    events = accumulator.EventAccumulator(str(folder), size_guidance={"tensors": 0, "images": 0})
+    events.Reload()
+    assert [(e.step, round(e.value, 4)) for e in events.Scalars("loss/train")] == [(0, 1.0), (1, 0.5), (2, 0.3333)]
+    assert events.Scalars("both/b")[0].value == 2.0 and events.Scalars("accuracy")[0].value == 0.5
+    (histogram,) = events.Histograms("weights")
+    value = histogram.histogram_value
+    assert (value.min, value.max, value.num, value.sum, value.sum_squares) == (-1.0, 2.0, 5.0, 2.0, 5.5)
+    assert sum(value.bucket) == 5 and len(value.bucket) == len(value.bucket_limit)
+    (picture,) = events.Images("picture")
+    assert (picture.step, picture.width, picture.height) == (2, 2, 2)
+    assert picture.encoded_image_string.startswith(b"\x89PNG")
+    assert (events.Images("pictures")[0].height, events.Images("pictures")[0].width) == (6, 4)
+    (text,) = events.Tensors("notes/text_summary")
+    assert text.step == 7 and text.tensor_proto.string_val[0].decode() == "**bold** ü"
+    assert b"in_features=2" in events.Tensors("graph/text_summary")[0].tensor_proto.string_val[0]
+
+
+def test_records_are_whole(folder: Path) -> None:
+    (path,) = folder.iterdir()
+    data, count = path.read_bytes(), 0
+    while data:
+        (length,) = struct.unpack("<Q", data[:8])
+        assert data[: 16 + length] == _events.record(data[12 : 12 + length])
+        data, count = data[16 + length :], count + 1
+    assert count == 12
+
+
+def test_checksums_and_pictures_are_those_of_the_standards() -> None:
+    assert _events._masked_crc(b"123456789") == ((0xE3069283 >> 15 | 0xE3069283 << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    image = pytest.importorskip("PIL.Image")
+    import io
+
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3), dtype=np.uint8)
+    np.testing.assert_array_equal(np.asarray(image.open(io.BytesIO(_events.png(pixels)))), pixels)
+
+
+def test_nothing_is_lost_before_close(tmp_path: Path) -> None:
+    writer = SummaryWriter(tmp_path, max_queue=2)
+    writer.add_scalar("a", 1.0, 0)
+    writer.add_scalar("a", 2.0, 1)
+    size = next(tmp_path.iterdir()).stat().st_size
+    writer.add_scalar("a", 3.0, 2)
+    writer.flush()
+    assert next(tmp_path.iterdir()).stat().st_size > size > 50
+
+
+def test_wrong_arguments(tmp_path: Path) -> None:
+    writer = SummaryWriter(tmp_path)
+    with pytest.raises(ValueError, match="add_histogram: 'w' has no values"):
+        writer.add_histogram("w", sg.zeros(0))
+    with pytest.raises(ValueError, match="add_image: 2 channels; use 1, 3 or 4"):
+        writer.add_image("x", np.zeros((2, 3, 3)))
+    with pytest.raises(ValueError, match=r"add_image: shape \[2, 3\] as 'CHW'"):
+        writer.add_image("x", np.zeros((2, 3)))
