@@ -50,6 +50,7 @@ ELSEWHERE = {
     "nn.functional.softmin": "dim",
     "nn.functional.max_pool1d_with_indices": "return_indices",
     "nn.functional.max_pool2d_with_indices": "return_indices",
+    "nn.utils.rnn.PackedSequence": "batch_sizes",  # None is of no use
     "optim.LBFGS.step": "closure",  # None, as in other optimisers; it says that it needs one
     "utils.data.BatchSampler": "drop_last",
     "utils.data.random_split": "generator",

@@ -45,11 +45,11 @@ class _Lazy(Module):
     cls_to_become: ClassVar[type[Module]]
     _size: ClassVar[str]  # the argument that is learned
     _dim: ClassVar[int] = 1  # where the input has it
+    __signature__: ClassVar[inspect.Signature]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        signature = inspect.signature(self.cls_to_become)
-        bound = signature.bind(0, *args, **kwargs)
+        bound = self.__signature__.bind(*args, **kwargs)
         bound.apply_defaults()
         self._options = dict(bound.arguments)
         place = self._options["device"], self._options["dtype"]
@@ -82,7 +82,7 @@ class _Lazy(Module):
         return ", ".join(f"{k}={v}" for k, v in self._options.items() if k not in ("device", "dtype"))
 
 
-def _lazy(of: type[Module], size: str, dim: int = 1) -> type[_Lazy]:
+def _lazy(of: type[Module], size: str, dim: int = 1, **defaults: Any) -> type[_Lazy]:
     doc = f"""{of.__name__} whose {size} is that of its first input; the other arguments are those of {of.__name__}.
 
     It becomes a {of.__name__} at the first call. Make optimisers after that, or move it first: its parameters stay the
@@ -92,7 +92,17 @@ def _lazy(of: type[Module], size: str, dim: int = 1) -> type[_Lazy]:
         args: the arguments after {size}.
         kwargs: the same by name.
     """
-    body = {"cls_to_become": of, "_size": size, "_dim": dim, "__doc__": doc, "__module__": __name__}
+    signature = inspect.signature(of)
+    rest = list(signature.parameters.values())[1:]
+    rest = [p.replace(default=defaults.get(p.name, p.default)) for p in rest]
+    body = {
+        "__signature__": signature.replace(parameters=rest),
+        "cls_to_become": of,
+        "_size": size,
+        "_dim": dim,
+        "__doc__": doc,
+        "__module__": __name__,
+    }
     return type(f"Lazy{of.__name__}", (_Lazy,), body)
 
 
@@ -103,5 +113,6 @@ LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
     _lazy(of, "num_features") for of in (BatchNorm1d, BatchNorm2d, BatchNorm3d)
 )
 LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
-    _lazy(of, "num_features") for of in (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
+    _lazy(of, "num_features", affine=True, track_running_stats=True)
+    for of in (InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
 )

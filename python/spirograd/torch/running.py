@@ -23,9 +23,9 @@ def run_program(target: str, arguments: list[str], module: bool = False) -> int:
         module: whether the target is a module.
     """
     install()
-    stand_in()
     sys.argv = [target, *arguments]
     sys.path.insert(0, "" if module else str(Path(target).resolve().parent))
+    stand_in()
     try:
         if module:
             runpy.run_module(target, run_name="__main__", alter_sys=True)

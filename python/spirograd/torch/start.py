@@ -13,4 +13,4 @@ _FOLDER = str(Path(__file__).parent / "stand_in")
 def stand_in() -> None:
     """Puts a folder on sys.path, which such processes inherit, whose torch.py calls install()."""
     if _FOLDER not in sys.path:
-        sys.path.append(_FOLDER)
+        sys.path.insert(1, _FOLDER)  # before an installed PyTorch
