@@ -1,3 +1,5 @@
+// The public functions of the engine: reads, transfers, memory shared with others, synchronization, counters, profiles.
+// flush.cpp turns a log into a run; nothing here knows how.
 #include "engine/engine.hpp"
 
 #include <algorithm>

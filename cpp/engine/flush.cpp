@@ -1,3 +1,5 @@
+// From a log to a run: completes the key, finds the plan or makes it, and hands the results to the nodes. Knows devices
+// through device.hpp only.
 #include "engine/flush.hpp"
 
 #include <algorithm>

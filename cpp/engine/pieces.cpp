@@ -1,3 +1,4 @@
+// Runs the pieces of a log in order and holds what a later piece reads. schedule/loops.cpp decides where the cuts are.
 #include "engine/pieces.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Which plans and sketches stay and which are dropped. Does not look inside a plan.
 #include "engine/plan_cache.hpp"
 
 #include <algorithm>

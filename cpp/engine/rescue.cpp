@@ -1,3 +1,5 @@
+// Runs a failed log in halves until only the nodes that cannot be computed have failed (docs/decisions/020-a-run-that-
+// fails-is-halved.md). Does not know how a log is run: it is given a RunLog.
 #include "engine/rescue.hpp"
 
 #include <algorithm>

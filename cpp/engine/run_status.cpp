@@ -1,3 +1,5 @@
+// Numbers the runs that check indices and remembers which are retired and which are poisoned. Asks no device:
+// engine.cpp reports what it read there.
 #include "engine/run_status.hpp"
 
 #include <algorithm>

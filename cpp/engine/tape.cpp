@@ -1,3 +1,5 @@
+// Gives tapes of scalar graphs device memory and lists the launches of the tape machine (shaders/tape.glsl, which has
+// the same modes and words). Knows no formula: the shader has them.
 #include "engine/tape.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The log as the passes see it: which nodes are needed and stored, which value each operand reads, and how large a
+// fusion group is. Decides nothing about kernels.
 #include <algorithm>
 
 #include "base/hash.hpp"

@@ -1,3 +1,5 @@
+// Answers comparisons of sizes, remembers those that a plan depends on, and checks them against another log of the same
+// structure. Knows nothing of why a pass asks.
 #include "schedule/guards.hpp"
 
 #include <algorithm>

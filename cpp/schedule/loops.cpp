@@ -1,3 +1,5 @@
+// Finds where a log repeats itself and chooses where to cut it (docs/decisions/023-loops-run-in-pieces.md). Compares
+// operations, types and kinds of operands only: sizes, offsets and numbers must not move a cut.
 #include "schedule/loops.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The transitive closure of "runs before", kept up to date edge by edge. Knows kernels by number only.
 #include "schedule/order.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Hashes the structure of a log, makes sketches from fusion groups, and fusion groups from sketches. No size above 1
+// may enter the hash: logs that differ in such sizes share their sketches (docs/decisions/022-sizes-are-bound.md).
 #include "schedule/sketch.hpp"
 
 #include <algorithm>

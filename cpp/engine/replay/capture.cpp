@@ -1,3 +1,5 @@
+// Notes what one call of a function uses, runs, draws and writes, and refuses what a replay could not repeat. Whether a
+// recording may be replayed is for compare.cpp and replay.cpp to say.
 #include "engine/replay/capture.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// What the text of a kernel may assume about strides (Layout), and the words of its argument block with the macros that
+// read them (Arguments). Knows no kind of kernel.
 #include <algorithm>
 #include <cstdlib>
 

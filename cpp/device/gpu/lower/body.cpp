@@ -1,3 +1,5 @@
+// The text of a program's loads, arithmetic and stores, for one element or four at a time. The passes (pointwise.cpp,
+// row_text.cpp, product.cpp) write the loops around it.
 #include "device/gpu/lower/glsl_kernel.hpp"
 
 namespace sg::glsl {

@@ -1,3 +1,5 @@
+// How GLSL spells types, literals, instructions and accesses to memory. Formulas are in math/alu.def and shaders/;
+// nothing here knows a layout.
 #include "device/gpu/lower/glsl.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Checks that the device's shaders support what a step needs, and picks the pass that writes its kernel.
 #include "device/gpu/lower/lower.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Writes the GLSL of a row kernel from a RowShape; chooses nothing. The special and the general kernel of a row must
+// give the same bits: whatever changes the order of a fold in one changes it in the other.
 #include "device/gpu/lower/row_text.hpp"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// The form of a kernel, and the texts found by it. Equal forms must mean equal text: a pass that looks at something new
+// must add it to the form.
 #include "device/gpu/lower/shaders.hpp"
 
 #include <cstring>

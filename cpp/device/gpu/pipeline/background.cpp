@@ -1,3 +1,5 @@
+// A queue of work and the few threads that do it. The work may not throw, call into Python, or use what the device's
+// lock guards.
 #include "device/gpu/pipeline/background.hpp"
 
 #include <algorithm>

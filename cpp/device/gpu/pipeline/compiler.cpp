@@ -1,3 +1,4 @@
+// GLSL to SPIR-V: glslang, the key of the cache on disk, and errors that quote the line of the source. Knows no device.
 #include "device/gpu/pipeline/compiler.hpp"
 
 #include <glslang/Public/ResourceLimits.h>

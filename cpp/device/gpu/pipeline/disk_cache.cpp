@@ -1,3 +1,5 @@
+// Files of the kernel cache: written whole or not at all, checked when read, in a folder that only the user can write
+// to. Nothing here is an error: a kernel that is not found is compiled again.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,3 +1,5 @@
+// Makes VkPipelines from shaders, on several threads at once or in the background, and keeps the driver's pipeline
+// cache on disk. Knows shaders, not steps or plans.
 #include "device/gpu/pipeline/pipeline.hpp"
 
 #include <algorithm>
