@@ -247,11 +247,7 @@ def test_header_form(path: Path) -> None:
     )
 
 
-# Folders whose files may still lack the opening comment.
-WITHOUT_OPENING = ("schedule/", "engine/", "device/gpu/lower/", "device/gpu/pipeline/")
-
-
-@pytest.mark.parametrize("path", [p for p in SOURCES if not name(p).startswith(WITHOUT_OPENING)], ids=name)
+@pytest.mark.parametrize("path", SOURCES, ids=name)
 def test_a_file_opens_with_what_it_owns(path: Path) -> None:
     assert path.read_text().startswith("//"), "say in one to three lines what the file owns, and what it must not know"
 
