@@ -13,7 +13,7 @@
 
 namespace sg {
 
-// Facts for people. Empty strings and zeros where the device has none.
+// Facts for display. Empty or 0 where the device has none.
 struct DeviceInfo {
   DeviceId id;
   std::string type;  // "cpu", "discrete", "integrated", "virtual", "software"
@@ -43,7 +43,7 @@ class Count {
 // Counters since the start or the last reset. One line each says what counts.
 struct DeviceStats {
   Count submissions;          // command buffers given to a queue (CPU: plans run)
-  Count resubmissions;        // of these, with commands that an earlier one had recorded; none on the CPU
+  Count resubmissions;        // those of them that reused recorded commands; none on the CPU
   Count dispatches;           // kernels launched (CPU: steps run)
   Count barriers;             // pipeline barriers recorded
   Count kernels_compiled;     // pipelines made for a plan that waited for them
@@ -55,7 +55,7 @@ struct DeviceStats {
   Count bytes_cached;         // kept in the pool for reuse
   Count bytes_peak;           // largest bytes_live
   Count kernels_kept;         // pipelines (CPU: compiled programs of prepared plans) that are there
-  Count kernel_bytes;         // what they take on the host, about, without what is the driver's
+  Count kernel_bytes;         // approximate memory of these on the host, without the driver's
 };
 
 // A plan made ready by a device: pipelines, argument layouts. Kept with the plan in the cache.
@@ -65,10 +65,10 @@ class Prepared {
   // For people: source and binary of step i ("" where there is none).
   virtual std::string source(size_t) const { return ""; }
   virtual std::vector<uint32_t> spirv(size_t) const { return {}; }
-  // Whether an output that would take over a leaf's memory must get its own memory with a copy of the leaf, so that a
-  // run can end half-way and leave all leaves unchanged.
+  // Whether an output that would take over a leaf's memory must get a copy of the leaf instead, so that an interrupted
+  // run leaves all leaves unchanged.
   virtual bool wants_copy(int32_t output) const { return static_cast<void>(output), false; }
-  virtual int64_t bytes() const = 0;  // of the host that go with it, about
+  virtual int64_t bytes() const = 0;  // on the host, approximate
 };
 
 // The user's lines for the ops of a run.
@@ -77,14 +77,14 @@ class Lines {
   virtual ~Lines() = default;
   // " at train.py:12" for the op of that name that checks an index against that bound; "" when it is not known.
   virtual std::string of(const std::string& op, int64_t bound) const = 0;
-  virtual uint32_t run() const = 0;  // which run it was
+  virtual uint32_t run() const = 0;  // the number of the run
 };
 
 // A report of a kernel: index out of range. tag 0: none.
 struct Status {
   int32_t tag = 0;  // see Plan::reporters
   int64_t index = 0, bound = 0;
-  std::string name;                                // of the op, which one of the plans that may have reported it knows
+  std::string name;                                // the op's name, from a plan that may have reported it
   std::vector<std::shared_ptr<const Lines>> runs;  // RunArguments::lines of those that may have reported it
 };
 
@@ -94,19 +94,19 @@ struct RunArguments {
   const int64_t* offsets = nullptr;    // Plan::starts, in elements
   const Number* numbers = nullptr;     // Plan::numbers
   std::shared_ptr<const Lines> lines;  // kept for reports
-  bool unchecked = false;              // what an earlier run reported keeps this one from writing in place too
-  bool to_the_end = false;             // not to be interrupted: work that it belongs to has been done
+  bool unchecked = false;              // a report of an earlier run also keeps this one from writing in place
+  bool to_the_end = false;             // must not be interrupted: the work that it belongs to has begun
 };
 
 // Bytes on their way to the host.
 class Readback {
  public:
   virtual ~Readback() = default;
-  virtual const std::byte* wait() = 0;  // until they are there. Call without the GIL
+  virtual const std::byte* wait() = 0;  // returns when they are there. Call without the GIL
 };
 
-// Work outside plans: bytes copied in, launches of a hand-written kernel, each after the one before is done, and bytes
-// copied out: one submission.
+// Work outside plans, in one submission: bytes copied in, launches of a handwritten kernel, each after the previous one
+// has finished, and bytes copied out.
 struct Job {
   struct Piece {
     const void* from;
@@ -124,9 +124,9 @@ struct Job {
   std::string kernel;                           // shaders/KERNEL.comp
   std::vector<std::vector<uint32_t>> variants;  // specialization constants
   BufferRef to;
-  std::vector<Piece> pieces;  // of `to`, one after the other from its beginning
+  std::vector<Piece> pieces;  // copied to `to`, one after the other from its beginning
   std::vector<Launch> launches;
-  std::vector<Wanted> wanted;  // arrive one after the other
+  std::vector<Wanted> wanted;  // copied out one after the other
 };
 
 class Device {
@@ -142,7 +142,7 @@ class Device {
   // Waits for the work that writes `from`, then copies bytes [offset, offset + bytes). Call without the GIL.
   virtual void download(void* to, const BufferRef& from, size_t offset, size_t bytes) = 0;
 
-  // Everything that can fail for want of memory or a compiler happens here, not in run(). Called once a plan.
+  // Everything that may fail for lack of memory or in a compiler happens here, not in run(). Called once for each plan.
   virtual std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) = 0;
   // Submits without waiting (CPU: runs). The arguments are copied; buffers are kept until the work is done.
   virtual void run(Prepared& plan, const RunArguments& arguments) = 0;
@@ -153,7 +153,7 @@ class Device {
   virtual void wait_for_room() {}
   // Waits for all submitted work. DeviceTimeoutError, DeviceLostError.
   virtual void wait() = 0;
-  // The same when the process ends: at most that long, whatever happens to the work.
+  // The same when the process ends: waits no longer than this, whatever becomes of the work.
   virtual void wait_at_exit(std::chrono::milliseconds) noexcept {}
   // The first report since the last call, of finished work.
   virtual Status take_status() = 0;
@@ -179,7 +179,7 @@ void raise_if_gone(const char* op, const Buffer& buffer);
 // One GPU, opened on first use, the same object for ever. DeviceUnavailableError, ForkError.
 Device& gpu_device(int index);
 
-// Set when the process is about to end and waits for threads that are at work: long preparations give up.
+// Set when the process is about to end and waits for working threads: long preparations then give up.
 inline std::atomic<bool> process_ends{false};
 
 }  // namespace sg

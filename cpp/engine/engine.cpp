@@ -45,7 +45,7 @@ std::map<int, Device*>& gpus_in_use() {
 
 // Kernels report indices out of range; the next read raises.
 void raise_reports(DeviceId id) {
-  static Status unsaid;  // there was no memory to put it into words: the next read does
+  static Status unsaid;  // a report that there was no memory to raise; the next read does
   static DeviceId unsaid_of;
   EngineLock lock;
   Status s = unsaid.tag && unsaid_of == id ? std::exchange(unsaid, {}) : device_of(id).take_status();
@@ -61,19 +61,19 @@ void raise_reports(DeviceId id) {
 
 namespace {
 
-// When the device has done all runs up to that one.
+// Call when the device has finished all runs up to this one.
 void look_at_status(DeviceId id, uint32_t runs) {
   raise_reports(id);
   EngineLock lock;
   retire(id, runs);
 }
 
-// Makes the tensor's own bytes exist as one contiguous range: its node, and the first element in it. Held, so that a
-// write in place of another thread goes elsewhere while they are read.
+// The tensor's values as one contiguous range: their node, and the offset of the first element in it. The node is held,
+// so that a write in place from another thread goes to other memory while the values are read.
 struct Bytes {
   Held node;
   size_t offset;
-  uint32_t runs;  // begun until now
+  uint32_t runs;  // how many have begun
 };
 Bytes evaluated(const Tensor& x) {
   if (capture()) capture()->refuse("reads a value");
@@ -89,7 +89,7 @@ Bytes evaluated(const Tensor& x) {
 
 }  // namespace
 
-// A loop that is too long for one log goes on in the next one where a round begins.
+// A loop that is too long for one log is cut between two rounds.
 void flush(Log& log, bool full) {
   const HostPaused paused;
   if (full && log.most == kMaxLogNodes) log.most = end_of_round(log);
@@ -107,7 +107,7 @@ Device& device_of(DeviceId id) {
 }
 
 namespace {
-// Without the engine lock, so that nobody else waits for a device that hangs.
+// Does not hold the engine lock while it waits, so that a device that hangs blocks only its own users.
 void wait_for_room(DeviceId id) {
   Device* device = nullptr;
   {
@@ -183,7 +183,7 @@ namespace {
 std::atomic<bool> ending{false};
 std::thread::id ending_thread;
 
-// A thread that outlives the main one must not reach a driver that is being taken down.
+// A thread that outlives the main thread must not call a driver that is being shut down.
 void park_when_ending() {
   while (ending && std::this_thread::get_id() != ending_thread) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
@@ -192,7 +192,7 @@ void park_when_ending() {
 void drain() noexcept {
   constexpr std::chrono::milliseconds kPatience{800};  // twice, and some time for the interpreter: two seconds
   process_ends = true;
-  lock_at_exit(kPatience);  // other threads stay outside from now on
+  lock_at_exit(kPatience);  // other threads are kept out from now on
   ending_thread = std::this_thread::get_id();
   ending = true;
   for (auto& [index, gpu] : gpus_in_use()) gpu->wait_at_exit(kPatience);
@@ -239,11 +239,11 @@ Tensor share_host(void* data, const Dims& shape, const Dims& strides, DType dtyp
 Escaped::Escaped(const Tensor& x) {
   if (capture()) capture()->refuse("shows memory to others");
   EngineLock lock;
-  flush_log(log_of({}));  // also what is still to read the bytes as they are now
+  flush_log(log_of({}));  // including pending readers of the present values
   Storage& storage = *x->storage;
   NodeRef node = storage.node.ref();
   raise_if_failed(*node);
-  // Another storage, or a gradient, may hold the same value: it keeps the bytes, and these are a copy.
+  // If another storage or a gradient holds the same value, it keeps the bytes, and a copy is shared.
   if (node->held.load(std::memory_order_relaxed) > 1 && node->buffer->shared == 0) {
     BufferRef copy = cpu_device().allocate(node->bytes());
     cpu_device().upload(copy, node->buffer->host, node->bytes());
@@ -400,7 +400,7 @@ void reset_stats() {
   }
 }
 
-// A plan of this launch alone; the device keeps what it compiled.
+// Prepares a plan of this one launch; the device keeps the compiled kernel.
 void prepare_kernel(DeviceId id, const std::string& name, const Own& kernel) {
   auto plan = std::make_shared<Plan>();
   plan->device = id;
@@ -438,7 +438,7 @@ void start_profile() {
 
 std::vector<ProfileEvent> stop_profile() {
   try {
-    wait_for_gpus();  // what kernels took is known when they are done
+    wait_for_gpus();  // the times of kernels are known when they have finished
   } catch (...) {
     profile::stop();
     throw;

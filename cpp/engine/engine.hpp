@@ -14,34 +14,35 @@ namespace sg {
 
 Device& device_of(DeviceId id);
 
-// Runs everything pending on a device. What cannot be computed, and what needs it, holds the error; tensors that it was
-// written to keep their old value; the rest is done, and the error is thrown.
+// Runs everything that is pending on a device. Nodes that cannot be computed, and their readers, hold the error;
+// tensors that would have been written with them keep their old values; everything else is computed, and the error is
+// thrown.
 void flush(DeviceId id);
-// What is recorded from here to the next flush is done as a whole or, should the run fail, not at all.
+// What is recorded from here to the next flush runs as a whole or, if it fails, not at all.
 void begin_whole(DeviceId id);
-// Recording it failed: what was written since is as before, unless it was run meanwhile.
+// Undoes the writes recorded since then, because recording failed; not possible if they have run meanwhile.
 void take_back(DeviceId id);
 // Waits until the device has nothing to do. Reports an index out of range found by a kernel as IndexError.
 void synchronize(DeviceId id);
 
-// Opens a device that was lost, or hung, anew; one that works is left alone. What is pending fails, and tensors whose values
-// were there raise DeviceLostError when they are used, until they are written whole. DeviceUnavailableError.
+// Opens a device again that was lost or hung; does nothing to one that works. What is pending fails, and tensors whose
+// values were on it raise DeviceLostError when used, until they are overwritten as a whole. DeviceUnavailableError.
 void recover(DeviceId id);
-// How often that was done, on any device: plans made ready before are none any more.
+// How often that happened, on any device. Plans prepared before are no longer valid.
 uint32_t recoveries();
 
-// Waits for what the GPUs still do, whatever happens to it: called before the process ends, so that no driver is pulled
-// down under running work. Runs nothing that is pending; afterwards only the calling thread gets through.
+// Waits until the GPUs are idle, whatever becomes of their work. Called before the process ends, so that no driver is
+// shut down while work is running. Runs nothing that is pending. Afterwards only the calling thread can use the engine.
 void drain() noexcept;
 
 // Copies a host array (C order) to a device.
 Tensor from_host(const void* data, const Dims& shape, DType dtype, DeviceId device);
-// A CPU tensor on somebody else's memory, without a copy; strides count elements and are not negative. Whatever reads or
-// writes it runs at once, so that both sides always see the same values. `release` is called, from any thread, when
+// A CPU tensor on somebody else's memory, without a copy; strides count elements and are not negative. Whatever reads
+// or writes it runs at once, so that both sides always see the same values. `release` is called, from any thread, when
 // nobody needs the memory any more.
 Tensor share_host(void* data, const Dims& shape, const Dims& strides, DType dtype, std::function<void()> release);
-// The other way round: bytes of a CPU tensor that somebody outside sees for as long as this lives. They are those of its
-// view, from the first element on; strides as in the tensor.
+// The other way round: while this lives, someone outside sees the bytes of a CPU tensor. `data` is the view's first
+// element; strides are the tensor's.
 class Escaped {
  public:
   Escaped() = default;
@@ -62,16 +63,16 @@ class Escaped {
 void read(const Tensor& x, void* out);
 double read_item(const Tensor& x);  // one element as a number
 int64_t read_item_int(const Tensor& x);
-// Where the first element is, on the host or in the device. Runs what is pending.
+// The address of the first element, on the host or on the device. Runs what is pending.
 uint64_t address_of(const Tensor& x);
 // The same values on another device (the tensor itself when it is there already).
 Tensor to_device(const Tensor& x, DeviceId device);
 
-// What is pending behind a tensor, for people. Nothing is run.
+// What is pending behind a tensor, as text. Runs nothing.
 std::string describe_graph(const Tensor& x);
 struct PlanView {
   std::shared_ptr<const Plan> plan;
-  std::shared_ptr<Prepared> prepared;  // compiled when asked for
+  std::shared_ptr<Prepared> prepared;  // if compilation was asked for
 };
 PlanView plan_of(const Tensor& x, bool compile);
 std::string explain(const Tensor& x);
@@ -84,10 +85,10 @@ struct Stats {
   int64_t plan_misses = 0;  // logs that had to be scheduled
   int64_t plans_kept = 0, plan_bytes = 0;
   int64_t fallbacks = 0;        // work done on a slower path than asked for
-  int64_t host_scalar_ops = 0;  // operations of scalar Values computed by the processor: none for those on a GPU
+  int64_t host_scalar_ops = 0;  // operations of scalar Values that the CPU computed; 0 for Values on a GPU
 };
 Stats stats();
-// Work that the tensor's device has no kernel for is about to run on the processor. Error under SPIROGRAD_STRICT=1.
+// Called before the CPU does work for which the tensor's device has no kernel. Error under SPIROGRAD_STRICT=1.
 void count_fallback(const std::string& op);
 void reset_stats();  // counters to 0; bytes_live, bytes_cached stay, bytes_peak = bytes_live
 void empty_cache();
@@ -95,8 +96,8 @@ void empty_cache();
 // Compiles a hand-written kernel before anything that uses it is recorded. KernelCompileError, LimitError.
 void prepare_kernel(DeviceId id, const std::string& name, const Own& kernel);
 
-// Profiles: from start to stop every stage of the host and every kernel is noted. Both wait for what was submitted and
-// run nothing that is pending. ValueError when one is running already.
+// A profile notes every stage of the host and every kernel between start and stop. Both functions wait for submitted
+// work and run nothing that is pending. ValueError if a profile is already running.
 void start_profile();
 std::vector<ProfileEvent> stop_profile();
 

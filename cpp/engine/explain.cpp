@@ -1,4 +1,4 @@
-// Looking at what is pending without running it: the graph, the plan, and all stages of one tensor.
+// Shows what is pending without running it: the graph, the plan, and all stages of one tensor.
 #include <algorithm>
 #include <set>
 

@@ -27,16 +27,16 @@ std::map<int, PlanCache>& caches() {
 }
 PlanCache& cache_of(DeviceId device) { return caches()[device.is_gpu() ? device.index + 1 : 0]; }
 
-constexpr size_t kAhead = 8, kCacheLine = 64;  // nodes asked for in advance; bytes
-constexpr size_t kEnding = 256;                // bytes of a node that are looked at when it ends
+constexpr size_t kAhead = 8, kCacheLine = 64;  // nodes to prefetch; bytes
+constexpr size_t kEnding = 256;                // bytes of a node that its destructor reads
 static_assert(kEnding <= sizeof(Node));
 
 bool fusing() { return env("SPIROGRAD_FUSE") != "0"; }
 
-// What the log's key does not know yet: which results are wanted, and which leaves that it writes nobody else wants.
+// What is known only when the log runs: which results are needed, and which written leaves nothing else needs.
 struct Wanted {
   std::vector<bool> held, dying;
-  std::vector<uint32_t> unchecked;  // runs that made leaves, and may have something to report
+  std::vector<uint32_t> unchecked;  // runs that made leaves and may still report an error
 };
 void look(const Log& log, Wanted& wanted) {
   wanted.held.clear();
@@ -54,7 +54,7 @@ void look(const Log& log, Wanted& wanted) {
     if (leaf >= 0) wanted.dying[static_cast<size_t>(leaf)] = !is_held(log.leaves, static_cast<size_t>(leaf));
 }
 
-// Adds to the log's key what it does not know; the log is run or given up afterwards.
+// Adds these facts to the log's key. The log is run or given up afterwards.
 uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse, bool is_piece) {
   std::vector<uint64_t>& key = log.key;
   const size_t known = key.size();
@@ -77,7 +77,7 @@ uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse, bool is_piece) 
   return hash;
 }
 
-// A plan that was made for other sizes must not differ from one that is made for these.
+// Checks that a bound plan is the one that would be made for these sizes.
 void check_bound(const ScheduleInput& input, const Sketch& sketch, const Scheduled& bound) {
   static const bool checking = env_flag("SPIROGRAD_BOUNDS");
   if (!checking || !is_same(sketch, input)) return;
@@ -89,14 +89,14 @@ bool folds(const Log& log) {
   return std::ranges::any_of(log.nodes, [](const NodeRef& n) { return n->op->kind == Kind::reduce; });
 }
 
-// The order of a sum depends on what is computed with it: loops have the same kernels, run in pieces or as one plan.
+// The order of a sum may depend on what is fused with it, so a loop has the same kernels in pieces and in one plan.
 ScheduleInput input_of(const Log& log, const Wanted& wanted, bool fuse, const std::vector<int32_t>& cuts) {
   const Features* gpu = log.device.is_gpu() ? &device_of(log.device).features() : nullptr;
   return {
       log, wanted.held, wanted.dying, fuse, !wanted.unchecked.empty(), gpu, folds(log) ? cuts : std::vector<int32_t>()};
 }
 
-// `words`: of the log's key that stand for operations.
+// `words`: how many words of the log's key stand for operations.
 void explain_miss(const ScheduleInput& input, const PlanCache& cache, const Sketch* nearest, size_t words) {
   if (debug_level() < 1) return;
   const Log& log = input.log;
@@ -143,7 +143,8 @@ void count_memory(DeviceId id, Device& device) {
   profile::add(std::move(e));
 }
 
-// The lines that asked for the checks of a run. Several of one op with one bound are all named.
+// The lines of the user's program whose ops check indices in a run. If an op checks the same bound at several lines,
+// all of them are named.
 class ReporterLines final : public Lines {
  public:
   ReporterLines(std::vector<Reporter> reporters, uint32_t run) : reporters_(std::move(reporters)), run_(run) {}
@@ -176,7 +177,7 @@ void run(Log& log, const Wanted& wanted, CachedPlan& cached) {
     Node& node = *log.nodes[cached.output_nodes[o]];
     node.buffer = std::move(outputs[o]);
     node.state = Node::State::ready;
-    node.run = lines && node.op->kind != Kind::effect ? lines->run() : 0;  // writes in place were not done
+    node.run = lines && node.op->kind != Kind::effect ? lines->run() : 0;  // a report stops writes in place
   }
   if (capture()) capture()->ran(log, cached, unchecked, std::move(log.reporters));
 }
@@ -193,18 +194,18 @@ BufferRef memory_for(Device& device, const Prepared& prepared, const Memory& out
 
 void finish(Log& log) {
   counters().nodes += static_cast<int64_t>(log.nodes.size());
-  for (size_t i = log.nodes.size(); i-- > 0;) {  // readers first: then each node ends when its turn comes
+  for (size_t i = log.nodes.size(); i-- > 0;) {  // readers first, so that each node is freed at its turn
     if (i >= kAhead)
       for (size_t at = 0; at < kEnding; at += kCacheLine)
         __builtin_prefetch(reinterpret_cast<const char*>(log.nodes[i - kAhead].get()) + at);
     log.nodes[i]->drop_inputs();
-    log.nodes[i] = {};  // most end here
+    log.nodes[i] = {};  // most are freed here
   }
   log.clear();
 }
 
-// A loop of a new length is run in pieces, which other lengths have too; a plan for all of it is worth its time when it
-// is asked for again.
+// A loop of a new length runs in pieces, whose plans other lengths share. A plan for the whole loop pays off only when
+// the same length comes again.
 constexpr int kTimesInPieces = 8;
 
 void run_in_one(Log& log);
@@ -227,7 +228,7 @@ void run_log(Log& log, bool is_piece) {
   }
   try {
     run(log, wanted, *plan);
-  } catch (const Interruption&) {  // nothing was done
+  } catch (const Interruption&) {  // nothing has changed
     log.key.resize(words);
     throw;
   }
@@ -280,7 +281,7 @@ void flush_log(Log& log) {
   const Stage stage("flush", "stage", log.device);
   try {
     run_log(log, false);
-  } catch (const Interruption&) {  // what was not done still can be
+  } catch (const Interruption&) {  // the log can run again
     throw;
   } catch (const CheckError&) {
     give_up(log, std::current_exception());

@@ -8,44 +8,44 @@
 namespace sg {
 
 void flush_log(Log& log);
-// Nothing of it runs: results hold the error, tensors written in place keep their old value.
+// Runs none of it: results hold the error, tensors written in place keep their old values.
 void give_up(Log& log, std::exception_ptr error);
 void forget_plans(DeviceId device);
 void count_plans(int64_t& plans, int64_t& bytes);  // of all devices
-// Everything pending, on all devices in use.
+// Runs everything that is pending, on all devices in use.
 void flush_all();
 
-// Empties a list that is kept between runs so that a plan hit allocates nothing: at the end of each, also when it fails.
+// Empties a list at the end of a scope. The list is kept between runs, so that a plan hit allocates nothing.
 template <class T>
 struct Emptied {
   std::vector<T>& list;
   ~Emptied() { list.clear(); }
 };
 
-// One run of a plan: what it reads, and what it may have to report.
+// What one run of a plan reads, and what it may report.
 struct PlanInput {
   const std::vector<NodeRef>& leaves;
   const std::vector<int64_t>& offsets;
   const std::vector<Number>& numbers;
   std::vector<Reporter> reporters;
-  std::vector<uint32_t> after;  // runs that may have something to report
-  bool unchecked;               // the plan looks at what they reported
+  std::vector<uint32_t> after;  // earlier runs that may still report an error
+  bool unchecked;               // the plan looks at their reports
   bool to_the_end = false;      // not to be interrupted
 };
-// Memory for the outputs of a plan that take over none.
+// Memory for the outputs of a plan that do not take over a leaf's.
 std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan);
-// Outputs without memory get fresh memory, or that of the leaf that they replace; then it submits. Returns the lines that
-// the run may report; nullptr: none.
+// Gives outputs without memory new memory, or that of the leaf they replace, and submits the plan. Returns the lines
+// that a report may name; nullptr: the run reports nothing.
 std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
                                       std::vector<BufferRef>& outputs);
 
 // The plan that a flush would run now, without running it.
 PlanView plan_of_log(Log& log, bool compile);
 
-// One line about a log with a new structure: from which operation on the nearest known plan is another.
-// `structure`: words of its key that stand for operations. `common`: words that the keys of the two begin with.
+// One line about a log with a new structure: the first operation in which it differs from the nearest known plan.
+// `structure`: how many words of its key stand for operations. `common`: how many words both keys begin with.
 std::string describe_new(const Log& log, size_t structure, size_t common);
-// And about one whose structure has a plan.
+// The same for a log whose structure has a plan.
 std::string describe_new(const Log& log, const std::string& how);
 
 struct EngineCounters {

@@ -29,7 +29,7 @@ class Pieces {
     size_t begin = 0;
     try {
       for (size_t piece = 0; piece < ends_.size(); begin = ends_[piece++]) {
-        across_[piece].clear();  // its own operands hold them now, and may be written over
+        across_[piece].clear();  // the piece's operands hold them now; it may write over them
         take(begin, ends_[piece]);
         if (!log_.nodes.empty()) run(log_);
         end(begin, ends_[piece]);
@@ -37,7 +37,7 @@ class Pieces {
     } catch (...) {
       try {
         put_back(begin);
-      } catch (...) {  // no memory even for that
+      } catch (...) {  // there is no memory even for that
         log_.clear();
         nodes_.erase(nodes_.begin(), nodes_.begin() + static_cast<int64_t>(begin));
         fail_pending(nodes_, assignments_, std::current_exception());
@@ -48,7 +48,7 @@ class Pieces {
   }
 
  private:
-  // What several pieces read, or one reads of another, is held until the last of them begins.
+  // Holds values that a later piece reads until the last piece that reads them begins.
   void hold_across() {
     std::vector<size_t> last(log_.nodes.size()), last_of_leaf(log_.leaves.size());
     each([&](size_t i, size_t piece) {
@@ -103,17 +103,17 @@ class Pieces {
     }
     log_.reporters.assign(reporters_.begin() + static_cast<int64_t>(first_reporter_), reporters_.end());
     log_.goes_on = begin == 0 && goes_on_;
-    log_.assignments = std::move(assignments_);  // those of the pieces that were done as well: they stay done
+    log_.assignments = std::move(assignments_);  // also those of pieces that have run: these stay done
   }
 
   Log& log_;
   const std::vector<bool> needed_;
   std::vector<size_t> ends_;
-  std::vector<std::vector<Held>> across_;  // values of pieces before, by the last piece that reads them
+  std::vector<std::vector<Held>> across_;  // values of earlier pieces, by the last piece that reads them
   std::vector<NodeRef> nodes_;
   std::vector<Assignment> assignments_;
   std::vector<Reporter> reporters_;
-  size_t first_reporter_ = 0, next_reporter_ = 0;  // of a piece, and of the next one
+  size_t first_reporter_ = 0, next_reporter_ = 0;  // of this piece and of the next one
   size_t whole_from_;
   bool goes_on_;
 };

@@ -40,8 +40,8 @@ int64_t PlanCache::bytes() const {
   return sum;
 }
 
-// Shapes that never repeat leave plans that nobody finds. Which of them goes is left to chance, so that of a step with
-// more plans than there is room for, some are found the next time, and stay.
+// Shapes that never repeat leave plans that are never found again. Those to drop are chosen at random, so that of a
+// step with more plans than there is room for, some are found the next time and then stay.
 void PlanCache::drop_useless() {
   const auto held = [](const CachedPlan& entry) { return entry.bytes + entry.prepared->bytes(); };
   std::vector<decltype(entries_)::iterator> useless;

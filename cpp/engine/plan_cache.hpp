@@ -17,21 +17,21 @@ struct CachedPlan {
   std::vector<int32_t> output_nodes;  // node of each output
   std::shared_ptr<Prepared> prepared;
   uint64_t last_use = 0;
-  int64_t bytes = 0;   // of the key and the plan
-  bool found = false;  // again, after it was made
+  int64_t bytes = 0;   // of key and plan
+  bool found = false;  // at least once after it was made
 };
 
 class PlanCache {
  public:
   static constexpr size_t kCapacity = 256;
-  static constexpr int64_t kBytes = 96 << 20;  // of plans that were never found again, and of what devices made of them
+  static constexpr int64_t kBytes = 96 << 20;  // of plans that were never found again, with what devices keep for them
   CachedPlan* find(uint64_t hash, const std::vector<uint64_t>& key);  // nullptr: not there
   CachedPlan& insert(uint64_t hash, CachedPlan entry);                // the least recently used makes room
-  int times_missed(uint64_t hash);  // how often this was asked before; forgets what was long ago
-  // So many words at the beginning of the key are the same in the plan that is nearest.
+  int times_missed(uint64_t hash);  // how often this was asked before; old questions are forgotten
+  // How many words this key and that of the nearest plan have in common at the beginning.
   size_t common_with_nearest(const std::vector<uint64_t>& key) const;
-  void clear() { entries_.clear(); }  // but not the sketches, which own no device's memory
-  // What was decided about logs of that structure, the latest first.
+  void clear() { entries_.clear(); }  // not the sketches, which own no device memory
+  // The sketches of a structure, latest first.
   const std::vector<std::shared_ptr<const Sketch>>& sketches(const Structure& structure);
   void insert(const Structure& structure, std::shared_ptr<const Sketch> sketch);
   size_t size() const { return entries_.size(); }

@@ -1,5 +1,5 @@
-// Runs a failed log in halves until only the nodes that cannot be computed have failed (docs/decisions/020-a-run-that-
-// fails-is-halved.md). Does not know how a log is run: it is given a RunLog.
+// Runs a failed log in halves until only the nodes that cannot be computed have failed, as described in
+// docs/decisions/020-a-run-that-fails-is-halved.md. Does not know how a log is run: it is given a RunLog.
 #include "engine/rescue.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace sg {
 namespace {
 
-constexpr int kMostAttempts = 64;  // a device without any memory left fails at every node
+constexpr int kMostAttempts = 64;  // without any memory left, every node fails
 
 void fail(Node& node, const std::exception_ptr& error) noexcept {
   if (!node.pending()) return;
@@ -57,7 +57,7 @@ class Rescue {
     for (size_t i = whole_from_; i < nodes_.size(); ++i) fail(*nodes_[i], before ? *before : error_);
   }
 
-  // [begin, end) failed together. What nobody held stays pending where a run succeeded: it was never memory.
+  // [begin, end) failed together. Nodes that nothing holds stay pending after a successful run: they never had memory.
   void halve(size_t begin, size_t end) {
     if (end - begin < 2 || attempts_ >= kMostAttempts) {
       for (size_t i = begin; i < end; ++i) fail(*nodes_[i], error_);
@@ -92,7 +92,7 @@ class Rescue {
     return done;
   }
 
-  // Held, so that they are kept for those that come later.
+  // Holds what later nodes read, so that it is stored.
   std::vector<Held> inputs_behind(size_t end) const {
     std::vector<Held> held;
     for (size_t i = end; i < nodes_.size(); ++i)

@@ -1,21 +1,21 @@
-// What a log that could not be run as a whole still gives: it is run in halves, and these in halves, until what fails is
-// single nodes and what needs them. Weights that were loaded stay loaded although the forward pass behind them finds no
-// memory. For engine/ only. Threads: under the engine lock.
+// Saves what can be computed of a log that failed as a whole: its halves run separately, then their halves, until only
+// single nodes and their readers fail. So weights stay loaded even if the forward pass after them runs out of memory.
+// For engine/ only. Threads: under the engine lock.
 #pragma once
 #include "graph/log.hpp"
 
 namespace sg {
 
-// Runs a log, and leaves it as it is when that throws.
+// Runs a log. If it throws, the log is unchanged.
 using RunLog = void (*)(Log&);
 
-// Of a log that failed with `error`; it is empty afterwards. Nodes that could not be computed hold the error that they met,
-// and storages that they were written to go back to what they held before. Whether there is such a node among those that
-// were to be run as a whole, when there are any: whoever asked for these did not ask for the others.
+// Rescues a log that failed with `error`, and leaves it empty. Nodes that cannot be computed hold their error, and
+// storages written with them get their old values back. Returns whether such a node is among those that must run as a
+// whole or, if there are none, among all nodes: whoever asked for the first did not ask for the others.
 bool rescue(Log& log, const std::exception_ptr& error, RunLog run);
 
-// Nodes that are pending fail. Storages that hold one go back to what they held before; what was written over such a node,
-// and did not need it, stays.
+// Lets pending nodes fail. Storages that hold one get their old values back; a later write that does not depend on such
+// a node stays.
 void fail_pending(const std::vector<NodeRef>& nodes, const std::vector<Assignment>& assignments,
                   const std::exception_ptr& error) noexcept;
 

@@ -13,7 +13,7 @@ namespace {
 struct Runs {
   uint32_t last = 0;
   std::map<int, uint32_t> retired;                  // by device: the CPU is -1
-  std::map<uint32_t, std::vector<uint32_t>> after;  // of runs that read unchecked results: the runs that made those
+  std::map<uint32_t, std::vector<uint32_t>> after;  // for each run that read unchecked results, the runs that made them
   std::map<uint32_t, std::exception_ptr> poisoned;
 };
 Runs& runs() {

@@ -20,7 +20,7 @@ namespace {
 using value::Op;
 using value::Tape;
 
-// Of the tape machine: shaders/tape.glsl has the same.
+// The tape machine's modes and argument words, as in shaders/tape.glsl.
 enum Mode : uint32_t { kPrepare, kWrite, kForward, kBackward, kExternals, kLong };
 enum Word {
   kMode,
@@ -47,12 +47,12 @@ enum Word {
 };
 
 constexpr uint32_t kThreads = 256, kFewThreads = 64;  // of a workgroup: wide levels are spread over many processors
-// A level as a launch of its own costs 2.0 to 2.3 us, in one workgroup 0.6 up to 64 wide, 0.9 at 256 and 2.2 at 1,024
-// (H200, 256 threads).
+// A launch for a level costs 2.0 to 2.3 us. Inside one workgroup of 256 threads, a level costs 0.6 us up to 64 strands,
+// 0.9 us at 256 and 2.2 us at 1,024 (H200).
 constexpr size_t kNarrow = 1024;
-constexpr uint32_t kMostLevels = 65536;  // in one launch, for the sake of watchdogs
+constexpr uint32_t kMostLevels = 65536;  // in one launch, because of watchdogs
 constexpr uint32_t kMostGroups = 16384;
-// Up to here what a run made comes back with it; larger tapes are copied when somebody looks.
+// The slots of smaller tapes are copied back with each run; those of larger ones when they are read.
 constexpr uint32_t kSmallData = 32768, kSmallGrad = 8192;
 
 bool is_source(const value::Node* n) { return n->op == Op::leaf || n->op == Op::custom || n->op == Op::move; }
@@ -68,7 +68,7 @@ uint64_t GpuTapes::bits(double x) const {
   return real_bytes_ == 8 ? std::bit_cast<uint64_t>(x) : std::bit_cast<uint32_t>(static_cast<float>(x));
 }
 
-// Its values are there.
+// Raises an error if the tape's values were not computed or are gone.
 void GpuTapes::check(const Memory& m) {
   if (!m.cells) fail<Error>("Value", "the run that should have computed it failed", "build the graph again");
   raise_if_gone("Value", *m.cells);
@@ -87,12 +87,12 @@ std::vector<uint64_t> GpuTapes::words(const Memory& m, uint32_t mode, uint32_t f
   w[kData] = m.data, w[kGrad] = m.grad, w[kMarks] = m.marks;
   w[kHeads] = m.heads, w[kLinks] = m.links, w[kMore] = m.more, w[kLevels] = m.levels;
   w[kUses] = m.uses, w[kChunks] = m.chunks, w[kLists] = m.lists;
-  w[kExternalTable] = m.payments.empty() ? m.data : m.externals;  // is read in vain where there are none
+  w[kExternalTable] = m.payments.empty() ? m.data : m.externals;  // must be a valid address even if there are none
   w[kExternalUses] = m.external_uses;
   return w;
 }
 
-// Which launches pay the externals: those with many uses get a workgroup each.
+// Groups the externals by the launch that adds up their gradients: one with many uses gets a workgroup of its own.
 void GpuTapes::find_payments(const value::Recording& from, Memory& m) const {
   constexpr uint32_t kMany = 384;
   for (uint32_t i = 0; i < from.external_uses.size(); ++i) {
@@ -107,7 +107,7 @@ void GpuTapes::find_payments(const value::Recording& from, Memory& m) const {
   }
 }
 
-// Which launches run the levels: a wide one is a launch of its own, narrow neighbours share one.
+// Groups the levels into launches: a wide level has its own, narrow neighbours share one.
 void GpuTapes::add_levels(const value::Recording& from, Script& script, Memory& m) const {
   uint32_t first = 0;
   for (uint32_t l = 0; l < from.depth; ++l) {
@@ -125,7 +125,7 @@ void GpuTapes::add_levels(const value::Recording& from, Script& script, Memory& 
   }
 }
 
-// Where the slots are that other tapes own. Leaves of the tape itself have no operation either: they are paid like those.
+// The addresses of slots in other tapes. The tape's own leaves are treated like these, as no operation makes them.
 void GpuTapes::add_externals(Script& script, Tape& tape, Memory& m) {
   value::Recording& from = *tape.recording;
   for (auto [slot, number] : from.numbers) {
@@ -149,7 +149,7 @@ void GpuTapes::add_externals(Script& script, Tape& tape, Memory& m) {
   }
 }
 
-// Memory for the tape, and its arrays as pieces of one buffer.
+// Allocates the tape's memory and puts its arrays into one buffer.
 void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
   const value::Recording& from = *tape.recording;
   m.slots = from.slots;
@@ -187,7 +187,7 @@ void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
   script.writes_at = m.code->address + at;
 }
 
-// Bytes for the device. Returns how many.
+// Adds bytes to send to the device; returns how many.
 size_t GpuTapes::Script::add_part(const void* from, size_t bytes) {
   if (bytes) job.pieces.push_back({from, bytes});
   return bytes;
@@ -201,7 +201,7 @@ size_t GpuTapes::Script::add(const void* from, size_t bytes) {
   return added + pad(added);
 }
 
-// What was written here since the last run.
+// Adds the values that the host has written since the last run.
 void GpuTapes::add_writes(Script& script) {
   for (value::Node* n : written_) {
     const auto home = memory_.find(home_of(n));
@@ -211,7 +211,7 @@ void GpuTapes::add_writes(Script& script) {
       auto put = [&](uint64_t address, double x, Mirror& mirror) {
         script.writes.push_back(address + slot * real_bytes_);
         script.writes.push_back(bits(x));
-        if (mirror.readback) mirror.reset();  // of before the write
+        if (mirror.readback) mirror.reset();  // copied before the write
         if (slot < mirror.values.size()) mirror.values[slot] = x;
       };
       if (n->has(value::kDataWritten)) put(m.data, n->data, m.data_mirror);
@@ -260,7 +260,7 @@ void GpuTapes::add_backward(Script& script, Memory& m, uint32_t root, std::vecto
     if (const auto it = memory_.find(home); it != memory_.end()) touch(script, it->second);
 }
 
-// Its gradients change with this script.
+// Notes that this script changes the tape's gradients.
 void GpuTapes::touch(Script& script, Memory& m) {
   check(m);
   m.touched = true;
@@ -279,14 +279,14 @@ void GpuTapes::want(Script& script, const Memory& m, Mirror& mirror, uint64_t ad
 
 void GpuTapes::send(Script& script) {
   if (script.job.launches.empty()) return;
-  static const uint32_t mistake = env("SPIROGRAD_TAPE") == "mistake";  // for the test that the tape machine computes
+  static const uint32_t mistake = env("SPIROGRAD_TAPE") == "mistake";  // for the test that this machine computes
   script.job.kernel = real_bytes_ == 8 ? "tape" : "tape32";
   script.job.variants = {{kThreads, mistake}, {kFewThreads, mistake}};
   const std::shared_ptr<Readback> readback = device_.run(script.job);
   for (Mirror* mirror : script.mirrors) mirror->readback = readback;
 }
 
-// The pending tape's part of a script: its code, the writes, its computation.
+// Adds the pending tape to a script: its code, the writes, its computation.
 void GpuTapes::close(Script& script, Tape& tape) {
   Memory& m = memory_[tape.number];
   add_code(script, tape, m);
@@ -298,8 +298,8 @@ void GpuTapes::close(Script& script, Tape& tape) {
   if (m.slots <= kSmallData && !m.runs.empty()) want(script, m, m.data_mirror, m.data);
 }
 
-// The pending tape, or else what was written, and `more`. When it fails nothing was sent: the tape's values cannot be computed,
-// what was written goes up with the next script.
+// Sends the pending tape (or only what was written) and `more`. If this fails, nothing was sent: the tape's values
+// cannot be computed, and the writes go with the next script.
 template <class F>
 void GpuTapes::send_with(Tape* pending, F&& more) {
   Script script;
@@ -337,7 +337,7 @@ bool GpuTapes::backward(value::Node* root) {
     for (uint32_t source : it->second->sources)
       if (all.insert(source).second) open.insert(source);
   }
-  std::vector<BufferRef> scratch;  // goes back to the pool at the end: the device works in order
+  std::vector<BufferRef> scratch;  // may go back to the pool at the end, because the device works in order
   send_with(take_pending(), [&](Script& script) {
     begin_pass();
     for (auto number = all.rbegin(); number != all.rend(); ++number) {  // a tape owes only to older ones
@@ -377,7 +377,7 @@ double GpuTapes::from_bytes(const std::byte* p) const {
   return x;
 }
 
-// Other threads may run while this one waits; what they change makes the copy that was waited for worthless.
+// Other threads may run while this one waits. If they change the values, the copy is out of date and is made again.
 double GpuTapes::look(const Memory& m, Mirror& mirror, uint64_t address, uint32_t slot) {
   constexpr uint32_t kBlock = 32768;
   const uint32_t all = m.slots + m.inside, first = slot / kBlock * kBlock;

@@ -22,13 +22,13 @@ class GpuTapes final : public value::TapeRunner {
   void dropped(uint32_t number) override { memory_.erase(number); }
 
  private:
-  struct Mirror {  // values or gradients of a tape, here
+  struct Mirror {  // the host's copy of a tape's values or gradients
     std::vector<double> values;
-    std::vector<bool> here;              // of each block of slots
-    std::shared_ptr<Readback> readback;  // all of them on their way: bytes [at, ...) of it
+    std::vector<bool> here;              // whether each block of slots is there
+    std::shared_ptr<Readback> readback;  // all slots on their way: its bytes from `at` on
     size_t at = 0;
-    bool arrived = false;  // so the slots are here, whatever `here` says
-    uint32_t version = 0;  // of what is on the device: a copy that was waited for may be of an older one
+    bool arrived = false;  // all slots are there, whatever `here` says
+    uint32_t version = 0;  // changes with the values on the device, so that a late copy is recognised
     void reset() { *this = {{}, {}, {}, 0, false, version + 1}; }
   };
   struct Memory {
@@ -40,10 +40,10 @@ class GpuTapes final : public value::TapeRunner {
       uint32_t first, last, groups;  // levels [first, last) in one launch
     };
     std::vector<Run> runs;
-    std::vector<Run> payments;    // of its externals [first, last): groups 0 where each has many uses
+    std::vector<Run> payments;    // of its externals [first, last); groups is 0 where each has many uses
     std::vector<uint32_t> homes;  // of its externals
     uint32_t slots = 0, inside = 0;
-    bool touched = false;  // a backward pass may have changed its gradients: until then they are what was written here
+    bool touched = false;  // a backward pass may have changed its gradients; before that, the host's are right
     Mirror data_mirror, grad_mirror;
   };
   struct Script {  // a job being written
@@ -53,7 +53,7 @@ class GpuTapes final : public value::TapeRunner {
     std::vector<uint64_t> writes;  // address, bits
     uint64_t writes_at = 0;
     size_t wanted_bytes = 0;
-    std::vector<Mirror*> mirrors;  // that wait for the job
+    std::vector<Mirror*> mirrors;  // to be filled by the job
     size_t add_part(const void* from, size_t bytes);
     size_t pad(size_t at);
     size_t add(const void* from, size_t bytes);  // and padded
@@ -82,7 +82,7 @@ class GpuTapes final : public value::TapeRunner {
   Device& device_;
   const size_t real_bytes_;
   std::unordered_map<uint32_t, Memory> memory_;  // by the tape's number
-  BufferRef nowhere_;                            // stands for slots whose tape is gone
+  BufferRef nowhere_;                            // used for slots whose tape is gone
   uint32_t passes_ = 0;                          // backward
 };
 

@@ -19,14 +19,14 @@ struct GemmTile {
   void* c;
   int64_t m, n, k;
   int64_t a_m, a_k, b_k, b_n, c_m, c_n;
-  bool add = false;                    // to what c holds
+  bool add = false;                    // adds to what c holds
   void* scratch = nullptr;             // given by the caller
   const GemmDigits* inner = nullptr;   // instead of a_k and b_k
-  const int64_t* b_columns = nullptr;  // with it: where each column of b begins; b_n is then the usual way to the next
-  bool k_in_rows = false;              // with it: neighbours along k are neighbours in a
-  int64_t b_m = 0;                     // not 0: each row of a has its own b, that far from the one before
-  const Window* window = nullptr;      // b, of each row, is an image; `inner` and `b_columns` are of its plane. Of sums
-                                       // over images, the first digit of k counts them
+  const int64_t* b_columns = nullptr;  // with it: the beginning of each column of b; b_n is then the usual distance
+  bool k_in_rows = false;              // with it: neighbours along k are contiguous in a
+  int64_t b_m = 0;                     // not 0: each row of a has its own b, this far from the previous one
+  const Window* window = nullptr;      // each row's b is an image; `inner` and `b_columns` refer to its plane. In sums
+                                       // over images, the first digit of k counts images
 };
 
 }  // namespace sg

@@ -11,9 +11,9 @@ namespace sg {
 // Any stride may be 0 (broadcast); all four layouts are strides. `epilogue` has the domain [batch, m, n]; its view 0
 // is the accumulator: contiguous, without memory of its own on the GPU (binding -1).
 //
-// What a convolution's kernel sees of an image is an operand without one stride along k or n: k and n are then numbers
-// of several digits, each with a stride. The outer part of its batch, the images, is `folded`: a is the same for them,
-// so that they are more columns of one product.
+// The image patches that a convolution reads are an operand without a single stride along k or n: k and n are then
+// numbers of several digits, each with its own stride. The outer part of the batch, the images, is `folded`: all of
+// them share a, so that they are further columns of one product.
 struct Product {
   struct Digits {
     Dims sizes;  // the fastest last; their product is n or k

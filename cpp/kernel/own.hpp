@@ -13,18 +13,18 @@
 
 namespace sg {
 
-// What a CPU function gets: where its tensors begin, its words, and the threads of the device.
+// What a CPU function gets: the addresses of its tensors, its words, and the device's threads.
 struct CpuArgs {
   void* const* at;
   const int64_t* words;
   // Calls body(begin, end) for pieces of [0, n), `grain` or less each, on any thread in any order; see cpu/threads.hpp.
   void (*parallel)(int64_t n, int64_t grain, const Body& body);
-  // On the calling thread: a product; x[i] = exp(x[i]); memory that is its own until the function returns, not more than
-  // Own::scratch says.
+  // On the calling thread: a product; x[i] = exp(x[i]); at most Own::scratch bytes of memory, valid until the function
+  // returns.
   void (*multiply)(DType dtype, GemmTile tile);
   void (*exp)(DType dtype, void* x, int64_t n);
   void* (*scratch)(int64_t bytes);
-  void (*look)();  // to be called now and then by what takes seconds: Ctrl-C ends it there
+  void (*look)();  // call this now and then in work that takes seconds, so that Ctrl-C can end it
   template <class T>
   T* as(int i) const {
     return static_cast<T*>(at[i]);
@@ -41,15 +41,14 @@ struct Own {
   };
   std::vector<Tensor> tensors;
   std::vector<int64_t> words;
-  void (*cpu)(const CpuArgs&) =
-      nullptr;          // allocates nothing but args.scratch(), because it is called where nothing may fail
-  int64_t scratch = 0;  // bytes that a thread of it needs
-  // GLSL behind #version, extensions and common.glsl: tensor i is at address tensor(i), word i is word(i).
+  void (*cpu)(const CpuArgs&) = nullptr;  // may allocate only through args.scratch(), because it must not fail
+  int64_t scratch = 0;                    // bytes that each thread needs
+  // GLSL that follows #version, extensions and common.glsl. tensor(i) is the address of tensor i, word(i) is word i.
   std::string source;
   int64_t groups[3] = {1, 1, 1};
-  // An op that reports has two more words: its tag, and the address of the status word. 0: the op does not report.
+  // An op that reports has two more words: its tag and the address of the status word. 0: it does not report.
   int64_t tag = 0;
-  double cost = 0;  // about how many operations
+  double cost = 0;  // approximate number of operations
 };
 
 // The launches of one node, in order. Memory 0 .. inputs - 1 are the inputs, then comes the result, then temporaries.

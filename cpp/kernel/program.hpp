@@ -4,10 +4,10 @@
 // value a row. With inner == 0 the program is pointwise and every instruction runs once an element.
 // Instructions are in static single assignment: operand a, b, c are the numbers of earlier instructions.
 //
-// A row is computed in phases. Instructions that need no reduce are phase 0; what needs a reduce of phase p is phase
-// p + 1. A softmax row is three phases (maximum; sum of exponentials; quotient) and still one kernel.
-// Values of narrow types (float16, int8 ...) are loaded, stored and converted to and from the type they are computed in,
-// nothing else. Pure data: no I/O, no threads, no device. Both back ends run it; tests print it.
+// A row is computed in phases. Instructions that need no reduce are phase 0; what needs a reduce of phase p is phase p
+// + 1. A softmax row is three phases (maximum; sum of exponentials; quotient) and still one kernel. Values of narrow
+// types (float16, int8 ...) are loaded, stored and converted to and from the type they are computed in, nothing else.
+// Pure data: no I/O, no threads, no device. Both back ends run it; tests print it.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -76,10 +76,11 @@ struct Program {
   int numbers = 0;          // how many number arguments
   bool predicated = false;  // writes parameters in place: does nothing when the status word is set
   bool in_place = false;    // may store over what it loads, each element over itself
-  // A long reduce is cut in pieces: the last outer dimension then counts pieces, and piece s covers
-  // min(size, limit - s * size) of the first inner dimension, size being that dimension's extent. 0: off.
+  // A long reduce is cut into pieces: the last outer dimension counts pieces, and piece s covers
+  // min(size, limit - s * size) elements of the first inner dimension, whose extent is `size`. 0: off.
   int64_t piece_limit = 0;
-  // Sums over rows (sum_rows): part s covers rows s * part_rows up to (s + 1) * part_rows, one after the other. 0: none.
+  // Sums over rows (sum_rows): part s covers rows s * part_rows up to (s + 1) * part_rows, one after the other. 0:
+  // none.
   int64_t part_rows = 0;
 
   int outer() const { return domain.rank - inner; }
@@ -88,7 +89,7 @@ struct Program {
   int64_t parts() const { return part_rows ? (rows() + part_rows - 1) / part_rows : 0; }
   int phases() const;
   std::string print() const;
-  // What generated source depends on: everything but sizes, strides' values and numbers.
+  // Everything on which generated source depends: all but sizes, values of strides and numbers.
   uint64_t structure_hash() const;
 };
 
@@ -126,8 +127,8 @@ class ProgramBuilder {
  private:
   Expr emit(Instr i);
   static constexpr size_t kChains = 32;
-  std::array<int32_t, kChains> latest_ = none();  // instruction of each chain, chosen by a hash; -1: there is none
-  std::vector<int32_t> before_;                   // of each instruction: the one before it in its chain
+  std::array<int32_t, kChains> latest_ = none();  // the latest instruction of each chain, chosen by a hash; -1: none
+  std::vector<int32_t> before_;                   // of each instruction: the previous one in its chain
   static constexpr std::array<int32_t, kChains> none() {
     std::array<int32_t, kChains> chains{};
     chains.fill(-1);

@@ -1,7 +1,7 @@
-// Included by alu.hpp inside its namespace: sine and cosine of any finite number.
-// The argument is reduced as Payne and Hanek do (1983): x = M * 2^e with M an integer; of 2/pi * 2^(e-2) only the bits
-// below the binary point matter, because whole multiples of four quarter turns drop out. The product with M is exact
-// integer arithmetic, one path for all sizes, so that vector lanes never part.
+// Included by alu.hpp inside its namespace: sine and cosine of any finite number. The argument is reduced by the method
+// of Payne and Hanek (1983): x = M * 2^e with M an integer; of 2/pi * 2^(e-2) only the bits below the binary point
+// matter, because whole multiples of four quarter turns drop out. The product with M is exact integer arithmetic, one
+// path for all sizes, so that vector lanes never part.
 
 // |x| = quarter * pi/2 + hi + lo, with hi in [-pi/4, pi/4].
 template <class T>

@@ -1,5 +1,5 @@
-// Checks that every place that the programs and products of a plan touch lies in its memory. Kernels do not check: a
-// place outside is a mistake of the scheduler, found here before it reads or writes other memory.
+// Checks that the programs and products of a plan touch only elements inside their memory. Kernels do not check: an
+// element outside is a mistake of the scheduler, found here before it reads or writes other memory.
 #pragma once
 #include <cstdint>
 

@@ -1,5 +1,5 @@
-// What a step moves and computes at least: every element of its views once, every arithmetic instruction once an
-// element. Called by devices when they prepare a plan; a profile divides it by time.
+// The least that a step moves and computes: every element of its views once, every arithmetic instruction once per
+// element. Devices compute it when they prepare a plan; a profile divides it by time.
 #pragma once
 #include <string>
 

@@ -12,8 +12,8 @@ namespace sg {
 // Memory as a plan sees it. Two bindings may share one Memory (two views of one tensor).
 struct Memory {
   enum class Kind : uint8_t {
-    leaf,    // given by the caller, by leaf number
-    output,  // given by the caller, by output number
+    leaf,    // passed by the caller, by leaf number
+    output,  // passed by the caller, by output number
     temp,    // bytes [offset, offset + bytes) of the device's arena
   };
   Kind kind = Kind::temp;
@@ -23,7 +23,7 @@ struct Memory {
   int32_t donor = -1;  // output only: takes over the memory of this leaf (written in place), -1: fresh
 };
 
-// A place that a kernel reads or writes. Some begin at an element that is known only at run time.
+// Memory that a kernel reads or writes. Some bindings begin at an element that is known only at run time.
 struct Binding {
   int32_t memory = -1;
   int32_t start = -1;  // index into the run-time offsets, -1: offset 0
@@ -40,12 +40,12 @@ struct Instance {
 struct Step {
   std::string name;  // its ops joined by '_'
   std::vector<Instance> instances;
-  std::vector<int32_t> nodes = {};  // of the log that it computes, for people
+  std::vector<int32_t> nodes = {};  // the nodes of the log that it computes, for display
   const Instance& only() const { return instances.front(); }
 };
 
-// An op that reports indices out of range, and the number that stands for it in kernels and in the status word: the same
-// in every plan, so that kernels can be shared.
+// An op that reports indices out of range, and its number in kernels and in the status word. The number is the same in
+// every plan, so that kernels can be shared.
 struct Reporting {
   int32_t tag;  // positive
   std::string op;
@@ -59,9 +59,9 @@ struct Plan {
   int32_t leaves = 0, outputs = 0, starts = 0, numbers = 0;
   std::vector<Reporting> reporters;  // ops that report indices out of range
 
-  std::string reporter(int32_t tag) const;  // its op; "": none of this plan
+  std::string reporter(int32_t tag) const;  // the op of a tag; "": not of this plan
   std::string print() const;
-  int64_t bytes() const;  // of the host, about
+  int64_t bytes() const;  // on the host, approximate
 };
 
 }  // namespace sg

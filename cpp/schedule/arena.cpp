@@ -15,13 +15,13 @@ class Arena {
  public:
   Arena(Plan& plan, int64_t& work) : plan_(plan), work_(work) {}
 
-  // Temporaries share the arena when their lives do not overlap: the largest ones each at the first place that is free,
-  // whatever is left behind them in turns.
+  // Temporaries share memory when their lives do not overlap. The largest ones go first, each into the first gap that
+  // fits; the rest take turns behind them.
   void run() {
     std::vector<Life> lives = temporaries();
     std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
     const size_t largest = std::min(lives.size(), kMaxPlaced);
-    std::vector<Life> placed;  // by where they begin
+    std::vector<Life> placed;  // sorted by their beginning
     placed.reserve(largest);
     for (size_t i = 0; i < largest; ++i) {
       Life& life = lives[i];
@@ -64,12 +64,12 @@ class Arena {
     return all;
   }
 
-  // Each in the smallest place that an earlier one has left, or a new one.
+  // Each takes the smallest range that an earlier one has left, or a new one.
   void take_turns(std::vector<Life> lives) {
     std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.first < b.first; });
     const auto later = [](const Life& a, const Life& b) { return a.last > b.last; };
     std::priority_queue<Life, std::vector<Life>, decltype(later)> living(later);
-    std::multimap<int64_t, int64_t> left;  // bytes and beginning of a place
+    std::multimap<int64_t, int64_t> left;  // size and beginning of a free range
     for (Life& life : lives) {
       for (; !living.empty() && living.top().last < life.first; living.pop())
         left.emplace(living.top().end() - living.top().begin, living.top().begin);
@@ -77,7 +77,7 @@ class Arena {
       life.begin = place == left.end() ? plan_.arena_bytes : place->second;
       settle(life);
       if (place != left.end()) {
-        life.bytes = place->first;  // the place as a whole
+        life.bytes = place->first;  // takes all of it
         left.erase(place);
       }
       living.push(life);

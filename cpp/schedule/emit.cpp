@@ -1,4 +1,4 @@
-// A group's readings, in order, as a Program (or a product with its epilogue).
+// Writes a fusion group as a Program, or as a product with its epilogue. Chooses nothing: fuse.cpp chose the group.
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -242,7 +242,7 @@ class Emitter {
     p.epilogue = std::move(builder_.program);
   }
 
-  // Digits that both operands walk as one are one, where they may be.
+  // Merges neighbouring digits that both operands walk with one stride, where that is allowed.
   static void add_digit(Product::Digits& digits, int64_t size, int64_t a, int64_t b, bool merge) {
     const int last = digits.sizes.rank - 1;
     if (merge && last >= 0 &&
@@ -256,7 +256,7 @@ class Emitter {
     digits.b.push(b);
   }
 
-  // Finds the stride along all digits, if there is one.
+  // The one stride along all digits, if there is one.
   static bool one_stride(const Dims& sizes, const Dims& strides, int64_t& stride) {
     const int last = sizes.rank - 1;
     for (int d = 0; d < last; ++d)

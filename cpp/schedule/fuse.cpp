@@ -47,7 +47,7 @@ class Fuser {
     return living();
   }
 
-  // Kernels that compute a node which is stored by now come apart and are put together anew, with those they may join.
+  // Splits kernels that compute a node which is stored by now, and puts them together again with those they may join.
   std::vector<FusionGroup> again(std::vector<FusionGroup> groups) {
     for (bool changed = true; changed;) {
       std::vector<int32_t> roots = come_apart(groups);
@@ -71,7 +71,7 @@ class Fuser {
     return out;
   }
 
-  // Takes kernels away. Their roots, and the nodes that these kernels have computed and that are stored by now.
+  // Removes these kernels. Returns their roots, and the nodes that they computed and that are stored by now.
   std::vector<int32_t> come_apart(std::vector<FusionGroup>& groups) const {
     std::vector<int32_t> roots;
     for (FusionGroup& d : groups)

@@ -22,10 +22,11 @@ int64_t elements(const Log& log, Size size) {
   return n;
 }
 
-// Whether two views of one shape and stride have no element in common, as far as a look at each number of inner
-// dimensions shows: the outer ones move by multiples of `apart`, the inner ones reach less far than the views lie apart.
+// Whether two views of the same shape and strides certainly have no element in common. Tried for each split into inner
+// and outer dimensions: the outer ones move by multiples of `apart`, the gcd of their strides, and the inner ones reach
+// less far than the distance leaves modulo `apart`, from either side.
 bool are_disjoint(const Dims& domain, const Dims& strides, int64_t distance) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, from the first to the last place
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, distance from the first to the last element
   for (int d = 0; d < domain.rank; ++d)
     if (domain[d] > 1) dims.emplace_back(std::abs(strides[d]), std::abs(strides[d]) * (domain[d] - 1));
   std::sort(dims.begin(), dims.end());
@@ -58,7 +59,7 @@ bool answer(const Guard& guard, const Log& log) {
   return false;
 }
 
-// With other limits for what is a matter of speed.
+// The same, but a soft guard also holds near its limit.
 bool nearly_holds(Guard guard, const Log& log) {
   if (answer(guard, log) == guard.answer) return true;
   if (!guard.soft) return false;

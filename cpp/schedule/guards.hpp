@@ -30,8 +30,8 @@ struct Guard {
     apart,        // two writes with the same strides to one memory reach no place in common
   };
   Asked asked;
-  bool soft = false;  // either answer gives the same bits: near the limit both are right; so is not to see two sizes
-                      // that are equal by chance
+  bool soft = false;  // both answers give the same bits: near the limit either will do, and two sizes that are equal
+                      // by chance may count as different
   bool answer = false;
   Size a{}, b{};
   int64_t limit = 0;
@@ -69,8 +69,8 @@ class Guards {
   bool same_domain(int32_t a, int32_t b) {
     return ask_equal({.asked = Guard::Asked::same_domain, .a = {std::min(a, b)}, .b = {std::max(a, b)}});
   }
-  // What must hold for two kernels to be one, sizes that are equal among it. If something else stands in the way, it
-  // does so with sizes that differ, too: that they were equal, mostly by chance, is noted by decide(true) alone.
+  // Evaluates the conditions under which two kernels may be merged. Equalities that `f` finds become guards only when
+  // decide(true) follows: what else keeps the kernels apart does so for unequal sizes as well.
   template <class F>
   bool conditions(F f) {
     struct Trying {
@@ -81,14 +81,14 @@ class Guards {
   }
   void decide(bool merged);
   bool apart(int32_t a, int32_t b) { return ask({.asked = Guard::Asked::apart, .a = {a}, .b = {b}}); }
-  void stop() { noting_ = false; }  // from now on no note is taken
-  std::vector<Guard> take();        // each once; stops
+  void stop() { noting_ = false; }  // later comparisons are not noted
+  std::vector<Guard> take();        // without duplicates; stops
 
  private:
   bool ask(Guard guard);
   bool ask_equal(const Guard& guard);
   void note(const Guard& guard);
-  // Needs no note when it follows from those before; nullptr: nothing is known to follow.
+  // The classes from which the answer may already follow; nullptr: none, so the guard is always noted.
   Classes* known(const Guard& guard);
   const Log& log_;
   Classes one_size_, one_domain_;
@@ -96,7 +96,7 @@ class Guards {
   bool trying_ = false, noting_ = true;
 };
 
-// The first one that a log of the same structure answers otherwise, or nullptr. `nearly`: soft ones with other limits.
+// The first guard that this log answers differently, or nullptr. `nearly`: soft guards also hold near their limit.
 const Guard* first_broken(const std::vector<Guard>& guards, const Log& log, bool nearly);
 // "add [3, 64] and mul [2, 64] are no longer of one size"
 std::string describe(const Guard& broken, const Log& log);

@@ -13,23 +13,24 @@
 namespace sg {
 namespace {
 
-// Rounds that make a loop. On a GPU each kernel is felt: short loops are better fused, whatever their first time costs.
+// The fewest rounds of a loop. On a GPU each kernel costs time, so short loops are better fused, although that makes
+// the first run slower.
 constexpr int32_t kRounds = 3, kRoundsGpu = 16, kNodes = 8;
-constexpr int32_t kOneIn = 3;           // readings that go where they went in the round before
-constexpr int32_t kFewer = 2;           // rounds of its backward pass, or of what follows from it
+constexpr int32_t kOneIn = 3;           // one reading in three must read what the previous round read
+constexpr int32_t kFewer = 2;           // by how many rounds a backward pass may be shorter or longer
 constexpr int32_t kPieces[] = {16, 1};  // rounds of a piece, the largest first
 constexpr int32_t kMaxRound = 512;      // nodes
-constexpr int32_t kWindow = 4;          // nodes that find each other again
-constexpr size_t kMaxPeriods = 16;      // that are looked at
+constexpr int32_t kWindow = 4;          // nodes that are hashed together
+constexpr size_t kMaxPeriods = 16;      // tried, the most frequent ones
 
 struct Loop {
-  int32_t begin, period, rounds;  // and at least a part of one more round
-  bool over_time = false;         // computes something that is memory in any case, with the same weights each round
+  int32_t begin, period, rounds;  // followed by at least part of one more round
+  bool over_time = false;         // stores something in any case, and uses the same weights in each round
   int32_t end() const { return begin + period * rounds; }
   int32_t worth() const { return period * (rounds - 2); }
 };
 
-// What of a node is the same in each round: not whom it reads.
+// The facts of a node that are the same in each round. Which nodes it reads is not one of them.
 uint64_t word_of(const Node& node) {
   uint64_t word = hash_add(reinterpret_cast<uint64_t>(node.op),
                            uint64_t(node.dtype) | uint64_t(node.compute) << 4 | uint64_t(node.inputs) << 8 |
@@ -69,7 +70,7 @@ class Loops {
   }
 
  private:
-  // The longest come first: a loop in a loop is part of its round.
+  // Longest first, since an inner loop is part of the outer one's round.
   std::vector<Loop> longest() const {
     std::vector<Loop> all, loops;
     for (int32_t period : periods()) find(period, all);
@@ -81,20 +82,20 @@ class Loops {
 
   int32_t count() const { return static_cast<int32_t>(words_.size()); }
 
-  // A loop that began in the log before, or goes on in the next one, since a log has only so many nodes.
+  // Whether the loop began in the previous log or continues in the next one, because a log has a limited size.
   bool is_cut_off(const Loop& b) const {
     const bool is_full = log_.nodes.size() >= kMaxLogNodes && log_.whole_from == SIZE_MAX;
     return (log_.goes_on && b.begin <= kFewer * b.period) || (is_full && count() - b.end() <= kFewer * b.period);
   }
 
-  // Distances between equal windows, those that are found most often, the shortest first.
+  // The most frequent distances between equal windows, in increasing order.
   std::vector<int32_t> periods() const {
     struct Last {
       uint64_t window;
       int32_t at;
     };
-    std::vector<Last> last(std::bit_ceil(2 * words_.size() + 1), {0, -1});  // a window lies at its hash or behind
-    std::vector<int32_t> found(kMaxRound + 1, 0);                           // of each distance
+    std::vector<Last> last(std::bit_ceil(2 * words_.size() + 1), {0, -1});  // open addressing: at its hash or after it
+    std::vector<int32_t> found(kMaxRound + 1, 0);                           // how often each distance occurs
     for (int32_t i = 0; i + kWindow <= count(); ++i) {
       uint64_t window = 0;
       for (int32_t k = 0; k < kWindow; ++k) window = hash_add(window, words_[static_cast<size_t>(i + k)]);
@@ -127,9 +128,9 @@ class Loops {
     }
   }
 
-  // A round may begin with any of its nodes: where the fewest formulas are torn apart.
+  // Lets the round begin where the fewest formulas are cut; any of its nodes could be the first.
   Loop turned(Loop loop) const {
-    std::vector<int32_t> torn(static_cast<size_t>(loop.period), 0);  // by a cut before each node of a round
+    std::vector<int32_t> torn(static_cast<size_t>(loop.period), 0);  // formulas that a cut before each node cuts
     for (int32_t i = loop.begin + loop.period; i < loop.begin + 2 * loop.period; ++i) {
       const Node& node = *log_.nodes[static_cast<size_t>(i)];
       for (int k = 0; k < node.inputs; ++k) {
@@ -157,9 +158,9 @@ class Loops {
                        [](const NodeRef& n) { return n->op->kind != Kind::pointwise && n->op->kind != Kind::indexed; });
   }
 
-  // Of memory, from which a round reads what the one before read there: rounds of a loop over time share weights, layers
-  // of a model have their own. Weights are what products read, or, where there are none, any memory. An element of what
-  // the round before wrote counts as well, wherever it is.
+  // How many readings of memory a round has, and how many of these the previous round has too. Rounds of a loop over
+  // time share weights; layers of a model have their own. Weights are what products read or, without products, any
+  // memory. An element of what the previous round wrote counts as shared.
   struct Readings {
     int32_t count = 0, shared = 0;
   };
@@ -183,11 +184,11 @@ class Loops {
   const Log& log_;
   const int32_t least_;  // rounds
   std::vector<uint64_t> words_;
-  std::vector<int32_t> first_start_;  // of each node's operands among the log's starts
+  std::vector<int32_t> first_start_;  // index of each node's first operand in the log's starts
 };
 
-// The first round is left to what comes before, and the last one to what follows: what the first one reads, and who else
-// wants values of the last, is different.
+// Leaves the first round to the piece before and the last one to the piece after, because the first reads other values,
+// and other nodes may read values of the last.
 void cut(const Loop& loop, std::vector<int32_t>& cuts) {
   int32_t at = loop.begin + loop.period, left = loop.rounds - 1;
   for (int32_t rounds : kPieces)

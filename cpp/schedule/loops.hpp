@@ -8,11 +8,11 @@
 
 namespace sg {
 
-// First nodes of the pieces after the first one, in order; empty: the log is one piece. Sizes, offsets and numbers do not
-// change them. No piece begins inside what is to be run as a whole.
+// The first node of each piece but the first, in order; empty: the log is one piece. They do not depend on sizes,
+// offsets or numbers. No piece begins inside nodes that must run as a whole.
 std::vector<int32_t> loop_cuts(const Log& log);
 
-// How many nodes a log will have when the round that it is in ends; as many as it has when it ends in no loop.
+// How many nodes the log will have when its last, unfinished round ends; its present size if it does not end in a loop.
 size_t end_of_round(const Log& log);
 
 }  // namespace sg

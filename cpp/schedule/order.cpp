@@ -50,9 +50,9 @@ Order::Order(size_t count, std::pmr::memory_resource* memory) : merged_(count) {
   }
 }
 
-// Those behind the changed ones learn what runs before these; who knew all of it has told those behind it already.
+// Tells later kernels what runs before the changed ones. A kernel that knew it already has told those after it.
 void Order::tell(Bits changed) {
-  for (int32_t x = changed.first(); x >= 0; x = changed.first()) {  // by number, which is near their order: each once
+  for (int32_t x = changed.first(); x >= 0; x = changed.first()) {  // numbers are near the order: each once
     changed.clear(x);
     next_[x].each([&](int32_t later) {
       const bool fresh = !before(x, later);
@@ -102,6 +102,8 @@ void Order::merge(int32_t keep, int32_t drop) {
   tell(std::move(changed));
 }
 
+// Kahn's algorithm. Among the kernels that are ready, the next one by number follows, so that the result stays close to
+// the order of the log.
 std::vector<int32_t> Order::sorted() const {
   const auto count = static_cast<int32_t>(before_.size());
   std::vector<int32_t> waits_for(before_.size(), 0), out;

@@ -8,12 +8,12 @@
 
 namespace sg::schedule_detail {
 
-// Numbers; as long as the distance between the smallest and the largest one needs.
+// A set of numbers. It takes as many words as lie between its smallest and its largest number.
 class Bits {
  public:
   explicit Bits(std::pmr::memory_resource* memory = std::pmr::get_default_resource()) : words_(memory) {}
   bool has(int32_t i) const {
-    const size_t at = word(i) - begin_;  // huge when it lies before
+    const size_t at = word(i) - begin_;  // wraps around to a huge number if i is before the first word
     return at < words_.size() && words_[at] >> (i % 64) & 1;
   }
   void set(int32_t i) {
@@ -25,7 +25,7 @@ class Bits {
   }
   bool empty() const { return first() < 0; }
   int32_t first() const { return after(-1); }  // -1: there is none
-  int32_t after(int32_t i) const;              // the first one behind i
+  int32_t after(int32_t i) const;              // the first one after i
   bool meets(const Bits& other) const;
   bool add(const Bits& other);  // true: some were new
   template <class F>
@@ -48,12 +48,12 @@ class Order {
  public:
   explicit Order(size_t count = 0, std::pmr::memory_resource* memory = std::pmr::get_default_resource());
   bool before(int32_t first, int32_t then) const { return before_[then].has(first); }
-  // Some third one runs after the first and before the last.
+  // Whether some third kernel runs between the two.
   bool between(int32_t first, int32_t last) const { return next_[first].meets(before_[last]); }
   void add(int32_t first, int32_t then);
-  // They become one, which is asked for as `keep`; there is none between them.
+  // Merges the two into `keep`. No third kernel may run between them.
   void merge(int32_t keep, int32_t drop);
-  // All that were not merged into another, each behind those before it: by number, round and round.
+  // All kernels that were not merged into another, in an order that respects before().
   std::vector<int32_t> sorted() const;
 
  private:

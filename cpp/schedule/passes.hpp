@@ -1,4 +1,4 @@
-// What the passes of schedule/ share: the log seen as numbered nodes, and kernels that are still being put together.
+// What the passes of schedule/ share: the log as numbered nodes, and the kernels that are being put together.
 #pragma once
 #include <cstdint>
 #include <memory_resource>
@@ -29,29 +29,29 @@ struct Use {
   Dims strides;
   int64_t offset = 0;
   bool inlined = false;
-  bool elsewhere = false;                     // strides and offset are added to a computed offset
-  bool moved = false;                         // through a formula that is read from elsewhere than its beginning
+  bool elsewhere = false;                     // strides and offset add to a computed offset
+  bool moved = false;                         // through a formula that is not read from its beginning
   int32_t inputs[kFewInputs] = {-1, -1, -1};  // uses; for number and index operands see the node
 };
 
-// What expand_uses() knows of readings that it has listed; kept, so that no pass asks for memory again and again.
+// What expand_uses() knows of the readings it has listed. Kept between calls, so that they need not allocate.
 struct Scratch {
-  std::vector<int32_t> latest;  // reading of each node, of no tensor, of each view of a leaf; between calls -1
-  std::vector<int32_t> before;  // of each reading: the one before it of the same source
-  std::vector<std::pair<int32_t, int32_t>> open;  // (node, - reading) still to be expanded
+  std::vector<int32_t> latest;  // reading of each node, of no tensor, of each view of a leaf; -1 between calls
+  std::vector<int32_t> before;  // for each reading, the previous one of the same source
+  std::vector<std::pair<int32_t, int32_t>> open;  // (node, -reading), still to be expanded
 };
 
-// The log with what passes ask of it.
+// The log, and what the passes ask about it.
 struct Context {
-  // Of lists that end with the planning: asking is quick, and all is given back at once.
+  // For lists that live as long as the planning: allocating is quick, and everything is freed at once.
   mutable std::pmr::monotonic_buffer_resource memory;
   const Log& log;
   const ScheduleInput& input;
-  std::vector<bool> needed, stored;  // computed at all; a kernel's root
+  std::vector<bool> needed, stored;  // is computed at all; is a kernel's root
   std::vector<bool> exported;        // needs memory: held, or read by another kernel
-  std::vector<int32_t> readers;      // operands of needed nodes that read it, or write to it
-  std::vector<int32_t> pieces;       // between two cuts, of each node
-  mutable int64_t work = 0;          // elementary steps of the passes up to now
+  std::vector<int32_t> readers;      // how many operands of needed nodes read it or write to it
+  std::vector<int32_t> pieces;       // of each node: the piece between two cuts that it belongs to
+  mutable int64_t work = 0;          // elementary steps so far
   mutable Scratch scratch;
   std::vector<Reporting> reporters;  // ops of the plan that report indices out of range
   mutable Guards guards;             // every comparison of sizes goes through them
@@ -62,13 +62,13 @@ struct Context {
   const Source& source(int32_t node, int operand) const { return sources_[first_operand_[node] + operand]; }
   int32_t number(int32_t node, int operand) const { return numbers_[first_operand_[node] + operand]; }
   int32_t count() const { return static_cast<int32_t>(log.nodes.size()); }
-  int32_t tag_of(const OpInfo& op);  // enters it among the reporters
+  int32_t tag_of(const OpInfo& op);  // adds the op to the reporters
 
  private:
   void find_sources();
-  std::vector<int32_t> first_operand_;  // of each node in the lists of operands
-  std::vector<Source> sources_;         // of each operand; of a number or a position, nothing
-  std::vector<int32_t> numbers_;        // of each operand, -1: not one
+  std::vector<int32_t> first_operand_;  // of each node: index of its first operand in the lists below
+  std::vector<Source> sources_;         // of each operand; empty for numbers and positions
+  std::vector<int32_t> numbers_;        // of each operand; -1: not a number
 };
 
 // A kernel: stored nodes (roots) computed over one domain.
@@ -78,8 +78,8 @@ struct FusionGroup {
   enum class Kind : uint8_t { program, product, own };
   Kind kind = Kind::program;
   Dims domain;           // products: batch, m, n
-  uint16_t reduced = 0;  // dimensions folded by some root: a row
-  uint16_t across = 0;   // with rows: the other dimensions, when some root adds up over rows
+  uint16_t reduced = 0;  // dimensions that some root folds: a row
+  uint16_t across = 0;   // the other dimensions, if some root adds up over rows
   int32_t shape = -1;    // the root whose domain it is; of products: without the folded dimensions
   List<int32_t> roots;   // log order; a product's first root is the product itself
   List<Use> uses;        // all readings; inputs come after their users
@@ -87,8 +87,8 @@ struct FusionGroup {
   List<int32_t> reads;                        // stored nodes read, other than own roots
   List<std::pair<int32_t, int32_t>> sources;  // (node, leaf) of what is read, each once, in order
   int whole = 0;                              // readings of every element of something
-  bool tried = false;                         // with all others that were
-  bool dead = false;                          // merged into another, or come apart
+  bool tried = false;                         // against all others that were tried
+  bool dead = false;                          // merged into another, or split
 
   explicit FusionGroup(const Context& context)
       : roots(&context.memory),
@@ -106,9 +106,9 @@ struct FusionGroup {
   Dims row_strides() const;  // of a per-row value over the domain: 0 along folded dimensions
 };
 
-// Lists every reading that the roots need over the domain. Else the group is of no use, for one of two reasons: a root
-// does not fit its domain; or a node must be stored first, since its formula is too long or cannot be followed through a
-// reshape, and the kernels that compute it are to be made anew.
+// Lists every reading that the roots need over the domain. This fails if a root does not fit the domain, or if a node
+// must be stored first, because its formula is too long or cannot be followed through a reshape. In the second case the
+// kernels that compute the node must be made again.
 struct Listed {
   bool fits = true;
   int32_t store = -1;  // the node
@@ -119,14 +119,14 @@ Listed expand_uses(const Context& context, FusionGroup& group);
 // Cuts formulas that are too long to be followed from each of their readers.
 void store_long(Context& context);
 
-// A node whose formula the group would compute again for many elements, at a cost that storing it is worth; -1: none.
+// A node whose formula the group would compute so often that storing the node is cheaper; -1: none.
 int32_t find_repeated(const Context& context, const FusionGroup& group);
 
-// Marks values that several kernels would each compute from several large tensors, such as the sum that runs through the
-// layers of a transformer; true: there are some, and kernels are to be put together anew.
+// Marks values that several kernels would each compute from several large tensors, such as the sum that runs through
+// the layers of a transformer. True: there are some, and the kernels must be put together again.
 bool store_shared(Context& context, const std::vector<FusionGroup>& groups);
 
-// Of every element of something.
+// Whether a use reads every element of a tensor.
 bool reads_whole(const FusionGroup& group, const Use& use);
 
 // True when a reading of `root` from the group's domain is the element (or row) that is being computed.
@@ -140,7 +140,7 @@ FusionGroup group_of(const Context& context, int32_t root);
 
 // Groups stored nodes into kernels.
 std::vector<FusionGroup> fuse(Context& context);
-// The same, after some more nodes are stored: kernels that this does not change stay.
+// The same after more nodes are stored: kernels that this does not affect stay as they are.
 std::vector<FusionGroup> fuse_again(Context& context, std::vector<FusionGroup> groups);
 
 // A kernel with names for memory instead of memory: binding i is sources[i].
@@ -148,13 +148,13 @@ struct Emitted {
   Kernel kernel;
   std::pmr::vector<Source> sources;
   std::vector<int32_t> numbers;
-  std::vector<int32_t> nodes;  // that it computes
+  std::vector<int32_t> nodes;  // those it computes
   std::string name;
   explicit Emitted(const Context& context) : sources(&context.memory) {}
 };
 Emitted emit(Context& context, const FusionGroup& group);
 
-// Too few rows for a wide machine: the row is cut in pieces, and a second kernel folds the partial results.
+// Splits long rows, of which there are too few for a wide machine: a second kernel folds the partial results.
 // Bindings after `sources.size()` are the partials, in both kernels.
 struct Pieces {
   Program first, second;
@@ -163,14 +163,14 @@ struct Pieces {
 };
 std::optional<Pieces> cut_in_pieces(const Program& program, int32_t first_partial_binding);
 
-// Sums over the rows of a kernel of rows: each part of the rows stores its own, a second kernel adds those up.
+// Sums over the rows of a row kernel: each part of the rows stores partial sums, and a second kernel adds these.
 // Bindings from first_partial_binding on are the partials, in both kernels.
 Pieces finish_row_sums(const Program& program, int32_t first_partial_binding);
-// Worth it, and possible on every device: sizes alone decide.
+// Whether that is worth it, and possible on every device. Sizes alone decide.
 bool can_sum_rows(const Context& context, const FusionGroup& group);
 int64_t rows_of_a_part(int64_t rows, int64_t columns);
 
-// A product of few long sums, see split.cpp; for GPUs. Binding `binding` are the slices, in both kernels.
+// A product of few long sums, for GPUs (split.cpp). In both kernels, `binding` is the binding of the slices.
 struct Slices {
   Product first;
   Program second;
@@ -178,7 +178,7 @@ struct Slices {
 };
 std::optional<Slices> slice_product(const Product& product, int32_t binding);
 
-// Computed inside whoever reads it, unless something asks for memory.
+// Whether an op is computed inside its readers, unless its value must be stored.
 inline bool inlines(const OpInfo& op) { return op.kind == Kind::pointwise || op.kind == Kind::indexed; }
 
 // Gives each temporary of a plan its place in the arena. `work` counts comparisons.

@@ -59,14 +59,14 @@ View partial_view(const Program& p, int32_t binding, DType dtype, int64_t pieces
   return v;
 }
 
-// Whether all folds are of phase 1, and what follows them is made of their results alone.
+// Whether all folds belong to phase 1, and what follows depends on their results alone.
 bool can_cut(const Program& p) {
   if (p.inner == 0 || p.phases() < 2 || p.part_rows) return false;
   return std::ranges::none_of(
       p.code, [](const Instr& i) { return (!i.per_row && i.phase > 0) || (i.code == Code::reduce && i.phase != 1); });
 }
 
-// The first folded dimension becomes two: which piece, and where in it.
+// Splits the first folded dimension into two: the piece, and the index in it.
 Program over_pieces(Program p, int64_t count, int64_t size) {
   const int at = p.outer();
   p.piece_limit = p.domain[at];
@@ -76,7 +76,7 @@ Program over_pieces(Program p, int64_t count, int64_t size) {
   return p;
 }
 
-// The folded dimensions become one, of the pieces.
+// Replaces the folded dimensions by one that counts pieces.
 Program over_partials(Program p, int64_t count) {
   const auto at = static_cast<uint8_t>(p.outer());
   p.inner = 1;
@@ -89,7 +89,7 @@ Program over_partials(Program p, int64_t count) {
   return p;
 }
 
-// The first kernel stores what its reduces give, and nothing that is made of that; the second has views of it.
+// The first kernel stores the results of its reduces and nothing that depends on them; the second reads them.
 void store_partials(Pieces& out, int32_t first_binding, int64_t count) {
   Program& a = out.first;
   std::vector<Instr> stores;
@@ -109,8 +109,8 @@ void store_partials(Pieces& out, int32_t first_binding, int64_t count) {
   a.code.insert(a.code.end(), stores.begin(), stores.end());
 }
 
-// Each reduce folds a load of its partials, whose views begin at `view`; what is not per row, and the stores of phase 0,
-// were done by the first kernel.
+// Each reduce folds a load of its partials, whose views begin at `view`; what is not per row, and the stores of phase
+// 0, were done by the first kernel.
 void fold_partials(Program& p, int32_t view) {
   std::vector<Instr> code;
   std::vector<int32_t> renumbered(p.code.size(), -1);
@@ -155,7 +155,7 @@ std::optional<Pieces> cut_in_pieces(const Program& original, int32_t first_bindi
   return out;
 }
 
-// Few enough parts that their sums are little beside the rows, enough of them to fill a wide machine.
+// Few enough parts that their sums take little memory beside the rows, and enough to fill a wide machine.
 int64_t rows_of_a_part(int64_t rows, int64_t columns) {
   return std::clamp<int64_t>(rows * columns / kElementsOfParts, kMinPartRows, kMaxPartRows);
 }

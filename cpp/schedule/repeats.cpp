@@ -12,7 +12,7 @@ constexpr int64_t kRepeats = 8;  // readers of an element, at least
 // Work that is worth a launch, in simple operations: a GPU does about 10^13 of them a second, a processor 10^11.
 constexpr double kWorthGpu = 2e8, kWorthCpu = 2e6;
 
-// About how many simple operations a device spends on one.
+// The cost of an instruction, in simple operations.
 int weight_of(Code code) {
   switch (code) {
     case Code::div:
@@ -67,7 +67,7 @@ class Repeats {
   int32_t find() {
     const Size size = group_.size(context_);
     const double worth = context_.log.device.is_gpu() ? kWorthGpu : kWorthCpu;
-    std::vector<bool> inside;  // of a formula that was looked at
+    std::vector<bool> inside;  // of a formula that was visited
     for (size_t u = 0; u < group_.uses.size(); ++u) {
       const Use& use = group_.uses[u];
       if (!repeated(use)) continue;
@@ -115,11 +115,12 @@ class Repeats {
   std::vector<bool> seen_;
 };
 
-constexpr size_t kMaxTensors = 48;  // that are told apart
+constexpr size_t kMaxTensors = 48;  // that are distinguished
 
 using Tensors = std::pmr::vector<std::pair<int32_t, int32_t>>;  // (node, leaf)
 
-// The tensors of which a node's formula reads another element for each of its own, given those of the nodes before it.
+// The tensors of which a node's formula reads a different element for each element of its own, given those of the nodes
+// before it.
 Tensors tensors_of(const Context& context, int32_t index, const std::pmr::vector<Tensors>& before) {
   Tensors found(&context.memory);
   const Node& node = context.node(index);
@@ -141,7 +142,7 @@ Tensors tensors_of(const Context& context, int32_t index, const std::pmr::vector
 }  // namespace
 
 bool store_shared(Context& context, const std::vector<FusionGroup>& groups) {
-  std::vector<int> kernels(context.count(), 0);  // that compute a node
+  std::vector<int> kernels(context.count(), 0);  // how many compute each node
   std::vector<size_t> last(context.count(), groups.size());
   for (size_t d = 0; d < groups.size(); ++d)
     for (const Use& use : groups[d].uses) {

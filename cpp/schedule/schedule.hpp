@@ -13,39 +13,39 @@ namespace sg {
 
 struct ScheduleInput {
   const Log& log;
-  std::vector<bool> held;   // a node's value must be there afterwards
-  std::vector<bool> dying;  // a leaf that is written, and wanted by nobody afterwards: its memory may be written over
+  std::vector<bool> held;   // whether a node's value is needed after the run
+  std::vector<bool> dying;  // whether a leaf is written and not needed afterwards, so that its memory may be reused
   bool fuse = true;         // false: one kernel an op
-  bool unchecked = false;   // updates in place look at the status word, as when the log itself checks indices
+  bool unchecked = false;   // updates in place look at the status word, as if the log itself checked indices
   const Features* gpu = nullptr;   // what the log's device can do; nullptr: the CPU
   std::vector<int32_t> cuts = {};  // nodes that no kernel shares with those before them: see loops.hpp
 };
 
-// What was decided about a structure, without its sizes: see sketch.hpp.
+// What was decided about a structure, without sizes (sketch.hpp).
 struct Sketch;
 
 struct Scheduled {
   Plan plan;
   std::vector<int32_t> output_nodes;  // node of each output, in order
-  int64_t work = 0;  // elementary steps that it took: readings followed, kernels tried, memories compared
+  int64_t work = 0;                   // elementary steps: readings followed, kernels tried, memories compared
   std::shared_ptr<const Sketch> sketch;
 };
 Scheduled schedule(const ScheduleInput& input);
 
-// From the sketch of a log with the same structure and other sizes: the plan that schedule() would make, but that a value
-// may be stored where it would be computed twice, or the other way round, when its size is near the limit. nullopt: these
-// sizes ask for other kernels.
+// The plan that schedule() would make, from the sketch of a log with the same structure and other sizes. The only
+// difference: near a limit, a value may be stored where schedule() would compute it twice, or the other way round.
+// nullopt: these sizes need other kernels.
 std::optional<Scheduled> schedule_as(const ScheduleInput& input, const Sketch& sketch);
-bool is_same(const Sketch& sketch, const ScheduleInput& input);  // not near any limit either
+bool is_same(const Sketch& sketch, const ScheduleInput& input);  // and no size is near a limit
 std::string why_not(const Sketch& sketch, const ScheduleInput& input);
-// Equal for logs that differ in sizes, strides and offsets alone.
+// Equal for logs that differ only in sizes, strides and offsets.
 struct Structure {
   uint64_t a, b;
   bool operator==(const Structure&) const = default;
 };
 Structure structure_of(const ScheduleInput& input);
 
-// Nodes that are held, or that one of these is made of.
+// Which nodes are held, or needed for one that is held.
 std::vector<bool> needed(const Log& log, const std::vector<bool>& held);
 
 }  // namespace sg

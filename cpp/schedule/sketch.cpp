@@ -10,7 +10,7 @@
 namespace sg::schedule_detail {
 namespace {
 
-// What of a log no size changes, as words.
+// Hashes the facts of a log that do not change with its sizes.
 class Words {
  public:
   explicit Words(const ScheduleInput& input)
@@ -63,7 +63,7 @@ class Words {
     if (start < 0) add_places(o);
   }
 
-  // 0, 1, what continues the next dimension, or another step forward or back.
+  // For each dimension: stride 0, stride 1, another one forward or back, and whether it continues the next dimension.
   void add_steps(const Dims& domain, const Dims& strides) {
     uint64_t word = 0;
     for (int d = 0; d < strides.rank; ++d) {
@@ -74,8 +74,8 @@ class Words {
     add(word);
   }
 
-  // Which dimension of the value each dimension of the reader walks, and where it begins. Of one element, where it is
-  // changes nothing.
+  // Which dimension of the value each dimension of the reader walks, and along which ones the view begins behind the
+  // first element. For a single element the position changes nothing.
   void add_places(const Operand& o) {
     if (o.strides.rank == 0) return;
     const Dims shape = shape_of(*o.node);
@@ -95,7 +95,7 @@ class Words {
     add(static_cast<uint64_t>(name) + (name < kMaxNames ? 0 : static_cast<uint64_t>(o.offset)));
   }
 
-  // Of a value; of memory that is written in parts, nobody knows.
+  // The shape of a value; empty for memory that is written in parts, whose shape is not known.
   static Dims shape_of(const Node& node) {
     Dims shape;
     if (node.op->kind != Kind::effect && node.op->kind != Kind::memory && node.op->kind != Kind::kernel)
@@ -109,7 +109,7 @@ class Words {
       if (s != 0 && s != 1) add(static_cast<uint64_t>(name_of(s, latest)));
   }
 
-  // Equal numbers of two readings of one value have one name: its place among those of the value.
+  // Equal strides (or offsets) in two readings of one value get the same name: the index among those of the value.
   int32_t name_of(int64_t number, int32_t& latest) {
     for (int32_t at = latest; at >= 0; at = names_[static_cast<size_t>(at)].before)
       if (names_[static_cast<size_t>(at)].number == number) return names_[static_cast<size_t>(at)].name;
@@ -123,15 +123,15 @@ class Words {
   static constexpr int32_t kMaxNames = 32;
   struct Name {
     int64_t number;  // a stride, or an offset
-    int32_t before;  // the one before it of the same value
+    int32_t before;  // the previous one of the same value
     int32_t name;
   };
   const ScheduleInput& input_;
   const Log& log_;
   std::vector<Name> names_;
-  // The latest name, -1: none.
-  std::vector<int32_t> strides_;  // of strides by which each node, then each leaf, is read
-  std::vector<int32_t> offsets_;  // of places where readings of each node begin
+  // The latest name of each value; -1: none.
+  std::vector<int32_t> strides_;  // for strides; nodes first, then leaves
+  std::vector<int32_t> offsets_;  // for offsets; nodes only
   size_t next_start_ = 0;
   Structure hash_{0, 0};
 };

@@ -1,5 +1,5 @@
 // What the scheduler decided about a structure: which kernels there are, and what each computes. A log of the same
-// structure whose sizes compare as those did gets the same kernels, with its own sizes, and nobody looks for them.
+// structure that answers all guards in the same way gets the same kernels, with its own sizes.
 #pragma once
 #include <memory>
 #include <optional>
@@ -14,8 +14,8 @@ struct Sketch {
     schedule_detail::FusionGroup::Kind kind;
     uint16_t reduced, across;
     int32_t shape;  // the root whose domain it runs over
-    size_t roots;   // how many of those below, one kernel after the other
-    size_t uses;    // readings, about
+    size_t roots;   // how many of the roots below, kernel by kernel
+    size_t uses;    // about how many readings
   };
   std::vector<Kernel> kernels;
   std::vector<int32_t> roots;

@@ -9,9 +9,9 @@ namespace {
 
 constexpr size_t kUsualUses = 6;
 constexpr size_t kMaxUses = 2000;  // a driver may take seconds for a kernel of that length
-// What is followed for several readers, or for one, before it counts as a kernel that may join others.
+// How deep a formula with several readers may be, and how long any formula, before it becomes a kernel of its own.
 constexpr int32_t kMaxSharedDepth = 8;
-constexpr double kMaxNodes = 1000, kMaxReadings = 128;  // of memory, each at a place of its own
+constexpr double kMaxNodes = 1000, kMaxReadings = 128;  // readings of memory at different places
 
 // Reading a node of `shape` (contiguous) with `strides` over a kernel's domain: coordinate j of the node is
 // start[j] + sum over d of step[j][d] * coordinate d.
@@ -110,7 +110,7 @@ class Expander {
   bool fits(int32_t root) const {
     const Node& node = context_.node(root);
     if (node.op->kind == Kind::contraction || node.op->kind == Kind::kernel) return true;
-    // Its own dimensions have a meaning.
+    // Reduces and effects need exactly their own domain.
     const bool exact = node.op->kind == Kind::reduce || node.op->kind == Kind::effect;
     if (root == group_.shape) return true;
     if (exact) return context_.guards.same_domain(root, group_.shape);
@@ -153,9 +153,9 @@ class Expander {
     add_inputs(id, [&](int k, Use& use) { go_on(m, flat.shape.rank, flat.strides[k], use); });
   }
 
-  // An operand that lies behind a node of `rank` dimensions at `strides`, from the kernel's domain.
+  // The reading of an operand of a node that is itself read with `strides` over `rank` dimensions.
   void go_on(const Mapping& m, int rank, const Dims& strides, Use& use) const {
-    use.strides.rank = group_.domain.rank;  // all of them 0
+    use.strides.rank = group_.domain.rank;  // all strides are 0
     for (int j = 0; j < rank; ++j) {
       if (strides[j] == 0) continue;
       use.offset += strides[j] * m.start[j];
@@ -163,7 +163,7 @@ class Expander {
     }
   }
 
-  // The readings of a node's operands; `place` says where they go from the kernel's domain.
+  // The readings of a node's operands; `place` maps the kernel's domain to the node.
   template <class F>
   void add_inputs(int32_t id, F place) {
     const int32_t index = group_.uses[id].source.node;
@@ -219,7 +219,7 @@ class Expander {
     return scratch_.latest[static_cast<size_t>(at)];
   }
 
-  // Too long a formula is cut in the middle.
+  // Cuts a formula that is too long in the middle.
   int32_t middle() const {
     std::vector<int32_t> nodes;
     for (const Use& u : group_.uses)
@@ -265,8 +265,8 @@ class Expander {
 
 void store_long(Context& context) {
   std::vector<int32_t> depth(static_cast<size_t>(context.count()), 0);
-  std::vector<double> nodes(depth.size(), 0), readings(depth.size(), 0);  // count for each of its readers in part
-  std::vector<bool> read(context.log.offsets.size(), false);              // from there, by a node before
+  std::vector<double> nodes(depth.size(), 0), readings(depth.size(), 0);  // shared out among the readers of a node
+  std::vector<bool> read(context.log.offsets.size(), false);  // whether an earlier node reads from that offset
   for (int32_t i = 0; i < context.count(); ++i) {
     if (!context.needed[i] || context.stored[i]) continue;
     const Node& node = context.node(i);

@@ -121,7 +121,7 @@ void TapeRunner::record(Node* n) {
   switch (n->op) {
     case Op::move:
     case Op::custom:
-      run();  // so that a tape's number is above those of what it depends on
+      run();  // so that a tape's number is above those of the tapes it depends on
       open().foreign = true;
       [[fallthrough]];
     case Op::leaf:
@@ -153,7 +153,7 @@ uint32_t TapeRunner::record_operation(Tape& tape, Node* n) {
   const uint32_t b = n->op == Op::power ? record_number(to, n->k) : two ? operand(tape, n->b) : a;
   const uint32_t level_a = to.level(a), level_b = to.level(b);
   Item item{static_cast<uint32_t>(n->op), b, a, 0};
-  // A strand that ends at an operand goes on, unless the other one is no earlier.
+  // Continues a strand that ends at one operand, unless the other operand is not earlier.
   uint32_t strand = two && a == b ? kNone : to.strand_after(a, two ? level_b : 0);
   bool swapped = false;
   if (strand == kNone && two && a != b) {
@@ -227,7 +227,7 @@ void TapeRunner::note_write(Node* n) {
 void TapeRunner::forget(Node* n) {
   const auto it = tapes_.find(home_of(n));
   if (it == tapes_.end() || --it->second->alive) return;
-  if (it->second.get() == pending_) keep(*std::exchange(pending_, nullptr));  // nobody will look
+  if (it->second.get() == pending_) keep(*std::exchange(pending_, nullptr));  // nothing will read it
   const uint32_t number = it->first;
   tapes_.erase(it);
   dropped(number);

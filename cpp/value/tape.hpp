@@ -19,18 +19,18 @@ constexpr uint32_t kInside = 0x40000000u;     // a use by a neuron: places of th
 // An operation of a strand; the first one is the head. Operands: slots, or kElsewhere.
 struct Item {
   uint32_t code;   // Op, kSwapped
-  uint32_t other;  // the operand beside. neuron: its first place inside
-  uint32_t going;  // what the strand goes on from; of a head any operand. neuron: its list
+  uint32_t other;  // the other operand. neuron: its first place inside
+  uint32_t going;  // the operand that continues the strand; for a head, any. neuron: its list
   uint32_t out;    // slot of the result
 };
 constexpr uint32_t kSwapped = 0x100u;  // the strand goes on from the second operand
 
-// The words for the device; cleared and reused for another tape once they were sent.
+// The words for the device. Cleared and reused for another tape after they are sent.
 struct Recording {
-  // A sequence of operations of which each goes on from the result of the one before: one thread runs it. All its other
-  // operands belong to earlier levels.
+  // A sequence of operations, each of which continues from the result of the previous one; one thread runs it. All its
+  // other operands belong to earlier levels.
   struct Strand {
-    uint32_t level, position;  // of its head
+    uint32_t level, position;  // of the head
     uint32_t tail;             // slot of its last result
     uint32_t room;             // of its last chunk
   };
@@ -42,7 +42,7 @@ struct Recording {
     std::vector<Chunks> links;
   };
   struct External {
-    uint32_t tape, slot;  // where it is at home
+    uint32_t tape, slot;  // its home
   };
 
   uint32_t slots = 0;   // each has a value, a gradient and a mark
@@ -77,7 +77,7 @@ struct Recording {
     lengthen(use, place);
   }
   uint32_t level(uint32_t code) const { return code & kElsewhere ? 0 : level_of[code]; }
-  // The strand that may go on from operand `code` with an other operand of `other_level`; kNone: none.
+  // The strand that can continue from operand `code` if the other operand has `other_level`; kNone: none.
   uint32_t strand_after(uint32_t code, uint32_t other_level) const;
   void begin_strand(Item head, uint32_t level);
   void append(uint32_t strand, Item item);
@@ -88,11 +88,11 @@ struct Recording {
 };
 
 struct Tape {
-  uint32_t number = 0;                   // never used twice
-  uint32_t slots = 0;                    // once it is closed
+  uint32_t number = 0;                   // unique
+  uint32_t slots = 0;                    // set when it is closed
   size_t alive = 0;                      // nodes at home here
-  std::vector<uint32_t> sources;         // other tapes that this one reads nodes with operands of
-  bool foreign = false;                  // has nodes whose gradients go on elsewhere: moved here, or made by hand
+  std::vector<uint32_t> sources;         // other tapes whose computed nodes this one reads
+  bool foreign = false;                  // has nodes whose gradients continue elsewhere: moved here, or made by hand
   std::unique_ptr<Recording> recording;  // until it is sent
 };
 
@@ -101,13 +101,13 @@ class TapeRunner {
  public:
   virtual ~TapeRunner() = default;
 
-  void record(Node* n);  // n was made: operands are set, its value is not known
-  void record_inner(Node* n, const Node* neuron, uint32_t place);  // n is a part of a neuron that was recorded before
+  void record(Node* n);  // a new node: its operands are set, its value is not known
+  void record_inner(Node* n, const Node* neuron, uint32_t place);  // n is part of a neuron that was recorded before
   void before_write(Node* n);                                      // consumers of the old value run first
   void before_look(Node* n);                                       // n itself runs first
-  void note_write(Node* n);                                        // goes up with the next run
+  void note_write(Node* n);                                        // sent with the next run
   void forget(Node* n);                                            // n is being freed
-  void run();                                                      // what is pending
+  void run();                                                      // runs what is pending
 
   virtual double read_data(Node* n) = 0;
   virtual double read_grad(Node* n) = 0;
@@ -122,7 +122,7 @@ class TapeRunner {
 
  protected:
   virtual void start(Tape& tape) = 0;         // runs a tape that is closed now
-  void sent(Tape* tape);                      // what was written has gone up; the recording is needed no more
+  void sent(Tape* tape);                      // writes have been sent; the recording is no longer needed
   Tape* take_pending();                       // closes it; nullptr: there is none
   virtual void dropped(uint32_t number) = 0;  // the last reference to a node of that tape is gone
 

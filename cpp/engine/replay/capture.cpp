@@ -83,7 +83,7 @@ void Capture::refuse(const char* what) {
 
 void Capture::makes(Storage& fresh) {
   fresh.recording = id_;
-  places_.erase(&fresh);  // another one lay there, a gradient that was given up
+  places_.erase(&fresh);  // an earlier storage, of a gradient that is gone, had the same address
 }
 
 Recording::Leaf* Capture::leaf_of(const Tensor& x) {
@@ -150,7 +150,7 @@ ReplaySlot Capture::draws(Generator& from, int64_t blocks) {
   return {.number = static_cast<uint32_t>(slots.size() - 1)};
 }
 
-// Back to numbers that the step has drawn, as a checkpoint does, or on again.
+// A checkpoint sets a stream back to numbers that the step has drawn, and forward again.
 void Capture::turns(Generator& stream, int64_t seed, int64_t blocks) {
   if (seed == stream.seed && blocks == stream.blocks) return;
   for (auto& s : made_->streams_)
@@ -182,7 +182,7 @@ Origin Capture::origin_of(const NodeRef& node) {
   return at->second[0];
 }
 
-// Whose memory it is: an argument's, or what an earlier run wrote into one. -1: neither.
+// The argument whose memory this is, or into which an earlier run wrote it; -1: none.
 int32_t Capture::argument_behind(const Origin& from) const {
   if (from.kind == Origin::Kind::argument) return from.index;
   if (from.kind != Origin::Kind::output) return -1;
@@ -191,7 +191,7 @@ int32_t Capture::argument_behind(const Origin& from) const {
   return -1;
 }
 
-// The run is done: what is noted of it must not fail.
+// The run has happened, so taking notes of it must not fail.
 void Capture::ran(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters) noexcept {
   try {
     note_run(log, plan, unchecked, std::move(reporters));
@@ -235,7 +235,7 @@ void Capture::note_run(const Log& log, const CachedPlan& plan, bool unchecked, s
 }
 
 // ---- the end ---------------------------------------------------------------------------------------------------------
-// A value made inside that somebody holds whom a later call could not give a new one.
+// Finds a value made inside that is held by something to which a replay could not give a new value.
 std::string Capture::kept_outside(const std::vector<Tensor>& results) {
   std::set<const Storage*> known;
   for (const auto& kept : made_->kept_) known.insert(kept.storage.get());
@@ -244,7 +244,7 @@ std::string Capture::kept_outside(const std::vector<Tensor>& results) {
   for (const Tensor& x : results) known.insert(x->storage.get());
   for (const auto& leaf : made_->leaves_) {
     if (leaf.tensor->grad) known.insert(leaf.tensor->grad->storage.get());
-    if (leaf.ended) known.insert(leaf.tensor->storage.get());  // a gradient that another one has replaced
+    if (leaf.ended) known.insert(leaf.tensor->storage.get());  // a gradient that was replaced
   }
   std::unordered_map<const Node*, int32_t> holders;
   for (const Storage* s : known) ++holders[s->node.get()];
@@ -271,7 +271,7 @@ std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results
   for (auto& leaf : r.leaves_) leaf.ended = leaf.tensor->ref_count() == 1;
   if (problem.empty())
     for (const Tensor& x : results)
-      if (x->grad_fn) x->grad_fn = {}, x->base = {};  // what is left of the graph holds values
+      if (x->grad_fn) x->grad_fn = {}, x->base = {};  // the rest of the graph would keep values alive
   if (problem.empty()) problem = kept_outside(results);
   if (!problem.empty()) return nullptr;
   for (auto& leaf : r.leaves_)
@@ -304,7 +304,7 @@ std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results
     if (known != places_.end() && known->second.kind != Origin::Kind::argument) {
       result.same = x.ref();
     } else if (storage->recording != id_ && known == places_.end()) {
-      result.same = x.ref();  // of the outside, and not even used
+      result.same = x.ref();  // from outside, and not used
     } else {
       result.place = place(x);
       result.storage = numbers.try_emplace(storage, static_cast<int32_t>(numbers.size())).first->second;

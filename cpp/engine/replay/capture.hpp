@@ -1,5 +1,5 @@
-// Watches one call of a function and makes a Recording of it. Called by bind/compile.cpp and told by graph/ and ops/ what
-// happens. Threads: a capture belongs to one.
+// Watches one call of a function and makes a Recording of it. Used by bind/compile.cpp; graph/ and ops/ report to it
+// what happens. Threads: a capture belongs to one thread.
 #pragma once
 #include <unordered_map>
 
@@ -9,18 +9,18 @@ namespace sg {
 
 class Capture final : public Watcher {
  public:
-  // Runs what is pending everywhere and watches from here on. The function is to be called with arguments(): tensors on
-  // the same values that are known apart from those that the function knows otherwise.
+  // Runs what is pending on all devices and watches from here on. Call the function with arguments(): tensors with the
+  // same values, which can be told from the same tensors reached in another way.
   explicit Capture(const std::vector<Tensor>& arguments);
   ~Capture() override;
   const std::vector<Tensor>& arguments() const { return arguments_; }
-  // Runs what is pending and ends watching; hands on what was written into arguments. Error when a value was read.
+  // Runs what is pending, stops watching, and passes on what was written to arguments. Error if a value was read.
   void stop();
-  // A result as later calls give it: without a gradient, and on the memory of the argument where it is one.
+  // A result as later calls return it: without a gradient, and on the argument's memory if it is an argument.
   Tensor outside(const Tensor& result) const;
-  void abandon();  // ends watching; also after an error
-  // What was recorded. nullptr when it cannot run again: `problem` says why, or is "" when the next call may succeed, since
-  // another thread came between or there was no memory. After stop().
+  void abandon();  // stops watching; also after an error
+  // The recording; call after stop(). nullptr if it cannot run again: `problem` says why, or is "" if the next call may
+  // succeed, because another thread interfered or there was no memory.
   std::shared_ptr<Recording> recording(const std::vector<Tensor>& results, std::string& problem);
 
   void makes(Storage& fresh) override;
@@ -39,7 +39,7 @@ class Capture final : public Watcher {
 
  private:
   void note_run(const Log& log, const CachedPlan& plan, bool unchecked, std::vector<Reporter> reporters);
-  Recording::Leaf* leaf_of(const Tensor& x);  // nullptr: it was made inside
+  Recording::Leaf* leaf_of(const Tensor& x);  // nullptr: the tensor was made inside
   void note(const Tensor& x);
   Origin origin_of(const NodeRef& node);
   int32_t argument_behind(const Origin& from) const;
@@ -48,10 +48,10 @@ class Capture final : public Watcher {
   uint32_t id_;
   uint32_t disturbances_;  // before
   std::vector<Tensor> originals_, arguments_;
-  std::vector<NodeRef> before_;  // of the arguments: their values at first
+  std::vector<NodeRef> before_;  // the arguments' first values
   std::shared_ptr<Recording> made_;
   std::string refused_, problem_;
-  bool incomplete_ = false;  // there was no memory to note all of it
+  bool incomplete_ = false;  // there was no memory for all notes
   std::unordered_map<const Storage*, Origin> places_;
   std::unordered_map<const TensorImpl*, size_t> leaf_index_;
   std::unordered_map<const Node*, std::vector<Origin>> seen_;
@@ -59,7 +59,7 @@ class Capture final : public Watcher {
   std::unordered_map<const GradNode*, bool> ended_;
 };
 
-// The one of this thread.
+// This thread's capture.
 inline Capture* capture() { return static_cast<Capture*>(recorder); }
 
 }  // namespace sg

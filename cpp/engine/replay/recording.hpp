@@ -1,6 +1,6 @@
 // A step that can be replayed: the plans that it ran, and where each of their leaves, offsets and numbers came from.
-// capture.cpp makes it, compare.cpp compares two, replay.cpp runs its plans on what stands in the same places now. Knows
-// nothing of Python. Threads: a recording may run in any, under the engine lock.
+// capture.cpp makes it, compare.cpp compares two, replay.cpp runs its plans on what stands in the same places now.
+// Knows nothing of Python. Threads: a recording may run in any, under the engine lock.
 #pragma once
 #include <memory>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace sg {
 
-// Where a value is when the step begins, or which run of the step makes it.
+// Where a value comes from: a place that exists when the step begins, or a run of the step.
 struct Origin {
   enum class Kind : uint8_t { unknown, output, kept, argument, gradient, constant };
   Kind kind = Kind::unknown;
@@ -23,12 +23,12 @@ struct Origin {
 
 class Recording {
  public:
-  // Runs the plans, unless they are not for these arguments or for the tensors of the outside as they are now. Results
-  // and gradients are new tensors; what was written in place has its new value.
+  // Runs the plans; nothing if they do not fit these arguments or the present state of the tensors outside. Results and
+  // gradients are new tensors; tensors written in place have their new values.
   std::optional<std::vector<Tensor>> run(const std::vector<Tensor>& arguments, const std::vector<double>& numbers);
-  std::vector<bool> outside() const;           // of each result: whether it is a tensor of the outside itself
-  std::vector<Generator*> generators() const;  // must live as long
-  // "", or in what two recordings of one function differ.
+  std::vector<bool> outside() const;           // for each result, whether it is itself a tensor from outside
+  std::vector<Generator*> generators() const;  // must outlive the recording
+  // How two recordings of one function differ; "" if they do not.
   static std::string difference(const Recording& a, const Recording& b);
 
  private:
@@ -57,7 +57,7 @@ class Recording {
     std::shared_ptr<Prepared> prepared;
     std::vector<Origin> leaves;
     std::vector<int64_t> offsets;
-    std::vector<int32_t> argument_of;  // of each offset: which argument's own it moves with, -1: none
+    std::vector<int32_t> argument_of;  // for each offset, the argument whose own offset it moves with; -1: none
     std::vector<Number> numbers;
     std::vector<std::pair<int32_t, ReplaySlot>> number_slots;
     std::vector<Reporter> reporters;
@@ -65,34 +65,34 @@ class Recording {
     std::vector<Output> outputs;
     std::vector<Write> writes;
   };
-  struct Kept {  // memory of the outside
+  struct Kept {  // memory from outside
     Ref<Storage> storage;
-    uint32_t version = 0, versions = 0;  // at the beginning; how many writes
+    uint32_t version = 0, versions = 0;  // at the beginning, and the number of writes
   };
-  struct Leaf {  // a tensor of the outside that was used
+  struct Leaf {  // a tensor from outside that was used
     Ref<TensorImpl> tensor;
-    bool ended = false;  // nobody else has it any more
+    bool ended = false;  // nothing else refers to it any more
     Storage* storage = nullptr;
     bool requires_grad = false, hooks = false;
-    bool reads = false, sets = false;  // its gradient; reads: before it was set
+    bool reads = false, sets = false;  // its gradient; reads: before setting it
     bool had = false;
-    Place before, after;  // the gradient; after: of unknown origin when there is none
+    Place before, after;  // the gradient; `after` has unknown origin if there is none
   };
   struct Result {
     Place place;
-    Ref<TensorImpl> same;  // a tensor of the outside itself
-    int32_t storage = -1;  // results of one number share their memory
+    Ref<TensorImpl> same;  // itself a tensor from outside
+    int32_t storage = -1;  // results with the same number share memory
   };
-  struct Slot {  // a number that is another each time
+  struct Slot {  // a number that differs each time
     enum class Kind : uint8_t { number, seed, block } kind;
     double number = 0;
     size_t stream = 0;
-    int64_t block = 0;  // from where the stream stands when the step begins
+    int64_t block = 0;  // counted from the stream's position when the step begins
   };
   struct Stream {
     Generator* from;
-    int64_t first;   // where it stood
-    int64_t at = 0;  // how far it is, in the end what the step draws
+    int64_t first;   // its position when the recording began
+    int64_t at = 0;  // blocks drawn so far, in the end by the whole step
   };
   struct Made {
     std::vector<std::vector<NodeRef>> outputs;
@@ -113,15 +113,15 @@ class Recording {
   std::vector<Kept> kept_;
   std::vector<int64_t> argument_offsets_;
   std::vector<Leaf> leaves_;
-  std::vector<std::pair<Origin, Origin>> equal_;  // two places of one value
+  std::vector<std::pair<Origin, Origin>> equal_;  // two origins of one value
   std::vector<Held> constants_;
-  std::vector<uint64_t> host_data_;  // of each constant: what its bytes were
+  std::vector<uint64_t> host_data_;  // of each constant: a hash of its bytes
   std::vector<Slot> slots_;
   std::vector<Stream> streams_;
   std::vector<Result> results_;
 };
 
-// ValueError when a tensor wants a gradient. Otherwise what of the arguments decides which plans run, as words.
+// The facts of the arguments that decide which plans run. ValueError if a tensor requires a gradient.
 std::vector<uint64_t> signature(const std::vector<Tensor>& arguments);
 
 }  // namespace sg

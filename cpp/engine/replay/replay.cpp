@@ -1,4 +1,4 @@
-// Runs a recording again, if it is for these arguments and for what stands outside now.
+// Runs a recording again if it fits the arguments and the present state outside.
 #include <algorithm>
 
 #include "base/error.hpp"
@@ -56,7 +56,7 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
       if (node->pending()) return false;
       if (!run.unchecked && unchecked(*node)) return false;
     }
-    for (const Write& w : run.writes)  // bytes that others see must stay where they are
+    for (const Write& w : run.writes)  // memory that others see must not be replaced
       if (const Buffer* b = storage_of(w.to, arguments, none)->node->buffer.get(); b && b->shared) return false;
     for (const Memory& m : run.plan->memories) {
       if (m.kind != Memory::Kind::output || m.donor < 0) continue;
@@ -69,13 +69,13 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
   for (const Slot& slot : slots_) {
     if (slot.kind != Slot::Kind::number) continue;
     if (n == numbers.size()) return false;
-    const double now = numbers[n++], then = slot.number;  // at 0 and 1 a rule may leave something out
+    const double now = numbers[n++], then = slot.number;  // at 0 and 1 a rule may leave out a term
     if (now != then && (now == 0 || now == 1 || then == 0 || then == 1)) return false;
   }
   return n == numbers.size();
 }
 
-// What is recorded outside and reads memory that the step writes over.
+// Runs pending readers of memory that the step overwrites.
 void Recording::run_readers(const std::vector<Tensor>& arguments) const {
   const Made none;
   for (const Run& run : runs_) {
@@ -125,7 +125,7 @@ void Recording::run(const Run& run, const std::vector<Tensor>& arguments, const 
     for (uint32_t k = 0; k < slot.complements; ++k) value.f = 1 - value.f;
     numbers[at] = value;
   }
-  std::vector<NodeRef> nodes;  // all that asks for memory comes before the run
+  std::vector<NodeRef> nodes;  // everything that allocates comes before the run
   for (const Output& out : run.outputs) nodes.push_back(leaf_node({}, out.dtype, run.device, out.numel));
   const std::shared_ptr<const Lines> lines = run_plan(
       run.device, *run.plan, *run.prepared,
@@ -138,7 +138,7 @@ void Recording::run(const Run& run, const std::vector<Tensor>& arguments, const 
   made.outputs.push_back(std::move(nodes));
 }
 
-// A tensor that gets its value later.
+// A tensor whose value is set later.
 Tensor Recording::without_value(const Place& p) {
   Ref<TensorImpl> t(new TensorImpl);
   t->storage = Ref<Storage>(new Storage);
@@ -156,13 +156,13 @@ std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arg
   if (!fits(arguments, numbers)) return std::nullopt;
   const Stage stage("replay", "stage");
   run_readers(arguments);
-  // All that asks for memory comes before the runs: what they wrote in place is done.
+  // Everything that allocates comes before the runs, because their writes in place cannot be undone.
   Made made;
   made.outputs.reserve(runs_.size());
   std::vector<Tensor> gradients(leaves_.size()), results;
   for (size_t i = 0; i < leaves_.size(); ++i)
     if (leaves_[i].after.from.kind != Origin::Kind::unknown) gradients[i] = without_value(leaves_[i].after);
-  std::vector<size_t> first(results_.size());  // of the results on the same memory
+  std::vector<size_t> first(results_.size());  // the first result on the same memory
   for (size_t i = 0; i < results_.size(); ++i) {
     const Result& r = results_[i];
     results.push_back(r.same ? Tensor(r.same) : without_value(r.place));
@@ -170,10 +170,10 @@ std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arg
   }
   for (const Leaf& leaf : leaves_) {
     made.gradients.push_back(leaf.reads && leaf.had ? leaf.tensor->grad->storage : Ref<Storage>());
-    if (leaf.sets && !leaf.reads && !leaf.ended) leaf.tensor->grad = {};  // its memory serves again
+    if (leaf.sets && !leaf.reads && !leaf.ended) leaf.tensor->grad = {};  // its memory can be reused
   }
   std::vector<std::vector<BufferRef>> outputs(runs_.size());
-  if (runs_.size() > 1)  // or nothing is computed: only gradients that the step sets anew are gone
+  if (runs_.size() > 1)  // otherwise nothing was computed, and only gradients that the step sets again are gone
     for (size_t i = 0; i < runs_.size(); ++i) outputs[i] = fresh_outputs(runs_[i].device, *runs_[i].plan);
   const std::vector<Number> slots = values(numbers);
   for (size_t i = 0; i < runs_.size(); ++i) run(runs_[i], arguments, slots, outputs[i], made);

@@ -26,7 +26,7 @@ void Layout::find_width() {
     for (size_t n = 0; n < p.views.size(); ++n) {
       const View& v = p.views[n];
       int64_t reach = std::max(std::abs(v.offset), v.reach);
-      bool back = false;  // 32-bit sums would wrap around, which drivers (lavapipe, NVIDIA) do not expect of an index
+      bool back = false;  // 32-bit sums would wrap around, and drivers (lavapipe, NVIDIA) compute such indices wrongly
       for (int d = 0; d < p.domain.rank; ++d) {
         reach += std::abs(v.strides[d]) * std::max<int64_t>(p.domain[d] - 1, 0);
         back = back || v.strides[d] < 0;
@@ -161,7 +161,7 @@ bool uses_code(const Program& p, Code c) {
   return std::any_of(p.code.begin(), p.code.end(), [&](const Instr& i) { return i.code == c; });
 }
 
-// Without the kernel's name: equal kernels are compiled once, whatever they are called.
+// The text does not contain the kernel's name, so that equal kernels are compiled once.
 std::string preamble(const std::string& kind, const Layout& layout, const Arguments& arguments, bool several,
                      const Features& features, bool staged, const std::string& defines) {
   const Program& p = layout.program();

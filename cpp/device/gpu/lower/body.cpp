@@ -112,7 +112,7 @@ void Body::pointwise_inputs(int width, const std::vector<std::string>& coords,
   }
 }
 
-// Random words of four elements that are a block, made at once.
+// Whether the random words of four elements are one block of the generator, computed at once.
 bool Body::of_a_block(const Instr& i) const {
   if (i.code != Code::random_normal && i.code != Code::random_bits) return false;
   const Program& p = layout_.program();

@@ -50,7 +50,7 @@ std::string call(const std::string& f, std::initializer_list<std::string> argume
   return s + ")";
 }
 
-// Booleans have no arithmetic in GLSL: what math/alu.hpp gives for bool. Empty: the row needs no special text.
+// GLSL has no arithmetic on booleans; this gives what math/alu.hpp computes for bool. Empty: no special text is needed.
 std::string boolean_expression(Code c, const std::string& a, const std::string& b) {
   switch (c) {
     case Code::add:
@@ -78,7 +78,7 @@ std::string boolean_expression(Code c, const std::string& a, const std::string& 
 
 std::string cast_expression(DType from, DType to, const std::string& a) {
   if (from == to || to == wide_of(from)) return a;  // a narrow value is held in its wide type
-  // alu.glsl: zero test by bits, and the CPU's value for a float outside the integer's range.
+  // alu.glsl tests for zero by bits, and gives the CPU's value for a float outside the integer's range.
   if (is_float(from) && !is_float(to))
     return call(std::string("alu_cast_") + (to == DType::boolean ? "boolean" : name_of(to)), {a});
   if (to == DType::boolean) return a + " != " + literal(from, Number{});

@@ -10,19 +10,19 @@
 
 namespace sg::glsl {
 
-// The instances of a step with their programs collapsed, and the facts about strides that the source depends on:
-// a fact holds when it holds in every instance.
+// The instances of a step with their programs collapsed, and the facts about strides on which the source depends. A
+// fact holds if it holds in every instance.
 struct Layout {
   std::vector<const Instance*> instances;
   std::vector<Program> programs;  // of the instances, all of one rank
-  int piece_dim = -1;             // which outer dimension counts pieces
+  int piece_dim = -1;             // the outer dimension that counts pieces
   bool wide = false;              // an element number needs more than 31 bits
-  std::vector<bool> backwards;    // by view
+  std::vector<bool> backwards;    // of each view: whether some stride is negative
 
   const Program& program() const { return programs.front(); }
   bool zero(int view, int dim) const;  // stride 0
   bool unit(int view, int dim) const;  // stride 1
-  // Some stride is negative: the offset stays out of the address.
+  // Whether a stride is negative; the offset is then not part of the address.
   bool negative(int view) const { return backwards[static_cast<size_t>(view)]; }
   bool has_memory(int view) const { return program().views[view].binding >= 0; }
   void find_width();  // sets `wide` and `backwards`
@@ -50,7 +50,7 @@ class Arguments {
     fixed
   };
   std::string use(What what, int a = 0, int b = 0);
-  void fixed(const std::string& name);  // the next of the words that do not follow from the layout
+  void fixed(const std::string& name);  // a word that does not follow from the layout
   std::vector<ArgWord> words(const Layout& layout, size_t instance, const std::vector<ArgWord>& fixed = {}) const;
   // "#define size_1 Index(argument(3))", one a line.
   std::string macros(const Program& p) const;
@@ -72,9 +72,10 @@ class Body {
  public:
   Body(Writer& writer, Arguments& arguments, const Layout& layout) : w_(writer), args_(arguments), layout_(layout) {}
 
-  // "offset0 + c0 * stride0_0 + c1": the element number of `view` at the coordinates of dimensions [0, last), the others 0.
+  // "offset0 + c0 * stride0_0 + c1": the element number of `view` at the coordinates of dimensions [0, last), the
+  // others 0.
   std::string offset(int view, const std::vector<std::string>& coords, int last);
-  // What dimensions [first, last) add to it.
+  // The part of it that dimensions [first, last) contribute.
   std::string along(int view, const std::vector<std::string>& coords, int first, int last);
   // The value of a view without memory, in 64 bits.
   std::string index_value(int view, const std::vector<std::string>& coords, int last);
@@ -110,14 +111,15 @@ bool uses_code(const Program& p, Code c);
 
 // The passes.
 Lowered lower_pointwise(const Step& step, const Features& features, Shaders& shaders);
-// The dimension along which some tensors lie that are written along the last one; -1: none, or not worth it.
+// The dimension along which some tensors are contiguous, although the kernel writes along the last one; -1: none, or
+// not worth it.
 int turned_dimension(const Layout& layout);
 Lowered lower_turned(const Step& step, const Layout& layout, int along, const Features& features, Shaders& shaders);
 Lowered lower_rows(const Step& step, const Features& features, Fit fit, Shaders& shaders);
 Lowered lower_product(const Step& step, const Features& features, Shaders& shaders);
 Lowered lower_own(const Step& step, const Features& features, Shaders& shaders);
 
-// Which matrix kernel: tile sizes and how many parts of the workgroup share the K range. Pure.
+// The variant of the matrix kernel: tile sizes, and how many parts of the workgroup share the K range.
 struct ProductVariant {
   uint32_t tile_m, tile_n, tile_k, thread_m, thread_n, parts;
   int64_t shared_bytes(int64_t element_bytes) const;

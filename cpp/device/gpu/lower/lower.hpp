@@ -46,15 +46,16 @@ struct Lowered {
   std::shared_ptr<const Shader> shader;
   std::vector<ArgWord> arguments;
   uint32_t groups[3] = {1, 1, 1};
-  bool general = false;  // there is a special kernel, too
+  bool general = false;  // there is a special kernel as well
 };
 
-// Rows can have two kernels, which compute the same bits. The text of a special one holds how many threads share a row
-// and how many columns each has: loops are unrolled, and values wait in registers. A general one reads the first from
-// its arguments and loops, so that it serves rows of any length. All other kernels serve any sizes of their class.
+// Rows can have two kernels, which compute the same bits. The text of the special one contains how many threads share a
+// row and how many columns each thread has, so that loops are unrolled and values stay in registers. The general one
+// reads the number of threads from its arguments and loops over the columns, so that it serves rows of any length. All
+// other kernels serve any sizes of their class.
 enum class Fit : uint8_t { special, general };
 
-// LimitError names what the device lacks (float64, for example). Text that `shaders` knows is not written again.
+// LimitError names what the device lacks, such as float64. Text that `shaders` knows is not written again.
 Lowered lower(const Step& step, const Features& features, Fit fit, Shaders& shaders);
 Lowered lower(const Step& step, const Features& features, Fit fit = Fit::special);
 

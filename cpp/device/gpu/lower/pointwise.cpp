@@ -9,9 +9,9 @@ namespace sg::glsl {
 namespace {
 
 using What = Arguments::What;
-// A load of an argument costs a trip to memory: kernels with many copy them to shared memory once, side by side.
+// Each load of an argument is a memory access, so kernels with many arguments copy them to shared memory once.
 constexpr size_t kStageFrom = 64, kStageUpTo = 3072;
-constexpr size_t kLongCode = 512;  // beyond it a thread has work enough with one element, and compiling counts
+constexpr size_t kLongCode = 512;  // with longer code one element is enough work for a thread
 
 void pad_rank(Program& p, int rank) {
   auto pad = [&](Dims& d, int64_t value) {
@@ -48,7 +48,7 @@ bool all_in_fours(const Layout& l) {
     if (last > 0 && q.domain[last] % 4) return false;
   for (size_t v = 0; v < p.views.size(); ++v)
     if (l.has_memory(static_cast<int>(v)) && !l.in_fours(static_cast<int>(v))) return false;
-  // A broadcast store is one element that all write: leave it to the scalar class.
+  // A broadcast store writes one element from every thread: left to the scalar class.
   return std::none_of(p.code.begin(), p.code.end(),
                       [&](const Instr& i) { return i.code == Code::store && l.zero(i.slot, last); });
 }
@@ -62,7 +62,7 @@ void write_function(Writer& w, Arguments& args, const Layout& l, int width, cons
   w.close().line();
 }
 
-// Which instance this workgroup works on: the last one whose first workgroup is not beyond it.
+// The instance that a workgroup works on: the last one whose first workgroup is not after it.
 void write_search(Writer& w, size_t words) {
   w.line("uint low = 0, high = uint(Words(push.block).at[0]);");
   w.open("while (high - low > 1)");
@@ -83,7 +83,7 @@ void write_loop(Writer& w, bool four, bool tail) {
   if (tail) w.line("if (thread < count % 4) one(count / 4 * 4 + thread);");
 }
 
-// Groups of each instance: as many as there are elements, scaled down where the device allows fewer.
+// Workgroups of each instance: enough for its elements, scaled down if the device allows fewer.
 std::vector<int64_t> share_groups(const Layout& l, int64_t per_group, int64_t most) {
   std::vector<int64_t> groups;
   int64_t total = 0;

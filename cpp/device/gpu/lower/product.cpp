@@ -42,7 +42,7 @@ ArgWord operand(const Instance& in, const Product& p, int32_t binding, int64_t o
           .element_bytes = bytes};
 }
 
-// The words that product.glsl reads: what it calls them, and what they are this time.
+// The words that product.glsl reads: their names there, and their values.
 struct FixedWords {
   std::vector<std::string> names;
   std::vector<ArgWord> words;
@@ -62,7 +62,7 @@ void product_words(FixedWords& fixed, const Instance& in, const Product& p) {
   for (const auto& [name, v] : words) fixed.add(name, value(v));
 }
 
-// Of operands that walk. Three digits: those that are not there are of size 1.
+// For operands with several strides along k or n: three digits, missing ones of size 1.
 void walk_words(FixedWords& fixed, const Product& p) {
   const auto digits = [&](const std::string& name, const Dims& list, int64_t missing, int first) {
     for (int i = first; i < 3; ++i) {
@@ -86,7 +86,7 @@ Dims one_by_one(const Dims& sizes, int64_t stride) {
   return out;
 }
 
-// Entries of the batch with many columns each are products of their own; else their columns are joined, and b walks.
+// Batch entries with many columns are products of their own; otherwise their columns are joined into one product.
 Product without_needless_folds(const Product& p) {
   constexpr int64_t kMany = 512;
   Product out = p;
@@ -101,7 +101,7 @@ Product without_needless_folds(const Product& p) {
   return out;
 }
 
-// Whether neighbours in memory, as far as there are any, are found along k sooner than along the other side.
+// Whether neighbours in memory lie along k rather than along the other side.
 bool runs_along_k(const Dims& sizes, const Dims& strides, int64_t other_size, int64_t other_stride) {
   const auto length = [](int64_t size, int64_t stride) { return size / std::max<int64_t>(1, std::abs(stride)); };
   return length(sizes[sizes.rank - 1], strides[strides.rank - 1]) > length(other_size, other_stride);

@@ -20,7 +20,8 @@ std::string RowText::loaded(int phase, int32_t id) const {
   return "in" + num(id) + (again ? "_" + num(phase) : "");
 }
 bool RowText::four(int view) const { return s_.width == 4 && !l_.zero(view, p_.domain.rank - 1); }
-// A general kernel always has four: adding nothing to the others gives what one gives of two items or less.
+// How many partial results a lane has. A general kernel always has four: with two items or fewer, the unused ones keep
+// the identity of the fold, which changes no bit of the result.
 int RowText::partials() const { return s_.general || s_.width == 4 || s_.items >= 4 ? 4 : 1; }
 std::string RowText::array_type(DType t) const { return s_.width == 4 ? vector_name(t) : type_name(t); }
 std::string RowText::lane_of(const std::string& array, bool vector) const {
@@ -30,12 +31,12 @@ std::string RowText::fold_name(const Instr& i) const {
   return std::string("fold_") + name_of(i.fold) + "_" + name_of(i.dtype);
 }
 
-// Where the value of a lane lies in shared memory.
+// The place of a lane's value in shared memory.
 std::string RowText::shared_place(const std::string& array, const std::string& lane) const {
   return array + (s_.adjacent ? "[(" + lane + ") * kRows + place]" : "[place * kLanes + " + lane + "]");
 }
 
-// The lanes' values meet in shared memory, eight at a time, in a fixed order.
+// Folds the lanes' values through shared memory, in eights and in a fixed order.
 void RowText::fold_shared(Writer& w, const Instr& i, const std::string& array) const {
   auto slot = [&](const std::string& lane) { return shared_place(array, lane); };
   auto fold_loop = [&](int64_t count, const std::string& lane) {
@@ -56,12 +57,13 @@ void RowText::fold_shared(Writer& w, const Instr& i, const std::string& array) c
   fold_loop(n, "j");
 }
 
-// Eight neighbours exchange values; the results of the eights meet in shared memory, and each eight folds them all in
-// the same order, whatever the size of a subgroup.
+// Eight neighbours exchange values through their subgroup. The results of the eights go through shared memory, and each
+// eight folds all of them in the same order, whatever the size of a subgroup
+// (docs/decisions/017-rows-fold-by-eights.md).
 void RowText::fold_shuffled(Writer& w, const Instr& i, const std::string& array) const {
   auto exchange = [&](int64_t lanes) {
     for (int64_t d = 1; d < lanes; d *= 2) {
-      w.line("other = subgroupShuffleXor(all, " + num(d) + ");");  // of its own: && and || may leave threads out
+      w.line("other = subgroupShuffleXor(all, " + num(d) + ");");  // apart: && and || may skip it in some threads
       w.line("all = " + combine(i.fold, i.dtype, "all", "other") + ";");
     }
   };
@@ -83,7 +85,7 @@ void RowText::fold_shuffled(Writer& w, const Instr& i, const std::string& array)
            "u);  // of 0 and -0 the same one");
 }
 
-// The same order, for a number of lanes that is an argument.
+// The same order as fold_shared, with the number of lanes as an argument.
 void RowText::fold_shared_general(Writer& w, const Instr& i, const std::string& array) const {
   auto slot = [&](const std::string& lane) { return shared_place(array, lane); };
   auto more = [&](const std::string& lane) { return "all = " + combine(i.fold, i.dtype, "all", slot(lane)) + ";"; };
@@ -100,6 +102,7 @@ void RowText::fold_shared_general(Writer& w, const Instr& i, const std::string& 
   w.line("for (uint j = 1; j < n; ++j) " + more("j"));
 }
 
+// The same order as fold_shuffled, with the number of lanes as an argument.
 void RowText::fold_shuffled_general(Writer& w, const Instr& i, const std::string& array) const {
   auto exchange = [&](const std::string& lanes) {
     for (int64_t d = 1; d < 8; d *= 2) {
@@ -124,7 +127,7 @@ void RowText::fold_shuffled_general(Writer& w, const Instr& i, const std::string
         "all = subgroupShuffle(all, gl_SubgroupInvocationID & ~(min(kLanes, 8u) - 1u));  // of 0 and -0 the same one");
 }
 
-// One function for each way of folding.
+// One function for each pair of fold and type.
 std::string RowText::folds() {
   Writer w;
   std::set<std::string> arrays, functions;
@@ -145,7 +148,7 @@ std::string RowText::folds() {
   return w.text;
 }
 
-// Each place of a workgroup takes rows in a grid-stride loop, or, to add up over rows, a part of successive ones.
+// Each place of a workgroup takes rows in a grid-stride loop or, to add up over rows, a part of consecutive rows.
 void RowText::row_loop() {
   const std::string rows = args_.use(What::rows);
   std::string row = "first + place";
@@ -239,7 +242,7 @@ void RowText::row_values(int phase) {
       w_.line(name + load(i.dtype, 1, body_.reference(i.slot, 1, body_.offset(i.slot, coords_, p_.outer()))) + ";");
     else if (i.code == Code::index)
       w_.line(name + body_.index_value(i.slot, coords_, p_.outer()) + ";");
-    else if (i.code == Code::check_index && phase > 0)  // what a row without columns folds to is no index
+    else if (i.code == Code::check_index && phase > 0)  // a row without columns folds to a value that is not an index
       w_.line(name + body_.checked_where("live", static_cast<int32_t>(n)) + ";");
     else if (i.code > Code::reduce)
       body_.alu(static_cast<int32_t>(n));
@@ -271,7 +274,7 @@ void RowText::tile_loads(int phase) {
   close_items();
 }
 
-// What a load finds at the current columns.
+// A load at the current columns.
 std::string RowText::load_here(int32_t n) {
   const Instr& i = p_.code[n];
   const int width = four(i.slot) ? 4 : 1;
@@ -336,7 +339,7 @@ void RowText::tile_code(int phase) {
   close_items();
 }
 
-// The lane's partial results, then those of all lanes.
+// Folds the lane's partial results, as (0, 2) and (1, 3), then those of all lanes.
 void RowText::fold(int32_t n) {
   const Instr& i = p_.code[n];
   const std::string part = "part" + num(n);

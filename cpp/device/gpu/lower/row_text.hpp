@@ -9,20 +9,20 @@
 namespace sg::glsl {
 
 struct RowShape {
-  bool general = false;                          // lanes and rows are arguments, nothing waits in registers
-  bool adjacent = false;                         // neighbouring threads are neighbouring rows, not columns
-  bool in_registers = false;                     // values wait for later phases in registers; one tile covers the row
-  bool lean = false;                             // what is cheap to compute or to load again is not kept
-  bool late_stores = false;                      // element stores only in the last phase
-  bool shuffles = false;                         // lanes fold by exchanging values, eight at a time
-  int width = 1;                                 // columns of one load
-  int64_t lanes = 1, rows = 256, threads = 256;  // of a row, of a workgroup, of a workgroup
-  int64_t items = 1;                             // loads a lane has in flight
-  std::vector<std::set<int32_t>> needed;         // by phase: element values
-  std::vector<std::vector<int32_t>> roots;       // by phase: reduces and element stores
-  std::set<int32_t> kept;                        // element values that cross into a later phase
-  std::set<int32_t> cached;                      // loads of what is the same in all rows: again in each phase, at use
-  std::vector<int> first;                        // phase that makes a value first, -1: none
+  bool general = false;                          // lanes and rows are arguments, nothing is kept in registers
+  bool adjacent = false;                         // neighbouring threads work on neighbouring rows, not columns
+  bool in_registers = false;                     // values for later phases stay in registers; one tile covers the row
+  bool lean = false;                             // values that are cheap to compute or load again are not kept
+  bool late_stores = false;                      // elements are stored only in the last phase
+  bool shuffles = false;                         // lanes exchange values through their subgroup, in eights
+  int width = 1;                                 // columns per load: 1 or 4
+  int64_t lanes = 1, rows = 256, threads = 256;  // threads of a row; rows and threads of a workgroup
+  int64_t items = 1;                             // loads that a lane has in flight
+  std::vector<std::set<int32_t>> needed;         // by phase: the element values it needs
+  std::vector<std::vector<int32_t>> roots;       // by phase: its reduces and element stores
+  std::set<int32_t> kept;                        // element values that a later phase reads
+  std::set<int32_t> cached;  // loads of values that all rows share: repeated in each phase, at their use
+  std::vector<int> first;    // the first phase that computes a value; -1: none
 };
 
 class RowText {
@@ -54,14 +54,14 @@ class RowText {
   void fold(int32_t id);
   void open_items();
   void close_items();
-  bool fresh(int phase, int32_t id) const;          // made in this phase, not taken over
-  std::string loaded(int phase, int32_t id) const;  // name of the array that a load of this phase fills
+  bool fresh(int phase, int32_t id) const;          // computed in this phase, not kept from an earlier one
+  std::string loaded(int phase, int32_t id) const;  // the array that a load of this phase fills
   bool four(int view) const;                        // loaded in steps of four
   int partials() const;
   bool folds_lanes() const { return s_.general || s_.lanes > 1; }
   std::string lane_of(const std::string& array, bool vector) const;
   std::string load_here(int32_t id);
-  std::string place(int view);  // element number at the current column
+  std::string place(int view);  // the element's index at the current column
   std::string array_type(DType t) const;
 
   const Layout& l_;
@@ -70,8 +70,8 @@ class RowText {
   Arguments& args_;
   Writer w_;
   Body body_;
-  std::vector<std::string> coords_;  // names of the row's coordinates, and of the element's at hand
-  std::set<int> based_;              // views whose row has an offset of its own
+  std::vector<std::string> coords_;  // names of the coordinates of the row and of the current element
+  std::set<int> based_;              // views with a variable for the offset of the row
 };
 
 }  // namespace sg::glsl

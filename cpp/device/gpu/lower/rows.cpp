@@ -1,7 +1,7 @@
-// Row programs: `lanes` threads share a row, several rows share a workgroup. Phase by phase, every lane walks its
-// columns, then the lanes fold what they reduced: eights exchange values, through shared memory they meet. Values that a
-// later phase needs again stay in registers when a lane has 32 columns or fewer; otherwise, and where that is cheap, they
-// are loaded and computed again. In a general kernel they always are, and the number of lanes is an argument.
+// Chooses the shape of a row kernel: `lanes` threads share a row, several rows share a workgroup. In each phase every
+// lane walks its columns, then the lanes fold their results. Values that a later phase needs stay in registers if a
+// lane has 32 columns or fewer; otherwise, or if that is cheap, they are loaded and computed again. A general kernel
+// always does so, and has the number of lanes as an argument. row_text.cpp writes the text.
 #include <algorithm>
 #include <set>
 
@@ -13,7 +13,7 @@ namespace sg::glsl {
 namespace {
 
 using What = Arguments::What;
-constexpr int64_t kWordsKept = 64;  // 32-bit registers a lane may spend on values that wait for a later phase
+constexpr int64_t kWordsKept = 64;  // 32-bit registers that a lane may spend on values for later phases
 
 int64_t next_power(int64_t n) {
   int64_t p = 1;
@@ -25,7 +25,7 @@ int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool is_uniform(const Instr& i) { return i.code == Code::constant || i.code == Code::number; }
 
-// Makes outer dimension `from` the last one; the order of rows means nothing.
+// Makes outer dimension `from` the last one; rows may be in any order.
 void move_last(Program& p, int from, int& piece_dim) {
   const int last = p.outer() - 1;
   auto rotate = [&](Dims& d) { std::rotate(d.v + from, d.v + from + 1, d.v + last + 1); };
@@ -34,7 +34,7 @@ void move_last(Program& p, int from, int& piece_dim) {
   if (piece_dim == last && from != last) --piece_dim;
 }
 
-// Element accesses whose neighbours in memory are neighbours in dimension d.
+// How many element accesses have their neighbours in memory along dimension d.
 int adjacent_views(const Program& p, int d) {
   int n = 0;
   for (const Instr& i : p.code)
@@ -43,7 +43,7 @@ int adjacent_views(const Program& p, int d) {
   return n;
 }
 
-// Picks the mapping; true: neighbouring threads work on neighbouring rows.
+// Whether neighbouring threads should work on neighbouring rows; if so, puts the rows in that order.
 bool rows_adjacent(Program& p, int& piece_dim) {
   int best = -1, most = adjacent_views(p, p.domain.rank - 1);
   for (int d = 0; d < p.outer(); ++d)
@@ -79,8 +79,8 @@ void choose_lanes(RowShape& s, const Program& p, const Features& f) {
   s.rows = s.threads / s.lanes;
 }
 
-// Loads of what is the same in all rows, so that a cache has it: registers that hold it would leave room for fewer
-// workgroups beside each other.
+// Loads of values that all rows share. They come from a cache: in registers, they would leave room for fewer workgroups
+// side by side.
 std::set<int32_t> cached_loads(const Program& p) {
   std::set<int32_t> found;
   for (size_t n = 0; n < p.code.size(); ++n) {
@@ -129,7 +129,7 @@ void need(RowShape& s, const Program& p, int phase, int32_t id) {
   }
 }
 
-// Which element values each phase needs; with registers, what it takes over from the phases before.
+// Finds which element values each phase needs, and which of them it takes over from earlier phases in registers.
 void find_needs(RowShape& s, const Program& p) {
   const int phases = p.phases();
   s.cached = cached_loads(p);
@@ -194,7 +194,7 @@ Form form_of(const Layout& l, const RowShape& s) {
   return form;
 }
 
-// Sums over rows wait in registers, one for each column of a lane: they have special kernels only.
+// Sums over rows stay in registers, one for each column of a lane, so they have special kernels only.
 bool may_be_general(const Program& p) { return p.part_rows == 0; }
 
 // Two sizes of workgroups serve any number of lanes.
@@ -203,7 +203,7 @@ void generalise(RowShape& s, const Features& f) {
   s.general = true;
   s.threads = s.lanes <= 256 ? std::min<int64_t>(256, most) : most;
   s.rows = s.threads / s.lanes;
-  s.items = s.width == 4 ? 1 : 4;  // in turns, the partials
+  s.items = s.width == 4 ? 1 : 4;  // one for each of the four partial results
 }
 
 }  // namespace
@@ -219,7 +219,7 @@ Lowered lower_rows(const Step& step, const Features& features, Fit fit, Shaders&
   s.adjacent = !p.part_rows && rows_adjacent(p, l.piece_dim);
   l.find_width();
   s.width = !s.adjacent && all_in_fours(l) ? 4 : 1;
-  s.late_stores = p.in_place;  // a phase before could still load what is stored over
+  s.late_stores = p.in_place;  // an earlier phase may still load what a store overwrites
   choose_lanes(s, p, features);
   if (fit == Fit::general && may_be_general(p)) generalise(s, features);
   s.shuffles = features.shuffles && !s.adjacent && (s.general || s.lanes > 1);

@@ -1,5 +1,5 @@
-// Shaders that were written before, by all that their text depends on: a kernel of a known form is not written again.
-// Called under the device's lock.
+// The shaders written so far, by form: everything that their text depends on. A kernel of a known form is not written
+// again. Called under the device's lock.
 #pragma once
 #include <functional>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace sg {
 
-// What the text of a kernel depends on, as words. Sizes, strides' values and numbers are not among it.
+// Everything that the text of a kernel depends on, as words. Sizes, values of strides and numbers are not part of it.
 class Form {
  public:
   enum class Kind : uint8_t { pointwise, turned, rows, product, matrix_product, own };
@@ -31,14 +31,14 @@ class Form {
 
 class Shaders {
  public:
-  // `checked`: each known text is written again, and must be the same.
+  // `checked`: known texts are written again and compared.
   explicit Shaders(bool checked = false) : checked_(checked) {}
 
   struct Written {
     std::shared_ptr<const Shader> shader;
     glsl::Arguments arguments;
   };
-  // The shader of a form, which `write` makes the first time.
+  // The shader of a form; `write` makes it the first time.
   const Written& find(Form form, const std::function<Written()>& write);
 
  private:

@@ -1,6 +1,6 @@
-// Pointwise programs that read some tensors along one dimension of memory and write along another: a transposed copy.
-// A workgroup takes a square of the two dimensions: it reads what lies the other way into shared memory, row by row of
-// that memory, and then computes its elements in the order in which they are written.
+// Pointwise programs that read some tensors along one dimension of memory and write along another: a transposed copy. A
+// workgroup takes a square of the two dimensions: it reads the transposed tensors into shared memory, row by row as
+// they lie in memory, and then computes its elements in the order in which they are written.
 #include <algorithm>
 
 #include "device/gpu/lower/glsl_kernel.hpp"

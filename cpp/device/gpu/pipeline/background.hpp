@@ -1,5 +1,5 @@
-// Threads that work while the caller goes on: started when there is work, a few of the machine's.
-// Threads: one adds and stops.
+// A few threads that work while the caller goes on. They start when there is work.
+// Threads: one thread calls add() and stop().
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -15,8 +15,8 @@ class Background {
   Background() = default;
   Background(const Background&) = delete;
   ~Background() { stop(true); }
-  void add(std::function<void()> work);  // which must not throw
-  // Nothing more is begun. `wait`: and what is at hand is done.
+  void add(std::function<void()> work);  // must not throw
+  // Begins no more work. `wait`: finishes what has begun.
   void stop(bool wait);
 
  private:

@@ -37,7 +37,7 @@ std::string glslang_version() {
   return std::to_string(v.major) + "." + std::to_string(v.minor) + "." + std::to_string(v.patch) + v.flavor;
 }
 
-// The source with every file it includes behind it, so that a changed include is another key.
+// Appends every included file to the key, so that a changed include is another key.
 void append_includes(std::string_view text, std::string& key, std::vector<std::string>& seen) {
   constexpr std::string_view kInclude = "#include \"";
   for (size_t at = text.find(kInclude); at != text.npos; at = text.find(kInclude, at + 1)) {

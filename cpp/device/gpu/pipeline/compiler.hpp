@@ -10,20 +10,20 @@ namespace sg {
 
 // KernelCompileError with the GLSL line. `#include "alu.glsl"` finds the embedded shader sources.
 std::vector<uint32_t> compile_glsl(const std::string& name, const std::string& source);
-// Its parts, for threads that must not call into Python, as warnings of the cache do.
-std::vector<uint32_t> cached_spirv(const std::string& source);  // empty: not there
+// Its parts, for threads that must not call into Python (warnings of the cache do).
+std::vector<uint32_t> cached_spirv(const std::string& source);  // empty: not found
 std::vector<uint32_t> translate_glsl(const std::string& name, const std::string& source);
 void cache_spirv(const std::string& source, const std::vector<uint32_t>& words);
 // Embedded at build time from shaders/: SPIR-V of NAME.comp, text of NAME.glsl / NAME.comp. Empty when there is none.
 const std::vector<uint32_t>& embedded_spirv(std::string_view name);
 std::string_view embedded_source(std::string_view file);
 
-// The cache on disk. A file holds magic, version, the whole key, length and a checksum; written to a temporary file
-// and renamed. Damaged or foreign files are ignored with one CacheWarning.
+// The cache on disk. A file has a magic number, version, the whole key, the length and a checksum. It is written under
+// a temporary name and renamed. Damaged or foreign files are ignored, with one CacheWarning.
 class DiskCache {
  public:
   static DiskCache& instance();
-  std::vector<uint8_t> load(const std::string& key) const;  // empty: not there
+  std::vector<uint8_t> load(const std::string& key) const;  // empty: not found
   void save(const std::string& key, const void* bytes, size_t size) const;
   const std::string& folder() const { return folder_; }
 

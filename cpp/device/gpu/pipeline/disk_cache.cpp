@@ -42,7 +42,8 @@ uint64_t mix(uint64_t x) {
   return x ^ (x >> 32);
 }
 
-// Two lanes over 8-byte words, each multiplied by an odd constant and mixed: damage and chance, not attackers.
+// A checksum in two lanes of 8-byte words, each multiplied by an odd constant and mixed. It finds damage and accidents,
+// not attacks.
 Hash hash(const void* bytes, size_t size, Hash h = {0x243f6a8885a308d3u, 0x13198a2e03707344u}) {
   const auto* p = static_cast<const unsigned char*>(bytes);
   h.low ^= size;
@@ -66,7 +67,8 @@ std::string default_folder() {
   return home.empty() ? "" : home + "/.cache/spirograd";
 }
 
-// The folder, made with mode 0700; empty when it cannot be used. Nobody else may have put files there.
+// Makes the folder with mode 0700; empty if it cannot be used. Nobody else may write to it, because a file in it
+// becomes code on the GPU.
 std::string open_folder(const std::string& folder) {
   if (folder.empty()) return "";
   std::error_code error;
@@ -94,7 +96,7 @@ std::string file_of(const std::string& folder, const std::string& key) {
   return folder + name;
 }
 
-// All bytes of a file; false when it is not there.
+// Reads a whole file; false: there is none.
 bool read_file(const std::string& path, std::vector<uint8_t>& bytes) {
   std::FILE* f = std::fopen(path.c_str(), "rb");
   if (!f) return false;

@@ -33,16 +33,16 @@ std::string hex_words(const std::vector<uint32_t>& words) {
 
 constexpr size_t kMostThreads = 16;
 
-// Calls work(0) to work(count - 1), on several threads, which must not throw; no more of it when the process ends.
+// Calls work(0) to work(count - 1) on several threads; stops early when the process ends. `work` must not throw.
 template <class Work>
 void at_once(size_t count, Work work) {
   std::atomic<size_t> next{0};
-  const bool ended = process_ends;  // before: the last thread is free to work
+  const bool ended = process_ends;  // as it is now: the process's last thread may still work
   const auto take = [&] {
     for (size_t i = next++; i < count && process_ends == ended; i = next++) work(i);
   };
   std::vector<std::thread> helpers;
-  helpers.reserve(kMostThreads);  // no thread may start that nobody can join
+  helpers.reserve(kMostThreads);  // so that no thread starts that cannot be joined
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
   try {
     while (helpers.size() + 1 < std::min({count, cores, kMostThreads})) helpers.emplace_back(take);
@@ -63,7 +63,7 @@ VkShaderModule make_module(const Context& context, const std::vector<uint32_t>& 
   return module;
 }
 
-// What the driver tells about a kernel that it compiled: "Register Count 40, Local Memory Size 0 ...".
+// The driver's facts about a compiled kernel: "Register Count 40, Local Memory Size 0 ...".
 std::string statistics(const Context& context, VkPipeline pipeline) {
   VkPipelineExecutableInfoKHR which{};
   which.sType = VK_STRUCTURE_TYPE_PIPELINE_EXECUTABLE_INFO_KHR;
@@ -180,7 +180,7 @@ struct Pipelines::Missing {
   std::atomic<bool> done = false;
 };
 
-// What is known of a kernel before it is compiled.
+// A kernel that is to be compiled, with its SPIR-V if that is known.
 std::shared_ptr<Pipelines::Missing> Pipelines::start(const Lowered& kernel) const {
   auto missing = std::make_shared<Missing>(kernel.name);
   const Shader& shader = *kernel.shader;
@@ -189,7 +189,7 @@ std::shared_ptr<Pipelines::Missing> Pipelines::start(const Lowered& kernel) cons
   return missing;
 }
 
-// On any thread.
+// Called on any thread.
 void Pipelines::compile(Missing& missing) const {
   Pipeline& p = *missing.made;
   const Shader& shader = *p.shader;
@@ -210,7 +210,7 @@ void Pipelines::compile(Missing& missing) const {
   missing.done.store(true, std::memory_order_release);
 }
 
-// false: there is none.
+// Puts a compiled kernel into the table. False: it failed, or is there already.
 bool Pipelines::keep(Missing& missing) {
   const Shader& shader = *missing.made->shader;
   if (missing.translated && !missing.made->spirv.empty()) cache_spirv(shader.source, missing.made->spirv);
@@ -268,7 +268,7 @@ bool Pipelines::arrived(const Later& kernels) {
   for (const auto& m : kernels)
     if (!m->done.load(std::memory_order_acquire)) return false;
   for (const auto& m : kernels) {
-    if (!m->made) continue;  // taken for another plan
+    if (!m->made) continue;  // another plan has taken it
     coming_.erase(m->made->shader.get());
     if (keep(*m)) ++stats_.kernels_specialized;
   }

@@ -1,4 +1,4 @@
-// Kernels ready to be launched: SPIR-V, VkPipeline, and the driver's compiled code kept on disk between processes.
+// Kernels that are ready to launch: SPIR-V, VkPipeline, and the driver's compiled code, kept on disk.
 // Called by prepare() under the device's lock. A pipeline lives as long as the device.
 #pragma once
 #include <memory>
@@ -24,25 +24,25 @@ struct Pipeline {
 class Pipelines {
  public:
   Pipelines(const Context& context, DeviceStats& stats);
-  // Compiles those that are not there yet, several at once. KernelCompileError names the kernel.
+  // Compiles the kernels that are missing, several at once. KernelCompileError names the kernel.
   void make(const std::vector<Lowered>& kernels);
   const Pipeline& get(const Lowered& kernel);
 
   struct Missing;
   using Later = std::vector<std::shared_ptr<Missing>>;
-  // Compiles in the background those that are not there yet. Counted as specialized.
+  // Compiles the kernels that are missing in the background. They count as specialized.
   Later make_later(const std::vector<Lowered>& kernels);
-  bool arrived(const Later& kernels);  // true: nothing more comes
+  bool arrived(const Later& kernels);  // true: all of them are done
   bool has(const Lowered& kernel) const { return table_.contains(kernel.shader.get()); }
   void stop(bool wait) { background_.stop(wait); }
 
-  // A pipeline of its own layout (descriptors of the proxy lane), not kept in the table.
+  // A pipeline with a layout of its own (descriptors of the proxy lane), not kept in the table.
   VkPipeline create(const std::string& name, const std::vector<uint32_t>& spirv, const std::vector<uint32_t>& constants,
                     VkPipelineLayout layout, bool full_subgroups = false);
   VkPipelineLayout layout() const { return layout_; }  // 8 bytes of push constants: the argument block's address
-  void save();                                         // the driver's code, if there is new one
+  void save();                                         // writes the driver's code to disk if there is new code
 
-  Shaders shaders;  // of the kernels that were asked for
+  Shaders shaders;  // texts of the kernels that were asked for
 
  private:
   struct Hash {
@@ -63,7 +63,7 @@ class Pipelines {
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
   VkPipelineCache cache_ = VK_NULL_HANDLE;
   std::unordered_map<const Shader*, std::unique_ptr<Pipeline>, Hash, Same> table_;
-  std::unordered_map<const Shader*, std::shared_ptr<Missing>, Hash, Same> coming_;  // from the background
+  std::unordered_map<const Shader*, std::shared_ptr<Missing>, Hash, Same> coming_;  // being compiled in the background
   size_t saved_ = 0, made_ = 0;
   Background background_;
 };

@@ -40,7 +40,7 @@ std::vector<Lowered> lower_all(const Plan& plan, const Features& features, Fit f
   return kernels;
 }
 
-// Its block, behind the others.
+// Adds the step's argument block after the others.
 void add_words(GpuPrepared& p, GpuStep& s, const ArgWord* words, size_t count) {
   s.first_word = p.words.size();
   s.words = count;
@@ -57,7 +57,7 @@ void use_kernel(GpuPrepared& p, GpuStep& s, const Lowered& low, Pipelines& pipel
   add_words(p, s, low.arguments.data(), low.arguments.size());
 }
 
-// One for each general step.
+// One special kernel for each general step.
 std::vector<Lowered> special_kernels(const GpuPrepared& p, const Features& features, Shaders& shaders) {
   std::vector<Lowered> kernels;
   for (size_t i = 0; i < p.steps.size(); ++i)
@@ -81,7 +81,7 @@ int64_t runs_until_special() {
   return runs;
 }
 
-// Commands that have the kernels of before.
+// Drops commands recorded with the earlier kernels.
 void forget_commands(GpuPrepared& p) {
   if (!p.cached) return;
   for (CachedCommands::OfSlot& slot : p.cached->slots) slot.recorded_for.clear();

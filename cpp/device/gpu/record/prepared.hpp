@@ -15,7 +15,7 @@
 
 namespace sg {
 
-constexpr size_t kBlockWords = 8;  // argument blocks begin at multiples of it
+constexpr size_t kBlockWords = 8;  // argument blocks begin at multiples of this
 
 struct ProxyKernel {  // the proxy lane's stand-in: one descriptor a range
   VkPipeline pipeline = VK_NULL_HANDLE;
@@ -29,7 +29,7 @@ struct GpuStep {
   const ProxyKernel* proxy = nullptr;  // SPIROGRAD_PROXY=1 only
   uint32_t groups[3] = {1, 1, 1};
   size_t first_word = 0, words = 0;    // its block in GpuPrepared::words
-  bool general = false;                // its kernel serves any sizes, and there is a special one
+  bool general = false;                // its kernel serves any sizes; there is a special one
   std::vector<int32_t> reads, writes;  // memories, each once
   int32_t copy_from = -1, copy_to = -1;
   bool reports = false, predicated = false;  // may write, reads the status word
@@ -72,10 +72,10 @@ class Proxy;
 // KernelCompileError, LimitError. `proxy` is null outside the proxy lane.
 std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const Features& features,
                                           Pipelines& pipelines, Proxy* proxy, Fit fit);
-// That of a plan that has not run: general, unless SPIROGRAD_SPECIALIZE is 0.
+// The kind of kernels for a plan that has not run: general, unless SPIROGRAD_SPECIALIZE is 0.
 Fit first_fit();
-// Before each run. A plan that has run some times gets special kernels for its general ones: they are compiled in the
-// background, and taken when all are there.
+// Called before each run. A plan that has run often gets special kernels in place of its general ones. They are
+// compiled in the background and used once all of them are ready.
 void specialize(GpuPrepared& plan, const Features& features, Pipelines& pipelines);
 
 }  // namespace sg

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kBlockAlignment = kBlockWords * sizeof(uint64_t), kUploadAlignment = 256;
 
-// Elementary operations a submission may hold: about 0.2 s on a slow device of the kind, where watchdogs bite at 2 s.
+// Elementary operations of one submission: about 0.2 s on a slow device of the kind. Watchdogs fire at 2 s.
 double most_cost(VkPhysicalDeviceType type) {
   if (type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU) return 5e10;
   if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return std::numeric_limits<double>::infinity();
@@ -244,8 +244,8 @@ void Recorder::write_blocks(Slot& slot, const GpuPrepared& plan, const RunArgume
   if (!words_.empty()) std::memcpy(slot.arguments.mapped, words_.data(), words_.size() * sizeof(uint64_t));
 }
 
-// Commands with copies and descriptors contain buffers, those with timestamps queries: they are recorded each time. A
-// plan that runs once needs no cached ones.
+// Commands with copies or descriptors contain buffers, and timed ones contain queries, so these are recorded each time.
+// A plan that runs once needs no cached commands.
 bool Recorder::may_cache(const GpuPrepared& plan) const {
   return plan.runs > 0 && !plan.copies && !proxy_ && !Timing::wanted() && next_part(plan, 0).last == plan.steps.size();
 }

@@ -28,9 +28,9 @@ class Recorder {
   void reserve(int64_t arena_bytes) { memory_.reserve(arena_bytes); }
   void run(GpuPrepared& plan, const RunArguments& arguments);
   std::shared_ptr<Readback> run(const Job& job);
-  // Kept until the next submission, whose commands copy it first.
+  // Keeps a small upload until the next submission, which begins with it.
   void upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
-  void poison(const Ref<GpuBuffer>& buffer);  // with SPIROGRAD_POISON: full of NaN before what comes next
+  void poison(const Ref<GpuBuffer>& buffer);  // with SPIROGRAD_POISON: fills it with NaN before the next kernel
   void flush_uploads();
   Status take_status() { return status_.take(); }
   void empty_cache() { cache_.empty(); }
