@@ -79,8 +79,7 @@ struct Program {
   // A long reduce is cut into pieces: the last outer dimension counts pieces, and piece s covers
   // min(size, limit - s * size) elements of the first inner dimension, whose extent is `size`. 0: off.
   int64_t piece_limit = 0;
-  // Sums over rows (sum_rows): part s covers rows s * part_rows up to (s + 1) * part_rows, one after the other. 0:
-  // none.
+  // Sums over rows (sum_rows): part s adds up rows [s * part_rows, (s + 1) * part_rows), in order. 0: none.
   int64_t part_rows = 0;
 
   int outer() const { return domain.rank - inner; }

@@ -6,16 +6,14 @@ ccache, which CMAKE_CXX_COMPILER_LAUNCHER may name, it compiles only the units t
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tree_copy import ROOT, copied, run
 
 # A change: the file, a text in it, and what comes before that text.
 Change = tuple[str, str, str]
@@ -129,37 +127,11 @@ def test_the_recipe_names_each_file(head: str) -> None:
         assert any(file == place or file.startswith(f"{place}/") for place in places), f"{head} does not name {file}"
 
 
-def copied(to: Path) -> Path:
-    """The files of the tree, without what git ignores; third-party code is shared."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
-        if (ROOT / name).is_file():
-            (to / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, to / name)
-    if (ROOT / ".deps").is_dir():
-        (to / ".deps").symlink_to(ROOT / ".deps")
-    return to
-
-
 def change(tree: Path, changes: list[Change]) -> None:
     for file, anchor, text in changes:
         before = (tree / file).read_text()
         assert anchor in before, f"{file} has no '{anchor}' any longer: choose another neighbour"
         (tree / file).write_text(before.replace(anchor, text + anchor, 1))
-
-
-def run(tree: Path, *command: str, **variables: str) -> str:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    result = subprocess.run(
-        command, cwd=tree, env={**os.environ, "PATH": path, **variables}, capture_output=True, text=True, timeout=1200
-    )
-    assert result.returncode == 0, f"{' '.join(command)}\n{result.stdout[-6000:]}\n{result.stderr[-3000:]}"
-    return result.stdout
 
 
 @pytest.fixture(scope="module")

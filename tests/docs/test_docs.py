@@ -89,7 +89,7 @@ def test_code_runs_on_a_gpu(path: Path, run_python: Run) -> None:
 def test_code_is_runnable_or_not_python(path: Path) -> None:
     for block in FENCE.finditer(path.read_text()):
         kind = block[2].strip()
-        assert kind in {"python", "python gpu", "cpp", "sh", "text", ""}, f"a block of kind '{kind}'"
+        assert kind in {"python", "python gpu", "cpp", "diff", "sh", "text", ""}, f"a block of kind '{kind}'"
         if kind.startswith("python"):
             assert ">>>" in block[3], "a Python block that nobody runs; write it as a session, or call it text"
 
