@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     det, logdet, slogdet = linalg.det, linalg.logdet, linalg.slogdet
     inverse, pinverse, matrix_power = linalg.inv, linalg.pinv, linalg.matrix_power
 
-# Before C++ and the drivers take themselves down, work in flight comes to its end.
+# Work in flight must end before C++ and the drivers are shut down.
 atexit.register(_core._drain)
 
 _lazy = (
@@ -93,7 +93,7 @@ _lazy = (
     "utils",
     "viz",
 )
-# Names of modules that stand here too.
+# Modules that are available under these names as well.
 _elsewhere = {
     "inverse": "linalg.inv",
     "pinverse": "linalg.pinv",

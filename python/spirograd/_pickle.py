@@ -10,7 +10,7 @@ from ._core import Device, DeviceUnavailableError, Tensor, device
 
 
 def reduce(x: Tensor) -> tuple[Callable[..., Tensor], tuple[Any, ...]]:
-    """What pickle writes of a tensor. The values are an array, which goes out of band where the protocol allows."""
+    """What pickle stores for a tensor. The values are an array, sent out of band if the protocol allows it."""
     values = x.detach()
     if x.dtype.name == "bfloat16":  # NumPy may not have it; float32 holds the same values
         values = values.float()
@@ -22,7 +22,7 @@ def _rebuild(kind: type[Tensor], values: Any, dtype: str, name: str, requires_gr
 
 
 def place(op: str, name: str) -> Device:
-    """The device of this name; where it is not, the CPU, with a warning."""
+    """The device of this name; if it does not exist, the CPU, with a warning."""
     try:
         return device(name)
     except DeviceUnavailableError as error:

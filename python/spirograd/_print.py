@@ -1,4 +1,4 @@
-"""How tensors look in a terminal and in a notebook: PyTorch's format."""
+"""Prints tensors in terminals and notebooks, in PyTorch's format."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def set_printoptions(
     """Sets how tensors are printed.
 
     Args:
-        precision: digits behind the point.
-        threshold: tensors of more elements are shortened.
+        precision: digits after the decimal point.
+        threshold: tensors with more elements than this are shortened.
         edgeitems: how many elements are shown at either end of a shortened dimension.
         linewidth: characters in a line.
         profile: "default", "short" or "full": values for all of these, which the others then change.
@@ -91,7 +91,7 @@ def _array(x: Tensor) -> np.ndarray[Any, Any]:
 
 
 def _formatter(values: np.ndarray[Any, Any]) -> tuple[Callable[[Any], str], int]:
-    """How one of the values is written, and how wide the widest is."""
+    """A function that formats one value, and the width of the widest."""
     if values.dtype.kind != "f":
         return str, max((len(str(v)) for v in values.ravel().tolist()), default=1)
     finite = values[np.isfinite(values) & (values != 0)].astype(np.float64)
@@ -115,7 +115,7 @@ def _formatter(values: np.ndarray[Any, Any]) -> tuple[Callable[[Any], str], int]
 
 
 def _lines(values: Any, shape: tuple[int, ...], indent: int, write: Callable[[Any], str], width: int, cut: bool) -> str:
-    """The values between brackets; `values` holds only the ends of dimensions that are cut, `shape` all of it."""
+    """The values in brackets. `values` has only the ends of shortened dimensions; `shape` is the full shape."""
     if not shape:
         return write(values).rjust(width)
     dots = cut and shape[0] > 2 * OPTIONS.edgeitems
@@ -170,7 +170,7 @@ def tensor_text(x: Tensor) -> str:
 
 
 def tensor_format(x: Tensor, spec: str) -> str:
-    """format(x, spec): of a 0-d tensor, that of its number."""
+    """format(x, spec): a 0-d tensor is formatted like its number."""
     if x.ndim == 0:
         return format(x.item(), spec)
     if spec:

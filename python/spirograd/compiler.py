@@ -18,18 +18,18 @@ from .optim import optimizer as optimizers
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_KEPT = 64  # sizes of arguments, and for each
-_VARIANTS = 8  # of what the arguments do not show: modes, hooks, gradients that are there
+_KEPT = 64  # sets of argument sizes, and recordings for each
+_VARIANTS = 8  # for facts that the arguments do not show: modes, hooks, existing gradients
 _ATTEMPTS = 4
 _one_at_a_time = threading.Lock()
 
 
 class _Slot:
-    """Stands for a tensor among the arguments."""
+    """Takes the place of a tensor among the arguments."""
 
 
 def _key(x: Any, tensors: list[Tensor]) -> Any:
-    """What an argument is besides its tensors, to compare."""
+    """The parts of an argument that are not tensors, in a form that can be compared."""
     if isinstance(x, Tensor):
         tensors.append(x)
         return _Slot
@@ -46,7 +46,7 @@ def _key(x: Any, tensors: list[Tensor]) -> Any:
 
 
 class _Variant:
-    """A recording, and what else must be as it was for it to be right."""
+    """A recording, and the other facts that must be unchanged for it to be right."""
 
     def __init__(self, recording: _core._Recording, watch: optimizers.Watch, result: Any, called: list[Any]) -> None:
         self.recording = recording
@@ -60,7 +60,7 @@ class _Variant:
                 self.leaves[i] = None
 
     def run(self, arguments: list[Tensor]) -> tuple[Any] | None:
-        """The result, or None when something is not as it was."""
+        """The result, or None if something has changed."""
         for m, training in self.modules:
             if m.training is not training:
                 return None
@@ -90,7 +90,7 @@ class _Known:
 
 
 class _Compiled(Generic[P, R]):
-    """What sg.compile() gives: called as the function is."""
+    """What sg.compile() returns; called like the function."""
 
     def __init__(self, function: Callable[P, R]) -> None:
         functools.update_wrapper(self, function)
@@ -104,7 +104,7 @@ class _Compiled(Generic[P, R]):
         return f"compile({self._function!r})"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if optimizers.watched():  # inside of a function that is recorded: a part of it
+        if optimizers.watched():  # a call inside a function that is being recorded is part of it
             return self._function(*args, **kwargs)
         tensors: list[Tensor] = []
         others = _key(args, tensors), _key(kwargs, tensors) if kwargs else None
@@ -125,7 +125,7 @@ class _Compiled(Generic[P, R]):
             return self._recorded(known, tensors, args, kwargs)
 
     def _recorded(self, known: _Known, tensors: list[Tensor], args: Any, kwargs: Any) -> R:
-        """Calls the function and watches; two calls that did the same make a variant."""
+        """Calls the function and records it; two calls that did the same make a variant."""
         capture = _core._Capture(tensors)
         leaves, build = flatten((args, kwargs))
         aliases = iter(capture.arguments())

@@ -1,4 +1,4 @@
-"""Operations of one's own: GLSL compute kernels on tensors."""
+"""Custom kernels: operations written as GLSL compute shaders."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _three(name: str, what: str, size: Size) -> tuple[int, int, int]:
 
 
 class GlslKernel:
-    """What `glsl_kernel` makes: call it with tensors."""
+    """A custom kernel, made by `glsl_kernel`; call it with tensors."""
 
     def __init__(
         self,

@@ -72,7 +72,7 @@ class Event:
 
     @property
     def on_gpu(self) -> bool:
-        """Whether a GPU did it."""
+        """Whether the work ran on a GPU."""
         return self.thread < 0
 
     @property
@@ -146,7 +146,7 @@ class Row:
         self.device_time_total += event.device_time_total
         self.bytes += event.bytes
         self.flops += event.flops
-        outer = event.cpu_parent  # a stage inside one of its own name is in that one's time already
+        outer = event.cpu_parent  # a stage inside one of the same name is already part of its time
         while outer is not None and (outer.name, outer.category) != (event.name, event.category):
             outer = outer.cpu_parent
         if outer is None:

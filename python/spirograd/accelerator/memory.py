@@ -18,12 +18,12 @@ def _stats(device: DeviceLike | int | None) -> dict[str, int]:
 
 
 def empty_cache() -> None:
-    """Gives memory that is kept for reuse back to the driver, on all devices."""
+    """Returns memory kept for reuse to the driver, on all devices."""
     _core.empty_cache()
 
 
 def get_memory_info(device: DeviceLike | int | None = None, /) -> tuple[int, int]:
-    """Bytes that are free on the device, and all of them.
+    """Free bytes on the device, and its total.
 
     Raises:
         DeviceUnavailableError: there is no GPU.
@@ -71,6 +71,6 @@ def memory_stats(device: DeviceLike | int | None = None, /) -> OrderedDict[str, 
 
 
 def reset_peak_memory_stats(device: DeviceLike | int | None = None, /) -> None:
-    """Lets max_memory_allocated() start anew from what is allocated now."""
+    """Restarts max_memory_allocated() from what is allocated now."""
     if _core.Device.is_gpu_available():
         _core._reset_peak(_device(device))

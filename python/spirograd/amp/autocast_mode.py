@@ -31,8 +31,8 @@ class autocast:
     forward pass. Float64 tensors are left alone. It is a context manager and a decorator, of its thread alone.
 
     Args:
-        device_type: "cpu" or "gpu": the tensors that are meant.
-        dtype: float16 or bfloat16; by default float16 on a GPU, bfloat16 on the CPU.
+        device_type: "cpu" or "gpu": the device whose tensors are converted.
+        dtype: float16 or bfloat16; the default is float16 on a GPU and bfloat16 on the CPU.
         enabled: False switches an autocast around it off.
         cache_enabled: accepted for PyTorch's sake; conversions are fused into what reads them.
 

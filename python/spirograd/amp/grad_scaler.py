@@ -13,7 +13,7 @@ from ..optim import Optimizer
 
 
 class _OfOptimizer:
-    """What has happened to an optimiser since the last update()."""
+    """What happened to an optimiser since the last update()."""
 
     def __init__(self) -> None:
         self.found: Tensor | None = None  # whether a gradient is infinite or NaN: [], of its device
@@ -28,10 +28,10 @@ class GradScaler:
     your own, is asked by a read instead.
 
     Args:
-        device: where scale and counters are; by default where the first loss is.
+        device: where scale and counters are kept; by default, where the first loss is.
         init_scale: the first scale.
-        growth_factor: of the scale, after growth_interval good steps in a row.
-        backoff_factor: of the scale, after a bad step.
+        growth_factor: multiplies the scale after growth_interval good steps in a row.
+        backoff_factor: multiplies the scale after a bad step.
         growth_interval: good steps before the scale grows.
         enabled: False does nothing but step.
 
@@ -103,7 +103,7 @@ class GradScaler:
         """Divides the gradients of an optimiser by the scale, in place; call it to clip them before step().
 
         Args:
-            optimizer: of the gradients.
+            optimizer: the one whose gradients are divided.
 
         Raises:
             Error: it was called since the last update(), or scale() never was.
@@ -133,7 +133,7 @@ class GradScaler:
         """optimizer.step(), which changes nothing where a gradient is infinite or NaN.
 
         Args:
-            optimizer: whose gradients are scaled.
+            optimizer: the one whose gradients are scaled.
             args: of its step().
             kwargs: of its step().
 
@@ -165,7 +165,7 @@ class GradScaler:
         """The scale of the next step; call it once after all steps.
 
         Args:
-            new_scale: in place of what follows from the steps.
+            new_scale: replaces the scale that would follow from the steps.
 
         Raises:
             Error: no optimiser has stepped.
@@ -198,7 +198,7 @@ class GradScaler:
 
     @property
     def skipped(self) -> Tensor:
-        """How many updates followed an infinity: [], int32, on the device."""
+        """How many updates were skipped because of an infinity: [], int32, on the device."""
         return _core.tensor(self._start[2], dtype=_core.int32) if self._skipped is None else self._skipped
 
     def get_scale(self) -> float:

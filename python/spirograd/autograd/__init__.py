@@ -1,4 +1,4 @@
-"""Gradients of chosen tensors, operations with a gradient of one's own, and checks of gradients."""
+"""Gradients of chosen tensors, operations with gradients of your own, and checks of gradients."""
 
 from __future__ import annotations
 

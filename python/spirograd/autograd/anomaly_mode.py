@@ -8,18 +8,18 @@ from .._core import _is_anomaly_enabled, _set_anomaly_enabled
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether NaNs are looked for in this thread."""
+    """Whether this thread checks for NaNs."""
     return _is_anomaly_enabled()
 
 
 class set_detect_anomaly:
-    """Looks for NaNs from now on, or no longer; as a context manager, until its end. For this thread.
+    """Switches the check for NaNs on or off in this thread; as a context manager, until its end.
 
     Each operation, and each gradient, is computed and read at once, so this is slow.
 
     Args:
-        mode: whether to look.
-        check_nan: False turns the looking off.
+        mode: whether to check.
+        check_nan: False turns the check off.
 
     Raises:
         Error: later, by the first operation whose result has a NaN that no input has, or by backward() for the
@@ -48,7 +48,7 @@ class detect_anomaly:
     """Inside a `with`: names the operation and the user's line that first made a NaN, forward or backward.
 
     Args:
-        check_nan: False turns the looking off.
+        check_nan: False turns the check off.
 
     Raises:
         Error: see set_detect_anomaly.

@@ -1,4 +1,4 @@
-"""Operations with a gradient of one's own."""
+"""Operations with a gradient of your own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
 
 class FunctionCtx:
-    """What forward() leaves for backward(); attributes may be added freely.
+    """Passes values from forward() to backward(); any attributes may be added.
 
     Attributes:
         needs_input_grad: for each argument of apply(), whether its gradient is wanted.
@@ -72,11 +72,11 @@ class FunctionCtx:
         return tuple(found)
 
     def mark_non_differentiable(self, *outputs: Tensor) -> None:
-        """Outputs that get no gradient."""
+        """Marks outputs that get no gradient."""
         self._constant = outputs
 
     def mark_dirty(self, *inputs: Tensor) -> None:
-        """Inputs that forward() wrote in place; they must be outputs as well."""
+        """Marks inputs that forward() wrote in place; they must be outputs as well."""
         self._dirty = inputs
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -124,7 +124,7 @@ class Function:
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """From the gradients of the outputs to those of the arguments."""
+        """Computes the gradients of the arguments from those of the outputs."""
         raise NotImplementedError("Function: backward is missing; write it as a static method")
 
     @classmethod
@@ -158,7 +158,7 @@ class Function:
 
     @classmethod
     def _connected(cls, ctx: Any, args: tuple[Any, ...], raw: tuple[Any, ...]) -> list[Any]:
-        """The outputs with their place in the gradient graph."""
+        """Connects the outputs to the gradient graph."""
         _check_dirty(cls.__name__, ctx._dirty, raw)
         outputs = [
             t if not isinstance(t, Tensor) or _place(t, ctx._dirty) >= 0 else t.detach() if t.is_floating_point() else t

@@ -22,7 +22,7 @@ def _arguments(inputs: Any) -> list[Any]:
 
 
 def _outputs(f: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
-    """What f gives, without integers and what is not a tensor."""
+    """The results of f that are tensors of a floating type."""
     made = f(*inputs)
     made = [made] if isinstance(made, Tensor) else list(made)
     return [y for y in made if isinstance(y, Tensor) and y.is_floating_point()]
@@ -37,7 +37,7 @@ def _is_checked(x: Any) -> bool:
 
 
 def _with(inputs: Sequence[Any], i: int, values: Array) -> list[Any]:
-    """The inputs, with other values in the i-th."""
+    """The inputs, with new values in the i-th."""
     x = inputs[i]
     moved = tensor(values, dtype=x.dtype, device=x.device).requires_grad_()
     return [moved if k == i else other for k, other in enumerate(inputs)]

@@ -1,1 +1,1 @@
-"""What all of the package stands on: modes, types of elements and arguments, nests of tensors."""
+"""The foundation of the package: modes, element and argument types, nested containers of tensors."""

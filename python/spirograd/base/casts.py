@@ -1,4 +1,4 @@
-"""autocast for functions written in Python. For functions of the core, their rows say what it does."""
+"""autocast for functions written in Python. The rows of the core say what it does to the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .._core import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-used = False  # whether there ever was an autocast: the quick way out
+used = False  # whether autocast was ever used; if not, nothing is checked
 
 
 def _converted(x: Any, to_half: bool) -> Any:

@@ -22,7 +22,7 @@ def is_inference_mode_enabled() -> bool:
 
 
 class _Mode:
-    """What a `with` switches, and switches back; as a decorator, for each call of the function."""
+    """A mode that a `with` switches on and back; as a decorator, in each call of the function."""
 
     _on: bool
 
@@ -30,7 +30,7 @@ class _Mode:
         self._before: list[tuple[bool, bool]] = []
 
     def _fresh(self) -> _Mode:
-        # Not one mode for all calls: they may overlap in several threads.
+        # A new mode for each call, because calls may overlap in several threads.
         return type(self)()
 
     def _enter(self) -> None:

@@ -9,7 +9,7 @@ from .._core import Tensor
 
 
 def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
-    """The leaves in order, and a function that puts others in their places."""
+    """The leaves in order, and a function that builds the same tree from other leaves."""
     if isinstance(tree, dict):
         keys = list(tree)
         parts = [tree[k] for k in keys]
@@ -47,7 +47,7 @@ def transform(function: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def to_host(tree: Any) -> Any:
-    """The same with tensors of the CPU, which keep the values of now."""
+    """The same tree with copies of its tensors on the CPU."""
 
     def copied(x: Any) -> Any:
         if not isinstance(x, Tensor):
@@ -58,5 +58,5 @@ def to_host(tree: Any) -> Any:
 
 
 def to_device(tree: Any, device: Any) -> Any:
-    """The same with its tensors there."""
+    """The same tree with its tensors on that device."""
     return transform(lambda x: x.to(device) if isinstance(x, Tensor) else x, tree)

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     options = parser().parse_args(words)
     try:
-        if getattr(options, "config", None):  # before the other words, which overrule them
+        if getattr(options, "config", None):  # placed before the other words, which override them
             options = parser().parse_args([*words[:2], *train.from_toml(options.config), *words[2:]])
         status: int = options.run(options)
         sys.stdout.flush()
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # who read the output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (UserError, _core.Error, ImportError, OSError) as error:

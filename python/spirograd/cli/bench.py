@@ -1,4 +1,4 @@
-"""`bench`: a few figures of a device, each with its size; `benchmarks/` has many, beside other libraries."""
+"""`bench`: a few figures for a device; `benchmarks/` has many more, with comparisons to other libraries."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from .. import _core, nn, optim
 from .._core import Device
 from .options import add_device, devices
 
-SECONDS = 0.5  # that a figure is measured for
-LONGEST = 0.05  # of a piece of work; larger sizes are left out
+SECONDS = 0.5  # seconds that one figure is measured for
+LONGEST = 0.05  # seconds of one piece of work; larger sizes are left out
 
 
 class Timing(NamedTuple):
@@ -25,7 +25,7 @@ class Timing(NamedTuple):
 
 
 def timed(work: Callable[[], Any]) -> Timing:
-    """Times work, with the wait for all that it made. What it returns is alive until then, so nothing is left out."""
+    """Times work, including the wait for its results, which are kept alive so that all of it is done."""
 
     def sample() -> float:
         start = time.perf_counter()

@@ -8,7 +8,7 @@ from .. import _core
 
 
 class UserError(Exception):
-    """Something that the one who typed the command can put right."""
+    """A mistake that the user of the command can correct."""
 
 
 def add_device(parser: argparse.ArgumentParser, default: str, doc: str) -> None:

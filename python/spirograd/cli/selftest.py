@@ -15,7 +15,7 @@ from .._core import Device, Tensor
 from .options import add_device, devices
 
 Array = npt.NDArray[Any]
-Pair = tuple[Tensor, Any]  # what came out, what it should be
+Pair = tuple[Tensor, Any]  # the result and what it should be
 F = nn.functional
 
 
@@ -272,7 +272,7 @@ def run(options: argparse.Namespace) -> int:
                 error = error_of(family, device)
                 fine = error <= family.allowed
                 said = f"error {error:.1e}, allowed {family.allowed:.0e}"
-            except Exception as raised:  # whatever goes wrong is a line of the table
+            except Exception as raised:  # any failure becomes a line of the table
                 fine, said = False, f"{type(raised).__name__}: {raised}"
             seconds = time.perf_counter() - began
             print(f"  {family.name:<16} {'ok' if fine else 'FAIL':<5} {seconds:5.1f} s  {said}", flush=True)

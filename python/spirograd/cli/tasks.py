@@ -22,8 +22,8 @@ class Task(ABC):
     """Batches for training, and an evaluation on the rest.
 
     Attributes:
-        settings: of the model and of the batches; a training is gone on with only when they are the same.
-        order: what the batches are drawn by.
+        settings: of the model and the batches; a training is resumed only if they are the same.
+        order: the generator that draws the batches.
     """
 
     settings: dict[str, Any]

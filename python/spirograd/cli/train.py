@@ -20,7 +20,7 @@ from . import models
 from .options import UserError, add_device, one_device, positive
 from .tasks import TASKS, Task
 
-READ_EVERY = 10  # steps between two looks at the loss: each one waits for the device
+READ_EVERY = 10  # steps between two reads of the loss, each of which waits for the device
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -91,7 +91,7 @@ def begin(folder: Path, task: Task, parts: dict[str, Any]) -> int:
     """Loads the last checkpoint, if there is one, and returns the number of steps done.
 
     Raises:
-        UserError: it is of another training.
+        UserError: the checkpoint is of another training.
     """
     content = checkpoints.peek(folder)
     if content is None:
@@ -108,7 +108,7 @@ def begin(folder: Path, task: Task, parts: dict[str, Any]) -> int:
 
 
 def train(options: argparse.Namespace, task: Task, parts: dict[str, Any], step: int) -> int:
-    """The loop. It ends with a checkpoint, also when it is interrupted."""
+    """The loop. It ends with a checkpoint, even if it is interrupted."""
     model, optimizer = parts["model"], parts["optimizer"]
     start = time.monotonic()
     done = saved = step

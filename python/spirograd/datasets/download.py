@@ -32,7 +32,7 @@ __all__ = ["DatasetUnavailableError", "Download", "File", "cache_folder", "read"
 TIMEOUT = 15.0  # seconds without a byte
 CHUNK = 1 << 16
 LARGEST = 1 << 28  # bytes of a download or a file whose size is not known
-# What the readers of archives raise about bytes that are none.
+# What the readers of archives raise for bytes that are not an archive.
 DAMAGED = (
     EOFError, KeyError, NotImplementedError, OSError, OverflowError, RuntimeError, ValueError, lzma.LZMAError,
     tarfile.TarError, zipfile.BadZipFile, zlib.error,
@@ -76,7 +76,7 @@ class Download(NamedTuple):
 def cache_folder() -> Path:
     """Where downloads are kept."""
     root = os.environ.get("SPIROGRAD_CACHE", "0")
-    if root not in ("", "0"):  # 0 keeps no kernels; data have to be somewhere
+    if root not in ("", "0"):  # 0 keeps no kernels, but data must be kept somewhere
         return Path(root) / "data"
     xdg = os.environ.get("XDG_CACHE_HOME", "")
     return (Path(xdg) if os.path.isabs(xdg) else Path.home() / ".cache") / "spirograd" / "data"
@@ -107,7 +107,7 @@ def read(
                 return [_checked(dataset, at, [f], None)[0] for at, f in zip(places, files, strict=True)]
     path = (Path(root) if root else cache_folder()) / dataset / source.name
     if path.is_file():
-        # A damaged file of the cache is ours to replace; one of a given folder is not.
+        # A damaged file in the cache may be replaced; one in a folder of the user may not.
         with contextlib.suppress(FileFormatError):
             return _checked(dataset, path, files, source)
     where = f"{source.name} into the folder {dataset}/ of SPIROGRAD_DATA"
@@ -152,7 +152,7 @@ def _unpacked(path: Path, files: Sequence[File]) -> list[bytes]:
         wanted = {file.name: file for file in files}
         found = {}
         with tarfile.open(path, "r:gz") as archive:
-            for member in archive:  # in one pass: going back would begin anew
+            for member in archive:  # in one pass, because seeking back would start again
                 if (file := wanted.get(member.name)) and (stream := archive.extractfile(member)):
                     found[file.name] = _bounded(stream, file)
         return [found[file.name] for file in files]
@@ -163,7 +163,7 @@ def _unpacked(path: Path, files: Sequence[File]) -> list[bytes]:
 
 
 def _bounded(stream: Any, file: File) -> bytes:
-    """No more than the right file would give, and one byte to see that there is more."""
+    """As many bytes as the right file has, and one more to notice a longer one."""
     with stream:
         return bytes(stream.read((LARGEST if file.size is None else file.size) + 1))
 
@@ -246,7 +246,7 @@ def _receive(url: str, out: BinaryIO, resumed: int, version: Path, source: Downl
 
 @contextlib.contextmanager
 def _bar(total: int, done: int, name: str) -> Iterator[Any]:
-    """Shows the way of a download on a terminal, in KiB."""
+    """Shows the progress of a download on a terminal, in KiB."""
     if not sys.stderr.isatty() or total <= 0:
         yield lambda count: None
         return

@@ -1,4 +1,4 @@
-"""What the language models share: a training that can be cut anywhere, and the devices and texts to choose from."""
+"""What the language models share: a training that can be interrupted anywhere, and options for devices and texts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import spirograd as sg
 from spirograd.progress import Progress
 
-READ_EVERY = 20  # steps between two looks at the loss: each one waits for the device
+READ_EVERY = 20  # steps between two reads of the loss, each of which waits for the device
 
 
 def warm_cosine(step: int, steps: int, warm: int, highest: float, lowest: float) -> float:
-    """A learning rate that rises in a line for `warm` steps and falls as half a cosine."""
+    """A learning rate that rises linearly for `warm` steps and then falls as half a cosine."""
     if step < warm:
         return highest * (step + 1) / warm
     done = (step - warm) / max(steps - warm, 1)
@@ -41,7 +41,7 @@ def run(
         objects: `model`, `optimizer` and whatever else has a state.
 
     Returns:
-        (step, loss) of some steps, and how many steps are done by now.
+        (step, loss) for some steps, and the number of steps done so far.
     """
     optimizer = objects["optimizer"]
     found = options.checkpoints and sg.utils.checkpoints.restore(options.checkpoints, **objects)
@@ -71,7 +71,7 @@ def run(
 
 
 def parser(name: str, description: str, text: str) -> argparse.ArgumentParser:
-    """The options that both have."""
+    """The options that both models have."""
     made = argparse.ArgumentParser(prog=f"python -m spirograd.examples.{name}", description=description)
     made.add_argument("--small", action="store_true", help="a model that trains in seconds on a CPU, on its own source")
     made.add_argument("--text", metavar="FILE", help=f"a text to learn, its last tenth held back (default: {text})")

@@ -24,7 +24,7 @@ from spirograd.progress import Progress
 Images = npt.NDArray[np.float32]  # [n, side, side]
 Classes = npt.NDArray[np.int64]  # [n]
 
-READ_EVERY = 10  # steps between two looks at the loss: each one waits for the device
+READ_EVERY = 10  # steps between two reads of the loss, each of which waits for the device
 AGREE_WITHIN = 6  # images that CPU and GPU may differ by
 
 
@@ -117,7 +117,7 @@ def train(task: Task, device: Any, seed: int) -> Outcome:
 
 
 def count_correct(net: Any, data: tuple[Images, Classes], device: Any) -> int:
-    """How many images the network names rightly."""
+    """How many images the network classifies correctly."""
     images, labels = data
     with sg.no_grad():
         scores = net(sg.tensor(images.reshape(len(images), -1), device=device)).numpy()
@@ -164,7 +164,7 @@ def save_curves(outcomes: Sequence[Outcome], task: Task, path: str) -> None:
 
 
 def report(task: Task, outcomes: Sequence[Outcome]) -> bool:
-    """Prints the results; whether all is as it should be."""
+    """Prints the results; returns whether all of them are as expected."""
     count = len(task.held_back[1])
     fine = True
     print(f"\n{'device':<12} {'held back, right':>18} {'accuracy':>9} {'last loss':>10} {'time, s':>8}")

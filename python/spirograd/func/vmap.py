@@ -22,7 +22,7 @@ def vmap(
 ) -> Callable[..., Any]:
     """A function that calls func for each example and stacks the results.
 
-    It really calls func once for each example: right for every function, and as fast as a loop whose operations are
+    It calls func once for each example. That is right for every function, and as fast as a loop whose operations are
     all pending before any of them runs.
 
     Args:

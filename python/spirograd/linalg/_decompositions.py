@@ -132,7 +132,7 @@ def svd(A: Tensor, full_matrices: bool = True) -> SVDResult:
         full_matrices: square U and Vh.
 
     Raises:
-        LinAlgError: the iteration found no end: NaN or infinity.
+        LinAlgError: the iteration did not converge: NaN or infinity.
         TypeError: A is neither float32 nor float64.
 
     Example:
@@ -185,7 +185,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> EighResult:
         UPLO: which one: 'L' for the lower, 'U' for the upper.
 
     Raises:
-        LinAlgError: the iteration found no end: NaN or infinity.
+        LinAlgError: the iteration did not converge: NaN or infinity.
         TypeError: A is neither float32 nor float64.
         ValueError: the matrices are not square, or UPLO is something else.
 

@@ -45,7 +45,7 @@ def _first_wrong(f: Callable[..., Any], arrays: Sequence[Array]) -> tuple[Any, .
 
 
 def lapack(op: str, wrong: str, f: Callable[..., Any], *inputs: Tensor) -> tuple[Tensor, ...]:
-    """f of the inputs as arrays, as tensors of their device."""
+    """Calls f with the inputs as arrays; returns tensors on their device."""
     device = inputs[0].device
     if device.kind == "gpu":
         _fall_back(op, device)

@@ -40,10 +40,10 @@ def pinv(A: Tensor, rtol: float | None = None, *, atol: float | None = None, her
         rtol: singular values below rtol times the largest count as 0; default: max(m, n) times the type's epsilon,
             or 0 when atol is given.
         atol: singular values below it count as 0.
-        hermitian: accepted for PyTorch's sake; singular values serve as well.
+        hermitian: accepted for PyTorch's sake; singular values are used in any case.
 
     Raises:
-        LinAlgError: the iteration found no end: NaN or infinity.
+        LinAlgError: the iteration did not converge: NaN or infinity.
         TypeError: A is neither float32 nor float64.
 
     Example:

@@ -1,4 +1,4 @@
-"""How good a model is: functions of tensors, and accumulators over many batches. Nothing is read until you read it.
+"""Metrics of models: functions of tensors, and accumulators over many batches. Nothing waits until you read it.
 
 Scores are [n, classes, ...] with classes [n, ...] as target. Scores of the shape of the target mean yes and no: those
 above a threshold say yes (0 suits logits, 0.5 probabilities), and so do targets above it, so that both 0 and 1 and -1

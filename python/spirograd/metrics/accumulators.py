@@ -1,4 +1,4 @@
-"""How good a model is over many batches."""
+"""Metrics accumulated over many batches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 
 class Metric:
-    """Adds up over batches. What it keeps stays on the device and does not grow with their number.
+    """Accumulates over batches. What it keeps is on the device and does not grow with their number.
 
     A metric of your own says in `add(input, target)` what a batch adds to the tensors it keeps, by name, and in
     `result(kept)` what follows from them.
@@ -63,7 +63,7 @@ class Metric:
         self._kept: dict[str, Any] = {}
 
     def add(self, kept: dict[str, Any], input: Tensor, target: Tensor) -> dict[str, Any]:
-        """The values to keep after a batch; before the first one there are none."""
+        """The values to keep after a batch; `kept` is empty before the first one."""
         raise NotImplementedError(f"{type(self).__name__} has no add()")
 
     def result(self, kept: dict[str, Any]) -> Tensor:

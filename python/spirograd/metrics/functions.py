@@ -1,4 +1,4 @@
-"""How good a model is, as functions of scores and targets."""
+"""Metrics as functions of scores and targets."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def f1_score(
 
 
 def perplexity(input: Tensor, target: Tensor, ignore_index: int = -100) -> Tensor:
-    """exp of the mean cross entropy: the number of classes among which the model wavers.
+    """exp of the mean cross entropy: the effective number of classes among which the model is undecided.
 
     Args:
         input: logits [n, classes, ...].

@@ -34,7 +34,7 @@ class Rnn:
         return (y.tanh() if self.nonlinearity == "tanh" else y.relu(),), ()
 
     def factors(self, before: States, after: States, kept: States) -> States:
-        """What back() multiplies gradients with, for all steps at once."""
+        """The factors by which back() multiplies gradients, for all steps at once."""
         (h,) = after
         return ((1 - h * h if self.nonlinearity == "tanh" else h > 0).unsqueeze(2),)
 

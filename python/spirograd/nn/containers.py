@@ -107,7 +107,7 @@ class _Numbered(Module):
             The container.
 
         Raises:
-            IndexError: there is no such place.
+            IndexError: there is no such index.
         """
         modules = list(self)
         if not -len(modules) <= index <= len(modules):

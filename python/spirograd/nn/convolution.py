@@ -28,7 +28,7 @@ __all__ = [
 
 
 class _Convolution(TensorModule):
-    """What all of them have: sizes, and a weight and bias with PyTorch's initial values."""
+    """What all convolutions share: sizes, and a weight and bias with PyTorch's initial values."""
 
     dims: ClassVar[int]
     padding: Any
@@ -87,7 +87,7 @@ class _Convolution(TensorModule):
             init.uniform_(parameter, -bound, bound)
 
     def _borders(self) -> list[int]:
-        """What to add before and behind, the last dimension first."""
+        """The widths to add before and after, last dimension first."""
         if self.padding == "valid":
             return [0] * (2 * self.dims)
         out = []

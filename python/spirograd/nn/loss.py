@@ -163,7 +163,7 @@ class HuberLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Minus the logarithm of a normal density whose mean and variance were foretold.
+    """Minus the logarithm of a normal density with predicted mean and variance.
 
     Example:
         >>> sg.nn.GaussianNLLLoss()(sg.zeros(2), sg.ones(2), sg.ones(2)).item()
@@ -260,7 +260,7 @@ class KLDivLoss(_Loss):
 
 
 class FocalLoss(_Loss):
-    """Cross entropy in which easy cases fade.
+    """Cross entropy in which easy cases count less.
 
     Example:
         >>> round(sg.nn.FocalLoss(gamma=0.0)(sg.zeros(1), sg.ones(1)).item(), 4)

@@ -1,4 +1,4 @@
-"""Positions in a sequence, for layers that do not know any."""
+"""Encodings of positions, for layers that treat all positions alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Images of another size, as modules."""
+"""Resizing of images, as modules."""
 
 from __future__ import annotations
 

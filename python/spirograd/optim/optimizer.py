@@ -51,7 +51,7 @@ class Watch:
         self.batches: list[tuple[Any, Any]] = []  # RuleOptimizers and batches of theirs, in the order of the updates
 
     def step(self, optimizer: Optimizer) -> None:
-        """Notes that an optimiser is about to step."""
+        """Records that an optimiser is about to step."""
         self.steps.append(optimizer)
         if optimizer not in self.keys:
             self.keys[optimizer] = optimizer._replay_key(False)
@@ -254,7 +254,7 @@ class Optimizer:
         raise NotImplementedError(f"{self._name} has no step()")
 
     def _undo(self) -> None:
-        """Undoes what was counted for a step that failed; its updates were not done."""
+        """Undoes the counts of a step that failed and changed nothing."""
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls hook(optimizer, args, kwargs) before each step."""

@@ -95,11 +95,11 @@ class RuleOptimizer(Optimizer):
         return self._rule
 
     def _kept(self, group: Group) -> tuple[str | None, ...]:
-        """Names of the states that the rule changes; None where an option is off."""
+        """The names of the states that the rule changes; None for an option that is off."""
         raise NotImplementedError
 
     def _numbers(self, group: Group, lr: Scalar, counts: Counts) -> tuple[Scalar, ...]:
-        """What the rule takes."""
+        """The numbers that the rule takes."""
         raise NotImplementedError
 
     def _advanced(self, group: Group, counts: Counts) -> Counts:

@@ -42,7 +42,7 @@ def write_archive(stream: BinaryIO, arrays: Mapping[str, Array], texts: Mapping[
 
 
 def load_archive(stream: BinaryIO, path: str, at: Place, max_bytes: int | None) -> Any:
-    """What save(), numpy.savez() or PyTorch wrote."""
+    """Reads what save(), numpy.savez() or PyTorch wrote."""
     size = stream.seek(0, io.SEEK_END)
     stream.seek(0)
     room = Room(path, size, max_bytes)
@@ -109,7 +109,7 @@ def parse_npy(data: bytes, path: str, name: str) -> Array:
 
 
 def whole(stream: BinaryIO, size: int, members: int) -> bool:
-    """Whether the list of members is where and as long as the last record says; ZipFile reads a part of it as well."""
+    """Whether the list of members has the place and length in the last record; ZipFile would accept a part of it."""
     stream.seek(max(0, size - END.size))
     mark, disks, here, count, length, start, comment = END.unpack(stream.read(END.size).ljust(END.size))
     if mark != b"PK\5\6" or disks or comment or here != count or count not in (members, MANY):
@@ -120,7 +120,7 @@ def whole(stream: BinaryIO, size: int, members: int) -> bool:
 
 @contextlib.contextmanager
 def refusing(path: str) -> Iterator[None]:
-    """What the readers of archives raise is that the file is damaged."""
+    """Turns the errors of the readers of archives into one that says that the file is damaged."""
     try:
         yield
     except DAMAGED as error:

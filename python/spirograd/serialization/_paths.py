@@ -19,7 +19,7 @@ Place: TypeAlias = Callable[[str], "_core.Device"]  # where a tensor goes that w
 
 @contextlib.contextmanager
 def written(f: File) -> Iterator[BinaryIO]:
-    """The file itself; or one beside the path, which takes its place when all has been written and is on the disk."""
+    """Opens the file for writing: the given one, or one beside the path that replaces it once everything is on disk."""
     if not isinstance(f, (str, os.PathLike)):
         yield cast(BinaryIO, f)
         return
@@ -51,7 +51,7 @@ def written(f: File) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def reading(f: File) -> Iterator[tuple[BinaryIO, str]]:
-    """The file at its beginning, and what to call it."""
+    """The file, at its beginning, and its name in errors."""
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as stream:
             yield stream, name_of(f)
@@ -61,12 +61,12 @@ def reading(f: File) -> Iterator[tuple[BinaryIO, str]]:
 
 
 def name_of(f: File) -> str:
-    """What errors call it."""
+    """The file's name in errors."""
     return os.fspath(f) if isinstance(f, (str, os.PathLike)) else str(getattr(f, "name", "the file"))
 
 
 def place_of(op: str, map_location: Any) -> Place:
-    """What map_location says."""
+    """The device that map_location gives."""
     if map_location is None:
         return lambda name: place(op, name)
     if isinstance(map_location, Mapping):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from .._core import FileFormatError
 
-LEAST = 64 << 20  # bytes that any file may become
-TIMES = 16  # and how many times its size
+LEAST = 64 << 20  # bytes that any file may take
+TIMES = 16  # or this many times its size
 
 
 class Room:
-    """What is left; each piece is asked for before it is made."""
+    """The memory that is left; each piece is requested before it is made."""
 
     def __init__(self, path: str, size: int, max_bytes: int | None) -> None:
         self.path = path

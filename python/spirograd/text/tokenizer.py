@@ -1,4 +1,4 @@
-"""What every tokenizer does, and the files they are kept in: JSON, which never runs code."""
+"""The base of tokenizers, and their files: JSON, which never runs code."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Tokenizer:
         return made
 
     def _state(self) -> dict[str, Any]:
-        """What of the tokenizer is in its file."""
+        """The state of the tokenizer that its file holds."""
         raise NotImplementedError
 
     @classmethod

@@ -47,7 +47,7 @@ class CharTokenizer(Tokenizer):
 
     @property
     def vocab_size(self) -> int:
-        """How many characters there are."""
+        """The number of characters."""
         return len(self._codes)
 
     def encode(self, text: str) -> Ids:
@@ -83,7 +83,7 @@ def _codes(text: str) -> npt.NDArray[np.uint32]:
 
 
 class ByteTokenizer(Tokenizer):
-    """The bytes of the text in UTF-8: 256 numbers, no vocabulary to learn, no text that it does not know.
+    """The bytes of the text in UTF-8: 256 numbers, no vocabulary to learn, and every text can be encoded.
 
     Example:
         >>> sg.text.ByteTokenizer().encode("é").tolist()
@@ -159,7 +159,7 @@ class WordTokenizer(Tokenizer):
 
     @property
     def vocab_size(self) -> int:
-        """How many words there are."""
+        """The number of words."""
         return len(self.vocabulary)
 
     def encode(self, text: str) -> Ids:

@@ -1,4 +1,4 @@
-"""fit: the training loop. A step is one submission; nothing is read between steps but what a bar shows now and then."""
+"""fit: the training loop. A step is one submission; between steps, only the progress bar reads a value now and then."""
 
 from .fit import evaluate, fit
 from .state import History, Training

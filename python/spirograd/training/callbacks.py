@@ -46,7 +46,7 @@ class Callback:
 
 
 class _Watch:
-    """Which value of an epoch is watched, and whether it is better than those before."""
+    """The value of an epoch that a callback watches, and whether it has improved."""
 
     def __init__(self, who: str, monitor: str, mode: str, min_delta: float) -> None:
         if mode not in ("auto", "min", "max"):
@@ -78,7 +78,7 @@ class EarlyStopping(Callback):
     """Ends a training that no longer improves.
 
     Args:
-        monitor: the value that is looked at, such as "val_loss", "val_accuracy" or "loss".
+        monitor: the value to watch, such as "val_loss", "val_accuracy" or "loss".
         patience: epochs that may pass without a better value.
         min_delta: by how much a value must be better.
         mode: whether small ("min") or large ("max") values are good; "auto" knows losses, errors and perplexity.
@@ -144,7 +144,7 @@ class ModelCheckpoint(Callback):
 
     Args:
         folder: where files go.
-        monitor: with save_best_only the value that is looked at.
+        monitor: with save_best_only, the value to watch.
         mode: as in EarlyStopping.
         save_best_only: stores only what is better than all before.
         keep: how many files may stay; 0: all.

@@ -49,7 +49,7 @@ class Rows:
         """The rows in the order of this epoch."""
         generator = None if self.seed is None else Generator().manual_seed(self.seed + (epoch << 32))
         order = _core.randperm(self.target.shape[0], generator=generator, device=self.target.device)
-        _core._submit([[order]])  # made by itself, so that the first step of an epoch is like the others
+        _core._submit([[order]])  # computed separately, so that the first step of an epoch is like the others
         return order
 
     def split(self, share: float, shuffle: bool, seed: int | None) -> tuple[Rows, Rows]:

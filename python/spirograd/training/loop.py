@@ -1,6 +1,6 @@
 """The loops over batches: an epoch of training, and a validation.
 
-A step is one submission; nothing is read between steps but what a bar shows now and then.
+A step is one submission. Between steps, only the progress bar reads a value, now and then.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .replay import ReplayedStep
 from .state import Training, short
 from .sums import Sums
 
-READ_EVERY = 0.3  # seconds between two looks at the loss for the bar: each one waits for the device
+READ_EVERY = 0.3  # seconds between two reads of the loss for the bar, each of which waits for the device
 
 
 def run_epoch(
@@ -106,7 +106,7 @@ def _step(
         optimizer.zero_grad()
         loss.backward()
         if not counted:
-            sums.add(loss, output, target)  # before the step, whose submission it then rides in
+            sums.add(loss, output, target)  # before the step, so that it is part of its submission
             counted = True
         return loss
 

@@ -20,7 +20,7 @@ _PACKAGE = f"{__name__.partition('.')[0]}."
 
 
 class ReplayedStep:
-    """Steps of an optimiser whose sums (of losses and metrics) stay in place. Called like the step that it stands for.
+    """Steps of an optimiser whose sums of losses and metrics stay in place. Called like the step that it replaces.
 
     Args:
         model, loss, optimizer: what a step is made of.

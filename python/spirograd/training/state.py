@@ -1,4 +1,4 @@
-"""What a training is: its model, its optimiser, how far it has come, and what it recorded."""
+"""The state of a training: model, optimiser, progress and history."""
 
 from __future__ import annotations
 

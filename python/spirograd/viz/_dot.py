@@ -67,7 +67,7 @@ def _without_dot(source: str, format: str) -> bytes:
 
 
 class NoRenderer(graphviz.ExecutableNotFound):  # type: ignore[misc]
-    """Nothing on this machine can draw a graph."""
+    """No program on this machine can draw a graph."""
 
     def __init__(self, message: str) -> None:
         RuntimeError.__init__(self, message)

@@ -55,7 +55,7 @@ def plot_decision_boundary(
     grid = np.stack(np.meshgrid(x1, x2), axis=-1).reshape(-1, 2)
     scores = _scores(model, grid)
     if scores.shape[1] == 2:
-        scores = scores[:, 1:] - scores[:, :1]  # its sign tells the class
+        scores = scores[:, 1:] - scores[:, :1]  # its sign is the class
     classes, which = np.unique(labels, return_inverse=True)
 
     width, height = high - low
@@ -83,15 +83,15 @@ def plot_decision_boundary(
 
 
 def _scores(model: Any, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """What the model says about each point, [n, outputs]."""
+    """The model's output for each point, [n, outputs]."""
     if _takes_tensors(model):
         x = tensor(points, dtype=float32)
         for first in model.parameters():
-            x = x.to(first.device, getattr(first, "dtype", float32))  # a Value has none
+            x = x.to(first.device, getattr(first, "dtype", float32))  # a Value has no shape
             break
         with no_grad():
             return np.asarray(model(x).numpy(), dtype=np.float64).reshape(len(points), -1)
-    # All are asked before one is read, so that values on a GPU run at once.
+    # All outputs are computed before the first is read, so that values on a GPU run together.
     answers = [model([float(a), float(b)]) for a, b in points]
     return np.array([[_number(value) for value in (a if isinstance(a, (list, tuple)) else [a])] for a in answers])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-# Told apart by people who see red and green alike, and in grey.
+# Distinguishable with red-green colour blindness, and in grey.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555", "#000000")
 DASHES = ("-", "--", "-.", ":")
 PALE = ("#b3d4e8", "#f7cfb3", "#b3e2d5", "#f0d7e4", "#ddf0fa", "#f8e6bf", "#d0d0d0", "#b0b0b0")  # COLOURS, as ground

@@ -1,4 +1,4 @@
-"""Losses: how far a model's answers are from what was wanted. All average unless `reduction` says otherwise.
+"""Losses: how far a model's outputs are from the targets. All of them average unless `reduction` says otherwise.
 
 `reduction` is "mean", "sum" or "none" (one loss an element, or a row), as in PyTorch.
 """
@@ -189,7 +189,7 @@ def gaussian_nll_loss(
     """Minus the logarithm of a normal density: (log var + (input - target)^2 / var) / 2.
 
     Args:
-        input: the mean that was foretold, any shape.
+        input: the predicted mean, any shape.
         target: the same shape.
         var: the variance: a number, the shape of input, or that shape without its last dimension or with size 1 there.
         full: adds the constant log(2 pi) / 2.
@@ -350,7 +350,7 @@ def focal_loss(
     alpha: Tensor | float | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """Cross entropy times (1 - p)^gamma, p the probability of what was wanted (Lin et al., 2017): easy cases fade.
+    """Cross entropy times (1 - p)^gamma, where p is the target's probability (Lin et al., 2017): easy cases count less.
 
     Args:
         input: logits [n, classes, ...]; or of any shape, for yes and no.

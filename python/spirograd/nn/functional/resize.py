@@ -1,4 +1,4 @@
-"""Images of another size: products with small matrices, the weights of neighbours, which are made on the device."""
+"""Resizes images, by products with small matrices of weights that are made on the device."""
 
 from __future__ import annotations
 

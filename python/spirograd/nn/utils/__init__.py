@@ -1,4 +1,4 @@
-"""What is done to gradients and parameters as a whole."""
+"""Functions of all gradients or all parameters of a model."""
 
 from . import parametrizations as parametrizations
 from . import parametrize as parametrize

@@ -1,4 +1,4 @@
-"""Gradients kept small. Nothing is read back: norms and factors stay on the device."""
+"""Clips gradients. Nothing is read back: norms and factors stay on the device."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
     """A batch of a list of samples.
 
     Tensors, arrays and numbers are stacked (float numbers as float64, ints as int64), texts and bytes stay lists;
-    dicts, named tuples, tuples and lists are gone into, and tuples come back as lists.
+    dicts, named tuples, tuples and lists are collated item by item, and tuples become lists.
 
     Args:
         batch: the samples, all alike.

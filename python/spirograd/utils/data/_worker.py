@@ -29,7 +29,7 @@ from ._collate import Table, table_of
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """Which worker this is.
+    """Describes a worker.
 
     Attributes:
         id: its number, from 0.
@@ -48,7 +48,7 @@ _here = threading.local()
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """Which worker of a loader runs this code; None in the main thread.
+    """The worker of a loader that runs this code; None in the main thread.
 
     Example:
         >>> sg.utils.data.get_worker_info() is None
@@ -58,7 +58,7 @@ def get_worker_info() -> WorkerInfo | None:
 
 
 class End(enum.Enum):
-    """What a stream gives when it has no more."""
+    """Marks the end of a stream."""
 
     END = 0
 
@@ -129,7 +129,7 @@ class Worker:
         self.info = info
         self.tasks: queue.SimpleQueue[tuple[int, Any] | None] = queue.SimpleQueue()
         self.answers: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
-        self.epoch = 0  # tasks of another one are not begun
+        self.epoch = 0  # tasks of another epoch are not begun
         self.process = Process(fetch, info, init, context) if context is not None else None
         make = self.process or Local(fetch, info, init)
         threading.Thread(target=self._serve, args=(make,), name=f"DataLoader {info.id}", daemon=True).start()
@@ -144,7 +144,7 @@ class Worker:
                 try:
                     fresh, begun = epoch != begun, epoch
                     answer = make(task, fresh)
-                except BaseException as error:  # whatever it is, the caller is told
+                except BaseException as error:  # every error is passed to the caller
                     answer = Raised(error)
                 self.answers.put((epoch, answer))
         finally:

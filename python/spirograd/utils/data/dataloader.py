@@ -147,7 +147,7 @@ class DataLoader:
         return len(self.batch_sampler if self._batched else self.sampler)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Any]:
-        seed = draw_seed(self.generator)  # also without workers: the generator moves on alike
+        seed = draw_seed(self.generator)  # also without workers, so that the generator advances in the same way
         collate = {default_collate: gather, default_convert: _same}.get(self.collate_fn, self.collate_fn)
         table = table_of(self.dataset) if collate is gather else None
         fetch = Fetch(self.dataset, collate, self._stream, self._batched, self.drop_last, table)
@@ -157,7 +157,7 @@ class DataLoader:
             batches = self._together(fetch, seed)
 
         def finish(tree: Any) -> Any:
-            if collate is self.collate_fn:  # what is not a tensor is meant to be none
+            if collate is self.collate_fn:  # values that are not tensors stay as they are
                 return transform(lambda leaf: moved(leaf, self.device), tree)
             return tensors(tree, self.device, None if table is None else table.home)
 
@@ -215,7 +215,7 @@ class DataLoader:
         crew.begin()
         try:
             yield crew
-        except GeneratorExit:  # the caller has enough
+        except GeneratorExit:  # the caller stopped early
             raise
         except BaseException:
             if crew is self._crew:
