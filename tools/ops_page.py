@@ -263,13 +263,15 @@ def page() -> str:
     lines += [
         "## Other names",
         "",
-        "Creation, random numbers, conversions, facts: what they are, or which tests hold them.",
+        "Functions and methods that are not operations in this sense, with the tests that cover them.",
     ]
-    lines += ["", "| names | what they are |", "|---|---|"]
-    lines += [f"| {' '.join(sorted(names))} | {reason} |" for reason, names in others.items()]
+    lines += ["", "| what they do | names | tests |", "|---|---|---|"]
+    for reason, names in others.items():
+        what, _, tests = reason.partition(": ")
+        lines.append(f"| {what} | {' '.join(sorted(names))} | {tests} |")
     lines += ["", "## What is missing", ""]
     lines += [f"- `{name}`: {reason}" for name, reason in MISSING.items()] or [
-        "Of the names that this version set out to have, none; `tests/api/test_names.py` lists them."
+        "None of the names that this version is meant to have; `tests/api/test_names.py` lists them."
     ]
     return "\n".join(lines) + "\n"
 

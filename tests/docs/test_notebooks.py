@@ -114,5 +114,5 @@ def test_gpu_without_one() -> None:
 def test_gpu_with_one() -> None:
     printed = "".join(run("gpu"))
     assert "working on" in printed and "#version 460" in printed
-    assert "submissions: 1\n" in printed and "computed by the processor: 0" in printed
+    assert "submissions: 1\n" in printed and "computed by the CPU: 0" in printed
     assert "the same on the CPU: True" in printed and "fallbacks         0" in printed
