@@ -18,6 +18,7 @@ CachedPlan* PlanCache::find(uint64_t hash, const std::vector<uint64_t>& key) {
   return nullptr;
 }
 
+// Makes room by dropping the plan that was used longest ago.
 CachedPlan& PlanCache::insert(uint64_t hash, CachedPlan entry) {
   if (entries_.size() >= kCapacity)
     entries_.erase(std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
@@ -29,6 +30,7 @@ CachedPlan& PlanCache::insert(uint64_t hash, CachedPlan entry) {
   return entries_.emplace(hash, std::move(entry))->second;
 }
 
+// Counted by hash alone: two keys of one hash only get a plan of their own sooner.
 int PlanCache::times_missed(uint64_t hash) {
   if (missed_.size() >= kMissed) missed_.clear();
   return missed_[hash]++;

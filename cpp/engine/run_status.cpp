@@ -29,6 +29,7 @@ void raise_if_poisoned(const Node& node) {
 }
 }  // namespace
 
+// A run can only have read results of earlier ones, so one pass in order of their numbers finds all that are affected.
 void poison(uint32_t run, std::exception_ptr error) {
   Runs& r = runs();
   r.poisoned[run] = error;

@@ -26,6 +26,7 @@ constexpr CodeFacts kCodes[] = {
 
 const CodeFacts& facts(Code c) { return kCodes[static_cast<int>(c)]; }
 
+// Whether a view has the same element for the whole row, so that it is read or written once a row.
 bool constant_along_row(const Program& p, const View& v) {
   for (int d = p.outer(); d < p.domain.rank; ++d)
     if (v.strides[d] != 0) return false;
@@ -100,6 +101,7 @@ int Program::phases() const {
   return last + 1;
 }
 
+// A value runs once a row if all that it is made of does; a reduce makes one, in the next phase.
 void annotate(Program& p) {
   for (Instr& i : p.code) {
     i.phase = 0;
@@ -121,6 +123,7 @@ void annotate(Program& p) {
   }
 }
 
+// Backwards, stores mark what they need; forwards, what is marked gets its new number.
 void prune(Program& p) {
   constexpr int32_t kDead = -1;
   std::vector<int32_t> renumbered(p.code.size(),
@@ -144,6 +147,8 @@ void prune(Program& p) {
   p.code.resize(kept);
 }
 
+// Fewer dimensions mean fewer divisions in a kernel, and one text for more shapes. A row keeps a dimension of its own,
+// and those that count pieces stay.
 void collapse(Program& p) {
   const bool pieces = p.piece_limit > 0;  // the last outer and the first inner dimension then have a meaning
   for (int d = p.domain.rank - 1; d >= 0; --d) {
@@ -197,6 +202,7 @@ uint64_t Program::structure_hash() const {
 
 // ---- ProgramBuilder ---------------------------------------------------------------------------------------------
 
+// Equal instructions are one, but for stores, and for numbers: each is an argument, whatever its value.
 Expr ProgramBuilder::emit(Instr i) {
   int32_t& latest = latest_[chain_of(i) % kChains];
   if (!is_store(i.code) && i.code != Code::number)
@@ -250,6 +256,7 @@ Expr ProgramBuilder::reduce(Fold fold, Expr value) {
   return emit({.code = Code::reduce, .dtype = value.dtype, .fold = fold, .a = value.id});
 }
 
+// A cast and its inverse are left out where nothing is lost. From one narrow type to another goes through the wide one.
 Expr ProgramBuilder::cast(Expr a, DType t) {
   if (a.dtype == t) return a;
   const Instr& made = program.code[a.id];

@@ -55,6 +55,7 @@ int32_t Context::pending(const Operand& o) const {
   return o.node->log_index;
 }
 
+// The tag follows from the name alone, so that it is the same in every plan and process; bit 0 keeps it from being 0.
 int32_t Context::tag_of(const OpInfo& op) {
   uint64_t hash = 0;
   for (const char* c = op.name; *c; ++c) hash = hash_mix(hash, static_cast<uint64_t>(*c));
@@ -92,6 +93,7 @@ int64_t FusionGroup::rows() const {
   return n;
 }
 
+// Row-major over the dimensions that are not folded.
 Dims FusionGroup::row_strides() const {
   Dims s = Dims::filled(domain.rank, 0);
   int64_t stride = 1;

@@ -79,6 +79,7 @@ class Emitter {
     return static_cast<int32_t>(out_.sources.size()) - 1;
   }
 
+  // Strides in the program's order of dimensions: folded ones last.
   View view_of(int32_t binding, DType dtype, const Dims& strides, int64_t offset, bool aligned) const {
     View v;
     v.binding = binding;
@@ -89,6 +90,7 @@ class Emitter {
     return v;
   }
 
+  // Operands a and b are bindings 0 and 1; view 0 is the accumulator, which has no memory.
   void bind_accumulator() {
     const Node& product = context_.node(group_.roots[0]);
     out_.kernel.kind = Kernel::Kind::product;
@@ -97,6 +99,7 @@ class Emitter {
     builder_.add_view(view_of(-1, product.compute, group_.element_strides(), 0, true));
   }
 
+  // A number of the log is one argument of the kernel, however often it is read. Its value is not part of the plan.
   Expr number(int32_t node, int operand) {
     const int32_t global = context_.number(node, operand);
     auto [it, fresh] = numbers_.try_emplace(global);
@@ -118,6 +121,7 @@ class Emitter {
     return builder_.load(builder_.add_view(view_of(b, use.dtype, use.strides, use.offset, use.source.aligned)));
   }
 
+  // The element at a computed offset, moved by the view through which the tensor is read.
   Expr at(const Use& use, Expr offset) {
     const int64_t reach =
         use.source.leaf >= 0 ? context_.log.leaves[use.source.leaf]->numel : context_.node(use.source.node).numel;
@@ -164,6 +168,8 @@ class Emitter {
     return out;
   }
 
+  // Whether a reduce adds up over the rows of a kernel that folds along them: store() then adds to the sums of its
+  // part.
   bool sums_rows(const Node& node) const {
     return node.op->kind == Kind::reduce && group_.across && node.reduced == group_.across;
   }
@@ -172,6 +178,7 @@ class Emitter {
     return node.op->kind == Kind::indexed || (node.op->kind == Kind::effect && node.inputs == 3);
   }
 
+  // A reduce stores a value a row, a write goes through the view of its target, everything else is contiguous.
   void store(size_t r) {
     const int32_t root = group_.roots[r];
     const Node& node = context_.node(root);
@@ -213,6 +220,8 @@ class Emitter {
     builder_.store(builder_.add_view(view_of(b, node.dtype, node.in[1].strides, offset, base.aligned)), value);
   }
 
+  // The domain of a contraction is folded?, batch, m, n..., k...; several dimensions of n or k become digits, unless
+  // one stride walks all of them.
   void fill_product() {
     const int32_t root = group_.roots[0];
     const Node& node = context_.node(root);

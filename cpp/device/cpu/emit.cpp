@@ -90,6 +90,7 @@ int32_t Emitter::temporary(int size) {
 }
 void Emitter::release(int32_t slot) { free_[registers[slot - kRegister].size].push_back(slot); }
 
+// Fills a register with one value, for loops that take no scalar in that place.
 int32_t Emitter::as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vector<int32_t>& used, bool ahead) {
   const int size = static_cast<int>(size_of(t));
   const int32_t r = ahead ? new_register(size, Register::Holds::units) : temporary(size);
@@ -134,6 +135,7 @@ int32_t Emitter::as_int64(int32_t operand, std::vector<Op>& ops) {
   return op.d;
 }
 
+// Copies a view into a register: lanes at one stride, in runs, or, for a transposed operand, through a tile.
 void Emitter::load(int32_t i, std::vector<Op>& ops) {
   const ViewUse& view = view_of(i);
   const bool index = instr(i).code == Code::index;
@@ -152,6 +154,8 @@ void Emitter::load(int32_t i, std::vector<Op>& ops) {
   ops.push_back(op);
 }
 
+// Recognises computed start + position: the elements then lie in a row, as those of an embedding do, and are copied
+// instead of gathered one by one.
 Run Emitter::run_of(int32_t i) const {
   if (instr(i).code != Code::load_at || values_[i].scalar) return {};
   const Instr& sum = instr(instr(i).a);
@@ -206,6 +210,7 @@ void Emitter::store_at(int32_t i, std::vector<Op>& ops) {
   for (int32_t r : used) release(r);
 }
 
+// Takes the loop for the operands that are scalars, if there is one; otherwise fills registers with them.
 void Emitter::alu(const Node& node, std::vector<Op>& ops) {
   const Instr& in = instr(node.instr);
   if (in.code == Code::load_at) return load_at(node.instr, ops);
@@ -293,6 +298,8 @@ void Emitter::store(int32_t i, std::vector<Op>& ops) {
   for (int32_t r : used) release(r);
 }
 
+// Along a row, a block is folded to one number. Across rows, lanes are folded side by side, and float sums go through a
+// partial sum, so that their error grows more slowly.
 void Emitter::fold(int32_t i, Phase& out) {
   const Instr& in = instr(i);
   const Value& value = values_[in.a];

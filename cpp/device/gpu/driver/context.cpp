@@ -108,6 +108,7 @@ Context open_context(int index) {
   return c;
 }
 
+// Shared by both families at once, a buffer needs no transfer of ownership when an upload is done.
 void share_between_queues(const Context& context, VkBufferCreateInfo& info, uint32_t (&families)[2]) {
   families[0] = context.physical.family;
   families[1] = context.physical.copy_family;
@@ -117,6 +118,8 @@ void share_between_queues(const Context& context, VkBufferCreateInfo& info, uint
   info.pQueueFamilyIndices = families;
 }
 
+// Coherent memory needs no flush. Arguments are written once and read by shaders; staging is read by the host, too, so
+// it should be cached.
 HostBuffer make_host_buffer(const Context& context, size_t bytes, HostUse use) {
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;

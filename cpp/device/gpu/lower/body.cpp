@@ -6,6 +6,7 @@ namespace sg::glsl {
 
 using What = Arguments::What;
 
+// Where a stride is negative, the view's offset is added here; otherwise it is part of the address.
 std::string Body::offset(int view, const std::vector<std::string>& coords, int last) {
   const std::string steps = along(view, coords, 0, last);
   if (!layout_.negative(view)) return steps;
@@ -38,6 +39,7 @@ std::string Body::number(int32_t id) {
   return args_.use(What::number, i.slot, static_cast<int>(i.dtype));
 }
 
+// Quotients and remainders by the sizes, from the last dimension on; the first one needs no division.
 std::vector<std::string> Body::coordinates(const std::string& number, int first, int last) {
   std::vector<std::string> c(static_cast<size_t>(layout_.program().domain.rank));
   if (last - first == 1) {
@@ -89,6 +91,7 @@ void Body::alu(int32_t id) {
   w_.line(temporary(i.dtype) + " v" + std::to_string(id) + " = " + text + ";");
 }
 
+// All loads come before any arithmetic, so that they are in flight together.
 void Body::pointwise_inputs(int width, const std::vector<std::string>& coords,
                             const std::map<int, std::string>& given) {
   const Program& p = layout_.program();
@@ -132,6 +135,7 @@ void Body::blocks() {
   }
 }
 
+// The arithmetic of one element. With four, it stands in a loop over l, and vectors are indexed by l.
 void Body::pointwise_code(int width, const std::map<int, std::string>& given) {
   const Program& p = layout_.program();
   const int last = p.domain.rank - 1;

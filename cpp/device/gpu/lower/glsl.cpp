@@ -14,6 +14,8 @@ namespace {
 int at(DType t) { return static_cast<int>(t); }
 
 template <class F>
+// The shortest decimal that gives the same number when it is read (std::to_chars), with a point, so that GLSL does not
+// take it for an integer.
 std::string shortest(F v) {
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, v).ptr;
@@ -22,6 +24,7 @@ std::string shortest(F v) {
   return v < 0 || std::signbit(v) ? "(" + s + ")" : s;
 }
 
+// Infinities and NaN have no literal in GLSL: they are written as bits.
 std::string float_literal(double d) {
   const float f = static_cast<float>(d);
   if (std::isfinite(f)) return shortest(f);
@@ -176,6 +179,7 @@ std::string expression(const Program& p, const Instr& i, const std::function<std
   return arity_of(i.code) == 2 ? call(f, {a, b}) : call(f, {a, b, c});
 }
 
+// Whether the text will call something of alu.glsl, whose parsing takes time.
 static bool calls_alu(const Program& p) {
   for (const Instr& i : p.code) {
     if (i.code == Code::reduce && (i.fold == Fold::maximum || i.fold == Fold::minimum) && is_float(i.dtype))
@@ -209,6 +213,8 @@ std::string alu_includes(const Program& p) {
 
 std::string temporary(DType t) { return std::string(is_float(t) ? "precise " : "const ") + type_name(t); }
 
+// Memory is seen through buffer references. An index of 64 bits is multiplied into the address, because GLSL subscripts
+// have 32 bits.
 std::string element(DType t, int width, bool wide, const std::string& tensor, const std::string& index) {
   const std::string name = std::string(memory_name(t)) + (width == 4 ? "x4" : "");
   const bool simple = index.find_first_of(" ") == std::string::npos;

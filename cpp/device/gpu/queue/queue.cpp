@@ -61,6 +61,7 @@ void Queue::result(VkResult r, const char* call, const char* op) {
   context_.health->raise(op);
 }
 
+// The slots are used in turn, so waiting for this one bounds the work in flight to the number of slots.
 Slot& Queue::next() {
   Slot& slot = slots_[next_];
   wait(slot.value, false);
@@ -76,6 +77,7 @@ void Queue::open(Slot& slot) {
   open_next(slot);
 }
 
+// Command buffers of a slot are reset together with its pool and used again.
 void Queue::open_next(Slot& slot) {
   if (slot.used > 0) end_commands(slot.commands);
   if (slot.used == slot.buffers.size()) slot.buffers.push_back(make_command_buffer(context_, slot.pool));
@@ -117,6 +119,7 @@ uint64_t Queue::submit(VkCommandBuffer commands) {
   return submit(Names());
 }
 
+// One wait for each queue is enough: a timeline that has reached a value has reached all before it.
 void Queue::run_after(Queue& other, uint64_t value) {
   if (other.completed_.load(std::memory_order_acquire) >= value) return;
   const std::lock_guard lock(mutex_);
@@ -156,6 +159,7 @@ uint64_t Queue::submit(Names kernels) {
   }
   infos_.front().waitSemaphoreInfoCount = static_cast<uint32_t>(before_.size());
   infos_.front().pWaitSemaphoreInfos = waits;
+  // Before the call: a thread that waits may see the new values as soon as the driver has them.
   promised_.store(value, std::memory_order_release);
   if (kernels) context_.health->note_flight(completed_, value, std::move(kernels));
   result(vkQueueSubmit2(handle_, static_cast<uint32_t>(infos_.size()), infos_.data(), VK_NULL_HANDLE), "vkQueueSubmit2",
@@ -181,6 +185,8 @@ uint64_t Queue::completed() {
   return value;
 }
 
+// Short work is waited for by asking again and again, because sleeping and waking cost more. After that the driver
+// waits, in slices, so that a lost device, Ctrl-C and the time-out are noticed.
 void Queue::wait(uint64_t value, bool interruptible) {
   if (completed_.load(std::memory_order_acquire) >= value) return;
   const Stage stage("wait", "stage", context_.id);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kCalibrationLasts = 100'000'000;  // nanoseconds; clocks drift by some parts in a million
 
+// ALL_COMMANDS: the time at which everything recorded before has finished.
 void stamp(VkCommandBuffer commands, Timing::Batch& batch) {
   if (batch.pool) vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, batch.pool, batch.used++);
 }
@@ -24,6 +25,7 @@ Timing::Timing(const Context& context, Queue& queue, uint32_t timestamp_bits)
       timestamp_bits_(timestamp_bits),
       clock_(std::max(1u, timestamp_bits), context.physical.timestamp_ns) {}
 
+// Query pools are kept for reuse: making one for each submission would cost more than the queries.
 Timing::BatchRef Timing::take_batch(uint32_t queries) {
   {
     const std::lock_guard lock(mutex_);
@@ -80,6 +82,7 @@ void Timing::submitted(BatchRef batch, uint64_t value) {
   collect();
 }
 
+// Submissions finish in order, so the first one that is still running ends the loop.
 void Timing::collect() {
   const std::lock_guard lock(mutex_);
   if (flying_.empty()) return;
@@ -91,6 +94,7 @@ void Timing::collect() {
   }
 }
 
+// Asks for both clocks now and then, since they drift apart.
 void Timing::calibrate() {
   if (profile::now() - calibrated_ < kCalibrationLasts) return;
   uint64_t ticks = 0;

@@ -17,6 +17,7 @@ BarrierMode barrier_mode() {
   return word == "all" ? BarrierMode::all : word == "drop" ? BarrierMode::drop : BarrierMode::hazards;
 }
 
+// Each memory once: the tracker of hazards compares every pair.
 void merge(std::vector<int32_t>& into, const std::vector<int32_t>& more) {
   for (int32_t m : more)
     if (std::find(into.begin(), into.end(), m) == into.end()) into.push_back(m);
@@ -65,6 +66,7 @@ std::vector<Lowered> special_kernels(const GpuPrepared& p, const Features& featu
   return kernels;
 }
 
+// Special kernels have other arguments, so all blocks are laid out again.
 void use_special(GpuPrepared& p, const std::vector<Lowered>& kernels, Pipelines& pipelines) {
   const std::vector<ArgWord> before = std::exchange(p.words, {});
   auto kernel = kernels.cbegin();
@@ -95,6 +97,7 @@ int64_t GpuPrepared::bytes() const {
   return static_cast<int64_t>(sum);
 }
 
+// All kernels are lowered first and compiled together, on several threads; only then does a step refer to a pipeline.
 std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, const Features& features,
                                           Pipelines& pipelines, Proxy* proxy, Fit fit) {
   auto p = std::make_unique<GpuPrepared>();
@@ -135,6 +138,7 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
 
 Fit first_fit() { return runs_until_special() == 0 ? Fit::special : Fit::general; }
 
+// A compilation that failed in the background is not an error: the plan stays with its general kernels.
 void specialize(GpuPrepared& p, const Features& features, Pipelines& pipelines) {
   if (!p.general || p.made_by != &pipelines) return;
   if (p.runs == runs_until_special()) {
