@@ -129,8 +129,8 @@ def code(path: Path) -> str:
 
 # Words that the glossary of docs/ARCHITECTURE.md replaced.
 RETIRED = re.compile(
-    r"\b(Arrival|autopsy|contention_hooks|CopyCrew|cut_hook|cut_log|doubtful|Draft|KeptCommands|manieth|MustStore|Parcel"
-    r"|realise|settled|spoil(?:ed)?|is not to be had)\b"
+    r"\b(Arrival|autopsy|contention_hooks|CopyCrew|cut_hook|cut_log|doubtful|Draft|is not to be had|KeptCommands"
+    r"|lower_own|manieth|MustStore|Own|own_kernel|Parcel|realise|settled|spoil(?:ed)?)\b"
 )
 
 

@@ -105,7 +105,7 @@ class Readback {
   virtual const std::byte* wait() = 0;  // returns when they are there. Call without the GIL
 };
 
-// Work outside plans, in one submission: bytes copied in, launches of a handwritten kernel, each after the previous one
+// Work outside plans, in one submission: bytes copied in, launches of a custom kernel, each after the previous one
 // has finished, and bytes copied out.
 struct Job {
   struct Piece {

@@ -401,13 +401,13 @@ void reset_stats() {
 }
 
 // Prepares a plan of this one launch; the device keeps the compiled kernel.
-void prepare_kernel(DeviceId id, const std::string& name, const Own& kernel) {
+void prepare_kernel(DeviceId id, const std::string& name, const CustomKernel& kernel) {
   auto plan = std::make_shared<Plan>();
   plan->device = id;
   Instance launch;
-  launch.kernel.kind = Kernel::Kind::own;
-  launch.kernel.own = kernel;
-  for (const Own::Tensor& t : kernel.tensors) {
+  launch.kernel.kind = Kernel::Kind::custom;
+  launch.kernel.custom = kernel;
+  for (const CustomKernel::Tensor& t : kernel.tensors) {
     while (static_cast<int32_t>(launch.bindings.size()) <= t.binding) {
       launch.bindings.push_back({static_cast<int32_t>(plan->memories.size()), -1});
       plan->memories.push_back({Memory::Kind::leaf, plan->leaves++});

@@ -93,8 +93,8 @@ void count_fallback(const std::string& op);
 void reset_stats();  // counters to 0; bytes_live, bytes_cached stay, bytes_peak = bytes_live
 void empty_cache();
 
-// Compiles a hand-written kernel before anything that uses it is recorded. KernelCompileError, LimitError.
-void prepare_kernel(DeviceId id, const std::string& name, const Own& kernel);
+// Compiles a custom kernel before anything that uses it is recorded. KernelCompileError, LimitError.
+void prepare_kernel(DeviceId id, const std::string& name, const CustomKernel& kernel);
 
 // A profile notes every stage of the host and every kernel between start and stop. Both functions wait for submitted
 // work and run nothing that is pending. ValueError if a profile is already running.

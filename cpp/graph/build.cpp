@@ -357,8 +357,8 @@ Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims&
   return out;
 }
 
-Tensor own_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& shape, DType dtype,
-                  const Parameters& parameters, const Attributes& attributes) {
+Tensor custom_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& shape, DType dtype,
+                     const Parameters& parameters, const Attributes& attributes) {
   const Entry entry(op);
   check_size(op.name, shape);
   const Tensor& first = inputs.front();

@@ -46,11 +46,11 @@ Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& st
 Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, const Tensor& offset);
 // The result of launches of the op's own (OpInfo::expand). Inputs are at most kMaxInputs tensors of one device,
 // contiguous ones unless the kernel minds their strides.
-Tensor own_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& shape, DType dtype,
-                  const Parameters& parameters, const Attributes& attributes = {});
-inline Tensor own_kernel(const OpInfo& op, std::initializer_list<Tensor> inputs, const Dims& shape, DType dtype,
-                         const Parameters& parameters, const Attributes& attributes = {}) {
-  return own_kernel(op, std::span(inputs.begin(), inputs.size()), shape, dtype, parameters, attributes);
+Tensor custom_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dims& shape, DType dtype,
+                     const Parameters& parameters, const Attributes& attributes = {});
+inline Tensor custom_kernel(const OpInfo& op, std::initializer_list<Tensor> inputs, const Dims& shape, DType dtype,
+                            const Parameters& parameters, const Attributes& attributes = {}) {
+  return custom_kernel(op, std::span(inputs.begin(), inputs.size()), shape, dtype, parameters, attributes);
 }
 // A tensor on part of another's memory: one of several results of a kernel. Records nothing for gradients.
 Tensor part_of(const Tensor& whole, DType dtype, const Dims& shape, const Dims& strides, int64_t offset);

@@ -48,7 +48,7 @@ struct Operand {
   Dims strides;  // one a domain dimension
 };
 
-// Parameters of a handwritten kernel or a contraction: a struct of the op's own, without padding, as words of the plan's
+// Parameters of a custom kernel or a contraction: a struct of the op's own, without padding, as words of the plan's
 // key.
 struct Parameters {
   int64_t words[4] = {};

@@ -54,7 +54,7 @@ struct OpInfo {
   Expr (*emit)(ProgramBuilder&, const Node&, const Expr* inputs) = nullptr;
   void (*vjp)(Vjp&) = nullptr;  // nullptr: no gradient
   void (*expand)(const Node&, bool gpu, Expansion&) = nullptr;
-  bool reports = false;       // checks an index: against input 1, or in a kernel of its own (see Own::tag)
+  bool reports = false;       // checks an index: against input 1, or in a kernel of its own (see CustomKernel::tag)
   bool stores = false;        // its value is written to memory: readers never compute it again
   uint8_t takes = kTakesAll;  // of the promoted type
   bool wide = false;          // under autocast, half types come in as float32

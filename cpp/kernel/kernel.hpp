@@ -1,8 +1,8 @@
-// A kernel: a Program, a matrix product with a Program as epilogue, or one written by hand. Pure data.
+// A kernel: a Program, a matrix product with a Program as epilogue, or a custom kernel. Pure data.
 #pragma once
 #include "base/boxed.hpp"
+#include "kernel/custom.hpp"
 #include "kernel/gemm.hpp"
-#include "kernel/own.hpp"
 #include "kernel/program.hpp"
 
 namespace sg {
@@ -38,13 +38,13 @@ struct Kernel {
   enum class Kind : uint8_t {
     program,
     product,
-    own,
+    custom,
     copy
   };  // copy: binding 0 -> binding 1, whole buffers of equal size
   Kind kind = Kind::program;
   Program program;
   Boxed<Product> product;
-  Boxed<Own> own;
+  Boxed<CustomKernel> custom;
 };
 
 }  // namespace sg

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "kernel/own.hpp"
+#include "kernel/custom.hpp"
 #include "ops/list.hpp"
 #include "ops/rows.hpp"
 
@@ -261,14 +261,14 @@ std::string source(const Tile& t, const Problem& p, const char* phase) {
   return s + "#define " + phase + "\n#include \"attention.glsl\"\n";
 }
 
-void launch_on_gpu(Own& own, const Problem& p, int64_t rows, std::span<const Tile> tiles, const char* phase,
+void launch_on_gpu(CustomKernel& custom, const Problem& p, int64_t rows, std::span<const Tile> tiles, const char* phase,
                    const Features& features) {
   const Tile t =
       choose("attention", tiles, p.batch * p.heads, rows, p.d, p.e, std::string(phase) == "FORWARD", features);
-  own.source = source(t, p, phase);
+  custom.source = source(t, p, phase);
   const int64_t work = p.batch * p.heads * ((rows + t.rows - 1) / t.rows);
-  own.groups[0] = std::min<int64_t>(work, 32768);
-  own.groups[1] = (work + own.groups[0] - 1) / own.groups[0];
+  custom.groups[0] = std::min<int64_t>(work, 32768);
+  custom.groups[1] = (work + custom.groups[0] - 1) / custom.groups[0];
 }
 
 // ---- launches --------------------------------------------------------------------------------------------------------------
@@ -304,15 +304,15 @@ void expand_forward(const Node& node, bool gpu, Expansion& e) {
   const Problem p = problem_of(node);
   const Results r = results_of(p, node.in[0].strides);
   const DType t = node.dtype;
-  Own& own = e.launch(node.op->name);
-  own.tensors = {{0, t}, {1, t}, {2, t}, {e.result(), t, true}, {e.result(), t, true, r.logs_at}};
-  if (parameters_of(node).wants & kStarts) own.tensors.push_back({3, DType::int32});
-  own.words = words_of(p, node, {node.in[0].strides, node.in[1].strides, node.in[2].strides, r.out_strides});
-  own.cost = 2.0 * static_cast<double>(p.pairs(parameters_of(node).wants & kCausal) * (p.d + p.e));
-  own.cpu = t == DType::float32 ? forward_on_cpu<float> : forward_on_cpu<double>;
-  own.scratch = block_of(p.keys) * p.keys * size_of(t);
+  CustomKernel& custom = e.launch(node.op->name);
+  custom.tensors = {{0, t}, {1, t}, {2, t}, {e.result(), t, true}, {e.result(), t, true, r.logs_at}};
+  if (parameters_of(node).wants & kStarts) custom.tensors.push_back({3, DType::int32});
+  custom.words = words_of(p, node, {node.in[0].strides, node.in[1].strides, node.in[2].strides, r.out_strides});
+  custom.cost = 2.0 * static_cast<double>(p.pairs(parameters_of(node).wants & kCausal) * (p.d + p.e));
+  custom.cpu = t == DType::float32 ? forward_on_cpu<float> : forward_on_cpu<double>;
+  custom.scratch = block_of(p.keys) * p.keys * size_of(t);
   if (gpu)
-    launch_on_gpu(own, p, p.queries, p.queries < 8 ? std::span<const Tile>(kDecode) : kForward, "FORWARD", *e.gpu);
+    launch_on_gpu(custom, p, p.queries, p.queries < 8 ? std::span<const Tile>(kDecode) : kForward, "FORWARD", *e.gpu);
 }
 
 // Inputs: query, key, value, the gradient of the result, logarithms of sums, and of each query the product of its result
@@ -324,18 +324,18 @@ void expand_backward(const Node& node, bool gpu, Expansion& e) {
   const Gradients g = gradients_of(p, q, k, v, wants);
   const DType t = node.dtype;
   const double pairs = 2.0 * static_cast<double>(p.pairs(wants & kCausal));
-  const auto launch = [&](const std::string& suffix, int64_t products_d, int64_t products_e) -> Own& {
-    Own& own = e.launch(node.op->name + suffix);
-    for (int i = 0; i < 6; ++i) own.tensors.push_back({i, t});
-    for (int i = 0; i < 3; ++i) own.tensors.push_back({e.result(), t, true, g.at[i]});
-    own.words = words_of(p, node, {q, k, v, node.in[3].strides, g.strides[0], g.strides[1], g.strides[2]});
-    own.cost = pairs * static_cast<double>(products_d * p.d + products_e * p.e);
-    return own;
+  const auto launch = [&](const std::string& suffix, int64_t products_d, int64_t products_e) -> CustomKernel& {
+    CustomKernel& custom = e.launch(node.op->name + suffix);
+    for (int i = 0; i < 6; ++i) custom.tensors.push_back({i, t});
+    for (int i = 0; i < 3; ++i) custom.tensors.push_back({e.result(), t, true, g.at[i]});
+    custom.words = words_of(p, node, {q, k, v, node.in[3].strides, g.strides[0], g.strides[1], g.strides[2]});
+    custom.cost = pairs * static_cast<double>(products_d * p.d + products_e * p.e);
+    return custom;
   };
   if (!gpu) {
-    Own& own = launch("", 3, 2);
-    own.cpu = t == DType::float32 ? backward_on_cpu<float> : backward_on_cpu<double>;
-    own.scratch = 2 * block_of(p.keys) * p.keys * size_of(t);
+    CustomKernel& custom = launch("", 3, 2);
+    custom.cpu = t == DType::float32 ? backward_on_cpu<float> : backward_on_cpu<double>;
+    custom.scratch = 2 * block_of(p.keys) * p.keys * size_of(t);
     return;
   }
   if (wants & kWantsQuery) launch_on_gpu(launch("_query", 2, 1), p, p.queries, kBackward, "QUERIES", *e.gpu);
@@ -353,7 +353,7 @@ Tensor weights_of(const Tensor& q, const Tensor& k, double scale, bool causal, c
     const Dims& shape = scores.shape();
     Tensor own = positions(shape, last - 1, q.device());
     if (before) own = own + *before;
-    scores = where(positions(shape, last, q.device()) <= own, scores, -std::numeric_limits<double>::infinity());
+    scores = where(positions(shape, last, q.device()) <= custom, scores, -std::numeric_limits<double>::infinity());
   }
   return softmax(scores, -1);
 }
@@ -388,8 +388,8 @@ void vjp_attention(Vjp& v) {
   const Tensor logs = part_of(kept, q.dtype(), rows, contiguous_strides(rows), r.logs_at);
   const Tensor g = p.e == 1 || v.g.strides()[3] == 1 ? v.g : contiguous(v.g);
   const Gradients to = gradients_of(p, q.strides(), k.strides(), value.strides(), wants);
-  const Tensor packed = own_kernel(rows::AttentionGradient, {q, k, value, g, logs, contiguous(sum(g * out, kLast))},
-                                   {to.numel}, q.dtype(), AttentionParameters(p, wants, scale));
+  const Tensor packed = custom_kernel(rows::AttentionGradient, {q, k, value, g, logs, contiguous(sum(g * out, kLast))},
+                                      {to.numel}, q.dtype(), AttentionParameters(p, wants, scale));
   for (int i = 0; i < 3; ++i)
     if (v.needs(i)) v.result[i] = part_of(packed, q.dtype(), to.shape[i], to.strides[i], to.at[i]);
 }
@@ -479,7 +479,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, do
   {
     const GradMode off(false);
     packed =
-        own_kernel(rows::Attention, {q, k, v}, {r.logs_at + p.logs()}, wide, AttentionParameters(p, causal, scale));
+        custom_kernel(rows::Attention, {q, k, v}, {r.logs_at + p.logs()}, wide, AttentionParameters(p, causal, scale));
   }
   Tensor out = part_of(packed, wide, {p.batch, p.heads, p.queries, p.e}, r.out_strides, 0);
   record(rows::Attention, out, {&q, &k, &v}, AttentionAttributes{scale, causal});
@@ -520,9 +520,8 @@ Tensor attention_after(const Tensor& query, const Tensor& key, const Tensor& val
   const Tensor q = in_order(q0), k = in_order(k0), v = in_order(v0);
   const Problem p{q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2], q.shape()[3], v.shape()[3]};
   const Results r = results_of(p, q.strides());
-  const Tensor packed =
-      own_kernel(rows::AttentionAfter, {q, k, v, contiguous(start)}, {r.logs_at + p.logs()}, wide,
-                 AttentionParameters(p, kCausal | kStarts | kFurther * (group - 1), scale));
+  const Tensor packed = custom_kernel(rows::AttentionAfter, {q, k, v, contiguous(start)}, {r.logs_at + p.logs()}, wide,
+                                      AttentionParameters(p, kCausal | kStarts | kFurther * (group - 1), scale));
   return cast(part_of(packed, wide, {p.batch, p.heads, p.queries, p.e}, r.out_strides, 0), dtype);
 }
 

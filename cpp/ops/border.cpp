@@ -138,7 +138,7 @@ Tensor run(const OpInfo& op, const Tensor& x, const Bordered& b, bool gradient) 
   BorderParameters p{{}, b.mode};
   for (int d = 0; d < kDims; ++d)
     p.sides[d] = {static_cast<int32_t>(b.sides[d].before), static_cast<int32_t>(b.sides[d].after)};
-  return own_kernel(op, {contiguous(x)}, shape, x.dtype(), p, b);
+  return custom_kernel(op, {contiguous(x)}, shape, x.dtype(), p, b);
 }
 Tensor copy_borders(const Tensor& x, const Bordered& b) { return run(rows::Border, x, b, false); }
 Tensor add_borders(const Tensor& g, const Bordered& b) {
@@ -165,18 +165,18 @@ std::string glsl(DType t, const Bordered& b, bool gradient) {
 
 template <bool kGradient>
 void expand_border(const Node& node, bool gpu, Expansion& e) {
-  Own& own = e.launch(node.op->name);
+  CustomKernel& custom = e.launch(node.op->name);
   const DType t = node.dtype;
   const Bordered b = bordered_of(node, kGradient);
-  own.tensors = {{0, t}, {e.result(), t, true}};
-  own.words = {node.numel};
-  for (const Side& s : b.sides) own.words.insert(own.words.end(), {s.size, s.before, s.after});
-  own.words.push_back(static_cast<int64_t>(b.mode));
-  own.cost = static_cast<double>(node.numel);
+  custom.tensors = {{0, t}, {e.result(), t, true}};
+  custom.words = {node.numel};
+  for (const Side& s : b.sides) custom.words.insert(custom.words.end(), {s.size, s.before, s.after});
+  custom.words.push_back(static_cast<int64_t>(b.mode));
+  custom.cost = static_cast<double>(node.numel);
   if (!gpu)
-    own.cpu = !kGradient ? copy_function(size_of(t)) : t == DType::float64 ? add_on_cpu<double> : add_on_cpu<float>;
+    custom.cpu = !kGradient ? copy_function(size_of(t)) : t == DType::float64 ? add_on_cpu<double> : add_on_cpu<float>;
   else
-    own.source = glsl(t, b, kGradient), set_threads(own, node.numel);
+    custom.source = glsl(t, b, kGradient), set_threads(custom, node.numel);
 }
 
 void vjp_border(Vjp& v) { v.result[0] = add_borders(v.g, v.attributes<Bordered>()); }

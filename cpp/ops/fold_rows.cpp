@@ -62,13 +62,13 @@ void expand_fold(const Node& node, bool gpu, Expansion& e) {
   const auto [count, width] = node.parameters.as<FoldParameters>();
   const int64_t values = node.domain[0];
   if (gpu) return fold_rows_launches(e, node.op->name, fold, node.dtype, count, values, width, 0, 1, e.result());
-  Own& own = e.launch(node.op->name);
-  own.tensors = {{0, DType::int64}, {1, node.dtype}, {e.result(), node.dtype, true}};
-  own.words = {count, values, width};
-  own.cpu = node.dtype == DType::float32   ? fold_on_cpu<fold, float>
-            : node.dtype == DType::float64 ? fold_on_cpu<fold, double>
-            : node.dtype == DType::int32   ? fold_on_cpu<fold, int32_t>
-                                           : fold_on_cpu<fold, int64_t>;
+  CustomKernel& custom = e.launch(node.op->name);
+  custom.tensors = {{0, DType::int64}, {1, node.dtype}, {e.result(), node.dtype, true}};
+  custom.words = {count, values, width};
+  custom.cpu = node.dtype == DType::float32   ? fold_on_cpu<fold, float>
+               : node.dtype == DType::float64 ? fold_on_cpu<fold, double>
+               : node.dtype == DType::int32   ? fold_on_cpu<fold, int32_t>
+                                              : fold_on_cpu<fold, int64_t>;
 }
 
 // rows [m], values [m, width] of a wide type -> [count, width]: the fold of what came to a row. Records nothing.
@@ -79,8 +79,8 @@ Tensor folded(const OpInfo& op, int64_t count, const Tensor& rows, const Tensor&
   if (rows.device().is_gpu() && (rows.numel() > INT32_MAX || count >= UINT32_MAX))
     fail<LimitError>(op.name, std::to_string(rows.numel()) + " rows folded into " + std::to_string(count),
                      "use parts of it: at most 2147483647 rows into 4294967294");
-  return own_kernel(op, {contiguous(rows), contiguous(values.detach())}, {count, width}, dtype,
-                    FoldParameters{count, width});
+  return custom_kernel(op, {contiguous(rows), contiguous(values.detach())}, {count, width}, dtype,
+                       FoldParameters{count, width});
 }
 
 Tensor multiply_rows(int64_t count, const Tensor& rows, const Tensor& values) {

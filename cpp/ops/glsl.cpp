@@ -17,7 +17,7 @@ constexpr int64_t kAlignment = 256;  // of each output in the memory that they s
 
 struct GlslRow : OpInfo {
   GlslKernel kernel;
-  Own launch;
+  CustomKernel launch;
   std::vector<int64_t> offsets;  // of each output, in bytes
   int64_t bytes = 0;             // of all outputs
   bool packed() const { return kernel.outputs.size() > 1; }
@@ -116,7 +116,7 @@ std::string accessors(const GlslKernel::Argument& a, size_t tensor, size_t word,
          ");\n" + reads + (output ? writes : "");
 }
 
-// The words of Own::tag come after all others.
+// The words of CustomKernel::tag come after all others.
 std::string reporting(size_t words) {
   return "bool inside_of_tensor(int64_t i, int64_t bound) {\n  check_index(i, bound, int(word(" +
          std::to_string(words) +
@@ -188,13 +188,13 @@ std::unique_ptr<GlslRow> make_row(const GlslKernel& k) {
   row->arity = static_cast<int>(k.inputs.size());
   row->expand = expand;
   row->reports = !k.unchecked;
-  Own& own = row->launch;
-  own.source = source_of(k);
-  for (int d = 0; d < 3; ++d) own.groups[d] = k.groups[d];
+  CustomKernel& custom = row->launch;
+  custom.source = source_of(k);
+  for (int d = 0; d < 3; ++d) custom.groups[d] = k.groups[d];
   const auto add = [&](const GlslKernel::Argument& a, int32_t binding, bool write, int64_t offset) {
-    own.tensors.push_back({binding, a.dtype, write, offset});
-    own.words.push_back(a.shape.numel());
-    for (int64_t size : a.shape) own.words.push_back(size);
+    custom.tensors.push_back({binding, a.dtype, write, offset});
+    custom.words.push_back(a.shape.numel());
+    for (int64_t size : a.shape) custom.words.push_back(size);
   };
   for (size_t i = 0; i < k.inputs.size(); ++i) add(k.inputs[i], static_cast<int32_t>(i), false, 0);
   for (const GlslKernel::Argument& a : k.outputs) {
@@ -224,7 +224,7 @@ const OpInfo& glsl_row(const GlslKernel& kernel) {
   return *row;
 }
 
-const Own& glsl_launch(const OpInfo& row) { return row_of(row).launch; }
+const CustomKernel& glsl_launch(const OpInfo& row) { return row_of(row).launch; }
 
 std::vector<Tensor> glsl_apply(const OpInfo& op, const std::vector<Tensor>& given) {
   const GlslRow& row = row_of(op);
@@ -237,7 +237,7 @@ std::vector<Tensor> glsl_apply(const OpInfo& op, const std::vector<Tensor>& give
   const auto& outputs = row.kernel.outputs;
   const Dims shape = row.packed() ? Dims{row.bytes} : outputs[0].shape;
   const DType dtype = row.packed() ? DType::uint8 : outputs[0].dtype;
-  const Tensor made = own_kernel(op, x, shape, dtype, {});
+  const Tensor made = custom_kernel(op, x, shape, dtype, {});
   if (!row.packed()) return {made};
   std::vector<Tensor> out;
   for (size_t i = 0; i < outputs.size(); ++i) out.push_back(output_of(made, outputs[i], row.offsets[i]));

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "graph/tensor.hpp"
-#include "kernel/own.hpp"
+#include "kernel/custom.hpp"
 
 namespace sg {
 
@@ -30,7 +30,7 @@ struct GlslKernel {
 
 // The row of this kernel. Its tensors have the bindings 0 .. inputs - 1, then one that holds all outputs.
 const OpInfo& glsl_row(const GlslKernel& kernel);
-const Own& glsl_launch(const OpInfo& row);
+const CustomKernel& glsl_launch(const OpInfo& row);
 // Records one launch; gradients are the caller's. Inputs have the types and shapes of the row.
 std::vector<Tensor> glsl_apply(const OpInfo& row, const std::vector<Tensor>& inputs);
 

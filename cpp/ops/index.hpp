@@ -3,7 +3,7 @@
 #include <string>
 
 #include "graph/tensor.hpp"
-#include "kernel/own.hpp"
+#include "kernel/custom.hpp"
 
 namespace sg {
 

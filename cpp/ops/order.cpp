@@ -217,14 +217,14 @@ std::string source(const Keys& k, const char* file, std::initializer_list<const 
 void order_short_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int32_t sorted) {
   const int64_t rows_each = std::clamp<int64_t>(1024 / k.n, 1, k.rows);
   const auto items = std::bit_ceil(static_cast<uint64_t>(ceil_div(rows_each * k.n, 256)));
-  Own& own = e.launch("sort");
-  own.tensors = {{x, k.dtype}, {order, DType::int32, true}};
-  if (sorted >= 0) own.tensors.push_back({sorted, DType::int32, true});
-  own.words = {k.n, k.rows, rows_each, k.begin, k.end, flip_of(k), invert_of(k)};
+  CustomKernel& custom = e.launch("sort");
+  custom.tensors = {{x, k.dtype}, {order, DType::int32, true}};
+  if (sorted >= 0) custom.tensors.push_back({sorted, DType::int32, true});
+  custom.words = {k.n, k.rows, rows_each, k.begin, k.end, flip_of(k), invert_of(k)};
   const std::string define = "ITEMS " + std::to_string(items);
-  own.source = source(k, "sort_rows.glsl", {define.c_str(), sorted >= 0 ? "WITH_KEYS" : ""});
-  own.cost = 64.0 * static_cast<double>(k.rows * k.n);
-  set_groups(own, ceil_div(k.rows, rows_each));
+  custom.source = source(k, "sort_rows.glsl", {define.c_str(), sorted >= 0 ? "WITH_KEYS" : ""});
+  custom.cost = 64.0 * static_cast<double>(k.rows * k.n);
+  set_groups(custom, ceil_div(k.rows, rows_each));
 }
 
 void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int32_t sorted) {
@@ -249,7 +249,7 @@ void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int3
     const int32_t key = keys[p % 2], key_out = last ? sorted : keys[(p + 1) % 2];
     const int32_t to = (count - 1 - p) % 2 ? spare : order, from = (count - 1 - p) % 2 ? order : spare;
 
-    Own& tally = e.launch("sort_count");
+    CustomKernel& tally = e.launch("sort_count");
     tally.tensors = {{key, DType::int32, fresh}, {counts, DType::int32, true}};
     tally.words = {k.n, tiles, pass.shift, k.rows, flip_of(k), invert_of(k), pass.word};
     if (fresh) tally.tensors.push_back({x, k.dtype});
@@ -257,7 +257,7 @@ void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int3
     tally.source = source(k, "sort_count.glsl", {fresh ? "FRESH" : "", first ? "" : "PLACED"});
     set_groups(tally, k.rows * tiles);
 
-    Own& scan = e.launch("sort_scan");
+    CustomKernel& scan = e.launch("sort_scan");
     const bool few = tiles <= kFewTiles;
     scan.tensors = {{counts, DType::int32, true}, {sums, DType::int32, true}};
     scan.words = {tiles, k.rows};
@@ -265,13 +265,13 @@ void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int3
     set_groups(scan, few ? k.rows : k.rows * 256);
 
     const bool keys_out = more || (last && sorted >= 0);
-    Own& scatter = e.launch("sort_scatter");
+    CustomKernel& scatter = e.launch("sort_scatter");
     scatter.tensors = {{key, DType::int32}, {counts, DType::int32}, {sums, DType::int32}, {to, DType::int32, true}};
     if (!first || keys_out) scatter.tensors.push_back({first ? counts : from, DType::int32});
     if (keys_out) scatter.tensors.push_back({key_out, DType::int32, true});
     scatter.words = {k.n, tiles, pass.shift, k.rows, pass.bits};
     scatter.source = source(k, "sort_scatter.glsl", {first ? "" : "PLACED", keys_out ? "KEYS_OUT" : ""});
-    for (Own* own : {&tally, &scan, &scatter}) own->cost = 16.0 * static_cast<double>(total);
+    for (CustomKernel* custom : {&tally, &scan, &scatter}) custom->cost = 16.0 * static_cast<double>(total);
     set_groups(scatter, k.rows * tiles);
   }
 }
@@ -280,37 +280,38 @@ void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int3
 
 void order_launches(Expansion& e, const Keys& k, bool gpu, int32_t x, int32_t order, int32_t sorted) {
   if (gpu) return k.n <= kTile ? order_short_rows(e, k, x, order, sorted) : order_long_rows(e, k, x, order, sorted);
-  Own& own = e.launch("sort");
-  own.tensors = {{x, k.dtype}, {order, DType::int32, true}};
-  own.words = {k.rows, k.n, flip_of(k) << (k.dtype == DType::int64 ? 32 : 0), k.descending};
-  own.cpu = k.dtype == DType::float32   ? order_on_cpu<float>
-            : k.dtype == DType::float64 ? order_on_cpu<double>
-            : k.dtype == DType::int32   ? order_on_cpu<int32_t>
-                                        : order_on_cpu<int64_t>;
-  own.scratch = 2 * k.n * static_cast<int64_t>(sizeof(Placed));
+  CustomKernel& custom = e.launch("sort");
+  custom.tensors = {{x, k.dtype}, {order, DType::int32, true}};
+  custom.words = {k.rows, k.n, flip_of(k) << (k.dtype == DType::int64 ? 32 : 0), k.descending};
+  custom.cpu = k.dtype == DType::float32   ? order_on_cpu<float>
+               : k.dtype == DType::float64 ? order_on_cpu<double>
+               : k.dtype == DType::int32   ? order_on_cpu<int32_t>
+                                           : order_on_cpu<int64_t>;
+  custom.scratch = 2 * k.n * static_cast<int64_t>(sizeof(Placed));
 }
 
 void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_t x, int32_t places) {
   if (!gpu) {
-    Own& own = e.launch("topk");
-    own.tensors = {{x, keys.dtype}, {places, DType::int32, true}};
-    own.words = {keys.rows, keys.n, flip_of(keys) << (keys.dtype == DType::int64 ? 32 : 0), keys.descending, k};
-    own.cpu = keys.dtype == DType::float32   ? select_on_cpu<float>
-              : keys.dtype == DType::float64 ? select_on_cpu<double>
-              : keys.dtype == DType::int32   ? select_on_cpu<int32_t>
-                                             : select_on_cpu<int64_t>;
-    own.scratch = most_of(k) * kMostBytes;
+    CustomKernel& custom = e.launch("topk");
+    custom.tensors = {{x, keys.dtype}, {places, DType::int32, true}};
+    custom.words = {keys.rows, keys.n, flip_of(keys) << (keys.dtype == DType::int64 ? 32 : 0), keys.descending, k};
+    custom.cpu = keys.dtype == DType::float32   ? select_on_cpu<float>
+                 : keys.dtype == DType::float64 ? select_on_cpu<double>
+                 : keys.dtype == DType::int32   ? select_on_cpu<int32_t>
+                                                : select_on_cpu<int64_t>;
+    custom.scratch = most_of(k) * kMostBytes;
     return;
   }
   const int64_t chunks = ceil_div(keys.n, kChunk);
   const int32_t state = e.temporary(keys.rows * 264 * 4), counts = e.temporary(keys.rows * chunks * 8);
-  const auto launch = [&](const char* name, const char* step, int64_t word, int64_t shift, int64_t groups) -> Own& {
-    Own& own = e.launch(name);
-    own.words = {keys.n, chunks, k, keys.rows, flip_of(keys), invert_of(keys), word, shift};
-    own.source = source(keys, "select.glsl", {step});
-    own.cost = 2.0 * static_cast<double>(groups) * kChunk;
-    set_groups(own, groups);
-    return own;
+  const auto launch = [&](const char* name, const char* step, int64_t word, int64_t shift,
+                          int64_t groups) -> CustomKernel& {
+    CustomKernel& custom = e.launch(name);
+    custom.words = {keys.n, chunks, k, keys.rows, flip_of(keys), invert_of(keys), word, shift};
+    custom.source = source(keys, "select.glsl", {step});
+    custom.cost = 2.0 * static_cast<double>(groups) * kChunk;
+    set_groups(custom, groups);
+    return custom;
   };
   // Bits above the highest digit are the same in all keys.
   const int top = (keys.end + 7) / 8 * 8;
@@ -330,20 +331,20 @@ void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_
 
 void search_launches(Expansion& e, const Keys& k, bool gpu, int64_t each, bool own_row, bool right, int32_t x,
                      int32_t values, int32_t places) {
-  Own& own = e.launch("searchsorted");
-  own.tensors = {{x, k.dtype}, {values, k.dtype}, {places, DType::int32, true}};
+  CustomKernel& custom = e.launch("searchsorted");
+  custom.tensors = {{x, k.dtype}, {values, k.dtype}, {places, DType::int32, true}};
   const int64_t count = k.rows * each;
-  own.words = {k.n, each, count, flip_of(k), own_row, right};
-  own.cost = 32.0 * static_cast<double>(count);
+  custom.words = {k.n, each, count, flip_of(k), own_row, right};
+  custom.cost = 32.0 * static_cast<double>(count);
   if (gpu) {
-    own.source = source(k, "search.glsl", {right ? "RIGHT" : ""});
-    return set_groups(own, ceil_div(count, 256));
+    custom.source = source(k, "search.glsl", {right ? "RIGHT" : ""});
+    return set_groups(custom, ceil_div(count, 256));
   }
-  if (k.dtype == DType::int64) own.words[3] <<= 32;
-  own.cpu = k.dtype == DType::float32   ? search_on_cpu<float>
-            : k.dtype == DType::float64 ? search_on_cpu<double>
-            : k.dtype == DType::int32   ? search_on_cpu<int32_t>
-                                        : search_on_cpu<int64_t>;
+  if (k.dtype == DType::int64) custom.words[3] <<= 32;
+  custom.cpu = k.dtype == DType::float32   ? search_on_cpu<float>
+               : k.dtype == DType::float64 ? search_on_cpu<double>
+               : k.dtype == DType::int32   ? search_on_cpu<int32_t>
+                                           : search_on_cpu<int64_t>;
 }
 
 void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType dtype, int64_t count, int64_t m,
@@ -364,7 +365,7 @@ void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType 
                                    "#define HIGHEST 0x7fffffff\n#define LOWEST (-HIGHEST - 1)\n"
                                  : "#define ELEMENT int64_t\n#define MEMORY Int64\n"
                                    "#define HIGHEST 0x7fffffffffffffffl\n#define LOWEST (-HIGHEST - 1l)\n");
-  Own& clear = e.launch(name + "_clear");
+  CustomKernel& clear = e.launch(name + "_clear");
   clear.tensors = {{out, dtype, true}};
   clear.words = {count * width};
   clear.source = element + "#define CLEAR\n#include \"fold_runs.glsl\"\n";
@@ -376,16 +377,17 @@ void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType 
     const int64_t pieces = ceil_div(left, kRun);
     const int32_t rest_rows = last ? -1 : e.temporary(pieces * 4);
     const int32_t rest_values = last ? -1 : e.temporary(pieces * width * bytes);
-    Own& own = e.launch(name);
-    own.tensors = {{run_rows, DType::int32}, {run_values, dtype}, {out, dtype, true}};
-    if (first) own.tensors.push_back({order, DType::int32});
-    if (!first && !last) own.tensors.push_back({run_rows, DType::int32});
-    if (!last) own.tensors.insert(own.tensors.end(), {{rest_rows, DType::int32, true}, {rest_values, dtype, true}});
-    own.words = {left, width, pieces};
-    own.source =
+    CustomKernel& custom = e.launch(name);
+    custom.tensors = {{run_rows, DType::int32}, {run_values, dtype}, {out, dtype, true}};
+    if (first) custom.tensors.push_back({order, DType::int32});
+    if (!first && !last) custom.tensors.push_back({run_rows, DType::int32});
+    if (!last)
+      custom.tensors.insert(custom.tensors.end(), {{rest_rows, DType::int32, true}, {rest_values, dtype, true}});
+    custom.words = {left, width, pieces};
+    custom.source =
         element + (first ? "#define FIRST\n" : "") + (last ? "#define LAST\n" : "") + "#include \"fold_runs.glsl\"\n";
-    own.cost = static_cast<double>(left * width);
-    set_groups(own, ceil_div(pieces * width, 256));
+    custom.cost = static_cast<double>(left * width);
+    set_groups(custom, ceil_div(pieces * width, 256));
     if (last) break;
     run_rows = rest_rows;
     run_values = rest_values;

@@ -3,7 +3,7 @@
 // outside them is the same for all keys. NaN is the largest, -0 equals 0; equal keys keep their order.
 #pragma once
 #include "base/dtype.hpp"
-#include "kernel/own.hpp"
+#include "kernel/custom.hpp"
 #include "kernel/program.hpp"
 
 namespace sg {

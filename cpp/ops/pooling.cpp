@@ -98,10 +98,10 @@ Tensor spread(const OpInfo& op, const Tensor& g, const Tensor* codes, const Wind
   const Tensor from = contiguous(cast(g, wide_of(g.dtype())));
   const Dims shape = {g.shape()[0], g.shape()[1], w.image[0], w.image[1]};
   const auto run = [&](std::initializer_list<Tensor> inputs) {
-    return own_kernel(op, inputs, shape, from.dtype(),
-                      SpreadParameters{packed(op.name, w.image), packed(op.name, w.kernel), packed(op.name, w.stride),
-                                       packed(op.name, w.padding)},
-                      w);
+    return custom_kernel(op, inputs, shape, from.dtype(),
+                         SpreadParameters{packed(op.name, w.image), packed(op.name, w.kernel),
+                                          packed(op.name, w.stride), packed(op.name, w.padding)},
+                         w);
   };
   if (shape.numel() == 0) return full(shape, 0, g.dtype(), g.device());
   return cast(codes ? run({from, contiguous(*codes)}) : run({from}), g.dtype());
@@ -144,30 +144,30 @@ auto spread_function(const Node& node) {
 }
 
 void expand_spread(const Node& node, bool gpu, Expansion& e) {
-  Own& own = e.launch(node.op->name);
+  CustomKernel& custom = e.launch(node.op->name);
   const DType t = node.dtype;
-  for (int i = 0; i < node.inputs; ++i) own.tensors.push_back({i, node.in[i].dtype});
-  own.tensors.push_back({e.result(), t, true});
-  own.words = {node.numel};
+  for (int i = 0; i < node.inputs; ++i) custom.tensors.push_back({i, node.in[i].dtype});
+  custom.tensors.push_back({e.result(), t, true});
+  custom.words = {node.numel};
   const HeightWidth result = {node.domain[2], node.domain[3]};
   const auto p = node.parameters.as<SpreadParameters>();
   const HeightWidth kernel = p.kernel.unpacked();
   for (const HeightWidth& pair : {p.image.unpacked(), result, kernel, p.stride.unpacked(), p.padding.unpacked()})
-    own.words.insert(own.words.end(), {pair.height, pair.width});
-  own.words.push_back(kernel.width);
-  own.cost = static_cast<double>(node.numel);
+    custom.words.insert(custom.words.end(), {pair.height, pair.width});
+  custom.words.push_back(kernel.width);
+  custom.cost = static_cast<double>(node.numel);
   if (!gpu) {
-    own.cpu = t == DType::float64 ? spread_function<double>(node) : spread_function<float>(node);
+    custom.cpu = t == DType::float64 ? spread_function<double>(node) : spread_function<float>(node);
     return;
   }
-  own.source = t == DType::float64 ? "#define ELEMENT double\n#define MEMORY Float64\n#define BYTES 8ul\n"
-                                   : "#define ELEMENT float\n#define MEMORY Float32\n#define BYTES 4ul\n";
-  own.source += "#define RESULT tensor(" + std::to_string(node.inputs) + ")\n";
+  custom.source = t == DType::float64 ? "#define ELEMENT double\n#define MEMORY Float64\n#define BYTES 8ul\n"
+                                      : "#define ELEMENT float\n#define MEMORY Float32\n#define BYTES 4ul\n";
+  custom.source += "#define RESULT tensor(" + std::to_string(node.inputs) + ")\n";
   if (node.inputs == 2)
-    own.source += node.in[1].dtype == DType::uint8 ? "#define CODES Uint8\n#define CODE_BYTES 1ul\n"
-                                                   : "#define CODES Int32\n#define CODE_BYTES 4ul\n";
-  own.source += "#include \"pool_image.glsl\"\n";
-  set_threads(own, node.numel);
+    custom.source += node.in[1].dtype == DType::uint8 ? "#define CODES Uint8\n#define CODE_BYTES 1ul\n"
+                                                      : "#define CODES Int32\n#define CODE_BYTES 4ul\n";
+  custom.source += "#include \"pool_image.glsl\"\n";
+  set_threads(custom, node.numel);
 }
 
 void vjp_chosen(Vjp& v) {

@@ -1,4 +1,4 @@
-// Running sums, products and extremes along a dimension: handwritten kernels (shaders/scan.glsl on GPUs), which read
+// Running sums, products and extremes along a dimension: custom kernels (shaders/scan.glsl on GPUs), which read
 // the rows, one after the other, as one long list.
 #include <algorithm>
 #include <cmath>
@@ -168,9 +168,9 @@ constexpr int64_t kThreads = 256;
 constexpr int64_t kMaxNarrow = int64_t{1} << 30;  // elements whose places, and those of a tile behind them, are ints
 constexpr int64_t kManyRows = 1024;               // enough workgroups for any GPU, one a row
 
-void set_groups(Own& own, int64_t count) {
-  own.groups[0] = std::min<int64_t>(count, 32768);
-  own.groups[1] = (count + own.groups[0] - 1) / own.groups[0];
+void set_groups(CustomKernel& custom, int64_t count) {
+  custom.groups[0] = std::min<int64_t>(count, 32768);
+  custom.groups[1] = (count + custom.groups[0] - 1) / custom.groups[0];
 }
 
 struct ScanParameters {
@@ -190,7 +190,7 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
   const bool fits = row <= tile, many = rows >= (gpu ? kManyRows : 16);
   const bool carried = !fits && !many;
   const int64_t chunk = fits ? tile / row * row : many ? row : tile, chunks = (length + chunk - 1) / chunk;
-  std::vector<Own::Tensor> tensors;
+  std::vector<CustomKernel::Tensor> tensors;
   for (int i = 0; i < inputs; ++i) tensors.push_back({i, t});
   tensors.push_back({e.result(), node.dtype, true});
   const std::vector<int64_t> words = {length, row, chunk, carried, reverse, chunks};
@@ -198,25 +198,25 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
   const DType total = is_extreme(scan) ? DType::int64 : t;
   const int64_t total_bytes = static_cast<int64_t>(size_of(total)) * (scan == Scan::linear ? 2 : 1);
   const int32_t totals = gpu && carried ? e.temporary(chunks * total_bytes) : -1;
-  const auto launch = [&](const char* suffix, const char* phase, int64_t groups, double cost) -> Own& {
-    Own& own = e.launch(name + suffix);
-    own.tensors = tensors;
-    own.words = words;
-    own.source = source(scan, t, length > kMaxNarrow, items, inputs, phase);
-    own.cost = cost;
-    set_groups(own, groups);
-    return own;
+  const auto launch = [&](const char* suffix, const char* phase, int64_t groups, double cost) -> CustomKernel& {
+    CustomKernel& custom = e.launch(name + suffix);
+    custom.tensors = tensors;
+    custom.words = words;
+    custom.source = source(scan, t, length > kMaxNarrow, items, inputs, phase);
+    custom.cost = cost;
+    set_groups(custom, groups);
+    return custom;
   };
   if (totals >= 0) {
-    Own& first = launch("_totals", "TOTALS", chunks, static_cast<double>(length));
+    CustomKernel& first = launch("_totals", "TOTALS", chunks, static_cast<double>(length));
     first.tensors[static_cast<size_t>(inputs)] = {totals, total, true};  // RESULT is not used
     first.tensors.push_back({totals, total, true});
-    Own& second = launch("_carries", "CARRIES", 1, static_cast<double>(chunks));
+    CustomKernel& second = launch("_carries", "CARRIES", 1, static_cast<double>(chunks));
     second.tensors[static_cast<size_t>(inputs)] = {totals, total, false};
     second.tensors.push_back({totals, total, true});
     tensors.push_back({totals, total, false});
   }
-  Own& last = launch("", totals >= 0 ? "CHUNKS" : "ROWS", chunks, static_cast<double>(length));
+  CustomKernel& last = launch("", totals >= 0 ? "CHUNKS" : "ROWS", chunks, static_cast<double>(length));
   last.cpu = cpu_function<scan>(t);
   last.scratch = carried ? chunks * kMostItemBytes : 0;
 }
@@ -231,8 +231,8 @@ struct ScanAttributes {
 // Along the last dimension of a contiguous x; from its end with `reverse`.
 Tensor scan(const OpInfo& op, std::initializer_list<Tensor> inputs, DType dtype, bool reverse = false) {
   const Tensor& x = *inputs.begin();
-  return own_kernel(op, inputs, x.shape(), dtype, ScanParameters{x.shape()[x.rank() - 1], reverse},
-                    ScanAttributes{reverse});
+  return custom_kernel(op, inputs, x.shape(), dtype, ScanParameters{x.shape()[x.rank() - 1], reverse},
+                       ScanAttributes{reverse});
 }
 
 // y[i] = a[i] * y[i - 1] + b[i]

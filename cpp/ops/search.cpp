@@ -72,8 +72,8 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values0, bool out_int32,
   if (n > INT32_MAX) fail<LimitError>("searchsorted", "more than 2147483647 elements in a row", "search parts of it");
   if (n == 0 || values.numel() == 0) return full_int(values.shape(), 0, out, sorted.device());
   const int64_t each = own_row ? values.shape()[values.rank() - 1] : values.numel();
-  const Tensor at = own_kernel(rows::Search, {contiguous(cast(sorted.detach(), type)), contiguous(values)},
-                               values.shape(), DType::int32, SearchParameters{n, each, own_row, behind});
+  const Tensor at = custom_kernel(rows::Search, {contiguous(cast(sorted.detach(), type)), contiguous(values)},
+                                  values.shape(), DType::int32, SearchParameters{n, each, own_row, behind});
   return cast(at, out);
 }
 

@@ -92,7 +92,7 @@ Tensor sort_order(const Tensor& x, bool descending) {
   if (x.numel() == 0) return full_int(x.shape(), 0, DType::int32, x.device());
   const Sortable s = sortable("sort", x);
   const int64_t n = x.rank() ? x.shape()[x.rank() - 1] : 1;
-  return own_kernel(rows::Order, {s.x}, x.shape(), DType::int32, OrderParameters{n, s.begin, s.end, descending});
+  return custom_kernel(rows::Order, {s.x}, x.shape(), DType::int32, OrderParameters{n, s.begin, s.end, descending});
 }
 
 namespace {
@@ -126,7 +126,8 @@ Tensor first_places(const Tensor& x, int64_t k, bool descending, bool sorted) {
   const Sortable s = sortable("topk", x);
   Dims shape = x.shape();
   shape[last] = k;
-  const Tensor places = own_kernel(rows::Select, {s.x}, shape, DType::int32, SelectParameters{n, k, s.end, descending});
+  const Tensor places =
+      custom_kernel(rows::Select, {s.x}, shape, DType::int32, SelectParameters{n, k, s.end, descending});
   if (!sorted) return places;
   const Tensor at = cast(places, DType::int64);
   return gather(places, last, cast(sort_order(gather(x.detach(), last, at), descending), DType::int64));

@@ -69,8 +69,8 @@ class Checker {
     const Kernel& k = instance_.kernel;
     if (k.kind == Kernel::Kind::program) program(k.program);
     if (k.kind == Kernel::Kind::product) product(*k.product);
-    if (k.kind == Kernel::Kind::own)
-      for (const Own::Tensor& t : k.own->tensors) place(t.binding, t.dtype, kBeginning.from(t.offset));
+    if (k.kind == Kernel::Kind::custom)
+      for (const CustomKernel::Tensor& t : k.custom->tensors) place(t.binding, t.dtype, kBeginning.from(t.offset));
   }
 
  private:

@@ -8,7 +8,7 @@
 namespace sg {
 
 // `offsets`: of Plan::starts, in elements. Error for the first view that reaches beyond its memory. Of computed
-// positions (load_at, store_at: the kernel checks the index) and kernels written by hand, only where they begin.
+// positions (load_at, store_at: the kernel checks the index) and custom kernels, only where they begin.
 void check_bounds(const Plan& plan, const int64_t* offsets);
 
 }  // namespace sg

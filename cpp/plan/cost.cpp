@@ -69,7 +69,7 @@ void add(Cost& cost, const Plan& plan, const Instance& instance) {
     text(shape_text(p.batch, p.m, p.k) + " @ " + shape_text(p.batch, p.k, p.n));
   } else {  // touches its memories as a whole
     for (int32_t m : instance.reads) cost.bytes += plan.memories.at(static_cast<size_t>(m)).bytes;
-    cost.flops += static_cast<int64_t>(kernel.own->cost);
+    cost.flops += static_cast<int64_t>(kernel.custom->cost);
     for (int32_t m : instance.writes) cost.bytes += plan.memories.at(static_cast<size_t>(m)).bytes;
   }
 }

@@ -34,9 +34,9 @@ std::string instance_text(const Instance& instance) {
     case Kernel::Kind::copy:
       s = "copy\n";
       break;
-    case Kernel::Kind::own:
+    case Kernel::Kind::custom:
       s = "own kernel, words";
-      for (int64_t word : instance.kernel.own->words) s += " " + std::to_string(word);
+      for (int64_t word : instance.kernel.custom->words) s += " " + std::to_string(word);
       s += "\n";
       break;
   }
@@ -79,10 +79,10 @@ int64_t bytes_of(const std::vector<T>& list) {
 }
 int64_t bytes_of(const Program& p) { return bytes_of(p.views) + bytes_of(p.code); }
 int64_t bytes_of(const Instance& i) {
-  const Own& own = *i.kernel.own;
-  const size_t boxed = (i.kernel.product ? sizeof(Product) : 0) + (i.kernel.own ? sizeof(Own) : 0);
+  const CustomKernel& custom = *i.kernel.custom;
+  const size_t boxed = (i.kernel.product ? sizeof(Product) : 0) + (i.kernel.custom ? sizeof(CustomKernel) : 0);
   return static_cast<int64_t>(boxed) + bytes_of(i.kernel.program) + bytes_of(i.kernel.product->epilogue) +
-         bytes_of(own.tensors) + bytes_of(own.words) + static_cast<int64_t>(own.source.capacity()) +
+         bytes_of(custom.tensors) + bytes_of(custom.words) + static_cast<int64_t>(custom.source.capacity()) +
          bytes_of(i.bindings) + bytes_of(i.numbers) + bytes_of(i.reads) + bytes_of(i.writes);
 }
 }  // namespace

@@ -62,7 +62,7 @@ FusionGroup group_of(const Context& context, int32_t root) {
     for (int i = at + 2; i < node.domain.rank && !(node.reduced >> i & 1); ++i) n *= node.domain[i];
     d.domain = {(at ? node.domain[0] : 1) * node.domain[at], node.domain[at + 1], n};
   } else if (node.op->kind == Kind::kernel) {
-    d.kind = FusionGroup::Kind::own;
+    d.kind = FusionGroup::Kind::custom;
   } else {
     d.reduced = node.reduced;
   }

@@ -26,7 +26,7 @@ class Emitter {
   }
 
   Emitted run() {
-    if (group_.kind == FusionGroup::Kind::own) return own();
+    if (group_.kind == FusionGroup::Kind::custom) return custom();
     Program& p = builder_.program;
     p.code.reserve(2 * (group_.uses.size() + group_.roots.size()));
     p.views.reserve(group_.uses.size() + group_.roots.size());
@@ -56,10 +56,10 @@ class Emitter {
 
  private:
   // The memory that the node's launches work on: inputs, then the result. place.cpp lists the launches.
-  Emitted own() {
+  Emitted custom() {
     const int32_t root = group_.roots[0];
     const Node& node = context_.node(root);
-    out_.kernel.kind = Kernel::Kind::own;
+    out_.kernel.kind = Kernel::Kind::custom;
     for (int k = 0; k < node.inputs; ++k) out_.sources.push_back(context_.source(root, k));
     Source result;
     result.node = root;

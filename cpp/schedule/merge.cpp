@@ -97,7 +97,7 @@ bool fits_epilogue(const Context& context, const FusionGroup& product, const Fus
 }  // namespace
 
 bool may_merge(Context& context, const FusionGroup& early, const FusionGroup& late) {
-  if (late.kind != FusionGroup::Kind::program || early.kind == FusionGroup::Kind::own) return false;
+  if (late.kind != FusionGroup::Kind::program || early.kind == FusionGroup::Kind::custom) return false;
   if (early.kind == FusionGroup::Kind::product && !fits_epilogue(context, early, late)) return false;
   // Before anything is followed: one size, and not too much memory.
   if (!early.reduced && !late.reduced && !context.guards.conditions([&] { return same_size(context, early, late); }))

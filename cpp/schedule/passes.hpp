@@ -75,7 +75,7 @@ struct Context {
 struct FusionGroup {
   template <class T>
   using List = std::pmr::vector<T>;
-  enum class Kind : uint8_t { program, product, own };
+  enum class Kind : uint8_t { program, product, custom };
   Kind kind = Kind::program;
   Dims domain;           // products: batch, m, n
   uint16_t reduced = 0;  // dimensions that some root folds: a row

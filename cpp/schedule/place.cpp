@@ -51,7 +51,7 @@ Order order_of(const Context& context, const Kernels& kernels) {
 bool has_checks(const Context& context, const std::vector<Emitted>& emitted) {
   if (context.input.unchecked) return true;
   for (const Emitted& e : emitted) {
-    if (e.kernel.kind == Kernel::Kind::own && context.node(e.nodes[0]).op->reports) return true;
+    if (e.kernel.kind == Kernel::Kind::custom && context.node(e.nodes[0]).op->reports) return true;
     const Program& p = e.kernel.kind == Kernel::Kind::product ? e.kernel.product->epilogue : e.kernel.program;
     for (const Instr& i : p.code)
       if (i.code == Code::check_index) return true;
@@ -63,7 +63,7 @@ bool has_checks(const Context& context, const std::vector<Emitted>& emitted) {
 
 bool Kernels::is_empty(int32_t group) const {
   const Kernel& k = emitted[group].kernel;
-  if (k.kind == Kernel::Kind::own) return false;
+  if (k.kind == Kernel::Kind::custom) return false;
   if (k.kind == Kernel::Kind::product) return k.product->batch * k.product->m * k.product->n == 0;
   return k.program.rows() == 0 || (k.program.inner == 0 && k.program.domain.numel() == 0);
 }

@@ -63,7 +63,7 @@ class StepMaker {
 
   void append_steps(int32_t leader) {
     append_copies(leader);
-    if (kernels_.groups[leader].kind == FusionGroup::Kind::own) return append_own(leader);
+    if (kernels_.groups[leader].kind == FusionGroup::Kind::custom) return append_custom(leader);
     if (kernels_.is_empty(leader)) return;
     Emitted& first = kernels_.emitted[leader];
     if (append_in_pieces(first) || append_in_slices(first)) return;
@@ -91,7 +91,7 @@ class StepMaker {
   }
 
   // The launches of an op that has its own kernels, with their temporaries.
-  void append_own(int32_t d) {
+  void append_custom(int32_t d) {
     const Node& node = context_.node(kernels_.groups[d].roots[0]);
     Expansion expansion;
     expansion.inputs = node.inputs;
@@ -102,8 +102,8 @@ class StepMaker {
     for (int64_t bytes : expansion.temporaries) memories.push_back({memories_.add({.bytes = bytes}), -1});
     for (Expansion::Launch& launch : expansion.launches) {
       Instance instance;
-      instance.kernel.kind = Kernel::Kind::own;
-      for (Own::Tensor& t : launch.own.tensors) {
+      instance.kernel.kind = Kernel::Kind::custom;
+      for (CustomKernel::Tensor& t : launch.custom.tensors) {
         if (t.binding < node.inputs && kernels_.emitted[d].sources[t.binding].start < 0)
           t.offset += node.in[t.binding].offset;
         const Binding& memory = memories[t.binding];
@@ -111,8 +111,8 @@ class StepMaker {
         instance.bindings.push_back(memory);
         (t.write ? instance.writes : instance.reads).push_back(memory.memory);
       }
-      instance.kernel.own = std::move(launch.own);
-      if (node.op->reports) instance.kernel.own->tag = context_.tag_of(*node.op);
+      instance.kernel.custom = std::move(launch.custom);
+      if (node.op->reports) instance.kernel.custom->tag = context_.tag_of(*node.op);
       finish(instance);
       add_step(std::move(launch.name), std::move(instance), kernels_.emitted[d].nodes);
     }

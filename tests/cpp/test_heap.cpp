@@ -345,7 +345,7 @@ class Loop : public Program {
 };
 
 // Kernels that ask for memory of their own, after a write in the same run; large enough for several threads.
-class Own : public Program {
+class Customs : public Program {
  public:
   void prepare() override {
     sg::copy_(x_, sg::full(x_.shape(), 1.0));
@@ -563,7 +563,7 @@ class Twice : public Program {
 
 }  // namespace
 
-#define PROGRAMS Step, Fresh, Moved, Written, Loop, Own, Reported, Placed, Shared, Replayed, Scalars, Twice
+#define PROGRAMS Step, Fresh, Moved, Written, Loop, Customs, Reported, Placed, Shared, Replayed, Scalars, Twice
 
 TEMPLATE_TEST_CASE("heap: a request that is refused costs an error and nothing else", "[heap]", PROGRAMS) {
   sweep<TestType>();

@@ -1,8 +1,8 @@
 // Kernels as data: building, phases, pruning and merging of dimensions.
 #include <catch2/catch_test_macros.hpp>
 
+#include "kernel/custom.hpp"
 #include "kernel/expr.hpp"
-#include "kernel/own.hpp"
 
 namespace {
 
@@ -195,8 +195,8 @@ TEST_CASE("a printed program names everything", "[program]") {
 
 TEST_CASE("expansion: a launch stays where it is while others are added", "[program]") {
   Expansion e;
-  Own& first = e.launch("first");
+  CustomKernel& first = e.launch("first");
   for (int i = 0; i < 100; ++i) e.launch("later");
   first.cost = 3;
-  CHECK(e.launches.front().own.cost == 3);
+  CHECK(e.launches.front().custom.cost == 3);
 }

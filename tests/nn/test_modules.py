@@ -232,13 +232,13 @@ def test_zero_grad() -> None:
 
 
 def test_a_module_without_init_and_without_forward() -> None:
-    class Own(nn.Module):
+    class Custom(nn.Module):
         def __init__(self) -> None:
             self.layer = nn.Linear(1, 1)
 
-    assert len(list(Own().parameters())) == 2 and Own().training
-    with pytest.raises(NotImplementedError, match=r"Own has no forward\(\)"):
-        Own()(1)
+    assert len(list(Custom().parameters())) == 2 and Custom().training
+    with pytest.raises(NotImplementedError, match=r"Custom has no forward\(\)"):
+        Custom()(1)
 
 
 # ---- hooks -----------------------------------------------------------------------------------------------------------
@@ -469,7 +469,7 @@ def test_a_shallow_copy_shares_the_parameters() -> None:
 
 
 def test_text() -> None:
-    class Own(nn.Module):
+    class Custom(nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.act = nn.ReLU(inplace=True)
@@ -477,7 +477,7 @@ def test_text() -> None:
         def extra_repr(self) -> str:
             return "a=1\nb=2"
 
-    assert repr(Own()) == "Own(\n  a=1\n  b=2\n  (act): ReLU(inplace=True)\n)"
+    assert repr(Custom()) == "Custom(\n  a=1\n  b=2\n  (act): ReLU(inplace=True)\n)"
     layers = nn.ModuleList([nn.Sequential(nn.Tanh()), nn.Sequential(nn.Tanh()), nn.ReLU()])
     assert repr(layers) == ("ModuleList(\n  (0-1): 2 x Sequential(\n    (0): Tanh()\n  )\n  (2): ReLU()\n)")
     assert repr(nn.Module()) == "Module()"

@@ -496,7 +496,7 @@ def test_steps_leave_nothing_behind(ours: Engine) -> None:
 
 
 def test_layers_that_take_no_tensor(ours: Engine) -> None:
-    class Own(sg.Neuron):
+    class Custom(sg.Neuron):
         def __call__(self, x: Any) -> Any:
             return super().__call__(x) * 2
 
@@ -506,7 +506,7 @@ def test_layers_that_take_no_tensor(ours: Engine) -> None:
     second.nonlin = False
     with pytest.raises(TypeError, match="Layer: neurons of several kinds"):
         layer(x)
-    layer.neurons = [Own(2, device=ours.name)]
+    layer.neurons = [Custom(2, device=ours.name)]
     with pytest.raises(TypeError, match="own class"):
         layer(x)
     layer.neurons = [first]

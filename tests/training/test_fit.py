@@ -594,7 +594,7 @@ def test_a_replayed_step_makes_no_node() -> None:
 def test_python_of_the_users_is_run_in_each_step() -> None:
     calls: list[int] = []
 
-    class Own(sg.nn.Linear):
+    class Custom(sg.nn.Linear):
         def forward(self, x: sg.Tensor) -> sg.Tensor:
             calls.append(len(x))
             return super().forward(x)
@@ -613,7 +613,7 @@ def test_python_of_the_users_is_run_in_each_step() -> None:
     opt = sg.optim.SGD((stepped := network()).parameters(), lr=0.1)
     opt.register_step_post_hook(lambda *args: calls.append(4))
     cases: list[tuple[Any, dict[str, Any]]] = [
-        (sg.nn.Sequential(Own(2, 2)), {}), (network(), {"loss": loss}), (network(), {"metrics": [metric]}),
+        (sg.nn.Sequential(Custom(2, 2)), {}), (network(), {"loss": loss}), (network(), {"metrics": [metric]}),
         (hooked, {}), (stepped, {"optimizer": opt}),
     ]  # fmt: skip
     for net, options in cases:
@@ -621,7 +621,7 @@ def test_python_of_the_users_is_run_in_each_step() -> None:
         sg.fit(net, x, y, epochs=6, **QUIET, **options)
         assert len(calls) == 6
     calls.clear()
-    sg.fit(sg.nn.Sequential(Own(2, 2)), x, y, epochs=6, compile=True, **QUIET)
+    sg.fit(sg.nn.Sequential(Custom(2, 2)), x, y, epochs=6, compile=True, **QUIET)
     assert 2 <= len(calls) < 6
 
 

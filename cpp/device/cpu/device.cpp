@@ -34,8 +34,8 @@ struct ReadyInstance {
   Boxed<ProductPlan> product;
   std::vector<BoundView> views;  // of the program or the epilogue
   BoundView a, b;                // product operands; copy: from, to
-  const Own* own = nullptr;
-  std::vector<int64_t> own_offsets;  // bytes
+  const CustomKernel* custom = nullptr;
+  std::vector<int64_t> custom_offsets;  // bytes
   int64_t copy_bytes = 0;
   std::vector<int32_t> numbers;
   std::vector<char*> bases;  // filled anew in each run
@@ -47,7 +47,7 @@ void raise_to(ScratchSizes& sizes, const ScratchSizes& others) {
 
 // Bytes of a kernel apart from its program, which others may share; 0 where it is a function of this library.
 int64_t compiled_bytes(const ReadyInstance& r) {
-  if (r.own || r.kind == Kernel::Kind::copy) return 0;
+  if (r.custom || r.kind == Kernel::Kind::copy) return 0;
   return static_cast<int64_t>(sizeof(ReadyInstance) + (r.product ? sizeof(ProductPlan) : 0));
 }
 
@@ -150,14 +150,14 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance, Compiled& c
     r.copy_bytes = plan.memories[r.b.memory].bytes;
     return r;
   }
-  if (kernel.kind == Kernel::Kind::own) {
-    if (!kernel.own->cpu)
+  if (kernel.kind == Kernel::Kind::custom) {
+    if (!kernel.custom->cpu)
       fail<LimitError>("cpu", "this kernel runs on a GPU only", "move the inputs with .to(\"gpu\")");
-    r.own = &*kernel.own;
-    for (const Own::Tensor& t : kernel.own->tensors) {
+    r.custom = &*kernel.custom;
+    for (const CustomKernel::Tensor& t : kernel.custom->tensors) {
       const auto size = static_cast<int64_t>(size_of(t.dtype));
       r.views.push_back(bind(instance, t.binding, size));
-      r.own_offsets.push_back(t.offset * size);
+      r.custom_offsets.push_back(t.offset * size);
     }
     r.bases.resize(r.views.size());
     return r;
@@ -188,7 +188,7 @@ void count_scratch(CpuPrepared& p) {
   for (const auto& step : p.steps)
     for (const ReadyInstance& r : step) {
       ScratchSizes own{r.program ? r.program->frame_bytes : 0, 0, 0, 0}, others = own;
-      if (r.own && r.own->scratch) own = others = {0, blocks().gemm_scratch, 0, r.own->scratch};
+      if (r.custom && r.custom->scratch) own = others = {0, blocks().gemm_scratch, 0, r.custom->scratch};
       if (r.kind == Kernel::Kind::product) own = scratch_of(*r.product), others = cpu::scratch_of_others(*r.product);
       raise_to(p.scratch, own);
       raise_to(p.scratch_of_others, others);
@@ -376,7 +376,7 @@ class CpuDevice final : public Device {
     if (r.kind == Kernel::Kind::copy)
       return copy_bytes(p.memory[r.b.memory], p.memory[r.a.memory], static_cast<size_t>(r.copy_bytes));
     for (size_t v = 0; v < r.views.size(); ++v) r.bases[v] = address(p, r.views[v], arguments);
-    if (r.own) return run_own(r);
+    if (r.custom) return run_custom(r);
     const bool product = r.kind == Kernel::Kind::product;
     if (Executable* e = product ? r.product->epilogue.get() : r.program.get())
       for (const NumberUse& n : e->numbers) e->cells[n.cell] = cell_of(n.dtype, arguments.numbers[r.numbers[n.number]]);
@@ -386,11 +386,11 @@ class CpuDevice final : public Device {
       run_all(*r.program, r.bases.data());
   }
 
-  static void run_own(ReadyInstance& r) {
-    for (size_t v = 0; v < r.bases.size(); ++v) r.bases[v] += r.own_offsets[v];
-    r.own->cpu({reinterpret_cast<void* const*>(r.bases.data()), r.own->words.data(), parallel_for, multiply,
-                [](DType t, void* x, int64_t n) { blocks().alu(Code::exp, t, t, 0)(x, x, nullptr, nullptr, n); },
-                [](int64_t bytes) { return static_cast<void*>(scratch(3, bytes)); }, look_for_interrupt});
+  static void run_custom(ReadyInstance& r) {
+    for (size_t v = 0; v < r.bases.size(); ++v) r.bases[v] += r.custom_offsets[v];
+    r.custom->cpu({reinterpret_cast<void* const*>(r.bases.data()), r.custom->words.data(), parallel_for, multiply,
+                   [](DType t, void* x, int64_t n) { blocks().alu(Code::exp, t, t, 0)(x, x, nullptr, nullptr, n); },
+                   [](int64_t bytes) { return static_cast<void*>(scratch(3, bytes)); }, look_for_interrupt});
   }
 
   DeviceStats stats_;

@@ -24,7 +24,7 @@ class Interruptible {
 void look_for_interrupt();
 
 // Memory of the calling thread that stays for the next call; 64-byte aligned.
-// Level 0 belongs to the interpreter, 1 and 2 to products, 3 to kernels written by hand.
+// Level 0 belongs to the interpreter, 1 and 2 to products, 3 to custom kernels.
 char* scratch(int level, int64_t bytes);
 using ScratchSizes = std::array<int64_t, 4>;  // by level
 

@@ -1,4 +1,4 @@
-// Kernels written by hand: their source behind the common head, their tensors and words as the argument block.
+// Custom kernels: their source behind the common head, their tensors and words as the argument block.
 #include <algorithm>
 
 #include "device/gpu/lower/glsl_kernel.hpp"
@@ -6,18 +6,19 @@
 
 namespace sg::glsl {
 
-Lowered lower_own(const Step& step, const Features& features, Shaders& shaders) {
+Lowered lower_custom(const Step& step, const Features& features, Shaders& shaders) {
   const Instance& in = step.only();
-  const Own& own = *in.kernel.own;
+  const CustomKernel& custom = *in.kernel.custom;
   const auto has = [&](auto&& test) {
-    return std::any_of(own.tensors.begin(), own.tensors.end(), [&](const Own::Tensor& t) { return test(t.dtype); });
+    return std::any_of(custom.tensors.begin(), custom.tensors.end(),
+                       [&](const CustomKernel::Tensor& t) { return test(t.dtype); });
   };
   const bool float64 = has([](DType t) { return t == DType::float64; });
   const bool storage16 = has([](DType t) { return size_of(t) == 2; });
-  Form form(Form::Kind::own);
+  Form form(Form::Kind::custom);
   form.add({float64, storage16});
-  form.add(own.tensors.size());
-  form.add(own.source);
+  form.add(custom.tensors.size());
+  form.add(custom.source);
   Lowered out;
   out.name = step.name;
   const auto write = [&] {
@@ -28,11 +29,11 @@ Lowered lower_own(const Step& step, const Features& features, Shaders& shaders) 
     text +=
         "#include \"common.glsl\"\n#define tensor(i) Words(push.block).at[i]\n#define word(i) "
         "int64_t(Words(push.block).at[" +
-        std::to_string(own.tensors.size()) + " + (i)])\n" + own.source;
+        std::to_string(custom.tensors.size()) + " + (i)])\n" + custom.source;
     return Shaders::Written{sealed({.source = std::move(text)}), {}};
   };
   out.shader = shaders.find(std::move(form), write).shader;
-  for (const Own::Tensor& t : own.tensors) {
+  for (const CustomKernel::Tensor& t : custom.tensors) {
     const Binding& b = in.bindings[t.binding];
     const auto bytes = static_cast<int64_t>(size_of(t.dtype));
     out.arguments.push_back({.kind = ArgWord::Kind::address,
@@ -42,12 +43,12 @@ Lowered lower_own(const Step& step, const Features& features, Shaders& shaders) 
                              .value = t.offset * bytes,
                              .element_bytes = bytes});
   }
-  for (int64_t word : own.words) out.arguments.push_back({.value = word});
-  if (own.tag) {
-    out.arguments.push_back({.value = own.tag});
+  for (int64_t word : custom.words) out.arguments.push_back({.value = word});
+  if (custom.tag) {
+    out.arguments.push_back({.value = custom.tag});
     out.arguments.push_back({.kind = ArgWord::Kind::status});
   }
-  for (int d = 0; d < 3; ++d) out.groups[d] = static_cast<uint32_t>(own.groups[d]);
+  for (int d = 0; d < 3; ++d) out.groups[d] = static_cast<uint32_t>(custom.groups[d]);
   return out;
 }
 

@@ -117,7 +117,7 @@ int turned_dimension(const Layout& layout);
 Lowered lower_turned(const Step& step, const Layout& layout, int along, const Features& features, Shaders& shaders);
 Lowered lower_rows(const Step& step, const Features& features, Fit fit, Shaders& shaders);
 Lowered lower_product(const Step& step, const Features& features, Shaders& shaders);
-Lowered lower_own(const Step& step, const Features& features, Shaders& shaders);
+Lowered lower_custom(const Step& step, const Features& features, Shaders& shaders);
 
 // The variant of the matrix kernel: tile sizes, and how many parts of the workgroup share the K range.
 struct ProductVariant {

@@ -26,8 +26,8 @@ void check_type(const Step& step, DType t, const Features& f) {
 
 void check_features(const Step& step, const Features& f) {
   const Kernel& k = step.only().kernel;
-  if (k.kind == Kernel::Kind::own) {
-    for (const Own::Tensor& t : k.own->tensors) check_type(step, t.dtype, f);
+  if (k.kind == Kernel::Kind::custom) {
+    for (const CustomKernel::Tensor& t : k.custom->tensors) check_type(step, t.dtype, f);
     return;
   }
   const Program& p = program_of(k);
@@ -46,7 +46,7 @@ Lowered lower(const Step& step, const Features& features, Fit fit, Shaders& shad
   if (kernel.kind == Kernel::Kind::copy)
     fail<Error>(step.name, "a copy of whole buffers has no kernel", "record it as a buffer copy");
   check_features(step, features);
-  if (kernel.kind == Kernel::Kind::own) return glsl::lower_own(step, features, shaders);
+  if (kernel.kind == Kernel::Kind::custom) return glsl::lower_custom(step, features, shaders);
   const bool pointwise = kernel.kind == Kernel::Kind::program && kernel.program.inner == 0;
   if (step.instances.size() > 1 && !pointwise)
     fail<Error>(step.name, "only pointwise steps run over several tensors, this one has rows or a product",

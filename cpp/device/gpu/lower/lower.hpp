@@ -1,4 +1,4 @@
-// Step -> what the GPU needs to launch it: GLSL (or the name of a hand-written shader), the layout of its argument
+// Step -> what the GPU needs to launch it: GLSL (or the name of an embedded shader), the layout of its argument
 // block, and the grid. A pure function of the step and the device's features: no Vulkan here, tests run it anywhere.
 #pragma once
 #include <cstdint>

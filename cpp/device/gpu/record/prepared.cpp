@@ -116,7 +116,7 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
       merge(s.reads, i.reads);
       merge(s.writes, i.writes);
       s.predicated |= program_of(i).predicated;
-      s.reports |= checks_index(program_of(i)) || i.kernel.own->tag;
+      s.reports |= checks_index(program_of(i)) || i.kernel.custom->tag;
     }
     if (is_copy(step)) {
       p->copies = true;

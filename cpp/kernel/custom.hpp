@@ -1,4 +1,4 @@
-// Kernels written by hand: what is launched, on which memory, with which numbers. Pure data; an op's `expand` makes it,
+// Custom kernels: what is launched, on which memory, with which numbers. Pure data; an op's `expand` makes it,
 // schedule/ finds the memory, the devices run it.
 #pragma once
 #include <cstdint>
@@ -19,8 +19,8 @@ struct CpuArgs {
   const int64_t* words;
   // Calls body(begin, end) for pieces of [0, n), `grain` or less each, on any thread in any order; see cpu/threads.hpp.
   void (*parallel)(int64_t n, int64_t grain, const Body& body);
-  // On the calling thread: a product; x[i] = exp(x[i]); at most Own::scratch bytes of memory, valid until the function
-  // returns.
+  // On the calling thread: a product; x[i] = exp(x[i]); at most CustomKernel::scratch bytes of memory, valid until the
+  // function returns.
   void (*multiply)(DType dtype, GemmTile tile);
   void (*exp)(DType dtype, void* x, int64_t n);
   void* (*scratch)(int64_t bytes);
@@ -32,7 +32,7 @@ struct CpuArgs {
 };
 
 // One launch. Its tensors are memories of the expansion, contiguous from their first element on.
-struct Own {
+struct CustomKernel {
   struct Tensor {
     int32_t binding = 0;  // in an expansion: which memory of it; in a plan: which binding of the step
     DType dtype = DType::float32;
@@ -55,7 +55,7 @@ struct Own {
 struct Expansion {
   struct Launch {
     std::string name;
-    Own own;
+    CustomKernel custom;
   };
   std::vector<int64_t> temporaries;  // bytes
   std::deque<Launch> launches;       // they stay where they are while others are added
@@ -67,9 +67,9 @@ struct Expansion {
     temporaries.push_back(bytes);
     return inputs + static_cast<int32_t>(temporaries.size());
   }
-  Own& launch(std::string name) {
+  CustomKernel& launch(std::string name) {
     launches.push_back({std::move(name), {}});
-    return launches.back().own;
+    return launches.back().custom;
   }
 };
 
