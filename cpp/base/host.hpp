@@ -4,7 +4,7 @@
 #pragma once
 #include <string>
 
-#include "base/where.hpp"
+#include "base/source_location.hpp"
 
 namespace sg {
 
@@ -13,7 +13,7 @@ struct Interruption {};  // a base of what check_interrupts() throws
 class Host {
  public:
   // The line of the user's program that runs in this thread; none where it is not known.
-  virtual Where line() { return {}; }
+  virtual SourceLocation line() { return {}; }
   // This thread is about to compute or to wait: other threads of the program may run (Python's GIL is given up). What
   // pause() returns goes to resume(), unless it is nullptr.
   virtual void* pause() { return nullptr; }

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/where.hpp"
+#include "base/source_location.hpp"
 
 namespace sg {
 namespace profile {
@@ -71,7 +71,7 @@ void Stage::end() const noexcept {
     e.bytes = bytes;
     e.flops = flops;
     e.shapes = shapes;
-    if (profile::with_lines && std::string_view(category_) == "cpu_op") e.stack = where().str();
+    if (profile::with_lines && std::string_view(category_) == "cpu_op") e.stack = current_location().str();
     profile::add(std::move(e));
   } catch (...) {
     // As above.

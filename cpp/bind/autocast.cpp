@@ -73,9 +73,9 @@ void set_types(std::optional<DType> cpu, std::optional<DType> gpu) {
 
 const Row rows[] = {
     {"_autocast", get_types, "", "tuple[dtype | None, dtype | None]", "The half types on a CPU and on a GPU.",
-     Where::function},
+     Scope::function},
     {"_set_autocast", bound<set_types>, "cpu: DTypeLike | None, gpu: DTypeLike | None", "None", "Sets them.",
-     Where::function},
+     Scope::function},
 };
 
 }  // namespace

@@ -253,7 +253,7 @@ Tensor as_output(const Tensor& x, const py::object& function, int64_t number) {
 }
 
 std::string written_at(const Tensor& x) { return at(x->storage->written); }
-std::string running_line() { return at(where()); }
+std::string running_line() { return at(current_location()); }
 
 py::tuple random_words() {
   const auto [seed, blocks] = random_state();
@@ -273,31 +273,31 @@ void set_anomaly_enabled(bool on) { detect_nan = on; }
 const Row functions[] = {
     {"_backward", bound<backward_of>,
      "roots: Tensor | Sequence[Tensor], " SG_PASS ", inputs: Tensor | Sequence[Tensor] | None", "None",
-     "backward() of several tensors.", Where::function},
+     "backward() of several tensors.", Scope::function},
     {"_grad", bound<gradients>, "roots: Tensor | Sequence[Tensor], inputs: Tensor | Sequence[Tensor], " SG_PASS,
-     "list[Tensor | None]", "Gradients of chosen inputs; None where there is no path.", Where::function},
+     "list[Tensor | None]", "Gradients of chosen inputs; None where there is no path.", Scope::function},
     {"_record_function", bound<record_function>,
      "name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor | None], backward: Callable[..., Any], "
      "free: Callable[[], None]",
-     "None", "Records a function of the user's.", Where::function},
+     "None", "Records a function of the user's.", Scope::function},
     {"_as_output", bound<as_output>, "x: Tensor, function: GradFn, number: int", "Tensor",
-     "x as output `number` of the function that is going back.", Where::function},
-    {"_written_at", bound<written_at>, "x: Tensor", "str", "The line that wrote the memory of x.", Where::function},
-    {"_running_line", bound<running_line>, "", "str", "The user's line that runs now.", Where::function},
+     "x as output `number` of the function that is going back.", Scope::function},
+    {"_written_at", bound<written_at>, "x: Tensor", "str", "The line that wrote the memory of x.", Scope::function},
+    {"_running_line", bound<running_line>, "", "str", "The user's line that runs now.", Scope::function},
     {"_saved_bytes", bound<saved_bytes>, "x: Tensor", "int", "Bytes of the values that the graph of x keeps.",
-     Where::function},
+     Scope::function},
     {"_depends_on_others", bound<depends_on_others>, "x: Tensor, known: list[Tensor]", "bool",
-     "Whether x was made from a leaf that wants a gradient and is none of `known`.", Where::function},
+     "Whether x was made from a leaf that wants a gradient and is none of `known`.", Scope::function},
     {"_random_state", bound<random_words>, "", "tuple[int, int]", "The common seed, and blocks drawn since.",
-     Where::function},
+     Scope::function},
     {"_set_random_state", bound<set_random_words>, "state: tuple[int, int]", "None", "Goes on from there.",
-     Where::function},
+     Scope::function},
     {"is_grad_enabled", bound<grad_enabled>, "", "bool",
-     "Whether operations are recorded for gradients, in this thread.", Where::function},
-    {"_set_grad_enabled", bound<set_grad_enabled>, "on: bool", "None", "Turns that on or off.", Where::function},
+     "Whether operations are recorded for gradients, in this thread.", Scope::function},
+    {"_set_grad_enabled", bound<set_grad_enabled>, "on: bool", "None", "Turns that on or off.", Scope::function},
     {"_is_anomaly_enabled", bound<is_anomaly_enabled>, "", "bool", "Whether the first NaN is an error.",
-     Where::function},
-    {"_set_anomaly_enabled", bound<set_anomaly_enabled>, "on: bool", "None", "Turns that on or off.", Where::function},
+     Scope::function},
+    {"_set_anomaly_enabled", bound<set_anomaly_enabled>, "on: bool", "None", "Turns that on or off.", Scope::function},
 };
 
 const Row rows[] = {
@@ -314,24 +314,24 @@ const Row rows[] = {
      "given.\n    Error: values were freed by an earlier backward or overwritten, or nothing wants a gradient.\n\n"
      "Example:\n    >>> x = sg.tensor(3.0, requires_grad=True)\n    >>> (x * x).backward()\n    >>> x.grad.item()\n"
      "    6.0",
-     Where::method},
+     Scope::method},
     {"retain_grad", retain_grad_method, "", "None",
      "Keeps .grad of a tensor that is no leaf.\n\nRaises:\n    Error: the tensor does not require grad.\n\nExample:\n"
      "    >>> x = sg.tensor(3.0, requires_grad=True)\n    >>> y = x * 2\n    >>> y.retain_grad()\n"
      "    >>> (y * y).backward()\n    >>> y.grad.item()\n    12.0",
-     Where::method},
+     Scope::method},
     {"register_hook", register_hook, "hook: Callable[[Tensor], Tensor | None]", "HookHandle",
      "Calls hook with each gradient of this tensor; what it returns takes the gradient's place.\n\nReturns:\n    A "
      "handle whose remove() ends it.\n\nExample:\n    >>> x = sg.tensor(3.0, requires_grad=True)\n"
      "    >>> handle = x.register_hook(lambda g: g * 10)\n    >>> (x * x).backward()\n    >>> x.grad.item()\n    60.0",
-     Where::method},
+     Scope::method},
     {"register_post_accumulate_grad_hook", register_accumulated, "hook: Callable[[Tensor], None]", "HookHandle",
      "Calls hook with this leaf after a backward() has added to its .grad.\n\nReturns:\n    A handle whose remove() "
      "ends it.",
-     Where::method},
+     Scope::method},
     {"detach_", detach_, "", "Tensor",
      "Forgets how the tensor was made, which makes it a leaf.\n\nRaises:\n    Error: the tensor is a view.",
-     Where::method},
+     Scope::method},
 };
 
 }  // namespace

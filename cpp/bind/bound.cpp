@@ -27,7 +27,7 @@ void fetch(const Row& row, const Call& call, PyObject** objects, size_t count, F
   Arguments a(row.name, call);
   const std::vector<Parameter>& parameters = parameters_of(row);
   size_t n = 0;
-  if (row.where != Where::function) {
+  if (row.scope != Scope::function) {
     objects[n++] = call.self ? call.self : a.need("input");
     tensor_of(row.name, objects[0]);
   }

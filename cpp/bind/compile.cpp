@@ -48,7 +48,7 @@ void stop(Capture& c) {
 }
 
 const Row rows[] = {{"_signature", bound<signature_of>, "arguments: Sequence[Tensor]", "bytes",
-                     "What a recording of a call with these tensors depends on.", Where::function}};
+                     "What a recording of a call with these tensors depends on.", Scope::function}};
 
 }  // namespace
 

@@ -301,7 +301,7 @@ PyObject* html(const Call& c) {
   return check(PyObject_CallMethod(module.get(), "tensor_html", "O", c.self));
 }
 
-constexpr auto kMethod = Where::method;
+constexpr auto kMethod = Scope::method;
 #define SG_IN_PLACE_DOC \
   " in place, through the view; part of gradients.\n\nRaises:\n    Error: the tensor is a leaf that requires grad."
 const Row rows[] = {

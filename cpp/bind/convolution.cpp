@@ -53,48 +53,48 @@ const Row rows[] = {
     {"max_pool1d", bound<sg::max_pool1d>, SG_MAX_POOL, "Tensor",
      SG_MAX_DOC("The largest element ")
          SG_POOL_RAISES("sg.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n    [[3.0, 2.0]]"),
-     Where::function},
+     Scope::function},
     {"max_pool2d", bound<sg::max_pool2d>, SG_MAX_POOL, "Tensor",
      SG_MAX_DOC("The largest element ") SG_POOL_RAISES("sg.max_pool2d(sg.ones(2, 3, 8, 8), 2).shape\n    (2, 3, 4, 4)"),
-     Where::function},
+     Scope::function},
     {"max_pool1d_with_indices", bound<sg::max_pool1d_with_indices>, SG_MAX_POOL, "tuple[Tensor, Tensor]",
      SG_MAX_DOC("The largest element, and its place along the input, ")
          SG_POOL_RAISES("sg.max_pool1d_with_indices(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2).indices.tolist()\n    [[1, "
                         "2]]"),
-     Where::function},
+     Scope::function},
     {"max_pool2d_with_indices", bound<sg::max_pool2d_with_indices>, SG_MAX_POOL, "tuple[Tensor, Tensor]",
      SG_MAX_DOC("The largest element, and its place in the image as if that were flat, ")
          SG_POOL_RAISES("sg.max_pool2d_with_indices(sg.tensor([[[1.0, 3.0], [2.0, 0.0]]]), 2).indices.tolist()\n    "
                         "[[[1]]]"),
-     Where::function},
+     Scope::function},
     {"avg_pool1d", bound<sg::avg_pool1d>, SG_AVG_POOL, "Tensor",
      SG_AVG_DOC SG_POOL_RAISES("sg.avg_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n    [[2.0, 1.0]]"),
-     Where::function},
+     Scope::function},
     {"avg_pool2d", bound<sg::avg_pool2d>, SG_AVG_POOL ", divisor_override: int | None = None", "Tensor",
      SG_AVG_DOC "    divisor_override: what sums are divided by.\n" SG_POOL_RAISES(
          "sg.avg_pool2d(sg.ones(2, 3, 8, 8), 2).shape\n    (2, 3, 4, 4)"),
-     Where::function},
+     Scope::function},
     {"conv1d", bound<sg::conv1d>, SG_OPTIONS, "Tensor",
      SG_CONVOLUTION_DOC("one dimension", "sg.conv1d(sg.ones(1, 1, 4), sg.ones(1, 1, 3)).tolist()\n    [[[3.0, 3.0]]]"),
-     Where::function, Autocast::narrow},
+     Scope::function, Autocast::narrow},
     {"conv2d", bound<sg::conv2d>, SG_OPTIONS, "Tensor",
      SG_CONVOLUTION_DOC("two dimensions",
                         "sg.conv2d(sg.ones(2, 3, 8, 8), sg.ones(4, 3, 3, 3), padding=1).shape\n    (2, 4, 8, 8)"),
-     Where::function, Autocast::narrow},
+     Scope::function, Autocast::narrow},
     {"conv3d", bound<sg::conv3d>, SG_OPTIONS, "Tensor",
      SG_CONVOLUTION_DOC("three dimensions",
                         "sg.conv3d(sg.ones(1, 1, 4, 4, 4), sg.ones(2, 1, 3, 3, 3)).shape\n    (1, 2, 2, 2, 2)"),
-     Where::function, Autocast::narrow},
+     Scope::function, Autocast::narrow},
     {"conv_transpose1d", bound<sg::conv_transpose1d>, SG_TRANSPOSED_OPTIONS, "Tensor",
      SG_TRANSPOSED_DOC("one dimension",
                        "sg.conv_transpose1d(sg.ones(1, 1, 2), sg.ones(1, 1, 3)).tolist()\n    [[[1.0, 2.0, 2.0, "
                        "1.0]]]"),
-     Where::function, Autocast::narrow},
+     Scope::function, Autocast::narrow},
     {"conv_transpose2d", bound<sg::conv_transpose2d>, SG_TRANSPOSED_OPTIONS, "Tensor",
      SG_TRANSPOSED_DOC("two dimensions",
                        "sg.conv_transpose2d(sg.ones(1, 3, 4, 4), sg.ones(3, 2, 2, 2), stride=2).shape\n    (1, 2, 8, "
                        "8)"),
-     Where::function, Autocast::narrow},
+     Scope::function, Autocast::narrow},
 };
 
 }  // namespace

@@ -259,7 +259,7 @@ PyObject* asarray(const Call& c) {
   return made(is_tensor(data) ? t.detach() : t, o);
 }
 
-constexpr auto kFunction = Where::function, kMethod = Where::method;
+constexpr auto kFunction = Scope::function, kMethod = Scope::method;
 const Row rows[] = {
     {"tensor", tensor, "data: Any, " SG_OPTIONS, "Tensor",
      "A tensor with a copy of the data: numbers, nested lists, arrays, tensors.\n\nPython floats give float32, ints "

@@ -145,13 +145,13 @@ Object get_default_device() { return Object(device_object(device_or_default(null
 
 const Row rows[] = {
     {"device", bound<named_device>, "device: Device | str, index: int | None = None", "Device",
-     "A device by name: \"cpu\", \"gpu\", \"gpu:1\", or \"gpu\" and a number.", Where::function},
+     "A device by name: \"cpu\", \"gpu\", \"gpu:1\", or \"gpu\" and a number.", Scope::function},
     {"set_default_device", bound<set_default_device>, "device: Device | str | None", "None",
-     "The device of tensors made without device=; None for that of SPIROGRAD_DEVICE.", Where::function},
+     "The device of tensors made without device=; None for that of SPIROGRAD_DEVICE.", Scope::function},
     {"get_default_device", bound<get_default_device>, "", "Device",
-     "The device of tensors made without device=; at first that of SPIROGRAD_DEVICE.", Where::function},
+     "The device of tensors made without device=; at first that of SPIROGRAD_DEVICE.", Scope::function},
     {"_set_gpu_alias", bound<set_gpu_alias>, "word: str", "None", "Another word for \"gpu\" in names of devices.",
-     Where::function},
+     Scope::function},
 };
 
 }  // namespace

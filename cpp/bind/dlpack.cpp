@@ -249,9 +249,9 @@ const Row rows[] = {
      "no "
      "copy on the CPU was asked for or allowed.\n\nExample:\n    >>> import numpy as np\n"
      "    >>> np.from_dlpack(sg.ones(2)).tolist()\n    [1.0, 1.0]",
-     Where::method},
+     Scope::method},
     {"__dlpack_device__", dlpack_device, "", "tuple[int, int]",
-     "DLPack's numbers for the device: (1, 0) for the CPU, (7, index) for a GPU.", Where::method},
+     "DLPack's numbers for the device: (1, 0) for the CPU, (7, index) for a GPU.", Scope::method},
     {"from_dlpack", from_dlpack, "ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool | None = None",
      "Tensor",
      "A tensor on the memory of another library's array: each sees what the other writes.\n\nA read-only array is "
@@ -262,7 +262,7 @@ const Row rows[] = {
      "as "
      "np\n    >>> a = np.zeros(2, np.float32)\n    >>> x = sg.from_dlpack(a)\n    >>> a[0] = 3\n    >>> x.tolist()\n"
      "    [3.0, 0.0]",
-     Where::function},
+     Scope::function},
 };
 
 }  // namespace

@@ -113,7 +113,7 @@ PyObject* get_default(const Call& c) {
   return dtype_object(default_float());
 }
 
-constexpr auto kFunction = Where::function;
+constexpr auto kFunction = Scope::function;
 const Row rows[] = {
     {"promote_types", promote_types, "type1: DTypeLike, type2: DTypeLike", "dtype",
      "The smallest type that holds the values of both, as tensors of them are combined.\n\nExample:\n"

@@ -58,10 +58,10 @@ py::list run(const std::string& name, const std::string& source,
     compiled->insert({&row, device.index});
   }
   std::vector<Tensor> made;
-  const sg::Where line = sg::where();
+  const sg::SourceLocation line = sg::current_location();
   {
     WithoutGil unlocked;
-    const WhereScope scope(line);
+    const SourceScope scope(line);
     made = glsl_apply(row, tensors);
   }
   py::list list;
@@ -78,9 +78,9 @@ const Row rows[] = {
     {"_glsl_run", bound<run>,
      "name: str, source: str, inputs: list[tuple[str, Tensor]], outputs: list[Any], constants: dict[str, Any], "
      "groups: tuple[int, ...], local_size: tuple[int, ...], unchecked: bool",
-     "list[Tensor]", "Runs a kernel of the user's.", Where::function},
+     "list[Tensor]", "Runs a kernel of the user's.", Scope::function},
     {"_glsl_limits", bound<limits>, "device: Device", "tuple[int, int]",
-     "The most groups along a dimension, and the most threads of one.", Where::function},
+     "The most groups along a dimension, and the most threads of one.", Scope::function},
 };
 
 }  // namespace

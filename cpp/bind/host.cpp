@@ -18,7 +18,7 @@ struct SignalError : PythonError, Interruption {
 
 class PythonHost final : public Host {
  public:
-  Where line() override { return running_line(); }
+  SourceLocation line() override { return running_line(); }
   void* pause() override {
     if (!PyGILState_Check()) return nullptr;
     ++without_gil;

@@ -75,7 +75,7 @@ const Row rows[] = {
     {"index_fill", bound<sg::index_fill>, "dim: int, index: Tensor, value: float", "Tensor",
      "A copy with the slices that a one-dimensional index names filled." SG_INDEX_RAISES},
     {"embedding", bound<sg::embedding>, "input: Tensor, weight: Tensor", "Tensor",
-     "weight[input]: rows of a table by number." SG_INDEX_RAISES, Where::function},
+     "weight[input]: rows of a table by number." SG_INDEX_RAISES, Scope::function},
     {"index_put", bound<index_put>, SG_PUT_ARGUMENTS, "Tensor",
      "A copy with values written, or added, where indices, one tensor a dimension, point.\n\nArgs:\n    indices: "
      "integers, whose shapes broadcast, or masks.\n    accumulate: add; else, where an index occurs twice, either "
@@ -85,7 +85,7 @@ const Row rows[] = {
      "\n\nExample:\n    >>> sg.zeros(3).masked_scatter(sg.tensor([True, False, True]), sg.ones(2)).tolist()\n"
      "    [1.0, 0.0, 1.0]"},
 #define SG_IN_PLACE(name, function, parameters) \
-  {#name "_", in_place<bound<function>>, parameters, "Tensor", #name " in place." SG_INDEX_RAISES, Where::method}
+  {#name "_", in_place<bound<function>>, parameters, "Tensor", #name " in place." SG_INDEX_RAISES, Scope::method}
     SG_IN_PLACE(scatter, sg::scatter, "dim: int, index: Tensor, src: Tensor | float"),
     SG_IN_PLACE(scatter_add, sg::scatter_add, "dim: int, index: Tensor, src: Tensor"),
     SG_IN_PLACE(scatter_reduce, sg::scatter_reduce, SG_REDUCE_ARGUMENTS),

@@ -77,10 +77,10 @@ const Row rows[] = {
     {"realize", realize_method, "", "Tensor",
      "Starts everything that is pending on this tensor's device, without waiting for its end; returns the tensor. "
      "Results never need it: reading a value does the same and waits.",
-     Where::method},
-    {"graph", graph_method, "", "str", "What is pending behind this tensor, as text. Nothing is run.", Where::method},
+     Scope::method},
+    {"graph", graph_method, "", "str", "What is pending behind this tensor, as text. Nothing is run.", Scope::method},
     {"plan", plan_method, "", "list[PlanStep]",
-     "The kernels that would run for this tensor: name, GLSL source, SPIR-V. Nothing is run.", Where::method},
+     "The kernels that would run for this tensor: name, GLSL source, SPIR-V. Nothing is run.", Scope::method},
 };
 
 void put_memory(py::dict& out, const DeviceStats& d) {
@@ -223,38 +223,38 @@ int64_t overrun(int64_t size) {
 
 const Row functions[] = {
     {"explain", bound<explained>, "input: Tensor", "str",
-     "Every stage of a pending tensor as text: graph, plan, kernels. Nothing is run.", Where::function},
+     "Every stage of a pending tensor as text: graph, plan, kernels. Nothing is run.", Scope::function},
     {"stats", bound<stats_dict>, "", "dict[str, int]",
-     "Counters since the start or reset_stats(): submissions, dispatches, bytes, plans.", Where::function},
-    {"reset_stats", bound<reset_stats>, "", "None", "Sets the counters to 0.", Where::function},
+     "Counters since the start or reset_stats(): submissions, dispatches, bytes, plans.", Scope::function},
+    {"reset_stats", bound<reset_stats>, "", "None", "Sets the counters to 0.", Scope::function},
     {"empty_cache", bound<give_back_memory>, "", "None", "Gives memory that is kept for reuse back to the system.",
-     Where::function},
+     Scope::function},
     {"synchronize", bound<synchronize_python>, "device: Device | str | None = None", "None",
      "Runs what is pending and waits until it is done.\n\nRaises:\n    IndexError: a kernel met an index out of "
      "range.\n    DeviceTimeoutError, DeviceLostError: the device failed.",
-     Where::function},
+     Scope::function},
     {"_count_fallback", bound<count_fallback>, "op: str", "None",
-     "Notes work that a GPU has no kernel for.\n\nRaises:\n    Error: SPIROGRAD_STRICT=1 is set.", Where::function},
+     "Notes work that a GPU has no kernel for.\n\nRaises:\n    Error: SPIROGRAD_STRICT=1 is set.", Scope::function},
     {"_ops", bound<op_rows>, "", "list[dict[str, Any]]",
-     "The rows of the op table: name, doc, kind, result, takes, gradient.", Where::function},
-    {"_drain", bound<drained>, "", "None", "Waits for all devices and lets go of what is pending.", Where::function},
+     "The rows of the op table: name, doc, kind, result, takes, gradient.", Scope::function},
+    {"_drain", bound<drained>, "", "None", "Waits for all devices and lets go of what is pending.", Scope::function},
     {"_device_stats", bound<device_stats>, "device: DeviceLike", "dict[str, int]", "Memory of one device.",
-     Where::function},
-    {"_reset_peak", bound<reset_peak>, "device: DeviceLike", "None", "The peak is what is live now.", Where::function},
+     Scope::function},
+    {"_reset_peak", bound<reset_peak>, "device: DeviceLike", "None", "The peak is what is live now.", Scope::function},
     {"_environment", bound<environment>, "", "list[tuple[str, str, str, str]]",
-     "Variables of the environment: name, value, fallback, doc.", Where::function},
-    {"_cache_folder", bound<cache_folder>, "", "str", "Where compiled kernels are kept.", Where::function},
-    {"_gpu_reason", bound<gpu_reason>, "", "tuple[str, str]", "Why there is no GPU, and what to do.", Where::function},
+     "Variables of the environment: name, value, fallback, doc.", Scope::function},
+    {"_cache_folder", bound<cache_folder>, "", "str", "Where compiled kernels are kept.", Scope::function},
+    {"_gpu_reason", bound<gpu_reason>, "", "tuple[str, str]", "Why there is no GPU, and what to do.", Scope::function},
 #if SPIROGRAD_GPU
     {"_count_vulkan_calls", bound<count_vulkan_calls>, "on: bool", "None",
-     "Counts what really goes to the driver, under volk (tests).", Where::function},
-    {"_vulkan_calls", bound<calls_of_vulkan>, "", "dict[str, int]", "What was counted.", Where::function},
+     "Counts what really goes to the driver, under volk (tests).", Scope::function},
+    {"_vulkan_calls", bound<calls_of_vulkan>, "", "dict[str, int]", "What was counted.", Scope::function},
     {"_set_faults", bound<set_faults>, "rules: str", "None", "Which calls of Vulkan fail: SPIROGRAD_FAULTS (tests).",
-     Where::function},
-    {"_fault_report", bound<report_of_faults>, "", "dict[str, Any]", "What failed.", Where::function},
+     Scope::function},
+    {"_fault_report", bound<report_of_faults>, "", "dict[str, Any]", "What failed.", Scope::function},
 #endif
 #ifdef __SANITIZE_ADDRESS__
-    {"_overrun", bound<overrun>, "size: int", "int", "Reads behind a block (tests).", Where::function},
+    {"_overrun", bound<overrun>, "size: int", "int", "Reads behind a block (tests).", Scope::function},
 #endif
 };
 

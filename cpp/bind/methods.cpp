@@ -82,7 +82,7 @@ const char* document(const Row& row, const char* self) {
 }
 
 void note(PyObject* module, const char* table, const Row& row) {
-  if (row.where == Where::function && row.name[0] == '_') return;  // for the package itself
+  if (row.scope == Scope::function && row.name[0] == '_') return;  // for the package itself
   Object dict(PyObject_GetAttrString(module, table));
   if (!dict) {
     PyErr_Clear();
@@ -119,18 +119,18 @@ void add_rows(PyObject* module, const Row* rows, size_t count) {
     note_autocast(module, row);
     const int flags = METH_FASTCALL | METH_KEYWORDS;
     auto as_function = [](Fast f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); };
-    if (row.where != Where::function) {
+    if (row.scope != Scope::function) {
       definitions.push_back({row.name, as_function(method_table[i]), flags, document(row, "self")});
       Object descriptor(check(PyDescr_NewMethod(tensor_type, &definitions.back())));
       check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), row.name, descriptor.get()));
       note(module, "_methods", row);
     }
-    if (row.where != Where::method) {
-      definitions.push_back({row.name, as_function(row.where == Where::both ? function_table[i] : method_table[i]),
-                             flags, document(row, row.where == Where::both ? "input" : "")});
+    if (row.scope != Scope::method) {
+      definitions.push_back({row.name, as_function(row.scope == Scope::both ? function_table[i] : method_table[i]),
+                             flags, document(row, row.scope == Scope::both ? "input" : "")});
       Object f(check(PyCFunction_NewEx(&definitions.back(), nullptr, module_name.get())));
       check(PyModule_AddObjectRef(module, row.name, f.get()));
-      note(module, row.where == Where::both ? "_tensor_functions" : "_functions", row);
+      note(module, row.scope == Scope::both ? "_tensor_functions" : "_functions", row);
     }
   }
 }

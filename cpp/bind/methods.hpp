@@ -14,7 +14,7 @@ struct OpInfo;
 
 namespace sg::bind {
 
-enum class Where : uint8_t { method, function, both };
+enum class Scope : uint8_t { method, function, both };
 
 // What a row gets under autocast for tensors of a floating type (autocast.hpp): what comes, the half type of the
 // device, or float32.
@@ -33,7 +33,7 @@ struct Row {
   const char* parameters;  // with types, without self: "dim: int, keepdim: bool = False"
   const char* result;
   const char* doc;
-  Where where = Where::both;
+  Scope scope = Scope::both;
   Autocast autocast = Autocast::none;
   const OpInfo* op = nullptr;  // of a row made from the op table
 };

@@ -42,17 +42,17 @@ const Row rows[] = {
      "Classes as rows of zeros with a one: [...] -> [..., num_classes], int64.\n\nArgs:\n    num_classes: -1 counts "
      "them, and runs what is pending.\n\nRaises:\n    IndexError: at the next read, when a class is out of range."
      "\n\nExample:\n    >>> sg.one_hot(sg.tensor([1, 0])).tolist()\n    [[0, 1], [1, 0]]",
-     Where::both},
+     Scope::both},
     {"softmax", bound<sg::softmax>, "dim: int, dtype: DTypeLike | None = None", "Tensor",
      "exp(x) / sum(exp(x)) along a dimension, without overflow.\n\nArgs:\n    dim: the dimension that adds up to 1.\n"
      "    dtype: what the tensor is converted to first.\n\nExample:\n"
      "    >>> sg.zeros(2).softmax(0).tolist()\n    [0.5, 0.5]",
-     Where::both, Autocast::wide},
+     Scope::both, Autocast::wide},
     {"log_softmax", bound<sg::log_softmax>, "dim: int, dtype: DTypeLike | None = None", "Tensor",
      "The logarithm of softmax, accurate where softmax is tiny.\n\nArgs:\n    dim: the dimension that adds up to 1.\n"
      "    dtype: what the tensor is converted to first.\n\nExample:\n"
      "    >>> y = sg.randn(4, 10).log_softmax(dim=1)",
-     Where::both, Autocast::wide},
+     Scope::both, Autocast::wide},
     {"cross_entropy", cross_entropy,
      "input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', "
      "label_smoothing: float = 0.0",
@@ -63,7 +63,7 @@ const Row rows[] = {
      "label_smoothing: share of the target that all classes have alike.\n\nRaises:\n    IndexError: at the next read, "
      "when a class is out of range.\n\nExample:\n"
      "    >>> loss = sg.cross_entropy(sg.randn(4, 10), sg.tensor([1, 2, 3, 4]))",
-     Where::function, Autocast::wide},
+     Scope::function, Autocast::wide},
     {"nll_loss", nll_loss,
      "input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean'",
      "Tensor",
@@ -72,7 +72,7 @@ const Row rows[] = {
      "    ignore_index: targets that count nowhere.\n    reduction: 'mean', 'sum' or 'none'.\n\nRaises:\n"
      "    IndexError: at the next read, when a class is out of range.\n\nExample:\n"
      "    >>> sg.nll_loss(sg.tensor([[-1.0, -2.0]]), sg.tensor([1])).item()\n    2.0",
-     Where::function, Autocast::wide},
+     Scope::function, Autocast::wide},
 };
 
 }  // namespace

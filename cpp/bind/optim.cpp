@@ -127,16 +127,16 @@ void drop_gradients(const py::list& tensors, bool set_to_none) {
 #define SG_GROUPS "groups: list[list[Tensor]]"
 const Row rows[] = {
     {"_with_gradient", bound<with_gradient>, "tensors: list[Tensor]", "bytes",
-     "Which of the tensors have a gradient, to compare.", Where::function},
+     "Which of the tensors have a gradient, to compare.", Scope::function},
     {"_submit", bound<submit>, SG_GROUPS, "None", "Runs what is pending on the devices of these tensors.",
-     Where::function},
+     Scope::function},
     {"_begin_whole", bound<begin_whole_step>, SG_GROUPS, "None",
-     "What is recorded from here to _submit() is done as a whole or not at all.", Where::function},
+     "What is recorded from here to _submit() is done as a whole or not at all.", Scope::function},
     {"_take_back", bound<take_back_step>, SG_GROUPS, "None", "Nothing of a step that was begun is done.",
-     Where::function},
+     Scope::function},
     {"_drop_gradients", bound<drop_gradients>, "tensors: list[Tensor], set_to_none: bool", "None",
-     "Sets gradients to None, or to zeros.", Where::function},
-    {"_frozen", bound<frozen>, "options: Any, numbers: bool", "Any", "Options to compare.", Where::function},
+     "Sets gradients to None, or to zeros.", Scope::function},
+    {"_frozen", bound<frozen>, "options: Any, numbers: bool", "Any", "Options to compare.", Scope::function},
 };
 
 }  // namespace

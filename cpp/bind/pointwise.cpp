@@ -8,7 +8,7 @@
 namespace sg::bind {
 namespace {
 
-constexpr auto kFunction = Where::function, kMethod = Where::method;
+constexpr auto kFunction = Scope::function, kMethod = Scope::method;
 
 PyObject* unary(const Call& call) {
   const OpInfo& op = *call.row->op;
@@ -231,7 +231,7 @@ void add_op_table(PyObject* module) {
     Row row{op->name, one ? Body(unary, 1) : two.body, one ? "" : two.parameters, "Tensor", doc.c_str()};
     row.op = op;
     if (op->wide) row.autocast = Autocast::wide;
-    if (among(functions_only, op->name)) row.where = kFunction, row.parameters = "input: Tensor";
+    if (among(functions_only, op->name)) row.scope = kFunction, row.parameters = "input: Tensor";
     add_rows(module, &row, 1);
     for (const auto& [name, alias] : aliases) {
       if (name != op->name) continue;
@@ -241,14 +241,14 @@ void add_op_table(PyObject* module) {
       other.doc = same.c_str();
       add_rows(module, &other, 1);
     }
-    if (row.where == kFunction || op->result == Result::boolean) continue;
+    if (row.scope == kFunction || op->result == Result::boolean) continue;
     const std::string name = std::string(op->name) + "_";
     const std::string in_place_doc = std::string(op->name) + "." SG_PLACE_DOC;
     Row into = row;
     into.name = name.c_str();
     into.body = one ? in_place<unary> : two.body_in_place;
     into.doc = in_place_doc.c_str();
-    into.where = kMethod;
+    into.scope = kMethod;
     into.autocast = Autocast::none;  // its type is that of the tensor
     add_rows(module, &into, 1);
   }

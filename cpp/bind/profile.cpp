@@ -47,12 +47,12 @@ void annotate(const std::string& name, int64_t begin, int64_t end) {
 }
 
 const Row rows[] = {
-    {"_profile_start", bound<start>, "with_stack: bool", "None", "Starts to note events.", Where::function},
+    {"_profile_start", bound<start>, "with_stack: bool", "None", "Starts to note events.", Scope::function},
     {"_profile_stop", bound<stop>, "", "tuple[list[tuple[Any, ...]], int, int]",
-     "The events, when they ended, and the number of this thread.", Where::function},
-    {"_profile_now", bound<profile::now>, "", "int", "The time of events, in nanoseconds.", Where::function},
+     "The events, when they ended, and the number of this thread.", Scope::function},
+    {"_profile_now", bound<profile::now>, "", "int", "The time of events, in nanoseconds.", Scope::function},
     {"_profile_annotate", bound<annotate>, "name: str, begin: int, end: int", "None", "Notes an event of the user's.",
-     Where::function},
+     Scope::function},
 };
 
 }  // namespace

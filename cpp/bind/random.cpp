@@ -281,7 +281,7 @@ PyObject* set_rng_state(const Call& c) {
 #define SG_GENERATOR "generator: Generator | None = None"
 #define SG_GENERATOR_DOC "    generator: the stream to take from; None is the common one.\n"
 #define SG_FILL_DOC "\n\nReturns:\n    The tensor itself.\n\nRaises:\n    TypeError: not a floating type."
-constexpr auto kFunction = Where::function, kMethod = Where::method;
+constexpr auto kFunction = Scope::function, kMethod = Scope::method;
 const Row rows[] = {
     {"rand", rand, "*size: int | Sequence[int], " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
      "Uniform numbers in [0, 1), the same bits on every device.\n\nArgs:\n    size: several ints or one "

@@ -107,19 +107,19 @@ const Row rows[] = {
     {"sum", bound<sg::sum>, SG_FOLD_TYPED, "Tensor",
      "The sum over dimensions; of bool and integers as int64." SG_TYPED_ARGS SG_EXAMPLE(
          "sg.ones(2, 3).sum(dim=1).tolist()", "[3.0, 3.0]"),
-     Where::both, Autocast::wide},
-    {"nansum", bound<sg::nansum>, SG_FOLD_TYPED, "Tensor", "sum, where NaN counts as 0." SG_TYPED_ARGS, Where::both,
+     Scope::both, Autocast::wide},
+    {"nansum", bound<sg::nansum>, SG_FOLD_TYPED, "Tensor", "sum, where NaN counts as 0." SG_TYPED_ARGS, Scope::both,
      Autocast::wide},
     {"mean", bound<sg::mean>, SG_FOLD_TYPED, "Tensor",
      "The mean over dimensions; integers as float32." SG_TYPED_ARGS SG_EXAMPLE("sg.tensor([1.0, 3.0]).mean().item()",
                                                                                "2.0"),
-     Where::both, Autocast::wide},
-    {"nanmean", bound<sg::nanmean>, SG_FOLD_TYPED, "Tensor", "The mean of what is not NaN." SG_TYPED_ARGS, Where::both,
+     Scope::both, Autocast::wide},
+    {"nanmean", bound<sg::nanmean>, SG_FOLD_TYPED, "Tensor", "The mean of what is not NaN." SG_TYPED_ARGS, Scope::both,
      Autocast::wide},
     {"prod", bound<sg::prod>, SG_FOLD_TYPED, "Tensor",
      "The product over dimensions; of bool and integers as int64." SG_TYPED_ARGS SG_EXAMPLE(
          "sg.tensor([2.0, 3.0]).prod().item()", "6.0"),
-     Where::both, Autocast::wide},
+     Scope::both, Autocast::wide},
     {"amax", bound<sg::amax>, SG_FOLD, "Tensor",
      "The largest value over dimensions; NaN wins, ties share the gradient." SG_ARGS SG_RETURNS SG_NONE_LEFT SG_EXAMPLE(
          "sg.tensor([1.0, 3.0]).amax().item()", "3.0")},
@@ -148,23 +148,23 @@ const Row rows[] = {
     {"count_nonzero", bound<sg::count_nonzero>, SG_DIM, "Tensor",
      "How many elements are not 0." SG_EXAMPLE("sg.tensor([0, 2, 3]).count_nonzero().item()", "2")},
     {"var", bound<spread<kVar, sg::var>>, SG_SPREAD_ARGUMENTS, "Tensor",
-     "The variance, in two passes." SG_SPREAD_DOC SG_EXAMPLE("sg.tensor([1.0, 3.0]).var().item()", "2.0"), Where::both,
+     "The variance, in two passes." SG_SPREAD_DOC SG_EXAMPLE("sg.tensor([1.0, 3.0]).var().item()", "2.0"), Scope::both,
      Autocast::wide},
     {"std", bound<spread<kStd, sg::std_of>>, SG_SPREAD_ARGUMENTS, "Tensor",
      "The square root of the variance." SG_SPREAD_DOC SG_EXAMPLE("sg.tensor([1.0, 3.0]).std(correction=0).item()",
                                                                  "1.0"),
-     Where::both, Autocast::wide},
+     Scope::both, Autocast::wide},
     {"var_mean", bound<spread<kVarMean, sg::var_mean>>, SG_SPREAD_ARGUMENTS, "tuple[Tensor, ...]",
-     "var and mean." SG_SPREAD_DOC, Where::both, Autocast::wide},
+     "var and mean." SG_SPREAD_DOC, Scope::both, Autocast::wide},
     {"std_mean", bound<spread<kStdMean, sg::std_mean>>, SG_SPREAD_ARGUMENTS, "tuple[Tensor, ...]",
-     "std and mean." SG_SPREAD_DOC, Where::both, Autocast::wide},
+     "std and mean." SG_SPREAD_DOC, Scope::both, Autocast::wide},
     {"logsumexp", bound<sg::logsumexp>, "dim: int | Sequence[int], keepdim: bool = False", "Tensor",
-     "log(sum(exp(x))) without overflow." SG_ARGS SG_EXAMPLE("sg.zeros(1).logsumexp(0).item()", "0.0"), Where::both,
+     "log(sum(exp(x))) without overflow." SG_ARGS SG_EXAMPLE("sg.zeros(1).logsumexp(0).item()", "0.0"), Scope::both,
      Autocast::wide},
     {"norm", bound<norm>, "p: float | str | None = 'fro', " SG_FOLD ", dtype: DTypeLike | None = None", "Tensor",
      "The length of vectors: sum(abs(x)**p)**(1/p); p may be infinite, and 0 counts what is not 0." SG_ARGS SG_EXAMPLE(
          "sg.tensor([3.0, 4.0]).norm().item()", "5.0"),
-     Where::both, Autocast::wide},
+     Scope::both, Autocast::wide},
     {"isclose", bound<sg::isclose>, "other: Tensor, " SG_CLOSE, "Tensor",
      "Whether abs(x - other) <= atol + rtol * abs(other), element by element." SG_EXAMPLE(
          "sg.tensor([1.0]).isclose(sg.tensor([1.0 + 1e-7])).item()", "True")},
@@ -182,9 +182,9 @@ const Row rows[] = {
      "Covariances of variables (rows) from observations (columns): [n, m] -> [n, n].\n\nArgs:\n    correction: what is "
      "taken off the number of observations.\n    fweights: how often each observation was made, [m] of integers.\n"
      "    aweights: how much each counts, [m].\n\nRaises:\n    ValueError: the shapes do not fit.",
-     Where::both, Autocast::wide},
+     Scope::both, Autocast::wide},
     {"corrcoef", bound<sg::corrcoef>, "", "Tensor",
-     "Correlations of variables (rows) from observations (columns): [n, m] -> [n, n].", Where::both, Autocast::wide},
+     "Correlations of variables (rows) from observations (columns): [n, m] -> [n, n].", Scope::both, Autocast::wide},
 };
 
 }  // namespace

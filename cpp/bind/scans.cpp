@@ -16,15 +16,15 @@ const Row rows[] = {
     {"cumsum", bound<sg::cumsum>, SG_SCAN_ARGUMENTS, "Tensor",
      "Running sums along a dimension: out[i] = input[0] + ... + input[i]." SG_SCAN_DOC
      "\n\nExample:\n    >>> sg.tensor([1, 2, 3]).cumsum(0).tolist()\n    [1, 3, 6]",
-     Where::both, Autocast::wide},
+     Scope::both, Autocast::wide},
     {"cumprod", bound<sg::cumprod>, SG_SCAN_ARGUMENTS, "Tensor",
      "Running products along a dimension; their gradient is right at zeros, too." SG_SCAN_DOC
      "\n\nExample:\n    >>> sg.tensor([1, 2, 3]).cumprod(0).tolist()\n    [1, 2, 6]",
-     Where::both, Autocast::wide},
+     Scope::both, Autocast::wide},
     {"logcumsumexp", bound<sg::logcumsumexp>, "dim: int", "Tensor",
      "log(exp(input[0]) + ... + exp(input[i])) along a dimension, without overflow; integers become float32."
      "\n\nExample:\n    >>> sg.zeros(2).logcumsumexp(0)[0].item()\n    0.0",
-     Where::both, Autocast::wide},
+     Scope::both, Autocast::wide},
     {"cummax", bound<sg::cummax>, "dim: int", "tuple[Tensor, Tensor]",
      "The largest elements so far along a dimension." SG_EXTREME_DOC
      "\n\nExample:\n    >>> sg.tensor([1, 3, 2]).cummax(0).values.tolist()\n    [1, 3, 3]"},

@@ -35,7 +35,7 @@ const Row rows[] = {
      "nonzero(as_tuple=True)."
      "\n\nExample:\n"
      "    >>> sg.where(sg.tensor([True, False]), 1.0, 2.0).tolist()\n    [1.0, 2.0]",
-     Where::function},
+     Scope::function},
 };
 
 }  // namespace

@@ -112,11 +112,11 @@ PyObject* core = nullptr;
 void check_words(const std::string& name, const std::string& parameters, const std::string& result,
                  const std::string& doc, int64_t takes) {
   const Body body(nullptr, static_cast<int>(takes));
-  check_row(core, {name.c_str(), body, parameters.c_str(), result.c_str(), doc.c_str(), Where::function});
+  check_row(core, {name.c_str(), body, parameters.c_str(), result.c_str(), doc.c_str(), Scope::function});
 }
 
 const Row rows[] = {{"_check_row", bound<check_words>, "name: str, parameters: str, result: str, doc: str, takes: int",
-                     "None", "Error when such a row would not be added (tests).", Where::function}};
+                     "None", "Error when such a row would not be added (tests).", Scope::function}};
 
 }  // namespace
 
@@ -129,12 +129,12 @@ const std::vector<Parameter>& parameters_of(const Row& row) {
 
 void check_row(PyObject* module, const Row& row) {
   if (!is_identifier(row.name)) wrong(row.name, "its name is no identifier");
-  if ((row.where != Where::function && PyDict_GetItemString(tensor_type->tp_dict, row.name)) ||
-      (row.where != Where::method && PyDict_GetItemString(PyModule_GetDict(module), row.name)))
+  if ((row.scope != Scope::function && PyDict_GetItemString(tensor_type->tp_dict, row.name)) ||
+      (row.scope != Scope::method && PyDict_GetItemString(PyModule_GetDict(module), row.name)))
     wrong(row.name, "its name is taken");
   if (!*row.result) wrong(row.name, "its result is missing");
   if (!*row.doc) wrong(row.name, "it has no docstring");
-  const int named = count_checked(row) + (row.where == Where::function ? 0 : 1);
+  const int named = count_checked(row) + (row.scope == Scope::function ? 0 : 1);
   if (row.body.takes >= 0 && named != row.body.takes)
     wrong(row.name, "its text names " + std::to_string(named) + " arguments, its function takes " +
                         std::to_string(row.body.takes));

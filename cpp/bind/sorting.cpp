@@ -58,18 +58,18 @@ const Row rows[] = {
      "sorted.\n\nRaises:\n"
      "    ValueError: the shapes do not fit.\n\nExample:\n"
      "    >>> sg.searchsorted(sg.tensor([1, 3, 5]), sg.tensor([3, 6])).tolist()\n    [1, 3]",
-     Where::function},
+     Scope::function},
     {"bucketize", bound<sg::bucketize>,
      "input: Tensor, boundaries: Tensor, *, out_int32: bool = False, right: bool = False", "Tensor",
      "The number of the bucket between sorted boundaries in which each element lies.\n\nArgs:\n    boundaries: sorted, "
      "of one dimension.\n    right: an element equal to a boundary lies behind it.\n\nExample:\n"
      "    >>> sg.bucketize(sg.tensor([0.5, 2.0]), sg.tensor([1.0, 2.0])).tolist()\n    [0, 1]",
-     Where::function},
+     Scope::function},
     {"isin", bound<sg::isin>,
      "elements: Tensor, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False", "Tensor",
      "Whether each element is among others.\n\nArgs:\n    test_elements: the others.\n    invert: whether it is not."
      "\n\nExample:\n    >>> sg.isin(sg.tensor([1, 2]), sg.tensor([2, 3])).tolist()\n    [False, True]",
-     Where::function},
+     Scope::function},
     {"unique", bound<sg::unique>,
      "sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: None = None", "Any",
      "The distinct elements, in order. Reads how many there are, so it waits for the input.\n\nArgs:\n    sorted: "

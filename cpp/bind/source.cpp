@@ -10,7 +10,7 @@ namespace sg::bind {
 namespace {
 
 // A code object that ran. Its lines are read without the GIL, from a table that does not change.
-class PythonCode : public Source {
+class PythonCode : public CodeObject {
  public:
   PythonCode(PyCodeObject* code, std::string file) : code_(code), file_(std::move(file)) { Py_INCREF(code_); }
   ~PythonCode() override { Py_DECREF(code_); }
@@ -51,7 +51,7 @@ const std::string& package() {
 
 // An entry holds a reference to its code for ever, so that code objects are never released without the GIL.
 struct Known {
-  Ref<Source> source;
+  Ref<CodeObject> source;
   bool ours;  // a line of the package
 };
 using Table = std::unordered_map<PyCodeObject*, Known>;
@@ -70,12 +70,12 @@ const Known& look_up(PyCodeObject* code) {
   PyErr_Clear();
   const std::string file = text ? text : "?";
   const bool ours = !package().empty() && std::string_view(file).starts_with(package());
-  return (*table)[code] = {Ref<Source>(new PythonCode(code, file)), ours};
+  return (*table)[code] = {Ref<CodeObject>(new PythonCode(code, file)), ours};
 }
 
 }  // namespace
 
-Where running_line() {
+SourceLocation running_line() {
   if (!PyGILState_Check()) return {};
   PyFrameObject* frame = PyEval_GetFrame();
   Object held;

@@ -1,10 +1,10 @@
-// The line of Python that is running, outside of this package: what base/where.hpp asks for.
+// The line of Python that is running, outside of this package: what base/source_location.hpp asks for.
 // Threads: any; without the GIL there is no line.
 #pragma once
-#include "base/where.hpp"
+#include "base/source_location.hpp"
 
 namespace sg::bind {
 
-Where running_line();
+SourceLocation running_line();
 
 }  // namespace sg::bind

@@ -72,9 +72,9 @@ class Prepared {
 };
 
 // The user's lines for the ops of a run.
-class Lines {
+class SourceLocations {
  public:
-  virtual ~Lines() = default;
+  virtual ~SourceLocations() = default;
   // " at train.py:12" for the op of that name that checks an index against that bound; "" when it is not known.
   virtual std::string of(const std::string& op, int64_t bound) const = 0;
   virtual uint32_t run() const = 0;  // the number of the run
@@ -84,18 +84,18 @@ class Lines {
 struct Status {
   int32_t tag = 0;  // see Plan::reporters
   int64_t index = 0, bound = 0;
-  std::string name;                                // the op's name, from a plan that may have reported it
-  std::vector<std::shared_ptr<const Lines>> runs;  // RunArguments::lines of those that may have reported it
+  std::string name;                                          // the op's name, from a plan that may have reported it
+  std::vector<std::shared_ptr<const SourceLocations>> runs;  // RunArguments::lines of those that may have reported it
 };
 
 struct RunArguments {
-  const BufferRef* leaves = nullptr;   // Plan::leaves
-  const BufferRef* outputs = nullptr;  // Plan::outputs
-  const int64_t* offsets = nullptr;    // Plan::starts, in elements
-  const Number* numbers = nullptr;     // Plan::numbers
-  std::shared_ptr<const Lines> lines;  // kept for reports
-  bool unchecked = false;              // a report of an earlier run also keeps this one from writing in place
-  bool to_the_end = false;             // must not be interrupted: the work that it belongs to has begun
+  const BufferRef* leaves = nullptr;             // Plan::leaves
+  const BufferRef* outputs = nullptr;            // Plan::outputs
+  const int64_t* offsets = nullptr;              // Plan::starts, in elements
+  const Number* numbers = nullptr;               // Plan::numbers
+  std::shared_ptr<const SourceLocations> lines;  // kept for reports
+  bool unchecked = false;                        // a report of an earlier run also keeps this one from writing in place
+  bool to_the_end = false;                       // must not be interrupted: the work that it belongs to has begun
 };
 
 // Bytes on their way to the host.

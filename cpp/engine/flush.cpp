@@ -145,15 +145,15 @@ void count_memory(DeviceId id, Device& device) {
 
 // The lines of the user's program whose ops check indices in a run. If an op checks the same bound at several lines,
 // all of them are named.
-class ReporterLines final : public Lines {
+class ReporterLocations final : public SourceLocations {
  public:
-  ReporterLines(std::vector<Reporter> reporters, uint32_t run) : reporters_(std::move(reporters)), run_(run) {}
+  ReporterLocations(std::vector<Reporter> reporters, uint32_t run) : reporters_(std::move(reporters)), run_(run) {}
   uint32_t run() const override { return run_; }
   std::string of(const std::string& op, int64_t bound) const override {
     std::vector<std::string> lines;
     for (const Reporter& r : reporters_) {
-      if (op != r.op->name || (r.bound != kAnyBound && r.bound != bound) || !r.where) continue;
-      std::string line = r.where.str();
+      if (op != r.op->name || (r.bound != kAnyBound && r.bound != bound) || !r.location) continue;
+      std::string line = r.location.str();
       if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
     }
     std::string text;
@@ -170,7 +170,7 @@ void run(Log& log, const Wanted& wanted, CachedPlan& cached) {
   thread_local std::vector<BufferRef> outputs;
   const Emptied<BufferRef> emptied{outputs};
   const bool unchecked = !wanted.unchecked.empty();
-  const std::shared_ptr<const Lines> lines = run_plan(
+  const std::shared_ptr<const SourceLocations> lines = run_plan(
       log.device, *cached.plan, *cached.prepared,
       {log.leaves, log.offsets, log.numbers, log.reporters, wanted.unchecked, unchecked, log.to_the_end}, outputs);
   for (size_t o = 0; o < outputs.size(); ++o) {
@@ -251,8 +251,8 @@ std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan) {
   return outputs;
 }
 
-std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
-                                      std::vector<BufferRef>& outputs) {
+std::shared_ptr<const SourceLocations> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
+                                                std::vector<BufferRef>& outputs) {
   static const bool checking = env_flag("SPIROGRAD_BOUNDS");
   if (checking) check_bounds(plan, input.offsets.data());
   Device& device = device_of(id);
@@ -262,9 +262,9 @@ std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& p
   outputs.resize(static_cast<size_t>(plan.outputs));
   for (const Memory& m : plan.memories)
     if (m.kind == Memory::Kind::output && !outputs[m.index]) outputs[m.index] = memory_for(device, prepared, m, leaves);
-  std::shared_ptr<const Lines> lines;
+  std::shared_ptr<const SourceLocations> lines;
   if (!input.reporters.empty() || !input.after.empty())
-    lines = std::make_shared<ReporterLines>(std::move(input.reporters), begin_run(std::move(input.after)));
+    lines = std::make_shared<ReporterLocations>(std::move(input.reporters), begin_run(std::move(input.after)));
   device.run(prepared, {leaves.data(), outputs.data(), input.offsets.data(), input.numbers.data(), lines,
                         input.unchecked, input.to_the_end});
   if (profiling()) count_memory(id, device);

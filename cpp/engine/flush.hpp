@@ -36,8 +36,8 @@ struct PlanInput {
 std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan);
 // Gives outputs without memory new memory, or that of the leaf they replace, and submits the plan. Returns the lines
 // that a report may name; nullptr: the run reports nothing.
-std::shared_ptr<const Lines> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
-                                      std::vector<BufferRef>& outputs);
+std::shared_ptr<const SourceLocations> run_plan(DeviceId id, const Plan& plan, Prepared& prepared, PlanInput input,
+                                                std::vector<BufferRef>& outputs);
 
 // The plan that a flush would run now, without running it.
 PlanView plan_of_log(Log& log, bool compile);

@@ -170,13 +170,13 @@ class Pass {
 
   void collect_parts(Tensor& into, std::vector<GradPart>& parts) {
     if (parts.empty()) return;
-    const WhereScope scope(parts[0].slice->where);
+    const SourceScope scope(parts[0].slice->location);
     collect(into, put_together(parts));
     parts.clear();
   }
 
   void step(GradNode& node, Arrivals& arrivals) {
-    const WhereScope scope(node.where);
+    const SourceScope scope(node.location);
     std::vector<Tensor>& arrived = arrivals.g;
     if (arrived.empty()) arrived.resize(1);
     Tensor& g = arrived[0];
@@ -224,9 +224,10 @@ class Pass {
       Tensor g = result.shape() == in.shape ? result : sum_to(result, in.shape);
       if (g.dtype() != in.dtype) g = cast(g, in.dtype);
       if (detect_nan && has_nan(g))
-        fail<Error>("backward",
-                    "the gradient of " + node.name() + at(node.where) + " by input " + std::to_string(i) + " has a NaN",
-                    "look at the inputs of this line");
+        fail<Error>(
+            "backward",
+            "the gradient of " + node.name() + at(node.location) + " by input " + std::to_string(i) + " has a NaN",
+            "look at the inputs of this line");
       if (in.fn)
         send(in.fn, 0, g);
       else

@@ -107,7 +107,7 @@ bool touches_shared(const Node& node) {
 }
 
 // The log has room for the node, and a storage or a gradient holds it already: the log may run as soon as it has it.
-void append_in_room(Log& log, const NodeRef& node, const Where& line) {
+void append_in_room(Log& log, const NodeRef& node, const SourceLocation& line) {
   note_disturbance();
   log.append_in_room(node);
   const int64_t bound = node->op->kind == Kind::kernel ? kAnyBound : node->in[1].number.i;
@@ -121,7 +121,7 @@ void append_in_room(Log& log, const NodeRef& node, const Where& line) {
 }
 
 void append(const NodeRef& node) {
-  const Where line = node->op->reports ? where() : Where();
+  const SourceLocation line = node->op->reports ? current_location() : SourceLocation();
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
   Log& log = log_of(node->device);
   log.make_room(*node);
@@ -435,7 +435,7 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   // All that can fail comes before the storage changes.
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
   Ref<GradNode> history = history_of ? history_of(op, target, value) : Ref<GradNode>();
-  const Where line = where();
+  const SourceLocation line = current_location();
   Log& log = log_of(node->device);
   log.make_room(*node);
   if (!target->untracked) {

@@ -62,7 +62,8 @@ void refuse_nan(const OpInfo& op, const Tensor& out, std::span<const Tensor* con
   if (!is_float(out.dtype()) || !has_nan(out)) return;
   for (const Tensor* t : inputs)
     if (!t->is_number() && is_float(t->dtype()) && has_nan(*t)) return;  // another made it
-  fail<Error>(op.name, "the result" + at(where()) + " has a NaN, and no input has", "look at the inputs of this line");
+  fail<Error>(op.name, "the result" + at(current_location()) + " has a NaN, and no input has",
+              "look at the inputs of this line");
 }
 
 // Stands for a leaf whose value was saved: the gradient goes to the leaf, whatever its value is by then.
@@ -140,25 +141,26 @@ void Saved::follow(const Tensor& t) {
   version_ = t->storage->version;
 }
 
-NodeRef Saved::value(const char* op, const Where& where) const {
+NodeRef Saved::value(const char* op, const SourceLocation& location) const {
   Ref<Checkpoint> again;
   int32_t index = 0;
   {
     const EngineLock lock;  // another pass may free it
-    if (!checkpoint_) return unchanged(op, where);
+    if (!checkpoint_) return unchanged(op, location);
     again = checkpoint_;
     index = index_;
   }
   return again->value(index);  // runs the user's function
 }
 
-NodeRef Saved::unchanged(const char* op, const Where& where) const {
+NodeRef Saved::unchanged(const char* op, const SourceLocation& location) const {
   if (!value_)
-    fail<Error>("backward", std::string("the values saved by ") + op + at(where) + " were freed by an earlier backward",
+    fail<Error>("backward",
+                std::string("the values saved by ") + op + at(location) + " were freed by an earlier backward",
                 "pass retain_graph=True to the first one");
   if (storage_ && storage_->version != version_)
     fail<Error>("backward",
-                std::string("a value that ") + op + at(where) + " needs was overwritten in place" +
+                std::string("a value that ") + op + at(location) + " needs was overwritten in place" +
                     at(storage_->written) + " (version " + std::to_string(version_) + " was saved, now it is " +
                     std::to_string(storage_->version) + ")",
                 "write to a clone()");
@@ -168,14 +170,14 @@ NodeRef Saved::unchanged(const char* op, const Where& where) const {
 // ---- nodes -----------------------------------------------------------------------------------------------------------
 Ref<GradNode> GradNode::make(const OpInfo& op, int inputs) {
   static_assert(sizeof(GradNode) % alignof(GradInput) == 0);
-  Where line = sg::where();
+  SourceLocation line = sg::current_location();
   void* memory = ::operator new(sizeof(GradNode) + static_cast<size_t>(inputs) * sizeof(GradInput));
   auto* node = new (memory) GradNode;
   node->in = reinterpret_cast<GradInput*>(node + 1);
   for (; node->inputs < inputs; ++node->inputs) new (node->in + node->inputs) GradInput;
   node->op = &op;
   node->sequence = next_sequence();
-  node->where = std::move(line);
+  node->location = std::move(line);
   return Ref<GradNode>(node);
 }
 
@@ -220,14 +222,14 @@ void GradNode::destroy(GradNode* node) {
 Tensor Vjp::in(int i) const {
   const GradInput& input = node.in[i];
   if (input.is_number) return is_float(input.dtype) ? Tensor(input.number.f) : Tensor(input.number.i);
-  const NodeRef value = input.value.value(node.op->name, node.where);
+  const NodeRef value = input.value.value(node.op->name, node.location);
   Tensor t = revive(value, input.shape, input.strides, input.offset);
   if (grad_enabled()) t->grad_fn = input.leaf ? value_of_leaf(input) : input.fn;
   return t;
 }
 
 Tensor Vjp::out() const {
-  Tensor t = wrap(node.output.value(node.op->name, node.where), node.shape);
+  Tensor t = wrap(node.output.value(node.op->name, node.location), node.shape);
   if (grad_enabled()) t->grad_fn = Ref<GradNode>(&node);
   return t;
 }

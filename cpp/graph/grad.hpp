@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "base/where.hpp"
+#include "base/source_location.hpp"
 #include "graph/attributes.hpp"
 #include "graph/tensor.hpp"
 
@@ -53,8 +53,8 @@ class Checkpoint : public RefCounted<Checkpoint>, public Given {
 class Saved {
  public:
   void keep(const Tensor& t, bool always = false);  // always: also inside a checkpoint
-  // Error when it was overwritten or freed since; `op` at `where` saved it.
-  NodeRef value(const char* op, const Where& where) const;
+  // Error when it was overwritten or freed since; `op` at `location` saved it.
+  NodeRef value(const char* op, const SourceLocation& location) const;
   // Takes over the value of `t`: a write in place put it there.
   void follow(const Tensor& t);
   bool is_of(const Tensor& t) const { return storage_ == t->storage; }
@@ -62,7 +62,7 @@ class Saved {
   const Ref<Checkpoint>& left_to() const { return checkpoint_; }
 
  private:
-  NodeRef unchanged(const char* op, const Where& where) const;  // under the engine lock
+  NodeRef unchanged(const char* op, const SourceLocation& location) const;  // under the engine lock
 
   Held value_;
   Ref<Storage> storage_;
@@ -114,7 +114,7 @@ class GradNode : public RefCounted<GradNode> {
  public:
   const OpInfo* op = nullptr;
   uint64_t sequence = 0;  // grows with time: a valid topological order
-  Where where;
+  SourceLocation location;
   int inputs = 0;
   GradInput* in = nullptr;  // behind the node, in one piece of memory
   Dims shape;               // of the output

@@ -20,8 +20,8 @@ EngineMutex& engine_mutex() {
 
 // While the host is paused, lines are those that ran before.
 struct EngineLock::Away {
-  const Where line = where();
-  const WhereScope scope{line};
+  const SourceLocation line = current_location();
+  const SourceScope scope{line};
   const HostPaused paused;
 };
 

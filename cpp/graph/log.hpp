@@ -27,7 +27,7 @@ constexpr int64_t kAnyBound = -1;
 struct Reporter {
   const OpInfo* op;
   int64_t bound;  // kAnyBound: it checks several
-  Where where;
+  SourceLocation location;
 };
 
 // How many writes a log had.

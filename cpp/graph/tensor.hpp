@@ -4,7 +4,7 @@
 #pragma once
 #include <memory>
 
-#include "base/where.hpp"
+#include "base/source_location.hpp"
 #include "graph/node.hpp"
 
 namespace sg {
@@ -19,7 +19,7 @@ struct Storage : RefCounted<Storage> {
   Held node;                         // its current value
   uint32_t recording = 0;            // the one it was made in; 0: none
   std::atomic<uint32_t> version{0};  // writes in place so far
-  Where written;                     // the last of them
+  SourceLocation written;            // the last of them
   static void destroy(Storage* s) { delete s; }
 };
 

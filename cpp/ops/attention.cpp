@@ -382,7 +382,7 @@ void vjp_attention(Vjp& v) {
   for (int i = 0; i < 3; ++i) wants |= v.needs(i) ? kWantsQuery << i : 0;
   const Problem p{q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2], q.shape()[3], value.shape()[3]};
   const Results r = results_of(p, q.strides());
-  const Tensor kept = wrap(v.node.output.value(v.node.op->name, v.node.where), {r.logs_at + p.logs()});
+  const Tensor kept = wrap(v.node.output.value(v.node.op->name, v.node.location), {r.logs_at + p.logs()});
   const Dims rows = {p.batch, p.heads, p.queries};
   const Tensor out = part_of(kept, q.dtype(), v.g.shape(), r.out_strides, 0);
   const Tensor logs = part_of(kept, q.dtype(), rows, contiguous_strides(rows), r.logs_at);

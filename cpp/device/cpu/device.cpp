@@ -400,7 +400,7 @@ class CpuDevice final : public Device {
   // The op that the status word names: from the plan that ran last, or, for a report that was put back, its name.
   std::shared_ptr<const Plan> reporting_;
   std::string reporter_;
-  std::vector<std::shared_ptr<const Lines>> runs_;  // whose lines
+  std::vector<std::shared_ptr<const SourceLocations>> runs_;  // whose lines
 };
 
 CpuDevice& instance() {

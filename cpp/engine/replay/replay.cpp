@@ -127,7 +127,7 @@ void Recording::run(const Run& run, const std::vector<Tensor>& arguments, const 
   }
   std::vector<NodeRef> nodes;  // everything that allocates comes before the run
   for (const Output& out : run.outputs) nodes.push_back(leaf_node({}, out.dtype, run.device, out.numel));
-  const std::shared_ptr<const Lines> lines = run_plan(
+  const std::shared_ptr<const SourceLocations> lines = run_plan(
       run.device, *run.plan, *run.prepared,
       {leaves, offsets, numbers, run.reporters, std::move(after), run.unchecked, !made.outputs.empty()}, outputs);
   for (size_t o = 0; o < outputs.size(); ++o) {

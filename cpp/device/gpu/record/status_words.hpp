@@ -19,7 +19,8 @@ class StatusWords {
   uint64_t address() const { return address_; }
   // Submits a run that may report: `submit` returns the number of the submission. If it throws, nothing was expected.
   template <class Submit>
-  uint64_t expect(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const Lines>& lines, Submit submit);
+  uint64_t expect(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const SourceLocations>& lines,
+                  Submit submit);
   Status take();
 
  private:
@@ -27,7 +28,7 @@ class StatusWords {
     size_t block;
     uint64_t value;                    // of the run's last submission
     std::shared_ptr<const Plan> plan;  // has the names of its ops
-    std::shared_ptr<const Lines> lines;
+    std::shared_ptr<const SourceLocations> lines;
   };
   void harvest();
 
@@ -40,8 +41,8 @@ class StatusWords {
 };
 
 template <class Submit>
-uint64_t StatusWords::expect(const std::shared_ptr<const Plan>& plan, const std::shared_ptr<const Lines>& lines,
-                             Submit submit) {
+uint64_t StatusWords::expect(const std::shared_ptr<const Plan>& plan,
+                             const std::shared_ptr<const SourceLocations>& lines, Submit submit) {
   constexpr uint64_t kNotYet = UINT64_MAX;
   const size_t sharing = first_.runs.size();
   reports_.push_back({block_, kNotYet, plan, lines});

@@ -1,6 +1,6 @@
 // Which line of the user's program is running: kept with whatever may have to name it later, made into text only then.
-// Called when an op is recorded for gradients, when memory is written in place, and by kernels that may report an index.
-// Threads: any. The host knows (base/host.hpp).
+// Called when an op is recorded for gradients, when memory is written in place, and by kernels that may report an
+// index. Threads: any. The host knows (base/host.hpp).
 #pragma once
 #include <string>
 
@@ -9,32 +9,32 @@
 namespace sg {
 
 // A piece of a program whose offsets can be turned into lines.
-class Source : public RefCounted<Source> {
+class CodeObject : public RefCounted<CodeObject> {
  public:
-  virtual ~Source() = default;
+  virtual ~CodeObject() = default;
   virtual std::string line(int64_t offset) const = 0;  // "train.py:12"; takes no lock
-  static void destroy(Source* s) { delete s; }
+  static void destroy(CodeObject* s) { delete s; }
 };
 
-struct Where {
-  Ref<Source> source;
+struct SourceLocation {
+  Ref<CodeObject> source;
   int32_t offset = 0;
   explicit operator bool() const { return static_cast<bool>(source); }
   std::string str() const { return source ? source->line(offset) : std::string(); }
 };
 // " at train.py:12" for messages, or nothing.
-std::string at(const Where& where);
+std::string at(const SourceLocation& location);
 
-Where where();
+SourceLocation current_location();
 
 // Work inside the scope that has no line of its own gets this one: a gradient that of its op.
-class WhereScope {
+class SourceScope {
  public:
-  explicit WhereScope(const Where& where);
-  ~WhereScope();
+  explicit SourceScope(const SourceLocation& location);
+  ~SourceScope();
 
  private:
-  const Where* before_;
+  const SourceLocation* before_;
 };
 
 }  // namespace sg
