@@ -17,7 +17,7 @@ from harness import common
 from rows.gpu import report
 from rows.gpu.networks import NETWORK
 from rows.gpu.scalars import BASIC
-from rows.gpu.section import Place
+from rows.gpu.section import Bench
 from rows.gpu.sizes import SIZES
 from rows.gpu.tensors import TENSORS
 
@@ -55,7 +55,7 @@ def main() -> int:
         print(f"\n{section.name}: {section.doc}", flush=True)
         measured = []
         for device in devices:
-            place = Place(device, section.name, options.quick)
+            place = Bench(device, section.name, options.quick)
             measured += section.run(place)
             env["skipped"] += place.skipped
             sg.empty_cache()

@@ -2,13 +2,13 @@
 // of the list, a workgroup each, are scanned tile by tile. Where chunks end with rows, one launch does it (ROWS). Rows
 // that do not fit a chunk take three: the total of each chunk (from the last row that begins in it), a scan of the
 // totals, and the chunks with the total before them (TOTALS, CARRIES, CHUNKS).
-// Included behind what ops/scan.cpp defines: Number, REF and SIZE (the type of elements, of references, bytes), Place
+// Included behind what ops/scan.cpp defines: Number, REF and SIZE (the type of elements, of references, bytes), Position
 // (of an element: an int where it suffices), ITEMS (elements a thread), INPUTS, one of SUM PRODUCT LOGADDEXP MAXIMUM
 // MINIMUM LINEAR, one of ROWS TOTALS CARRIES CHUNKS.
 layout(local_size_x = 256) in;
 
 // Read once: behind an address, compilers do not know that nothing changes.
-Place length = Place(word(0)), row = Place(word(1)), chunk = Place(word(2)), chunks = Place(word(5));
+Position length = Position(word(0)), row = Position(word(1)), chunk = Position(word(2)), chunks = Position(word(5));
 bool reverse = word(4) != 0;
 uint64_t input_at = tensor(0), last_at = tensor(INPUTS - 1), result_at = tensor(INPUTS);
 #ifndef ROWS
@@ -19,7 +19,7 @@ uint64_t total_at = tensor(INPUTS + 1);
 #define EXTREME
 struct Item {
   Number value;
-  Place at;
+  Position at;
 };
 // NaN wins, then the extreme, then what comes later.
 Item combine(Item a, Item b) {
@@ -59,14 +59,14 @@ Item combine(Item a, Item b) {
 #endif
 #endif
 
-uint64_t place(uint64_t begin, Place at, int bytes) { return begin + uint64_t(at) * uint64_t(bytes); }
-Place turned(Place at) { return reverse ? length - 1 - at : at; }
-Number element(uint64_t begin, Place at) { return REF(place(begin, at, SIZE)).at[0]; }
+uint64_t place(uint64_t begin, Position at, int bytes) { return begin + uint64_t(at) * uint64_t(bytes); }
+Position turned(Position at) { return reverse ? length - 1 - at : at; }
+Number element(uint64_t begin, Position at) { return REF(place(begin, at, SIZE)).at[0]; }
 
 // Element `at` of the list; of the totals where these are scanned.
-Item load(Place at) {
+Item load(Position at) {
 #if defined(EXTREME) && defined(CARRIES)
-  Place from = Place(Int64(place(total_at, at, 8)).at[0]);
+  Position from = Position(Int64(place(total_at, at, 8)).at[0]);
   return Item(element(input_at, turned(from)), from);
 #elif defined(EXTREME)
   return Item(element(input_at, turned(at)), at);
@@ -82,7 +82,7 @@ Item load(Place at) {
 }
 
 #ifndef ROWS
-void store_total(Place at, Item item) {
+void store_total(Position at, Item item) {
 #ifdef EXTREME
   Int64(place(total_at, at, 8)).at[0] = int64_t(item.at);
 #elif defined(LINEAR)
@@ -94,7 +94,7 @@ void store_total(Place at, Item item) {
 }
 #endif
 
-void store(Place at, Item item) {
+void store(Position at, Item item) {
 #ifdef CARRIES
   store_total(at, item);
 #elif defined(EXTREME)
@@ -107,7 +107,7 @@ void store(Place at, Item item) {
 }
 
 // Where the last row that has begun before `end` begins.
-Place row_before(Place end) { return end - 1 - (end - 1) % row; }
+Position row_before(Position end) { return end - 1 - (end - 1) % row; }
 
 const int kThreads = 256;
 const int kTile = kThreads * ITEMS;
@@ -119,10 +119,10 @@ int slot(int i) { return i + i / ITEMS; }
 
 #if defined(TOTALS) && !defined(LINEAR)
 // The order does not matter here.
-Item total_of(Place first, Place end) {
+Item total_of(Position first, Position end) {
   int t = int(gl_LocalInvocationIndex);
   Item mine = load(min(first + t, end - 1));
-  for (Place begin = first; begin < end; begin += kTile) {
+  for (Position begin = first; begin < end; begin += kTile) {
     Item value[ITEMS];
     [[unroll]] for (int k = 0; k < ITEMS; ++k) value[k] = load(min(begin + k * kThreads + t, end - 1));
     [[unroll]] for (int k = 0; k < ITEMS; ++k) {
@@ -132,7 +132,7 @@ Item total_of(Place first, Place end) {
   }
   sums[0][t] = mine;
   barrier();
-  int count = int(min(end - first, Place(kThreads)));
+  int count = int(min(end - first, Position(kThreads)));
   for (int step = kThreads / 2; step > 0; step >>= 1) {
     if (t < step && t + step < count) sums[0][t] = combine(sums[0][t], sums[0][t + step]);
     barrier();
@@ -141,7 +141,7 @@ Item total_of(Place first, Place end) {
 }
 #else
 // Scans elements [first, first + count), count <= kTile, behind `carry`; they are left in `items`. Returns the last.
-Item scan_tile(Place first, int count, Item carry) {
+Item scan_tile(Position first, int count, Item carry) {
   int t = int(gl_LocalInvocationIndex);
   Item value[ITEMS];
   [[unroll]] for (int k = 0; k < ITEMS; ++k) value[k] = load(first + min(k * kThreads + t, count - 1));
@@ -150,14 +150,14 @@ Item scan_tile(Place first, int count, Item carry) {
   [[unroll]] for (int k = 0; k < ITEMS; ++k) value[k] = items[t * (ITEMS + 1) + k];
 
   bool head[ITEMS];
-  Place at = first + t * ITEMS;
+  Position at = first + t * ITEMS;
 #ifdef CARRIES
   [[unroll]] for (int k = 0; k < ITEMS; ++k) {
-    Place begin = (at + k) * chunk;
+    Position begin = (at + k) * chunk;
     head[k] = row_before(min(begin + chunk, length)) >= begin;
   }
 #else
-  Place column = at < row ? at : at % row;  // dividing may be slow
+  Position column = at < row ? at : at % row;  // dividing may be slow
   [[unroll]] for (int k = 0; k < ITEMS; ++k) {
     head[k] = column == 0;
     column = column + 1 == row ? 0 : column + 1;
@@ -200,15 +200,15 @@ Item scan_tile(Place first, int count, Item carry) {
 #endif
 
 void main() {
-  Place group = Place(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x);
+  Position group = Position(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x);
 #ifdef CARRIES
-  Place begin = 0, end = chunks;
+  Position begin = 0, end = chunks;
 #else
   if (group >= chunks) return;
 #ifdef CHUNKS
   group = chunks - 1 - group;  // from the end: what was read last for the totals is still in the cache
 #endif
-  Place begin = group * chunk, end = min(begin + chunk, length);
+  Position begin = group * chunk, end = min(begin + chunk, length);
 #endif
 #if defined(TOTALS) && !defined(LINEAR)
   Item total = total_of(max(begin, row_before(end)), end);
@@ -223,10 +223,10 @@ void main() {
   begin = max(begin, row_before(end));
 #elif defined(CHUNKS)
   // A software driver reads before it asks whether to (lavapipe of Mesa 26.1.6).
-  Place before = max(group - 1, Place(0));
+  Position before = max(group - 1, Position(0));
   if (group > 0) {
 #ifdef EXTREME
-    Place last = Place(Int64(place(total_at, before, 8)).at[0]);
+    Position last = Position(Int64(place(total_at, before, 8)).at[0]);
     carry = Item(element(input_at, turned(last)), last);
 #elif defined(LINEAR)
     carry = Item(element(total_at, 2 * before), element(total_at, 2 * before + 1));
@@ -235,8 +235,8 @@ void main() {
 #endif
   }
 #endif
-  for (Place first = begin; first < end; first += kTile) {
-    int count = int(min(end - first, Place(kTile)));
+  for (Position first = begin; first < end; first += kTile) {
+    int count = int(min(end - first, Position(kTile)));
     carry = scan_tile(first, count, carry);
 #ifndef TOTALS
     int t = int(gl_LocalInvocationIndex);

@@ -28,13 +28,13 @@ struct Leaf {
 };
 using LeafRef = std::shared_ptr<Leaf>;
 
-struct Place {
+struct LeafElement {
   LeafRef leaf;
   size_t element;
 };
 
 // Where each node with kBridged is. Never destroyed: at exit the devices go first.
-auto& places = *new std::unordered_multimap<const Node*, Place>;
+auto& places = *new std::unordered_multimap<const Node*, LeafElement>;
 
 template <class F>
 LeafRef find(const Node* n, F wanted) {

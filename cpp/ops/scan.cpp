@@ -157,7 +157,7 @@ std::string source(Scan scan, DType t, bool wide, int64_t items, int inputs, con
                     : t == DType::int32   ? "Int32"
                                           : "Int64";
   return std::string("#define Number ") + number + "\n#define REF " + ref + "\n#define SIZE " +
-         std::to_string(size_of(t)) + "\n#define ITEMS " + std::to_string(items) + "\n#define Place " +
+         std::to_string(size_of(t)) + "\n#define ITEMS " + std::to_string(items) + "\n#define Position " +
          (wide ? "int64_t" : "int") + "\n#define INPUTS " + std::to_string(inputs) + "\n#define " + define_of(scan) +
          "\n#define " + phase + "\n" +
          (scan == Scan::logaddexp ? "#include \"alu.glsl\"\n#include \"alu_log.glsl\"\n" : "") +

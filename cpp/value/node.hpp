@@ -64,7 +64,7 @@ struct List {
 };
 
 // Where a node on a device is: its slot at home, and its index among the externals of Node::tape.
-struct Place {
+struct TapeSlot {
   uint32_t slot, entry;
 };
 
@@ -81,8 +81,8 @@ struct alignas(64) Node {
     List* inputs;  // neuron: x0 ...
   };
   union {
-    double k_grad;  // gradient of k; of a neuron: see kPassed
-    Place place;    // on a device
+    double k_grad;   // gradient of k; of a neuron: see kPassed
+    TapeSlot place;  // on a device
   };
   union {
     void* owner;  // the object of the language that shows this node, if there is one now

@@ -231,7 +231,7 @@ def test_comparison_of_devices(benchmarks: None) -> None:
 
 def test_models_that_do_not_fit_are_named(benchmarks: None, monkeypatch: pytest.MonkeyPatch) -> None:
     from rows.gpu import sizes as gpu_sizes
-    from rows.gpu.section import Place
+    from rows.gpu.section import Bench
 
     class Small:
         kind = type = "cpu"
@@ -240,12 +240,12 @@ def test_models_that_do_not_fit_are_named(benchmarks: None, monkeypatch: pytest.
         def __str__(self) -> str:
             return "cpu"
 
-    place = Place(Small(), "", quick=True)
+    place = Bench(Small(), "", quick=True)
     monkeypatch.setattr(gpu_sizes, "MODELS", [(8192, 8192, 8192, 10)])
     assert list(gpu_sizes.run(place)) == []
     assert place.skipped == ["cpu, 134,316,042 parameters: skipped, it needs 3.0 GiB, 1.0 GiB are free"]
     monkeypatch.setattr(gpu_sizes, "MODELS", [(1, 1)])
-    place = Place(Small(), "", quick=True, latest=2.0)
+    place = Bench(Small(), "", quick=True, latest=2.0)
     assert list(gpu_sizes.run(place)) == []
     assert place.skipped == ["cpu, 2 parameters: skipped, the size before took 2.0 s"]
 
@@ -258,7 +258,7 @@ def test_benchmark_of_a_gpu(benchmarks: None, monkeypatch: pytest.MonkeyPatch, t
     from rows.gpu import scalars as gpu_scalars
     from rows.gpu import sizes as gpu_sizes
     from rows.gpu import tensors as gpu_tensors
-    from rows.gpu.section import Place
+    from rows.gpu.section import Bench
 
     for name, (unit, sizes, few, make) in gpu_tensors.PARTS.items():
         monkeypatch.setitem(gpu_tensors.PARTS, name, (unit, sizes, few[:1], make))
@@ -267,7 +267,7 @@ def test_benchmark_of_a_gpu(benchmarks: None, monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(gpu_sizes, "MODELS", gpu_sizes.MODELS[:1])
     results = []
     for section in (gpu_scalars.BASIC, gpu_networks.NETWORK, gpu_tensors.TENSORS, gpu_sizes.SIZES):
-        measured = [r for name in ("cpu", "gpu") for r in section.run(Place(sg.Device(name), section.name, quick=True))]
+        measured = [r for name in ("cpu", "gpu") for r in section.run(Bench(sg.Device(name), section.name, quick=True))]
         text = gpu_report.comparison(measured)
         assert len(text.splitlines()[0].split()) == 6 and " - " not in text
         results += measured

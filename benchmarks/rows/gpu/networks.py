@@ -10,7 +10,7 @@ from typing import Any
 import spirograd as sg
 from harness.common import Result
 from models.networks import mlp
-from rows.gpu.section import Place, Section, dashed, parameters
+from rows.gpu.section import Bench, Section, dashed, parameters
 
 Works = dict[str, Callable[[], float]]
 
@@ -74,7 +74,7 @@ def tensor_works(sizes: Sequence[int], device: Any) -> Works:
     return {"forward": forward, "forward + backward": backward, "training step": step}
 
 
-def run(place: Place) -> Iterator[Result]:
+def run(place: Bench) -> Iterator[Result]:
     for name, sizes in NETWORKS.items():
         if place.quick and name == "large":
             continue

@@ -9,7 +9,7 @@ from typing import Any
 
 import spirograd as sg
 from harness.common import Result
-from rows.gpu.section import Place, Section
+from rows.gpu.section import Bench, Section
 
 Operation = Callable[[Any, Any], Any]
 
@@ -36,7 +36,7 @@ def together(operation: Operation, a: Any, b: Any, count: int) -> float:
     return float(sum(value.data for value in results))
 
 
-def run(place: Place) -> Iterator[Result]:
+def run(place: Bench) -> Iterator[Result]:
     many = 1000
     few = 20 if place.gpu else many
     a, b = (sg.Value(x, device=place.device) for x in (A, B))

@@ -28,7 +28,7 @@ def dashed(sizes: Sequence[int]) -> str:
 
 
 @dataclass
-class Place:
+class Bench:
     """One device in one section."""
 
     device: Any  # sg.Device
@@ -87,4 +87,4 @@ class Place:
 class Section:
     name: str
     doc: str
-    run: Callable[[Place], Iterator[Result]]
+    run: Callable[[Bench], Iterator[Result]]

@@ -7,7 +7,7 @@ from functools import partial
 
 import spirograd as sg
 from harness.common import Result
-from rows.gpu.section import Place, Section, dashed, parameters
+from rows.gpu.section import Bench, Section, dashed, parameters
 from rows.slice.train import spirograd_steps
 
 MODELS = (  # 661, 9,930, 992,266, 10,010,122 and 100,761,610 parameters
@@ -21,7 +21,7 @@ BATCH = 64
 BYTES = 24  # of memory for each parameter: itself, its gradient, two of Adam, and as much again as one for moving it
 
 
-def too_large(place: Place, count: int) -> str:
+def too_large(place: Bench, count: int) -> str:
     """Why a model does not fit; empty if it does, or if nobody knows."""
     free = place.device.memory_free or place.device.memory_total
     if free and BYTES * count > free:
@@ -29,7 +29,7 @@ def too_large(place: Place, count: int) -> str:
     return ""
 
 
-def run(place: Place) -> Iterator[Result]:
+def run(place: Bench) -> Iterator[Result]:
     for sizes in MODELS[:3] if place.quick else MODELS:
         count = parameters(sizes)
         case = f"{count:,} parameters"

@@ -10,14 +10,14 @@ import numpy as np
 import spirograd as sg
 from harness.common import Result
 from harness.formulas import chain
-from rows.gpu.section import Place, Section, dashed
+from rows.gpu.section import Bench, Section, dashed
 from rows.slice.train import MLP, spirograd_steps
 
 Work = tuple[Callable[[], Any], int]  # what does it, units of work in it
-Part = Callable[[Place, int], Work]
+Part = Callable[[Bench, int], Work]
 
 
-def products(place: Place, n: int) -> Work:
+def products(place: Bench, n: int) -> Work:
     a = np.random.default_rng(n).standard_normal((n, n), dtype=np.float32) / np.float32(n**0.5)
     sa = sg.tensor(a, device=place.device)
     inside = place.inside(max(1, min(16, 2**33 // n**3))) if place.gpu else 1
@@ -31,7 +31,7 @@ def products(place: Place, n: int) -> Work:
     return work, inside
 
 
-def chains(place: Place, n: int) -> Work:
+def chains(place: Bench, n: int) -> Work:
     x = sg.tensor(np.random.default_rng(n).standard_normal(n, dtype=np.float32), device=place.device)
 
     def work() -> Any:
@@ -42,7 +42,7 @@ def chains(place: Place, n: int) -> Work:
     return work, 1
 
 
-def steps(place: Place, batch: int) -> Work:
+def steps(place: Bench, batch: int) -> Work:
     run = spirograd_steps(MLP, batch, place.device)  # reads the last loss, which needs every update before it
     inside = place.inside(10 if batch <= 256 else 3)
     return lambda: run(inside), inside
@@ -56,7 +56,7 @@ PARTS: dict[str, tuple[str, list[int], list[int], Part]] = {
 }
 
 
-def run(place: Place) -> Iterator[Result]:
+def run(place: Bench) -> Iterator[Result]:
     for name, (unit, sizes, few, make) in PARTS.items():
         place.latest = 0.0
         for size in few if place.quick else sizes:

@@ -104,7 +104,7 @@ int32_t Emitter::as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vec
 }
 
 // Values computed ahead read operands of all units of a tile, side by side; others read the operand of their unit.
-Place Emitter::operand(int32_t i, bool ahead, std::vector<Op>& ops) {
+OperandSlot Emitter::operand(int32_t i, bool ahead, std::vector<Op>& ops) {
   const Value& v = values_[i];
   if (!ahead) return {v.slot, v.scalar};
   if (v.ahead) return {v.slot, false};
@@ -183,7 +183,7 @@ void Emitter::load_at(int32_t i, std::vector<Op>& ops) {
     op.b = values_[run.start].slot;
     if (e_.tile > 1) e_.fetches.push_back({op, unit_step(run.start), unit_step(run.position)});
   } else {
-    const Place offset = operand(instr(i).a, ahead, ops);
+    const OperandSlot offset = operand(instr(i).a, ahead, ops);
     op.fn = table_.gather_at(op.size);
     op.b = ahead && offset.scalar ? as_vector(offset.slot, DType::int64, ops, used, ahead) : offset.slot;
   }
@@ -229,7 +229,7 @@ void Emitter::alu(const Node& node, std::vector<Op>& ops) {
   int scalars = 0, count = 0;
   int32_t slots[3] = {0, 0, 0};
   for (; count < 3 && operands[count] >= 0; ++count) {
-    const Place from = operand(operands[count], ahead, ops);
+    const OperandSlot from = operand(operands[count], ahead, ops);
     slots[count] = from.slot;
     if (from.scalar) scalars |= 1 << count;
   }

@@ -23,7 +23,7 @@ struct Register {
   enum class Holds : uint8_t { block, row, units } holds = Holds::block;  // units: one value for each of a tile
 };
 
-struct Place {  // of an operand
+struct OperandSlot {  // of an operand
   int32_t slot;
   bool scalar;
 };
@@ -54,7 +54,7 @@ class Emitter {
   int64_t unit_step(int32_t i) const;
   void store_at(int32_t i, std::vector<Op>& ops);
   void sum_rows(int32_t i, std::vector<Op>& ops);
-  Place operand(int32_t i, bool ahead, std::vector<Op>& ops);
+  OperandSlot operand(int32_t i, bool ahead, std::vector<Op>& ops);
   int32_t as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vector<int32_t>& used, bool ahead = false);
   int32_t as_int64(int32_t operand, std::vector<Op>& ops);
 

@@ -285,10 +285,10 @@ std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results
     for (const Recording::Write& w : run.writes) reads(w.to);
   }
   auto place = [&](const Tensor& x) {
-    return Recording::Place{x.shape(), x.strides(), x->offset,
-                            x.dtype(), x.device(),  origin_of(x->storage->node.ref())};
+    return Recording::TensorView{x.shape(), x.strides(), x->offset,
+                                 x.dtype(), x.device(),  origin_of(x->storage->node.ref())};
   };
-  auto need = [&](const Recording::Place& p, const char* what) {
+  auto need = [&](const Recording::TensorView& p, const char* what) {
     if (p.from.kind == Origin::Kind::unknown) problem = what;
   };
   for (auto& leaf : r.leaves_)

@@ -13,7 +13,7 @@ std::string Recording::difference(const Recording& a, const Recording& b) {
     if (x.kind == Origin::Kind::constant) return a.host_data_[x.index] == b.host_data_[y.index];
     return x.index == y.index && x.run == y.run;
   };
-  auto same_place = [&](const Place& x, const Place& y) {
+  auto same_place = [&](const TensorView& x, const TensorView& y) {
     return x.shape == y.shape && x.strides == y.strides && same_origin(x.from, y.from) &&
            (x.from.kind == Origin::Kind::argument || x.offset == y.offset);
   };

@@ -34,7 +34,7 @@ class Recording {
  private:
   friend class Capture;
 
-  struct Place {  // how a tensor sees a value
+  struct TensorView {  // how a tensor sees a value
     Dims shape, strides;
     int64_t offset = 0;
     DType dtype = DType::float32;
@@ -76,10 +76,10 @@ class Recording {
     bool requires_grad = false, hooks = false;
     bool reads = false, sets = false;  // its gradient; reads: before setting it
     bool had = false;
-    Place before, after;  // the gradient; `after` has unknown origin if there is none
+    TensorView before, after;  // the gradient; `after` has unknown origin if there is none
   };
   struct Result {
-    Place place;
+    TensorView place;
     Ref<TensorImpl> same;  // itself a tensor from outside
     int32_t storage = -1;  // results with the same number share memory
   };
@@ -99,7 +99,7 @@ class Recording {
     std::vector<Ref<Storage>> gradients;  // of the leaves, at the beginning
   };
 
-  static Tensor without_value(const Place& place);
+  static Tensor without_value(const TensorView& place);
   bool fits(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) const;
   NodeRef node_of(const Origin& from, const std::vector<Tensor>& arguments, const Made& made) const;
   Storage* storage_of(const Origin& to, const std::vector<Tensor>& arguments, const Made& made) const;

@@ -139,7 +139,7 @@ void Recording::run(const Run& run, const std::vector<Tensor>& arguments, const 
 }
 
 // A tensor whose value is set later.
-Tensor Recording::without_value(const Place& p) {
+Tensor Recording::without_value(const TensorView& p) {
   Ref<TensorImpl> t(new TensorImpl);
   t->storage = Ref<Storage>(new Storage);
   t->shape = p.shape;

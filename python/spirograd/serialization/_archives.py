@@ -15,7 +15,7 @@ import numpy as np
 
 from .._core import FileFormatError
 from ._arrays import RAW, SCALARS, Array, reason, shown, tensor_of
-from ._paths import Place
+from ._paths import MapLocation
 from ._room import Room
 from ._torch import load_zip
 from ._trees import TREE, from_text
@@ -41,7 +41,7 @@ def write_archive(stream: BinaryIO, arrays: Mapping[str, Array], texts: Mapping[
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def load_archive(stream: BinaryIO, path: str, at: Place, max_bytes: int | None) -> Any:
+def load_archive(stream: BinaryIO, path: str, at: MapLocation, max_bytes: int | None) -> Any:
     """Reads what save(), numpy.savez() or PyTorch wrote."""
     size = stream.seek(0, io.SEEK_END)
     stream.seek(0)

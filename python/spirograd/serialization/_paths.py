@@ -14,7 +14,7 @@ from .. import _core
 from .._pickle import place
 
 File: TypeAlias = "str | os.PathLike[str] | BinaryIO | IO[bytes]"
-Place: TypeAlias = Callable[[str], "_core.Device"]  # where a tensor goes that was on the device of this name
+MapLocation: TypeAlias = Callable[[str], "_core.Device"]  # where a tensor goes that was on the device of this name
 
 
 @contextlib.contextmanager
@@ -65,7 +65,7 @@ def name_of(f: File) -> str:
     return os.fspath(f) if isinstance(f, (str, os.PathLike)) else str(getattr(f, "name", "the file"))
 
 
-def place_of(op: str, map_location: Any) -> Place:
+def map_location_of(op: str, map_location: Any) -> MapLocation:
     """The device that map_location gives."""
     if map_location is None:
         return lambda name: place(op, name)

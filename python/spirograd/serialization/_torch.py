@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core import FileFormatError, Tensor
 from ._arrays import DTYPES, RAW, reason, shown, tensor_of
-from ._paths import Place
+from ._paths import MapLocation
 from ._pickles import Stored, View, follow
 from ._room import Room
 from ._trees import DEPTH
@@ -24,14 +24,14 @@ ELEMENTS = {
 }
 
 
-def load_zip(content: Callable[[str], bytes], path: str, at: Place, room: Room) -> Any:
+def load_zip(content: Callable[[str], bytes], path: str, at: MapLocation, room: Room) -> Any:
     """content(name) reads a member beside data.pkl."""
     met: dict[str, Stored] = {}
     found = follow(io.BytesIO(content("data.pkl")), path, met)
     return Maker({key: content(f"data/{key}") for key in met}, path, at, room).made(found, 0)
 
 
-def load_old(data: bytes, path: str, at: Place, room: Room) -> Any:
+def load_old(data: bytes, path: str, at: MapLocation, room: Room) -> Any:
     """Five pickles: a number, the version, the machine, the object, the keys of the storages; then those storages."""
     stream, met = io.BytesIO(data), dict[str, Stored]()
     if follow(stream, path, met) != OLD:
@@ -53,7 +53,7 @@ def element(stored: Stored, path: str) -> np.dtype[Any]:
 class Maker:
     """Turns what a pickle describes into tensors on the storages of the file."""
 
-    def __init__(self, contents: dict[str, bytes], path: str, at: Place, room: Room) -> None:
+    def __init__(self, contents: dict[str, bytes], path: str, at: MapLocation, room: Room) -> None:
         self.contents, self.path, self.at, self.room = contents, path, at, room
         self.kept: dict[int, Any] = {}  # what stands in several places is made once
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._core import FileFormatError, Tensor
 from ._arrays import RAW, SCALARS, Array, reason, tensor_of, values_of
-from ._paths import Place, library
+from ._paths import MapLocation, library
 
 TREE = "tree.json"
 VERSION = 1
@@ -26,7 +26,7 @@ def to_text(obj: Any) -> tuple[bytes, list[Array]]:
     return json.dumps(document, allow_nan=False).encode(), writer.arrays
 
 
-def from_text(text: bytes, path: str, array: Callable[[int], Array], at: Place) -> Any:
+def from_text(text: bytes, path: str, array: Callable[[int], Array], at: MapLocation) -> Any:
     """What to_text() was given; array(i) reads the i-th array."""
     try:
         found = json.loads(text)
@@ -98,7 +98,7 @@ def is_key(x: Any) -> bool:
 class Reader:
     """What Writer wrote, with every step checked."""
 
-    def __init__(self, path: str, array: Callable[[int], Array], at: Place) -> None:
+    def __init__(self, path: str, array: Callable[[int], Array], at: MapLocation) -> None:
         self.path, self.array, self.at = path, array, at
         self.made: dict[tuple[str, int], Any] = {}
 

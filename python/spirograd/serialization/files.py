@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .._core import FileFormatError
 from ._archives import load_archive, parse_npy, write_archive
 from ._arrays import tensor_of, values_of
-from ._paths import File, place_of, reading, written
+from ._paths import File, map_location_of, reading, written
 from ._room import Room
 from ._torch import load_old
 from ._trees import TREE, to_text
@@ -79,7 +79,7 @@ def load(
     """
     if not weights_only:
         raise ValueError("load: weights_only=False would run code of the file; spirograd never does")
-    at = place_of("load", map_location)
+    at = map_location_of("load", map_location)
     with reading(f) as (stream, path):
         head = stream.read(9)
         stream.seek(0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._core import FileFormatError, Tensor
 from ._arrays import DTYPES, RAW, reason, shown, tensor_of, values_of
-from ._paths import File, Place, library, place_of, reading, written
+from ._paths import File, MapLocation, library, map_location_of, reading, written
 
 if TYPE_CHECKING:
     from ..base.types import DeviceLike
@@ -86,11 +86,11 @@ def load_safetensors(
         FileFormatError: the file is damaged, or has a type that spirograd does not have.
     """
     with reading(f) as (stream, path):
-        tensors, metadata = parse_safetensors(stream.read(), path, place_of("load_safetensors", map_location))
+        tensors, metadata = parse_safetensors(stream.read(), path, map_location_of("load_safetensors", map_location))
     return (tensors, metadata) if return_metadata else tensors
 
 
-def parse_safetensors(data: bytes, path: str, at: Place) -> tuple[dict[str, Tensor], dict[str, str]]:
+def parse_safetensors(data: bytes, path: str, at: MapLocation) -> tuple[dict[str, Tensor], dict[str, str]]:
     safe = library("load", "safetensors")
     try:
         found = safe.deserialize(data)  # checks sizes and places

@@ -68,7 +68,7 @@ class Rows:
 class Batches:
     """Batches that a loader makes."""
 
-    def __init__(self, op: str, loader: Iterable[Any], place: Place) -> None:
+    def __init__(self, op: str, loader: Iterable[Any], place: Destination) -> None:
         self.op, self.loader, self.place = op, loader, place
 
     def steps(self) -> int | None:
@@ -89,7 +89,7 @@ class Batches:
 Data: TypeAlias = Rows | Batches
 
 
-class Place:
+class Destination:
     """The device and the floating type of a model."""
 
     def __init__(self, device: Any, dtype: Any) -> None:
@@ -103,7 +103,7 @@ class Place:
         return tensor(array, device=self.device, dtype=self.dtype if array.dtype.kind == "f" else None)
 
 
-def place_of(op: str, model: Any) -> Place:
+def destination_of(op: str, model: Any) -> Destination:
     """The device and type of a model."""
     if isinstance(model, ScalarModule):
         raise TypeError(
@@ -112,11 +112,11 @@ def place_of(op: str, model: Any) -> Place:
     if not isinstance(model, Module):
         raise TypeError(f"{op}: model is a {type(model).__name__}; pass an sg.nn.Module")
     for parameter in model.parameters():
-        return Place(parameter.device, parameter.dtype)
-    return Place(_core.get_default_device(), _core.float32)
+        return Destination(parameter.device, parameter.dtype)
+    return Destination(_core.get_default_device(), _core.float32)
 
 
-def data_of(op: str, x: Any, y: Any, place: Place, batch_size: int) -> Data:
+def data_of(op: str, x: Any, y: Any, place: Destination, batch_size: int) -> Data:
     """Rows of x and y, or, without y, the batches that x gives."""
     if batch_size < 1:
         raise ValueError(f"{op}: batch_size is {batch_size}; use 1 or more")
@@ -137,7 +137,7 @@ def data_of(op: str, x: Any, y: Any, place: Place, batch_size: int) -> Data:
 
 
 def held_back(
-    data: Data, validation_data: Any, share: float, place: Place, batch_size: int, shuffle: bool, seed: int | None
+    data: Data, validation_data: Any, share: float, place: Destination, batch_size: int, shuffle: bool, seed: int | None
 ) -> tuple[Data, Data | None]:
     """The data for training, and those for validation after each epoch."""
     if share:

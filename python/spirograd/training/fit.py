@@ -11,7 +11,7 @@ from .._core import DeviceLostError, DeviceTimeoutError
 from ..nn import Module
 from ..progress import Progress
 from .callbacks import Callback, LearningRateScheduler
-from .data import Rows, data_of, held_back, place_of
+from .data import Rows, data_of, destination_of, held_back
 from .loop import run_epoch, run_evaluation
 from .names import Loss, Metrics, loss_named, optimizer_named
 from .recovery import Recovery
@@ -101,7 +101,7 @@ def fit(
         raise ValueError(f"fit: on_device_lost is {on_device_lost!r}; use raise or recover")
     if snapshot_every < 1:
         raise ValueError(f"fit: snapshot_every is {snapshot_every}; use 1 or more")
-    place = place_of("fit", model)
+    place = destination_of("fit", model)
     loss_of = loss_named("fit", loss)
     if isinstance(optimizer, str):
         optimizer = optimizer_named(optimizer, model, lr)
@@ -177,7 +177,7 @@ def evaluate(
         >>> sg.evaluate(sg.nn.Flatten(), sg.zeros(4, 2), sg.ones(4, 2), loss="mse")
         {'loss': 1.0}
     """
-    data = data_of("evaluate", x, y, place_of("evaluate", model), batch_size)
+    data = data_of("evaluate", x, y, destination_of("evaluate", model), batch_size)
     return run_evaluation(model, data, Sums("evaluate", loss_named("evaluate", loss), metrics))
 
 

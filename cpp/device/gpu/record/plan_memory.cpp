@@ -22,12 +22,12 @@ void PlanMemory::reserve(int64_t arena_bytes) {
 
 void PlanMemory::place(const GpuPrepared& plan, const RunArguments& arguments) {
   const std::vector<Memory>& memories = plan.plan->memories;
-  places_.resize(memories.size());
+  placements_.resize(memories.size());
   same_.clear();
   ++runs_;
   for (size_t i = 0; i < memories.size(); ++i) {
     const Memory& m = memories[i];
-    Place& place = places_[i];
+    Placement& place = placements_[i];
     if (m.kind == Memory::Kind::leaf) {
       place_buffer(place, m, arguments.leaves, "leaf");
     } else if (m.kind == Memory::Kind::output) {
@@ -41,7 +41,7 @@ void PlanMemory::place(const GpuPrepared& plan, const RunArguments& arguments) {
   }
 }
 
-void PlanMemory::place_buffer(Place& place, const Memory& memory, const BufferRef* buffers, const char* what) {
+void PlanMemory::place_buffer(Placement& place, const Memory& memory, const BufferRef* buffers, const char* what) {
   Buffer* buffer = buffers ? buffers[memory.index].get() : nullptr;
   if (!buffer || buffer->device != context_.id || buffer->bytes < static_cast<size_t>(memory.bytes))
     fail<Error>("run", std::string(what) + " " + std::to_string(memory.index) + " of the plan needs " +

@@ -12,7 +12,7 @@ namespace sg {
 
 class PlanMemory {
  public:
-  struct Place {
+  struct Placement {
     VkBuffer handle = VK_NULL_HANDLE;
     uint64_t offset = 0;
     AddressRange range;
@@ -26,19 +26,19 @@ class PlanMemory {
   const Ref<GpuBuffer>& arena() const { return arena_; }
   // Of the run that is being recorded. Error when a buffer is too small, or of another device.
   void place(const GpuPrepared& plan, const RunArguments& arguments);
-  const Place& operator[](int32_t memory) const { return places_[static_cast<size_t>(memory)]; }
+  const Placement& operator[](int32_t memory) const { return placements_[static_cast<size_t>(memory)]; }
   // Which memories are the same: commands that are submitted again depend on it.
   const std::vector<uint64_t>& same() const { return same_; }
 
  private:
-  void place_buffer(Place& place, const Memory& memory, const BufferRef* buffers, const char* what);
+  void place_buffer(Placement& place, const Memory& memory, const BufferRef* buffers, const char* what);
 
   const Context& context_;
   Pool& pool_;
   Transfer& transfer_;
   Ref<GpuBuffer> arena_;
   uint64_t runs_ = 0;
-  std::vector<Place> places_;
+  std::vector<Placement> placements_;
   std::vector<uint64_t> same_;
 };
 

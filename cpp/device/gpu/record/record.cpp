@@ -316,7 +316,7 @@ void Recorder::record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& s
 }
 
 void Recorder::record_copy(const GpuStep& step) {
-  const PlanMemory::Place &from = memory_[step.copy_from], &to = memory_[step.copy_to];
+  const PlanMemory::Placement &from = memory_[step.copy_from], &to = memory_[step.copy_to];
   const uint64_t bytes = std::min(from.range.end - from.range.begin, to.range.end - to.range.begin);
   if (bytes == 0 || from.range.begin == to.range.begin) return;
   commands_.copy(from.handle, to.handle, {from.offset, to.offset, bytes});
@@ -325,7 +325,7 @@ void Recorder::record_copy(const GpuStep& step) {
 void Recorder::record_proxy(Slot& slot, const GpuStep& step) {
   std::vector<BufferRange> reads, writes;
   const auto place = [&](int32_t m) {
-    const PlanMemory::Place& p = memory_[m];
+    const PlanMemory::Placement& p = memory_[m];
     return BufferRange{p.handle, p.offset, p.range.end - p.range.begin};
   };
   for (int32_t m : step.reads) reads.push_back(place(m));
