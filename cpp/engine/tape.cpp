@@ -93,7 +93,7 @@ std::vector<uint64_t> GpuTapes::words(const Memory& m, uint32_t mode, uint32_t f
 }
 
 // Groups the externals by the launch that adds up their gradients: one with many uses gets a workgroup of its own.
-void GpuTapes::find_payments(const value::Recording& from, Memory& m) const {
+void GpuTapes::find_payments(const value::TapeWords& from, Memory& m) const {
   constexpr uint32_t kMany = 384;
   for (uint32_t i = 0; i < from.external_uses.size(); ++i) {
     const uint32_t use = from.external_uses[i];
@@ -108,7 +108,7 @@ void GpuTapes::find_payments(const value::Recording& from, Memory& m) const {
 }
 
 // Groups the levels into launches: a wide level has its own, narrow neighbours share one.
-void GpuTapes::add_levels(const value::Recording& from, Script& script, Memory& m) const {
+void GpuTapes::add_levels(const value::TapeWords& from, Script& script, Memory& m) const {
   uint32_t first = 0;
   for (uint32_t l = 0; l < from.depth; ++l) {
     const auto count = static_cast<uint32_t>(from.levels[l].heads.size());
@@ -127,7 +127,7 @@ void GpuTapes::add_levels(const value::Recording& from, Script& script, Memory& 
 
 // The addresses of slots in other tapes. The tape's own leaves are treated like these, as no operation makes them.
 void GpuTapes::add_externals(Script& script, Tape& tape, Memory& m) {
-  value::Recording& from = *tape.recording;
+  value::TapeWords& from = *tape.words;
   for (auto [slot, number] : from.numbers) {
     if (from.uses[slot] == value::kNone) continue;
     from.externals.push_back({tape.number, slot});
@@ -135,7 +135,7 @@ void GpuTapes::add_externals(Script& script, Tape& tape, Memory& m) {
   }
   find_payments(from, m);
   script.table.reserve(3 * from.externals.size());
-  for (const value::Recording::External& e : from.externals) {
+  for (const value::TapeWords::External& e : from.externals) {
     const auto home = memory_.find(e.tape);
     if (home == memory_.end()) {
       script.table.insert(script.table.end(), 3, nowhere());
@@ -151,7 +151,7 @@ void GpuTapes::add_externals(Script& script, Tape& tape, Memory& m) {
 
 // Allocates the tape's memory and puts its arrays into one buffer.
 void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
-  const value::Recording& from = *tape.recording;
+  const value::TapeWords& from = *tape.words;
   m.slots = from.slots;
   m.inside = from.inside;
   const uint64_t reals = round_up(uint64_t(m.slots + m.inside) * real_bytes_);
@@ -175,7 +175,7 @@ void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
   for (uint32_t l = 0; l < from.depth; ++l) piece(from.levels[l].heads);
   m.links = at;
   for (uint32_t l = 0; l < from.depth; ++l)
-    at += script.add_part(from.levels[l].links.data(), from.levels[l].links.size() * sizeof(value::Recording::Chunks));
+    at += script.add_part(from.levels[l].links.data(), from.levels[l].links.size() * sizeof(value::TapeWords::Chunks));
   at += script.pad(at);
   m.more = piece(from.more), m.levels = piece(script.levels), m.uses = piece(from.uses), m.chunks = piece(from.chunks);
   m.lists = piece(from.lists), m.externals = piece(script.table), m.external_uses = piece(from.external_uses);

@@ -59,7 +59,7 @@ class GpuTapes final : public value::TapeRunner {
     size_t add(const void* from, size_t bytes);  // and padded
   };
 
-  void add_levels(const value::Recording& recording, Script& script, Memory& memory) const;
+  void add_levels(const value::TapeWords& words, Script& script, Memory& memory) const;
   void add_externals(Script& script, value::Tape& tape, Memory& memory);
   void add_code(Script& script, value::Tape& tape, Memory& memory);
   void add_writes(Script& script);
@@ -69,7 +69,7 @@ class GpuTapes final : public value::TapeRunner {
   void want(Script& script, const Memory& memory, Mirror& mirror, uint64_t address);
   void send(Script& script);
   void close(Script& script, value::Tape& tape);
-  void find_payments(const value::Recording& recording, Memory& memory) const;
+  void find_payments(const value::TapeWords& words, Memory& memory) const;
   std::vector<uint64_t> words(const Memory& memory, uint32_t mode, uint32_t first, uint32_t last) const;
   uint64_t bits(double x) const;
   double from_bytes(const std::byte* p) const;

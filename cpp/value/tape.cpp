@@ -19,7 +19,7 @@ bool is_simple(uint32_t op) { return op == uint32_t(Op::add) || op == uint32_t(O
 
 }  // namespace
 
-uint32_t Recording::take_slot(uint32_t level) {
+uint32_t TapeWords::take_slot(uint32_t level) {
   if (slots >= kInside / 2 || inside >= kInside - 1)
     fail<LimitError>("Value", "more than 500,000,000 places in one graph on a device", "read a value in between");
   level_of.push_back(level);
@@ -28,13 +28,13 @@ uint32_t Recording::take_slot(uint32_t level) {
   return slots++;
 }
 
-uint32_t Recording::strand_after(uint32_t code, uint32_t other_level) const {
+uint32_t TapeWords::strand_after(uint32_t code, uint32_t other_level) const {
   if (code & kElsewhere) return kNone;
   const uint32_t strand = strand_of[code];
   return strand != kNone && other_level <= strands[strand].level ? strand : kNone;
 }
 
-void Recording::begin_strand(Item head, uint32_t level) {
+void TapeWords::begin_strand(Item head, uint32_t level) {
   if (levels.size() <= level) levels.resize(level + 1);
   depth = std::max(depth, level + 1);
   strand_of[head.out] = static_cast<uint32_t>(strands.size());
@@ -43,7 +43,7 @@ void Recording::begin_strand(Item head, uint32_t level) {
   levels[level].links.push_back({});
 }
 
-void Recording::append(uint32_t strand, Item item) {
+void TapeWords::append(uint32_t strand, Item item) {
   Strand& s = strands[strand];
   Chunks& link = levels[s.level].links[s.position];
   const bool full = link.last == kNone || more[link.last].going == s.room;
@@ -68,7 +68,7 @@ void Recording::append(uint32_t strand, Item item) {
 }
 
 // The list of uses begins, or its chunk is full.
-void Recording::lengthen(uint32_t& use, uint32_t place) {
+void TapeWords::lengthen(uint32_t& use, uint32_t place) {
   const bool listed = use & kElsewhere;
   const uint32_t before = listed ? use & ~kElsewhere : kNone;
   const uint32_t room = listed ? std::min(2 * (chunks[before + 1] >> 16), kMostRoom) : kFirstRoom;
@@ -81,7 +81,7 @@ void Recording::lengthen(uint32_t& use, uint32_t place) {
   use = at | kElsewhere;
 }
 
-void Recording::clear() {
+void TapeWords::clear() {
   slots = inside = depth = 0;
   for (Level& level : levels) level.heads.clear(), level.links.clear();
   more.clear(), strands.clear(), level_of.clear(), strand_of.clear();
@@ -90,10 +90,10 @@ void Recording::clear() {
 }
 
 Tape& TapeRunner::open() {
-  if (pending_ && uint64_t(pending_->recording->slots) + pending_->recording->inside > kMostPending) run();
+  if (pending_ && uint64_t(pending_->words->slots) + pending_->words->inside > kMostPending) run();
   if (pending_) return *pending_;
   auto tape = std::make_unique<Tape>();
-  tape->recording = spare_ ? std::move(spare_) : std::make_unique<Recording>();
+  tape->words = spare_ ? std::move(spare_) : std::make_unique<TapeWords>();
   tape->number = ++clock_ticks;
   pending_ = tape.get();
   tapes_.emplace(tape->number, std::move(tape));
@@ -107,10 +107,10 @@ uint32_t TapeRunner::operand(Tape& tape, Node* n) {
   if (home_of(n) == tape.number) return n->place.slot;
   if (n->tape == tape.number) return n->place.entry | kElsewhere;
   n->tape = tape.number;
-  Recording& recording = *tape.recording;
-  n->place.entry = static_cast<uint32_t>(recording.externals.size());
-  recording.externals.push_back({home_of(n), n->place.slot});
-  recording.external_uses.push_back(kNone);
+  TapeWords& words = *tape.words;
+  n->place.entry = static_cast<uint32_t>(words.externals.size());
+  words.externals.push_back({home_of(n), n->place.slot});
+  words.external_uses.push_back(kNone);
   if (n->op != Op::leaf && (tape.sources.empty() || tape.sources.back() != home_of(n)))
     tape.sources.push_back(home_of(n));
   return n->place.entry | kElsewhere;
@@ -126,7 +126,7 @@ void TapeRunner::record(Node* n) {
       [[fallthrough]];
     case Op::leaf:
       tape = &open();
-      n->place.slot = record_number(*tape->recording, n->data);
+      n->place.slot = record_number(*tape->words, n->data);
       break;
     case Op::neuron:
       tape = &open();
@@ -140,14 +140,14 @@ void TapeRunner::record(Node* n) {
   ++tape->alive;
 }
 
-uint32_t TapeRunner::record_number(Recording& to, double x) {
+uint32_t TapeRunner::record_number(TapeWords& to, double x) {
   const uint32_t slot = to.take_slot(0);
   to.numbers.emplace_back(slot, x);
   return slot;
 }
 
 uint32_t TapeRunner::record_operation(Tape& tape, Node* n) {
-  Recording& to = *tape.recording;
+  TapeWords& to = *tape.words;
   const bool two = n->op == Op::add || n->op == Op::mul || n->op == Op::pow;
   const uint32_t a = operand(tape, n->a);
   const uint32_t b = n->op == Op::power ? record_number(to, n->k) : two ? operand(tape, n->b) : a;
@@ -179,7 +179,7 @@ uint32_t TapeRunner::record_operation(Tape& tape, Node* n) {
 }
 
 uint32_t TapeRunner::record_neuron(Tape& tape, Node* n) {
-  Recording& to = *tape.recording;
+  TapeWords& to = *tape.words;
   const uint32_t count = n->inputs->count, begin = static_cast<uint32_t>(to.lists.size()), inside = to.inside;
   n->weights->inside = inside;
   to.inside += 2 * count + 1;
@@ -236,7 +236,7 @@ void TapeRunner::forget(Node* n) {
 Tape* TapeRunner::take_pending() {
   if (!pending_) return nullptr;
   ++clock_ticks;
-  pending_->slots = pending_->recording->slots;
+  pending_->slots = pending_->words->slots;
   return std::exchange(pending_, nullptr);
 }
 
@@ -249,8 +249,8 @@ void TapeRunner::sent(Tape* tape) {
 }
 
 void TapeRunner::keep(Tape& tape) {
-  tape.recording->clear();
-  spare_ = std::move(tape.recording);
+  tape.words->clear();
+  spare_ = std::move(tape.words);
 }
 
 void TapeRunner::run() {

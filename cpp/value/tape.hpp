@@ -26,7 +26,7 @@ struct Item {
 constexpr uint32_t kSwapped = 0x100u;  // the strand goes on from the second operand
 
 // The words for the device. Cleared and reused for another tape after they are sent.
-struct Recording {
+struct TapeWords {
   // A sequence of operations, each of which continues from the result of the previous one; one thread runs it. All its
   // other operands belong to earlier levels.
   struct Strand {
@@ -88,12 +88,12 @@ struct Recording {
 };
 
 struct Tape {
-  uint32_t number = 0;                   // unique
-  uint32_t slots = 0;                    // set when it is closed
-  size_t alive = 0;                      // nodes at home here
-  std::vector<uint32_t> sources;         // other tapes whose computed nodes this one reads
-  bool foreign = false;                  // has nodes whose gradients continue elsewhere: moved here, or made by hand
-  std::unique_ptr<Recording> recording;  // until it is sent
+  uint32_t number = 0;               // unique
+  uint32_t slots = 0;                // set when it is closed
+  size_t alive = 0;                  // nodes at home here
+  std::vector<uint32_t> sources;     // other tapes whose computed nodes this one reads
+  bool foreign = false;              // has nodes whose gradients continue elsewhere: moved here, or made by hand
+  std::unique_ptr<TapeWords> words;  // until it is sent
 };
 
 // Recording on one device. `run` sends the pending tape to the device; a read, a write or backward asks for it.
@@ -131,11 +131,11 @@ class TapeRunner {
 
  private:
   Tape* pending_ = nullptr;
-  std::unique_ptr<Recording> spare_;
+  std::unique_ptr<TapeWords> spare_;
   void keep(Tape& tape);
   Tape& open();
   uint32_t operand(Tape& tape, Node* n);
-  static uint32_t record_number(Recording& to, double x);
+  static uint32_t record_number(TapeWords& to, double x);
   uint32_t record_operation(Tape& tape, Node* n);
   uint32_t record_neuron(Tape& tape, Node* n);
 };

@@ -14,12 +14,12 @@ namespace {
 // A device on which nothing runs: what was recorded can be looked at.
 class Recorder : public TapeRunner {
  public:
-  const Recording& recording(const Value& v) { return *tapes_.at(home_of(v.node()))->recording; }
+  const TapeWords& words(const Value& v) { return *tapes_.at(home_of(v.node()))->words; }
   uint32_t slot(const Value& v) { return v.node()->place.slot; }
-  uint32_t level(const Value& v) { return recording(v).level_of[slot(v)]; }
+  uint32_t level(const Value& v) { return words(v).level_of[slot(v)]; }
   // Operations behind the head of the strand that ends with v; -1: v is in the middle of one.
   int length(const Value& v) {
-    const Recording& r = recording(v);
+    const TapeWords& r = words(v);
     const uint32_t strand = r.strand_of[slot(v)];
     if (strand == kNone) return -1;
     const auto& s = r.strands[strand];
@@ -125,15 +125,15 @@ TEST_CASE("value: each use of a slot has a place of its own") {
   const Value x(1.0, there);
   std::vector<Value> sums;
   for (int i = 0; i < 1000; ++i) sums.push_back(x + double(i));
-  const Recording& recording = r.recording(x);
-  std::vector<bool> seen(2 * recording.slots, false);
-  uint32_t use = recording.uses[r.slot(x)];
+  const TapeWords& words = r.words(x);
+  std::vector<bool> seen(2 * words.slots, false);
+  uint32_t use = words.uses[r.slot(x)];
   size_t count = 0;
   REQUIRE((use & kElsewhere) != 0);
-  for (uint32_t at = use & ~kElsewhere; at != kNone; at = recording.chunks[at]) {
-    const uint32_t n = recording.chunks[at + 1] & 0xffffu;
+  for (uint32_t at = use & ~kElsewhere; at != kNone; at = words.chunks[at]) {
+    const uint32_t n = words.chunks[at + 1] & 0xffffu;
     for (uint32_t i = 0; i < n; ++i) {
-      const uint32_t place = recording.chunks[at + 2 + i];
+      const uint32_t place = words.chunks[at + 2 + i];
       CHECK_FALSE(seen.at(place));
       seen[place] = true;
       ++count;
