@@ -15,9 +15,9 @@ namespace {
 
 PyObject* generator_type = nullptr;
 
-using Source = Tensor (*)(const Dims&, DeviceId, Generator&);
+using Distribution = Tensor (*)(const Dims&, DeviceId, Generator&);
 
-template <Source source>
+template <Distribution draw>
 PyObject* made_of(const char* op, const Call& c) {
   Arguments a(op, c);
   const Dims shape = c.count == 0 && !c.names ? Dims() : a.sizes("size", "shape");
@@ -25,12 +25,12 @@ PyObject* made_of(const char* op, const Call& c) {
   const Options o = options(a);
   const DType dtype = o.dtype.value_or(default_float());
   check_real(op, dtype);
-  return made(cast(source(shape, o.device, from), dtype), o);
+  return made(cast(draw(shape, o.device, from), dtype), o);
 }
 PyObject* rand(const Call& c) { return made_of<sg::rand>("rand", c); }
 PyObject* randn(const Call& c) { return made_of<sg::randn>("randn", c); }
 
-template <Source source>
+template <Distribution draw>
 PyObject* made_like(const char* op, const Call& c) {
   Arguments a(op, c);
   const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
@@ -38,7 +38,7 @@ PyObject* made_like(const char* op, const Call& c) {
   const Options o = options(a, &x);
   const DType dtype = o.dtype.value_or(x.dtype());
   check_real(op, dtype);
-  return made(cast(source(x.shape(), o.device, from), dtype), o);
+  return made(cast(draw(x.shape(), o.device, from), dtype), o);
 }
 PyObject* rand_like(const Call& c) { return made_like<sg::rand>("rand_like", c); }
 PyObject* randn_like(const Call& c) { return made_like<sg::randn>("randn_like", c); }

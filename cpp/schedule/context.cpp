@@ -14,7 +14,7 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in), guards(in.lo
   exported.assign(n, true);
   readers.assign(n, 0);
   scratch.latest.assign(static_cast<size_t>(n) + 1 + log.offsets.size(), -1);
-  find_sources();
+  find_values();
   pieces.reserve(n);
   for (int32_t i = 0; i < n; ++i)
     pieces.push_back(static_cast<int32_t>(std::upper_bound(in.cuts.begin(), in.cuts.end(), i) - in.cuts.begin()));
@@ -32,15 +32,15 @@ Context::Context(const ScheduleInput& in) : log(in.log), input(in), guards(in.lo
   }
 }
 
-void Context::find_sources() {
+void Context::find_values() {
   first_operand_.reserve(log.nodes.size());
   int32_t next_tensor = 0, next_number = 0;
   for (const NodeRef& node : log.nodes) {
-    first_operand_.push_back(static_cast<int32_t>(sources_.size()));
+    first_operand_.push_back(static_cast<int32_t>(values_of_operands_.size()));
     for (int k = 0; k < node->inputs; ++k) {
       const Operand& o = node->in[k];
       numbers_.push_back(o.kind == Operand::Kind::number ? next_number++ : -1);
-      Source& s = sources_.emplace_back();
+      ValueRef& s = values_of_operands_.emplace_back();
       if (o.kind != Operand::Kind::node) continue;
       s.node = pending(o);
       s.start = log.starts[next_tensor++];

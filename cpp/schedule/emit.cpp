@@ -61,7 +61,7 @@ class Emitter {
     const Node& node = context_.node(root);
     out_.kernel.kind = Kernel::Kind::custom;
     for (int k = 0; k < node.inputs; ++k) out_.sources.push_back(context_.source(root, k));
-    Source result;
+    ValueRef result;
     result.node = root;
     out_.sources.push_back(result);
     out_.nodes = {root};
@@ -71,7 +71,7 @@ class Emitter {
 
   bool is_product(int32_t id) const { return group_.kind == FusionGroup::Kind::product && id == group_.root_uses[0]; }
 
-  int32_t binding(const Source& source, bool write) {
+  int32_t binding(const ValueRef& source, bool write) {
     for (size_t b = 0; b < out_.sources.size(); ++b)
       if (out_.sources[b] == source && writes_[b] == write) return static_cast<int32_t>(b);
     out_.sources.push_back(source);
@@ -184,7 +184,7 @@ class Emitter {
     const Node& node = context_.node(root);
     const Use& use = group_.uses[group_.root_uses[r]];
     const Expr value = values_[group_.root_uses[r]];
-    Source target;
+    ValueRef target;
     target.node = root;
     if (sums_rows(node)) {
       Dims strides = group_.element_strides();
@@ -199,7 +199,7 @@ class Emitter {
       builder_.store(builder_.add_view(view_of(binding(target, true), node.dtype, strides, 0, true)), value);
       return;
     }
-    const Source base = context_.source(root, 1);
+    const ValueRef base = context_.source(root, 1);
     target.start = base.start;
     target.aligned = base.aligned;
     const int64_t offset = base.start >= 0 ? 0 : node.in[1].offset;
@@ -242,7 +242,7 @@ class Emitter {
     if (one_stride(p.inner.sizes, p.inner.a, p.a_k)) p.inner.a = {};
     const bool one_k = one_stride(p.inner.sizes, p.inner.b, p.b_k);
     if (one_stride(p.columns.sizes, p.columns.b, p.b_n) && one_k && !windowed) p.inner.b = p.columns.b = {};
-    const Source from_a = context_.source(root, 0), from_b = context_.source(root, 1);
+    const ValueRef from_a = context_.source(root, 0), from_b = context_.source(root, 1);
     p.a_offset = from_a.start >= 0 ? 0 : a.offset;
     p.b_offset = from_b.start >= 0 ? 0 : b.offset;
     p.a_aligned = from_a.aligned, p.b_aligned = from_b.aligned;

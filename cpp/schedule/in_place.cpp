@@ -36,7 +36,7 @@ bool writes_safely(const Context& context, const FusionGroup& group) {
   for (int32_t root : group.roots) {
     const Node& node = context.node(root);
     if (node.op->kind != Kind::effect) continue;
-    const Source target = context.source(root, 1);
+    const ValueRef target = context.source(root, 1);
     if (!writes_apart(context, group, root)) return false;
     const auto reads = [&](int32_t from, int32_t leaf) {
       return std::binary_search(group.sources.begin(), group.sources.end(), std::pair(from, leaf));

@@ -40,7 +40,7 @@ class ValuePlacer {
  private:
   // Over its old value when nobody wants that any more; else on fresh memory that starts as a copy of it.
   void place_effect(int32_t i, Memory m) {
-    const Source base = context_.source(i, 1);
+    const ValueRef base = context_.source(i, 1);
     const int32_t old = memories_.of(base);
     const bool output = m.kind == Memory::Kind::output;
     if (!in_place(i)) {
@@ -67,7 +67,7 @@ class ValuePlacer {
 
   // The write may go over its old value: nobody wants that afterwards, and everybody who reads it can go first.
   bool in_place(int32_t effect) {
-    const Source base = context_.source(effect, 1);
+    const ValueRef base = context_.source(effect, 1);
     const bool wanted = base.leaf >= 0 ? !context_.input.dying[base.leaf] : context_.input.held[base.node];
     const int32_t writer = kernels_.made_by[effect];
     if (wanted || !writes_safely(writer)) return false;
@@ -86,7 +86,7 @@ class ValuePlacer {
     leaf_readers_.resize(context_.log.leaves.size());
     node_readers_.resize(context_.log.nodes.size());
     for (size_t d = 0; d < kernels_.count(); ++d) {
-      auto note = [&](const Source& s) {
+      auto note = [&](const ValueRef& s) {
         if (s.leaf >= 0) leaf_readers_[s.leaf].push_back(static_cast<int32_t>(d));
         if (s.node >= 0) node_readers_[s.node].push_back(static_cast<int32_t>(d));
       };

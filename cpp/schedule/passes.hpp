@@ -13,18 +13,18 @@
 namespace sg::schedule_detail {
 
 // Where a read finds its value.
-struct Source {
+struct ValueRef {
   int32_t node = -1;   // of the log, or
   int32_t leaf = -1;   // leaf number and
   int32_t start = -1;  // which of the run-time offsets
   bool aligned = true;
-  bool operator==(const Source&) const = default;
+  bool operator==(const ValueRef&) const = default;
 };
 
 // One reading of a node or leaf from a kernel's domain: element offset + sum(coordinate * stride).
 // For a pointwise node without memory, `inputs` are the readings its formula needs.
 struct Use {
-  Source source;
+  ValueRef source;
   DType dtype = DType::float32;
   Dims strides;
   int64_t offset = 0;
@@ -59,16 +59,18 @@ struct Context {
   const Node& node(int32_t i) const { return *log.nodes[i]; }
   // The pending node an operand reads, or -1 (leaf, number, index).
   int32_t pending(const Operand& o) const;
-  const Source& source(int32_t node, int operand) const { return sources_[first_operand_[node] + operand]; }
+  const ValueRef& source(int32_t node, int operand) const {
+    return values_of_operands_[first_operand_[node] + operand];
+  }
   int32_t number(int32_t node, int operand) const { return numbers_[first_operand_[node] + operand]; }
   int32_t count() const { return static_cast<int32_t>(log.nodes.size()); }
   int32_t tag_of(const OpInfo& op);  // adds the op to the reporters
 
  private:
-  void find_sources();
-  std::vector<int32_t> first_operand_;  // of each node: index of its first operand in the lists below
-  std::vector<Source> sources_;         // of each operand; empty for numbers and positions
-  std::vector<int32_t> numbers_;        // of each operand; -1: not a number
+  void find_values();
+  std::vector<int32_t> first_operand_;        // of each node: index of its first operand in the lists below
+  std::vector<ValueRef> values_of_operands_;  // of each operand; empty for numbers and positions
+  std::vector<int32_t> numbers_;              // of each operand; -1: not a number
 };
 
 // A kernel: stored nodes (roots) computed over one domain.
@@ -146,7 +148,7 @@ std::vector<FusionGroup> fuse_again(Context& context, std::vector<FusionGroup> g
 // A kernel with names for memory instead of memory: binding i is sources[i].
 struct Emitted {
   Kernel kernel;
-  std::pmr::vector<Source> sources;
+  std::pmr::vector<ValueRef> sources;
   std::vector<int32_t> numbers;
   std::vector<int32_t> nodes;  // those it computes
   std::string name;

@@ -34,7 +34,7 @@ class Memories {
     return static_cast<int32_t>(plan_.memories.size()) - 1;
   }
   int32_t of_leaf(int32_t leaf);  // added when it is first asked for
-  int32_t of(const Source& s) { return s.node >= 0 ? of_node[s.node] : of_leaf(s.leaf); }
+  int32_t of(const ValueRef& s) { return s.node >= 0 ? of_node[s.node] : of_leaf(s.leaf); }
   Memory& operator[](int32_t i) { return plan_.memories[i]; }
 
   std::vector<int32_t> of_node;                                        // -1: none

@@ -20,7 +20,7 @@ class StepMaker {
   }
 
  private:
-  Binding bind(const Source& s) {
+  Binding bind(const ValueRef& s) {
     Binding b;
     b.memory = memories_.of(s);
     b.start = s.start;
@@ -34,7 +34,7 @@ class StepMaker {
     if (!kernels_.checks) instance.kernel.program.predicated = false;
     instance.numbers = std::move(e.numbers);
     instance.bindings.reserve(e.sources.size());
-    for (const Source& s : e.sources) instance.bindings.push_back(bind(s));
+    for (const ValueRef& s : e.sources) instance.bindings.push_back(bind(s));
     return instance;
   }
 
@@ -98,7 +98,7 @@ class StepMaker {
     expansion.gpu = context_.input.gpu;
     node.op->expand(node, context_.log.device.is_gpu(), expansion);
     std::vector<Binding> memories;
-    for (const Source& s : kernels_.emitted[d].sources) memories.push_back(bind(s));
+    for (const ValueRef& s : kernels_.emitted[d].sources) memories.push_back(bind(s));
     for (int64_t bytes : expansion.temporaries) memories.push_back({memories_.add({.bytes = bytes}), -1});
     for (Expansion::Launch& launch : expansion.launches) {
       Instance instance;

@@ -214,7 +214,7 @@ class Expander {
     return id;
   }
 
-  int32_t& latest_of(const Source& source) {
+  int32_t& latest_of(const ValueRef& source) {
     const int32_t at = source.node >= 0 ? source.node : context_.count() + 1 + source.start;
     return scratch_.latest[static_cast<size_t>(at)];
   }
@@ -274,7 +274,7 @@ void store_long(Context& context) {
     nodes[i] = 1;
     for (int k = 0; k < node.inputs; ++k) {
       if (node.in[k].kind != Operand::Kind::node) continue;
-      const Source from = context.source(i, k);
+      const ValueRef from = context.source(i, k);
       if (from.start >= 0 && !read[from.start]) {
         read[from.start] = true;
         ++readings[i];
