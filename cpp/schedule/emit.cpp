@@ -9,9 +9,9 @@
 namespace sg::schedule_detail {
 namespace {
 
-class Emitter {
+class ProgramEmitter {
  public:
-  Emitter(Context& context, const FusionGroup& group)
+  ProgramEmitter(Context& context, const FusionGroup& group)
       : context_(context),
         group_(group),
         values_(group.uses.size(), &context.memory),
@@ -313,6 +313,6 @@ class Emitter {
 
 }  // namespace
 
-Emitted emit(Context& context, const FusionGroup& group) { return Emitter(context, group).run(); }
+Emitted emit(Context& context, const FusionGroup& group) { return ProgramEmitter(context, group).run(); }
 
 }  // namespace sg::schedule_detail

@@ -357,7 +357,7 @@ class Compiler {
   Executable e_;
   Values values_;
   std::vector<Value>& of_;
-  Emitter emit_;
+  CallEmitter emit_;
   std::vector<bool> needed_;
 };
 

@@ -73,25 +73,25 @@ Fn copy_loop(int size) {
 
 }  // namespace
 
-int32_t Emitter::new_cell(Number n) {
+int32_t CallEmitter::new_cell(Number n) {
   e_.cells.push_back(n);
   return kCell + static_cast<int32_t>(e_.cells.size()) - 1;
 }
-int32_t Emitter::new_register(int size, Register::Holds holds) {
+int32_t CallEmitter::new_register(int size, Register::Holds holds) {
   registers.push_back({size, holds});
   return kRegister + static_cast<int32_t>(registers.size()) - 1;
 }
-int32_t Emitter::temporary(int size) {
+int32_t CallEmitter::temporary(int size) {
   auto& free = free_[size];
   if (free.empty()) return new_register(size);
   const int32_t slot = free.back();
   free.pop_back();
   return slot;
 }
-void Emitter::release(int32_t slot) { free_[registers[slot - kRegister].size].push_back(slot); }
+void CallEmitter::release(int32_t slot) { free_[registers[slot - kRegister].size].push_back(slot); }
 
 // Fills a register with one value, for loops that take no scalar in that place.
-int32_t Emitter::as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vector<int32_t>& used, bool ahead) {
+int32_t CallEmitter::as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vector<int32_t>& used, bool ahead) {
   const int size = static_cast<int>(size_of(t));
   const int32_t r = ahead ? new_register(size, Register::Holds::units) : temporary(size);
   if (!ahead) used.push_back(r);
@@ -104,7 +104,7 @@ int32_t Emitter::as_vector(int32_t slot, DType t, std::vector<Op>& ops, std::vec
 }
 
 // Values computed ahead read operands of all units of a tile, side by side; others read the operand of their unit.
-OperandSlot Emitter::operand(int32_t i, bool ahead, std::vector<Op>& ops) {
+OperandSlot CallEmitter::operand(int32_t i, bool ahead, std::vector<Op>& ops) {
   const Value& v = values_[i];
   if (!ahead) return {v.slot, v.scalar};
   if (v.ahead) return {v.slot, false};
@@ -122,7 +122,7 @@ OperandSlot Emitter::operand(int32_t i, bool ahead, std::vector<Op>& ops) {
 }
 
 // The bound (and the tag, when it is an operand) of check_index is read as int64.
-int32_t Emitter::as_int64(int32_t operand, std::vector<Op>& ops) {
+int32_t CallEmitter::as_int64(int32_t operand, std::vector<Op>& ops) {
   const Value& v = values_[operand];
   if (!v.scalar) fail<LimitError>("check_index", "the bound differs from element to element");
   if (instr(operand).dtype == DType::int64) return v.slot;
@@ -136,7 +136,7 @@ int32_t Emitter::as_int64(int32_t operand, std::vector<Op>& ops) {
 }
 
 // Copies a view into a register: lanes at one stride, in runs, or, for a transposed operand, through a tile.
-void Emitter::load(int32_t i, std::vector<Op>& ops) {
+void CallEmitter::load(int32_t i, std::vector<Op>& ops) {
   const ViewUse& view = view_of(i);
   const bool index = instr(i).code == Code::index;
   Op op;
@@ -156,7 +156,7 @@ void Emitter::load(int32_t i, std::vector<Op>& ops) {
 
 // Recognises computed start + position: the elements then lie in a row, as those of an embedding do, and are copied
 // instead of gathered one by one.
-Run Emitter::run_of(int32_t i) const {
+Run CallEmitter::run_of(int32_t i) const {
   if (instr(i).code != Code::load_at || values_[i].scalar) return {};
   const Instr& sum = instr(instr(i).a);
   if (sum.code != Code::add) return {};
@@ -166,7 +166,7 @@ Run Emitter::run_of(int32_t i) const {
   return {};
 }
 
-void Emitter::load_at(int32_t i, std::vector<Op>& ops) {
+void CallEmitter::load_at(int32_t i, std::vector<Op>& ops) {
   const bool ahead = values_[i].ahead;
   std::vector<int32_t> used;
   Op op;
@@ -191,13 +191,13 @@ void Emitter::load_at(int32_t i, std::vector<Op>& ops) {
 }
 
 // Bytes from unit to unit of a tile (of an index: how much more it is).
-int64_t Emitter::unit_step(int32_t i) const {
+int64_t CallEmitter::unit_step(int32_t i) const {
   if (values_[i].ahead) return size_of(instr(i).dtype);
   const bool view = values_[i].in_place || instr(i).code == Code::index;
   return view ? view_of(i).unit[e_.unit_dims.rank - 1] : 0;
 }
 
-void Emitter::store_at(int32_t i, std::vector<Op>& ops) {
+void CallEmitter::store_at(int32_t i, std::vector<Op>& ops) {
   const Value &value = values_[instr(i).a], &offset = values_[instr(i).b];
   std::vector<int32_t> used;
   Op op;
@@ -211,7 +211,7 @@ void Emitter::store_at(int32_t i, std::vector<Op>& ops) {
 }
 
 // Takes the loop for the operands that are scalars, if there is one; otherwise fills registers with them.
-void Emitter::alu(const Node& node, std::vector<Op>& ops) {
+void CallEmitter::alu(const Node& node, std::vector<Op>& ops) {
   const Instr& in = instr(node.instr);
   if (in.code == Code::load_at) return load_at(node.instr, ops);
   const bool ahead = values_[node.instr].ahead;
@@ -261,7 +261,7 @@ void Emitter::alu(const Node& node, std::vector<Op>& ops) {
   for (int32_t r : used) release(r);
 }
 
-void Emitter::sum_rows(int32_t i, std::vector<Op>& ops) {
+void CallEmitter::sum_rows(int32_t i, std::vector<Op>& ops) {
   const Value& value = values_[instr(i).a];
   const DType type = instr(i).dtype;
   Op op;
@@ -271,7 +271,7 @@ void Emitter::sum_rows(int32_t i, std::vector<Op>& ops) {
   ops.push_back(op);
 }
 
-void Emitter::store(int32_t i, std::vector<Op>& ops) {
+void CallEmitter::store(int32_t i, std::vector<Op>& ops) {
   if (instr(i).code == Code::store_at) return store_at(i, ops);
   if (instr(i).code == Code::sum_rows) return sum_rows(i, ops);
   const ViewUse& view = view_of(i);
@@ -300,7 +300,7 @@ void Emitter::store(int32_t i, std::vector<Op>& ops) {
 
 // Along a row, a block is folded to one number. Across rows, lanes are folded side by side, and float sums go through a
 // partial sum, so that their error grows more slowly.
-void Emitter::fold(int32_t i, Phase& out) {
+void CallEmitter::fold(int32_t i, Phase& out) {
   const Instr& in = instr(i);
   const Value& value = values_[in.a];
   const DType t = instr(in.a).dtype;

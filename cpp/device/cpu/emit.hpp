@@ -28,9 +28,9 @@ struct OperandSlot {  // of an operand
   bool scalar;
 };
 
-class Emitter {
+class CallEmitter {
  public:
-  Emitter(const Program& program, Executable& e, Values& values)
+  CallEmitter(const Program& program, Executable& e, Values& values)
       : p_(program), e_(e), values_(values.of), table_(blocks()) {}
 
   int32_t new_cell(Number n = {});
