@@ -130,7 +130,7 @@ def code(path: Path) -> str:
 # Words that the glossary of docs/ARCHITECTURE.md replaced.
 RETIRED = re.compile(
     r"\b(Arrival|autopsy|contention_hooks|CopyCrew|cut_hook|cut_log|doubtful|Draft|Emitter|is not to be had"
-    r"|KeptCommands|lower_own|manieth|MustStore|Own|own_kernel|Parcel|Place|realise|ReporterLines|settled"
+    r"|KeptCommands|lower_own|manieth|MustStore|Own|own_kernel|Parcel|Place|realise|recorders|ReporterLines|settled"
     r"|spoil(?:ed)?|WhereScope)\b"
 )
 

@@ -7,7 +7,7 @@
 #include "bind/caster.hpp"
 #include "bind/methods.hpp"
 #include "engine/engine.hpp"
-#include "graph/recorder.hpp"
+#include "graph/watcher.hpp"
 #include "ops/list.hpp"
 
 namespace py = pybind11;
@@ -39,9 +39,9 @@ struct Update {
     std::vector<Tensor> values;
     for (py::handle n : numbers) values.push_back(scalar(n));
     Tensor penalty = weight_decay ? Tensor(weight_decay) : Tensor();
-    if (recorder && std::all_of(values.begin(), values.end(), [](const Tensor& n) { return n.is_number(); })) {
-      for (const Tensor& n : values) n->slot = recorder->number(n->number.f);
-      if (penalty) penalty->slot = recorder->number(weight_decay);
+    if (watcher && std::all_of(values.begin(), values.end(), [](const Tensor& n) { return n.is_number(); })) {
+      for (const Tensor& n : values) n->slot = watcher->number(n->number.f);
+      if (penalty) penalty->slot = watcher->number(weight_decay);
     }
     if (static_cast<int>(values.size()) != rule.numbers)
       fail<ValueError>("optim",

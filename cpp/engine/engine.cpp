@@ -347,7 +347,7 @@ Tensor to_device(const Tensor& x, DeviceId device) {
     read(x, bytes.data());
     out = from_host(bytes.data(), x.shape(), x.dtype(), device);
   }
-  record(kTo, out, {&x}, ToAttributes{x.device()});
+  record_gradient(kTo, out, {&x}, ToAttributes{x.device()});
   return out;
 }
 

@@ -10,7 +10,7 @@
 #include "graph/grad.hpp"
 #include "graph/log.hpp"
 #include "graph/parts.hpp"
-#include "graph/recorder.hpp"
+#include "graph/watcher.hpp"
 
 namespace sg {
 namespace {
@@ -256,9 +256,9 @@ void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradi
   const Pass pass(roots, gradients, options, inputs);
   const GradMode mode(options.create_graph);
   for (const auto& [leaf, g] : pass.leaves) {
-    if (recorder) {
-      recorder->reads_gradient(Tensor(leaf));
-      recorder->sets_gradient(Tensor(leaf));
+    if (watcher) {
+      watcher->reads_gradient(Tensor(leaf));
+      watcher->sets_gradient(Tensor(leaf));
     }
     accumulate(leaf->grad, g);
     if (leaf->hooks)

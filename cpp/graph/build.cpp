@@ -10,7 +10,7 @@
 #include "base/profile.hpp"
 #include "graph/grad.hpp"
 #include "graph/log.hpp"
-#include "graph/recorder.hpp"
+#include "graph/watcher.hpp"
 #include "kernel/kernel.hpp"
 
 namespace sg {
@@ -75,7 +75,7 @@ void set_tensor(Operand& operand, const Tensor& x, const Dims& strides) {
   operand.node = x->storage->node.ref();
   operand.strides = strides;
   operand.offset = x->offset;
-  if (recorder) recorder->uses(x);
+  if (watcher) watcher->uses(x);
 }
 
 void set_number(Operand& operand, DType dtype, Number number, ReplaySlot slot = {}) {
@@ -212,9 +212,9 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   const Tensor* list[kFewInputs] = {};
   int n = 0;
   for (const Tensor& x : inputs) list[n++] = &x;
-  if (n == 1) record(op, out, {list[0]});
-  if (n == 2) record(op, out, {list[0], list[1]});
-  if (n == 3) record(op, out, {list[0], list[1], list[2]});
+  if (n == 1) record_gradient(op, out, {list[0]});
+  if (n == 2) record_gradient(op, out, {list[0], list[1]});
+  if (n == 3) record_gradient(op, out, {list[0], list[1], list[2]});
   return out;
 }
 
@@ -228,7 +228,7 @@ Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
   set_tensor(node->in[0], x, pick(x.strides(), s));
   Tensor out = wrap(node, x.shape());
   append(node);
-  record(op, out, {&x});
+  record_gradient(op, out, {&x});
   return out;
 }
 
@@ -278,7 +278,7 @@ Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
   }
   Tensor out = wrap(node, shape);
   append(node);
-  record(op, out, {&x}, ReduceAttributes{axes});
+  record_gradient(op, out, {&x}, ReduceAttributes{axes});
   return out;
 }
 
@@ -298,7 +298,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
   const Dims shape = {node->domain[0], node->domain[1], node->domain[2]};
   Tensor out = wrap(node, shape);
   append(node);
-  record(op, out, {&a, &b});
+  record_gradient(op, out, {&a, &b});
   return out;
 }
 
@@ -334,7 +334,7 @@ Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& st
   t->device = x.device();
   t->untracked = x->untracked;
   Tensor out{std::move(t)};
-  record(op, out, {&x}, attributes);
+  record_gradient(op, out, {&x}, attributes);
   out->base = x->base ? x->base : x.ref();
   out->history = out->base->history;
   out->unrecorded = x->unrecorded || !grad_enabled();
@@ -374,7 +374,7 @@ Tensor custom_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dim
   }
   Tensor out = wrap(node, shape);
   append(node);
-  record(op, out, {list, inputs.size()}, attributes);
+  record_gradient(op, out, {list, inputs.size()}, attributes);
   return out;
 }
 
@@ -474,7 +474,7 @@ void assign_at(const OpInfo& op, const Tensor& target, const Tensor& value, cons
 void run_small(const Tensor& written) {
   constexpr size_t kLittle = 3;        // nodes
   constexpr int64_t kSmall = 1 << 14;  // elements
-  if (written.numel() != 1 || written.device().is_gpu() || recorder) return;
+  if (written.numel() != 1 || written.device().is_gpu() || watcher) return;
   const EngineLock lock;
   Log& log = log_of(written.device());
   const auto is_small = [](const NodeRef& node) {

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "graph/log.hpp"
-#include "graph/recorder.hpp"
+#include "graph/watcher.hpp"
 
 namespace sg {
 namespace {
@@ -55,7 +55,7 @@ void connect(GradNode& node, int i, const Tensor& t) {
   in.fn = t.grad_fn();  // made now when the view's base was written since
   if (in.fn && in.fn->sequence > node.sequence) node.sequence = next_sequence();
   if (!in.fn && t->requires_grad) in.leaf = t.ref();
-  if (recorder) recorder->uses(t);
+  if (watcher) watcher->uses(t);
 }
 
 void refuse_nan(const OpInfo& op, const Tensor& out, std::span<const Tensor* const> inputs) {
@@ -194,7 +194,7 @@ std::string GradNode::name() const {
 bool GradNode::is_one_output() const { return op == &kCustom && !custom; }
 
 void GradNode::free_values() {
-  if (recorder) recorder->ends(*this);
+  if (watcher) watcher->ends(*this);
   {
     const EngineLock lock;  // another pass may be here as well
     output = {};
@@ -240,7 +240,8 @@ GradMode::GradMode(bool on) : before_(grad_mode) { grad_mode = on; }
 GradMode::~GradMode() { grad_mode = before_; }
 
 // ---- recording -------------------------------------------------------------------------------------------------------
-void record(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs, const Attributes& attributes) {
+void record_gradient(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs,
+                     const Attributes& attributes) {
   if (detect_nan) refuse_nan(op, out, inputs);
   out->base = {};
   out->unrecorded = false;
@@ -398,7 +399,7 @@ Tensor snapshot(const Tensor& x) {
   Tensor t = x.detach();
   t->storage = Ref<Storage>(new Storage);
   t->storage->node = x->storage->node;
-  if (recorder) recorder->makes(*t->storage);
+  if (watcher) watcher->makes(*t->storage);
   t->grad_fn = x.grad_fn();
   return t;
 }

@@ -166,10 +166,11 @@ void set_grad_enabled(bool on);
 
 // Records how `out` was made, if the mode is on and an input wants a gradient. From then on `out` is a base, even if it
 // is a view of an intermediate value.
-void record(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs, const Attributes& attributes = {});
-inline void record(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> inputs,
-                   const Attributes& attributes = {}) {
-  record(op, out, std::span(inputs.begin(), inputs.size()), attributes);
+void record_gradient(const OpInfo& op, Tensor& out, std::span<const Tensor* const> inputs,
+                     const Attributes& attributes = {});
+inline void record_gradient(const OpInfo& op, Tensor& out, std::initializer_list<const Tensor*> inputs,
+                            const Attributes& attributes = {}) {
+  record_gradient(op, out, std::span(inputs.begin(), inputs.size()), attributes);
 }
 // The same for the outputs of a custom gradient; undefined outputs, and integers, have none.
 void record_custom(std::unique_ptr<CustomGrad> custom, const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);

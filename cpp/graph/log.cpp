@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/hash.hpp"
-#include "graph/recorder.hpp"
+#include "graph/watcher.hpp"
 
 namespace sg {
 
@@ -91,8 +91,8 @@ bool Log::is_part_of_written(const Node& reader, int k) const {
   const Operand& operand = reader.in[k];
   const Node& memory = *operand.node;
   if (memory.op->kind != Kind::effect || written_leaf_[static_cast<size_t>(memory.log_index)] == kMade) return false;
-  if (recorder && reader.op->kind == Kind::kernel) return true;
-  if (!recorder && (operand.strides.rank > 0 || !(reader.reads_value(k) || is_target(reader, k)))) return false;
+  if (watcher && reader.op->kind == Kind::kernel) return true;
+  if (!watcher && (operand.strides.rank > 0 || !(reader.reads_value(k) || is_target(reader, k)))) return false;
   int64_t elements = 1;
   for (int d = 0; d < operand.strides.rank; ++d)
     if (operand.strides[d] != 0) elements *= reader.domain[d];

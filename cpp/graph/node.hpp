@@ -20,7 +20,7 @@ namespace sg {
 inline constexpr int kFewInputs = 3;   // of any op but kernels
 inline constexpr int kMaxInputs = 16;  // of a kernel
 
-// What a number of a recorded step stands for when the step is replayed: the value of a slot (graph/recorder.hpp), then
+// What a number of a recorded step stands for when the step is replayed: the value of a slot (graph/watcher.hpp), then
 // 1 - x of it, `complements` times.
 struct ReplaySlot {
   uint32_t number : 30 = 0;  // from 1 on; 0: none, the number is a constant

@@ -5,12 +5,12 @@
 #include "graph/free_list.hpp"
 #include "graph/grad.hpp"
 #include "graph/log.hpp"
-#include "graph/recorder.hpp"
+#include "graph/watcher.hpp"
 
 namespace sg {
 
-constinit thread_local Watcher* recorder = nullptr;
-std::atomic<int32_t> recorders{0};
+constinit thread_local Watcher* watcher = nullptr;
+std::atomic<int32_t> watchers{0};
 std::atomic<uint32_t> disturbances{0};
 
 namespace {
@@ -72,12 +72,12 @@ void Tensor::detach_() {
 }
 
 Tensor Tensor::grad() const {
-  if (recorder) recorder->reads_gradient(*this);
+  if (watcher) watcher->reads_gradient(*this);
   const EngineLock lock;
   return Tensor(impl_->retained ? impl_->retained->grad : impl_->grad);
 }
 void Tensor::set_grad(const Tensor& g) {
-  if (recorder) recorder->sets_gradient(*this);
+  if (watcher) watcher->sets_gradient(*this);
   const EngineLock lock;
   (impl_->retained ? impl_->retained->grad : impl_->grad) = g.ref();
 }
@@ -95,7 +95,7 @@ Tensor wrap(NodeRef node, const Dims& shape) {
   t->strides = contiguous_strides(shape);
   t->storage = Ref<Storage>(new Storage);
   t->storage->node = Held(std::move(node));
-  if (recorder) recorder->makes(*t->storage);
+  if (watcher) watcher->makes(*t->storage);
   return Tensor(std::move(t));
 }
 

@@ -482,7 +482,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, do
         custom_kernel(rows::Attention, {q, k, v}, {r.logs_at + p.logs()}, wide, AttentionParameters(p, causal, scale));
   }
   Tensor out = part_of(packed, wide, {p.batch, p.heads, p.queries, p.e}, r.out_strides, 0);
-  record(rows::Attention, out, {&q, &k, &v}, AttentionAttributes{scale, causal});
+  record_gradient(rows::Attention, out, {&q, &k, &v}, AttentionAttributes{scale, causal});
   Dims shape = batch;
   shape.push(p.queries);
   shape.push(p.e);

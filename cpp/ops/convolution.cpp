@@ -231,7 +231,7 @@ Tensor product(const OpInfo& op, Compute compute, const Tensor& a, const Tensor&
     GradMode off(false);
     out = compute(a, b, g);
   }
-  record(op, out, {&a, &b}, g);
+  record_gradient(op, out, {&a, &b}, g);
   return out;
 }
 Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {

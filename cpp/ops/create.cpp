@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "base/error.hpp"
-#include "graph/recorder.hpp"
+#include "graph/watcher.hpp"
 #include "kernel/expr.hpp"
 #include "ops/index.hpp"
 #include "ops/list.hpp"
@@ -39,7 +39,7 @@ Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, Generator& f
   check_size(op.name, shape);
   const int64_t words = words_each * shape.numel();
   const int64_t blocks = (words + 3) / 4;
-  const ReplaySlot slot = recorder ? recorder->draws(from, blocks) : ReplaySlot();
+  const ReplaySlot slot = watcher ? watcher->draws(from, blocks) : ReplaySlot();
   const int64_t at = from.blocks.fetch_add(blocks);
   return generate(op, shape, dtype, device, true, {Number{.i = from.seed}, Number{.i = at}}, DType::int64, slot);
 }
@@ -168,7 +168,7 @@ Generator& default_generator() {
   return g;
 }
 void Generator::restart(int64_t with) {
-  if (recorder) recorder->turns(*this, with, 0);
+  if (watcher) watcher->turns(*this, with, 0);
   seed = with;
   blocks = 0;
 }
@@ -229,7 +229,7 @@ void manual_seed(int64_t seed) { default_generator().restart(seed); }
 
 std::pair<int64_t, int64_t> random_state() { return {default_generator().seed, default_generator().blocks}; }
 void set_random_state(std::pair<int64_t, int64_t> state) {
-  if (recorder) recorder->turns(default_generator(), state.first, state.second);
+  if (watcher) watcher->turns(default_generator(), state.first, state.second);
   default_generator().seed = state.first;
   default_generator().blocks = state.second;
 }

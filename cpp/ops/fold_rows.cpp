@@ -85,7 +85,7 @@ Tensor folded(const OpInfo& op, int64_t count, const Tensor& rows, const Tensor&
 
 Tensor multiply_rows(int64_t count, const Tensor& rows, const Tensor& values) {
   Tensor out = folded(rows::MultiplyRows, count, rows, values);
-  record(rows::MultiplyRows, out, {&values, &rows});
+  record_gradient(rows::MultiplyRows, out, {&values, &rows});
   return out;
 }
 
@@ -151,7 +151,7 @@ Tensor extreme_rows(const OpInfo& op, const Tensor& x, const Tensor& rows, const
     const Tensor found = folded(op, x.shape()[0], rows, values);
     out = op.fold == Fold::maximum ? maximum(x.detach(), found) : minimum(x.detach(), found);
   }
-  record(op, out, {&x, &values, &rows});
+  record_gradient(op, out, {&x, &values, &rows});
   return out;
 }
 
@@ -169,7 +169,7 @@ Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values0) {
   const Tensor values = cast(values0, values0.dtype() == DType::boolean ? DType::int64 : wide_of(values0.dtype()));
   Tensor out = count * values.numel() != 0 ? folded(rows::AddRows, count, rows, values)
                                            : full({count, values.shape()[1]}, 0, values.dtype(), values.device());
-  record(rows::AddRows, out, {&values, &rows});
+  record_gradient(rows::AddRows, out, {&values, &rows});
   return cast(out, values0.dtype());
 }
 

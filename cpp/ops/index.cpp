@@ -125,7 +125,7 @@ Tensor take_rows(const Tensor& x0, int dims, const Tensor& rows, bool distinct) 
   const Dims shape = joined(rows.shape(), x.shape(), dims);
   const Tensor offset = with_ones(stride == 1 ? rows : rows * Tensor(stride), x.rank() - dims);
   Tensor out = indexed(rows::Take, x, shape, strides, offset);
-  record(rows::Take, out, {&x, &rows}, RowsAttributes{dims, distinct});
+  record_gradient(rows::Take, out, {&x, &rows}, RowsAttributes{dims, distinct});
   return out;
 }
 
@@ -143,7 +143,7 @@ Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& val
           at + steps_along(x.shape()[d], strides[d], rows.rank() + d - dims, rows.rank() + x.rank() - dims, x.device());
     assign_at(rows::Put, out, value, at);
   }
-  record(rows::Put, out, {&x, &value, &rows}, RowsAttributes{dims, distinct});
+  record_gradient(rows::Put, out, {&x, &value, &rows}, RowsAttributes{dims, distinct});
   return out;
 }
 

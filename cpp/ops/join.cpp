@@ -90,7 +90,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   }
   std::vector<const Tensor*> inputs;
   for (const Tensor& t : parts) inputs.push_back(&t);
-  record(rows::Join, out, inputs, JoinAttributes{d});
+  record_gradient(rows::Join, out, inputs, JoinAttributes{d});
   return out;
 }
 

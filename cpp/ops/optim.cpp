@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "graph/log.hpp"
-#include "graph/recorder.hpp"
+#include "graph/watcher.hpp"
 #include "ops/list.hpp"
 
 namespace sg {

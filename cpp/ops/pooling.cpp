@@ -74,9 +74,9 @@ Tensor gather_windows(const OpInfo& op, const Tensor& x, const Tensor* codes, co
     if (out->storage.get() == x->storage.get()) out = clone(out);
   }
   if (codes)
-    record(op, out, {&x, codes}, w);
+    record_gradient(op, out, {&x, codes}, w);
   else
-    record(op, out, {&x}, w);
+    record_gradient(op, out, {&x}, w);
   return out;
 }
 
@@ -285,7 +285,7 @@ TensorPair max_pool(const Pool& p) {
     codes = cast(codes, w.code_type());
     if (w.kernel.numel() == 1) best = clone(best);
   }
-  record(rows::Chosen, best, {&p.x, &codes}, w);
+  record_gradient(rows::Chosen, best, {&p.x, &codes}, w);
   const Tensor wide = cast(codes, DType::int64);
   return {best, flat_index(p, floor_divide(wide, Tensor(w.kernel[1])), remainder(wide, Tensor(w.kernel[1])))};
 }

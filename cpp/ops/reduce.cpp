@@ -100,7 +100,7 @@ Tensor fold(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
     if (!(axes >> d & 1) || keepdim) shape.push(axes >> d & 1 ? 1 : x.shape()[d]);
   const bool one = op.fold == Fold::product || op.fold == Fold::minimum;  // minima and maxima: of booleans
   Tensor out = full(shape, one ? 1 : 0, x.dtype(), x.device());
-  record(op, out, {&x}, ReduceAttributes{axes});
+  record_gradient(op, out, {&x}, ReduceAttributes{axes});
   return out;
 }
 
@@ -250,7 +250,7 @@ TensorPair extreme_and_place(const OpInfo& op, const char* name, const Tensor& x
     GradMode off(false);
     value = x.rank() ? extreme(op, x, 1u << d, keepdim) : clone(x);
   }
-  record(rows::Choose, value, {&x, &index}, ChooseAttributes{d});
+  record_gradient(rows::Choose, value, {&x, &index}, ChooseAttributes{d});
   return {value, index};
 }
 

@@ -59,7 +59,7 @@ Tensor embedded(const Tensor& x, const Dims& into, const StridedAttributes& at, 
     GradMode off(false);
     spread(window(out, x.shape(), at), x);
   }
-  record(rows::Embed, out, {&x}, at);
+  record_gradient(rows::Embed, out, {&x}, at);
   return out;
 }
 

@@ -21,13 +21,13 @@ Node* finish(Node* n, double data, bool is_int) {
 void put(Node* n, int device) {
   n->device = static_cast<int8_t>(device);
   try {
-    runner_of(n).record(n);
+    runner_of(n).record_node(n);
   } catch (...) {
     release(n);  // of no tape yet
     throw;
   }
 }
-Node* record(Node* n, int device, bool is_int = false) {
+Node* on_device(Node* n, int device, bool is_int = false) {
   n->set(kInt, is_int);
   put(n, device);
   return n;
@@ -55,7 +55,7 @@ Node* unary(Op op, Node* a) {
   Node* n = take_node();
   n->op = op;
   n->a = retain(a);
-  if (a->device >= 0) return record(n, a->device, (op == Op::relu || op == Op::abs) && a->has(kInt));
+  if (a->device >= 0) return on_device(n, a->device, (op == Op::relu || op == Op::abs) && a->has(kInt));
   if (op == Op::relu) return a->data < 0 ? finish(n, 0, true) : finish(n, a->data, a->has(kInt));
   return finish(n, unary_value(op, a->data), op == Op::abs && a->has(kInt));
 }
@@ -74,7 +74,7 @@ Node* binary(Op op, Node* a, Node* b) {
   n->op = op;
   n->a = retain(a);
   n->b = retain(b);
-  if (a->device >= 0) return record(n, a->device, op != Op::pow && (a->flags & b->flags & kInt));
+  if (a->device >= 0) return on_device(n, a->device, op != Op::pow && (a->flags & b->flags & kInt));
   return finish(n, op == Op::add ? a->data + b->data : a->data * b->data, a->flags & b->flags & kInt);
 }
 
@@ -92,7 +92,7 @@ Node* with_number(Op op, Node* a, double k, bool is_int) {
     } else {
       n->set(kNumberInt, is_int);
     }
-    return record(n, a->device, a->has(kInt) && is_int && (op != Op::power || k >= 0));
+    return on_device(n, a->device, a->has(kInt) && is_int && (op != Op::power || k >= 0));
   }
   n->k_grad = 0;
   n->flags |= static_cast<uint16_t>((op == Op::power ? 0 : kNumber) | kNumberGradInt | (is_int ? kNumberInt : 0));
@@ -114,7 +114,7 @@ Node* neuron(List* weights, List* inputs, bool nonlinear) {
       x.node = leaf(x.number, x.is_int, bias->device);
       x.literal = true;
     }
-    return record(n, bias->device);
+    return on_device(n, bias->device);
   }
   auto note = [](Input& in) {  // what the operand is now: expand() will want to know
     if (!in.node) return;

@@ -116,7 +116,7 @@ uint32_t TapeRunner::operand(Tape& tape, Node* n) {
   return n->place.entry | kElsewhere;
 }
 
-void TapeRunner::record(Node* n) {
+void TapeRunner::record_node(Node* n) {
   Tape* tape = nullptr;
   switch (n->op) {
     case Op::move:

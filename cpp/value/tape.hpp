@@ -101,7 +101,7 @@ class TapeRunner {
  public:
   virtual ~TapeRunner() = default;
 
-  void record(Node* n);  // a new node: its operands are set, its value is not known
+  void record_node(Node* n);  // a new node: its operands are set, its value is not known
   void record_inner(Node* n, const Node* neuron, uint32_t place);  // n is part of a neuron that was recorded before
   void before_write(Node* n);                                      // consumers of the old value run first
   void before_look(Node* n);                                       // n itself runs first

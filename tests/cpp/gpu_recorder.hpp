@@ -15,7 +15,7 @@ struct Parts {  // kept for ever, as a device is
   sg::Pipelines pipelines{context, stats};
   sg::Timing timing{context, queue, context.physical.timestamp_bits};
   sg::Transfer transfer{context, queue, timing, nullptr, nullptr};
-  sg::Recorder recorder{context, queue, pool, pipelines, nullptr, timing, stats, transfer};
+  sg::CommandRecorder recorder{context, queue, pool, pipelines, nullptr, timing, stats, transfer};
 
   static sg::Context open() {
     const sg::GpuList& list = sg::list_gpus();

@@ -12,7 +12,7 @@ using namespace sg::value;
 namespace {
 
 // A device on which nothing runs: what was recorded can be looked at.
-class Recorder : public TapeRunner {
+class RecordingRunner : public TapeRunner {
  public:
   const TapeWords& words(const Value& v) { return *tapes_.at(home_of(v.node()))->words; }
   uint32_t slot(const Value& v) { return v.node()->place.slot; }
@@ -42,8 +42,8 @@ class Recorder : public TapeRunner {
 constexpr int kDevice = 99;  // of the recorder
 const sg::DeviceId there{sg::DeviceId::Kind::gpu, kDevice};
 
-Recorder& recorder() {
-  static Recorder one;
+RecordingRunner& runner() {
+  static RecordingRunner one;
   install(one, kDevice);
   return one;
 }
@@ -94,7 +94,7 @@ TEST_CASE("value: gradients of functions agree with differences") {
 }
 
 TEST_CASE("value: operations that go on from each other are one strand") {
-  Recorder& r = recorder();
+  RecordingRunner& r = runner();
   const Value x(1.0, there), w(2.0, there);
   Value y = x * w;
   CHECK(r.length(y) == 0);
@@ -104,7 +104,7 @@ TEST_CASE("value: operations that go on from each other are one strand") {
 }
 
 TEST_CASE("value: what needs two strands of one level begins the next") {
-  Recorder& r = recorder();
+  RecordingRunner& r = runner();
   const Value x(1.0, there), w(2.0, there);
   const Value a = (x * w).relu(), b = (w * w).relu();
   const Value c = a + b;
@@ -121,7 +121,7 @@ TEST_CASE("value: what needs two strands of one level begins the next") {
 }
 
 TEST_CASE("value: each use of a slot has a place of its own") {
-  Recorder& r = recorder();
+  RecordingRunner& r = runner();
   const Value x(1.0, there);
   std::vector<Value> sums;
   for (int i = 0; i < 1000; ++i) sums.push_back(x + double(i));
@@ -143,7 +143,7 @@ TEST_CASE("value: each use of a slot has a place of its own") {
 }
 
 TEST_CASE("value: a tape goes with its last node") {
-  Recorder& r = recorder();
+  RecordingRunner& r = runner();
   const size_t before = arena_stats().live;
   {
     Value x(1.0, there);

@@ -43,7 +43,7 @@ struct Opened {
   Timing timing;
   std::optional<Timing> copy_timing;
   Transfer transfer;
-  Recorder recorder;
+  CommandRecorder recorder;
 
  private:
   // A queue that cannot reset queries has times only where the host can reset them.

@@ -22,7 +22,7 @@ constexpr const char* kPass = "pass what changes as an argument, as a tensor, an
 // ---- watching --------------------------------------------------------------------------------------------------------
 Capture::Capture(const std::vector<Tensor>& arguments) : originals_(arguments), made_(new Recording) {
   static std::atomic<uint32_t> last{0};
-  if (recorder) fail<Error>("compile", "another function is being recorded", "call one at a time");
+  if (watcher) fail<Error>("compile", "another function is being recorded", "call one at a time");
   const EngineLock lock;
   flush_all();
   id_ = ++last;
@@ -40,17 +40,17 @@ Capture::Capture(const std::vector<Tensor>& arguments) : originals_(arguments), 
     before_.push_back(same->storage->node.ref());
     arguments_.push_back(std::move(same));
   }
-  recorder = this;
+  watcher = this;
   disturbances_ = disturbances;
-  ++recorders;
+  ++watchers;
 }
 
 Capture::~Capture() { abandon(); }
 
 void Capture::abandon() {
-  if (recorder != this) return;
-  recorder = nullptr;
-  --recorders;
+  if (watcher != this) return;
+  watcher = nullptr;
+  --watchers;
   const EngineLock lock;
   for (size_t i = 0; i < arguments_.size(); ++i) {
     Storage &now = *arguments_[i]->storage, &outside = *originals_[i]->storage;

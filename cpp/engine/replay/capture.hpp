@@ -60,6 +60,6 @@ class Capture final : public Watcher {
 };
 
 // This thread's capture.
-inline Capture* capture() { return static_cast<Capture*>(recorder); }
+inline Capture* capture() { return static_cast<Capture*>(watcher); }
 
 }  // namespace sg

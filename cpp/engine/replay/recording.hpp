@@ -9,7 +9,7 @@
 
 #include "engine/flush.hpp"
 #include "graph/grad.hpp"
-#include "graph/recorder.hpp"
+#include "graph/watcher.hpp"
 
 namespace sg {
 

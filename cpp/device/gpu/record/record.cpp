@@ -56,8 +56,8 @@ uint64_t number_bits(Number n, DType type) {
 
 }  // namespace
 
-Recorder::Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy, Timing& timing,
-                   DeviceStats& stats, Transfer& transfer)
+CommandRecorder::CommandRecorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy,
+                                 Timing& timing, DeviceStats& stats, Transfer& transfer)
     : context_(context),
       queue_(queue),
       pipelines_(pipelines),
@@ -73,7 +73,7 @@ Recorder::Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& 
       commands_(context, pipelines, stats) {}
 
 // Everything that can fail comes before the one call that submits, so a run that fails has changed nothing.
-void Recorder::run(GpuPrepared& plan, const RunArguments& arguments) {
+void CommandRecorder::run(GpuPrepared& plan, const RunArguments& arguments) {
   const Stage stage("record", "stage", context_.id);
   if (plan.made_by != &pipelines_)
     fail<DeviceLostError>("run", "the plan is of " + context_.name() + " before its loss");
@@ -100,13 +100,14 @@ void Recorder::run(GpuPrepared& plan, const RunArguments& arguments) {
   ++plan.runs;
 }
 
-uint64_t Recorder::submit(Slot& slot, VkCommandBuffer cached, const GpuPrepared& plan, const RunArguments& arguments) {
+uint64_t CommandRecorder::submit(Slot& slot, VkCommandBuffer cached, const GpuPrepared& plan,
+                                 const RunArguments& arguments) {
   const auto submitted = [&] { return queue_.submit(slot, cached, plan.names); };
   return plan.uses_status ? status_.expect(plan.plan, arguments.lines, submitted) : submitted();
 }
 
 // Records each part as a submission. The first one includes the waiting uploads.
-void Recorder::record_parts(Slot& slot, const GpuPrepared& plan, size_t uploads) {
+void CommandRecorder::record_parts(Slot& slot, const GpuPrepared& plan, size_t uploads) {
   Part part{0, 0};
   do {
     part = next_part(plan, part.last);
@@ -123,7 +124,7 @@ void Recorder::record_parts(Slot& slot, const GpuPrepared& plan, size_t uploads)
   } while (part.last < plan.steps.size());
 }
 
-void Recorder::record_pieces(Slot& slot, const Job& job, size_t at, size_t bytes) {
+void CommandRecorder::record_pieces(Slot& slot, const Job& job, size_t at, size_t bytes) {
   constexpr size_t kWorthThreads = size_t{256} << 10;
   auto* mapped = static_cast<std::byte*>(slot.arguments.mapped) + at;
   ParallelCopy copier(bytes);
@@ -137,7 +138,7 @@ void Recorder::record_pieces(Slot& slot, const Job& job, size_t at, size_t bytes
   commands_.copy(slot.arguments.handle, static_cast<GpuBuffer&>(*job.to).handle, {at, 0, bytes});
 }
 
-std::shared_ptr<GpuReadback> Recorder::record_wanted(const Job& job) {
+std::shared_ptr<GpuReadback> CommandRecorder::record_wanted(const Job& job) {
   if (job.wanted.empty()) return nullptr;
   std::shared_ptr<GpuReadback> readback = readbacks_.take(static_cast<size_t>(wanted_bytes(job)));
   commands_.expect(Work::kernels_and_copies);
@@ -151,7 +152,7 @@ std::shared_ptr<GpuReadback> Recorder::record_wanted(const Job& job) {
   return readback;
 }
 
-std::shared_ptr<Readback> Recorder::run(const Job& job) {
+std::shared_ptr<Readback> CommandRecorder::run(const Job& job) {
   const Stage stage("record", "stage", context_.id);
   Lowered low;
   low.name = job.kernel;
@@ -194,7 +195,7 @@ std::shared_ptr<Readback> Recorder::run(const Job& job) {
   return readback;
 }
 
-Recorder::Part Recorder::next_part(const GpuPrepared& plan, size_t first) const {
+CommandRecorder::Part CommandRecorder::next_part(const GpuPrepared& plan, size_t first) const {
   Part part{first, first};
   double cost = 0;
   for (; part.last < plan.steps.size(); ++part.last) {
@@ -206,7 +207,7 @@ Recorder::Part Recorder::next_part(const GpuPrepared& plan, size_t first) const 
   return part;
 }
 
-uint64_t Recorder::word(const ArgWord& w, const RunArguments& arguments) const {
+uint64_t CommandRecorder::word(const ArgWord& w, const RunArguments& arguments) const {
   switch (w.kind) {
     case ArgWord::Kind::value:
       return static_cast<uint64_t>(w.value);
@@ -222,7 +223,7 @@ uint64_t Recorder::word(const ArgWord& w, const RunArguments& arguments) const {
   return 0;
 }
 
-Slot& Recorder::next_slot(size_t argument_bytes) {
+Slot& CommandRecorder::next_slot(size_t argument_bytes) {
   Slot& slot = queue_.next();
   if (slot.arguments.bytes < argument_bytes) {  // idle: next() has waited for it
     HostBuffer larger =
@@ -233,12 +234,12 @@ Slot& Recorder::next_slot(size_t argument_bytes) {
   return slot;
 }
 
-void Recorder::open(Slot& slot) {
+void CommandRecorder::open(Slot& slot) {
   queue_.open(slot);
   commands_.start(slot.commands);
 }
 
-void Recorder::write_blocks(Slot& slot, const GpuPrepared& plan, const RunArguments& arguments) {
+void CommandRecorder::write_blocks(Slot& slot, const GpuPrepared& plan, const RunArguments& arguments) {
   words_.clear();
   for (const ArgWord& w : plan.words) words_.push_back(word(w, arguments));
   if (!words_.empty()) std::memcpy(slot.arguments.mapped, words_.data(), words_.size() * sizeof(uint64_t));
@@ -246,12 +247,12 @@ void Recorder::write_blocks(Slot& slot, const GpuPrepared& plan, const RunArgume
 
 // Commands with copies or descriptors contain buffers, and timed ones contain queries, so these are recorded each time.
 // A plan that runs once needs no cached commands.
-bool Recorder::may_cache(const GpuPrepared& plan) const {
+bool CommandRecorder::may_cache(const GpuPrepared& plan) const {
   return plan.runs > 0 && !plan.copies && !proxy_ && !Timing::wanted() && next_part(plan, 0).last == plan.steps.size();
 }
 
 // The cached commands if they fit this run, else new ones in their place.
-VkCommandBuffer Recorder::cached_commands(GpuPrepared& plan, Slot& slot) {
+VkCommandBuffer CommandRecorder::cached_commands(GpuPrepared& plan, Slot& slot) {
   if (!plan.cached) plan.cached = cache_.take();
   CachedCommands::OfSlot& cached = plan.cached->slots[slot.index];
   depends_on_.assign(1, slot.arguments.address);
@@ -275,7 +276,8 @@ VkCommandBuffer Recorder::cached_commands(GpuPrepared& plan, Slot& slot) {
   return cached.commands;
 }
 
-void Recorder::record_steps(Slot& slot, const GpuPrepared& plan, const Part& part, const Timing::BatchRef& times) {
+void CommandRecorder::record_steps(Slot& slot, const GpuPrepared& plan, const Part& part,
+                                   const Timing::BatchRef& times) {
   for (size_t i = part.first; i < part.last; ++i) {
     const GpuStep& step = plan.steps[i];
     record_step(slot, plan, step, slot.arguments.address + step.first_word * sizeof(uint64_t), times);
@@ -283,8 +285,8 @@ void Recorder::record_steps(Slot& slot, const GpuPrepared& plan, const Part& par
   if (plan.uses_status) commands_.barrier_to_host();
 }
 
-void Recorder::record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments,
-                           const Timing::BatchRef& times) {
+void CommandRecorder::record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments,
+                                  const Timing::BatchRef& times) {
   if (step.groups[0] == 0 || step.groups[1] == 0 || step.groups[2] == 0) return;
   access_.reads.clear();
   access_.writes.clear();
@@ -315,14 +317,14 @@ void Recorder::record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& s
                    step.pipeline ? "kernel" : "gpu_memcpy", step.cost.bytes, step.cost.flops, step.cost.shapes});
 }
 
-void Recorder::record_copy(const GpuStep& step) {
+void CommandRecorder::record_copy(const GpuStep& step) {
   const PlanMemory::Placement &from = memory_[step.copy_from], &to = memory_[step.copy_to];
   const uint64_t bytes = std::min(from.range.end - from.range.begin, to.range.end - to.range.begin);
   if (bytes == 0 || from.range.begin == to.range.begin) return;
   commands_.copy(from.handle, to.handle, {from.offset, to.offset, bytes});
 }
 
-void Recorder::record_proxy(Slot& slot, const GpuStep& step) {
+void CommandRecorder::record_proxy(Slot& slot, const GpuStep& step) {
   std::vector<BufferRange> reads, writes;
   const auto place = [&](int32_t m) {
     const PlanMemory::Placement& p = memory_[m];
@@ -334,16 +336,16 @@ void Recorder::record_proxy(Slot& slot, const GpuStep& step) {
   ++stats_.dispatches;
 }
 
-void Recorder::upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes) {
+void CommandRecorder::upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes) {
   if (!uploads_.has_room_for(bytes)) flush_uploads();
   uploads_.add(to, from, bytes);
 }
 
-void Recorder::poison(const Ref<GpuBuffer>& buffer) {
+void CommandRecorder::poison(const Ref<GpuBuffer>& buffer) {
   if (uploads_.poisons(buffer)) upload_small(buffer, nullptr, 0);
 }
 
-void Recorder::flush_uploads() {
+void CommandRecorder::flush_uploads() {
   if (uploads_.empty()) return;
   Slot& slot = next_slot(uploads_.bytes());
   open(slot);

@@ -20,10 +20,10 @@
 
 namespace sg {
 
-class Recorder {
+class CommandRecorder {
  public:
-  Recorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy, Timing& timing,
-           DeviceStats& stats, Transfer& transfer);
+  CommandRecorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy, Timing& timing,
+                  DeviceStats& stats, Transfer& transfer);
 
   void reserve(int64_t arena_bytes) { memory_.reserve(arena_bytes); }
   void run(GpuPrepared& plan, const RunArguments& arguments);

@@ -26,13 +26,13 @@ class Watcher {
   // A number that may be another at each replay.
   virtual ReplaySlot number(double now) = 0;
 };
-extern constinit thread_local Watcher* recorder;
-// While threads are watched: what other threads do to the logs, which all threads share, so that no recorder counts it
+extern constinit thread_local Watcher* watcher;
+// While threads are watched: what other threads do to the logs, which all threads share, so that no watcher counts it
 // as its own.
-extern std::atomic<int32_t> recorders;
+extern std::atomic<int32_t> watchers;
 extern std::atomic<uint32_t> disturbances;
 inline void note_disturbance() {
-  if (recorders.load(std::memory_order_relaxed) && !recorder) ++disturbances;
+  if (watchers.load(std::memory_order_relaxed) && !watcher) ++disturbances;
 }
 
 }  // namespace sg
