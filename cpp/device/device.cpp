@@ -5,7 +5,7 @@
 
 namespace sg {
 
-std::shared_ptr<Readback> Device::run(const Job& job) { fail<Error>(job.kernel, "the CPU runs no shaders"); }
+std::shared_ptr<Readback> Device::run_job(const Job& job) { fail<Error>(job.kernel, "the CPU runs no shaders"); }
 
 void raise_if_gone(const char* op, const Buffer& buffer) {
   if (buffer.gone)

@@ -147,7 +147,7 @@ class Device {
   // Submits without waiting (CPU: runs). The arguments are copied; buffers are kept until the work is done.
   virtual void run(Prepared& plan, const RunArguments& arguments) = 0;
   // Submits without waiting. Everything is copied. nullptr: nothing is wanted. Only GPUs run jobs.
-  virtual std::shared_ptr<Readback> run(const Job& job);
+  virtual std::shared_ptr<Readback> run_job(const Job& job);
   // Waits until there is room for another submission. Call without the engine lock, so that a device that hangs blocks
   // only its own users. DeviceTimeoutError, DeviceLostError.
   virtual void wait_for_room() {}

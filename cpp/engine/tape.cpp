@@ -282,7 +282,7 @@ void GpuTapes::send(Script& script) {
   static const uint32_t mistake = env("SPIROGRAD_TAPE") == "mistake";  // for the test that this machine computes
   script.job.kernel = real_bytes_ == 8 ? "tape" : "tape32";
   script.job.variants = {{kThreads, mistake}, {kFewThreads, mistake}};
-  const std::shared_ptr<Readback> readback = device_.run(script.job);
+  const std::shared_ptr<Readback> readback = device_.run_job(script.job);
   for (Mirror* mirror : script.mirrors) mirror->readback = readback;
 }
 

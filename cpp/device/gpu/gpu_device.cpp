@@ -101,7 +101,7 @@ class GpuDevice final : public Device {
   void download(void* to, const BufferRef& from, size_t offset, size_t bytes) override;
   std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override;
   void run(Prepared& plan, const RunArguments& arguments) override;
-  std::shared_ptr<Readback> run(const Job& job) override;
+  std::shared_ptr<Readback> run_job(const Job& job) override;
   void wait_for_room() override;
   void wait() override;
   void wait_at_exit(std::chrono::milliseconds limit) noexcept override;
@@ -211,14 +211,14 @@ void GpuDevice::run(Prepared& plan, const RunArguments& arguments) {
   });
 }
 
-std::shared_ptr<Readback> GpuDevice::run(const Job& job) {
+std::shared_ptr<Readback> GpuDevice::run_job(const Job& job) {
   return ask("run", [&](Opened& device) {
     size_t bytes = 0;
     for (const Job::Piece& p : job.pieces) bytes += p.bytes;
     if (bytes) device.ours("run", job.to, 0, bytes);
     for (const Job::Wanted& w : job.wanted) device.ours("run", w.from, w.at, w.bytes);
     const std::lock_guard lock(device.mutex);
-    std::shared_ptr<Readback> readback = device.recorder.run(job);
+    std::shared_ptr<Readback> readback = device.recorder.run_job(job);
     device.stats.bytes_written += static_cast<int64_t>(bytes);
     for (const Job::Wanted& w : job.wanted) device.stats.bytes_read += static_cast<int64_t>(w.bytes);
     return readback;

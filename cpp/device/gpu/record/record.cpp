@@ -152,7 +152,7 @@ std::shared_ptr<GpuReadback> CommandRecorder::record_wanted(const Job& job) {
   return readback;
 }
 
-std::shared_ptr<Readback> CommandRecorder::run(const Job& job) {
+std::shared_ptr<Readback> CommandRecorder::run_job(const Job& job) {
   const Stage stage("record", "stage", context_.id);
   Lowered low;
   low.name = job.kernel;

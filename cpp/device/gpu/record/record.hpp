@@ -27,7 +27,7 @@ class CommandRecorder {
 
   void reserve(int64_t arena_bytes) { memory_.reserve(arena_bytes); }
   void run(GpuPrepared& plan, const RunArguments& arguments);
-  std::shared_ptr<Readback> run(const Job& job);
+  std::shared_ptr<Readback> run_job(const Job& job);
   // Keeps a small upload until the next submission, which begins with it.
   void upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
   void poison(const Ref<GpuBuffer>& buffer);  // with SPIROGRAD_POISON: fills it with NaN before the next kernel
