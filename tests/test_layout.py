@@ -129,9 +129,9 @@ def code(path: Path) -> str:
 
 # Words that the glossary of docs/ARCHITECTURE.md replaced.
 RETIRED = re.compile(
-    r"\b(Arrival|autopsy|contention_hooks|CopyCrew|cut_hook|cut_log|doubtful|Draft|Emitter|is not to be had"
-    r"|KeptCommands|lower_own|manieth|MustStore|Own|own_kernel|Parcel|Place|realise|recorders|ReporterLines|settled"
-    r"|spoil(?:ed)?|WhereScope)\b"
+    r"\b(_check_row|add_row_check|Arrival|autopsy|contention_hooks|CopyCrew|cut_hook|cut_log|doubtful|Draft|Emitter"
+    r"|is not to be had|KeptCommands|lower_own|manieth|MustStore|Own|own_kernel|Parcel|Place|realise|recorders"
+    r"|ReporterLines|settled|spoil(?:ed)?|WhereScope)\b"
 )
 
 

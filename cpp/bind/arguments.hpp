@@ -7,14 +7,14 @@
 
 namespace sg::bind {
 
-struct Row;
+struct Callable;
 
 struct Call {
   PyObject* self;  // the tensor, or the first argument of a function
   PyObject* const* values;
   Py_ssize_t count;
-  PyObject* names;  // of the values behind `count`, or nullptr
-  const Row* row;   // what is called
+  PyObject* names;           // of the values behind `count`, or nullptr
+  const Callable* callable;  // what is called
 };
 
 class Arguments {

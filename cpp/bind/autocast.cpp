@@ -1,5 +1,5 @@
-// Owns the half type of this thread for each kind of device, and converts the tensors of a call to what its row asks
-// for. Which rows ask is said in the rows alone.
+// Owns the half type of this thread for each kind of device, and converts the tensors of a call to what its callable
+// asks for. Which callables ask is said in the callables alone.
 #include "bind/autocast.hpp"
 
 #include <optional>
@@ -50,12 +50,12 @@ PyObject* call_autocast(const Call& call) {
   const Py_ssize_t count = call.count + (call.names ? PyTuple_GET_SIZE(call.names) : 0);
   std::vector<Object> owned;
   std::vector<PyObject*> values;
-  auto convert = [&](PyObject* o) { return owned.emplace_back(converted(o, call.row->autocast)).get(); };
+  auto convert = [&](PyObject* o) { return owned.emplace_back(converted(o, call.callable->autocast)).get(); };
   Call inside = call;
   if (call.self) inside.self = convert(call.self);
   for (Py_ssize_t i = 0; i < count; ++i) values.push_back(convert(call.values[i]));
   inside.values = values.data();
-  return call.row->body.run(inside);
+  return call.callable->body.run(inside);
 }
 
 namespace {
@@ -71,7 +71,7 @@ void set_types(std::optional<DType> cpu, std::optional<DType> gpu) {
   types[1] = gpu;
 }
 
-const Row rows[] = {
+const Callable callables[] = {
     {"_autocast", get_types, "", "tuple[dtype | None, dtype | None]", "The half types on a CPU and on a GPU.",
      Scope::function},
     {"_set_autocast", bound<set_types>, "cpu: DTypeLike | None, gpu: DTypeLike | None", "None", "Sets them.",
@@ -80,6 +80,6 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_autocast(PyObject* module) { add_rows(module, rows); }
+void add_autocast(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

@@ -1,5 +1,5 @@
-// The parts of `bound` that do not depend on a function's type: taking the arguments that a row names, and results as
-// Python objects. Knows no op.
+// The parts of `bound` that do not depend on a function's type: taking the arguments that a callable names, and results
+// as Python objects. Knows no op.
 #include "bind/bound.hpp"
 
 namespace sg::bind {
@@ -22,24 +22,24 @@ PyTypeObject* values_and_indices() {
 
 }  // namespace
 
-void fetch(const Row& row, const Call& call, PyObject** objects, size_t count, Fetched& f, Object& rest) {
-  f.op = row.name;
-  Arguments a(row.name, call);
-  const std::vector<Parameter>& parameters = parameters_of(row);
+void fetch(const Callable& callable, const Call& call, PyObject** objects, size_t count, Fetched& f, Object& rest) {
+  f.op = callable.name;
+  Arguments a(callable.name, call);
+  const std::vector<Parameter>& parameters = parameters_of(callable);
   size_t n = 0;
-  if (row.scope != Scope::function) {
+  if (callable.scope != Scope::function) {
     objects[n++] = call.self ? call.self : a.need("input");
-    tensor_of(row.name, objects[0]);
+    tensor_of(callable.name, objects[0]);
   }
   for (size_t i = 0; n < count; ++i, ++n) {
     const Parameter& p = parameters[i];
     if (p.several) {
       rest = a.rest(p.name.c_str(), p.alias);
-      objects[n] = rest ? rest.get() : p.fallback ? p.fallback : missing(row.name, p.name);
+      objects[n] = rest ? rest.get() : p.fallback ? p.fallback : missing(callable.name, p.name);
       continue;
     }
     PyObject* o = p.by_name ? a.keyword(p.name.c_str(), p.alias) : a.take(p.name.c_str(), p.alias);
-    if (!o) o = p.fallback ? p.fallback : missing(row.name, p.name);
+    if (!o) o = p.fallback ? p.fallback : missing(callable.name, p.name);
     objects[n] = o;
   }
   a.done();

@@ -1,5 +1,6 @@
-// A row's body made from the type of a C++ function: `bound<sg::lerp>` reads the arguments that the row's signature
-// text names, converts each to what the function takes, and wraps the result. Defaults are written in the text alone.
+// A callable's body made from the type of a C++ function: `bound<sg::lerp>` reads the arguments that the callable's
+// signature text names, converts each to what the function takes, and wraps the result. Defaults are written in the
+// text alone.
 //   const Tensor&            a tensor, a number or an array (the first one: a tensor)
 //   std::optional<Tensor>    the same, or None
 //   std::vector<Tensor>      a sequence of tensors, or with "*tensors" all remaining arguments
@@ -135,8 +136,9 @@ PyObject* to_python(T object) {
   return object.release().ptr();
 }
 
-// Reads the arguments that the row names into `objects`. `rest` owns the list made for "*names".
-void fetch(const Row& row, const Call& call, PyObject** objects, size_t count, Fetched& fetched, Object& rest);
+// Reads the arguments that the callable names into `objects`. `rest` owns the list made for "*names".
+void fetch(const Callable& callable, const Call& call, PyObject** objects, size_t count, Fetched& fetched,
+           Object& rest);
 
 template <class... T, size_t... i, class F>
 PyObject* call_with(F function, Fetched& f, PyObject** objects, std::index_sequence<i...>) {
@@ -155,7 +157,7 @@ PyObject* call_bound(Result (*function)(T...), const Call& call) {
   Fetched f;
   PyObject* objects[sizeof...(T) + 1];  // one at least: there are no arrays of none
   Object rest;
-  fetch(*call.row, call, objects, sizeof...(T), f, rest);
+  fetch(*call.callable, call, objects, sizeof...(T), f, rest);
   return call_with<T...>(function, f, objects, std::index_sequence_for<T...>());
 }
 
@@ -165,7 +167,7 @@ PyObject* call_bound(Result (Tensor::*method)(T...) const, const Call& call) {
   Fetched f;
   PyObject* objects[1 + sizeof...(T)];
   Object rest;
-  fetch(*call.row, call, objects, 1 + sizeof...(T), f, rest);
+  fetch(*call.callable, call, objects, 1 + sizeof...(T), f, rest);
   return call_with<const Tensor&, T...>(std::mem_fn(method), f, objects, std::make_index_sequence<1 + sizeof...(T)>());
 }
 
@@ -195,7 +197,7 @@ PyObject* run_in_place(const Call& call) {
     Call inside = call;
     inside.self = self.get();
     const Object result(Body{body}.run(inside));
-    return fitting(call.row->name, x, unwrap(result.get()));
+    return fitting(call.callable->name, x, unwrap(result.get()));
   });
   run_small(x);
   return Py_NewRef(call.self);

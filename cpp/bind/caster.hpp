@@ -1,5 +1,5 @@
-// Lets pybind11 pass sg::Tensor to and from its classes, and rows pass what pybind11 converts: lists, dicts, pairs.
-// Threads: the GIL is held.
+// Lets pybind11 pass sg::Tensor to and from its classes, and callables pass what pybind11 converts: lists, dicts,
+// pairs. Threads: the GIL is held.
 #pragma once
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>

@@ -304,7 +304,7 @@ PyObject* html(const Call& c) {
 constexpr auto kMethod = Scope::method;
 #define SG_IN_PLACE_DOC \
   " in place, through the view; part of gradients.\n\nRaises:\n    Error: the tensor is a leaf that requires grad."
-const Row rows[] = {
+const Callable callables[] = {
     {"to", to,
      "other: Tensor | DeviceLike | DTypeLike | None = None, dtype: DTypeLike | None = None, "
      "non_blocking: bool = False, copy: bool = False, *, device: DeviceLike | None = None",
@@ -409,6 +409,6 @@ Tensor fitting(const char* op, const Tensor& x, const Tensor& result) {
   return cast(result, x.dtype());
 }
 
-void add_conversions(PyObject* module) { add_rows(module, rows); }
+void add_conversions(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

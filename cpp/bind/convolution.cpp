@@ -1,5 +1,5 @@
-// Rows of convolutions and pooling: names, signatures, docs. The arithmetic is in ops/convolution.cpp and
-// ops/pooling.cpp.
+// Functions and methods of convolutions and pooling: names, signatures, docs. The arithmetic is in ops/convolution.cpp
+// and ops/pooling.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 
@@ -49,7 +49,7 @@ namespace {
 #define SG_POOL_RAISES(example) \
   "\nRaises:\n    ValueError: a window larger than the input.\n\nExample:\n    >>> " example
 
-const Row rows[] = {
+const Callable callables[] = {
     {"max_pool1d", bound<sg::max_pool1d>, SG_MAX_POOL, "Tensor",
      SG_MAX_DOC("The largest element ")
          SG_POOL_RAISES("sg.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n    [[3.0, 2.0]]"),
@@ -99,6 +99,6 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_convolutions(PyObject* module) { add_rows(module, rows); }
+void add_convolutions(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

@@ -1,5 +1,5 @@
-// Rows that make tensors from sizes, numbers or Python data. Owns what their keyword arguments mean; ops/create.cpp
-// makes the values.
+// Functions and methods that make tensors from sizes, numbers or Python data. Owns what their keyword arguments mean;
+// ops/create.cpp makes the values.
 #include "bind/create.hpp"
 
 #include <cmath>
@@ -260,7 +260,7 @@ PyObject* asarray(const Call& c) {
 }
 
 constexpr auto kFunction = Scope::function, kMethod = Scope::method;
-const Row rows[] = {
+const Callable callables[] = {
     {"tensor", tensor, "data: Any, " SG_OPTIONS, "Tensor",
      "A tensor with a copy of the data: numbers, nested lists, arrays, tensors.\n\nPython floats give float32, ints "
      "int64, bools bool; arrays keep their type.\n\nArgs:\n    data: the values.\n" SG_OPTIONS_DOC
@@ -374,6 +374,6 @@ Options options(Arguments& a, const Tensor* like) {
 }
 PyObject* made(Tensor t, const Options& o) { return wrap(o.requires_grad ? t.requires_grad_() : t); }
 
-void add_creation(PyObject* module) { add_rows(module, rows); }
+void add_creation(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

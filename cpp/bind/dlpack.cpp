@@ -239,7 +239,7 @@ PyObject* from_dlpack(const Call& c) {
   return wrap(moved(t, {}, to));
 }
 
-const Row rows[] = {
+const Callable callables[] = {
     {"__dlpack__", dlpack_method,
      "*, stream: None = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, "
      "copy: bool | None = None",
@@ -267,6 +267,6 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_dlpack(PyObject* module) { add_rows(module, rows); }
+void add_dlpack(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

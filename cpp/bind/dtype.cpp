@@ -114,7 +114,7 @@ PyObject* get_default(const Call& c) {
 }
 
 constexpr auto kFunction = Scope::function;
-const Row rows[] = {
+const Callable callables[] = {
     {"promote_types", promote_types, "type1: DTypeLike, type2: DTypeLike", "dtype",
      "The smallest type that holds the values of both, as tensors of them are combined.\n\nExample:\n"
      "    >>> sg.promote_types(sg.int64, sg.float16)\n    spirograd.float16",
@@ -139,7 +139,7 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_dtype_functions(PyObject* module) { add_rows(module, rows); }
+void add_dtype_functions(PyObject* module) { add_callables(module, callables); }
 
 void add_dtypes(PyObject* module) {
   type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)));

@@ -74,7 +74,7 @@ py::tuple limits(PyObject* device) {
   return py::make_tuple(f.max_groups, f.max_group_threads);
 }
 
-const Row rows[] = {
+const Callable callables[] = {
     {"_glsl_run", bound<run>,
      "name: str, source: str, inputs: list[tuple[str, Tensor]], outputs: list[Any], constants: dict[str, Any], "
      "groups: tuple[int, ...], local_size: tuple[int, ...], unchecked: bool",
@@ -85,6 +85,6 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_glsl(PyObject* module) { add_rows(module, rows); }
+void add_glsl(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

@@ -1,4 +1,4 @@
-// Rows that read and write at computed places. The arithmetic is in ops/index.cpp.
+// Functions and methods that read and write at computed places. The arithmetic is in ops/index.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 
@@ -42,7 +42,7 @@ Tensor index_put(const Tensor& x, Indices indices, const Tensor& values, bool ac
   "\n\nRaises:\n    IndexError: an index is out of range; raised where the result, or a later one, is read."
 #define SG_PUT_ARGUMENTS "indices: Sequence[Tensor | None], values: Tensor | float, accumulate: bool = False"
 #define SG_REDUCE_ARGUMENTS "dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True"
-const Row rows[] = {
+const Callable callables[] = {
     {"gather", bound<sg::gather>, "dim: int, index: Tensor", "Tensor",
      "Elements picked along a dimension: out[i, j] = input[index[i, j], j] for dim 0.\n\nArgs:\n    dim: the dimension "
      "that index counts along.\n    index: integers, of the rank of input." SG_INDEX_RAISES
@@ -99,6 +99,6 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_indexing(PyObject* module) { add_rows(module, rows); }
+void add_indexing(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

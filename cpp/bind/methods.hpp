@@ -1,6 +1,6 @@
-// The table of what Tensor and the module offer: each row is a method, a function, or both. Stubs and signatures are
-// made from it. A row names one C++ function, `bound<sg::lerp>` (bound.hpp), or a body that reads its arguments itself
-// where Python's are not those of C++. pybind11 makes nothing but classes that keep something.
+// The table of what Tensor and the module offer: each callable is a method, a function, or both. Stubs and signatures
+// are made from it. A callable names one C++ function, `bound<sg::lerp>` (bound.hpp), or a body that reads its
+// arguments itself where Python's are not those of C++. pybind11 makes nothing but classes that keep something.
 // Threads: the GIL is held.
 #pragma once
 #include <optional>
@@ -16,18 +16,18 @@ namespace sg::bind {
 
 enum class Scope : uint8_t { method, function, both };
 
-// What a row gets under autocast for tensors of a floating type (autocast.hpp): what comes, the half type of the
+// What a callable gets under autocast for tensors of a floating type (autocast.hpp): what comes, the half type of the
 // device, or float32.
 enum class Autocast : uint8_t { none, narrow, wide };
 
-// What a row runs, and how many arguments the C++ function behind it takes; -1: it reads those of the call itself.
+// What a callable runs, and how many arguments the C++ function behind it takes; -1: it reads those of the call itself.
 struct Body {
   PyObject* (*run)(const Call&);
   int takes;
   constexpr Body(PyObject* (*run)(const Call&) = nullptr, int takes = -1) : run(run), takes(takes) {}
 };
 
-struct Row {
+struct Callable {
   const char* name;
   Body body;
   const char* parameters;  // with types, without self: "dim: int, keepdim: bool = False"
@@ -35,17 +35,18 @@ struct Row {
   const char* doc;
   Scope scope = Scope::both;
   Autocast autocast = Autocast::none;
-  const OpInfo* op = nullptr;  // of a row made from the op table
+  const OpInfo* op = nullptr;  // of a callable made from the op table
 };
 
-// Puts rows into the type and the module. Error when one does not fit its function or its name is taken: signature.hpp.
-void add_rows(PyObject* module, const Row* rows, size_t count);
+// Puts callables into the type and the module. Error when one does not fit its function or its name is taken:
+// signature.hpp.
+void add_callables(PyObject* module, const Callable* callables, size_t count);
 template <size_t n>
-void add_rows(PyObject* module, const Row (&rows)[n]) {
-  add_rows(module, rows, n);
+void add_callables(PyObject* module, const Callable (&callables)[n]) {
+  add_callables(module, callables, n);
 }
 
-void add_op_table(PyObject* module);         // pointwise.cpp: a row for each pointwise op
+void add_op_table(PyObject* module);         // pointwise.cpp: a callable for each pointwise op
 void add_composites(PyObject* module);       // ops.cpp
 void add_reductions(PyObject* module);       // reductions.cpp
 void add_products(PyObject* module);         // products.cpp
@@ -67,7 +68,7 @@ void add_inspection(PyObject* module);       // inspect.cpp
 void add_compile(PyObject* module);          // compile.cpp
 void add_profile(PyObject* module);          // profile.cpp
 void add_glsl(PyObject* module);             // glsl.cpp
-void add_row_check(PyObject* module);        // signature.cpp
+void add_callable_check(PyObject* module);   // signature.cpp
 
 // The same values in another type and place.
 Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device);

@@ -1,5 +1,5 @@
-// Rows of views, and of ops that move, join and repeat elements: names, signatures, docs. The arithmetic is in
-// ops/movement.cpp, ops/join.cpp and ops/triangle.cpp.
+// Functions and methods of views, and of ops that move, join and repeat elements: names, signatures, docs. The
+// arithmetic is in ops/movement.cpp, ops/join.cpp and ops/triangle.cpp.
 #include <algorithm>
 #include <vector>
 
@@ -28,7 +28,7 @@ PyObject* broadcast_shapes(const Call& c) {
 
 template <Tensor (*indices)(int64_t, int64_t, int64_t, DType, DeviceId)>
 PyObject* triangle(const Call& c) {
-  const char* op = c.row->name;
+  const char* op = c.callable->name;
   Arguments a(op, c);
   const int64_t rows = to_int(op, a.need("row")), columns = to_int(op, a.need("col"));
   PyObject* offset = a.take("offset");
@@ -46,7 +46,7 @@ PyObject* triangle(const Call& c) {
 #define SG_SEVERAL "*dims: int | Sequence[int]"
 #define SG_LIST "tuple[Tensor, ...]"
 
-const Row views[] = {
+const Callable views[] = {
     {"reshape", bound<sg::reshape>, "*shape: int | Sequence[int]", "Tensor",
      "The same elements in another shape; a view when the strides allow, else a copy." SG_RESHAPE_DOC},
     {"view", bound<view>, "*shape: int | Sequence[int]", "Tensor", "reshape, but never a copy." SG_RESHAPE_DOC,
@@ -132,7 +132,7 @@ const Row views[] = {
      Scope::method},
 };
 
-const Row rows[] = {
+const Callable callables[] = {
     {"cat", bound<sg::cat>, "tensors: Sequence[Tensor], dim: int = 0", "Tensor",
      "Tensors one behind the other along a dimension; their types are promoted.\n\nRaises:\n    ValueError: the shapes "
      "differ elsewhere." SG_EXAMPLE("sg.cat([sg.ones(2), sg.zeros(1)]).tolist()", "[1.0, 1.0, 0.0]"),
@@ -221,8 +221,8 @@ const Row rows[] = {
 }  // namespace
 
 void add_movement(PyObject* module) {
-  add_rows(module, views);
-  add_rows(module, rows);
+  add_callables(module, views);
+  add_callables(module, callables);
 }
 
 }  // namespace sg::bind

@@ -1,4 +1,4 @@
-// Rows of composites and losses: names, signatures, docs. The arithmetic is in ops/composite.cpp.
+// Functions and methods of composites and losses: names, signatures, docs. The arithmetic is in ops/composite.cpp.
 #include <string>
 
 #include "bind/bound.hpp"
@@ -34,7 +34,7 @@ PyObject* class_loss(const char* op, Loss loss, bool smooths, const Call& c) {
 PyObject* cross_entropy(const Call& c) { return class_loss("cross_entropy", sg::cross_entropy, true, c); }
 PyObject* nll_loss(const Call& c) { return class_loss("nll_loss", sg::nll_loss, false, c); }
 
-const Row rows[] = {
+const Callable callables[] = {
     {"masked_fill", bound<sg::masked_fill>, "mask: Tensor, value: Tensor | float", "Tensor",
      "value where the mask holds, else the tensor; shapes broadcast.\n\nExample:\n"
      "    >>> sg.ones(2).masked_fill(sg.tensor([True, False]), 5.0).tolist()\n    [5.0, 1.0]"},
@@ -77,6 +77,6 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_composites(PyObject* module) { add_rows(module, rows); }
+void add_composites(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

@@ -1,5 +1,5 @@
-// Rows of the pointwise ops. Ops of one or two tensors get theirs from a loop, with the form in place and other names;
-// ops with more arguments, whose signatures are PyTorch's, are written out. The formulas are in math/.
+// Functions and methods of the pointwise ops. Ops of one or two tensors get theirs from a loop, with the form in place
+// and other names; ops with more arguments, whose signatures are PyTorch's, are written out. The formulas are in math/.
 #include <string>
 
 #include "bind/bound.hpp"
@@ -11,7 +11,7 @@ namespace {
 constexpr auto kFunction = Scope::function, kMethod = Scope::method;
 
 PyObject* unary(const Call& call) {
-  const OpInfo& op = *call.row->op;
+  const OpInfo& op = *call.callable->op;
   Arguments a(op.name, call);
   PyObject* self = call.self ? call.self : a.need("input");
   a.done();
@@ -20,7 +20,7 @@ PyObject* unary(const Call& call) {
 
 // The two operands of a call, one of which is a tensor. `second` is the name of the other, `option` that of a keyword.
 struct Operands {
-  Operands(const Call& call, const char* second, const char* option = nullptr) : op(call.row->op->name) {
+  Operands(const Call& call, const char* second, const char* option = nullptr) : op(call.callable->op->name) {
     Arguments a(op, call);
     PyObject* self = call.self ? call.self : a.need("input");
     PyObject* other = a.need(second, "other");
@@ -44,7 +44,7 @@ constexpr char kOther[] = "other", kMin[] = "min", kMax[] = "max";
 template <const char* second>
 PyObject* binary(const Call& call) {
   const Operands o(call, second);
-  return wrap(apply(*call.row->op, *o.x, *o.y));
+  return wrap(apply(*call.callable->op, *o.x, *o.y));
 }
 PyObject* power(const Call& call) {  // some exponents are other ops
   const Operands o(call, "exponent");
@@ -54,7 +54,7 @@ PyObject* power(const Call& call) {  // some exponents are other ops
 template <Tensor (*op)(const Tensor&, const Tensor&, const Tensor&)>
 PyObject* scaled(const Call& call) {
   const Operands o(call, kOther, "alpha");
-  if (!given(o.given_option)) return wrap(apply(*call.row->op, *o.x, *o.y));
+  if (!given(o.given_option)) return wrap(apply(*call.callable->op, *o.x, *o.y));
   Tensor room;
   return wrap(op(*o.x, *o.y, operand_of(o.op, o.given_option, room, o.device)));
 }
@@ -123,7 +123,7 @@ constexpr struct {
                {"gt", "greater"},    {"lt", "less"},       {"ge", "greater_equal"}, {"le", "less_equal"},
                {"ne", "not_equal"}};
 
-// ---- rows with more arguments ----------------------------------------------------------------------------------------
+// ---- callables with more arguments ----------------------------------------------------------------------------------------
 constexpr auto gelu_of = static_cast<Tensor (*)(const Tensor&, const std::string&)>(sg::gelu);
 
 #define SG_CLAMP_DOC                                                                                             \
@@ -133,7 +133,7 @@ constexpr auto gelu_of = static_cast<Tensor (*)(const Tensor&, const std::string
 #define SG_CLAMP_ARGUMENTS "min: Tensor | float | None = None, max: Tensor | float | None = None"
 #define SG_LERP_ARGUMENTS "end: Tensor, weight: Tensor | float"
 #define SG_PRODUCT_ARGUMENTS "tensor1: Tensor, tensor2: Tensor, *, value: float = 1"
-const Row rows[] = {
+const Callable callables[] = {
     {"round", bound<round_decimals>, "*, decimals: int = 0", "Tensor",
      "The nearest whole number, ties to the even one; or the nearest multiple of 10^-decimals.\n\nExample:\n"
      "    >>> sg.tensor([0.5, 1.5, -2.25]).round().tolist()\n    [0.0, 2.0, -2.0]"},
@@ -215,8 +215,8 @@ bool among(const List& list, std::string_view name) {
   return false;
 }
 bool written_out(std::string_view name) {
-  for (const Row& row : rows)
-    if (name == row.name) return true;
+  for (const Callable& callable : callables)
+    if (name == callable.name) return true;
   return false;
 }
 
@@ -228,31 +228,31 @@ void add_op_table(PyObject* module) {
     const bool one = op->arity == 1;
     const Special& two = special(*op);
     const std::string doc = one ? unary_doc(*op) : binary_doc(*op, two.parameters, two.doc);
-    Row row{op->name, one ? Body(unary, 1) : two.body, one ? "" : two.parameters, "Tensor", doc.c_str()};
-    row.op = op;
-    if (op->wide) row.autocast = Autocast::wide;
-    if (among(functions_only, op->name)) row.scope = kFunction, row.parameters = "input: Tensor";
-    add_rows(module, &row, 1);
+    Callable callable{op->name, one ? Body(unary, 1) : two.body, one ? "" : two.parameters, "Tensor", doc.c_str()};
+    callable.op = op;
+    if (op->wide) callable.autocast = Autocast::wide;
+    if (among(functions_only, op->name)) callable.scope = kFunction, callable.parameters = "input: Tensor";
+    add_callables(module, &callable, 1);
     for (const auto& [name, alias] : aliases) {
       if (name != op->name) continue;
-      Row other = row;
+      Callable other = callable;
       other.name = alias;
       const std::string same = std::string("The same as ") + op->name + ". " + doc;
       other.doc = same.c_str();
-      add_rows(module, &other, 1);
+      add_callables(module, &other, 1);
     }
-    if (row.scope == kFunction || op->result == Result::boolean) continue;
+    if (callable.scope == kFunction || op->result == Result::boolean) continue;
     const std::string name = std::string(op->name) + "_";
     const std::string in_place_doc = std::string(op->name) + "." SG_PLACE_DOC;
-    Row into = row;
+    Callable into = callable;
     into.name = name.c_str();
     into.body = one ? in_place<unary> : two.body_in_place;
     into.doc = in_place_doc.c_str();
     into.scope = kMethod;
     into.autocast = Autocast::none;  // its type is that of the tensor
-    add_rows(module, &into, 1);
+    add_callables(module, &into, 1);
   }
-  add_rows(module, rows);
+  add_callables(module, callables);
 }
 
 }  // namespace sg::bind

@@ -1,5 +1,5 @@
-// Rows of products: names, signatures, docs, and dims of tensordot. The arithmetic is in ops/matmul.cpp,
-// ops/products.cpp and ops/einsum.cpp.
+// Functions and methods of products: names, signatures, docs, and dims of tensordot. The arithmetic is in
+// ops/matmul.cpp, ops/products.cpp and ops/einsum.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 
@@ -26,7 +26,7 @@ PyObject* tensordot(const Call& c) {
 #define SG_SCALED ", *, beta: float = 1, alpha: float = 1"
 #define SG_SCALED_DOC "; input is not read when beta is 0."
 #define SG_EXAMPLE(code, printed) "\n\nExample:\n    >>> " code "\n    " printed
-const Row rows[] = {
+const Callable callables[] = {
     {"matmul", bound<sg::matmul>, "other: Tensor", "Tensor",
      "The matrix product: [..., m, k] @ [..., k, n] -> [..., m, n]; leading dimensions broadcast, vectors as in "
      "NumPy.\n\nArgs:\n    other: the right-hand side.\n\nRaises:\n    ValueError: the inner sizes "
@@ -85,6 +85,6 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_products(PyObject* module) { add_rows(module, rows); }
+void add_products(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

@@ -46,7 +46,7 @@ void annotate(const std::string& name, int64_t begin, int64_t end) {
   profile::add(std::move(e));
 }
 
-const Row rows[] = {
+const Callable callables[] = {
     {"_profile_start", bound<start>, "with_stack: bool", "None", "Starts to note events.", Scope::function},
     {"_profile_stop", bound<stop>, "", "tuple[list[tuple[Any, ...]], int, int]",
      "The events, when they ended, and the number of this thread.", Scope::function},
@@ -57,6 +57,6 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_profile(PyObject* module) { add_rows(module, rows); }
+void add_profile(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

@@ -1,5 +1,5 @@
-// Rows of reductions: names, signatures, docs, and Python's ways to name dimensions. The arithmetic is in
-// ops/reduce.cpp and ops/statistics.cpp.
+// Functions and methods of reductions: names, signatures, docs, and Python's ways to name dimensions. The arithmetic is
+// in ops/reduce.cpp and ops/statistics.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 
@@ -56,7 +56,7 @@ PyObject* min(const Call& c) { return extreme<sg::amin, min_along, sg::minimum>(
 
 template <bool leave_out_nan>
 PyObject* median(const Call& c) {
-  const char* op = c.row->name;
+  const char* op = c.callable->name;
   Arguments a(op, c);
   const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
   PyObject* dim = a.take("dim", "axis");
@@ -103,7 +103,7 @@ bool allclose(const Tensor& x, const Tensor& other, double rtol, double atol, bo
   "elements, and equals share the gradient.\n    keepdim: keep the dimension as size 1."
 #define SG_CLOSE "rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False"
 
-const Row rows[] = {
+const Callable callables[] = {
     {"sum", bound<sg::sum>, SG_FOLD_TYPED, "Tensor",
      "The sum over dimensions; of bool and integers as int64." SG_TYPED_ARGS SG_EXAMPLE(
          "sg.ones(2, 3).sum(dim=1).tolist()", "[3.0, 3.0]"),
@@ -189,6 +189,6 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_reductions(PyObject* module) { add_rows(module, rows); }
+void add_reductions(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

@@ -1,4 +1,4 @@
-// Rows of running sums, products and extremes. The arithmetic is in ops/scan.cpp.
+// Functions and methods of running sums, products and extremes. The arithmetic is in ops/scan.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 #define SG_EXTREME_DOC                                                                                                \
   " NaN wins; of equal ones the last. The gradient goes to the chosen elements.\n\nArgs:\n    dim: the dimension to " \
   "go along.\n\nReturns:\n    values, and indices (int64)."
-const Row rows[] = {
+const Callable callables[] = {
     {"cumsum", bound<sg::cumsum>, SG_SCAN_ARGUMENTS, "Tensor",
      "Running sums along a dimension: out[i] = input[0] + ... + input[i]." SG_SCAN_DOC
      "\n\nExample:\n    >>> sg.tensor([1, 2, 3]).cumsum(0).tolist()\n    [1, 3, 6]",
@@ -35,6 +35,6 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_scans(PyObject* module) { add_rows(module, rows); }
+void add_scans(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

@@ -1,4 +1,4 @@
-// Rows that choose elements by a mask. The arithmetic is in ops/selection.cpp.
+// Functions and methods that choose elements by a mask. The arithmetic is in ops/selection.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 
@@ -18,7 +18,7 @@ PyObject* where(const Call& c) {
 }
 
 #define SG_WAITS " Runs what is pending and waits for how many there are."
-const Row rows[] = {
+const Callable callables[] = {
     {"nonzero", bound<sg::nonzero>, "*, as_tuple: bool = False", "Any",
      "Where the elements that are not 0 are, in row-major order." SG_WAITS
      "\n\nArgs:\n    as_tuple: one tensor a dimension, which index the input, in place of one row an element.\n\n"
@@ -40,6 +40,6 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_selection(PyObject* module) { add_rows(module, rows); }
+void add_selection(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

@@ -1,4 +1,4 @@
-// Reads the signature text of rows, and checks at import that it fits the row's function. Knows no op.
+// Reads the signature text of callables, and checks at import that it fits the callable's function. Knows no op.
 #include "bind/signature.hpp"
 
 #include <algorithm>
@@ -26,13 +26,13 @@ std::string_view trimmed(std::string_view s) {
   return s;
 }
 
-[[noreturn]] void wrong(const char* row, const std::string& what) {
-  fail<Error>("row " + std::string(row && *row ? row : "''"), what, "correct the row in cpp/bind");
+[[noreturn]] void wrong(const char* callable, const std::string& what) {
+  fail<Error>("row " + std::string(callable && *callable ? callable : "''"), what, "correct the row in cpp/bind");
 }
 
 // "a: int, *, b: tuple[int, int] = (0, 1)" -> "a: int", "*", "b: tuple[int, int] = (0, 1)"
-std::vector<std::string_view> split(const Row& row) {
-  const std::string_view text = row.parameters;
+std::vector<std::string_view> split(const Callable& callable) {
+  const std::string_view text = callable.parameters;
   std::vector<std::string_view> parts;
   int depth = 0;
   size_t begin = 0;
@@ -44,7 +44,7 @@ std::vector<std::string_view> split(const Row& row) {
     if (const auto part = trimmed(text.substr(begin, i - begin)); !part.empty()) parts.push_back(part);
     begin = i + 1;
   }
-  if (depth) wrong(row.name, "the brackets of '" + std::string(text) + "' do not match");
+  if (depth) wrong(callable.name, "the brackets of '" + std::string(text) + "' do not match");
   return parts;
 }
 
@@ -72,13 +72,14 @@ bool is_identifier(std::string_view s) {
          std::all_of(s.begin(), s.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
-int count_checked(const Row& row) {
+int count_checked(const Callable& callable) {
   int count = 0;
-  for (std::string_view part : split(row)) {
+  for (std::string_view part : split(callable)) {
     if (part == "*") continue;
     const Piece p = cut(part);
     if (!is_identifier(p.name) || p.type.empty() || (part.find('=') != std::string_view::npos && p.fallback.empty()))
-      wrong(row.name, "the parameter '" + std::string(part) + "' is not of the form 'name: type' or 'name: type = 1'");
+      wrong(callable.name,
+            "the parameter '" + std::string(part) + "' is not of the form 'name: type' or 'name: type = 1'");
     ++count;
   }
   return count;
@@ -89,10 +90,10 @@ PyObject* evaluated(std::string_view text) {
   return check(PyRun_String(std::string(text).c_str(), Py_eval_input, names.get(), names.get()));
 }
 
-std::vector<Parameter> parse(const Row& row) {
+std::vector<Parameter> parse(const Callable& callable) {
   std::vector<Parameter> list;
   bool by_name = false;
-  for (std::string_view part : split(row)) {
+  for (std::string_view part : split(callable)) {
     if (part == "*") {
       by_name = true;
       continue;
@@ -112,37 +113,38 @@ PyObject* core = nullptr;
 void check_words(const std::string& name, const std::string& parameters, const std::string& result,
                  const std::string& doc, int64_t takes) {
   const Body body(nullptr, static_cast<int>(takes));
-  check_row(core, {name.c_str(), body, parameters.c_str(), result.c_str(), doc.c_str(), Scope::function});
+  check_callable(core, {name.c_str(), body, parameters.c_str(), result.c_str(), doc.c_str(), Scope::function});
 }
 
-const Row rows[] = {{"_check_row", bound<check_words>, "name: str, parameters: str, result: str, doc: str, takes: int",
-                     "None", "Error when such a row would not be added (tests).", Scope::function}};
+const Callable callables[] = {{"_check_callable", bound<check_words>,
+                               "name: str, parameters: str, result: str, doc: str, takes: int", "None",
+                               "Error when such a row would not be added (tests).", Scope::function}};
 
 }  // namespace
 
-const std::vector<Parameter>& parameters_of(const Row& row) {
-  static auto* known = new std::map<const Row*, std::vector<Parameter>>;
-  auto it = known->find(&row);
-  if (it == known->end()) it = known->emplace(&row, parse(row)).first;
+const std::vector<Parameter>& parameters_of(const Callable& callable) {
+  static auto* known = new std::map<const Callable*, std::vector<Parameter>>;
+  auto it = known->find(&callable);
+  if (it == known->end()) it = known->emplace(&callable, parse(callable)).first;
   return it->second;
 }
 
-void check_row(PyObject* module, const Row& row) {
-  if (!is_identifier(row.name)) wrong(row.name, "its name is no identifier");
-  if ((row.scope != Scope::function && PyDict_GetItemString(tensor_type->tp_dict, row.name)) ||
-      (row.scope != Scope::method && PyDict_GetItemString(PyModule_GetDict(module), row.name)))
-    wrong(row.name, "its name is taken");
-  if (!*row.result) wrong(row.name, "its result is missing");
-  if (!*row.doc) wrong(row.name, "it has no docstring");
-  const int named = count_checked(row) + (row.scope == Scope::function ? 0 : 1);
-  if (row.body.takes >= 0 && named != row.body.takes)
-    wrong(row.name, "its text names " + std::to_string(named) + " arguments, its function takes " +
-                        std::to_string(row.body.takes));
+void check_callable(PyObject* module, const Callable& callable) {
+  if (!is_identifier(callable.name)) wrong(callable.name, "its name is no identifier");
+  if ((callable.scope != Scope::function && PyDict_GetItemString(tensor_type->tp_dict, callable.name)) ||
+      (callable.scope != Scope::method && PyDict_GetItemString(PyModule_GetDict(module), callable.name)))
+    wrong(callable.name, "its name is taken");
+  if (!*callable.result) wrong(callable.name, "its result is missing");
+  if (!*callable.doc) wrong(callable.name, "it has no docstring");
+  const int named = count_checked(callable) + (callable.scope == Scope::function ? 0 : 1);
+  if (callable.body.takes >= 0 && named != callable.body.takes)
+    wrong(callable.name, "its text names " + std::to_string(named) + " arguments, its function takes " +
+                             std::to_string(callable.body.takes));
 }
 
-void add_row_check(PyObject* module) {
+void add_callable_check(PyObject* module) {
   core = module;
-  add_rows(module, rows);
+  add_callables(module, callables);
 }
 
 }  // namespace sg::bind

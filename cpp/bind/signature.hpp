@@ -1,4 +1,4 @@
-// What the text of a row says of its parameters, and whether the row fits its function.
+// What the text of a callable says of its parameters, and whether the callable fits its function.
 // Threads: the GIL is held.
 #pragma once
 #include <string>
@@ -15,12 +15,12 @@ struct Parameter {
   bool by_name = false;         // behind a lone "*"
   PyObject* fallback = nullptr;
 };
-const std::vector<Parameter>& parameters_of(const Row& row);  // parsed at the first call
+const std::vector<Parameter>& parameters_of(const Callable& callable);  // parsed at the first call
 
-// Error when the row has no name, one that is taken, no result or no doc, when its parameters cannot be read, or when
-// they are not as many as its function takes.
-void check_row(PyObject* module, const Row& row);
+// Error when the callable has no name, one that is taken, no result or no doc, when its parameters cannot be read, or
+// when they are not as many as its function takes.
+void check_callable(PyObject* module, const Callable& callable);
 
-void add_row_check(PyObject* module);  // for tests
+void add_callable_check(PyObject* module);  // for tests
 
 }  // namespace sg::bind

@@ -1,5 +1,5 @@
-// Rows of sorting, searching and counting: names, signatures, docs. The arithmetic is in ops/sort.cpp and
-// ops/search.cpp.
+// Functions and methods of sorting, searching and counting: names, signatures, docs. The arithmetic is in ops/sort.cpp
+// and ops/search.cpp.
 #include "bind/bound.hpp"
 #include "ops/list.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 #define SG_UNIQUE_DOC                                                                                           \
   "\n    return_inverse: also, for each element, which of them it is.\n    return_counts: also how often each " \
   "occurs.\n    dim: None only.\n\nReturns:\n    The elements [n], or a tuple that begins with them."
-const Row rows[] = {
+const Callable callables[] = {
     {"sort", bound<sg::sort>, "dim: int = -1, descending: bool = False, stable: bool = False", "Any",
      "The elements in order along a dimension, and where they were.\n\nNaN counts as the largest; "
      "equal elements always keep their order. The gradient of a value goes to the element it was.\n\nArgs:\n"
@@ -89,6 +89,6 @@ const Row rows[] = {
 
 }  // namespace
 
-void add_sorting(PyObject* module) { add_rows(module, rows); }
+void add_sorting(PyObject* module) { add_callables(module, callables); }
 
 }  // namespace sg::bind

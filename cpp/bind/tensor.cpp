@@ -1,4 +1,4 @@
-// The type object of Tensor and its operators. Methods are rows (methods.hpp).
+// The type object of Tensor and its operators. Methods are callables (methods.hpp).
 #include "bind/tensor.hpp"
 
 #include <new>

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "kernel/custom.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -388,7 +388,7 @@ void vjp_attention(Vjp& v) {
   const Tensor logs = part_of(kept, q.dtype(), rows, contiguous_strides(rows), r.logs_at);
   const Tensor g = p.e == 1 || v.g.strides()[3] == 1 ? v.g : contiguous(v.g);
   const Gradients to = gradients_of(p, q.strides(), k.strides(), value.strides(), wants);
-  const Tensor packed = custom_kernel(rows::AttentionGradient, {q, k, value, g, logs, contiguous(sum(g * out, kLast))},
+  const Tensor packed = custom_kernel(ops::AttentionGradient, {q, k, value, g, logs, contiguous(sum(g * out, kLast))},
                                       {to.numel}, q.dtype(), AttentionParameters(p, wants, scale));
   for (int i = 0; i < 3; ++i)
     if (v.needs(i)) v.result[i] = part_of(packed, q.dtype(), to.shape[i], to.strides[i], to.at[i]);
@@ -445,7 +445,7 @@ bool has_kernel(const Tensor& q, const Tensor& k, const Tensor& v) {
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Attention{.name = "attention",
                        .doc = "softmax(scale * query @ key^T) @ value, block by block.",
                        .kind = Kind::kernel,
@@ -463,7 +463,7 @@ const OpInfo AttentionAfter{.name = "attention_after",
                             .kind = Kind::kernel,
                             .arity = 4,
                             .expand = expand_forward};
-}  // namespace rows
+}  // namespace ops
 
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, double scale, bool causal) {
   check(query, key, value);
@@ -479,10 +479,10 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, do
   {
     const GradMode off(false);
     packed =
-        custom_kernel(rows::Attention, {q, k, v}, {r.logs_at + p.logs()}, wide, AttentionParameters(p, causal, scale));
+        custom_kernel(ops::Attention, {q, k, v}, {r.logs_at + p.logs()}, wide, AttentionParameters(p, causal, scale));
   }
   Tensor out = part_of(packed, wide, {p.batch, p.heads, p.queries, p.e}, r.out_strides, 0);
-  record_gradient(rows::Attention, out, {&q, &k, &v}, AttentionAttributes{scale, causal});
+  record_gradient(ops::Attention, out, {&q, &k, &v}, AttentionAttributes{scale, causal});
   Dims shape = batch;
   shape.push(p.queries);
   shape.push(p.e);
@@ -520,7 +520,7 @@ Tensor attention_after(const Tensor& query, const Tensor& key, const Tensor& val
   const Tensor q = in_order(q0), k = in_order(k0), v = in_order(v0);
   const Problem p{q.shape()[0], q.shape()[1], q.shape()[2], k.shape()[2], q.shape()[3], v.shape()[3]};
   const Results r = results_of(p, q.strides());
-  const Tensor packed = custom_kernel(rows::AttentionAfter, {q, k, v, contiguous(start)}, {r.logs_at + p.logs()}, wide,
+  const Tensor packed = custom_kernel(ops::AttentionAfter, {q, k, v, contiguous(start)}, {r.logs_at + p.logs()}, wide,
                                       AttentionParameters(p, kCausal | kStarts | kFurther * (group - 1), scale));
   return cast(part_of(packed, wide, {p.batch, p.heads, p.queries, p.e}, r.out_strides, 0), dtype);
 }

@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "ops/launch.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -140,9 +140,9 @@ Tensor run(const OpInfo& op, const Tensor& x, const Bordered& b, bool gradient) 
     p.sides[d] = {static_cast<int32_t>(b.sides[d].before), static_cast<int32_t>(b.sides[d].after)};
   return custom_kernel(op, {contiguous(x)}, shape, x.dtype(), p, b);
 }
-Tensor copy_borders(const Tensor& x, const Bordered& b) { return run(rows::Border, x, b, false); }
+Tensor copy_borders(const Tensor& x, const Bordered& b) { return run(ops::Border, x, b, false); }
 Tensor add_borders(const Tensor& g, const Bordered& b) {
-  return cast(run(rows::BorderImage, cast(g, wide_of(g.dtype())), b, true), g.dtype());
+  return cast(run(ops::BorderImage, cast(g, wide_of(g.dtype())), b, true), g.dtype());
 }
 
 void (*copy_function(size_t bytes))(const CpuArgs&) {
@@ -211,10 +211,10 @@ void check(const Bordered& b, const std::string& mode) {
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Border = row("border", "An image with borders that continue it.", vjp_border, false);
 const OpInfo BorderImage = row("border_image", "The gradient of border.", vjp_border_image, true);
-}  // namespace rows
+}  // namespace ops
 
 Tensor with_borders(const Tensor& x, const std::vector<int64_t>& widths, const std::string& mode) {
   // At most three dimensions at a time, beginning with the last ones.

@@ -6,7 +6,7 @@
 #include "kernel/expr.hpp"
 #include "ops/index.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -24,7 +24,7 @@ Tensor real(const Tensor& x) { return cast(x, with_fractions(x.dtype())); }
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo CheckClass{.name = "cross_entropy",
                         .doc = "Checks that classes are in range.",
                         .kind = Kind::pointwise,
@@ -43,7 +43,7 @@ const OpInfo OneHot{.name = "one_hot",
                     .arity = 2,
                     .emit = emit_check_class,
                     .reports = true};
-}  // namespace rows
+}  // namespace ops
 
 Tensor softmax(const Tensor& x0, int64_t dim, std::optional<DType> dtype) {
   const Tensor x = real(dtype ? cast(x0, *dtype) : x0);
@@ -118,7 +118,7 @@ Tensor one_hot(const Tensor& classes, int64_t num_classes) {
     return one_hot(classes, std::max<int64_t>(plus("one_hot", read_now(amax(classes)), 1), 0));
   }
   if (num_classes < 1) fail<ValueError>("one_hot", "num_classes is " + std::to_string(num_classes), "give 1 or more");
-  const Tensor checked = pointwise(rows::OneHot, {cast(classes, DType::int64), Tensor(num_classes)});
+  const Tensor checked = pointwise(ops::OneHot, {cast(classes, DType::int64), Tensor(num_classes)});
   return cast(unsqueeze(checked, -1) == arange(0, 1, num_classes, DType::int64, classes.device()), DType::int64);
 }
 
@@ -181,7 +181,7 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const ClassLoss& o) {
     fail<TypeError>("nll_loss", std::string("target is ") + name_of(target.dtype()), "give classes as int64");
   if (!is_float(x.dtype()))
     fail<TypeError>("nll_loss", std::string("input is ") + name_of(x.dtype()), "give log-probabilities");
-  return class_loss(rows::NllLoss, x, target, o);
+  return class_loss(ops::NllLoss, x, target, o);
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLoss& o) {
@@ -197,7 +197,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLoss
                     probabilities ? "give probabilities as floats" : "give classes as int64");
   const int d = class_dim(logits);
   const Tensor x = log_softmax(logits, d);
-  if (!probabilities) return class_loss(rows::CheckClass, x, target, o);
+  if (!probabilities) return class_loss(ops::CheckClass, x, target, o);
   if (o.ignore_index >= 0)
     fail<ValueError>("cross_entropy", "ignore_index " + std::to_string(o.ignore_index) + " with probabilities",
                      "give classes");

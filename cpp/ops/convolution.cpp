@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "ops/image.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -81,7 +81,7 @@ Tensor correlate_channels(const Framed& f, const Tensor& weight, const Geometry&
   const Tensor w = contiguous(weight);
   const Dims& x = f.image.strides();
   const int64_t n = f.image.shape()[0], pitch = f.window.pitch;
-  return contract(rows::Convolution, w, {0, 0, g.kernel.numel(), 0, 0, g.kernel[1], 1}, f.image,
+  return contract(ops::Convolution, w, {0, 0, g.kernel.numel(), 0, 0, g.kernel[1], 1}, f.image,
                   {x[0], 0, x[1], pitch * g.stride[0], g.stride[1], pitch * g.dilation[0], g.dilation[1]},
                   {{n, 1, g.groups}, g.result, g.kernel, f.window}, {n, g.groups, g.result[0], g.result[1]});
 }
@@ -91,7 +91,7 @@ Tensor weight_gradient_of_channels(const Framed& f, const Tensor& result, const 
   const Tensor whole = contiguous(result);
   const Dims &x = f.image.strides(), &y = whole.strides();
   const int64_t n = f.image.shape()[0], pitch = f.window.pitch;
-  return contract(rows::ConvolutionWeight, whole, {y[1], 0, 0, 0, y[0], y[2], y[3]}, f.image,
+  return contract(ops::ConvolutionWeight, whole, {y[1], 0, 0, 0, y[0], y[2], y[3]}, f.image,
                   {x[1], 0, pitch * g.dilation[0], g.dilation[1], x[0], pitch * g.stride[0], g.stride[1]},
                   {{g.groups, 1}, g.kernel, {n, g.result[0], g.result[1]}, f.window},
                   {g.groups, 1, g.kernel[0], g.kernel[1]});
@@ -107,10 +107,9 @@ Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
   Dims rows = {n, g.groups, each}, of_image = {x.strides()[0], channels * x.strides()[1], 0};
   // With one output in each group, groups are rows, so that channels lie where they do in other products.
   if (each == 1 && !x.device().is_gpu()) rows = {n, 1, g.groups}, of_image = {of_image[0], 0, of_image[1]};
-  return contract(rows::Convolution, w,
-                  joined({{0, each * inner, inner}, zeros(2), {g.kernel.numel(), g.kernel[1], 1}}), x,
-                  joined({of_image, places(x, g), taps(x, g)}), {rows, g.result, {channels, g.kernel[0], g.kernel[1]}},
-                  {n, outputs, g.result[0], g.result[1]});
+  return contract(ops::Convolution, w, joined({{0, each * inner, inner}, zeros(2), {g.kernel.numel(), g.kernel[1], 1}}),
+                  x, joined({of_image, places(x, g), taps(x, g)}),
+                  {rows, g.result, {channels, g.kernel[0], g.kernel[1]}}, {n, outputs, g.result[0], g.result[1]});
 }
 
 Tensor forward(const Tensor& x, const Tensor& w, const Geometry& g) {
@@ -216,7 +215,7 @@ Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g) 
   };
   const Contraction sizes{{batch, each}, {channels, g.kernel[0], g.kernel[1]}, {images, g.result[0], g.result[1]}};
   const Tensor out = contract(
-      rows::ConvolutionWeight, y,
+      ops::ConvolutionWeight, y,
       joined({{of_batch(y, each), y.strides()[1]}, zeros(3), {y.strides()[0], y.strides()[2], y.strides()[3]}}), x,
       joined({{of_batch(x, channels), 0}, taps(x, g), {x.strides()[0]}, places(x, g)}), sizes,
       {sums, outputs, channels, g.kernel[0] * g.kernel[1]});
@@ -235,13 +234,13 @@ Tensor product(const OpInfo& op, Compute compute, const Tensor& a, const Tensor&
   return out;
 }
 Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
-  return product(rows::Convolution, forward, x, w, g);
+  return product(ops::Convolution, forward, x, w, g);
 }
 Tensor by_image(const Tensor& y, const Tensor& w, const Geometry& g) {
-  return product(rows::ConvolutionImage, image_gradient, y, w, g);
+  return product(ops::ConvolutionImage, image_gradient, y, w, g);
 }
 Tensor by_weight(const Tensor& x, const Tensor& y, const Geometry& g) {
-  return product(rows::ConvolutionWeight, weight_gradient, x, y, g);
+  return product(ops::ConvolutionWeight, weight_gradient, x, y, g);
 }
 
 void vjp_convolution(Vjp& v) {
@@ -382,12 +381,12 @@ Tensor conv_transpose(const char* op, int dims, const Tensor& input, const Tenso
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Convolution = row("convolution", "An image with weights that move over it.", vjp_convolution);
 const OpInfo ConvolutionImage =
     row("convolution_image", "The gradient of a convolution by its image: the transposed convolution.", vjp_image);
 const OpInfo ConvolutionWeight = row("convolution_weight", "The gradient of a convolution by its weights.", vjp_weight);
-}  // namespace rows
+}  // namespace ops
 
 Tensor conv1d(const Tensor& input, const Tensor& weight, const std::optional<Tensor>& bias, const Dims& stride,
               const TextOrDims& padding, const Dims& dilation, int64_t groups) {

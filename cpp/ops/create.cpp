@@ -7,7 +7,7 @@
 #include "kernel/expr.hpp"
 #include "ops/index.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -46,7 +46,7 @@ Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, Generator& f
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Full{
     .name = "full", .doc = "A tensor of one value.", .kind = Kind::pointwise, .arity = 1, .emit = emit_full};
 const OpInfo Arange{
@@ -67,27 +67,27 @@ const OpInfo RandomBits{.name = "random_bits",
                         .arity = 3,
                         .emit = emit_random_bits};
 const OpInfo Empty{.name = "empty", .doc = "Memory of undefined contents.", .kind = Kind::memory, .arity = 0};
-}  // namespace rows
+}  // namespace ops
 
 Tensor full(const Dims& shape, double value, DType dtype, DeviceId device) {
   if (dtype == DType::boolean) return full_int(shape, value != 0, dtype, device);
   if (!is_float(dtype)) return full_int(shape, static_cast<int64_t>(value), dtype, device);
-  return generate(rows::Full, shape, dtype, device, false, {Number{.f = value}}, dtype);
+  return generate(ops::Full, shape, dtype, device, false, {Number{.f = value}}, dtype);
 }
 Tensor full_int(const Dims& shape, int64_t value, DType dtype, DeviceId device) {
-  return generate(rows::Full, shape, dtype, device, false, {Number{.i = value}}, dtype);
+  return generate(ops::Full, shape, dtype, device, false, {Number{.i = value}}, dtype);
 }
-Tensor empty(const Dims& shape, DType dtype, DeviceId device) { return memory(rows::Empty, shape, dtype, device); }
+Tensor empty(const Dims& shape, DType dtype, DeviceId device) { return memory(ops::Empty, shape, dtype, device); }
 Tensor ones_like(const Tensor& x) { return full(x.shape(), 1, x.dtype(), x.device()); }
 
 Tensor arange(double start, double step, int64_t count, DType dtype, DeviceId device) {
   if (!is_float(dtype))
     return arange_int(static_cast<int64_t>(start), static_cast<int64_t>(step), count, dtype, device);
-  return generate(rows::Arange, {count}, dtype, device, true, {Number{.f = start}, Number{.f = step}}, dtype);
+  return generate(ops::Arange, {count}, dtype, device, true, {Number{.f = start}, Number{.f = step}}, dtype);
 }
 Tensor arange_int(int64_t start, int64_t step, int64_t count, DType dtype, DeviceId device) {
   const std::initializer_list<Number> numbers = {Number{.i = start}, Number{.i = step}};
-  return generate(rows::Arange, {count}, dtype, device, true, numbers, DType::int64);
+  return generate(ops::Arange, {count}, dtype, device, true, numbers, DType::int64);
 }
 
 Tensor filled(const Dims& shape, const Tensor& number, DType dtype, DeviceId device) {
@@ -173,12 +173,10 @@ void Generator::restart(int64_t with) {
   blocks = 0;
 }
 
-Tensor rand(const Dims& shape, DeviceId device, Generator& from) { return random(rows::Rand, shape, device, from, 1); }
-Tensor randn(const Dims& shape, DeviceId device, Generator& from) {
-  return random(rows::Randn, shape, device, from, 1);
-}
+Tensor rand(const Dims& shape, DeviceId device, Generator& from) { return random(ops::Rand, shape, device, from, 1); }
+Tensor randn(const Dims& shape, DeviceId device, Generator& from) { return random(ops::Randn, shape, device, from, 1); }
 Tensor random_bits(const Dims& shape, DeviceId device, Generator& from) {
-  return random(rows::RandomBits, shape, device, from, 2, DType::int64);
+  return random(ops::RandomBits, shape, device, from, 2, DType::int64);
 }
 
 // floor(bits * range / 2^62), by halves of 31 bits: every value is as likely as the others to within 2^-31 of its share

@@ -8,8 +8,8 @@
 #include "base/error.hpp"
 #include "ops/index.hpp"
 #include "ops/list.hpp"
+#include "ops/ops.hpp"
 #include "ops/order.hpp"
-#include "ops/rows.hpp"
 
 namespace sg {
 namespace {
@@ -84,8 +84,8 @@ Tensor folded(const OpInfo& op, int64_t count, const Tensor& rows, const Tensor&
 }
 
 Tensor multiply_rows(int64_t count, const Tensor& rows, const Tensor& values) {
-  Tensor out = folded(rows::MultiplyRows, count, rows, values);
-  record_gradient(rows::MultiplyRows, out, {&values, &rows});
+  Tensor out = folded(ops::MultiplyRows, count, rows, values);
+  record_gradient(ops::MultiplyRows, out, {&values, &rows});
   return out;
 }
 
@@ -129,7 +129,7 @@ void vjp_add(Vjp& v) { v.result[0] = at_rows(v.g, v.in(1)); }
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo AddRows =
     fold_row<Fold::sum>("add_rows", "Zeros, to whose rows the given rows are added.", 2, kSavesB, vjp_add);
 const OpInfo MultiplyRows = fold_row<Fold::product>(
@@ -140,7 +140,7 @@ const OpInfo MaxRows =
 const OpInfo MinRows =
     fold_row<Fold::minimum>("min_rows", "The smallest of a tensor's rows and the rows given for each.", 3,
                             kSavesA | kSavesB | kSavesC | kSavesOutput, vjp_extreme);
-}  // namespace rows
+}  // namespace ops
 
 namespace {
 
@@ -167,9 +167,9 @@ Tensor lowest(DType t, bool highest) {
 
 Tensor add_rows(int64_t count, const Tensor& rows, const Tensor& values0) {
   const Tensor values = cast(values0, values0.dtype() == DType::boolean ? DType::int64 : wide_of(values0.dtype()));
-  Tensor out = count * values.numel() != 0 ? folded(rows::AddRows, count, rows, values)
+  Tensor out = count * values.numel() != 0 ? folded(ops::AddRows, count, rows, values)
                                            : full({count, values.shape()[1]}, 0, values.dtype(), values.device());
-  record_gradient(rows::AddRows, out, {&values, &rows});
+  record_gradient(ops::AddRows, out, {&values, &rows});
   return cast(out, values0.dtype());
 }
 
@@ -190,8 +190,8 @@ Tensor reduce_into(const char* op, const std::string& reduce, const Tensor& x0, 
   const auto start = [&](const Tensor& empty) { return include_self ? x : where(arrived > 0, empty, x); };
 
   if (reduce == "prod") return finished(start(1) * multiply_rows(count, at, values));
-  if (reduce == "amax") return finished(extreme_rows(rows::MaxRows, start(lowest(type, false)), at, values));
-  if (reduce == "amin") return finished(extreme_rows(rows::MinRows, start(lowest(type, true)), at, values));
+  if (reduce == "amax") return finished(extreme_rows(ops::MaxRows, start(lowest(type, false)), at, values));
+  if (reduce == "amin") return finished(extreme_rows(ops::MinRows, start(lowest(type, true)), at, values));
   const Tensor total = start(0) + add_rows(count, at, values);
   if (reduce == "sum") return finished(total);
   const Tensor n = include_self ? arrived + 1 : maximum(arrived, 1);

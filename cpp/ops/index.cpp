@@ -5,8 +5,8 @@
 #include "base/error.hpp"
 #include "kernel/expr.hpp"
 #include "ops/list.hpp"
+#include "ops/ops.hpp"
 #include "ops/order.hpp"
-#include "ops/rows.hpp"
 
 namespace sg {
 namespace {
@@ -87,7 +87,7 @@ void vjp_put(Vjp& v) {
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Take{.name = "take_rows",
                   .doc = "Rows of a tensor, by number.",
                   .kind = Kind::indexed,
@@ -100,7 +100,7 @@ const OpInfo Put{.name = "put_rows",
                  .arity = 3,
                  .saves = kSavesC,
                  .vjp = vjp_put};
-}  // namespace rows
+}  // namespace ops
 
 Tensor take_rows(const Tensor& x0, int dims, const Tensor& rows, bool distinct) {
   // The rows have one common stride, or x is copied.
@@ -124,8 +124,8 @@ Tensor take_rows(const Tensor& x0, int dims, const Tensor& rows, bool distinct) 
   for (int d = dims; d < x.rank(); ++d) strides.push(x.strides()[d]);
   const Dims shape = joined(rows.shape(), x.shape(), dims);
   const Tensor offset = with_ones(stride == 1 ? rows : rows * Tensor(stride), x.rank() - dims);
-  Tensor out = indexed(rows::Take, x, shape, strides, offset);
-  record_gradient(rows::Take, out, {&x, &rows}, RowsAttributes{dims, distinct});
+  Tensor out = indexed(ops::Take, x, shape, strides, offset);
+  record_gradient(ops::Take, out, {&x, &rows}, RowsAttributes{dims, distinct});
   return out;
 }
 
@@ -141,9 +141,9 @@ Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& val
     for (int d = dims; d < x.rank(); ++d)
       at =
           at + steps_along(x.shape()[d], strides[d], rows.rank() + d - dims, rows.rank() + x.rank() - dims, x.device());
-    assign_at(rows::Put, out, value, at);
+    assign_at(ops::Put, out, value, at);
   }
-  record_gradient(rows::Put, out, {&x, &value, &rows}, RowsAttributes{dims, distinct});
+  record_gradient(ops::Put, out, {&x, &value, &rows}, RowsAttributes{dims, distinct});
   return out;
 }
 
@@ -427,7 +427,7 @@ void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tenso
   at = expand(at, shape);
   Tensor v = values;
   if (!v.is_number()) v = expand(cast(v, x.dtype()), place(s, at, false).shape());
-  assign_at(rows::Put, x, v.is_number() ? v : place(s, v, true), at);
+  assign_at(ops::Put, x, v.is_number() ? v : place(s, v, true), at);
 }
 
 // ---- chosen by a mask --------------------------------------------------------------------------------------------------
@@ -442,7 +442,7 @@ Tensor places(const Tensor& mask, const Tensor& running, int64_t count) {
   const Tensor out = empty({count}, DType::int64, mask.device());
   if (count == 0) return out;
   const Tensor at = where(flat(as_mask(mask.detach())), running - Tensor(1), Tensor(-1));
-  assign_at(rows::Put, out, arange(0, 1, running.numel(), DType::int64, mask.device()), at);
+  assign_at(ops::Put, out, arange(0, 1, running.numel(), DType::int64, mask.device()), at);
   return out;
 }
 

@@ -3,7 +3,7 @@
 #include "base/error.hpp"
 #include "ops/border.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -46,7 +46,7 @@ int64_t size_of_dim(const Tensor& x, int dim) { return x.rank() ? x.shape()[dim]
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Join{.name = "cat",
                   .doc = "Tensors one behind the other along a dimension.",
                   .kind = Kind::view,
@@ -90,7 +90,7 @@ Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   }
   std::vector<const Tensor*> inputs;
   for (const Tensor& t : parts) inputs.push_back(&t);
-  record_gradient(rows::Join, out, inputs, JoinAttributes{d});
+  record_gradient(ops::Join, out, inputs, JoinAttributes{d});
   return out;
 }
 

@@ -1,7 +1,7 @@
 // Matrix products: every layout and every broadcast is a choice of strides for one contraction (graph/build.hpp).
 #include "base/error.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -14,13 +14,13 @@ bool turned(const GradInput& in) { return in.strides[1] == 1 && in.strides[2] !=
 void vjp_matmul(Vjp& v) {
   if (v.needs(0)) {
     const Tensor b = v.in(1);
-    v.result[0] = turned(v.node.in[0]) ? swap_last(contract(rows::Matmul, b, swap_last(v.g)))
-                                       : contract(rows::Matmul, v.g, swap_last(b));
+    v.result[0] = turned(v.node.in[0]) ? swap_last(contract(ops::Matmul, b, swap_last(v.g)))
+                                       : contract(ops::Matmul, v.g, swap_last(b));
   }
   if (v.needs(1)) {
     const Tensor a = v.in(0);
-    v.result[1] = turned(v.node.in[1]) ? swap_last(contract(rows::Matmul, swap_last(v.g), a))
-                                       : contract(rows::Matmul, swap_last(a), v.g);
+    v.result[1] = turned(v.node.in[1]) ? swap_last(contract(ops::Matmul, swap_last(v.g), a))
+                                       : contract(ops::Matmul, swap_last(a), v.g);
   }
 }
 
@@ -69,7 +69,7 @@ DType factor_type(DType dtype, DeviceId device) { return is_float(dtype) && devi
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Matmul{.name = "matmul",
                     .doc = "The matrix product: [m, k] @ [k, n] -> [m, n], batched or not.",
                     .kind = Kind::contraction,
@@ -97,7 +97,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
                    shape);
   }
   const DType factors = factor_type(dtype, a.device());
-  const Tensor out = contract(rows::Matmul, to_batch(cast(a, factors), batch), to_batch(cast(b, factors), batch));
+  const Tensor out = contract(ops::Matmul, to_batch(cast(a, factors), batch), to_batch(cast(b, factors), batch));
   return reshape(cast(out, dtype), shape);
 }
 

@@ -4,7 +4,7 @@
 #include "base/error.hpp"
 #include "ops/index.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -42,7 +42,7 @@ TensorPair median(const Tensor& x, int64_t dim, bool keepdim, bool leave_out_nan
       value = squeeze(value, d);
     }
   }
-  record_gradient(rows::Choose, value, {&x, &index}, ChooseAttributes{d});
+  record_gradient(ops::Choose, value, {&x, &index}, ChooseAttributes{d});
   return {value, index};
 }
 
@@ -57,7 +57,7 @@ Tensor median(const Tensor& x, bool leave_out_nan) {
     GradMode off(false);
     value = clone(median(reshape(x, {-1}), 0, false, leave_out_nan).first);
   }
-  record_gradient(rows::Median, value, {&x}, ReduceAttributes{all_axes(x)});
+  record_gradient(ops::Median, value, {&x}, ReduceAttributes{all_axes(x)});
   return value;
 }
 

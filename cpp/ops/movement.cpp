@@ -4,7 +4,7 @@
 #include "base/error.hpp"
 #include "graph/lock.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -31,7 +31,7 @@ void vjp_flip(Vjp& v) { v.result[0] = flip(v.g, v.attributes<FlipAttributes>().d
 void vjp_expand(Vjp& v) { v.result[0] = sum_to(v.g, v.shape(0)); }
 
 Tensor strided(const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset) {
-  return view(rows::Strided, x, shape, strides, x->offset + offset, StridedAttributes{strides, offset});
+  return view(ops::Strided, x, shape, strides, x->offset + offset, StridedAttributes{strides, offset});
 }
 
 // Memory laid out like the input `like`, so that views of `like` are views of it: of the same shape, or flat where
@@ -96,7 +96,7 @@ bool strides_for(const Tensor& x, const Dims& shape, Dims& strides) {
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Reshape{.name = "reshape",
                      .doc = "The same elements in another shape.",
                      .kind = Kind::view,
@@ -118,7 +118,7 @@ const OpInfo Strided{.name = "strided",
                      .vjp = vjp_strided};
 const OpInfo Assign{
     .name = "assign", .doc = "Writes a value through a view.", .kind = Kind::effect, .arity = 2, .vjp = vjp_assign};
-}  // namespace rows
+}  // namespace ops
 
 Tensor reshape(const Tensor& x, Dims shape) {
   int64_t known = 1;
@@ -139,7 +139,7 @@ Tensor reshape(const Tensor& x, Dims shape) {
                      "keep the number of elements");
   Dims strides;
   if (!strides_for(x, shape, strides)) return reshape(contiguous(x), shape);
-  return view(rows::Reshape, x, shape, strides, x->offset);
+  return view(ops::Reshape, x, shape, strides, x->offset);
 }
 
 Tensor permute(const Tensor& x, const Dims& order) {
@@ -157,7 +157,7 @@ Tensor permute(const Tensor& x, const Dims& order) {
     strides.push(x.strides()[d]);
     dims.push(d);
   }
-  return view(rows::Permute, x, shape, strides, x->offset, PermuteAttributes{dims});
+  return view(ops::Permute, x, shape, strides, x->offset, PermuteAttributes{dims});
 }
 
 Tensor transpose(const Tensor& x, int64_t dim0, int64_t dim1) {
@@ -181,7 +181,7 @@ Tensor expand(const Tensor& x, const Dims& to) {
   }
   if (extra < 0)
     fail<ValueError>("expand", x.shape().str() + " has more dimensions than " + to.str(), "keep or add dimensions");
-  return view(rows::Expand, x, shape, broadcast_strides(x.shape(), x.strides(), shape), x->offset);
+  return view(ops::Expand, x, shape, broadcast_strides(x.shape(), x.strides(), shape), x->offset);
 }
 
 Tensor select(const Tensor& x, int64_t dim, int64_t index) {
@@ -201,7 +201,7 @@ Tensor select(const Tensor& x, int64_t dim, int64_t index) {
     shape.push(x.shape()[i]);
     strides.push(x.strides()[i]);
   }
-  return view(rows::Strided, x, shape, strides, x->offset + (x.numel() ? at * x.strides()[d] : 0));
+  return view(ops::Strided, x, shape, strides, x->offset + (x.numel() ? at * x.strides()[d] : 0));
 }
 
 Tensor narrow(const Tensor& x, int64_t dim, int64_t start, int64_t length) {
@@ -231,7 +231,7 @@ Tensor flip(const Tensor& x, const Dims& dims) {
     strides[d] = -strides[d];
   }
   if (x.numel() == 0) offset = x->offset;
-  return clone(view(rows::Flip, x, x.shape(), strides, offset, FlipAttributes{dims}));
+  return clone(view(ops::Flip, x, x.shape(), strides, offset, FlipAttributes{dims}));
 }
 
 Tensor flatten(const Tensor& x, int64_t start_dim, int64_t end_dim) {
@@ -333,8 +333,8 @@ Tensor squeeze(const Tensor& x, const std::optional<Dims>& dims) {
   return reshape(x, shape);
 }
 
-const OpInfo& strided_row() { return rows::Strided; }
-const OpInfo& assign_row() { return rows::Assign; }
+const OpInfo& strided_row() { return ops::Strided; }
+const OpInfo& assign_row() { return ops::Assign; }
 
 namespace {
 // Whether a write of several elements reads other places of the memory that it writes to.
@@ -347,10 +347,10 @@ bool moves_within(const Tensor& target, const Tensor& value) {
 
 void copy_(const Tensor& target, const Tensor& value) {
   const EngineLock lock;  // what is copied is what is written
-  assign(rows::Assign, target, moves_within(target, value) ? clone(value) : value);
+  assign(ops::Assign, target, moves_within(target, value) ? clone(value) : value);
 }
 bool replace_(const Tensor& target, const Tensor& before, const Tensor& result) {
-  return replace(rows::Assign, target, before, result);
+  return replace(ops::Assign, target, before, result);
 }
 
 Tensor view(const Tensor& x, const Dims& shape) {

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "kernel/expr.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 
@@ -134,7 +134,7 @@ double value_of(const Tensor& number) {
   return is_float(number.dtype()) ? number->number.f : static_cast<double>(number->number.i);
 }
 
-namespace rows {
+namespace ops {
 #define SG_ROW(Op, ...) const OpInfo Op = unary_row<math::Op>();
 SG_POINTWISE_UNARY(SG_ROW)
 #undef SG_ROW
@@ -173,65 +173,65 @@ const OpInfo Stored{.name = "stored",
                     .emit = emit_same,
                     .vjp = [](Vjp& v) { v.result[0] = stored(v.g); },
                     .stores = true};
-}  // namespace rows
+}  // namespace ops
 
 Tensor apply(const OpInfo& op, const Tensor& a) { return pointwise(op, {a}); }
 Tensor apply(const OpInfo& op, const Tensor& a, const Tensor& b) { return pointwise(op, {a, b}); }
 Tensor apply(const OpInfo& op, const Tensor& a, const Tensor& b, const Tensor& c) { return pointwise(op, {a, b, c}); }
 
 #define SG_FUNCTION(Op, name) \
-  Tensor name(const Tensor& a) { return apply(rows::Op, a); }
+  Tensor name(const Tensor& a) { return apply(ops::Op, a); }
 SG_NAMED_UNARY(SG_FUNCTION)
 #undef SG_FUNCTION
 #define SG_FUNCTION(Op, name) \
-  Tensor name(const Tensor& a, const Tensor& b) { return apply(rows::Op, a, b); }
+  Tensor name(const Tensor& a, const Tensor& b) { return apply(ops::Op, a, b); }
 SG_NAMED_BINARY(SG_FUNCTION)
 #undef SG_FUNCTION
 #define SG_FUNCTION(Op, name) \
-  Tensor name(const Tensor& a, const Tensor& b, const Tensor& c) { return apply(rows::Op, a, b, c); }
+  Tensor name(const Tensor& a, const Tensor& b, const Tensor& c) { return apply(ops::Op, a, b, c); }
 SG_POINTWISE_TERNARY(SG_FUNCTION)
 #undef SG_FUNCTION
 
-Tensor neg(const Tensor& a) { return a.is_number() ? Tensor(-value_of(a)) : apply(rows::Neg, a); }
-Tensor abs(const Tensor& a) { return apply(rows::Abs, a); }
-Tensor square(const Tensor& a) { return apply(rows::Square, a); }
-Tensor sqrt(const Tensor& a) { return apply(rows::Sqrt, a); }
-Tensor exp(const Tensor& a) { return apply(rows::Exp, a); }
-Tensor log(const Tensor& a) { return a.is_number() ? Tensor(std::log(value_of(a))) : apply(rows::Log, a); }
-Tensor tanh(const Tensor& a) { return apply(rows::Tanh, a); }
-Tensor sigmoid(const Tensor& a) { return apply(rows::Sigmoid, a); }
-Tensor relu(const Tensor& a) { return apply(rows::Relu, a); }
-Tensor sin(const Tensor& a) { return apply(rows::Sin, a); }
-Tensor cos(const Tensor& a) { return apply(rows::Cos, a); }
+Tensor neg(const Tensor& a) { return a.is_number() ? Tensor(-value_of(a)) : apply(ops::Neg, a); }
+Tensor abs(const Tensor& a) { return apply(ops::Abs, a); }
+Tensor square(const Tensor& a) { return apply(ops::Square, a); }
+Tensor sqrt(const Tensor& a) { return apply(ops::Sqrt, a); }
+Tensor exp(const Tensor& a) { return apply(ops::Exp, a); }
+Tensor log(const Tensor& a) { return a.is_number() ? Tensor(std::log(value_of(a))) : apply(ops::Log, a); }
+Tensor tanh(const Tensor& a) { return apply(ops::Tanh, a); }
+Tensor sigmoid(const Tensor& a) { return apply(ops::Sigmoid, a); }
+Tensor relu(const Tensor& a) { return apply(ops::Relu, a); }
+Tensor sin(const Tensor& a) { return apply(ops::Sin, a); }
+Tensor cos(const Tensor& a) { return apply(ops::Cos, a); }
 
-Tensor add(const Tensor& a, const Tensor& b) { return apply(rows::Add, a, b); }
+Tensor add(const Tensor& a, const Tensor& b) { return apply(ops::Add, a, b); }
 Tensor sub(const Tensor& a, const Tensor& b) {
-  return both_numbers(a, b) ? Tensor(value_of(a) - value_of(b)) : apply(rows::Sub, a, b);
+  return both_numbers(a, b) ? Tensor(value_of(a) - value_of(b)) : apply(ops::Sub, a, b);
 }
-Tensor mul(const Tensor& a, const Tensor& b) { return apply(rows::Mul, a, b); }
-Tensor div(const Tensor& a, const Tensor& b) { return apply(rows::Div, a, b); }
-Tensor maximum(const Tensor& a, const Tensor& b) { return apply(rows::Maximum, a, b); }
-Tensor minimum(const Tensor& a, const Tensor& b) { return apply(rows::Minimum, a, b); }
+Tensor mul(const Tensor& a, const Tensor& b) { return apply(ops::Mul, a, b); }
+Tensor div(const Tensor& a, const Tensor& b) { return apply(ops::Div, a, b); }
+Tensor maximum(const Tensor& a, const Tensor& b) { return apply(ops::Maximum, a, b); }
+Tensor minimum(const Tensor& a, const Tensor& b) { return apply(ops::Minimum, a, b); }
 
 Tensor pow(const Tensor& a, const Tensor& b) {
   if (b.is_number() && !a.is_number()) {
     const double exponent = value_of(b);
     if (!is_float(a.dtype()) && is_float(b.dtype())) return pow(cast(a, result_type({a, b})), b);
     if (exponent == 2) return square(a);
-    if (is_float(a.dtype()) && exponent == 1) return apply(rows::Contiguous, a);
+    if (is_float(a.dtype()) && exponent == 1) return apply(ops::Contiguous, a);
     if (is_float(a.dtype()) && exponent == 0.5) return sqrt(a);
-    if (is_float(a.dtype()) && exponent == -0.5) return apply(rows::Rsqrt, a);
-    if (is_float(a.dtype()) && exponent == -1) return apply(rows::Reciprocal, a);
+    if (is_float(a.dtype()) && exponent == -0.5) return apply(ops::Rsqrt, a);
+    if (is_float(a.dtype()) && exponent == -1) return apply(ops::Reciprocal, a);
     if (!is_float(a.dtype()) && !is_float(b.dtype()) && exponent < 0)
       fail<ValueError>("pow", "integers to the negative power " + std::to_string(b->number.i),
                        "convert to float32 first");
   }
-  return apply(rows::Pow, a, b);
+  return apply(ops::Pow, a, b);
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   if (!condition.is_number())
-    return pointwise(rows::Where, {condition.dtype() == DType::boolean ? condition : condition != 0, a, b});
+    return pointwise(ops::Where, {condition.dtype() == DType::boolean ? condition : condition != 0, a, b});
   const Tensor& chosen = value_of(condition) != 0 ? a : b;
   const Tensor& other = value_of(condition) != 0 ? b : a;
   if (!chosen.is_number() || other.is_number()) return chosen;
@@ -240,7 +240,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 
 Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
-  return cast_node(rows::Cast, x, dtype);
+  return cast_node(ops::Cast, x, dtype);
 }
 Tensor converted(const Tensor& value, DType dtype) {
   if (!value.is_number()) return cast(value, dtype);
@@ -248,9 +248,9 @@ Tensor converted(const Tensor& value, DType dtype) {
   return is_float(dtype) || !is_float(value.dtype()) ? value : Tensor(static_cast<int64_t>(value_of(value)));
 }
 Tensor contiguous(const Tensor& x) { return x.contiguous() ? x : clone(x); }
-Tensor clone(const Tensor& x) { return apply(rows::Contiguous, x); }
+Tensor clone(const Tensor& x) { return apply(ops::Contiguous, x); }
 Tensor copied(const Tensor& out, const Tensor& x) { return out->storage.get() == x->storage.get() ? clone(out) : out; }
-Tensor stored(const Tensor& x) { return apply(rows::Stored, x); }
+Tensor stored(const Tensor& x) { return apply(ops::Stored, x); }
 
 Tensor operator-(const Tensor& a) { return neg(a); }
 Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
@@ -258,20 +258,20 @@ Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
 Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
 Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
 Tensor operator<(const Tensor& a, const Tensor& b) {
-  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) < value_of(b)}) : apply(rows::Lt, a, b);
+  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) < value_of(b)}) : apply(ops::Lt, a, b);
 }
 Tensor operator<=(const Tensor& a, const Tensor& b) {
-  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) <= value_of(b)}) : apply(rows::Le, a, b);
+  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) <= value_of(b)}) : apply(ops::Le, a, b);
 }
 Tensor operator>(const Tensor& a, const Tensor& b) {
-  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) > value_of(b)}) : apply(rows::Gt, a, b);
+  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) > value_of(b)}) : apply(ops::Gt, a, b);
 }
 Tensor operator>=(const Tensor& a, const Tensor& b) {
-  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) >= value_of(b)}) : apply(rows::Ge, a, b);
+  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) >= value_of(b)}) : apply(ops::Ge, a, b);
 }
 Tensor operator==(const Tensor& a, const Tensor& b) {
-  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) == value_of(b)}) : apply(rows::Eq, a, b);
+  return both_numbers(a, b) ? Tensor(int64_t{value_of(a) == value_of(b)}) : apply(ops::Eq, a, b);
 }
-Tensor operator!=(const Tensor& a, const Tensor& b) { return apply(rows::Ne, a, b); }
+Tensor operator!=(const Tensor& a, const Tensor& b) { return apply(ops::Ne, a, b); }
 
 }  // namespace sg

@@ -11,7 +11,7 @@
 #include "ops/image.hpp"
 #include "ops/launch.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -51,7 +51,7 @@ Tensor gathered(const Tensor& image, const Tensor* codes, const Windows& w) {
   const Tensor x = bordered(image, w, 0);
   if (w.kernel.numel() > kMostTaps) {
     const Dims &size = x.shape(), &s = x.strides();
-    return sum(view(rows::AsStrided, x, {size[0], size[1], w.result[0], w.result[1], w.kernel[0], w.kernel[1]},
+    return sum(view(ops::AsStrided, x, {size[0], size[1], w.result[0], w.result[1], w.kernel[0], w.kernel[1]},
                     {s[0], s[1], s[2] * w.stride[0], s[3] * w.stride[1], s[2], s[3]}, x->offset),
                1u << 4 | 1u << 5);
   }
@@ -172,15 +172,15 @@ void expand_spread(const Node& node, bool gpu, Expansion& e) {
 
 void vjp_chosen(Vjp& v) {
   const Tensor codes = v.in(1);
-  v.result[0] = spread(rows::ChosenImage, v.g, &codes, v.attributes<Windows>());
+  v.result[0] = spread(ops::ChosenImage, v.g, &codes, v.attributes<Windows>());
 }
 void vjp_chosen_image(Vjp& v) {
   const Tensor codes = v.in(1);
-  v.result[0] = gather_windows(rows::Chosen, v.g, &codes, v.attributes<Windows>());
+  v.result[0] = gather_windows(ops::Chosen, v.g, &codes, v.attributes<Windows>());
 }
-void vjp_window_sum(Vjp& v) { v.result[0] = spread(rows::WindowSumImage, v.g, nullptr, v.attributes<Windows>()); }
+void vjp_window_sum(Vjp& v) { v.result[0] = spread(ops::WindowSumImage, v.g, nullptr, v.attributes<Windows>()); }
 void vjp_window_sum_image(Vjp& v) {
-  v.result[0] = gather_windows(rows::WindowSum, v.g, nullptr, v.attributes<Windows>());
+  v.result[0] = gather_windows(ops::WindowSum, v.g, nullptr, v.attributes<Windows>());
 }
 
 constexpr OpInfo row(const char* name, const char* doc, Kind kind, int arity, void (*vjp)(Vjp&)) {
@@ -285,7 +285,7 @@ TensorPair max_pool(const Pool& p) {
     codes = cast(codes, w.code_type());
     if (w.kernel.numel() == 1) best = clone(best);
   }
-  record_gradient(rows::Chosen, best, {&p.x, &codes}, w);
+  record_gradient(ops::Chosen, best, {&p.x, &codes}, w);
   const Tensor wide = cast(codes, DType::int64);
   return {best, flat_index(p, floor_divide(wide, Tensor(w.kernel[1])), remainder(wide, Tensor(w.kernel[1])))};
 }
@@ -310,7 +310,7 @@ Tensor avg_pool(const char* op, int dims, const Tensor& input, const Dims& kerne
   if (divisor && *divisor == 0) fail<ValueError>(op, "divisor_override 0", "use another number");
   const Pool p(op, dims, cast(input, wide_of(with_fractions(input.dtype()))), kernel, stride, padding, {1}, ceil_mode);
   const Windows& w = p.w;
-  const Tensor sums = gather_windows(rows::WindowSum, p.x, nullptr, w);
+  const Tensor sums = gather_windows(ops::WindowSum, p.x, nullptr, w);
   const bool inside = [&] {
     for (int d = 0; d < 2; ++d)
       if ((w.padding[d] && !count_include_pad) ||
@@ -330,13 +330,13 @@ Tensor avg_pool(const char* op, int dims, const Tensor& input, const Dims& kerne
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Chosen = row("max_pool", "One element of each window, named by its code.", Kind::view, 2, vjp_chosen);
 const OpInfo ChosenImage = row("max_pool_image", "The gradient of max_pool.", Kind::kernel, 2, vjp_chosen_image);
 const OpInfo WindowSum = row("window_sum", "The sum of each window.", Kind::view, 1, vjp_window_sum);
 const OpInfo WindowSumImage =
     row("window_sum_image", "The gradient of window_sum.", Kind::kernel, 1, vjp_window_sum_image);
-}  // namespace rows
+}  // namespace ops
 
 TensorPair max_pool1d_with_indices(const Tensor& input, const Dims& kernel_size, const std::optional<Dims>& stride,
                                    const Dims& padding, const Dims& dilation, bool ceil_mode) {

@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -109,7 +109,7 @@ Tensor widen(const Tensor& x) { return is_float(x.dtype()) ? x : cast(x, DType::
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Sum{.name = "sum",
                  .doc = "The sum over dimensions; 0 when empty.",
                  .kind = Kind::reduce,
@@ -149,7 +149,7 @@ const OpInfo Min{.name = "amin",
                  .saves = kSavesA | kSavesOutput,
                  .fold = Fold::minimum,
                  .vjp = vjp_extreme};
-}  // namespace rows
+}  // namespace ops
 
 uint32_t Axes::of(const char* op, const Tensor& x) const {
   if (bits_) return *bits_;
@@ -186,20 +186,20 @@ Tensor extreme(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
 }  // namespace
 
 Tensor sum(const Tensor& x, const Axes& axes, bool keepdim, std::optional<DType> dtype) {
-  return fold_typed(rows::Sum, x, axes.of("sum", x), keepdim, dtype);
+  return fold_typed(ops::Sum, x, axes.of("sum", x), keepdim, dtype);
 }
 Tensor nansum(const Tensor& x, const Axes& axes, bool keepdim, std::optional<DType> dtype) {
-  return fold_typed(rows::Sum, is_float(x.dtype()) ? where(x == x, x, 0) : x, axes.of("nansum", x), keepdim, dtype);
+  return fold_typed(ops::Sum, is_float(x.dtype()) ? where(x == x, x, 0) : x, axes.of("nansum", x), keepdim, dtype);
 }
 Tensor prod(const Tensor& x, const Axes& axes, bool keepdim, std::optional<DType> dtype) {
-  return fold_typed(rows::Product, x, axes.of("prod", x), keepdim, dtype);
+  return fold_typed(ops::Product, x, axes.of("prod", x), keepdim, dtype);
 }
 
 Tensor amax(const Tensor& x, const Axes& axes, bool keepdim) {
-  return extreme(rows::Max, x, axes.of("amax", x), keepdim);
+  return extreme(ops::Max, x, axes.of("amax", x), keepdim);
 }
 Tensor amin(const Tensor& x, const Axes& axes, bool keepdim) {
-  return extreme(rows::Min, x, axes.of("amin", x), keepdim);
+  return extreme(ops::Min, x, axes.of("amin", x), keepdim);
 }
 std::vector<Tensor> aminmax(const Tensor& x, const Axes& axes, bool keepdim) {
   const uint32_t bits = axes.of("aminmax", x);
@@ -207,10 +207,10 @@ std::vector<Tensor> aminmax(const Tensor& x, const Axes& axes, bool keepdim) {
 }
 
 Tensor any(const Tensor& x, const Axes& axes, bool keepdim) {
-  return fold(rows::Max, cast(x, DType::boolean), axes.of("any", x), keepdim);
+  return fold(ops::Max, cast(x, DType::boolean), axes.of("any", x), keepdim);
 }
 Tensor all(const Tensor& x, const Axes& axes, bool keepdim) {
-  return fold(rows::Min, cast(x, DType::boolean), axes.of("all", x), keepdim);
+  return fold(ops::Min, cast(x, DType::boolean), axes.of("all", x), keepdim);
 }
 Tensor count_nonzero(const Tensor& x, const Axes& axes) {
   return sum(cast(x, DType::boolean), axes.of("count_nonzero", x));
@@ -224,7 +224,7 @@ Tensor place_of(const OpInfo& op, const Tensor& x, uint32_t axes, const Tensor& 
   const Tensor best = extreme(op, x, axes, true);
   Tensor place = where(x == best, position, INT64_MAX);
   if (is_float(x.dtype())) place = where(x == x, place, position);  // a NaN is an extreme
-  return fold(rows::Min, place, axes, keepdim);
+  return fold(ops::Min, place, axes, keepdim);
 }
 
 Tensor arg_extreme(const OpInfo& op, const char* name, const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
@@ -250,7 +250,7 @@ TensorPair extreme_and_place(const OpInfo& op, const char* name, const Tensor& x
     GradMode off(false);
     value = x.rank() ? extreme(op, x, 1u << d, keepdim) : clone(x);
   }
-  record_gradient(rows::Choose, value, {&x, &index}, ChooseAttributes{d});
+  record_gradient(ops::Choose, value, {&x, &index}, ChooseAttributes{d});
   return {value, index};
 }
 
@@ -263,16 +263,16 @@ Tensor positions(const Dims& shape, int dim, DeviceId device) {
 }
 
 Tensor argmax(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
-  return arg_extreme(rows::Max, "argmax", x, dim, keepdim);
+  return arg_extreme(ops::Max, "argmax", x, dim, keepdim);
 }
 Tensor argmin(const Tensor& x, std::optional<int64_t> dim, bool keepdim) {
-  return arg_extreme(rows::Min, "argmin", x, dim, keepdim);
+  return arg_extreme(ops::Min, "argmin", x, dim, keepdim);
 }
 TensorPair max(const Tensor& x, int64_t dim, bool keepdim) {
-  return extreme_and_place(rows::Max, "max", x, dim, keepdim);
+  return extreme_and_place(ops::Max, "max", x, dim, keepdim);
 }
 TensorPair min(const Tensor& x, int64_t dim, bool keepdim) {
-  return extreme_and_place(rows::Min, "min", x, dim, keepdim);
+  return extreme_and_place(ops::Min, "min", x, dim, keepdim);
 }
 
 // Undoes broadcasting: sums over the dimensions that `shape` does not have.

@@ -9,7 +9,7 @@
 #include "math/alu.hpp"
 #include "ops/index.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -237,7 +237,7 @@ Tensor scan(const OpInfo& op, std::initializer_list<Tensor> inputs, DType dtype,
 
 // y[i] = a[i] * y[i - 1] + b[i]
 Tensor linear_scan(const Tensor& a, const Tensor& b, bool reverse) {
-  return scan(rows::LinearScan, {contiguous(a), contiguous(b)}, a.dtype(), reverse);
+  return scan(ops::LinearScan, {contiguous(a), contiguous(b)}, a.dtype(), reverse);
 }
 
 // x[..., i - by] for by = 1 or -1; `fill` where there is none.
@@ -249,7 +249,7 @@ Tensor shifted(const Tensor& x, int by, double fill) {
 }
 
 void vjp_cumsum(Vjp& v) {
-  v.result[0] = scan(rows::CumSum, {contiguous(v.g)}, v.g.dtype(), !v.attributes<ScanAttributes>().reverse);
+  v.result[0] = scan(ops::CumSum, {contiguous(v.g)}, v.g.dtype(), !v.attributes<ScanAttributes>().reverse);
 }
 
 // The product before i, times the sum over j >= i of g[j] times the product between i and j. Without a division, so
@@ -286,7 +286,7 @@ constexpr OpInfo scan_row(const char* name, const char* doc, int arity, uint8_t 
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo CumSum = scan_row<Scan::sum>("cumsum", "Running sums.", 1, kSavesNothing, vjp_cumsum);
 const OpInfo CumProd = scan_row<Scan::product>("cumprod", "Running products.", 1, kSavesA | kSavesOutput, vjp_cumprod);
 const OpInfo LogCumSumExp = scan_row<Scan::logaddexp>("logcumsumexp", "Logarithms of running sums of exponentials.", 1,
@@ -295,7 +295,7 @@ const OpInfo CumMax = scan_row<Scan::maximum>("cummax", "Where the largest so fa
 const OpInfo CumMin = scan_row<Scan::minimum>("cummin", "Where the smallest so far is.", 1, kSavesNothing, nullptr);
 const OpInfo LinearScan =
     scan_row<Scan::linear>("linear_scan", "y[i] = a[i] * y[i - 1] + b[i].", 2, kSavesA | kSavesOutput, vjp_linear);
-}  // namespace rows
+}  // namespace ops
 
 namespace {
 
@@ -328,15 +328,15 @@ TensorPair extremes(const OpInfo& op, const Tensor& x, int64_t dim) {
 }  // namespace
 
 Tensor cumsum(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
-  return accumulated(rows::CumSum, x, dim, dtype);
+  return accumulated(ops::CumSum, x, dim, dtype);
 }
 Tensor cumprod(const Tensor& x, int64_t dim, std::optional<DType> dtype) {
-  return accumulated(rows::CumProd, x, dim, dtype);
+  return accumulated(ops::CumProd, x, dim, dtype);
 }
 Tensor logcumsumexp(const Tensor& x, int64_t dim) {
-  return accumulated(rows::LogCumSumExp, cast(x, with_fractions(x.dtype())), dim, {});
+  return accumulated(ops::LogCumSumExp, cast(x, with_fractions(x.dtype())), dim, {});
 }
-TensorPair cummax(const Tensor& x, int64_t dim) { return extremes(rows::CumMax, x, dim); }
-TensorPair cummin(const Tensor& x, int64_t dim) { return extremes(rows::CumMin, x, dim); }
+TensorPair cummax(const Tensor& x, int64_t dim) { return extremes(ops::CumMax, x, dim); }
+TensorPair cummin(const Tensor& x, int64_t dim) { return extremes(ops::CumMin, x, dim); }
 
 }  // namespace sg

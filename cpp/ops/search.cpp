@@ -6,8 +6,8 @@
 #include "kernel/expr.hpp"
 #include "ops/index.hpp"
 #include "ops/list.hpp"
+#include "ops/ops.hpp"
 #include "ops/order.hpp"
-#include "ops/rows.hpp"
 
 namespace sg {
 namespace {
@@ -31,7 +31,7 @@ DType searchable(DType t) { return t == DType::boolean ? DType::int32 : wide_of(
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Search{.name = "searchsorted",
                     .doc = "Where values belong in sorted rows.",
                     .kind = Kind::kernel,
@@ -72,7 +72,7 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values0, bool out_int32,
   if (n > INT32_MAX) fail<LimitError>("searchsorted", "more than 2147483647 elements in a row", "search parts of it");
   if (n == 0 || values.numel() == 0) return full_int(values.shape(), 0, out, sorted.device());
   const int64_t each = own_row ? values.shape()[values.rank() - 1] : values.numel();
-  const Tensor at = custom_kernel(rows::Search, {contiguous(cast(sorted.detach(), type)), contiguous(values)},
+  const Tensor at = custom_kernel(ops::Search, {contiguous(cast(sorted.detach(), type)), contiguous(values)},
                                   values.shape(), DType::int32, SearchParameters{n, each, own_row, behind});
   return cast(at, out);
 }

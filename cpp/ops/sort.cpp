@@ -4,8 +4,8 @@
 #include "kernel/expr.hpp"
 #include "ops/index.hpp"
 #include "ops/list.hpp"
+#include "ops/ops.hpp"
 #include "ops/order.hpp"
-#include "ops/rows.hpp"
 
 namespace sg {
 namespace {
@@ -78,7 +78,7 @@ Sortable sortable(const char* op, const Tensor& x0) {
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Order{
     .name = "sort", .doc = "The stable order of each row.", .kind = Kind::kernel, .arity = 1, .expand = expand_order};
 const OpInfo Select{.name = "topk",
@@ -86,13 +86,13 @@ const OpInfo Select{.name = "topk",
                     .kind = Kind::kernel,
                     .arity = 1,
                     .expand = expand_select};
-}  // namespace rows
+}  // namespace ops
 
 Tensor sort_order(const Tensor& x, bool descending) {
   if (x.numel() == 0) return full_int(x.shape(), 0, DType::int32, x.device());
   const Sortable s = sortable("sort", x);
   const int64_t n = x.rank() ? x.shape()[x.rank() - 1] : 1;
-  return custom_kernel(rows::Order, {s.x}, x.shape(), DType::int32, OrderParameters{n, s.begin, s.end, descending});
+  return custom_kernel(ops::Order, {s.x}, x.shape(), DType::int32, OrderParameters{n, s.begin, s.end, descending});
 }
 
 namespace {
@@ -127,7 +127,7 @@ Tensor first_places(const Tensor& x, int64_t k, bool descending, bool sorted) {
   Dims shape = x.shape();
   shape[last] = k;
   const Tensor places =
-      custom_kernel(rows::Select, {s.x}, shape, DType::int32, SelectParameters{n, k, s.end, descending});
+      custom_kernel(ops::Select, {s.x}, shape, DType::int32, SelectParameters{n, k, s.end, descending});
   if (!sorted) return places;
   const Tensor at = cast(places, DType::int64);
   return gather(places, last, cast(sort_order(gather(x.detach(), last, at), descending), DType::int64));

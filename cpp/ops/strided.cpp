@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "graph/parts.hpp"
 #include "ops/list.hpp"
-#include "ops/rows.hpp"
+#include "ops/ops.hpp"
 
 namespace sg {
 namespace {
@@ -50,7 +50,7 @@ void spread(const Tensor& target, const Tensor& g) {
 }
 
 Tensor window(const Tensor& x, const Dims& shape, const StridedAttributes& at) {
-  return view(rows::AsStrided, x, shape, at.strides, x->offset + at.offset, at);
+  return view(ops::AsStrided, x, shape, at.strides, x->offset + at.offset, at);
 }
 
 Tensor embedded(const Tensor& x, const Dims& into, const StridedAttributes& at, double fill) {
@@ -59,7 +59,7 @@ Tensor embedded(const Tensor& x, const Dims& into, const StridedAttributes& at, 
     GradMode off(false);
     spread(window(out, x.shape(), at), x);
   }
-  record_gradient(rows::Embed, out, {&x}, at);
+  record_gradient(ops::Embed, out, {&x}, at);
   return out;
 }
 
@@ -72,7 +72,7 @@ constexpr OpInfo strided_row(const char* name, const char* doc) {
 
 }  // namespace
 
-namespace rows {
+namespace ops {
 const OpInfo Slice = strided_row("slice", "Every step-th element of a range along a dimension.");
 const OpInfo Diagonal = strided_row("diagonal", "The diagonal of two dimensions, as the last one.");
 const OpInfo Unfold = strided_row("unfold", "Windows along a dimension; they may overlap.");
@@ -82,9 +82,9 @@ const OpInfo Embed{.name = "embed",
                    .kind = Kind::view,
                    .arity = 1,
                    .vjp = vjp_embed};
-}  // namespace rows
+}  // namespace ops
 
-const OpInfo& slice_row() { return rows::Slice; }
+const OpInfo& slice_row() { return ops::Slice; }
 
 Tensor embed(const Tensor& x, const Dims& into, const Dims& strides, int64_t offset, double fill) {
   return embedded(x, into, StridedAttributes{strides, offset}, fill);
@@ -94,7 +94,7 @@ Tensor slice(const Tensor& x, int dim, int64_t start, int64_t count, int64_t ste
   Dims shape = x.shape();
   if (start == 0 && step == 1 && count == shape[dim]) return reshape(x, shape);
   shape[dim] = count;
-  return strided(rows::Slice, x, shape, [&](Dims& strides) {
+  return strided(ops::Slice, x, shape, [&](Dims& strides) {
     const int64_t offset = count ? start * strides[dim] : 0;
     if (count > 1) strides[dim] *= step;
     return offset;
@@ -115,7 +115,7 @@ Tensor diagonal(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {
   for (int d = 0; d < x.rank(); ++d)
     if (d != a && d != b) shape.push(x.shape()[d]);
   shape.push(count);
-  return strided(rows::Diagonal, x, shape, [&](Dims& strides) {
+  return strided(ops::Diagonal, x, shape, [&](Dims& strides) {
     const int64_t at = count ? down * strides[a] + right * strides[b] : 0;
     Dims out;
     for (int d = 0; d < strides.rank; ++d)
@@ -138,7 +138,7 @@ Tensor unfold(const Tensor& x, int64_t dimension, int64_t size, int64_t step) {
   Dims shape = x.shape();
   shape[dim] = (length - size) / step + 1;
   shape.push(size);
-  return strided(rows::Unfold, x, shape, [&](Dims& strides) {
+  return strided(ops::Unfold, x, shape, [&](Dims& strides) {
     strides.push(strides[dim]);
     if (shape[dim] > 1) strides[dim] *= step;
     return int64_t{0};
@@ -170,7 +170,7 @@ Tensor as_strided(const Tensor& x, const Dims& size, const Dims& stride, std::op
   if (grad_enabled() && x.requires_grad() && size.numel() != 0 && !inside)
     fail<ValueError>("as_strided", "the gradient of elements that are not the tensor's own is not known",
                      "call contiguous() first and stay inside the tensor");
-  return view(rows::AsStrided, x, size, steps, offset, StridedAttributes{steps, begin});
+  return view(ops::AsStrided, x, size, steps, offset, StridedAttributes{steps, begin});
 }
 
 Tensor diag_embed(const Tensor& x, int64_t offset, int64_t dim1, int64_t dim2) {

@@ -20,9 +20,9 @@ def test_what_autocast_does_to_each_row() -> None:
 
 
 def test_rows_that_fit_are_taken() -> None:
-    sg._core._check_row("f", "", "None", "Does nothing.", 0)
-    sg._core._check_row("f", "a: int, *, b: tuple[int, int] = (0, 1)", "Tensor", "Adds.", 2)
-    sg._core._check_row("f", "*sizes: int | Sequence[int]", "Tensor", "Adds.", 1)
+    sg._core._check_callable("f", "", "None", "Does nothing.", 0)
+    sg._core._check_callable("f", "a: int, *, b: tuple[int, int] = (0, 1)", "Tensor", "Adds.", 2)
+    sg._core._check_callable("f", "*sizes: int | Sequence[int]", "Tensor", "Adds.", 1)
 
 
 @pytest.mark.parametrize(
@@ -42,5 +42,5 @@ def test_rows_that_fit_are_taken() -> None:
 )
 def test_a_wrong_row_is_refused(wrong: tuple[str, str, str, str, int], message: str) -> None:
     with pytest.raises(sg.Error) as error:
-        sg._core._check_row(*wrong)
+        sg._core._check_callable(*wrong)
     assert str(error.value).startswith(message)

@@ -56,12 +56,12 @@ FOLD: list[Change] = [
         "cpp/ops/reduce.cpp",
         "Tensor amin(const Tensor& x",
         """Tensor peak(const Tensor& x, const Axes& axes, bool keepdim) {
-  return extreme(rows::Peak, x, axes.of("peak", x), keepdim);
+  return extreme(ops::Peak, x, axes.of("peak", x), keepdim);
 }
 """,
     ),
-    ("cpp/ops/rows.hpp", "Median;", "Peak, "),
-    ("cpp/ops/list.cpp", "&rows::Choose,", "&rows::Peak,\n      "),
+    ("cpp/ops/ops.hpp", "Median;", "Peak, "),
+    ("cpp/ops/list.cpp", "&ops::Choose,", "&ops::Peak,\n      "),
     (
         "cpp/ops/list.hpp",
         "Tensor amin(const Tensor& x",

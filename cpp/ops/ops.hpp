@@ -3,7 +3,7 @@
 #include "graph/op.hpp"
 #include "math/names.hpp"
 
-namespace sg::rows {
+namespace sg::ops {
 
 #define SG_ROW(Op, ...) extern const OpInfo Op;
 SG_POINTWISE_UNARY(SG_ROW)
@@ -23,7 +23,7 @@ extern const OpInfo Join, Border, BorderImage;
 extern const OpInfo Take, AddRows, MultiplyRows, MaxRows, MinRows, Put, Order, Select, Search, Empty;
 extern const OpInfo CumSum, CumProd, LogCumSumExp, CumMax, CumMin, LinearScan;
 
-}  // namespace sg::rows
+}  // namespace sg::ops
 
 namespace sg {
 
