@@ -351,9 +351,9 @@ Tensor weights_of(const Tensor& q, const Tensor& k, double scale, bool causal, c
   if (causal) {
     const int last = scores.rank() - 1;
     const Dims& shape = scores.shape();
-    Tensor own = positions(shape, last - 1, q.device());
-    if (before) own = own + *before;
-    scores = where(positions(shape, last, q.device()) <= custom, scores, -std::numeric_limits<double>::infinity());
+    Tensor last_key = positions(shape, last - 1, q.device());
+    if (before) last_key = last_key + *before;
+    scores = where(positions(shape, last, q.device()) <= last_key, scores, -std::numeric_limits<double>::infinity());
   }
   return softmax(scores, -1);
 }
