@@ -102,7 +102,8 @@ stamp=$(sha256sum pyproject.toml tools/setup.sh | sha256sum | cut -c1-32)
 if [ "$(cat .venv/requirements.stamp 2>/dev/null)" != "$stamp" ]; then
   say "installing build and test requirements"
   requirements >build/requirements.txt
-  .venv/bin/pip install -r build/requirements.txt >build/pip.log 2>&1 || offline_or_log build/pip.log "installing requirements"
+  # Python compiles a module when it is first imported: most never are.
+  .venv/bin/pip install --no-compile -r build/requirements.txt >build/pip.log 2>&1 || offline_or_log build/pip.log "installing requirements"
   echo "$stamp" >.venv/requirements.stamp
 fi
 

@@ -26,10 +26,10 @@ GlslKernel::Constant constant_of(const std::string& name, py::handle value) {
 }
 
 // (name, source, [(name, tensor)], [(name, shape, dtype)], {name: value}, groups, local, unchecked) -> the outputs.
-py::list run(const std::string& name, const std::string& source,
-             const std::vector<std::pair<std::string, Tensor>>& inputs, const py::list& outputs,
-             const py::dict& constants, const std::array<int64_t, 3>& groups, const std::array<int64_t, 3>& local,
-             bool unchecked) {
+py::list run_kernel(const std::string& name, const std::string& source,
+                    const std::vector<std::pair<std::string, Tensor>>& inputs, const py::list& outputs,
+                    const py::dict& constants, const std::array<int64_t, 3>& groups,
+                    const std::array<int64_t, 3>& local, bool unchecked) {
   GlslKernel k;
   k.name = name;
   k.source = source;

@@ -17,14 +17,14 @@ py::list list_of(const std::vector<ProfileEvent>& events) {
   return all;
 }
 
-void start(bool with_stack) {
+void profile_start(bool with_stack) {
   WithoutGil unlocked;
   start_profile();
   profile::with_lines = with_stack;
 }
 
 // The events, when it ended, and the number of this thread.
-py::tuple stop() {
+py::tuple profile_stop() {
   std::vector<ProfileEvent> events;
   int64_t end = 0;
   {

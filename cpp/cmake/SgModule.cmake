@@ -12,6 +12,17 @@ if(NOT sg_bind_sources)
 endif()
 pybind11_add_module(_core MODULE NO_EXTRAS ${sg_bind_sources})
 target_link_libraries(_core PRIVATE spirograd)
+# Most of what a unit with pybind11 costs is pybind11 itself, so these are compiled as two units, one a core. Names in
+# them differ, also those that only their own file sees.
+set(sg_group 0)
+foreach(source IN LISTS sg_bind_sources)
+  file(STRINGS "${source}" includes REGEX "#include (<pybind11/|.bind/caster.hpp)" LIMIT_COUNT 1)
+  if(includes)
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "pybind11_${sg_group}")
+    math(EXPR sg_group "1 - ${sg_group}")
+  endif()
+endforeach()
+set_target_properties(_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
 target_link_options(_core PRIVATE $<$<PLATFORM_ID:Linux>:-Wl,--exclude-libs,ALL>
   $<$<AND:$<PLATFORM_ID:Linux>,$<CONFIG:Release>>:-s>)
 install(TARGETS _core LIBRARY DESTINATION spirograd COMPONENT python)
