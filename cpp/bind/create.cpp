@@ -300,11 +300,11 @@ const Callable callables[] = {
      "distance.\n" SG_OPTIONS_DOC "\nExample:\n    >>> sg.arange(3).tolist()\n    [0, 1, 2]",
      kFunction},
     {"empty", empty, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
-     "A tensor of whatever its memory holds.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
+     "A tensor with undefined contents.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
      "\nExample:\n    >>> sg.empty(2, 3).shape\n    (2, 3)",
      kFunction},
     {"empty_like", empty_like, "input: Tensor, *, " SG_OPTIONS, "Tensor",
-     "A tensor of the shape, type and device of another, with whatever its memory holds.\n\nArgs:\n    input: the "
+     "A tensor of the shape, type and device of another, with undefined contents.\n\nArgs:\n    input: the "
      "model.\n" SG_OPTIONS_DOC,
      kFunction},
     {"full_like", full_like, "input: Tensor, fill_value: float, *, " SG_OPTIONS, "Tensor",
@@ -354,7 +354,7 @@ const Callable callables[] = {
      "    [7.0, 7.0]",
      kMethod},
     {"new_empty", new_empty, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
-     "A tensor of whatever its memory holds, of the type and device of this one.", kMethod},
+     "A tensor with undefined contents, of the type and device of this one.", kMethod},
     {"new_tensor", new_tensor, "data: Any, *, " SG_OPTIONS, "Tensor",
      "A tensor with a copy of the data, of the type and device of this one.\n\nExample:\n"
      "    >>> sg.zeros(3).new_tensor([1, 2]).tolist()\n    [1.0, 2.0]",

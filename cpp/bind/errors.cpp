@@ -79,11 +79,10 @@ void raise(PyObject* type, const std::string& message) {
 PyObject* cache_warning() { return classes.cache_warning; }
 
 void add_errors(PyObject* m) {
-  PyObject* error = classes.error =
-      make(m, "Error", "Whatever goes wrong in a device or in the engine.", PyExc_RuntimeError);
+  PyObject* error = classes.error = make(m, "Error", "An error of a device or of the engine.", PyExc_RuntimeError);
   classes.out_of_memory = make(m, "OutOfMemoryError", "A device has no memory left, after its caches were freed.",
                                error, PyExc_MemoryError);
-  classes.device_lost = make(m, "DeviceLostError", "The driver gave up the device; what it held is gone.", error);
+  classes.device_lost = make(m, "DeviceLostError", "The device was lost, with all values on it.", error);
   classes.device_timeout = make(m, "DeviceTimeoutError", "A device made no progress for SPIROGRAD_TIMEOUT seconds.",
                                 error, PyExc_TimeoutError);
   classes.device_unavailable =
@@ -93,7 +92,7 @@ void add_errors(PyObject* m) {
   classes.fork = make(m, "ForkError", "A GPU was used in a forked child; start processes with 'spawn'.", error);
   classes.file_format = make(m, "FileFormatError", "A file is damaged or of another format.", error, PyExc_ValueError);
   classes.fallback_warning =
-      make(m, "FallbackWarning", "Work is done on a slower path than asked for.", PyExc_UserWarning);
+      make(m, "FallbackWarning", "An operation runs on a slower path than asked for.", PyExc_UserWarning);
   classes.cache_warning = make(m, "CacheWarning", "The cache on disk cannot be used.", PyExc_UserWarning);
 }
 

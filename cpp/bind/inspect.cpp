@@ -78,9 +78,9 @@ const Callable callables[] = {
      "Starts everything that is pending on this tensor's device, without waiting for its end; returns the tensor. "
      "Results never need it: reading a value does the same and waits.",
      Scope::method},
-    {"graph", graph_method, "", "str", "What is pending behind this tensor, as text. Nothing is run.", Scope::method},
+    {"graph", graph_method, "", "str", "What is pending behind this tensor, as text. Runs nothing.", Scope::method},
     {"plan", plan_method, "", "list[PlanStep]",
-     "The kernels that would run for this tensor: name, GLSL source, SPIR-V. Nothing is run.", Scope::method},
+     "The kernels that would run for this tensor: name, GLSL source, SPIR-V. Runs nothing.", Scope::method},
 };
 
 void put_memory(py::dict& out, const DeviceStats& d) {
@@ -223,11 +223,11 @@ int64_t overrun(int64_t size) {
 
 const Callable functions[] = {
     {"explain", bound<explained>, "input: Tensor", "str",
-     "Every stage of a pending tensor as text: graph, plan, kernels. Nothing is run.", Scope::function},
+     "Every stage of a pending tensor as text: graph, plan, kernels. Runs nothing.", Scope::function},
     {"stats", bound<stats_dict>, "", "dict[str, int]",
      "Counters since the start or reset_stats(): submissions, dispatches, bytes, plans.", Scope::function},
     {"reset_stats", bound<reset_stats>, "", "None", "Sets the counters to 0.", Scope::function},
-    {"empty_cache", bound<give_back_memory>, "", "None", "Gives memory that is kept for reuse back to the system.",
+    {"empty_cache", bound<give_back_memory>, "", "None", "Returns memory kept for reuse to the system.",
      Scope::function},
     {"synchronize", bound<synchronize_python>, "device: Device | str | None = None", "None",
      "Runs what is pending and waits until it is done.\n\nRaises:\n    IndexError: a kernel met an index out of "

@@ -57,9 +57,9 @@ const Callable views[] = {
     {"ravel", bound<sg::ravel>, "", "Tensor",
      "All elements in one dimension, in C order; a view where that is possible."},
     {"flatten", bound<sg::flatten>, "start_dim: int = 0, end_dim: int = -1", "Tensor",
-     "A range of dimensions joined into one." SG_EXAMPLE("sg.zeros(2, 3, 4).flatten(1).shape", "(2, 12)")},
+     "Joins a range of dimensions into one." SG_EXAMPLE("sg.zeros(2, 3, 4).flatten(1).shape", "(2, 12)")},
     {"unflatten", bound<sg::unflatten>, "dim: int, sizes: int | Sequence[int]", "Tensor",
-     "One dimension cut into several; one of the sizes may be -1." SG_EXAMPLE(
+     "Splits one dimension into several; one of the sizes may be -1." SG_EXAMPLE(
          "sg.zeros(6, 2).unflatten(0, (2, -1)).shape", "(2, 3, 2)")},
     {"permute", bound<sg::permute>, SG_SEVERAL, "Tensor",
      "Dimensions in another order." SG_EXAMPLE("sg.zeros(2, 3, 4).permute(2, 0, 1).shape", "(4, 2, 3)")},
@@ -70,19 +70,19 @@ const Callable views[] = {
     {"swapdims", bound<sg::transpose>, "dim0: int, dim1: int", "Tensor", SG_SAME_AS("transpose")},
     {"t", bound<sg::t>, "", "Tensor", "A matrix transposed; vectors and 0-d tensors as they are."},
     {"moveaxis", bound<sg::moveaxis>, "source: int | Sequence[int], destination: int | Sequence[int]", "Tensor",
-     "Dimensions moved to other places, the others kept in order." SG_EXAMPLE("sg.zeros(2, 3, 4).moveaxis(0, -1).shape",
-                                                                              "(3, 4, 2)")},
+     "Moves dimensions to other places; the others keep their order." SG_EXAMPLE(
+         "sg.zeros(2, 3, 4).moveaxis(0, -1).shape", "(3, 4, 2)")},
     {"movedim", bound<sg::moveaxis>, "source: int | Sequence[int], destination: int | Sequence[int]", "Tensor",
      SG_SAME_AS("moveaxis")},
     {"expand", bound<sg::expand>, "*size: int | Sequence[int]", "Tensor",
-     "Dimensions of size 1 repeated without a copy; -1 keeps a size." SG_EXAMPLE("sg.zeros(1, 3).expand(4, -1).shape",
-                                                                                 "(4, 3)")},
+     "Repeats dimensions of size 1 without a copy; -1 keeps a size." SG_EXAMPLE("sg.zeros(1, 3).expand(4, -1).shape",
+                                                                                "(4, 3)")},
     {"broadcast_to", bound<sg::expand>, "*size: int | Sequence[int]", "Tensor", SG_SAME_AS("expand")},
     {"unsqueeze", bound<sg::unsqueeze>, "dim: int", "Tensor",
-     "A dimension of size 1 put in." SG_EXAMPLE("sg.zeros(3).unsqueeze(0).shape", "(1, 3)")},
+     "Inserts a dimension of size 1." SG_EXAMPLE("sg.zeros(3).unsqueeze(0).shape", "(1, 3)")},
     {"expand_dims", bound<sg::unsqueeze>, "dim: int", "Tensor", SG_SAME_AS("unsqueeze")},
     {"squeeze", bound<squeeze>, "dim: int | Sequence[int] | None = None", "Tensor",
-     "Dimensions of size 1 taken out: those named, or all." SG_EXAMPLE("sg.zeros(1, 3).squeeze().shape", "(3,)")},
+     "Removes dimensions of size 1: those named, or all." SG_EXAMPLE("sg.zeros(1, 3).squeeze().shape", "(3,)")},
     {"select", bound<sg::select>, "dim: int, index: int", "Tensor",
      "One slice along a dimension, without it." SG_EXAMPLE("sg.arange(6).reshape(2, 3).select(1, 0).tolist()",
                                                            "[0, 3]")},
@@ -109,17 +109,17 @@ const Callable views[] = {
     {"split_with_sizes", bound<sg::split_with_sizes>, "split_sizes: Sequence[int], dim: int = 0", SG_LIST,
      "Parts of given sizes, as views."},
     {"chunk", bound<sg::chunk>, "chunks: int, dim: int = 0", SG_LIST,
-     "At most that many parts of equal size; the last may be smaller." SG_EXAMPLE(
+     "Splits into at most this many parts of equal size; the last may be smaller." SG_EXAMPLE(
          "[x.tolist() for x in sg.arange(5).chunk(2)]", "[[0, 1, 2], [3, 4]]")},
     {"tensor_split", bound<sg::tensor_split>, "indices_or_sections: int | Sequence[int], dim: int = 0", SG_LIST,
-     "That many parts as equal as can be, or parts that begin at given places." SG_EXAMPLE(
+     "Splits into parts of nearly equal size, or at given indices." SG_EXAMPLE(
          "[x.tolist() for x in sg.arange(5).tensor_split((1, 3))]", "[[0], [1, 2], [3, 4]]")},
     {"hsplit", bound<sg::hsplit>, "indices_or_sections: int | Sequence[int]", SG_LIST,
      "tensor_split along columns; of a vector, along its one dimension."},
     {"vsplit", bound<sg::vsplit>, "indices_or_sections: int | Sequence[int]", SG_LIST, "tensor_split along rows."},
-    {"atleast_1d", bound<sg::atleast_1d>, "", "Tensor", "The tensor with one dimension at least."},
-    {"atleast_2d", bound<sg::atleast_2d>, "", "Tensor", "The tensor with two dimensions at least."},
-    {"atleast_3d", bound<sg::atleast_3d>, "", "Tensor", "The tensor with three dimensions at least."},
+    {"atleast_1d", bound<sg::atleast_1d>, "", "Tensor", "The tensor with at least one dimension."},
+    {"atleast_2d", bound<sg::atleast_2d>, "", "Tensor", "The tensor with at least two dimensions."},
+    {"atleast_3d", bound<sg::atleast_3d>, "", "Tensor", "The tensor with at least three dimensions."},
     {"broadcast_tensors", bound<sg::broadcast_tensors>, "*tensors: Tensor", SG_LIST,
      "All tensors expanded to one shape.", Scope::function},
     {"broadcast_shapes", broadcast_shapes, "*shapes: Sequence[int]", "tuple[int, ...]",
@@ -134,7 +134,7 @@ const Callable views[] = {
 
 const Callable callables[] = {
     {"cat", bound<sg::cat>, "tensors: Sequence[Tensor], dim: int = 0", "Tensor",
-     "Tensors one behind the other along a dimension; their types are promoted.\n\nRaises:\n    ValueError: the shapes "
+     "Joins tensors along a dimension; their types are promoted.\n\nRaises:\n    ValueError: the shapes "
      "differ elsewhere." SG_EXAMPLE("sg.cat([sg.ones(2), sg.zeros(1)]).tolist()", "[1.0, 1.0, 0.0]"),
      Scope::function},
     {"concat", bound<sg::cat>, "tensors: Sequence[Tensor], dim: int = 0", "Tensor", SG_SAME_AS("cat"), Scope::function},
@@ -177,7 +177,7 @@ const Callable callables[] = {
                                                                   "[[0, 0, 1], [0, 1, 1]]"),
      Scope::function},
     {"repeat", bound<sg::repeat>, "*repeats: int | Sequence[int]", "Tensor",
-     "The whole tensor so many times along each dimension; new dimensions come first." SG_EXAMPLE(
+     "Repeats the tensor along each dimension; new dimensions come first." SG_EXAMPLE(
          "sg.arange(2).repeat(2, 2).tolist()", "[[0, 1, 0, 1], [0, 1, 0, 1]]"),
      Scope::method},
     {"tile", bound<sg::tile>, "*dims: int | Sequence[int]", "Tensor",
@@ -185,12 +185,13 @@ const Callable callables[] = {
                                                                                    "[0, 1, 0, 1]")},
     {"repeat_interleave", bound<repeat_interleave>,
      "repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None", "Tensor",
-     "Each element so many times, one behind the other; without dim of the flat tensor." SG_EXAMPLE(
+     "Repeats each element; without dim, those of the flat tensor." SG_EXAMPLE(
          "sg.arange(2).repeat_interleave(2).tolist()", "[0, 0, 1, 1]")},
     {"flip", bound<sg::flip>, SG_SEVERAL, "Tensor",
-     "A copy with dimensions in reverse." SG_EXAMPLE("sg.arange(3).flip(0).tolist()", "[2, 1, 0]")},
-    {"fliplr", bound<sg::fliplr>, "", "Tensor", "A copy with columns in reverse."},
-    {"flipud", bound<sg::flipud>, "", "Tensor", "A copy with rows in reverse."},
+     "A copy with the elements in reverse order along dimensions." SG_EXAMPLE("sg.arange(3).flip(0).tolist()",
+                                                                              "[2, 1, 0]")},
+    {"fliplr", bound<sg::fliplr>, "", "Tensor", "A copy with the columns in reverse order."},
+    {"flipud", bound<sg::flipud>, "", "Tensor", "A copy with the rows in reverse order."},
     {"roll", bound<sg::roll>, "shifts: int | Sequence[int], dims: int | Sequence[int] | None = None", "Tensor",
      "Elements shifted along dimensions; what leaves at one end comes in at the other. Without dims, of the flat "
      "tensor." SG_EXAMPLE("sg.arange(4).roll(1).tolist()", "[3, 0, 1, 2]")},
@@ -199,12 +200,13 @@ const Callable callables[] = {
          "sg.arange(4).reshape(2, 2).rot90().tolist()", "[[1, 3], [0, 2]]")},
     {"pad", bound<sg::pad>, "input: Tensor, pad: Sequence[int], mode: str = 'constant', value: float | None = None",
      "Tensor",
-     "Borders put on, or with negative widths cut off.\n\nArgs:\n    pad: (before, after) of the last dimension, then "
+     "Adds borders, or with negative widths removes them.\n\nArgs:\n    pad: (before, after) of the last dimension, "
+     "then "
      "of the one before it, and so on.\n    mode: 'constant', 'reflect', 'replicate' or 'circular'.\n    value: of a "
      "constant border; 0 unless given." SG_EXAMPLE("sg.pad(sg.ones(2), (1, 2)).tolist()", "[0.0, 1.0, 1.0, 0.0, 0.0]"),
      Scope::function},
     {"diag", bound<sg::diag>, "diagonal: int = 0", "Tensor",
-     "Of a vector the matrix with that diagonal; of a matrix a copy of its diagonal." SG_EXAMPLE(
+     "For a vector, the matrix with that diagonal; for a matrix, a copy of its diagonal." SG_EXAMPLE(
          "sg.arange(2).diag().tolist()", "[[0, 0], [0, 1]]")},
     {"diag_embed", bound<sg::diag_embed>, "offset: int = 0, dim1: int = -2, dim2: int = -1", "Tensor",
      "Matrices whose diagonals are the last dimension."},

@@ -351,18 +351,18 @@ const Callable callables[] = {
      "\n\nExample:\n    >>> x = sg.empty(3).exponential_()",
      kMethod},
     {"manual_seed", manual_seed, "seed: int", "Generator",
-     "Starts the random numbers of all devices anew.\n\nReturns:\n    The common generator.\n\nExample:\n"
+     "Restarts the random numbers of all devices from a seed.\n\nReturns:\n    The common generator.\n\nExample:\n"
      "    >>> g = sg.manual_seed(0)",
      kFunction},
-    {"seed", seed, "", "int", "Starts the random numbers anew from a seed that nobody can guess; returns it.",
-     kFunction},
+    {"seed", seed, "", "int", "Restarts the random numbers from an unpredictable seed, and returns it.", kFunction},
     {"initial_seed", initial_seed, "", "int", "The seed that the random numbers started from.", kFunction},
     {"get_rng_state", get_rng_state, "", "Tensor",
-     "Where the stream of random numbers is, for set_rng_state().\n\nExample:\n    >>> state = sg.get_rng_state()\n"
+     "The position of the stream of random numbers, for set_rng_state().\n\nExample:\n    >>> state = "
+     "sg.get_rng_state()\n"
      "    >>> a = sg.rand(2)\n    >>> sg.set_rng_state(state)\n    >>> a.tolist() == sg.rand(2).tolist()\n    True",
      kFunction},
     {"set_rng_state", set_rng_state, "new_state: Tensor", "None",
-     "Goes on from a state of get_rng_state().\n\nRaises:\n    ValueError: the tensor is no state.", kFunction},
+     "Continues from a state of get_rng_state().\n\nRaises:\n    ValueError: the tensor is no state.", kFunction},
 };
 
 }  // namespace

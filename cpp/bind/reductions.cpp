@@ -138,13 +138,13 @@ const Callable callables[] = {
      "Where the first smallest value is, int64; NaN wins. Without dim: in the flat tensor." SG_EXAMPLE(
          "sg.tensor([1.0, 3.0]).argmin().item()", "0")},
     {"median", median<false>, SG_ONE_DIM, "Any",
-     "The median, the lower one of two; NaN wins." SG_MEDIAN_DOC SG_EXAMPLE(
+     "The median: the lower of two middle values; NaN wins." SG_MEDIAN_DOC SG_EXAMPLE(
          "sg.tensor([3.0, 1.0, 2.0]).median().item()", "2.0")},
     {"nanmedian", median<true>, SG_ONE_DIM, "Any", "The median of what is not NaN." SG_MEDIAN_DOC},
     {"any", bound<sg::any>, SG_FOLD, "Tensor",
-     "Whether something is not 0." SG_ARGS SG_EXAMPLE("sg.tensor([0, 2]).any().item()", "True")},
+     "Whether any element is not 0." SG_ARGS SG_EXAMPLE("sg.tensor([0, 2]).any().item()", "True")},
     {"all", bound<sg::all>, SG_FOLD, "Tensor",
-     "Whether nothing is 0." SG_ARGS SG_EXAMPLE("sg.tensor([0, 2]).all().item()", "False")},
+     "Whether no element is 0." SG_ARGS SG_EXAMPLE("sg.tensor([0, 2]).all().item()", "False")},
     {"count_nonzero", bound<sg::count_nonzero>, SG_DIM, "Tensor",
      "How many elements are not 0." SG_EXAMPLE("sg.tensor([0, 2, 3]).count_nonzero().item()", "2")},
     {"var", bound<spread<kVar, sg::var>>, SG_SPREAD_ARGUMENTS, "Tensor",

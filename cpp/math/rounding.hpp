@@ -153,7 +153,7 @@ struct LogicalXor {
   static auto fwd(auto a, auto b) { return (a != 0) != (b != 0); }
 };
 struct BitwiseNot {
-  static constexpr auto name = "bitwise_not", doc = "Every bit of a turned over.", result = "same", takes = "bits";
+  static constexpr auto name = "bitwise_not", doc = "Every bit of a inverted.", result = "same", takes = "bits";
   static auto fwd(auto a) { return holds_truth(a) ? a == 0 : -1 - a; }
 };
 struct BitwiseAnd {
