@@ -204,6 +204,8 @@ scaler.scale(loss).backward()
 assert net.weight.grad.is_cuda and scaler.is_enabled()
 with torch.device("cuda"):
     assert torch.zeros(2).is_cuda
+y.copy_(torch.zeros(2, 3))
+assert y.is_cuda and not y.any()
 print(torch.ones(1, device="cuda"))
 """
 

@@ -79,6 +79,14 @@ def _to(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return to
 
 
+def _copy(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @functools.wraps(original)
+    def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+        return original(self, src.to(self.device) if isinstance(src, Tensor) else src)
+
+    return copy_
+
+
 def _type(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type, or its values in another type."""
     kind = named(dtype)
@@ -116,6 +124,7 @@ def _change_tensors() -> None:
     changes: dict[str, Any] = {
         "shape": property(lambda self: Size(shape.__get__(self))),
         "size": _size(Tensor.size),
+        "copy_": _copy(Tensor.copy_),
         "cuda": _cuda,
         "to": _to(Tensor.to),
         "type": _type,

@@ -1,0 +1,124 @@
+"""Each row of "What differs" in docs/porting.md, as a program that sees it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "porting.md"
+START = """
+import io, tempfile
+import spirograd.torch
+spirograd.torch.install()
+import torch
+from torch import nn
+
+def raises(kind, f):
+    try:
+        f()
+    except kind as error:
+        assert type(error) is not AssertionError
+        return str(error)
+    raise AssertionError("no error")
+"""
+SEEN = {
+    "random numbers": """
+torch.manual_seed(0)
+assert round(torch.rand(1).item(), 4) != 0.4963
+""",
+    "errors of shapes and arguments": """
+assert "inner sizes differ" in raises(ValueError, lambda: torch.ones(2, 3) @ torch.ones(2, 3))
+""",
+    "an index out of range on a GPU": """
+y = nn.functional.embedding(torch.tensor([9]), torch.ones(3, 2)).sum()
+assert "out of range" in raises(IndexError, y.item)
+""",
+    "modules in plain lists and dicts": """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Linear(2, 2)]
+assert [name for name, _ in Net().named_parameters()] == ["layers.0.weight", "layers.0.bias"]
+""",
+    "`torch.load`": """
+assert "weights_only=False would run code" in raises(ValueError, lambda: torch.load("x", weights_only=False))
+""",
+    "`torch.save` of a module": """
+raises(TypeError, lambda: torch.save(nn.Linear(2, 1), io.BytesIO()))
+""",
+    "files of `torch.save`": """
+f = io.BytesIO()
+torch.save({"w": torch.ones(2)}, f)
+f.seek(0)
+assert torch.load(f)["w"].tolist() == [1, 1]
+""",
+    "`type(x) is torch.Tensor`": """
+x = torch.ones(1)
+assert type(x) is not torch.Tensor and type(x) == torch.Tensor and isinstance(x, torch.Tensor)
+""",
+    "`squeeze_`, `unsqueeze_`, `t_`, `transpose_` with a gradient graph": """
+x = torch.ones(1, 2, requires_grad=True) * 2
+assert "use squeeze()" in raises(RuntimeError, lambda: x.squeeze_(0))
+""",
+    "`channels_last`": """
+x = torch.zeros(1, 2, 3, 4).to(memory_format=torch.channels_last)
+assert x.stride() == (24, 12, 4, 1) and not x.is_contiguous(memory_format=torch.channels_last)
+""",
+    "`allow_tf32`, `set_float32_matmul_precision`": """
+torch.backends.cuda.matmul.allow_tf32 = True
+torch.set_float32_matmul_precision("medium")
+assert torch.get_float32_matmul_precision() == "highest"
+""",
+    "`torch.compile`": """
+def f(x):
+    return x + 1
+assert torch.compile(f, mode="max-autotune") is f
+net = torch.compile(nn.Linear(2, 1))
+net(torch.ones(2)).sum().backward()
+assert isinstance(net, nn.Module) and list(net.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
+""",
+    "`cuda.Event.record` with timing": """
+a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+a.record()
+b.record()
+assert a.elapsed_time(b) >= 0
+raises(RuntimeError, lambda: torch.cuda.Event().elapsed_time(b))
+""",
+    "`rsample` of `Gamma`, `Beta`, `Dirichlet`, `StudentT`": """
+d = torch.distributions
+for made in (d.Gamma(1.0, 1.0), d.Beta(1.0, 1.0), d.Dirichlet(torch.ones(2)), d.StudentT(3.0)):
+    assert not made.has_rsample and "no gradient" in raises(NotImplementedError, made.rsample)
+""",
+    "arguments of distributions": """
+torch.distributions.Normal(0.0, -1.0)
+raises(ValueError, lambda: torch.distributions.Normal(0.0, -1.0, validate_args=True))
+""",
+    "packed sequences": """
+out, _ = nn.GRU(1, 1)(nn.utils.rnn.pack_sequence([torch.ones(3, 1), torch.ones(1, 1)]))
+assert out.data.shape == (4, 1)
+""",
+    "`LSTM(proj_size=)`": """
+assert "proj_size" in raises(ValueError, lambda: nn.LSTM(4, 3, proj_size=2))
+""",
+    "`DataParallel` with several `device_ids`": """
+nn.DataParallel(nn.Linear(1, 1), device_ids=[0])
+assert "2 GPUs are named" in raises(ValueError, lambda: nn.DataParallel(nn.Linear(1, 1), device_ids=[0, 1]))
+""",
+    "types": """
+assert not hasattr(torch, "complex64") and not hasattr(torch, "uint16") and torch.bfloat16.itemsize == 2
+""",
+}
+
+
+def test_each_difference_is_seen_somewhere() -> None:
+    table = PAGE.read_text().split("## What differs")[1].split("\n## ")[0]
+    rows = [re.split(r" \| ", line.strip("| "))[0] for line in table.splitlines() if line.startswith("|")][2:]
+    assert rows == list(SEEN)
+
+
+@pytest.mark.parametrize("what", SEEN)
+def test_the_difference_is_as_the_page_says(what: str, run_python: Callable[..., str]) -> None:
+    run_python(START + SEEN[what])

@@ -1,0 +1,77 @@
+"""Programs for PyTorch, run unchanged: their first losses are PyTorch's to five digits.
+
+`UPDATE_PROGRAMS=1 pytest tests/programs`, where PyTorch is installed, writes its losses to tests/golden/programs.json.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import spirograd as sg
+
+HERE = Path(__file__).parent
+STORED = HERE.parent / "golden" / "programs.json"  # by PyTorch 2.14.1 on a CPU
+PROGRAMS = sorted(p.stem for p in HERE.glob("*.py") if p.stem not in ("shared", Path(__file__).stem))
+
+
+def printed(*command: object, **variables: str) -> list[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), **variables}
+    words = [sys.executable, "-W", "ignore", *map(str, command)]
+    result = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout.splitlines()
+
+
+def assert_close(ours: list[str], theirs: list[str], digits: int) -> None:
+    """The same lines; numbers with a point agree to so many digits."""
+    assert len(ours) == len(theirs) >= 3, (ours, theirs)
+    for a, b in zip(ours, theirs, strict=True):
+        head, _, x = a.rpartition(" ")
+        expected_head, _, y = b.rpartition(" ")
+        assert head == expected_head, (a, b)
+        if "." in y and "'" not in y:
+            assert math.isclose(float(x), float(y), rel_tol=0.5 * 10.0 ** (1 - digits), abs_tol=1e-6), (ours, theirs)
+        else:
+            assert x == y, (a, b)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_first_losses_are_those_of_pytorch(name: str) -> None:
+    expected = json.loads(STORED.read_text())[name]
+    lines = printed("-m", "spirograd", "run", HERE / f"{name}.py", SPIROGRAD_ALLOW_CPU_VULKAN="0")
+    assert_close(lines, expected, 5)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_on_a_gpu_they_are_as_well(name: str, gpu: sg.Device) -> None:
+    expected = json.loads(STORED.read_text())[name]
+    assert_close(printed("-m", "spirograd", "run", HERE / f"{name}.py"), expected, 4)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_is_missing(name: str) -> None:
+    assert printed("-m", "spirograd", "run", "--check", HERE / f"{name}.py") == ["nothing is missing"]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_pytorch_gives_these_losses(name: str) -> None:
+    pytest.importorskip("torch")
+    lines = printed(HERE / f"{name}.py")
+    stored = json.loads(STORED.read_text()) if STORED.exists() else {}
+    if os.environ.get("UPDATE_PROGRAMS") == "1":
+        STORED.write_text(json.dumps({**stored, name: lines}, indent=1, sort_keys=True) + "\n")
+    else:
+        assert_close(lines, stored[name], 5)
+
+
+def test_a_wrong_loss_is_seen() -> None:
+    with pytest.raises(AssertionError):
+        assert_close(["0 1.00010", "1 2.0", "2 3.0"], ["0 1.00000", "1 2.0", "2 3.0"], 5)
