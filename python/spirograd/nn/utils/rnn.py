@@ -21,11 +21,9 @@ __all__ = [
 class PackedSequence(NamedTuple):
     """Sequences without padding, the longest first: all first steps, then all second steps, and so on.
 
-    Attributes:
-        data: [sum of lengths, ...].
-        batch_sizes: how many sequences have a step, for each step; on the CPU.
-        sorted_indices: the order in which the sequences were taken; None: as they were.
-        unsorted_indices: the inverse of that.
+    `data` is [sum of lengths, ...]; `batch_sizes`, on the CPU, says for each step how many sequences have it;
+    `sorted_indices` is the order in which the sequences were taken (None: as they were), `unsorted_indices` its
+    inverse.
     """
 
     data: Tensor
