@@ -208,3 +208,42 @@ class TestLibrary:
         monkeypatch.setattr(importlib, "import_module", lambda n: library if n == "tokenizers" else whole(n))
         tokens = from_file(path)
         assert tokens.vocab_size == 9 and tokens.encode("abc").tolist() == [3] and tokens.decode(sg.tensor(4)) == "[4]"
+
+
+class TestPairsOfBytes:
+    """Byte-pair encoding, which the library tokenizers does."""
+
+    TEXT = "low lower lowest newer newest " * 20
+
+    def test_learnt_parts_are_words(self, tmp_path: Path) -> None:
+        pytest.importorskip("tokenizers")
+        tokens = sg.text.train_bpe(self.TEXT, 280, special=["<end>"])
+        assert tokens.vocab_size <= 280 and tokens.encode("<end>").tolist() == [0]
+        assert len(tokens.encode("lower lowest")) < 5
+        for text in (self.TEXT, "caf\u00e9 \U0001f600\n\tx", ""):  # bytes that were not learnt are parts, too
+            assert tokens.decode(tokens.encode(text)) == text
+        tokens.save(tmp_path / "bpe.json")
+        again = from_file(tmp_path / "bpe.json")
+        assert again.encode(self.TEXT).tolist() == tokens.encode(self.TEXT).tolist()
+        assert sg.text.train_bpe([self.TEXT, "x"], 300).vocab_size <= 300
+        with pytest.raises(ValueError, match="size is 256"):
+            sg.text.train_bpe(self.TEXT, 256, special=["<end>"])
+
+    def test_files_of_gpt2(self, tmp_path: Path) -> None:
+        pytest.importorskip("tokenizers")
+        vocab, merges = tmp_path / "vocab.json", tmp_path / "merges.txt"
+        parts = ["l", "o", "w", "\u0120", "lo", "low", "\u0120low", "<|endoftext|>"]
+        vocab.write_text(json.dumps({part: i for i, part in enumerate(parts)}))
+        merges.write_text("#version: 0.2\nl o\nlo w\n\u0120 low\n", encoding="utf-8")
+        tokens = sg.text.from_gpt2_files(vocab, merges)
+        assert tokens.encode("low low<|endoftext|>wo").tolist() == [5, 6, 7, 2, 1]
+        assert tokens.decode([5, 6]) == "low low"
+        vocab.write_text("[")
+        with pytest.raises(sg.FileFormatError, match="are not read"):
+            sg.text.from_gpt2_files(vocab, merges)
+
+    def test_without_the_library(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "tokenizers", None)
+        for call in (lambda: sg.text.train_bpe("a", 300), lambda: sg.text.from_gpt2_files("a", "b")):
+            with pytest.raises(ImportError, match=r"needs the library tokenizers.*pip install spirograd\[hf\]"):
+                call()

@@ -1,4 +1,4 @@
-"""Texts to numbers and back: characters, bytes, words, and files of the library tokenizers.
+"""Texts to numbers and back: characters, bytes, words, and what the library tokenizers does: pairs of bytes, files.
 
 Example:
     >>> tokens = sg.text.CharTokenizer.from_text("hello")
@@ -6,7 +6,8 @@ Example:
     ([1, 3, 2, 0], 'hello')
 """
 
+from .bpe import from_gpt2_files, train_bpe
 from .tokenizer import Tokenizer, from_file
 from .words import ByteTokenizer, CharTokenizer, WordTokenizer
 
-__all__ = ["ByteTokenizer", "CharTokenizer", "Tokenizer", "WordTokenizer", "from_file"]
+__all__ = ["ByteTokenizer", "CharTokenizer", "Tokenizer", "WordTokenizer", "from_file", "from_gpt2_files", "train_bpe"]

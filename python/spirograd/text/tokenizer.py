@@ -26,7 +26,7 @@ class Tokenizer:
     kinds: ClassVar[dict[str, type[Tokenizer]]] = {}
 
     def __init_subclass__(cls) -> None:
-        if not cls.__name__.startswith("_"):
+        if cls._of.__func__ is not Tokenizer._of.__func__:  # type: ignore[attr-defined]
             Tokenizer.kinds[cls.__name__] = cls
 
     @property
@@ -119,24 +119,33 @@ def from_file(path: str | os.PathLike[str]) -> Tokenizer:
         except (KeyError, TypeError, ValueError) as error:
             raise FileFormatError(f"from_file: {path} is damaged ({error!r}); save the tokenizer again") from None
     if isinstance(data, dict) and "model" in data:
-        return _Foreign(path)
+        found = library(f"from_file: {path}")
+        try:
+            return ForeignTokenizer(found.Tokenizer.from_file(os.fspath(path)))
+        except Exception as error:  # the library raises nothing narrower
+            raise FileFormatError(f"from_file: the library tokenizers does not read {path} ({error})") from None
     raise FileFormatError(f"from_file: {path} holds no tokenizer; give a file of save() or a tokenizer.json")
 
 
-class _Foreign(Tokenizer):
+def library(op: str) -> Any:
+    """The library tokenizers.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    try:
+        return importlib.import_module("tokenizers")
+    except ImportError:
+        raise ImportError(
+            f"{op} needs the library tokenizers, which is not installed; pip install spirograd[hf]"
+        ) from None
+
+
+class ForeignTokenizer(Tokenizer):
     """A tokenizer of the library tokenizers, which is `tokenizer`."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        try:
-            library = importlib.import_module("tokenizers")
-        except ImportError:
-            raise ImportError(
-                f"from_file: {path} is for the library tokenizers, which is not installed; pip install spirograd[hf]"
-            ) from None
-        try:
-            self.tokenizer: Any = library.Tokenizer.from_file(os.fspath(path))
-        except Exception as error:  # the library raises nothing narrower
-            raise FileFormatError(f"from_file: the library tokenizers does not read {path} ({error})") from None
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
 
     @property
     def vocab_size(self) -> int:
