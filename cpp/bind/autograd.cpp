@@ -270,7 +270,7 @@ bool is_anomaly_enabled() { return detect_nan; }
 void set_anomaly_enabled(bool on) { detect_nan = on; }
 
 #define SG_PASS "gradients: Sequence[Tensor | None], retain_graph: bool, create_graph: bool"
-const Callable functions[] = {
+const Callable autograd_functions[] = {
     {"_backward", bound<backward_of>,
      "roots: Tensor | Sequence[Tensor], " SG_PASS ", inputs: Tensor | Sequence[Tensor] | None", "None",
      "backward() of several tensors.", Scope::function},
@@ -300,7 +300,7 @@ const Callable functions[] = {
     {"_set_anomaly_enabled", bound<set_anomaly_enabled>, "on: bool", "None", "Turns that on or off.", Scope::function},
 };
 
-const Callable callables[] = {
+const Callable autograd_callables[] = {
     {"backward", backward,
      "gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False, "
      "inputs: Tensor | Sequence[Tensor] | None = None",
@@ -395,8 +395,8 @@ void add_autograd(PyObject* m) {
       .def(py::init([](py::object again) { return Ref<PythonCheckpoint>(new PythonCheckpoint(again.ptr())); }))
       .def("__enter__", [](const Ref<PythonCheckpoint>& c) { c->enter(); })
       .def("__exit__", [](const Ref<PythonCheckpoint>& c, const py::args&) { c->exit(); });
-  add_callables(m, callables);
-  add_callables(m, functions);
+  add_callables(m, autograd_callables);
+  add_callables(m, autograd_functions);
 }
 
 }  // namespace sg::bind

@@ -47,8 +47,8 @@ void stop(Capture& c) {
   c.stop();
 }
 
-const Callable callables[] = {{"_signature", bound<signature_of>, "arguments: Sequence[Tensor]", "bytes",
-                               "What a recording of a call with these tensors depends on.", Scope::function}};
+const Callable compile_callables[] = {{"_signature", bound<signature_of>, "arguments: Sequence[Tensor]", "bytes",
+                                       "What a recording of a call with these tensors depends on.", Scope::function}};
 
 }  // namespace
 
@@ -71,7 +71,7 @@ void add_compile(PyObject* m) {
       .def("outside", outside)
       .def("abandon", &Capture::abandon)
       .def("recording", recorded);
-  add_callables(m, callables);
+  add_callables(m, compile_callables);
 }
 
 }  // namespace sg::bind

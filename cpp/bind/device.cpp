@@ -143,7 +143,7 @@ void set_default_device(PyObject* o) {
 void set_gpu_alias(const std::string& word) { alias_of_gpu = word; }
 Object get_default_device() { return Object(device_object(device_or_default(nullptr))); }
 
-const Callable callables[] = {
+const Callable device_callables[] = {
     {"device", bound<named_device>, "device: Device | str, index: int | None = None", "Device",
      "A device by name: \"cpu\", \"gpu\", \"gpu:1\", or \"gpu\" and a number.", Scope::function},
     {"set_default_device", bound<set_default_device>, "device: Device | str | None", "None",
@@ -185,7 +185,7 @@ std::vector<DeviceId> devices_in_use() {
   return list;
 }
 
-void add_device_functions(PyObject* module) { add_callables(module, callables); }
+void add_device_functions(PyObject* module) { add_callables(module, device_callables); }
 
 void add_devices(PyObject* m) {
   py::module_ module = py::reinterpret_borrow<py::module_>(m);

@@ -74,8 +74,8 @@ py::tuple limits(PyObject* device) {
   return py::make_tuple(f.max_groups, f.max_group_threads);
 }
 
-const Callable callables[] = {
-    {"_glsl_run", bound<run>,
+const Callable glsl_callables[] = {
+    {"_glsl_run", bound<run_kernel>,
      "name: str, source: str, inputs: list[tuple[str, Tensor]], outputs: list[Any], constants: dict[str, Any], "
      "groups: tuple[int, ...], local_size: tuple[int, ...], unchecked: bool",
      "list[Tensor]", "Runs a kernel of the user's.", Scope::function},
@@ -85,6 +85,6 @@ const Callable callables[] = {
 
 }  // namespace
 
-void add_glsl(PyObject* module) { add_callables(module, callables); }
+void add_glsl(PyObject* module) { add_callables(module, glsl_callables); }
 
 }  // namespace sg::bind

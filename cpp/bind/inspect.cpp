@@ -73,7 +73,7 @@ PyObject* realize_method(const Call& c) {
   return c.self;
 }
 
-const Callable callables[] = {
+const Callable inspect_callables[] = {
     {"realize", realize_method, "", "Tensor",
      "Starts everything that is pending on this tensor's device, without waiting for its end; returns the tensor. "
      "Results never need it: reading a value does the same and waits.",
@@ -221,7 +221,7 @@ int64_t overrun(int64_t size) {
 }
 #endif
 
-const Callable functions[] = {
+const Callable inspect_functions[] = {
     {"explain", bound<explained>, "input: Tensor", "str",
      "Every stage of a pending tensor as text: graph, plan, kernels. Runs nothing.", Scope::function},
     {"stats", bound<stats_dict>, "", "dict[str, int]",
@@ -272,8 +272,8 @@ void add_inspection(PyObject* m) {
       .def_property_readonly("spirv", &PlanStep::spirv, "The compiled kernel; empty on the CPU.")
       .def("print", &PlanStep::print, "The program, and what it reads and writes, as text.")
       .def("__repr__", [](const PlanStep& s) { return "<PlanStep " + s.step().name + ">"; });
-  add_callables(m, callables);
-  add_callables(m, functions);
+  add_callables(m, inspect_callables);
+  add_callables(m, inspect_functions);
   module.attr("__version__") = SPIROGRAD_VERSION;
 }
 

@@ -125,7 +125,7 @@ void drop_gradients(const py::list& tensors, bool set_to_none) {
 }
 
 #define SG_GROUPS "groups: list[list[Tensor]]"
-const Callable callables[] = {
+const Callable optim_callables[] = {
     {"_with_gradient", bound<with_gradient>, "tensors: list[Tensor]", "bytes",
      "Which of the tensors have a gradient, to compare.", Scope::function},
     {"_submit", bound<submit>, SG_GROUPS, "None", "Runs what is pending on the devices of these tensors.",
@@ -146,7 +146,7 @@ void add_optimizers(PyObject* m) {
   py::class_<Update>(module, "_Update", py::module_local())
       .def(py::init<const std::string&, std::vector<Tensor>, const py::sequence&>())
       .def("step", &Update::step);
-  add_callables(m, callables);
+  add_callables(m, optim_callables);
 }
 
 }  // namespace sg::bind

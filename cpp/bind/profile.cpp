@@ -46,9 +46,9 @@ void annotate(const std::string& name, int64_t begin, int64_t end) {
   profile::add(std::move(e));
 }
 
-const Callable callables[] = {
-    {"_profile_start", bound<start>, "with_stack: bool", "None", "Starts to note events.", Scope::function},
-    {"_profile_stop", bound<stop>, "", "tuple[list[tuple[Any, ...]], int, int]",
+const Callable profile_callables[] = {
+    {"_profile_start", bound<profile_start>, "with_stack: bool", "None", "Starts to note events.", Scope::function},
+    {"_profile_stop", bound<profile_stop>, "", "tuple[list[tuple[Any, ...]], int, int]",
      "The events, when they ended, and the number of this thread.", Scope::function},
     {"_profile_now", bound<profile::now>, "", "int", "The time of events, in nanoseconds.", Scope::function},
     {"_profile_annotate", bound<annotate>, "name: str, begin: int, end: int", "None", "Notes an event of the user's.",
@@ -57,6 +57,6 @@ const Callable callables[] = {
 
 }  // namespace
 
-void add_profile(PyObject* module) { add_callables(module, callables); }
+void add_profile(PyObject* module) { add_callables(module, profile_callables); }
 
 }  // namespace sg::bind

@@ -282,7 +282,7 @@ PyObject* set_rng_state(const Call& c) {
 #define SG_GENERATOR_DOC "    generator: the stream to take from; None is the common one.\n"
 #define SG_FILL_DOC "\n\nReturns:\n    The tensor itself.\n\nRaises:\n    TypeError: not a floating type."
 constexpr auto kFunction = Scope::function, kMethod = Scope::method;
-const Callable callables[] = {
+const Callable random_callables[] = {
     {"rand", rand, "*size: int | Sequence[int], " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
      "Uniform numbers in [0, 1), the same bits on every device.\n\nArgs:\n    size: several ints or one "
      "tuple.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC "\nExample:\n    >>> x = sg.rand(2, 3)",
@@ -378,7 +378,7 @@ Generator& generator_of(Arguments& a) {
 void add_random(PyObject* m) {
   py::module_ module = py::reinterpret_borrow<py::module_>(m);
   add_generator(module);
-  add_callables(m, callables);
+  add_callables(m, random_callables);
 }
 
 }  // namespace sg::bind
