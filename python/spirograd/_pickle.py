@@ -24,7 +24,7 @@ def _rebuild(kind: type[Tensor], values: Any, dtype: str, name: str, requires_gr
 def place(op: str, name: str) -> Device:
     """The device of this name; if it does not exist, the CPU, with a warning."""
     try:
-        return device(name)
+        return device(name.replace("cuda", "gpu", 1))  # PyTorch's word, in files of its programs
     except DeviceUnavailableError as error:
         warnings.warn(f"{op}: the tensor was on {name}, it comes back on the CPU ({error})", stacklevel=3)
         return device("cpu")

@@ -204,8 +204,8 @@ scaler.scale(loss).backward()
 assert net.weight.grad.is_cuda and scaler.is_enabled()
 with torch.device("cuda"):
     assert torch.zeros(2).is_cuda
-y.copy_(torch.zeros(2, 3))
-assert y.is_cuda and not y.any()
+z.copy_(torch.zeros(2, 3))
+assert z.is_cuda and not z.any()
 print(torch.ones(1, device="cuda"))
 """
 
@@ -213,6 +213,14 @@ print(torch.ones(1, device="cuda"))
 @pytest.mark.gpu
 def test_cuda_is_the_gpu_of_this_machine(script) -> None:
     assert run(script(CUDA)).stdout == "tensor([1.], device='cuda:0')\n"
+
+
+@pytest.mark.gpu
+def test_files_of_a_program_are_read_without_it(script, tmp_path: Path, run_python) -> None:
+    path = tmp_path / "saved.pt"
+    text = f"import torch\ntorch.save(torch.ones(2, device='cuda'), {str(path)!r})\n"
+    run(script(text + f"print(torch.load({str(path)!r}).device)\n"))
+    assert run_python(f"import spirograd as sg; print(sg.load({str(path)!r}).device)") == "gpu:0\n"
 
 
 def test_without_a_gpu_cuda_says_so(script) -> None:

@@ -40,7 +40,7 @@ def _change_devices() -> None:
 
     def equal(a: Device, b: object) -> Any:
         if isinstance(b, str):
-            return b in (_device_name(a), a.kind, str.__str__("gpu:") + str(number.__get__(a)))
+            return b in (_device_name(a), f"{a.kind}:{number.__get__(a)}")
         return same(a, b)
 
     changes: dict[str, Any] = {

@@ -72,6 +72,9 @@ class AnyTensor(Tensor, metaclass=_AnyTensor):
     __qualname__ = "Tensor"
 
 
+type.__setattr__(AnyTensor, "__name__", "Tensor")
+
+
 def _kind(word: str, place: str) -> TensorKind:
     body = {"dtype": getattr(_core, _WORDS[word]), "place": place}
     body["__module__"] = "torch.cuda" if place == "gpu" else "torch"

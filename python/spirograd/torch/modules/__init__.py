@@ -20,6 +20,7 @@ from . import flags
 from .amp import GradScaler, autocast
 from .creation import tensor
 from .flags import *  # noqa: F403
+from .serialization import load, save
 from .version import __version__
 
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
@@ -174,9 +175,10 @@ __all__ = [
     "frombuffer",
     "inf",
     "is_storage",
+    "load",
     "nan",
     "newaxis",
 ]
-__all__ += ["norm_except_dim", "pi", "poisson", "set_default_tensor_type", "solve", "tensor", "typename"]
+__all__ += ["norm_except_dim", "pi", "poisson", "save", "set_default_tensor_type", "solve", "tensor", "typename"]
 __all__ += [name for name in (*_FUNCTIONAL, *_METHODS) if name in globals()]
 __all__ += [*KINDS["cpu"], *FUNCTIONS, *layouts, *flags.__all__]

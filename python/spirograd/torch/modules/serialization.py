@@ -6,7 +6,46 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["add_safe_globals", "safe_globals"]
+from ... import serialization
+
+__all__ = ["add_safe_globals", "load", "safe_globals", "save"]
+
+
+def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **options: Any) -> None:
+    """spirograd's save(); the arguments about pickles choose nothing."""
+    serialization.save(obj, f)
+
+
+def load(
+    f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None, **options: Any
+) -> Any:
+    """spirograd's load(), which never runs code of a file, also with weights_only=False.
+
+    Args:
+        f: a path, or a file opened for reading bytes.
+        map_location: a device, a dict of devices, or a function of a storage and the name of its place.
+        pickle_module: accepted.
+        weights_only: accepted.
+        options: `mmap` and other ways to read, which choose nothing.
+
+    Raises:
+        FileFormatError: the file holds something else than tensors and plain values.
+    """
+    if callable(map_location):
+        map_location = map_location(_Storage(), "cpu")
+        if isinstance(map_location, _Storage):
+            map_location = "cpu"
+    return serialization.load(f, map_location)
+
+
+class _Storage:
+    """What a map_location function is given: it names a place."""
+
+    def cpu(self) -> str:
+        return "cpu"
+
+    def cuda(self, device: int = 0) -> str:
+        return f"cuda:{device}"
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
