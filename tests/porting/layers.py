@@ -123,3 +123,20 @@ for make in (
         loss.backward()
         optimizer.step()
     show(type(optimizer).__name__, loss, *net.parameters())
+
+picture = noise(2, 3, 5, 6).requires_grad_()
+theta = torch.tensor(
+    [[[0.83, 0.31, 0.12], [-0.23, 1.13, -0.31]], [[1.01, 0.02, 0.47], [0.03, 1.21, 0.04]]], requires_grad=True
+)
+for corners in (False, True):
+    for mode, outside in (("bilinear", "zeros"), ("bilinear", "border"), ("nearest", "zeros")):
+        grid = F.affine_grid(theta, [2, 3, 4, 7], align_corners=corners)
+        y = F.grid_sample(picture, grid, mode=mode, padding_mode=outside, align_corners=corners)
+        show(f"{mode} {outside}", grid, y)
+        picture.grad = theta.grad = None
+        y.square().sum().backward()
+        show("grad", picture.grad, theta.grad if mode == "bilinear" else grid)
+print(isinstance(nn.BatchNorm2d(1), nn.modules.batchnorm._BatchNorm))
+print(isinstance(nn.Conv2d(1, 1, 1), nn.modules.conv._ConvNd))
+print(list(nn.Linear(1, 1)._parameters), list(nn.BatchNorm1d(1)._buffers))
+print(torch.optim.lr_scheduler._LRScheduler.__name__ in ("LRScheduler", "_LRScheduler"))

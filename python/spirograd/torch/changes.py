@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 from .. import _core, nn
@@ -158,6 +159,9 @@ def _module_cuda(self: nn.Module, device: Any = None) -> nn.Module:
 
 def _change_modules() -> None:
     nn.Module.cuda = _module_cuda  # type: ignore[attr-defined]
+    # To look at only: a write would be lost.
+    nn.Module._parameters = property(lambda self: MappingProxyType(dict(self._own()[1])))  # type: ignore[attr-defined]
+    nn.Module._buffers = property(lambda self: MappingProxyType(dict(self._own_buffers())))  # type: ignore[attr-defined]
     for name in loss.__all__:
         kind = getattr(nn, name)
         if "reduction" in kind.__init__.__annotations__:

@@ -10,6 +10,7 @@ from typing import Any
 from .... import nn
 from ...._core import Tensor
 from ...arguments import legacy_reduction
+from .spatial import affine_grid, grid_sample
 
 F = nn.functional
 
@@ -75,4 +76,4 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
 
 
 __all__ = [*LOSSES, *(f"{name}_" for name in _ACTIVATIONS), "log_softmax", "softmax", "softmin"]
-__all__ += ["upsample", "upsample_bilinear", "upsample_nearest"]
+__all__ += ["affine_grid", "grid_sample", "upsample", "upsample_bilinear", "upsample_nearest"]

@@ -1,0 +1,3 @@
+"""torch.optim: the names are spirograd's."""
+
+__all__: list[str] = []
