@@ -113,6 +113,13 @@ assert "proj_size" in raises(ValueError, lambda: nn.LSTM(4, 3, proj_size=2))
 nn.DataParallel(nn.Linear(1, 1), device_ids=[0])
 assert "2 GPUs are named" in raises(ValueError, lambda: nn.DataParallel(nn.Linear(1, 1), device_ids=[0, 1]))
 """,
+    "`module._parameters`, `_buffers`": """
+layer = nn.Linear(1, 1)
+assert list(layer._parameters) == ["weight", "bias"]
+def write():
+    layer._parameters["weight"] = None
+raises(TypeError, write)
+""",
     "types": """
 assert not hasattr(torch, "complex64") and not hasattr(torch, "uint16") and torch.bfloat16.itemsize == 2
 """,
