@@ -10,6 +10,7 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -56,9 +57,10 @@ def test_on_a_gpu_they_are_as_well(name: str, gpu: sg.Device) -> None:
     assert_close(printed("-m", "spirograd", "run", HERE / f"{name}.py"), expected, 4)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_nothing_is_missing(name: str) -> None:
-    assert printed("-m", "spirograd", "run", "--check", HERE / f"{name}.py") == ["nothing is missing"]
+def test_nothing_is_missing(run_python: Callable[..., str]) -> None:
+    code = "import spirograd.torch, spirograd.torch.check as check, pathlib\nspirograd.torch.install()\n"
+    code += f"for name in {PROGRAMS!r}: print(check.missing_names(pathlib.Path({str(HERE)!r}, name + '.py')))"
+    assert run_python(code) == "[]\n" * len(PROGRAMS)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
