@@ -73,7 +73,9 @@ from torch.nn.modules.conv import Conv2d
 from torch.nn.parameter import Parameter
 from torch.optim.lr_scheduler import StepLR
 from torch.utils.data import DataLoader, TensorDataset
+from torch.utils.data.dataloader import default_collate
 from torch.utils.data.sampler import RandomSampler
+assert default_collate is torch.utils.data.default_collate and isinstance(nn.GRU(1, 1), nn.RNNBase)
 cudnn.benchmark = True
 assert nn is torch.nn and F is nn.functional and optim is torch.optim and Conv2d is nn.Conv2d
 assert cudnn is torch.backends.cudnn and torch.backends.cudnn.benchmark

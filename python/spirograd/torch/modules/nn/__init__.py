@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....nn.recurrent import RNNBase
 from .parallel import DataParallel
 
-__all__ = ["DataParallel"]
+__all__ = ["DataParallel", "RNNBase"]
