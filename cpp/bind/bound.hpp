@@ -4,7 +4,7 @@
 //   const Tensor&            a tensor, a number or an array (the first one: a tensor)
 //   std::optional<Tensor>    the same, or None
 //   std::vector<Tensor>      a sequence of tensors, or with "*tensors" all remaining arguments
-//   int64_t double bool DType std::string Dims, and optionals of them; Dims with "*shape" takes the remaining ones
+//   int64_t double bool DType DeviceId Generator& std::string Dims, and optionals of them; Dims with "*shape" takes the remaining ones
 //   Tensor, a pair of tensors (named values and indices), a vector of tensors (tuple), either of Tensor and a vector,
 //   bool, int64_t, std::string, any object, or nothing come back
 // Threads: the GIL is held.
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bind/arguments.hpp"
+#include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
 #include "bind/signature.hpp"
@@ -34,6 +35,9 @@ struct Fetched {
   Tensor rooms[8];
   int used = 0;
 };
+
+// generator=, or the stream that manual_seed() restarts. random.cpp
+Generator& generator_of(const char* op, PyObject* o);
 
 template <class T>
 struct From {};
@@ -64,6 +68,14 @@ struct From<DType> {
 template <>
 struct From<Dims> {
   static Dims get(Fetched& f, PyObject* o) { return to_dims(f.op, o); }
+};
+template <>
+struct From<DeviceId> {  // None: the default one
+  static DeviceId get(Fetched&, PyObject* o) { return device_or_default(o); }
+};
+template <>
+struct From<Generator&> {  // None: the one that manual_seed() restarts
+  static Generator& get(Fetched& f, PyObject* o) { return generator_of(f.op, o); }
 };
 template <>
 struct From<PyObject*> {  // whatever it is
@@ -187,6 +199,28 @@ constexpr int arguments_of(Result (Tensor::*)(T...) const) {
 
 template <auto function>
 inline constexpr Body bound{run_bound<function>, arguments_of(function)};
+
+// A function that makes a tensor, with one argument more: requires_grad.
+template <auto function>
+struct Maker;
+template <class... T, Tensor (*function)(T...)>
+struct Maker<function> {
+  static Tensor make(T... arguments, bool requires_grad) {
+    Tensor t = function(std::forward<T>(arguments)...);
+    return requires_grad ? t.requires_grad_() : t;
+  }
+};
+template <auto function>
+inline constexpr Body makes = bound<Maker<function>::make>;
+
+// A function that writes to its first argument, which comes back.
+template <auto function>
+PyObject* run_writes(const Call& call) {
+  Object none(run_bound<function>(call));
+  return Py_NewRef(call.self);
+}
+template <auto function>
+inline constexpr Body writes{run_writes<function>, arguments_of(function)};
 
 // The op in place: computes from the tensor's value and writes the result into it.
 template <const auto& body>  // a Body, or a function that may be one

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "bind/bound.hpp"
 #include "bind/numpy.hpp"
 #include "bind/tensor.hpp"
 #include "engine/engine.hpp"
@@ -20,12 +21,6 @@ Tensor number_of(const char* op, PyObject* o) {
     number(Object(to_number(op, unwrap(o))).get(), n);
   }
   return n;
-}
-
-Dims checked(const char* op, const Dims& shape) {
-  for (int64_t d : shape)
-    if (d < 0) fail<ValueError>(op, "negative size in shape " + shape.str(), "use sizes of 0 or more");
-  return shape;
 }
 
 // A copy of a tensor's values or of Python data.
@@ -68,15 +63,6 @@ PyObject* from_numpy(const Call& c) {
   return wrap(from_python("from_numpy", array, dtype, {}));
 }
 
-PyObject* constant(const char* op, int64_t value, const Call& c) {
-  Arguments a(op, c);
-  const Dims shape = a.sizes("size", "shape");
-  const Options o = options(a);
-  return made(filled(shape, Tensor(value), o.dtype.value_or(default_float()), o.device), o);
-}
-PyObject* zeros(const Call& c) { return constant("zeros", 0, c); }
-PyObject* ones(const Call& c) { return constant("ones", 1, c); }
-
 PyObject* constant_like(const char* op, int64_t value, const Call& c) {
   Arguments a(op, c);
   const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
@@ -117,12 +103,6 @@ PyObject* arange(const Call& c) {
   return made(sg::arange_to(start, end, step, dtype, o.device), o);
 }
 
-PyObject* empty(const Call& c) {
-  Arguments a("empty", c);
-  const Dims shape = checked("empty", a.sizes("size", "shape"));
-  const Options o = options(a);
-  return made(sg::empty(shape, o.dtype.value_or(default_float()), o.device), o);
-}
 PyObject* empty_like(const Call& c) {
   Arguments a("empty_like", c);
   const Tensor& x = tensor_of("empty_like", c.self ? c.self : a.need("input"));
@@ -137,16 +117,6 @@ PyObject* full_like(const Call& c) {
   return made(filled(x.shape(), n, o.dtype.value_or(x.dtype()), o.device), o);
 }
 
-// x.new_zeros(2, 3) has the type and device of x.
-PyObject* new_constant(const char* op, int64_t value, const Call& c) {
-  Arguments a(op, c);
-  const Tensor& x = unwrap(c.self);
-  const Dims shape = a.sizes("size", "shape");
-  const Options o = options(a, &x);
-  return made(filled(shape, Tensor(value), o.dtype.value_or(x.dtype()), o.device), o);
-}
-PyObject* new_zeros(const Call& c) { return new_constant("new_zeros", 0, c); }
-PyObject* new_ones(const Call& c) { return new_constant("new_ones", 1, c); }
 PyObject* new_full(const Call& c) {
   Arguments a("new_full", c);
   const Tensor& x = unwrap(c.self);
@@ -155,53 +125,12 @@ PyObject* new_full(const Call& c) {
   const Options o = options(a, &x);
   return made(filled(shape, n, o.dtype.value_or(x.dtype()), o.device), o);
 }
-PyObject* new_empty(const Call& c) {
-  Arguments a("new_empty", c);
-  const Tensor& x = unwrap(c.self);
-  const Dims shape = checked("new_empty", a.sizes("size", "shape"));
-  const Options o = options(a, &x);
-  return made(sg::empty(shape, o.dtype.value_or(x.dtype()), o.device), o);
-}
 PyObject* new_tensor(const Call& c) {
   Arguments a("new_tensor", c);
   const Tensor& x = unwrap(c.self);
   PyObject* data = a.need("data");
   const Options o = options(a, &x);
   return made(copy_of("new_tensor", data, o.dtype.value_or(x.dtype()), o.device), o);
-}
-
-struct Spaced {
-  explicit Spaced(Arguments& a) {
-    start = to_real(a.op(), a.need("start"));
-    end = to_real(a.op(), a.need("end", "stop"));
-    steps = to_int(a.op(), a.need("steps", "num"));
-    base = a.real("base", 10);
-    o = options(a);
-    dtype = o.dtype.value_or(default_float());
-  }
-  double start, end, base;
-  int64_t steps;
-  Options o;
-  DType dtype;
-};
-PyObject* linspace(const Call& c) {
-  Arguments a("linspace", c);
-  const Spaced s(a);
-  return made(sg::linspace(s.start, s.end, s.steps, s.dtype, s.o.device), s.o);
-}
-PyObject* logspace(const Call& c) {
-  Arguments a("logspace", c);
-  const Spaced s(a);
-  return made(sg::logspace(s.start, s.end, s.steps, s.base, s.dtype, s.o.device), s.o);
-}
-
-PyObject* eye(const Call& c) {
-  Arguments a("eye", c);
-  const int64_t n = to_int("eye", a.need("n"));
-  PyObject* second = a.take("m");
-  const int64_t m = given(second) ? to_int("eye", second) : n;
-  const Options o = options(a);
-  return made(sg::eye(n, m, o.dtype.value_or(default_float()), o.device), o);
 }
 
 // The data itself if nothing changes, a tensor on its memory if it is an array, else a copy.
@@ -276,11 +205,11 @@ const Callable callables[] = {
      "np.float32)\n"
      "    >>> x = sg.from_numpy(a)\n    >>> a[0] = 3\n    >>> x.tolist()\n    [3.0, 0.0]",
      kFunction},
-    {"zeros", zeros, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
+    {"zeros", makes<sg::zeros>, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
      "A tensor of zeros.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
      "\nExample:\n    >>> sg.zeros(2).tolist()\n    [0.0, 0.0]",
      kFunction},
-    {"ones", ones, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
+    {"ones", makes<sg::ones>, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
      "A tensor of ones.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
      "\nExample:\n    >>> sg.ones(2).tolist()\n    [1.0, 1.0]",
      kFunction},
@@ -299,7 +228,7 @@ const Callable callables[] = {
      "    start: the first value; the end when it is alone.\n    end: the bound.\n    step: the "
      "distance.\n" SG_OPTIONS_DOC "\nExample:\n    >>> sg.arange(3).tolist()\n    [0, 1, 2]",
      kFunction},
-    {"empty", empty, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
+    {"empty", makes<sg::empty>, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
      "A tensor with undefined contents.\n\nArgs:\n    size: several ints or one tuple.\n" SG_OPTIONS_DOC
      "\nExample:\n    >>> sg.empty(2, 3).shape\n    (2, 3)",
      kFunction},
@@ -311,18 +240,19 @@ const Callable callables[] = {
      "One value in the shape, type and device of another tensor.\n\nArgs:\n    input: the model.\n    fill_value: the "
      "number.\n" SG_OPTIONS_DOC "\nExample:\n    >>> sg.full_like(sg.zeros(2), 7).tolist()\n    [7.0, 7.0]",
      kFunction},
-    {"linspace", linspace, "start: float, end: float, steps: int, *, " SG_OPTIONS, "Tensor",
+    {"linspace", makes<sg::linspace>, "start: float, end: float, steps: int, *, " SG_OPTIONS, "Tensor",
      "Evenly spaced values from start to end, both included.\n\nArgs:\n    start: the first value.\n    end: the last "
      "one.\n    steps: how many.\n" SG_OPTIONS_DOC
      "\nRaises:\n    ValueError: negative steps, a bound that is not finite.\n\nExample:\n"
      "    >>> sg.linspace(0, 1, 5).tolist()\n    [0.0, 0.25, 0.5, 0.75, 1.0]",
      kFunction},
-    {"logspace", logspace, "start: float, end: float, steps: int, base: float = 10, *, " SG_OPTIONS, "Tensor",
+    {"logspace", makes<sg::logspace>, "start: float, end: float, steps: int, base: float = 10, *, " SG_OPTIONS,
+     "Tensor",
      "base to the power of evenly spaced exponents.\n\nArgs:\n    start: the first exponent.\n    end: the last one.\n"
      "    steps: how many.\n    base: of the power.\n" SG_OPTIONS_DOC
      "\nExample:\n    >>> sg.logspace(0, 3, 4, base=2).tolist()\n    [1.0, 2.0, 4.0, 8.0]",
      kFunction},
-    {"eye", eye, "n: int, m: int | None = None, *, " SG_OPTIONS, "Tensor",
+    {"eye", makes<sg::eye>, "n: int, m: int | None = None, *, " SG_OPTIONS, "Tensor",
      "Ones on the diagonal, [n, m].\n\nArgs:\n    n: rows.\n    m: columns; None is n.\n" SG_OPTIONS_DOC
      "\nExample:\n    >>> sg.eye(2).tolist()\n    [[1.0, 0.0], [0.0, 1.0]]",
      kFunction},
@@ -343,17 +273,17 @@ const Callable callables[] = {
      "    ValueError: a copy would be needed and is not allowed.\n\nExample:\n    >>> sg.asarray([1, 2]).tolist()\n"
      "    [1, 2]",
      kFunction},
-    {"new_zeros", new_zeros, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
+    {"new_zeros", makes<sg::new_zeros>, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
      "Zeros of the type and device of this tensor.\n\nExample:\n    >>> sg.arange(3).new_zeros(2).tolist()\n    [0, 0]",
      kMethod},
-    {"new_ones", new_ones, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
+    {"new_ones", makes<sg::new_ones>, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
      "Ones of the type and device of this tensor.\n\nExample:\n    >>> sg.arange(3).new_ones(2).tolist()\n    [1, 1]",
      kMethod},
     {"new_full", new_full, "size: int | Sequence[int], fill_value: float, *, " SG_OPTIONS, "Tensor",
      "One value in the type and device of this tensor.\n\nExample:\n    >>> sg.zeros(3).new_full((2,), 7).tolist()\n"
      "    [7.0, 7.0]",
      kMethod},
-    {"new_empty", new_empty, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
+    {"new_empty", makes<sg::new_empty>, "*size: int | Sequence[int], " SG_OPTIONS, "Tensor",
      "A tensor with undefined contents, of the type and device of this one.", kMethod},
     {"new_tensor", new_tensor, "data: Any, *, " SG_OPTIONS, "Tensor",
      "A tensor with a copy of the data, of the type and device of this one.\n\nExample:\n"

@@ -7,10 +7,6 @@
 #include "bind/methods.hpp"
 #include "bind/tensor.hpp"
 
-namespace sg {
-struct Generator;
-}
-
 namespace sg::bind {
 
 struct Options {
@@ -21,8 +17,6 @@ struct Options {
 // The last arguments of a call. Without device=, that of `like`, or the default one.
 Options options(Arguments& a, const Tensor* like = nullptr);
 PyObject* made(Tensor t, const Options& o);
-// generator=, or the one that manual_seed() restarts.
-Generator& generator_of(Arguments& a);
 
 #define SG_OPTIONS "dtype: DTypeLike | None = None, device: DeviceLike | None = None, requires_grad: bool = False"
 #define SG_OPTIONS_DOC                                                                                                \

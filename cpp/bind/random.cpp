@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "bind/bound.hpp"
 #include "bind/create.hpp"
 #include "engine/engine.hpp"
 #include "ops/list.hpp"
@@ -21,7 +22,7 @@ template <Distribution draw>
 PyObject* made_of(const char* op, const Call& c) {
   Arguments a(op, c);
   const Dims shape = c.count == 0 && !c.names ? Dims() : a.sizes("size", "shape");
-  Generator& from = generator_of(a);
+  Generator& from = generator_of(a.op(), a.keyword("generator"));
   const Options o = options(a);
   const DType dtype = o.dtype.value_or(default_float());
   check_real(op, dtype);
@@ -34,7 +35,7 @@ template <Distribution draw>
 PyObject* made_like(const char* op, const Call& c) {
   Arguments a(op, c);
   const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
-  Generator& from = generator_of(a);
+  Generator& from = generator_of(a.op(), a.keyword("generator"));
   const Options o = options(a, &x);
   const DType dtype = o.dtype.value_or(x.dtype());
   check_real(op, dtype);
@@ -48,7 +49,7 @@ PyObject* randint(const Call& c) {
   Arguments a("randint", c);
   PyObject *first = a.take("low"), *second = a.take("high"), *third = a.take("size");
   if (first && second && !third && !PyIndex_Check(second)) std::swap(second, third);  // randint(high, size)
-  Generator& from = generator_of(a);
+  Generator& from = generator_of(a.op(), a.keyword("generator"));
   const Options o = options(a);
   if (!second) std::swap(first, second);
   if (!third || !second) fail<TypeError>("randint", "an argument is missing", "write randint(low, high, size)");
@@ -60,7 +61,7 @@ PyObject* randint_like(const Call& c) {
   Arguments a("randint_like", c);
   const Tensor& x = tensor_of("randint_like", c.self ? c.self : a.need("input"));
   PyObject *first = a.take("low"), *second = a.take("high");
-  Generator& from = generator_of(a);
+  Generator& from = generator_of(a.op(), a.keyword("generator"));
   const Options o = options(a, &x);
   if (!second) std::swap(first, second);
   if (!second) fail<TypeError>("randint_like", "argument high is missing", "write randint_like(x, low, high)");
@@ -68,39 +69,20 @@ PyObject* randint_like(const Call& c) {
   return made(sg::randint(low, high, x.shape(), o.dtype.value_or(x.dtype()), o.device, from), o);
 }
 
-PyObject* randperm(const Call& c) {
-  Arguments a("randperm", c);
-  const int64_t n = to_int("randperm", a.need("n"));
-  Generator& from = generator_of(a);
-  const Options o = options(a);
-  return made(sg::randperm(n, o.dtype.value_or(DType::int64), o.device, from), o);
-}
-
 PyObject* bernoulli(const Call& c) {
   Arguments a("bernoulli", c);
   const Tensor& x = tensor_of("bernoulli", c.self ? c.self : a.need("input"));
   PyObject* p = a.take("p");
-  Generator& from = generator_of(a);
+  Generator& from = generator_of(a.op(), a.keyword("generator"));
   a.done();
   return wrap(given(p) ? sg::bernoulli_like(x, to_real("bernoulli", p), from) : sg::bernoulli(x, from));
-}
-
-PyObject* multinomial(const Call& c) {
-  Arguments a("multinomial", c);
-  const Tensor& x = tensor_of("multinomial", c.self ? c.self : a.need("input"));
-  const int64_t count = to_int("multinomial", a.need("num_samples"));
-  const bool replacement = a.flag("replacement", false);
-  Generator& from = generator_of(a);
-  a.done();
-  check_real("multinomial", x.dtype());
-  return wrap(sg::multinomial(x, count, replacement, from));
 }
 
 PyObject* normal(const Call& c) {
   Arguments a("normal", c);
   PyObject *first = c.self ? c.self : a.take("mean"), *second = a.take("std");
   PyObject* size = a.take("size");
-  Generator& from = generator_of(a);
+  Generator& from = generator_of(a.op(), a.keyword("generator"));
   const Tensor* like = first && is_tensor(first)     ? &unwrap(first)
                        : second && is_tensor(second) ? &unwrap(second)
                                                      : nullptr;
@@ -117,54 +99,14 @@ PyObject* normal(const Call& c) {
 }
 
 // ---- in place --------------------------------------------------------------------------------------------------------
-PyObject* uniform_(const Call& c) {
-  Arguments a("uniform_", c);
-  PyObject* first = a.take("from", "from_");
-  const double low = given(first) ? to_real("uniform_", first) : 0, high = a.real("to", 1);
-  Generator& from = generator_of(a);
-  a.done();
-  sg::uniform_(unwrap(c.self), low, high, from);
-  return Py_NewRef(c.self);
-}
-
 PyObject* random_(const Call& c) {
   Arguments a("random_", c);
   PyObject *first = a.take("from", "from_"), *second = a.take("to");
-  Generator& from = generator_of(a);
+  Generator& from = generator_of(a.op(), a.keyword("generator"));
   a.done();
   if (!given(second)) std::swap(first, second);  // random_(to)
   const int64_t low = given(first) ? to_int("random_", first) : 0;
   sg::random_(unwrap(c.self), low, given(second) ? std::optional(to_int("random_", second)) : std::nullopt, from);
-  return Py_NewRef(c.self);
-}
-
-PyObject* normal_(const Call& c) {
-  Arguments a("normal_", c);
-  const double mean = a.real("mean", 0), std = a.real("std", 1);
-  Generator& from = generator_of(a);
-  a.done();
-  sg::normal_(unwrap(c.self), mean, std, from);
-  return Py_NewRef(c.self);
-}
-
-PyObject* bernoulli_(const Call& c) {
-  Arguments a("bernoulli_", c);
-  PyObject* p = a.take("p");
-  Generator& from = generator_of(a);
-  a.done();
-  if (p && is_tensor(p))
-    sg::bernoulli_(unwrap(c.self), unwrap(p), from);
-  else
-    sg::bernoulli_(unwrap(c.self), Tensor(given(p) ? to_real("bernoulli_", p) : 0.5), from);
-  return Py_NewRef(c.self);
-}
-
-PyObject* exponential_(const Call& c) {
-  Arguments a("exponential_", c);
-  const double rate = a.real("lambd", 1);
-  Generator& from = generator_of(a);
-  a.done();
-  sg::exponential_(unwrap(c.self), rate, from);
   return Py_NewRef(c.self);
 }
 
@@ -311,14 +253,14 @@ const Callable random_callables[] = {
      "high) starts at 0.\n\nArgs:\n    input: the model.\n    low: the smallest.\n    high: the "
      "bound.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC,
      kFunction},
-    {"randperm", randperm, "n: int, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+    {"randperm", makes<sg::randperm>, "n: int, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
      "The integers from 0 to n - 1 in a random order.\n\nArgs:\n    n: how many.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC
      "\nExample:\n    >>> sorted(sg.randperm(4).tolist())\n    [0, 1, 2, 3]",
      kFunction},
     {"bernoulli", bernoulli, "p: float | None = None, *, " SG_GENERATOR, "Tensor",
      "1 with the probability that the tensor holds, or with p, else 0.\n\nArgs:\n    p: one probability for "
      "all.\n" SG_GENERATOR_DOC "\nExample:\n    >>> sg.bernoulli(sg.tensor([0.0, 1.0])).tolist()\n    [0.0, 1.0]"},
-    {"multinomial", multinomial, "num_samples: int, replacement: bool = False, *, " SG_GENERATOR, "Tensor",
+    {"multinomial", bound<sg::multinomial>, "num_samples: int, replacement: bool = False, *, " SG_GENERATOR, "Tensor",
      "Categories drawn by their weights: [categories] -> [num_samples], or row by row; weights need not sum to "
      "1.\n\nArgs:\n    num_samples: how many.\n    replacement: whether one may come again.\n" SG_GENERATOR_DOC
      "\nReturns:\n    int64 numbers of categories.\n\nRaises:\n    ValueError: more samples than categories, without "
@@ -333,20 +275,20 @@ const Callable random_callables[] = {
      "numbers.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC "\nExample:\n    >>> sg.normal(2.0, 0.0, (2,)).tolist()\n"
      "    [2.0, 2.0]",
      kFunction},
-    {"uniform_", uniform_, "from_: float = 0, to: float = 1, *, " SG_GENERATOR, "Tensor",
+    {"uniform_", writes<sg::uniform_>, "from_: float = 0, to: float = 1, *, " SG_GENERATOR, "Tensor",
      "Writes uniform numbers in [from, to)." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).uniform_(-1, 1)",
      kMethod},
     {"random_", random_, "from_: int | None = None, to: int | None = None, *, " SG_GENERATOR, "Tensor",
      "Writes integers from `from` up to but without `to`; without bounds, of all that the type holds exactly, from "
      "0.\n\nReturns:\n    The tensor itself.\n\nExample:\n    >>> x = sg.empty(3).random_(10)",
      kMethod},
-    {"normal_", normal_, "mean: float = 0, std: float = 1, *, " SG_GENERATOR, "Tensor",
+    {"normal_", writes<sg::normal_>, "mean: float = 0, std: float = 1, *, " SG_GENERATOR, "Tensor",
      "Writes normal numbers." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).normal_(0, 0.02)", kMethod},
-    {"bernoulli_", bernoulli_, "p: Tensor | float = 0.5, *, " SG_GENERATOR, "Tensor",
+    {"bernoulli_", writes<sg::bernoulli_>, "p: Tensor | float = 0.5, *, " SG_GENERATOR, "Tensor",
      "Writes 1 with probability p, else 0.\n\nReturns:\n    The tensor itself.\n\nExample:\n"
      "    >>> sg.empty(2).bernoulli_(1.0).tolist()\n    [1.0, 1.0]",
      kMethod},
-    {"exponential_", exponential_, "lambd: float = 1, *, " SG_GENERATOR, "Tensor",
+    {"exponential_", writes<sg::exponential_>, "lambd: float = 1, *, " SG_GENERATOR, "Tensor",
      "Writes exponentially distributed numbers of rate lambd." SG_FILL_DOC
      "\n\nExample:\n    >>> x = sg.empty(3).exponential_()",
      kMethod},
@@ -367,11 +309,10 @@ const Callable random_callables[] = {
 
 }  // namespace
 
-Generator& generator_of(Arguments& a) {
-  PyObject* o = a.keyword("generator");
+Generator& generator_of(const char* op, PyObject* o) {
   if (!given(o)) return default_generator();
   if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != generator_type)
-    fail<TypeError>(a.op(), "generator is a " + type_name(o), "give a spirograd.Generator");
+    fail<TypeError>(op, "generator is a " + type_name(o), "give a spirograd.Generator");
   return py::handle(o).cast<Generator&>();
 }
 

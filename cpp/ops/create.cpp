@@ -77,7 +77,24 @@ Tensor full(const Dims& shape, double value, DType dtype, DeviceId device) {
 Tensor full_int(const Dims& shape, int64_t value, DType dtype, DeviceId device) {
   return generate(ops::Full, shape, dtype, device, false, {Number{.i = value}}, dtype);
 }
-Tensor empty(const Dims& shape, DType dtype, DeviceId device) { return memory(ops::Empty, shape, dtype, device); }
+Tensor empty(const Dims& size, std::optional<DType> dtype, DeviceId device) {
+  return memory(ops::Empty, size, dtype.value_or(default_float()), device);
+}
+Tensor zeros(const Dims& size, std::optional<DType> dtype, DeviceId device) {
+  return full(size, 0, dtype.value_or(default_float()), device);
+}
+Tensor ones(const Dims& size, std::optional<DType> dtype, DeviceId device) {
+  return full(size, 1, dtype.value_or(default_float()), device);
+}
+Tensor new_empty(const Tensor& x, const Dims& size, std::optional<DType> dtype, std::optional<DeviceId> device) {
+  return empty(size, dtype.value_or(x.dtype()), device.value_or(x.device()));
+}
+Tensor new_zeros(const Tensor& x, const Dims& size, std::optional<DType> dtype, std::optional<DeviceId> device) {
+  return zeros(size, dtype.value_or(x.dtype()), device.value_or(x.device()));
+}
+Tensor new_ones(const Tensor& x, const Dims& size, std::optional<DType> dtype, std::optional<DeviceId> device) {
+  return ones(size, dtype.value_or(x.dtype()), device.value_or(x.device()));
+}
 Tensor ones_like(const Tensor& x) { return full(x.shape(), 1, x.dtype(), x.device()); }
 
 Tensor arange(double start, double step, int64_t count, DType dtype, DeviceId device) {
@@ -139,28 +156,30 @@ Tensor arange_to(double start, double end, double step, DType dtype, DeviceId de
   return arange(start, step, static_cast<int64_t>(count), dtype, device);
 }
 
-Tensor logspace(double start, double end, int64_t steps, double base, DType dtype, DeviceId device) {
+Tensor logspace(double start, double end, int64_t steps, double base, std::optional<DType> type, DeviceId device) {
   check_bounds("logspace", start, end, steps);
+  const DType dtype = type.value_or(default_float());
   return cast(pow(Tensor(base), linspace(start, end, steps, dtype, device)), dtype);
 }
-Tensor linspace(double start, double end, int64_t steps, DType dtype, DeviceId device) {
+Tensor linspace(double start, double end, int64_t steps, std::optional<DType> type, DeviceId device) {
   check_bounds("linspace", start, end, steps);
+  const DType dtype = type.value_or(default_float()), compute = is_float(dtype) ? dtype : DType::float64;
   if (!is_float(dtype)) start = std::trunc(start), end = std::trunc(end);
-  const DType type = is_float(dtype) ? dtype : DType::float64;
-  if (steps == 1) return cast(full({1}, start, type, device), dtype);
-  const Tensor i = arange(0, 1, steps, type, device);
+  if (steps == 1) return cast(full({1}, start, compute, device), dtype);
+  const Tensor i = arange(0, 1, steps, compute, device);
   const auto last = static_cast<double>(steps - 1);
   const double step = (end - start) / last;
   // Counted from the nearer end, so that both ends are exact.
   return cast(where(i < static_cast<double>(steps / 2), start + i * step, end - (last - i) * step), dtype);
 }
 
-Tensor eye(int64_t rows, int64_t columns, DType dtype, DeviceId device) {
+Tensor eye(int64_t rows, std::optional<int64_t> m, std::optional<DType> dtype, DeviceId device) {
+  const int64_t columns = m.value_or(rows);
   if (rows < 0 || columns < 0)
     fail<ValueError>("eye", "negative size [" + std::to_string(rows) + ", " + std::to_string(columns) + "]",
                      "use sizes of 0 or more");
   const Tensor i = arange(0, 1, rows, DType::int64, device), j = arange(0, 1, columns, DType::int64, device);
-  return cast(unsqueeze(i, 1) == j, dtype);
+  return cast(unsqueeze(i, 1) == j, dtype.value_or(default_float()));
 }
 
 Generator& default_generator() {
@@ -196,14 +215,15 @@ Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype, Device
   return cast(value + Tensor(low), dtype);
 }
 
-Tensor randperm(int64_t n, DType dtype, DeviceId device, Generator& from) {
+Tensor randperm(int64_t n, Generator& from, std::optional<DType> dtype, DeviceId device) {
   if (n < 0) fail<ValueError>("randperm", "n is " + std::to_string(n), "use 0 or more");
-  return cast(sort_order(random_bits({n}, device, from), false), dtype);
+  return cast(sort_order(random_bits({n}, device, from), false), dtype.value_or(DType::int64));
 }
 
 // A race (Efraimidis and Spirakis, 2006): exponential times, each divided by its weight; the shortest win. With
 // replacement, a race for each sample.
 Tensor multinomial(const Tensor& x, int64_t count, bool replacement, Generator& from) {
+  check_real("multinomial", x.dtype());
   if (x.rank() < 1 || x.rank() > 2)
     fail<ValueError>("multinomial", "weights of shape " + x.shape().str(), "give [categories] or [rows, categories]");
   const int last = x.rank() - 1;

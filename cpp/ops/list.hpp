@@ -85,7 +85,17 @@ Tensor gelu(const Tensor& a, const std::string& approximate);  // "none", "tanh"
 // ---- creation -----------------------------------------------------------------------------------------------------
 Tensor full(const Dims& shape, double value, DType dtype = DType::float32, DeviceId device = {});
 Tensor full_int(const Dims& shape, int64_t value, DType dtype, DeviceId device = {});
-Tensor empty(const Dims& shape, DType dtype = DType::float32, DeviceId device = {});  // contents undefined
+// Without a type, that of default_float(); without a device, the CPU. Contents of empty() are undefined.
+Tensor empty(const Dims& size, std::optional<DType> dtype = {}, DeviceId device = {});
+Tensor zeros(const Dims& size, std::optional<DType> dtype = {}, DeviceId device = {});
+Tensor ones(const Dims& size, std::optional<DType> dtype = {}, DeviceId device = {});
+// Without a type or a device, those of x.
+Tensor new_empty(const Tensor& x, const Dims& size, std::optional<DType> dtype = {},
+                 std::optional<DeviceId> device = {});
+Tensor new_zeros(const Tensor& x, const Dims& size, std::optional<DType> dtype = {},
+                 std::optional<DeviceId> device = {});
+Tensor new_ones(const Tensor& x, const Dims& size, std::optional<DType> dtype = {},
+                std::optional<DeviceId> device = {});
 Tensor ones_like(const Tensor& x);
 Tensor arange(double start, double step, int64_t count, DType dtype = DType::float32, DeviceId device = {});
 Tensor arange_int(int64_t start, int64_t step, int64_t count, DType dtype, DeviceId device = {});
@@ -96,11 +106,12 @@ Tensor arange_int_to(int64_t start, int64_t end, int64_t step, DType dtype, Devi
 // Of each element its place along a dimension: int64, of size 1 elsewhere, so that it broadcasts against `shape`.
 Tensor positions(const Dims& shape, int dim, DeviceId device);
 // From start to end, both included; integers are truncated.
-Tensor linspace(double start, double end, int64_t steps, DType dtype = DType::float32, DeviceId device = {});
+Tensor linspace(double start, double end, int64_t steps, std::optional<DType> dtype = {}, DeviceId device = {});
 // base to the power of linspace.
-Tensor logspace(double start, double end, int64_t steps, double base = 10, DType dtype = DType::float32,
+Tensor logspace(double start, double end, int64_t steps, double base = 10, std::optional<DType> dtype = {},
                 DeviceId device = {});
-Tensor eye(int64_t rows, int64_t columns, DType dtype = DType::float32, DeviceId device = {});
+// Ones on the diagonal, [n, m]; without m, [n, n].
+Tensor eye(int64_t n, std::optional<int64_t> m = {}, std::optional<DType> dtype = {}, DeviceId device = {});
 // Rows and columns of a triangle: [2, n].
 Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset = 0, DType dtype = DType::int64,
                     DeviceId device = {});
@@ -120,7 +131,8 @@ Tensor random_bits(const Dims& shape, DeviceId device = {}, Generator& from = de
 // Integers from low up to but without high, at most 2^62 of them.
 Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype = DType::int64, DeviceId device = {},
                Generator& from = default_generator());
-Tensor randperm(int64_t n, DType dtype = DType::int64, DeviceId device = {}, Generator& from = default_generator());
+Tensor randperm(int64_t n, Generator& from = default_generator(), std::optional<DType> dtype = {},
+                DeviceId device = {});  // int64 unless given
 // Weights [categories] or [rows, categories] -> numbers of categories, `count` in each row.
 Tensor multinomial(const Tensor& weights, int64_t count, bool replacement, Generator& from = default_generator());
 // 1 with probability p, else 0: in the type of p; or in the shape and type of another tensor.

@@ -62,6 +62,10 @@ TEST_CASE("tensors are filled with distributions", "[random]") {
 TEST_CASE("ranges, triangles and products under their Python names", "[ops]") {
   CHECK(values(arange_to(0, 1, 0.25)) == std::vector<float>{0, 0.25, 0.5, 0.75});
   CHECK(values(logspace(0, 3, 4, 2)) == std::vector<float>{1, 2, 4, 8});
+  CHECK(values(eye(2)) == std::vector<float>{1, 0, 0, 1});
+  CHECK(values(zeros({2})) == std::vector<float>{0, 0});
+  CHECK(new_ones(zeros({2}, DType::int64), {3}).dtype() == DType::int64);
+  CHECK(randperm(4).dtype() == DType::int64);
   CHECK(values(tril_indices(2, 2)) == std::vector<float>{0, 1, 1, 0, 0, 1});
   CHECK(triu_indices(0, 3).shape() == Dims{2, 0});
   CHECK(tensordot(tensor({1, 2}, {1, 2}), tensor({3, 4}, {2, 1}), 1).shape() == Dims{1, 1});
