@@ -50,6 +50,14 @@ void fetch(const Callable& callable, const Call& call, PyObject** objects, size_
   }
 }
 
+// f(*size) with an array of sizes, or with what is none: the tuple made for "*size" holds that alone.
+Dims From<Dims>::get(Fetched& f, PyObject* o) {
+  PyObject* only = PyTuple_CheckExact(o) && PyTuple_GET_SIZE(o) == 1 ? PyTuple_GET_ITEM(o, 0) : nullptr;
+  const bool inside =
+      only && (!PyIndex_Check(only) || PySequence_Check(only)) && !PyTuple_Check(only) && !PyList_Check(only);
+  return to_dims(f.op, inside ? only : o);
+}
+
 std::string From<std::string>::get(Fetched& f, PyObject* o) {
   const char* text = PyUnicode_Check(o) ? PyUnicode_AsUTF8(o) : nullptr;
   if (!text) fail<TypeError>(f.op, "a string is needed, got " + type_name(o), "see help()");

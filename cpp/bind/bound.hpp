@@ -67,7 +67,7 @@ struct From<DType> {
 };
 template <>
 struct From<Dims> {
-  static Dims get(Fetched& f, PyObject* o) { return to_dims(f.op, o); }
+  static Dims get(Fetched& f, PyObject* o);
 };
 template <>
 struct From<DeviceId> {  // None: the default one

@@ -29,6 +29,12 @@ def test_like_and_new(device: sg.Device) -> None:
         sg.full_like(x, "a")
 
 
+def test_sizes_are_ints_or_one_sequence_of_them() -> None:
+    for make in (sg.zeros, sg.ones, sg.empty, sg.zeros(1).new_zeros):
+        shapes = [make(2, 3).shape, make((2, 3)).shape, make([2, 3]).shape, make(np.array([2, 3])).shape]
+        assert shapes == [(2, 3)] * 4
+
+
 @pytest.mark.parametrize("bounds", [(0, 1, 5), (3, 3, 1), (-2.5, 10, 100), (1, 0, 3), (0, 1, 0), (0.1, 0.9, 2)])
 def test_linspace(bounds: tuple[float, float, int], device: sg.Device) -> None:
     want = np.linspace(*bounds)
