@@ -66,7 +66,8 @@ TEST_CASE("gradients at kinks", "[grad]") {
 TEST_CASE("a gradient reads the attributes that its op recorded, and no others", "[grad]") {
   EmptyLog empty;
   const Tensor x = tensor({1, 2, 3, 4, 5, 6}, {2, 3}).requires_grad_();
-  const Attributes& attributes = sum(x, {1}).grad_fn()->attributes;
+  const Tensor y = sum(x, {1});
+  const Attributes& attributes = y.grad_fn()->attributes;
   CHECK(attributes.as<ReduceAttributes>().axes == 2);
   CHECK_THROWS_AS(attributes.as<StridedAttributes>(), Error);
   CHECK_THROWS_AS(Attributes().as<ReduceAttributes>(), Error);
