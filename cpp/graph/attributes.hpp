@@ -31,7 +31,7 @@ class Attributes {
   [[noreturn]] static void refuse_type();
 
   const void* type_ = nullptr;
-  alignas(int64_t) unsigned char bytes_[kBytes] = {};
+  alignas(int64_t) unsigned char bytes_[kBytes];  // only those of the struct are set
 };
 
 // Of a view: where its elements lie in the memory that its input begins.
