@@ -152,8 +152,9 @@ for dtype in ("float16", "bfloat16"):
             want = x.cpu().double().numpy() @ y.cpu().double().numpy()
             error = np.abs((sg.relu(x @ y) + 1).cpu().double().numpy() - np.maximum(want, 0) - 1)
             worst = max(worst, float((error / (np.maximum(want, 0) + 1 + k**0.5)).max()))
-    print(dtype, worst)
+    print(dtype, worst, sg.Device.gpu().features[dtype + " products"].split()[-1])
 """
+AT_MOST = {"none": ["arithmetic"], "cm1": ["arithmetic", "cm1"], "cm2": ["arithmetic", "cm1", "cm2"]}
 
 
 @pytest.mark.gpu
@@ -161,11 +162,26 @@ for dtype in ("float16", "bfloat16"):
 def test_each_path_to_the_matrix_units_multiplies(path: str, run_python: Callable[..., str]) -> None:
     """A device takes the best path that it has, at most this one."""
     for line in run_python(EACH_PATH, SPIROGRAD_MATRIX=path).splitlines():
-        dtype, worst = line.split()
+        dtype, worst, taken = line.split()
         assert float(worst) < 2 * UNIT[dtype], line
+        assert taken in AT_MOST[path], line
 
 
+@pytest.mark.gpu
 def test_an_unknown_path_is_an_error(run_python: Callable[..., str]) -> None:
-    code = "import spirograd as sg\nif sg.Device.is_gpu_available(): sg.ones(2, device='gpu').numpy()"
-    out = run_python(f"try:\n  exec({code!r})\nexcept ValueError as e: print(e)", SPIROGRAD_MATRIX="cm3")
-    assert out == "" or "SPIROGRAD_MATRIX: 'cm3' is not a path; use cm2, cm1 or none" in out
+    code = """
+import spirograd as sg
+try:
+    sg.ones(2, device="gpu").numpy()
+except sg.DeviceUnavailableError as error:
+    print(error)
+"""
+    out = run_python(code, SPIROGRAD_MATRIX="cm3")
+    assert out == "gpu:0: SPIROGRAD_MATRIX: 'cm3' is not a path; use cm2, cm1 or none\n"
+
+
+@pytest.mark.gpu
+def test_a_device_says_which_path_it_takes(run_python: Callable[..., str]) -> None:
+    code = "import os\nos.dup2(1, 2)\nimport spirograd as sg\nsg.ones(2, device='gpu').numpy()"
+    out = run_python(code, SPIROGRAD_DEBUG="1", SPIROGRAD_MATRIX="none")
+    assert "products of float16 by float32 arithmetic, of bfloat16 by float32 arithmetic" in out

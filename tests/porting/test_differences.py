@@ -113,6 +113,9 @@ assert "proj_size" in raises(ValueError, lambda: nn.LSTM(4, 3, proj_size=2))
 nn.DataParallel(nn.Linear(1, 1), device_ids=[0])
 assert "2 GPUs are named" in raises(ValueError, lambda: nn.DataParallel(nn.Linear(1, 1), device_ids=[0, 1]))
 """,
+    "`cuda.max_memory_reserved`": """
+assert torch.cuda.max_memory_reserved.__name__ == "memory_reserved"
+""",
     "`module._parameters`, `_buffers`": """
 layer = nn.Linear(1, 1)
 assert list(layer._parameters) == ["weight", "bias"]

@@ -45,6 +45,9 @@ def test_arguments_are_checked_on_request() -> None:
     sg.distributions.Normal(0.0, -1.0)
     with pytest.raises(ValueError, match="Normal: scale is -1 somewhere; make it positive"):
         sg.distributions.Normal(0.0, -1.0, validate_args=True)
+    for kind in (sg.distributions.OneHotCategorical, lambda p, **o: sg.distributions.Multinomial(3, p, **o)):
+        with pytest.raises(ValueError, match="Categorical: probs is NaN"):
+            kind(sg.tensor([0.5, float("nan")]), validate_args=True)
     with pytest.raises(ValueError, match="Bernoulli: both of probs and logits given"):
         sg.distributions.Bernoulli(0.5, 0.0)
     with pytest.raises(NotImplementedError, match="no formula for Cauchy and Poisson"):

@@ -8,7 +8,7 @@ from typing import Any
 from .. import _core
 from .._core import Tensor, exp, expm1, log
 from .continuous import Normal
-from .discrete import Bernoulli, Categorical
+from .discrete import Bernoulli, Categorical, OfCategorical
 from .distribution import Distribution, sum_rightmost, uniform
 from .transforms import ComposeTransform, ExpTransform, SigmoidTransform, Transform
 
@@ -238,7 +238,7 @@ class _ExpRelaxedCategorical(Distribution):
         return factorial + (n - 1) * log(t) + scores
 
 
-class RelaxedOneHotCategorical(TransformedDistribution):
+class RelaxedOneHotCategorical(OfCategorical, TransformedDistribution):
     """A OneHotCategorical inside the simplex, whose draws have gradients (the Gumbel-softmax distribution).
 
     Args:
@@ -265,16 +265,6 @@ class RelaxedOneHotCategorical(TransformedDistribution):
         self._categorical = Categorical(probs, logits, validate_args)
         super().__init__(_ExpRelaxedCategorical(temperature, self._categorical), ExpTransform())
         self.temperature = temperature
-
-    @property
-    def probs(self) -> Tensor:
-        """The probability of each class."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self._categorical.logits
 
 
 class MixtureSameFamily(Distribution):

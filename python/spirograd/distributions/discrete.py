@@ -259,7 +259,23 @@ class Categorical(Distribution):
         return values.expand(-1, *self.batch_shape) if expand else values
 
 
-class OneHotCategorical(Distribution):
+class OfCategorical(Distribution):
+    """Base of those whose weights are of a Categorical."""
+
+    _categorical: Categorical
+
+    @property
+    def probs(self) -> Tensor:
+        """The probability of each class."""
+        return self._categorical.probs
+
+    @property
+    def logits(self) -> Tensor:
+        """Their logarithms."""
+        return self._categorical.logits
+
+
+class OneHotCategorical(OfCategorical):
     """A class as a vector with a single 1.
 
     Args:
@@ -278,18 +294,8 @@ class OneHotCategorical(Distribution):
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
-        self._categorical = Categorical(probs, logits)
+        self._categorical = Categorical(probs, logits, validate_args)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
-
-    @property
-    def probs(self) -> Tensor:
-        """The probability of each class."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self._categorical.logits
 
     @property
     def mean(self) -> Tensor:
@@ -317,7 +323,7 @@ def _one_hot(classes: Tensor, like: Tensor) -> Tensor:
     return _core.one_hot(classes, like.shape[-1]).to(like.dtype)
 
 
-class Multinomial(Distribution):
+class Multinomial(OfCategorical):
     """How often each class comes in a number of draws.
 
     Args:
@@ -342,18 +348,8 @@ class Multinomial(Distribution):
         validate_args: bool | None = None,
     ) -> None:
         self.total_count = total_count
-        self._categorical = Categorical(probs, logits)
+        self._categorical = Categorical(probs, logits, validate_args)
         super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
-
-    @property
-    def probs(self) -> Tensor:
-        """The probability of each class."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self._categorical.logits
 
     @property
     def mean(self) -> Tensor:

@@ -39,17 +39,26 @@ bool multiplies(const P& p, DType t) {
          p.ResultType == VK_COMPONENT_TYPE_FLOAT32_KHR && !p.saturatingAccumulation;
 }
 
+// All that one of the two functions lists, each a P.
+template <class P, class List>
+std::vector<P> listed(VkPhysicalDevice handle, List list, const char* function, VkStructureType type) {
+  uint32_t n = 0;
+  vk_check(list(handle, &n, nullptr), function);
+  P blank{};
+  blank.sType = type;
+  std::vector<P> all(n, blank);
+  vk_check(list(handle, &n, all.data()), function);
+  return all;
+}
+
 // The finest granularity for workgroups of kThreads.
 MatrixUnits flexible_units(VkPhysicalDevice handle, DType t) {
-  uint32_t n = 0;
-  vk_check(vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(handle, &n, nullptr),
-           "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV");
-  VkCooperativeMatrixFlexibleDimensionsPropertiesNV blank{};
-  blank.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV;
-  std::vector<VkCooperativeMatrixFlexibleDimensionsPropertiesNV> all(n, blank);
-  vk_check(vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(handle, &n, all.data()),
-           "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV");
-  for (const auto& p : all)
+  const auto list = [](VkPhysicalDevice device, uint32_t* n, VkCooperativeMatrixFlexibleDimensionsPropertiesNV* all) {
+    return vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV(device, n, all);
+  };
+  for (const auto& p : listed<VkCooperativeMatrixFlexibleDimensionsPropertiesNV>(
+           handle, list, "vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
+           VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_FLEXIBLE_DIMENSIONS_PROPERTIES_NV))
     if (p.scope == VK_SCOPE_WORKGROUP_KHR && p.workgroupInvocations == kThreads && multiplies(p, t))
       return {Path::cm2, p.MGranularity, p.NGranularity, p.KGranularity};
   return {};
@@ -57,16 +66,13 @@ MatrixUnits flexible_units(VkPhysicalDevice handle, DType t) {
 
 // The largest fragment with sides of up to 16.
 MatrixUnits fragment_units(VkPhysicalDevice handle, DType t) {
-  uint32_t n = 0;
-  vk_check(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(handle, &n, nullptr),
-           "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
-  VkCooperativeMatrixPropertiesKHR blank{};
-  blank.sType = VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR;
-  std::vector<VkCooperativeMatrixPropertiesKHR> all(n, blank);
-  vk_check(vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(handle, &n, all.data()),
-           "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR");
+  const auto list = [](VkPhysicalDevice device, uint32_t* n, VkCooperativeMatrixPropertiesKHR* all) {
+    return vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(device, n, all);
+  };
   MatrixUnits best;
-  for (const auto& p : all) {
+  for (const auto& p :
+       listed<VkCooperativeMatrixPropertiesKHR>(handle, list, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
+                                                VK_STRUCTURE_TYPE_COOPERATIVE_MATRIX_PROPERTIES_KHR)) {
     if (p.scope != VK_SCOPE_SUBGROUP_KHR || !multiplies(p, t) || std::max({p.MSize, p.NSize, p.KSize}) > 16) continue;
     if (p.MSize * p.NSize * p.KSize > best.m * best.n * best.k) best = {Path::cm1, p.MSize, p.NSize, p.KSize};
   }

@@ -269,8 +269,10 @@ Physical describe(VkPhysicalDevice handle) {
   bool budget = false;
   const std::vector<std::string> offered = extensions_of(handle);
   read_matrix_units(handle, offered, p.features, p.extensions);
-  p.info.features.emplace_back("float16 products", path_text(p.features.float16_units));
-  p.info.features.emplace_back("bfloat16 products", path_text(p.features.bfloat16_units));
+  const std::string float16 = path_text(p.features.float16_units), bfloat16 = path_text(p.features.bfloat16_units);
+  p.info.features.emplace_back("float16 products", float16);
+  p.info.features.emplace_back("bfloat16 products", bfloat16);
+  debug(1, p.info.name + ": products of float16 by " + float16 + ", of bfloat16 by " + bfloat16);
   for (const std::string& name : offered) {
     if (!p.calibrated && calibrates(handle, name)) {
       p.calibrated = true;

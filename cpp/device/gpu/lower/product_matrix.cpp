@@ -49,13 +49,11 @@ struct Run {
   bool any = false, along_k = false;
   bool even = false;  // rows and batches begin at multiples of eight elements
 };
-Run run_of(int64_t along_k, int64_t other, int64_t batch, int64_t offset, int64_t k, int64_t other_size) {
-  const bool by_k = along_k == 1 || k == 1, by_other = other == 1 || other_size == 1;
+Run run_of(int64_t along_k, int64_t other, int64_t batch, int64_t offset) {
   Run r;
-  r.along_k = by_k && !(by_other && k == 1);
-  r.any = (by_k || by_other) && along_k >= 0 && other >= 0;
+  r.along_k = along_k == 1;
   const int64_t pitch = r.along_k ? other : along_k;
-  r.any = r.any && (r.along_k ? along_k == 1 : other == 1) && pitch <= INT32_MAX;
+  r.any = (r.along_k || other == 1) && pitch >= 0 && pitch <= INT32_MAX;
   r.even = pitch % 8 == 0 && batch % 8 == 0 && offset % 8 == 0;
   return r;
 }
@@ -129,8 +127,8 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
                                                          : MatrixUnits{};
   if (units.path == Path::none || p.a_walks() || p.b_walks() || p.folded > 1) return std::nullopt;
   if (std::min({p.m, p.n, p.k}) < kLeastSide || l.wide) return std::nullopt;
-  const Run a = run_of(p.a_k, p.a_m, p.a_batch, p.a_offset, p.k, p.m);
-  const Run b = run_of(p.b_k, p.b_n, p.b_batch, p.b_offset, p.k, p.n);
+  const Run a = run_of(p.a_k, p.a_m, p.a_batch, p.a_offset);
+  const Run b = run_of(p.b_k, p.b_n, p.b_batch, p.b_offset);
   if (!a.any || !b.any) return std::nullopt;
   const bool even = a.even && b.even && p.a_aligned && p.b_aligned;
   const bool workgroups = units.path == Path::cm2;
