@@ -10,7 +10,7 @@
 // 4 x 4. For small problems kParts threads share the same results, each with its slice of every step; their sums meet
 // in shared memory in a fixed order.
 
-layout(local_size_x = 256) in;
+layout(local_size_x_id = 8) in;
 layout(constant_id = 0) const uint kTileM = 64;
 layout(constant_id = 1) const uint kTileN = 64;
 layout(constant_id = 2) const uint kTileK = 16;
@@ -19,15 +19,19 @@ layout(constant_id = 4) const uint kThreadN = 4;
 layout(constant_id = 5) const uint kParts = 1;
 layout(constant_id = 6) const uint kAAlongK = 0;  // 1: four neighbours of a in memory run along k, 0: along m
 layout(constant_id = 7) const uint kBAlongK = 0;  // 1: four neighbours of b in memory run along k, 0: along n
+layout(constant_id = 9) const uint kAFours = 0;   // 1: a is loaded by four neighbours, which no edge divides
+layout(constant_id = 10) const uint kBFours = 0;  // 1: the same for b
+layout(constant_id = 11) const uint kUnroll = 4;  // steps along k that are written out
 
-const uint kThreads = 256;
+const uint kThreads = gl_WorkGroupSize.x;
 const uint kRows = kTileM / kThreadM, kCols = kTileN / kThreadN;  // threads of one part
 const uint kStrideA = kTileM / 4 + 1, kStrideB = kTileN / 4 + 1;  // one more than needed: other banks
 const uint kBuffer = kTileK * (kStrideA + kStrideB);
 const uint kResults = kTileM * kTileN / 4;
 const uint kSums = kParts > 1 ? kParts * kResults : 0;
-const uint kUnitsA = kTileM * kTileK / 4, kUnitsB = kTileN * kTileK / 4;  // 16-byte loads of a step
+const uint kUnitsA = kTileM * kTileK / 4, kUnitsB = kTileN * kTileK / 4;  // groups of four that a step reads
 const uint kLoadsA = (kUnitsA + kThreads - 1) / kThreads, kLoadsB = (kUnitsB + kThreads - 1) / kThreads;
+const uint kLoads = kLoadsA > kLoadsB ? kLoadsA : kLoadsB;
 const uint kSharedLength = 2 * kBuffer > kSums ? 2 * kBuffer : kSums;
 // Neighbouring threads of 32 form a block of 8 x 4: they then share most of what they read.
 const uint kBlockCols = kCols < 8 ? kCols : 8;
@@ -43,33 +47,98 @@ shared ELEMENT4 tiles[kSharedLength];
 #define GROUPS uint(batches)
 #endif
 
-// Of operands that walk: where in memory the rows or columns of the tile begin, and how far from there the elements of
-// this step of K and of the next lie, in bytes.
-#ifdef A_WALKS
-shared uint64_t rows_a[kTileM], steps_a[2 * kTileK];
-#endif
-#ifdef B_WALKS
-shared uint64_t rows_b[kTileN], steps_b[2 * kTileK];
-#endif
+// Where step k0 begins to read: the last step reads a whole one too, and puts zeros in place of what it had before.
+uint begin_of(uint k0) { return min(k0, max(uint(size_k), kTileK) - kTileK); }
+
+// Thread t reads unit t of a step, and every kThreads-th after it: number i lies i times `unit_step` away from number 0,
+// as (place along m or n, place along k).
+uvec2 first_unit(uint tile, bool along_k) {
+  const uint t = gl_LocalInvocationID.x;
+  return along_k ? uvec2(t / (kTileK / 4), t % (kTileK / 4) * 4) : uvec2(t % (tile / 4) * 4, t / (tile / 4));
+}
+uvec2 unit_step(uint tile, bool along_k) {
+  return along_k ? uvec2(kThreads / (kTileK / 4), 0) : uvec2(0, kThreads / (tile / 4));
+}
+
+// An operand that does not walk: strides in bytes, and how much of it lies behind the beginning of the tile. Beyond its
+// edges it is read at the edge: no result needs that.
+struct Operand {
+  uint64_t first, step_x, step_k;
+  uint size;
+};
+
+// What is on its way from global memory, and how far behind the beginning of a step it lies, in bytes.
+ELEMENT4 next_a[kLoads], next_b[kLoads];
+uint from_a[kLoads], from_b[kLoads];
+
+void find_fours(Operand o, uint loads, uint tile, bool along_k, out uint from[kLoads]) {
+  [[unroll]] for (uint i = 0; i < loads; ++i) {
+    const uvec2 p = first_unit(tile, along_k) + i * unit_step(tile, along_k);
+    const uint x = min(p.x, o.size - (along_k ? 1 : 4)), k = min(p.y, uint(size_k) - (along_k ? 4 : 1));
+    from[i] = along_k ? x * uint(o.step_x) + k * uint(BYTES) : k * uint(o.step_k) + x * uint(BYTES);
+  }
+}
+
+void fetch(Operand o, uint k0, uint loads, uint tile, bool along_k, bool fours, uint from[kLoads],
+           out ELEMENT4 next[kLoads]) {
+  const uint64_t first = o.first + begin_of(k0) * (along_k && fours ? BYTES : o.step_k);
+  [[unroll]] for (uint i = 0; i < loads; ++i) {
+    if (fours) {
+      next[i] = LOAD4(MEMORY4(first + from[i]).at[0]);
+    } else {
+      const uvec2 p = first_unit(tile, along_k) + i * unit_step(tile, along_k);
+      const uint x = min(p.x, o.size - 1), k = min(p.y, uint(size_k) - 1);
+      const uint last = along_k ? uint(size_k) - 1 - k : o.size - 1 - x;
+      [[unroll]] for (uint l = 0; l < 4; ++l)
+        next[i][l] = LOAD(
+            MEMORY(first + x * o.step_x + k * o.step_k + min(l, last) * (along_k ? o.step_k : o.step_x)).at[0]);
+    }
+  }
+}
+
+// From registers to shared memory, where both operands lie with four rows or columns side by side for each k.
+void keep(uint k0, uint base, uint stride, uint loads, uint tile, bool along_k, inout ELEMENT4 next[kLoads]) {
+  const uvec2 p = first_unit(tile, along_k), step = unit_step(tile, along_k);
+  const uint units = tile * kTileK / 4, at = base + p.y * stride + p.x / 4, forward = step.y * stride + step.x / 4;
+  const bool whole = k0 + kTileK <= uint(size_k);
+  [[unroll]] for (uint i = 0; i < loads; ++i) {
+    if (units % kThreads != 0 && gl_LocalInvocationID.x + i * kThreads >= units) continue;
+    if (!whole)
+      [[unroll]] for (uint l = 0; l < 4; ++l) {
+        const uint k = begin_of(k0) + p.y + i * step.y + (along_k ? l : 0);
+        if (k < k0 || k >= uint(size_k)) next[i][l] = ELEMENT(0);
+      }
+    if (along_k) {
+      [[unroll]] for (uint l = 0; l < 4; ++l) tiles[at + i * forward + l * stride][p.x % 4] = next[i][l];
+    } else {
+      tiles[at + i * forward] = next[i];
+    }
+  }
+}
+
 #if defined(A_WALKS) || defined(B_WALKS)
 #define WALKS
+// Of operands that walk: how far from their beginning the rows or columns of the tile lie, and how far from there the
+// elements of this step of K and of the next, in bytes. They are read element by element.
+shared OFFSET rows_a[kTileM], steps_a[2 * kTileK], rows_b[kTileN], steps_b[2 * kTileK];
 
-uint64_t walk(uint number, uint size1, uint size2, uint64_t step0, uint64_t step1, uint64_t step2) {
+OFFSET walk(uint number, uint size1, uint size2, uint64_t step0, uint64_t step1, uint64_t step2) {
   const uint rest = number / size2;
-  return BYTES * (rest / size1 * step0 + rest % size1 * step1 + number % size2 * step2);
+  return OFFSET(BYTES) * (OFFSET(rest / size1) * OFFSET(step0) + OFFSET(rest % size1) * OFFSET(step1) +
+                          OFFSET(number % size2) * OFFSET(step2));
 }
 
 void find_rows(uint m0, uint n0) {
 #ifdef A_WALKS
   for (uint i = gl_LocalInvocationID.x; i < kTileM; i += kThreads)
-    rows_a[i] = BYTES * min(m0 + i, uint(size_m) - 1) * a_m;
+    rows_a[i] = OFFSET(BYTES * min(m0 + i, uint(size_m) - 1) * a_m);
 #endif
 #ifdef B_WALKS
   for (uint i = gl_LocalInvocationID.x; i < kTileN; i += kThreads) {
     uint n = min(n0 + i, COLUMNS - 1);
-    uint64_t first = 0;
+    OFFSET first = OFFSET(0);
 #ifdef FOLDED
-    first = BYTES * (n / uint(size_n)) * b_folded;
+    first = OFFSET(BYTES * (n / uint(size_n)) * b_folded);
     n %= uint(size_n);
 #endif
     rows_b[i] = first + walk(n, uint(n_size1), uint(n_size2), b_n0, b_n1, b_n2);
@@ -79,7 +148,7 @@ void find_rows(uint m0, uint n0) {
 
 void find_steps(uint k0) {
   if (gl_LocalInvocationID.x >= kTileK) return;
-  const uint k = min(k0 + gl_LocalInvocationID.x, uint(size_k) - 1);
+  const uint k = min(begin_of(k0) + gl_LocalInvocationID.x, uint(size_k) - 1);
   const uint at = (k0 / kTileK & 1) * kTileK + gl_LocalInvocationID.x;
 #ifdef A_WALKS
   steps_a[at] = walk(k, uint(k_size1), uint(k_size2), a_k0, a_k1, a_k2);
@@ -89,121 +158,41 @@ void find_steps(uint k0) {
 #endif
 }
 
-// Element number i of this thread as (place along m or n, place along k).
-uvec2 place(uint i, uint tile, bool along_k) {
-  const uint e = gl_LocalInvocationID.x + i * kThreads;
-  return along_k ? uvec2(e / kTileK, e % kTileK) : uvec2(e % tile, e / tile);
+// Element number i of this thread, as (place along m or n, place along k) behind number 0.
+uvec2 first_element(uint tile, bool along_k) {
+  const uint t = gl_LocalInvocationID.x;
+  return along_k ? uvec2(t / kTileK, t % kTileK) : uvec2(t % tile, t / tile);
+}
+uvec2 element_step(uint i, uint tile, bool along_k) {
+  if (along_k) return uvec2(i * (kThreads / kTileK), 0);
+  const uint turns = tile > kThreads ? tile / kThreads : 1;  // until all rows or columns were visited
+  return uvec2(i % turns * kThreads, tile > kThreads ? i / turns : i * (kThreads / tile));
+}
+
+#define FIND_ELEMENTS(from, rows, loads, tile, along_k)                                                          \
+  [[unroll]] for (uint i = 0; i < 4 * loads; ++i)                                                                \
+    from[i] = rows[min(first_element(tile, along_k).x + element_step(i, tile, along_k).x, tile - 1)];
+
+#define FETCH_ELEMENTS(next, loads, first, from, steps, k0, tile, along_k)                                       \
+  [[unroll]] for (uint i = 0; i < 4 * loads; ++i) {                                                              \
+    const uint k = min(first_element(tile, along_k).y + element_step(i, tile, along_k).y, kTileK - 1);           \
+    next[i / 4][i % 4] =                                                                                         \
+        LOAD(MEMORY(first + uint64_t(int64_t(from[i] + steps[(k0 / kTileK & 1) * kTileK + k]))).at[0]);          \
+  }
+
+void keep_elements(uint k0, uint base, uint stride, uint loads, uint tile, bool along_k, ELEMENT4 next[kLoads]) {
+  const uvec2 p = first_element(tile, along_k);
+  const uint at = base + p.y * stride + p.x / 4;
+  const bool whole = k0 + kTileK <= uint(size_k);
+  [[unroll]] for (uint i = 0; i < 4 * loads; ++i) {
+    const uvec2 step = element_step(i, tile, along_k);
+    if (tile * kTileK % (4 * kThreads) != 0 && (p.x + step.x >= tile || p.y + step.y >= kTileK)) continue;
+    const uint k = begin_of(k0) + p.y + step.y;
+    const bool zero = !whole && (k < k0 || k >= uint(size_k));
+    tiles[at + step.y * stride + step.x / 4][p.x % 4] = zero ? ELEMENT(0) : next[i / 4][i % 4];
+  }
 }
 #endif
-
-// What is on its way from global memory, and where this thread's loads of step 0 come from.
-ELEMENT4 next_a[kLoadsA], next_b[kLoadsB];
-uint64_t from_a[kLoadsA], from_b[kLoadsB];
-bool whole_a, whole_b;  // no edge inside the tile, and 16-byte loads are aligned
-
-// Load number i of this thread as (place along m or n, place along k).
-uvec2 unit(uint i, uint tile, bool along_k) {
-  const uint u = gl_LocalInvocationID.x + i * kThreads;
-  return along_k ? uvec2(u / (kTileK / 4), u % (kTileK / 4) * 4) : uvec2(u % (tile / 4) * 4, u / (tile / 4));
-}
-
-// Four neighbours one by one; zero beyond the edges.
-ELEMENT4 four(uint64_t first, uint x, uint size, uint64_t x_step, uint k, uint64_t k_step, bool along_k) {
-  ELEMENT4 v = ELEMENT4(0);
-  [[unroll]] for (uint l = 0; l < 4; ++l) {
-    const uint at_x = along_k ? x : x + l, at_k = along_k ? k + l : k;
-    if (at_x < size && at_k < uint(size_k)) v[l] = LOAD(MEMORY(first + BYTES * (at_x * x_step + at_k * k_step)).at[0]);
-  }
-  return v;
-}
-
-void fetch(uint k0, uint64_t first_a, uint64_t first_b, uint m0, uint n0) {
-  const bool full = k0 + kTileK <= uint(size_k);
-#ifdef A_WALKS
-  [[unroll]] for (uint i = 0; i < kLoadsA * 4; ++i) {
-    const uvec2 p = place(i, kTileM, kAAlongK == 1);
-    ELEMENT v = ELEMENT(0);
-    if (p.x < kTileM && p.y < kTileK && k0 + p.y < uint(size_k))
-      v = LOAD(MEMORY(first_a + rows_a[p.x] + steps_a[(k0 / kTileK & 1) * kTileK + p.y]).at[0]);
-    next_a[i / 4][i % 4] = v;
-  }
-#else
-  if (full && whole_a) {
-    const uint64_t forward = BYTES * k0 * a_k;
-    [[unroll]] for (uint i = 0; i < kLoadsA; ++i)
-      if (kUnitsA % kThreads == 0 || gl_LocalInvocationID.x + i * kThreads < kUnitsA)
-        next_a[i] = LOAD4(MEMORY4(from_a[i] + forward).at[0]);
-  } else {
-    [[unroll]] for (uint i = 0; i < kLoadsA; ++i) {
-      const uvec2 p = unit(i, kTileM, kAAlongK == 1);
-      if (p.x < kTileM && p.y < kTileK)
-        next_a[i] = four(first_a, m0 + p.x, uint(size_m), a_m, k0 + p.y, a_k, kAAlongK == 1);
-    }
-  }
-#endif
-#ifdef B_WALKS
-  [[unroll]] for (uint i = 0; i < kLoadsB * 4; ++i) {
-    const uvec2 p = place(i, kTileN, kBAlongK == 1);
-    ELEMENT v = ELEMENT(0);
-    if (p.x < kTileN && p.y < kTileK && k0 + p.y < uint(size_k))
-      v = LOAD(MEMORY(first_b + rows_b[p.x] + steps_b[(k0 / kTileK & 1) * kTileK + p.y]).at[0]);
-    next_b[i / 4][i % 4] = v;
-  }
-#else
-  if (full && whole_b) {
-    const uint64_t forward = BYTES * k0 * b_k;
-    [[unroll]] for (uint i = 0; i < kLoadsB; ++i)
-      if (kUnitsB % kThreads == 0 || gl_LocalInvocationID.x + i * kThreads < kUnitsB)
-        next_b[i] = LOAD4(MEMORY4(from_b[i] + forward).at[0]);
-  } else {
-    [[unroll]] for (uint i = 0; i < kLoadsB; ++i) {
-      const uvec2 p = unit(i, kTileN, kBAlongK == 1);
-      if (p.x < kTileN && p.y < kTileK)
-        next_b[i] = four(first_b, n0 + p.x, uint(size_n), b_n, k0 + p.y, b_k, kBAlongK == 1);
-    }
-  }
-#endif
-}
-
-// From registers to shared memory, where both operands lie with four rows or columns side by side for each k.
-void put(uint base, uint stride, uvec2 p, ELEMENT4 v, bool along_k) {
-  if (along_k) {
-    [[unroll]] for (uint l = 0; l < 4; ++l) tiles[base + (p.y + l) * stride + p.x / 4][p.x % 4] = v[l];
-  } else {
-    tiles[base + p.y * stride + p.x / 4] = v;
-  }
-}
-
-void keep(uint side) {
-  const uint base_a = side * kBuffer, base_b = base_a + kTileK * kStrideA;
-#ifdef A_WALKS
-  [[unroll]] for (uint i = 0; i < kLoadsA * 4; ++i) {
-    const uvec2 p = place(i, kTileM, kAAlongK == 1);
-    if (p.x < kTileM && p.y < kTileK) tiles[base_a + p.y * kStrideA + p.x / 4][p.x % 4] = next_a[i / 4][i % 4];
-  }
-#else
-  [[unroll]] for (uint i = 0; i < kLoadsA; ++i) {
-    const uvec2 p = unit(i, kTileM, kAAlongK == 1);
-    if (kUnitsA % kThreads == 0 || (p.x < kTileM && p.y < kTileK)) put(base_a, kStrideA, p, next_a[i], kAAlongK == 1);
-  }
-#endif
-#ifdef B_WALKS
-  [[unroll]] for (uint i = 0; i < kLoadsB * 4; ++i) {
-    const uvec2 p = place(i, kTileN, kBAlongK == 1);
-    if (p.x < kTileN && p.y < kTileK) tiles[base_b + p.y * kStrideB + p.x / 4][p.x % 4] = next_b[i / 4][i % 4];
-  }
-#else
-  [[unroll]] for (uint i = 0; i < kLoadsB; ++i) {
-    const uvec2 p = unit(i, kTileN, kBAlongK == 1);
-    if (kUnitsB % kThreads == 0 || (p.x < kTileN && p.y < kTileK)) put(base_b, kStrideB, p, next_b[i], kBAlongK == 1);
-  }
-#endif
-}
-
-bool aligned(uint64_t first, uint64_t step_x, uint64_t step_k, bool along_k) {
-  const uint64_t fast = along_k ? step_k : step_x, slow = along_k ? step_x : step_k;
-  return fast == 1 && ((first | slow * BYTES) & min(15, 4 * BYTES - 1)) == 0;
-}
 
 void finish(uint batch, uint m, uint n, ELEMENT4 sum) {
 #ifdef ONE_COLUMN
@@ -219,58 +208,84 @@ void finish(uint batch, uint m, uint n, ELEMENT4 sum) {
 
 void tile(uint batch, uint m0, uint n0) {
   const uint64_t first_a = tensor_a + BYTES * batch * a_batch, first_b = tensor_b + BYTES * batch * b_batch;
-#ifndef A_WALKS
-  whole_a = m0 + kTileM <= uint(size_m) && aligned(first_a, a_m, a_k, kAAlongK == 1);
-  [[unroll]] for (uint i = 0; i < kLoadsA; ++i) {
-    const uvec2 p = unit(i, kTileM, kAAlongK == 1);
-    from_a[i] = first_a + BYTES * ((m0 + p.x) * a_m + p.y * a_k);
-  }
-#endif
-#ifndef B_WALKS
-  whole_b = n0 + kTileN <= uint(size_n) && aligned(first_b, b_n, b_k, kBAlongK == 1);
-  [[unroll]] for (uint i = 0; i < kLoadsB; ++i) {
-    const uvec2 p = unit(i, kTileN, kBAlongK == 1);
-    from_b[i] = first_b + BYTES * ((n0 + p.x) * b_n + p.y * b_k);
-  }
-#endif
 #ifdef WALKS
   find_rows(m0, n0);
   find_steps(0);
   find_steps(kTileK);
   barrier();
 #endif
+#ifdef A_WALKS
+  OFFSET elements_a[4 * kLoadsA];
+  FIND_ELEMENTS(elements_a, rows_a, kLoadsA, kTileM, kAAlongK == 1)
+#define FETCH_A(k0) FETCH_ELEMENTS(next_a, kLoadsA, first_a, elements_a, steps_a, k0, kTileM, kAAlongK == 1)
+#define KEEP_A(k0, base) keep_elements(k0, base, kStrideA, kLoadsA, kTileM, kAAlongK == 1, next_a);
+#else
+  const Operand a = {first_a + BYTES * m0 * a_m, BYTES * a_m, BYTES * a_k, uint(size_m) - m0};
+  if (kAFours == 1) find_fours(a, kLoadsA, kTileM, kAAlongK == 1, from_a);
+#define FETCH_A(k0) fetch(a, k0, kLoadsA, kTileM, kAAlongK == 1, kAFours == 1, from_a, next_a);
+#define KEEP_A(k0, base) keep(k0, base, kStrideA, kLoadsA, kTileM, kAAlongK == 1, next_a);
+#endif
+#ifdef B_WALKS
+  OFFSET elements_b[4 * kLoadsB];
+  FIND_ELEMENTS(elements_b, rows_b, kLoadsB, kTileN, kBAlongK == 1)
+#define FETCH_B(k0) FETCH_ELEMENTS(next_b, kLoadsB, first_b, elements_b, steps_b, k0, kTileN, kBAlongK == 1)
+#define KEEP_B(k0, base) keep_elements(k0, base, kStrideB, kLoadsB, kTileN, kBAlongK == 1, next_b);
+#else
+  const Operand b = {first_b + BYTES * n0 * b_n, BYTES * b_n, BYTES * b_k, COLUMNS - n0};
+  if (kBFours == 1) find_fours(b, kLoadsB, kTileN, kBAlongK == 1, from_b);
+#define FETCH_B(k0) fetch(b, k0, kLoadsB, kTileN, kBAlongK == 1, kBFours == 1, from_b, next_b);
+#define KEEP_B(k0, base) keep(k0, base, kStrideB, kLoadsB, kTileN, kBAlongK == 1, next_b);
+#endif
 
   const uint thread = gl_LocalInvocationID.x;
   const uint part = thread / (kRows * kCols), own = thread % (kRows * kCols);
   const uint block = own / (kBlockRows * kBlockCols), inside = own % (kBlockRows * kBlockCols);
-  const uint row = block / (kCols / kBlockCols) * kBlockRows + inside / kBlockCols;
-  const uint col = block % (kCols / kBlockCols) * kBlockCols + inside % kBlockCols;
+  // Of eight threads that read shared memory together, four see other columns and two other rows.
+  const bool pairs = kBlockRows > 1;
+  const uint row = block / (kCols / kBlockCols) * kBlockRows +
+                   (pairs ? inside / (2 * kBlockCols) * 2 + inside % 2 : inside / kBlockCols);
+  const uint col = block % (kCols / kBlockCols) * kBlockCols + (pairs ? inside / 2 : inside) % kBlockCols;
 
   ELEMENT4 sum[kThreadM * (kThreadN / 4)];
   [[unroll]] for (uint i = 0; i < kThreadM * (kThreadN / 4); ++i) sum[i] = ELEMENT4(0);
-  fetch(0, first_a, first_b, m0, n0);
-  keep(0);
+  if (uint(size_k) > 0) {
+    FETCH_A(0)
+    FETCH_B(0)
+    KEEP_A(0, 0)
+    KEEP_B(0, kTileK * kStrideA)
+  }
   barrier();
   uint side = 0;
   for (uint k0 = 0; k0 < uint(size_k); k0 += kTileK) {
     const bool more = uint(size_k) - k0 > kTileK;
-    if (more) fetch(k0 + kTileK, first_a, first_b, m0, n0);
+    const uint k1 = k0 + kTileK;
+    if (more) {
+      FETCH_A(k1)
+      FETCH_B(k1)
+    }
 #ifdef WALKS
     find_steps(k0 + 2 * kTileK);
 #endif
-    const uint base_a = side * kBuffer + part * (kTileK / kParts) * kStrideA + row;
-    const uint base_b = side * kBuffer + kTileK * kStrideA + part * (kTileK / kParts) * kStrideB + col;
-    [[unroll]] for (uint k = 0; k < kTileK / kParts; ++k) {
-      ELEMENT4 a[kThreadM / 4], b[kThreadN / 4];
-      [[unroll]] for (uint g = 0; g < kThreadM / 4; ++g) a[g] = tiles[base_a + k * kStrideA + g * kRows];
-      [[unroll]] for (uint g = 0; g < kThreadN / 4; ++g) b[g] = tiles[base_b + k * kStrideB + g * kCols];
-      [[unroll]] for (uint i = 0; i < kThreadM; ++i)
-        [[unroll]] for (uint g = 0; g < kThreadN / 4; ++g)
-          sum[i * (kThreadN / 4) + g] = MULTIPLY_ADD(ELEMENT4(a[i / 4][i % 4]), b[g], sum[i * (kThreadN / 4) + g]);
+    uint at_a = side * kBuffer + part * (kTileK / kParts) * kStrideA + row;
+    uint at_b = side * kBuffer + kTileK * kStrideA + part * (kTileK / kParts) * kStrideB + col;
+    [[dont_unroll]] for (uint left = kTileK / kParts; left > 0; left -= kUnroll) {
+      [[unroll]] for (uint k = 0; k < kUnroll; ++k) {
+        ELEMENT4 a[kThreadM / 4], b[kThreadN / 4];
+        [[unroll]] for (uint g = 0; g < kThreadM / 4; ++g) a[g] = tiles[at_a + k * kStrideA + g * kRows];
+        [[unroll]] for (uint g = 0; g < kThreadN / 4; ++g) b[g] = tiles[at_b + k * kStrideB + g * kCols];
+        [[unroll]] for (uint i = 0; i < kThreadM; ++i)
+          [[unroll]] for (uint g = 0; g < kThreadN / 4; ++g)
+            sum[i * (kThreadN / 4) + g] = MULTIPLY_ADD(ELEMENT4(a[i / 4][i % 4]), b[g], sum[i * (kThreadN / 4) + g]);
+      }
+      at_a += kUnroll * kStrideA;
+      at_b += kUnroll * kStrideB;
     }
-    if (more) keep(side ^ 1);
-    barrier();
     side ^= 1;
+    if (more) {
+      KEEP_A(k1, side * kBuffer)
+      KEEP_B(k1, side * kBuffer + kTileK * kStrideA)
+    }
+    barrier();
   }
 
   [[unroll]] for (uint i = 0; i < kThreadM; ++i) {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
+#include "kernel/partial_sums.hpp"
 #include "ops/image.hpp"
 #include "ops/list.hpp"
 #include "ops/ops.hpp"
@@ -189,17 +190,12 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
 
 // How many images one sum runs over, so that a large machine has enough sums to compute; they are added afterwards.
 int64_t images_of_a_sum(const Tensor& x, int64_t m, int64_t n, const Geometry& g) {
-  constexpr int64_t kWanted = 256, kLeast = 128;  // tiles of the products, and elements of a sum
-  const int64_t images = x.shape()[0], tile = std::min(m, n) > 64 ? 128 : 64;
-  const int64_t tiles = (m + tile - 1) / tile * ((n + tile - 1) / tile);
-  int64_t best = images;
-  for (int64_t sums = 1; sums <= images && x.device().is_gpu() && g.groups == 1; ++sums) {
-    if (images % sums != 0) continue;
-    if (images / sums * g.result.numel() < kLeast) break;
-    best = images / sums;
-    if (sums * tiles >= kWanted) break;
-  }
-  return best;
+  constexpr int64_t kLeast = 128, kTile = 128;  // elements of a sum, and sides of what a workgroup computes
+  const int64_t images = x.shape()[0], places = g.result.numel();
+  if (!x.device().is_gpu() || g.groups != 1 || images == 0) return images;
+  const int64_t tiles = (m + kTile - 1) / kTile * ((n + kTile - 1) / kTile);
+  return images / partial_sums(tiles, images * places, m * n, images,
+                               [&](int64_t sums) { return images % sums == 0 && images / sums * places >= kLeast; });
 }
 
 // [group, output, channel and tap] = sum over images and places.

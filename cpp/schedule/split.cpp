@@ -3,24 +3,24 @@
 // follows the product. Sizes alone decide, so that results do not depend on the machine.
 #include <algorithm>
 
+#include "kernel/partial_sums.hpp"
 #include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
 namespace {
 
 constexpr int64_t kTile = 128;  // sides of what a workgroup computes, where there is enough
-constexpr int64_t kWantedGroups = 264, kFewGroups = 96;
+constexpr int64_t kMostTiles = 400, kMostSlices = 64;
 constexpr int64_t kMinSlice = 256, kMinInner = 1024;
 
 int64_t slices_of(const Product& p) {
   if (p.batch != 1 || p.folded != 1 || p.a_walks() || p.b_walks() || !is_float(p.dtype)) return 1;
-  const int64_t groups = ((p.m + kTile - 1) / kTile) * ((p.n + kTile - 1) / kTile);
-  if (groups >= kFewGroups || p.k < kMinInner) return 1;
-  const int64_t size = static_cast<int64_t>(size_of(p.dtype));
-  const int64_t wanted = std::min(kWantedGroups / groups, p.k / kMinSlice);
-  for (int64_t s = wanted; 2 * s > wanted && s > 1; --s)
-    if (p.k % (s * std::max<int64_t>(4, 16 / size)) == 0) return s;  // equal slices that begin at multiples of 16 bytes
-  return 1;
+  const int64_t tiles = ((p.m + kTile - 1) / kTile) * ((p.n + kTile - 1) / kTile);
+  if (tiles > kMostTiles || p.k < kMinInner) return 1;
+  const int64_t unit = std::max<int64_t>(4, 16 / static_cast<int64_t>(size_of(p.dtype)));
+  return partial_sums(tiles, p.k, p.m * p.n, std::min(kMostSlices, p.k / kMinSlice), [&](int64_t slices) {
+    return p.k % (slices * unit) == 0;  // equal slices that begin at multiples of 16 bytes
+  });
 }
 
 // The epilogue over [1, m, n, slices]: its accumulator is the sum of the slices.

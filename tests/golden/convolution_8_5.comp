@@ -45,6 +45,7 @@
 #define LOAD4(x) x
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 #define B_WALKS
+#define OFFSET int
 #define FOLDED
 
 void epilogue(uint batch, uint m, uint n, vec4 sum) {

@@ -122,6 +122,7 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
 // The variant of the matrix kernel: tile sizes, and how many parts of the workgroup share the K range.
 struct ProductVariant {
   uint32_t tile_m, tile_n, tile_k, thread_m, thread_n, parts;
+  uint32_t threads() const { return tile_m / thread_m * (tile_n / thread_n) * parts; }
   int64_t shared_bytes(int64_t element_bytes) const;
   bool operator==(const ProductVariant&) const = default;
 };
