@@ -9,11 +9,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from . import _core
+from . import _core, tracer
 from ._core import Tensor
 from .base.tree import flatten
-from .nn import module as modules
-from .optim import optimizer as optimizers
+from .nn import Module
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,29 +47,25 @@ def _key(x: Any, tensors: list[Tensor]) -> Any:
 class _Variant:
     """A recording, and the other facts that must be unchanged for it to be right."""
 
-    def __init__(self, recording: _core._Recording, watch: optimizers.Watch, result: Any, called: list[Any]) -> None:
+    def __init__(self, recording: _core._Recording, trace: tracer.Trace, result: Any) -> None:
         self.recording = recording
-        self.watch = watch
+        self.trace = trace
         self.leaves, self.build = flatten(result)
         self.tensors = [i for i, x in enumerate(self.leaves) if isinstance(x, Tensor)]
         self.generators = recording.generators()
-        self.modules = [(m, m.training) for m in dict.fromkeys(called)]
         for i, outside in zip(list(self.tensors), recording.outside(), strict=True):
             if not outside:
                 self.leaves[i] = None
 
     def run(self, arguments: list[Tensor]) -> tuple[Any] | None:
         """The result, or None if something has changed."""
-        for m, training in self.modules:
-            if m.training is not training:
-                return None
-        if not self.watch.same():
+        if not self.trace.holds():
             return None
-        numbers, counts = self.watch.numbers()
+        numbers, counts = self.trace.numbers()
         made = self.recording.run(arguments, numbers)
         if made is None:
             return None
-        self.watch.stepped(counts)
+        self.trace.replayed(counts)
         if len(self.leaves) == 1 and self.leaves[0] is None and made:
             return (self.build(made),)
         leaves = list(self.leaves)
@@ -104,7 +99,7 @@ class _Compiled(Generic[P, R]):
         return f"compile({self._function!r})"
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        if optimizers.watched():  # a call inside a function that is being recorded is part of it
+        if tracer.current():  # a call inside a function that is being recorded is part of it
             return self._function(*args, **kwargs)
         tensors: list[Tensor] = []
         others = _key(args, tensors), _key(kwargs, tensors) if kwargs else None
@@ -130,15 +125,13 @@ class _Compiled(Generic[P, R]):
         leaves, build = flatten((args, kwargs))
         aliases = iter(capture.arguments())
         args, kwargs = build([next(aliases) if isinstance(x, Tensor) else x for x in leaves])
-        watch = optimizers.watch = optimizers.Watch()
-        called = modules.called = []
         try:
-            result = self._function(*args, **kwargs)
-            del args, kwargs, leaves, aliases
-            capture.stop()
+            with tracer.Trace() as trace:
+                result = self._function(*args, **kwargs)
+                del args, kwargs, leaves, aliases
+                capture.stop()
         finally:
             capture.abandon()
-            optimizers.watch = modules.called = None
         parts, rebuild = flatten(result)
         for x in parts:
             if not isinstance(x, (Tensor, str, int, float, bool, type(None))):
@@ -150,8 +143,8 @@ class _Compiled(Generic[P, R]):
             recording, problem = capture.recording(made)
         outcome = rebuild([capture.outside(x) if isinstance(x, Tensor) else x for x in parts])
         variant = None
-        if recording is not None and not (problem := watch.problem()):
-            variant = _Variant(recording, watch, result, called)
+        if recording is not None and not (problem := trace.problem()):
+            variant = _Variant(recording, trace, result)
         if recording is None and not problem:
             return outcome  # type: ignore[no-any-return]  # another thread came between
         before, known.candidate = known.candidate, variant
@@ -175,10 +168,10 @@ class _Compiled(Generic[P, R]):
         return f"{getattr(self._function, '__name__', 'the function')}()"
 
 
-class _CompiledModule(modules.Module):
+class _CompiledModule(Module):
     """A module whose calls are replayed. The module itself is `_orig_mod`; parameters are those of it."""
 
-    def __init__(self, module: modules.Module) -> None:
+    def __init__(self, module: Module) -> None:
         super().__init__()
         self._orig_mod = module
         self._compiled: _Compiled[..., Any] = _Compiled(module)
@@ -193,11 +186,7 @@ _ADVICE = "pass what changes as an argument, as a tensor, and return what is nee
 def _difference(a: _Variant, b: _Variant) -> str:
     if not all(x is y or (not isinstance(x, Tensor) and x == y) for x, y in zip(a.leaves, b.leaves, strict=False)):
         return "a number that it returns changes from call to call"
-    if a.modules != b.modules:
-        return "it calls other modules from call to call"
-    if a.watch.steps != b.watch.steps:
-        return "other optimisers step from call to call"
-    return a.recording.difference(b.recording)
+    return a.trace.difference(b.trace) or a.recording.difference(b.recording)
 
 
 def compile(function: Callable[P, R]) -> Callable[P, R]:
@@ -246,6 +235,6 @@ def compile(function: Callable[P, R]) -> Callable[P, R]:
     """
     if not callable(function):
         raise TypeError(f"compile: a {type(function).__name__} cannot be called; pass a function")
-    if isinstance(function, modules.Module):
+    if isinstance(function, Module):
         return _CompiledModule(function)
     return _Compiled(function)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from .. import tracer
 from .._core import Tensor, bfloat16, float16, float32, float64, from_dlpack
 from ..base.grad_mode import no_grad
 from .hooks import Hook, Hooks, RemovableHandle, register
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["LoadResult", "Module", "Parameter", "TensorModule"]
-
-# While a function is recorded (sg.compile): the modules that it calls.
-called: list[Module] | None = None
 
 M = TypeVar("M", bound="Module")
 T = TypeVar("T")
@@ -85,8 +83,8 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if called is not None:
-            called.append(self)
+        if tracer.recording is not None:
+            tracer.calls(self)
         if self._hooks is None:
             return self.forward(*args, **kwargs)
         return self._hooks.call(self, args, kwargs)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeAlias, TypeVar
 
-from .. import _core
+from .. import _core, tracer
 from .._core import Tensor
 from ..base.grad_mode import enable_grad, no_grad
 from ..nn.hooks import RemovableHandle
@@ -39,67 +38,10 @@ def _added(hooks: dict[int, Any], hook: Any) -> RemovableHandle:
     return RemovableHandle(hooks, number)
 
 
-class Watch:
-    """The optimisers that step while a function is recorded (sg.compile), and where their numbers come from: a later
-    call asks for those anew."""
-
-    def __init__(self) -> None:
-        self.thread = threading.get_ident()
-        self.keys: dict[Optimizer, Any] = {}
-        self._before: dict[Optimizer, Any] = {}  # the same with the values of numbers
-        self.steps: list[Optimizer] = []
-        self.batches: list[tuple[Any, Any]] = []  # RuleOptimizers and batches of theirs, in the order of the updates
-
-    def step(self, optimizer: Optimizer) -> None:
-        """Records that an optimiser is about to step."""
-        self.steps.append(optimizer)
-        if optimizer not in self.keys:
-            self.keys[optimizer] = optimizer._replay_key(False)
-            self._before[optimizer] = optimizer._replay_key(True)
-
-    def same(self) -> bool:
-        """Whether steps would do the same now as then, apart from numbers."""
-        for optimizer, key in self.keys.items():
-            if optimizer._replay_key(False) != key:
-                return False
-        return all(optimizer._has(batch) for optimizer, batch in self.batches)
-
-    def numbers(self) -> tuple[list[float], dict[Any, Any]]:
-        """The numbers of the next steps, and the counts of the batches after them."""
-        numbers: list[float] = []
-        counts: dict[Any, Any] = {}
-        for optimizer, batch in self.batches:
-            counts[batch] = optimizer._next(batch, counts.get(batch, batch.counts), numbers)
-        return numbers, counts
-
-    def stepped(self, counts: dict[Any, Any]) -> None:
-        """Notes that the steps were made."""
-        for batch, new in counts.items():
-            batch.counts = new
-        for optimizer in self.steps:
-            optimizer._step_count += 1
-
-    def problem(self) -> str:
-        """Why steps without Python would be wrong; "" if they would be right."""
-        for optimizer, before in self._before.items():
-            if not optimizer._has_phases and optimizer._replay_key(True) != before:
-                return f"options or counts of {optimizer._name} change inside (call schedulers outside)"
-        return ""
-
-
-watch: Watch | None = None  # while a function is recorded
-
-
-def watched() -> Watch | None:
-    """The watch of this thread."""
-    return watch if watch is not None and watch.thread == threading.get_ident() else None
-
-
 def _announced(step: F) -> F:
     @functools.wraps(step)
     def call(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
-        if now := watched():
-            now.step(self)
+        tracer.steps(self)
         return step(self, *args, **kwargs)
 
     return call  # type: ignore[return-value]
@@ -223,8 +165,7 @@ class Optimizer:
         Returns:
             What the closure returned.
         """
-        if now := watched():
-            now.step(self)
+        tracer.steps(self)
         for before in tuple(self._pre_hooks.values()):
             before(self, (closure,), {})
         loss = None

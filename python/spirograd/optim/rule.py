@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, ClassVar, TypeAlias
 
-from .. import _core
+from .. import _core, tracer
 from .._core import Tensor
-from .optimizer import Group, Optimizer, Params, placed, watched
+from .optimizer import Group, Optimizer, Params, placed
 
 # A Python number, or a 0-d tensor where only the device knows it.
 Scalar: TypeAlias = Any
@@ -167,8 +167,8 @@ class RuleOptimizer(Optimizer):
         if isinstance(lr, Tensor) and lr.device != device:
             lr = lr.item()
         numbers = self._numbers(group, lr, counts)
-        if (watch := watched()) and not any(isinstance(n, Tensor) for n in numbers):
-            watch.batches.append((self, batch))
+        if tracer.recording is not None and not any(isinstance(n, Tensor) for n in numbers):
+            tracer.updates(self, batch)
         batch.update.step(numbers, self._penalty(group), group.get("maximize", False), found)
         batch.before = batch.counts
         batch.counts = {

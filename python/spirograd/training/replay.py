@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .. import _core, compiler
+from .. import _core, compiler, tracer
 from .._core import Tensor
 from ..autograd import is_anomaly_enabled
 from ..base.grad_mode import no_grad
@@ -120,9 +120,4 @@ def _plain(module: Module) -> bool:
 
 def _attributes(model: Module) -> list[Any]:
     """Modules and their options, and which tensors are theirs."""
-    kinds = (bool, int, float, str, tuple, type(None))
-    options = [
-        (id(m), [(k, v) for k, v in vars(m).items() if isinstance(v, kinds) and k != "training"])
-        for m in model.modules()
-    ]
-    return [options, [id(t) for t in (*model.parameters(), *model.buffers())]]
+    return [tracer.options_of(model.modules()), [id(t) for t in (*model.parameters(), *model.buffers())]]
