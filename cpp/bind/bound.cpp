@@ -35,6 +35,7 @@ void fetch(const Callable& callable, const Call& call, PyObject** objects, size_
     const Parameter& p = parameters[i];
     if (p.several) {
       rest = a.rest(p.name.c_str(), p.alias);
+      if (!rest && f.may_be_none && !call.names) rest = Object(check(PyTuple_New(0)));
       objects[n] = rest ? rest.get() : p.fallback ? p.fallback : missing(callable.name, p.name);
       continue;
     }
@@ -56,6 +57,14 @@ Dims From<Dims>::get(Fetched& f, PyObject* o) {
   const bool inside =
       only && (!PyIndex_Check(only) || PySequence_Check(only)) && !PyTuple_Check(only) && !PyList_Check(only);
   return to_dims(f.op, inside ? only : o);
+}
+
+std::vector<Dims> From<std::vector<Dims>>::get(Fetched& f, PyObject* o) {
+  std::vector<Dims> shapes;
+  const Object list(check(PySequence_Fast(o, "")));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i)
+    shapes.push_back(to_dims(f.op, PySequence_Fast_GET_ITEM(list.get(), i)));
+  return shapes;
 }
 
 std::string From<std::string>::get(Fetched& f, PyObject* o) {
@@ -100,10 +109,6 @@ PyObject* to_python(const std::vector<Tensor>& list) {
   Object tuple(check(PyTuple_New(static_cast<Py_ssize_t>(list.size()))));
   for (size_t i = 0; i < list.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), wrap(list[i]));
   return tuple.release();
-}
-
-PyObject* to_python(const OneOrSeveral& out) {
-  return std::visit([](const auto& o) { return to_python(o); }, out);
 }
 
 PyObject* to_python(const std::string& text) {

@@ -4,9 +4,11 @@
 //   const Tensor&            a tensor, a number or an array (the first one: a tensor)
 //   std::optional<Tensor>    the same, or None
 //   std::vector<Tensor>      a sequence of tensors, or with "*tensors" all remaining arguments
-//   int64_t double bool DType DeviceId Generator& std::string Dims, and optionals of them; Dims with "*shape" takes the remaining ones
-//   Tensor, a pair of tensors (named values and indices), a vector of tensors (tuple), either of Tensor and a vector,
-//   bool, int64_t, std::string, any object, or nothing come back
+//   int64_t double bool DType DeviceId Generator& std::string Dims, and optionals and variants of them; Dims with
+//   "*shape" takes the remaining ones
+//   PyObject*                whatever was given, for what only Python has: callables, arrays, memos
+//   Tensor, a pair of tensors (named values and indices), a vector of tensors (tuple), Dims (tuple), DType, bool, int,
+//   int64_t, uint64_t, std::string, variants of them, any object, or nothing come back
 // Threads: the GIL is held.
 #pragma once
 #include <functional>
@@ -32,6 +34,7 @@ namespace sg::bind {
 struct Fetched {
   const char* op;
   DeviceId device;
+  bool may_be_none = false;  // whether "*names" may take nothing
   Tensor rooms[8];
   int used = 0;
 };
@@ -69,6 +72,21 @@ template <>
 struct From<Dims> {
   static Dims get(Fetched& f, PyObject* o);
 };
+// Sizes of which there may be none: rand() is a tensor of one number.
+struct Sizes {
+  Dims dims;
+};
+template <>
+struct From<Sizes> {
+  static Sizes get(Fetched& f, PyObject* o) { return {From<Dims>::get(f, o)}; }
+};
+template <>
+struct From<std::vector<Dims>> {  // "*shapes"
+  static std::vector<Dims> get(Fetched& f, PyObject* o);
+};
+template <class T>
+inline constexpr bool may_be_none =
+    std::is_same_v<std::remove_cvref_t<T>, Sizes> || std::is_same_v<std::remove_cvref_t<T>, std::vector<Dims>>;
 template <>
 struct From<DeviceId> {  // None: the default one
   static DeviceId get(Fetched&, PyObject* o) { return device_or_default(o); }
@@ -135,17 +153,24 @@ struct From<const T&> {
 
 inline PyObject* to_python(Tensor t) { return wrap(std::move(t)); }
 inline PyObject* to_python(bool v) { return PyBool_FromLong(v); }
+inline PyObject* to_python(int v) { return check(PyLong_FromLong(v)); }
+inline PyObject* to_python(uint64_t v) { return check(PyLong_FromUnsignedLongLong(v)); }
+inline PyObject* to_python(DType t) { return dtype_object(t); }
+inline PyObject* to_python(const Dims& dims) { return dims_tuple(dims); }
 inline PyObject* to_python(Object o) { return o.release(); }
 inline PyObject* to_python(int64_t v) { return check(PyLong_FromLongLong(v)); }
 PyObject* to_python(std::pair<Tensor, Tensor> both);  // a tuple with the names `values` and `indices`
 PyObject* to_python(const std::vector<Tensor>& list);
-PyObject* to_python(const OneOrSeveral& out);  // a tensor, or a tuple
 PyObject* to_python(const std::string& text);
 // An object of pybind11.
 template <class T>
   requires requires(T t) { t.release().ptr(); }
 PyObject* to_python(T object) {
   return object.release().ptr();
+}
+template <class... T>
+PyObject* to_python(const std::variant<T...>& either) {
+  return std::visit([](const auto& one) { return to_python(one); }, either);
 }
 
 // Reads the arguments that the callable names into `objects`. `rest` owns the list made for "*names".
@@ -166,7 +191,7 @@ PyObject* call_with(F function, Fetched& f, PyObject** objects, std::index_seque
 
 template <class Result, class... T>
 PyObject* call_bound(Result (*function)(T...), const Call& call) {
-  Fetched f;
+  Fetched f{.may_be_none = (may_be_none<T> || ...)};
   PyObject* objects[sizeof...(T) + 1];  // one at least: there are no arrays of none
   Object rest;
   fetch(*call.callable, call, objects, sizeof...(T), f, rest);
@@ -221,6 +246,15 @@ PyObject* run_writes(const Call& call) {
 }
 template <auto function>
 inline constexpr Body writes{run_writes<function>, arguments_of(function)};
+
+// A function whose result may be its first argument as it is: then the same Python object comes back.
+template <auto function>
+PyObject* run_same_or_new(const Call& call) {
+  Object result(run_bound<function>(call));
+  return unwrap(result.get()).impl() == unwrap(call.self).impl() ? Py_NewRef(call.self) : result.release();
+}
+template <auto function>
+inline constexpr Body same_or_new{run_same_or_new<function>, arguments_of(function)};
 
 // The op in place: computes from the tensor's value and writes the result into it.
 template <const auto& body>  // a Body, or a function that may be one

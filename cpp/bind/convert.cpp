@@ -1,4 +1,5 @@
 // Methods that change the type or the device, read values, or write in place. Owns the reading of to()'s arguments.
+#include "bind/bound.hpp"
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
@@ -9,7 +10,8 @@
 namespace sg::bind {
 namespace {
 
-// What to() is asked for: to(other), to(device, dtype), to(dtype), and then non_blocking and copy.
+// to(other), to(device, dtype), to(dtype), and then non_blocking and copy: what a position means depends on the argument
+// before it, so the call is read here.
 PyObject* to(const Call& c) {
   Arguments a("to", c);
   const Tensor& x = unwrap(c.self);
@@ -51,208 +53,100 @@ PyObject* to(const Call& c) {
 }
 
 template <DType dtype>
-PyObject* as(const Call& c) {
-  Arguments a(name_of(dtype), c);
-  a.done();
-  if (unwrap(c.self).dtype() == dtype) return Py_NewRef(c.self);
-  return wrap(cast(unwrap(c.self), dtype));
+Tensor as(const Tensor& x) {
+  return cast(x, dtype);
 }
-
-PyObject* cpu(const Call& c) {
-  Arguments a("cpu", c);
-  a.done();
-  if (!unwrap(c.self).device().is_gpu()) return Py_NewRef(c.self);
-  return wrap(moved(unwrap(c.self), {}, {}));
+Tensor cpu(const Tensor& x) { return moved(x, {}, {}); }
+Tensor gpu(const Tensor& x, PyObject* device) {
+  if (given(device) && !PyIndex_Check(device)) return moved(x, {}, to_device_id(device));
+  const std::string name = given(device) ? "gpu:" + std::to_string(to_int("gpu", device)) : "gpu";
+  return moved(x, {}, to_device_id(Object(check(PyUnicode_FromString(name.c_str()))).get()));
 }
-
-PyObject* gpu(const Call& c) {
-  Arguments a("gpu", c);
-  PyObject* index = a.take("device");
-  a.done();
-  DeviceId place = to_device_id(Object(check(PyUnicode_FromString("gpu"))).get());
-  if (given(index))
-    place = PyIndex_Check(index)
-                ? to_device_id(Object(check(PyUnicode_FromFormat("gpu:%lld", to_int("gpu", index)))).get())
-                : to_device_id(index);
-  if (unwrap(c.self).device() == place) return Py_NewRef(c.self);
-  return wrap(moved(unwrap(c.self), {}, place));
-}
-
-PyObject* cuda(const Call&) {
+Tensor cuda(const Tensor&, PyObject*) {
   fail<DeviceUnavailableError>("cuda", "GPUs are used through Vulkan", "use .to(\"gpu\")");
 }
+Tensor type_as(const Tensor& x, const Tensor& other) { return moved(x, other.dtype(), other.device()); }
 
 // "spirograd.FloatTensor", or the values in another type.
-PyObject* type(const Call& c) {
-  Arguments a("type", c);
-  PyObject* dtype = a.take("dtype");
-  a.done();
-  const Tensor& x = unwrap(c.self);
-  if (!given(dtype)) {
-    static constexpr const char* words[] = {"Bool", "Byte", "Char",     "Short", "Int",
-                                            "Long", "Half", "BFloat16", "Float", "Double"};
-    return check(PyUnicode_FromFormat("spirograd.%s%sTensor", x.device().is_gpu() ? "gpu." : "",
-                                      words[static_cast<int>(x.dtype())]));
-  }
-  const DType to = to_dtype("type", dtype);
-  return to == x.dtype() ? Py_NewRef(c.self) : wrap(cast(x, to));
-}
-
-PyObject* type_as(const Call& c) {
-  Arguments a("type_as", c);
-  const Tensor &x = unwrap(c.self), &other = tensor_of("type_as", a.need("other"));
-  a.done();
-  if (x.dtype() == other.dtype() && x.device() == other.device()) return Py_NewRef(c.self);
-  return wrap(moved(x, other.dtype(), other.device()));
-}
-
-const Tensor& readable(const char* op, PyObject* self) {
+Object type(PyObject* self, const std::optional<DType>& dtype) {
   const Tensor& x = unwrap(self);
+  if (dtype) return Object(*dtype == x.dtype() ? Py_NewRef(self) : wrap(cast(x, *dtype)));
+  static constexpr const char* words[] = {"Bool", "Byte", "Char",     "Short", "Int",
+                                          "Long", "Half", "BFloat16", "Float", "Double"};
+  return Object(check(PyUnicode_FromFormat("spirograd.%s%sTensor", x.device().is_gpu() ? "gpu." : "",
+                                           words[static_cast<int>(x.dtype())])));
+}
+
+// ---- values as Python's and NumPy's --------------------------------------------------------------------------------
+const Tensor& readable(const char* op, const Tensor& x) {
   if (x.shows_gradient())
     fail<Error>(op, "the tensor is part of a gradient graph that NumPy does not see",
                 "call detach() first: .detach().numpy()");
   return x;
 }
 
-PyObject* numpy_method(const Call& c) {
-  Arguments a("numpy", c);
-  const bool force = a.flag("force", false);
-  a.done();
-  return to_numpy(force ? unwrap(c.self) : readable("numpy", c.self));
-}
+Object numpy_of(const Tensor& x, bool force) { return Object(to_numpy(force ? x : readable("numpy", x))); }
 
-PyObject* array(const Call& c) {
-  Arguments a("__array__", c);
-  PyObject *dtype = a.take("dtype"), *copy = a.take("copy");
-  a.done();
-  const Tensor& x = readable("__array__", c.self);
-  if (given(copy) && !to_bool(copy) && x.device().is_gpu())
+Object array(const Tensor& x, PyObject* dtype, const std::optional<bool>& copy) {
+  readable("__array__", x);
+  const bool no_copy = copy && !*copy;
+  if (no_copy && x.device().is_gpu())
     fail<ValueError>("__array__", "a tensor on " + x.device().str() + " cannot become an array without a copy",
                      "use copy=None");
-  Object values(to_numpy(x, given(copy) && to_bool(copy)));
-  if (!given(dtype)) return values.release();
+  Object values(to_numpy(x, copy.value_or(false)));
+  if (!given(dtype)) return values;
   Object to(is_dtype_object(dtype) ? check(PyObject_GetAttrString(dtype, "dtype")) : Py_NewRef(dtype));
   Object own(check(PyObject_GetAttrString(values.get(), "dtype")));
-  if (PyObject_RichCompareBool(own.get(), to.get(), Py_EQ) == 1) return values.release();
-  if (given(copy) && !to_bool(copy))
+  if (PyObject_RichCompareBool(own.get(), to.get(), Py_EQ) == 1) return values;
+  if (no_copy)
     fail<ValueError>("__array__", std::string("the tensor is ") + name_of(x.dtype()) + ": another type needs a copy",
                      "use copy=None");
-  return check(PyObject_CallMethod(values.get(), "astype", "O", to.get()));
+  return Object(check(PyObject_CallMethod(values.get(), "astype", "O", to.get())));
 }
 
-// NumPy has no bfloat16.
-Tensor readable_type(const Tensor& x) { return x.dtype() == DType::bfloat16 ? cast(x.detach(), DType::float32) : x; }
+Object item(const Tensor& x) { return Object(to_number("item", x)); }
 
-PyObject* item(const Call& c) {
-  Arguments a("item", c);
-  a.done();
-  return to_number("item", unwrap(c.self));
+Object tolist(const Tensor& x) {
+  const Tensor known = x.dtype() == DType::bfloat16 ? cast(x.detach(), DType::float32) : x;  // NumPy has no bfloat16
+  return Object(check(PyObject_CallMethod(Object(to_numpy(known)).get(), "tolist", nullptr)));
 }
 
-PyObject* tolist(const Call& c) {
-  Arguments a("tolist", c);
-  a.done();
-  return check(PyObject_CallMethod(Object(to_numpy(readable_type(unwrap(c.self)))).get(), "tolist", nullptr));
+// ---- shape, place and type -----------------------------------------------------------------------------------------
+using OneOrAll = std::variant<int64_t, Dims>;
+OneOrAll one_of(const char* op, const Dims& all, const std::optional<int64_t>& dim) {
+  if (!dim) return all;
+  return all[normal_axis(op, *dim, all.rank)];
 }
-
-PyObject* size(const Call& c) {
-  Arguments a("size", c);
-  const Tensor& x = unwrap(c.self);
-  PyObject* dim = a.take("dim", "axis");
-  a.done();
-  if (!given(dim)) return dims_tuple(x.shape());
-  return check(PyLong_FromLongLong(x.shape()[normal_axis("size", to_int("size", dim), x.rank())]));
+OneOrAll size(const Tensor& x, const std::optional<int64_t>& dim) { return one_of("size", x.shape(), dim); }
+OneOrAll stride(const Tensor& x, const std::optional<int64_t>& dim) { return one_of("stride", x.strides(), dim); }
+int64_t storage_offset(const Tensor& x) { return x->offset; }
+uint64_t data_ptr(const Tensor& x) {
+  WithoutGil unlocked;
+  return address_of(x);
 }
-PyObject* numel(const Call& c) { return check(PyLong_FromLongLong(tensor_of("numel", c.self).numel())); }
-PyObject* dim(const Call& c) { return check(PyLong_FromLong(unwrap(c.self).rank())); }
-PyObject* stride(const Call& c) {
-  Arguments a("stride", c);
-  const Tensor& x = unwrap(c.self);
-  PyObject* dim = a.take("dim", "axis");
-  a.done();
-  if (!given(dim)) return dims_tuple(x.strides());
-  return check(PyLong_FromLongLong(x.strides()[normal_axis("stride", to_int("stride", dim), x.rank())]));
-}
-PyObject* storage_offset(const Call& c) { return check(PyLong_FromLongLong(unwrap(c.self)->offset)); }
-PyObject* data_ptr(const Call& c) {
-  const Tensor x = unwrap(c.self);
-  uint64_t address;
-  {
-    WithoutGil unlocked;
-    address = address_of(x);
-  }
-  return check(PyLong_FromUnsignedLongLong(address));
-}
-PyObject* get_device(const Call& c) {
-  const DeviceId id = unwrap(c.self).device();
-  return check(PyLong_FromLong(id.is_gpu() ? id.index : -1));
-}
-PyObject* is_same_size(const Call& c) {
-  Arguments a("is_same_size", c);
-  const Tensor& other = tensor_of("is_same_size", a.need("other"));
-  a.done();
-  return PyBool_FromLong(unwrap(c.self).shape() == other.shape());
-}
-PyObject* is_signed(const Call& c) {
-  const DType t = tensor_of("is_signed", c.self).dtype();
-  return PyBool_FromLong(t != DType::boolean && t != DType::uint8);
-}
-PyObject* is_complex(const Call&) { Py_RETURN_FALSE; }
-
-PyObject* is_contiguous_(const Call& c) { return PyBool_FromLong(unwrap(c.self).contiguous()); }
-PyObject* is_floating(const Call& c) {
-  return PyBool_FromLong(is_float(tensor_of("is_floating_point", c.self).dtype()));
-}
-PyObject* element_size(const Call& c) { return check(PyLong_FromSize_t(size_of(unwrap(c.self).dtype()))); }
-
-PyObject* requires_grad_(const Call& c) {
-  Arguments a("requires_grad_", c);
-  const bool on = a.flag("requires_grad", true);
-  a.done();
-  Tensor x = unwrap(c.self);
-  x.requires_grad_(on);
-  return Py_NewRef(c.self);
-}
+int get_device(const Tensor& x) { return x.device().is_gpu() ? x.device().index : -1; }
+bool is_same_size(const Tensor& x, const Tensor& other) { return x.shape() == other.shape(); }
+bool is_signed(const Tensor& x) { return x.dtype() != DType::boolean && x.dtype() != DType::uint8; }
+bool is_complex(const Tensor&) { return false; }
+bool is_floating_point(const Tensor& x) { return is_float(x.dtype()); }
+uint64_t element_size(const Tensor& x) { return size_of(x.dtype()); }
 
 // ---- in place --------------------------------------------------------------------------------------------------------
-PyObject* zero_(const Call& c) {
-  Arguments a("zero_", c);
-  a.done();
-  sg::copy_(unwrap(c.self), Tensor(0));
-  return Py_NewRef(c.self);
-}
-
-PyObject* write(const char* op, PyObject* self, PyObject* value) {
-  const Tensor& x = unwrap(self);
-  Tensor room;
-  const Tensor& y = operand_of(op, value, room, x.device());
-  sg::copy_(x, y.is_number() ? y : cast(y, x.dtype()));
-  return Py_NewRef(self);
-}
-PyObject* copy_(const Call& c) {
-  Arguments a("copy_", c);
-  PyObject* source = a.need("src");
-  a.flag("non_blocking", false);
-  a.done();
-  return write("copy_", c.self, source);
-}
-PyObject* fill_(const Call& c) {
-  Arguments a("fill_", c);
-  PyObject* value = a.need("value");
-  a.done();
-  return write("fill_", c.self, value);
-}
+void requires_grad_(Tensor x, bool on) { x.requires_grad_(on); }
+void zero_(const Tensor& x) { sg::copy_(x, Tensor(0)); }
+void fill_(const Tensor& x, const Tensor& value) { sg::copy_(x, value.is_number() ? value : cast(value, x.dtype())); }
+void copy_(const Tensor& x, const Tensor& source, bool /*non_blocking*/) { fill_(x, source); }
 
 // ---- copies ----------------------------------------------------------------------------------------------------------
-PyObject* reduce(const Call& c) {
+Object reduce(PyObject* self, PyObject* /*protocol*/) {
   Object module(check(PyImport_ImportModule("spirograd._pickle")));
-  return check(PyObject_CallMethod(module.get(), "reduce", "O", c.self));
+  return Object(check(PyObject_CallMethod(module.get(), "reduce", "O", self)));
 }
 
-PyObject* shallow_copy(const Call& c) {
-  const Tensor& x = unwrap(c.self);
+Object shallow_copy(PyObject* self) {
+  const Tensor& x = unwrap(self);
   Tensor t = x.detach();
-  return wrap(t.requires_grad_(x.requires_grad()), Py_TYPE(c.self));
+  return Object(wrap(t.requires_grad_(x.requires_grad()), Py_TYPE(self)));
 }
 
 // Tensors that share a storage share its copy too: `storages` holds the copies by the address of the original.
@@ -276,30 +170,21 @@ Tensor deep_copy(const Tensor& x, PyObject* storages) {
   return t;
 }
 
-PyObject* deepcopy(const Call& c) {
-  Arguments a("__deepcopy__", c);
-  PyObject* memo = a.need("memo");
-  a.done();
-  const Tensor& x = unwrap(c.self);
+Object deepcopy(PyObject* self, PyObject* memo) {
+  const Tensor& x = unwrap(self);
   if (!x.is_leaf())
     fail<Error>("deepcopy", "only leaves can be copied with their place in the graph", "use clone() or detach()");
   Object fresh(check(PyDict_New())), word(check(PyUnicode_FromString("spirograd")));
   PyObject* storages = check(PyDict_Check(memo) ? PyDict_SetDefault(memo, word.get(), fresh.get()) : fresh.get());
-  return wrap(deep_copy(x, storages), Py_TYPE(c.self));
+  return Object(wrap(deep_copy(x, storages), Py_TYPE(self)));
 }
 
-PyObject* format(const Call& c) {
-  Arguments a("__format__", c);
-  PyObject* spec = a.need("format_spec");
-  a.done();
-  Object module(check(PyImport_ImportModule("spirograd._print")));
-  return check(PyObject_CallMethod(module.get(), "tensor_format", "OO", c.self, spec));
+Object printed(const char* function, PyObject* self, PyObject* argument) {
+  Object module(check(PyImport_ImportModule("spirograd._print"))), name(check(PyUnicode_FromString(function)));
+  return Object(check(PyObject_CallMethodObjArgs(module.get(), name.get(), self, argument, nullptr)));
 }
-
-PyObject* html(const Call& c) {
-  Object module(check(PyImport_ImportModule("spirograd._print")));
-  return check(PyObject_CallMethod(module.get(), "tensor_html", "O", c.self));
-}
+Object format(PyObject* self, PyObject* spec) { return printed("tensor_format", self, spec); }
+Object html(PyObject* self) { return printed("tensor_html", self, nullptr); }
 
 constexpr auto kMethod = Scope::method;
 #define SG_IN_PLACE_DOC \
@@ -315,27 +200,29 @@ const Callable callables[] = {
      "where "
      "to.\n\nExample:\n    >>> sg.ones(2).to(sg.float64).dtype\n    spirograd.float64",
      kMethod},
-    {"cpu", cpu, "", "Tensor", "The same values on the CPU.", kMethod},
-    {"gpu", gpu, "device: DeviceLike | int | None = None", "Tensor", "The same values on a GPU; None is the first.",
-     kMethod},
-    {"cuda", cuda, "device: Any = None", "Tensor", "Raises DeviceUnavailableError: use .to(\"gpu\").", kMethod},
-    {"type", type, "dtype: DTypeLike | None = None", "Any",
+    {"cpu", same_or_new<cpu>, "", "Tensor", "The same values on the CPU.", kMethod},
+    {"gpu", same_or_new<gpu>, "device: DeviceLike | int | None = None", "Tensor",
+     "The same values on a GPU; None is the first.", kMethod},
+    {"cuda", bound<cuda>, "device: Any = None", "Tensor", "Raises DeviceUnavailableError: use .to(\"gpu\").", kMethod},
+    {"type", bound<type>, "dtype: DTypeLike | None = None", "Any",
      "The name of the type and device, or the values in another type.\n\nExample:\n    >>> sg.ones(2).type()\n"
      "    'spirograd.FloatTensor'",
      kMethod},
-    {"type_as", type_as, "other: Tensor", "Tensor", "The same values in the type and on the device of another tensor.",
+    {"type_as", same_or_new<type_as>, "other: Tensor", "Tensor",
+     "The same values in the type and on the device of another tensor.", kMethod},
+    {"float", same_or_new<as<DType::float32>>, "", "Tensor", "The same values as float32.", kMethod},
+    {"double", same_or_new<as<DType::float64>>, "", "Tensor", "The same values as float64.", kMethod},
+    {"half", same_or_new<as<DType::float16>>, "", "Tensor", "The same values as float16, rounded to the nearest.",
      kMethod},
-    {"float", as<DType::float32>, "", "Tensor", "The same values as float32.", kMethod},
-    {"double", as<DType::float64>, "", "Tensor", "The same values as float64.", kMethod},
-    {"half", as<DType::float16>, "", "Tensor", "The same values as float16, rounded to the nearest.", kMethod},
-    {"bfloat16", as<DType::bfloat16>, "", "Tensor", "The same values as bfloat16, rounded to the nearest.", kMethod},
-    {"short", as<DType::int16>, "", "Tensor", "The same values as int16.", kMethod},
-    {"char", as<DType::int8>, "", "Tensor", "The same values as int8.", kMethod},
-    {"byte", as<DType::uint8>, "", "Tensor", "The same values as uint8.", kMethod},
-    {"int", as<DType::int32>, "", "Tensor", "The same values as int32.", kMethod},
-    {"long", as<DType::int64>, "", "Tensor", "The same values as int64.", kMethod},
-    {"bool", as<DType::boolean>, "", "Tensor", "Whether the values differ from 0.", kMethod},
-    {"numpy", numpy_method, "*, force: bool = False", "np.ndarray[Any, Any]",
+    {"bfloat16", same_or_new<as<DType::bfloat16>>, "", "Tensor", "The same values as bfloat16, rounded to the nearest.",
+     kMethod},
+    {"short", same_or_new<as<DType::int16>>, "", "Tensor", "The same values as int16.", kMethod},
+    {"char", same_or_new<as<DType::int8>>, "", "Tensor", "The same values as int8.", kMethod},
+    {"byte", same_or_new<as<DType::uint8>>, "", "Tensor", "The same values as uint8.", kMethod},
+    {"int", same_or_new<as<DType::int32>>, "", "Tensor", "The same values as int32.", kMethod},
+    {"long", same_or_new<as<DType::int64>>, "", "Tensor", "The same values as int64.", kMethod},
+    {"bool", same_or_new<as<DType::boolean>>, "", "Tensor", "Whether the values differ from 0.", kMethod},
+    {"numpy", bound<numpy_of>, "*, force: bool = False", "np.ndarray[Any, Any]",
      "A NumPy array on the memory of a CPU tensor: each sees what the other writes. Of a GPU tensor, a copy. Runs what "
      "is pending.\n\nWhile the array lives, whatever reads or writes the tensor runs at once, so it is not fused with "
      "what comes later.\n\nArgs:\n    force: also from a tensor that wants a gradient.\n\nRaises:\n    Error: the "
@@ -343,47 +230,48 @@ const Callable callables[] = {
      "wants a gradient; use .detach().numpy().\n\nExample:\n    >>> x = sg.zeros(2)\n    >>> x.numpy()[0] = 3\n"
      "    >>> x.tolist()\n    [3.0, 0.0]",
      kMethod},
-    {"__array__", array, "dtype: Any = None, copy: Any = None", "np.ndarray[Any, Any]", "For NumPy: np.asarray(x).",
-     kMethod},
-    {"item", item, "", "Any", "The value of a tensor of one element, as a Python number.", kMethod},
-    {"tolist", tolist, "", "Any", "The values as nested lists of Python numbers.", kMethod},
-    {"size", size, "dim: int | None = None", "Any", "The shape, or the size of one dimension.", kMethod},
-    {"numel", numel, "", "int", "The number of elements."},
-    {"nelement", numel, "", "int", "The number of elements.", kMethod},
-    {"dim", dim, "", "int", "The number of dimensions.", kMethod},
-    {"ndimension", dim, "", "int", "The number of dimensions.", kMethod},
-    {"stride", stride, "dim: int | None = None", "Any",
+    {"__array__", bound<array>, "dtype: Any = None, copy: Any = None", "np.ndarray[Any, Any]",
+     "For NumPy: np.asarray(x).", kMethod},
+    {"item", bound<item>, "", "Any", "The value of a tensor of one element, as a Python number.", kMethod},
+    {"tolist", bound<tolist>, "", "Any", "The values as nested lists of Python numbers.", kMethod},
+    {"size", bound<size>, "dim: int | None = None", "Any", "The shape, or the size of one dimension.", kMethod},
+    {"numel", bound<&Tensor::numel>, "", "int", "The number of elements."},
+    {"nelement", bound<&Tensor::numel>, "", "int", "The number of elements.", kMethod},
+    {"dim", bound<&Tensor::rank>, "", "int", "The number of dimensions.", kMethod},
+    {"ndimension", bound<&Tensor::rank>, "", "int", "The number of dimensions.", kMethod},
+    {"stride", bound<stride>, "dim: int | None = None", "Any",
      "Elements from one position to the next, for each dimension or for one.", kMethod},
-    {"storage_offset", storage_offset, "", "int", "Elements of the memory before the first one.", kMethod},
-    {"data_ptr", data_ptr, "", "int",
+    {"storage_offset", bound<storage_offset>, "", "int", "Elements of the memory before the first one.", kMethod},
+    {"data_ptr", bound<data_ptr>, "", "int",
      "The address of the first element, of the host or of the device. Runs what is pending; the next write in place "
      "may "
      "move it.",
      kMethod},
-    {"get_device", get_device, "", "int", "The number of the GPU; -1 on the CPU.", kMethod},
-    {"is_same_size", is_same_size, "other: Tensor", "bool", "Whether the shapes are equal.", kMethod},
-    {"is_signed", is_signed, "", "bool", "Whether the type has negative numbers."},
-    {"is_complex", is_complex, "", "bool", "False: there are no complex types."},
-    {"is_contiguous", is_contiguous_, "", "bool", "Whether the elements lie in C order without gaps.", kMethod},
-    {"is_floating_point", is_floating, "", "bool", "Whether the type holds fractions."},
-    {"element_size", element_size, "", "int", "Bytes of one element.", kMethod},
-    {"requires_grad_", requires_grad_, "requires_grad: bool = True", "Tensor",
+    {"get_device", bound<get_device>, "", "int", "The number of the GPU; -1 on the CPU.", kMethod},
+    {"is_same_size", bound<is_same_size>, "other: Tensor", "bool", "Whether the shapes are equal.", kMethod},
+    {"is_signed", bound<is_signed>, "", "bool", "Whether the type has negative numbers."},
+    {"is_complex", bound<is_complex>, "", "bool", "False: there are no complex types."},
+    {"is_contiguous", bound<&Tensor::contiguous>, "", "bool", "Whether the elements lie in C order without gaps.",
+     kMethod},
+    {"is_floating_point", bound<is_floating_point>, "", "bool", "Whether the type holds fractions."},
+    {"element_size", bound<element_size>, "", "int", "Bytes of one element.", kMethod},
+    {"requires_grad_", writes<requires_grad_>, "requires_grad: bool = True", "Tensor",
      "Asks for a gradient; returns the tensor.\n\nRaises:\n    TypeError: integers have none.", kMethod},
-    {"zero_", zero_, "", "Tensor", "Writes zeros" SG_IN_PLACE_DOC, kMethod},
-    {"copy_", copy_, "src: Tensor | float, non_blocking: bool = False", "Tensor",
+    {"zero_", writes<zero_>, "", "Tensor", "Writes zeros" SG_IN_PLACE_DOC, kMethod},
+    {"copy_", writes<copy_>, "src: Tensor | float, non_blocking: bool = False", "Tensor",
      "Writes the values of src; non_blocking is accepted, for what waits is a read" SG_IN_PLACE_DOC, kMethod},
-    {"fill_", fill_, "value: Tensor | float", "Tensor", "Writes one value" SG_IN_PLACE_DOC, kMethod},
-    {"__reduce_ex__", reduce, "protocol: Any", "Any",
+    {"fill_", writes<fill_>, "value: Tensor | float", "Tensor", "Writes one value" SG_IN_PLACE_DOC, kMethod},
+    {"__reduce_ex__", bound<reduce>, "protocol: Any", "Any",
      "For pickle: the values as an array, the device by name, whether a gradient is wanted. Where the device is not "
      "there, the tensor comes back on the CPU, with a warning.",
      kMethod},
-    {"__copy__", shallow_copy, "", "Tensor", "For copy.copy: another handle on the same memory.", kMethod},
-    {"__format__", format, "format_spec: str", "str",
+    {"__copy__", bound<shallow_copy>, "", "Tensor", "For copy.copy: another handle on the same memory.", kMethod},
+    {"__format__", bound<format>, "format_spec: str", "str",
      "format(x, \".3f\") of a 0-d tensor is that of its number.\n\nExample:\n    >>> f\"{sg.tensor(1.2345):.2f}\"\n"
      "    '1.23'",
      kMethod},
-    {"_repr_html_", html, "", "str", "A small table, for notebooks.", kMethod},
-    {"__deepcopy__", deepcopy, "memo: Any", "Tensor",
+    {"_repr_html_", bound<html>, "", "str", "A small table, for notebooks.", kMethod},
+    {"__deepcopy__", bound<deepcopy>, "memo: Any", "Tensor",
      "For copy.deepcopy: a copy of a leaf and its gradient; tensors that share memory still do among the "
      "copies.\n\nRaises:\n    Error: an operation made the tensor.",
      kMethod},

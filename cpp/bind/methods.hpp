@@ -4,6 +4,7 @@
 // Threads: the GIL is held.
 #pragma once
 #include <optional>
+#include <vector>
 
 #include "base/device_id.hpp"
 #include "bind/arguments.hpp"
@@ -13,6 +14,8 @@ struct OpInfo;
 }
 
 namespace sg::bind {
+
+struct Parameter;  // signature.hpp
 
 enum class Scope : uint8_t { method, function, both };
 
@@ -35,7 +38,8 @@ struct Callable {
   const char* doc;
   Scope scope = Scope::both;
   Autocast autocast = Autocast::none;
-  const OpInfo* op = nullptr;  // of a callable made from the op table
+  const OpInfo* op = nullptr;                            // of a callable made from the op table
+  mutable const std::vector<Parameter>* read = nullptr;  // `parameters`, once a call has needed them
 };
 
 // Puts callables into the type and the module. Error when one does not fit its function or its name is taken:

@@ -2,7 +2,6 @@
 #include "bind/signature.hpp"
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 
 #include "bind/bound.hpp"
@@ -14,7 +13,8 @@ const char* alias_of(std::string_view name) {
   constexpr std::pair<std::string_view, const char*> words[] = {
       {"dim", "axis"},        {"keepdim", "keepdims"}, {"dims", "axes"}, {"size", "shape"},     {"shape", "size"},
       {"correction", "ddof"}, {"sections", "indices"}, {"min", "a_min"}, {"max", "a_max"},      {"other", "x2"},
-      {"from_", "from"},      {"steps", "num"},        {"end", "stop"},  {"tensors", "arrays"}, {"src", "value"}};
+      {"from_", "from"},      {"steps", "num"},        {"end", "stop"},  {"tensors", "arrays"}, {"src", "value"},
+      {"array", "ndarray"},   {"fill_value", "value"}};
   for (auto& [ours, theirs] : words)
     if (ours == name) return theirs;
   return nullptr;
@@ -123,10 +123,8 @@ const Callable callables[] = {{"_check_callable", bound<check_words>,
 }  // namespace
 
 const std::vector<Parameter>& parameters_of(const Callable& callable) {
-  static auto* known = new std::map<const Callable*, std::vector<Parameter>>;
-  auto it = known->find(&callable);
-  if (it == known->end()) it = known->emplace(&callable, parse(callable)).first;
-  return it->second;
+  if (!callable.read) callable.read = new std::vector<Parameter>(parse(callable));  // for the life of the process
+  return *callable.read;
 }
 
 void check_callable(PyObject* module, const Callable& callable) {
