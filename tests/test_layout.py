@@ -339,6 +339,12 @@ def test_every_function_of_the_module_is_a_row() -> None:
     assert not functions, f"functions are rows, not {functions}"
 
 
+def test_rows_are_made_from_the_types_of_functions() -> None:
+    readers = {p.name for p in SOURCES if layer(name(p)) == "bind" and re.search(r"\bArguments \w+\(", code(p))}
+    # bound() itself, the ops of the table, which share a body for each number of inputs, and to().
+    assert readers == {"bound.cpp", "pointwise.cpp", "convert.cpp"}, "write bound<function> (cpp/bind/bound.hpp)"
+
+
 def test_file_names() -> None:
     for path in SOURCES:
         assert re.fullmatch(r"[a-z][a-z0-9_]*\.(hpp|cpp|inl|def)", path.name), f"{name(path)}: use snake_case"

@@ -394,7 +394,7 @@ def stub() -> str:
     lines += [f"{name}: dtype" for name in ("half", "float", "double", "short", "int", "long")]
     lines.append("")
     for name, (parameters, result, _) in sorted(_core._tensor_functions.items()):
-        first = "input: Tensor | float" if "other" in parameters and name != "matmul" else "input: Tensor"
+        first = "input: Tensor | float" if parameters.startswith("other") and name != "matmul" else "input: Tensor"
         lines.append(_signature(name, parameters, result, _qualified(first)))
     for name, (parameters, result, _) in sorted(_core._functions.items()):
         lines.append(_signature(name, parameters, result, ""))

@@ -53,19 +53,6 @@ Object Arguments::rest(const char* name, const char* alias) {
   return tuple;
 }
 
-Dims Arguments::sizes(const char* name, const char* alias) {
-  const Py_ssize_t left = call_.count - next_;
-  if (left == 0) return to_dims(op_, need(name, alias));
-  PyObject* first = call_.values[next_];
-  if (left == 1 && !is_index(first)) {
-    ++next_;
-    return to_dims(op_, first);
-  }
-  Dims dims;
-  while (next_ < call_.count) dims.push(to_int(op_, call_.values[next_++]));
-  return dims;
-}
-
 void Arguments::done() {
   if (next_ < call_.count)
     fail<TypeError>(op_, std::to_string(call_.count - next_) + " argument(s) too many",
@@ -83,11 +70,6 @@ void Arguments::done() {
 bool Arguments::flag(const char* name, bool fallback, const char* alias) {
   PyObject* o = take(name, alias);
   return given(o) ? to_bool(o) : fallback;
-}
-
-double Arguments::real(const char* name, double fallback) {
-  PyObject* o = take(name);
-  return given(o) ? to_real(op_, o) : fallback;
 }
 
 std::string type_name(PyObject* o) { return Py_TYPE(o)->tp_name; }

@@ -25,14 +25,11 @@ class Arguments {
   // Given by keyword only.
   PyObject* keyword(const char* name, const char* alias = nullptr);
   PyObject* need(const char* name, const char* alias = nullptr);  // TypeError when missing
-  // All remaining positional arguments: sizes as f(2, 3), f((2, 3)) or f(size=(2, 3)).
-  Dims sizes(const char* name, const char* alias = nullptr);
   // All remaining positional arguments as one sequence: f(a, b), f([a, b]) or f(name=[a, b]). Empty: none was given.
   Object rest(const char* name, const char* alias = nullptr);
   void done();  // TypeError for whatever is left
 
   bool flag(const char* name, bool fallback, const char* alias = nullptr);
-  double real(const char* name, double fallback);
   const char* op() const { return op_; }
 
  private:

@@ -60,10 +60,8 @@ PyObject* call_autocast(const Call& call) {
 
 namespace {
 
-PyObject* get_types(const Call& c) {
-  Arguments a("_autocast", c);
-  a.done();
-  return check(PyTuple_Pack(2, Object(none_or(types[0])).get(), Object(none_or(types[1])).get()));
+Object get_types() {
+  return Object(check(PyTuple_Pack(2, Object(none_or(types[0])).get(), Object(none_or(types[1])).get())));
 }
 
 void set_types(std::optional<DType> cpu, std::optional<DType> gpu) {
@@ -72,7 +70,7 @@ void set_types(std::optional<DType> cpu, std::optional<DType> gpu) {
 }
 
 const Callable callables[] = {
-    {"_autocast", get_types, "", "tuple[dtype | None, dtype | None]", "The half types on a CPU and on a GPU.",
+    {"_autocast", bound<get_types>, "", "tuple[dtype | None, dtype | None]", "The half types on a CPU and on a GPU.",
      Scope::function},
     {"_set_autocast", bound<set_types>, "cpu: DTypeLike | None, gpu: DTypeLike | None", "None", "Sets them.",
      Scope::function},

@@ -161,29 +161,15 @@ struct GradFn {
 };
 
 // ---- passes ----------------------------------------------------------------------------------------------------------
-BackwardOptions options_of(PyObject* retain, PyObject* create) {
-  BackwardOptions o;
-  o.create_graph = given(create) && to_bool(create);
-  o.retain_graph = given(retain) ? to_bool(retain) : o.create_graph;
-  return o;
-}
-
-PyObject* backward(const Call& c) {
-  Arguments a("backward", c);
-  const Tensor root = tensor_of("backward", c.self);
-  PyObject *gradient = a.take("gradient"), *retain = a.take("retain_graph"), *create = a.take("create_graph");
-  PyObject* wanted = a.take("inputs");
-  a.done();
-  const Tensor start = given(gradient) ? tensor_of("backward", gradient) : Tensor();
-  const BackwardOptions options = options_of(retain, create);
+void backward(const Tensor& root, const std::optional<Tensor>& gradient, const std::optional<bool>& retain_graph,
+              const std::optional<bool>& create_graph, PyObject* wanted) {
   std::vector<Tensor> inputs;
   if (given(wanted)) inputs = tensors_of("backward", wanted);
   if (given(wanted) && inputs.empty()) fail<Error>("backward", "inputs is empty", "leave it out to reach every leaf");
-  {
-    WithoutGil unlocked;
-    sg::backward(std::vector<Tensor>{root}, {start}, options, inputs.empty() ? nullptr : &inputs);
-  }
-  Py_RETURN_NONE;
+  const bool create = create_graph.value_or(false);
+  const WithoutGil unlocked;
+  sg::backward(std::vector<Tensor>{root}, {gradient.value_or(Tensor())}, {retain_graph.value_or(create), create},
+               inputs.empty() ? nullptr : &inputs);
 }
 
 void backward_of(const py::object& roots, const py::object& gradients, bool retain_graph, bool create_graph,
@@ -216,35 +202,19 @@ void record_function(const std::string& name, const py::object& inputs, const py
 }
 
 // ---- methods ---------------------------------------------------------------------------------------------------------
-PyObject* retain_grad_method(const Call& c) {
-  Arguments a("retain_grad", c);
-  a.done();
-  retain_grad(unwrap(c.self));
-  Py_RETURN_NONE;
-}
-
-PyObject* hook_with(void (*add)(const Tensor&, Ref<Hook>), const char* op, const Call& c) {
-  Arguments a(op, c);
-  PyObject* callable = a.need("hook");
-  a.done();
+py::object hook_with(void (*add)(const Tensor&, Ref<Hook>), const char* op, const Tensor& x, PyObject* callable) {
   if (!PyCallable_Check(callable))
     fail<TypeError>(op, "a " + type_name(callable) + " cannot be called", "give a function");
   py::object handle = py::cast(HookHandle{py::reinterpret_borrow<py::object>(callable)});
-  add(unwrap(c.self), Ref<Hook>(new PythonHook(handle)));
-  return handle.release().ptr();
+  add(x, Ref<Hook>(new PythonHook(handle)));
+  return handle;
 }
-PyObject* register_hook(const Call& c) { return hook_with(add_hook, "register_hook", c); }
-PyObject* register_accumulated(const Call& c) {
-  return hook_with(add_accumulated_hook, "register_post_accumulate_grad_hook", c);
+py::object register_hook(const Tensor& x, PyObject* hook) { return hook_with(add_hook, "register_hook", x, hook); }
+py::object register_accumulated(const Tensor& x, PyObject* hook) {
+  return hook_with(add_accumulated_hook, "register_post_accumulate_grad_hook", x, hook);
 }
 
-PyObject* detach_(const Call& c) {
-  Arguments a("detach_", c);
-  a.done();
-  Tensor x = unwrap(c.self);
-  x.detach_();
-  return Py_NewRef(c.self);
-}
+void detach_(Tensor x) { x.detach_(); }
 
 Tensor as_output(const Tensor& x, const py::object& function, int64_t number) {
   Tensor t = x.detach();
@@ -301,7 +271,7 @@ const Callable autograd_functions[] = {
 };
 
 const Callable autograd_callables[] = {
-    {"backward", backward,
+    {"backward", bound<backward>,
      "gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False, "
      "inputs: Tensor | Sequence[Tensor] | None = None",
      "None",
@@ -315,21 +285,21 @@ const Callable autograd_callables[] = {
      "Example:\n    >>> x = sg.tensor(3.0, requires_grad=True)\n    >>> (x * x).backward()\n    >>> x.grad.item()\n"
      "    6.0",
      Scope::method},
-    {"retain_grad", retain_grad_method, "", "None",
+    {"retain_grad", bound<retain_grad>, "", "None",
      "Keeps .grad of a tensor that is no leaf.\n\nRaises:\n    Error: the tensor does not require grad.\n\nExample:\n"
      "    >>> x = sg.tensor(3.0, requires_grad=True)\n    >>> y = x * 2\n    >>> y.retain_grad()\n"
      "    >>> (y * y).backward()\n    >>> y.grad.item()\n    12.0",
      Scope::method},
-    {"register_hook", register_hook, "hook: Callable[[Tensor], Tensor | None]", "HookHandle",
+    {"register_hook", bound<register_hook>, "hook: Callable[[Tensor], Tensor | None]", "HookHandle",
      "Calls hook with each gradient of this tensor; what it returns takes the gradient's place.\n\nReturns:\n    A "
      "handle whose remove() ends it.\n\nExample:\n    >>> x = sg.tensor(3.0, requires_grad=True)\n"
      "    >>> handle = x.register_hook(lambda g: g * 10)\n    >>> (x * x).backward()\n    >>> x.grad.item()\n    60.0",
      Scope::method},
-    {"register_post_accumulate_grad_hook", register_accumulated, "hook: Callable[[Tensor], None]", "HookHandle",
+    {"register_post_accumulate_grad_hook", bound<register_accumulated>, "hook: Callable[[Tensor], None]", "HookHandle",
      "Calls hook with this leaf after a backward() has added to its .grad.\n\nReturns:\n    A handle whose remove() "
      "ends it.",
      Scope::method},
-    {"detach_", detach_, "", "Tensor",
+    {"detach_", writes<detach_>, "", "Tensor",
      "Forgets how the tensor was made, which makes it a leaf.\n\nRaises:\n    Error: the tensor is a view.",
      Scope::method},
 };

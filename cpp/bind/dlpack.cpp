@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "bind/bound.hpp"
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "bind/tensor.hpp"
@@ -82,12 +83,8 @@ dlpack::Device to_pair(const char* name, PyObject* o) {
           static_cast<int32_t>(to_int("__dlpack__", PySequence_Fast_GET_ITEM(list.get(), 1)))};
 }
 
-PyObject* dlpack_method(const Call& c) {
-  Arguments a("__dlpack__", c);
-  PyObject *stream = a.keyword("stream"), *max_version = a.keyword("max_version");
-  PyObject *device = a.keyword("dl_device"), *copy = a.keyword("copy");
-  a.done();
-  const Tensor& x = unwrap(c.self);
+Object dlpack_capsule(const Tensor& x, PyObject* stream, PyObject* max_version, PyObject* device,
+                      const std::optional<bool>& copy) {
   if (x.shows_gradient())
     refuse("the tensor is part of a gradient graph that others do not see", "call detach() first");
   if (given(stream)) refuse("a stream was given, and tensors have none", "use stream=None");
@@ -96,8 +93,8 @@ PyObject* dlpack_method(const Call& c) {
   if (!to_host)
     refuse("memory of " + x.device().str() + " cannot be used by another library",
            "ask for a copy on the CPU with dl_device=(1, 0)");
-  bool copied = given(copy) && to_bool(copy);
-  if (on_gpu && given(copy) && !copied)
+  bool copied = copy.value_or(false);
+  if (on_gpu && copy && !copied)
     refuse("a tensor on " + x.device().str() + " cannot reach the CPU without a copy", "use copy=None");
   Tensor t = x;
   if (on_gpu) {
@@ -107,15 +104,13 @@ PyObject* dlpack_method(const Call& c) {
     t = sg::clone(x);
   }
   if (given(max_version) && to_pair("max_version", max_version).type >= 1)
-    return capsule_of<dlpack::Versioned>(t, copied);
-  return capsule_of<dlpack::Unversioned>(t, copied);
+    return Object(capsule_of<dlpack::Versioned>(t, copied));
+  return Object(capsule_of<dlpack::Unversioned>(t, copied));
 }
 
-PyObject* dlpack_device(const Call& c) {
-  Arguments a("__dlpack_device__", c);
-  a.done();
-  const DeviceId id = unwrap(c.self).device();
-  return check(Py_BuildValue("(ii)", id.is_gpu() ? dlpack::kVulkan : dlpack::kCpu, id.is_gpu() ? id.index : 0));
+Object dlpack_device(const Tensor& x) {
+  const DeviceId id = x.device();
+  return Object(check(Py_BuildValue("(ii)", id.is_gpu() ? dlpack::kVulkan : dlpack::kCpu, id.is_gpu() ? id.index : 0)));
 }
 
 // ---- in --------------------------------------------------------------------------------------------------------------
@@ -195,7 +190,7 @@ Tensor take_capsule(PyObject* capsule, bool may_copy, bool must_copy) {
 }
 
 // Asks for a versioned capsule; older libraries know no such argument.
-Object ask(PyObject* o, bool from_device, PyObject* copy) {
+Object ask(PyObject* o, bool from_device, const std::optional<bool>& copy) {
   Object method(PyObject_GetAttrString(o, "__dlpack__"));
   if (!method) {
     PyErr_Clear();
@@ -206,7 +201,7 @@ Object ask(PyObject* o, bool from_device, PyObject* copy) {
     Object host(check(Py_BuildValue("(ii)", dlpack::kCpu, 0)));
     check(PyDict_SetItemString(keywords.get(), "dl_device", host.get()));
   }
-  if (given(copy)) check(PyDict_SetItemString(keywords.get(), "copy", copy));
+  if (copy) check(PyDict_SetItemString(keywords.get(), "copy", *copy ? Py_True : Py_False));
   PyObject* capsule = PyObject_Call(method.get(), none.get(), keywords.get());
   if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError) && !from_device) {
     PyErr_Clear();
@@ -215,12 +210,8 @@ Object ask(PyObject* o, bool from_device, PyObject* copy) {
   return Object(check(capsule));
 }
 
-PyObject* from_dlpack(const Call& c) {
-  Arguments a("from_dlpack", c);
-  PyObject* o = a.need("ext_tensor", "x");
-  PyObject *device = a.keyword("device"), *copy = a.keyword("copy");
-  a.done();
-  const bool may_copy = !given(copy) || to_bool(copy), must_copy = given(copy) && to_bool(copy);
+Tensor from_dlpack(PyObject* o, const std::optional<DeviceId>& device, const std::optional<bool>& copy) {
+  const bool may_copy = copy.value_or(true), must_copy = copy.value_or(false);
   Tensor t;
   if (is_tensor(o)) {
     t = must_copy ? sg::clone(unwrap(o).detach()) : unwrap(o).detach();
@@ -233,14 +224,14 @@ PyObject* from_dlpack(const Call& c) {
     const bool from_device = type != dlpack::kCpu && type != dlpack::kCudaHost;
     t = take_capsule(ask(o, from_device, copy).get(), may_copy, must_copy);
   }
-  const DeviceId to = given(device) ? to_device_id(device) : t.device();
+  const DeviceId to = device.value_or(t.device());
   if (!(to == t.device()) && !may_copy)
     refuse("a tensor on " + t.device().str() + " cannot reach " + to.str() + " without a copy", "use copy=None");
-  return wrap(moved(t, {}, to));
+  return moved(t, {}, to);
 }
 
 const Callable callables[] = {
-    {"__dlpack__", dlpack_method,
+    {"__dlpack__", bound<dlpack_capsule>,
      "*, stream: None = None, max_version: tuple[int, int] | None = None, dl_device: tuple[int, int] | None = None, "
      "copy: bool | None = None",
      "Any",
@@ -250,10 +241,10 @@ const Callable callables[] = {
      "copy on the CPU was asked for or allowed.\n\nExample:\n    >>> import numpy as np\n"
      "    >>> np.from_dlpack(sg.ones(2)).tolist()\n    [1.0, 1.0]",
      Scope::method},
-    {"__dlpack_device__", dlpack_device, "", "tuple[int, int]",
+    {"__dlpack_device__", bound<dlpack_device>, "", "tuple[int, int]",
      "DLPack's numbers for the device: (1, 0) for the CPU, (7, index) for a GPU.", Scope::method},
-    {"from_dlpack", from_dlpack, "ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool | None = None",
-     "Tensor",
+    {"from_dlpack", bound<from_dlpack>,
+     "ext_tensor: Any, *, device: DeviceLike | None = None, copy: bool | None = None", "Tensor",
      "A tensor on the memory of another library's array: each sees what the other writes.\n\nA read-only array is "
      "copied. Arrays on other devices come as a copy on the CPU if their library makes one.\n\nArgs:\n    ext_tensor: "
      "an array with __dlpack__, or a capsule.\n    device: where the tensor is to be; None leaves it.\n    copy: True "

@@ -1,5 +1,6 @@
 // The type objects sg.float32 ...: equal to each other by identity, to strings and NumPy's types by name. Knows no
 // tensors but for the functions on types.
+#include "bind/bound.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
 #include "bind/tensor.hpp"
@@ -67,73 +68,35 @@ PyType_Slot slots[] = {{Py_tp_repr, reinterpret_cast<void*>(repr)},
 PyType_Spec spec{"spirograd.dtype", sizeof(PyDType), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
 
 // ---- functions -------------------------------------------------------------------------------------------------------
-DType dtype_argument(Arguments& a, const char* name) { return to_dtype(a.op(), a.need(name)); }
-
-PyObject* promote_types(const Call& c) {
-  Arguments a("promote_types", c);
-  const DType x = dtype_argument(a, "type1"), y = dtype_argument(a, "type2");
-  a.done();
-  return dtype_object(promote(x, y));
-}
-
-PyObject* result_type(const Call& c) {
-  Arguments a("result_type", c);
-  PyObject *first = a.need("tensor1"), *second = a.need("tensor2");
-  a.done();
-  Tensor room_x, room_y;
-  const Tensor& x = operand_of("result_type", first, room_x, {});
-  return dtype_object(sg::result_type({x, operand_of("result_type", second, room_y, {})}));
-}
-
-PyObject* can_cast(const Call& c) {
-  Arguments a("can_cast", c);
-  const DType from = dtype_argument(a, "from_"), to = dtype_argument(a, "to");
-  a.done();
-  return PyBool_FromLong(kind_of(from) <= kind_of(to));
-}
-
-PyObject* is_tensor_(const Call& c) {
-  Arguments a("is_tensor", c);
-  PyObject* o = a.need("obj");
-  a.done();
-  return PyBool_FromLong(is_tensor(o));
-}
-
-PyObject* set_default(const Call& c) {
-  Arguments a("set_default_dtype", c);
-  const DType t = dtype_argument(a, "d");
-  a.done();
+DType result_type(const Tensor& x, const Tensor& y) { return sg::result_type({x, y}); }
+bool can_cast(DType from, DType to) { return kind_of(from) <= kind_of(to); }
+void set_default_dtype(DType t) {
   if (!is_float(t))
     fail<TypeError>("set_default_dtype", std::string(name_of(t)) + " holds no fractions", "use a floating type");
   set_default_float(t);
-  Py_RETURN_NONE;
-}
-PyObject* get_default(const Call& c) {
-  Arguments("get_default_dtype", c).done();
-  return dtype_object(default_float());
 }
 
 constexpr auto kFunction = Scope::function;
 const Callable callables[] = {
-    {"promote_types", promote_types, "type1: DTypeLike, type2: DTypeLike", "dtype",
+    {"promote_types", bound<promote>, "type1: DTypeLike, type2: DTypeLike", "dtype",
      "The smallest type that holds the values of both, as tensors of them are combined.\n\nExample:\n"
      "    >>> sg.promote_types(sg.int64, sg.float16)\n    spirograd.float16",
      kFunction},
-    {"result_type", result_type, "tensor1: Tensor | float, tensor2: Tensor | float", "dtype",
+    {"result_type", bound<result_type>, "tensor1: Tensor | float, tensor2: Tensor | float", "dtype",
      "The type of a result of two tensors or numbers: 0-d tensors and numbers count only by their kind (bool, integer, "
      "float).\n\nExample:\n    >>> sg.result_type(sg.tensor([1, 2]), 1.5)\n    spirograd.float32",
      kFunction},
-    {"can_cast", can_cast, "from_: DTypeLike, to: DTypeLike", "bool",
+    {"can_cast", bound<can_cast>, "from_: DTypeLike, to: DTypeLike", "bool",
      "Whether a result of one type may be written to a tensor of another: bool, integer and float never go "
      "down.\n\nExample:\n    >>> sg.can_cast(sg.float64, sg.float32), sg.can_cast(sg.float32, sg.int64)\n"
      "    (True, False)",
      kFunction},
-    {"is_tensor", is_tensor_, "obj: Any", "bool", "Whether an object is a Tensor.", kFunction},
-    {"set_default_dtype", set_default, "d: DTypeLike", "None",
+    {"is_tensor", bound<is_tensor>, "obj: Any", "bool", "Whether an object is a Tensor.", kFunction},
+    {"set_default_dtype", bound<set_default_dtype>, "d: DTypeLike", "None",
      "The type of Python floats, of zeros(), rand() and their like, and of what integers become where fractions are "
      "needed; at first float32.\n\nRaises:\n    TypeError: not a floating type.",
      kFunction},
-    {"get_default_dtype", get_default, "", "dtype",
+    {"get_default_dtype", bound<default_float>, "", "dtype",
      "The type of Python floats.\n\nExample:\n    >>> sg.get_default_dtype()\n    spirograd.float32", kFunction},
 };
 

@@ -49,37 +49,19 @@ py::list plan(const Tensor& x) {
   return steps;
 }
 
-PyObject* plan_method(const Call& c) {
-  Arguments a("plan", c);
-  a.done();
-  return plan(unwrap(c.self)).release().ptr();
-}
-
-PyObject* graph_method(const Call& c) {
-  Arguments a("graph", c);
-  a.done();
-  return py::str(describe_graph(unwrap(c.self))).release().ptr();
-}
-
-PyObject* realize_method(const Call& c) {
-  Arguments a("realize", c);
-  a.done();
-  const Tensor x = unwrap(c.self);
-  {
-    WithoutGil unlocked;
-    flush(x.device());
-  }
-  Py_INCREF(c.self);
-  return c.self;
+void realize(const Tensor& x) {
+  const WithoutGil unlocked;
+  flush(x.device());
 }
 
 const Callable inspect_callables[] = {
-    {"realize", realize_method, "", "Tensor",
+    {"realize", writes<realize>, "", "Tensor",
      "Starts everything that is pending on this tensor's device, without waiting for its end; returns the tensor. "
      "Results never need it: reading a value does the same and waits.",
      Scope::method},
-    {"graph", graph_method, "", "str", "What is pending behind this tensor, as text. Runs nothing.", Scope::method},
-    {"plan", plan_method, "", "list[PlanStep]",
+    {"graph", bound<describe_graph>, "", "str", "What is pending behind this tensor, as text. Runs nothing.",
+     Scope::method},
+    {"plan", bound<plan>, "", "list[PlanStep]",
      "The kernels that would run for this tensor: name, GLSL source, SPIR-V. Runs nothing.", Scope::method},
 };
 

@@ -1,6 +1,6 @@
 // The table of what Tensor and the module offer: each callable is a method, a function, or both. Stubs and signatures
-// are made from it. A callable names one C++ function, `bound<sg::lerp>` (bound.hpp), or a body that reads its
-// arguments itself where Python's are not those of C++. pybind11 makes nothing but classes that keep something.
+// are made from it. A callable names one C++ function, `bound<sg::lerp>`, whose type says how arguments are read
+// (bound.hpp); only `to` reads its own. pybind11 makes nothing but classes that keep something.
 // Threads: the GIL is held.
 #pragma once
 #include <optional>

@@ -15,27 +15,10 @@ constexpr Tensor (*squeeze)(const Tensor&, const std::optional<Dims>&) = sg::squ
 constexpr Tensor (*repeat_interleave)(const Tensor&, const Tensor&, std::optional<int64_t>,
                                       std::optional<int64_t>) = sg::repeat_interleave;
 
-PyObject* broadcast_shapes(const Call& c) {
-  Arguments a("broadcast_shapes", c);
-  const Object list = a.rest("shapes");
-  a.done();
-  Dims shape;
-  for (Py_ssize_t i = 0; list && i < PySequence_Size(list.get()); ++i)
-    shape = sg::broadcast_shapes("broadcast_shapes", shape,
-                                 to_dims("broadcast_shapes", Object(PySequence_GetItem(list.get(), i)).get()));
-  return dims_tuple(shape);
-}
-
-template <Tensor (*indices)(int64_t, int64_t, int64_t, DType, DeviceId)>
-PyObject* triangle(const Call& c) {
-  const char* op = c.callable->name;
-  Arguments a(op, c);
-  const int64_t rows = to_int(op, a.need("row")), columns = to_int(op, a.need("col"));
-  PyObject* offset = a.take("offset");
-  PyObject *dtype = a.keyword("dtype"), *device = a.keyword("device");
-  a.done();
-  return wrap(indices(rows, columns, given(offset) ? to_int(op, offset) : 0,
-                      given(dtype) ? to_dtype(op, dtype) : DType::int64, device_or_default(device)));
+Dims broadcast_shapes(const std::vector<Dims>& shapes) {
+  Dims all;
+  for (const Dims& shape : shapes) all = sg::broadcast_shapes("broadcast_shapes", all, shape);
+  return all;
 }
 
 #define SG_SAME_AS(name) "The same as " name "."
@@ -122,7 +105,7 @@ const Callable views[] = {
     {"atleast_3d", bound<sg::atleast_3d>, "", "Tensor", "The tensor with at least three dimensions."},
     {"broadcast_tensors", bound<sg::broadcast_tensors>, "*tensors: Tensor", SG_LIST,
      "All tensors expanded to one shape.", Scope::function},
-    {"broadcast_shapes", broadcast_shapes, "*shapes: Sequence[int]", "tuple[int, ...]",
+    {"broadcast_shapes", bound<broadcast_shapes>, "*shapes: Sequence[int]", "tuple[int, ...]",
      "The shape that these shapes broadcast to." SG_EXAMPLE("sg.broadcast_shapes((2, 1), (3,))", "(2, 3)"),
      Scope::function},
     {"contiguous", bound<sg::contiguous>, "", "Tensor",
@@ -164,13 +147,13 @@ const Callable callables[] = {
      Scope::function},
     {"cartesian_prod", bound<sg::cartesian_prod>, "*tensors: Tensor", "Tensor",
      "All combinations of elements of vectors, as rows.", Scope::function},
-    {"tril_indices", triangle<sg::tril_indices>,
+    {"tril_indices", bound<sg::tril_indices>,
      "row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None",
      "Tensor",
      "Rows and columns of the lower triangle: [2, n]." SG_EXAMPLE("sg.tril_indices(2, 2).tolist()",
                                                                   "[[0, 1, 1], [0, 0, 1]]"),
      Scope::function},
-    {"triu_indices", triangle<sg::triu_indices>,
+    {"triu_indices", bound<sg::triu_indices>,
      "row: int, col: int, offset: int = 0, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None",
      "Tensor",
      "Rows and columns of the upper triangle: [2, n]." SG_EXAMPLE("sg.triu_indices(2, 2).tolist()",

@@ -5,34 +5,27 @@
 #include "ops/list.hpp"
 
 namespace sg::bind {
+template <>
+struct From<Reduction> {  // None: the mean
+  static Reduction get(Fetched& f, PyObject* o) {
+    const std::string word = given(o) ? From<std::string>::get(f, o) : "mean";
+    if (word == "none") return Reduction::none;
+    if (word == "sum") return Reduction::sum;
+    if (word == "mean") return Reduction::mean;
+    fail<ValueError>(f.op, "reduction '" + word + "' is unknown", "use mean, sum or none");
+  }
+};
+
 namespace {
 
-Reduction reduction_of(const char* op, PyObject* word) {
-  if (!given(word)) return Reduction::mean;
-  const char* text = PyUnicode_Check(word) ? PyUnicode_AsUTF8(word) : "?";
-  const std::string_view name = text ? text : "?";
-  if (name == "none") return Reduction::none;
-  if (name == "sum") return Reduction::sum;
-  if (name != "mean") fail<ValueError>(op, "reduction '" + std::string(name) + "' is unknown", "use mean, sum or none");
-  return Reduction::mean;
+Tensor cross_entropy(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight, int64_t ignore_index,
+                     Reduction reduction, double label_smoothing) {
+  return sg::cross_entropy(x, target, {weight, ignore_index, reduction, label_smoothing});
 }
-
-using Loss = Tensor (*)(const Tensor&, const Tensor&, const ClassLoss&);
-PyObject* class_loss(const char* op, Loss loss, bool smooths, const Call& c) {
-  Arguments a(op, c);
-  const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
-  const Tensor& target = tensor_of(op, a.need("target"));
-  ClassLoss options;
-  if (PyObject* weight = a.take("weight"); given(weight)) options.weight = tensor_of(op, weight);
-  if (PyObject* ignored = a.take("ignore_index"); given(ignored)) options.ignore_index = to_int(op, ignored);
-  options.reduction = reduction_of(op, a.take("reduction"));
-  if (smooths) options.label_smoothing = a.real("label_smoothing", 0);
-  a.done();
-  return wrap(loss(x, target, options));
+Tensor nll_loss(const Tensor& x, const Tensor& target, const std::optional<Tensor>& weight, int64_t ignore_index,
+                Reduction reduction) {
+  return sg::nll_loss(x, target, {weight, ignore_index, reduction});
 }
-
-PyObject* cross_entropy(const Call& c) { return class_loss("cross_entropy", sg::cross_entropy, true, c); }
-PyObject* nll_loss(const Call& c) { return class_loss("nll_loss", sg::nll_loss, false, c); }
 
 const Callable callables[] = {
     {"masked_fill", bound<sg::masked_fill>, "mask: Tensor, value: Tensor | float", "Tensor",
@@ -53,7 +46,7 @@ const Callable callables[] = {
      "    dtype: what the tensor is converted to first.\n\nExample:\n"
      "    >>> y = sg.randn(4, 10).log_softmax(dim=1)",
      Scope::both, Autocast::wide},
-    {"cross_entropy", cross_entropy,
+    {"cross_entropy", bound<cross_entropy>,
      "input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean', "
      "label_smoothing: float = 0.0",
      "Tensor",
@@ -64,7 +57,7 @@ const Callable callables[] = {
      "when a class is out of range.\n\nExample:\n"
      "    >>> loss = sg.cross_entropy(sg.randn(4, 10), sg.tensor([1, 2, 3, 4]))",
      Scope::function, Autocast::wide},
-    {"nll_loss", nll_loss,
+    {"nll_loss", bound<nll_loss>,
      "input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = 'mean'",
      "Tensor",
      "Minus the log-probability of the target classes: input [n, classes, ...], target [n, ...] of integers.\n\nArgs:\n"

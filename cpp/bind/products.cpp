@@ -4,23 +4,28 @@
 #include "ops/list.hpp"
 
 namespace sg::bind {
+// dims=2: the last two of one with the first two of the other; dims=([...], [...]): those named.
+using CountOrDims = std::variant<int64_t, std::pair<Dims, Dims>>;
+template <>
+struct From<CountOrDims> {
+  static CountOrDims get(Fetched& f, PyObject* o) {
+    if (PyIndex_Check(o)) return to_int(f.op, o);
+    Object pair(PySequence_Fast(o, ""));
+    if (!pair || PySequence_Fast_GET_SIZE(pair.get()) != 2) {
+      PyErr_Clear();
+      fail<TypeError>(f.op, "dims is no int and no pair of lists", "write dims=([1], [0])");
+    }
+    return std::pair(to_dims(f.op, PySequence_Fast_GET_ITEM(pair.get(), 0)),
+                     to_dims(f.op, PySequence_Fast_GET_ITEM(pair.get(), 1)));
+  }
+};
+
 namespace {
 
-// dims=2: the last two of one with the first two of the other; dims=([...], [...]): those named.
-PyObject* tensordot(const Call& c) {
-  Arguments arguments("tensordot", c);
-  const Tensor &a = tensor_of("tensordot", arguments.need("a")), &b = tensor_of("tensordot", arguments.need("b"));
-  PyObject* dims = arguments.take("dims", "axes");
-  arguments.done();
-  if (!given(dims) || PyIndex_Check(dims))
-    return wrap(sg::tensordot(a, b, given(dims) ? to_int("tensordot", dims) : 2));
-  Object pair(PySequence_Fast(dims, ""));
-  if (!pair || PySequence_Fast_GET_SIZE(pair.get()) != 2) {
-    PyErr_Clear();
-    fail<TypeError>("tensordot", "dims is no int and no pair of lists", "write dims=([1], [0])");
-  }
-  return wrap(sg::tensordot(a, b, to_dims("tensordot", PySequence_Fast_GET_ITEM(pair.get(), 0)),
-                            to_dims("tensordot", PySequence_Fast_GET_ITEM(pair.get(), 1))));
+Tensor tensordot(const Tensor& a, const Tensor& b, const CountOrDims& dims) {
+  if (const int64_t* count = std::get_if<int64_t>(&dims)) return sg::tensordot(a, b, *count);
+  const auto& [of_a, of_b] = std::get<std::pair<Dims, Dims>>(dims);
+  return sg::tensordot(a, b, of_a, of_b);
 }
 
 #define SG_SCALED ", *, beta: float = 1, alpha: float = 1"
@@ -66,7 +71,7 @@ const Callable callables[] = {
      Autocast::narrow},
     {"chain_matmul", bound<sg::chain_matmul>, "*matrices: Tensor", "Tensor", "The product of several matrices.",
      Scope::function, Autocast::narrow},
-    {"tensordot", tensordot, "a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] = 2", "Tensor",
+    {"tensordot", bound<tensordot>, "a: Tensor, b: Tensor, dims: int | Sequence[Sequence[int]] = 2", "Tensor",
      "Products summed over pairs of dimensions.\n\nArgs:\n    dims: how many of the last of a with the first of b, or "
      "two lists of dimensions." SG_EXAMPLE("sg.tensordot(sg.ones(2, 3), sg.ones(3, 4), dims=1).shape", "(2, 4)"),
      Scope::function},

@@ -16,98 +16,68 @@ namespace {
 
 PyObject* generator_type = nullptr;
 
-using Distribution = Tensor (*)(const Dims&, DeviceId, Generator&);
-
-template <Distribution draw>
-PyObject* made_of(const char* op, const Call& c) {
-  Arguments a(op, c);
-  const Dims shape = c.count == 0 && !c.names ? Dims() : a.sizes("size", "shape");
-  Generator& from = generator_of(a.op(), a.keyword("generator"));
-  const Options o = options(a);
-  const DType dtype = o.dtype.value_or(default_float());
-  check_real(op, dtype);
-  return made(cast(draw(shape, o.device, from), dtype), o);
+// The bounds of random integers: f(high), f(low, high)
+struct Range {
+  int64_t low, high;
+};
+Range range_of(const char* op, std::optional<int64_t> low, std::optional<int64_t> high) {
+  if (!high) std::swap(low, high);
+  if (!high) fail<TypeError>(op, "argument high is missing", std::string("see help(spirograd.") + op + ")");
+  return {low.value_or(0), *high};
 }
-PyObject* rand(const Call& c) { return made_of<sg::rand>("rand", c); }
-PyObject* randn(const Call& c) { return made_of<sg::randn>("randn", c); }
 
-template <Distribution draw>
-PyObject* made_like(const char* op, const Call& c) {
-  Arguments a(op, c);
-  const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
-  Generator& from = generator_of(a.op(), a.keyword("generator"));
-  const Options o = options(a, &x);
-  const DType dtype = o.dtype.value_or(x.dtype());
-  check_real(op, dtype);
-  return made(cast(draw(x.shape(), o.device, from), dtype), o);
+using IntOrDims = std::variant<int64_t, Dims>;
+
+}  // namespace
+template <>
+struct From<IntOrDims> {
+  static IntOrDims get(Fetched& f, PyObject* o) {
+    if (PyIndex_Check(o)) return to_int(f.op, o);
+    return From<Dims>::get(f, o);
+  }
+};
+namespace {
+
+template <Tensor (*draw)(const Dims&, Generator&, std::optional<DType>, DeviceId)>
+Tensor sized(const Sizes& size, Generator& from, std::optional<DType> dtype, DeviceId device) {
+  return draw(size.dims, from, dtype, device);
 }
-PyObject* rand_like(const Call& c) { return made_like<sg::rand>("rand_like", c); }
-PyObject* randn_like(const Call& c) { return made_like<sg::randn>("randn_like", c); }
 
 // randint(high, size), randint(low, high, size)
-PyObject* randint(const Call& c) {
-  Arguments a("randint", c);
-  PyObject *first = a.take("low"), *second = a.take("high"), *third = a.take("size");
-  if (first && second && !third && !PyIndex_Check(second)) std::swap(second, third);  // randint(high, size)
-  Generator& from = generator_of(a.op(), a.keyword("generator"));
-  const Options o = options(a);
-  if (!second) std::swap(first, second);
-  if (!third || !second) fail<TypeError>("randint", "an argument is missing", "write randint(low, high, size)");
-  const int64_t low = given(first) ? to_int("randint", first) : 0, high = to_int("randint", second);
-  return made(sg::randint(low, high, to_dims("randint", third), o.dtype.value_or(DType::int64), o.device, from), o);
+Tensor randint(std::optional<int64_t> low, const std::optional<IntOrDims>& high_or_size,
+               const std::optional<Dims>& size_last, Generator& from, std::optional<DType> dtype, DeviceId device) {
+  const Dims* second = high_or_size ? std::get_if<Dims>(&*high_or_size) : nullptr;
+  const Dims* size = size_last ? &*size_last : second;
+  if (!size || (size_last && second))
+    fail<TypeError>("randint", "an argument is missing", "write randint(low, high, size)");
+  std::optional<int64_t> high;
+  if (high_or_size && !second) high = std::get<int64_t>(*high_or_size);
+  const Range range = range_of("randint", low, high);
+  return sg::randint(range.low, range.high, *size, dtype.value_or(DType::int64), device, from);
+}
+Tensor randint_like(const Tensor& x, std::optional<int64_t> low, std::optional<int64_t> high, Generator& from,
+                    std::optional<DType> dtype, std::optional<DeviceId> device) {
+  const Range range = range_of("randint_like", low, high);
+  return sg::randint(range.low, range.high, x.shape(), dtype.value_or(x.dtype()), device.value_or(x.device()), from);
+}
+// random_(to), random_(from, to)
+void random_(const Tensor& x, std::optional<int64_t> low, std::optional<int64_t> high, Generator& from) {
+  if (!high) std::swap(low, high);
+  sg::random_(x, low.value_or(0), high, from);
 }
 
-PyObject* randint_like(const Call& c) {
-  Arguments a("randint_like", c);
-  const Tensor& x = tensor_of("randint_like", c.self ? c.self : a.need("input"));
-  PyObject *first = a.take("low"), *second = a.take("high");
-  Generator& from = generator_of(a.op(), a.keyword("generator"));
-  const Options o = options(a, &x);
-  if (!second) std::swap(first, second);
-  if (!second) fail<TypeError>("randint_like", "argument high is missing", "write randint_like(x, low, high)");
-  const int64_t low = given(first) ? to_int("randint_like", first) : 0, high = to_int("randint_like", second);
-  return made(sg::randint(low, high, x.shape(), o.dtype.value_or(x.dtype()), o.device, from), o);
+Tensor bernoulli(const Tensor& x, std::optional<double> p, Generator& from) {
+  return p ? sg::bernoulli_like(x, *p, from) : sg::bernoulli(x, from);
 }
 
-PyObject* bernoulli(const Call& c) {
-  Arguments a("bernoulli", c);
-  const Tensor& x = tensor_of("bernoulli", c.self ? c.self : a.need("input"));
-  PyObject* p = a.take("p");
-  Generator& from = generator_of(a.op(), a.keyword("generator"));
-  a.done();
-  return wrap(given(p) ? sg::bernoulli_like(x, to_real("bernoulli", p), from) : sg::bernoulli(x, from));
-}
-
-PyObject* normal(const Call& c) {
-  Arguments a("normal", c);
-  PyObject *first = c.self ? c.self : a.take("mean"), *second = a.take("std");
-  PyObject* size = a.take("size");
-  Generator& from = generator_of(a.op(), a.keyword("generator"));
-  const Tensor* like = first && is_tensor(first)     ? &unwrap(first)
-                       : second && is_tensor(second) ? &unwrap(second)
-                                                     : nullptr;
-  const Options o = options(a, like);
-  Tensor room_mean, room_std;
-  const Tensor zero(0.0), one(1.0);
-  const Tensor& mean = given(first) ? operand_of("normal", first, room_mean, o.device) : zero;
-  const Tensor& std = given(second) ? operand_of("normal", second, room_std, o.device) : one;
-  if (like && given(size)) fail<TypeError>("normal", "both tensors and size are given", "give one of them");
-  if (!like && !given(size)) fail<TypeError>("normal", "argument size is missing", "write normal(0.0, 1.0, (2, 3))");
-  const Dims shape = given(size) ? to_dims("normal", size) : Dims();
-  const DType dtype = o.dtype.value_or(like ? like->dtype() : default_float());
-  return made(sg::normal(mean, std, shape, dtype, o.device, from), o);
-}
-
-// ---- in place --------------------------------------------------------------------------------------------------------
-PyObject* random_(const Call& c) {
-  Arguments a("random_", c);
-  PyObject *first = a.take("from", "from_"), *second = a.take("to");
-  Generator& from = generator_of(a.op(), a.keyword("generator"));
-  a.done();
-  if (!given(second)) std::swap(first, second);  // random_(to)
-  const int64_t low = given(first) ? to_int("random_", first) : 0;
-  sg::random_(unwrap(c.self), low, given(second) ? std::optional(to_int("random_", second)) : std::nullopt, from);
-  return Py_NewRef(c.self);
+// Of tensors, whose type and device it takes, or of two numbers and a size.
+Tensor normal(const Tensor& mean, const Tensor& std, const std::optional<Dims>& size, Generator& from,
+              std::optional<DType> dtype, std::optional<DeviceId> device) {
+  const Tensor* like = !mean.is_number() ? &mean : !std.is_number() ? &std : nullptr;
+  if (like && size) fail<TypeError>("normal", "both tensors and size are given", "give one of them");
+  if (!like && !size) fail<TypeError>("normal", "argument size is missing", "write normal(0.0, 1.0, (2, 3))");
+  return sg::normal(mean, std, size.value_or(Dims()), dtype.value_or(like ? like->dtype() : default_float()),
+                    device.value_or(like ? like->device() : device_or_default(nullptr)), from);
 }
 
 // ---- generators ------------------------------------------------------------------------------------------------------
@@ -115,6 +85,13 @@ int64_t fresh_seed() {
   std::random_device words;
   return static_cast<int64_t>(uint64_t{words()} << 32 | words());
 }
+
+uint64_t restart_anywhere(Generator& g) {
+  const int64_t seed = fresh_seed();
+  g.restart(seed);
+  return static_cast<uint64_t>(seed);
+}
+uint64_t seed_of(const Generator& g) { return static_cast<uint64_t>(g.seed.load()); }
 
 int64_t to_seed(py::handle o) {
   const long long v = PyLong_AsLongLong(o.ptr());
@@ -171,16 +148,8 @@ void add_generator(py::module_& module) {
             return self;
           },
           py::arg("seed"), "Starts anew; returns the generator.")
-      .def(
-          "seed",
-          [](Generator& g) {
-            const int64_t seed = fresh_seed();
-            g.restart(seed);
-            return static_cast<uint64_t>(seed);
-          },
-          "Starts anew from a seed that nobody can guess; returns it.")
-      .def(
-          "initial_seed", [](const Generator& g) { return static_cast<uint64_t>(g.seed.load()); }, "The seed.")
+      .def("seed", restart_anywhere, "Starts anew from a seed that nobody can guess; returns it.")
+      .def("initial_seed", seed_of, "The seed.")
       .def(
           "get_state", [](const Generator& g) { return to_object(state_of(g)); }, "Where the stream is.")
       .def(
@@ -188,67 +157,48 @@ void add_generator(py::module_& module) {
           "Goes on from a state of get_state().");
 }
 
-PyObject* manual_seed(const Call& c) {
-  Arguments a("manual_seed", c);
-  const int64_t seed = to_seed(a.need("seed"));
-  a.done();
-  default_generator().restart(seed);
-  return py::cast(&default_generator(), py::return_value_policy::reference).release().ptr();
+py::object manual_seed(PyObject* seed) {
+  default_generator().restart(to_seed(seed));
+  return py::cast(&default_generator(), py::return_value_policy::reference);
 }
-PyObject* seed(const Call& c) {
-  Arguments a("seed", c);
-  a.done();
-  const int64_t fresh = fresh_seed();
-  default_generator().restart(fresh);
-  return check(PyLong_FromUnsignedLongLong(static_cast<uint64_t>(fresh)));
-}
-PyObject* initial_seed(const Call& c) {
-  Arguments a("initial_seed", c);
-  a.done();
-  return check(PyLong_FromUnsignedLongLong(static_cast<uint64_t>(default_generator().seed.load())));
-}
-PyObject* get_rng_state(const Call& c) {
-  Arguments a("get_rng_state", c);
-  a.done();
-  return wrap(state_of(default_generator()));
-}
-PyObject* set_rng_state(const Call& c) {
-  Arguments a("set_rng_state", c);
-  PyObject* state = a.need("new_state");
-  a.done();
-  set_state(default_generator(), state);
-  Py_RETURN_NONE;
-}
+uint64_t seed() { return restart_anywhere(default_generator()); }
+uint64_t initial_seed() { return seed_of(default_generator()); }
+Tensor get_rng_state() { return state_of(default_generator()); }
+void set_rng_state(PyObject* state) { set_state(default_generator(), state); }
 
 #define SG_GENERATOR "generator: Generator | None = None"
 #define SG_GENERATOR_DOC "    generator: the stream to take from; None is the common one.\n"
 #define SG_FILL_DOC "\n\nReturns:\n    The tensor itself.\n\nRaises:\n    TypeError: not a floating type."
 constexpr auto kFunction = Scope::function, kMethod = Scope::method;
 const Callable random_callables[] = {
-    {"rand", rand, "*size: int | Sequence[int], " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+    {"rand", makes<sized<sg::rand>>, "*size: int | Sequence[int], " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
      "Uniform numbers in [0, 1), the same bits on every device.\n\nArgs:\n    size: several ints or one "
      "tuple.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC "\nExample:\n    >>> x = sg.rand(2, 3)",
      kFunction},
-    {"randn", randn, "*size: int | Sequence[int], " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+    {"randn", makes<sized<sg::randn>>, "*size: int | Sequence[int], " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
      "Standard normal numbers.\n\nArgs:\n    size: several ints or one tuple.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC
      "\nExample:\n    >>> x = sg.randn(2, 3)",
      kFunction},
-    {"rand_like", rand_like, "input: Tensor, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+    {"rand_like", makes<sg::rand_like>, "input: Tensor, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
      "Uniform numbers in [0, 1) in the shape, type and device of another tensor.\n\nArgs:\n    input: the "
      "model.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC,
      kFunction},
-    {"randn_like", randn_like, "input: Tensor, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+    {"randn_like", makes<sg::randn_like>, "input: Tensor, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
      "Standard normal numbers in the shape, type and device of another tensor.\n\nArgs:\n    input: the "
      "model.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC,
      kFunction},
-    {"randint", randint, "low: int, high: int, size: int | Sequence[int], *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+    {"randint", makes<randint>,
+     "low: int | None = None, high: int | Sequence[int] | None = None, size: int | Sequence[int] | None = None, "
+     "*, " SG_GENERATOR ", " SG_OPTIONS,
+     "Tensor",
      "Integers from low up to but without high, the same on every device; randint(high, size) starts at 0.\n\nArgs:\n"
      "    low: the smallest.\n    high: the bound, at most 2**62 above.\n    size: the "
      "shape.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC
      "\nRaises:\n    ValueError: an empty range.\n\nExample:\n    >>> x = sg.randint(1, 7, (2, 3))\n"
      "    >>> sg.randint(1, (2,)).tolist()\n    [0, 0]",
      kFunction},
-    {"randint_like", randint_like, "input: Tensor, low: int, high: int, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
+    {"randint_like", makes<randint_like>,
+     "input: Tensor, low: int | None = None, high: int | None = None, *, " SG_GENERATOR ", " SG_OPTIONS, "Tensor",
      "Integers from low up to but without high in the shape, type and device of another tensor; randint_like(input, "
      "high) starts at 0.\n\nArgs:\n    input: the model.\n    low: the smallest.\n    high: the "
      "bound.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC,
@@ -257,7 +207,7 @@ const Callable random_callables[] = {
      "The integers from 0 to n - 1 in a random order.\n\nArgs:\n    n: how many.\n" SG_GENERATOR_DOC SG_OPTIONS_DOC
      "\nExample:\n    >>> sorted(sg.randperm(4).tolist())\n    [0, 1, 2, 3]",
      kFunction},
-    {"bernoulli", bernoulli, "p: float | None = None, *, " SG_GENERATOR, "Tensor",
+    {"bernoulli", bound<bernoulli>, "p: float | None = None, *, " SG_GENERATOR, "Tensor",
      "1 with the probability that the tensor holds, or with p, else 0.\n\nArgs:\n    p: one probability for "
      "all.\n" SG_GENERATOR_DOC "\nExample:\n    >>> sg.bernoulli(sg.tensor([0.0, 1.0])).tolist()\n    [0.0, 1.0]"},
     {"multinomial", bound<sg::multinomial>, "num_samples: int, replacement: bool = False, *, " SG_GENERATOR, "Tensor",
@@ -266,7 +216,7 @@ const Callable random_callables[] = {
      "\nReturns:\n    int64 numbers of categories.\n\nRaises:\n    ValueError: more samples than categories, without "
      "replacement.\n\nExample:\n    >>> sg.multinomial(sg.tensor([0.0, 1.0]), 3, replacement=True).tolist()\n"
      "    [1, 1, 1]"},
-    {"normal", normal,
+    {"normal", makes<normal>,
      "mean: Tensor | float = 0.0, std: Tensor | float = 1.0, size: int | Sequence[int] | None = None, *, " SG_GENERATOR
      ", " SG_OPTIONS,
      "Tensor",
@@ -278,7 +228,7 @@ const Callable random_callables[] = {
     {"uniform_", writes<sg::uniform_>, "from_: float = 0, to: float = 1, *, " SG_GENERATOR, "Tensor",
      "Writes uniform numbers in [from, to)." SG_FILL_DOC "\n\nExample:\n    >>> x = sg.empty(3).uniform_(-1, 1)",
      kMethod},
-    {"random_", random_, "from_: int | None = None, to: int | None = None, *, " SG_GENERATOR, "Tensor",
+    {"random_", writes<random_>, "from_: int | None = None, to: int | None = None, *, " SG_GENERATOR, "Tensor",
      "Writes integers from `from` up to but without `to`; without bounds, of all that the type holds exactly, from "
      "0.\n\nReturns:\n    The tensor itself.\n\nExample:\n    >>> x = sg.empty(3).random_(10)",
      kMethod},
@@ -292,18 +242,19 @@ const Callable random_callables[] = {
      "Writes exponentially distributed numbers of rate lambd." SG_FILL_DOC
      "\n\nExample:\n    >>> x = sg.empty(3).exponential_()",
      kMethod},
-    {"manual_seed", manual_seed, "seed: int", "Generator",
+    {"manual_seed", bound<manual_seed>, "seed: int", "Generator",
      "Restarts the random numbers of all devices from a seed.\n\nReturns:\n    The common generator.\n\nExample:\n"
      "    >>> g = sg.manual_seed(0)",
      kFunction},
-    {"seed", seed, "", "int", "Restarts the random numbers from an unpredictable seed, and returns it.", kFunction},
-    {"initial_seed", initial_seed, "", "int", "The seed that the random numbers started from.", kFunction},
-    {"get_rng_state", get_rng_state, "", "Tensor",
+    {"seed", bound<seed>, "", "int", "Restarts the random numbers from an unpredictable seed, and returns it.",
+     kFunction},
+    {"initial_seed", bound<initial_seed>, "", "int", "The seed that the random numbers started from.", kFunction},
+    {"get_rng_state", bound<get_rng_state>, "", "Tensor",
      "The position of the stream of random numbers, for set_rng_state().\n\nExample:\n    >>> state = "
      "sg.get_rng_state()\n"
      "    >>> a = sg.rand(2)\n    >>> sg.set_rng_state(state)\n    >>> a.tolist() == sg.rand(2).tolist()\n    True",
      kFunction},
-    {"set_rng_state", set_rng_state, "new_state: Tensor", "None",
+    {"set_rng_state", bound<set_rng_state>, "new_state: Tensor", "None",
      "Continues from a state of get_rng_state().\n\nRaises:\n    ValueError: the tensor is no state.", kFunction},
 };
 

@@ -32,38 +32,36 @@ Tensor norm(const Tensor& x, const std::optional<NumberOrText>& p, const Axes& a
 }
 
 // max(), max(dim) and max(other) are three functions of one name.
-template <Tensor (*fold)(const Tensor&, const Axes&, bool), TensorPair (*along)(const Tensor&, int64_t, bool),
-          Tensor (*of_two)(const Tensor&, const Tensor&)>
-PyObject* extreme(const char* op, const Call& c) {
-  Arguments a(op, c);
-  const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
-  PyObject* other = a.keyword("other");
-  PyObject* dim = a.take("dim", "axis");
-  PyObject* keepdim = a.take("keepdim", "keepdims");
-  a.done();
-  if (!other && dim && is_tensor(dim)) std::swap(other, dim);
-  if (other) {
-    if (dim || keepdim) fail<TypeError>(op, "both a tensor and a dimension are given", "give one of them");
-    return wrap(of_two(x, tensor_of(op, other)));
+using IntOrTensor = std::variant<int64_t, Tensor>;
+using OneOrPair = std::variant<Tensor, TensorPair>;
+
+}  // namespace
+template <>
+struct From<IntOrTensor> {
+  static IntOrTensor get(Fetched& f, PyObject* o) {
+    if (is_tensor(o)) return unwrap(o);
+    return to_int(f.op, o);
   }
-  if (given(dim)) return to_python(along(x, to_int(op, dim), keepdim && to_bool(keepdim)));
-  return wrap(fold(x, {}, keepdim && to_bool(keepdim)));
+};
+namespace {
+
+constexpr char kMax[] = "max", kMin[] = "min";
+template <const char* op, Tensor (*fold)(const Tensor&, const Axes&, bool),
+          TensorPair (*along)(const Tensor&, int64_t, bool), Tensor (*of_two)(const Tensor&, const Tensor&)>
+OneOrPair extreme(const Tensor& x, const std::optional<IntOrTensor>& dim_or_other, const std::optional<bool>& keepdim,
+                  const std::optional<Tensor>& other) {
+  const Tensor* second = other ? &*other : dim_or_other ? std::get_if<Tensor>(&*dim_or_other) : nullptr;
+  if (!second && dim_or_other) return along(x, std::get<int64_t>(*dim_or_other), keepdim.value_or(false));
+  if (!second) return fold(x, {}, keepdim.value_or(false));
+  if (keepdim || (other && dim_or_other))
+    fail<TypeError>(op, "both a tensor and a dimension are given", "give one of them");
+  return of_two(x, *second);
 }
-constexpr TensorPair (*max_along)(const Tensor&, int64_t, bool) = sg::max;
-constexpr TensorPair (*min_along)(const Tensor&, int64_t, bool) = sg::min;
-PyObject* max(const Call& c) { return extreme<sg::amax, max_along, sg::maximum>("max", c); }
-PyObject* min(const Call& c) { return extreme<sg::amin, min_along, sg::minimum>("min", c); }
 
 template <bool leave_out_nan>
-PyObject* median(const Call& c) {
-  const char* op = c.callable->name;
-  Arguments a(op, c);
-  const Tensor& x = tensor_of(op, c.self ? c.self : a.need("input"));
-  PyObject* dim = a.take("dim", "axis");
-  const bool keepdim = a.flag("keepdim", false, "keepdims");
-  a.done();
-  if (given(dim)) return to_python(sg::median(x, to_int(op, dim), keepdim, leave_out_nan));
-  return wrap(sg::median(x, leave_out_nan));
+OneOrPair median(const Tensor& x, const std::optional<int64_t>& dim, bool keepdim) {
+  if (dim) return sg::median(x, *dim, keepdim, leave_out_nan);
+  return sg::median(x, leave_out_nan);
 }
 
 // ---- read at once ----------------------------------------------------------------------------------------------------
@@ -97,6 +95,7 @@ bool allclose(const Tensor& x, const Tensor& other, double rtol, double atol, bo
   "\n\nArgs:\n    dim: a dimension: the result is (values, indices), the first of equals, and the gradient goes "   \
   "there. A tensor: element by element. Without it: of all elements, and equals share the gradient.\n    keepdim: " \
   "keep the dimension as size 1." SG_NONE_LEFT
+#define SG_EXTREME "dim: int | Tensor | None = None, keepdim: bool | None = None, *, other: Tensor | None = None"
 #define SG_ONE_DIM "dim: int | None = None, keepdim: bool = False"
 #define SG_MEDIAN_DOC                                                                                                  \
   "\n\nArgs:\n    dim: a dimension: the result is (values, indices), and the gradient goes there. Without it: of all " \
@@ -127,9 +126,9 @@ const Callable callables[] = {
      "The smallest value over dimensions; NaN wins, ties share the gradient." SG_ARGS SG_RETURNS SG_NONE_LEFT
          SG_EXAMPLE("sg.tensor([1.0, 3.0]).amin().item()", "1.0")},
     {"aminmax", bound<sg::aminmax>, "*, " SG_FOLD, "tuple[Tensor, ...]", "amin and amax." SG_ARGS SG_NONE_LEFT},
-    {"max", max, "dim: int | Tensor | None = None, keepdim: bool = False", "Any",
+    {"max", bound<extreme<kMax, sg::amax, sg::max, sg::maximum>>, SG_EXTREME, "Any",
      "The largest value; NaN wins." SG_EXTREME_DOC SG_EXAMPLE("sg.tensor([1.0, 3.0]).max(0).indices.item()", "1")},
-    {"min", min, "dim: int | Tensor | None = None, keepdim: bool = False", "Any",
+    {"min", bound<extreme<kMin, sg::amin, sg::min, sg::minimum>>, SG_EXTREME, "Any",
      "The smallest value; NaN wins." SG_EXTREME_DOC SG_EXAMPLE("sg.tensor([1.0, 3.0]).min(0).values.item()", "1.0")},
     {"argmax", bound<sg::argmax>, "dim: int | None = None, keepdim: bool = False", "Tensor",
      "Where the first largest value is, int64; NaN wins. Without dim: in the flat tensor." SG_EXAMPLE(
@@ -137,10 +136,10 @@ const Callable callables[] = {
     {"argmin", bound<sg::argmin>, "dim: int | None = None, keepdim: bool = False", "Tensor",
      "Where the first smallest value is, int64; NaN wins. Without dim: in the flat tensor." SG_EXAMPLE(
          "sg.tensor([1.0, 3.0]).argmin().item()", "0")},
-    {"median", median<false>, SG_ONE_DIM, "Any",
+    {"median", bound<median<false>>, SG_ONE_DIM, "Any",
      "The median: the lower of two middle values; NaN wins." SG_MEDIAN_DOC SG_EXAMPLE(
          "sg.tensor([3.0, 1.0, 2.0]).median().item()", "2.0")},
-    {"nanmedian", median<true>, SG_ONE_DIM, "Any", "The median of what is not NaN." SG_MEDIAN_DOC},
+    {"nanmedian", bound<median<true>>, SG_ONE_DIM, "Any", "The median of what is not NaN." SG_MEDIAN_DOC},
     {"any", bound<sg::any>, SG_FOLD, "Tensor",
      "Whether any element is not 0." SG_ARGS SG_EXAMPLE("sg.tensor([0, 2]).any().item()", "True")},
     {"all", bound<sg::all>, SG_FOLD, "Tensor",

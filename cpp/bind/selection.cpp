@@ -5,16 +5,11 @@
 namespace sg::bind {
 namespace {
 
-PyObject* where(const Call& c) {
-  Arguments a("where", c);
-  const Tensor& condition = tensor_of("where", c.self ? c.self : a.need("condition"));
-  PyObject *input = a.take("input"), *other = a.take("other");
-  a.done();
-  if (!input && !other) return to_python(sg::nonzero(condition, true));
+OneOrSeveral where(const Tensor& condition, const std::optional<Tensor>& input, const std::optional<Tensor>& other) {
+  if (condition.is_number()) fail<TypeError>("where", "the condition is a number", "give a tensor");
+  if (!input && !other) return sg::nonzero(condition, true);
   if (!input || !other) fail<TypeError>("where", "one value is given", "give two, or the condition alone");
-  Tensor room_x, room_y;
-  return wrap(sg::where(condition, operand_of("where", input, room_x, condition.device()),
-                        operand_of("where", other, room_y, condition.device())));
+  return sg::where(condition, *input, *other);
 }
 
 #define SG_WAITS " Runs what is pending and waits for how many there are."
@@ -29,8 +24,8 @@ const Callable callables[] = {
     {"masked_select", bound<sg::masked_select>, "mask: Tensor", "Tensor",
      "The elements for which the mask holds, as one dimension; shapes broadcast." SG_WAITS
      "\n\nExample:\n    >>> sg.tensor([1, 2, 3]).masked_select(sg.tensor([True, False, True])).tolist()\n    [1, 3]"},
-    {"where", where, "condition: Tensor, input: Tensor | float | None = None, other: Tensor | float | None = None",
-     "Any",
+    {"where", bound<where>,
+     "condition: Tensor, input: Tensor | float | None = None, other: Tensor | float | None = None", "Any",
      "input where the condition holds, else other; shapes broadcast. The condition alone: where it is not 0, as "
      "nonzero(as_tuple=True)."
      "\n\nExample:\n"

@@ -11,10 +11,10 @@ namespace {
 
 const char* alias_of(std::string_view name) {
   constexpr std::pair<std::string_view, const char*> words[] = {
-      {"dim", "axis"},        {"keepdim", "keepdims"}, {"dims", "axes"}, {"size", "shape"},     {"shape", "size"},
-      {"correction", "ddof"}, {"sections", "indices"}, {"min", "a_min"}, {"max", "a_max"},      {"other", "x2"},
-      {"from_", "from"},      {"steps", "num"},        {"end", "stop"},  {"tensors", "arrays"}, {"src", "value"},
-      {"array", "ndarray"},   {"fill_value", "value"}};
+      {"dim", "axis"},        {"keepdim", "keepdims"}, {"dims", "axes"},   {"size", "shape"},     {"shape", "size"},
+      {"correction", "ddof"}, {"sections", "indices"}, {"min", "a_min"},   {"max", "a_max"},      {"other", "x2"},
+      {"from_", "from"},      {"steps", "num"},        {"end", "stop"},    {"tensors", "arrays"}, {"src", "value"},
+      {"array", "ndarray"},   {"fill_value", "value"}, {"ext_tensor", "x"}};
   for (auto& [ours, theirs] : words)
     if (ours == name) return theirs;
   return nullptr;

@@ -67,7 +67,7 @@ Tensor start_gradient(const Tensor& root, const Tensor& gradient) {
   if (root.numel() != 1)
     fail<ValueError>("backward", "a gradient is needed for a tensor of shape " + root.shape().str(),
                      "reduce it to one element (sum, mean) or pass gradient=");
-  return ones_like(root);
+  return ones_like(root, {}, {});
 }
 
 class Pass {

@@ -430,7 +430,7 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   set_tensor(node->in[1], target, at ? Dims::filled(s.shape.rank, 0) : pick(target.strides(), s));
   if (!at && went_with_device(*before) && target.contiguous() && target.numel() == before->numel)
     node->in[1].node =
-        ones_like(target.detach())->storage->node.ref();  // fresh memory, every element of which is written
+        ones_like(target.detach(), {}, {})->storage->node.ref();  // fresh memory, every element of which is written
   if (at) set_tensor(node->in[2], at, pick(at.strides(), s));
   // All that can fail comes before the storage changes.
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);

@@ -4,6 +4,7 @@
 // gradients and saved values change under the engine lock; hooks run outside it.
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -222,7 +223,7 @@ bool has_nan(const Tensor& x);  // of a floating type. Given by engine/
 const OpInfo& strided_row();  // a view by shape, strides and offset; StridedAttributes
 const OpInfo& assign_row();   // a write through such a view; AssignAttributes
 Tensor add(const Tensor& a, const Tensor& b);
-Tensor ones_like(const Tensor& x);
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype, std::optional<DeviceId> device);
 Tensor sum_to(const Tensor& x, const Dims& shape);  // undoes broadcasting
 Tensor cast(const Tensor& x, DType dtype);
 Tensor clone(const Tensor& x);

@@ -95,7 +95,22 @@ Tensor new_zeros(const Tensor& x, const Dims& size, std::optional<DType> dtype, 
 Tensor new_ones(const Tensor& x, const Dims& size, std::optional<DType> dtype, std::optional<DeviceId> device) {
   return ones(size, dtype.value_or(x.dtype()), device.value_or(x.device()));
 }
-Tensor ones_like(const Tensor& x) { return full(x.shape(), 1, x.dtype(), x.device()); }
+Tensor new_full(const Tensor& x, const Dims& size, const Tensor& number, std::optional<DType> dtype,
+                std::optional<DeviceId> device) {
+  return filled(size, number, dtype.value_or(x.dtype()), device.value_or(x.device()));
+}
+Tensor empty_like(const Tensor& x, std::optional<DType> dtype, std::optional<DeviceId> device) {
+  return new_empty(x, x.shape(), dtype, device);
+}
+Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, std::optional<DeviceId> device) {
+  return new_zeros(x, x.shape(), dtype, device);
+}
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype, std::optional<DeviceId> device) {
+  return new_ones(x, x.shape(), dtype, device);
+}
+Tensor full_like(const Tensor& x, const Tensor& number, std::optional<DType> dtype, std::optional<DeviceId> device) {
+  return new_full(x, x.shape(), number, dtype, device);
+}
 
 Tensor arange(double start, double step, int64_t count, DType dtype, DeviceId device) {
   if (!is_float(dtype))
@@ -107,7 +122,8 @@ Tensor arange_int(int64_t start, int64_t step, int64_t count, DType dtype, Devic
   return generate(ops::Arange, {count}, dtype, device, true, numbers, DType::int64);
 }
 
-Tensor filled(const Dims& shape, const Tensor& number, DType dtype, DeviceId device) {
+Tensor filled(const Dims& shape, const Tensor& number, std::optional<DType> type, DeviceId device) {
+  const DType dtype = type.value_or(number.dtype() == DType::float64 ? default_float() : number.dtype());
   if (is_float(number.dtype())) return full(shape, number->number.f, dtype, device);
   if (is_float(dtype)) return full(shape, static_cast<double>(number->number.i), dtype, device);
   return full_int(shape, number->number.i, dtype, device);
@@ -154,6 +170,18 @@ Tensor arange_to(double start, double end, double step, DType dtype, DeviceId de
   if (way < 0) leads_away(std::to_string(start), std::to_string(end), std::to_string(step));
   if (!(count <= static_cast<double>(kMaxElements))) too_many(std::to_string(count));
   return arange(start, step, static_cast<int64_t>(count), dtype, device);
+}
+
+Tensor arange_to(IntOrReal start, IntOrReal end, IntOrReal step, std::optional<DType> type, DeviceId device) {
+  const int64_t *i = std::get_if<int64_t>(&start), *j = std::get_if<int64_t>(&end), *k = std::get_if<int64_t>(&step);
+  const bool integers = i && j && k;
+  const DType dtype = type.value_or(integers ? DType::int64 : default_float());
+  if (integers && !is_float(dtype)) return arange_int_to(*i, *j, *k, dtype, device);
+  const auto real = [&](const IntOrReal& v) {
+    const double x = std::visit([](auto n) { return static_cast<double>(n); }, v);
+    return type == DType::int64 ? std::trunc(x) : x;
+  };
+  return arange_to(real(start), real(end), real(step), dtype, device);
 }
 
 Tensor logspace(double start, double end, int64_t steps, double base, std::optional<DType> type, DeviceId device) {

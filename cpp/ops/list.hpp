@@ -96,13 +96,23 @@ Tensor new_zeros(const Tensor& x, const Dims& size, std::optional<DType> dtype =
                  std::optional<DeviceId> device = {});
 Tensor new_ones(const Tensor& x, const Dims& size, std::optional<DType> dtype = {},
                 std::optional<DeviceId> device = {});
-Tensor ones_like(const Tensor& x);
+Tensor new_full(const Tensor& x, const Dims& size, const Tensor& number, std::optional<DType> dtype = {},
+                std::optional<DeviceId> device = {});
+Tensor empty_like(const Tensor& x, std::optional<DType> dtype = {}, std::optional<DeviceId> device = {});
+Tensor zeros_like(const Tensor& x, std::optional<DType> dtype = {}, std::optional<DeviceId> device = {});
+Tensor ones_like(const Tensor& x, std::optional<DType> dtype = {}, std::optional<DeviceId> device = {});
+Tensor full_like(const Tensor& x, const Tensor& number, std::optional<DType> dtype = {},
+                 std::optional<DeviceId> device = {});
 Tensor arange(double start, double step, int64_t count, DType dtype = DType::float32, DeviceId device = {});
 Tensor arange_int(int64_t start, int64_t step, int64_t count, DType dtype, DeviceId device = {});
-Tensor filled(const Dims& shape, const Tensor& number, DType dtype, DeviceId device = {});  // an int64 stays exact
+// Of a number, exactly if it is an int64; without a type, that of the number, and of a float default_float().
+Tensor filled(const Dims& shape, const Tensor& number, std::optional<DType> dtype = {}, DeviceId device = {});
 // start, start + step, ... up to but without end.
 Tensor arange_to(double start, double end, double step, DType dtype = DType::float32, DeviceId device = {});
 Tensor arange_int_to(int64_t start, int64_t end, int64_t step, DType dtype, DeviceId device = {});
+// Without a type, int64 if all three are integers, else default_float().
+using IntOrReal = std::variant<int64_t, double>;
+Tensor arange_to(IntOrReal start, IntOrReal end, IntOrReal step, std::optional<DType> dtype, DeviceId device);
 // Of each element its place along a dimension: int64, of size 1 elsewhere, so that it broadcasts against `shape`.
 Tensor positions(const Dims& shape, int dim, DeviceId device);
 // From start to end, both included; integers are truncated.
@@ -113,9 +123,9 @@ Tensor logspace(double start, double end, int64_t steps, double base = 10, std::
 // Ones on the diagonal, [n, m]; without m, [n, n].
 Tensor eye(int64_t n, std::optional<int64_t> m = {}, std::optional<DType> dtype = {}, DeviceId device = {});
 // Rows and columns of a triangle: [2, n].
-Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset = 0, DType dtype = DType::int64,
-                    DeviceId device = {});
-Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset = 0, DType dtype = DType::int64,
+Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset = 0, std::optional<DType> dtype = {},
+                    DeviceId device = {});  // int64 unless given
+Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset = 0, std::optional<DType> dtype = {},
                     DeviceId device = {});
 
 // Seed and position in the stream of random words, four to a block. Threads: any.
@@ -125,8 +135,15 @@ struct Generator {
   void restart(int64_t with);
 };
 Generator& default_generator();
-Tensor rand(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());         // [0, 1), float32
-Tensor randn(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());        // normal, float32
+Tensor rand(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());   // [0, 1), float32
+Tensor randn(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());  // normal, float32
+// The same in another floating type: without one, default_float(), or that of x.
+Tensor rand(const Dims& size, Generator& from, std::optional<DType> dtype, DeviceId device = {});
+Tensor randn(const Dims& size, Generator& from, std::optional<DType> dtype, DeviceId device = {});
+Tensor rand_like(const Tensor& x, Generator& from = default_generator(), std::optional<DType> dtype = {},
+                 std::optional<DeviceId> device = {});
+Tensor randn_like(const Tensor& x, Generator& from = default_generator(), std::optional<DType> dtype = {},
+                  std::optional<DeviceId> device = {});
 Tensor random_bits(const Dims& shape, DeviceId device = {}, Generator& from = default_generator());  // 62 in an int64
 // Integers from low up to but without high, at most 2^62 of them.
 Tensor randint(int64_t low, int64_t high, const Dims& shape, DType dtype = DType::int64, DeviceId device = {},

@@ -45,6 +45,26 @@ int64_t end_of(DType t) {
 
 }  // namespace
 
+namespace {
+Tensor in_type(const char* op, const Tensor& drawn, DType dtype) {
+  check_real(op, dtype);
+  return cast(drawn, dtype);
+}
+}  // namespace
+
+Tensor rand(const Dims& size, Generator& from, std::optional<DType> dtype, DeviceId device) {
+  return in_type("rand", rand(size, device, from), dtype.value_or(default_float()));
+}
+Tensor randn(const Dims& size, Generator& from, std::optional<DType> dtype, DeviceId device) {
+  return in_type("randn", randn(size, device, from), dtype.value_or(default_float()));
+}
+Tensor rand_like(const Tensor& x, Generator& from, std::optional<DType> dtype, std::optional<DeviceId> device) {
+  return in_type("rand_like", rand(x.shape(), device.value_or(x.device()), from), dtype.value_or(x.dtype()));
+}
+Tensor randn_like(const Tensor& x, Generator& from, std::optional<DType> dtype, std::optional<DeviceId> device) {
+  return in_type("randn_like", randn(x.shape(), device.value_or(x.device()), from), dtype.value_or(x.dtype()));
+}
+
 Tensor bernoulli(const Tensor& p, Generator& from) {
   check_real("bernoulli", p.dtype());
   return cast(uniform_like(p, from) < cast(p.detach(), DType::float32), p.dtype());

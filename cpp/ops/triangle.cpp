@@ -48,11 +48,11 @@ Tensor triangle(const char* op, bool lower, int64_t rows, int64_t columns, int64
 
 }  // namespace
 
-Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, DType dtype, DeviceId device) {
-  return triangle("tril_indices", true, rows, columns, offset, dtype, device);
+Tensor tril_indices(int64_t rows, int64_t columns, int64_t offset, std::optional<DType> dtype, DeviceId device) {
+  return triangle("tril_indices", true, rows, columns, offset, dtype.value_or(DType::int64), device);
 }
-Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, DType dtype, DeviceId device) {
-  return triangle("triu_indices", false, rows, columns, offset, dtype, device);
+Tensor triu_indices(int64_t rows, int64_t columns, int64_t offset, std::optional<DType> dtype, DeviceId device) {
+  return triangle("triu_indices", false, rows, columns, offset, dtype.value_or(DType::int64), device);
 }
 
 Tensor tril(const Tensor& x, int64_t diagonal) { return cut("tril", x, diagonal, true); }
