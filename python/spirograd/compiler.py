@@ -201,12 +201,12 @@ def compile(function: Callable[P, R]) -> Callable[P, R]:
 
     Other arguments, train() or eval(), parameters that are frozen or thawed, gradients that are there or not: each is
     recorded for itself. Python inside runs while recording only: what it prints or counts happens in the first calls,
-    numbers that it takes from elsewhere stay what they were, and another tensor bound to a name outside is not seen
-    (one written in place is). Options of optimisers are seen; schedulers are called outside.
+    numbers that it takes from elsewhere keep their values, and another tensor bound to a name outside goes unnoticed
+    (one written in place is seen). Options of optimisers are seen; schedulers are called outside.
 
     Args:
-        function: takes and returns tensors, in any nest of lists, tuples and dicts. Numbers and all else among its
-            arguments belong to what is recorded: a changing number is better passed as a tensor.
+        function: takes and returns tensors, in any nesting of lists, tuples and dicts. Numbers and everything else
+            among its arguments are part of the recording: pass a number that changes as a tensor.
 
     Returns:
         The compiled function; of a module, a module with the same parameters. `@sg.compile` does the same as a
@@ -214,7 +214,7 @@ def compile(function: Callable[P, R]) -> Callable[P, R]:
 
     Raises:
         Error: when called: the function reads a value (item(), numpy(), an if on a tensor), or what it does changes
-            from call to call in a way that a replay cannot follow, or it keeps a tensor that it made outside itself.
+            from call to call in a way that a replay cannot follow, or it stores a tensor that it made outside the call.
         ValueError: when called: an argument wants a gradient.
         TypeError: when called: an argument cannot be compared (a NumPy array), or a result is no tensor or number.
 

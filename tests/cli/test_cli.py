@@ -125,7 +125,7 @@ def test_an_old_training_is_not_overwritten(digits: list[str], tmp_path: Path, c
     digits += ["--out", str(tmp_path)]
     run(*digits, "--steps", "1")
     run(*digits, "--steps", "2", status=2)
-    assert "step-0000000001.npz is there; --resume goes on" in capsys.readouterr().err
+    assert "step-0000000001.npz exists; --resume continues" in capsys.readouterr().err
     run(*digits, "--steps", "2", "--resume", "--hidden", "9", status=2)
     assert "is of a training with --hidden [8], not [9]" in capsys.readouterr().err
     run(*digits, "--steps", "2", "--resume")

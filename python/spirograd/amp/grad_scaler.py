@@ -21,7 +21,7 @@ class _OfOptimizer:
 
 
 class GradScaler:
-    """Multiplies losses by a scale so that float16 gradients do not vanish; the scale grows while all goes well.
+    """Multiplies losses by a scale so that float16 gradients do not vanish; the scale grows while nothing overflows.
 
     When a gradient is infinite or NaN, the step of that optimiser changes nothing: the device decides, nothing is read
     back. Scale and counters are tensors of the device. An optimiser that is no RuleOptimizer, such as LBFGS or one of

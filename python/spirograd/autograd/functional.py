@@ -182,7 +182,7 @@ def vhp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = Fals
 
 
 def hvp(func: Function, inputs: Inputs, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The second derivatives of func times v: the same as vhp, for they are symmetric.
+    """The second derivatives of func times v: the same as vhp, because they are symmetric.
 
     Args:
         func: takes the inputs, gives a tensor of one element.

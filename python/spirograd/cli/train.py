@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     device, folder = one_device(options.device), Path(options.out)
     last = checkpoints.latest(folder)
     if last and not options.resume:
-        raise UserError(f"train: {last} is there; --resume goes on with it, another --out begins anew")
+        raise UserError(f"train: {last} exists; --resume continues it, another --out starts afresh")
     task: Task = TASKS[options.task](vars(options), device)
     _core.manual_seed(options.seed)
     model = models.make(task.settings).to(device)

@@ -172,7 +172,7 @@ class Llama(Decoder):
         if (activation := config.get("hidden_act", "silu")) != "silu":
             raise ValueError(f"Llama: hidden_act is {activation}; only silu is there")
         if config.get("attention_bias") or config.get("mlp_bias"):
-            raise ValueError("Llama: products with a bias are not there, but for queries, keys and values of qwen2")
+            raise ValueError("Llama: only the queries, keys and values of qwen2 are products with a bias")
         names = {"vocabulary": "vocab_size", "width": "hidden_size", "inner": "intermediate_size"}
         names |= {"layers": "num_hidden_layers", "heads": "num_attention_heads", "context": "max_position_embeddings"}
         found = {own: config[name] for own, name in (names | {"eps": "rms_norm_eps"}).items()}

@@ -57,7 +57,7 @@ class Pretrained(nn.Module):
 
     @classmethod
     def from_pretrained(cls: type[M], folder: Source, **changes: Any) -> M:
-        """The model of a folder with `config.json` and the weights, as a hub has it. It is in evaluation mode.
+        """The model of a folder in the layout of the hubs: `config.json` and the weights. It is in evaluation mode.
 
         Args:
             folder: holds config.json and what `read_weights` reads.

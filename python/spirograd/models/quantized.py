@@ -15,7 +15,7 @@ M = TypeVar("M", bound=nn.Module)
 
 
 class QuantizedLinear(nn.Module):
-    """A linear layer whose weight is whole numbers of 8 or 4 bits, times a scale for each group of inputs.
+    """A linear layer whose weight is stored as integers of 8 or 4 bits, with a scale for each group of inputs.
 
     A single token is multiplied with the numbers as they lie in memory. For several, the weight is widened first.
 

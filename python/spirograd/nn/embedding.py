@@ -17,7 +17,7 @@ __all__ = ["Embedding", "EmbeddingBag"]
 
 
 class Embedding(TensorModule):
-    """A table of vectors; the input chooses rows: [...] whole numbers -> [..., embedding_dim]. They begin normal.
+    """A table of vectors; the input chooses rows: [...] integers -> [..., embedding_dim]. Its first values are normal.
 
     Args:
         num_embeddings: how many rows.

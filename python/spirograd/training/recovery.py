@@ -76,8 +76,8 @@ class Recovery:
         self.done = 0
 
     def go_back(self) -> bool:
-        """Opens the device anew and puts everything as it was when it was copied. False, and nothing is done, if the
-        training has come no further since the last time."""
+        """Reopens the device and restores what was copied. False, and nothing is done, if the training has come no
+        further since the last time."""
         training, kept = self.training, self._kept
         if training.history.steps <= self._lost_at:
             return False
