@@ -65,44 +65,46 @@ const Callable inspect_callables[] = {
      "The kernels that would run for this tensor: name, GLSL source, SPIR-V. Runs nothing.", Scope::method},
 };
 
-void put_memory(py::dict& out, const DeviceStats& d) {
-  out["allocations"] = int64_t(d.allocations);
-  out["bytes_live"] = int64_t(d.bytes_live);
-  out["bytes_cached"] = int64_t(d.bytes_cached);
-  out["bytes_peak"] = int64_t(d.bytes_peak);
+// Numbers by name, in this order.
+py::dict counts(std::initializer_list<std::pair<const char*, int64_t>> list) {
+  py::dict out;
+  for (const auto& [name, count] : list) out[name] = count;
+  return out;
 }
 
 py::dict stats_dict() {
   const Stats s = stats();
   const DeviceStats& d = s.device;
-  py::dict out;
-  out["submissions"] = int64_t(d.submissions);
-  out["resubmissions"] = int64_t(d.resubmissions);
-  out["dispatches"] = int64_t(d.dispatches);
-  out["barriers"] = int64_t(d.barriers);
-  out["kernels_compiled"] = int64_t(d.kernels_compiled);
-  out["kernels_specialized"] = int64_t(d.kernels_specialized);
-  out["bytes_read"] = int64_t(d.bytes_read);
-  out["bytes_written"] = int64_t(d.bytes_written);
-  put_memory(out, d);
-  out["nodes"] = s.nodes;
-  out["plan_hits"] = s.plan_hits;
-  out["plans_bound"] = s.plans_bound;
-  out["plan_misses"] = s.plan_misses;
-  out["plans_kept"] = s.plans_kept;
-  out["plan_bytes"] = s.plan_bytes;
-  out["kernels_kept"] = int64_t(d.kernels_kept);
-  out["kernel_bytes"] = int64_t(d.kernel_bytes);
-  out["fallbacks"] = s.fallbacks;
-  out["host_scalar_ops"] = s.host_scalar_ops;
-  return out;
+  return counts({{"submissions", d.submissions},
+                 {"resubmissions", d.resubmissions},
+                 {"dispatches", d.dispatches},
+                 {"barriers", d.barriers},
+                 {"kernels_compiled", d.kernels_compiled},
+                 {"kernels_specialized", d.kernels_specialized},
+                 {"bytes_read", d.bytes_read},
+                 {"bytes_written", d.bytes_written},
+                 {"allocations", d.allocations},
+                 {"bytes_live", d.bytes_live},
+                 {"bytes_cached", d.bytes_cached},
+                 {"bytes_peak", d.bytes_peak},
+                 {"nodes", s.nodes},
+                 {"plan_hits", s.plan_hits},
+                 {"plans_bound", s.plans_bound},
+                 {"plan_misses", s.plan_misses},
+                 {"plans_kept", s.plans_kept},
+                 {"plan_bytes", s.plan_bytes},
+                 {"kernels_kept", d.kernels_kept},
+                 {"kernel_bytes", d.kernel_bytes},
+                 {"fallbacks", s.fallbacks},
+                 {"host_scalar_ops", s.host_scalar_ops}});
 }
 
 py::dict device_stats(PyObject* device) {
   const DeviceStats& d = device_of(to_device_id(device)).stats();
-  py::dict out;
-  put_memory(out, d);
-  return out;
+  return counts({{"allocations", d.allocations},
+                 {"bytes_live", d.bytes_live},
+                 {"bytes_cached", d.bytes_cached},
+                 {"bytes_peak", d.bytes_peak}});
 }
 
 void synchronize_python(PyObject* device) {
@@ -176,21 +178,16 @@ py::tuple gpu_reason() { return py::make_tuple(list_gpus().reason, list_gpus().r
 #if SPIROGRAD_GPU
 py::dict calls_of_vulkan() {
   const VulkanCalls c = vulkan_calls();
-  py::dict d;
-  d["submits"] = c.submits;
-  d["dispatches"] = c.dispatches;
-  d["barriers"] = c.barriers;
-  d["memory_allocations"] = c.memory_allocations;
-  return d;
+  return counts({{"submits", c.submits},
+                 {"dispatches", c.dispatches},
+                 {"barriers", c.barriers},
+                 {"memory_allocations", c.memory_allocations}});
 }
 
 py::dict report_of_faults() {
   const FaultReport r = fault_report();
-  py::dict d;
+  py::dict d = counts({{"host_requests", r.host_requests}, {"host_blocks", r.host_blocks}, {"fired", r.fired}});
   d["calls"] = r.calls;
-  d["host_requests"] = r.host_requests;
-  d["host_blocks"] = r.host_blocks;
-  d["fired"] = r.fired;
   return d;
 }
 #endif

@@ -31,13 +31,16 @@ Tensor added(const char* op, const Tensor& input, const Tensor& product, const T
   return is_value(beta, 0) ? right : scaled(input, beta) + right;
 }
 
+// matmul() of tensors that must have these ranks.
+Tensor product(const char* op, const Tensor& a, int rank_a, const Tensor& b, int rank_b) {
+  check_rank(op, a, rank_a);
+  check_rank(op, b, rank_b);
+  return matmul(a, b);
+}
+
 }  // namespace
 
-Tensor mm(const Tensor& input, const Tensor& mat2) {
-  check_rank("mm", input, 2);
-  check_rank("mm", mat2, 2);
-  return matmul(input, mat2);
-}
+Tensor mm(const Tensor& input, const Tensor& mat2) { return product("mm", input, 2, mat2, 2); }
 
 Tensor bmm(const Tensor& input, const Tensor& mat2) {
   check_rank("bmm", input, 3);
@@ -48,17 +51,9 @@ Tensor bmm(const Tensor& input, const Tensor& mat2) {
   return matmul(input, mat2);
 }
 
-Tensor mv(const Tensor& input, const Tensor& vec) {
-  check_rank("mv", input, 2);
-  check_rank("mv", vec, 1);
-  return matmul(input, vec);
-}
+Tensor mv(const Tensor& input, const Tensor& vec) { return product("mv", input, 2, vec, 1); }
 
-Tensor dot(const Tensor& input, const Tensor& tensor) {
-  check_rank("dot", input, 1);
-  check_rank("dot", tensor, 1);
-  return matmul(input, tensor);
-}
+Tensor dot(const Tensor& input, const Tensor& tensor) { return product("dot", input, 1, tensor, 1); }
 
 Tensor outer(const Tensor& input, const Tensor& vec2) {
   check_rank("outer", input, 1);

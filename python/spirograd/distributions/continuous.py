@@ -12,18 +12,8 @@ from .distribution import HALF_LOG_TWO_PI, Distribution, ExponentialFamily, norm
 __all__ = ["Cauchy", "Exponential", "HalfNormal", "Laplace", "Normal", "Uniform"]
 
 
-class Normal(ExponentialFamily):
-    """The normal distribution.
-
-    Args:
-        loc: the mean.
-        scale: the standard deviation.
-        validate_args: whether parameters are checked.
-
-    Example:
-        >>> round(sg.distributions.Normal(0.0, 1.0).log_prob(sg.tensor(0.0)).item(), 4)
-        -0.9189
-    """
+class _LocationScale(Distribution):
+    """Draws of one shape, moved by `loc` and stretched by `scale`."""
 
     has_rsample = True
     _parameters = ("loc", "scale")
@@ -39,6 +29,20 @@ class Normal(ExponentialFamily):
     @property
     def mode(self) -> Tensor:
         return self.loc
+
+
+class Normal(_LocationScale, ExponentialFamily):
+    """The normal distribution.
+
+    Args:
+        loc: the mean.
+        scale: the standard deviation.
+        validate_args: whether parameters are checked.
+
+    Example:
+        >>> round(sg.distributions.Normal(0.0, 1.0).log_prob(sg.tensor(0.0)).item(), 4)
+        -0.9189
+    """
 
     @property
     def stddev(self) -> Tensor:
@@ -147,7 +151,7 @@ class Uniform(Distribution):
         return log(self.high - self.low)
 
 
-class Laplace(Distribution):
+class Laplace(_LocationScale):
     """The Laplace distribution: exponential to both sides.
 
     Args:
@@ -159,21 +163,6 @@ class Laplace(Distribution):
         >>> round(sg.distributions.Laplace(0.0, 1.0).log_prob(sg.tensor(0.0)).item(), 4)
         -0.6931
     """
-
-    has_rsample = True
-    _parameters = ("loc", "scale")
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = together(loc, scale)
-        super().__init__(self.loc.shape, (), validate_args)
-
-    @property
-    def mean(self) -> Tensor:
-        return self.loc
-
-    @property
-    def mode(self) -> Tensor:
-        return self.loc
 
     @property
     def variance(self) -> Tensor:
@@ -198,7 +187,7 @@ class Laplace(Distribution):
         return 1 + log(2 * self.scale)
 
 
-class Cauchy(Distribution):
+class Cauchy(_LocationScale):
     """The Cauchy distribution, which has no mean.
 
     Args:
@@ -210,13 +199,6 @@ class Cauchy(Distribution):
         >>> round(sg.distributions.Cauchy(0.0, 1.0).log_prob(sg.tensor(0.0)).item(), 4)
         -1.1447
     """
-
-    has_rsample = True
-    _parameters = ("loc", "scale")
-
-    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = together(loc, scale)
-        super().__init__(self.loc.shape, (), validate_args)
 
     @property
     def mean(self) -> Tensor:

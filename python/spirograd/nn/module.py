@@ -51,6 +51,11 @@ class LoadResult(NamedTuple):
         return f"LoadResult(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
+def _check_kind(op: str, name: str, value: Any, kind: type, wanted: str) -> None:
+    if not isinstance(value, (kind, type(None))):
+        raise TypeError(f"{op}: '{name}' is a {type(value).__name__}; pass {wanted} or None")
+
+
 class Module:
     """Base of all modules. Attributes that are Parameters or Modules belong to it; write forward().
 
@@ -109,8 +114,7 @@ class Module:
             ['count']
         """
         self._check_name("register_buffer", name, name in self._persistent)
-        if not isinstance(tensor, (Tensor, type(None))):
-            raise TypeError(f"register_buffer: '{name}' is a {type(tensor).__name__}; pass a tensor or None")
+        _check_kind("register_buffer", name, tensor, Tensor, "a tensor")
         self._persistent = {**self._persistent, name: persistent}
         setattr(self, name, tensor)
 
@@ -126,8 +130,7 @@ class Module:
             TypeError: neither a Parameter nor None.
         """
         self._check_name("register_parameter", name, isinstance(vars(self).get(name), Parameter))
-        if not isinstance(param, (Parameter, type(None))):
-            raise TypeError(f"register_parameter: '{name}' is a {type(param).__name__}; pass a Parameter or None")
+        _check_kind("register_parameter", name, param, Parameter, "a Parameter")
         setattr(self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
@@ -142,8 +145,7 @@ class Module:
             TypeError: neither a module nor None.
         """
         self._check_name("add_module", name, isinstance(vars(self).get(name), Module))
-        if not isinstance(module, (Module, type(None))):
-            raise TypeError(f"add_module: '{name}' is a {type(module).__name__}; pass a module or None")
+        _check_kind("add_module", name, module, Module, "a module")
         setattr(self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:

@@ -109,25 +109,27 @@ Context open_context(int index) {
 }
 
 // Shared by both families at once, a buffer needs no transfer of ownership when an upload is done.
-void share_between_queues(const Context& context, VkBufferCreateInfo& info, uint32_t (&families)[2]) {
-  families[0] = context.physical.family;
-  families[1] = context.physical.copy_family;
-  if (!context.copies) return;
-  info.sharingMode = VK_SHARING_MODE_CONCURRENT;
-  info.queueFamilyIndexCount = 2;
-  info.pQueueFamilyIndices = families;
-}
-
-// Coherent memory needs no flush. Arguments are written once and read by shaders; staging is read by the host, too, so
-// it should be cached.
-HostBuffer make_host_buffer(const Context& context, size_t bytes, HostUse use) {
+VkBufferCreateInfo buffer_info(const Context& context, size_t bytes, uint32_t (&families)[2]) {
   VkBufferCreateInfo info{};
   info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
   info.size = bytes;
   info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
                VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+  families[0] = context.physical.family;
+  families[1] = context.physical.copy_family;
+  if (context.copies) {
+    info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+    info.queueFamilyIndexCount = 2;
+    info.pQueueFamilyIndices = families;
+  }
+  return info;
+}
+
+// Coherent memory needs no flush. Arguments are written once and read by shaders; staging is read by the host, too, so
+// it should be cached.
+HostBuffer make_host_buffer(const Context& context, size_t bytes, HostUse use) {
   uint32_t families[2];
-  share_between_queues(context, info, families);
+  const VkBufferCreateInfo info = buffer_info(context, bytes, families);
   VmaAllocationCreateInfo how{};
   how.usage = VMA_MEMORY_USAGE_AUTO_PREFER_HOST;
   how.flags = VMA_ALLOCATION_CREATE_MAPPED_BIT | VMA_ALLOCATION_CREATE_HOST_ACCESS_RANDOM_BIT;

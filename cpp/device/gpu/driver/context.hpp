@@ -42,8 +42,9 @@ void free_host_buffer(const Context& context, HostBuffer& buffer);
 
 enum class Submissions { one, many };  // of the same commands
 VkCommandPool make_command_pool(const Context& context, uint32_t family, Submissions submissions = Submissions::one);
-// Buffers belong to all queues of the device at once. `families` lives as long as `info`.
-void share_between_queues(const Context& context, VkBufferCreateInfo& info, uint32_t (&families)[2]);
+// A buffer for anything that kernels and copies do. It belongs to all queues of the device at once; `families` lives as
+// long as the result.
+VkBufferCreateInfo buffer_info(const Context& context, size_t bytes, uint32_t (&families)[2]);
 VkCommandBuffer make_command_buffer(const Context& context, VkCommandPool pool);
 void begin_commands(VkCommandBuffer commands, Submissions submissions = Submissions::one);
 void end_commands(VkCommandBuffer commands);
@@ -53,6 +54,8 @@ bool read_clocks(const Context& context, uint64_t& ticks, int64_t& host);
 
 // What was done before to what comes after, between kernels alone or between kernels and copies.
 enum class Work { kernels, kernels_and_copies };
+// One global memory barrier, not one a buffer: kernels reach memory by address, which Vulkan's buffer barriers do not
+// see.
 void barrier(VkCommandBuffer commands, Work work = Work::kernels_and_copies);
 // What was done before to the host's reads after the submission was waited for.
 void barrier_to_host(VkCommandBuffer commands);

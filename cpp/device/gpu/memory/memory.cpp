@@ -48,6 +48,8 @@ void Pool::count(GpuBuffer* buffer, int sign) {
   counters_.peak = std::max(counters_.peak, counters_.live);
 }
 
+// In this order: a free block, new memory within the budget, a block that an upload would have to wait for, and after
+// giving all free blocks back, new memory once more.
 GpuBuffer* Pool::take(size_t bytes, Use use) {
   const size_t block = block_size(bytes);
   if (block > static_cast<size_t>(context_.physical.features.max_buffer_bytes) && block <= static_cast<size_t>(budget_))
@@ -95,13 +97,8 @@ GpuBuffer* Pool::create(size_t block, VkResult& why) {
       return nullptr;
     free_.try_emplace(block);
   }
-  VkBufferCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-  info.size = block;
-  info.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT |
-               VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
   uint32_t families[2];
-  share_between_queues(context_, info, families);
+  const VkBufferCreateInfo info = buffer_info(context_, block, families);
   VmaAllocationCreateInfo how{};
   how.usage = VMA_MEMORY_USAGE_AUTO_PREFER_DEVICE;
   how.flags = VMA_ALLOCATION_CREATE_WITHIN_BUDGET_BIT;
@@ -145,6 +142,7 @@ void Pool::give(GpuBuffer* buffer) noexcept {
   head = buffer;
 }
 
+// Holds no lock while it waits: buffers are given back from any thread meanwhile.
 void Pool::trim() {
   std::vector<GpuBuffer*> gone;
   {
