@@ -52,6 +52,7 @@ struct HookHandle {
   py::object callable;  // none: removed
 };
 
+// Called from backward(), which may run in any thread and holds neither the GIL nor the engine lock.
 class PythonHook : public Hook {
  public:
   explicit PythonHook(const py::object& handle) : handle_(handle.ptr()) {}
@@ -202,6 +203,7 @@ void record_function(const std::string& name, const py::object& inputs, const py
 }
 
 // ---- methods ---------------------------------------------------------------------------------------------------------
+// The handle, not the callable, is what the graph holds: removing a hook empties the handle.
 py::object hook_with(void (*add)(const Tensor&, Ref<Hook>), const char* op, const Tensor& x, PyObject* callable) {
   if (!PyCallable_Check(callable))
     fail<TypeError>(op, "a " + type_name(callable) + " cannot be called", "give a function");

@@ -43,6 +43,7 @@ struct Fetched {
 Generator& generator_of(const char* op, PyObject* o);
 
 template <class T>
+// A type without a From cannot be a parameter of a bound function: the compiler says so at the row.
 struct From {};
 template <>
 struct From<const Tensor&> {

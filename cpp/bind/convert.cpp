@@ -150,6 +150,7 @@ Object shallow_copy(PyObject* self) {
 }
 
 // Tensors that share a storage share its copy too: `storages` holds the copies by the address of the original.
+// Copies the whole storage, not the view, so that other views of it find their elements in the copy.
 Tensor deep_copy(const Tensor& x, PyObject* storages) {
   Object key(check(PyLong_FromVoidPtr(x->storage.get())));
   PyObject* known = PyDict_GetItemWithError(storages, key.get());

@@ -93,6 +93,7 @@ Tensor arange(std::optional<IntOrReal> start, std::optional<IntOrReal> end, IntO
 }
 
 // The data itself if nothing changes, a tensor on its memory if it is an array, else a copy.
+// Lists and tuples are never arrays of others, so they are copied; anything else may offer its memory to NumPy.
 Tensor tensor_on(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId place, bool may_copy) {
   if (is_tensor(data)) return moved(unwrap(data), dtype, place);
   Object array;

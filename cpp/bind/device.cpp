@@ -140,6 +140,7 @@ Object named_device(PyObject* o, const std::optional<int64_t>& index) {
 void set_default_device(PyObject* o) {
   default_device = o == Py_None ? parse(env("SPIROGRAD_DEVICE")) : to_device_id(o);
 }
+// PyTorch's programs say "cuda" (spirograd.torch).
 void set_gpu_alias(const std::string& word) { alias_of_gpu = word; }
 Object get_default_device() { return Object(device_object(device_or_default(nullptr))); }
 

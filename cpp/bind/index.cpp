@@ -114,6 +114,8 @@ bool is_whole(PyObject* key) {
   return s->start == Py_None && s->stop == Py_None && s->step == Py_None;
 }
 
+// Left to right: each part of the key makes a view of the tensor so far, or leaves an index for later. Nothing is
+// copied before all parts are known to be right.
 Cursor follow(const Tensor& x, PyObject* key) {
   Cursor at{x, 0, {}};
   if (!PyTuple_Check(key)) {
@@ -144,6 +146,7 @@ Cursor follow(const Tensor& x, PyObject* key) {
 }
 
 // One index a dimension, masks as the coordinates of what they choose.
+// Masks are read here, which runs what is pending: how many elements they choose decides the shape of the result.
 std::vector<Tensor> by_dimension(const Cursor& at) {
   std::vector<Tensor> out(static_cast<size_t>(at.x.rank()));
   for (const Cursor::Index& index : at.indices) {
@@ -186,6 +189,8 @@ bool is_itself(const Tensor& x, const Tensor& value) {
          value.shape() == x.shape() && value.strides() == x.strides() && value.dtype() == x.dtype();
 }
 
+// A view is written through. A mask with one value for all becomes `where`, which need not know how many elements it
+// chooses. Everything else goes through computed places.
 void write(const Cursor& at, const Tensor& value0) {
   Tensor value = converted(value0, at.x.dtype());
   if (at.indices.empty()) {

@@ -50,6 +50,7 @@ template <size_t... i>
 constexpr auto functions_of(std::index_sequence<i...>) {
   return std::array<Fast, sizeof...(i)>{function<i>...};
 }
+// CPython gives a C function no argument of its own, so each callable has an entry point that knows its number.
 constexpr auto method_table = methods_of(std::make_index_sequence<kMaxCallables>());
 constexpr auto function_table = functions_of(std::make_index_sequence<kMaxCallables>());
 
@@ -82,6 +83,7 @@ const char* document(const Callable& callable, const char* self) {
   return texts.back().c_str();
 }
 
+// The tables that tools/stubs.py and the docs are made from.
 void note(PyObject* module, const char* table, const Callable& callable) {
   if (callable.scope == Scope::function && callable.name[0] == '_') return;  // for the package itself
   Object dict(PyObject_GetAttrString(module, table));
@@ -112,7 +114,7 @@ void note_autocast(PyObject* module, const Callable& callable) {
 void add_callables(PyObject* module, const Callable* callables, size_t count) {
   Object module_name(check(PyUnicode_FromString("spirograd")));
   for (size_t r = 0; r < count; ++r) {
-    if (rows_used == kMaxCallables) fail<Error>("spirograd", "the table of functions is full", "raise kMaxRows");
+    if (rows_used == kMaxCallables) fail<Error>("spirograd", "the table of functions is full", "raise kMaxCallables");
     const size_t i = rows_used++;
     Callable& callable = callables_added[i] = callables[r];
     callable.name = texts.emplace_back(callable.name).c_str();  // names of generated callables are temporary

@@ -103,6 +103,7 @@ int64_t to_seed(py::handle o) {
   fail<ValueError>("manual_seed", "the seed is no integer of 64 bits", "use 0 to 2**64 - 1");
 }
 
+// Seed and position are the whole state: words are computed from both (Philox), not from the words before.
 Tensor state_of(const Generator& g) {
   const int64_t words[] = {g.seed, g.blocks};
   return from_host(words, {2}, DType::int64, {});

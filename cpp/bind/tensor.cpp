@@ -22,6 +22,7 @@ using Binary = Tensor (*)(const Tensor&, const Tensor&);
 DeviceId device_of_either(PyObject* a, PyObject* b) { return is_tensor(a) ? unwrap(a).device() : unwrap(b).device(); }
 
 template <Binary op, Autocast wanted>
+// Operators do not pass through the table of callables, so the few that autocast changes say so here.
 Tensor cast_first(const Tensor& a, const Tensor& b) {
   return autocast_is_on() ? op(autocast(a, wanted), autocast(b, wanted)) : op(a, b);
 }
@@ -126,6 +127,8 @@ int clear(PyObject* self) {
   return 0;
 }
 
+// The last reference may free a graph of any depth; that takes no recursion, and runs no Python before the object is
+// untracked.
 void release(PyObject* self) {
   PyObject_GC_UnTrack(self);
   PyTypeObject* type = Py_TYPE(self);
@@ -136,6 +139,7 @@ void release(PyObject* self) {
   Py_DECREF(type);
 }
 
+// Also what subclasses call, such as Parameter: the object has their type.
 PyObject* construct(PyTypeObject* type, PyObject* args, PyObject* keywords) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"data", "dtype", "device", "requires_grad", nullptr};

@@ -75,6 +75,7 @@ struct Bytes {
   size_t offset;
   uint32_t runs;  // how many have begun
 };
+// A tensor that is not contiguous is copied by one more node of the log, so that the copy is fused with what made it.
 Bytes evaluated(const Tensor& x) {
   if (capture()) capture()->refuse("reads a value");
   EngineLock lock;
@@ -336,6 +337,7 @@ const OpInfo kTo{
     .name = "to", .doc = "The same values on another device.", .kind = Kind::view, .arity = 1, .vjp = vjp_to};
 }  // namespace
 
+// Through the host in either direction; between two GPUs that is two copies.
 Tensor to_device(const Tensor& x, DeviceId device) {
   if (x.device() == device) return x;
   std::vector<unsigned char> bytes(static_cast<size_t>(x.numel()) * size_of(x.dtype()));
@@ -383,6 +385,7 @@ void count_fallback(const std::string& op) {
   ++counters().fallbacks;
 }
 
+// Memory in use does not go away, so its counters stay.
 void reset_stats() {
   EngineLock lock;
   counters() = {};

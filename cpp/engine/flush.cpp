@@ -55,6 +55,9 @@ void look(const Log& log, Wanted& wanted) {
 }
 
 // Adds these facts to the log's key. The log is run or given up afterwards.
+// The key says all that the scheduler looks at, so equal keys have equal plans: the log wrote its structure and sizes
+// while it grew; added here are the facts that only the moment of the run knows. Numbers, addresses and offsets are
+// never in it: they are arguments of the plan.
 uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse, bool is_piece) {
   std::vector<uint64_t>& key = log.key;
   const size_t known = key.size();
@@ -104,6 +107,8 @@ void explain_miss(const ScheduleInput& input, const PlanCache& cache, const Sket
                    : describe_new(log, words, cache.common_with_nearest(log.key)));
 }
 
+// A structure that was scheduled before is bound to the new sizes if one of its sketches holds for them
+// (docs/decisions/022-sizes-are-bound.md). Only logs that fit no sketch are scheduled.
 Scheduled bind_or_schedule(const ScheduleInput& input, PlanCache& cache, size_t words) {
   const Stage stage("schedule", "stage", input.log.device);
   const Structure structure = structure_of(input);
@@ -166,6 +171,8 @@ class ReporterLocations final : public SourceLocations {
   uint32_t run_;
 };
 
+// Hands the outputs to their nodes. Everything that can throw comes before device.run(): after it the log's effects
+// have happened, and a node without its buffer would lose them.
 void run(Log& log, const Wanted& wanted, CachedPlan& cached) {
   thread_local std::vector<BufferRef> outputs;
   const Emptied<BufferRef> emptied{outputs};
@@ -210,6 +217,8 @@ constexpr int kTimesInPieces = 8;
 
 void run_in_one(Log& log);
 
+// Invariant: on return the log is empty; thrown out of, it is unchanged, so that the caller can run it again or in
+// halves.
 void run_log(Log& log, bool is_piece) {
   thread_local Wanted wanted;
   look(log, wanted);

@@ -7,6 +7,8 @@
 
 namespace sg {
 
+// Runs the log. Interrupted (Ctrl-C), the log is as it was. Failed, what can be computed is computed (rescue.hpp), the
+// rest holds the error, and the error is thrown.
 void flush_log(Log& log);
 // Runs none of it: results hold the error, tensors written in place keep their old values.
 void give_up(Log& log, std::exception_ptr error);
@@ -33,6 +35,7 @@ struct PlanInput {
   bool to_the_end = false;      // not to be interrupted
 };
 // Memory for the outputs of a plan that do not take over a leaf's.
+// Asking for all memory of a run of several plans before the first of them lets the whole run fail without a trace.
 std::vector<BufferRef> fresh_outputs(DeviceId id, const Plan& plan);
 // Gives outputs without memory new memory, or that of the leaf they replace, and submits the plan. Returns the lines
 // that a report may name; nullptr: the run reports nothing.

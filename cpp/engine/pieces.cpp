@@ -11,6 +11,9 @@
 namespace sg {
 namespace {
 
+// Takes the log apart and refills it piece by piece, so that each piece is an ordinary log to whoever runs it. Nodes
+// keep their place in nodes_ until their piece has run: if a piece fails, the log gets back that piece and all later
+// ones.
 class Pieces {
  public:
   Pieces(Log& log, const std::vector<int32_t>& cuts, const std::vector<bool>& held)
@@ -74,6 +77,7 @@ class Pieces {
     }
   }
 
+  // Reporters belong to nodes in order, so they are counted also for nodes that nothing needs.
   void take(size_t begin, size_t end) {
     first_reporter_ = next_reporter_;
     for (size_t i = begin; i < end; ++i) {
@@ -95,6 +99,7 @@ class Pieces {
     }
   }
 
+  // From the first node of the piece that failed on.
   void put_back(size_t begin) {
     log_.clear();
     for (size_t i = begin; i < nodes_.size(); ++i) {

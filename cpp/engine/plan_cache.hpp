@@ -21,6 +21,8 @@ struct CachedPlan {
   bool found = false;  // at least once after it was made
 };
 
+// Two levels. Plans are found by the whole key, sizes included. Sketches are found by the structure, the key without
+// sizes, and are what a plan of other sizes is bound from; they own no device memory and survive clear().
 class PlanCache {
  public:
   static constexpr size_t kCapacity = 256;
@@ -51,6 +53,7 @@ class PlanCache {
   std::unordered_multimap<uint64_t, CachedPlan> entries_;
   std::vector<Sketches> sketches_;
   std::unordered_map<uint64_t, int> missed_;
+  // Counts uses; it never goes back, so the least number is the least recently used.
   uint64_t clock_ = 0;
 };
 

@@ -24,6 +24,8 @@ void go_back(const std::vector<Assignment>& assignments) noexcept {
   }
 }
 
+// Invariant: between attempts the log is empty, and each node is pending, ready or failed. Work that must run as a
+// whole comes last in the log and is never halved.
 class Rescue {
  public:
   Rescue(Log& log, std::exception_ptr error, RunLog run)
@@ -37,6 +39,8 @@ class Rescue {
     log_.clear();
   }
 
+  // First what comes before the whole part, then that part. With no whole part, all of it has failed already as the log
+  // it was.
   bool in_halves() {
     if (whole_from_ == nodes_.size() || !attempt(0, whole_from_)) halve(0, whole_from_);
     run_whole();

@@ -10,6 +10,7 @@
 
 namespace sg {
 namespace {
+// Numbers are given in order over all devices and never reused, so "later" and "may have read" are comparisons.
 struct Runs {
   uint32_t last = 0;
   std::map<int, uint32_t> retired;                  // by device: the CPU is -1
@@ -53,12 +54,14 @@ uint32_t begin_run(std::vector<uint32_t> after) {
   return r.last;
 }
 uint32_t last_run() { return runs().last; }
+// A poisoned run stays unchecked for good: whoever reads it next is poisoned too.
 bool unchecked(const Node& node) {
   if (!node.run) return false;
   const Runs& r = runs();
   const auto it = r.retired.find(number_of(node.device));
   return it == r.retired.end() || node.run > it->second || r.poisoned.count(node.run);
 }
+// What every device has retired can no longer be read unchecked by a new run; its edges are dropped.
 void retire(DeviceId device, uint32_t last_run) {
   Runs& r = runs();
   uint32_t& retired = r.retired[number_of(device)];

@@ -202,6 +202,7 @@ size_t GpuTapes::Script::add(const void* from, size_t bytes) {
 }
 
 // Adds the values that the host has written since the last run.
+// Each write is two words, address and bits, so that one launch can write anywhere.
 void GpuTapes::add_writes(Script& script) {
   for (value::Node* n : written_) {
     const auto home = memory_.find(home_of(n));
@@ -236,6 +237,8 @@ void GpuTapes::add_forward(Script& script, const Memory& m) {
     script.job.launches.push_back({words(m, kForward, r.first, r.last), r.groups, r.groups > 1});
 }
 
+// Levels from the last to the first, each when all that reads it has paid; then the externals, whose homes are other
+// tapes. A gradient is a sum over its uses in a fixed order, so its bits do not depend on the number of threads.
 void GpuTapes::add_backward(Script& script, Memory& m, uint32_t root, std::vector<BufferRef>& scratch) {
   check(m);
   scratch.push_back(device_.allocate((2 * uint64_t(m.slots) + m.inside) * real_bytes_));
@@ -378,6 +381,7 @@ double GpuTapes::from_bytes(const std::byte* p) const {
 }
 
 // Other threads may run while this one waits. If they change the values, the copy is out of date and is made again.
+// Small tapes have been sent back with their job; of large ones a block of 32,768 slots is read at a time.
 double GpuTapes::look(const Memory& m, Mirror& mirror, uint64_t address, uint32_t slot) {
   constexpr uint32_t kBlock = 32768;
   const uint32_t all = m.slots + m.inside, first = slot / kBlock * kBlock;

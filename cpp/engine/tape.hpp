@@ -7,6 +7,10 @@
 
 namespace sg {
 
+// A tape's numbers lie in one buffer, `cells`: values, gradients and marks, an array each with a slot for each node.
+// Its records (which slots an operation reads, who pays a gradient to whom) lie in another, `code`. A script collects
+// launches and host writes and is sent as one job; the device runs jobs in order, so memory given back to the pool may
+// be reused at once.
 class GpuTapes final : public value::TapeRunner {
  public:
   explicit GpuTapes(Device& device);
@@ -22,6 +26,8 @@ class GpuTapes final : public value::TapeRunner {
   void dropped(uint32_t number) override { memory_.erase(number); }
 
  private:
+  // Invariant: a value that is here is that of the device, unless a job that changes it has been sent, which resets the
+  // mirror.
   struct Mirror {  // the host's copy of a tape's values or gradients
     std::vector<double> values;
     std::vector<bool> here;              // whether each block of slots is there

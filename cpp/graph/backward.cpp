@@ -40,6 +40,7 @@ Ref<Hook> hook_of(const std::unique_ptr<Hooks>& hooks, std::vector<Ref<Hook>> Ho
   return hooks && i < ((*hooks).*kind).size() ? ((*hooks).*kind)[i] : Ref<Hook>();
 }
 
+// No lock is held while a hook runs: it may be Python's, and may add or remove hooks.
 Tensor through(const std::unique_ptr<Hooks>& hooks, Tensor g) {
   for (size_t i = 0; const Ref<Hook> hook = hook_of(hooks, &Hooks::gradient, i); ++i) {
     if (Tensor other = (*hook)(g)) {
@@ -70,6 +71,9 @@ Tensor start_gradient(const Tensor& root, const Tensor& gradient) {
   return ones_like(root, {}, {});
 }
 
+// Nodes with gradients wait in open_, by their sequence numbers; the latest is taken first. Everything that reads a
+// node's result has a larger number, so all its gradients have arrived by then. No recursion, and no second walk to
+// count edges.
 class Pass {
  public:
   // `inputs`: compute only what leads to them; nullptr: to every leaf.
@@ -145,6 +149,7 @@ class Pass {
     return arrivals;
   }
 
+  // Gradients are added in the order of arrival, which follows from the sequence numbers: the same bits each time.
   void send(const Ref<GradNode>& to, size_t output, const Tensor& g) {
     std::vector<Tensor>& arrived = arrivals_of(to).g;
     if (arrived.size() <= output) arrived.resize(output + 1);

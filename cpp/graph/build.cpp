@@ -182,6 +182,8 @@ DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inpu
   return first->device();
 }
 
+// In order: result type, broadcast shape, the node without dimensions of size 1, its operands as strides over that
+// domain, the gradient. Invalid arguments throw before the node is appended; afterwards nothing may.
 Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   const Entry entry(op);
   DType type = promoted(inputs, op);
@@ -255,6 +257,7 @@ Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId devic
   return out;
 }
 
+// The domain is that of the input; the result's elements are counted over the dimensions that stay.
 Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
   const Entry entry(op);
   NodeRef node = new_node(op, x.dtype(), wide_of(x.dtype()), x.device(), 1);
@@ -321,6 +324,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const 
   return out;
 }
 
+// No node: a view is other strides on the same storage. Its history follows that of its base (Tensor::grad_fn).
 Tensor view(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims& strides, int64_t offset,
             const Attributes& attributes) {
   const Stage stage(op.name, "cpu_op");
@@ -471,6 +475,8 @@ void assign_at(const OpInfo& op, const Tensor& target, const Tensor& value, cons
   write_values(op, target, value, at, nullptr);
 }
 
+// Otherwise the number of such writes between two reads would decide the structure of the log, and each number of them
+// would need a plan.
 void run_small(const Tensor& written) {
   constexpr size_t kLittle = 3;        // nodes
   constexpr int64_t kSmall = 1 << 14;  // elements
@@ -485,6 +491,7 @@ void run_small(const Tensor& written) {
   if (std::all_of(log.nodes.begin(), log.nodes.end(), is_small)) flush(log, false);
 }
 
+// Under one lock from the comparison to the write: that is what makes x.add_(1) from several threads lose nothing.
 bool replace(const OpInfo& op, const Tensor& target, const Tensor& before, const Tensor& result) {
   const Entry entry(op);
   if (!(target->storage->node.ref() == before->storage->node.ref())) return false;

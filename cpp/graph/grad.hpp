@@ -51,6 +51,8 @@ class Checkpoint : public RefCounted<Checkpoint>, public Given {
 };
 
 // A value that a gradient needs, as it was when the op was recorded.
+// Keeps a value, not a tensor: writes in place move the storage to a new node, and the version tells that they did. The
+// value itself stays, held, until the graph is freed.
 class Saved {
  public:
   void keep(const Tensor& t, bool always = false);  // always: also inside a checkpoint
@@ -111,6 +113,7 @@ class CustomGrad : public Given {
   virtual void free_values() = 0;
 };
 
+// Inputs lie behind the node in the same allocation, because nearly every op makes one.
 class GradNode : public RefCounted<GradNode> {
  public:
   const OpInfo* op = nullptr;

@@ -7,6 +7,7 @@ namespace sg {
 // Guards logs, plan caches and device calls; the thread that holds it may take it again. A thread that must wait for it
 // pauses the host first (releases Python's GIL) and resumes it after releasing the lock, so no thread ever waits for
 // the lock while it holds the GIL.
+// Order of locks: the GIL is given up before this one is waited for, and a GPU's own lock is taken after it.
 class EngineLock {
  public:
   EngineLock();

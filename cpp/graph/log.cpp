@@ -39,6 +39,8 @@ void Log::add_word(uint64_t word) {
   hash = hash_add(hash, word);
 }
 
+// One word for the kind, type and what is read: another node by its distance (so that a repeated loop has a repeated
+// key), a leaf by its number. Then the offset or its place in `offsets`, and the strides.
 void Log::add_operand(const Node& reader, int k) {
   const Operand& operand = reader.in[k];
   uint64_t word = static_cast<uint64_t>(operand.kind) | uint64_t(operand.dtype) << 4;
@@ -132,6 +134,7 @@ void make_room_in(std::vector<T>& list, size_t more) {
 }
 }  // namespace
 
+// The bounds are those of append_in_room: words of a node, of each input, and one entry of every other list an input.
 void Log::make_room(const Node& node) {
   constexpr size_t kNodes = 64;  // of few inputs: room is made for as many at once
   constexpr size_t kWordsOfNode = 2 + std::size(Parameters().words) + kMaxRank, kWordsOfInput = 3 + kMaxRank;

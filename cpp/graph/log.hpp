@@ -36,6 +36,9 @@ struct Writes {
   size_t count = 0;
 };
 
+// Invariants: `nodes` are pending and in program order, so each comes after its inputs; `key` and `hash` describe them
+// completely, apart from numbers and the offsets of leaves, which are in `numbers` and `offsets` in the order in which
+// the plan takes them.
 struct Log {
   DeviceId device;
   uint64_t epoch = 1;  // changes at each flush
@@ -50,7 +53,9 @@ struct Log {
   std::vector<Reporter> reporters;
   std::vector<uint64_t> key;
   std::vector<size_t> begins;  // where the words of each node begin in the key
+  // Of `key`, kept up to date word by word, so that a flush does not walk the key.
   uint64_t hash = 0;
+  // Counts towards kMaxLogLeafBytes: a log that reads much keeps much alive.
   int64_t leaf_bytes = 0;
   bool to_the_end = false;       // a run now is not to be interrupted
   size_t whole_from = SIZE_MAX;  // nodes from here on are run as a whole or not at all

@@ -90,6 +90,8 @@ struct ContractionParameters {
   PackedWindow window;
 };
 
+// States: pending -> ready or failed, once. Pending: `in` holds the inputs, `buffer` is empty. Ready: `buffer` holds
+// `numel` elements. After its run a node drops its inputs, so a chain of values does not keep what made it alive.
 struct Node : RefCounted<Node> {
   enum class State : uint8_t { pending, ready, failed };
 
@@ -100,6 +102,8 @@ struct Node : RefCounted<Node> {
   uint8_t inputs = 0;
   const OpInfo* op = nullptr;  // nullptr: data that came from outside
   // Position in the pending log, or, for a leaf, its number there (valid while epoch is the log's).
+  // Lets a log recognise its own nodes and leaves without a table: a number of an older log is never taken for one of
+  // this.
   uint64_t epoch = 0;
   int32_t log_index = -1;
   // How many storages and saved gradients hold the value: a flush writes it only if this is not 0.
@@ -141,6 +145,7 @@ struct Node : RefCounted<Node> {
     return inputs == 2 && domain.numel() == numel && in[1].strides == contiguous_strides(domain);
   }
   size_t bytes() const { return static_cast<size_t>(numel) * size_of(dtype); }
+  // Also frees what only the inputs kept alive, without recursion.
   void drop_inputs();
   static void* operator new(size_t);
   static void operator delete(void*);

@@ -43,6 +43,7 @@ enum Saves : uint8_t {
 // The types that an op takes; TypeError for others.
 enum Takes : uint8_t { kTakesBool = 1, kTakesIntegers = 2, kTakesFloats = 4, kTakesAll = 7 };
 
+// Rows are constants that live as long as the process: their addresses stand for them in keys, and may be compared.
 struct OpInfo {
   const char* name;
   const char* doc;

@@ -15,6 +15,7 @@ struct Hooks;
 struct RetainedGrad;
 
 // What views share: the current value of a piece of memory.
+// A write in place gives it another node and a higher version; readers recorded before keep the node they read.
 struct Storage : RefCounted<Storage> {
   Held node;                         // its current value
   uint32_t recording = 0;            // the one it was made in; 0: none

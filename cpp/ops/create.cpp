@@ -34,6 +34,8 @@ Expr emit_random_bits(ProgramBuilder& builder, const Node&, const Expr* in) {
   return builder.alu(Code::random_wide, DType::int64, in[0], in[1], in[2]);
 }
 
+// The stream moves on by whole blocks of four words, however many are used, so where the next draw begins follows from
+// sizes alone.
 Tensor random(const OpInfo& op, const Dims& shape, DeviceId device, Generator& from, int64_t words_each,
               DType dtype = DType::float32) {
   check_size(op.name, shape);

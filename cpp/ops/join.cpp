@@ -8,6 +8,7 @@
 namespace sg {
 namespace {
 
+// The dimension is enough: the sizes of the inputs say which part of the gradient is whose.
 struct JoinAttributes {
   int dim;
 };
@@ -54,6 +55,8 @@ const OpInfo Join{.name = "cat",
                   .vjp = vjp_join};
 }
 
+// Memory of undefined contents, into which each input is copied through a slice. The copies fuse with what made the
+// inputs, so joined values are often computed in place. One gradient for all of them, not one a copy.
 Tensor cat(const std::vector<Tensor>& tensors, int64_t dim) {
   check_list("cat", tensors);
   std::vector<Tensor> parts;
@@ -243,6 +246,7 @@ Tensor repeat_in_turn(Tensor x, const Dims& repeats) {
 
 }  // namespace
 
+// One copy: each repeated dimension becomes two, of which the first has stride 0, and the copy lays them out in memory.
 Tensor repeat(const Tensor& x, const Dims& repeats) {
   const int extra = repeats.rank - x.rank();
   if (extra < 0)
@@ -295,6 +299,7 @@ Tensor repeat_interleave(const Tensor& x, int64_t repeats, std::optional<int64_t
   return reshape(clone(expand(unsqueeze(x, d + 1), wide)), shape);
 }
 
+// Two slices change places along each dimension in turn.
 Tensor roll(const Tensor& x, const Dims& shifts, const std::optional<Dims>& dims) {
   if (!dims || dims->rank == 0) {
     if (shifts.rank != 1)
@@ -324,6 +329,7 @@ Tensor flipud(const Tensor& x) {
   return flip(x, {0});
 }
 
+// Quarter turns from dims[0] towards dims[1]: a reflection and a transposition.
 Tensor rot90(const Tensor& x, int64_t k, const Dims& dims) {
   if (dims.rank != 2 || x.rank() < 2)
     fail<ValueError>("rot90", "dims " + dims.str() + " of shape " + x.shape().str() + " span no plane", "name two");

@@ -66,6 +66,8 @@ constexpr uint8_t takes_of() {
 }
 
 template <class Op>
+// Reads what a struct of math/ declares. What it leaves out keeps OpInfo's default, so a formula names only what is
+// special about it.
 constexpr OpInfo row_of(int arity) {
   OpInfo row{Op::name, Op::doc, Kind::pointwise, arity, result_of(Op::result)};
   if constexpr (requires { Op::saves; }) set_saves(row, Op::saves);
@@ -126,6 +128,7 @@ Expr emit_same(ProgramBuilder&, const Node&, const Expr* in) { return in[0]; }
 void vjp_same(Vjp& v) { v.result[0] = v.g; }
 Expr emit_cast(ProgramBuilder& builder, const Node& node, const Expr* in) { return builder.cast(in[0], node.dtype); }
 
+// Gradients of formulas with numbers compute with numbers in the same text, at once and in double.
 bool both_numbers(const Tensor& a, const Tensor& b) { return a.is_number() && b.is_number(); }
 
 }  // namespace
@@ -213,6 +216,7 @@ Tensor div(const Tensor& a, const Tensor& b) { return apply(ops::Div, a, b); }
 Tensor maximum(const Tensor& a, const Tensor& b) { return apply(ops::Maximum, a, b); }
 Tensor minimum(const Tensor& a, const Tensor& b) { return apply(ops::Minimum, a, b); }
 
+// The cheaper op where an exponent has one; its gradient is cheaper and exact as well.
 Tensor pow(const Tensor& a, const Tensor& b) {
   if (b.is_number() && !a.is_number()) {
     const double exponent = value_of(b);
@@ -229,6 +233,7 @@ Tensor pow(const Tensor& a, const Tensor& b) {
   return apply(ops::Pow, a, b);
 }
 
+// A number as condition, as gradients have where an input was a number, needs no op.
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   if (!condition.is_number())
     return pointwise(ops::Where, {condition.dtype() == DType::boolean ? condition : condition != 0, a, b});

@@ -11,6 +11,7 @@ void check_real(const char* op, DType t) {
 
 namespace {
 
+// One launch: the numbers are computed where they are written.
 void fill(const Tensor& x, const Tensor& values) { copy_(x, cast(values, x.dtype())); }
 
 Tensor uniform_like(const Tensor& x, Generator& from) { return rand(x.shape(), x.device(), from); }

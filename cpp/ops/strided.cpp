@@ -20,6 +20,8 @@ Tensor strided(const OpInfo& op, const Tensor& x, const Dims& shape, Change chan
   return view(op, x, shape, memory, x->offset + (shape.numel() ? offset : 0), StridedAttributes{logical, place});
 }
 
+// Where elements of the view share a place (overlapping windows), it is split into views that each have none, which are
+// added one after the other: a fixed order, so the same bits each time.
 void add_through(const Tensor& target, const Tensor& g) {
   const Goes goes = goes_of(target.shape(), target.strides());
   if (goes.count == 1) {

@@ -7,6 +7,9 @@
 
 namespace sg::schedule_detail {
 
+// One pass from the last node to the first: a node is needed if it is held or a needed node reads it. Stored are held
+// nodes, those that cannot be computed inside their readers, those read at computed places, and those read across a
+// cut.
 Context::Context(const ScheduleInput& in) : log(in.log), input(in), guards(in.log) {
   const int32_t n = count();
   needed = in.held;

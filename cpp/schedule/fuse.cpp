@@ -10,8 +10,12 @@
 namespace sg::schedule_detail {
 namespace {
 
+// Bounds the work of a kernel that reads what thousands read, such as a parameter in a loop.
 constexpr int64_t kMaxRelated = 64;  // kernels that one is tried with
 
+// Invariants: order_ holds all edges between living groups; made_by_ names the living group of each stored node; the
+// readers' lists hold living groups only, sorted. A merged group keeps the smaller number, so the numbers stay in the
+// order of the log.
 class Fuser {
  public:
   explicit Fuser(Context& context)
@@ -156,6 +160,8 @@ class Fuser {
     return out;
   }
 
+  // Until nothing more joins. The nearest kernel before is tried first; what it becomes is tried with its own
+  // neighbours.
   void join(int32_t id, bool shares) {
     for (bool changed = true; changed && groups_[id].kind == FusionGroup::Kind::program;) {
       changed = false;

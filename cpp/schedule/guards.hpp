@@ -54,6 +54,7 @@ class Classes {
   std::vector<int32_t> next_;  // towards the first of a node's class
 };
 
+// Questions that follow from earlier answers are not noted again (Classes), which keeps the list linear in the log.
 class Guards {
  public:
   explicit Guards(const Log& log) : log_(log), one_size_(log.nodes.size()), one_domain_(log.nodes.size()) {}

@@ -58,6 +58,8 @@ bool writes_safely(const Context& context, const FusionGroup& group) {
   return true;
 }
 
+// What a kernel computes for an element or a row is in registers when the next root reads it there; at any other place
+// it would have to be in memory first.
 bool reads_in_place(const Context& context, const FusionGroup& group, const Use& use) {
   if (use.offset != 0 || use.source.start >= 0 || use.elsewhere) return false;
   const Node& root = context.node(use.source.node);

@@ -10,6 +10,8 @@ constexpr size_t kMaxInstances = 512;
 constexpr size_t kMaxLeaders = 32;  // of one structure that a kernel may still join: those of the latest launches
 constexpr int64_t kMaxInstanceElements = int64_t{1} << 22;  // larger kernels fill a device by themselves
 
+// Kernels with the same code and nothing to wait for between them run as instances of one launch, each with its own
+// arguments. Which of them comes first does not matter.
 class Grouper {
  public:
   Grouper(const Context& context, const Kernels& kernels, Order order)

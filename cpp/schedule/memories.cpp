@@ -7,6 +7,9 @@
 namespace sg::schedule_detail {
 namespace {
 
+// An effect is a new value of an old memory (docs/decisions/005-in-place-is-a-new-value.md). It may take the old bytes
+// if nobody needs the old value afterwards and all who read it can come before; the latter become edges of the order at
+// once, so that a later question sees them.
 class ValuePlacer {
  public:
   ValuePlacer(const Context& context, const Kernels& kernels, Order& order, Scheduled& out)

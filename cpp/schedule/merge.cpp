@@ -96,6 +96,7 @@ bool fits_epilogue(const Context& context, const FusionGroup& product, const Fus
 
 }  // namespace
 
+// Cheap tests only: this is asked for every pair, put_together() for the few that pass.
 bool may_merge(Context& context, const FusionGroup& early, const FusionGroup& late) {
   if (late.kind != FusionGroup::Kind::program || early.kind == FusionGroup::Kind::custom) return false;
   if (early.kind == FusionGroup::Kind::product && !fits_epilogue(context, early, late)) return false;
@@ -109,6 +110,7 @@ bool may_merge(Context& context, const FusionGroup& early, const FusionGroup& la
   return true;
 }
 
+// Every comparison of sizes goes through context.guards, so that the answer holds for a sketch.
 bool put_together(Context& context, const FusionGroup& early, const FusionGroup& late, FusionGroup& m) {
   m.tried = false;
   m.across = 0;

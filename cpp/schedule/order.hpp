@@ -44,6 +44,8 @@ class Bits {
   std::pmr::vector<uint64_t> words_;
 };
 
+// Invariant: before_ is closed under transitivity at all times, so before() is one bit. between() asks for a path
+// through a third kernel: next_ holds direct successors only.
 class Order {
  public:
   explicit Order(size_t count = 0, std::pmr::memory_resource* memory = std::pmr::get_default_resource());

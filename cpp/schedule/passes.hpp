@@ -23,6 +23,8 @@ struct ValueRef {
 
 // One reading of a node or leaf from a kernel's domain: element offset + sum(coordinate * stride).
 // For a pointwise node without memory, `inputs` are the readings its formula needs.
+// Invariant: a reading is affine in the kernel's coordinates. A formula that is not (a reshape that no strides follow)
+// is stored.
 struct Use {
   ValueRef source;
   DType dtype = DType::float32;
@@ -74,6 +76,8 @@ struct Context {
 };
 
 // A kernel: stored nodes (roots) computed over one domain.
+// Invariants: roots run over `domain`, as elements or, if they are folded, as rows; `reduced` and `across` do not
+// overlap; no third kernel must run between two roots.
 struct FusionGroup {
   template <class T>
   using List = std::pmr::vector<T>;

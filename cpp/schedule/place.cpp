@@ -40,6 +40,7 @@ Emitted emit_collapsed(Context& context, const FusionGroup& group) {
   return e;
 }
 
+// A kernel comes after those whose stored nodes it reads. Writes in place add edges of their own (memories.cpp).
 Order order_of(const Context& context, const Kernels& kernels) {
   Order order(kernels.count(), &context.memory);
   for (size_t d = 0; d < kernels.count(); ++d)
@@ -48,6 +49,7 @@ Order order_of(const Context& context, const Kernels& kernels) {
   return order;
 }
 
+// Without a check in the log no kernel looks at the status word, which costs a load for each update in place.
 bool has_checks(const Context& context, const std::vector<Emitted>& emitted) {
   if (context.input.unchecked) return true;
   for (const Emitted& e : emitted) {
@@ -68,6 +70,8 @@ bool Kernels::is_empty(int32_t group) const {
   return k.program.rows() == 0 || (k.program.inner == 0 && k.program.domain.numel() == 0);
 }
 
+// The order of these lines matters: a value's memory adds edges to the order (readers before the write in place),
+// launches are grouped only by the complete order, and the arena is packed when all steps are known.
 Scheduled place(Context& context, const std::vector<FusionGroup>& groups) {
   Scheduled out;
   Plan& plan = out.plan;

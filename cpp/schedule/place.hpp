@@ -21,6 +21,7 @@ struct Kernels {
 };
 
 // The memories of a plan, which grow while steps are made.
+// A memory is a number in the plan; its bytes are placed later, by arena.cpp, or by the device.
 class Memories {
  public:
   Memories(const Context& context, Plan& plan)

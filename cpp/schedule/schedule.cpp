@@ -18,6 +18,8 @@ std::vector<FusionGroup> form_groups(Context& context) {
 
 }  // namespace
 
+// Each pass returns what the next one reads; the context holds the log and the guards. The sketch is made before
+// place(), whose answers follow from the groups and the sizes.
 Scheduled schedule(const ScheduleInput& input) {
   Context context(input);
   const std::vector<FusionGroup> groups = form_groups(context);

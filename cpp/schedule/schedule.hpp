@@ -39,6 +39,7 @@ std::optional<Scheduled> schedule_as(const ScheduleInput& input, const Sketch& s
 bool is_same(const Sketch& sketch, const ScheduleInput& input);  // and no size is near a limit
 std::string why_not(const Sketch& sketch, const ScheduleInput& input);
 // Equal for logs that differ only in sizes, strides and offsets.
+// 128 bits of hash. Under SPIROGRAD_BOUNDS=1 a plan that a sketch gave is compared with the one made anew.
 struct Structure {
   uint64_t a, b;
   bool operator==(const Structure&) const = default;

@@ -9,6 +9,8 @@
 namespace sg::schedule_detail {
 namespace {
 
+// Takes the kernels out of `kernels_` as it goes, so each is used once. Partial results get memories of their own,
+// which no group knows.
 class StepMaker {
  public:
   StepMaker(Context& context, Kernels& kernels, const Launches& launches, Memories& memories, Plan& plan)
@@ -46,6 +48,8 @@ class StepMaker {
     }
   }
 
+  // `reads` and `writes` are what barriers and the order of launches are made from; of a custom kernel the tensors say
+  // it.
   static void finish(Instance& instance) {
     instance.reads.reserve(instance.bindings.size());
     if (instance.kernel.kind == Kernel::Kind::program) {
@@ -132,6 +136,8 @@ class StepMaker {
     }
   }
 
+  // Only sizes decide, not the device: a sum is cut in the same places on CPU and GPU, so that its bits can agree
+  // (docs/decisions/013-sums-are-cut-by-size.md).
   bool append_in_pieces(Emitted& e) {
     if (e.kernel.kind != Kernel::Kind::program) return false;
     const auto partials = static_cast<int32_t>(e.sources.size());

@@ -20,6 +20,8 @@ struct Mapping {
   int64_t step[kMaxRank][kMaxRank];
 };
 
+// True if the reading is affine in the node's coordinates and never carries from one dimension into the next: `last`,
+// the largest value of each coordinate, stays below the size.
 bool map_dims(const Dims& shape, const Dims& domain, const Dims& strides, int64_t offset, Mapping& m) {
   for (int j = 0; j < shape.rank; ++j) {
     m.start[j] = 0;
@@ -69,6 +71,8 @@ Flat flatten(const Node& node) {
   return f;
 }
 
+// Readings are found by source, each once: those of one source are chained by `before`, latest first. The heap gives
+// the node that comes latest in the log, so that all readers of a node are known when it is expanded.
 class Expander {
  public:
   Expander(const Context& context, FusionGroup& group) : context_(context), group_(group), scratch_(context.scratch) {
@@ -101,6 +105,7 @@ class Expander {
   }
 
  private:
+  // A root with one value a row: made from what the row folds, not for each element.
   bool is_row(int32_t root) const {
     if (!group_.reduced || context_.node(root).op->kind == Kind::reduce) return false;
     Guards& guards = context_.guards;

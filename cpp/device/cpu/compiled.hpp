@@ -9,6 +9,7 @@
 
 namespace sg::cpu {
 
+// For the preparation of one plan: it compares whole programs, so it need not outlive them.
 class Compiled {
  public:
   // Programs that are equal, on memories that overlap in the same way, share one. Whoever runs it sets its numbers first.

@@ -22,6 +22,7 @@ namespace sg {
 namespace cpu {
 namespace {
 
+// Where a view begins in one run: the memory's address, plus a run-time offset if `start` names one.
 struct BoundView {
   int32_t memory = -1, start = -1;
   int64_t size = 1;  // bytes of an element: run-time offsets count elements
@@ -51,6 +52,8 @@ int64_t compiled_bytes(const ReadyInstance& r) {
   return static_cast<int64_t>(sizeof(ReadyInstance) + (r.product ? sizeof(ProductPlan) : 0));
 }
 
+// A plan's calls, ready to run: addresses alone are filled in anew. Equal programs of one plan share an Executable, so
+// two steps never run at once.
 class CpuPrepared final : public Prepared {
  public:
   explicit CpuPrepared(DeviceStats& stats) : stats_(stats) {}
@@ -139,6 +142,7 @@ BoundView bind(const Instance& instance, int32_t binding, int64_t size) {
   return {instance.bindings[binding].memory, instance.bindings[binding].start, size};
 }
 
+// Everything that may fail or allocate happens here; run() only fills in addresses and numbers.
 ReadyInstance make_ready(const Plan& plan, const Instance& instance, Compiled& compiled) {
   ReadyInstance r;
   const Kernel& kernel = instance.kernel;

@@ -10,6 +10,7 @@
 
 namespace sg::cpu {
 
+// A cell is eight bytes that begin with the value in its own type, so that loops read it like memory.
 Number cell_of(DType t, Number n) {
   Number cell{};
   switch (t) {
@@ -81,6 +82,7 @@ int32_t CallEmitter::new_register(int size, Register::Holds holds) {
   registers.push_back({size, holds});
   return kRegister + static_cast<int32_t>(registers.size()) - 1;
 }
+// Registers of operands that live for one instruction are used again; those that hold values or tiles are not.
 int32_t CallEmitter::temporary(int size) {
   auto& free = free_[size];
   if (free.empty()) return new_register(size);
@@ -261,6 +263,8 @@ void CallEmitter::alu(const Node& node, std::vector<Op>& ops) {
   for (int32_t r : used) release(r);
 }
 
+// Adds to the partial sums in memory, a lane for each column: the part of the rows that a thread has makes one partial
+// sum.
 void CallEmitter::sum_rows(int32_t i, std::vector<Op>& ops) {
   const Value& value = values_[instr(i).a];
   const DType type = instr(i).dtype;

@@ -13,6 +13,9 @@ constexpr int64_t kFetchBytes = 1024;    // of a run, at most
 constexpr int64_t kFetchUnits = 8;       // how long before it is read
 constexpr int64_t kChunkWork = 1 << 17;  // cheap element operations in one piece of work for a thread: about 10 us
 
+// One for each part of the work, on the thread that does it. The frame is that thread's scratch: slots (addresses),
+// then cells, registers and the states of folds. Loops get addresses alone, so a part costs no allocation and threads
+// share nothing but the Executable, which they only read.
 class Runner {
  public:
   Runner(const Executable& e, char* const* bases) : e_(e), bases_(bases) {
@@ -56,6 +59,7 @@ class Runner {
           std::clamp<int64_t>(e_.piece_limit - at_[e_.piece_dim] * e_.piece_size, 0, e_.piece_size) * e_.piece_rest;
   }
 
+  // Every view at the first lane of the unit; advance() then adds constant steps instead of computing addresses anew.
   void start(int64_t lane) {
     for (size_t v = 0; v < e_.views.size(); ++v) {
       const ViewUse& view = e_.views[v];
@@ -204,6 +208,7 @@ class Runner {
     }
   }
 
+  // Sums of floats are kept in double, with what each addition lost (folds_isa.hpp), and rounded once.
   void finish(const FoldOp& fold, const FoldState& s) {
     Number result;
     if (is_float(fold.dtype))
@@ -215,6 +220,8 @@ class Runner {
   }
 
   // Rows [lane, lane + n) of a unit at once, column by column.
+  // Folds lie side by side, so that neighbouring rows are read together where memory runs across the rows. Float sums
+  // of sum_run columns are added to the total at once, which bounds their error.
   void across(int64_t lane, int64_t n) {
     lane_ = lane;
     for (const Phase& phase : e_.phases) {
@@ -275,6 +282,8 @@ void run_part(const Executable& e, char* const* bases, const Part& part) {
   if (e.streams) blocks().fence();
 }
 
+// Pieces of about 10 us each. Where they are cut changes no bit: a row is never shared by two threads, and pointwise
+// elements do not depend on each other.
 void run_all(const Executable& e, char* const* bases) {
   if (e.units == 0 || (e.lanes == 0 && (e.across || e.pointwise))) return;
   // A pointwise unit and a block of rows can be cut along the lanes; one row cannot.

@@ -85,6 +85,9 @@ void Opened::abandon() {
   pool.abandon(queue.ended(patience) && (!copies || copies->ended(patience)));
 }
 
+// One for each GPU, for the life of the process; `now_` is replaced when the device is opened again, and what was
+// opened before stays for threads that are still in it. `mutex` is held while commands are recorded and submitted,
+// never while anything waits.
 class GpuDevice final : public Device {
  public:
   explicit GpuDevice(int index) : index_(index), now_(new Opened(index)) {}
@@ -158,6 +161,7 @@ BufferRef GpuDevice::allocate(size_t bytes, bool to_fill) {
   });
 }
 
+// Small ones wait for the next submission, large ones leave at once.
 void GpuDevice::upload(const BufferRef& to, const void* from, size_t bytes) {
   ask("upload", [&](Opened& device) {
     GpuBuffer& buffer = device.ours("upload", to, 0, bytes);

@@ -20,6 +20,9 @@ constexpr const char* kPass = "pass what changes as an argument, as a tensor, an
 }  // namespace
 
 // ---- watching --------------------------------------------------------------------------------------------------------
+// The function gets other handles on other storages with the same values: a tensor that it reaches as an argument and
+// also as, say, a parameter can then be told apart by where it came from. What it wrote to the copies is passed on at
+// the end.
 Capture::Capture(const std::vector<Tensor>& arguments) : originals_(arguments), made_(new Recording) {
   static std::atomic<uint32_t> last{0};
   if (watcher) fail<Error>("compile", "another function is being recorded", "call one at a time");
@@ -81,11 +84,13 @@ void Capture::refuse(const char* what) {
   fail<Error>("compile", refused_, kPass);
 }
 
+// A storage made inside is known by the capture's number, which costs nothing to check in uses().
 void Capture::makes(Storage& fresh) {
   fresh.recording = id_;
   places_.erase(&fresh);  // an earlier storage, of a gradient that is gone, had the same address
 }
 
+// Leaves are noted at their first use, before anything in the step can change them.
 Recording::Leaf* Capture::leaf_of(const Tensor& x) {
   const Storage* storage = x->storage.get();
   if (!storage || storage->recording == id_) return nullptr;
@@ -114,6 +119,8 @@ void Capture::note(const Tensor& x) {
   if (fresh) made_->kept_.push_back({x->storage, x->storage->version, 0});
 }
 
+// Called for each input of each op while a function is recorded, so it only notes where the value stands. Several
+// places may hold one node at that moment: the replay checks that they still do (equal_).
 void Capture::uses(const Tensor& x) {
   if (x.is_number() || x->storage->recording == id_) return;
   note(x);
@@ -138,6 +145,8 @@ void Capture::sets_gradient(const Tensor& x) {
 
 void Capture::ends(const GradNode& node) { ended_[&node] = true; }
 
+// Two slots: the seed, and the block counted from where the stream stood when the step began, so that a replay
+// continues the stream.
 ReplaySlot Capture::draws(Generator& from, int64_t blocks) {
   auto& slots = made_->slots_;
   auto& streams = made_->streams_;
@@ -236,6 +245,8 @@ void Capture::note_run(const Log& log, const CachedPlan& plan, bool unchecked, s
 
 // ---- the end ---------------------------------------------------------------------------------------------------------
 // Finds a value made inside that is held by something to which a replay could not give a new value.
+// A value has as many holders as storages refer to it, plus saved gradients and others. More holders than known
+// storages: somebody outside keeps it, and would see an old value after a replay.
 std::string Capture::kept_outside(const std::vector<Tensor>& results) {
   std::set<const Storage*> known;
   for (const auto& kept : made_->kept_) known.insert(kept.storage.get());
@@ -256,6 +267,8 @@ std::string Capture::kept_outside(const std::vector<Tensor>& results) {
   return "";
 }
 
+// In this order: what another thread or a lack of memory spoilt, what could never be replayed (problem_), the places of
+// gradients and results. made_ is given away only when nothing was found.
 std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results, std::string& problem) {
   Recording& r = *made_;
   problem = problem_;

@@ -5,6 +5,9 @@
 
 namespace sg {
 
+// A difference is a sentence that ends "compile: f() cannot be replayed: ...", so it speaks of the function as "it".
+// The order of the checks is that of causes: a step with other operations also has other leaves and numbers, and the
+// first difference is what the user can act on.
 std::string Recording::difference(const Recording& a, const Recording& b) {
   auto same_origin = [&](const Origin& x, const Origin& y) {
     if (x.kind != y.kind) return false;

@@ -50,6 +50,7 @@ class Recording {
     int64_t numel;
     bool in_place;
   };
+  // One plan that the step ran, with what a run of it needs besides memory.
   struct Run {
     DeviceId device;
     std::vector<uint64_t> key;
@@ -89,11 +90,13 @@ class Recording {
     size_t stream = 0;
     int64_t block = 0;  // counted from the stream's position when the step begins
   };
+  // A generator that the step drew from. `at` counts from `first`, in blocks of four words.
   struct Stream {
     Generator* from;
     int64_t first;   // its position when the recording began
     int64_t at = 0;  // blocks drawn so far, in the end by the whole step
   };
+  // What a replay has computed so far: the outputs of each run, in order.
   struct Made {
     std::vector<std::vector<NodeRef>> outputs;
     std::vector<Ref<Storage>> gradients;  // of the leaves, at the beginning

@@ -31,6 +31,9 @@ NodeRef Recording::node_of(const Origin& from, const std::vector<Tensor>& argume
   return storage_of(from, arguments, made)->node.ref();
 }
 
+// Everything that the plans took for granted, in order of cost: leaves and their gradients, values that were one node,
+// runs and their memory, numbers. A false answer means that the Python function is called; it must never be true for a
+// step that would compute something else.
 bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<double>& numbers) const {
   if (recoveries_ != recoveries()) return false;
   const Made none;
@@ -62,6 +65,8 @@ bool Recording::fits(const std::vector<Tensor>& arguments, const std::vector<dou
       if (m.kind != Memory::Kind::output || m.donor < 0) continue;
       const Origin& from = run.leaves[m.donor];
       if (from.kind == Origin::Kind::output) continue;
+      // A plan writes an output over a leaf's memory only if nothing else holds the leaf's value, which was so when it
+      // was made.
       if (node_of(from, arguments, none)->held.load(std::memory_order_relaxed) != 1) return false;
     }
   }
@@ -91,6 +96,7 @@ void Recording::run_readers(const std::vector<Tensor>& arguments) const {
   }
 }
 
+// Draws from the streams: call once, and only when the step is certain to run.
 std::vector<Number> Recording::values(const std::vector<double>& numbers) const {
   std::vector<Number> values;
   std::vector<int64_t> first;
@@ -201,6 +207,8 @@ std::optional<std::vector<Tensor>> Recording::run(const std::vector<Tensor>& arg
   return results;
 }
 
+// Two arguments that share memory stay apart by as much, an address is aligned as before (16 bytes, for vector loads),
+// and shared memory stays shared: plans depend on each.
 std::vector<uint64_t> signature(const std::vector<Tensor>& arguments) {
   const EngineLock lock;
   bool pending = false;

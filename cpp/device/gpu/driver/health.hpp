@@ -15,6 +15,7 @@ namespace sg {
 
 using Names = std::shared_ptr<const std::vector<std::string>>;
 
+// States go one way, good to lost or hung; the first report keeps its reason, later ones are consequences.
 class Health {
  public:
   explicit Health(std::string device) : device_(std::move(device)) {}

@@ -13,9 +13,9 @@ namespace {
 
 int at(DType t) { return static_cast<int>(t); }
 
-template <class F>
 // The shortest decimal that gives the same number when it is read (std::to_chars), with a point, so that GLSL does not
 // take it for an integer.
+template <class F>
 std::string shortest(F v) {
   char buffer[64];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, v).ptr;
@@ -180,6 +180,7 @@ std::string expression(const Program& p, const Instr& i, const std::function<std
 }
 
 // Whether the text will call something of alu.glsl, whose parsing takes time.
+// Asks the text itself, so that it cannot differ from what is written later.
 static bool calls_alu(const Program& p) {
   for (const Instr& i : p.code) {
     if (i.code == Code::reduce && (i.fold == Fold::maximum || i.fold == Fold::minimum) && is_float(i.dtype))

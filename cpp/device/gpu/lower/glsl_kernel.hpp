@@ -31,6 +31,8 @@ struct Layout {
 };
 
 // The argument block of one instance: words are added as the text asks for them.
+// Words are laid out in the order of their first use, so equal texts have equal layouts; words() then reads the values
+// of one instance in that order.
 class Arguments {
  public:
   enum class What : uint8_t {

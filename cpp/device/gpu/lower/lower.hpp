@@ -41,6 +41,8 @@ struct Shader {
 };
 std::shared_ptr<const Shader> sealed(Shader shader);  // with its hash
 
+// Equal sources are one pipeline, so everything that differs from run to run, or from size to size where that costs
+// nothing, is in the argument block and not in the text.
 struct Lowered {
   std::string name;
   std::shared_ptr<const Shader> shader;

@@ -8,6 +8,7 @@
 
 namespace sg::glsl {
 
+// Chosen by rows.cpp from the program, the strides and the device; the text follows from it and the layout alone.
 struct RowShape {
   bool general = false;                          // lanes and rows are arguments, nothing is kept in registers
   bool adjacent = false;                         // neighbouring threads work on neighbouring rows, not columns

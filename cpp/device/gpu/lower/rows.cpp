@@ -61,6 +61,8 @@ bool all_in_fours(const Layout& l) {
   });
 }
 
+// First 32 threads a row, then as many as keep a thread at 16 values or fewer (up to 512 threads), then at 32. A
+// workgroup has at least 256 threads, so short rows share it.
 void choose_lanes(RowShape& s, const Program& p, const Features& f) {
   const int64_t most = power_below(std::min<int64_t>(1024, f.max_group_threads)),
                 columns = std::max<int64_t>(p.columns(), 1);
@@ -93,6 +95,7 @@ std::set<int32_t> cached_loads(const Program& p) {
   return found;
 }
 
+// What costs less to compute again than a register costs: a step of arithmetic on values that are loaded anyway.
 bool worth_keeping(const Instr& i) {
   switch (i.code) {
     case Code::add:
@@ -112,6 +115,7 @@ bool worth_keeping(const Instr& i) {
   }
 }
 
+// Walks from a value to the loads behind it. A value that an earlier phase made ends the walk if it is kept.
 void need(RowShape& s, const Program& p, int phase, int32_t id) {
   std::vector<int32_t> open = {id};
   while (!open.empty()) {
@@ -151,6 +155,8 @@ void find_needs(RowShape& s, const Program& p) {
   }
 }
 
+// Keeps in registers what fits into kWordsKept for all items of a lane, after trying to keep only what is dear; what
+// does not fit is loaded again in each phase.
 void choose_items(RowShape& s, const Program& p) {
   const int64_t items = next_power(divide_up(std::max<int64_t>(p.columns(), 1), s.lanes * s.width));
   s.in_registers = items * s.width <= 32;
@@ -186,6 +192,7 @@ Shaders::Written write_rows(const Layout& l, const RowShape& s, const Features& 
   return {sealed({.source = std::move(source), .shuffles = s.shuffles}), std::move(args)};
 }
 
+// Everything of the shape that the text contains. Lanes of a general kernel are an argument, so they are left out.
 Form form_of(const Layout& l, const RowShape& s) {
   Form form(Form::Kind::rows);
   form.add(l);

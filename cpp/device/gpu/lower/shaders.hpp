@@ -29,6 +29,8 @@ class Form {
   std::vector<uint64_t> words_;
 };
 
+// Writing the text of a kernel costs more than finding it, so a form that was seen answers without text. Under
+// SPIROGRAD_BOUNDS=1 it is written all the same, to find a form that leaves out a fact.
 class Shaders {
  public:
   // `checked`: known texts are written again and compared.

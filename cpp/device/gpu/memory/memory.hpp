@@ -43,12 +43,15 @@ inline size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * s
 
 // The size of block that serves `bytes`: four steps between powers of two up to 16 MiB, then multiples of 2 MiB.
 // Leaves room for 16-byte loads of the last element.
+// At most a quarter is wasted, and a tensor that grows a little finds a block of its size.
 size_t block_size(size_t bytes);
 
 struct PoolCounters {
   int64_t allocations = 0, live = 0, cached = 0, peak = 0;
 };
 
+// Invariant: every block is either with a holder (counted as live, or as cached if it is the arena) or in the list of
+// its size. Blocks of a lost device are marked `gone` and deleted by their last holder.
 class Pool {
  public:
   Pool(const Context& context, Queue& queue, Queue* copies = nullptr);

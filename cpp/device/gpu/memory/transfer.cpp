@@ -70,6 +70,8 @@ void Transfer::prepare(Queue& queue, uint32_t family, Chunk& chunk, size_t bytes
   }
 }
 
+// Large uploads leave in chunks, each its own submission, on the copying queue if there is one: kernels that do not
+// read the buffer go on meanwhile.
 void Transfer::upload(GpuBuffer& to, const void* from, size_t bytes) {
   const size_t size = chunk_size(bytes);
   Queue& queue = copies_ ? *copies_ : queue_;
@@ -113,6 +115,7 @@ uint64_t Transfer::start_download(Chunk& chunk, const GpuBuffer& from, size_t of
   return chunk.value;
 }
 
+// Up to three chunks ahead: while the host copies one out of mapped memory, the device fills the next ones.
 void Transfer::download(void* to, GpuBuffer& from, size_t offset, size_t bytes) {
   const std::lock_guard lock(download_mutex_);
   queue_.check("download");  // the device may have been lost, and its buffers given up, while this waited

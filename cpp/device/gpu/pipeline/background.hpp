@@ -10,6 +10,8 @@
 
 namespace sg {
 
+// Threads start one by one, as there is work, and sleep when there is none; stop(false) leaves them to end with the
+// process.
 class Background {
  public:
   Background() = default;

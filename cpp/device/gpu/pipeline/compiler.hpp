@@ -20,6 +20,8 @@ std::string_view embedded_source(std::string_view file);
 
 // The cache on disk. A file has a magic number, version, the whole key, the length and a checksum. It is written under
 // a temporary name and renamed. Damaged or foreign files are ignored, with one CacheWarning.
+// Safe for several processes: a file appears complete or not at all, and is only read if its key is the whole key asked
+// for. Losing it costs time alone.
 class DiskCache {
  public:
   static DiskCache& instance();

@@ -21,6 +21,8 @@ struct Pipeline {
   std::string source() const;
 };
 
+// Kernels are known by their shader: text or name, constants, subgroup needs. Two steps of one text share a pipeline,
+// whatever their names and sizes. Lookup compares the whole text behind the hash.
 class Pipelines {
  public:
   Pipelines(const Context& context, DeviceStats& stats);

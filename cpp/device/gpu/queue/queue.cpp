@@ -28,6 +28,7 @@ double timeout_from_env() {
 
 }  // namespace
 
+// A queue for copies has no slots: transfers bring command buffers of their own.
 Queue::Queue(const Context& context, Use use)
     : context_(context),
       handle_(use == Use::work ? context.queue : context.copies),
@@ -213,6 +214,7 @@ void Queue::wait(uint64_t value, bool interruptible) {
   }
 }
 
+// The device is marked as hung: nothing waits for it again, and its memory is never freed while it may still run.
 void Queue::give_up(uint64_t value) {
   context_.health->note_hung("submission " + std::to_string(value) + " made no progress for " +
                              std::to_string(timeout_seconds_) + " s");
@@ -228,6 +230,7 @@ bool Queue::wait_quietly(uint64_t value, std::chrono::milliseconds limit) noexce
   return usable() && wait_once(value, limit) == VK_SUCCESS;
 }
 
+// No lock: vkWaitSemaphores may be called from any thread, and others must be able to submit meanwhile.
 VkResult Queue::wait_once(uint64_t value, std::chrono::nanoseconds limit) noexcept {
   VkSemaphoreWaitInfo info{};
   info.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO;

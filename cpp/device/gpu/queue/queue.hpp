@@ -28,6 +28,8 @@ struct Slot {
   bool open = false;                              // its commands are being recorded
 };
 
+// Invariants: no number is completed that was not promised; numbers are given in the order of submission, under mutex_.
+// A slot's command buffers are touched again only after its value was waited for.
 class Queue {
  public:
   enum class Use { work, copies };

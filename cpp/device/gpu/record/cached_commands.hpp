@@ -21,6 +21,7 @@ struct CachedCommands {
   std::array<OfSlot, Queue::kSlots> slots;
 };
 
+// Those of plans that are gone are used for new plans, so that a program whose plans come and go does not collect them.
 class CommandCache {
  public:
   CommandCache(const Context& context, Queue& queue) : context_(context), queue_(queue) {}

@@ -16,6 +16,8 @@ struct Access {
   bool reads_status = false, writes_status = false;  // the status word of the run
 };
 
+// Invariant: hazards_ holds the ranges touched since the last barrier. A barrier covers everything before it, so the
+// tracker starts empty behind it.
 class Commands {
  public:
   Commands(const Context& context, const Pipelines& pipelines, DeviceStats& stats)

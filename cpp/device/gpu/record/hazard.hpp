@@ -15,6 +15,7 @@ struct AddressRange {
 
 enum class BarrierMode : uint8_t { hazards, all, drop };  // SPIROGRAD_BARRIER: where needed, everywhere, nowhere
 
+// Reads beside reads never conflict. Ranges are compared pair by pair: between two barriers there are few.
 class HazardTracker {
  public:
   // True when a step that reads and writes these must wait for what was added since the last clear().

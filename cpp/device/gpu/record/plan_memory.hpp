@@ -10,6 +10,8 @@
 
 namespace sg {
 
+// A plan's memory is a leaf's buffer, an output's, or a place in the arena. Plans run one after the other on the queue,
+// so all share one arena, and a run begins with a barrier against the run before.
 class PlanMemory {
  public:
   struct Placement {
@@ -28,6 +30,7 @@ class PlanMemory {
   void place(const GpuPrepared& plan, const RunArguments& arguments);
   const Placement& operator[](int32_t memory) const { return placements_[static_cast<size_t>(memory)]; }
   // Which memories are the same: commands that are submitted again depend on it.
+  // Two memories in one buffer need barriers that two in different ones do not.
   const std::vector<uint64_t>& same() const { return same_; }
 
  private:

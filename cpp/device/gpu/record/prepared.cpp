@@ -59,6 +59,8 @@ void use_kernel(GpuPrepared& p, GpuStep& s, const Lowered& low, Pipelines& pipel
 }
 
 // One special kernel for each general step.
+// See docs/decisions/024-rows-have-two-kernels.md: the general kernel is there at once, the special one is compiled in
+// the background after some runs.
 std::vector<Lowered> special_kernels(const GpuPrepared& p, const Features& features, Shaders& shaders) {
   std::vector<Lowered> kernels;
   for (size_t i = 0; i < p.steps.size(); ++i)

@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kBlockAlignment = kBlockWords * sizeof(uint64_t), kUploadAlignment = 256;
 
 // Elementary operations of one submission: about 0.2 s on a slow device of the kind. Watchdogs fire at 2 s.
+// In the units of plan/cost.hpp: bytes moved plus operations. Software devices have no watchdog.
 double most_cost(VkPhysicalDeviceType type) {
   if (type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU) return 5e10;
   if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return std::numeric_limits<double>::infinity();
@@ -29,6 +30,7 @@ int64_t wanted_bytes(const Job& job) {
   return bytes;
 }
 
+// As an argument block holds it: the bits of the type in the low bytes.
 uint64_t number_bits(Number n, DType type) {
   uint64_t bits = 0;
   switch (type) {
@@ -138,6 +140,7 @@ void CommandRecorder::record_pieces(Slot& slot, const Job& job, size_t at, size_
   commands_.copy(slot.arguments.handle, static_cast<GpuBuffer&>(*job.to).handle, {at, 0, bytes});
 }
 
+// Copies to host memory at the end of the job's own submission, so that a small result costs no second one.
 std::shared_ptr<GpuReadback> CommandRecorder::record_wanted(const Job& job) {
   if (job.wanted.empty()) return nullptr;
   std::shared_ptr<GpuReadback> readback = readbacks_.take(static_cast<size_t>(wanted_bytes(job)));
@@ -152,6 +155,8 @@ std::shared_ptr<GpuReadback> CommandRecorder::record_wanted(const Job& job) {
   return readback;
 }
 
+// The slot's argument memory holds, in this order: waiting uploads, the job's pieces, a block for each launch. Launches
+// of a job depend on each other, so there is a barrier between any two.
 std::shared_ptr<Readback> CommandRecorder::run_job(const Job& job) {
   const Stage stage("record", "stage", context_.id);
   Lowered low;
@@ -195,6 +200,7 @@ std::shared_ptr<Readback> CommandRecorder::run_job(const Job& job) {
   return readback;
 }
 
+// As many steps as stay below the watchdog's limit, one at least. Nearly every plan is one part.
 CommandRecorder::Part CommandRecorder::next_part(const GpuPrepared& plan, size_t first) const {
   Part part{first, first};
   double cost = 0;
@@ -223,6 +229,7 @@ uint64_t CommandRecorder::word(const ArgWord& w, const RunArguments& arguments) 
   return 0;
 }
 
+// Argument memory only grows: its address is part of what cached commands depend on.
 Slot& CommandRecorder::next_slot(size_t argument_bytes) {
   Slot& slot = queue_.next();
   if (slot.arguments.bytes < argument_bytes) {  // idle: next() has waited for it
@@ -285,6 +292,8 @@ void CommandRecorder::record_steps(Slot& slot, const GpuPrepared& plan, const Pa
   if (plan.uses_status) commands_.barrier_to_host();
 }
 
+// Barriers are decided by the addresses of this run, so two memories that lie apart never wait for each other, whatever
+// the plan says of their numbers.
 void CommandRecorder::record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments,
                                   const Timing::BatchRef& times) {
   if (step.groups[0] == 0 || step.groups[1] == 0 || step.groups[2] == 0) return;

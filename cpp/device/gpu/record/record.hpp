@@ -20,6 +20,8 @@
 
 namespace sg {
 
+// Invariants: when run() throws, nothing was submitted and no upload was lost; commands_ records into the slot that was
+// opened last.
 class CommandRecorder {
  public:
   CommandRecorder(const Context& context, Queue& queue, Pool& pool, Pipelines& pipelines, Proxy* proxy, Timing& timing,

@@ -10,6 +10,8 @@
 
 namespace sg {
 
+// A kernel that finds an index out of range writes tag, index and bound into its run's word, the first one only.
+// Updates in place look at the word and do nothing if it is set, so a step that failed leaves parameters as they were.
 class StatusWords {
  public:
   StatusWords(const Context& context, Queue& queue);

@@ -10,6 +10,8 @@
 
 namespace sg {
 
+// Values that a program makes one by one (an index, a label) would each cost a submission; here they cost a copy in the
+// next one. The bytes are copied when they are added, so the source may change.
 class Uploads {
  public:
   Uploads();
