@@ -68,6 +68,7 @@ void release(PyObject* self) {
 std::unordered_map<const Node*, Extra> extras;
 
 void forget(Node* n) {
+  forget_leaves(n);
   auto it = extras.find(n);
   if (it == extras.end()) return;
   Extra gone = std::move(it->second);  // its objects may run any code when they go: the table is in order by then
@@ -465,9 +466,7 @@ void add_value_type(PyObject* module) {
   check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(value_type), "__array_priority__",
                                Object(check(PyFloat_FromDouble(1000))).get()));
   check(PyModule_AddObjectRef(module, "Value", reinterpret_cast<PyObject*>(value_type)));
-  value::language.forget = forget;
-  value::language.own_backward = own_backward;
-  value::language.power = python_power;
+  value::language = {forget, own_backward, python_power, fetch_grad};
 }
 
 }  // namespace sg::bind

@@ -35,5 +35,8 @@ extern PyGetSetDef value_attributes[];  // value_attributes.cpp
 extern PyMethodDef value_methods[];
 void add_neurons(PyObject* module);        // value_nn.cpp
 void add_value_tensors(PyObject* module);  // value_tensor.cpp
+// Leaf tensors made of Values (value_tensor.cpp): a node that is being freed, and the gradient that came through them.
+void forget_leaves(value::Node* node);
+void fetch_grad(value::Node* node);
 
 }  // namespace sg::bind

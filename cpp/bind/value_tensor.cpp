@@ -59,14 +59,6 @@ void remove(const LeafRef& leaf) {
   }
 }
 
-void (*forget_before)(Node*) = nullptr;
-void forget(Node* n) {
-  const auto [first, last] = places.equal_range(n);
-  for (auto it = first; it != last; ++it) it->second.leaf->nodes[it->second.element] = nullptr;
-  places.erase(first, last);
-  forget_before(n);
-}
-
 Tensor upload(const std::vector<double>& data, const Dims& shape, DType dtype, DeviceId device) {
   if (dtype == DType::float64) return from_host(data.data(), shape, dtype, device);
   const std::vector<float> floats(data.begin(), data.end());
@@ -88,12 +80,6 @@ void add_gradient(Leaf& leaf) {
   const auto numbers = grad.dtype() == DType::float64 ? download<double>(grad) : download<float>(grad);
   for (size_t i = 0; i < numbers.size(); ++i)
     if (Node* n = leaf.nodes[i]) value::set_grad(n, value::grad_of(n) + numbers[i], false);
-}
-
-// add_gradient calls this again; by then there is nothing left to add.
-void fetch_grad(Node* n) {
-  while (LeafRef leaf = find(n, [](const Leaf& l) { return bool(l.tensor.grad()); })) add_gradient(*leaf);
-  while (LeafRef leaf = find(n, [](const Leaf& l) { return !l.reachable(); })) remove(leaf);
 }
 
 // _tensor_of(list of Values, shape, like): their data on the device of `like`, in its type if that is a float's.
@@ -141,10 +127,20 @@ PyMethodDef function = {"_tensor_of", reinterpret_cast<PyCFunction>(reinterpret_
 
 }  // namespace
 
+void forget_leaves(Node* n) {
+  const auto [first, last] = places.equal_range(n);
+  for (auto it = first; it != last; ++it) it->second.leaf->nodes[it->second.element] = nullptr;
+  places.erase(first, last);
+}
+
+// add_gradient calls this again; by then there is nothing left to add.
+void fetch_grad(Node* n) {
+  while (LeafRef leaf = find(n, [](const Leaf& l) { return bool(l.tensor.grad()); })) add_gradient(*leaf);
+  while (LeafRef leaf = find(n, [](const Leaf& l) { return !l.reachable(); })) remove(leaf);
+}
+
 void add_value_tensors(PyObject* module) {
   check(PyModule_AddObjectRef(module, function.ml_name, Object(check(PyCFunction_New(&function, nullptr))).get()));
-  value::language.fetch_grad = fetch_grad;
-  forget_before = std::exchange(value::language.forget, forget);
 }
 
 }  // namespace sg::bind
