@@ -130,9 +130,9 @@ def code(path: Path) -> str:
 
 # Words that the glossary of docs/ARCHITECTURE.md replaced.
 RETIRED = re.compile(
-    r"\b(_check_row|add_row_check|Arrival|autopsy|contention_hooks|CopyCrew|cut_hook|cut_log|doubtful|Draft|Emitter"
-    r"|is not to be had|KeptCommands|lower_own|manieth|MustStore|Own|own_kernel|Parcel|Place|realise|recorders"
-    r"|ReporterLines|settled|spoil(?:ed)?|WhereScope)\b"
+    r"\b(_check_row|add_row_check|Arrival|autopsy|contention_hooks|CopyCrew|cut_hook|cut_in_pieces|cut_log|doubtful"
+    r"|Draft|Emitter|is not to be had|KeptCommands|lower_own|lower_turned|manieth|MustStore|Own|own_kernel|Parcel|Place"
+    r"|realise|recorders|ReporterLines|settled|slice_product|spoil(?:ed)?|turned_dimension|WhereScope)\b"
 )
 
 

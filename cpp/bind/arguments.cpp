@@ -1,4 +1,4 @@
-// Reads the arguments of one call and converts the simple ones. Every mistake raises an error that names the function
+// Reads the arguments of one call and converts the simple ones. An invalid one raises an error that names the function
 // and the argument. Knows no op.
 #include "bind/arguments.hpp"
 

@@ -180,7 +180,7 @@ void fetch(const Callable& callable, const Call& call, PyObject** objects, size_
 
 template <class... T, size_t... i, class F>
 PyObject* call_with(F function, Fetched& f, PyObject** objects, std::index_sequence<i...>) {
-  // Braces: from left to right, so that the first mistake is the one that is reported.
+  // Braces: from left to right, so that the first invalid argument is the one that is reported.
   std::tuple<decltype(From<T>::get(f, nullptr))...> arguments{From<T>::get(f, objects[i])...};
   if constexpr (std::is_void_v<decltype(std::apply(function, std::move(arguments)))>) {
     std::apply(function, std::move(arguments));

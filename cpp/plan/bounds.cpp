@@ -114,7 +114,7 @@ class Checker {
                      "kernel " + step_.name + " reaches elements " + std::to_string(r.first + offset) + " to " +
                          std::to_string(r.last + offset) + " of m" + std::to_string(b.memory) + ", which has " +
                          std::to_string(elements),
-                     "please report this mistake of spirograd, with the lines that lead to it");
+                     "please report this bug, with the lines that lead to it");
   }
 
   const Plan& plan_;

@@ -1,5 +1,5 @@
 // Checks that the programs and products of a plan touch only elements inside their memory. Kernels do not check: an
-// element outside is a mistake of the scheduler, found here before it reads or writes other memory.
+// element outside is a bug in the scheduler, found here before it reads or writes other memory.
 #pragma once
 #include <cstdint>
 

@@ -162,27 +162,27 @@ Emitted emit(Context& context, const FusionGroup& group);
 
 // Splits long rows, of which there are too few for a wide machine: a second kernel folds the partial results.
 // Bindings after `sources.size()` are the partials, in both kernels.
-struct Pieces {
+struct SplitRows {
   Program first, second;
   std::vector<DType> partials;
   int64_t partial_numel = 0;  // of each
 };
-std::optional<Pieces> cut_in_pieces(const Program& program, int32_t first_partial_binding);
+std::optional<SplitRows> split_rows(const Program& program, int32_t first_partial_binding);
 
 // Sums over the rows of a row kernel: each part of the rows stores partial sums, and a second kernel adds these.
 // Bindings from first_partial_binding on are the partials, in both kernels.
-Pieces finish_row_sums(const Program& program, int32_t first_partial_binding);
+SplitRows finish_row_sums(const Program& program, int32_t first_partial_binding);
 // Whether that is worth it, and possible on every device. Sizes alone decide.
 bool can_sum_rows(const Context& context, const FusionGroup& group);
 int64_t rows_of_a_part(int64_t rows, int64_t columns);
 
-// A product of few long sums, for GPUs (split.cpp). In both kernels, `binding` is the binding of the slices.
-struct Slices {
+// A product of few long sums, for GPUs (split_product.cpp). In both kernels, `binding` is the binding of the slices.
+struct SplitProduct {
   Product first;
   Program second;
   int64_t partial_numel = 0;
 };
-std::optional<Slices> slice_product(const Product& product, int32_t binding);
+std::optional<SplitProduct> split_product(const Product& product, int32_t binding);
 
 // Whether an op is computed inside its readers, unless its value must be stored.
 inline bool inlines(const OpInfo& op) { return op.kind == Kind::pointwise || op.kind == Kind::indexed; }

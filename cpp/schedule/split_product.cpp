@@ -48,10 +48,10 @@ Program sum_of_slices(const Product& p, int64_t slices, int32_t binding) {
 
 }  // namespace
 
-std::optional<Slices> slice_product(const Product& p, int32_t binding) {
+std::optional<SplitProduct> split_product(const Product& p, int32_t binding) {
   const int64_t slices = slices_of(p);
   if (slices == 1) return std::nullopt;
-  Slices out{p, sum_of_slices(p, slices, binding), slices * p.m * p.n};
+  SplitProduct out{p, sum_of_slices(p, slices, binding), slices * p.m * p.n};
   Product& first = out.first;
   first.batch = slices;
   first.k = p.k / slices;

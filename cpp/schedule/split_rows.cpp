@@ -90,7 +90,7 @@ Program over_partials(Program p, int64_t count) {
 }
 
 // The first kernel stores the results of its reduces and nothing that depends on them; the second reads them.
-void store_partials(Pieces& out, int32_t first_binding, int64_t count) {
+void store_partials(SplitRows& out, int32_t first_binding, int64_t count) {
   Program& a = out.first;
   std::vector<Instr> stores;
   for (size_t n = 0; n < a.code.size(); ++n) {
@@ -132,7 +132,7 @@ void fold_partials(Program& p, int32_t view) {
 
 }  // namespace
 
-std::optional<Pieces> cut_in_pieces(const Program& original, int32_t first_binding) {
+std::optional<SplitRows> split_rows(const Program& original, int32_t first_binding) {
   if (!can_cut(original)) return std::nullopt;
   Program p = original;
   collapse(p);
@@ -141,7 +141,7 @@ std::optional<Pieces> cut_in_pieces(const Program& original, int32_t first_bindi
   const int64_t limit = p.domain[p.outer()], size = (limit + pieces - 1) / pieces;
   const int64_t count = (limit + size - 1) / size;
 
-  Pieces out;
+  SplitRows out;
   out.partial_numel = p.rows() * count;
   out.first = over_pieces(p, count, size);
   out.second = over_partials(p, count);
@@ -167,8 +167,8 @@ bool can_sum_rows(const Context& context, const FusionGroup& group) {
          guards.exceeds(rows, kMinSumRows - 1);
 }
 
-Pieces finish_row_sums(const Program& program, int32_t first_binding) {
-  Pieces out;
+SplitRows finish_row_sums(const Program& program, int32_t first_binding) {
+  SplitRows out;
   out.first = program;
   const int64_t parts = program.parts(), columns = program.columns();
   out.partial_numel = parts * columns;

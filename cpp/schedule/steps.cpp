@@ -70,7 +70,7 @@ class StepMaker {
     if (kernels_.groups[leader].kind == FusionGroup::Kind::custom) return append_custom(leader);
     if (kernels_.is_empty(leader)) return;
     Emitted& first = kernels_.emitted[leader];
-    if (append_in_pieces(first) || append_in_slices(first)) return;
+    if (append_split_rows(first) || append_split_product(first)) return;
     for (int32_t d : launches_.riders[leader]) append_copies(d);
     Step step{std::move(first.name), {}, std::move(first.nodes)};
     step.instances.reserve(1 + launches_.riders[leader].size());
@@ -138,21 +138,21 @@ class StepMaker {
 
   // Only sizes decide, not the device: a sum is cut in the same places on CPU and GPU, so that its bits can agree
   // (docs/decisions/013-sums-are-cut-by-size.md).
-  bool append_in_pieces(Emitted& e) {
+  bool append_split_rows(Emitted& e) {
     if (e.kernel.kind != Kernel::Kind::program) return false;
     const auto partials = static_cast<int32_t>(e.sources.size());
-    auto pieces = e.kernel.program.part_rows ? std::optional(finish_row_sums(e.kernel.program, partials))
-                                             : cut_in_pieces(e.kernel.program, partials);
-    if (!pieces) return false;
+    auto split = e.kernel.program.part_rows ? std::optional(finish_row_sums(e.kernel.program, partials))
+                                            : split_rows(e.kernel.program, partials);
+    if (!split) return false;
     const bool sums = e.kernel.program.part_rows;
     Instance first = instance_of(e), second;
-    for (DType type : pieces->partials) {
-      Memory m{.bytes = pieces->partial_numel * static_cast<int64_t>(size_of(type))};
+    for (DType type : split->partials) {
+      Memory m{.bytes = split->partial_numel * static_cast<int64_t>(size_of(type))};
       first.bindings.push_back({memories_.add(m), -1});
     }
     second = first;
-    first.kernel.program = std::move(pieces->first);
-    second.kernel.program = std::move(pieces->second);
+    first.kernel.program = std::move(split->first);
+    second.kernel.program = std::move(split->second);
     finish(first);
     finish(second);
     add_step(e.name + (sums ? "" : "_pieces"), std::move(first), e.nodes);
@@ -160,17 +160,17 @@ class StepMaker {
     return true;
   }
 
-  bool append_in_slices(Emitted& e) {
+  bool append_split_product(Emitted& e) {
     if (e.kernel.kind != Kernel::Kind::product || !context_.log.device.is_gpu()) return false;
-    auto slices = slice_product(*e.kernel.product, static_cast<int32_t>(e.sources.size()));
-    if (!slices) return false;
-    const int64_t bytes = slices->partial_numel * static_cast<int64_t>(size_of(wide_of(e.kernel.product->dtype)));
+    auto split = split_product(*e.kernel.product, static_cast<int32_t>(e.sources.size()));
+    if (!split) return false;
+    const int64_t bytes = split->partial_numel * static_cast<int64_t>(size_of(wide_of(e.kernel.product->dtype)));
     Instance first = instance_of(e);
     first.bindings.push_back({memories_.add({.bytes = bytes}), -1});
     Instance second = first;
-    first.kernel.product = std::move(slices->first);
+    first.kernel.product = std::move(split->first);
     second.kernel.kind = Kernel::Kind::program;
-    second.kernel.program = std::move(slices->second);
+    second.kernel.program = std::move(split->second);
     if (!kernels_.checks) second.kernel.program.predicated = false;
     finish(first);
     finish(second);

@@ -148,8 +148,8 @@ bool choose_axes(const Program& p, bool tile, Executable& e) {
     });
     if (sums) use.part = p.columns() * use.size;
     const int last = e.unit_dims.rank - 1;
-    use.turned = e.pointwise && !index && !use.walk && last >= 0 && use.unit[last] == use.size &&
-                 use.lane_step > use.size && e.unit_dims[last] >= kTile && e.lanes >= kTile;
+    use.transposed = e.pointwise && !index && !use.walk && last >= 0 && use.unit[last] == use.size &&
+                     use.lane_step > use.size && e.unit_dims[last] >= kTile && e.lanes >= kTile;
     e.views.push_back(use);
   }
   return across >= 0;

@@ -47,7 +47,7 @@ struct BlockTable {
   Fn (*stream)(int size);      // d[i] = a[i], past the caches; fence() before another thread reads
   Fn (*gather)(int size);      // d[i] = a[i * stride], the byte stride passed as b
   Fn (*scatter)(int size);     // d[i * stride] = a[i], the byte stride passed as b
-  Fn (*turn)(int size);        // a transposed tile: row u of d gets a[i * stride + u], see Transposed, passed as b
+  Fn (*transpose)(int size);   // a transposed tile: row u of d gets a[i * stride + u], see Transposed, passed as b
   Fn (*gather_at)(int size);   // d[i] = a[b[i]], b int64 in elements
   Fn (*scatter_at)(int size);  // d[b[i]] = a[i] where b[i] is not negative
   Fn iota;                     // int64: d[i] = (int64)a + i * (int64)b

@@ -220,7 +220,7 @@ void scatter(void* d, const void* a, const void* stride, const void*, int64_t n)
 
 // Transposes tiles of rows x elements that fit in the first cache, so each line of the source is fetched once.
 template <class T>
-void turn(void* d, const void* a, const void* b, const void*, int64_t n) {
+void transpose(void* d, const void* a, const void* b, const void*, int64_t n) {
   constexpr int kRows = 16, kElements = 8, kAhead = 32;
   const Transposed& t = *static_cast<const Transposed*>(b);
   const char* const from = static_cast<const char*>(a);
@@ -485,7 +485,7 @@ Fn fused_loop(Code inner, Code outer, bool flipped, DType type, int scalars) {
 SG_BY_SIZE(fill)
 SG_BY_SIZE(stream)
 SG_BY_SIZE(gather)
-SG_BY_SIZE(turn)
+SG_BY_SIZE(transpose)
 SG_BY_SIZE(scatter)
 SG_BY_SIZE(gather_at)
 SG_BY_SIZE(scatter_at)
@@ -516,7 +516,7 @@ const BlockTable SG_TABLE = {
     SG_ISA::stream_loop,
     SG_ISA::gather_loop,
     SG_ISA::scatter_loop,
-    SG_ISA::turn_loop,
+    SG_ISA::transpose_loop,
     SG_ISA::gather_at_loop,
     SG_ISA::scatter_at_loop,
     SG_ISA::iota,

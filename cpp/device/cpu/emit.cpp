@@ -146,8 +146,8 @@ void CallEmitter::load(int32_t i, std::vector<Op>& ops) {
   op.fn = index ? table_.iota : table_.gather(op.size);
   op.what = view.walk ? Op::What::walk_load : Op::What::strided;
   if (in_tile(i)) {
-    op.fn = table_.turn(op.size);
-    op.what = Op::What::turn;
+    op.fn = table_.transpose(op.size);
+    op.what = Op::What::transpose;
   }
   op.single = values_[i].scalar && !values_[i].ahead;
   if (values_[i].ahead) op.what = Op::What::down;

@@ -36,7 +36,7 @@ class CallEmitter {
   int32_t new_cell(Number n = {});
   int32_t new_register(int size, Register::Holds holds = Register::Holds::block);
   Run run_of(int32_t i) const;
-  bool in_tile(int32_t i) const { return instr(i).code == Code::load && view_of(i).turned; }
+  bool in_tile(int32_t i) const { return instr(i).code == Code::load && view_of(i).transposed; }
   int32_t temporary(int size);  // until released
   void release(int32_t slot);
 

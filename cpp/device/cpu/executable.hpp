@@ -28,8 +28,8 @@ struct Op {
     down,       // the same from unit to unit of a tile
     walk_load,  // like strided, run by run of the last lane dimension
     walk_store,
-    run,   // fn(d, a + (b + position of the view), its lane step): elements in a row from a computed place on
-    turn,  // of a tile of units; the first of them fills the tile, the others find their row there
+    run,        // fn(d, a + (b + position of the view), its lane step): elements in a row from a computed place on
+    transpose,  // of a tile of units; the first of them fills the tile, the others find their row there
   };
   Fn fn = nullptr;
   What what = What::call;
@@ -67,7 +67,7 @@ struct ViewUse {
   bool walk = false;        // the lane dimensions do not have one common stride
   int64_t part = 0;         // sums over rows: bytes from part to part
   bool streams = false;     // written past the caches
-  bool turned = false;      // elements of successive units lie side by side, those of a block do not: read in tiles
+  bool transposed = false;  // elements of successive units lie side by side, those of a block do not: read in tiles
 };
 
 struct Advance {  // added to a slot when the block (or column, or row of a tile) is done

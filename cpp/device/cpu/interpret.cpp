@@ -96,8 +96,8 @@ class Runner {
         return op.fn(slots_[op.d], slots_[op.a], reinterpret_cast<void*>(down(op)), nullptr, n);
       case Op::What::run:
         return op.fn(slots_[op.d], run_of(op, 0, 0), step(op.size), nullptr, n);
-      case Op::What::turn:
-        return turn(op, n);
+      case Op::What::transpose:
+        return transpose(op, n);
       case Op::What::walk_load:
       case Op::What::walk_store:
         return walk(op, n);
@@ -176,7 +176,7 @@ class Runner {
     }
   }
 
-  void turn(const Op& op, int64_t n) {
+  void transpose(const Op& op, int64_t n) {
     const int64_t width = e_.width() * op.size;
     char* const tile = frame_ + e_.registers[op.d - e_.first_register];
     if (row_ == 0) {

@@ -267,7 +267,7 @@ std::string Capture::kept_outside(const std::vector<Tensor>& results) {
   return "";
 }
 
-// In this order: what another thread or a lack of memory spoilt, what could never be replayed (problem_), the places of
+// In this order: what another thread or a lack of memory prevented, what could never be replayed (problem_), the places of
 // gradients and results. made_ is given away only when nothing was found.
 std::shared_ptr<Recording> Capture::recording(const std::vector<Tensor>& results, std::string& problem) {
   Recording& r = *made_;

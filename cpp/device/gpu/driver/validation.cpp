@@ -152,7 +152,7 @@ void throw_validation() {
   const int unread = m.unread.exchange(0);
   if (unread == 0) return;
   const std::string more = unread > 1 ? " (and " + std::to_string(unread - 1) + " more)" : "";
-  fail<Error>("validation", m.first_unread + more, "this is a mistake of spirograd or its environment: report it");
+  fail<Error>("validation", m.first_unread + more, "this is a bug in spirograd or its environment: please report it");
 }
 
 }  // namespace sg

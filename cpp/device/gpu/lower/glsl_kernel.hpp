@@ -115,8 +115,8 @@ bool uses_code(const Program& p, Code c);
 Lowered lower_pointwise(const Step& step, const Features& features, Shaders& shaders);
 // The dimension along which some tensors are contiguous, although the kernel writes along the last one; -1: none, or
 // not worth it.
-int turned_dimension(const Layout& layout);
-Lowered lower_turned(const Step& step, const Layout& layout, int along, const Features& features, Shaders& shaders);
+int transposed_dimension(const Layout& layout);
+Lowered lower_transposed(const Step& step, const Layout& layout, int along, const Features& features, Shaders& shaders);
 Lowered lower_rows(const Step& step, const Features& features, Fit fit, Shaders& shaders);
 Lowered lower_product(const Step& step, const Features& features, Shaders& shaders);
 Lowered lower_custom(const Step& step, const Features& features, Shaders& shaders);

@@ -154,8 +154,8 @@ Shaders::Written write_pointwise(const Layout& l, bool four, int64_t threads, co
 
 Lowered lower_pointwise(const Step& step, const Features& features, Shaders& shaders) {
   const Layout l = layout_of(step);
-  if (const int along = turned_dimension(l); along >= 0 && features.max_group_threads >= 256)
-    return lower_turned(step, l, along, features, shaders);
+  if (const int along = transposed_dimension(l); along >= 0 && features.max_group_threads >= 256)
+    return lower_transposed(step, l, along, features, shaders);
   const bool four = all_in_fours(l);
   const int64_t threads = std::min<int64_t>(256, features.max_group_threads);
   Form form(Form::Kind::pointwise);

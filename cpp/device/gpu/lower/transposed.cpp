@@ -90,7 +90,7 @@ Shaders::Written write_turned(const Layout& l, int along, const Features& featur
 
 }  // namespace
 
-int turned_dimension(const Layout& l) {
+int transposed_dimension(const Layout& l) {
   const Program& p = l.program();
   const int last = p.domain.rank - 1;
   if (l.programs.size() != 1 || last < 1 || l.wide || p.domain[last] < kSide) return -1;
@@ -103,10 +103,10 @@ int turned_dimension(const Layout& l) {
   return -1;
 }
 
-Lowered lower_turned(const Step& step, const Layout& l, int along, const Features& features, Shaders& shaders) {
+Lowered lower_transposed(const Step& step, const Layout& l, int along, const Features& features, Shaders& shaders) {
   const Program& p = l.program();
   const int last = p.domain.rank - 1;
-  Form form(Form::Kind::turned);
+  Form form(Form::Kind::transposed);
   form.add(l);
   form.add(static_cast<uint64_t>(along));
   const Shaders::Written& known = shaders.find(std::move(form), [&] { return write_turned(l, along, features); });
