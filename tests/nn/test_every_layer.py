@@ -15,7 +15,7 @@ from test_layers import LAYERS
 
 Make = Callable[[Any], Any]
 
-# A layer that the same call makes here and in PyTorch, and the shapes of its inputs; a tuple of words: whole numbers.
+# A layer that the same call makes here and in PyTorch, and the shapes of its inputs, or whole numbers: places, words.
 MORE: list[tuple[Make, list[Any]]] = [
     (lambda n: n.Conv1d(2, 4, 3, stride=2, groups=2), [(2, 2, 7)]),
     (lambda n: n.Conv2d(2, 4, 3, padding=1, dilation=2, padding_mode="reflect"), [(2, 2, 6, 5)]),
@@ -31,6 +31,9 @@ MORE: list[tuple[Make, list[Any]]] = [
     (lambda n: n.AvgPool1d(3, 2, 1), [(2, 3, 7)]),
     (lambda n: n.AvgPool2d(2, ceil_mode=True), [(2, 3, 5, 5)]),
     (lambda n: n.MaxPool3d((2, 3, 2), 2, (0, 1, 1), ceil_mode=True), [(1, 2, 5, 4, 5)]),
+    (lambda n: n.MaxUnpool1d(2), [(2, 3), np.array([[1, 3, 4], [0, 2, 5]])]),
+    (lambda n: n.MaxUnpool2d((2, 1), padding=(1, 0)), [(1, 2, 2), np.array([[[1, 2], [0, 3]]])]),
+    (lambda n: n.MaxUnpool3d(2, 1), [(1, 1, 2, 1, 2), np.array([[[[[2, 9]], [[0, 11]]]]])]),
     (lambda n: n.AvgPool3d((2, 3, 2), 2, (0, 1, 1), True, False), [(2, 1, 5, 4, 5)]),
     (lambda n: n.AvgPool3d(2, divisor_override=5), [(2, 2, 3, 4)]),
     (lambda n: n.AdaptiveAvgPool3d((2, None, 3)), [(1, 2, 5, 2, 7)]),
@@ -59,6 +62,7 @@ MORE: list[tuple[Make, list[Any]]] = [
     (lambda n: n.EmbeddingBag(5, 3), ["words"]),
     (lambda n: n.RNN(3, 4, num_layers=2, bidirectional=True), [(3, 2, 3)]),
     (lambda n: n.LSTM(3, 4, batch_first=True), [(2, 3, 3)]),
+    (lambda n: n.LSTM(3, 4, 2, bidirectional=True, proj_size=2), [(3, 2, 3)]),
     (lambda n: n.GRU(3, 4), [(3, 2, 3)]),
     (lambda n: n.RNNCell(3, 4), [(2, 3)]),
     (lambda n: n.LSTMCell(3, 4), [(2, 3)]),
@@ -91,10 +95,13 @@ def named(cases: list[tuple[Make, list[Any]]]) -> Any:
 def inputs_of(shapes: list[Any], dtype: Any, device: Any = "cpu") -> list[sg.Tensor]:
     random = np.random.default_rng(3)
     words = sg.tensor([[1, 0, 4], [2, 1, 1]], device=device)
-    return [
-        words if shape == "words" else sg.tensor(random.normal(size=shape), dtype=dtype, device=device)
-        for shape in shapes
-    ]
+
+    def made(shape: Any) -> sg.Tensor:
+        if isinstance(shape, np.ndarray):
+            return sg.tensor(shape, device=device)
+        return words if shape == "words" else sg.tensor(random.normal(size=shape), dtype=dtype, device=device)
+
+    return [made(shape) for shape in shapes]
 
 
 def first(made: Any) -> sg.Tensor:
@@ -114,7 +121,7 @@ def train_all(device: str) -> dict[str, int]:
         sg.manual_seed(0)
         layer = make(nn).to(device)
         xs = inputs_of(shapes, sg.float32, device)
-        leaves = list(layer.parameters()) or [x.requires_grad_() for x in xs]
+        leaves = list(layer.parameters()) or [x.requires_grad_() for x in xs if x.is_floating_point()]
         optimizer = sg.optim.SGD(leaves, lr=1e-3)
         sg.reset_stats()
         for _ in range(3):

@@ -101,6 +101,35 @@ def test_shapes_that_users_give(name: str, bias: bool) -> None:
         np.testing.assert_array_equal(layer(sg.tensor(x))[0].numpy(), out.detach().numpy())
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_projected_state_is_the_product_after_each_step(reverse: bool, device: sg.Device) -> None:
+    layer = nn.LSTM(3, 5, bidirectional=True, proj_size=2).to(device)
+    x, h0, c0 = numbers(4, 2, 3), numbers(2, 2, 2), numbers(2, 2, 5)
+    suffix = "_l0_reverse" if reverse else "_l0"
+    values = {key: value.cpu().numpy() for key, value in layer.state_dict().items()}
+    weights = [values[key + suffix] for key in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+    h, c, out = h0[int(reverse)], c0[int(reverse)], []
+    for row in x[::-1] if reverse else x:
+        h, c = step("LSTM", weights, row, [h, c])
+        h = h @ values["weight_hr" + suffix].T
+        out.append(h)
+    got, (last_h, last_c) = layer(
+        sg.tensor(x, device=device), (sg.tensor(h0, device=device), sg.tensor(c0, device=device))
+    )
+    want = np.stack(out[::-1] if reverse else out)
+    np.testing.assert_allclose(got.detach().cpu().numpy()[..., 2 * reverse :][..., :2], want, atol=1e-6)
+    np.testing.assert_allclose(last_h.detach().cpu().numpy()[int(reverse)], h, atol=1e-6)
+    np.testing.assert_allclose(last_c.detach().cpu().numpy()[int(reverse)], c, atol=1e-6)
+
+
+def test_a_projected_layer_takes_packed_sequences() -> None:
+    layer, (long, short) = nn.LSTM(3, 5, proj_size=2), (sg.randn(4, 3), sg.randn(2, 3))
+    packed, (h, _) = layer(nn.utils.rnn.pack_sequence([long, short]))
+    out, _ = nn.utils.rnn.pad_packed_sequence(packed)
+    np.testing.assert_allclose(out[:2, 1].detach().numpy(), layer(short)[0].detach().numpy(), atol=1e-6)
+    np.testing.assert_allclose(h[0, 1].detach().numpy(), out[1, 1].detach().numpy(), atol=1e-6)
+
+
 @EACH
 def test_an_empty_batch_has_gradients_of_zeros(name: str) -> None:
     layer = LAYERS[name](3, 4, num_layers=2, bidirectional=True)
@@ -316,7 +345,8 @@ def test_wrong_uses_are_explained() -> None:
         (lambda: layer(sg.ones(0, 2, 3)), "no time steps"),
         (lambda: layer(sg.ones(5, 2, 3), (sg.ones(1, 3, 4), sg.ones(1, 2, 4))), r"h_0 .* must be \[1, 2, 4\]"),
         (lambda: layer(sg.ones(5, 2, 3), (sg.ones(1, 2, 4), sg.ones(2, 2, 4))), "c_0"),
-        (lambda: nn.LSTM(3, 4, proj_size=2), "put a Linear behind"),
+        (lambda: nn.LSTM(3, 4, proj_size=4), "proj_size is 4, hidden_size 4; use a smaller proj_size"),
+        (lambda: nn.LSTM(3, 4, proj_size=2)(sg.ones(5, 2, 3), (sg.ones(1, 2, 4),) * 2), r"h_0 .* must be \[1, 2, 2\]"),
         (lambda: nn.LSTM(3, 0), "must be positive"),
         (lambda: nn.GRU(3, 4, num_layers=0), "num_layers is 0"),
         (lambda: nn.GRU(3, 4, dropout=2), "probability"),

@@ -74,6 +74,34 @@ def test_a_nan_has_the_gradient_of_its_window(device: sg.Device) -> None:
     assert x.grad.cpu().tolist() == [[0, 1, 0, 1, 1, 0]]
 
 
+@pytest.mark.parametrize(
+    ("dims", "shape", "size"), [(1, (2, 3, 7), (7,)), (2, (3, 5, 6), (5, 6)), (3, (2, 4, 5, 5), (4, 5, 5))]
+)
+def test_unpooled_elements_are_where_they_were(dims: int, shape: Any, size: Any, device: sg.Device) -> None:
+    x = sg.tensor(random(*shape, dtype="float32"), device=device).requires_grad_()
+    values, places = getattr(F, f"max_pool{dims}d")(x, 2, return_indices=True)
+    back = getattr(F, f"max_unpool{dims}d")(values, places, 2, output_size=size)
+    assert back.shape == x.shape
+    flat, index = x.detach().flatten(-dims).cpu().numpy(), places.flatten(-dims).cpu().numpy()
+    want = np.zeros_like(flat)
+    np.put_along_axis(want, index, np.take_along_axis(flat, index, -1), -1)
+    np.testing.assert_array_equal(back.detach().flatten(-dims).cpu().numpy(), want)
+    (back * back).sum().backward()
+    np.testing.assert_array_equal(x.grad.flatten(-dims).cpu().numpy(), 2 * want)
+
+
+def test_unpooling_says_what_does_not_fit(device: sg.Device) -> None:
+    x, places = sg.ones(1, 2, device=device), sg.tensor([[1, 2]], device=device)
+    assert F.max_unpool1d(x, places, 3, 2).shape == (1, 5)
+    assert F.max_unpool1d(x, places, 3, 2, output_size=(1, 6)).tolist() == [[0, 1, 1, 0, 0, 0]]
+    with pytest.raises(ValueError, match=r"output_size is \[7\], the windows make \[5\]; stay within"):
+        F.max_unpool1d(x, places, 3, 2, output_size=[7])
+    with pytest.raises(ValueError, match=r"max_unpool2d: input \[1, 2\], indices \[1, 2\]"):
+        F.max_unpool2d(x, places, 2)
+    with pytest.raises(IndexError, match="4 out of range"):
+        F.max_unpool1d(x, places + 2, 2).tolist()
+
+
 @pytest.mark.parametrize("name", ["MaxPool1d", "AvgPool1d", "MaxPool2d", "AvgPool2d"])
 def test_with_ceil_mode_a_window_may_be_larger_than_the_input(name: str, device: sg.Device) -> None:
     x = sg.tensor([[[1.0, 2.0]]], device=device)

@@ -4,6 +4,8 @@ computes and raises.
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._core import Tensor
 from . import functional as F
 from .module import Module
@@ -11,6 +13,7 @@ from .module import Module
 __all__ = [
     "BCELoss",
     "BCEWithLogitsLoss",
+    "CTCLoss",
     "ContrastiveLoss",
     "CosineEmbeddingLoss",
     "CrossEntropyLoss",
@@ -74,6 +77,33 @@ class CrossEntropyLoss(_Loss):
             ignore_index=self.ignore_index,
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
+        )
+
+
+class CTCLoss(_Loss):
+    """Labels without their places in time: the call takes log_probs, targets, input_lengths and target_lengths.
+
+    Example:
+        >>> loss = sg.nn.CTCLoss(zero_infinity=True)
+        >>> round(loss(sg.zeros(1, 1, 2), sg.tensor([[1, 1]]), (1,), (2,)).item(), 4)
+        0.0
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__()
+        self.blank = blank
+        self.reduction = reduction
+        self.zero_infinity = zero_infinity
+
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+        return F.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            blank=self.blank,
+            reduction=self.reduction,
+            zero_infinity=self.zero_infinity,
         )
 
 

@@ -17,6 +17,9 @@ from .functional import (
     max_pool1d,
     max_pool2d,
     max_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
 )
 from .module import Module, TensorModule
 
@@ -32,6 +35,9 @@ __all__ = [
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
 ]
 
 
@@ -116,6 +122,80 @@ class MaxPool3d(_MaxPool):
         return max_pool3d(
             input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
         )
+
+
+class _MaxUnpool(Module):
+    _dims: int
+
+    def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
+        super().__init__()
+        name = type(self).__name__
+        self.kernel_size = for_each_dimension(name, "kernel_size", kernel_size, self._dims)
+        self.stride = self.kernel_size if stride is None else for_each_dimension(name, "stride", stride, self._dims)
+        self.padding = for_each_dimension(name, "padding", padding, self._dims)
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Elements at the places that MaxPool1d took them from: [n, channels, length] -> [n, channels, ...].
+
+    The call takes the elements, their places, and output_size where windows of several sizes fit.
+
+    Args:
+        kernel_size, stride, padding: of the pooling.
+
+    Example:
+        >>> values, places = sg.nn.MaxPool1d(2, return_indices=True)(sg.ones(2, 3, 8))
+        >>> sg.nn.MaxUnpool1d(2)(values, places).shape
+        (2, 3, 8)
+    """
+
+    _dims = 1
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Elements at the places that MaxPool2d took them from: [n, channels, height, width] -> [n, channels, ...].
+
+    The call takes the elements, their places, and output_size where windows of several sizes fit.
+
+    Args:
+        kernel_size, stride, padding: of the pooling; one number, or one for each dimension.
+
+    Example:
+        >>> values, places = sg.nn.MaxPool2d(2, return_indices=True)(sg.ones(2, 3, 8, 8))
+        >>> sg.nn.MaxUnpool2d(2)(values, places).shape
+        (2, 3, 8, 8)
+    """
+
+    _dims = 2
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Elements at the places that MaxPool3d took them from: [n, channels, depth, height, width] -> [n, channels, ...].
+
+    The call takes the elements, their places, and output_size where windows of several sizes fit.
+
+    Args:
+        kernel_size, stride, padding: of the pooling; one number, or one for each dimension.
+
+    Example:
+        >>> values, places = sg.nn.MaxPool3d(2, return_indices=True)(sg.ones(2, 3, 4, 8, 8))
+        >>> sg.nn.MaxUnpool3d(2)(values, places).shape
+        (2, 3, 4, 8, 8)
+    """
+
+    _dims = 3
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        return max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class _AvgPool(TensorModule):

@@ -42,11 +42,15 @@ class _Weights(Module):
         self.hidden_size = hidden_size
         self.bias = bias
 
-    def _add(self, suffix: str, inputs: int, device: DeviceLike | None, dtype: DTypeLike | None) -> None:
-        rows = self._kind.gates * self.hidden_size
-        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, inputs), "weight_hh": (rows, self.hidden_size)}
+    def _add(
+        self, suffix: str, inputs: int, proj_size: int, device: DeviceLike | None, dtype: DTypeLike | None
+    ) -> None:
+        rows, hidden = self._kind.gates * self.hidden_size, self.hidden_size
+        shapes: dict[str, tuple[int, ...]] = {"weight_ih": (rows, inputs), "weight_hh": (rows, proj_size or hidden)}
         if self.bias:
             shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+        if proj_size:
+            shapes["weight_hr"] = (proj_size, hidden)
         for name, shape in shapes.items():
             setattr(self, name + suffix, Parameter(empty(shape, device=device, dtype=dtype)))
 
@@ -89,6 +93,7 @@ class RNNBase(_Weights):
         bidirectional: bool,
         device: DeviceLike | None,
         dtype: DTypeLike | None,
+        proj_size: int = 0,
     ) -> None:
         super().__init__(kind, input_size, hidden_size, bias)
         name = type(self).__name__
@@ -96,17 +101,21 @@ class RNNBase(_Weights):
             raise ValueError(f"{name}: num_layers is {num_layers}; use 1 or more")
         if not 0 <= dropout <= 1:
             raise ValueError(f"{name}: dropout is {dropout}; use a probability between 0 and 1")
+        if not 0 <= proj_size < hidden_size:
+            raise ValueError(f"{name}: proj_size is {proj_size}, hidden_size {hidden_size}; use a smaller proj_size")
         self.num_layers = num_layers
         self.batch_first = batch_first
         self.dropout = dropout
         self.bidirectional = bidirectional
+        self.proj_size = proj_size
         self._suffixes = [
             [f"_l{layer}{direction}" for direction in ("", "_reverse")[: 1 + bidirectional]]
             for layer in range(num_layers)
         ]
         for layer, suffixes in enumerate(self._suffixes):
             for suffix in suffixes:
-                self._add(suffix, hidden_size * (1 + bidirectional) if layer else input_size, device, dtype)
+                inputs = (proj_size or hidden_size) * (1 + bidirectional) if layer else input_size
+                self._add(suffix, inputs, proj_size, device, dtype)
         self.reset_parameters()
 
     def flatten_parameters(self) -> None:
@@ -116,20 +125,34 @@ class RNNBase(_Weights):
     def all_weights(self) -> list[list[Parameter]]:
         """The parameters of each layer and direction."""
         names = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if self.bias else [])]
+        names += ["weight_hr"] if self.proj_size else []
         return [[getattr(self, name + s) for name in names] for suffixes in self._suffixes for s in suffixes]
 
     def _initial(self, name: str, state: Tensor | None, batch: int, batched: bool, like: Tensor) -> tuple[Tensor, ...]:
         count = self.num_layers * (1 + self.bidirectional)
-        shape = (count, batch, self.hidden_size)
+        size = self.proj_size or self.hidden_size if name == "h_0" else self.hidden_size
+        shape = (count, batch, size)
         if state is None:
             return (zeros(shape[1:], dtype=like.dtype, device=like.device),) * count
-        expected = shape if batched else (count, self.hidden_size)
+        expected = shape if batched else (count, size)
         if tuple(state.shape) != expected:
             raise ValueError(
                 f"{type(self).__name__}: {name} has shape {list(state.shape)}, it must be {list(expected)}: "
                 "layers and directions first, also with batch_first"
             )
         return tuple((state if batched else state.unsqueeze(1)).unbind(0))
+
+    def _run_projected(
+        self, suffix: str, products: Tensor, recurrent: Tensor, states: tuple[Tensor, ...], reverse: bool
+    ) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """run() with h projected: the steps take the product of both weights, and all outputs are projected at once."""
+        weight, (h, *others) = getattr(self, "weight_hr" + suffix), states
+        begin = linear(h, recurrent).unsqueeze(0)
+        products = cat([products[:-1], products[-1:] + begin]) if reverse else cat([products[:1] + begin, products[1:]])
+        states = (zeros((len(h), self.hidden_size), dtype=h.dtype, device=h.device), *others)
+        y, (_, *after) = run(self._kind, products, recurrent @ weight, None, states, reverse)
+        y = linear(y, weight)
+        return y, (y[0 if reverse else -1], *after)
 
     def _run_packed(self, input: PackedSequence, states: tuple[Tensor | None, ...]) -> Any:
         """_run() for each length: the sequences are sorted by it."""
@@ -178,7 +201,10 @@ class RNNBase(_Weights):
                 if layer == 0 and time == 1:
                     products = products.transpose(0, 1)
                 now = tuple(state[len(last)] for state in first)
-                h, after = run(self._kind, products, recurrent, recurrent_bias, now, bool(reverse))
+                if self.proj_size:
+                    h, after = self._run_projected(suffix, products, recurrent, now, bool(reverse))
+                else:
+                    h, after = run(self._kind, products, recurrent, recurrent_bias, now, bool(reverse))
                 outputs.append(h)
                 last.append(after)
             x = outputs[0] if len(outputs) == 1 else cat(outputs, 2)
@@ -189,7 +215,14 @@ class RNNBase(_Weights):
 
     def extra_repr(self) -> str:
         text = f"{self.input_size}, {self.hidden_size}"
-        defaults = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
+        defaults = {
+            "proj_size": 0,
+            "num_layers": 1,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0.0,
+            "bidirectional": False,
+        }
         for name, default in defaults.items():
             if getattr(self, name) != default:
                 text += f", {name}={getattr(self, name)}"
@@ -259,7 +292,8 @@ class LSTM(RNNBase):
         batch_first: input and output are [batch, time, features], not [time, batch, features]; states never are.
         dropout: probability of a zero between two layers, in training.
         bidirectional: a second set of layers goes backwards in time; outputs are joined.
-        proj_size: must be 0: projections are not there; put a Linear behind the layer.
+        proj_size: features of h and of the output, made by a last product, weight_hr, from hidden_size of them; 0: h
+            stays as it is.
         device: where the parameters are.
         dtype: their type.
 
@@ -285,12 +319,18 @@ class LSTM(RNNBase):
         device: DeviceLike | None = None,
         dtype: DTypeLike | None = None,
     ) -> None:
-        if proj_size:
-            raise ValueError(
-                f"LSTM: proj_size is {proj_size}, projections are not there; put a Linear behind the layer"
-            )
         super().__init__(
-            Lstm(), input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device, dtype
+            Lstm(),
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            device,
+            dtype,
+            proj_size,
         )
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -358,7 +398,7 @@ class RNNCellBase(_Weights):
         dtype: DTypeLike | None,
     ) -> None:
         super().__init__(kind, input_size, hidden_size, bias)
-        self._add("", input_size, device, dtype)
+        self._add("", input_size, 0, device, dtype)
         self.reset_parameters()
 
     def _step(self, input: Tensor, states: tuple[Tensor | None, ...]) -> tuple[Tensor, ...]:

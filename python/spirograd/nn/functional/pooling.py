@@ -31,6 +31,9 @@ __all__ = [
     "max_pool2d",
     "max_pool2d_with_indices",
     "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
 ]
 
 
@@ -153,6 +156,102 @@ def max_pool3d(
     plane = at.squeeze(1) % x.shape[1]
     inside = places.flatten(2).transpose(1, 2).gather(2, plane)
     return out, back(plane * (x.shape[2] * x.shape[3]) + inside)
+
+
+def _unpool(
+    dims: int,
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Size,
+    stride: Size | None,
+    padding: Size,
+    output_size: Sequence[int] | None,
+) -> Tensor:
+    op = f"max_unpool{dims}d"
+    if input.ndim not in (dims + 1, dims + 2) or input.shape != indices.shape:
+        raise ValueError(
+            f"{op}: input {list(input.shape)}, indices {list(indices.shape)}; give two of [n, channels, ...] with "
+            f"{dims} more dimension(s)"
+        )
+    k = for_each_dimension(op, "kernel_size", kernel_size, dims)
+    s = k if stride is None else for_each_dimension(op, "stride", stride, dims)
+    p = for_each_dimension(op, "padding", padding, dims)
+    sizes = [(n - 1) * s[d] - 2 * p[d] + k[d] for d, n in enumerate(input.shape[-dims:])]
+    if output_size is not None:
+        wanted = list(output_size)[-dims:]
+        if len(wanted) != dims or any(abs(w - n) >= s[d] for d, (w, n) in enumerate(zip(wanted, sizes, strict=True))):
+            raise ValueError(
+                f"{op}: output_size is {list(output_size)}, the windows make {sizes}; stay within less than a stride"
+            )
+        sizes = wanted
+    if min(sizes) < 0:
+        raise ValueError(f"{op}: the result would have sizes {sizes}; use less padding")
+    out = input.new_zeros((*input.shape[:-dims], math.prod(sizes)))
+    return out.scatter(-1, indices.flatten(-dims), input.flatten(-dims)).unflatten(-1, sizes)
+
+
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
+    """Elements at the places that max_pool1d took them from, and zeros elsewhere.
+
+    Args:
+        input: [n, channels, length] or without n.
+        indices: their places, int64, of the same shape. Of two with one place, either stays.
+        kernel_size, stride, padding: of the pooling.
+        output_size: the size of its input, where windows of several sizes fit; None: the smallest such size.
+
+    Raises:
+        ValueError: shapes or sizes do not fit.
+        IndexError: at the next read, for a place beyond the result.
+
+    Example:
+        >>> values, places = sg.nn.functional.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2, return_indices=True)
+        >>> sg.nn.functional.max_unpool1d(values, places, 2).tolist()
+        [[0.0, 3.0, 2.0, 0.0]]
+    """
+    return _unpool(1, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
+    """Elements at the places that max_pool2d took them from, and zeros elsewhere: see max_unpool1d.
+
+    Example:
+        >>> values, places = sg.nn.functional.max_pool2d(sg.ones(1, 1, 5, 4), 2, return_indices=True)
+        >>> sg.nn.functional.max_unpool2d(values, places, 2, output_size=(5, 4)).shape
+        (1, 1, 5, 4)
+    """
+    return _unpool(2, input, indices, kernel_size, stride, padding, output_size)
+
+
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
+    """Elements at the places that max_pool3d took them from, and zeros elsewhere: see max_unpool1d.
+
+    Example:
+        >>> values, places = sg.nn.functional.max_pool3d(sg.ones(1, 1, 2, 4, 4), 2, return_indices=True)
+        >>> sg.nn.functional.max_unpool3d(values, places, 2).shape
+        (1, 1, 2, 4, 4)
+    """
+    return _unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 
 def avg_pool3d(
