@@ -56,7 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "linalg": {"autograd"},
     "ops": {"autograd"},
     "special": {"autograd"},
-    "distributions": {"linalg", "nn", "special"},
+    "distributions": {"autograd", "linalg", "nn", "special"},
     "nn": {"autograd", "linalg", "scalar", "tracer"},
     "func": {"autograd", "nn"},
     "optim": {"nn", "tracer"},

@@ -75,7 +75,7 @@ for n, d, v in cases:
         tuple(d.event_shape),
         tuple(d.sample((2,)).shape),
         tuple(d.sample().shape),
-        d.has_rsample if n not in ("Gamma", "Chi2", "StudentT", "Beta", "Dirichlet") else "",
+        d.has_rsample,
     )
     if n != "Mix":
         e = d.expand((4, *d.batch_shape))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from spirograd.distributions import gamma
 
 
 @pytest.mark.parametrize("rate", [0.3, 9.99, 10.0, 25.0, 400.0])
@@ -27,18 +28,93 @@ def test_poisson_draws_have_their_probabilities(device: sg.Device, rate: float) 
 @pytest.mark.parametrize("concentration", [0.1, 1.0, 7.5])
 def test_gamma_draws_have_their_distribution(device: sg.Device, concentration: float) -> None:
     n = 20000
-    gamma = sg.distributions.Gamma(sg.tensor(concentration, device=device), sg.tensor(2.0, device=device))
-    drawn = np.sort(gamma.sample((n,)).cpu().numpy().astype(float))
+    law = sg.distributions.Gamma(sg.tensor(concentration, device=device), sg.tensor(2.0, device=device))
+    drawn = np.sort(law.sample((n,)).cpu().numpy().astype(float))
     edges = drawn[:: n // 20]  # the density between two quantiles holds a twentieth
     grid = np.geomspace(edges[5], edges[15], 4001)
-    density = gamma.log_prob(sg.tensor(grid, dtype=sg.float32, device=device)).exp().cpu().numpy()
+    density = law.log_prob(sg.tensor(grid, dtype=sg.float32, device=device)).exp().cpu().numpy()
     area = ((density[1:] + density[:-1]) / 2 * np.diff(grid)).sum()
     assert abs(area - 0.5) < 0.02
 
 
+def gamma_cdf(x: float, concentration: float) -> float:
+    """By its power series."""
+    term = total = 1 / concentration
+    for n in range(1, 1000):
+        term *= x / (concentration + n)
+        total += term
+    return total * math.exp(concentration * math.log(x) - x - math.lgamma(concentration))
+
+
+@pytest.mark.parametrize("dtype", [sg.float32, sg.float64])
+def test_the_probability_below_a_gamma_draw_stays_when_its_parameter_moves(dtype: sg.dtype) -> None:
+    sg.manual_seed(0)
+    values = [0.1, 0.5, 1.0, 3.0, 20.0, 100.0]
+    a = sg.tensor(values, dtype=dtype).requires_grad_()
+    for _ in range(40):
+        x = sg.distributions.Gamma(a, 1.0).rsample()
+        (slopes,) = sg.autograd.grad(x.sum(), a)
+        for drawn, slope, value in zip(x.tolist(), slopes.tolist(), values, strict=True):
+            h = 1e-5 * value
+            moved = (gamma_cdf(drawn, value + h) - gamma_cdf(drawn, value - h)) / (2 * h)
+            density = math.exp((value - 1) * math.log(drawn) - drawn - math.lgamma(value))
+            assert math.isclose(slope, -moved / density, rel_tol=2e-5)
+
+
+def test_gradients_of_means_of_draws_are_those_of_the_means(device: sg.Device) -> None:
+    d, n = sg.distributions, 20000
+    sg.manual_seed(0)
+    for make, start in [
+        (lambda a: d.Gamma(a, a * 0 + 2), [0.3, 4.0]),
+        (lambda a: d.Gamma(a * 0 + 2, a), [0.3, 4.0]),
+        (lambda a: d.Chi2(a), [1.0, 9.0]),
+        (lambda a: d.Beta(a, a.flip(0)), [0.5, 3.0]),
+        (lambda a: d.Dirichlet(a), [0.5, 3.0, 1.0]),
+    ]:
+        a = sg.tensor(start, device=device).requires_grad_()
+        made = make(a)
+        weight = sg.tensor([1.0, -2.0, 0.5], device=device)[: len(start)]
+        (want,) = sg.autograd.grad((made.mean * weight).sum(), a)
+        draws = make(a).rsample((n,))
+        assert made.has_rsample
+        (got,) = sg.autograd.grad((draws.mean(0) * weight).sum(), a)
+        np.testing.assert_allclose(got.cpu().numpy(), want.cpu().numpy(), rtol=0.02, atol=0.04)
+    scale = sg.tensor(2.0, device=device).requires_grad_()
+    draws = d.StudentT(5.0, 0.0, scale).rsample((n,))
+    (got,) = sg.autograd.grad(draws.square().mean(), scale)
+    assert math.isclose(got.item(), 4 * 5 / 3, rel_tol=0.1)
+
+
+def test_pytorch_has_the_same_gradients_of_draws() -> None:
+    torch = pytest.importorskip("torch")
+    a = np.repeat([[0.05], [0.5], [2.0], [7.0], [50.0]], 30, 1)
+    draws = np.random.default_rng(0).gamma(a).clip(1e-30)
+    theirs = torch._standard_gamma_grad(torch.tensor(a), torch.tensor(draws)).numpy()
+    ours = (sg.tensor(draws) * gamma._slope(sg.tensor(a), sg.tensor(draws))).numpy()
+    np.testing.assert_allclose(ours, theirs, rtol=2e-3)
+
+
+def test_a_draw_has_a_second_gradient() -> None:
+    a = sg.tensor([0.7, 3.0], dtype=sg.float64).requires_grad_()
+
+    def slope(concentration: float, x: float) -> float:
+        drawn = sg.tensor([x], dtype=sg.float64)
+        return (drawn * gamma._slope(sg.tensor([concentration], dtype=sg.float64), drawn)).item()
+
+    sg.manual_seed(3)
+    draw = sg.distributions.Gamma(a, 1.0).rsample()
+    (first,) = sg.autograd.grad(draw.sum(), a, create_graph=True)
+    (second,) = sg.autograd.grad(first.sum(), a)
+    for i, value in enumerate(a.tolist()):
+        h, x, v = 1e-4, draw[i].item(), first[i].item()
+        # The draw moves with its parameter.
+        want = (slope(value + h, x + h * v) - slope(value - h, x - h * v)) / (2 * h)
+        assert math.isclose(second[i].item(), want, rel_tol=1e-3)
+
+
 def test_rsample_without_a_gradient_says_so() -> None:
-    with pytest.raises(NotImplementedError, match=r"Beta: draws have no gradient; use sample\(\)"):
-        sg.distributions.Beta(1.0, 1.0).rsample()
+    with pytest.raises(NotImplementedError, match=r"Poisson: draws have no gradient; use sample\(\)"):
+        sg.distributions.Poisson(1.0).rsample()
 
 
 def test_arguments_are_checked_on_request() -> None:
