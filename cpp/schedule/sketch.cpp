@@ -60,7 +60,7 @@ class Words {
     add(static_cast<uint64_t>(start));
     add_steps(node.domain, o.strides);
     add_names(o.strides, strides_[static_cast<size_t>(o.node->log_index) + (pending ? 0 : log_.nodes.size())]);
-    if (start < 0) add_places(o);
+    if (start < 0) add_places(node.domain, o);
   }
 
   // For each dimension: stride 0, stride 1, another one forward or back, and whether it continues the next dimension.
@@ -74,19 +74,21 @@ class Words {
     add(word);
   }
 
-  // Which dimension of the value each dimension of the reader walks, and along which ones the view begins behind the
-  // first element. For a single element the position changes nothing.
-  void add_places(const Operand& o) {
+  // Which dimension of the value each dimension of the reader walks, whether it walks beyond that dimension's end, and
+  // along which ones the view begins behind the first element. For a single element the position changes nothing.
+  void add_places(const Dims& domain, const Operand& o) {
     if (o.strides.rank == 0) return;
     const Dims shape = shape_of(*o.node);
     const Dims own = contiguous_strides(shape);
-    uint64_t word = 0;
+    uint64_t word = 0, beyond = 0;
     for (int d = 0; d < o.strides.rank; ++d) {
       const int64_t s = o.strides[d];
       int j = 0;  // mostly found without a division
       while (j < shape.rank && (own[j] == 0 || own[j] > s || (own[j] != s && s % own[j] != 0))) ++j;
       word = word << 4 | uint64_t(j);
+      beyond = beyond << 1 | uint64_t(j < shape.rank && s * (domain[d] - 1) >= own[j] * shape[j]);
     }
+    add(beyond);
     for (int j = 0; j < shape.rank; ++j)
       word = word << 1 | uint64_t(o.offset && own[j] && shape[j] && o.offset / own[j] % shape[j] != 0);
     add(word << 1 | uint64_t(o.offset != 0));

@@ -196,3 +196,15 @@ def test_random_lengths_of_a_sentence_make_few_plans(device):
     w, t = weight.detach().numpy().astype(np.float64), table.numpy().astype(np.float64)
     want = [(np.tanh(t[np.arange(n) % 50] @ w).mean(0) ** 2).sum() for n in lengths]
     np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_a_view_that_runs_into_the_next_row_is_another_structure(device):
+    def turned(x, rows, columns):
+        return x.unflatten(-1, (rows, columns)).transpose(-1, -2)
+
+    for rows, columns in ((8, 16), (16, 16), (4, 8)):  # of squares, a view of a view has strides as well
+        x = np.random.default_rng(0).normal(size=(2, 3, rows * columns)).astype(np.float32)
+        parts = [turned(sg.tensor(v, device=device) * 2, rows, columns).contiguous().flatten(-2) for v in x]
+        got = sg.cat([turned(p, rows, columns) for p in parts], -1)
+        once = (2 * x).reshape(2, 3, rows, columns).swapaxes(-1, -2).reshape(2, 3, rows, columns).swapaxes(-1, -2)
+        np.testing.assert_array_equal(got.cpu().numpy(), np.concatenate(list(once), -1))
