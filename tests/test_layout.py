@@ -38,6 +38,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
 MAY_IMPORT: dict[str, set[str]] = {
     "_core": set(),
     "base": set(),
+    "_complex": set(),
     "_pickle": set(),
     "_print": set(),
     "accelerator": set(),
@@ -49,6 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "scalar": set(),
     "testing": set(),
     "tracer": set(),
+    "fft": {"_complex"},
     "serialization": {"_pickle"},
     "text": {"serialization"},
     "utils": {"serialization"},
@@ -67,8 +69,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "training": {"autograd", "compiler", "metrics", "nn", "optim", "progress", "scalar"} | {"tracer", "utils", "viz"},
     "callbacks": {"training"},
     "generation": {"compiler", "models", "nn", "utils"},
-    "__init__": {"_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets", "distributions"}
-    | {"func", "generation", "linalg", "metrics", "models", "nn", "ops", "optim", "profiler", "progress", "scalar"}
+    "__init__": {"_complex", "_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets"}
+    | {"distributions", "fft", "func"}
+    | {"generation", "linalg", "metrics", "models", "nn", "ops", "optim", "profiler", "progress", "scalar"}
     | {"serialization", "special", "testing", "text", "training", "utils", "viz"},
     "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "distributions", "func", "linalg", "nn"}
     | {"optim", "profiler"}

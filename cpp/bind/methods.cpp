@@ -26,9 +26,52 @@ PyObject* run(const Call& call) {
                                                                        : call.callable->body.run(call);
 }
 
+// ---- classes of Python's that stand for tensors: __spirograd_function__(function, args, kwargs) --------------------------
+
+bool stands_for_tensor(PyObject* o) {
+  static PyObject* const name = check(PyUnicode_InternFromString("__spirograd_function__"));
+  PyTypeObject* type = Py_TYPE(o);
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_tensor(o) && _PyType_Lookup(type, name);
+}
+
+// The first argument that stands for a tensor, also inside of a list; nullptr: none.
+PyObject* stand_in(PyObject* const* args, Py_ssize_t n) {
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (stands_for_tensor(args[i])) return args[i];
+    if (!PyList_CheckExact(args[i]) && !PyTuple_CheckExact(args[i])) continue;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(args[i]); ++k)
+      if (PyObject* item = PySequence_Fast_GET_ITEM(args[i], k); stands_for_tensor(item)) return item;
+  }
+  return nullptr;
+}
+
+PyObject* module_of_functions = nullptr;
+
+// The result of a call that a class of Python's answers: of a function, or of a method of `self`. False: none does.
+bool is_answered(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names, const Callable& callable,
+                 PyObject*& result) {
+  const Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+  PyObject* const other = stand_in(args, n + named);
+  if (!other) return false;
+  const Py_ssize_t first = self ? 1 : 0;
+  PyObject* owner = self ? reinterpret_cast<PyObject*>(tensor_type) : module_of_functions;
+  Object asked(check(PyObject_GetAttrString(owner, callable.name)));
+  Object positional(check(PyTuple_New(first + n))), keywords(check(PyDict_New()));
+  if (self) PyTuple_SET_ITEM(positional.get(), 0, Py_NewRef(self));
+  for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(positional.get(), first + i, Py_NewRef(args[i]));
+  for (Py_ssize_t i = 0; i < named; ++i) check(PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(names, i), args[n + i]));
+  result = PyObject_CallMethod(other, "__spirograd_function__", "OOO", asked.get(), positional.get(), keywords.get());
+  return true;
+}
+
 template <size_t i>
 PyObject* method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
-  return guarded([&] { return run(Call{self, args, n, names, &callables_added[i]}); });
+  return guarded([&] {
+    const Callable& callable = callables_added[i];
+    PyObject* answer;
+    PyObject* const tensor = callable.scope == Scope::function ? nullptr : self;  // of a function: its module
+    return is_answered(tensor, args, n, names, callable, answer) ? answer : run(Call{self, args, n, names, &callable});
+  });
 }
 
 // A function's first argument takes the place of a method's tensor; it may be given as input=.
@@ -36,6 +79,8 @@ template <size_t i>
 PyObject* function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
   return guarded([&]() -> PyObject* {
     const Callable& callable = callables_added[i];
+    PyObject* answer;
+    if (is_answered(nullptr, args, n, names, callable, answer)) return answer;
     if (n > 0) return run(Call{args[0], args + 1, n - 1, names, &callable});
     return run(Call{nullptr, args, n, names, &callable});
   });
@@ -113,6 +158,7 @@ void note_autocast(PyObject* module, const Callable& callable) {
 
 void add_callables(PyObject* module, const Callable* callables, size_t count) {
   Object module_name(check(PyUnicode_FromString("spirograd")));
+  module_of_functions = module;
   for (size_t r = 0; r < count; ++r) {
     if (rows_used == kMaxCallables) fail<Error>("spirograd", "the table of functions is full", "raise kMaxCallables");
     const size_t i = rows_used++;

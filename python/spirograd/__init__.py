@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from . import callbacks as callbacks
     from . import datasets as datasets
     from . import distributions as distributions
+    from . import fft as fft
     from . import func as func
     from . import generation as generation
     from . import linalg as linalg
@@ -50,6 +51,18 @@ if TYPE_CHECKING:
     from . import training as training
     from . import utils as utils
     from . import viz as viz
+    from ._complex import angle as angle
+    from ._complex import cdouble as cdouble
+    from ._complex import cfloat as cfloat
+    from ._complex import complex as complex
+    from ._complex import complex64 as complex64
+    from ._complex import complex128 as complex128
+    from ._complex import conj as conj
+    from ._complex import imag as imag
+    from ._complex import polar as polar
+    from ._complex import real as real
+    from ._complex import view_as_complex as view_as_complex
+    from ._complex import view_as_real as view_as_real
     from .compiler import compile as compile
     from .serialization import load as load
     from .serialization import load_safetensors as load_safetensors
@@ -75,6 +88,7 @@ _lazy = (
     "callbacks",
     "datasets",
     "distributions",
+    "fft",
     "func",
     "generation",
     "linalg",
@@ -104,6 +118,8 @@ _elsewhere = {
 }
 _files = ("load", "load_safetensors", "load_weights", "save", "save_safetensors", "save_weights", "savez")
 _elsewhere |= {name: f"serialization.{name}" for name in _files}
+_complex = ("angle", "cdouble", "cfloat", "complex", "complex64", "complex128", "conj", "imag", "polar", "real")
+_elsewhere |= {name: f"_complex.{name}" for name in (*_complex, "view_as_complex", "view_as_real")}
 _elsewhere |= {name: f"linalg.{name}" for name in ("det", "logdet", "matrix_power", "slogdet")}
 __all__ = [name for name in dir(_core) if not name.startswith("_")]
 __all__ += ["MLP", "Layer", "Module", "Neuron", "enable_grad", "inference_mode", "is_inference_mode_enabled"]

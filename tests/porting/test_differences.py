@@ -120,8 +120,16 @@ def write():
     layer._parameters["weight"] = None
 raises(TypeError, write)
 """,
+    "complex tensors": """
+pairs = torch.ones(2, 2)
+z = torch.view_as_complex(pairs)
+torch.view_as_real(z).zero_()
+assert not isinstance(z, torch.Tensor) and z.dtype is torch.cfloat and pairs.sum() == 4
+assert "complex tensors are not supported" in raises(TypeError, lambda: torch.softmax(z, 0))
+raises(TypeError, lambda: nn.Parameter(z))
+""",
     "types": """
-assert not hasattr(torch, "complex64") and not hasattr(torch, "uint16") and torch.bfloat16.itemsize == 2
+assert not hasattr(torch, "uint16") and torch.bfloat16.itemsize == 2
 """,
 }
 

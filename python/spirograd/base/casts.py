@@ -43,3 +43,19 @@ def wide(function: F) -> F:
 def narrow(function: F) -> F:
     """Under autocast, the function gets its tensors in the half type: for products written in Python."""
     return _marked(function, True)
+
+
+def exact(function: F) -> F:
+    """The function runs without autocast: where half products would not do."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not used or (before := _core._autocast()) == (None, None):
+            return function(*args, **kwargs)
+        _core._set_autocast(None, None)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _core._set_autocast(*before)
+
+    return call  # type: ignore[return-value]

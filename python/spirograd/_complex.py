@@ -1,0 +1,649 @@
+"""Complex tensors: two real tensors of one shape, the real and the imaginary parts.
+
+Everything is done by operations on the parts, so it runs on every device and has gradients: a gradient of a complex
+tensor has those of its parts as its own parts, as in PyTorch. Functions of the core hand complex arguments to
+`ComplexTensor.__spirograd_function__`, which refuses by name what it does not have.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._core import Tensor
+
+__all__ = [
+    "ComplexTensor",
+    "angle",
+    "cdouble",
+    "cfloat",
+    "complex",
+    "complex64",
+    "complex128",
+    "conj",
+    "imag",
+    "polar",
+    "real",
+    "view_as_complex",
+    "view_as_real",
+]
+
+
+class ComplexType:
+    """An element type of complex tensors; `real` is that of their parts."""
+
+    is_complex, is_floating_point, is_signed = True, False, True
+
+    def __init__(self, name: str, real: _core.dtype) -> None:
+        self.name, self.real, self.itemsize = name, real, 2 * real.itemsize
+
+    def __repr__(self) -> str:
+        return f"spirograd.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+    @staticmethod
+    def __spirograd_function__(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What functions that are given the type make."""
+        return _call(function, args, kwargs)
+
+
+complex64, complex128 = ComplexType("complex64", _core.float32), ComplexType("complex128", _core.float64)
+cfloat, cdouble = complex64, complex128
+_TYPES = {_core.float32: complex64, _core.float64: complex128}
+
+
+class ComplexTensor:
+    """A tensor of complex numbers. Its methods have the names of Tensor's; those that it lacks say so.
+
+    Args:
+        real: the real parts, float32 or float64.
+        imag: the imaginary parts, of the same type; the shapes broadcast.
+
+    Example:
+        >>> z = sg.complex(sg.tensor([3.0, 0.0]), sg.tensor([4.0, 1.0]))
+        >>> z * z, z.abs()
+        (tensor([-7.+24.j, -1. +0.j]), tensor([5., 1.]))
+    """
+
+    __slots__ = ("imag", "real")
+    __array_ufunc__ = None  # arrays leave operators to this class
+
+    real: Tensor
+    imag: Tensor
+
+    def __init__(self, real: Tensor, imag: Tensor) -> None:
+        if real.dtype != imag.dtype or real.dtype not in _TYPES:
+            raise TypeError(
+                f"complex: parts are {real.dtype.name} and {imag.dtype.name}; both must be float32, or both float64"
+            )
+        if real.shape != imag.shape:
+            real, imag = _core.broadcast_tensors(real, imag)
+        self.real, self.imag = real, imag
+
+    @staticmethod
+    def __spirograd_function__(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What functions of the core make of complex arguments."""
+        return _call(function, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _FUNCTIONS:
+            return partial(_FUNCTIONS[name], self)
+        raise AttributeError(f"ComplexTensor: there is no {name}; use the parts .real and .imag, or view_as_real()")
+
+    # ---- what it is -------------------------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> ComplexType:
+        """complex64 or complex128."""
+        return _TYPES[self.real.dtype]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes."""
+        return self.real.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return self.real.ndim
+
+    @property
+    def device(self) -> _core.Device:
+        """Where the parts are."""
+        return self.real.device
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a part does."""
+        return self.real.requires_grad or self.imag.requires_grad
+
+    @property
+    def grad(self) -> ComplexTensor | None:
+        """The gradients of the parts."""
+        parts = self.real.grad, self.imag.grad
+        if parts[0] is None and parts[1] is None:
+            return None
+        return ComplexTensor(*(_core.zeros_like(self.real) if g is None else g for g in parts))
+
+    @property
+    def T(self) -> ComplexTensor:
+        """All dimensions in reverse order."""
+        return ComplexTensor(self.real.T, self.imag.T)
+
+    @property
+    def mT(self) -> ComplexTensor:
+        """The last two dimensions exchanged."""
+        return ComplexTensor(self.real.mT, self.imag.mT)
+
+    @property
+    def mH(self) -> ComplexTensor:
+        """The last two dimensions exchanged, and the conjugate."""
+        return ComplexTensor(self.real.mT, -self.imag.mT)
+
+    H = mH
+
+    def __len__(self) -> int:
+        return len(self.real)
+
+    def __iter__(self) -> Any:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        shown = np.array2string(self.numpy(), separator=", ", prefix="tensor(", precision=4, suppress_small=True)
+        extra = "" if self.dtype is complex64 else f", dtype={self.dtype}"
+        extra += "" if self.device.kind == "cpu" else f", device='{self.device}'"
+        return f"tensor({shown}{extra})"
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """The values as an array of their own."""
+        pair: np.ndarray[Any, Any] = view_as_real(self).detach().cpu().numpy()
+        return pair[..., 0] + 1j * pair[..., 1]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return self.numpy().astype(dtype or self.dtype.name)
+
+    def tolist(self) -> Any:
+        """The values as complex numbers in lists."""
+        return self.numpy().tolist()
+
+    def item(self) -> Any:
+        """The only value.
+
+        Raises:
+            ValueError: there are several, or none.
+        """
+        return builtins.complex(self.real.item(), self.imag.item())
+
+    # ---- elements ----------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> ComplexTensor:
+        return ComplexTensor(self.real[key], self.imag[key])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        real, imag = _parts(value)
+        self.real[key] = real
+        self.imag[key] = 0.0 if imag is None else imag
+
+    # ---- operators ---------------------------------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> ComplexTensor:
+        return _add(self, other)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> ComplexTensor:
+        return _sub(self, other)
+
+    def __rsub__(self, other: Any) -> ComplexTensor:
+        return _sub(other, self)
+
+    def __mul__(self, other: Any) -> ComplexTensor:
+        return _mul(self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> ComplexTensor:
+        return _div(self, other)
+
+    def __rtruediv__(self, other: Any) -> ComplexTensor:
+        return _div(other, self)
+
+    def __matmul__(self, other: Any) -> ComplexTensor:
+        return _matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> ComplexTensor:
+        return _matmul(other, self)
+
+    def __pow__(self, exponent: Any) -> ComplexTensor:
+        return _pow(self, exponent)
+
+    def __neg__(self) -> ComplexTensor:
+        return ComplexTensor(-self.real, -self.imag)
+
+    def __abs__(self) -> Tensor:
+        return _abs(self)
+
+    def __eq__(self, other: object) -> Any:
+        return _eq(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return ~_eq(self, other)
+
+    __hash__ = object.__hash__
+
+    def __iadd__(self, other: Any) -> ComplexTensor:
+        return _copy_(self, _add(self, other))
+
+    def __isub__(self, other: Any) -> ComplexTensor:
+        return _copy_(self, _sub(self, other))
+
+    def __imul__(self, other: Any) -> ComplexTensor:
+        return _copy_(self, _mul(self, other))
+
+    def __itruediv__(self, other: Any) -> ComplexTensor:
+        return _copy_(self, _div(self, other))
+
+
+def _parts(x: Any) -> tuple[Any, Any]:
+    """The real part, and the imaginary one: None for what is real."""
+    if isinstance(x, ComplexTensor):
+        return x.real, x.imag
+    if isinstance(x, (builtins.complex, np.complexfloating)):
+        return x.real, x.imag
+    return x, None
+
+
+def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    name = function.__name__
+    if name not in _FUNCTIONS:
+        raise TypeError(
+            f"{name}: complex tensors are not supported; use their parts .real and .imag, or view_as_real()"
+        )
+    return _FUNCTIONS[name](*args, **kwargs)
+
+
+# ---- making and taking apart -----------------------------------------------------------------------------------------
+
+
+def complex(real: Tensor, imag: Tensor) -> ComplexTensor:
+    """A complex tensor with these parts, which it shares.
+
+    Args:
+        real: float32 or float64.
+        imag: of the same type; the shapes broadcast.
+
+    Raises:
+        TypeError: other types, or two of them.
+
+    Example:
+        >>> sg.complex(sg.ones(2), sg.tensor([0.0, 2.0]))
+        tensor([1.+0.j, 1.+2.j])
+    """
+    return ComplexTensor(real, imag)
+
+
+def polar(abs: Tensor, angle: Tensor) -> ComplexTensor:
+    """The complex numbers with these absolute values and angles, in radians.
+
+    Args:
+        abs: float32 or float64.
+        angle: of the same type; the shapes broadcast.
+
+    Raises:
+        TypeError: other types, or two of them.
+
+    Example:
+        >>> sg.polar(sg.tensor([2.0]), sg.tensor([math.pi])).real.tolist()
+        [-2.0]
+    """
+    return ComplexTensor(abs * angle.cos(), abs * angle.sin())
+
+
+def view_as_complex(input: Tensor) -> ComplexTensor:
+    """Pairs of numbers [..., 2] as complex numbers [...], which share their memory.
+
+    Raises:
+        ValueError: the last size is not 2.
+
+    Example:
+        >>> sg.view_as_complex(sg.tensor([[1.0, 2.0]]))
+        tensor([1.+2.j])
+    """
+    if input.ndim < 1 or input.shape[-1] != 2:
+        raise ValueError(f"view_as_complex: input has shape {list(input.shape)}; its last size must be 2")
+    return ComplexTensor(input.select(-1, 0), input.select(-1, 1))
+
+
+def view_as_real(input: ComplexTensor) -> Tensor:
+    """Complex numbers [...] as pairs [..., 2]: new memory, unlike PyTorch's.
+
+    Raises:
+        TypeError: input is not complex.
+
+    Example:
+        >>> sg.view_as_real(sg.complex(sg.ones(1), sg.zeros(1))).tolist()
+        [[1.0, 0.0]]
+    """
+    if not isinstance(input, ComplexTensor):
+        raise TypeError(f"view_as_real: input is a {type(input).__name__}; make a complex tensor with complex()")
+    return _core.stack([input.real, input.imag], -1)
+
+
+def real(input: Tensor | ComplexTensor) -> Tensor:
+    """The real part, in the memory of the input.
+
+    Example:
+        >>> sg.real(sg.polar(sg.ones(1), sg.zeros(1))).tolist()
+        [1.0]
+    """
+    return input if isinstance(input, Tensor) else input.real
+
+
+def imag(input: ComplexTensor) -> Tensor:
+    """The imaginary part, in the memory of the input.
+
+    Raises:
+        TypeError: input is not complex.
+
+    Example:
+        >>> sg.imag(sg.polar(sg.ones(1), sg.zeros(1))).tolist()
+        [0.0]
+    """
+    if not isinstance(input, ComplexTensor):
+        raise TypeError(f"imag: input is a {type(input).__name__}, which has no imaginary part; use complex tensors")
+    return input.imag
+
+
+def conj(input: Any) -> Any:
+    """The conjugate: the imaginary part negated. Of a real tensor the tensor itself.
+
+    Example:
+        >>> sg.conj(sg.complex(sg.ones(1), sg.ones(1)))
+        tensor([1.-1.j])
+    """
+    return ComplexTensor(input.real, -input.imag) if isinstance(input, ComplexTensor) else input
+
+
+def angle(input: Any) -> Any:
+    """The angle from the positive real axis, in radians, from -pi to pi. At 0 it is 0, and has no gradient.
+
+    Example:
+        >>> round(sg.angle(sg.complex(sg.zeros(1), sg.ones(1))).item() / math.pi, 4)
+        0.5
+    """
+    if isinstance(input, Tensor):
+        return _core.where(input.isnan(), input, _core.where(input < 0, np.pi, 0.0).to(input.dtype))
+    zero = (input.real == 0) & (input.imag == 0)
+    return _core.atan2(input.imag, _core.where(zero, 1.0, input.real))
+
+
+# ---- arithmetic ------------------------------------------------------------------------------------------------------
+
+
+def _sum(a: Any, b: Any) -> Any:
+    return a if b is None else b if a is None else a + b
+
+
+def _difference(a: Any, b: Any) -> Any:
+    return a if b is None else -b if a is None else a - b
+
+
+def _add(input: Any, other: Any, *, alpha: float = 1) -> ComplexTensor:
+    (a, b), (c, d) = _parts(input), _parts(other if alpha == 1 else other * alpha)
+    return ComplexTensor(a + c, _sum(b, d))
+
+
+def _sub(input: Any, other: Any, *, alpha: float = 1) -> ComplexTensor:
+    (a, b), (c, d) = _parts(input), _parts(other if alpha == 1 else other * alpha)
+    return ComplexTensor(a - c, _difference(b, d))
+
+
+def _product(function: Callable[..., Tensor], *args: Any, **kwargs: Any) -> ComplexTensor:
+    """A function that is linear in each of the last two arguments; others are before them."""
+    *first, x, y = args
+    (a, b), (c, d) = _parts(x), _parts(y)
+    of = partial(function, *first, **kwargs)
+    if b is None or d is None:
+        return ComplexTensor(of(a, c), of(a, d) if b is None else of(b, c))
+    return ComplexTensor(of(a, c) - of(b, d), of(a, d) + of(b, c))
+
+
+def _mul(input: Any, other: Any) -> ComplexTensor:
+    return _product(lambda a, b: a * b, input, other)
+
+
+def _matmul(input: Any, other: Any) -> ComplexTensor:
+    return _product(_core.matmul, input, other)
+
+
+def _einsum(equation: str, *operands: Any) -> Any:
+    tensors = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    if len(tensors) == 1:
+        return ComplexTensor(*(_core.einsum(equation, part) for part in _parts(tensors[0])))
+    if len(tensors) != 2:
+        raise TypeError(f"einsum: {len(tensors)} operands, some of them complex; use one or two at a time")
+    return _product(_core.einsum, equation, *tensors)
+
+
+def _div(input: Any, other: Any) -> ComplexTensor:
+    (a, b), (c, d) = _parts(input), _parts(other)
+    if d is None:
+        return ComplexTensor(a / c, b / c)
+    if not isinstance(other, ComplexTensor):
+        return _mul(input, 1 / other)
+    # The quotient does not depend on this scale, which keeps squares within range.
+    scale = _core.maximum(c.abs(), d.abs()).detach()
+    c, d = c / scale, d / scale
+    over = (c * c + d * d) * scale
+    return ComplexTensor(
+        (a * c if b is None else a * c + b * d) / over, (-(a * d) if b is None else b * c - a * d) / over
+    )
+
+
+def _abs(input: ComplexTensor) -> Tensor:
+    # The root has no gradient at 0.
+    zero = (input.real == 0) & (input.imag == 0)
+    out: Tensor = _core.where(zero, 0.0, _core.hypot(_core.where(zero, 1.0, input.real), input.imag))
+    return out
+
+
+def _exp(input: ComplexTensor) -> ComplexTensor:
+    return polar(input.real.exp(), input.imag)
+
+
+def _log(input: ComplexTensor) -> ComplexTensor:
+    return ComplexTensor(_abs(input).log(), angle(input))
+
+
+def _sqrt(input: ComplexTensor) -> ComplexTensor:
+    return polar(_abs(input).sqrt(), angle(input) / 2)
+
+
+def _pow(input: Any, exponent: Any) -> ComplexTensor:
+    if not isinstance(exponent, (int, float)):
+        raise TypeError(f"pow: the exponent of complex numbers is a {type(exponent).__name__}; give a number")
+    if exponent == 2:
+        return _mul(input, input)
+    return polar(_abs(input) ** exponent, angle(input) * exponent)
+
+
+def _eq(input: Any, other: Any) -> Any:
+    (a, b), (c, d) = _parts(input), _parts(other)
+    return (a == c) & ((0 if b is None else b) == (0 if d is None else d))
+
+
+def _allclose(input: Any, other: Any, *args: Any, **kwargs: Any) -> bool:
+    (a, b), (c, d) = _parts(input), _parts(other)
+    zero = _core.zeros_like(a)
+    return _core.allclose(a, c, *args, **kwargs) and _core.allclose(
+        zero if b is None else b, zero if d is None else d, *args, **kwargs
+    )
+
+
+# ---- shapes, types, places -------------------------------------------------------------------------------------------
+
+
+def _each(name: str) -> Callable[..., Any]:
+    """A function of one tensor, of the parts."""
+
+    def call(input: ComplexTensor, *args: Any, **kwargs: Any) -> Any:
+        def part(which: str) -> Any:
+            own = [getattr(x, which) if isinstance(x, ComplexTensor) else x for x in args]
+            return getattr(getattr(input, which), name)(*own, **kwargs)
+
+        real, imag = part("real"), part("imag")
+        if isinstance(real, Tensor):
+            return ComplexTensor(real, imag)
+        return tuple(ComplexTensor(a, b) for a, b in zip(real, imag, strict=True))
+
+    return call
+
+
+def _joined(function: Callable[..., Tensor]) -> Callable[..., ComplexTensor]:
+    def call(tensors: Sequence[Any], *args: Any, **kwargs: Any) -> ComplexTensor:
+        pairs = [_parts(x) for x in tensors]
+        imag = [_core.zeros_like(a) if b is None else b for a, b in pairs]
+        return ComplexTensor(function([a for a, _ in pairs], *args, **kwargs), function(imag, *args, **kwargs))
+
+    return call
+
+
+def _where(condition: Tensor, input: Any, other: Any) -> ComplexTensor:
+    (a, b), (c, d) = _parts(input), _parts(other)
+    return ComplexTensor(
+        _core.where(condition, a, c), _core.where(condition, 0.0 if b is None else b, 0.0 if d is None else d)
+    )
+
+
+def _masked_fill(input: ComplexTensor, mask: Tensor, value: Any) -> ComplexTensor:
+    real, imag = _parts(value)
+    return ComplexTensor(
+        input.real.masked_fill(mask, real), input.imag.masked_fill(mask, 0.0 if imag is None else imag)
+    )
+
+
+def _copy_(input: ComplexTensor, src: Any) -> ComplexTensor:
+    real, imag = _parts(src)
+    input.real.copy_(real)
+    input.imag.zero_() if imag is None else input.imag.copy_(imag)
+    return input
+
+
+def _written(name: str) -> Callable[..., ComplexTensor]:
+    def call(input: ComplexTensor, *args: Any) -> ComplexTensor:
+        getattr(input.real, name)(*args)
+        getattr(input.imag, name)(*args)
+        return input
+
+    return call
+
+
+def _to(input: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    kinds = [x for x in args if isinstance(x, ComplexType)] + ([dtype] if isinstance(dtype, ComplexType) else [])
+    others = [x for x in args if not isinstance(x, ComplexType)]
+    if isinstance(input, Tensor):
+        moved = input.to(kinds[0].real)
+        moved = moved.to(*others, **kwargs) if others or kwargs else moved
+        return ComplexTensor(moved, _core.zeros_like(moved))
+    if (dtype is not None and not kinds) or any(isinstance(x, _core.dtype) for x in others):
+        raise TypeError("to: complex numbers do not become real ones; use .real or .abs()")
+    options = {"dtype": kinds[0].real} if kinds else {}
+    return ComplexTensor(*(x.to(*others, **options, **kwargs) for x in (input.real, input.imag)))
+
+
+def _filled(name: str) -> Callable[..., Any]:
+    """A function that makes a tensor: of complex numbers, of which the imaginary parts are 0."""
+
+    def call(*args: Any, dtype: ComplexType | None = None, requires_grad: bool = False, **kwargs: Any) -> ComplexTensor:
+        sizes = [x.real if isinstance(x, ComplexTensor) else x for x in args]
+        made = getattr(_core, name)(*sizes, **({"dtype": dtype.real} if dtype else {}), **kwargs)
+        z = ComplexTensor(made, _core.zeros_like(made))
+        return z.requires_grad_() if requires_grad else z
+
+    return call
+
+
+def _random(name: str, scale: float) -> Callable[..., Any]:
+    def call(*args: Any, dtype: ComplexType | None = None, requires_grad: bool = False, **kwargs: Any) -> ComplexTensor:
+        sizes = [x.real if isinstance(x, ComplexTensor) else x for x in args]
+        options = {"dtype": dtype.real} if dtype else {}
+        z = ComplexTensor(*(getattr(_core, name)(*sizes, **options, **kwargs) * scale for _ in range(2)))
+        return z.requires_grad_() if requires_grad else z
+
+    return call
+
+
+def _tensor(data: Any, *, dtype: ComplexType, device: Any = None, requires_grad: bool = False) -> ComplexTensor:
+    array = np.asarray(data, dtype.name)
+    z = ComplexTensor(*(_core.tensor(part.copy(), device=device) for part in (array.real, array.imag)))
+    return z.requires_grad_() if requires_grad else z
+
+
+_SIZES = "broadcast_to expand expand_as flatten ravel repeat reshape reshape_as squeeze tile unflatten unsqueeze view"
+_ORDER = "flip fliplr flipud moveaxis movedim permute roll rot90 swapaxes swapdims t transpose"
+_PIECES = "chunk diagonal narrow select split split_with_sizes tensor_split tril triu unbind unfold"
+_CHOSEN = "gather index_select masked_select take take_along_dim"
+_COPIES = "clone contiguous cpu cuda detach diag diag_embed"
+_SUMS = "cumsum diff mean sum"
+_EACH = " ".join((_SIZES, _ORDER, _PIECES, _CHOSEN, _COPIES, _SUMS))
+_JOINED = "cat concat concatenate dstack hstack stack vstack"
+_PRODUCTS = "bmm dot inner kron matmul mm mv outer tensordot"
+_FILLED = "empty empty_like eye full full_like ones ones_like zeros zeros_like"
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: _each(name) for name in _EACH.split()},
+    **{name: _joined(getattr(_core, name)) for name in _JOINED.split()},
+    **{name: partial(_product, getattr(_core, name)) for name in _PRODUCTS.split()},
+    **{name: _filled(name) for name in _FILLED.split()},
+    **{name: _written(name) for name in ("requires_grad_", "retain_grad", "zero_")},
+    "abs": _abs,
+    "absolute": _abs,
+    "add": _add,
+    "allclose": _allclose,
+    "angle": angle,
+    "conj": conj,
+    "copy_": _copy_,
+    "dim": lambda input: input.ndim,
+    "div": _div,
+    "divide": _div,
+    "einsum": _einsum,
+    "eq": _eq,
+    "exp": _exp,
+    "is_complex": lambda input: True,
+    "is_floating_point": lambda input: False,
+    "isfinite": lambda input: input.real.isfinite() & input.imag.isfinite(),
+    "isinf": lambda input: input.real.isinf() | input.imag.isinf(),
+    "isnan": lambda input: input.real.isnan() | input.imag.isnan(),
+    "log": _log,
+    "masked_fill": _masked_fill,
+    "mul": _mul,
+    "multiply": _mul,
+    "ne": lambda input, other: ~_eq(input, other),
+    "neg": ComplexTensor.__neg__,
+    "negative": ComplexTensor.__neg__,
+    "numel": lambda input: input.real.numel(),
+    "pow": _pow,
+    "rand": _random("rand", 1.0),
+    "rand_like": _random("rand_like", 1.0),
+    "randn": _random("randn", 0.5**0.5),
+    "randn_like": _random("randn_like", 0.5**0.5),
+    "reciprocal": lambda input: _div(1.0, input),
+    "resolve_conj": lambda input: input,
+    "sgn": lambda input: ComplexTensor(*(x / _core.where(_abs(input) == 0, 1.0, _abs(input)) for x in _parts(input))),
+    "size": lambda input, dim=None: input.shape if dim is None else input.shape[dim],
+    "sqrt": _sqrt,
+    "square": lambda input: _mul(input, input),
+    "sub": _sub,
+    "subtract": _sub,
+    "tensor": _tensor,
+    "to": _to,
+    "true_divide": _div,
+    "where": _where,
+}
