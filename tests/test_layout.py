@@ -48,6 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "profiler": set(),
     "progress": set(),
     "scalar": set(),
+    "sparse": set(),
     "testing": set(),
     "tracer": set(),
     "fft": {"_complex"},
@@ -72,10 +73,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__init__": {"_complex", "_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets"}
     | {"distributions", "fft", "func"}
     | {"generation", "linalg", "metrics", "models", "nn", "ops", "optim", "profiler", "progress", "scalar"}
-    | {"serialization", "special", "testing", "text", "training", "utils", "viz"},
+    | {"serialization", "sparse", "special", "testing", "text", "training", "utils", "viz"},
     "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "distributions", "func", "linalg", "nn"}
     | {"optim", "profiler"}
-    | {"serialization", "special", "testing", "utils"},
+    | {"serialization", "sparse", "special", "testing", "utils"},
     "examples": {"__init__", "datasets", "nn", "progress", "viz"},
     "cli": {"autograd", "datasets", "examples", "generation", "models", "nn", "optim", "progress", "torch", "utils"},
     "__main__": {"cli"},

@@ -185,6 +185,10 @@ Object printed(const char* function, PyObject* self, PyObject* argument) {
   return Object(check(PyObject_CallMethodObjArgs(module.get(), name.get(), self, argument, nullptr)));
 }
 Object format(PyObject* self, PyObject* spec) { return printed("tensor_format", self, spec); }
+Object to_sparse(PyObject* self) {
+  Object module(check(PyImport_ImportModule("spirograd.sparse")));
+  return Object(check(PyObject_CallMethod(module.get(), "from_dense", "O", self)));
+}
 Object html(PyObject* self) { return printed("tensor_html", self, nullptr); }
 
 constexpr auto kMethod = Scope::method;
@@ -223,6 +227,11 @@ const Callable callables[] = {
     {"int", same_or_new<as<DType::int32>>, "", "Tensor", "The same values as int32.", kMethod},
     {"long", same_or_new<as<DType::int64>>, "", "Tensor", "The same values as int64.", kMethod},
     {"bool", same_or_new<as<DType::boolean>>, "", "Tensor", "Whether the values differ from 0.", kMethod},
+    {"to_sparse", bound<to_sparse>, "", "Any",
+     "A sparse tensor of the elements that are not 0, with their gradient. Reads how many there are.\n\nRaises:\n    "
+     "ValueError: the tensor has no dimensions.\n\nExample:\n    >>> sg.eye(2).to_sparse().indices().tolist()\n"
+     "    [[0, 1], [0, 1]]",
+     kMethod},
     {"numpy", bound<numpy_of>, "*, force: bool = False", "np.ndarray[Any, Any]",
      "A NumPy array on the memory of a CPU tensor: each sees what the other writes. Of a GPU tensor, a copy. Runs what "
      "is pending.\n\nWhile the array lives, whatever reads or writes the tensor runs at once, so it is not fused with "
@@ -251,7 +260,7 @@ const Callable callables[] = {
     {"get_device", bound<get_device>, "", "int", "The number of the GPU; -1 on the CPU.", kMethod},
     {"is_same_size", bound<is_same_size>, "other: Tensor", "bool", "Whether the shapes are equal.", kMethod},
     {"is_signed", bound<is_signed>, "", "bool", "Whether the type has negative numbers."},
-    {"is_complex", bound<is_complex>, "", "bool", "False: there are no complex types."},
+    {"is_complex", bound<is_complex>, "", "bool", "Whether the elements are complex numbers: of complex(), not of tensors."},
     {"is_contiguous", bound<&Tensor::contiguous>, "", "bool", "Whether the elements lie in C order without gaps.",
      kMethod},
     {"is_floating_point", bound<is_floating_point>, "", "bool", "Whether the type holds fractions."},

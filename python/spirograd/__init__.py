@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from . import profiler as profiler
     from . import progress as progress
     from . import serialization as serialization
+    from . import sparse as sparse
     from . import special as special
     from . import testing as testing
     from . import text as text
@@ -71,6 +72,9 @@ if TYPE_CHECKING:
     from .serialization import save_safetensors as save_safetensors
     from .serialization import save_weights as save_weights
     from .serialization import savez as savez
+    from .sparse import sparse_coo_tensor as sparse_coo_tensor
+    from .sparse import sparse_csr_tensor as sparse_csr_tensor
+    from .sparse import spmm as spmm
     from .training.fit import evaluate as evaluate
     from .training.fit import fit as fit
 
@@ -100,6 +104,7 @@ _lazy = (
     "profiler",
     "progress",
     "serialization",
+    "sparse",
     "special",
     "testing",
     "text",
@@ -120,6 +125,7 @@ _files = ("load", "load_safetensors", "load_weights", "save", "save_safetensors"
 _elsewhere |= {name: f"serialization.{name}" for name in _files}
 _complex = ("angle", "cdouble", "cfloat", "complex", "complex64", "complex128", "conj", "imag", "polar", "real")
 _elsewhere |= {name: f"_complex.{name}" for name in (*_complex, "view_as_complex", "view_as_real")}
+_elsewhere |= {name: f"sparse.{name}" for name in ("sparse_coo_tensor", "sparse_csr_tensor", "spmm")}
 _elsewhere |= {name: f"linalg.{name}" for name in ("det", "logdet", "matrix_power", "slogdet")}
 __all__ = [name for name in dir(_core) if not name.startswith("_")]
 __all__ += ["MLP", "Layer", "Module", "Neuron", "enable_grad", "inference_mode", "is_inference_mode_enabled"]

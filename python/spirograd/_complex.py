@@ -2,7 +2,7 @@
 
 Everything is done by operations on the parts, so it runs on every device and has gradients: a gradient of a complex
 tensor has those of its parts as its own parts, as in PyTorch. Functions of the core hand complex arguments to
-`ComplexTensor.__spirograd_function__`, which refuses by name what it does not have.
+ComplexTensor, which refuses by name what it does not have.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from . import _core
 from ._core import Tensor
+from .base.stand_in import StandIn
 
 __all__ = [
     "ComplexTensor",
@@ -51,7 +52,7 @@ class ComplexType:
     @staticmethod
     def __spirograd_function__(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What functions that are given the type make."""
-        return _call(function, args, kwargs)
+        return ComplexTensor.__spirograd_function__(function, args, kwargs)
 
 
 complex64, complex128 = ComplexType("complex64", _core.float32), ComplexType("complex128", _core.float64)
@@ -59,7 +60,7 @@ cfloat, cdouble = complex64, complex128
 _TYPES = {_core.float32: complex64, _core.float64: complex128}
 
 
-class ComplexTensor:
+class ComplexTensor(StandIn):
     """A tensor of complex numbers. Its methods have the names of Tensor's; those that it lacks say so.
 
     Args:
@@ -73,7 +74,7 @@ class ComplexTensor:
     """
 
     __slots__ = ("imag", "real")
-    __array_ufunc__ = None  # arrays leave operators to this class
+    kind, instead = "complex tensors", "use the parts .real and .imag, or view_as_real()"
 
     real: Tensor
     imag: Tensor
@@ -86,16 +87,6 @@ class ComplexTensor:
         if real.shape != imag.shape:
             real, imag = _core.broadcast_tensors(real, imag)
         self.real, self.imag = real, imag
-
-    @staticmethod
-    def __spirograd_function__(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What functions of the core make of complex arguments."""
-        return _call(function, args, kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        if name in _FUNCTIONS:
-            return partial(_FUNCTIONS[name], self)
-        raise AttributeError(f"ComplexTensor: there is no {name}; use the parts .real and .imag, or view_as_real()")
 
     # ---- what it is -------------------------------------------------------------------------------------------------
 
@@ -258,15 +249,6 @@ def _parts(x: Any) -> tuple[Any, Any]:
     if isinstance(x, (builtins.complex, np.complexfloating)):
         return x.real, x.imag
     return x, None
-
-
-def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    name = function.__name__
-    if name not in _FUNCTIONS:
-        raise TypeError(
-            f"{name}: complex tensors are not supported; use their parts .real and .imag, or view_as_real()"
-        )
-    return _FUNCTIONS[name](*args, **kwargs)
 
 
 # ---- making and taking apart -----------------------------------------------------------------------------------------
@@ -597,7 +579,7 @@ _JOINED = "cat concat concatenate dstack hstack stack vstack"
 _PRODUCTS = "bmm dot inner kron matmul mm mv outer tensordot"
 _FILLED = "empty empty_like eye full full_like ones ones_like zeros zeros_like"
 
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
+ComplexTensor.functions = {
     **{name: _each(name) for name in _EACH.split()},
     **{name: _joined(getattr(_core, name)) for name in _JOINED.split()},
     **{name: partial(_product, getattr(_core, name)) for name in _PRODUCTS.split()},

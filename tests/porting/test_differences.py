@@ -128,6 +128,12 @@ assert not isinstance(z, torch.Tensor) and z.dtype is torch.cfloat and pairs.sum
 assert "complex tensors are not supported" in raises(TypeError, lambda: torch.softmax(z, 0))
 raises(TypeError, lambda: nn.Parameter(z))
 """,
+    "sparse tensors": """
+a = torch.sparse.FloatTensor(torch.tensor([[0, 1], [1, 0]]), torch.tensor([1.0, 2.0]), torch.Size([2, 2]))
+assert torch.spmm(a, torch.eye(2)).tolist() == a.to_dense().tolist() == [[0, 1], [2, 0]] and a.is_sparse
+assert "both matrices are sparse" in raises(TypeError, lambda: torch.mm(a, a))
+assert "sparse tensors are not supported" in raises(TypeError, lambda: torch.softmax(a, 1))
+""",
     "types": """
 assert not hasattr(torch, "uint16") and torch.bfloat16.itemsize == 2
 """,

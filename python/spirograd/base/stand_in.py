@@ -1,0 +1,41 @@
+"""Classes whose objects stand for tensors: made of several, with functions of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
+
+__all__ = ["StandIn"]
+
+
+class StandIn:
+    """Base of such classes.
+
+    Functions of the core that get such an object call __spirograd_function__(); its methods are the same functions.
+    What they do not have is refused by name.
+
+    Attributes:
+        kind: what they are, in errors.
+        instead: what to use, in errors.
+        functions: the functions, by the names of the core's.
+    """
+
+    __slots__ = ()
+    __array_ufunc__ = None  # arrays leave operators to these classes
+    kind: ClassVar[str]
+    instead: ClassVar[str]
+    functions: ClassVar[dict[str, Callable[..., Any]]]
+
+    @classmethod
+    def __spirograd_function__(cls, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a function of the core makes of these arguments."""
+        name = function.__name__
+        if name not in cls.functions:
+            raise TypeError(f"{name}: {cls.kind} are not supported; {cls.instead}")
+        return cls.functions[name](*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.functions:
+            return partial(self.functions[name], self)
+        raise AttributeError(f"{type(self).__name__}: there is no {name}; {self.instead}")
