@@ -70,8 +70,13 @@ x = torch.ones(1, 2, requires_grad=True) * 2
 assert "use squeeze()" in raises(RuntimeError, lambda: x.squeeze_(0))
 """,
     "`channels_last`": """
-x = torch.zeros(1, 2, 3, 4).to(memory_format=torch.channels_last)
-assert x.stride() == (24, 12, 4, 1) and not x.is_contiguous(memory_format=torch.channels_last)
+x = torch.randn(1, 2, 3, 4)
+for y in (x.to(memory_format=torch.channels_last), x.contiguous(memory_format=torch.channels_last)):
+    assert y.stride() == (24, 1, 8, 2) and torch.equal(x, y) and not y.is_contiguous()
+    assert y.is_contiguous(memory_format=torch.channels_last) and (y + 1).stride() == (24, 12, 4, 1)
+net = nn.Conv2d(2, 3, 2).to(memory_format=torch.channels_last)
+assert net.weight.stride() == (8, 1, 4, 2) and net.bias.stride() == (1,)
+assert torch.allclose(net(x), net(y)) and x.unsqueeze(2).to(memory_format=torch.channels_last_3d).stride()[1] == 1
 """,
     "`allow_tf32`, `set_float32_matmul_precision`": """
 torch.backends.cuda.matmul.allow_tf32 = True

@@ -14,7 +14,7 @@ from ..nn import loss
 from . import functions
 from .arguments import legacy_reduction, without_layout
 from .kinds import TensorKind, kind_of, named
-from .layouts import Size, channels_last, channels_last_3d, strided
+from .layouts import Size, arranged, channels_last, channels_last_3d, strided
 
 __all__ = ["apply"]
 
@@ -72,10 +72,12 @@ def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_f
 def _to(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
     @functools.wraps(original)
     def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        memory_format = kwargs.get("memory_format")
         kwargs = without_layout("to", kwargs)
         if "device" in kwargs:
             kwargs["device"] = _on_gpu(kwargs["device"])
-        return original(self, *(_on_gpu(args[0]), *args[1:]), **kwargs) if args else original(self, **kwargs)
+        moved = original(self, *(_on_gpu(args[0]), *args[1:]), **kwargs) if args else original(self, **kwargs)
+        return arranged(moved, memory_format)
 
     return to
 
@@ -103,6 +105,15 @@ def _is_contiguous(original: Callable[[Tensor], bool]) -> Callable[..., bool]:
         return original(self)
 
     return is_contiguous
+
+
+def _copied(original: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    @functools.wraps(original)
+    def call(self: Tensor, *, memory_format: Any = None) -> Tensor:
+        copied = original(self)
+        return arranged(copied, memory_format)
+
+    return call
 
 
 def _plain(original: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
@@ -133,7 +144,8 @@ def _change_tensors() -> None:
         "is_cuda": property(lambda self: self.device.kind == "gpu"),
         "layout": property(lambda self: strided),
     }
-    changes |= {name: _plain(getattr(Tensor, name), name) for name in ("contiguous", "clone", "new_zeros", "new_ones")}
+    changes |= {name: _plain(getattr(Tensor, name), name) for name in ("new_zeros", "new_ones")}
+    changes |= {"contiguous": _copied(Tensor.contiguous), "clone": _copied(Tensor.clone)}
     changes |= {name: _plain(getattr(Tensor, name), name) for name in ("new_empty", "new_full", "new_tensor")}
     never = [
         "is_sparse",

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
+from .._core import Tensor
+
 __all__ = [
     "Size",
     "channels_last",
@@ -68,7 +70,7 @@ class layout(_Word):
 
 
 class memory_format(_Word):
-    """The order of dimensions in memory. Accepted and not used: kernels read any strides."""
+    """The order of dimensions in memory. Kernels read any, and write new tensors in C order."""
 
 
 strided = layout("strided")
@@ -76,3 +78,11 @@ contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
+_DIMS = {channels_last: 4, channels_last_3d: 5}
+
+
+def arranged(x: Tensor, memory_format: memory_format | None) -> Tensor:
+    """An image or a volume with its channels last in memory, if the format says so; others as they are."""
+    if memory_format is None or x.ndim != _DIMS.get(memory_format):
+        return x
+    return x.movedim(1, -1).contiguous().movedim(-1, 1)
