@@ -86,12 +86,14 @@ const Callable callables[] = {
      "    [1.0, 0.0, 1.0]"},
 #define SG_IN_PLACE(name, function, parameters) \
   {#name "_", in_place<bound<function>>, parameters, "Tensor", #name " in place." SG_INDEX_RAISES, Scope::method}
-    SG_IN_PLACE(scatter, sg::scatter, "dim: int, index: Tensor, src: Tensor | float"),
+#define SG_WRITES(name, function, parameters) \
+  {#name "_", writes<function>, parameters, "Tensor", #name " in place." SG_INDEX_RAISES, Scope::method}
+    SG_WRITES(scatter, sg::scatter_, "dim: int, index: Tensor, src: Tensor | float"),
+    SG_WRITES(index_copy, sg::index_copy_, "dim: int, index: Tensor, source: Tensor"),
+    SG_WRITES(index_fill, sg::index_fill_, "dim: int, index: Tensor, value: float"),
     SG_IN_PLACE(scatter_add, sg::scatter_add, "dim: int, index: Tensor, src: Tensor"),
     SG_IN_PLACE(scatter_reduce, sg::scatter_reduce, SG_REDUCE_ARGUMENTS),
     SG_IN_PLACE(index_add, sg::index_add, "dim: int, index: Tensor, source: Tensor, *, alpha: float = 1"),
-    SG_IN_PLACE(index_copy, sg::index_copy, "dim: int, index: Tensor, source: Tensor"),
-    SG_IN_PLACE(index_fill, sg::index_fill, "dim: int, index: Tensor, value: float"),
     SG_IN_PLACE(index_put, index_put, SG_PUT_ARGUMENTS),
     SG_IN_PLACE(masked_fill, sg::masked_fill, "mask: Tensor, value: Tensor | float"),
     SG_IN_PLACE(masked_scatter, sg::masked_scatter, "mask: Tensor, source: Tensor"),

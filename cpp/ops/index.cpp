@@ -150,16 +150,12 @@ Tensor put_rows(const Tensor& x, int dims, const Tensor& rows, const Tensor& val
 // ---- along one dimension -------------------------------------------------------------------------------------------------
 namespace {
 
-// The numbers of the named elements in a contiguous x: the index along `dim`, an element's own position along the
-// others.
-Tensor element_numbers(const Tensor& x, int dim, const Tensor& index) {
-  const Dims strides = contiguous_strides(x.shape());
-  Tensor at = index;
-  for (int d = 0; d < x.rank(); ++d) {
-    if (d == dim) at = strides[d] == 1 ? at : at * Tensor(strides[d]);
-  }
-  for (int d = 0; d < x.rank(); ++d)
-    if (d != dim) at = at + steps_along(index.shape()[d], strides[d], d, x.rank(), x.device());
+// The numbers of the named elements in memory with these strides: the index along `dim`, an element's own position
+// along the others.
+Tensor element_numbers(const Dims& strides, int dim, const Tensor& index) {
+  Tensor at = strides[dim] == 1 ? index : index * Tensor(strides[dim]);
+  for (int d = 0; d < strides.rank; ++d)
+    if (d != dim) at = at + steps_along(index.shape()[d], strides[d], d, strides.rank, index.device());
   return at;
 }
 
@@ -187,7 +183,8 @@ Along along(const char* op, const Tensor& x, int64_t dim, const Tensor& index) {
 Tensor gathered(const OpInfo& row, const Tensor& x, int64_t dim, const Tensor& index, bool wraps) {
   const Along a = along(row.name, x, dim, index);
   const Tensor source = contiguous(a.x);
-  const Tensor at = element_numbers(source, a.dim, checked(row, a.index, a.x.shape()[a.dim], wraps));
+  const Tensor at =
+      element_numbers(contiguous_strides(source.shape()), a.dim, checked(row, a.index, a.x.shape()[a.dim], wraps));
   return reshape(take_rows(source, source.rank(), at), index.shape());
 }
 
@@ -269,14 +266,39 @@ Tensor embedding(const Tensor& index, const Tensor& weight) {
 Tensor scatter(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   const Along a = along("scatter", x, dim, index);
   const Tensor values = reached("scatter", source, a.index);
-  const Tensor at = element_numbers(a.x, a.dim, checked(kScatter, a.index, a.x.shape()[a.dim], false));
+  const Tensor at =
+      element_numbers(contiguous_strides(a.x.shape()), a.dim, checked(kScatter, a.index, a.x.shape()[a.dim], false));
   return reshape(put_rows(a.x, a.x.rank(), at, values), x.shape());
+}
+
+namespace {
+bool is_recorded_write(const Tensor& x, const Tensor& value) {
+  return grad_enabled() && (x.requires_grad() || value.requires_grad());
+}
+
+// Values, or one, in x's memory: value i at place `at[i]`, counted from its first element.
+void put_in_place(const Tensor& x, const Tensor& values, const Tensor& at) {
+  if (at.numel() == 0) return;
+  assign_at(ops::Put, x, values.is_number() ? values : expand(cast(values, x.dtype()), at.shape()), at);
+}
+}  // namespace
+
+void scatter_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  if (is_recorded_write(x, source)) {
+    check_write("scatter_", x, source);
+    return rewrite_(x, [&](const Tensor& before) { return scatter(before, dim, index, source); });
+  }
+  const Along a = along("scatter", x, dim, index);
+  const Tensor values = reached("scatter", source, a.index);
+  const Tensor at = checked(kScatter, a.index, a.x.shape()[a.dim], false);
+  put_in_place(a.x, values, element_numbers(a.x.strides(), a.dim, at));
 }
 
 Tensor scatter_add(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
   const Along a = along("scatter_add", x, dim, index);
   const Tensor values = reached("scatter_add", source, a.index);
-  const Tensor at = element_numbers(a.x, a.dim, checked(kScatterAdd, a.index, a.x.shape()[a.dim], false));
+  const Tensor at =
+      element_numbers(contiguous_strides(a.x.shape()), a.dim, checked(kScatterAdd, a.index, a.x.shape()[a.dim], false));
   const Tensor sums = add_rows(x.numel(), flat(at), reshape(cast(values, x.dtype()), {values.numel(), 1}));
   return x + reshape(sums, x.shape());
 }
@@ -285,7 +307,8 @@ Tensor scatter_reduce(const Tensor& x, int64_t dim, const Tensor& index, const T
                       const std::string& reduce, bool include_self) {
   const Along a = along("scatter_reduce", x, dim, index);
   const Tensor values = reached("scatter_reduce", source, a.index);
-  const Tensor at = element_numbers(a.x, a.dim, checked(kScatterReduce, a.index, a.x.shape()[a.dim], false));
+  const Tensor at = element_numbers(contiguous_strides(a.x.shape()), a.dim,
+                                    checked(kScatterReduce, a.index, a.x.shape()[a.dim], false));
   return reduce_into("scatter_reduce", reduce, x, flat(at), flat(cast(values, x.dtype())), include_self);
 }
 
@@ -318,6 +341,32 @@ Tensor index_copy(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
 Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
   const Front f = front(kIndexFill, x, dim, index);
   return reshape(f.back(put_rows(f.x, 1, f.index, value)), x.shape());
+}
+
+namespace {
+void put_slices(const Front& f, const Tensor& values) {
+  Dims shape = f.x.shape();
+  shape[0] = f.index.numel();
+  const Tensor at = element_numbers(f.x.strides(), 0, expand(with_ones(f.index, f.x.rank() - 1), shape));
+  put_in_place(f.x, values, at);
+}
+}  // namespace
+
+void index_copy_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source) {
+  if (is_recorded_write(x, source)) {
+    check_write("index_copy_", x, source);
+    return rewrite_(x, [&](const Tensor& before) { return index_copy(before, dim, index, source); });
+  }
+  const Front f = front(kIndexCopy, x, dim, index);
+  put_slices(f, rows_of(kIndexCopy, source, f));
+}
+
+void index_fill_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value) {
+  if (is_recorded_write(x, value)) {
+    check_write("index_fill_", x, value);
+    return rewrite_(x, [&](const Tensor& before) { return index_fill(before, dim, index, value); });
+  }
+  put_slices(front(kIndexFill, x, dim, index), value);
 }
 
 // ---- several dimensions ----------------------------------------------------------------------------------------------

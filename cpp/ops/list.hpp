@@ -334,7 +334,11 @@ Tensor index_fill(const Tensor& x, int64_t dim, const Tensor& index, const Tenso
 // indices[d] indexes dimension d, where it is there; negative ones wrap. NumPy's rules for the result's shape.
 Tensor index(const Tensor& x, const std::vector<Tensor>& indices);
 Tensor index_put(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values, bool accumulate);
-void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values);  // in x's memory
+// In x's memory.
+void index_put_(const Tensor& x, const std::vector<Tensor>& indices, const Tensor& values);
+void scatter_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
+void index_copy_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& source);
+void index_fill_(const Tensor& x, int64_t dim, const Tensor& index, const Tensor& value);
 
 Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source);
 // The row-major numbers of the elements of a mask that are not 0, in order: `running` is running_count(mask) and `count`

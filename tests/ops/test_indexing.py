@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -374,3 +375,57 @@ def test_where_the_largest_of_chosen_rows_is(device: sg.Device, size: int) -> No
     rows = sg.tensor([3, 0, 9], device=device)
     assert x[rows].argmax(1).tolist() == x.numpy()[[3, 0, 9]].argmax(1).tolist()
     assert x[rows][1].argmin().item() == x.numpy()[0].argmin()
+
+
+WRITES: dict[str, tuple[Callable[..., object], Callable[..., object]]] = {
+    "index_copy_": (
+        lambda x, at, v: x.index_copy_(1, at, v[:, :2]),
+        lambda x, at, v: x.__setitem__((slice(None), at), v[:, :2]),
+    ),
+    "index_fill_": (
+        lambda x, at, v: x.index_fill_(0, at, 7.0),
+        lambda x, at, v: x.__setitem__(at, 7),
+    ),
+    "scatter_": (
+        lambda x, at, v: x.scatter_(1, at.expand(3, 2), v),
+        lambda x, at, v: np.put_along_axis(x[:3], np.broadcast_to(at, (3, 2)), v[:3, :2], 1),
+    ),
+    "scatter_, a number": (
+        lambda x, at, v: x.scatter_(0, at.unsqueeze(0), 2.5),
+        lambda x, at, v: np.put_along_axis(x[:, :2], at[None], 2.5, 0),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_slices_are_written_where_they_are(name: str, device: sg.Device) -> None:
+    ours, theirs = WRITES[name]
+    random = np.random.default_rng(0)
+    base, values, at = random.normal(size=(9, 8)).astype(np.float32), random.normal(size=(4, 3)), np.array([3, 1])
+    views: list[Callable[[Any], Any]] = [lambda x: x[:4, :5], lambda x: x.T[1:5, ::2][:, :4], lambda x: x[::2, 1:6][:4]]
+    for view in views:
+        want, got = base.copy(), sg.tensor(base, device=device).realize()
+        theirs(view(want), at, values)
+        before = view(got) * 1
+        x = view(got)
+        ours(x, sg.tensor(at, device=device), sg.tensor(values, dtype=sg.float32, device=device))
+        np.testing.assert_allclose(got.cpu().numpy(), want, rtol=1e-6)
+        np.testing.assert_array_equal(before.cpu().numpy(), view(base))
+    x = sg.tensor(base, device=device).realize()
+    at_, values_ = sg.tensor(at, device=device).realize(), sg.ones(9, 3, device=device).realize()
+    ours(x, at_, values_)
+    assert len(x.plan()) == 1  # the rest is not copied
+    with pytest.raises(IndexError, match="out of range"):
+        ours(x, at_ + 20, values_)
+        x.tolist()
+
+
+def test_a_write_into_slices_is_part_of_gradients() -> None:
+    def call(x: sg.Tensor, v: sg.Tensor) -> sg.Tensor:
+        y = x * 2
+        y.index_copy_(0, sg.tensor([2, 0]), v)
+        y[:, 1:].scatter_(1, sg.tensor([[1], [0]]), v[:, 1:2])
+        return y.index_fill_(1, sg.tensor([0]), 1.0).square()
+
+    x, v = (sg.randn(n, 3, dtype=sg.float64).requires_grad_() for n in (4, 2))
+    assert sg.autograd.gradcheck(call, [x, v])
