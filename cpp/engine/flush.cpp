@@ -38,6 +38,18 @@ struct Wanted {
   std::vector<bool> held, dying;
   std::vector<uint32_t> unchecked;  // runs that made leaves and may still report an error
 };
+// The log keeps the storages that it writes, to put old values back. Those that nothing else refers to need no value.
+void forget_dropped(const Log& log, std::vector<bool>& held) {
+  for (const Assignment& write : log.assignments) ++write.storage->pending_writes;
+  for (const Assignment& write : log.assignments) {
+    Storage& storage = *write.storage;
+    const Node& node = *storage.node.ref();
+    if (storage.pending_writes == storage.ref_count() && node.pending() && node.held == 1)
+      held[static_cast<size_t>(node.log_index)] = false;
+    storage.pending_writes = 0;
+  }
+}
+
 void look(const Log& log, Wanted& wanted) {
   wanted.held.clear();
   wanted.dying.clear();
@@ -47,6 +59,7 @@ void look(const Log& log, Wanted& wanted) {
     return nodes[i]->held.load(std::memory_order_relaxed) > 0;
   };
   for (size_t i = 0; i < log.nodes.size(); ++i) wanted.held.push_back(is_held(log.nodes, i));
+  forget_dropped(log, wanted.held);
   for (const NodeRef& leaf : log.leaves)
     if (unchecked(*leaf)) wanted.unchecked.push_back(leaf->run);
   wanted.dying.resize(log.leaves.size());

@@ -21,6 +21,7 @@ struct Storage : RefCounted<Storage> {
   uint32_t recording = 0;            // the one it was made in; 0: none
   std::atomic<uint32_t> version{0};  // writes in place so far
   SourceLocation written;            // the last of them
+  uint32_t pending_writes = 0;       // scratch of the engine
   static void destroy(Storage* s) { delete s; }
 };
 

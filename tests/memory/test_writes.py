@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -140,3 +142,36 @@ def test_a_long_sum_is_not_computed_because_it_is_written_to_an_element() -> Non
     x[1] = big.sum()
     assert sg.stats()["submissions"] == 0
     assert x.tolist() == [0, 1000, 0]
+
+
+def test_writes_into_a_dropped_tensor_are_not_done(device: sg.Device) -> None:
+    def steps_after(make: Callable[[], object]) -> int:
+        sg.synchronize()
+        kept = make()
+        y = sg.ones(3, device=device) + 1
+        count = len(y.plan())
+        assert y.tolist() == [2, 2, 2]
+        del kept
+        return count
+
+    def filled() -> sg.Tensor:
+        return sg.empty(100, device=device).normal_()
+
+    def dropped() -> None:
+        filled().add_(1)[3:].zero_()
+
+    def read() -> sg.Tensor:
+        return filled() * 2
+
+    def viewed() -> sg.Tensor:
+        return filled()[5:]
+
+    nothing = steps_after(lambda: None)
+    assert steps_after(dropped) == nothing
+    assert steps_after(lambda: sg.nn.Linear(5, 5, device=device) and None) == nothing
+    assert steps_after(filled) > nothing and steps_after(read) > nothing and steps_after(viewed) > nothing
+    array = sg.zeros(2).numpy()
+    memory = sg.from_numpy(array)
+    memory.add_(1)
+    del memory
+    assert array.tolist() == [1, 1]
