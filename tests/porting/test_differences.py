@@ -139,6 +139,12 @@ assert torch.spmm(a, torch.eye(2)).tolist() == a.to_dense().tolist() == [[0, 1],
 assert "both matrices are sparse" in raises(TypeError, lambda: torch.mm(a, a))
 assert "sparse tensors are not supported" in raises(TypeError, lambda: torch.softmax(a, 1))
 """,
+    "nested tensors": """
+nt = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(1, 3)], layout=torch.jagged)
+assert nn.Linear(3, 4)(nt).to_padded_tensor(0.0).shape == (2, 2, 4)
+assert "nested tensors are not supported" in raises(TypeError, lambda: torch.cumsum(nt, 0))
+raises(ValueError, lambda: torch.nested.nested_tensor([torch.ones(1, 2), torch.ones(1, 3)]))
+""",
     "types": """
 assert not hasattr(torch, "uint16") and torch.bfloat16.itemsize == 2
 """,

@@ -13,6 +13,7 @@ __all__ = [
     "channels_last",
     "channels_last_3d",
     "contiguous_format",
+    "jagged",
     "layout",
     "memory_format",
     "preserve_format",
@@ -66,14 +67,14 @@ class _Word:
 
 
 class layout(_Word):
-    """How elements are kept: strided is the only one."""
+    """How elements are kept: strided, but for nested tensors, which are jagged."""
 
 
 class memory_format(_Word):
     """The order of dimensions in memory. Kernels read any, and write new tensors in C order."""
 
 
-strided = layout("strided")
+strided, jagged = layout("strided"), layout("jagged")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 channels_last = memory_format("channels_last")

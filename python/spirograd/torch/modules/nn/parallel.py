@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .... import nn
+from ...._core import Tensor, cat
 
-__all__ = ["DataParallel", "data_parallel"]
+__all__ = ["DataParallel", "data_parallel", "gather", "replicate", "scatter"]
 
 
 class DataParallel(nn.Module):
@@ -49,3 +50,46 @@ def data_parallel(
 ) -> Any:
     """module(*inputs), on one device."""
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
+
+
+def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:
+    """Tensors, also inside of tuples, lists and dicts, cut along a dimension: a part for each device, on it.
+
+    Args:
+        inputs: what is cut; other things than tensors are given to each device as they are.
+        target_gpus: the devices.
+        dim: the dimension.
+    """
+    devices = [f"cuda:{place}" if isinstance(place, int) else place for place in target_gpus]
+
+    def cut(x: Any) -> list[Any]:
+        if isinstance(x, Tensor):
+            return [part.to(device) for part, device in zip(x.chunk(len(devices), dim), devices, strict=False)]
+        if isinstance(x, (tuple, list)) and x:
+            return [type(x)(parts) for parts in zip(*map(cut, x), strict=False)]
+        if isinstance(x, dict) and x:
+            return [dict(zip(x, parts, strict=True)) for parts in zip(*map(cut, x.values()), strict=False)]
+        return [x for _ in devices]
+
+    return cut(inputs)
+
+
+def gather(outputs: Sequence[Any], target_device: Any, dim: int = 0) -> Any:
+    """Tensors of several devices joined on one."""
+    device = f"cuda:{target_device}" if isinstance(target_device, int) else target_device
+    if isinstance(outputs[0], Tensor):
+        return cat([x.to(device) for x in outputs], dim)
+    if isinstance(outputs[0], dict):
+        return {key: gather([x[key] for x in outputs], target_device, dim) for key in outputs[0]}
+    return type(outputs[0])(gather(list(parts), target_device, dim) for parts in zip(*outputs, strict=True))
+
+
+def replicate(network: nn.Module, devices: Sequence[Any], detach: bool = False) -> list[nn.Module]:
+    """The module for each device: one device is all that is taken.
+
+    Raises:
+        ValueError: several.
+    """
+    if len(devices) > 1:
+        raise ValueError(f"replicate: {len(devices)} devices; use one: modules are not copied to others here")
+    return [network]
