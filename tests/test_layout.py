@@ -56,7 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": {"serialization"},
     "utils": {"serialization"},
     "datasets": {"progress", "utils"},
-    "linalg": {"autograd"},
+    "linalg": {"_complex", "autograd"},
     "ops": {"autograd"},
     "special": {"autograd"},
     "distributions": {"autograd", "linalg", "nn", "special"},

@@ -47,6 +47,11 @@ def eigh_parts(x: Any) -> Any:
     return w, v**2
 
 
+def eig_parts(x: Any) -> Any:
+    w, v = sg.linalg.eig(x)
+    return (w * w).real, w.imag.abs(), v.abs() ** 2
+
+
 CASES: dict[str, tuple[Callable[..., Any], list[Array]]] = {
     "inv": (sg.linalg.inv, [matrices(3, 3)]),
     "inv:batch": (sg.linalg.inv, [matrices(2, 2, 2)]),
@@ -64,6 +69,8 @@ CASES: dict[str, tuple[Callable[..., Any], list[Array]]] = {
     "svd:wide": (lambda x: svd_parts(x, False), [matrices(2, 3)]),
     "svd:full": (lambda x: svd_parts(x, True), [matrices(2, 3)]),
     "svdvals": (sg.linalg.svdvals, [matrices(2, 2, 3)]),
+    "eig": (eig_parts, [matrices(3, 3)]),
+    "eig:batch": (eig_parts, [matrices(2, 3, 3, seed=5)]),
     "eigh": (eigh_parts, [matrices(3, 3)]),
     "eigvalsh": (lambda x: sg.linalg.eigvalsh(symmetric(x)), [matrices(2, 2, 2)]),
     "det": (sg.linalg.det, [matrices(3, 3)]),
@@ -216,6 +223,18 @@ def test_a_complete_tall_qr_has_no_gradient() -> None:
         sg.linalg.qr(x, "complete").Q.sum().backward()
 
 
+def test_eigenvalues_of_rotations_and_of_what_is_symmetric() -> None:
+    turned = sg.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=sg.float64)
+    w, v = sg.linalg.eig(turned)
+    np.testing.assert_allclose(w.numpy(), [1j, -1j], atol=1e-15)
+    np.testing.assert_allclose((sg.complex(turned, turned * 0) @ v - v * w).numpy(), 0, atol=1e-15)
+    assert sg.linalg.eigvals(sg.eye(3)).numpy().tolist() == [1, 1, 1]
+    with pytest.raises(ValueError, match=r"linalg.eig: A has matrices of 2 x 3; they must be square"):
+        sg.linalg.eig(sg.ones(2, 3))
+    with pytest.raises(sg.linalg.LinAlgError, match="has no decomposition"):
+        sg.linalg.eig(sg.tensor([[np.nan, 1.0], [1.0, 1.0]]))
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", ["inv", "solve", "cholesky", "qr", "svd", "eigh", "det", "slogdet"])
 def test_a_gpu_tensor_says_once_that_it_is_copied(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,7 +273,8 @@ def test_no_other_function_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
         warnings.simplefilter("ignore", sg.FallbackWarning)
         for f, arrays in CASES.values():
             values(f, *arrays, device="gpu")
-    assert warned == {f"linalg.{name}" for name in ("inv", "solve", "cholesky", "qr", "svd", "eigh", "det", "slogdet")}
+    names = ("inv", "solve", "cholesky", "qr", "svd", "eig", "eigh", "det", "slogdet")
+    assert warned == {f"linalg.{name}" for name in names}
     before = sg.stats()["fallbacks"]
     for ord in (None, "fro", 1, -1, np.inf, -np.inf):
         sg.linalg.norm(sg.tensor(matrices(3, 2), device="gpu"), ord).item()

@@ -1,20 +1,22 @@
 """Linear algebra: norms, inverses, decompositions, determinants; batches of matrices in the leading dimensions.
 
-Norms are made of tensor operations, on every device. inv, solve, cholesky, qr, svd, eigh, det and slogdet, and what is
-made of them, run in LAPACK on the CPU, through NumPy, in float32 and float64. A GPU tensor is copied there and back,
-which one `FallbackWarning` an operation says, `stats()["fallbacks"]` counts, and SPIROGRAD_STRICT=1 refuses. Gradients
-are tensor operations and have gradients themselves.
+Norms are made of tensor operations, on every device. inv, solve, cholesky, qr, svd, eig, eigh, det and slogdet, and
+what is made of them, run in LAPACK on the CPU, through NumPy, in float32 and float64. A GPU tensor is copied there and
+back, which one `FallbackWarning` an operation says, `stats()["fallbacks"]` counts, and SPIROGRAD_STRICT=1 refuses.
+Gradients are tensor operations and have gradients themselves.
 """
 
 from ._decompositions import EighResult, QRResult, SVDResult, eigh, eigvalsh, qr, svd, svdvals
 from ._determinants import SlogdetResult, det, slogdet
 from ._determinants import logdet as logdet
+from ._eigenvalues import EigResult, eig, eigvals
 from ._inverses import cholesky, inv, solve
 from ._lapack import LinAlgError
 from ._norms import matrix_norm, norm, vector_norm
 from ._products import matrix_power, multi_dot, pinv
 
 __all__ = [
+    "EigResult",
     "EighResult",
     "LinAlgError",
     "QRResult",
@@ -22,7 +24,9 @@ __all__ = [
     "SlogdetResult",
     "cholesky",
     "det",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "inv",
     "matrix_norm",
