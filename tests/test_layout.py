@@ -56,6 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "text": {"serialization"},
     "utils": {"serialization"},
     "datasets": {"progress", "utils"},
+    "_bits": {"ops"},
     "linalg": {"_complex", "autograd"},
     "ops": {"autograd"},
     "special": {"autograd"},

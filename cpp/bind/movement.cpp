@@ -10,7 +10,15 @@
 namespace sg::bind {
 namespace {
 
-constexpr Tensor (*view)(const Tensor&, const Dims&) = sg::view;
+constexpr Tensor (*view_of_shape)(const Tensor&, const Dims&) = sg::view;
+
+// view(dtype) is Python's: spirograd._bits.
+PyObject* view(const Call& c) {
+  const bool one = c.count + (c.names ? PyTuple_GET_SIZE(c.names) : 0) == 1;
+  if (!one || !is_dtype_object(c.values[0])) return Body{bound<view_of_shape>}.run(c);
+  Object module(check(PyImport_ImportModule("spirograd._bits")));
+  return check(PyObject_CallMethod(module.get(), "view", "OO", c.self, c.values[0]));
+}
 constexpr Tensor (*squeeze)(const Tensor&, const std::optional<Dims>&) = sg::squeeze;
 constexpr Tensor (*repeat_interleave)(const Tensor&, const Tensor&, std::optional<int64_t>,
                                       std::optional<int64_t>) = sg::repeat_interleave;
@@ -32,7 +40,12 @@ Dims broadcast_shapes(const std::vector<Dims>& shapes) {
 const Callable views[] = {
     {"reshape", bound<sg::reshape>, "*shape: int | Sequence[int]", "Tensor",
      "The same elements in another shape; a view when the strides allow, else a copy." SG_RESHAPE_DOC},
-    {"view", bound<view>, "*shape: int | Sequence[int]", "Tensor", "reshape, but never a copy." SG_RESHAPE_DOC,
+    {"view",
+     {view, 2},
+     "*shape: int | Sequence[int] | DTypeLike",
+     "Tensor",
+     "reshape, but never a copy; or with a dtype, view(sg.int32), the bytes as elements of that type, without a "
+     "gradient: on a CPU in the same memory, on a GPU copied." SG_RESHAPE_DOC,
      Scope::method},
     {"view_as", bound<sg::view_as>, "other: Tensor", "Tensor", "view, in the shape of other.", Scope::method},
     {"reshape_as", bound<sg::reshape_as>, "other: Tensor", "Tensor", "reshape, to the shape of other.", Scope::method},

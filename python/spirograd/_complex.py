@@ -540,6 +540,19 @@ def _to(input: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
     return ComplexTensor(*(x.to(*others, **options, **kwargs) for x in (input.real, input.imag)))
 
 
+def _view(input: Any, *shape: Any) -> Any:
+    """In another shape; or pairs of a real tensor as complex numbers, and the other way round."""
+    if isinstance(input, Tensor):
+        if _TYPES.get(input.dtype) is not shape[0]:
+            raise TypeError(f"view: {input.dtype.name} as {shape[0].name}; the parts must have the tensor's type")
+        return view_as_complex(input.unflatten(-1, (-1, 2)))
+    if isinstance(shape[0], _core.dtype):
+        if shape[0] != input.real.dtype:
+            raise TypeError(f"view: {input.dtype.name} as {shape[0].name}; use the type of the parts")
+        return view_as_real(input).flatten(-2)
+    return _each("view")(input, *shape)
+
+
 def _filled(name: str) -> Callable[..., Any]:
     """A function that makes a tensor: of complex numbers, of which the imaginary parts are 0."""
 
@@ -627,5 +640,6 @@ ComplexTensor.functions = {
     "tensor": _tensor,
     "to": _to,
     "true_divide": _div,
+    "view": _view,
     "where": _where,
 }

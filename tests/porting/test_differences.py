@@ -125,6 +125,12 @@ def write():
     layer._parameters["weight"] = None
 raises(TypeError, write)
 """,
+    "`view(dtype)`": """
+x = torch.ones(2, requires_grad=True)
+bits = x.view(torch.int32)
+bits[0] = 0
+assert x.tolist() == [0, 1] and not x.view(torch.float16).requires_grad
+""",
     "complex tensors": """
 pairs = torch.ones(2, 2)
 z = torch.view_as_complex(pairs)
