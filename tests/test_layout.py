@@ -67,8 +67,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "amp": {"optim"},
     "viz": {"nn", "scalar"},
     "models": {"nn", "serialization"},
-    "compiler": {"nn", "tracer"},
-    "training": {"autograd", "compiler", "metrics", "nn", "optim", "progress", "scalar"} | {"tracer", "utils", "viz"},
+    "compiler": {"nn", "optim", "tracer"},
+    "training": {"amp", "autograd", "compiler", "metrics", "nn", "optim", "progress", "scalar", "tracer", "utils", "viz"},
     "callbacks": {"training"},
     "generation": {"compiler", "models", "nn", "utils"},
     "__init__": {"_complex", "_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets"}

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from .sparse import spmm as spmm
     from .training.fit import evaluate as evaluate
     from .training.fit import fit as fit
+    from .training.fit import predict as predict
 
     autocast = amp.autocast
     det, logdet, slogdet = linalg.det, linalg.logdet, linalg.slogdet
@@ -120,6 +121,7 @@ _elsewhere = {
     "compile": "compiler.compile",
     "fit": "training.fit",
     "evaluate": "training.evaluate",
+    "predict": "training.predict",
 }
 _files = ("load", "load_safetensors", "load_weights", "save", "save_safetensors", "save_weights", "savez")
 _elsewhere |= {name: f"serialization.{name}" for name in _files}

@@ -644,5 +644,5 @@ def test_what_changes_between_epochs_is_seen() -> None:
 def test_what_cannot_be_replayed_is_said() -> None:
     net = network()
     for options in ({"optimizer": sg.optim.LBFGS(net.parameters())}, {"metrics": [metrics.R2()]}):
-        with pytest.raises(ValueError, match="fit: compile=True needs a RuleOptimizer and metrics that are sums"):
+        with pytest.raises(ValueError, match="fit: compile=True needs a RuleOptimizer, metrics that are sums"):
             sg.fit(net, *moons(8), compile=True, **QUIET, **options)

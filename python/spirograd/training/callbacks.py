@@ -6,17 +6,30 @@ import csv
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
+
+import numpy as np
 
 from .._core import Tensor
 from ..base.grad_mode import no_grad
 from ..base.tree import to_host
+from ..optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from ..utils import checkpoints
+from ..utils.tensorboard import SummaryWriter
 from .state import Training
 
-__all__ = ["CSVLogger", "Callback", "EarlyStopping", "JSONLogger", "LearningRateScheduler", "ModelCheckpoint"]
+__all__ = [
+    "EMA",
+    "CSVLogger",
+    "Callback",
+    "EarlyStopping",
+    "JSONLogger",
+    "LearningRateScheduler",
+    "ModelCheckpoint",
+    "TensorBoardLogger",
+]
 
 
 class Callback:
@@ -37,6 +50,12 @@ class Callback:
 
     def on_batch_end(self, training: Training) -> None:
         """After each step. What reads a tensor here makes every step wait."""
+
+    def on_validation_begin(self, training: Training) -> None:
+        """Before the validation of an epoch, if there are data for it."""
+
+    def on_validation_end(self, training: Training) -> None:
+        """After the validation, whose values are not yet recorded."""
 
     def on_epoch_end(self, training: Training) -> None:
         """After an epoch and its validation; `training.logs` has their values."""
@@ -237,6 +256,70 @@ class LearningRateScheduler(Callback):
                 group["lr"] = self.schedule(training.epoch + 1)
 
 
+class EMA(Callback):
+    """Averages the weights over the steps, newer ones more. Validation uses the averages, and after the training the
+    model has them.
+
+    Args:
+        decay: in [0, 1]: average = decay * average + (1 - decay) * weights, after each step.
+        use_buffers: averages floating buffers, such as the statistics of BatchNorm, too; else they are the last ones.
+
+    Attributes:
+        averaged: the averages, an `optim.swa_utils.AveragedModel`; there from the beginning of the training.
+
+    Raises:
+        ValueError: decay is out of range.
+
+    Example:
+        >>> x, y = sg.randn(64, 3), sg.randint(0, 2, (64,))
+        >>> net, ema = sg.nn.Linear(3, 2), sg.callbacks.EMA(0.9)
+        >>> _ = sg.fit(net, x, y, epochs=2, callbacks=[ema], verbose=0)
+        >>> sg.equal(net.weight, ema.averaged.module.weight)
+        True
+    """
+
+    averaged: AveragedModel
+
+    def __init__(self, decay: float = 0.999, use_buffers: bool = False) -> None:
+        self.use_buffers = use_buffers
+        self._average = get_ema_multi_avg_fn(decay)
+
+    def on_train_begin(self, training: Training) -> None:
+        self.averaged = AveragedModel(training.model, multi_avg_fn=self._average, use_buffers=self.use_buffers)
+
+    def on_batch_end(self, training: Training) -> None:
+        self.averaged.update_parameters(training.model)
+
+    def on_validation_begin(self, training: Training) -> None:
+        with no_grad():
+            for own, average in self._pairs(training):
+                before = own.clone()
+                own.copy_(average)
+                average.copy_(before)
+
+    def on_validation_end(self, training: Training) -> None:
+        self.on_validation_begin(training)  # the same exchange
+
+    def on_train_end(self, training: Training) -> None:
+        with no_grad():
+            for own, average in self._pairs(training):
+                own.copy_(average)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The averages, from which a training continues that lost its device."""
+        return self.averaged.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Puts averages back."""
+        self.averaged.load_state_dict(state)
+
+    def _pairs(self, training: Training) -> Iterator[tuple[Tensor, Tensor]]:
+        """Weights of the model and their averages."""
+        yield from zip(training.model.parameters(), self.averaged.module.parameters(), strict=True)
+        if self.use_buffers:
+            yield from zip(training.model.buffers(), self.averaged.module.buffers(), strict=True)
+
+
 class _Log(Callback):
     """Writes one line for each epoch, as soon as the epoch ends."""
 
@@ -296,3 +379,39 @@ class JSONLogger(_Log):
     def write(self, file: TextIO, row: dict[str, Any]) -> None:
         finite = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
         file.write(json.dumps(finite, allow_nan=False) + "\n")
+
+
+class TensorBoardLogger(Callback):
+    """Writes loss, metrics and learning rate of each epoch for TensorBoard: `loss/train` beside `loss/validation`.
+
+    Args:
+        log_dir: the folder, which `tensorboard --logdir` is given; None: runs/ with the time and the machine's name.
+        histograms: writes histograms of all parameters, too.
+
+    Example:
+        >>> import tempfile
+        >>> x, y = sg.randn(64, 3), sg.randint(0, 2, (64,))
+        >>> log = sg.callbacks.TensorBoardLogger(tempfile.mkdtemp())
+        >>> _ = sg.fit(sg.nn.Linear(3, 2), x, y, validation_data=(x, y), callbacks=[log], verbose=0)
+    """
+
+    def __init__(self, log_dir: str | os.PathLike[str] | None = None, histograms: bool = False) -> None:
+        self.log_dir, self.histograms = log_dir, histograms
+
+    def on_train_begin(self, training: Training) -> None:
+        self._writer = SummaryWriter(self.log_dir)
+
+    def on_epoch_end(self, training: Training) -> None:
+        history, epoch = training.history, training.epoch
+        for part, columns in (("train", history.metrics), ("validation", history.val_metrics)):
+            for name, column in columns.items():
+                if np.ndim(column[-1]) == 0:
+                    self._writer.add_scalar(f"{name}/{part}", column[-1], epoch)
+        self._writer.add_scalar("learning_rate", history.learning_rates[-1], epoch)
+        if self.histograms:
+            for name, parameter in training.model.named_parameters():
+                self._writer.add_histogram(name, parameter, epoch)
+        self._writer.flush()
+
+    def on_train_end(self, training: Training) -> None:
+        self._writer.close()

@@ -14,22 +14,36 @@ from ..scalar import Module as ScalarModule
 
 
 class Batch(NamedTuple):
-    """Inputs and, last, targets; with `rows`, those rows of them."""
+    """What a step is given."""
 
-    tensors: tuple[Tensor, ...]
-    rows: Tensor | None = None
+    inputs: tuple[Tensor, ...]
+    target: Tensor
+    weight: Tensor | None = None  # of the rows
 
-    def parts(self) -> tuple[tuple[Tensor, ...], Tensor]:
-        """The inputs and the target."""
-        parts = self.tensors if self.rows is None else tuple(t.index_select(0, self.rows) for t in self.tensors)
-        return parts[:-1], parts[-1]
+
+class Selection(NamedTuple):
+    """A batch that is still to be made: these rows of inputs and target, and of the weights, if there are any."""
+
+    inputs: tuple[Tensor, ...]
+    target: Tensor
+    weight: Tensor | None
+    rows: Tensor | None  # None: all
+
+    def batch(self) -> Batch:
+        """The rows."""
+        if self.rows is None:
+            return Batch(*self[:3])
+        rows = self.rows
+        weight = None if self.weight is None else self.weight.index_select(0, rows)
+        return Batch(tuple(t.index_select(0, rows) for t in self.inputs), self.target.index_select(0, rows), weight)
 
 
 class Rows:
-    """Inputs and targets on a device, of which batches are rows."""
+    """Inputs and targets on a device, of which batches are rows; `weight`: of the rows."""
 
     def __init__(self, inputs: tuple[Tensor, ...], target: Tensor, batch_size: int) -> None:
         self.inputs, self.target, self.batch_size = inputs, target, batch_size
+        self.weight: Tensor | None = None
         self.shuffle = False
         self.seed: int | None = None
 
@@ -37,13 +51,16 @@ class Rows:
         """How many batches an epoch has."""
         return -(-self.target.shape[0] // self.batch_size)
 
-    def batches(self, epoch: int | None) -> Iterator[Batch]:
+    def batches(self, epoch: int | None) -> Iterator[Selection]:
         """The batches of an epoch; None: in order."""
         order = self.order(epoch) if self.shuffle and epoch is not None else None
-        whole = (*self.inputs, self.target)
         for first in range(0, self.target.shape[0], self.batch_size):
             some = slice(first, first + self.batch_size)
-            yield Batch(tuple(t[some] for t in whole)) if order is None else Batch(whole, order[some])
+            if order is not None:
+                yield Selection(self.inputs, self.target, self.weight, order[some])
+            else:
+                weight = None if self.weight is None else self.weight[some]
+                yield Selection(tuple(t[some] for t in self.inputs), self.target[some], weight, None)
 
     def order(self, epoch: int) -> Tensor:
         """The rows in the order of this epoch."""
@@ -61,8 +78,10 @@ class Rows:
         self.seed = seed
         order = self.order(0) if shuffle else _core.arange(rows, device=self.target.device)
         parts = (order[: rows - count], order[rows - count :])
-        first, second = ([t.index_select(0, part) for t in (*self.inputs, self.target)] for part in parts)
-        return tuple(Rows(tuple(p[:-1]), p[-1], self.batch_size) for p in (first, second))  # type: ignore[return-value]
+        first, second = (Selection(self.inputs, self.target, self.weight, part).batch() for part in parts)
+        learned, held = (Rows(b.inputs, b.target, self.batch_size) for b in (first, second))
+        learned.weight = first.weight
+        return learned, held
 
 
 class Batches:
@@ -75,7 +94,7 @@ class Batches:
         """How many batches an epoch has; None where that is unknown."""
         return len(self.loader) if isinstance(self.loader, Sized) else None
 
-    def batches(self, epoch: int | None) -> Iterator[Batch]:
+    def batches(self, epoch: int | None) -> Iterator[Selection]:
         """The batches of the loader, whatever the epoch, on the model's device."""
         for batch in self.loader:
             if not isinstance(batch, (tuple, list)) or len(batch) < 2:
@@ -83,7 +102,7 @@ class Batches:
             *inputs, target = batch
             if len(inputs) == 1 and isinstance(inputs[0], (tuple, list)):
                 inputs = list(inputs[0])
-            yield Batch(tuple(self.place.put(value) for value in (*inputs, target)))
+            yield Selection(tuple(map(self.place.put, inputs)), self.place.put(target), None, None)
 
 
 Data: TypeAlias = Rows | Batches
@@ -134,6 +153,19 @@ def data_of(op: str, x: Any, y: Any, place: Destination, batch_size: int) -> Dat
     if sizes[0] == 0:
         raise ValueError(f"{op}: there are no rows; give at least one")
     return Rows(inputs, target, batch_size)
+
+
+def inputs_of(op: str, x: Any, place: Destination, batch_size: int) -> Iterator[tuple[Tensor, ...]]:
+    """Batches of inputs without targets: rows of x, or what x gives."""
+    if batch_size < 1:
+        raise ValueError(f"{op}: batch_size is {batch_size}; use 1 or more")
+    if hasattr(x, "shape") or isinstance(x, tuple):
+        whole = tuple(place.put(value) for value in (x if isinstance(x, tuple) else (x,)))
+        rows = whole[0].shape[0] if whole[0].ndim else 0
+        return (tuple(t[i : i + batch_size] for t in whole) for i in range(0, rows, batch_size))
+    if not isinstance(x, Iterable):
+        raise TypeError(f"{op}: x is a {type(x).__name__}; give an array, or what gives batches")
+    return (tuple(map(place.put, batch if isinstance(batch, (tuple, list)) else (batch,))) for batch in x)
 
 
 def held_back(

@@ -8,18 +8,21 @@ from typing import Any
 
 from .. import optim
 from .._core import DeviceLostError, DeviceTimeoutError
+from ..amp import GradScaler
 from ..nn import Module
 from ..progress import Progress
 from .callbacks import Callback, LearningRateScheduler
-from .data import Rows, data_of, destination_of, held_back
-from .loop import run_epoch, run_evaluation
-from .names import Loss, Metrics, loss_named, optimizer_named
+from .data import Rows, data_of, destination_of, held_back, inputs_of
+from .loop import run_epoch, run_evaluation, run_prediction
+from .names import Loss, LossFunction, Metrics, loss_named, optimizer_named
 from .recovery import Recovery
 from .replay import ReplayedStep, is_ours, sums_of
 from .state import History, Training, short
+from .step import Step, casts_of
 from .sums import Sums
+from .weights import WeightedLoss, class_weights_of, weigh
 
-__all__ = ["evaluate", "fit"]
+__all__ = ["evaluate", "fit", "predict"]
 
 
 def fit(
@@ -40,6 +43,12 @@ def fit(
     metrics: Metrics = (),
     verbose: int = 1,
     initial_epoch: int = 0,
+    clip_grad_norm: float | None = None,
+    clip_grad_value: float | None = None,
+    accumulate_grad_batches: int = 1,
+    precision: str | None = None,
+    class_weight: Any = None,
+    sample_weight: Any = None,
     compile: bool | None = None,
     on_device_lost: str = "raise",
     snapshot_every: int = 100,
@@ -68,6 +77,16 @@ def fit(
             `spirograd.metrics`, or functions of (output, target).
         verbose: 1 shows a bar on a terminal, 2 writes a line an epoch, 0 is silent.
         initial_epoch: epochs that were done before, in a training that is resumed.
+        clip_grad_norm: the largest norm of all gradients together; longer ones are scaled, as by
+            `nn.utils.clip_grad_norm_`.
+        clip_grad_value: the largest magnitude of each element of the gradients.
+        accumulate_grad_batches: batches to a step, which takes the mean of their gradients: batches of 8 with 4 of them
+            to a step learn like batches of 32, in less memory. The last step of an epoch takes what is left.
+        precision: "bf16" or "fp16": the forward pass runs in `amp.autocast`, with "fp16" under a `GradScaler`.
+        class_weight: how much each class counts in the loss: one weight a class; with x and y also a dict of those that
+            are not 1, or "balanced": as much as the class is rare.
+        sample_weight: how much each row counts in the loss, [n], beside x and y. The loss is the weighted mean; the
+            validation is not weighted.
         compile: whether steps are replayed as by `sg.compile`, with the same bits and without their Python. None: if
             the step runs no Python of yours: layers of `nn` without hooks, losses, optimisers and metrics of the
             package. True: also with modules and functions of your own, under the conditions of `sg.compile`.
@@ -83,7 +102,7 @@ def fit(
     Raises:
         TypeError: the model is not a module of tensors.
         ValueError: the data do not fit together, a name is unknown, or compile=True with what cannot be replayed: an
-            optimiser that is not a `RuleOptimizer`, a metric that is not a `metrics.Sum`.
+            optimiser that is not a `RuleOptimizer`, a metric that is not a `metrics.Sum`, precision="fp16".
         DeviceLostError, DeviceTimeoutError: the GPU failed; with "recover": twice in the same steps.
         IndexError: a class is out of range; raised at the end of an epoch at the latest.
 
@@ -102,19 +121,27 @@ def fit(
     if snapshot_every < 1:
         raise ValueError(f"fit: snapshot_every is {snapshot_every}; use 1 or more")
     place = destination_of("fit", model)
+    casts = casts_of("fit", precision, place.device)
+    scaler = GradScaler() if precision == "fp16" else None
     loss_of = loss_named("fit", loss)
     if isinstance(optimizer, str):
         optimizer = optimizer_named(optimizer, model, lr)
     elif lr is not None:
         raise ValueError("fit: lr is for an optimiser that is named; set it where this one is made")
     data = data_of("fit", x, y, place, batch_size)
+    weighted: LossFunction | WeightedLoss = loss_of
+    if class_weight is not None or sample_weight is not None:
+        weighted = WeightedLoss(loss_of, None if class_weight is None else class_weights_of(class_weight, data, place))
+    if sample_weight is not None:
+        data = weigh(data, sample_weight, place)
     data, later = held_back(data, validation_data, validation_split, place, batch_size, shuffle, seed)
     if isinstance(data, Rows):
         data.shuffle, data.seed = shuffle, seed
     training = Training(model, optimizer, epochs)
     followers = [c if isinstance(c, Callback) else LearningRateScheduler(c) for c in callbacks]
     sums = Sums("fit", loss_of, metrics)
-    replayed = _replayed(compile, model, optimizer, sums, followers)
+    step = Step(model, optimizer, weighted, casts, scaler, clip_grad_norm, clip_grad_value, accumulate_grad_batches)
+    replayed = _replayed(compile, step, sums, followers)
     mode, steps = model.training, data.steps()
     training.recovers, recovery, epoch = on_device_lost == "recover", None, initial_epoch
     bar = None
@@ -125,11 +152,11 @@ def fit(
             follower.on_train_begin(training)
         if training.recovers:
             kept = [sums.loss_sum, *sums.metrics]
-            recovery = Recovery(training, [data, later], kept, followers, place.device, snapshot_every)
+            recovery = Recovery(training, scaler, [data, later], kept, followers, place.device, snapshot_every)
         while epoch < epochs:
             epoch = training.epoch = epoch + 1
             try:
-                run_epoch(training, data, later, sums, followers, bar, replayed, recovery)
+                run_epoch(training, step, data, later, sums, followers, bar, replayed, recovery)
             except (DeviceLostError, DeviceTimeoutError):
                 if recovery is None or not recovery.go_back():
                     raise
@@ -159,6 +186,7 @@ def evaluate(
     loss: Loss = "cross_entropy",
     metrics: Metrics = (),
     batch_size: int = 32,
+    precision: str | None = None,
 ) -> dict[str, float]:
     """Loss and metrics of a model, which does not change; arguments as in fit.
 
@@ -177,21 +205,50 @@ def evaluate(
         >>> sg.evaluate(sg.nn.Flatten(), sg.zeros(4, 2), sg.ones(4, 2), loss="mse")
         {'loss': 1.0}
     """
-    data = data_of("evaluate", x, y, destination_of("evaluate", model), batch_size)
-    return run_evaluation(model, data, Sums("evaluate", loss_named("evaluate", loss), metrics))
+    place = destination_of("evaluate", model)
+    data = data_of("evaluate", x, y, place, batch_size)
+    sums = Sums("evaluate", loss_named("evaluate", loss), metrics)
+    return run_evaluation(model, data, sums, casts_of("evaluate", precision, place.device))
 
 
-def _replayed(
-    compile: bool | None, model: Module, optimizer: Any, sums: Sums, followers: Sequence[Callback]
-) -> ReplayedStep | None:
+def predict(model: Module, x: Any, *, batch_size: int = 32, precision: str | None = None) -> Any:
+    """The outputs of a model for all rows, with the model in eval mode; nothing is kept for gradients.
+
+    Args:
+        model: a module; it may be on any device.
+        x: an array or tensor [n, ...], or a tuple of them for a model with several inputs; or anything else that gives
+            batches of these each time it is iterated over.
+        batch_size: rows at a time.
+        precision: as in fit.
+
+    Returns:
+        What the model gives, for all rows: a tensor [n, ...] on its device, or a tuple, list or dict of tensors.
+
+    Raises:
+        TypeError: the model is not a module of tensors.
+        ValueError: there are no rows.
+
+    Example:
+        >>> net = sg.nn.Sequential(sg.nn.Linear(2, 3), sg.nn.Softmax(1))
+        >>> sg.predict(net, sg.randn(100, 2)).shape
+        (100, 3)
+    """
+    place = destination_of("predict", model)
+    return run_prediction(
+        model, inputs_of("predict", x, place, batch_size), casts_of("predict", precision, place.device)
+    )
+
+
+def _replayed(compile: bool | None, step: Step, sums: Sums, followers: Sequence[Callback]) -> ReplayedStep | None:
     added = sums_of(sums.metrics)
-    if compile and (added is None or not isinstance(optimizer, optim.RuleOptimizer)):
-        raise ValueError("fit: compile=True needs a RuleOptimizer and metrics that are sums; leave it out")
+    possible = added is not None and isinstance(step.optimizer, optim.RuleOptimizer) and step.scaler is None
+    if compile and not possible:
+        raise ValueError(
+            "fit: compile=True needs a RuleOptimizer, metrics that are sums, and not precision='fp16'; leave it out"
+        )
     if compile is None:
-        compile = is_ours(model, sums.loss, optimizer, sums.metrics, followers)
-    if not compile or added is None:
-        return None
-    return ReplayedStep(model, sums.loss, optimizer, [sums.loss_sum, *added])
+        compile = possible and is_ours(step.model, sums.loss, step.optimizer, sums.metrics, followers)
+    return ReplayedStep(step, [sums.loss_sum, *added]) if compile and added is not None else None
 
 
 def _print_epoch(training: Training) -> None:

@@ -5,13 +5,15 @@ A step is one submission. Between steps, only the progress bar reads a value, no
 
 from __future__ import annotations
 
-import inspect
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
+from .. import _core
 from .._core import Tensor
 from ..base.grad_mode import no_grad
+from ..base.tree import flatten
 from ..nn import Module
 from ..progress import Progress
 from .callbacks import Callback
@@ -19,6 +21,7 @@ from .data import Data
 from .recovery import Recovery
 from .replay import ReplayedStep
 from .state import Training, short
+from .step import Casts, Step
 from .sums import Sums
 
 READ_EVERY = 0.3  # seconds between two reads of the loss for the bar, each of which waits for the device
@@ -26,6 +29,7 @@ READ_EVERY = 0.3  # seconds between two reads of the loss for the bar, each of w
 
 def run_epoch(
     training: Training,
+    step: Step,
     data: Data,
     later: Data | None,
     sums: Sums,
@@ -37,7 +41,6 @@ def run_epoch(
     """The steps of one epoch and its validation, recorded in the history. `later`: the data of the validation."""
     model, optimizer, history = training.model, training.optimizer, training.history
     start = shown = time.perf_counter()
-    takes_closure = _takes_closure(optimizer)
     rate, before = float(optimizer.param_groups[0]["lr"]), history.steps
     model.train()
     resumed = recovery is not None and recovery.done > 0  # in the middle
@@ -47,45 +50,69 @@ def run_epoch(
             follower.on_epoch_begin(training)
         if replayed is not None:
             replayed.begin()
-    for batch in data.batches(training.epoch) if recovery is None else recovery.batches(data, training.epoch):
-        if replayed is not None and replayed.ready:
-            replayed(batch)
-        else:
-            _step(model, optimizer, takes_closure, sums, *batch.parts())
-            if replayed is not None:
-                replayed.take_over()
+
+    def stepped() -> None:
         history.steps += 1
         for follower in followers:
             follower.on_batch_end(training)
+
+    done = 0  # batches of the step under way
+    for batch in data.batches(training.epoch) if recovery is None else recovery.batches(data, training.epoch):
+        if replayed is not None and replayed.ready:
+            replayed(batch, done)
+        else:
+            made = batch.batch()
+            step.learn(made, done, partial(sums.add, made.target))
+            if replayed is not None:
+                replayed.take_over()
+            elif done + 1 < step.batches:
+                sums.submit()
+        done += 1
+        if done == step.batches:
+            done = 0
+            stepped()
         if bar is not None:
             note = None
             if (now := time.perf_counter()) - shown > READ_EVERY:
                 shown = now
-                note = f"epoch {training.epoch}/{training.epochs}, loss {short(sums.mean_loss())}"
+                note = _note(training, {"loss": sums.mean_loss()})
             bar.advance(note=note)
+    if done:  # batches that are left
+        step.update(done)
+        stepped()
     if history.steps == before and not resumed:
         raise ValueError(
             f"fit: there was no batch in epoch {training.epoch}; give a list or a DataLoader, not an iterator"
         )
     values = sums.read()
-    later_values = {} if later is None else run_evaluation(model, later, sums)
+    later_values = {}
+    if later is not None:
+        for follower in followers:
+            follower.on_validation_begin(training)
+        later_values = run_evaluation(model, later, sums, step.casts)
+        for follower in followers:
+            follower.on_validation_end(training)
     history.add(training.epoch, rate, time.perf_counter() - start, values, later_values)
     training.logs = history.last()
+    if bar is not None:
+        bar.advance(0, note=_note(training, training.logs))
     for follower in followers:
         follower.on_epoch_end(training)
 
 
-def run_evaluation(model: Module, data: Data, sums: Sums) -> dict[str, float]:
+def run_evaluation(model: Module, data: Data, sums: Sums, casts: Casts) -> dict[str, float]:
     """Loss and metrics over the data, with the model in eval mode."""
     mode = model.training
     model.eval()
     sums.reset()
     try:
         with no_grad():
-            for batch in data.batches(None):
-                inputs, target = batch.parts()
-                output = model(*inputs)
-                sums.add(sums.loss(output, target), output, target)
+            for selection in data.batches(None):
+                batch = selection.batch()
+                with casts():
+                    output = model(*batch.inputs)
+                    loss = sums.loss(output, batch.target)
+                sums.add(batch.target, output, loss)
                 sums.submit()
     finally:
         model.train(mode)
@@ -94,29 +121,27 @@ def run_evaluation(model: Module, data: Data, sums: Sums) -> dict[str, float]:
     return sums.read()
 
 
-def _step(
-    model: Module, optimizer: Any, takes_closure: bool, sums: Sums, inputs: tuple[Tensor, ...], target: Tensor
-) -> None:
-    counted = False
-
-    def closure() -> Tensor:
-        nonlocal counted
-        output = model(*inputs)
-        loss = sums.loss(output, target)
-        optimizer.zero_grad()
-        loss.backward()
-        if not counted:
-            sums.add(loss, output, target)  # before the step, so that it is part of its submission
-            counted = True
-        return loss
-
-    if takes_closure:
-        optimizer.step(closure)
-    else:
-        closure()
-        optimizer.step()
+def run_prediction(model: Module, batches: Iterable[tuple[Tensor, ...]], casts: Casts) -> Any:
+    """The outputs for all batches, with the model in eval mode."""
+    mode = model.training
+    model.eval()
+    columns: list[list[Tensor]] = []
+    rebuild: Callable[[list[Any]], Any] | None = None
+    try:
+        with no_grad(), casts():
+            for inputs in batches:
+                parts, rebuild = flatten(model(*inputs))
+                columns = columns or [[] for _ in parts]
+                for column, part in zip(columns, parts, strict=True):
+                    column.append(part)
+                _core._submit([[part for part in parts if isinstance(part, Tensor)]])  # without waiting
+    finally:
+        model.train(mode)
+    if rebuild is None:
+        raise ValueError("predict: there are no rows; give at least one")
+    return rebuild([column[0] if len(column) == 1 else _core.cat(column) for column in columns])
 
 
-def _takes_closure(optimizer: Any) -> bool:
-    """Whether step() evaluates the loss itself, some, as LBFGS, several times."""
-    return "closure" in inspect.signature(optimizer.step).parameters
+def _note(training: Training, values: dict[str, float]) -> str:
+    shown = "".join(f", {name} {short(value)}" for name, value in values.items())
+    return f"epoch {training.epoch}/{training.epochs}{shown}"

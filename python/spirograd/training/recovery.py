@@ -10,7 +10,7 @@ from .. import _core
 from ..base.tree import to_device, to_host
 from ..metrics import Metric
 from .callbacks import Callback
-from .data import Batch, Data, Rows
+from .data import Data, Rows, Selection
 from .state import Training
 
 
@@ -19,6 +19,7 @@ class Recovery:
 
     Args:
         training: its model, optimiser and history.
+        scaler: of the losses, or None.
         data: what it learns from, and what it is validated with.
         metrics: the sums of an epoch.
         followers: whose schedulers of learning rates are a part of it.
@@ -29,6 +30,7 @@ class Recovery:
     def __init__(
         self,
         training: Training,
+        scaler: Any,
         data: Sequence[Data | None],
         metrics: Sequence[Metric],
         followers: Sequence[Callback],
@@ -36,9 +38,9 @@ class Recovery:
         every: int,
     ) -> None:
         self.training, self.metrics, self.device, self.every = training, metrics, device, every
-        schedules = [getattr(follower, "schedule", None) for follower in followers]
-        self._parts = [training.model, training.optimizer, *(s for s in schedules if hasattr(s, "load_state_dict"))]
-        self._rows = [(d, to_host(d.inputs), to_host(d.target)) for d in data if isinstance(d, Rows)]
+        others = [scaler, *(getattr(follower, "schedule", follower) for follower in followers)]
+        self._parts = [training.model, training.optimizer, *(x for x in others if hasattr(x, "load_state_dict"))]
+        self._rows = [(d, to_host((d.inputs, d.target, d.weight))) for d in data if isinstance(d, Rows)]
         self.done = 0  # batches of the epoch
         self._lost_at = -1
         self._random_of_epoch: Any = None
@@ -47,6 +49,7 @@ class Recovery:
     def _keep(self) -> None:
         """Copies everything as it is now."""
         training = self.training
+        self._kept_at = training.history.steps
         self._kept = {
             "epoch": training.epoch,
             "done": self.done,
@@ -57,7 +60,7 @@ class Recovery:
             "metrics": [to_host(metric._kept) for metric in self.metrics],
         }
 
-    def batches(self, data: Data, epoch: int) -> Iterator[Batch]:
+    def batches(self, data: Data, epoch: int) -> Iterator[Selection]:
         """The batches of an epoch that are still to be done."""
         if self.done:
             _core.set_rng_state(self._random_of_epoch)
@@ -71,7 +74,8 @@ class Recovery:
         for batch in batches:
             yield batch
             self.done += 1
-            if self.training.history.steps % self.every == 0:
+            steps = self.training.history.steps
+            if steps % self.every == 0 and steps != self._kept_at:  # no batch of the next step was seen
                 self._keep()
         self.done = 0
 
@@ -83,8 +87,8 @@ class Recovery:
             return False
         self._lost_at = training.history.steps
         self.device.recover()
-        for rows, inputs, target in self._rows:
-            rows.inputs, rows.target = to_device(inputs, self.device), to_device(target, self.device)
+        for rows, tensors in self._rows:
+            rows.inputs, rows.target, rows.weight = to_device(tensors, self.device)
         training.optimizer.zero_grad()
         for part, state in zip(self._parts, kept["parts"], strict=True):
             part.load_state_dict(copy.deepcopy(state))
@@ -94,5 +98,5 @@ class Recovery:
         vars(training.history).update(copy.deepcopy(kept["history"]))
         _core.set_rng_state(kept["random"])
         self._random_of_epoch = kept["random_of_epoch"]
-        training.epoch, self.done = kept["epoch"], kept["done"]
+        training.epoch, self.done, self._kept_at = kept["epoch"], kept["done"], training.history.steps
         return True

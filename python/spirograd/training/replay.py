@@ -13,32 +13,32 @@ from ..metrics import Mean, Metric, Sum
 from ..nn import Module
 from ..optim import RuleOptimizer
 from .callbacks import Callback
-from .data import Batch
+from .data import Selection
+from .step import Step
 
 _NN = f"{Module.__module__.rpartition('.')[0]}."
 _PACKAGE = f"{__name__.partition('.')[0]}."
 
 
 class ReplayedStep:
-    """Steps of an optimiser whose sums of losses and metrics stay in place. Called like the step that it replaces.
+    """Steps of an optimiser whose sums of losses and metrics stay in place.
 
     Args:
-        model, loss, optimizer: what a step is made of.
+        step: what is replayed.
         metrics: the sums, that of the losses first.
     """
 
-    def __init__(self, model: Module, loss: Any, optimizer: Any, metrics: list[Sum]) -> None:
-        self.model, self.loss, self.optimizer, self.metrics = model, loss, optimizer, metrics
+    def __init__(self, step: Step, metrics: list[Sum]) -> None:
+        self.step, self.metrics = step, metrics
         self._kept: list[dict[str, Any]] = []
         self._seen: Any = None
         self._run: Any = None
 
     def begin(self) -> None:
         """Begins an epoch with sums of 0. Things that a replay does not check may have changed since the last one."""
-        seen = _attributes(self.model)
+        seen = _attributes(self.step.model)
         if seen != self._seen:
-            step = _step_of(self.model, self.loss, self.optimizer, self.metrics)
-            self._run, self._seen = compiler.compile(step), seen
+            self._run, self._seen = compiler.compile(_recorded(self.step, self.metrics)), seen
         if self._kept:
             self._keep([{k: v.zero_() if isinstance(v, Tensor) else 0 for k, v in kept.items()} for kept in self._kept])
 
@@ -58,33 +58,35 @@ class ReplayedStep:
             metric._kept = own
         _core._submit([[value for own in kept for value in own.values() if isinstance(value, Tensor)]])
 
-    def __call__(self, batch: Batch) -> None:
+    def __call__(self, batch: Selection, done: int) -> None:
+        """A batch, after `done` others of the same step."""
         tensors = [{k: v for k, v in kept.items() if isinstance(v, Tensor)} for kept in self._kept]
-        for kept, counts in zip(self._kept, self._run(batch.tensors, batch.rows, tensors), strict=True):
+        first, last = done == 0, done + 1 == self.step.batches
+        for kept, counts in zip(self._kept, self._run(batch, first, last, tensors), strict=True):
             for key, count in counts.items():
                 kept[key] += count
 
 
-def _step_of(model: Module, loss_of: Any, optimizer: Any, metrics: list[Sum]) -> Callable[..., list[Any]]:
-    """The step that is recorded. Returns numbers of the batch, such as its rows."""
+def _recorded(step: Step, metrics: list[Sum]) -> Callable[..., list[Any]]:
+    """What is recorded for a batch, which may be the first and the last of its step. Returns numbers of the batch, such
+    as its rows."""
 
-    def step(tensors: tuple[Tensor, ...], rows: Tensor | None, sums: list[dict[str, Tensor]]) -> list[Any]:
-        inputs, target = Batch(tensors, rows).parts()
-        output = model(*inputs)
-        loss = loss_of(output, target)
-        optimizer.zero_grad()
-        loss.backward()
+    def learn(selection: Selection, first: bool, last: bool, sums: list[dict[str, Tensor]]) -> list[Any]:
+        batch = selection.batch()
+        output, loss = step.forward(batch)
+        step.backward(loss, first)
         counts = []
         with no_grad():
             for metric, own, value in zip(metrics, sums, [loss, *[output] * len(metrics)], strict=False):
-                part = metric.part(value.detach(), target.detach())
+                part = metric.part(value.detach(), batch.target.detach())
                 counts.append({key: x for key, x in part.items() if not isinstance(x, Tensor)})
                 for key, total in own.items():
                     total.add_(part[key])
-        optimizer.step()
+        if last:
+            step.update(step.batches)
         return counts
 
-    return step
+    return learn
 
 
 def is_ours(model: Module, loss: Any, optimizer: Any, metrics: Iterable[Metric], followers: Iterable[Callback]) -> bool:

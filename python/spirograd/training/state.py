@@ -6,6 +6,8 @@ import os
 from typing import Any
 
 from ..nn import Module
+from ..viz import plot_history
+from ..viz.style import png_of
 
 
 class History:
@@ -59,9 +61,11 @@ class History:
         Raises:
             ImportError: matplotlib is not installed.
         """
-        from ..viz import plot_history
-
         return plot_history(self, path)
+
+    def _repr_png_(self) -> bytes | None:
+        """The picture that a notebook shows; None without an epoch or without matplotlib."""
+        return png_of(self.plot) if self.epochs else None
 
     def __repr__(self) -> str:
         shown = "".join(f", {name} {short(value)}" for name, value in self.last().items())

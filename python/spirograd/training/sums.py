@@ -32,7 +32,7 @@ class Sums:
         """Whether there was no batch."""
         return not self.loss_sum._kept
 
-    def add(self, loss: Tensor, output: Any, target: Tensor) -> None:
+    def add(self, target: Tensor, output: Any, loss: Tensor) -> None:
         """Adds the loss and the metrics of a batch."""
         self.loss_sum.update(loss, target)
         for metric in self.metrics:

@@ -5,7 +5,7 @@ Figures are made without pyplot, so no window system is needed and the caller's 
 
 from .boundary import plot_decision_boundary
 from .curves import draw_times as draw_times
-from .curves import plot_history, plot_loss, plot_times
+from .curves import plot_history, plot_loss, plot_lr_find, plot_times
 from .graphs import draw_dot
 from .matrices import plot_confusion_matrix, plot_filters
 from .style import COLOURS as COLOURS
@@ -20,5 +20,6 @@ __all__ = [
     "plot_filters",
     "plot_history",
     "plot_loss",
+    "plot_lr_find",
     "plot_times",
 ]

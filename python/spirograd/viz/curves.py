@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .style import COLOURS, DASHES, axes_of, label, panels, plain_numbers, save
+from .style import COLOURS, DASHES, axes_of, label, panels, plain_numbers, save, smooth
 
-__all__ = ["plot_history", "plot_loss", "plot_times"]
+__all__ = ["plot_history", "plot_loss", "plot_lr_find", "plot_times"]
 
 Curve = Sequence[tuple[float, float]]
 
@@ -29,7 +29,7 @@ def plot_loss(history: Mapping[str, Curve], path: str | os.PathLike[str], title:
         steps, losses = [step for step, _ in curve], [loss for _, loss in curve]
         colour = COLOURS[i % len(COLOURS)]
         axes.plot(steps, losses, color=colour, alpha=0.25, linewidth=1.0)
-        axes.plot(steps, _smooth(losses), DASHES[i % len(DASHES)], color=colour, linewidth=1.8, label=name)
+        axes.plot(steps, smooth(losses), DASHES[i % len(DASHES)], color=colour, linewidth=1.8, label=name)
     axes.set_yscale("log")
     plain_numbers(axes.yaxis)
     save(figure, axes, path)
@@ -70,6 +70,32 @@ def plot_history(history: Any, path: str | os.PathLike[str] | None = None, title
     return figure
 
 
+def plot_lr_find(found: Any, path: str | os.PathLike[str] | None = None, title: str = "Learning rates") -> Any:
+    """Draws the loss against the learning rate, with the suggested rate as a line.
+
+    Args:
+        found: what `training.lr_find` returned.
+        path: file to write, or None; the ending chooses the format.
+        title: above the axes.
+
+    Returns:
+        A matplotlib figure.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    figure, axes = axes_of(title, "learning rate", "loss")
+    axes.plot(found.learning_rates, found.losses, color=COLOURS[0], alpha=0.3, linewidth=1.0, label="each step")
+    axes.plot(found.learning_rates, found.smoothed(), color=COLOURS[0], linewidth=1.8, label="mean")
+    if (rate := found.suggestion()) is not None:
+        axes.axvline(rate, color=COLOURS[1], linestyle=DASHES[1], label=f"suggestion: {rate:.2g}")
+    axes.set_xscale("log")
+    axes.legend(frameon=False)
+    if path is not None:
+        figure.savefig(path)
+    return figure
+
+
 def plot_times(
     series: Mapping[str, Sequence[tuple[float, float, float, float]]],
     path: str | os.PathLike[str],
@@ -105,12 +131,6 @@ def draw_times(axes: Any, series: Mapping[str, Sequence[tuple[float, float, floa
     axes.xaxis.set_major_formatter(lambda value, _: _binary(value))
     axes.set_yscale("log")
     plain_numbers(axes.yaxis)
-
-
-def _smooth(values: Sequence[float]) -> list[float]:
-    """The mean over two neighbours on both sides, so that the curve is not late."""
-    windows = (values[max(0, i - 2) : i + 3] for i in range(len(values)))
-    return [sum(window) / len(window) for window in windows]
 
 
 def _binary(value: float) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 # Distinguishable with red-green colour blindness, and in grey.
@@ -62,3 +64,19 @@ def plain_numbers(axis: Any) -> None:
         axis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     else:
         axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
+
+
+def smooth(values: Sequence[float], neighbours: int = 2) -> list[float]:
+    """The mean over so many neighbours on both sides, so that the curve is not late."""
+    windows = (values[max(0, i - neighbours) : i + neighbours + 1] for i in range(len(values)))
+    return [sum(window) / len(window) for window in windows]
+
+
+def png_of(plot: Callable[[], Any]) -> bytes | None:
+    """The figure as a notebook shows it; None without matplotlib."""
+    try:
+        figure = plot()
+    except ImportError:
+        return None
+    figure.savefig(file := io.BytesIO(), format="png", dpi=100)
+    return file.getvalue()
