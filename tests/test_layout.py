@@ -58,6 +58,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "datasets": {"progress", "utils"},
     "_bits": {"ops"},
     "linalg": {"_complex", "autograd"},
+    "transforms": {"utils"},
     "ops": {"autograd"},
     "special": {"autograd"},
     "distributions": {"autograd", "linalg", "nn", "special"},
@@ -75,6 +76,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"distributions", "fft", "func"}
     | {"generation", "linalg", "metrics", "models", "nn", "ops", "optim", "profiler", "progress", "scalar"}
     | {"serialization", "sparse", "special", "testing", "text", "training", "utils", "viz"},
+    "__init__": {"_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets", "distributions"}
+    | {"func", "generation", "linalg", "metrics", "models", "nn", "ops", "optim", "profiler", "progress", "scalar"}
+    | {"serialization", "special", "testing", "text", "training", "transforms", "utils", "viz"},
     "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "distributions", "func", "linalg", "nn"}
     | {"optim", "profiler"}
     | {"serialization", "sparse", "special", "testing", "utils"},

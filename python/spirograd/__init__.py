@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from . import testing as testing
     from . import text as text
     from . import training as training
+    from . import transforms as transforms
     from . import utils as utils
     from . import viz as viz
     from ._complex import angle as angle
@@ -110,6 +111,7 @@ _lazy = (
     "testing",
     "text",
     "training",
+    "transforms",
     "utils",
     "viz",
 )

@@ -1,4 +1,4 @@
-"""Small data sets: points made by formulas, images and texts that are downloaded once and checked.
+"""Data sets: points made by formulas, images and texts that are downloaded once and checked, folders and tables.
 
 Example:
     >>> from spirograd.utils.data import DataLoader, TensorDataset
@@ -8,27 +8,48 @@ Example:
 """
 
 from .download import DatasetUnavailableError, cache_folder
-from .images import CIFAR10, MNIST, FashionMNIST, Split, cifar10, digits, fashion_mnist, mnist, parse_idx
+from .folders import ImageFolder, load_image
+from .images import (
+    CIFAR10,
+    CIFAR100,
+    MNIST,
+    FashionMNIST,
+    Split,
+    cifar10,
+    cifar100,
+    digits,
+    fashion_mnist,
+    mnist,
+    parse_idx,
+)
 from .points import Points, blobs, circles, moons, spirals
+from .tables import Table, read_table, table
 from .texts import tiny_shakespeare, wikitext2
 
 __all__ = [
     "CIFAR10",
+    "CIFAR100",
     "MNIST",
     "DatasetUnavailableError",
     "FashionMNIST",
+    "ImageFolder",
     "Points",
     "Split",
+    "Table",
     "blobs",
     "cache_folder",
     "cifar10",
+    "cifar100",
     "circles",
     "digits",
     "fashion_mnist",
+    "load_image",
     "mnist",
     "moons",
     "parse_idx",
+    "read_table",
     "spirals",
+    "table",
     "tiny_shakespeare",
     "wikitext2",
 ]

@@ -1,4 +1,4 @@
-"""Images with classes: MNIST, Fashion-MNIST, CIFAR-10, and scikit-learn's digits."""
+"""Images with classes: MNIST, Fashion-MNIST, CIFAR-10 and CIFAR-100, and scikit-learn's digits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,19 @@ from .._core import FileFormatError
 from ..utils.data import Dataset
 from .download import DatasetUnavailableError, Download, File, read
 
-__all__ = ["CIFAR10", "MNIST", "FashionMNIST", "Split", "cifar10", "digits", "fashion_mnist", "mnist", "parse_idx"]
+__all__ = [
+    "CIFAR10",
+    "CIFAR100",
+    "MNIST",
+    "FashionMNIST",
+    "Split",
+    "cifar10",
+    "cifar100",
+    "digits",
+    "fashion_mnist",
+    "mnist",
+    "parse_idx",
+]
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -50,8 +62,15 @@ CIFAR10_ARCHIVE = Download(
     ),
     "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
 )
+# As TensorFlow Datasets lists it (url_checksums/cifar100.txt).
+CIFAR100_ARCHIVE = Download(
+    "cifar-100-binary.tar.gz",
+    ("https://www.cs.toronto.edu/~kriz/cifar-100-binary.tar.gz",),
+    "58a81ae192c23a4be8b1804d68e518ed807d710a4eb253b1f2a199162a40d8ec",
+)
 MNIST_ROWS = {"train": 60_000, "test": 10_000}  # also of Fashion-MNIST
 CIFAR10_ROWS = 10_000  # in each of its files
+CIFAR100_ROWS = {"train": 50_000, "test": 10_000}
 
 
 class Split(NamedTuple):
@@ -103,6 +122,15 @@ def cifar10(split: str = "train", *, root: str | os.PathLike[str] | None = None,
         FileFormatError: a file of ``SPIROGRAD_DATA`` is not the one expected.
     """
     images, labels = _cifar10(split, root, download)
+    return Split(_scaled(images), labels.astype(np.int64))
+
+
+def cifar100(split: str = "train", *, root: str | os.PathLike[str] | None = None, download: bool = True) -> Split:
+    """CIFAR-100: 32 x 32 colour images of 100 classes, 0 to 99 in the order of their names.
+
+    Args, results and errors are those of `cifar10`.
+    """
+    images, labels = _cifar100(split, root, download)
     return Split(_scaled(images), labels.astype(np.int64))
 
 
@@ -241,9 +269,20 @@ def _cifar10(split: str, root: str | os.PathLike[str] | None, download: bool) ->
     return table[:, 1:].reshape(-1, 3, 32, 32), _classes("cifar-10", table[:, 0])
 
 
-def _classes(dataset: str, labels: Bytes) -> Bytes:
-    if len(labels) and labels.max() > 9:
-        raise FileFormatError(f"{dataset}: there is a class {labels.max()}, they are 0 to 9; replace the file")
+def _cifar100(split: str, root: str | os.PathLike[str] | None, download: bool) -> tuple[Bytes, Bytes]:
+    """Images [n, 3, 32, 32] and labels [n]. A row of a file is one of 20 groups, the class, and then as in CIFAR-10."""
+    rows = CIFAR100_ROWS[_known("cifar-100", split)]
+    files = [File(f"cifar-100-binary/{split}.bin", rows * 3074)]
+    data = read("cifar-100", files, CIFAR100_ARCHIVE, root, download)
+    table = np.frombuffer(data[0], np.uint8).reshape(-1, 3074)
+    return table[:, 2:].reshape(-1, 3, 32, 32), _classes("cifar-100", table[:, 1], 100)
+
+
+def _classes(dataset: str, labels: Bytes, count: int = 10) -> Bytes:
+    if len(labels) and labels.max() >= count:
+        raise FileFormatError(
+            f"{dataset}: there is a class {labels.max()}, they are 0 to {count - 1}; replace the file"
+        )
     return labels
 
 
@@ -280,3 +319,9 @@ class CIFAR10(_Images):
     """CIFAR-10 in the manner of torchvision; as `MNIST`, with images of [3, 32, 32]."""
 
     _load = staticmethod(_cifar10)
+
+
+class CIFAR100(_Images):
+    """CIFAR-100 in the manner of torchvision; as `CIFAR10`, with 100 classes."""
+
+    _load = staticmethod(_cifar100)

@@ -14,6 +14,7 @@ from ._collate import default_collate, default_convert
 from ._worker import WorkerInfo, get_worker_info
 from .dataloader import DataLoader
 from .dataset import (
+    ArrayDataset,
     ChainDataset,
     ConcatDataset,
     Dataset,
@@ -34,6 +35,7 @@ from .sampler import (
 )
 
 __all__ = [
+    "ArrayDataset",
     "BatchSampler",
     "ChainDataset",
     "ConcatDataset",

@@ -12,7 +12,7 @@ from ... import _core
 from ..._core import Tensor
 from ...base.tree import transform
 from ...base.types import DeviceLike
-from .dataset import Subset, TensorDataset
+from .dataset import ArrayDataset, Subset, TensorDataset
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
@@ -135,7 +135,7 @@ def _readable(column: Tensor | npt.NDArray[Any]) -> Tensor | npt.NDArray[Any]:
 
 
 def table_of(dataset: Any) -> Table | None:
-    """What a batch can be read from at once: an array, a tensor, a TensorDataset, or a Subset of these."""
+    """What a batch can be read from at once: an array or a tensor, a data set of these, or a Subset of them."""
     rows: npt.NDArray[np.int64] | None = None
     while isinstance(dataset, Subset) and _unchanged(dataset, Subset):
         own = np.asarray(dataset.indices, np.int64)
@@ -143,6 +143,8 @@ def table_of(dataset: Any) -> Table | None:
         dataset = dataset.dataset
     if isinstance(dataset, TensorDataset) and _unchanged(dataset, TensorDataset):
         return Table(dataset.tensors, rows, alone=False)
+    if isinstance(dataset, ArrayDataset) and _unchanged(dataset, ArrayDataset):
+        return Table(dataset.arrays, rows, alone=len(dataset.arrays) == 1)
     if isinstance(dataset, Tensor) or (isinstance(dataset, np.ndarray) and dataset.dtype.kind in "biuf"):
         return Table((dataset,), rows, alone=True)
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import itertools
 import math
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -15,6 +16,7 @@ from ... import _core
 from ..._core import Generator, Tensor
 
 __all__ = [
+    "ArrayDataset",
     "ChainDataset",
     "ConcatDataset",
     "Dataset",
@@ -111,6 +113,53 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 def _shared(values: Any) -> Tensor:
     array = np.asarray(values)
     return _core.from_numpy(array) if array.flags.writeable else _core.tensor(array)
+
+
+class ArrayDataset(Dataset[Any]):
+    """Sample i is row i of each NumPy array. Files are mapped into memory: only the rows that are used are read.
+
+    A loader reads a whole batch at once; its processes open the files anew.
+
+    Args:
+        arrays: of equal first size; a path is a .npy file, as `numpy.save` and `numpy.lib.format.open_memmap` write it.
+
+    Raises:
+        ValueError: first sizes differ, or there is no array.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.npy"
+        >>> np.save(path, np.arange(12.0).reshape(4, 3))
+        >>> rows = sg.utils.data.ArrayDataset(path, np.array([0, 1, 0, 1]))
+        >>> x, y = next(iter(sg.utils.data.DataLoader(rows, batch_size=2)))
+        >>> x.shape, y.tolist()
+        ((2, 3), [0, 1])
+    """
+
+    def __init__(self, *arrays: Any) -> None:
+        self._given = [os.fspath(a) if isinstance(a, (str, os.PathLike)) else np.asanyarray(a) for a in arrays]
+        self._open()
+        if not self.arrays or any(a.ndim == 0 for a in self.arrays):
+            raise ValueError("ArrayDataset: every sample is a row; give at least one array, of rank 1 or more")
+        if len(sizes := {len(a) for a in self.arrays}) > 1:
+            raise ValueError(f"ArrayDataset: the arrays have {sorted(sizes)} rows; give as many rows in each")
+
+    def _open(self) -> None:
+        self.arrays = tuple(np.load(a, mmap_mode="r") if isinstance(a, str) else a for a in self._given)
+
+    def __getitem__(self, index: Any) -> Any:
+        parts = tuple(a[index] for a in self.arrays)
+        return parts[0] if len(parts) == 1 else parts
+
+    def __len__(self) -> int:
+        return len(self.arrays[0])
+
+    def __getstate__(self) -> Any:
+        return self._given
+
+    def __setstate__(self, state: Any) -> None:
+        self._given = state
+        self._open()
 
 
 class Subset(Dataset[T_co]):
