@@ -65,6 +65,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "nn": {"autograd", "linalg", "scalar", "tracer"},
     "func": {"autograd", "nn"},
     "optim": {"nn", "tracer"},
+    "onnx": {"nn"},
     "amp": {"optim"},
     "viz": {"nn", "scalar"},
     "models": {"nn", "serialization"},
@@ -77,7 +78,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"generation", "linalg", "metrics", "models", "nn", "ops", "optim", "profiler", "progress", "scalar"}
     | {"serialization", "sparse", "special", "testing", "text", "training", "utils", "viz"},
     "__init__": {"_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets", "distributions"}
-    | {"func", "generation", "linalg", "metrics", "models", "nn", "ops", "optim", "profiler", "progress", "scalar"}
+    | {
+        "func",
+        "generation",
+        "linalg",
+        "metrics",
+        "models",
+        "nn",
+        "onnx",
+        "ops",
+        "optim",
+        "profiler",
+        "progress",
+        "scalar",
+    }
     | {"serialization", "special", "testing", "text", "training", "transforms", "utils", "viz"},
     "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "distributions", "func", "linalg", "nn"}
     | {"optim", "profiler"}

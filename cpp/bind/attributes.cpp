@@ -2,6 +2,7 @@
 #include "bind/arguments.hpp"
 #include "bind/device.hpp"
 #include "bind/numpy.hpp"
+#include "bind/observer.hpp"
 #include "bind/tensor.hpp"
 #include "graph/log.hpp"
 #include "ops/list.hpp"
@@ -133,15 +134,21 @@ char reversed_mark;
 
 }  // namespace
 
+template <OperatorName name, PyObject* (*get)(PyObject*, void*)>
+PyObject* seen_attribute(PyObject* self, void* closure) {
+  PyObject* result = get(self, closure);
+  return observer ? observed(name.text, {self}, result) : result;
+}
+
 PyGetSetDef tensor_attributes[] = {
     {"shape", shape, nullptr, "Sizes of the dimensions, a tuple.", nullptr},
     {"dtype", dtype, nullptr, "Type of the elements.", nullptr},
     {"device", device, nullptr, "Where the elements are.", nullptr},
     {"ndim", rank, nullptr, "Number of dimensions.", nullptr},
-    {"T", matrix_transpose, nullptr, "The dimensions in reverse order.", &reversed_mark},
-    {"mT", matrix_transpose, nullptr, "The last two dimensions swapped.", nullptr},
-    {"H", adjoint, nullptr, "The transpose of a matrix.", &reversed_mark},
-    {"mH", adjoint, nullptr, "The last two dimensions swapped.", nullptr},
+    {"T", seen_attribute<"T", matrix_transpose>, nullptr, "The dimensions in reverse order.", &reversed_mark},
+    {"mT", seen_attribute<"mT", matrix_transpose>, nullptr, "The last two dimensions swapped.", nullptr},
+    {"H", seen_attribute<"H", adjoint>, nullptr, "The transpose of a matrix.", &reversed_mark},
+    {"mH", seen_attribute<"mH", adjoint>, nullptr, "The last two dimensions swapped.", nullptr},
     {"itemsize", itemsize, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", nbytes, nullptr, "Bytes of all elements.", nullptr},
     {"is_cpu", on_cpu, nullptr, "Whether the elements are on the CPU.", nullptr},
@@ -152,7 +159,8 @@ PyGetSetDef tensor_attributes[] = {
     {"_version", version, nullptr, "How often the tensor's memory was written in place.", nullptr},
     {"requires_grad", get_requires_grad, set_requires_grad, "Whether backward() reaches the tensor.", nullptr},
     {"grad", get_grad, set_grad, "The gradient collected by backward(), or None.", nullptr},
-    {"data", get_data, set_data, "The tensor without its place in the gradient graph; may be replaced.", nullptr},
+    {"data", seen_attribute<"data", get_data>, set_data,
+     "The tensor without its place in the gradient graph; may be replaced.", nullptr},
     {}};
 
 }  // namespace sg::bind

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bind/autocast.hpp"
+#include "bind/observer.hpp"
 #include "bind/signature.hpp"
 #include "bind/tensor.hpp"
 
@@ -22,8 +23,9 @@ Callable callables_added[kMaxCallables];
 size_t rows_used = 0;
 
 PyObject* run(const Call& call) {
-  return call.callable->autocast != Autocast::none && autocast_is_on() ? call_autocast(call)
-                                                                       : call.callable->body.run(call);
+  PyObject* result = call.callable->autocast != Autocast::none && autocast_is_on() ? call_autocast(call)
+                                                                                   : call.callable->body.run(call);
+  return observer ? observed(call, result) : result;
 }
 
 // ---- classes of Python's that stand for tensors: __spirograd_function__(function, args, kwargs) --------------------------

@@ -56,6 +56,7 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_compile(m);
     sg::bind::add_profile(m);
     sg::bind::add_glsl(m);
+    sg::bind::add_observer(m);
     sg::bind::add_callable_check(m);
     sg::bind::add_value_type(m);
     sg::bind::add_neurons(m);

@@ -9,6 +9,7 @@
 #include "bind/device.hpp"
 #include "bind/methods.hpp"
 #include "bind/numpy.hpp"
+#include "bind/observer.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -78,17 +79,17 @@ PyObject* positive(PyObject* a) { return Py_NewRef(a); }
 PyObject* compare(PyObject* a, PyObject* b, int op) {
   switch (op) {
     case Py_LT:
-      return binary < sg::operator<>(a, b);
+      return seen<"__lt__", binary<(sg::operator<)>>(a, b);
     case Py_LE:
-      return binary<sg::operator<= >(a, b);
+      return seen<"__le__", binary<(sg::operator<=)>>(a, b);
     case Py_GT:
-      return binary<(sg::operator>)>(a, b);
+      return seen<"__gt__", binary<(sg::operator>)>>(a, b);
     case Py_GE:
-      return binary<(sg::operator>=)>(a, b);
+      return seen<"__ge__", binary<(sg::operator>=)>>(a, b);
     case Py_EQ:
-      return binary<static_cast<Binary>(sg::operator==)>(a, b);
+      return seen<"__eq__", binary<static_cast<Binary>(sg::operator==)>>(a, b);
     default:
-      return binary<static_cast<Binary>(sg::operator!=)>(a, b);
+      return seen<"__ne__", binary<static_cast<Binary>(sg::operator!=)>>(a, b);
   }
 }
 
@@ -190,6 +191,20 @@ PyObject* iterate(PyObject* self) {
   });
 }
 
+int seen_set_item(PyObject* self, PyObject* key, PyObject* value) {
+  const int failed = set_item(self, key, value);
+  if (failed || !observer) return failed;
+  Object told(observed("__setitem__", {self, key, value}, Py_NewRef(Py_None)));
+  return told ? 0 : -1;
+}
+
+PyObject* seen_get_row(PyObject* self, Py_ssize_t row) {
+  PyObject* result = get_row(self, row);
+  if (!result || !observer) return result;
+  Object key(PyLong_FromSsize_t(row));
+  return observed("__getitem__", {self, key.get()}, result);
+}
+
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weak_references), READONLY, nullptr},
                          {}};
 
@@ -258,58 +273,78 @@ const Tensor& operand_of(const char* op, PyObject* o, Tensor& room, DeviceId dev
 }
 
 void add_tensor_type(PyObject* module) {
-  PyType_Slot slots[] = {slot(Py_nb_add, binary<sg::add>),
-                         slot(Py_nb_subtract, binary<sg::sub>),
-                         slot(Py_nb_multiply, binary<sg::mul>),
-                         slot(Py_nb_true_divide, binary<sg::div>),
-                         slot(Py_nb_power, power),
-                         slot(Py_nb_matrix_multiply, binary<cast_first<sg::matmul, Autocast::narrow>>),
-                         slot(Py_nb_negative, unary<sg::neg>),
-                         slot(Py_nb_positive, positive),
-                         slot(Py_nb_absolute, unary<sg::abs>),
-                         slot(Py_nb_inplace_add, in_place<sg::add>),
-                         slot(Py_nb_inplace_subtract, in_place<sg::sub>),
-                         slot(Py_nb_inplace_multiply, in_place<sg::mul>),
-                         slot(Py_nb_inplace_true_divide, in_place<sg::div>),
-                         slot(Py_nb_inplace_power, in_place_power),
-                         slot(Py_nb_floor_divide, binary<sg::floor_divide>),
-                         slot(Py_nb_remainder, binary<sg::remainder>),
-                         slot(Py_nb_divmod, divided),
-                         slot(Py_nb_and, binary<sg::bitwise_and>),
-                         slot(Py_nb_or, binary<sg::bitwise_or>),
-                         slot(Py_nb_xor, binary<sg::bitwise_xor>),
-                         slot(Py_nb_lshift, binary<sg::bitwise_left_shift>),
-                         slot(Py_nb_rshift, binary<sg::bitwise_right_shift>),
-                         slot(Py_nb_invert, unary<sg::bitwise_not>),
-                         slot(Py_nb_inplace_floor_divide, in_place<sg::floor_divide>),
-                         slot(Py_nb_inplace_remainder, in_place<sg::remainder>),
-                         slot(Py_nb_inplace_and, in_place<sg::bitwise_and>),
-                         slot(Py_nb_inplace_or, in_place<sg::bitwise_or>),
-                         slot(Py_nb_inplace_xor, in_place<sg::bitwise_xor>),
-                         slot(Py_nb_inplace_lshift, in_place<sg::bitwise_left_shift>),
-                         slot(Py_nb_inplace_rshift, in_place<sg::bitwise_right_shift>),
-                         slot(Py_nb_bool, truth),
-                         slot(Py_nb_float, as_float),
-                         slot(Py_nb_int, as_int),
-                         slot(Py_nb_index, as_index),
-                         slot(Py_tp_richcompare, compare),
-                         slot(Py_mp_subscript, get_item),
-                         slot(Py_mp_ass_subscript, set_item),
-                         slot(Py_mp_length, length),
-                         slot(Py_sq_length, length),
-                         slot(Py_sq_item, get_row),
-                         slot(Py_sq_contains, contains),
-                         slot(Py_tp_iter, iterate),
-                         slot(Py_tp_repr, repr),
-                         slot(Py_tp_hash, PyBaseObject_Type.tp_hash),
-                         slot(Py_tp_dealloc, release),
-                         slot(Py_tp_traverse, show),
-                         slot(Py_tp_clear, clear),
-                         slot(Py_tp_new, construct),
-                         {Py_tp_getset, tensor_attributes},
-                         {Py_tp_members, members},
-                         {Py_tp_doc, const_cast<char*>(kDoc)},
-                         {0, nullptr}};
+  PyType_Slot slots[] = {
+      slot(Py_nb_add, seen<"__add__", binary<sg::add>>),
+      slot(Py_nb_subtract, seen<"__sub__", binary<sg::sub>>),
+      slot(Py_nb_multiply, seen<"__mul__", binary<sg::mul>>),
+      slot(Py_nb_true_divide, seen<"__truediv__", binary<sg::div>>),
+      slot(Py_nb_power, seen<"__pow__", power>),
+      slot(Py_nb_matrix_multiply, seen<"__matmul__", binary<cast_first<sg::matmul, Autocast::narrow>>>),
+      slot(Py_nb_negative, seen<"__neg__", unary<sg::neg>>),
+      slot(Py_nb_positive, positive),
+
+      slot(Py_nb_absolute, seen<"__abs__", unary<sg::abs>>),
+      slot(Py_nb_inplace_add, seen<"__iadd__", in_place<sg::add>>),
+      slot(Py_nb_inplace_subtract, seen<"__isub__", in_place<sg::sub>>),
+      slot(Py_nb_inplace_multiply, seen<"__imul__", in_place<sg::mul>>),
+      slot(Py_nb_inplace_true_divide, seen<"__itruediv__", in_place<sg::div>>),
+      slot(Py_nb_inplace_power, seen<"__ipow__", in_place_power>),
+      slot(Py_nb_floor_divide, seen<"__floordiv__", binary<sg::floor_divide>>),
+      slot(Py_nb_remainder, seen<"__mod__", binary<sg::remainder>>),
+      slot(Py_nb_divmod, divided),
+
+      slot(Py_nb_and, seen<"__and__", binary<sg::bitwise_and>>),
+      slot(Py_nb_or, seen<"__or__", binary<sg::bitwise_or>>),
+      slot(Py_nb_xor, seen<"__xor__", binary<sg::bitwise_xor>>),
+      slot(Py_nb_lshift, seen<"__lshift__", binary<sg::bitwise_left_shift>>),
+      slot(Py_nb_rshift, seen<"__rshift__", binary<sg::bitwise_right_shift>>),
+      slot(Py_nb_invert, seen<"__invert__", unary<sg::bitwise_not>>),
+      slot(Py_nb_inplace_floor_divide, seen<"__ifloordiv__", in_place<sg::floor_divide>>),
+      slot(Py_nb_inplace_remainder, seen<"__imod__", in_place<sg::remainder>>),
+      slot(Py_nb_inplace_and, seen<"__iand__", in_place<sg::bitwise_and>>),
+      slot(Py_nb_inplace_or, seen<"__ior__", in_place<sg::bitwise_or>>),
+      slot(Py_nb_inplace_xor, seen<"__ixor__", in_place<sg::bitwise_xor>>),
+      slot(Py_nb_inplace_lshift, seen<"__ilshift__", in_place<sg::bitwise_left_shift>>),
+      slot(Py_nb_inplace_rshift, seen<"__irshift__", in_place<sg::bitwise_right_shift>>),
+      slot(Py_nb_bool, truth),
+
+      slot(Py_nb_float, as_float),
+
+      slot(Py_nb_int, as_int),
+
+      slot(Py_nb_index, as_index),
+
+      slot(Py_tp_richcompare, compare),
+
+      slot(Py_mp_subscript, seen<"__getitem__", get_item>),
+      slot(Py_mp_ass_subscript, seen_set_item),
+
+      slot(Py_mp_length, length),
+
+      slot(Py_sq_length, length),
+
+      slot(Py_sq_item, seen_get_row),
+
+      slot(Py_sq_contains, contains),
+
+      slot(Py_tp_iter, iterate),
+
+      slot(Py_tp_repr, repr),
+
+      slot(Py_tp_hash, PyBaseObject_Type.tp_hash),
+
+      slot(Py_tp_dealloc, release),
+
+      slot(Py_tp_traverse, show),
+
+      slot(Py_tp_clear, clear),
+
+      slot(Py_tp_new, construct),
+
+      {Py_tp_getset, tensor_attributes},
+      {Py_tp_members, members},
+      {Py_tp_doc, const_cast<char*>(kDoc)},
+      {0, nullptr}};
   PyType_Spec spec{"spirograd.Tensor", sizeof(PyTensor), 0,
                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   tensor_type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&spec)));

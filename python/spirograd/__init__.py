@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from . import metrics as metrics
     from . import models as models
     from . import nn as nn
+    from . import onnx as onnx
     from . import ops as ops
     from . import optim as optim
     from . import profiler as profiler
@@ -101,6 +102,7 @@ _lazy = (
     "metrics",
     "models",
     "nn",
+    "onnx",
     "ops",
     "optim",
     "profiler",

@@ -1,0 +1,61 @@
+// Calls the observer. Knows no op.
+#include "bind/observer.hpp"
+
+#include <utility>
+
+#include "bind/methods.hpp"
+
+namespace sg::bind {
+
+PyObject* observer = nullptr;
+
+namespace {
+
+PyObject* told(const char* name, Object arguments, Object keywords, PyObject* result) {
+  Object kept(result);
+  if (!result || result == Py_NotImplemented || !arguments || !keywords)
+    return arguments && keywords ? kept.release() : nullptr;
+  Object function(std::exchange(observer, nullptr));
+  Object answer(PyObject_CallFunction(function.get(), "sOOO", name, arguments.get(), keywords.get(), result));
+  if (!observer) observer = function.release();
+  return answer ? kept.release() : nullptr;
+}
+
+PyObject* set_observer(const Call& c) {
+  Arguments a("_set_observer", c);
+  PyObject* function = a.need("function");
+  a.done();
+  Py_XDECREF(std::exchange(observer, function == Py_None ? nullptr : Py_NewRef(function)));
+  Py_RETURN_NONE;
+}
+
+const Callable callables[] = {
+    {"_set_observer", set_observer, "function: Callable[[str, tuple[Any, ...], dict[str, Any], Any], None] | None",
+     "None", "Is told of every call from now on; None: nobody is.", Scope::function},
+};
+
+}  // namespace
+
+PyObject* observed(const Call& call, PyObject* result) {
+  const Py_ssize_t first = call.self ? 1 : 0, named = call.names ? PyTuple_GET_SIZE(call.names) : 0;
+  Object arguments(PyTuple_New(first + call.count)), keywords(PyDict_New());
+  if (!arguments || !keywords) return Object(result), nullptr;
+  if (first) PyTuple_SET_ITEM(arguments.get(), 0, Py_NewRef(call.self));
+  for (Py_ssize_t i = 0; i < call.count; ++i) PyTuple_SET_ITEM(arguments.get(), first + i, Py_NewRef(call.values[i]));
+  for (Py_ssize_t i = 0; i < named; ++i)
+    if (PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(call.names, i), call.values[call.count + i]) < 0)
+      return Object(result), nullptr;
+  return told(call.callable->name, std::move(arguments), std::move(keywords), result);
+}
+
+PyObject* observed(const char* name, std::initializer_list<PyObject*> values, PyObject* result) {
+  Object arguments(PyTuple_New(static_cast<Py_ssize_t>(values.size()))), keywords(PyDict_New());
+  Py_ssize_t i = 0;
+  if (arguments)
+    for (PyObject* value : values) PyTuple_SET_ITEM(arguments.get(), i++, Py_NewRef(value));
+  return told(name, std::move(arguments), std::move(keywords), result);
+}
+
+void add_observer(PyObject* module) { add_callables(module, callables); }
+
+}  // namespace sg::bind
