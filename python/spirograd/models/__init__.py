@@ -8,6 +8,7 @@ Example:
 
 from .bert import Bert
 from .decoder import Decoder, KeyValueCache
+from .gguf_files import save_gguf
 from .gpt2 import GPT2
 from .llama import Llama
 from .pretrained import Pretrained, read_weights
@@ -28,4 +29,4 @@ __all__ = [
     "UNet",
     "ViT",
 ]
-__all__ += ["quantize", "read_weights"]
+__all__ += ["quantize", "read_weights", "save_gguf"]
