@@ -41,6 +41,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_complex": set(),
     "_pickle": set(),
     "_print": set(),
+    "_reading": set(),
     "accelerator": set(),
     "autograd": set(),
     "engine": set(),

@@ -16,6 +16,10 @@ class Buffer : public RefCounted<Buffer> {
   virtual ~Buffer() = default;
   virtual void recycle() = 0;  // called once, by the last reference; never throws, waits or submits
   static void destroy(Buffer* b) { b->recycle(); }
+  // Returns when the bytes are there: those of a CPU buffer may be on their way from a GPU. May throw what a read does.
+  void arrive() {
+    if (arriving.load(std::memory_order_acquire)) fetch();
+  }
 
   DeviceId device;
   size_t bytes = 0;               // usable size, at least what was asked for
@@ -24,6 +28,10 @@ class Buffer : public RefCounted<Buffer> {
   std::atomic<bool> gone{false};  // with its device, which was opened anew since
   // How many others (NumPy, DLPack) see these bytes. While any does, work that reads or writes them runs at once.
   std::atomic<int32_t> shared{0};
+  std::atomic<bool> arriving{false};
+
+ protected:
+  virtual void fetch() {}
 };
 using BufferRef = Ref<Buffer>;
 

@@ -45,6 +45,16 @@ void add(ProfileEvent event) {
   }
 }
 
+void count_memory(DeviceId device, int64_t live) {
+  ProfileEvent e;
+  e.name = "bytes_live";
+  e.category = "counter";
+  e.device = device;
+  e.start = e.end = now();
+  e.bytes = live;
+  add(std::move(e));
+}
+
 void start() {
   const std::lock_guard lock(mutex());
   events().clear();

@@ -23,10 +23,12 @@ struct ProfileEvent {
 
 namespace profile {
 inline std::atomic<bool> on{false};
-inline std::atomic<bool> with_lines{false};  // each cpu_op notes the line of the user's program that runs
+inline std::atomic<bool> with_lines{false};   // each cpu_op notes the line of the user's program that runs
+inline std::atomic<bool> with_memory{false};  // each allocation and each return of memory is a counter
 int64_t now();
 int32_t thread_number();
 void add(ProfileEvent event);  // dropped when no profile runs
+void count_memory(DeviceId device, int64_t live);
 void start();
 std::vector<ProfileEvent> stop();
 }  // namespace profile

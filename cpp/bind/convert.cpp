@@ -41,15 +41,14 @@ PyObject* to(const Call& c) {
   // The next positions are dtype (unless one was given), non_blocking, copy.
   const bool typed = given(first) && !is_device_object(first) && !PyUnicode_Check(first);
   PyObject* dtype = typed || first == nullptr ? a.keyword("dtype") : a.take("dtype");
-  a.flag("non_blocking", false);
-  const bool copy = a.flag("copy", false);
+  const bool later = a.flag("non_blocking", false), copy = a.flag("copy", false);
   PyObject* device = a.keyword("device");
   a.done();
   if (given(first)) use(first);
   if (given(device)) place = to_device_id(device);
   if (given(dtype)) type = to_dtype("to", dtype);
   if (place == x.device() && (!type || *type == x.dtype())) return copy ? wrap(sg::clone(x)) : Py_NewRef(c.self);
-  return wrap(moved(x, type, place));
+  return wrap(moved(x, type, place, later));
 }
 
 template <DType dtype>
@@ -189,6 +188,10 @@ Object to_sparse(PyObject* self) {
   Object module(check(PyImport_ImportModule("spirograd.sparse")));
   return Object(check(PyObject_CallMethod(module.get(), "from_dense", "O", self)));
 }
+Object numpy_async(PyObject* self) {
+  Object module(check(PyImport_ImportModule("spirograd._reading")));
+  return Object(check(PyObject_CallMethod(module.get(), "numpy_async", "O", self)));
+}
 Object html(PyObject* self) { return printed("tensor_html", self, nullptr); }
 
 constexpr auto kMethod = Scope::method;
@@ -201,7 +204,8 @@ const Callable callables[] = {
      "Tensor",
      "The same values on another device, in another type, or both; the tensor itself when nothing changes.\n\nArgs:\n"
      "    other: a tensor to take device and type from, a device, or a type.\n    dtype: type of the elements.\n"
-     "    non_blocking: accepted; what waits is a read.\n    copy: a copy also when nothing changes.\n    device: "
+     "    non_blocking: to the CPU, return at once: whoever looks at the values waits.\n    copy: a copy also when "
+     "nothing changes.\n    device: "
      "where "
      "to.\n\nExample:\n    >>> sg.ones(2).to(sg.float64).dtype\n    spirograd.float64",
      kMethod},
@@ -281,6 +285,11 @@ const Callable callables[] = {
      "    '1.23'",
      kMethod},
     {"_repr_html_", bound<html>, "", "str", "A small table, for notebooks.", kMethod},
+    {"numpy_async", bound<numpy_async>, "", "Coroutine[Any, Any, np.ndarray[Any, Any]]",
+     "numpy() for `await`: what is pending is started at once, and the event loop goes on until the values are there."
+     "\n\nExample:\n    >>> import asyncio\n    >>> async def main():\n    ...     return await "
+     "sg.arange(3).numpy_async()\n    >>> asyncio.run(main()).tolist()\n    [0, 1, 2]",
+     kMethod},
     {"__deepcopy__", bound<deepcopy>, "memo: Any", "Tensor",
      "For copy.deepcopy: a copy of a leaf and its gradient; tensors that share memory still do among the "
      "copies.\n\nRaises:\n    Error: an operation made the tensor.",
@@ -289,11 +298,11 @@ const Callable callables[] = {
 
 }  // namespace
 
-Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device) {
+Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device, bool later) {
   Tensor t = dtype ? cast(x, *dtype) : x;
   if (t.device() == device) return t;
   WithoutGil unlocked;
-  return to_device(t, device);
+  return later && !device.is_gpu() ? to_host_later(t) : to_device(t, device);
 }
 
 Tensor fitting(const char* op, const Tensor& x, const Tensor& result) {

@@ -216,6 +216,8 @@ const Callable inspect_functions[] = {
      "Notes work that a GPU has no kernel for.\n\nRaises:\n    Error: SPIROGRAD_STRICT=1 is set.", Scope::function},
     {"_ops", bound<op_rows>, "", "list[dict[str, Any]]",
      "The rows of the op table: name, doc, kind, result, takes, gradient.", Scope::function},
+    {"_has_arrived", bound<sg::has_arrived>, "x: Tensor", "bool",
+     "Whether the values of a CPU tensor have come from where to(non_blocking=True) sent them.", Scope::function},
     {"_drain", bound<drained>, "", "None", "Waits for all devices and lets go of what is pending.", Scope::function},
     {"_device_stats", bound<device_stats>, "device: DeviceLike", "dict[str, int]", "Memory of one device.",
      Scope::function},

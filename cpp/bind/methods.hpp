@@ -76,7 +76,7 @@ void add_observer(PyObject* module);         // observer.cpp
 void add_callable_check(PyObject* module);   // signature.cpp
 
 // The same values in another type and place.
-Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device);
+Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device, bool later = false);
 // A result that is to be written into x, in the type of x. TypeError, ValueError when it does not fit.
 Tensor fitting(const char* op, const Tensor& x, const Tensor& result);
 

@@ -17,10 +17,11 @@ py::list list_of(const std::vector<ProfileEvent>& events) {
   return all;
 }
 
-void profile_start(bool with_stack) {
+void profile_start(bool with_stack, bool with_memory) {
   WithoutGil unlocked;
   start_profile();
   profile::with_lines = with_stack;
+  profile::with_memory = with_memory;
 }
 
 // The events, when it ended, and the number of this thread.
@@ -31,7 +32,7 @@ py::tuple profile_stop() {
     WithoutGil unlocked;
     events = stop_profile();
     end = profile::now();
-    profile::with_lines = false;
+    profile::with_lines = profile::with_memory = false;
   }
   return py::make_tuple(list_of(events), end, profile::thread_number());
 }
@@ -47,7 +48,8 @@ void annotate(const std::string& name, int64_t begin, int64_t end) {
 }
 
 const Callable profile_callables[] = {
-    {"_profile_start", bound<profile_start>, "with_stack: bool", "None", "Starts to note events.", Scope::function},
+    {"_profile_start", bound<profile_start>, "with_stack: bool, with_memory: bool", "None", "Starts to note events.",
+     Scope::function},
     {"_profile_stop", bound<profile_stop>, "", "tuple[list[tuple[Any, ...]], int, int]",
      "The events, when they ended, and the number of this thread.", Scope::function},
     {"_profile_now", bound<profile::now>, "", "int", "The time of events, in nanoseconds.", Scope::function},

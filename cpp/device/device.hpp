@@ -103,6 +103,7 @@ class Readback {
  public:
   virtual ~Readback() = default;
   virtual const std::byte* wait() = 0;  // returns when they are there. Call without the GIL
+  virtual bool ready() = 0;             // whether wait() would return at once
 };
 
 // Work outside plans, in one submission: bytes copied in, launches of a custom kernel, each after the previous one

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <thread>
 
 #include "base/error.hpp"
@@ -237,8 +238,71 @@ Tensor share_host(void* data, const Dims& shape, const Dims& strides, DType dtyp
   return out;
 }
 
+namespace {
+// Bytes that a GPU copies to the host, in memory of the CPU. Waiting needs no lock of the engine, so that a GPU that
+// hangs blocks only those who want its values.
+class ArrivingBuffer final : public Buffer {
+ public:
+  ArrivingBuffer(BufferRef memory, size_t size, std::shared_ptr<Readback> readback, DeviceId from, uint32_t runs)
+      : memory_(std::move(memory)), readback_(std::move(readback)), size_(size), from_(from), runs_(runs) {
+    host = memory_->host;
+    bytes = memory_->bytes;
+    arriving = true;
+  }
+  void recycle() override { delete this; }
+  bool ready() {
+    const std::lock_guard lock(mutex_);
+    return !readback_ || readback_->ready();
+  }
+
+ protected:
+  void fetch() override {
+    const HostPaused paused;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!readback_) return;
+      std::memcpy(host, readback_->wait(), size_);
+      readback_.reset();
+      arriving.store(false, std::memory_order_release);
+    }
+    look_at_status(from_, runs_);
+  }
+
+ private:
+  BufferRef memory_;
+  std::shared_ptr<Readback> readback_;  // until the bytes are there
+  const size_t size_;
+  const DeviceId from_;
+  const uint32_t runs_;
+  std::mutex mutex_;
+};
+
+// Before the engine's lock is taken.
+void wait_for_arrival(const Tensor& x) {
+  BufferRef buffer;
+  {
+    EngineLock lock;
+    const NodeRef node = x->storage->node.ref();
+    if (node->state == Node::State::ready) buffer = node->buffer;
+  }
+  if (buffer) buffer->arrive();
+}
+}  // namespace
+
+bool has_arrived(const Tensor& x) {
+  BufferRef buffer;
+  {
+    EngineLock lock;
+    const NodeRef node = x->storage->node.ref();
+    if (node->state != Node::State::ready) return node->state == Node::State::failed;
+    buffer = node->buffer;
+  }
+  return !buffer || !buffer->arriving || static_cast<ArrivingBuffer&>(*buffer).ready();
+}
+
 Escaped::Escaped(const Tensor& x) {
   if (capture()) capture()->refuse("shows memory to others");
+  wait_for_arrival(x);
   EngineLock lock;
   flush_log(log_of({}));  // including pending readers of the present values
   Storage& storage = *x->storage;
@@ -320,6 +384,7 @@ bool has_nan(const Tensor& x) {
 
 uint64_t address_of(const Tensor& x) {
   if (capture()) capture()->refuse("asks for an address");
+  wait_for_arrival(x);
   EngineLock lock;
   flush_log(log_of(x.device()));
   const Node& node = *x->storage->node.get();
@@ -337,6 +402,22 @@ const OpInfo kTo{
     .name = "to", .doc = "The same values on another device.", .kind = Kind::view, .arity = 1, .vjp = vjp_to};
 }  // namespace
 
+Tensor to_host_later(const Tensor& x) {
+  if (!x.device().is_gpu() || x.numel() == 0) return to_device(x, {});
+  wait_for_room(x.device());
+  const Bytes from = evaluated(x);
+  const size_t bytes = static_cast<size_t>(x.numel()) * size_of(x.dtype());
+  Job job;
+  job.wanted.push_back({from.node->buffer, from.offset, bytes});
+  BufferRef memory = cpu_device().allocate(bytes, true);
+  EngineLock lock;
+  std::shared_ptr<Readback> readback = device_of(x.device()).run_job(job);
+  BufferRef buffer(new ArrivingBuffer(std::move(memory), bytes, std::move(readback), x.device(), from.runs));
+  Tensor out = wrap(leaf_node(std::move(buffer), x.dtype(), {}, x.numel()), x.shape());
+  record_gradient(kTo, out, {&x}, ToAttributes{x.device()});
+  return out;
+}
+
 // Through the host in either direction; between two GPUs that is two copies.
 Tensor to_device(const Tensor& x, DeviceId device) {
   if (x.device() == device) return x;
@@ -344,6 +425,7 @@ Tensor to_device(const Tensor& x, DeviceId device) {
   Tensor out;
   if (!x.device().is_gpu()) {  // the host has the bytes already
     const Bytes from = evaluated(x);
+    from.node->buffer->arrive();
     out = from_host(static_cast<const char*>(from.node->buffer->host) + from.offset, x.shape(), x.dtype(), device);
   } else {
     read(x, bytes.data());

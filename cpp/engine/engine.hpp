@@ -67,6 +67,10 @@ int64_t read_item_int(const Tensor& x);
 uint64_t address_of(const Tensor& x);
 // The same values on another device (the tensor itself when it is there already).
 Tensor to_device(const Tensor& x, DeviceId device);
+// Those of a GPU on the CPU: returns at once, and whoever looks at the values waits for them.
+Tensor to_host_later(const Tensor& x);
+// Whether a CPU tensor's values have arrived from where to_host_later() sent them.
+bool has_arrived(const Tensor& x);
 
 // What is pending behind a tensor, as text. Runs nothing.
 std::string describe_graph(const Tensor& x);

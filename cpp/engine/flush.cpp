@@ -151,16 +151,6 @@ CachedPlan make_plan(const ScheduleInput& input, PlanCache& cache, size_t words)
   return entry;
 }
 
-void count_memory(DeviceId id, Device& device) {
-  ProfileEvent e;
-  e.name = "bytes_live";
-  e.category = "counter";
-  e.device = id;
-  e.start = e.end = profile::now();
-  e.bytes = device.stats().bytes_live;
-  profile::add(std::move(e));
-}
-
 // The lines of the user's program whose ops check indices in a run. If an op checks the same bound at several lines,
 // all of them are named.
 class ReporterLocations final : public SourceLocations {
@@ -208,6 +198,7 @@ BufferRef memory_for(Device& device, const Prepared& prepared, const Memory& out
   const BufferRef& leaf = leaves[static_cast<size_t>(output.donor)];
   if (!prepared.wants_copy(output.index)) return leaf;
   BufferRef copy = device.allocate(leaf->bytes);
+  leaf->arrive();
   device.upload(copy, leaf->host, leaf->bytes);
   return copy;
 }
@@ -289,7 +280,7 @@ std::shared_ptr<const SourceLocations> run_plan(DeviceId id, const Plan& plan, P
     lines = std::make_shared<ReporterLocations>(std::move(input.reporters), begin_run(std::move(input.after)));
   device.run(prepared, {leaves.data(), outputs.data(), input.offsets.data(), input.numbers.data(), lines,
                         input.unchecked, input.to_the_end});
-  if (profiling()) count_memory(id, device);
+  if (profiling()) profile::count_memory(id, device.stats().bytes_live);
   return lines;
 }
 

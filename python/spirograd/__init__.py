@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from ._complex import real as real
     from ._complex import view_as_complex as view_as_complex
     from ._complex import view_as_real as view_as_real
+    from .accelerator import Event as Event
+    from .accelerator import memory_summary as memory_summary
     from .compiler import compile as compile
     from .serialization import load as load
     from .serialization import load_safetensors as load_safetensors
@@ -121,7 +123,9 @@ _lazy = (
 _elsewhere = {
     "inverse": "linalg.inv",
     "pinverse": "linalg.pinv",
+    "Event": "accelerator.Event",
     "autocast": "amp.autocast",
+    "memory_summary": "accelerator.memory_summary",
     "compile": "compiler.compile",
     "fit": "training.fit",
     "evaluate": "training.evaluate",

@@ -274,6 +274,8 @@ class profile:
     Args:
         activities: ProfilerActivity.CPU, ProfilerActivity.GPU or both; None for both.
         record_shapes: keep the shapes that kernels work on.
+        profile_memory: note each allocation and each return of memory, for memory_timeline(); without it, the memory
+            after each run.
         with_stack: keep the line of the program that called each operation.
 
     Raises:
@@ -291,6 +293,7 @@ class profile:
         self,
         activities: Iterable[ProfilerActivity] | None = None,
         record_shapes: bool = False,
+        profile_memory: bool = False,
         with_stack: bool = False,
     ) -> None:
         self.activities = frozenset(ProfilerActivity if activities is None else activities)
@@ -298,6 +301,7 @@ class profile:
             if not isinstance(a, ProfilerActivity):
                 raise TypeError(f"profile: an activity is a ProfilerActivity, not {a!r}; use ProfilerActivity.GPU")
         self.record_shapes = record_shapes
+        self.profile_memory = profile_memory
         self.with_stack = with_stack
         self.wall = 0.0
         self._events: list[Event] = []
@@ -307,7 +311,7 @@ class profile:
 
     def start(self) -> None:
         """Begins to measure."""
-        _core._profile_start(self.with_stack)
+        _core._profile_start(self.with_stack, self.profile_memory)
         self._begin = _core._profile_now()
 
     def stop(self) -> None:
@@ -369,6 +373,23 @@ class profile:
         gpus = sorted({e.device for e in self._events if e.on_gpu})
         return {g: "calibrated" if _core.Device(g).features["calibrated_timestamps"] == "yes" else "anchored"
                 for g in gpus}  # fmt: skip
+
+    def memory_timeline(self) -> dict[str, list[tuple[float, int]]]:
+        """How much memory tensors and runs held: for each device pairs of a time in microseconds and the bytes from
+        then on. `viz.plot_memory` draws it.
+
+        Example:
+            >>> with sg.profiler.profile(profile_memory=True) as prof:
+            ...     x = sg.ones(1024, 1024)
+            ...     sg.synchronize()
+            >>> steps = prof.memory_timeline()["cpu"]
+            >>> max(size for _, size in steps) >= 4 * 1024 * 1024
+            True
+        """
+        found: dict[str, list[tuple[float, int]]] = {}
+        for e in self._memory:
+            found.setdefault(e.device, []).append((e.start, e.bytes))
+        return found
 
     def print_summary(self, sort_by: str | None = None, row_limit: int = 20) -> None:
         """Prints the table of `key_averages()`, and how busy each GPU was."""

@@ -61,6 +61,16 @@ def test_info_names_the_devices(capsys: Capture) -> None:
     assert "cpu: " in capsys.readouterr().out
 
 
+def test_models_are_listed(capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--list-models"])
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    kinds = (sg.models.GPT2, sg.models.Llama, sg.models.Bert, sg.models.ResNet, sg.models.ViT)
+    published = {name for kind in kinds for name in kind.published}
+    assert ended.value.code == 0 and published <= set(lines)
+    assert "GPT2" in lines["gpt2-xl"] and "layers 48" in lines["gpt2-xl"]
+
+
 def test_every_family_is_right(device: sg.Device, capsys: Capture) -> None:
     run("selftest", "--device", str(device))
     out = capsys.readouterr().out

@@ -329,3 +329,17 @@ def test_exit_with_work_in_flight_is_clean(run_python: object) -> None:
         "    opt.zero_grad(); (net(x) ** 2).mean().backward(); opt.step()\n",
         SPIROGRAD_CACHE="0",
     )
+
+
+def test_memory_is_summed_up_as_text(device: sg.Device) -> None:
+    before = sg.memory_summary(device, abbreviated=True)
+    x = sg.ones(3 << 20, device=device).realize()
+    sg.synchronize()
+    text = sg.memory_summary(device)
+    rows = dict(line.strip().rsplit("  ", 1) for line in text.splitlines()[1:])
+    assert (
+        text.startswith(f"{device}: ")
+        and float(rows[next(k for k in rows if k.startswith("in use now"))].split()[0]) >= 12
+    )
+    assert len(before.splitlines()) == 3 and len(rows) == 7
+    assert f"{device}: " in sg.memory_summary() and x.shape == (3 << 20,)

@@ -341,3 +341,43 @@ def test_a_loader_sends_batches_beside_the_steps_before_them() -> None:
         return beside(later, work(prof.events(), device))  # nothing runs yet beside the first two batches
 
     assert undisturbed(sent_beside) >= 0.8
+
+
+# ---- memory over time ------------------------------------------------------------------------------------------------
+
+
+def test_memory_is_noted_at_each_allocation(device: sg.Device) -> None:
+    megabyte = 1 << 20
+    with profile(profile_memory=True) as prof:
+        x = sg.ones(megabyte, device=device).realize()
+        y = sg.ones(2 * megabyte, device=device).realize()
+        sg.synchronize()
+        del x, y
+    steps = prof.memory_timeline()[str(device)]
+    sizes = [size for _, size in steps]
+    assert [time for time, _ in steps] == sorted(time for time, _ in steps)
+    assert max(sizes) - sizes[-1] >= 12 * megabyte and max(sizes) - sizes[0] >= 8 * megabyte
+    with profile() as plain:
+        (sg.ones(megabyte, device=device) + 1).realize()
+        sg.synchronize()
+    assert len(plain.memory_timeline()[str(device)]) < len(steps)
+    with profile(profile_memory=True) as empty:
+        pass
+    assert empty.memory_timeline() == {}
+
+
+def test_memory_is_drawn(device: sg.Device, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    loop = Loop(device)
+    with profile(profile_memory=True) as prof:
+        for _ in range(3):
+            with record_function("step"):
+                loop.step().item()
+    figure = sg.viz.plot_memory(prof, tmp_path / "memory.png")
+    assert (tmp_path / "memory.png").read_bytes().startswith(b"\x89PNG")
+    (axes,) = figure.axes
+    assert axes.get_ylabel() == "memory, MiB" and str(device) in axes.get_legend().texts[0].get_text()
+    with profile() as nothing:
+        pass
+    with pytest.raises(ValueError, match="plot_memory: the profile has no memory"):
+        sg.viz.plot_memory(nothing)

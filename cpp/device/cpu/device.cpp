@@ -239,12 +239,14 @@ class CpuDevice final : public Device {
   void upload(const BufferRef& to, const void* from, size_t bytes) override {
     Stage stage("upload");
     stage.bytes = static_cast<int64_t>(bytes);
+    to->arrive();
     copy_bytes(to->host, from, bytes);
     stats_.bytes_written += static_cast<int64_t>(bytes);
   }
   void download(void* to, const BufferRef& from, size_t offset, size_t bytes) override {
     Stage stage("download");
     stage.bytes = static_cast<int64_t>(bytes);
+    from->arrive();
     copy_bytes(to, static_cast<const char*>(from->host) + offset, bytes);
     stats_.bytes_read += static_cast<int64_t>(bytes);
   }
@@ -359,6 +361,7 @@ class CpuDevice final : public Device {
       const Memory& m = p.plan->memories[i];
       switch (m.kind) {
         case Memory::Kind::leaf:
+          arguments.leaves[m.index]->arrive();
           p.memory[i] = static_cast<char*>(arguments.leaves[m.index]->host);
           break;
         case Memory::Kind::output:

@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/profile.hpp"
 
 namespace sg::cpu {
 
@@ -83,6 +84,7 @@ BufferRef MemoryPool::allocate(size_t bytes) {
   if (!b) b = from_system(bytes, size);
   stats_.bytes_live += static_cast<int64_t>(b->bytes);
   stats_.bytes_peak = std::max<int64_t>(stats_.bytes_peak, stats_.bytes_live);
+  if (profile::with_memory) profile::count_memory({}, stats_.bytes_live);
   return BufferRef(b);
 }
 
@@ -153,6 +155,7 @@ void MemoryPool::put(CpuBuffer* b) noexcept {
   list = b;
   stats_.bytes_live -= static_cast<int64_t>(b->bytes);
   stats_.bytes_cached += static_cast<int64_t>(b->bytes);
+  if (profile::with_memory) profile::count_memory({}, stats_.bytes_live);
 }
 
 }  // namespace sg::cpu

@@ -2,6 +2,8 @@
 
 from . import devices, memory
 from .devices import *  # noqa: F403
+from .events import Event
+from .memory import memory_summary
 
-__all__ = ["memory"]
+__all__ = ["Event", "memory", "memory_summary"]
 __all__ += devices.__all__

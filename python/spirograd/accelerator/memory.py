@@ -74,3 +74,50 @@ def reset_peak_memory_stats(device: DeviceLike | int | None = None, /) -> None:
     """Restarts max_memory_allocated() from what is allocated now."""
     if _core.Device.is_gpu_available():
         _core._reset_peak(_device(device))
+
+
+def memory_summary(device: DeviceLike | None = None, abbreviated: bool = False) -> str:
+    """What memory tensors and runs use, as text.
+
+    Args:
+        device: one device; None: the CPU, and a GPU that was used.
+        abbreviated: only what is in use.
+
+    Example:
+        >>> print(sg.memory_summary("cpu"))  # doctest: +ELLIPSIS
+        cpu...
+          in use now ...
+    """
+    if device is not None:
+        places = [_core.device(device)]
+    else:
+        places = [_core.Device("cpu")]
+        if _core.Device.is_gpu_available():
+            places += [place for place in _core.Device.list() if place.kind == "gpu" and _used(place)]
+    return "\n".join(_summary(place, abbreviated) for place in places)
+
+
+def _used(place: _core.Device) -> bool:
+    return any(_core._device_stats(place).values())
+
+
+def _summary(place: _core.Device, abbreviated: bool) -> str:
+    stats = _core._device_stats(place)
+    rows = [("in use now", stats["bytes_live"]), ("most in use", stats["bytes_peak"])]
+    if not abbreviated:
+        rows += [
+            ("kept for reuse", stats["bytes_cached"]),
+            ("taken in all", stats["bytes_live"] + stats["bytes_cached"]),
+        ]
+        rows += [("free on the device", place.memory_free), ("size of the device", place.memory_total)]
+    lines = [f"{place}: {place.name}", *(f"  {name:<19}{_bytes(size):>12}" for name, size in rows)]
+    if not abbreviated:
+        lines.append(f"  {'times memory was asked for':<26}{stats['allocations']:>5}")
+    return "\n".join(lines)
+
+
+def _bytes(size: int) -> str:
+    for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} B"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from .. import _core
 from . import bench, generate, info, run, selftest, train
-from .options import UserError
+from .options import ListModels, UserError
 
 __all__ = ["main", "parser"]
 
@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     """All commands with their options."""
     top = argparse.ArgumentParser(prog=PROGRAM, description="Trains on any GPU through Vulkan.")
     top.add_argument("--version", action="version", version=_core.__version__)
+    top.add_argument("--list-models", action=ListModels, help="list the published models of sg.models, and end")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     for command in (run, info, selftest, bench, train, generate):
         command.add(commands)

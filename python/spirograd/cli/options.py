@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from .. import _core
+from .. import _core, models
 
 
 class UserError(Exception):
     """A mistake that the user of the command can correct."""
+
+
+class ListModels(argparse.Action):
+    """--list-models: the published models, and the end."""
+
+    def __init__(self, option_strings: list[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *args: Any) -> None:
+        for kind in vars(models).values():
+            if isinstance(kind, type) and issubclass(kind, models.Pretrained):
+                for name, sizes in kind.published.items():
+                    shown = ", ".join(f"{key} {value}" for key, value in sizes.items())
+                    print(f"{name:<20} {kind.__name__:<8} {shown}".rstrip())
+        parser.exit()
 
 
 def add_device(parser: argparse.ArgumentParser, default: str, doc: str) -> None:

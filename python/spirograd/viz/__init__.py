@@ -8,6 +8,7 @@ from .curves import draw_times as draw_times
 from .curves import plot_history, plot_loss, plot_lr_find, plot_times
 from .graphs import draw_dot
 from .matrices import plot_confusion_matrix, plot_filters
+from .memory import plot_memory
 from .style import COLOURS as COLOURS
 from .style import PALE as PALE
 from .style import label as label
@@ -21,5 +22,6 @@ __all__ = [
     "plot_history",
     "plot_loss",
     "plot_lr_find",
+    "plot_memory",
     "plot_times",
 ]

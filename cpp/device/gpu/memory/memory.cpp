@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/profile.hpp"
 #include "device/gpu/driver/check.hpp"
 #include "device/gpu/driver/instance.hpp"
 
@@ -46,6 +47,7 @@ void Pool::count(GpuBuffer* buffer, int sign) {
   const int64_t bytes = sign * static_cast<int64_t>(buffer->block_);
   (buffer->scratch_ ? counters_.cached : counters_.live) += bytes;
   counters_.peak = std::max(counters_.peak, counters_.live);
+  if (profile::with_memory) profile::count_memory(context_.id, counters_.live);
 }
 
 // In this order: a free block, new memory within the budget, a block that an upload would have to wait for, and after

@@ -18,6 +18,7 @@ class GpuReadback final : public Readback {
     queue_.wait(value, true);
     return static_cast<const std::byte*>(memory.mapped);
   }
+  bool ready() override { return queue_.completed() >= value; }
 
   HostBuffer memory;
   uint64_t value = 0;  // of the submission

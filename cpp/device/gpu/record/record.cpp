@@ -148,6 +148,7 @@ std::shared_ptr<GpuReadback> CommandRecorder::record_wanted(const Job& job) {
   commands_.barrier();
   size_t at = 0;
   for (const Job::Wanted& w : job.wanted) {
+    transfer_.expect(static_cast<GpuBuffer&>(*w.from));
     commands_.copy(static_cast<GpuBuffer&>(*w.from).handle, readback->memory.handle, {w.at, at, w.bytes});
     at += w.bytes;
   }
