@@ -284,6 +284,11 @@ def test_a_forward_may_do_anything() -> None:
 FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "arithmetic": (lambda a, b: (a - b) / (b.abs() + 1) * 2 - 1 / (a.square() + 1) + (-a) ** 2, (3, 4), (4,)),
     "integers": (lambda a: ((a * 10).long() // 3, (a * 10).long() % 4, (a * 10).int() + 1, a > 0), (3, 4)),
+    "sums of exponentials": (
+        lambda a, b: (sg.logaddexp(a, b), sg.hypot(a, b), a.deg2rad(), a.rad2deg()),
+        (3, 4),
+        (3, 4),
+    ),
     "rounding": (lambda a: (a.floor(), a.ceil(), a.round(), a.trunc(), a.frac() if 0 else a - a.trunc()), (3, 4)),
     "exponentials": (lambda a: (a.exp(), (a.abs() + 1).log(), a.expm1(), a.abs().log1p(), a.exp2(), a.erf()), (3, 4)),
     "angles": (lambda a: (a.sin(), a.cos(), a.tanh(), a.atan(), a.sinh(), (a / 9).asin()), (3, 4)),

@@ -27,6 +27,8 @@ def forward_of(layer: RNNBase, tracer: Tracer) -> Any:
     def forward(input: Tensor, hx: Any = None) -> Any:
         if not isinstance(input, Tensor):
             raise Error(f"onnx.export: {type(layer).__name__} of a packed sequence has no ONNX form; pad the sequences")
+        if getattr(layer, "proj_size", 0):
+            raise Error("onnx.export: LSTM with proj_size has no ONNX form; use an LSTM and a Linear")
         with tracer.looking_away():
             output, ends = inside(layer, input, hx)
         given = () if hx is None else hx if isinstance(hx, tuple) else (hx,)

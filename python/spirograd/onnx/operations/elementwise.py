@@ -138,6 +138,22 @@ def _(c: Call, x: Value, a: Value, b: Value, *, value: float = 1) -> Value:
     return c.binary("Add", x, c.binary("Mul", product, float(value)), c.dtype)
 
 
+@op("logaddexp")
+def _(c: Call, a: Value, b: Any) -> Value:
+    far = c.same("Neg", c.same("Abs", c.binary("Sub", a, b)))
+    return c.binary("Add", c.binary("Max", a, b), c.same("Log", c.binary("Add", c.same("Exp", far), 1.0)))
+
+
+@op("hypot")
+def _(c: Call, a: Value, b: Any) -> Value:
+    return c.same("Sqrt", c.binary("Add", c.binary("Mul", a, a), c.binary("Mul", b, b)))
+
+
+@op("deg2rad", "rad2deg")
+def _(c: Call, x: Value) -> Value:
+    return c.binary("Mul", x, math.pi / 180 if c.name == "deg2rad" else 180 / math.pi)
+
+
 @op("lerp")
 def _(c: Call, x: Value, end: Value, weight: Any) -> Value:
     return c.binary("Add", x, c.binary("Mul", c.binary("Sub", end, x), weight))
