@@ -182,6 +182,13 @@ class Read(Program):
         return self.array.tobytes()
 
 
+class Later(Read):
+    """The same, read by the CPU when they have arrived."""
+
+    def run(self) -> Any:
+        return (self.x.to("cpu", non_blocking=True) + 0).numpy().tobytes()
+
+
 class Upload(Program):
     """Bytes in several chunks and small ones to the device, then a kernel that reads both."""
 
@@ -256,7 +263,9 @@ class Scalars(Program):
         return [8.0, 4.0, 15.0]
 
 
-PROGRAMS = {p.__name__.lower(): p for p in (Kernel, Step, Replay, Read, Upload, InPlace, Profiled, Emptied, Scalars)}
+PROGRAMS = {
+    p.__name__.lower(): p for p in (Kernel, Step, Replay, Read, Later, Upload, InPlace, Profiled, Emptied, Scalars)
+}
 
 
 # ---- one process -----------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def run_faulty(run_python: Run, code: str, **variables: str) -> str:
     ("programs", "every"),
     [
         (["kernel", "step", "replay", "inplace", "scalars"], 11),
-        (["read", "upload", "emptied", "profiled"], 17),
+        (["read", "later", "upload", "emptied", "profiled"], 17),
         (["start", "leave"], 37),
     ],
     ids=["work", "copies", "process"],
@@ -164,6 +164,24 @@ print(w.grad.tolist())
 """
     out = run_faulty(run_python, code)
     assert out == "True True\n[0.0, 1.0, 2.0, 3.0] [1.0, 2.0, 3.0]\n[4.0, 4.0, 4.0]\n"
+
+
+def test_copies_that_were_on_their_way_are_gone_with_the_device(run_python: Run) -> None:
+    code = """
+x = sg.rand(500, 500, device=gpu)
+for _ in range(6):
+    x = (x @ x) / 250
+copy = x.to("cpu", non_blocking=True)
+sums = copy.sum()                                 # pending on the CPU
+lose()
+for call in (copy.numpy, sums.item, lambda: (copy + 1).tolist()):
+    assert "lost" in fails(call)
+gpu.recover()
+assert "lost" in fails(copy.tolist)
+del copy, sums
+print(sg.ones(2, device=gpu).to("cpu", non_blocking=True).tolist(), sg.ones(2).sum().item())
+"""
+    assert run_faulty(run_python, code) == "[1.0, 1.0] 2.0\n"
 
 
 def test_compiled_functions_are_recorded_again(run_python: Run) -> None:
