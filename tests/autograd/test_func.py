@@ -242,3 +242,20 @@ def test_a_module_is_called_with_other_parameters() -> None:
     with pytest.raises(TypeError):
         func.functional_call(module, {"again": three})
     assert module(sg.ones(1)).item() == 1, "also after an error"
+
+
+def test_stacked_modules_are_called_by_vmap() -> None:
+    nets = [sg.nn.Sequential(sg.nn.Linear(2, 3), sg.nn.BatchNorm1d(3)).eval() for _ in range(3)]
+    nets[1][0].bias.requires_grad_(False)
+    parameters, buffers = func.stack_module_state(nets)
+    assert parameters["0.weight"].shape == (3, 3, 2) and buffers["1.running_mean"].shape == (3, 3)
+    assert parameters["0.weight"].requires_grad and not parameters["0.bias"].requires_grad
+    x = sg.randn(4, 2)
+    call = func.vmap(lambda p, b: func.functional_call(nets[0], (p, b), (x,)))
+    np.testing.assert_allclose(
+        call(parameters, buffers).detach().numpy(), np.stack([net(x).detach().numpy() for net in nets]), rtol=1e-5
+    )
+    with pytest.raises(ValueError, match="modules of kinds"):
+        func.stack_module_state([nets[0], sg.nn.Linear(2, 3)])
+    with pytest.raises(ValueError, match="modules of kinds"):
+        func.stack_module_state([])

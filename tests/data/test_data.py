@@ -243,7 +243,7 @@ class TestCollate:
         batch = default_collate([sample, sample, sample])
         assert batch["p"].x.tolist() == [1, 1, 1] and batch["p"].y.shape == (3, 2)
         assert isinstance(batch["p"], Point)
-        assert batch["l"][0][0].dtype == sg.float64 and batch["l"][0][1] == ["a", "a", "a"]
+        assert batch["l"][0][0].dtype == sg.float64 and batch["l"][0][1] == ("a", "a", "a")
         assert batch["b"] == [b"x"] * 3
         assert default_collate([np.str_("a"), np.str_("b")]) == ["a", "b"]
 

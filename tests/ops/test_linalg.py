@@ -58,6 +58,14 @@ CASES: dict[str, tuple[Callable[..., Any], list[Array]]] = {
     "solve": (sg.linalg.solve, [matrices(3, 3), matrices(3, 2, seed=1)]),
     "solve:vectors": (sg.linalg.solve, [matrices(2, 2, 2), np.ones((2, 2))]),
     "solve:broadcast": (sg.linalg.solve, [matrices(2, 2), matrices(3, 2, 1, seed=1)]),
+    "solve_triangular": (
+        lambda a, b: sg.linalg.solve_triangular(a, b, upper=False),
+        [matrices(3, 3), matrices(3, 2, seed=1)],
+    ),
+    "solve_triangular:unit": (
+        lambda a, b: sg.linalg.solve_triangular(a, b, upper=True, left=False, unitriangular=True),
+        [matrices(2, 3, 3), matrices(2, 2, 3, seed=1)],
+    ),
     "solve:right": (lambda a, b: sg.linalg.solve(a, b, left=False), [matrices(2, 2), matrices(3, 2, seed=1)]),
     "cholesky": (lambda x: sg.linalg.cholesky(positive(x)), [matrices(3, 3)]),
     "cholesky:upper": (lambda x: sg.linalg.cholesky(positive(x), upper=True), [matrices(2, 2, 2)]),
@@ -111,6 +119,14 @@ def test_square_matrices_against_numpy(shape: tuple[int, ...], dtype: str) -> No
             np.testing.assert_array_equal(g, w, err_msg=name)
     np.testing.assert_array_equal(values(sg.linalg.cholesky, whole, dtype=dtype)[0], np.linalg.cholesky(whole))
     np.testing.assert_array_equal(values(sg.linalg.solve, whole, a, dtype=dtype)[0], np.linalg.solve(whole, a))
+
+
+@pytest.mark.parametrize("upper", [True, False])
+def test_solve_triangular_reads_one_triangle(device: sg.Device, upper: bool) -> None:
+    a, b = matrices(2, 3, 3), matrices(3, 2, seed=1)
+    triangle = (np.triu if upper else np.tril)(a)
+    (got,) = values(lambda x, y: sg.linalg.solve_triangular(x, y, upper=upper).cpu(), a, b, device=device)
+    np.testing.assert_allclose(got, np.linalg.solve(triangle, np.broadcast_to(b, (2, 3, 2))), rtol=1e-9)
 
 
 @pytest.mark.parametrize("shape", [(3, 3), (5, 2), (2, 5), (2, 4, 3), (2, 3, 4), (0, 3), (3, 0), (2, 0, 3)], ids=str)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
-from spirograd.distributions import gamma
+from spirograd.distributions import constraints, gamma
 
 
 @pytest.mark.parametrize("rate", [0.3, 9.99, 10.0, 25.0, 400.0])
@@ -147,3 +147,42 @@ def test_special_functions_against_python(device: sg.Device) -> None:
     y = sg.tensor([-0.999, -0.5, 0.0, 0.25, 0.9999], device=device)
     back = sg.erf(sg.special.erfinv(y)).cpu().numpy()
     np.testing.assert_allclose(back, y.cpu().numpy(), atol=2e-7)
+
+
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        constraints.real,
+        constraints.positive,
+        constraints.unit_interval,
+        constraints.interval(-2.0, 3.0),
+        constraints.greater_than(1.0),
+        constraints.less_than(-1.0),
+        constraints.simplex,
+        constraints.lower_cholesky,
+    ],
+    ids=repr,
+)
+def test_a_constraint_holds_after_its_transform(constraint: constraints.Constraint) -> None:
+    x = sg.randn(5, 3, 3, dtype=sg.float64, generator=sg.Generator().manual_seed(0))
+    y = sg.distributions.transform_to(constraint)(x)
+    assert constraint.check(y).all() and constraint.check(y).shape == x.shape[: 3 - constraint.event_dim]
+    if constraint is not constraints.real:
+        assert not constraint.check(-10 - y.abs()).any() or repr(constraint) == "less_than(-1.0)"
+    if constraint is constraints.simplex:
+        with pytest.raises(NotImplementedError, match="not one to one"):
+            sg.distributions.biject_to(constraint)
+    else:
+        back = sg.distributions.biject_to(constraint).inv(y)
+        wanted = x.tril() if constraint is constraints.lower_cholesky else x
+        np.testing.assert_allclose(back.numpy(), wanted.numpy(), atol=1e-12)
+
+
+def test_constraints_of_whole_numbers() -> None:
+    x = sg.tensor([-1.0, 0.0, 0.5, 1.0, 2.0])
+    assert constraints.nonnegative_integer.check(x).tolist() == [False, True, False, True, True]
+    assert constraints.integer_interval(0, 1).check(x).tolist() == [False, True, False, True, False]
+    assert constraints.boolean.check(x).tolist() == [False, True, False, True, False]
+    assert constraints.half_open_interval(0, 1).check(x).tolist() == [False, True, True, False, False]
+    with pytest.raises(NotImplementedError, match="no transform to boolean"):
+        sg.distributions.transform_to(constraints.boolean)

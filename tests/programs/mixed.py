@@ -12,7 +12,8 @@ optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2, fused=False)
 scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=2e-2, total_steps=6)
 scaler = GradScaler(enabled=use_amp)
 x, y = normal(20, 10), normal(20, 1, seed=2)
-start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+if device.type == "cuda":
+    start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
 for step in range(6):
     optimizer.zero_grad(set_to_none=True)
     if device.type == "cuda":

@@ -10,9 +10,12 @@ Example:
     ((4,), (4,))
 """
 
+from . import constraints as constraints
 from . import kl as kl
 from . import transforms as transforms
 from .composed import *  # noqa: F403
+from .constraints import biject_to as biject_to
+from .constraints import transform_to as transform_to
 from .continuous import *  # noqa: F403
 from .discrete import *  # noqa: F403
 from .distribution import Distribution as Distribution

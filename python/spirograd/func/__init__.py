@@ -2,8 +2,8 @@
 
 from ..autograd import transforms
 from ..autograd.transforms import *  # noqa: F403
-from .functional_call import functional_call
+from .functional_call import functional_call, stack_module_state
 from .vmap import vmap
 
-__all__ = ["functional_call", "vmap"]
+__all__ = ["functional_call", "stack_module_state", "vmap"]
 __all__ += transforms.__all__

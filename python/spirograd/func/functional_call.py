@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .._core import Tensor
+from .._core import Tensor, stack
 from ..nn import Module
 
-__all__ = ["functional_call"]
+__all__ = ["functional_call", "stack_module_state"]
 
 
 def _places(holder: Any, seen: set[int]) -> Iterator[tuple[Any, Any, Tensor]]:
@@ -78,3 +78,33 @@ def functional_call(
     finally:
         for holder, key, tensor in places:
             holder[key] = tensor
+
+
+def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The parameters and the buffers of modules of one kind, each stacked along a new first dimension, for vmap().
+
+    Args:
+        models: the modules; their tensors have the same names and shapes.
+
+    Returns:
+        Two dicts by dotted name, of copies. The parameters require gradients where all of them do.
+
+    Raises:
+        ValueError: there are no modules, or they are of several kinds.
+
+    Example:
+        >>> nets = [sg.nn.Linear(2, 1) for _ in range(3)]
+        >>> parameters, buffers = sg.func.stack_module_state(nets)
+        >>> parameters["weight"].shape
+        (3, 1, 2)
+    """
+    kinds = sorted({type(model).__name__ for model in models})
+    if len(kinds) != 1:
+        raise ValueError(f"stack_module_state: modules of kinds {kinds}; give several of one kind")
+    parameters = [dict(model.named_parameters()) for model in models]
+    buffers = [dict(model.named_buffers()) for model in models]
+    stacked = {}
+    for name in parameters[0]:
+        own = [each[name] for each in parameters]
+        stacked[name] = stack([p.detach() for p in own]).requires_grad_(all(p.requires_grad for p in own))
+    return stacked, {name: stack([each[name] for each in buffers]) for name in buffers[0]}

@@ -10,7 +10,7 @@ from ._decompositions import EighResult, QRResult, SVDResult, eigh, eigvalsh, qr
 from ._determinants import SlogdetResult, det, slogdet
 from ._determinants import logdet as logdet
 from ._eigenvalues import EigResult, eig, eigvals
-from ._inverses import cholesky, inv, solve
+from ._inverses import cholesky, inv, solve, solve_triangular
 from ._lapack import LinAlgError
 from ._norms import matrix_norm, norm, vector_norm
 from ._products import matrix_power, multi_dot, pinv
@@ -37,6 +37,7 @@ __all__ = [
     "qr",
     "slogdet",
     "solve",
+    "solve_triangular",
     "svd",
     "svdvals",
     "vector_norm",

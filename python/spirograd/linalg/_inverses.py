@@ -1,4 +1,4 @@
-"""inv, solve and cholesky, with their gradients."""
+"""inv, solve, solve_triangular and cholesky, with their gradients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from .. import _core
 from .._core import Tensor
 from ..autograd import Function
-from ._lapack import check_matrices, lapack, name_of
+from ._lapack import check_matrices, eye_like, lapack, name_of
 
 
 class _Inv(Function):
@@ -94,6 +94,32 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     batch = _core.broadcast_shapes(A.shape[:-2], B.shape[:-2])
     out: Tensor = _Solve.apply(A.expand(*batch, *A.shape[-2:]), B.expand(*batch, *B.shape[-2:]))
     return out
+
+
+def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
+    """solve() with one triangle of A, whatever the other one holds.
+
+    Args:
+        A: square matrices [..., n, n].
+        B: right-hand sides [..., n, k]; leading dimensions broadcast.
+        upper: the upper triangle, or else the lower one.
+        left: False solves X @ A = B.
+        unitriangular: the diagonal counts as ones.
+
+    Raises:
+        LinAlgError: a diagonal has a zero.
+        TypeError: a tensor is neither float32 nor float64, or the two differ.
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> A = sg.tensor([[2.0, 9.0], [1.0, 4.0]])
+        >>> sg.linalg.solve_triangular(A, sg.tensor([[2.0], [5.0]]), upper=False).tolist()
+        [[1.0], [1.0]]
+    """
+    check_matrices("linalg.solve_triangular", A, square=True)
+    diagonal = int(unitriangular)
+    triangle = A.triu(diagonal) if upper else A.tril(-diagonal)
+    return solve(triangle + eye_like(A) if unitriangular else triangle, B, left=left)
 
 
 class _Cholesky(Function):

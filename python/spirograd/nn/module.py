@@ -447,7 +447,7 @@ class Module:
 
         Args:
             state_dict: dotted names and tensors or arrays, as state_dict() gives them; PyTorch's tensors too.
-            strict: every name must be there, and no other.
+            strict: every name must be there, and no other; only BatchNorm's num_batches_tracked may be missing.
             assign: use the tensors themselves, with their types and devices, instead of copying into the present ones.
 
         Returns:
@@ -465,7 +465,8 @@ class Module:
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"load_state_dict: the state is a {type(state_dict).__name__}; pass a dict")
         own = self.state_dict(keep_vars=True)
-        missing = [name for name in own if name not in state_dict]
+        # Files of before 2018 lack the counts of batches; the layer keeps its own.
+        missing = [n for n in own if n not in state_dict and n.rpartition(".")[2] != "num_batches_tracked"]
         unexpected = [name for name in state_dict if name not in own]
         if strict and (missing or unexpected):
             raise ValueError(f"load_state_dict: missing {missing}, unexpected {unexpected}; use the same model")

@@ -98,6 +98,7 @@ MOVED = {
     "utils.data._utils.collate": "utils.data",
     "cuda.amp.grad_scaler": "amp",
     **{f"distributions.{name}": "distributions" for name in _DISTRIBUTIONS},
+    "distributions.constraint_registry": "distributions",
     **{f"nn.modules.{name}": "nn" for name in _LAYERS},
     **{f"optim.{name}": "optim" for name in _OPTIMIZERS},
     "optim._multi_tensor": "optim",

@@ -13,6 +13,8 @@ __all__ = [
     "adjoint",
     "cdist",
     "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
     "column_stack",
     "combinations",
     "cross",
@@ -100,6 +102,17 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """The triangular factor of a positive matrix."""
     return linalg.cholesky(input, upper=upper)
+
+
+def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
+    """The X for which A @ X = B, from the triangular factor L of A and right-hand sides [..., n, k]."""
+    half = linalg.solve_triangular(L.mT if upper else L, B, upper=False)
+    return linalg.solve_triangular(L if upper else L.mT, half, upper=True)
+
+
+def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
+    """The inverse of the matrix with the triangular factor L."""
+    return cholesky_solve(_core.eye(L.shape[-1], dtype=L.dtype, device=L.device).expand(L.shape), L, upper)
 
 
 def qr(input: Tensor, some: bool = True) -> Any:

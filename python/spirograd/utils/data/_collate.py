@@ -18,7 +18,7 @@ from .dataset import ArrayDataset, Subset, TensorDataset
 def default_collate(batch: Sequence[Any]) -> Any:
     """A batch of a list of samples.
 
-    Tensors, arrays and numbers are stacked (float numbers as float64, ints as int64), texts and bytes stay lists;
+    Tensors, arrays and numbers are stacked (float numbers as float64, ints as int64), texts and bytes stay as they are;
     dicts, named tuples, tuples and lists are collated item by item, and tuples become lists.
 
     Args:
@@ -30,7 +30,7 @@ def default_collate(batch: Sequence[Any]) -> Any:
 
     Example:
         >>> sg.utils.data.default_collate([(1, "a"), (2, "b")])
-        [tensor([1, 2]), ['a', 'b']]
+        [tensor([1, 2]), ('a', 'b')]
     """
     return tensors(gather(batch))
 
@@ -66,7 +66,7 @@ def gather(batch: Sequence[Any]) -> Any:
     if isinstance(first, int):
         return np.array(batch)
     if isinstance(first, (str, bytes)):
-        return list(batch)
+        return batch
     if isinstance(first, Mapping):
         return {key: gather([sample[key] for sample in batch]) for key in first}
     if isinstance(first, Sequence):

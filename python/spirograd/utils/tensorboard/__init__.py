@@ -66,6 +66,7 @@ class SummaryWriter:
         name = f"events.out.tfevents.{int(time.time())}.{socket.gethostname()}.{os.getpid()}.{next(_numbers)}"
         self._path = Path(log_dir) / (name + filename_suffix)
         self._queue: list[bytes] = []
+        self._others: dict[str, SummaryWriter] = {}
         self._written = time.time()
         self._add(_events.event(time.time(), version="brain.Event:2"))
         self.flush()
@@ -111,9 +112,12 @@ class SummaryWriter:
         global_step: int | None = None,
         walltime: float | None = None,
     ) -> None:
-        """Adds several numbers of a group, as main_tag/name."""
-        values = [_events.scalar(f"{main_tag}/{name}", float(_values(x))) for name, x in tag_scalar_dict.items()]
-        self._values_at(values, global_step, walltime)
+        """Adds several numbers that TensorBoard draws into one picture: each in a folder of its own, under one tag."""
+        for name, x in tag_scalar_dict.items():
+            folder = os.path.join(self.log_dir, f"{main_tag.replace('/', '_')}_{name}")
+            if folder not in self._others:
+                self._others[folder] = SummaryWriter(folder, max_queue=self._max, flush_secs=self._seconds)
+            self._others[folder].add_scalar(main_tag, x, global_step, walltime)
 
     def add_histogram(
         self,
@@ -219,6 +223,8 @@ class SummaryWriter:
             file.write(b"".join(self._queue))
         self._queue.clear()
         self._written = time.time()
+        for other in self._others.values():
+            other.flush()
 
     def close(self) -> None:
         """Writes what is kept; the writer can be used again."""

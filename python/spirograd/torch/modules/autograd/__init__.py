@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from .... import autograd
 from ...._core import Tensor
 
-__all__ = ["Variable"]
+__all__ = ["Variable", "grad"]
+
+
+def grad(*args: Any, only_inputs: bool = True, **kwargs: Any) -> tuple[Any, ...]:
+    """spirograd's grad(), taking PyTorch's old argument `only_inputs` as well, which must be True as there."""
+    if not only_inputs:
+        raise ValueError("grad: only_inputs=False is not there; use backward()")
+    return autograd.grad(*args, **kwargs)
 
 
 class _Variables(type):
