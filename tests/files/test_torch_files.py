@@ -125,11 +125,10 @@ class Settable:
         ([Evil(eval, "1")], r"calls (__builtin__|builtins)\.eval"),
         (Evil(getattr, [1], "append"), r"calls (__builtin__|builtins)\.getattr"),
         (defaultdict(list), r"calls collections\.defaultdict"),
-        (Settable(), "calls copy_reg._reconstructor|the instruction NEWOBJ"),
+        (Settable(), "calls copy_reg._reconstructor|holds an object of "),
         (os.mkdir, r"holds posix\.mkdir; only tensors"),
         ({"a": {1, 2}}, r"calls (__builtin__|builtins)\.set"),
         (b"bytes", r"calls _codecs\.encode"),
-        ({(1, "a"): 1}, "has a tuple as a key"),
     ],
 )
 def test_nothing_is_called(obj: Any, message: str, old: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

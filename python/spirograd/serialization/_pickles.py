@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from .._core import FileFormatError
 from ._arrays import reason, shown
+from ._trees import is_key
 
 
 class Name(NamedTuple):
@@ -21,10 +22,12 @@ class Name(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """Memory that the file holds under a key: its class, such as torch.FloatStorage, and its number of elements."""
+    """Memory that the file holds under a key: its class, such as torch.FloatStorage, where it was, and its number of
+    elements."""
 
     kind: str
     key: str
+    place: str
     length: int
 
 
@@ -52,10 +55,11 @@ def _parameter(view: Any, requires_grad: Any, *_: Any) -> View:
     return view._replace(requires_grad=requires_grad)
 
 
-def _stored(kind: Any, name: Any, key: Any, _: Any, count: Any, view: Any = None) -> Stored:
-    if kind != "storage" or not isinstance(name, Name) or not isinstance(key, str) or type(count) is not int or view:
+def _stored(kind: Any, name: Any, key: Any, place: Any, count: Any, view: Any = None) -> Stored:
+    words = all(isinstance(word, str) for word in (key, place))
+    if kind != "storage" or not isinstance(name, Name) or not words or type(count) is not int or view:
         raise ValueError("a storage is not described as such")
-    return Stored(name.name, key, count)
+    return Stored(name.name, key, place, count)
 
 
 CALLS: dict[str, Callable[..., Any]] = {
@@ -140,6 +144,12 @@ def _follow(stream: BinaryIO, met: dict[str, Stored]) -> Any:
             stack.pop()
             if not isinstance(stack[-1], dict):
                 raise FileFormatError("sets up an object, which could run code; only tensors of PyTorch are read")
+        elif name == "NEWOBJ":
+            kind = stack[-2] if len(stack) > 1 else None
+            what = shown(kind.name) if isinstance(kind, Name) else "an object"
+            raise FileFormatError(
+                f"holds an object of {what}, which could run code; save a module's state_dict() with PyTorch instead"
+            )
         elif name == "STOP":
             return stack.pop()
         elif name not in ("PROTO", "FRAME"):
@@ -160,8 +170,8 @@ def _add(target: Any, items: list[Any], pairs: bool) -> None:
     if not pairs or not isinstance(target, dict):
         raise ValueError("items for something else")
     for key, value in zip(items[::2], items[1::2], strict=True):
-        if key is not None and not isinstance(key, (str, int, float, bool)):
-            raise FileFormatError(f"has a {type(key).__name__} as a key; use text or numbers")
+        if not is_key(key):
+            raise FileFormatError(f"has a {type(key).__name__} as a key; use text, numbers or tuples of them")
         target[key] = value
 
 

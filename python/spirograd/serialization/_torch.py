@@ -90,5 +90,6 @@ class Maker:
             values = np.ndarray(view.size, dtype, data, view.offset * dtype.itemsize if count else 0, strides)
         except (ValueError, OverflowError) as error:  # too many dimensions, or none that NumPy has
             raise FileFormatError(f"load: {self.path}: a tensor is none ({reason(error)})") from None
-        x = tensor_of(np.ascontiguousarray(values).reshape(view.size), self.at("cpu"), self.path, "a tensor")
+        place = view.storage.place if view.storage.place.startswith("cuda") else "cpu"
+        x = tensor_of(np.ascontiguousarray(values).reshape(view.size), self.at(place), self.path, "a tensor")
         return x.requires_grad_() if view.requires_grad and x.dtype.is_floating_point else x

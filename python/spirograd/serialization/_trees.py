@@ -51,7 +51,7 @@ class Writer:
 
     def tree(self, x: Any, where: str, depth: int) -> Any:
         if depth > DEPTH:
-            raise ValueError(f"save: {where[:60]}... is nested more than {DEPTH} deep, or in itself")
+            raise too_deep("save", where)
         if x is None or isinstance(x, (bool, str)):
             return x
         if isinstance(x, int):
@@ -72,14 +72,11 @@ class Writer:
             return {"array": self.number(x, where)}
         if isinstance(x, np.generic):
             return {"scalar": self.number(x, where)}
-        raise TypeError(
-            f"save: {where} is a {type(x).__name__}; only tensors, arrays, dicts, lists, tuples, numbers, strings and "
-            "None are kept"
-        )
+        raise refused("save", where, x)
 
     def pair(self, key: Any, value: Any, where: str, depth: int) -> list[Any]:
         if not is_key(key):
-            raise TypeError(f"save: {where} has a {type(key).__name__} as a key; use text, numbers or tuples of them")
+            raise bad_key("save", where, key)
         return [self.tree(key, where, depth + 1), self.tree(value, f"{where}[{key!r}]", depth + 1)]
 
     def number(self, x: Any, where: str) -> int:
@@ -89,6 +86,21 @@ class Writer:
             self.arrays.append(values)
             self.kept.append(x)
         return self.numbers[id(x)]
+
+
+def too_deep(op: str, where: str) -> ValueError:
+    return ValueError(f"{op}: {where[:60]}... is nested more than {DEPTH} deep, or in itself")
+
+
+def bad_key(op: str, where: str, key: Any) -> TypeError:
+    return TypeError(f"{op}: {where} has a {type(key).__name__} as a key; use text, numbers or tuples of them")
+
+
+def refused(op: str, where: str, x: Any) -> TypeError:
+    if hasattr(x, "state_dict"):
+        return TypeError(f"{op}: {where} is a {type(x).__name__}, which is code as well; save its state_dict()")
+    kept = "tensors, arrays, dicts, lists, tuples, numbers, strings and None"
+    return TypeError(f"{op}: {where} is a {type(x).__name__}; only {kept} are kept")
 
 
 def is_key(x: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from ._arrays import tensor_of, values_of
 from ._paths import File, map_location_of, reading, written
 from ._room import Room
 from ._torch import load_old
+from ._torch_files import write_torch
 from ._trees import TREE, to_text
 from .safetensors import parse_safetensors
 
@@ -23,7 +25,9 @@ __all__ = ["load", "save", "savez"]
 def save(obj: Any, f: File) -> None:
     """Writes tensors, and what they are nested in, to a file.
 
-    A file at a path is whole or not there: it is written beside its place, then renamed.
+    A file at a path is whole or not there: it is written beside its place, then renamed. A path that ends with .pt or
+    .pth gets PyTorch's format, which PyTorch's load() reads; there, NumPy's arrays become tensors, and its numbers
+    Python's.
 
     Args:
         obj: dicts, lists and tuples of tensors, NumPy arrays, numbers, strings, bools and None, such as state_dict()
@@ -31,7 +35,7 @@ def save(obj: Any, f: File) -> None:
         f: a path, or a file opened for writing bytes.
 
     Raises:
-        TypeError: something else is in it; the message says where.
+        TypeError: something else is in it; the message says where. Of a module, save the state_dict().
         ValueError: nested more than 100 deep, or in itself.
 
     Example:
@@ -41,6 +45,10 @@ def save(obj: Any, f: File) -> None:
         >>> sg.load(f)
         {'weight': tensor([1., 1.]), 'step': 3}
     """
+    if isinstance(f, (str, os.PathLike)) and os.path.splitext(f)[1] in (".pt", ".pth"):
+        with written(f) as stream:
+            write_torch(stream, obj)
+        return
     text, arrays = to_text(obj)
     with written(f) as stream:
         write_archive(stream, {str(i): a for i, a in enumerate(arrays)}, {TREE: text})

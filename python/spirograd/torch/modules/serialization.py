@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from ... import serialization
+from ...serialization._paths import written
+from ...serialization._torch_files import write_torch
 
 __all__ = ["add_safe_globals", "load", "safe_globals", "save"]
 
 
 def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **options: Any) -> None:
-    """spirograd's save(); the arguments about pickles choose nothing."""
-    serialization.save(obj, f)
+    """Writes a file in PyTorch's format, whatever its name; the arguments about pickles choose nothing."""
+    with written(f) as stream:
+        write_torch(stream, obj)
 
 
 def load(

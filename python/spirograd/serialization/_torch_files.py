@@ -1,0 +1,122 @@
+"""Writes files that PyTorch reads: a zip archive of a pickle and of the bytes of each tensor.
+
+The pickle's instructions are written here one by one, so that PyTorch's classes are named without being there.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from .._core import Tensor
+from ._arrays import DTYPES, Array, values_of
+from ._torch import KINDS
+from ._trees import DEPTH, bad_key, is_key, refused, too_deep
+
+STORAGES = {dtype: f"{kind}Storage" for kind, dtype in zip(KINDS, DTYPES, strict=True)}
+ALIGNMENT = 64  # of the bytes of a tensor in the file, so that it can be mapped into memory
+HEADER = 30  # bytes before a member's name
+
+
+def write_torch(stream: BinaryIO, obj: Any) -> None:
+    """Uncompressed, and the same bytes for the same content."""
+    writer = Pickle()
+    writer.write(obj, "obj", 0)
+    members = {"data.pkl": bytes(writer.code + b"."), ".format_version": b"1", "byteorder": b"little"}
+    members |= {f"data/{i}": array.tobytes() for i, array in enumerate(writer.arrays)}
+    start = stream.tell() if stream.seekable() else 0
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in {**members, "version": b"3\n"}.items():
+            member = zipfile.ZipInfo(f"archive/{name}")
+            at = archive.start_dir - start + HEADER + len(member.filename) + 4  # 4: the head of the padding
+            padding = -at % ALIGNMENT
+            member.extra = struct.pack("<HH", 0x4246, padding) + b"Z" * padding
+            archive.writestr(member, content)
+
+
+class Pickle:
+    """The instructions that make an object; the elements of its tensors are set aside."""
+
+    def __init__(self) -> None:
+        self.code = bytearray(b"\x80\x02")
+        self.arrays: list[Array] = []
+        self.numbers: dict[int, int] = {}  # of tensors that were met, in the memory of the one who reads
+        self.kept: list[Any] = []  # so that no two of them have one id
+
+    def write(self, x: Any, where: str, depth: int) -> None:
+        if depth > DEPTH:
+            raise too_deep("save", where)
+        if isinstance(x, np.generic):
+            x = x.item()
+        if x is None or isinstance(x, bool):
+            self.code += {None: b"N", True: b"\x88", False: b"\x89"}[x]
+        elif isinstance(x, int):
+            self.integer(int(x))
+        elif isinstance(x, float):
+            self.code += b"G" + struct.pack(">d", x)
+        elif isinstance(x, str):
+            data = x.encode("utf-8", "surrogatepass")
+            self.code += b"X" + struct.pack("<I", len(data)) + data
+        elif isinstance(x, (list, tuple)):
+            self.code += b"](" if isinstance(x, list) else b"("
+            for i, part in enumerate(x):
+                self.write(part, f"{where}[{i}]", depth + 1)
+            self.code += b"e" if isinstance(x, list) else b"t"
+        elif isinstance(x, Mapping):
+            self.code += b"}("
+            for key, value in x.items():
+                if not is_key(key):
+                    raise bad_key("save", where, key)
+                self.write(key, where, depth + 1)
+                self.write(value, f"{where}[{key!r}]", depth + 1)
+            self.code += b"u"
+        elif isinstance(x, (Tensor, np.ndarray)):
+            self.tensor(x, where)
+        else:
+            raise refused("save", where, x)
+
+    def integer(self, n: int) -> None:
+        if -(2**31) <= n < 2**31:
+            self.code += b"J" + struct.pack("<i", n)
+        else:
+            data = n.to_bytes(n.bit_length() // 8 + 1, "little", signed=True)
+            if len(data) > 255:
+                raise ValueError(f"save: a number has {len(data)} bytes; 255 are the most")
+            self.code += b"\x8a" + bytes([len(data)]) + data
+
+    def name(self, module: str, name: str) -> None:
+        self.code += f"c{module}\n{name}\n".encode()
+
+    def tensor(self, x: Tensor | Array, where: str) -> None:
+        """_rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks), or the one made before."""
+        if id(x) in self.numbers:
+            self.code += b"j" + struct.pack("<I", self.numbers[id(x)])
+            return
+        values = values_of("save", where, x)
+        values = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
+        dtype = "bfloat16" if values.dtype.kind == "V" else values.dtype.name
+        if dtype not in STORAGES:
+            raise TypeError(f"save: {where} is an array of {dtype}; PyTorch's files hold {', '.join(DTYPES)}")
+        self.name("torch._utils", "_rebuild_tensor_v2")
+        self.code += b"(("
+        self.write("storage", where, 0)
+        self.name("torch", STORAGES[dtype])
+        on_gpu = isinstance(x, Tensor) and x.device.kind == "gpu"
+        for part in (str(len(self.arrays)), f"cuda:{x.device.index}" if on_gpu else "cpu", values.size):
+            self.write(part, where, 0)
+        self.code += b"tQ"
+        stride = tuple(step // values.itemsize for step in values.strides)
+        self.write(0, where, 0)
+        self.write(values.shape, where, 0)
+        self.write(stride, where, 0)
+        self.write(isinstance(x, Tensor) and x.requires_grad, where, 0)
+        self.name("collections", "OrderedDict")
+        self.code += b")RtR"
+        self.numbers[id(x)] = len(self.numbers)
+        self.code += b"r" + struct.pack("<I", self.numbers[id(x)])
+        self.arrays.append(values)
+        self.kept.append(x)
