@@ -23,6 +23,8 @@ PROGRAMS = sorted(p.stem for p in HERE.glob("*.py") if p.stem not in ("shared", 
 
 
 NEEDS = {"mixer": "einops", "vit": "einops"}
+# On a GPU, these run in the lane of quick tests, and the others in the lane of slow ones: each compiles many kernels.
+QUICK = ["diffusion", "gan", "gpt", "graph", "lazy", "mixed", "old_style", "reinforce", "sequences", "style", "vae"]
 
 
 def printed(*command: object, **variables: str) -> list[str]:
@@ -63,7 +65,7 @@ def test_first_losses_are_those_of_pytorch(name: str) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in PROGRAMS])
 def test_on_a_gpu_they_are_as_well(name: str, gpu: sg.Device) -> None:
     pytest.importorskip(NEEDS.get(name, "numpy"))
     expected = json.loads(STORED.read_text())[name]

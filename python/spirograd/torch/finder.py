@@ -10,15 +10,17 @@ import importlib
 import sys
 from collections.abc import Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
 from .arguments import adapted
+from .libraries import CHANGED, REPLACED
 
 OURS = "spirograd.torch.modules"
+LIBRARIES = "spirograd.torch.libraries"
 # Modules of spirograd that have no counterpart in PyTorch.
 HIDDEN = [
     "_core",
@@ -200,6 +202,10 @@ class Finder(MetaPathFinder, Loader):
         Raises:
             ModuleNotFoundError: PyTorch's module is not in spirograd.
         """
+        if name in REPLACED:
+            return ModuleSpec(name, self)
+        if name in CHANGED:
+            return _changed(name, path)
         if name != "torch" and not name.startswith("torch."):
             return None
         if not _sources(name) and not _made(name):
@@ -208,11 +214,39 @@ class Finder(MetaPathFinder, Loader):
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """A Namespace, or the module that stands in its package."""
+        if spec.name in REPLACED:
+            return Namespace(spec.name, [importlib.import_module(f"{LIBRARIES}.{REPLACED[spec.name]}")])
         sources = _sources(spec.name)
         return Namespace(spec.name, sources) if sources else _made(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
         """Does nothing: a Namespace looks names up when they are asked for."""
+
+
+class _Changing(Loader):
+    """Imports a package as another loader does, and puts a class of ours, which knows the package's own, into it."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """What the other loader makes."""
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs the package, then changes it."""
+        self.loader.exec_module(module)
+        name, file = CHANGED[module.__name__]
+        ours = getattr(importlib.import_module(f"{LIBRARIES}.{file}"), name)
+        ours.other = getattr(module, name)
+        setattr(module, name, ours)
+
+
+def _changed(name: str, path: Any) -> ModuleSpec | None:
+    spec = PathFinder.find_spec(name, path)
+    if spec is not None and spec.loader is not None:
+        spec.loader = _Changing(spec.loader)
+    return spec
 
 
 def installed() -> bool:

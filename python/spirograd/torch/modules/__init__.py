@@ -92,6 +92,11 @@ def is_storage(obj: object) -> builtins.bool:
     return False
 
 
+def _assert(condition: Any, message: str) -> None:
+    """Raises AssertionError with the message where the condition does not hold."""
+    assert condition, message
+
+
 def typename(obj: Any) -> str:
     """The name of a tensor's type, or of an object's class."""
     if isinstance(obj, Tensor):
@@ -167,6 +172,7 @@ __all__ = [
     "GradScaler",
     "Tensor",
     "__version__",
+    "_assert",
     "autocast",
     "compile",
     "constant_pad_nd",

@@ -9,9 +9,15 @@ from typing import Any
 
 from ...serialization import load
 
-__all__ = ["download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
+__all__ = ["_get_torch_home", "download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
 
-_folder = Path(os.environ.get("TORCH_HOME", Path.home() / ".cache" / "torch")) / "hub"
+
+def _get_torch_home() -> str:
+    """The folder of all that is downloaded: TORCH_HOME, or ~/.cache/torch."""
+    return os.environ.get("TORCH_HOME", str(Path.home() / ".cache" / "torch"))
+
+
+_folder = Path(_get_torch_home()) / "hub"
 
 
 def get_dir() -> str:

@@ -7,7 +7,9 @@ from typing import Any
 
 from ....base import tree
 
-__all__ = ["tree_flatten", "tree_leaves", "tree_map", "tree_map_only", "tree_unflatten"]
+__all__ = ["TreeSpec", "tree_flatten", "tree_leaves", "tree_map", "tree_map_only", "tree_unflatten"]
+
+TreeSpec = Callable[[list[Any]], Any]  # for annotations
 
 
 def tree_flatten(tree_: Any, is_leaf: Any = None) -> tuple[list[Any], Callable[[list[Any]], Any]]:

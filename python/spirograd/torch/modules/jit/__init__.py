@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
-from ... import nn
+from .... import nn
 
 T = TypeVar("T")
 
@@ -20,7 +20,15 @@ __all__ = [
     "is_tracing",
     "optimize_for_inference",
 ]
-__all__ += ["script", "script_method", "trace", "trace_module", "unused"]
+__all__ += [
+    "_overload_method",
+    "_script_if_tracing",
+    "script",
+    "script_method",
+    "trace",
+    "trace_module",
+    "unused",
+]
 
 ScriptModule = nn.Module
 
@@ -36,7 +44,7 @@ def trace(func: T, example_inputs: Any = None, *args: Any, **options: Any) -> T:
 
 
 trace_module, freeze, optimize_for_inference = trace, script, script
-export = unused = script_method = script
+export = unused = script_method = _overload_method = _script_if_tracing = script
 
 
 def ignore(drop: Any = False, **options: Any) -> Any:

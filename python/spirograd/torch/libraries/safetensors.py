@@ -1,0 +1,166 @@
+"""safetensors.torch and safetensors.safe_open, through spirograd's own reading and writing of such files."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from ... import serialization
+from ..._core import Tensor
+from ...nn import Module
+from ...serialization._arrays import tensor_of
+from ...serialization._paths import map_location_of
+from ...serialization.safetensors import NAMES
+
+__all__ = ["load", "load_file", "load_model", "safe_open", "save", "save_file", "save_model"]
+
+
+def save_file(tensors: dict[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
+    """Writes named tensors to a file. What two names share is written for each."""
+    serialization.save_safetensors(tensors, filename, metadata)
+
+
+def save(tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
+    """The bytes of such a file."""
+    stream = io.BytesIO()
+    serialization.save_safetensors(tensors, stream, metadata)
+    return stream.getvalue()
+
+
+def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
+    """The tensors of a file by name."""
+    return serialization.load_safetensors(filename, _place(device))
+
+
+def load(data: bytes) -> dict[str, Tensor]:
+    """The tensors of the bytes of such a file."""
+    return serialization.load_safetensors(io.BytesIO(data), "cpu")
+
+
+def save_model(
+    model: Module, filename: str, metadata: dict[str, str] | None = None, force_contiguous: bool = True
+) -> None:
+    """Writes the weights of a module; one that stands in several places is written once, under its first name."""
+    state, notes = model.state_dict(), dict(metadata or {})
+    for name, first in _shared(model).items():
+        del state[name]
+        notes[name] = first
+    serialization.save_safetensors(state, filename, notes)
+
+
+def load_model(model: Module, filename: Any, strict: bool = True, device: Any = "cpu") -> tuple[set[str], list[str]]:
+    """Reads such a file into a module.
+
+    Returns:
+        The names that were missing, and those that were unexpected.
+
+    Raises:
+        RuntimeError: strict, and there are some.
+    """
+    state = load_file(filename, device)
+    found = model.load_state_dict(state, strict=False)
+    there = _shared(model)
+    missing = {n for n in found.missing_keys if there.get(n, n) not in state and n not in there.values()}
+    if strict and (missing or found.unexpected_keys):
+        raise RuntimeError(
+            f"load_model: {os.fspath(filename)}: missing {sorted(missing)}, unexpected {found.unexpected_keys}; "
+            "use the same model"
+        )
+    return missing, found.unexpected_keys
+
+
+class safe_open:
+    """A file whose tensors are read when they are asked for.
+
+    Args:
+        filename: its path.
+        framework: "pt"; for others, the function of the package is used.
+        device: of the tensors.
+    """
+
+    def __new__(cls, filename: Any, framework: str, device: Any = "cpu") -> Any:
+        if framework not in ("pt", "torch", "pytorch"):
+            return cls.other(filename, framework=framework)
+        return super().__new__(cls)
+
+    other: Any = None  # the package's own
+
+    def __init__(self, filename: Any, framework: str, device: Any = "cpu") -> None:
+        with self.other(filename, framework="numpy"):  # checks sizes and places
+            pass
+        self._file = open(filename, "rb")  # noqa: SIM115
+        self._device = map_location_of("safe_open", _place(device))("cpu")
+        length = int.from_bytes(self._file.read(8), "little")
+        self._entries: dict[str, Any] = json.loads(self._file.read(length))
+        self._metadata, self._start = self._entries.pop("__metadata__", None), 8 + length
+
+    def __enter__(self) -> safe_open:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def keys(self) -> list[str]:
+        """The names, in alphabetical order."""
+        return sorted(self._entries)
+
+    def offset_keys(self) -> list[str]:
+        """The names in the order of the file."""
+        return sorted(self._entries, key=lambda name: self._entries[name]["data_offsets"])
+
+    def metadata(self) -> dict[str, str] | None:
+        """The text beside the tensors."""
+        return self._metadata
+
+    def get_tensor(self, name: str) -> Tensor:
+        """One tensor."""
+        return self.get_slice(name)[...]
+
+    def get_slice(self, name: str) -> _Slice:
+        """A tensor of which a part will be read: index it.
+
+        Raises:
+            KeyError: there is no such name.
+        """
+        return _Slice(self, self._entries[name])
+
+
+class _Slice:
+    """A tensor in a file."""
+
+    def __init__(self, file: safe_open, entry: dict[str, Any]) -> None:
+        self._of, self._entry = file, entry
+
+    def get_shape(self) -> list[int]:
+        """Its shape."""
+        return list(self._entry["shape"])
+
+    def get_dtype(self) -> str:
+        """Its type, such as "F32"."""
+        return str(self._entry["dtype"])
+
+    def __getitem__(self, key: Any) -> Tensor:
+        first, last = self._entry["data_offsets"]
+        dtype = NAMES[self._entry["dtype"]]
+        self._of._file.seek(self._of._start + first)
+        data = self._of._file.read(last - first)
+        values = np.frombuffer(data, "V2" if dtype == "bfloat16" else dtype).reshape(self._entry["shape"])[key]
+        return tensor_of(np.ascontiguousarray(values).reshape(values.shape), self._of._device, "the file", "a tensor")
+
+
+def _place(device: Any) -> Any:
+    return f"cuda:{device}" if isinstance(device, int) else device
+
+
+def _shared(model: Module) -> dict[str, str]:
+    """For names of a tensor that an earlier name is of: that one."""
+    first: dict[int, str] = {}
+    tensors = [*model.named_parameters(remove_duplicate=False), *model.named_buffers(remove_duplicate=False)]
+    return {name: first[id(x)] for name, x in tensors if first.setdefault(id(x), name) != name}

@@ -1,0 +1,17 @@
+"""torch._C: PyTorch's inside, as far as programs for it reach there."""
+
+from __future__ import annotations
+
+import contextlib
+
+__all__ = ["DisableTorchFunctionSubclass", "_get_tracing_state", "_log_api_usage_once"]
+
+DisableTorchFunctionSubclass = contextlib.nullcontext
+
+
+def _get_tracing_state() -> None:
+    """None: Python runs."""
+
+
+def _log_api_usage_once(name: str) -> None:
+    """Accepted: nothing is logged."""

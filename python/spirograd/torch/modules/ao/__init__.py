@@ -1,0 +1,3 @@
+"""torch.ao: see torch.ao.quantization."""
+
+__all__: list[str] = []

@@ -1,0 +1,93 @@
+"""Packages that other people wrote around PyTorch, with spirograd in its place."""
+
+from __future__ import annotations
+
+import pytest
+
+START = "import spirograd.torch\nspirograd.torch.install()\nimport torch\n"
+
+SAFETENSORS = """
+import os, tempfile
+import numpy as np
+from safetensors import safe_open
+from safetensors.torch import load, load_file, load_model, save, save_file, save_model
+path = os.path.join(tempfile.mkdtemp(), "m.safetensors")
+tensors = {"a": torch.arange(6.).reshape(2, 3), "b": torch.ones(3, dtype=torch.int64), "n": torch.zeros(0, 2)}
+tensors |= {"h": torch.full((2,), 1.5, dtype=torch.bfloat16), "s": torch.tensor(3.0), "t": tensors["a"].T}
+save_file(tensors, path, metadata={"format": "pt"})
+for back in (load_file(path), load(save(tensors))):
+    assert back.keys() == tensors.keys()
+    for k, x in tensors.items():
+        assert torch.equal(x, back[k]) and x.dtype == back[k].dtype and x.shape == back[k].shape, k
+with safe_open(path, framework="pt", device="cpu") as f:
+    assert sorted(f.keys()) == sorted(tensors) and f.metadata() == {"format": "pt"}
+    for k in f.keys():
+        assert torch.equal(f.get_tensor(k), tensors[k])
+    part = f.get_slice("a")
+    assert part[:, 1:].tolist() == [[1, 2], [4, 5]] and part.get_shape() == [2, 3] and part.get_dtype() == "F32"
+with safe_open(path, framework="numpy") as f:
+    assert isinstance(f.get_tensor("a"), np.ndarray)
+def make():
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2))
+    return net.append(net[0])
+net, other = make(), make()
+save_model(net, path)
+with safe_open(path, "pt") as f:
+    assert "2.weight" not in f.keys() and f.metadata()["2.weight"] == "0.weight"
+assert load_model(other, path) == (set(), []) and torch.equal(other[2].weight, net[0].weight)
+try:
+    load_model(torch.nn.Linear(2, 2), path)
+except RuntimeError as error:
+    assert "missing ['bias', 'weight']" in str(error)
+else:
+    raise AssertionError
+"""
+
+EINOPS = """
+import numpy as np
+from einops import asnumpy, einsum, pack, rearrange, reduce, repeat, unpack
+from einops.layers.torch import EinMix, Rearrange, Reduce
+n = np.random.RandomState(0).randn(2, 3, 4, 6).astype(np.float32)
+x = torch.tensor(n, requires_grad=True)
+for pattern, sizes in [("b c h w -> b (h w) c", {}), ("b c (h p) (w q) -> (b h w) (p q c)", {"p": 2, "q": 3})]:
+    assert np.array_equal(asnumpy(rearrange(x, pattern, **sizes).detach()), rearrange(n, pattern, **sizes))
+for kind in ("mean", "max", "min", "sum", "prod"):
+    assert np.allclose(asnumpy(reduce(x, "b c h w -> c w", kind).detach()), reduce(n, "b c h w -> c w", kind), 1e-4)
+assert np.array_equal(asnumpy(repeat(x[0, 0], "h w -> h r w", r=2).detach()), repeat(n[0, 0], "h w -> h r w", r=2))
+assert torch.allclose(einsum(x, x, "b c h w, b d h w -> b c d"), torch.einsum("bchw,bdhw->bcd", x, x))
+rearrange(x, "b c h w -> (b c) (h w)").square().sum().backward()
+assert np.allclose(x.grad.numpy(), 2 * n)
+packed, shapes = pack([x, x[:, 0]], "b * w")
+assert all(torch.equal(a, b) for a, b in zip(unpack(packed, shapes, "b * w"), [x, x[:, 0]]))
+net = torch.nn.Sequential(Rearrange("b c h w -> b h w c"), EinMix("b h w c -> b h w d", weight_shape="c d", c=3, d=5))
+net.append(Reduce("b h w d -> b d", "mean"))
+assert net(x).shape == (2, 5) and [p.shape for p in net.parameters()] == [(3, 5)]
+"""
+
+TIKTOKEN = """
+import tiktoken
+ranks = {bytes([i]): i for i in range(256)} | {b"ab": 256, b"abc": 257, b"th": 258, b"the": 259, b" the": 260}
+encoding = tiktoken.Encoding("small", pat_str=r" ?\\w+|\\s+|.", mergeable_ranks=ranks, special_tokens={"<end>": 261})
+tokens = encoding.encode("abc the<end>", allowed_special="all")
+assert tokens == [257, 260, 261]
+x = torch.tensor([tokens])
+embedding = torch.nn.Embedding(encoding.n_vocab, 4)
+assert embedding(x).shape == (1, 3, 4) and encoding.decode(x[0].tolist()) == "abc the<end>"
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "program"), [("safetensors", SAFETENSORS), ("einops", EINOPS), ("tiktoken", TIKTOKEN)]
+)
+def test_its_interface_works_with_these_tensors(package: str, program: str, run_python) -> None:
+    pytest.importorskip(package)
+    if package == "safetensors":
+        pytest.importorskip("ml_dtypes")
+    run_python(START + program)
+
+
+def test_other_packages_are_imported_as_they_are(run_python) -> None:
+    pytest.importorskip("safetensors")
+    assert run_python("import spirograd, safetensors; print(safetensors.safe_open.__module__)") != "spirograd\n"
+    code = "try:\n    import safetensors.nothing\nexcept ImportError as e:\n    print(e)"
+    assert "safetensors.nothing" in run_python(START + code)
