@@ -98,7 +98,23 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"optim", "profiler"}
     | {"serialization", "sparse", "special", "testing", "utils"},
     "examples": {"__init__", "datasets", "nn", "progress", "viz"},
-    "cli": {"autograd", "datasets", "examples", "generation", "models", "nn", "optim", "progress", "torch", "utils"},
+    "cli": {
+        "amp",
+        "autograd",
+        "compiler",
+        "datasets",
+        "examples",
+        "generation",
+        "models",
+        "nn",
+        "optim",
+        "profiler",
+        "progress",
+        "serialization",
+        "text",
+        "torch",
+        "utils",
+    },
     "__main__": {"cli"},
 }
 # The rooms of device/gpu -> those that they may include besides themselves. `lower` makes text of plans: no Vulkan.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import re
 import shlex
@@ -12,11 +14,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import spirograd as sg
 from spirograd import cli
-from spirograd.cli import generate, models, selftest, train
+from spirograd.cli import generate, selftest, tokens, train
 from spirograd.utils import checkpoints
 
 TEXT = "".join(f"{a} and {b}, so {a}{b}.\n" for a in "pqrstuvw" for b in "abcdefgh") * 4
@@ -37,6 +40,21 @@ def process(*words: str, **options: Any) -> subprocess.Popen[str]:
         text=True,
         **options,
     )
+
+
+def content(folder: Path) -> Any:
+    """The last checkpoint, bit for bit, without the time that it took."""
+
+    def plain(x: Any) -> Any:
+        if isinstance(x, dict):
+            return {key: plain(value) for key, value in x.items() if key != "seconds"}
+        if isinstance(x, (list, tuple)):
+            return [plain(part) for part in x]
+        return (x.dtype.name, x.numpy().tobytes()) if isinstance(x, sg.Tensor) else x
+
+    path = checkpoints.latest(folder)
+    assert path is not None
+    return plain(sg.load(path, map_location="cpu"))
 
 
 @pytest.fixture
@@ -127,8 +145,7 @@ def test_digits_are_learnt_and_gone_on_with_to_the_same_bits(
     run(*digits, *cut, "--seconds", "0.000001")
     assert "out of time after step 1 of 20; --resume goes on" in capsys.readouterr().err
     run(*digits, *cut)
-    whole, again = (checkpoints.latest(tmp_path / name) for name in ("whole", "cut"))
-    assert whole and again and whole.read_bytes() == again.read_bytes()
+    assert content(tmp_path / "whole") == content(tmp_path / "cut")
 
 
 def test_an_old_training_is_not_overwritten(digits: list[str], tmp_path: Path, capsys: Capture) -> None:
@@ -140,7 +157,7 @@ def test_an_old_training_is_not_overwritten(digits: list[str], tmp_path: Path, c
     assert "is of a training with --hidden [8], not [9]" in capsys.readouterr().err
     run(*digits, "--steps", "2", "--resume")
     run("generate", str(tmp_path), status=2)
-    assert "is not a checkpoint of `train text`" in capsys.readouterr().err
+    assert "is no checkpoint of a language model" in capsys.readouterr().err
 
 
 def test_options_come_from_a_file_and_the_command_line_wins(digits: list[str], tmp_path: Path, capsys: Capture) -> None:
@@ -222,7 +239,7 @@ def test_a_text_is_learnt_and_written(model: str, text: list[str], tmp_path: Pat
     assert written("--temperature", "0") == written("--top-k", "1") == written("--top-p", "1e-6")
     assert written("--until", "\n", "--length", "300").endswith(".\n\n")
     run("generate", out, "--prompt", "\u00e9", status=2)
-    assert "the prompt has '\u00e9', which the text had not" in capsys.readouterr().err
+    assert "CharTokenizer: '\u00e9', character 0 of the text, is not in the vocabulary" in capsys.readouterr().err
     run("generate", out, "--top-p", "7", status=2)
     assert "top_p is 7.0" in capsys.readouterr().err
 
@@ -231,7 +248,8 @@ def test_a_text_is_learnt_and_written(model: str, text: list[str], tmp_path: Pat
 def test_each_character_runs_the_plan_of_the_one_before(model: str, text: list[str], tmp_path: Path) -> None:
     out = str(tmp_path / "out")
     run(*text, "--model", model, "--steps", "1", "--device", "cpu", "--out", out)
-    writer = generate.Writer(cli.parser().parse_args(["generate", out, "--device", "cpu", "--length", "10"]))
+    options = cli.parser().parse_args(["generate", out, "--device", "cpu", "--length", "10"])
+    writer = generate.Writer("generate", options)
     written = writer.write("p")
     for _ in range(3):
         next(written)
@@ -239,19 +257,119 @@ def test_each_character_runs_the_plan_of_the_one_before(model: str, text: list[s
     assert len(list(written)) == 7 and sg.stats()["plan_misses"] == before
 
 
+@pytest.mark.parametrize("kind", ["bytes", "words", "bpe"])
+def test_tokens_of_other_kinds_are_learnt_and_written(
+    kind: str, text: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    if kind == "bpe":
+        pytest.importorskip("tokenizers")
+    out = str(tmp_path / "out")
+    size = {"bytes": [], "words": ["--vocabulary", "40"], "bpe": ["--vocabulary", "270"]}[kind]
+    run(*text, "--tokens", kind, *size, "--steps", "40", "--every", "20", "--device", "cpu", "--out", out)
+    said = re.findall(r"held back ([0-9.]+), perplexity ([0-9.]+)", capsys.readouterr().out)
+    assert float(said[1][0]) < float(said[0][0])
+    assert float(said[1][1]) == pytest.approx(math.exp(float(said[1][0])), rel=1e-3)
+    settings = checkpoints.peek(out).extra  # type: ignore[union-attr]
+    assert settings["vocabulary"] == {"bytes": 256, "words": 40, "bpe": 270}[kind]
+    run("generate", out, "--device", "cpu", "--length", "12", "--prompt", "p and a,", "--temperature", "0")
+    written = capsys.readouterr().out
+    assert written.startswith("p and a,") and len(written) > 12
+    if kind == "words":
+        assert written.count(" ") + written.count("\n") >= 12 and set(written.split()) <= {*TEXT.split(), "<unk>"}
+    else:
+        run(*text, "--tokens", "characters", "--out", out, "--resume", status=2)
+        assert "is of a training with --tokens" in capsys.readouterr().err
+
+
+def test_files_and_folders_are_read_in_order_and_many_tokens_are_mapped(
+    text: list[str], tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "books" / "old"
+    folder.mkdir(parents=True)
+    (folder / "b.txt").write_text(TEXT[:900])
+    (folder.parent / "a.txt").write_text(TEXT[900:])
+    (folder / ".hidden").write_bytes(b"\xff")
+    text[3:4] = [str(folder.parent), str(tmp_path / "text.txt")]
+    few = [*text, "--steps", "4", "--every", "2", "--device", "cpu"]
+    run(*few, "--out", str(tmp_path / "whole"))
+    assert not (tmp_path / "whole" / "tokens").exists()
+    monkeypatch.setattr(tokens, "LARGE", 0)
+    monkeypatch.setattr(tokens, "PIECE", 50)
+    run(*few, "--out", str(tmp_path / "mapped"), "--seconds", "0.000001")
+    assert content(tmp_path / "whole") != content(tmp_path / "mapped")
+    kept = tmp_path / "mapped" / "tokens" / "tokens.bin"
+    assert kept.stat().st_size == 2 * 2 * len(TEXT)
+    numbers = tokens.read(text[3:5], "characters", None, tmp_path / "mapped")
+    assert isinstance(numbers.numbers, np.memmap)
+    assert numbers.tokenizer.decode(numbers.numbers) == TEXT[900:] + TEXT[:900] + TEXT
+    before = kept.stat().st_mtime_ns
+    run(*few, "--out", str(tmp_path / "mapped"), "--resume")
+    assert kept.stat().st_mtime_ns == before, "they were found again"
+    assert content(tmp_path / "whole") == content(tmp_path / "mapped")
+    (folder / "b.txt").write_text(TEXT)
+    run(*few, "--out", str(tmp_path / "mapped"), "--resume")
+    assert kept.stat().st_size > 2 * 2 * len(TEXT), "another text is read anew"
+    (tmp_path / "empty").mkdir()
+    run("train", "text", "--data", str(tmp_path / "empty"), "--out", str(tmp_path / "x"), status=2)
+    assert "empty has no files" in capsys.readouterr().err
+
+
+def test_a_log_says_what_a_training_did(digits: list[str], tmp_path: Path, capsys: Capture) -> None:
+    run(*digits, "--steps", "10", "--out", str(tmp_path))
+    run(*digits, "--steps", "15", "--out", str(tmp_path), "--resume")
+    lines = [json.loads(line) for line in (tmp_path / train.LOG).read_text().splitlines()]
+    assert [line["step"] for line in lines] == [5, 10, 15]
+    assert [line["epoch"] for line in lines] == pytest.approx([n * 16 / 1437 for n in (5, 10, 15)])
+    assert lines[0]["seconds"] < lines[1]["seconds"] < lines[2]["seconds"]
+    for line in lines:
+        assert line["device"] == "cpu" and line["precision"] == "float32" and line["seconds_an_epoch"] > 0
+        assert math.isfinite(line["loss"] + line["held back"]) and 0 <= line["accuracy"] <= 1
+    found = checkpoints.peek(tmp_path)
+    assert found and found.extra["device"] == "cpu" and found.extra["seconds"] == lines[2]["seconds"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--optimizer", "adamw", "--compile"],
+        ["--optimizer", "sgd"],
+        ["--precision", "bfloat16", "--compile"],
+        ["--precision", "bfloat16", "--optimizer", "rmsprop"],
+        ["--precision", "float16"],
+    ],
+    ids=" ".join,
+)
+def test_a_step_is_taken_in_other_ways(
+    words: list[str], digits: list[str], device: sg.Device, tmp_path: Path, capsys: Capture
+) -> None:
+    words = [*digits, *words, "--device", str(device), "--steps", "20"]
+    run(*words, "--out", str(tmp_path / "whole"))
+    looks = [float(x) for x in re.findall(r"held back ([0-9.]+)", capsys.readouterr().out)]
+    assert looks[-1] < looks[0]
+    run(*words, "--out", str(tmp_path / "cut"), "--seconds", "0.000001")
+    run(*words, "--out", str(tmp_path / "cut"), "--resume")
+    assert content(tmp_path / "whole") == content(tmp_path / "cut")
+
+
+def test_a_profile_ends_with_its_table(digits: list[str], tmp_path: Path, capsys: Capture) -> None:
+    run(*digits, "--steps", "3", "--profile", "--out", str(tmp_path))
+    out = capsys.readouterr().out
+    assert "Self CPU" in out and "matmul" in out
+
+
 def test_an_lstm_reads_token_by_token_what_it_reads_at_once(device: sg.Device) -> None:
     sg.manual_seed(0)
-    model = models.Lstm(9, layers=2, width=8, dropout=0.0)
+    model = sg.models.LSTMDecoder(9, layers=2, width=8)
     with sg.no_grad():
         for parameter in model.parameters():
             parameter.mul_(4)
     model = model.to(device).eval()
     prompts = [[1, 2, 3], [4, 5, 6]]
     found = sg.generation.generate(model, prompts, 20, temperature=0)
-    for prompt, tokens in zip(prompts, found, strict=True):
-        for i, token in enumerate(tokens):
+    for prompt, written in zip(prompts, found, strict=True):
+        for i, token in enumerate(written):
             with sg.no_grad():
-                scores = model(sg.tensor([prompt + tokens[:i]], device=device))
+                scores = model(sg.tensor([prompt + written[:i]], device=device))
             assert token == scores[0, -1].argmax().item(), i
     assert sg.generation.beam_search(model, [1, 2, 3], 20, beams=1)[0].tokens == found[0]
     with pytest.raises(ValueError, match="different lengths"):
@@ -262,9 +380,9 @@ def test_chat_answers_each_line(text: list[str], tmp_path: Path, capsys: Capture
     out = str(tmp_path / "out")
     run(*text, "--model", "lstm", "--steps", "5", "--out", out, "--device", "cpu")
     capsys.readouterr()
-    with process("generate", out, "--chat", "--length", "7", "--device", "cpu", stdin=subprocess.PIPE) as p:
+    with process("chat", out, "--length", "7", "--device", "cpu", stdin=subprocess.PIPE) as p:
         said, complaints = p.communicate("p and a\n\u00e9\nq and b\n", timeout=60)
-    assert p.returncode == 0 and len(said) == 16 and "has '\u00e9', which the text had not" in complaints
+    assert p.returncode == 0 and len(said) == 16 and "'\u00e9', character 0 of the text, is not" in complaints
 
 
 @pytest.mark.gpu
@@ -274,13 +392,12 @@ def test_a_text_is_learnt_on_a_gpu_to_the_same_bits(text: list[str], tmp_path: P
     run(*text, "--out", str(tmp_path / "whole"))
     run(*text, "--out", str(tmp_path / "cut"), "--seconds", "0.000001")
     run(*text, "--out", str(tmp_path / "cut"), "--resume")
-    whole, again = (checkpoints.latest(tmp_path / name) for name in ("whole", "cut"))
-    assert whole and again and whole.read_bytes() == again.read_bytes()
+    assert content(tmp_path / "whole") == content(tmp_path / "cut")
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"short", "has 5 characters; with --context 16 it needs more than 170"), (b"\xff" * 999, "not text in UTF-8")],
+    [(b"short", "has 5 tokens; with --context 16 it needs more than 170"), (b"\xff" * 999, "not text in UTF-8")],
 )
 def test_a_text_that_cannot_be_used_is_said_so(
     content: bytes, message: str, text: list[str], tmp_path: Path, capsys: Capture
@@ -298,8 +415,9 @@ def test_a_text_that_cannot_be_used_is_said_so(
     [
         (["train", "text", "--out", "x"], "train text: --data is needed"),
         (["train", "digits"], "train digits: --out is needed"),
+        (["train", "digits", "--out", "x", "--compile", "--precision", "float16"], "use --precision bfloat16"),
         (["train", "text", "--data", "none.txt", "--out", "x"], r"No such file or directory: 'none\.txt'"),
-        (["generate", "none"], r"generate: none has no checkpoint of `train text`"),
+        (["generate", "none"], r"generate: none has no checkpoint; give a folder of `train text`"),
         (["selftest", "--device", "tpu"], "--device tpu: .* names no device"),
         (["selftest", "--device", "gpu:77"], "gpu:77"),
     ],

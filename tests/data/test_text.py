@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
-from spirograd.text import ByteTokenizer, CharTokenizer, Tokenizer, WordTokenizer, from_file
+from spirograd.text import ByteTokenizer, CharTokenizer, Tokenizer, WordTokenizer, from_file, from_json
 
 TEXT = "To be, or not to be:\nthat is — the question. 𝄞\n"
 
@@ -180,6 +180,10 @@ class TestLibrary:
         with pytest.raises(sg.FileFormatError, match="does not read"):
             from_file(path)
 
+    def test_a_text_in_place_of_a_file(self, path: Path) -> None:
+        pytest.importorskip("tokenizers")
+        assert from_json(from_file(path).to_json()).encode("be").tolist() == [2]
+
     def test_without_it(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "tokenizers", None)
         with pytest.raises(ImportError, match=r"pip install spirograd\[hf\]"):
@@ -190,8 +194,8 @@ class TestLibrary:
 
         class Double:
             @classmethod
-            def from_file(cls, name: str) -> Double:
-                assert name == str(path)
+            def from_str(cls, text: str) -> Double:
+                assert json.loads(text) == LIBRARY_FILE
                 return cls()
 
             def get_vocab_size(self) -> int:

@@ -1,4 +1,4 @@
-"""The models that `train` makes and `generate` makes again."""
+"""The models that `train` makes, and `generate` and `chat` make again."""
 
 from __future__ import annotations
 
@@ -6,62 +6,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from .. import _core, nn
-from .._core import Tensor
-from ..models import GPT2, Decoder
-
-
-class States:
-    """What an LSTM remembers of sequences: h and c, [layers, batch, width] each."""
-
-    def __init__(self, like: Tensor, layers: int, batch: int) -> None:
-        self.h, self.c = (_core.zeros(layers, batch, like.shape[1], device=like.device) for _ in range(2))
-
-    def clear(self) -> None:
-        """Nothing was read."""
-        self.h.zero_()
-        self.c.zero_()
-
-    def advance(self, count: int | Tensor) -> None:
-        """All tokens that were read count.
-
-        Raises:
-            ValueError: they do not.
-        """
-        if isinstance(count, Tensor):
-            raise ValueError("Lstm: sequences of different lengths have no common steps; read them one by one")
-
-    def reorder(self, rows: Tensor) -> None:
-        """Sequence i becomes what sequence rows[i] was."""
-        self.h.copy_(self.h[:, rows])
-        self.c.copy_(self.c[:, rows])
-
-
-class Lstm(Decoder):
-    """Characters -> scores of the next one: [batch, time] -> [batch, time, vocabulary]. Layers of LSTM."""
-
-    context = None
-
-    def __init__(self, vocabulary: int, layers: int, width: int, dropout: float) -> None:
-        super().__init__()
-        self.characters = nn.Embedding(vocabulary, width)
-        self.cells = nn.LSTM(width, width, layers, dropout=dropout if layers > 1 else 0.0, batch_first=True)
-        self.last = nn.Linear(width, vocabulary)
-
-    def hidden(self, tokens: Tensor, cache: States | None = None) -> Tensor:
-        y: Tensor
-        y, (h, c) = self.cells(self.characters(tokens), None if cache is None else (cache.h, cache.c))
-        if cache is not None:
-            cache.h.copy_(h)
-            cache.c.copy_(c)
-        return y
-
-    def scores(self, hidden: Tensor) -> Tensor:
-        y: Tensor = self.last(hidden)
-        return y
-
-    def new_cache(self, batch: int, length: int) -> States:
-        return States(self.characters.weight, self.cells.num_layers, batch)
+from .. import nn
+from .._core import Device
+from ..models import GPT2, LSTMDecoder
+from ..text import Tokenizer, from_json
+from ..utils import checkpoints
+from .options import UserError
 
 
 def mlp(side: int, hidden: Sequence[int]) -> nn.Module:
@@ -86,8 +36,30 @@ def cnn(side: int, hidden: Sequence[int]) -> nn.Module:
 def make(settings: Mapping[str, Any]) -> nn.Module:
     """The model of these settings; each knows those that it needs."""
     s = settings
+    if s["model"] in ("mlp", "cnn"):
+        return {"mlp": mlp, "cnn": cnn}[s["model"]](s["side"], s["hidden"])
     if s["model"] == "gpt":
-        return GPT2(len(s["vocabulary"]), s["context"], s["width"], s["layers"], s["heads"], s["dropout"])
-    if s["model"] == "lstm":
-        return Lstm(len(s["vocabulary"]), s["layers"], s["width"], s["dropout"])
-    return {"mlp": mlp, "cnn": cnn}[s["model"]](s["side"], s["hidden"])
+        return GPT2(s["vocabulary"], s["context"], s["width"], s["layers"], s["heads"], s["dropout"])
+    return LSTMDecoder(s["vocabulary"], s["width"], s["layers"], s["dropout"])
+
+
+def read(command: str, source: str, device: Device) -> tuple[Any, Tokenizer]:
+    """The language model of a training, in evaluation, and its tokenizer.
+
+    Args:
+        command: in errors.
+        source: the folder of checkpoints, or one of them; of `train text` or of an example.
+        device: of the model.
+
+    Raises:
+        UserError: there is none, or it is of something else.
+    """
+    found = checkpoints.peek(source)
+    if found is None:
+        raise UserError(f"{command}: {source} has no checkpoint; give a folder of `train text` or of an example")
+    settings = found.extra
+    if not isinstance(settings, dict) or "tokenizer" not in settings:
+        raise UserError(f"{command}: {found.path} is no checkpoint of a language model")
+    model = make(settings).to(device).eval()
+    checkpoints.restore(found.path, model=model)
+    return model, from_json(settings["tokenizer"])

@@ -1,7 +1,8 @@
-"""The tasks of `train`: batches of a text or of images, and how good the model is on held-out data."""
+"""The tasks of `train`: batches of texts or of images, and how good the model is on held-out data."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,9 +14,10 @@ import numpy.typing as npt
 from .. import _core, datasets, nn
 from .._core import Device, Tensor
 from ..base.grad_mode import no_grad
+from . import tokens
 from .options import UserError
 
-MOST_BATCHES = 20  # of the text held back that are looked at
+MOST_BATCHES = 20  # of what is held back of a text that are looked at
 
 
 class Task(ABC):
@@ -24,14 +26,20 @@ class Task(ABC):
     Attributes:
         settings: of the model and the batches; a training is resumed only if they are the same.
         order: the generator that draws the batches.
+        steps_of_epoch: how many batches are as many as there are examples.
     """
 
     settings: dict[str, Any]
     order: np.random.Generator
+    steps_of_epoch: float
 
     @abstractmethod
-    def loss(self, model: nn.Module) -> Tensor:
-        """The loss of the next batch."""
+    def batch(self) -> tuple[Tensor, ...]:
+        """The next batch, on the device."""
+
+    @abstractmethod
+    def loss(self, model: nn.Module, *batch: Tensor) -> Tensor:
+        """The loss of a batch."""
 
     @abstractmethod
     def look(self, model: nn.Module) -> dict[str, float]:
@@ -39,52 +47,50 @@ class Task(ABC):
 
 
 class Text(Task):
-    """Pieces of a text, in which each character is predicted from those before; the last tenth is held out."""
+    """Pieces of texts, in which each token is predicted from those before; the last tenth is held out."""
 
     def __init__(self, options: Mapping[str, Any], device: Device) -> None:
-        path = options["data"]
-        try:
-            text = datasets.tiny_shakespeare() if path == "shakespeare" else Path(path).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise UserError(f"train: {path} is not text in UTF-8 ({error.reason} at byte {error.start})") from None
-        vocabulary = "".join(sorted(set(text)))
-        names = ("model", "layers", "width", "dropout", "context", "batch", "seed")
-        self.settings = {name: options[name] for name in names} | {"task": "text", "vocabulary": vocabulary}
+        sizes = ("model", "layers", "width", "dropout", "context", "batch", "seed", "optimizer", "tokens")
+        self.settings = {name: options[name] for name in sizes} | {"task": "text"}
         if options["model"] == "gpt":
             self.settings["heads"] = options["heads"]
             if options["width"] % options["heads"]:
                 raise UserError(f"train: --width {options['width']} is not a multiple of --heads {options['heads']}")
-        numbers = {character: i for i, character in enumerate(vocabulary)}
-        held_back = len(text) // 10
+        tokenizer, numbers = tokens.read(
+            options["data"], options["tokens"], options["vocabulary"], Path(options["out"])
+        )
+        self.settings |= {"vocabulary": tokenizer.vocab_size, "tokenizer": tokenizer.to_json()}
+        held_back = len(numbers) // 10
         if held_back <= options["context"] + 1:
             raise UserError(
-                f"train: {path} has {len(text):,} characters; with --context {options['context']} it needs more than "
-                f"{10 * (options['context'] + 1):,}"
+                f"train: {' '.join(options['data'])} has {len(numbers):,} tokens; with --context {options['context']} "
+                f"it needs more than {10 * (options['context'] + 1):,}"
             )
-        tokens = _core.tensor(np.array([numbers[c] for c in text]), device=device)
-        self.train, self.rest = tokens[:-held_back], tokens[-held_back:]
-        self.batch, self.context, self.device = options["batch"], options["context"], device
+        self.train, self.rest = numbers[:-held_back], numbers[-held_back:]
+        self.size, self.context, self.device = options["batch"], options["context"], device
+        self.steps_of_epoch = len(self.train) / (self.size * self.context)
         self.order = np.random.default_rng(options["seed"])
 
-    def loss(self, model: nn.Module) -> Tensor:
-        starts = self.order.integers(0, self.train.shape[0] - self.context, self.batch)
-        return self.loss_at(model, self.train, starts)
+    def batch(self) -> tuple[Tensor, ...]:
+        return self.pieces(self.train, self.order.integers(0, len(self.train) - self.context, self.size))
+
+    def loss(self, model: nn.Module, *batch: Tensor) -> Tensor:
+        (pieces,) = batch
+        scores = model(pieces[:, :-1])
+        return _core.cross_entropy(scores.flatten(0, 1).float(), pieces[:, 1:].flatten())
 
     def look(self, model: nn.Module) -> dict[str, float]:
-        starts = np.arange(0, self.rest.shape[0] - self.context, self.context)
-        parts = [starts[i : i + self.batch] for i in range(0, len(starts) - self.batch + 1, self.batch)]
+        starts = np.arange(0, len(self.rest) - self.context, self.context)
+        parts = [starts[i : i + self.size] for i in range(0, len(starts) - self.size + 1, self.size)]
         with no_grad():
-            losses = [self.loss_at(model, self.rest, part).item() for part in (parts or [starts])[:MOST_BATCHES]]
-            return {"held back": sum(losses) / len(losses)}
+            seen = [self.loss(model, *self.pieces(self.rest, p)).item() for p in (parts or [starts])[:MOST_BATCHES]]
+        mean = sum(seen) / len(seen)
+        return {"held back": mean, "perplexity": math.exp(min(mean, 700.0))}
 
-    def loss_at(self, model: nn.Module, tokens: Tensor, starts: npt.NDArray[np.int64]) -> Tensor:
-        """The loss of the pieces that begin at these places."""
-        places = _core.tensor(starts, device=self.device).unsqueeze(1) + _core.arange(
-            self.context + 1, device=self.device
-        )
-        pieces = tokens[places]
-        scores = model(pieces[:, :-1])
-        return _core.cross_entropy(scores.flatten(0, 1), pieces[:, 1:].flatten())
+    def pieces(self, numbers: tokens.Numbers, starts: npt.NDArray[np.int64]) -> tuple[Tensor, ...]:
+        """[batch, context + 1]: what begins at these places."""
+        found = numbers[starts[:, None] + np.arange(self.context + 1)]
+        return (_core.tensor(found.astype(np.int64), device=self.device),)
 
 
 class Digits(Task):
@@ -96,7 +102,7 @@ class Digits(Task):
         except datasets.DatasetUnavailableError as error:
             raise UserError(str(error)) from None
         side = round(images.shape[1] ** 0.5)
-        names = ("model", "hidden", "batch", "seed")
+        names = ("model", "hidden", "batch", "seed", "optimizer")
         self.settings = {name: options[name] for name in names} | {"task": "digits", "side": side}
         self.settings["data"] = options["data"]
         mixed = np.random.default_rng(0).permutation(len(images))
@@ -106,12 +112,17 @@ class Digits(Task):
         images = (images[mixed] - images.mean()) / images.std()
         self.images = _core.tensor(images.reshape(-1, 1, side, side), device=device)
         self.labels = _core.tensor(labels[mixed], device=device)
-        self.batch, self.device = options["batch"], device
+        self.size, self.device = options["batch"], device
+        self.steps_of_epoch = self.count / self.size
         self.order = np.random.default_rng(options["seed"])
 
-    def loss(self, model: nn.Module) -> Tensor:
-        rows = _core.tensor(self.order.choice(self.count, self.batch, replace=False), device=self.device)
-        return _core.cross_entropy(model(self.images[rows]), self.labels[rows])
+    def batch(self) -> tuple[Tensor, ...]:
+        rows = _core.tensor(self.order.choice(self.count, self.size, replace=False), device=self.device)
+        return self.images[rows], self.labels[rows]
+
+    def loss(self, model: nn.Module, *batch: Tensor) -> Tensor:
+        images, labels = batch
+        return _core.cross_entropy(model(images).float(), labels)
 
     def look(self, model: nn.Module) -> dict[str, float]:
         with no_grad():

@@ -1,37 +1,54 @@
-"""`train`: a text or digits from files; can be interrupted anywhere and continued."""
+"""`train`: texts or digits from files; can be interrupted anywhere and continued."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import importlib
+import json
 import math
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import _core, optim
+from .. import _core, amp, optim, profiler
+from ..compiler import compile
 from ..progress import Progress
 from ..utils import checkpoints
 from . import models
 from .options import UserError, add_device, one_device, positive
 from .tasks import TASKS, Task
+from .tokens import KINDS, SIZES
 
+OPTIMIZERS: dict[str, Callable[..., Any]] = {
+    "adam": optim.Adam,
+    "adamw": optim.AdamW,
+    "rmsprop": optim.RMSprop,
+    "sgd": functools.partial(optim.SGD, momentum=0.9),
+}
+LOG = "training_log.jsonl"
+PROFILED = 20
 READ_EVERY = 10  # steps between two reads of the loss, each of which waits for the device
 
 
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The command of `python -m spirograd`."""
-    train = commands.add_parser("train", help="a text or digits, from files")
+    train = commands.add_parser("train", help="texts or digits, from files")
     tasks = train.add_subparsers(metavar="TASK", required=True)
 
-    text = tasks.add_parser("text", help="a model of the characters of a text")
-    text.add_argument("--data", metavar="FILE", help="a text in UTF-8; or shakespeare, the data set")
+    text = tasks.add_parser("text", help="a model of the characters, words or parts of words of texts")
+    text.add_argument(
+        "--data", metavar="PATH", nargs="+", help="texts in UTF-8, or folders of them; or shakespeare, the data set"
+    )
+    text.add_argument("--tokens", choices=KINDS, default="characters", help="what is predicted (default %(default)s)")
+    most = f"words ({SIZES['words']:,}) or parts ({SIZES['bpe']:,}), at most"
+    text.add_argument("--vocabulary", type=positive, metavar="N", help=most)
     text.add_argument("--model", choices=["gpt", "lstm"], default="gpt", help="default %(default)s")
-    text.add_argument("--context", type=positive, default=128, help="characters seen at once (default %(default)s)")
+    text.add_argument("--context", type=positive, default=128, help="tokens seen at once (default %(default)s)")
     text.add_argument("--layers", type=positive, default=4, help="default %(default)s")
     text.add_argument("--heads", type=positive, default=4, help="of attention, for gpt (default %(default)s)")
     text.add_argument("--width", type=positive, default=128, help="default %(default)s")
@@ -58,6 +75,11 @@ def common(parser: argparse.ArgumentParser, steps: int, batch: int, rate: float)
     parser.add_argument("--steps", type=positive, default=steps, help="in all (default %(default)s)")
     parser.add_argument("--batch", type=positive, default=batch, help="default %(default)s")
     parser.add_argument("--lr", type=rate_of, default=rate, help="the largest learning rate (default %(default)s)")
+    parser.add_argument("--optimizer", choices=sorted(OPTIMIZERS), default="adam", help="default %(default)s")
+    types = ["float32", "float16", "bfloat16"]
+    parser.add_argument("--precision", choices=types, default="float32", help="of products (default %(default)s)")
+    parser.add_argument("--compile", action="store_true", help="record a step and replay it")
+    parser.add_argument("--profile", action="store_true", help=f"a table of the last {PROFILED} steps: where time goes")
     parser.add_argument("--seed", type=int, default=0, help="of all that is random (default %(default)s)")
     parser.add_argument("--every", type=positive, default=200, help="steps between checkpoints (default %(default)s)")
     parser.add_argument("--keep", type=positive, default=3, help="checkpoints that stay (default %(default)s)")
@@ -72,6 +94,8 @@ def run(options: argparse.Namespace) -> int:
     for name in ("data", "out"):
         if not getattr(options, name):
             raise UserError(f"train {options.task}: --{name} is needed")
+    if options.compile and options.precision == "float16":
+        raise UserError("train: --compile cannot follow the scale of float16's loss; use --precision bfloat16")
     device, folder = one_device(options.device), Path(options.out)
     last = checkpoints.latest(folder)
     if last and not options.resume:
@@ -79,46 +103,74 @@ def run(options: argparse.Namespace) -> int:
     task: Task = TASKS[options.task](vars(options), device)
     _core.manual_seed(options.seed)
     model = models.make(task.settings).to(device)
-    optimizer = optim.Adam(model.parameters(), lr=options.lr)
+    optimizer = OPTIMIZERS[options.optimizer](model.parameters(), lr=options.lr)
     parts = {"model": model, "optimizer": optimizer, "order": task.order}
-    step = begin(folder, task, parts)
+    if options.precision == "float16":
+        parts["scaler"] = amp.GradScaler(device=device.kind)
+    step, seconds = begin(folder, task, parts)
     count = sum(p.numel() for p in model.parameters())
     print(f"{options.model} of {count:,} parameters on {device}, step {step} of {options.steps}", flush=True)
-    return train(options, task, parts, step)
+    return train(options, task, parts, step, seconds)
 
 
-def begin(folder: Path, task: Task, parts: dict[str, Any]) -> int:
-    """Loads the last checkpoint, if there is one, and returns the number of steps done.
+def begin(folder: Path, task: Task, parts: dict[str, Any]) -> tuple[int, float]:
+    """Loads the last checkpoint, if there is one, and returns the steps done and the seconds that they took.
 
     Raises:
         UserError: the checkpoint is of another training.
     """
     content = checkpoints.peek(folder)
     if content is None:
-        return 0
+        return 0, 0.0
     before = content.extra
     if not isinstance(before, dict) or before.get("task") != task.settings["task"]:
         raise UserError(f"train: {content.path} is not a checkpoint of `train {task.settings['task']}`")
     for name, value in task.settings.items():
         if before.get(name) != value:
-            what = "another text" if name == "vocabulary" else f"--{name} {before.get(name)}, not {value}"
+            what = f"--{name} {before.get(name)}, not {value}"
+            if name in ("vocabulary", "tokenizer"):
+                what = "another text"
             raise UserError(f"train: {content.path} is of a training with {what}")
     checkpoints.restore(content.path, **parts)
-    return content.step
+    return content.step, float(before.get("seconds", 0.0))
 
 
-def train(options: argparse.Namespace, task: Task, parts: dict[str, Any], step: int) -> int:
-    """The loop. It ends with a checkpoint, even if it is interrupted."""
-    model, optimizer = parts["model"], parts["optimizer"]
-    start = time.monotonic()
-    done = saved = step
-    with interruptible() as interrupted, Progress(options.steps - step, "steps") as bar:
-        while done < options.steps:
-            rate(optimizer, options.lr * share_of_rate(done, options.steps))
-            loss = task.loss(model)
-            optimizer.zero_grad()
+def stepping(options: argparse.Namespace, task: Task, parts: dict[str, Any]) -> Callable[..., Any]:
+    """A function that takes a step with a batch and gives its loss."""
+    model, optimizer, scaler = parts["model"], parts["optimizer"], parts.get("scaler")
+    kind, half = next(model.parameters()).device.kind, options.precision != "float32"
+    dtype = getattr(_core, options.precision)
+
+    def step(*batch: Any) -> Any:
+        with amp.autocast(kind, dtype if half else None, enabled=half):
+            loss = task.loss(model, *batch)
+        optimizer.zero_grad()
+        if scaler is None:
             loss.backward()
             optimizer.step()
+        else:
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        return loss.detach()
+
+    return compile(step) if options.compile else step
+
+
+def train(options: argparse.Namespace, task: Task, parts: dict[str, Any], step: int, before: float) -> int:
+    """The loop. It ends with a checkpoint, even if it is interrupted."""
+    model, optimizer = parts["model"], parts["optimizer"]
+    device, take_step = str(next(model.parameters()).device), stepping(options, task, parts)
+    start = time.monotonic()
+    done = saved = step
+    profiled = None
+    with interruptible() as interrupted, Progress(options.steps - step, "steps") as bar:
+        while done < options.steps:
+            if options.profile and profiled is None and options.steps - done <= PROFILED:
+                profiled = profiler.profile()
+                profiled.start()
+            rate(optimizer, options.lr * share_of_rate(done, options.steps))
+            loss = take_step(*task.batch())
             done += 1
             bar.advance(note=f"loss {loss.item():.4f}" if done % READ_EVERY == 0 else None)
             over = bool(interrupted) or (options.seconds and time.monotonic() - start > options.seconds)
@@ -128,16 +180,31 @@ def train(options: argparse.Namespace, task: Task, parts: dict[str, Any], step: 
                 model.train()
                 if not all(map(math.isfinite, seen.values())):
                     raise UserError(f"train: the loss is {seen['loss']} at step {done}; try a smaller --lr")
-                checkpoints.save(options.out, done, keep=options.keep, extra=task.settings, **parts)
+                seconds = before + time.monotonic() - start
+                about = {"device": device, "seconds": seconds}
+                checkpoints.save(options.out, done, keep=options.keep, extra={**task.settings, **about}, **parts)
                 saved = done
+                log(options, {"step": done, "epoch": done / task.steps_of_epoch, **seen, **about}, done / seconds, task)
                 numbers = ", ".join(f"{name} {value:.4f}" for name, value in seen.items())
                 print(f"step {done}: {numbers}, {time.monotonic() - start:.1f} s", flush=True)
             if over:
                 break
+    if profiled is not None:
+        _core.synchronize()
+        profiled.stop()
+        print(profiled.key_averages().table(sort_by="gpu_time" if "gpu" in device else None, row_limit=15))
     if done < options.steps:
         why = "interrupted" if interrupted else "out of time"
         print(f"{why} after step {saved} of {options.steps}; --resume goes on", file=sys.stderr)
     return 130 if interrupted else 0
+
+
+def log(options: argparse.Namespace, entry: dict[str, Any], steps_a_second: float, task: Task) -> None:
+    """Adds a line to the log: losses, the time so far, and what an epoch takes."""
+    entry["seconds_an_epoch"] = task.steps_of_epoch / steps_a_second
+    entry |= {"precision": options.precision, "time": time.strftime("%Y-%m-%dT%H:%M:%S")}
+    with (Path(options.out) / LOG).open("a") as file:
+        file.write(json.dumps(entry) + "\n")
 
 
 def share_of_rate(step: int, steps: int) -> float:
@@ -199,7 +266,7 @@ def from_toml(path: str) -> list[str]:
             continue
         words.append(f"--{name}")
         if isinstance(value, list):
-            words.append(",".join(map(str, value)))
+            words += map(str, value) if name == "data" else [",".join(map(str, value))]
         elif value is not True:
             words.append(str(value))
     return words

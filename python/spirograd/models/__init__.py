@@ -11,6 +11,7 @@ from .decoder import Decoder, KeyValueCache
 from .gguf_files import save_gguf
 from .gpt2 import GPT2
 from .llama import Llama
+from .lstm import LSTMDecoder
 from .pretrained import Pretrained, read_weights
 from .quantized import QuantizedLinear, quantize
 from .resnet import ResNet
@@ -22,6 +23,7 @@ __all__ = [
     "Bert",
     "Decoder",
     "KeyValueCache",
+    "LSTMDecoder",
     "Llama",
     "Pretrained",
     "QuantizedLinear",

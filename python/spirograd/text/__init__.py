@@ -7,7 +7,8 @@ Example:
 """
 
 from .bpe import from_gpt2_files, train_bpe
-from .tokenizer import Tokenizer, from_file
+from .tokenizer import Tokenizer, from_file, from_json
 from .words import ByteTokenizer, CharTokenizer, WordTokenizer
 
-__all__ = ["ByteTokenizer", "CharTokenizer", "Tokenizer", "WordTokenizer", "from_file", "from_gpt2_files", "train_bpe"]
+__all__ = ["ByteTokenizer", "CharTokenizer", "Tokenizer", "WordTokenizer", "from_file", "from_gpt2_files"]
+__all__ += ["from_json", "train_bpe"]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .._core import FileFormatError, Tensor
 from ..serialization._paths import written
 
-__all__ = ["Tokenizer", "from_file"]
+__all__ = ["Tokenizer", "from_file", "from_json"]
 
 Ids = npt.NDArray[np.int64]
 K = TypeVar("K", bound="Tokenizer")
@@ -46,11 +46,14 @@ class Tokenizer:
         """
         raise NotImplementedError
 
+    def to_json(self) -> str:
+        """What `save` writes, as a text for `from_json`."""
+        return json.dumps({"spirograd": type(self).__name__, **self._state()}, ensure_ascii=True)
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a JSON file that `from_file` and `load` read."""
-        data = {"spirograd": type(self).__name__, **self._state()}
         with written(path) as file:
-            file.write(json.dumps(data, ensure_ascii=True).encode("ascii"))
+            file.write(self.to_json().encode())
 
     @classmethod
     def load(cls: type[K], path: str | os.PathLike[str]) -> K:
@@ -103,28 +106,46 @@ def from_file(path: str | os.PathLike[str]) -> Tokenizer:
         ...     sg.text.from_file(path).vocab_size
         3
     """
+    return _made("from_file", str(path), Path(path).read_bytes())
+
+
+def from_json(text: str) -> Tokenizer:
+    """The tokenizer of `to_json()`, or of what a ``tokenizer.json`` of the library tokenizers holds.
+
+    Raises:
+        FileFormatError: the text is neither.
+        ImportError: it is one of the library tokenizers, which is not installed.
+
+    Example:
+        >>> sg.text.from_json(sg.text.CharTokenizer("abc").to_json()).vocab_size
+        3
+    """
+    return _made("from_json", "the text", text.encode())
+
+
+def _made(op: str, path: str, content: bytes) -> Tokenizer:
     try:
-        data = json.loads(Path(path).read_bytes())
+        data = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(
-            f"from_file: {path} is not JSON ({error}); give a file of save() or a tokenizer.json"
+            f"{op}: {path} is not JSON ({error}); give a file of save() or a tokenizer.json"
         ) from None
     if isinstance(data, dict) and "spirograd" in data:
         kind = data["spirograd"]
         if not isinstance(kind, str) or kind not in Tokenizer.kinds:
             known = ", ".join(sorted(Tokenizer.kinds))
-            raise FileFormatError(f"from_file: {path} holds a {kind!r}; known are {known}")
+            raise FileFormatError(f"{op}: {path} holds a {kind!r}; known are {known}")
         try:
             return Tokenizer.kinds[kind]._of(data)
         except (KeyError, TypeError, ValueError) as error:
-            raise FileFormatError(f"from_file: {path} is damaged ({error!r}); save the tokenizer again") from None
+            raise FileFormatError(f"{op}: {path} is damaged ({error!r}); save the tokenizer again") from None
     if isinstance(data, dict) and "model" in data:
-        found = library(f"from_file: {path}")
+        found = library(f"{op}: {path}")
         try:
-            return ForeignTokenizer(found.Tokenizer.from_file(os.fspath(path)))
+            return ForeignTokenizer(found.Tokenizer.from_str(content.decode()))
         except Exception as error:  # the library raises nothing narrower
-            raise FileFormatError(f"from_file: the library tokenizers does not read {path} ({error})") from None
-    raise FileFormatError(f"from_file: {path} holds no tokenizer; give a file of save() or a tokenizer.json")
+            raise FileFormatError(f"{op}: the library tokenizers does not read {path} ({error})") from None
+    raise FileFormatError(f"{op}: {path} holds no tokenizer; give a file of save() or a tokenizer.json")
 
 
 def library(op: str) -> Any:
@@ -157,5 +178,5 @@ class ForeignTokenizer(Tokenizer):
     def decode(self, ids: Any) -> str:
         return str(self.tokenizer.decode(self._numbers(ids).tolist()))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        self.tokenizer.save(os.fspath(path))
+    def to_json(self) -> str:
+        return str(self.tokenizer.to_str())
