@@ -117,10 +117,10 @@ def train_gpt(sides: list[Side], quick: bool) -> Iterator[Outcome]:
     numbers = np.array([number_of[c] for c in text])
     cut = len(numbers) * 9 // 10
     sg.manual_seed(0)
-    weights = weights_of(gpt.GPT(len(vocabulary), s))
+    weights = weights_of(gpt.gpt(len(vocabulary), s))
     for side in sides:
         t, example = side.t, side.example(gpt)
-        model = side.began(example.GPT(len(vocabulary), s), weights)
+        model = side.began(example.gpt(len(vocabulary), s), weights)
         optimizer = t.optim.AdamW(example.groups(model), lr=s.learning_rate, betas=(0.9, 0.99))
         train, window = side.tensor(numbers[:cut]), side.tensor(np.arange(s.context + 1))
         t.manual_seed(0)
@@ -141,7 +141,7 @@ def train_gpt(sides: list[Side], quick: bool) -> Iterator[Outcome]:
 
         facts = side.train(s.steps, loss, rate, model, optimizer=optimizer) | {"settings": s._asdict()}
         if t is sg:
-            written = gpt.generate(model, [int(numbers[0])], 20 if quick else 500)
+            written = sg.generation.generate(model, [int(numbers[0])], 20 if quick else 500, temperature=0.8)
             facts["sample"] = "".join(vocabulary[i] for i in [int(numbers[0]), *written])
         yield Outcome(side.name, example.held_back_loss(model, side.tensor(numbers[cut:]), s), facts)
 

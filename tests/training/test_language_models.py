@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import spirograd as sg
-from spirograd import datasets
+from spirograd import cli, datasets
 from spirograd.examples import _session, gpt, lstm_lm
 
 EACH = pytest.mark.parametrize("example", [gpt, lstm_lm], ids=["gpt", "lstm_lm"])
@@ -75,6 +77,22 @@ def test_what_cannot_run_returns_two(
         assert text in capsys.readouterr().err
 
 
+@EACH
+@pytest.mark.parametrize("command", ["generate", "chat"])
+def test_the_command_line_writes_with_its_checkpoint(
+    example: Any, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    example.main([*silent(example), "--steps", "3", "--checkpoints", str(tmp_path)])
+    found = sg.utils.checkpoints.peek(tmp_path)
+    assert found and found.extra["device"] == "cpu" and found.extra["seconds"] > 0
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "stdin", io.StringIO("import\n"))
+    words = [] if command == "chat" else ["--prompt", "import"]
+    assert cli.main([command, str(tmp_path), "--device", "cpu", "--length", "5", "--temperature", "0", *words]) == 0
+    out = capsys.readouterr().out
+    assert len(out) > 5 and out.startswith("import") == (command == "generate")
+
+
 def test_a_gpt_learns_a_text_by_heart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = tmp_path / "text.txt"
     text.write_text("the quick brown fox. " * 100)
@@ -83,7 +101,7 @@ def test_a_gpt_learns_a_text_by_heart(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_a_character_does_not_see_those_behind_it() -> None:
-    model = gpt.GPT(5, gpt.SMALL).eval()
+    model = gpt.gpt(5, gpt.SMALL).eval()
     a, b = sg.tensor([[0, 1, 2, 3]]), sg.tensor([[0, 1, 4, 4]])
     with sg.no_grad():
         assert (model(a)[:, :2] - model(b)[:, :2]).abs().max().item() < 1e-6

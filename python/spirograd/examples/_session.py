@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import spirograd as sg
@@ -28,6 +28,7 @@ def run(
     loss_of: Callable[[int], Any],
     rate: Callable[[int], float],
     options: argparse.Namespace,
+    about: Mapping[str, Any] | None = None,
     **objects: Any,
 ) -> tuple[list[tuple[int, float]], int]:
     """Takes the steps that are left: from the last checkpoint on, until the time is over.
@@ -38,6 +39,7 @@ def run(
         loss_of: the loss of a step.
         rate: the learning rate of a step.
         options: `checkpoints`, `every` and `seconds` of the command line.
+        about: of the model, for checkpoints, so that `generate` and `chat` can make it again.
         objects: `model`, `optimizer` and whatever else has a state.
 
     Returns:
@@ -45,7 +47,11 @@ def run(
     """
     optimizer = objects["optimizer"]
     found = options.checkpoints and sg.utils.checkpoints.restore(options.checkpoints, **objects)
-    done, curve = (found.step, [(int(s), float(v)) for s, v in found.extra]) if found else (0, [])
+    done, before, curve = 0, 0.0, []
+    if found:
+        done, before = found.step, float(found.extra["seconds"])
+        curve = [(int(s), float(v)) for s, v in found.extra["curve"]]
+    device = str(next(iter(objects["model"].parameters())).device)
     start = time.perf_counter()
     with Progress(steps, label) as progress:
         progress.advance(done)
@@ -64,7 +70,9 @@ def run(
             done += 1
             over = options.seconds is not None and time.perf_counter() - start > options.seconds
             if options.checkpoints and (over or done == steps or done % options.every == 0):
-                sg.utils.checkpoints.save(options.checkpoints, done, extra=curve, **objects)
+                seconds = before + time.perf_counter() - start
+                extra = {**(about or {}), "curve": curve, "device": device, "seconds": seconds}
+                sg.utils.checkpoints.save(options.checkpoints, done, extra=extra, **objects)
             if over:
                 break
     return curve, done

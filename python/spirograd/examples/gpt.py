@@ -1,19 +1,17 @@
 """Trains a GPT on characters, tiny Shakespeare's or a file's: `python -m spirograd.examples.gpt`.
 
 Exit status: 0 when the loss on the text held back reaches the floor, 1 when not, 2 when it could not run, 3 when time
-was over before the last step (`--seconds`; the next run with the same `--checkpoints` goes on).
+was over before the last step (`--seconds`; the next run with the same `--checkpoints` goes on). `python -m spirograd
+generate` and `chat` read those checkpoints.
 """
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 import spirograd as sg
 from spirograd import datasets, nn
@@ -39,36 +37,9 @@ FULL = Settings(6, 6, 384, 256, 0.2, 64, 2000, 100, 1e-3, floor=1.50)
 SMALL = Settings(2, 4, 64, 64, 0.0, 16, 150, 20, 4e-3, floor=2.9)
 
 
-class GPT(nn.Module):
-    """Numbers of characters [batch, time] -> scores of the next one [batch, time, vocabulary].
-
-    Initial values are GPT-2's: normal with deviation 0.02, smaller where a block adds to its input.
-    """
-
-    def __init__(self, vocabulary: int, s: Settings) -> None:
-        super().__init__()
-        self.context = s.context
-        self.token = nn.Embedding(vocabulary, s.width)
-        self.position = nn.Embedding(s.context, s.width)
-        self.dropout = nn.Dropout(s.dropout)
-        blocks = [nn.TransformerBlock(s.width, s.heads, dropout=s.dropout) for _ in range(s.layers)]
-        for block in blocks:
-            block.self_attn.dropout = 0.0  # its kernel keeps no weights that could be dropped
-        self.blocks = nn.ModuleList(blocks)
-        self.norm = nn.LayerNorm(s.width)
-        self.head = nn.Linear(s.width, vocabulary, bias=False)
-        for name, parameter in self.named_parameters():
-            if parameter.ndim > 1:
-                adds = name.endswith(("out_proj.weight", "linear2.weight"))
-                nn.init.normal_(parameter, std=0.02 / math.sqrt(2 * s.layers) if adds else 0.02)
-            elif name.endswith("bias"):
-                nn.init.zeros_(parameter)
-
-    def forward(self, x: Any) -> Any:
-        x = self.dropout(self.token(x) + self.position.weight[: x.shape[1]])
-        for block in self.blocks:
-            x = block(x)
-        return self.head(self.norm(x))
+def gpt(vocabulary: int, s: Settings) -> Any:
+    """Tokens [batch, time] -> scores of the next one [batch, time, vocabulary]."""
+    return sg.models.GPT2(vocabulary, s.context, s.width, s.layers, s.heads, s.dropout)
 
 
 def groups(model: Any, decay: float = 0.1) -> list[dict[str, Any]]:
@@ -96,20 +67,6 @@ def held_back_loss(model: Any, numbers: Any, s: Settings) -> float:
     return float(sum(sums) / (len(windows) * s.context))
 
 
-def generate(model: Any, numbers: Sequence[int], count: int, temperature: float = 0.8) -> list[int]:
-    """`count` characters that follow the given ones. The window has one length, so that one plan serves all steps."""
-    known, context = list(numbers), model.context
-    model.eval()
-    with sg.no_grad():
-        for _ in range(count):
-            window = known[-context:]
-            padded = sg.tensor([window + [0] * (context - len(window))], device=model.head.weight.device)
-            chosen = sg.utils.sampling.sample_logits(model(padded)[0, len(window) - 1], temperature=temperature)
-            known.append(int(chosen.item()))
-    model.train()
-    return known[len(numbers) :]
-
-
 def text_of(options: Any) -> str:
     if options.text:
         return Path(options.text).read_text(encoding="utf-8")
@@ -127,9 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (OSError, UnicodeDecodeError, sg.Error) as error:
         print(error, file=sys.stderr)
         return 2
-    vocabulary = sorted(set(text))
-    number_of = {c: i for i, c in enumerate(vocabulary)}
-    numbers = np.array([number_of[c] for c in text])
+    tokens = sg.text.CharTokenizer.from_text(text)
+    numbers = tokens.encode(text)
     cut = len(numbers) * 9 // 10
     if len(numbers) - cut <= s.context + 1:
         print(f"the text has {len(numbers)} characters; give at least {10 * (s.context + 2)}", file=sys.stderr)
@@ -137,9 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     train, held_back = (sg.tensor(part, device=device) for part in (numbers[:cut], numbers[cut:]))
 
     sg.manual_seed(options.seed)
-    model = GPT(len(vocabulary), s).to(device)
+    model = gpt(tokens.vocab_size, s).to(device)
     optimizer = sg.optim.AdamW(groups(model), lr=s.learning_rate, betas=(0.9, 0.99))
-    print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {len(vocabulary)} characters, on {device}")
+    print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {tokens.vocab_size} characters, on {device}")
     window = sg.arange(s.context + 1, device=device)
 
     def loss_of_step(step: int) -> Any:
@@ -150,7 +106,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _session.warm_cosine(step, s.steps, s.warm, s.learning_rate, s.learning_rate / 10)
 
     start = time.perf_counter()
-    curve, done = _session.run("GPT", s.steps, loss_of_step, rate, options, model=model, optimizer=optimizer)
+    sizes = {name: getattr(s, name) for name in ("layers", "heads", "width", "context", "dropout")}
+    about = {"model": "gpt", **sizes, "vocabulary": tokens.vocab_size, "tokenizer": tokens.to_json()}
+    curve, done = _session.run(
+        "GPT", s.steps, loss_of_step, rate, options, about=about, model=model, optimizer=optimizer
+    )
     if done < s.steps:
         print(f"time is over after {done} of {s.steps} steps; run it again to go on")
         return 3
@@ -160,7 +120,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"training loss {curve[-1][1]:.4f}, held back {loss:.4f}, {seconds:.1f} s")
     if options.sample > 0:
         first = [int(train[0].item())]
-        print("".join(vocabulary[i] for i in first + generate(model, first, options.sample)))
+        print(tokens.decode(first + sg.generation.generate(model, first, options.sample, temperature=0.8)))
     print(f"floor {s.floor:.2f}: {'reached' if fine else 'MISSED'}")
     return 0 if fine else 1
 

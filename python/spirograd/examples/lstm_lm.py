@@ -39,21 +39,24 @@ SMALL = Settings(1, 48, 0.0, 8, 4, 10, 400, 2e-2, floor=90)
 
 
 class WordModel(nn.Module):
-    """Numbers of words [time, batch] -> scores of the next one [time, batch, vocabulary], and the states."""
+    """Numbers of words [time, batch] -> scores of the next one [time, batch, vocabulary], and the states.
+
+    It has the weights of sg.models.LSTMDecoder, which writes.
+    """
 
     def __init__(self, vocabulary: int, s: Settings) -> None:
         super().__init__()
-        self.words = nn.Embedding(vocabulary, s.width)
+        self.embedding = nn.Embedding(vocabulary, s.width)
         self.dropout = nn.Dropout(s.dropout)
         self.lstm = nn.LSTM(s.width, s.width, s.layers, dropout=s.dropout if s.layers > 1 else 0.0)
-        self.scores = nn.Linear(s.width, vocabulary)
-        nn.init.uniform_(self.words.weight, -0.1, 0.1)
-        nn.init.uniform_(self.scores.weight, -0.1, 0.1)
-        nn.init.zeros_(self.scores.bias)  # type: ignore[arg-type]  # it has one
+        self.output = nn.Linear(s.width, vocabulary)
+        nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
+        nn.init.uniform_(self.output.weight, -0.1, 0.1)
+        nn.init.zeros_(self.output.bias)  # type: ignore[arg-type]  # it has one
 
     def forward(self, x: Any, states: Any = None) -> Any:
-        y, states = self.lstm(self.dropout(self.words(x)), states)
-        return self.scores(self.dropout(y)), states
+        y, states = self.lstm(self.dropout(self.embedding(x)), states)
+        return self.output(self.dropout(y)), states
 
 
 class Carried:
@@ -138,8 +141,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _session.warm_cosine(step, steps, 20, s.learning_rate, s.learning_rate / 10)
 
     start = time.perf_counter()
+    sizes = {name: getattr(s, name) for name in ("layers", "width", "dropout")}
+    about = {"model": "lstm", **sizes, "vocabulary": tokens.vocab_size, "tokenizer": tokens.to_json()}
     curve, done = _session.run(
-        "LSTM", steps, loss_of_step, rate, options, model=model, optimizer=optimizer, carried=carried
+        "LSTM", steps, loss_of_step, rate, options, about=about, model=model, optimizer=optimizer, carried=carried
     )
     if done < steps:
         print(f"time is over after {done} of {steps} steps; run it again to go on")
