@@ -45,7 +45,7 @@ struct Update {
     }
     if (static_cast<int>(values.size()) != rule.numbers)
       fail<ValueError>("optim",
-                       std::string(rule.name) + " takes " + std::to_string(rule.numbers) + " numbers, not " +
+                       std::string(rule.op.name) + " takes " + std::to_string(rule.numbers) + " numbers, not " +
                            std::to_string(values.size()),
                        "see cpp/ops/optim.cpp");
     update(rule, parameters, states, values,

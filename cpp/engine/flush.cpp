@@ -14,6 +14,7 @@
 #include "engine/replay/capture.hpp"
 #include "engine/rescue.hpp"
 #include "engine/run_status.hpp"
+#include "engine/written_out.hpp"
 #include "plan/bounds.hpp"
 #include "schedule/loops.hpp"
 #include "schedule/schedule.hpp"
@@ -106,23 +107,29 @@ bool folds(const Log& log) {
 }
 
 // The order of a sum may depend on what is fused with it, so a loop has the same kernels in pieces and in one plan.
-ScheduleInput input_of(const Log& log, const Wanted& wanted, bool fuse, const std::vector<int32_t>& cuts) {
+ScheduleInput input_of(const WrittenOut& out, const Wanted& wanted, bool fuse, const std::vector<int32_t>& cuts) {
+  const Log& log = out.log();
   const Features* gpu = log.device.is_gpu() ? &device_of(log.device).features() : nullptr;
-  return {
-      log, wanted.held, wanted.dying, fuse, !wanted.unchecked.empty(), gpu, folds(log) ? cuts : std::vector<int32_t>()};
+  return {log,
+          out.held(),
+          wanted.dying,
+          fuse,
+          !wanted.unchecked.empty(),
+          gpu,
+          folds(log) ? out.places(cuts) : std::vector<int32_t>()};
 }
 
 // `words`: how many words of the log's key stand for operations.
-void explain_miss(const ScheduleInput& input, const PlanCache& cache, const Sketch* nearest, size_t words) {
+void explain_miss(const Log& log, const ScheduleInput& input, const PlanCache& cache, const Sketch* nearest,
+                  size_t words) {
   if (debug_level() < 1) return;
-  const Log& log = input.log;
   debug(1, nearest ? describe_new(log, "but " + why_not(*nearest, input))
                    : describe_new(log, words, cache.common_with_nearest(log.key)));
 }
 
 // A structure that was scheduled before is bound to the new sizes if one of its sketches holds for them
 // (docs/decisions/022-sizes-are-bound.md). Only logs that fit no sketch are scheduled.
-Scheduled bind_or_schedule(const ScheduleInput& input, PlanCache& cache, size_t words) {
+Scheduled bind_or_schedule(const Log& log, const ScheduleInput& input, PlanCache& cache, size_t words) {
   const Stage stage("schedule", "stage", input.log.device);
   const Structure structure = structure_of(input);
   const auto& sketches = cache.sketches(structure);
@@ -130,24 +137,28 @@ Scheduled bind_or_schedule(const ScheduleInput& input, PlanCache& cache, size_t 
     if (std::optional<Scheduled> bound = schedule_as(input, *sketch)) {
       check_bound(input, *sketch, *bound);
       ++counters().plans_bound;
-      if (debug_level() >= 1) debug(1, describe_new(input.log, "with other sizes"));
+      if (debug_level() >= 1) debug(1, describe_new(log, "with other sizes"));
       return std::move(*bound);
     }
   ++counters().plan_misses;
-  explain_miss(input, cache, sketches.empty() ? nullptr : sketches.front().get(), words);
+  explain_miss(log, input, cache, sketches.empty() ? nullptr : sketches.front().get(), words);
   Scheduled made = schedule(input);
   cache.insert(structure, std::move(made.sketch));
   return made;
 }
 
-CachedPlan make_plan(const ScheduleInput& input, PlanCache& cache, size_t words) {
-  Scheduled made = bind_or_schedule(input, cache, words);
+CachedPlan make_plan(const Log& log, const Wanted& wanted, bool fuse, const std::vector<int32_t>& cuts,
+                     PlanCache& cache, size_t words) {
+  const WrittenOut out(log, wanted.held);
+  const ScheduleInput input = input_of(out, wanted, fuse, cuts);
+  Scheduled made = bind_or_schedule(log, input, cache, words);
+  out.translate(made);
   CachedPlan entry;
   entry.plan = std::make_shared<const Plan>(std::move(made.plan));
   entry.output_nodes = std::move(made.output_nodes);
   if (debug_level() >= 3) debug(3, entry.plan->print());
-  entry.prepared = device_of(input.log.device).prepare(entry.plan);
-  entry.key = input.log.key;
+  entry.prepared = device_of(log.device).prepare(entry.plan);
+  entry.key = log.key;
   return entry;
 }
 
@@ -237,7 +248,7 @@ void run_log(Log& log, bool is_piece) {
     const std::vector<int32_t> cuts = fuse && !is_piece ? loop_cuts(log) : std::vector<int32_t>();
     if (!cuts.empty() && !capture() && cache.times_missed(hash) < kTimesInPieces)
       return run_in_pieces(log, cuts, std::vector<bool>(wanted.held), run_in_one);
-    plan = &cache.insert(hash, make_plan(input_of(log, wanted, fuse, cuts), cache, words));
+    plan = &cache.insert(hash, make_plan(log, wanted, fuse, cuts, cache, words));
   }
   try {
     run(log, wanted, *plan);
@@ -327,7 +338,9 @@ void count_plans(int64_t& plans, int64_t& bytes) {
 PlanView plan_of_log(Log& log, bool compile) {
   Wanted wanted;
   look(log, wanted);
-  Scheduled made = schedule(input_of(log, wanted, fusing(), fusing() ? loop_cuts(log) : std::vector<int32_t>()));
+  const WrittenOut out(log, wanted.held);
+  Scheduled made = schedule(input_of(out, wanted, fusing(), fusing() ? loop_cuts(log) : std::vector<int32_t>()));
+  out.translate(made);
   PlanView view{std::make_shared<const Plan>(std::move(made.plan)), nullptr};
   if (compile) view.prepared = device_of(log.device).prepare(view.plan);
   return view;

@@ -63,13 +63,24 @@ class Rescue {
 
   // [begin, end) failed together. Nodes that nothing holds stay pending after a successful run: they never had memory.
   void halve(size_t begin, size_t end) {
-    if (end - begin < 2 || attempts_ >= kMostAttempts) {
+    const size_t middle = middle_of(begin, end);
+    if (middle == begin || attempts_ >= kMostAttempts) {
       for (size_t i = begin; i < end; ++i) fail(*nodes_[i], error_);
       return;
     }
-    const size_t middle = begin + (end - begin) / 2;
     if (!attempt(begin, middle)) halve(begin, middle);
     if (!attempt(middle, end)) halve(middle, end);
+  }
+
+  // Where a run may begin, near the middle; `begin`: nowhere.
+  size_t middle_of(size_t begin, size_t end) const {
+    const auto follows = [&](size_t i) { return nodes_[i]->op->follows; };
+    const size_t middle = begin + (end - begin) / 2;
+    for (size_t i = middle; i < end; ++i)
+      if (i > begin && !follows(i)) return i;
+    for (size_t i = middle; i > begin; --i)
+      if (!follows(i)) return i;
+    return begin;
   }
 
   bool attempt(size_t begin, size_t end) {

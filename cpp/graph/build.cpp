@@ -10,40 +10,14 @@
 #include "base/profile.hpp"
 #include "graph/grad.hpp"
 #include "graph/log.hpp"
+#include "graph/record.hpp"
+#include "graph/update.hpp"
 #include "graph/watcher.hpp"
 #include "kernel/kernel.hpp"
 
 namespace sg {
-namespace {
+namespace recording {
 
-// The type of an input of lower rank (number, 0-d, tensor) counts only where its kind (bool, integer, float) is higher.
-using Maybe = std::optional<DType>;
-Maybe combined(Maybe high, Maybe low) {
-  if (!high || !low) return high ? high : low;
-  return kind_of(*low) > kind_of(*high) ? low : high;
-}
-
-std::atomic<DType> float_of_numbers{DType::float32};
-
-DType promoted(std::initializer_list<Tensor> inputs, const OpInfo& op) {
-  bool any = false;
-  for (const Tensor& x : inputs) any = any || !x.is_number();
-  if (!any) fail<TypeError>(op.name, "needs a tensor, got numbers only", "make one of them a tensor");
-  return result_type(inputs);
-}
-
-Number as_type(const Tensor& x, DType t) {
-  const Number n = x->number;
-  if (is_float(t)) return Number{.f = is_float(x.dtype()) ? n.f : static_cast<double>(n.i)};
-  if (t == DType::boolean) return Number{.i = is_float(x.dtype()) ? n.f != 0 : n.i != 0};
-  return Number{.i = is_float(x.dtype()) ? static_cast<int64_t>(n.f) : n.i};
-}
-
-// Dimensions of size 1 say nothing about a computation: `keep` lists the others.
-struct Squeezed {
-  Dims shape;
-  int keep[kMaxRank];
-};
 Squeezed squeeze(const Dims& shape) {
   Squeezed s;
   for (int d = 0; d < shape.rank; ++d)
@@ -78,26 +52,13 @@ void set_tensor(Operand& operand, const Tensor& x, const Dims& strides) {
   if (watcher) watcher->uses(x);
 }
 
-void set_number(Operand& operand, DType dtype, Number number, ReplaySlot slot = {}) {
+void set_number(Operand& operand, DType dtype, Number number, ReplaySlot slot) {
   operand.kind = Operand::Kind::number;
   operand.dtype = dtype;
   operand.number = number;
   operand.slot = slot;
 }
 
-// Under the engine lock.
-void raise_if_failed(const Operand& operand) {
-  if (operand.kind == Operand::Kind::node) raise_if_failed(*operand.node);
-}
-
-// An op is recorded as a whole: which values its inputs have, its place in the log and in the gradient graph.
-struct Entry {
-  explicit Entry(const OpInfo& op) : stage(op.name, "cpu_op") {}
-  const Stage stage;
-  const EngineLock lock;
-};
-
-// Whether a node reads or writes memory that is also seen from outside.
 bool touches_shared(const Node& node) {
   for (int i = 0; i < node.inputs; ++i) {
     const Node* from = node.in[i].node.get();
@@ -106,21 +67,35 @@ bool touches_shared(const Node& node) {
   return false;
 }
 
+void keep_shared(Node& now, Node& before) {
+  if (!before.buffer || !before.buffer->shared) return;
+  if (now.state != Node::State::ready || now.buffer == before.buffer) return;
+  auto* fresh = static_cast<unsigned char*>(now.buffer->host);
+  std::swap_ranges(fresh, fresh + now.bytes(), static_cast<unsigned char*>(before.buffer->host));
+  std::swap(now.buffer, before.buffer);
+}
+
+// What is run as a whole stays in one log.
+void run_if_due(Log& log, bool at_once, bool may_wait) {
+  const bool full = log.nodes.size() >= log.most, heavy = log.leaf_bytes >= kMaxLogLeafBytes;
+  if (at_once || ((full || heavy) && !may_wait && log.whole_from == SIZE_MAX)) flush(log, !at_once && !heavy);
+  if (at_once) raise_reports(log.device);
+}
+
+namespace {
 // The log has room for the node, and a storage or a gradient holds it already: the log may run as soon as it has it.
 void append_in_room(Log& log, const NodeRef& node, const SourceLocation& line) {
   note_disturbance();
   log.append_in_room(node);
   const int64_t bound = node->op->kind == Kind::kernel ? kAnyBound : node->in[1].number.i;
   if (node->op->reports) log.reporters.push_back({node->op, bound, line});
-  const bool at_once = touches_shared(*node);
-  const bool full = log.nodes.size() >= log.most, heavy = log.leaf_bytes >= kMaxLogLeafBytes;
-  // The reader of a checked index comes next and belongs to its kernel. What is run as a whole stays in one log.
-  const bool may_wait = node->op->reports || log.whole_from != SIZE_MAX;
-  if (at_once || ((full || heavy) && !may_wait)) flush(log, !at_once && !heavy);
-  if (at_once) raise_reports(node->device);
+  // The reader of a checked index comes next and belongs to its kernel.
+  run_if_due(log, touches_shared(*node), node->op->reports);
 }
+}  // namespace
 
 void append(const NodeRef& node) {
+  if (Aside::now) return Aside::now->nodes.push_back(node);
   const SourceLocation line = node->op->reports ? current_location() : SourceLocation();
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
   Log& log = log_of(node->device);
@@ -128,14 +103,33 @@ void append(const NodeRef& node) {
   append_in_room(log, node, line);
 }
 
-// Memory that is seen from outside must hold the new value. Where the write had to go to fresh memory first, the two
-// swap their bytes and their buffers.
-void keep_shared(Node& now, Node& before) {
-  if (!before.buffer || !before.buffer->shared) return;
-  if (now.state != Node::State::ready || now.buffer == before.buffer) return;
-  auto* fresh = static_cast<unsigned char*>(now.buffer->host);
-  std::swap_ranges(fresh, fresh + now.bytes(), static_cast<unsigned char*>(before.buffer->host));
-  std::swap(now.buffer, before.buffer);
+}  // namespace recording
+
+using namespace recording;
+
+namespace {
+
+// The type of an input of lower rank (number, 0-d, tensor) counts only where its kind (bool, integer, float) is higher.
+using Maybe = std::optional<DType>;
+Maybe combined(Maybe high, Maybe low) {
+  if (!high || !low) return high ? high : low;
+  return kind_of(*low) > kind_of(*high) ? low : high;
+}
+
+std::atomic<DType> float_of_numbers{DType::float32};
+
+DType promoted(std::initializer_list<Tensor> inputs, const OpInfo& op) {
+  bool any = false;
+  for (const Tensor& x : inputs) any = any || !x.is_number();
+  if (!any) fail<TypeError>(op.name, "needs a tensor, got numbers only", "make one of them a tensor");
+  return result_type(inputs);
+}
+
+Number as_type(const Tensor& x, DType t) {
+  const Number n = x->number;
+  if (is_float(t)) return Number{.f = is_float(x.dtype()) ? n.f : static_cast<double>(n.i)};
+  if (t == DType::boolean) return Number{.i = is_float(x.dtype()) ? n.f != 0 : n.i != 0};
+  return Number{.i = is_float(x.dtype()) ? static_cast<int64_t>(n.f) : n.i};
 }
 
 DeviceId device_of(const OpInfo& op, std::initializer_list<Tensor> inputs) {

@@ -17,7 +17,9 @@ namespace {
 
 constexpr int32_t kNone = -1, kMade = -2;
 
-bool is_target(const Node& node, int k) { return node.op->kind == Kind::effect && k == 1 && node.inputs == 2; }
+bool is_target(const Node& node, int k) {
+  return node.op->kind == Kind::effect && k == 1 && (node.inputs == 2 || node.op->update);
+}
 
 }  // namespace
 
@@ -80,7 +82,8 @@ void Log::add_leaf(const Node& reader, int k, uint64_t word) {
   }
   add_word(word | uint64_t(is_aligned(operand)) << 9 | uint64_t(leaf.log_index) << 32);
   if (first) add_word(static_cast<uint64_t>(leaf.numel));
-  const bool many = operand.strides.rank == 0 && starts_of_[static_cast<size_t>(leaf.log_index)].count > kFewElements;
+  const bool many = operand.strides.rank == 0 && !reader.op->update &&
+                    starts_of_[static_cast<size_t>(leaf.log_index)].count > kFewElements;
   const bool is_update = is_target(reader, k) && reader.in[0].kind == Operand::Kind::node;
   starts.push_back(start_in_leaf(leaf.log_index, operand.offset, many ? is_update : kLookBack));
   add_word(static_cast<uint64_t>(starts.back()));
@@ -92,6 +95,7 @@ void Log::add_leaf(const Node& reader, int k, uint64_t word) {
 bool Log::is_part_of_written(const Node& reader, int k) const {
   const Operand& operand = reader.in[k];
   const Node& memory = *operand.node;
+  if (k == 0 && reader.op->follows) return false;  // it says which part of an update it is
   if (memory.op->kind != Kind::effect || written_leaf_[static_cast<size_t>(memory.log_index)] == kMade) return false;
   if (watcher && reader.op->kind == Kind::kernel) return true;
   if (!watcher && (operand.strides.rank > 0 || !(reader.reads_value(k) || is_target(reader, k)))) return false;

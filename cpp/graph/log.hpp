@@ -48,6 +48,8 @@ struct Log {
   std::vector<int32_t> leaf_of;  // of each offset; -1: memory that the log makes
   std::vector<int32_t> starts;   // of each operand that is a tensor, in program order: its offset; -1: part of the key
   std::vector<Number> numbers;
+  // Of each operand that is a number, in program order: which one; -1: part of the formula. Empty: one each.
+  std::vector<int32_t> number_of;
   std::vector<std::pair<int32_t, ReplaySlot>> slots;  // of the numbers that have one
   std::vector<Assignment> assignments;
   std::vector<Reporter> reporters;

@@ -2,12 +2,14 @@
 // bindings, fusion, docs and tests are loops over it.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "kernel/program.hpp"
 
 namespace sg {
 
 struct Node;
+class Tensor;
 struct Vjp;
 struct Expansion;
 
@@ -55,6 +57,10 @@ struct OpInfo {
   Expr (*emit)(ProgramBuilder&, const Node&, const Expr* inputs) = nullptr;
   void (*vjp)(Vjp&) = nullptr;  // nullptr: no gradient
   void (*expand)(const Node&, bool gpu, Expansion&) = nullptr;
+  // Of an effect that stands for many ops (see update_all in build.hpp): records those, and returns what is written to
+  // input 1 and to the memory behind each input after input 2.
+  std::vector<Tensor> (*update)(const Node&) = nullptr;
+  bool follows = false;       // belongs to the nodes before it: no run begins with it
   bool reports = false;       // checks an index: against input 1, or in a kernel of its own (see CustomKernel::tag)
   bool stores = false;        // its value is written to memory: readers never compute it again
   uint8_t takes = kTakesAll;  // of the promoted type

@@ -461,10 +461,14 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLoss
 // ---- optimisers: one update of all tensors, in place ----------------------------------------------------------------
 // How a step changes one parameter. The function gives the parameter's new value and puts the new state in place of the
 // old; states may be undefined where an option is off. Numbers are of the schedule and the step: numbers, or 0-d tensors.
+// Which numbers are undefined, and nothing else about them, may decide which ops the function makes.
 struct UpdateRule {
-  const char* name;
+  using Step = Tensor(const Tensor& p, const Tensor& g, Tensor* state, const Tensor* numbers);
+  OpInfo op;
   int states, numbers;
-  Tensor (*step)(const Tensor& p, const Tensor& g, Tensor* state, const Tensor* numbers);
+  Step* step;
+  int shrink = -1;        // the number that is left out where it is 1
+  bool op_by_op = false;  // the function reads numbers: its ops are recorded
 };
 const UpdateRule& update_rule(const std::string& name);  // ValueError when there is none
 struct UpdateOptions {

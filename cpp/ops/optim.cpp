@@ -1,10 +1,12 @@
-// Optimisers: for each parameter a few pointwise nodes and writes in place. All parameters have the same structure, so
-// the scheduler makes one launch of them. Knows no schedule of rates: those are numbers.
+// Optimisers: a step is one update of all tensors (graph/update.hpp), written out as a few pointwise ops for each
+// parameter. All parameters have the same structure, so the scheduler makes one launch of them. Knows no schedule of
+// rates: those are numbers.
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
 #include "graph/log.hpp"
+#include "graph/update.hpp"
 #include "graph/watcher.hpp"
 #include "ops/list.hpp"
 
@@ -22,9 +24,7 @@ Tensor one_minus(const Tensor& x) {
 Tensor kept(const Tensor& mean, const Tensor& x, const Tensor& beta) { return mean * beta + x * one_minus(beta); }
 
 // Decoupled weight decay (Loshchilov and Hutter, 2019); nothing is computed without it.
-Tensor shrunk(const Tensor& p, const Tensor& factor) {
-  return factor.is_number() && factor->number.f == 1 ? p : p * factor;
-}
+Tensor shrunk(const Tensor& p, const Tensor& factor) { return factor ? p * factor : p; }
 
 Tensor length(const Tensor& x) { return sqrt(sum(square(x))); }
 
@@ -149,15 +149,55 @@ Tensor muon(const Tensor& p, const Tensor& g, Tensor* s, const Tensor* n) {
   return shrunk(p, shrink) - step * scale * lr;
 }
 
-constexpr UpdateRule kRules[] = {
-    {"sgd", 1, 3, sgd<false>},    {"nesterov", 1, 3, sgd<true>},
-    {"adam", 3, 5, adam},         {"adamax", 2, 4, adamax},
-    {"nadam", 2, 7, nadam},       {"radam", 2, 6, radam},
-    {"rmsprop", 3, 4, rmsprop},   {"adagrad", 1, 2, adagrad},
-    {"adadelta", 2, 3, adadelta}, {"lion", 1, 4, lion},
-    {"lamb", 2, 7, lamb},         {"lars", 1, 5, lars},
-    {"muon", 1, 9, muon<false>},  {"muon_nesterov", 1, 9, muon<true>},
+std::vector<Tensor> write_out(const Node& update);
+
+UpdateRule rule(const char* name, int states, int numbers, UpdateRule::Step* step, int shrink = -1) {
+  const OpInfo op{.name = name,
+                  .doc = "A step of an optimiser.",
+                  .kind = Kind::effect,
+                  .arity = 0,
+                  .update = write_out,
+                  .follows = true};
+  return {op, states, numbers, step, shrink};
+}
+UpdateRule op_by_op(UpdateRule rule) {
+  rule.op_by_op = true;
+  return rule;
+}
+
+const UpdateRule kRules[] = {
+    rule("sgd", 1, 3, sgd<false>),
+    rule("nesterov", 1, 3, sgd<true>),
+    rule("adam", 3, 5, adam, 4),
+    rule("adamax", 2, 4, adamax),
+    rule("nadam", 2, 7, nadam, 6),
+    rule("radam", 2, 6, radam, 5),
+    rule("rmsprop", 3, 4, rmsprop),
+    rule("adagrad", 1, 2, adagrad),
+    rule("adadelta", 2, 3, adadelta),
+    rule("lion", 1, 4, lion, 3),
+    rule("lamb", 2, 7, lamb),
+    rule("lars", 1, 5, lars),
+    op_by_op(rule("muon", 1, 9, muon<false>, 2)),
+    op_by_op(rule("muon_nesterov", 1, 9, muon<true>, 2)),
 };
+
+// Numbers of an update after those of its rule.
+enum Extra : uint8_t { kWeightDecay, kSkip, kMaximize, kExtras };
+
+// What a step writes: the parameter, then its states. Undefined states have none.
+std::vector<Tensor> stepped(const UpdateRule& rule, const Tensor& p, Tensor g, std::vector<Tensor> states,
+                            const Tensor* numbers) {
+  const Tensor* extra = numbers + rule.numbers;
+  if (extra[kMaximize]) g = -g;
+  if (extra[kWeightDecay]) g = g + p * extra[kWeightDecay];
+  const std::vector<Tensor> before = states;
+  std::vector<Tensor> values{rule.step(p, g, states.data(), numbers)};
+  values.insert(values.end(), states.begin(), states.end());
+  for (size_t k = 0; k < values.size(); ++k)
+    if (extra[kSkip] && values[k]) values[k] = where(extra[kSkip], k ? before[k - 1] : p, values[k]);
+  return values;
+}
 
 // The first `used` of `count` states of each parameter; the others stay undefined.
 States zeros(const std::vector<Tensor>& parameters, int used, int count) {
@@ -188,12 +228,27 @@ class AllOrNothing {
   std::vector<std::pair<Log*, Writes>> before_;
 };
 
+std::vector<Tensor> write_out(const Node& update) {
+  const auto& rule = *std::find_if(std::begin(kRules), std::end(kRules), [&](auto& r) { return &r.op == update.op; });
+  std::vector<Tensor> states;
+  for (int k = 0; k < rule.states; ++k) states.push_back(state_of(update, k));
+  return stepped(rule, tensor_of(update), gradient_of(update), std::move(states), numbers_of(update).data());
+}
+
+void step_op_by_op(const UpdateRule& rule, const Updated& u, const Tensor* numbers) {
+  const std::vector<Tensor> values = stepped(rule, u.tensor.detach(), u.gradient.detach(), u.states, numbers);
+  copy_(u.tensor, values[0]);
+  for (size_t k = 0; k < u.states.size(); ++k)
+    if (u.states[k]) copy_(u.states[k], values[k + 1]);
+}
+
+bool is_one(const Tensor& n) { return n.is_number() && n->number.f == 1; }
 Tensor decay(double weight_decay) { return weight_decay ? Tensor(weight_decay) : Tensor(); }
 
 }  // namespace
 
 const UpdateRule& update_rule(const std::string& name) {
-  const auto* found = std::find_if(std::begin(kRules), std::end(kRules), [&](auto& r) { return name == r.name; });
+  const auto* found = std::find_if(std::begin(kRules), std::end(kRules), [&](auto& r) { return name == r.op.name; });
   if (found == std::end(kRules)) fail<ValueError>("optim", "there is no rule " + name, "see cpp/ops/optim.cpp");
   return *found;
 }
@@ -203,20 +258,20 @@ void update(const UpdateRule& rule, const std::vector<Tensor>& parameters, const
   GradMode off(false);
   const EngineLock all_at_once;  // of steps of two threads none is lost
   AllOrNothing whole(parameters);
-  const Tensor skip = o.found_inf ? o.found_inf.detach() > 0 : Tensor();
-  auto write = [&](const Tensor& to, const Tensor& value) { copy_(to, skip ? where(skip, to, value) : value); };
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    if (!parameters[i].grad()) continue;
-    const Tensor p = parameters[i].detach();
-    Tensor g = parameters[i].grad().detach();
-    if (o.maximize) g = -g;
-    if (o.weight_decay) g = g + p * o.weight_decay;
-    std::vector<Tensor> s = states[i];
-    const Tensor next = rule.step(p, g, s.data(), numbers.data());
-    write(parameters[i], next);
-    for (size_t k = 0; k < s.size(); ++k)
-      if (s[k]) write(states[i][k], s[k]);
-  }
+  std::vector<Tensor> all = numbers;
+  if (rule.shrink >= 0 && is_one(all[static_cast<size_t>(rule.shrink)])) all[static_cast<size_t>(rule.shrink)] = {};
+  all.resize(static_cast<size_t>(rule.numbers + kExtras));
+  Tensor* extra = all.data() + rule.numbers;
+  extra[kWeightDecay] = o.weight_decay;
+  if (o.found_inf) extra[kSkip] = o.found_inf.detach() > 0;
+  if (o.maximize) extra[kMaximize] = 1.0;
+  std::vector<Updated> tensors;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].grad()) tensors.push_back({parameters[i], parameters[i].grad(), states[i]});
+  if (rule.op_by_op || detect_nan)
+    for (const Updated& u : tensors) step_op_by_op(rule, u, all.data());
+  else if (!tensors.empty())
+    update_all(rule.op, all, tensors);
   whole.done();
 }
 

@@ -42,7 +42,10 @@ void Context::find_values() {
     first_operand_.push_back(static_cast<int32_t>(values_of_operands_.size()));
     for (int k = 0; k < node->inputs; ++k) {
       const Operand& o = node->in[k];
-      numbers_.push_back(o.kind == Operand::Kind::number ? next_number++ : -1);
+      numbers_.push_back(o.kind != Operand::Kind::number ? -1
+                         : log.number_of.empty()         ? next_number
+                                                         : log.number_of[static_cast<size_t>(next_number)]);
+      next_number += o.kind == Operand::Kind::number;
       ValueRef& s = values_of_operands_.emplace_back();
       if (o.kind != Operand::Kind::node) continue;
       s.node = pending(o);

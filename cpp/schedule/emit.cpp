@@ -99,12 +99,16 @@ class ProgramEmitter {
     builder_.add_view(view_of(-1, product.compute, group_.element_strides(), 0, true));
   }
 
-  // A number of the log is one argument of the kernel, however often it is read. Its value is not part of the plan.
+  // A number of the log is one argument of the kernel, however often it is read. Its value is not part of the plan, unless
+  // it is part of an update's formula.
   Expr number(int32_t node, int operand) {
     const int32_t global = context_.number(node, operand);
-    auto [it, fresh] = numbers_.try_emplace(global);
+    const auto [value, dtype] =
+        std::pair(context_.node(node).in[operand].number, context_.node(node).in[operand].dtype);
+    if (global < 0) return is_float(dtype) ? builder_.constant(dtype, value.f) : builder_.constant_int(dtype, value.i);
+    auto [it, fresh] = numbers_.try_emplace({global, dtype});
     if (fresh) {
-      it->second = builder_.number(context_.node(node).in[operand].dtype);
+      it->second = builder_.number(dtype);
       out_.numbers.push_back(global);
     }
     return it->second;
@@ -306,7 +310,8 @@ class ProgramEmitter {
   Dims order_;
   ProgramBuilder builder_;
   std::pmr::vector<Expr> values_;
-  std::pmr::map<int32_t, Expr> numbers_, offsets_;
+  std::pmr::map<std::pair<int32_t, DType>, Expr> numbers_;
+  std::pmr::map<int32_t, Expr> offsets_;
   std::pmr::vector<bool> writes_;  // whether each binding is written
   Emitted out_;
 };

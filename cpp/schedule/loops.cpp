@@ -204,7 +204,9 @@ void cut(const Loop& loop, std::vector<int32_t>& cuts) {
 std::vector<int32_t> loop_cuts(const Log& log) {
   std::vector<int32_t> cuts;
   for (const Loop& loop : Loops(log).find()) cut(loop, cuts);
-  std::erase_if(cuts, [&](int32_t cut) { return static_cast<size_t>(cut) > log.whole_from; });
+  std::erase_if(cuts, [&](int32_t cut) {
+    return static_cast<size_t>(cut) > log.whole_from || log.nodes[static_cast<size_t>(cut)]->op->follows;
+  });
   return cuts;
 }
 

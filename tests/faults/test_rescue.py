@@ -40,6 +40,14 @@ CASES = {
         "opt.step()\n"
         "assert w.tolist() == [-1.0] * 3\n"
     ),
+    "an update between other work": (
+        "ws = [sg.ones(3, device=d, requires_grad=True) for _ in range(4)]\n"
+        "for w in ws: w.grad = sg.full((3,), 2.0, device=d)\n"
+        "sg.synchronize()\n"
+        "sg._core._Update('sgd', ws, [[None]] * 4).step((0.5, 0.0, 1.0), 0.0, False, None)\n"
+        "large(sum(w.detach().sum() for w in ws))\n"
+        "assert [w.tolist() for w in ws] == [[0.0] * 3] * 4\n"
+    ),
     "a step of which a part finds no memory": (
         "w, big = sg.ones(3, device=d, requires_grad=True), sg.ones(6 << 20, device=d, requires_grad=True)\n"
         "opt = sg.optim.Adam([w, big], lr=0.5)\n"

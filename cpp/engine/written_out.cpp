@@ -1,0 +1,131 @@
+// Goes through a log in order: ordinary nodes are taken as they are, updates are recorded aside as ops. Where those read
+// the memory and the numbers of an update, they read from the same offsets and arguments.
+#include "engine/written_out.hpp"
+
+#include <algorithm>
+
+#include "graph/update.hpp"
+
+namespace sg {
+
+WrittenOut::WrittenOut(const Log& log, const std::vector<bool>& held) : log_(log), was_held_(held) {
+  out_.device = log.device;
+  out_.leaves = log.leaves;
+  out_.offsets = log.offsets;
+  out_.numbers = log.numbers;
+  out_.leaf_of = log.leaf_of;
+  out_.goes_on = log.goes_on;
+  find_first();
+  try {
+    for (int32_t i = 0; i < static_cast<int32_t>(log.nodes.size()); ++i) take(i);
+  } catch (...) {
+    for (size_t i = 0; i < log_.nodes.size(); ++i) log_.nodes[i]->log_index = static_cast<int32_t>(i);
+    throw;
+  }
+}
+
+WrittenOut::~WrittenOut() {
+  for (size_t i = 0; i < log_.nodes.size(); ++i) log_.nodes[i]->log_index = static_cast<int32_t>(i);
+}
+
+void WrittenOut::find_first() {
+  First next;
+  for (const NodeRef& node : log_.nodes) {
+    first_.push_back(next);
+    for (int k = 0; k < node->inputs; ++k) {
+      next.start += node->in[k].kind == Operand::Kind::node;
+      next.number += node->in[k].kind == Operand::Kind::number;
+    }
+  }
+}
+
+void WrittenOut::take(int32_t i) {
+  const NodeRef& node = log_.nodes[static_cast<size_t>(i)];
+  place_.push_back(static_cast<int32_t>(out_.nodes.size()));
+  if (node->op == &kUpdateNumbers) return;
+  if (node->op->update) return write_out(i);
+  if (node->op == &kUpdatedState) return write_state(i);
+  const auto [start, number] = first_[static_cast<size_t>(i)];
+  size_t starts = 0, numbers = 0;
+  for (int k = 0; k < node->inputs; ++k) {
+    if (node->in[k].kind == Operand::Kind::node) out_.starts.push_back(log_.starts[start + starts++]);
+    if (node->in[k].kind == Operand::Kind::number) out_.number_of.push_back(static_cast<int32_t>(number + numbers++));
+  }
+  add(node, i, was_held_[static_cast<size_t>(i)]);
+}
+
+void WrittenOut::write_out(int32_t i) {
+  const Node& update = *log_.nodes[static_cast<size_t>(i)];
+  update_ = i;
+  Aside aside;
+  values_ = update.op->update(update);
+  assign_as(update, values_.front());
+  add_aside(aside.nodes, i);
+}
+
+void WrittenOut::write_state(int32_t i) {
+  const Node& state = *log_.nodes[static_cast<size_t>(i)];
+  Aside aside;
+  assign_as(state, values_[static_cast<size_t>(state.in[0].offset)]);
+  add_aside(aside.nodes, i);
+}
+
+// The last of them is the node of the log.
+void WrittenOut::add_aside(const std::vector<NodeRef>& nodes, int32_t i) {
+  for (const NodeRef& node : nodes) {
+    for (int k = 0; k < node->inputs; ++k) {
+      if (node->in[k].kind == Operand::Kind::node) out_.starts.push_back(start_of(node->in[k]));
+      if (node->in[k].kind == Operand::Kind::number) out_.number_of.push_back(number_of(node->in[k]));
+    }
+    add(node, i, node == nodes.back() && was_held_[static_cast<size_t>(i)]);
+  }
+  log_.nodes[static_cast<size_t>(i)]->log_index = static_cast<int32_t>(out_.nodes.size()) - 1;
+}
+
+void WrittenOut::add(const NodeRef& node, int32_t from, bool held) {
+  node->log_index = static_cast<int32_t>(out_.nodes.size());
+  out_.nodes.push_back(node);
+  from_.push_back(from);
+  held_.push_back(held);
+}
+
+// Of an operand that reads what the update reads; what the ops compute themselves has none.
+int32_t WrittenOut::start_of(const Operand& operand) const {
+  const Node& update = *log_.nodes[static_cast<size_t>(update_)];
+  const Node* const numbers = update.in[0].node.get();
+  for (const Node* reader : {&update, numbers}) {
+    size_t start = first_[static_cast<size_t>(reader == numbers ? numbers->log_index : update_)].start;
+    for (int k = 0; k < reader->inputs; ++k) {
+      const Operand& known = reader->in[k];
+      if (known.kind != Operand::Kind::node) continue;
+      if (known.node == operand.node && known.offset == operand.offset) return log_.starts[start];
+      ++start;
+    }
+  }
+  return -1;
+}
+
+int32_t WrittenOut::number_of(const Operand& operand) const {
+  const Node& numbers = *log_.nodes[static_cast<size_t>(update_)]->in[0].node;
+  const int k = number_operand(operand.slot);
+  if (k < 0) return -1;
+  size_t number = first_[static_cast<size_t>(numbers.log_index)].number;
+  for (int before = 0; before < k; ++before) number += numbers.in[before].kind == Operand::Kind::number;
+  return static_cast<int32_t>(number);
+}
+
+std::vector<int32_t> WrittenOut::places(std::vector<int32_t> nodes) const {
+  for (int32_t& node : nodes) node = place_[static_cast<size_t>(node)];
+  return nodes;
+}
+
+void WrittenOut::translate(Scheduled& made) const {
+  for (int32_t& node : made.output_nodes) node = from_[static_cast<size_t>(node)];
+  for (Step& step : made.plan.steps) {
+    for (int32_t& node : step.nodes) node = from_[static_cast<size_t>(node)];
+    std::sort(step.nodes.begin(), step.nodes.end());
+    step.nodes.erase(std::unique(step.nodes.begin(), step.nodes.end()), step.nodes.end());
+  }
+}
+
+}  // namespace sg
