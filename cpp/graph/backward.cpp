@@ -2,6 +2,7 @@
 // op by name.
 #include <algorithm>
 #include <map>
+#include <memory_resource>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -114,7 +115,8 @@ class Pass {
   // The gradients that arrived so far for the outputs of a node, or for slices of its one output.
   struct Arrivals {
     Ref<GradNode> node;
-    std::vector<Tensor> g;
+    Tensor g;
+    std::vector<Tensor> others;  // of outputs after the first
     std::vector<GradPart> parts;
   };
 
@@ -151,9 +153,9 @@ class Pass {
 
   // Gradients are added in the order of arrival, which follows from the sequence numbers: the same bits each time.
   void send(const Ref<GradNode>& to, size_t output, const Tensor& g) {
-    std::vector<Tensor>& arrived = arrivals_of(to).g;
-    if (arrived.size() <= output) arrived.resize(output + 1);
-    collect(arrived[output], g);
+    Arrivals& arrived = arrivals_of(to);
+    if (arrived.others.size() < output) arrived.others.resize(output);
+    collect(output ? arrived.others[output - 1] : arrived.g, g);
   }
 
   size_t number_of(const Ref<TensorImpl>& leaf) {
@@ -182,9 +184,7 @@ class Pass {
 
   void step(GradNode& node, Arrivals& arrivals) {
     const SourceScope scope(node.location);
-    std::vector<Tensor>& arrived = arrivals.g;
-    if (arrived.empty()) arrived.resize(1);
-    Tensor& g = arrived[0];
+    Tensor& g = arrivals.g;
     collect_parts(g, arrivals.parts);
     if (g && !node.custom) {
       if (node.hooks) g = through(node.hooks, g);
@@ -193,24 +193,28 @@ class Pass {
         for (size_t i = 0; i < found.size(); ++i)
           if ((*inputs_)[i].grad_fn().get() == &node) found[i] = g;
     }
-    std::vector<uint8_t> wanted(static_cast<size_t>(node.inputs));
+    std::vector<uint8_t>& wanted = wanted_inputs_;
+    wanted.resize(static_cast<size_t>(node.inputs));
     bool any = false;
     for (int i = 0; i < node.inputs; ++i) any |= wanted[static_cast<size_t>(i)] = is_wanted(node.in[i]);
     if (!any) return;
     if (node.custom) {
+      std::vector<Tensor> arrived{g};
+      arrived.insert(arrived.end(), arrivals.others.begin(), arrivals.others.end());
       hand_on(node, (*node.custom)(node, arrived, {wanted.begin(), wanted.end()}));
     } else if (node.is_one_output()) {
       send(node.in[0].fn, static_cast<size_t>(node.attributes.as<OutputAttributes>().number), g);
     } else if (node.op == &slice_row()) {
       send_part(node, g);
     } else {
-      std::vector<Tensor> results(wanted.size());
-      Vjp vjp{node, g, results.data(), wanted.data()};
+      results_.resize(wanted.size());
+      Vjp vjp{node, g, results_.data(), wanted.data()};
       {
         const NanPause pause;
         node.op->vjp(vjp);
       }
-      hand_on(node, std::move(results));
+      hand_on(node, results_);
+      results_.clear();
     }
     if (!options_.retain_graph) node.free_values();
   }
@@ -221,10 +225,10 @@ class Pass {
     ~NanPause() { detect_nan = before; }
   };
 
-  void hand_on(GradNode& node, std::vector<Tensor> results) {
+  void hand_on(GradNode& node, const std::vector<Tensor>& results) {
     for (int i = 0; i < node.inputs; ++i) {
       const GradInput& in = node.in[i];
-      Tensor& result = results[static_cast<size_t>(i)];
+      const Tensor& result = results[static_cast<size_t>(i)];
       if (!result || !is_wanted(in)) continue;
       Tensor g = result.shape() == in.shape ? result : sum_to(result, in.shape);
       if (g.dtype() != in.dtype) g = cast(g, in.dtype);
@@ -244,7 +248,10 @@ class Pass {
   const std::vector<Tensor>* inputs_;
   std::unordered_set<const void*> targets_;  // inputs: nodes, or leaves
   std::unordered_set<const GradNode*> wanted_;
-  std::map<uint64_t, Arrivals, std::greater<>> open_;  // by sequence: the latest first
+  std::pmr::unsynchronized_pool_resource memory_;
+  std::pmr::map<uint64_t, Arrivals, std::greater<>> open_{&memory_};  // by sequence: the latest first
+  std::vector<uint8_t> wanted_inputs_;                                // of a node, during its step
+  std::vector<Tensor> results_;
   std::unordered_map<const TensorImpl*, size_t> leaf_index_;
   std::vector<std::vector<GradPart>> parts_of_leaves_;  // beside `leaves`
 };

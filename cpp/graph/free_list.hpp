@@ -11,42 +11,63 @@ template <class T, size_t kMost>
 class FreeList {
  public:
   static void* take(size_t size) {
-    Block* block = first_;
+    List& list = own();
+    Block* block = list.first;
     if (!block) return ::operator new(size);
-    first_ = block->next;
-    --count_;
+    list.first = block->next;
+    --list.count;
     return block;
   }
 
   static void give(void* p) {
-    if (ended_ || count_ == kMost) return ::operator delete(p);
-    if (!open_) open();
-    first_ = new (p) Block{first_};
-    ++count_;
+    List& list = own();
+    if (list.ended || list.count == kMost) return ::operator delete(p);
+    if (!list.open) open();
+    list.first = new (p) Block{list.first};
+    ++list.count;
   }
 
  private:
   struct Block {
     Block* next;
   };
+  // Plain values, so that they can still be looked at while a thread or the process ends.
+  struct List {
+    Block* first;
+    size_t count;
+    bool open, ended;
+  };
   struct Ending {
     ~Ending() {
-      while (Block* block = first_) {
-        first_ = block->next;
+      List& list = own();
+      while (Block* block = list.first) {
+        list.first = block->next;
         ::operator delete(block);
       }
-      ended_ = true;
+      list.ended = true;
     }
   };
   static void open() {
     thread_local Ending ending;
     static_cast<void>(ending);
-    open_ = true;
+    own().open = true;
   }
-  // Plain values, so that they can still be looked at while a thread or the process ends.
-  static inline thread_local Block* first_ = nullptr;
-  static inline thread_local size_t count_ = 0;
-  static inline thread_local bool open_ = false, ended_ = false;
+  // A function of its own: compilers ask for the address of what a thread owns, by a call, at each use.
+  [[gnu::noinline]] static List& own() {
+    static constinit thread_local List list = {};
+    return list;
+  }
+};
+
+// Of each thread: objects that wait to be freed, linked through a field that is no longer read.
+template <class T>
+struct Waiting {
+  T* first = nullptr;
+  bool freeing = false;
+  [[gnu::noinline]] static Waiting& own() {
+    static constinit thread_local Waiting waiting;
+    return waiting;
+  }
 };
 
 }  // namespace sg

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "base/error.hpp"
+#include "graph/free_list.hpp"
 #include "graph/log.hpp"
 #include "graph/watcher.hpp"
 
@@ -168,11 +169,26 @@ NodeRef Saved::unchanged(const char* op, const SourceLocation& location) const {
 }
 
 // ---- nodes -----------------------------------------------------------------------------------------------------------
+namespace {
+// Nodes of few inputs all have room for kFewInputs, so that one can take the place of another.
+using FewInputs = FreeList<GradNode, 4096>;
+void* take_memory(int inputs) {
+  const bool few = inputs <= kFewInputs;
+  const size_t size = sizeof(GradNode) + static_cast<size_t>(few ? kFewInputs : inputs) * sizeof(GradInput);
+  return few ? FewInputs::take(size) : ::operator new(size);
+}
+void give_memory(void* node, int inputs) {
+  if (inputs <= kFewInputs)
+    FewInputs::give(node);
+  else
+    ::operator delete(node);
+}
+}  // namespace
+
 Ref<GradNode> GradNode::make(const OpInfo& op, int inputs) {
   static_assert(sizeof(GradNode) % alignof(GradInput) == 0);
   SourceLocation line = sg::current_location();
-  void* memory = ::operator new(sizeof(GradNode) + static_cast<size_t>(inputs) * sizeof(GradInput));
-  auto* node = new (memory) GradNode;
+  auto* node = new (take_memory(inputs)) GradNode;
   node->in = reinterpret_cast<GradInput*>(node + 1);
   for (; node->inputs < inputs; ++node->inputs) new (node->in + node->inputs) GradInput;
   node->op = &op;
@@ -205,18 +221,18 @@ void GradNode::free_values() {
 
 // Nodes that wait to be freed are linked through their sequences, which are no longer read.
 void GradNode::destroy(GradNode* node) {
-  thread_local GradNode* waiting = nullptr;
-  thread_local bool freeing = false;
-  node->sequence = reinterpret_cast<uint64_t>(waiting);
-  waiting = node;
-  if (freeing) return;
-  freeing = true;
-  while (GradNode* n = waiting) {
-    waiting = reinterpret_cast<GradNode*>(n->sequence);
+  Waiting<GradNode>& waiting = Waiting<GradNode>::own();
+  node->sequence = reinterpret_cast<uint64_t>(waiting.first);
+  waiting.first = node;
+  if (waiting.freeing) return;
+  waiting.freeing = true;
+  while (GradNode* n = waiting.first) {
+    waiting.first = reinterpret_cast<GradNode*>(n->sequence);
+    const int inputs = n->inputs;
     n->~GradNode();  // releases its inputs, which come to wait
-    ::operator delete(n);
+    give_memory(n, inputs);
   }
-  freeing = false;
+  waiting.freeing = false;
 }
 
 Tensor Vjp::in(int i) const {

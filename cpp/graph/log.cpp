@@ -36,11 +36,6 @@ bool is_aligned(const Operand& operand) {
   return operand.strides.rank > 0 && operand.offset * static_cast<int64_t>(size_of(operand.dtype)) % 16 == 0;
 }
 
-void Log::add_word(uint64_t word) {
-  key.push_back(word);
-  hash = hash_add(hash, word);
-}
-
 // One word for the kind, type and what is read: another node by its distance (so that a repeated loop has a repeated
 // key), a leaf by its number. Then the offset or its place in `offsets`, and the strides.
 void Log::add_operand(const Node& reader, int k) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "graph/grad.hpp"
 #include "graph/lock.hpp"
 
@@ -80,7 +81,10 @@ struct Log {
   void take_back(Writes since) noexcept;
 
  private:
-  void add_word(uint64_t word);
+  void add_word(uint64_t word) {
+    key.push_back(word);
+    hash = hash_add(hash, word);
+  }
   void add_operand(const Node& reader, int k);
   void add_leaf(const Node& reader, int k, uint64_t word);
   bool is_part_of_written(const Node& reader, int k) const;

@@ -17,17 +17,16 @@ void Node::drop_inputs() {
 
 // Nodes that wait to be freed are linked through their epochs, which are no longer read.
 void Node::destroy(Node* node) {
-  thread_local Node* waiting = nullptr;
-  thread_local bool freeing = false;
-  node->epoch = reinterpret_cast<uint64_t>(waiting);
-  waiting = node;
-  if (freeing) return;
-  freeing = true;
-  while (Node* n = waiting) {
-    waiting = reinterpret_cast<Node*>(n->epoch);
+  Waiting<Node>& waiting = Waiting<Node>::own();
+  node->epoch = reinterpret_cast<uint64_t>(waiting.first);
+  waiting.first = node;
+  if (waiting.freeing) return;
+  waiting.freeing = true;
+  while (Node* n = waiting.first) {
+    waiting.first = reinterpret_cast<Node*>(n->epoch);
     delete n;  // releases its inputs, which come to wait
   }
-  freeing = false;
+  waiting.freeing = false;
 }
 
 }  // namespace sg

@@ -24,6 +24,8 @@ Tensor make_number(DType dtype, Number number) {
 
 }  // namespace
 
+void* Storage::operator new(size_t size) { return FreeList<Storage, 4096>::take(size); }
+void Storage::operator delete(void* p) { FreeList<Storage, 4096>::give(p); }
 void* TensorImpl::operator new(size_t size) { return FreeList<TensorImpl, 4096>::take(size); }
 void TensorImpl::operator delete(void* p) { FreeList<TensorImpl, 4096>::give(p); }
 
