@@ -30,8 +30,10 @@ SG_ALU_FN T power_of_two(T n) {
 // y * 2^n in two steps: the first is exact, the second rounds once where the result is denormal or infinite.
 template <class T>
 SG_ALU_FN T scale(T y, T n) {
-  const T half = nearest(n * T(0.5));
-  return y * power_of_two(half) * power_of_two(n - half);
+  constexpr T magic = T(1.5) * kOneInt<T>;
+  constexpr BitsOf<T> one = BitsOf<T>(Layout<T>::kBias) << Layout<T>::kMantissa;
+  const BitsOf<T> whole = to_bits(n + magic), half = (whole >> 1) << Layout<T>::kMantissa;
+  return y * from_bits<T>(half + one) * from_bits<T>((whole << Layout<T>::kMantissa) - half + one);
 }
 // The leading half of the digits.
 template <class T>

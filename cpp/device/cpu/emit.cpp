@@ -10,37 +10,6 @@
 
 namespace sg::cpu {
 
-// A cell is eight bytes that begin with the value in its own type, so that loops read it like memory.
-Number cell_of(DType t, Number n) {
-  Number cell{};
-  switch (t) {
-    case DType::boolean: {
-      const uint8_t v = n.i != 0;
-      std::memcpy(&cell, &v, 1);
-      break;
-    }
-    case DType::int32: {
-      const auto v = static_cast<int32_t>(n.i);
-      std::memcpy(&cell, &v, 4);
-      break;
-    }
-    case DType::int64:
-      cell.i = n.i;
-      break;
-    case DType::float32: {
-      const auto v = static_cast<float>(n.f);
-      std::memcpy(&cell, &v, 4);
-      break;
-    }
-    case DType::float64:
-      cell.f = n.f;
-      break;
-    default:  // no constant has a narrow type
-      break;
-  }
-  return cell;
-}
-
 namespace {
 
 Number identity_of(Fold fold, DType t) {

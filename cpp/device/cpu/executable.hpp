@@ -10,6 +10,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "device/cpu/blocks.hpp"
@@ -120,7 +121,36 @@ struct Executable {
   int64_t bytes() const;  // that its lists take, about
 };
 
-Number cell_of(DType t, Number n);  // its bits as type t, in the low bytes
+// Its bits as type t, in the low bytes.
+inline Number cell_of(DType t, Number n) {
+  Number cell{};
+  switch (t) {
+    case DType::boolean: {
+      const uint8_t v = n.i != 0;
+      std::memcpy(&cell, &v, 1);
+      break;
+    }
+    case DType::int32: {
+      const auto v = static_cast<int32_t>(n.i);
+      std::memcpy(&cell, &v, 4);
+      break;
+    }
+    case DType::int64:
+      cell.i = n.i;
+      break;
+    case DType::float32: {
+      const auto v = static_cast<float>(n.f);
+      std::memcpy(&cell, &v, 4);
+      break;
+    }
+    case DType::float64:
+      cell.f = n.f;
+      break;
+    default:  // no constant has a narrow type
+      break;
+  }
+  return cell;
+}
 
 struct CompileOptions {
   const std::vector<int32_t>* memory_of = nullptr;  // binding -> memory; equal ones may overlap. Null: all may

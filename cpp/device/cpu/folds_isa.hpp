@@ -21,7 +21,7 @@ void fold_lanes(T (&lanes)[kLanes], const T* x, int64_t n) {
   halve<kLanes / 2, F>(lanes);
 }
 
-// fold_lanes of a sum, with the lanes in registers from the first element on.
+// fold_lanes of a sum, with the lanes in registers from the first element to the last vector.
 template <class T>
 T sum_lanes(const T* x, int64_t n) {
   using V = typename Vector<T>::Type;
@@ -31,10 +31,13 @@ T sum_lanes(const T* x, int64_t n) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
     for (int v = 0; v < kVectors; ++v) sums[v] += *reinterpret_cast<const Loose*>(x + i + v * kWidth);
+  for (int v = 0; v < kVectors && i < n; ++v, i += kWidth)
+    sums[v] += load_first(x + i, std::min<int64_t>(kWidth, n - i));
+  for (int half = kVectors / 2; half > 0; half /= 2)
+    for (int v = 0; v < half; ++v) sums[v] += sums[v + half];
   T lanes[kLanes];
-  std::memcpy(lanes, sums, sizeof(lanes));
-  for (int j = 0; i + j < n; ++j) lanes[j] += x[i + j];
-  halve<kLanes / 2, F_add>(lanes);
+  std::memcpy(lanes, sums, sizeof(V));
+  halve<kWidth / 2, F_add>(lanes);
   return lanes[0];
 }
 
@@ -46,6 +49,10 @@ void fold_sum(FoldState* s, const void* a, int64_t n, bool scalar) {
     for (int64_t at = 0; at < n; at += kSummed) {
       const int64_t count = std::min(kSummed, n - at);
       const double part = scalar ? static_cast<double>(*x) * static_cast<double>(count) : sum_lanes(x + at, count);
+      if (s->sum == 0) {  // nothing is lost
+        s->sum += part;
+        continue;
+      }
       const double sum = s->sum + part, more = sum - s->sum;  // a compensated sum: Knuth's, which has no branch
       const double lost = (s->sum - (sum - more)) + (part - more);
       s->sum = sum;
@@ -79,17 +86,46 @@ bool any_nan(const T* x, int64_t n) {
   return found != 0;
 }
 
+// fold_lanes of an extreme of floats in one pass, which also looks for NaN: no comparison finds one.
+template <class T, class F>
+T extreme_lanes(const T* x, int64_t n, bool& has_nan) {
+  using V = typename Vector<T>::Type;
+  using Loose = typename Vector<T>::Loose;
+  using Bits = decltype(V{} != V{});
+  constexpr int kWidth = Vector<T>::kLanes, kVectors = kLanes / kWidth;
+  constexpr auto kSign = formulas::Layout<T>::kSign;
+  V best[kVectors], first = V{} + x[0];
+  for (V& lane : best) lane = first;
+  Bits largest = (Bits)first & (Bits{} + ~kSign);  // as integers, NaNs are larger than all numbers
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    for (int v = 0; v < kVectors; ++v) {
+      const V here = *reinterpret_cast<const Loose*>(x + i + v * kWidth);
+      const Bits bits = (Bits)here & (Bits{} + ~kSign);
+      best[v] = std::is_same_v<F, F_maximum> ? larger(here, best[v]) : smaller(here, best[v]);
+      largest = bits > largest ? bits : largest;
+    }
+  T lanes[kLanes];
+  std::memcpy(lanes, best, sizeof(lanes));
+  for (int j = 0; i + j < n; ++j) lanes[j] = Beats<F>::of(lanes[j], x[i + j]);
+  has_nan = any_nan(x + i, n - i);
+  for (int j = 0; j < kWidth; ++j) has_nan |= static_cast<decltype(kSign)>(largest[j]) > formulas::Layout<T>::kInf;
+  halve<kLanes / 2, Beats<F>>(lanes);
+  return lanes[0];
+}
+
 template <class T, class F>
 void fold_extreme(FoldState* s, const void* a, int64_t n, bool scalar) {
   const T* x = static_cast<const T*>(a);
   if (n == 0) return;
-  T lanes[kLanes];
-  for (T& lane : lanes) lane = x[0];
-  fold_lanes<T, Beats<F>>(lanes, x, scalar ? 1 : n);
   if constexpr (std::is_floating_point_v<T>) {
-    const double best = any_nan(x, scalar ? 1 : n) ? std::numeric_limits<double>::quiet_NaN() : lanes[0];
-    s->extreme = F::template of<double>(s->extreme, best);
+    bool has_nan = false;
+    const double best = extreme_lanes<T, F>(x, scalar ? 1 : n, has_nan);
+    s->extreme = F::template of<double>(s->extreme, has_nan ? std::numeric_limits<double>::quiet_NaN() : best);
   } else {
+    T lanes[kLanes];
+    for (T& lane : lanes) lane = x[0];
+    fold_lanes<T, Beats<F>>(lanes, x, scalar ? 1 : n);
     s->integer = F::template of<int64_t>(s->integer, lanes[0]);
   }
 }

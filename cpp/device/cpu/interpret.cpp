@@ -188,8 +188,10 @@ class Runner {
 
   // A pointwise unit, or one row: blocks of its elements.
   void along(int64_t begin, int64_t end) {
+    const bool moves = end - begin > e_.block;
+    start(begin);
     for (const Phase& phase : e_.phases) {
-      start(begin);
+      if (moves && &phase != e_.phases.data()) start(begin);
       execute(phase.row, 1);
       for (size_t f = 0; f < phase.folds.size(); ++f) {
         const FoldOp& fold = phase.folds[f];
@@ -201,7 +203,7 @@ class Runner {
           execute(phase.element, n);
           for (size_t f = 0; f < phase.folds.size(); ++f)
             phase.folds[f].along(&states_[f], slots_[phase.folds[f].value], n, phase.folds[f].scalar);
-          advance(e_.block_steps);
+          if (moves) advance(e_.block_steps);
         }
       }
       for (size_t f = 0; f < phase.folds.size(); ++f) finish(phase.folds[f], states_[f]);

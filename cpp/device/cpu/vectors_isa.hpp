@@ -38,6 +38,31 @@ SG_ALWAYS V multiply_add(V a, V b, V c) {
 }
 #endif
 
+// The larger and the smaller of two numbers; b if one of them is NaN.
+#if defined(__AVX512F__)
+SG_ALWAYS Vector<float>::Type larger(Vector<float>::Type a, Vector<float>::Type b) {
+  return (Vector<float>::Type)_mm512_maskz_max_ps(0xffff, (__m512)a, (__m512)b);
+}
+SG_ALWAYS Vector<double>::Type larger(Vector<double>::Type a, Vector<double>::Type b) {
+  return (Vector<double>::Type)_mm512_maskz_max_pd(0xff, (__m512d)a, (__m512d)b);
+}
+SG_ALWAYS Vector<float>::Type smaller(Vector<float>::Type a, Vector<float>::Type b) {
+  return (Vector<float>::Type)_mm512_maskz_min_ps(0xffff, (__m512)a, (__m512)b);
+}
+SG_ALWAYS Vector<double>::Type smaller(Vector<double>::Type a, Vector<double>::Type b) {
+  return (Vector<double>::Type)_mm512_maskz_min_pd(0xff, (__m512d)a, (__m512d)b);
+}
+#else
+template <class V>
+SG_ALWAYS V larger(V a, V b) {
+  return a > b ? a : b;
+}
+template <class V>
+SG_ALWAYS V smaller(V a, V b) {
+  return a < b ? a : b;
+}
+#endif
+
 // Loads n elements, the rest zeros; and stores n. Memory behind them is not touched.
 #if defined(__AVX512F__)
 SG_ALWAYS __mmask16 first_lanes(int64_t n) { return static_cast<__mmask16>((1u << n) - 1); }
