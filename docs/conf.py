@@ -14,6 +14,8 @@ exclude_patterns = ["examples"]
 
 html_theme = "furo"
 html_title = "spirograd"
+html_static_path = ["_static"]
+html_css_files = ["page.css"]
 html_theme_options = {"light_css_variables": {"color-brand-primary": "#0072b2", "color-brand-content": "#0072b2"}}
 
 myst_enable_extensions = ["colon_fence"]

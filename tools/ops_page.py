@@ -100,7 +100,7 @@ def _types(results: dict[str, str]) -> str:
     texts = []
     for kind, names in groups.items():
         text = "all" if names == ["float", "int", "bool"] else ", ".join(names)
-        texts.append(text if kind in ("", *names) else f"{text} -> {kind}")
+        texts.append(text if kind in ("", *names) else f"{text} → {kind}")
     return "; ".join(texts)
 
 
