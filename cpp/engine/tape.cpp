@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
+#include "base/round.hpp"
 #include "engine/engine.hpp"
 #include "graph/log.hpp"
 #include "value/graph.hpp"
@@ -57,7 +58,7 @@ constexpr uint32_t kSmallData = 32768, kSmallGrad = 8192;
 
 bool is_source(const value::Node* n) { return n->op == Op::leaf || n->op == Op::custom || n->op == Op::move; }
 
-constexpr size_t round_up(size_t n) { return (n + 15) / 16 * 16; }
+constexpr size_t kPieceAlignment = 16;  // bytes: of each array of a tape
 
 }  // namespace
 
@@ -154,7 +155,7 @@ void GpuTapes::add_code(Script& script, Tape& tape, Memory& m) {
   const value::TapeWords& from = *tape.words;
   m.slots = from.slots;
   m.inside = from.inside;
-  const uint64_t reals = round_up(uint64_t(m.slots + m.inside) * real_bytes_);
+  const uint64_t reals = round_up(uint64_t(m.slots + m.inside) * real_bytes_, kPieceAlignment);
   m.cells = device_.allocate(2 * reals + m.slots * real_bytes_);
   m.data = m.cells->address, m.grad = m.data + reals, m.marks = m.grad + reals;
 
@@ -194,7 +195,7 @@ size_t GpuTapes::Script::add_part(const void* from, size_t bytes) {
 }
 size_t GpuTapes::Script::pad(size_t at) {  // to a multiple of 16
   static const std::byte zeros[16] = {};
-  return add_part(zeros, round_up(at) - at);
+  return add_part(zeros, round_up(at, kPieceAlignment) - at);
 }
 size_t GpuTapes::Script::add(const void* from, size_t bytes) {
   const size_t added = add_part(from, bytes);

@@ -45,6 +45,8 @@ struct Kernel {
   Program program;
   Boxed<Product> product;
   Boxed<CustomKernel> custom;
+  // What it computes for each element: its program, or the epilogue of its product.
+  const Program& elementwise() const { return kind == Kind::product ? product->epilogue : program; }
 };
 
 }  // namespace sg

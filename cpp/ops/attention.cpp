@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/round.hpp"
 #include "kernel/custom.hpp"
 #include "ops/list.hpp"
 #include "ops/ops.hpp"
@@ -122,7 +123,7 @@ struct CpuAttention {
   }
 
   void forward() const {
-    const int64_t rows = block(), blocks = (p.queries + rows - 1) / rows;
+    const int64_t rows = block(), blocks = divide_up(p.queries, rows);
     args.parallel(p.batch * p.heads * blocks, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t first = i % blocks * rows;

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/error.hpp"
+#include "base/round.hpp"
 #include "graph/build.hpp"
 #include "ops/list.hpp"
 
@@ -199,7 +200,7 @@ std::unique_ptr<GlslRow> make_row(const GlslKernel& k) {
   for (size_t i = 0; i < k.inputs.size(); ++i) add(k.inputs[i], static_cast<int32_t>(i), false, 0);
   for (const GlslKernel::Argument& a : k.outputs) {
     const auto size = static_cast<int64_t>(size_of(a.dtype));
-    row->bytes = (row->bytes + kAlignment - 1) / kAlignment * kAlignment;
+    row->bytes = round_up(row->bytes, kAlignment);
     row->offsets.push_back(row->bytes);
     add(a, static_cast<int32_t>(k.inputs.size()), true, row->bytes / size);
     row->bytes += a.shape.numel() * size;

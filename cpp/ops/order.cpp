@@ -6,12 +6,11 @@
 #include <bit>
 #include <numeric>
 
+#include "base/round.hpp"
 #include "ops/launch.hpp"
 
 namespace sg {
 namespace {
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // ---- CPU --------------------------------------------------------------------------------------------------------------
 template <class T>
@@ -216,7 +215,7 @@ std::string source(const Keys& k, const char* file, std::initializer_list<const 
 
 void order_short_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int32_t sorted) {
   const int64_t rows_each = std::clamp<int64_t>(1024 / k.n, 1, k.rows);
-  const auto items = std::bit_ceil(static_cast<uint64_t>(ceil_div(rows_each * k.n, 256)));
+  const auto items = std::bit_ceil(static_cast<uint64_t>(divide_up(rows_each * k.n, 256)));
   CustomKernel& custom = e.launch("sort");
   custom.tensors = {{x, k.dtype}, {order, DType::int32, true}};
   if (sorted >= 0) custom.tensors.push_back({sorted, DType::int32, true});
@@ -224,7 +223,7 @@ void order_short_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int
   const std::string define = "ITEMS " + std::to_string(items);
   custom.source = source(k, "sort_rows.glsl", {define.c_str(), sorted >= 0 ? "WITH_KEYS" : ""});
   custom.cost = 64.0 * static_cast<double>(k.rows * k.n);
-  set_groups(custom, ceil_div(k.rows, rows_each));
+  set_groups(custom, divide_up(k.rows, rows_each));
 }
 
 void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int32_t sorted) {
@@ -237,7 +236,7 @@ void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int3
     passes.push_back({bit / 32, bit % 32, bits});
     bit += bits;
   }
-  const int64_t tiles = ceil_div(k.n, kTile), total = k.rows * k.n, count = static_cast<int64_t>(passes.size());
+  const int64_t tiles = divide_up(k.n, kTile), total = k.rows * k.n, count = static_cast<int64_t>(passes.size());
   const int32_t counts = e.temporary(k.rows * 256 * tiles * 4), sums = e.temporary(k.rows * 256 * 4);
   const int32_t keys[2] = {e.temporary(total * 4), e.temporary(count > 1 ? total * 4 : 4)};
   const int32_t spare = e.temporary(count > 1 ? total * 4 : 4);
@@ -302,7 +301,7 @@ void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_
     custom.scratch = most_of(k) * kMostBytes;
     return;
   }
-  const int64_t chunks = ceil_div(keys.n, kChunk);
+  const int64_t chunks = divide_up(keys.n, kChunk);
   const int32_t state = e.temporary(keys.rows * 264 * 4), counts = e.temporary(keys.rows * chunks * 8);
   const auto launch = [&](const char* name, const char* step, int64_t word, int64_t shift,
                           int64_t groups) -> CustomKernel& {
@@ -338,7 +337,7 @@ void search_launches(Expansion& e, const Keys& k, bool gpu, int64_t each, bool o
   custom.cost = 32.0 * static_cast<double>(count);
   if (gpu) {
     custom.source = source(k, "search.glsl", {right ? "RIGHT" : ""});
-    return set_groups(custom, ceil_div(count, 256));
+    return set_groups(custom, divide_up(count, 256));
   }
   if (k.dtype == DType::int64) custom.words[3] <<= 32;
   custom.cpu = k.dtype == DType::float32   ? search_on_cpu<float>
@@ -369,12 +368,12 @@ void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType 
   clear.tensors = {{out, dtype, true}};
   clear.words = {count * width};
   clear.source = element + "#define CLEAR\n#include \"fold_runs.glsl\"\n";
-  set_groups(clear, ceil_div(count * width, 256 * kRun));
+  set_groups(clear, divide_up(count * width, 256 * kRun));
   // A run that continues from the piece of the thread before is left for another round: a sum for each piece.
   int32_t run_rows = sorted, run_values = values;
-  for (int64_t left = m;; left = ceil_div(left, kRun)) {
+  for (int64_t left = m;; left = divide_up(left, kRun)) {
     const bool first = left == m, last = left <= kRun;
-    const int64_t pieces = ceil_div(left, kRun);
+    const int64_t pieces = divide_up(left, kRun);
     const int32_t rest_rows = last ? -1 : e.temporary(pieces * 4);
     const int32_t rest_values = last ? -1 : e.temporary(pieces * width * bytes);
     CustomKernel& custom = e.launch(name);
@@ -387,7 +386,7 @@ void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType 
     custom.source =
         element + (first ? "#define FIRST\n" : "") + (last ? "#define LAST\n" : "") + "#include \"fold_runs.glsl\"\n";
     custom.cost = static_cast<double>(left * width);
-    set_groups(custom, ceil_div(pieces * width, 256));
+    set_groups(custom, divide_up(pieces * width, 256));
     if (last) break;
     run_rows = rest_rows;
     run_values = rest_values;

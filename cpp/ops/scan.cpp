@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "base/error.hpp"
+#include "base/round.hpp"
 #include "math/alu.hpp"
 #include "ops/index.hpp"
 #include "ops/list.hpp"
@@ -106,7 +107,7 @@ void scan_on_cpu(const CpuArgs& args) {
     }
     return run;
   };
-  const int64_t chunks = (length + chunk - 1) / chunk;
+  const int64_t chunks = divide_up(length, chunk);
   const auto end_of = [&](int64_t c) { return std::min(length, (c + 1) * chunk); };
   static_assert(sizeof(Item) <= kMostItemBytes);
   auto* totals = carried ? static_cast<Item*>(args.scratch(chunks * kMostItemBytes)) : nullptr;
@@ -189,7 +190,7 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
   const int64_t items = std::min<int64_t>(64 / bytes, 16), tile = gpu ? kThreads * items : kCpuChunk;
   const bool fits = row <= tile, many = rows >= (gpu ? kManyRows : 16);
   const bool carried = !fits && !many;
-  const int64_t chunk = fits ? tile / row * row : many ? row : tile, chunks = (length + chunk - 1) / chunk;
+  const int64_t chunk = fits ? tile / row * row : many ? row : tile, chunks = divide_up(length, chunk);
   std::vector<CustomKernel::Tensor> tensors;
   for (int i = 0; i < inputs; ++i) tensors.push_back({i, t});
   tensors.push_back({e.result(), node.dtype, true});

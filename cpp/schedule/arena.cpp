@@ -3,6 +3,7 @@
 #include <map>
 #include <queue>
 
+#include "base/round.hpp"
 #include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
@@ -43,7 +44,7 @@ class Arena {
     int32_t memory;
     int first, last;  // steps
     int64_t bytes, begin = 0;
-    int64_t end() const { return (begin + bytes + kAlignment - 1) / kAlignment * kAlignment; }
+    int64_t end() const { return round_up(begin + bytes, kAlignment); }
   };
   std::vector<Life> temporaries() {
     std::vector<Life> all;

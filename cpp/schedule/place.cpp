@@ -54,8 +54,7 @@ bool has_checks(const Context& context, const std::vector<Emitted>& emitted) {
   if (context.input.unchecked) return true;
   for (const Emitted& e : emitted) {
     if (e.kernel.kind == Kernel::Kind::custom && context.node(e.nodes[0]).op->reports) return true;
-    const Program& p = e.kernel.kind == Kernel::Kind::product ? e.kernel.product->epilogue : e.kernel.program;
-    for (const Instr& i : p.code)
+    for (const Instr& i : e.kernel.elementwise().code)
       if (i.code == Code::check_index) return true;
   }
   return false;

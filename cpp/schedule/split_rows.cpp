@@ -1,6 +1,7 @@
 // Cutting long reduces: sizes alone decide, so that results do not depend on the machine.
 #include <algorithm>
 
+#include "base/round.hpp"
 #include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
@@ -138,8 +139,8 @@ std::optional<SplitRows> split_rows(const Program& original, int32_t first_bindi
   collapse(p);
   const int64_t pieces = pieces_for(p);
   if (pieces < 2) return std::nullopt;
-  const int64_t limit = p.domain[p.outer()], size = (limit + pieces - 1) / pieces;
-  const int64_t count = (limit + size - 1) / size;
+  const int64_t limit = p.domain[p.outer()], size = divide_up(limit, pieces);
+  const int64_t count = divide_up(limit, size);
 
   SplitRows out;
   out.partial_numel = p.rows() * count;

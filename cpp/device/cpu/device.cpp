@@ -168,7 +168,7 @@ ReadyInstance make_ready(const Plan& plan, const Instance& instance, Compiled& c
   }
   const std::vector<int32_t> groups = memory_groups(plan, instance);
   const bool product = kernel.kind == Kernel::Kind::product;
-  const Program& program = product ? kernel.product->epilogue : kernel.program;
+  const Program& program = kernel.elementwise();
   r.predicated = program.predicated;
   if (product) {
     const auto size = static_cast<int64_t>(size_of(kernel.product->dtype));

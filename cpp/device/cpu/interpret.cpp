@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/round.hpp"
 #include "device/cpu/executable.hpp"
 #include "device/cpu/threads.hpp"
 
@@ -296,7 +297,7 @@ void run_all(const Executable& e, char* const* bases) {
     const int64_t wanted = kChunkWork / std::max<int64_t>(1, e.cost * row);
     lanes = std::min(lanes, std::max<int64_t>(1, (wanted + e.block - 1) / e.block) * e.block);
   }
-  const int64_t pieces = cut ? (e.lanes + lanes - 1) / lanes : 1;
+  const int64_t pieces = cut ? divide_up(e.lanes, lanes) : 1;
   const int64_t grain = std::max<int64_t>(1, kChunkWork / std::max<int64_t>(1, lanes * row * e.cost * e.tile));
   if (e.part_rows)
     return parallel_for((e.units + e.part_rows - 1) / e.part_rows, 1, [&](int64_t begin, int64_t end) {

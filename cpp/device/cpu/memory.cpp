@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/profile.hpp"
+#include "base/round.hpp"
 
 namespace sg::cpu {
 
@@ -30,7 +31,7 @@ constexpr size_t kAlign = 64, kSmall = size_t(1) << 20, kHuge = 2 * kSmall, kMos
 size_t rounded(size_t bytes) {
   size_t unit = kAlign;
   while (!poisons() && unit * 16 < bytes && unit < kHuge) unit *= 2;
-  return std::max(kAlign, (bytes + unit - 1) / unit * unit);
+  return std::max(kAlign, round_up(bytes, unit));
 }
 
 void* system_allocate(size_t size) {
@@ -44,7 +45,7 @@ void* system_allocate(size_t size) {
 
 size_t in_pages(size_t bytes) {
   static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return (bytes + page - 1) / page * page;
+  return round_up(bytes, page);
 }
 
 // The block ends where a guard page begins. nullptr: the system has no more of these.

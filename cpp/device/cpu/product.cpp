@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/round.hpp"
 #include "device/cpu/threads.hpp"
 
 namespace sg::cpu {
@@ -15,17 +16,15 @@ constexpr int64_t kTileM = 384, kTileN = 1024;
 constexpr size_t kMostViews = 64;    // of an epilogue that runs tile by tile
 constexpr int64_t kSmall = 1 << 20;  // multiply-adds that one thread does sooner than two
 
-int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
-
 void choose_tiles(ProductPlan& plan) {
   const Product& s = plan.shape;
   const int64_t unit_m = blocks().gemm_rows, unit_n = blocks().gemm_columns_f32;
   // An epilogue reads its tile again, so a tile takes at most half of a second-level cache.
   const int64_t most_m = plan.store == ProductPlan::Store::direct ? kTileM : s.b_m ? kTileM / 16 : kTileM / 2;
-  plan.tiles_m = std::max<int64_t>(1, (s.m + most_m - 1) / most_m);
-  plan.tiles_n = std::max<int64_t>(1, (s.n + kTileN - 1) / kTileN);
-  const auto size_m = [&] { return round_up((s.m + plan.tiles_m - 1) / plan.tiles_m, unit_m); };
-  const auto size_n = [&] { return round_up((s.n + plan.tiles_n - 1) / plan.tiles_n, unit_n); };
+  plan.tiles_m = std::max<int64_t>(1, divide_up(s.m, most_m));
+  plan.tiles_n = std::max<int64_t>(1, divide_up(s.n, kTileN));
+  const auto size_m = [&] { return round_up(divide_up(s.m, plan.tiles_m), unit_m); };
+  const auto size_n = [&] { return round_up(divide_up(s.n, plan.tiles_n), unit_n); };
   if (s.batch * s.m * s.n * s.k > kSmall) {
     const int64_t wanted = 4 * thread_count();
     while (s.batch * plan.tiles_m * plan.tiles_n < wanted) {

@@ -10,8 +10,6 @@
 namespace sg {
 namespace {
 
-const Program& program_of(const Kernel& k) { return k.kind == Kernel::Kind::product ? k.product->epilogue : k.program; }
-
 // Whether shaders can have tensors of a type.
 void check_type(const Step& step, DType t, const Features& f) {
   const char* instead = is_float(t) ? "use float32, or the CPU device" : "use int32, or the CPU device";
@@ -30,7 +28,7 @@ void check_features(const Step& step, const Features& f) {
     for (const CustomKernel::Tensor& t : k.custom->tensors) check_type(step, t.dtype, f);
     return;
   }
-  const Program& p = program_of(k);
+  const Program& p = k.elementwise();
   if (!f.int64) fail<LimitError>(step.name, "the device has no 64-bit integers in shaders", "use the CPU device");
   if (!f.float64 && glsl::uses(p, DType::float64))
     fail<LimitError>(step.name, "the device has no float64 in shaders", "use float32, or the CPU device");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/round.hpp"
 #include "device/gpu/lower/glsl_kernel.hpp"
 #include "device/gpu/lower/row_text.hpp"
 #include "device/gpu/lower/shaders.hpp"
@@ -21,7 +22,6 @@ int64_t next_power(int64_t n) {
   return p;
 }
 int64_t power_below(int64_t n) { return next_power(n + 1) / 2; }
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool is_uniform(const Instr& i) { return i.code == Code::constant || i.code == Code::number; }
 

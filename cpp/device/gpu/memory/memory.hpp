@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "base/buffer.hpp"
+#include "base/round.hpp"
 #include "device/gpu/driver/context.hpp"
 #include "device/gpu/queue/queue.hpp"
 
@@ -38,8 +39,6 @@ class GpuBuffer final : public Buffer {
   GpuBuffer* next_ = nullptr;  // in the list of free blocks of this size
 };
 using GpuBufferRef = Ref<GpuBuffer>;
-
-inline size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
 
 // The size of block that serves `bytes`: four steps between powers of two up to 16 MiB, then multiples of 2 MiB.
 // Leaves room for 16-byte loads of the last element.

@@ -23,10 +23,6 @@ void merge(std::vector<int32_t>& into, const std::vector<int32_t>& more) {
     if (std::find(into.begin(), into.end(), m) == into.end()) into.push_back(m);
 }
 
-const Program& program_of(const Instance& i) {
-  return i.kernel.kind == Kernel::Kind::product ? i.kernel.product->epilogue : i.kernel.program;
-}
-
 bool checks_index(const Program& p) {
   return std::any_of(p.code.begin(), p.code.end(), [](const Instr& i) { return i.code == Code::check_index; });
 }
@@ -117,8 +113,8 @@ std::unique_ptr<GpuPrepared> prepare_plan(std::shared_ptr<const Plan> plan, cons
     for (const Instance& i : step.instances) {
       merge(s.reads, i.reads);
       merge(s.writes, i.writes);
-      s.predicated |= program_of(i).predicated;
-      s.reports |= checks_index(program_of(i)) || i.kernel.custom->tag;
+      s.predicated |= i.kernel.elementwise().predicated;
+      s.reports |= checks_index(i.kernel.elementwise()) || i.kernel.custom->tag;
     }
     if (is_copy(step)) {
       p->copies = true;
