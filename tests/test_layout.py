@@ -70,30 +70,25 @@ MAY_IMPORT: dict[str, set[str]] = {
     "amp": {"optim"},
     "viz": {"nn", "scalar"},
     "models": {"nn", "serialization"},
-    "compiler": {"nn", "optim", "tracer"},
-    "training": {"amp", "autograd", "compiler", "metrics", "nn", "optim", "progress", "scalar", "tracer", "utils", "viz"},
+    "compiler": {"nn", "tracer"},
+    "training": {"amp", "autograd", "compiler", "metrics", "nn", "optim", "progress", "scalar"}
+    | {"tracer", "utils", "viz"},
     "callbacks": {"training"},
     "generation": {"compiler", "models", "nn", "utils"},
-    "__init__": {"_complex", "_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets"}
-    | {"distributions", "fft", "func"}
-    | {"generation", "linalg", "metrics", "models", "nn", "ops", "optim", "profiler", "progress", "scalar"}
-    | {"serialization", "sparse", "special", "testing", "text", "training", "utils", "viz"},
-    "__init__": {"_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets", "distributions"}
-    | {
-        "func",
-        "generation",
-        "linalg",
-        "metrics",
-        "models",
-        "nn",
-        "onnx",
-        "ops",
-        "optim",
-        "profiler",
-        "progress",
-        "scalar",
+    "__init__": {
+        "_complex",
+        "_print",
+        "accelerator",
+        "amp",
+        "autograd",
+        "callbacks",
+        "compiler",
+        "datasets",
+        "distributions",
     }
-    | {"serialization", "special", "testing", "text", "training", "transforms", "utils", "viz"},
+    | {"fft", "func", "generation", "linalg", "metrics", "models", "nn", "onnx", "ops", "optim", "profiler"}
+    | {"progress", "scalar", "serialization", "sparse", "special", "testing", "text", "training", "transforms"}
+    | {"utils", "viz"},
     "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "distributions", "func", "linalg", "nn"}
     | {"optim", "profiler"}
     | {"serialization", "sparse", "special", "testing", "utils"},

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "bind/bound.hpp"
 #include "bind/methods.hpp"
 
 namespace sg::bind {
@@ -21,17 +22,14 @@ PyObject* told(const char* name, Object arguments, Object keywords, PyObject* re
   return answer ? kept.release() : nullptr;
 }
 
-PyObject* set_observer(const Call& c) {
-  Arguments a("_set_observer", c);
-  PyObject* function = a.need("function");
-  a.done();
+void set_observer(PyObject* function) {
   Py_XDECREF(std::exchange(observer, function == Py_None ? nullptr : Py_NewRef(function)));
-  Py_RETURN_NONE;
 }
 
 const Callable callables[] = {
-    {"_set_observer", set_observer, "function: Callable[[str, tuple[Any, ...], dict[str, Any], Any], None] | None",
-     "None", "Is told of every call from now on; None: nobody is.", Scope::function},
+    {"_set_observer", bound<set_observer>,
+     "function: Callable[[str, tuple[Any, ...], dict[str, Any], Any], None] | None", "None",
+     "Is told of every call from now on; None: nobody is.", Scope::function},
 };
 
 }  // namespace
