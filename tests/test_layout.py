@@ -63,7 +63,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "ops": {"autograd"},
     "special": {"autograd"},
     "distributions": {"autograd", "linalg", "nn", "special"},
-    "nn": {"autograd", "linalg", "scalar", "tracer"},
+    "nn": {"_complex", "autograd", "linalg", "scalar", "tracer"},
     "func": {"autograd", "nn"},
     "optim": {"nn", "tracer"},
     "onnx": {"nn"},

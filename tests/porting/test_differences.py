@@ -139,7 +139,9 @@ z = torch.view_as_complex(pairs)
 torch.view_as_real(z).zero_()
 assert not isinstance(z, torch.Tensor) and z.dtype is torch.cfloat and pairs.sum() == 4
 assert "complex tensors are not supported" in raises(TypeError, lambda: torch.softmax(z, 0))
-raises(TypeError, lambda: nn.Parameter(z))
+net = nn.Module()
+net.weight = nn.Parameter(z)
+assert list(net.state_dict()) == ["weight.real", "weight.imag"]
 """,
     "sparse tensors": """
 a = torch.sparse.FloatTensor(torch.tensor([[0, 1], [1, 0]]), torch.tensor([1.0, 2.0]), torch.Size([2, 2]))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .. import tracer
+from .._complex import ComplexTensor
 from .._core import Tensor, bfloat16, float16, float32, float64, from_dlpack
 from ..base.grad_mode import no_grad
 from .hooks import Hook, Hooks, RemovableHandle, register
@@ -23,6 +24,8 @@ T = TypeVar("T")
 class Parameter(Tensor):
     """A tensor that a module lists among its parameters.
 
+    Of complex numbers the parts are parameters: `weight.real` and `weight.imag`.
+
     Args:
         data: a tensor (its memory is shared) or values; None is an empty tensor.
         requires_grad: whether backward() reaches it.
@@ -32,7 +35,9 @@ class Parameter(Tensor):
         True
     """
 
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Parameter:
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if isinstance(data, ComplexTensor):
+            return ComplexTensor(cls(data.real, requires_grad), cls(data.imag, requires_grad))
         return Tensor.__new__(cls, [] if data is None else data, requires_grad=requires_grad)
 
     def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
@@ -51,7 +56,7 @@ class LoadResult(NamedTuple):
         return f"LoadResult(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
 
-def _check_kind(op: str, name: str, value: Any, kind: type, wanted: str) -> None:
+def _check_kind(op: str, name: str, value: Any, kind: Any, wanted: str) -> None:
     if not isinstance(value, (kind, type(None))):
         raise TypeError(f"{op}: '{name}' is a {type(value).__name__}; pass {wanted} or None")
 
@@ -114,7 +119,7 @@ class Module:
             ['count']
         """
         self._check_name("register_buffer", name, name in self._persistent)
-        _check_kind("register_buffer", name, tensor, Tensor, "a tensor")
+        _check_kind("register_buffer", name, tensor, (Tensor, ComplexTensor), "a tensor")
         self._persistent = {**self._persistent, name: persistent}
         setattr(self, name, tensor)
 
@@ -171,8 +176,14 @@ class Module:
         return modules, parameters
 
     def _own_buffers(self) -> list[tuple[str, Tensor]]:
-        values = ((name, vars(self).get(name)) for name in self._persistent)
-        return [(name, value) for name, value in values if isinstance(value, Tensor)]
+        buffers: list[tuple[str, Tensor]] = []
+        for name in self._persistent:
+            value = vars(self).get(name)
+            if isinstance(value, Tensor):
+                buffers.append((name, value))
+            elif isinstance(value, ComplexTensor):
+                buffers += [(f"{name}.real", value.real), (f"{name}.imag", value.imag)]
+        return buffers
 
     @property
     def _modules(self) -> dict[str, Module]:
@@ -438,7 +449,7 @@ class Module:
             for name, parameter in parameters:
                 state[dot + name] = parameter if keep_vars else parameter.detach()
             for name, buffer in module._own_buffers():
-                if module._persistent[name]:
+                if module._persistent[name.partition(".")[0]]:
                     state[dot + name] = buffer if keep_vars else buffer.detach()
         return state
 
@@ -626,6 +637,7 @@ _kinds: dict[type, str] = {}  # what is to be done with attributes of a type
 
 def _kind(of: type) -> str:
     kinds = {Module: "module", Parameter: "parameter", dict: "dict", list: "list", tuple: "list"}
+    kinds[ComplexTensor] = "complex"
     _kinds[of] = next((kind for base, kind in kinds.items() if issubclass(of, base)), "data")
     return _kinds[of]
 
@@ -642,6 +654,9 @@ def _sort(
         modules.append((name, value))
     elif kind == "parameter":
         parameters.append((name, value))
+    elif kind == "complex":
+        parts = {"real": value.real, "imag": value.imag}
+        parameters += [(f"{name}.{key}", part) for key, part in parts.items() if isinstance(part, Parameter)]
     else:
         if len(value) > 1000 and _kind(type(next(iter(value.values() if kind == "dict" else value)))) == "data":
             return
