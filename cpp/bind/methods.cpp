@@ -23,9 +23,10 @@ Callable callables_added[kMaxCallables];
 size_t rows_used = 0;
 
 PyObject* run(const Call& call) {
+  const bool tell = observer;  // not of the call that sets it
   PyObject* result = call.callable->autocast != Autocast::none && autocast_is_on() ? call_autocast(call)
                                                                                    : call.callable->body.run(call);
-  return observer ? observed(call, result) : result;
+  return tell && observer ? observed(call, result) : result;
 }
 
 // ---- classes of Python's that stand for tensors: __spirograd_function__(function, args, kwargs) --------------------------

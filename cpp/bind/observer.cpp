@@ -12,13 +12,16 @@ PyObject* observer = nullptr;
 
 namespace {
 
+thread_local bool telling = false;
+
 PyObject* told(const char* name, Object arguments, Object keywords, PyObject* result) {
   Object kept(result);
-  if (!result || result == Py_NotImplemented || !arguments || !keywords)
-    return arguments && keywords ? kept.release() : nullptr;
-  Object function(std::exchange(observer, nullptr));
+  if (!arguments || !keywords) return nullptr;
+  if (!result || result == Py_NotImplemented || telling) return kept.release();
+  Object function(Py_NewRef(observer));
+  telling = true;
   Object answer(PyObject_CallFunction(function.get(), "sOOO", name, arguments.get(), keywords.get(), result));
-  if (!observer) observer = function.release();
+  telling = false;
   return answer ? kept.release() : nullptr;
 }
 

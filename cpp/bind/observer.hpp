@@ -1,6 +1,6 @@
 // What sees every call of a callable, an operator or a view attribute while a program is traced (spirograd.onnx): a
 // Python function of (name, arguments, keywords, result), or nobody.
-// Threads: the GIL is held. One observer for the process; it is not called for what it calls itself.
+// Threads: the GIL is held. One observer for the process, told of every thread; not of what it calls itself.
 #pragma once
 #include <algorithm>
 #include <initializer_list>

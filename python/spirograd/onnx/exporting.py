@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from .recurrent import KINDS, forward_of
 from .tracer import Tracer
 
 LARGEST = 1 << 31  # bytes of a model in one file
+_one_at_a_time = threading.Lock()  # the process has one observer
 
 
 def export(
@@ -112,7 +114,7 @@ def _run(model: Module, tracer: Tracer, args: Any, kwargs: Any) -> Any:
     for layer in layers:
         layer.__dict__["forward"] = forward_of(layer, tracer)  # type: ignore[arg-type]
     try:
-        with tracer.following():
+        with _one_at_a_time, tracer.following():
             return model(*args, **kwargs)
     finally:
         for layer in layers:

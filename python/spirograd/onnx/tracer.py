@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,6 +27,7 @@ class Tracer:
 
     def __init__(self, graph: Graph, inputs: dict[str, Tensor], names: dict[int, str]) -> None:
         self.graph, self.names = graph, names
+        self._thread = threading.get_ident()
         self._values: dict[int, Value] = {}
         self._kept: list[Any] = []  # so that no id is used twice
         self._constants: dict[int, Value] = {}
@@ -112,7 +114,7 @@ class Tracer:
         return tree
 
     def __call__(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
-        if name in IGNORED:
+        if name in IGNORED or threading.get_ident() != self._thread:
             return
         written = _written(name)
         if not self.depends((args, kwargs)):
