@@ -226,11 +226,29 @@ def test_the_list_has_every_module_of_nn() -> None:
         "EmbeddingBag",
         "BCELoss",
         "GaussianNLLLoss",
+        "CTCLoss",
+        "MaxUnpool1d",
+        "MaxUnpool2d",
+        "MaxUnpool3d",
     }
     bases = {"Module", "TensorModule", "RNNCellBase", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList"}
     bases |= {"TransformerEncoderLayer", "TransformerDecoderLayer"}  # inside others
     every = {n for n in dir(nn) if isinstance(getattr(nn, n), type) and issubclass(getattr(nn, n), nn.Module)}
     assert {n for n in every - known - bases if not n.startswith("Lazy")} == set()
+
+
+def test_pools_are_undone() -> None:
+    for pool, module, shape in (
+        (F.max_pool1d, nn.MaxUnpool1d(2), (2, 3, 8)),
+        (F.max_pool2d, nn.MaxUnpool2d(2), (2, 3, 6, 4)),
+        (F.max_pool3d, nn.MaxUnpool3d(2), (1, 2, 4, 6, 4)),
+    ):
+        check(module, *pool(x(*shape), 2, return_indices=True))
+
+
+def test_sequences_of_labels_are_scored() -> None:
+    scores, labels = x(6, 2, 5).log_softmax(2), sg.tensor([[1, 2], [3, 3]])
+    check(nn.CTCLoss(), scores, labels, (6, 5), (2, 1))
 
 
 def test_tables_and_probabilities_are_exported() -> None:
@@ -453,6 +471,8 @@ def test_what_cannot_be_followed_is_said() -> None:
     assert "writes into a tensor that was made outside the model" in refused(lambda v: outside.copy_(v), a)
     assert "an index that depends on the inputs" in refused(lambda v: v[v > 0], a)
     assert "a tensor [3, 4] was made in a way that cannot be followed" in refused(past_the_eye, a)
+    with pytest.raises(sg.Error, match="LSTM with proj_size has no ONNX form; use an LSTM and a Linear"):
+        sg.onnx.export(nn.LSTM(3, 4, proj_size=2), x(5, 1, 3))
     with pytest.raises(sg.Error, match="item"):
         sg.onnx.export(Item(), a)
     with pytest.raises(ValueError, match="input_names has 2 names, the model 1 inputs"):
