@@ -137,6 +137,17 @@ repr(torch.Size([2]))
 torch.row_stack([v, v])
 torch.device('cpu')
 torch.device('cpu').type, torch.device('cpu').index
+torch.linalg.cond(sq), torch.linalg.cond(sq, 1), torch.linalg.cond(sq, -2)
+torch.linalg.matrix_rank(sq), torch.linalg.matrix_rank(torch.ones(2, 3)), torch.linalg.matrix_rank(sq, atol=3.0)
+torch.linalg.lstsq(sq[:, :2], sq[:, 2:]).solution
+torch.linalg.lstsq(sq[:2], torch.ones(2, 1)).solution
+torch.linalg.inv_ex(sq), torch.linalg.cholesky_ex(sq).L
+torch.linalg.cross(i3, i3.flip(1)), torch.linalg.vander(v, N=3)
+torch.pdist(a), F.pdist(a, 1)
+a.hardshrink(0.5), a.prelu(torch.tensor(0.1)), a.unsafe_chunk(2)
+F.lp_pool2d(torch.arange(16.0).view(1, 1, 4, 4), 2, 2), F.lp_pool2d(torch.arange(16.0).view(1, 1, 4, 4), 3, (2, 1), 1)
+F.triplet_margin_with_distance_loss(a, b, -b, swap=True)
+F.triplet_margin_with_distance_loss(a, b, -a, reduction='none')
 torch.cholesky_solve(torch.eye(2), torch.tensor([[2., 0.], [1., 3.]]))
 torch.cholesky_solve(torch.eye(2), torch.tensor([[2., 1.], [0., 3.]]), upper=True)
 torch.cholesky_inverse(torch.tensor([[2., 0.], [1., 3.]]))

@@ -5,14 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...nn import functional
 from . import algebra, elementwise, in_place, statistics
 
 __all__ = ["FUNCTIONS", "METHODS"]
 
 _FILES = (algebra, elementwise, statistics)
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(file, name) for file in _FILES for name in file.__all__}
-_NOT_METHODS = {"cartesian", "column_stack", "combinations", "range", "row_stack", "scalar_tensor", "vander"}
+_NOT_METHODS = {"cartesian", "column_stack", "combinations", "pdist", "range", "row_stack", "scalar_tensor", "vander"}
+_ACTIVATIONS = ("hardshrink", "prelu")
+
+
+def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as a method: one of the core does not bind itself."""
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self, *args, **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = function.__doc__
+    return call
+
+
 METHODS: dict[str, Callable[..., Any]] = {
-    **{name: f for name, f in FUNCTIONS.items() if name not in _NOT_METHODS},
+    **{name: _method(name, f) for name, f in FUNCTIONS.items() if name not in _NOT_METHODS},
+    **{name: _method(name, getattr(functional, name)) for name in _ACTIVATIONS},
     **in_place.METHODS,
 }

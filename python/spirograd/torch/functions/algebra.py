@@ -25,6 +25,7 @@ __all__ = [
     "inverse",
     "logdet",
     "matrix_power",
+    "pdist",
     "pinverse",
     "put",
     "qr",
@@ -97,6 +98,12 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     others = [i for i in _range(input.ndim) if i != dim % input.ndim]
     norm = linalg.vector_norm(input, p, others, keepdim=True)
     return input * _core.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
+
+
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """Distances between all pairs of rows: [n, d] -> [n (n - 1) / 2]."""
+    first, second = _core.triu_indices(len(input), len(input), 1, device=input.device)
+    return linalg.vector_norm(input[first] - input[second], p, -1)
 
 
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:

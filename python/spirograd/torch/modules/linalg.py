@@ -1,0 +1,84 @@
+"""The names of torch.linalg that spirograd lacks, made of its own."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ... import _core, linalg
+from ..._core import Tensor
+from ...base.dtypes import finfo
+from ..functions.algebra import cross as _cross
+from ..functions.algebra import vander as _vander
+
+__all__ = ["cholesky_ex", "cond", "cross", "inv_ex", "lstsq", "matrix_rank", "vander"]
+
+
+class Factor(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+
+class Inverse(NamedTuple):
+    inverse: Tensor
+    info: Tensor
+
+
+class LeastSquares(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
+
+
+def _no_errors(A: Tensor) -> Tensor:
+    return _core.zeros(A.shape[:-2], dtype=_core.int32, device=A.device)
+
+
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Factor:
+    """cholesky() and zeros: a matrix without a factor raises here, also with check_errors=False."""
+    return Factor(linalg.cholesky(A, upper=upper), _no_errors(A))
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False) -> Inverse:
+    """inv() and zeros: a matrix without an inverse raises here, also with check_errors=False."""
+    return Inverse(linalg.inv(A), _no_errors(A))
+
+
+def cond(A: Tensor, p: Any = None) -> Tensor:
+    """How much solving with A may enlarge an error: the norm of A times that of its inverse; p=None is p=2."""
+    if p in (None, 2, -2):
+        s = linalg.svdvals(A)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    return linalg.matrix_norm(A, p) * linalg.matrix_norm(linalg.inv(A), p)
+
+
+def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
+    """The number of singular values above atol, and above rtol times the largest one."""
+    s = linalg.svdvals(A)
+    if rtol is None:
+        rtol = 0.0 if atol is not None else max(A.shape[-2:]) * finfo(A.dtype).eps
+    bound = rtol * s.amax(-1, keepdim=True)
+    return (s > (bound if atol is None else _core.maximum(bound, _core.zeros_like(bound) + atol))).sum(-1)
+
+
+def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> LeastSquares:
+    """The X with the smallest A @ X - B: [..., m, n], [..., m, k] -> [..., n, k], of matrices of full rank."""
+    tall = A.shape[-2] >= A.shape[-1]
+    if tall:
+        q, r = linalg.qr(A)
+        solution = linalg.solve_triangular(r, q.mT @ B, upper=True)
+    else:
+        solution = linalg.pinv(A) @ B
+    more = A.shape[-2] > A.shape[-1]
+    residuals = (A @ solution - B).square().sum(-2) if more else _core.zeros(0, dtype=A.dtype, device=A.device)
+    return LeastSquares(solution, residuals, matrix_rank(A), linalg.svdvals(A))
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The vector product along a dimension of size 3."""
+    return _cross(input, other, dim)
+
+
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """Powers of x, growing: [n] -> [n, N]."""
+    return _vander(x, N, increasing=True)
