@@ -70,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "amp": {"optim"},
     "viz": {"nn", "scalar"},
     "models": {"nn", "serialization"},
-    "compiler": {"nn", "tracer"},
+    "compiler": {"nn", "optim", "tracer"},
     "training": {"amp", "autograd", "compiler", "metrics", "nn", "optim", "progress", "scalar"}
     | {"tracer", "utils", "viz"},
     "callbacks": {"training"},
@@ -90,6 +90,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"progress", "scalar", "serialization", "sparse", "special", "testing", "text", "training", "transforms"}
     | {"utils", "viz"},
     "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "distributions", "func", "linalg", "nn"}
+    "__init__": {"_complex", "_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets"}
+    | {"distributions", "fft", "func"}
+    | {"generation", "linalg", "metrics", "models", "nn", "onnx", "ops", "optim", "profiler", "progress", "scalar"}
+    | {"serialization", "sparse", "special", "testing", "text", "training", "transforms", "utils", "viz"},
+    "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "distributions", "func", "linalg", "nn", "onnx"}
     | {"optim", "profiler"}
     | {"serialization", "sparse", "special", "testing", "utils"},
     "examples": {"__init__", "datasets", "nn", "progress", "viz"},

@@ -104,6 +104,12 @@ raises(RuntimeError, lambda: torch.cuda.Event().elapsed_time(b))
 torch.distributions.Normal(0.0, -1.0)
 raises(ValueError, lambda: torch.distributions.Normal(0.0, -1.0, validate_args=True))
 """,
+    "`nn.utils.weight_norm`, `spectral_norm`": """
+layer = nn.utils.weight_norm(nn.Linear(2, 1))
+assert [n for n in layer.state_dict() if "original" in n] == [f"parametrizations.weight.original{i}" for i in (0, 1)]
+nn.utils.remove_weight_norm(layer)
+assert sorted(layer.state_dict()) == ["bias", "weight"]
+""",
     "packed sequences": """
 out, _ = nn.GRU(1, 1)(nn.utils.rnn.pack_sequence([torch.ones(3, 1), torch.ones(1, 1)]))
 assert out.data.shape == (4, 1)

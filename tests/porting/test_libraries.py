@@ -76,8 +76,25 @@ assert embedding(x).shape == (1, 3, 4) and encoding.decode(x[0].tolist()) == "ab
 """
 
 
+ONNX = """
+import io, os, tempfile
+import numpy as np, onnx
+net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2)).eval()
+x = torch.randn(5, 3)
+path = os.path.join(tempfile.mkdtemp(), "net.onnx")
+torch.onnx.export(net, x, path, export_params=True, opset_version=17, do_constant_folding=True, input_names=["in"],
+                  output_names=["out"], dynamic_axes={"in": {0: "batch"}, "out": {0: "batch"}})
+made = onnx.load(path)
+assert [i.name for i in made.graph.input] == ["in"] and [o.name for o in made.graph.output] == ["out"]
+assert made.graph.input[0].type.tensor_type.shape.dim[0].dim_param == "batch"
+f = io.BytesIO()
+torch.onnx.export(net, (x,), f, input_names=["in"], dynamic_axes={"in": [0]})
+assert onnx.load_from_string(f.getvalue()).graph.input[0].type.tensor_type.shape.dim[0].dim_param == "in_0"
+"""
+
+
 @pytest.mark.parametrize(
-    ("package", "program"), [("safetensors", SAFETENSORS), ("einops", EINOPS), ("tiktoken", TIKTOKEN)]
+    ("package", "program"), [("safetensors", SAFETENSORS), ("einops", EINOPS), ("tiktoken", TIKTOKEN), ("onnx", ONNX)]
 )
 def test_its_interface_works_with_these_tensors(package: str, program: str, run_python) -> None:
     pytest.importorskip(package)

@@ -32,11 +32,13 @@ HIDDEN = [
     "engine",
     "examples",
     "metrics",
+    "onnx",
     "progress",
     "scalar",
     "text",
     "torch",
     "training",
+    "transforms",
     "viz",
 ]
 _DISTRIBUTIONS = [
