@@ -81,7 +81,9 @@ const Callable callables[] = {
      "equation does not fit the operands." SG_EXAMPLE("sg.einsum('ij,ij->i', sg.ones(2, 3), sg.ones(2, 3)).tolist()",
                                                       "[3.0, 3.0]"),
      Scope::function, Autocast::narrow},
-    {"_attention", bound<sg::attention>, "query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool",
+    {"_attention", bound<sg::attention>,
+     "query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool, mask: Tensor | None = None, "
+     "dropout: float = 0.0, generator: Generator | None = None",
      "Tensor", "Attention that keeps no weights, for nn.functional.", Scope::function},
     {"_attention_after", bound<sg::attention_after>,
      "query: Tensor, key: Tensor, value: Tensor, start: Tensor, scale: float", "Tensor",

@@ -275,7 +275,8 @@ void record_gradient(const OpInfo& op, Tensor& out, std::span<const Tensor* cons
   i = 0;
   for (const Tensor* t : inputs) {
     GradInput& in = fn->in[i];
-    if (i < kFewInputs && (saves >> i & 1) && !in.is_number) in.value.keep(*t, static_cast<bool>(in.leaf));
+    if ((i < kFewInputs ? saves >> i & 1 : saves & kSavesRest) && !in.is_number)
+      in.value.keep(*t, static_cast<bool>(in.leaf));
     ++i;
   }
   if (saves & kSavesOutput) fn->output.keep(out);

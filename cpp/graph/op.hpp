@@ -39,6 +39,7 @@ enum Saves : uint8_t {
   kSavesB = 2,
   kSavesC = 4,
   kSavesOutput = 8,
+  kSavesRest = 16,   // the inputs behind those
   kReadsOnly = 128,  // in OpInfo::reads: these and no others
 };
 

@@ -32,6 +32,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &ops::Attention,
       &ops::AttentionAfter,
       &ops::AttentionGradient,
+      &ops::AttentionKept,
       &ops::Convolution,
       &ops::ConvolutionImage,
       &ops::ConvolutionWeight,

@@ -237,8 +237,11 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const Dims& dims_a, const Dim
 Tensor tensordot(const Tensor& a, const Tensor& b, int64_t dims);  // the last of a with the first of b
 Tensor chain_matmul(const std::vector<Tensor>& matrices);
 // softmax(scale * query @ key^T) @ value without the matrix in between: [..., t, d] [..., s, d] [..., s, e] ->
-// [..., t, e]; leading dimensions broadcast. `causal`: query i sees keys 0 .. i.
-Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, double scale, bool causal);
+// [..., t, e]; leading dimensions broadcast, and a head of keys and values may serve several heads of queries. `causal`:
+// query i sees keys 0 .. i. The mask broadcasts to [..., t, s]: bool, true where a key takes part, or numbers that are
+// added. `dropout`: the probability that a weight becomes 0.
+Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, double scale, bool causal,
+                 const std::optional<Tensor>& mask = {}, double dropout = 0, Generator& from = default_generator());
 // Causal, and start[b] keys of sequence b come before its first query; heads may share keys. It has no gradient.
 Tensor attention_after(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& start, double scale);
 Tensor einsum(const std::string& equation, const std::vector<Tensor>& operands);

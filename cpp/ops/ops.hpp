@@ -14,7 +14,7 @@ SG_POINTWISE_TERNARY(SG_ROW)
 extern const OpInfo Where, Cast, Contiguous, Stored;
 extern const OpInfo Full, Arange, Rand, Randn, RandomBits, CheckClass, NllLoss, OneHot;
 extern const OpInfo Sum, Product, Max, Min, Choose, Median;
-extern const OpInfo Matmul, Attention, AttentionAfter, AttentionGradient;
+extern const OpInfo Matmul, Attention, AttentionAfter, AttentionGradient, AttentionKept;
 extern const OpInfo Convolution, ConvolutionImage, ConvolutionWeight;
 extern const OpInfo Chosen, ChosenImage, WindowSum, WindowSumImage;
 extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;

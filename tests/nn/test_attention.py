@@ -125,7 +125,7 @@ def test_wrong_shapes_are_explained() -> None:
         lambda: f(q, k, v, dropout_p=1.5),
         lambda: f(sg.ones(3, 5, 6), sg.ones(2, 7, 6), sg.ones(2, 7, 6), enable_gqa=True),
     ):
-        with pytest.raises(ValueError, match=r"scaled_dot_product_attention: |dropout: p is 1.5"):
+        with pytest.raises(ValueError, match=r"scaled_dot_product_attention: "):
             call()
 
 

@@ -181,7 +181,7 @@ def test_empty_inputs(query: tuple[int, ...], keys: int, e: int, device: sg.Devi
 
 
 def test_wide_heads_take_the_formula(device: sg.Device) -> None:
-    inputs = arrays((2, 9, 130), 9, 3)
+    inputs = arrays((2, 9, 260), 9, 3)
     with sg.no_grad():
         q, k, v = (sg.tensor(x.astype("f4"), device=device) for x in inputs[:3])
         out = attention(q, k, v, 0.1, True)
@@ -190,16 +190,18 @@ def test_wide_heads_take_the_formula(device: sg.Device) -> None:
 
 
 @pytest.mark.gpu
-def test_a_few_queries_of_many_keys_take_the_formula() -> None:
-    inputs = arrays((2, 1, 8), 100, 8)
-    with sg.no_grad():
-        out = attention(*(sg.tensor(x.astype("f4"), device="gpu") for x in inputs[:3]), 0.3, False)
-        assert "attention" not in [step.name for step in out.plan()]
-    np.testing.assert_allclose(out.numpy(), expected(*inputs, 0.3, False)[0], atol=1e-5)
+def test_a_few_queries_walk_many_keys_in_parts() -> None:
+    for queries, keys, d in ((1, 300, 8), (1, 520, 7), (3, 256, 8), (7, 600, 64)):
+        inputs = arrays((2, queries, d), keys, d)
+        with sg.no_grad():
+            out = attention(*(sg.tensor(x.astype("f4"), device="gpu") for x in inputs[:3]), 0.3, False)
+            assert len(out.plan()) == (1 if keys == 256 else 2)
+        for causal in (False, True):
+            agree(found(inputs, 0.3, causal, sg.Device("gpu"), "float32"), expected(*inputs, 0.3, causal), 5e-6)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_half_types_are_computed_in_float32(dtype: str, device: sg.Device) -> None:
+def test_half_types_are_summed_in_float32(dtype: str, device: sg.Device) -> None:
     kind = getattr(sg, dtype)
     halves = [sg.tensor(x.astype("f4"), device=device).to(kind) for x in arrays((2, 40, 8), 40, 8)]
     exact = [x.to(sg.float32).numpy().astype(np.float64) for x in halves]
@@ -209,7 +211,7 @@ def test_half_types_are_computed_in_float32(dtype: str, device: sg.Device) -> No
     eps = 2.0**-11 if dtype == "float16" else 2.0**-8
     assert out.dtype == kind == q.grad.dtype
     got = [x.to(sg.float32).detach().numpy() for x in (out, q.grad, k.grad, v.grad)]
-    agree(got, expected(*exact, 0.3, True), eps)
+    agree(got, expected(*exact, 0.3, True), 2 * eps)  # gradients read the rounded result
 
 
 def test_no_matrix_of_weights_is_kept(device: sg.Device) -> None:
@@ -309,7 +311,15 @@ def after(q: Array, k: Array, v: Array, start: list[int], scale: float) -> Array
 @pytest.mark.parametrize(("dtype", "bound"), [("float32", 3e-6), ("float16", 3e-3), ("float64", 1e-13)])
 @pytest.mark.parametrize(
     ("queries", "keys", "heads", "groups", "d"),
-    [(1, 70, 4, 2, 8), (1, 33, 6, 6, 64), (3, 40, 4, 1, 7), (20, 90, 2, 2, 16), (1, 9, 2, 1, 130)],
+    [
+        (1, 70, 4, 2, 8),
+        (1, 33, 6, 6, 64),
+        (3, 40, 4, 1, 7),
+        (20, 90, 2, 2, 16),
+        (1, 9, 2, 1, 130),
+        (1, 600, 6, 2, 64),
+        (2, 600, 4, 2, 7),
+    ],
 )
 def test_queries_follow_a_cache(
     queries: int, keys: int, heads: int, groups: int, d: int, dtype: str, bound: float, device: sg.Device

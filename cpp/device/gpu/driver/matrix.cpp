@@ -88,7 +88,8 @@ void ask(VkPhysicalDevice handle, void* chain) {
 
 bool is_complete(const VkPhysicalDeviceCooperativeMatrix2FeaturesNV& f) {
   return f.cooperativeMatrixWorkgroupScope && f.cooperativeMatrixFlexibleDimensions && f.cooperativeMatrixConversions &&
-         f.cooperativeMatrixPerElementOperations && f.cooperativeMatrixTensorAddressing;
+         f.cooperativeMatrixReductions && f.cooperativeMatrixPerElementOperations &&
+         f.cooperativeMatrixTensorAddressing;
 }
 
 }  // namespace
@@ -104,7 +105,8 @@ MatrixFeatures::MatrixFeatures() {
   bfloat16.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_BFLOAT16_FEATURES_KHR;
   cm1.cooperativeMatrix = VK_TRUE;
   cm2.cooperativeMatrixWorkgroupScope = cm2.cooperativeMatrixFlexibleDimensions = cm2.cooperativeMatrixConversions =
-      cm2.cooperativeMatrixPerElementOperations = cm2.cooperativeMatrixTensorAddressing = VK_TRUE;
+      cm2.cooperativeMatrixReductions = cm2.cooperativeMatrixPerElementOperations =
+          cm2.cooperativeMatrixTensorAddressing = VK_TRUE;
   bfloat16.shaderBFloat16Type = bfloat16.shaderBFloat16CooperativeMatrix = VK_TRUE;
 }
 

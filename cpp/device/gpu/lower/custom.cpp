@@ -16,7 +16,9 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
   const bool float64 = has([](DType t) { return t == DType::float64; });
   const bool storage16 = has([](DType t) { return size_of(t) == 2; });
   Form form(Form::Kind::custom);
-  form.add({float64, storage16});
+  const bool bfloat16 = has([](DType t) { return t == DType::bfloat16; });
+  const bool cm1 = custom.matrix == MatrixUnits::Path::cm1, cm2 = custom.matrix == MatrixUnits::Path::cm2;
+  form.add({float64, storage16, bfloat16, cm1, cm2});
   form.add(custom.tensors.size());
   form.add(custom.source);
   Lowered out;
@@ -25,12 +27,14 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
     std::string text = "#version 460\n";
     if (float64) text += "#define SG_FLOAT64\n";
     if (storage16) text += "#define SG_STORAGE16\n";
+    if (cm1 || cm2) text += cm1 ? "#define SG_MATRIX_cm1\n" : "#define SG_MATRIX_cm2\n";
+    if ((cm1 || cm2) && bfloat16) text += "#define SG_BFLOAT16\n";
     text += features.software ? "#define SG_SOFTWARE\n" : "#define SG_FUSED_FMA\n";
     text +=
         "#include \"common.glsl\"\n#define tensor(i) Words(push.block).at[i]\n#define word(i) "
         "int64_t(Words(push.block).at[" +
         std::to_string(custom.tensors.size()) + " + (i)])\n" + custom.source;
-    return Shaders::Written{sealed({.source = std::move(text)}), {}};
+    return Shaders::Written{sealed({.source = std::move(text), .shuffles = cm1}), {}};
   };
   out.shader = shaders.find(std::move(form), write).shader;
   for (const CustomKernel::Tensor& t : custom.tensors) {

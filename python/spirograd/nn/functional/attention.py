@@ -8,7 +8,6 @@ from ... import _core
 from ..._core import Device, Tensor, _attention, arange, where
 from ...base.casts import narrow
 from .activation import softmax
-from .dropout import dropout
 
 __all__ = ["scaled_dot_product_attention"]
 
@@ -56,15 +55,13 @@ def scaled_dot_product_attention(
         raise ValueError(f"{op}: {shapes}; use two dimensions or more")
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
         raise ValueError(f"{op}: {shapes}; use [..., targets, n], [..., sources, n] and [..., sources, m]")
-    if enable_gqa:
-        key, value = _for_each_head(query, key), _for_each_head(query, value)
+    if not 0 <= dropout_p <= 1:
+        raise ValueError(f"{op}: dropout_p is {dropout_p}; use a probability between 0 and 1")
+    _check_heads(query, key, value, enable_gqa)
     scale = 1 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
-    if attn_mask is None and dropout_p == 0:
-        return _attention(query, key, value, scale, is_causal)  # keeps no weights
-    weights = attention_weights(
-        query, key, scale, triangle(query.shape[-2], key.shape[-2], query.device) if is_causal else attn_mask
-    )
-    return dropout(weights, dropout_p) @ value
+    if dropout_p != 1:
+        return _attention(query, key, value, scale, is_causal, attn_mask, dropout_p)
+    return _attention(query, key, value, scale, is_causal, attn_mask) * 0
 
 
 def attention_weights(query: Tensor, key: Tensor, scale: float, mask: Tensor | None) -> Tensor:
@@ -83,11 +80,11 @@ def triangle(targets: int, sources: int, device: Device) -> Tensor:
     return arange(sources, device=device) <= arange(targets, device=device).unsqueeze(1)
 
 
-def _for_each_head(query: Tensor, x: Tensor) -> Tensor:
-    """Each head of x as often as the query has heads for it."""
-    heads, own = query.shape[-3] if query.ndim > 2 else 0, x.shape[-3] if x.ndim > 2 else 0
-    if not own or heads % own:
-        raise ValueError(
-            f"scaled_dot_product_attention: {heads} heads of the query for {own} of key or value; use a multiple"
-        )
-    return x.repeat_interleave(heads // own, -3)
+def _check_heads(query: Tensor, key: Tensor, value: Tensor, enable_gqa: bool) -> None:
+    heads, *own = (x.shape[-3] if x.ndim > 2 else 1 for x in (query, key, value))
+    for name, n in zip(("key", "value"), own, strict=True):
+        if n != heads and (heads % n if enable_gqa and n else n != 1 and heads != 1):
+            raise ValueError(
+                f"scaled_dot_product_attention: {heads} heads of the query for {n} of {name}; "
+                + ("use a multiple" if enable_gqa else "use as many, or enable_gqa")
+            )

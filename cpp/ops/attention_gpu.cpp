@@ -1,0 +1,206 @@
+// Which kernel of attention a GPU runs, and with which tiles: a function of sizes and of the device's facts alone.
+#include <cstring>
+#include <span>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/round.hpp"
+#include "ops/attention.hpp"
+#include "ops/launch.hpp"
+
+namespace sg::attention_op {
+namespace {
+
+// ROWS, COLS, THREAD_ROWS, THREAD_COLS, STEP and DEPTH of shaders/attention.glsl.
+struct Tile {
+  int64_t rows, cols, thread_rows, thread_cols, step, depth;
+  int64_t across() const { return cols / thread_cols; }  // threads along a row
+  int64_t threads() const { return rows / thread_rows * across(); }
+  // How many float32 sums a thread holds: of its scores, and of its units of results.
+  int64_t sums(int64_t widest, bool forward) const {
+    const int64_t units = divide_up(divide_up(widest, 4), across());
+    return (forward ? 1 : 2) * thread_rows * (thread_cols + 4 * units);
+  }
+};
+constexpr int64_t kMostSums = 128;                                       // more were spilled to memory
+constexpr Tile kDecode[] = {{8, 32, 1, 4, 16, 16}, {8, 8, 1, 1, 2, 8}};  // a few queries, many keys
+constexpr Tile kForward[] = {
+    {64, 64, 8, 4, 4, 16}, {64, 32, 8, 4, 4, 16}, {32, 64, 4, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
+constexpr Tile kBackward[] = {{64, 64, 8, 4, 4, 16}, {64, 32, 8, 4, 4, 16}, {32, 128, 8, 4, 2, 16},
+                              {32, 64, 4, 4, 4, 16}, {32, 128, 4, 4, 2, 8}, {16, 16, 2, 2, 2, 16},
+                              {8, 8, 1, 1, 2, 8}};
+
+// Twin of ROOM in attention.glsl: the space for a row of that many units of 16 bytes.
+constexpr int64_t room(int64_t units) { return units % 8 == 0 ? units : units | 1; }
+
+int64_t shared_bytes(const Tile& t, const Problem& p, bool forward, bool dropout) {
+  const int64_t widest = divide_up(std::max(p.d, p.e), 4);
+  const int64_t staged = std::max((t.rows + t.cols) * room(t.step), t.depth * room(widest));
+  const int64_t words = std::max(t.rows, t.cols) * std::max<int64_t>(1, std::max(t.rows, t.cols) / 32);
+  return 16 * (staged + t.rows * room(t.cols / 4)) + (forward ? 4 * t.rows * (t.cols / t.thread_cols) : 0) +
+         (dropout ? 4 * words : 0);
+}
+
+// The first tile that the device holds, unless it would be half empty, leave threads without results or processors of a
+// large GPU without work. A software driver gets small tiles, which compile faster.
+Tile choose(std::span<const Tile> tiles, const Problem& p, int64_t rows, int64_t matrices, bool forward, bool dropout,
+            const Features& f) {
+  constexpr int64_t kBusy = 128, kNarrow = 32;
+  const int64_t widest = std::max(p.d, p.e);
+  const auto unfit = [&](const Tile& t) {
+    if (t.rows >= 2 * rows || (f.software && t.thread_rows > 2)) return true;
+    if (4 * t.across() > std::max(widest, kNarrow) || t.sums(widest, forward) > kMostSums) return true;
+    return t.rows > 32 && matrices * divide_up(rows, t.rows) < kBusy;
+  };
+  for (const Tile& t : tiles) {
+    if (&t != &tiles.back() && unfit(t)) continue;
+    if (t.threads() <= f.max_group_threads && shared_bytes(t, p, forward, dropout) <= f.shared_bytes) return t;
+  }
+  fail<LimitError>("attention", std::to_string(f.shared_bytes) + " bytes of shared memory are too few",
+                   "use the CPU device");
+}
+
+std::string defined(const char* name, int64_t value) {
+  return std::string("#define ") + name + " " + std::to_string(value) + "\n";
+}
+std::string defined(const char* name, const std::string& value) {
+  return std::string("#define ") + name + " " + value + "\n";
+}
+
+// How shaders/attention.glsl reads and writes elements, four of them, and one.
+std::string element_text(DType dtype) {
+  const bool half = size_of(dtype) == 2;
+  const std::string name = name_of(dtype), memory = char(name[0] - 'a' + 'A') + name.substr(1);
+  const auto of = [&](const char* with) { return half ? std::string(with) + name : std::string(); };
+  const auto in = [&](const char* behind) { return half ? name + behind : std::string(); };
+  return defined("MEMORY", memory) + defined("MEMORY4", memory + "x4") + defined("LOAD(x)", in("_value") + "(x)") +
+         defined("LOAD4(x)", of("unpack_") + "(x)") +
+         defined("STORE(x)", half ? "uint16_t(" + name + "_bits(x))" : "(x)") +
+         defined("STORE4(x)", of("pack_") + "(x)");
+}
+
+std::string tile_text(const Tile& t) {
+  std::string text;
+  for (const auto& [name, value] : {std::pair<const char*, int64_t>{"ROWS", t.rows},
+                                    {"COLS", t.cols},
+                                    {"THREAD_ROWS", t.thread_rows},
+                                    {"THREAD_COLS", t.thread_cols},
+                                    {"STEP", t.step},
+                                    {"DEPTH", t.depth}})
+    text += defined(name, value);
+  return text;
+}
+
+// ROWS, COLS and THREADS of shaders/attention_cm2.glsl, and of attention_cm1.glsl, largest first.
+using Path = MatrixUnits::Path;
+struct MatrixTile {
+  int64_t rows, cols, threads;
+};
+constexpr bool kUsesWorkgroups = true;  // false: attention leaves the path cm2 to products
+constexpr MatrixTile kWorkgroupTile = {64, 64, 256};
+constexpr MatrixTile kFragmentTiles[] = {{64, 32, 128}, {32, 32, 64}, {32, 16, 32}, {16, 16, 32}, {16, 16, 16}};
+
+int64_t padded(int64_t size, const MatrixUnits& u) {
+  const int64_t to = std::max({u.n, u.k, 8u});
+  return round_up(size, to);
+}
+
+// What attention_cm1.glsl shares, in bytes.
+int64_t shared_bytes(const MatrixTile& t, const Problem& p, const MatrixUnits& u, int64_t subgroup, const char* phase,
+                     bool dropout) {
+  const bool forward = !std::strcmp(phase, "FORWARD"), keys = !std::strcmp(phase, "KEYS");
+  const int64_t d = padded(p.d, u) / 8 + 1, e = padded(p.e, u) / 8 + 1, weights = t.cols / 8 + 1;
+  const int64_t subgroups = t.threads / subgroup, fragment = u.m * u.n / 4;
+  const int64_t eights = t.rows * (d + (forward ? 0 : e) + (keys ? 2 : 1) * weights) + t.cols * (d + e);
+  const int64_t fours = forward ? std::max(t.rows * (t.cols / 4 + 1), subgroups * fragment) : subgroups * 2 * fragment;
+  const int64_t numbers = forward ? t.rows * (3 + t.cols / 8) : 2 * (keys ? t.cols : t.rows);
+  return 16 * (eights + fours) + 4 * (numbers + (dropout ? std::max(t.rows, t.cols) * 2 : 0));
+}
+
+// The matrix units that take the sizes, and the largest tile that the device holds.
+struct MatrixChoice {
+  MatrixUnits units;
+  MatrixTile tile{};
+};
+MatrixChoice choose_matrix(DType dtype, const Problem& p, const char* phase, bool dropout, const Features& f) {
+  const MatrixUnits u = dtype == DType::float16    ? f.float16_units
+                        : dtype == DType::bfloat16 ? f.bfloat16_units
+                                                   : MatrixUnits{};
+  constexpr int64_t kLeast = 16;  // queries and keys that are worth padding to a tile
+  if (u.path == Path::none || p.d % 8 || p.e % 8 || p.queries < kLeast || p.keys < kLeast) return {};
+  if (u.path == Path::cm2) {
+    const MatrixTile t = kWorkgroupTile;
+    const bool whole = t.rows % u.m == 0 && t.cols % u.n == 0 && t.cols % u.k == 0;
+    return kUsesWorkgroups && whole ? MatrixChoice{u, t} : MatrixChoice{};
+  }
+  const int64_t subgroup = f.subgroup;
+  if (!subgroup || u.n % 8 || u.k % 8) return {};
+  for (const MatrixTile& t : kFragmentTiles) {
+    if (t.threads % subgroup || t.rows % (t.threads / subgroup * u.m) || t.cols % u.n || t.cols % u.k) continue;
+    if (t.threads <= f.max_group_threads && shared_bytes(t, p, u, subgroup, phase, dropout) <= f.shared_bytes)
+      return {u, t};
+  }
+  return {};
+}
+
+std::string matrix_text(const MatrixChoice& c, DType dtype, const Problem& p, const Features& f) {
+  const std::string name = name_of(dtype);
+  std::string text = defined("ROWS", c.tile.rows) + defined("COLS", c.tile.cols) + defined("THREADS", c.tile.threads) +
+                     defined("PADDED_D", padded(p.d, c.units)) + defined("PADDED_E", padded(p.e, c.units)) +
+                     defined("MATRIX", name + "_t");
+  if (c.units.path == Path::cm2) return text + "#include \"attention_cm2.glsl\"\n";
+  return text + defined("M", c.units.m) + defined("N", c.units.n) + defined("K", c.units.k) +
+         defined("SUBGROUP", f.subgroup) + defined("PACK4", "pack_" + name) + "#include \"attention_cm1.glsl\"\n";
+}
+
+}  // namespace
+
+void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, const char* phase,
+                   const Features& features, int64_t part) {
+  const AttentionParameters a = parameters_of(node);
+  const bool forward = !std::strcmp(phase, "FORWARD"), keys = !std::strcmp(phase, "KEYS");
+  const int64_t rows = keys ? p.keys : p.queries, matrices = p.batch * (keys ? p.sources() : p.heads);
+  std::string text =
+      defined("BYTES", static_cast<int64_t>(size_of(node.dtype))) + defined("D", p.d) + defined("E", p.e);
+  int64_t at = forward ? kForwardTensors : kBackwardTensors;
+  if (a.has(kStarts)) text += defined("STARTS_AT", at++);
+  if (a.has(kMasked) && custom.words[kMask]) text += "#define MASK_IS_BOOL\n";
+  if (a.has(kMasked)) text += defined("MASK_AT", at++);
+  if (a.has(kDropout)) text += defined("DROPOUT_AT", at++);
+  text += std::string("#define ") + phase + "\n";
+  if (part) text += defined("PART_KEYS", part);
+  const MatrixChoice matrix = part ? MatrixChoice{} : choose_matrix(node.dtype, p, phase, a.has(kDropout), features);
+  int64_t tile_rows = matrix.tile.rows;
+  if (matrix.units.path == Path::none) {
+    const std::span<const Tile> tiles = !forward        ? kBackward
+                                        : p.queries < 8 ? std::span<const Tile>(kDecode)
+                                                        : kForward;
+    const Tile t = choose(tiles, p, rows, matrices, forward, a.has(kDropout), features);
+    text += tile_text(t) + element_text(node.dtype) + "#include \"attention.glsl\"\n";
+    tile_rows = t.rows;
+  } else {
+    text += matrix_text(matrix, node.dtype, p, features);
+  }
+  custom.source = text;
+  custom.matrix = matrix.units.path;
+  const int64_t parts = part ? divide_up(p.keys, part) : 1;
+  set_groups(custom, matrices * divide_up(rows, tile_rows) * parts);
+}
+
+int64_t part_of_keys(const Problem& p) {
+  constexpr int64_t kFew = 8, kShort = 256, kGroups = 2048;  // queries, keys, and workgroups that are enough
+  if (p.queries >= kFew || p.keys <= kShort) return 0;
+  const int64_t each = p.keys * p.batch * p.heads / kGroups;
+  return std::max(kShort, round_up(each, 32));
+}
+
+void join_on_gpu(DType dtype, const Problem& p, int64_t part, const Dims& out_strides, CustomKernel& custom) {
+  custom.words = {p.heads,        p.queries,      p.e,           divide_up(p.keys, part), p.logs() * p.e,
+                  out_strides[0], out_strides[1], out_strides[2]};
+  custom.cost = static_cast<double>(p.logs() * p.e);
+  custom.source = defined("BYTES", static_cast<int64_t>(size_of(dtype))) + element_text(dtype) +
+                  "#include \"attention_join.glsl\"\n";
+  set_threads(custom, p.logs() * p.e);
+}
+
+}  // namespace sg::attention_op
