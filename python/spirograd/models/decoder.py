@@ -106,7 +106,7 @@ class KeyValueCache:
             sequences.copy_(sequences[rows])
 
 
-def attend(query: Tensor, both: Tensor, cache: KeyValueCache | None, layer: int) -> Tensor:
+def attend(query: Tensor, both: Tensor, cache: KeyValueCache | None, layer: int, dropout: float = 0.0) -> Tensor:
     """Causal attention, where a head of keys and values may serve several of the query's.
 
     Args:
@@ -114,6 +114,7 @@ def attend(query: Tensor, both: Tensor, cache: KeyValueCache | None, layer: int)
         both: keys and values of the same tokens, [batch, time, 2 * groups * size], keys first.
         cache: what came before; takes the keys and values in.
         layer: of the cache.
+        dropout: probability that a weight becomes 0; without a cache.
 
     Returns:
         [batch, time, heads * size].
@@ -121,7 +122,9 @@ def attend(query: Tensor, both: Tensor, cache: KeyValueCache | None, layer: int)
     query, scale = query.transpose(1, 2), 1 / math.sqrt(query.shape[-1])
     if cache is None:
         key, value = both.unflatten(-1, (2, -1, query.shape[-1])).permute(2, 0, 3, 1, 4).unbind(0)
-        y = nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True, scale=scale, enable_gqa=True)
+        y = nn.functional.scaled_dot_product_attention(
+            query, key, value, None, dropout, is_causal=True, scale=scale, enable_gqa=True
+        )
     else:
         key, value = cache.store(layer, both)
         y = _attention_after(query, key.to(query.dtype), value.to(query.dtype), cache.position, scale)

@@ -27,7 +27,8 @@ class _Attention(nn.Module):
         width = x.shape[-1]
         made = product(x, self.c_attn, norm)  # queries, keys, values
         query = made[..., :width].unflatten(-1, (self.heads, -1))
-        return self.dropout(product(attend(query, made[..., width:], cache, layer), self.c_proj))
+        p = self.dropout.p if self.training else 0.0
+        return self.dropout(product(attend(query, made[..., width:], cache, layer, p), self.c_proj))
 
 
 class _Products(nn.Module):
@@ -64,7 +65,7 @@ class GPT2(Decoder):
         width: features of a token.
         layers: of attention and products.
         heads: of attention.
-        dropout: probability of a zero, in training: after the embedding and in each part.
+        dropout: probability of a zero, in training: after the embedding, of the weights of attention and in each part.
 
     Raises:
         ValueError: width is not a multiple of heads; or later, there are more tokens than the context holds.
