@@ -227,6 +227,53 @@ def matmul_half(context: Context) -> Iterator[Result]:
             yield from context.results("matmul_half", case, timings, "TFLOP/s", lambda s, w=work: w / s / 1e12)
 
 
+def attention_libraries(
+    context: Context, arrays: list[Any], inside: int, dtype: str, backward: bool
+) -> dict[str, Work]:
+    """`inside` causal attentions, each of the result before; with `backward`, their gradients. One element is read."""
+
+    def attending(functional: Any, leaves: list[Any], finish: Callable[..., Any]) -> Work:
+        def work() -> float:
+            x, k, v = leaves
+            for _ in range(inside):
+                x = functional.scaled_dot_product_attention(x, k, v, is_causal=True)
+            return float(finish(x)[0, 0, 0, 0].item())
+
+        return work
+
+    sg_leaves = [sg.tensor(a, device=context.device).to(getattr(sg, dtype)) for a in arrays]
+    works: dict[str, Work] = {}
+    for name, library, leaves, grad in (
+        ("spirograd", sg.nn.functional, sg_leaves, sg.autograd.grad),
+        *(
+            ("torch", torch.torch.nn.functional, [torch.array(a).to(getattr(torch.torch, dtype)) for a in arrays],
+             torch.torch.autograd.grad)
+            for torch in (torch_for(context),) if torch
+        ),
+    ):  # fmt: skip
+        *inputs, g = leaves
+        if backward:
+            inputs = [x.requires_grad_() for x in inputs]
+        finish = (lambda x, i=inputs, g=g, grad=grad: grad(x, i, g)[1]) if backward else (lambda x: x)
+        works[name] = attending(library, inputs, finish)
+    return works
+
+
+@row("attention", cpu=False)
+def attention(context: Context) -> Iterator[Result]:
+    """Causal attention [batch, heads, rows, elements], forward and with backward; SPIROGRAD_MATRIX chooses the path."""
+    shapes = [(1, 2, 64, 64)] if context.quick else [(8, 16, 1024, 64), (2, 16, 4096, 128)]
+    for dtype in ("float32", "bfloat16"):
+        for shape in shapes:
+            arrays = [np.random.default_rng(i).standard_normal(shape, dtype=np.float32) for i in range(4)]
+            for backward in (False, True):
+                inside = 4 if context.device.type != "software" else 1
+                works = attention_libraries(context, arrays, inside, dtype, backward)
+                timings = measure(works, calls_inside=inside, **context.turns)
+                case = f"{dtype}, {list(shape)}{', forward and backward' * backward}"
+                yield from context.results("attention", case, timings, "ms", milliseconds)
+
+
 @row("plus_one")
 def plus_one(context: Context) -> Iterator[Result]:
     """`x + 1` on 10 elements, read back: the cost of the way there and back."""
