@@ -23,9 +23,9 @@ constexpr int64_t kMaxStep = int64_t{1} << 29;  // elements from row to row that
 
 // What a call has besides queries, keys and values. Absent ones are undefined.
 struct Options {
-  Tensor starts;  // int32 [batch]: how many keys come before the first query
-  Tensor mask;    // bool or of the type of the query: [batch, heads, queries, keys]
-  Tensor seed;    // int64 [1]: of dropout
+  Tensor starts{};  // int32 [batch]: how many keys come before the first query
+  Tensor mask{};    // bool or of the type of the query: [batch, heads, queries, keys]
+  Tensor seed{};    // int64 [1]: of dropout
   double scale = 1;
   bool causal = false;
   int64_t threshold = 0;  // 65,536ths of the weights that dropout takes away
