@@ -70,7 +70,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "amp": {"optim"},
     "viz": {"nn", "scalar"},
     "models": {"nn", "serialization"},
-    "compiler": {"nn", "optim", "tracer"},
+    "compiler": {"nn", "tracer"},
     "training": {"amp", "autograd", "compiler", "metrics", "nn", "optim", "progress", "scalar"}
     | {"tracer", "utils", "viz"},
     "callbacks": {"training"},
@@ -89,11 +89,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"fft", "func", "generation", "linalg", "metrics", "models", "nn", "onnx", "ops", "optim", "profiler"}
     | {"progress", "scalar", "serialization", "sparse", "special", "testing", "text", "training", "transforms"}
     | {"utils", "viz"},
-    "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "distributions", "func", "linalg", "nn"}
-    "__init__": {"_complex", "_print", "accelerator", "amp", "autograd", "callbacks", "compiler", "datasets"}
-    | {"distributions", "fft", "func"}
-    | {"generation", "linalg", "metrics", "models", "nn", "onnx", "ops", "optim", "profiler", "progress", "scalar"}
-    | {"serialization", "sparse", "special", "testing", "text", "training", "transforms", "utils", "viz"},
     "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "distributions", "func", "linalg", "nn", "onnx"}
     | {"optim", "profiler"}
     | {"serialization", "sparse", "special", "testing", "utils"},
