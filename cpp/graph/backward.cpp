@@ -2,9 +2,9 @@
 // op by name.
 #include <algorithm>
 #include <map>
-#include <memory_resource>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/profile.hpp"
@@ -95,9 +95,8 @@ class Pass {
     found.resize(inputs_ ? inputs_->size() : 0);
     GradMode mode(options_.create_graph);
     while (!open_.empty()) {
-      const auto latest = open_.begin();
-      Arrivals arrivals = std::move(latest->second);
-      open_.erase(latest);
+      spare_ = open_.extract(open_.begin());
+      Arrivals arrivals = std::exchange(spare_.mapped(), {});
       step(*arrivals.node, arrivals);
     }
     for (size_t i = 0; i < leaves.size(); ++i) collect_parts(leaves[i].second, parts_of_leaves_[i]);
@@ -146,9 +145,17 @@ class Pass {
   }
 
   Arrivals& arrivals_of(const Ref<GradNode>& node) {
-    Arrivals& arrivals = open_[node->sequence];
-    arrivals.node = node;
-    return arrivals;
+    auto at = open_.lower_bound(node->sequence);
+    if (at == open_.end() || at->first != node->sequence) {
+      if (spare_.empty()) {
+        at = open_.emplace_hint(at, node->sequence, Arrivals());
+      } else {
+        spare_.key() = node->sequence;
+        at = open_.insert(at, std::move(spare_));
+      }
+    }
+    at->second.node = node;
+    return at->second;
   }
 
   // Gradients are added in the order of arrival, which follows from the sequence numbers: the same bits each time.
@@ -248,9 +255,9 @@ class Pass {
   const std::vector<Tensor>* inputs_;
   std::unordered_set<const void*> targets_;  // inputs: nodes, or leaves
   std::unordered_set<const GradNode*> wanted_;
-  std::pmr::unsynchronized_pool_resource memory_;
-  std::pmr::map<uint64_t, Arrivals, std::greater<>> open_{&memory_};  // by sequence: the latest first
-  std::vector<uint8_t> wanted_inputs_;                                // of a node, during its step
+  std::map<uint64_t, Arrivals, std::greater<>> open_;  // by sequence: the latest first
+  decltype(open_)::node_type spare_;                   // memory of the entry that left last, for the next one
+  std::vector<uint8_t> wanted_inputs_;                 // of a node, during its step
   std::vector<Tensor> results_;
   std::unordered_map<const TensorImpl*, size_t> leaf_index_;
   std::vector<std::vector<GradPart>> parts_of_leaves_;  // beside `leaves`

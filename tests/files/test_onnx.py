@@ -350,6 +350,15 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "gathers": (lambda a: (a.gather(1, a.argsort(1)), a.index_select(1, sg.tensor([3, 0])), a[a.argmax(1)]), (4, 4)),
     "conversions": (lambda a: (a.double(), a.half().float(), (a > 0).float(), a.to(sg.int32), a.bool()), (3, 4)),
     "attention": (lambda a: F.scaled_dot_product_attention(a, a, a, is_causal=True), (2, 3, 5, 4)),
+    "attention_masked": (
+        lambda a: F.scaled_dot_product_attention(a, a, a, attn_mask=sg.ones(5, 5, dtype=sg.bool).tril(-1)),
+        (2, 3, 5, 4),
+    ),
+    "attention_biased": (lambda a: F.scaled_dot_product_attention(a, a, a, attn_mask=a @ a.mT), (2, 3, 5, 4)),
+    "attention_shared": (
+        lambda a: F.scaled_dot_product_attention(a, a[:, :2], a[:, 2:], enable_gqa=True),
+        (2, 4, 5, 4),
+    ),
     "constants": (
         lambda a: (a + sg.arange(4) * sg.eye(4)[0], sg.full((2,), 3.0), sg.linspace(0, 1, 4) * a.detach()),
         (3, 4),

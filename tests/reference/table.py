@@ -283,8 +283,10 @@ NOT_OPS: dict[str, str] = {
     **dict.fromkeys(["__dlpack__", "__dlpack_device__", "from_dlpack"],
                     "memory shared with other libraries: test_interop.py"),
     **dict.fromkeys(["tensor", "from_numpy", "numpy", "__array__", "item", "tolist", "cpu", "gpu", "cuda",
-                     "_repr_html_", "__reduce_ex__", "__copy__", "__deepcopy__", "__format__"],
-                    "values in and out, and to another device: test_python_api.py, test_interop.py, test_printing.py"),
+                     "_repr_html_", "__reduce_ex__", "__copy__", "__deepcopy__", "__format__", "numpy_async",
+                     "to_sparse"],
+                    "values in and out, and to another device: test_python_api.py, test_interop.py, test_printing.py, "
+                    "test_later_reads.py, test_sparse.py"),
     **dict.fromkeys(["to", "type", "type_as", "float", "double", "half", "bfloat16", "int", "long", "short", "char",
                      "byte", "bool"], "conversion to another type: test_dtypes.py"),
     **dict.fromkeys(["view", "view_as"], "reshape"),

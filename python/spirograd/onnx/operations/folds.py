@@ -152,17 +152,52 @@ def _(c: Call, equation: str, *operands: Any) -> Value:
     return c.node("Einsum", *(c.graph.cast(v, c.dtype) for v in values), equation=equation.replace(" ", ""))
 
 
+def _for_heads(c: Call, x: Value, heads: int) -> Value:
+    """Each head of a key or value as often as heads of the query use it."""
+    own = x.shape[-3] if x.ndim > 2 else 1
+    if own in (1, heads):
+        return x
+    *batch, _, rows, elements = x.shape
+    x = c.graph.reshape(x, [*batch, own, 1, rows, elements])
+    return c.graph.reshape(
+        c.graph.expand(x, [*batch, own, heads // own, rows, elements]), [*batch, heads, rows, elements]
+    )
+
+
 @op("_attention")
-def _(c: Call, q: Value, k: Value, v: Value, scale: float, causal: bool = False) -> Value:
+def _(
+    c: Call,
+    q: Value,
+    k: Value,
+    v: Value,
+    scale: float,
+    causal: bool = False,
+    mask: Value | None = None,
+    dropout: float = 0.0,
+    generator: Any = None,
+) -> Value:
+    if dropout:
+        raise Error("onnx.export: attention draws which weights it drops, and a file cannot; call model.eval() first")
+    heads = q.shape[-3] if q.ndim > 2 else 1
+    k, v = _for_heads(c, k, heads), _for_heads(c, v, heads)
     turned = c.graph.transpose(k, [*range(k.ndim - 2), k.ndim - 1, k.ndim - 2])
     products = c.binary("Mul", matmul(c, q, turned), float(scale))
+    low = c.value(-math.inf, products.dtype)
     if causal:
-        allowed = np.tril(np.ones((q.shape[-2], k.shape[-2]), bool))
-        low = c.value(-math.inf, products.dtype)
-        products = c.graph.node(
-            "Where", [c.graph.constant(allowed, "bool"), products, low], products.shape, products.dtype
-        )
-    return matmul(c, c.same("Softmax", products, axis=products.ndim - 1), v)
+        mask = c.graph.constant(np.tril(np.ones((q.shape[-2], k.shape[-2]), bool)), "bool")
+    if mask is None:
+        return matmul(c, c.same("Softmax", products, axis=products.ndim - 1), v)
+    shape = np.broadcast_shapes(products.shape, mask.shape)
+    if mask.dtype == "bool":
+        products = c.graph.node("Where", [mask, products, low], shape, products.dtype)
+    else:
+        products = c.binary("Add", products, c.graph.cast(mask, products.dtype))
+    weights = c.same("Softmax", products, axis=products.ndim - 1)
+    if not causal:  # a query that sees no key gets zeros
+        most = reduced(c, "ReduceMax", products, -1, True)
+        nothing = c.graph.node("Equal", [most, low], most.shape, "bool")
+        weights = c.graph.node("Where", [nothing, c.value(0.0, weights.dtype), weights], weights.shape, weights.dtype)
+    return matmul(c, weights, v)
 
 
 # ---- losses ----------------------------------------------------------------------------------------------------------
