@@ -32,7 +32,7 @@ namespace sg::bind {
 
 // The arguments of one call, fetched before any is converted: tensors decide the device of arrays beside them.
 struct Fetched {
-  const char* op;
+  const char* op = nullptr;
   DeviceId device;
   bool may_be_none = false;  // whether "*names" may take nothing
   Tensor rooms[8];
@@ -192,7 +192,8 @@ PyObject* call_with(F function, Fetched& f, PyObject** objects, std::index_seque
 
 template <class Result, class... T>
 PyObject* call_bound(Result (*function)(T...), const Call& call) {
-  Fetched f{.may_be_none = (may_be_none<T> || ...)};
+  Fetched f;
+  f.may_be_none = (may_be_none<T> || ...);
   PyObject* objects[sizeof...(T) + 1];  // one at least: there are no arrays of none
   Object rest;
   fetch(*call.callable, call, objects, sizeof...(T), f, rest);

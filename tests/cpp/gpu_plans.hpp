@@ -94,7 +94,12 @@ struct Run {
 };
 inline void run(sg::Device& d, sg::Prepared& p, const Run& r) {
   const int64_t zero = 0;
-  d.run(p, {r.leaves.data(), r.outputs.data(), &zero, r.numbers.data()});
+  sg::RunArguments arguments;
+  arguments.leaves = r.leaves.data();
+  arguments.outputs = r.outputs.data();
+  arguments.offsets = &zero;
+  arguments.numbers = r.numbers.data();
+  d.run(p, arguments);
 }
 
 }  // namespace sg_test
