@@ -282,6 +282,7 @@ def polar(abs: Tensor, angle: Tensor) -> ComplexTensor:
         TypeError: other types, or two of them.
 
     Example:
+        >>> import math
         >>> sg.polar(sg.tensor([2.0]), sg.tensor([math.pi])).real.tolist()
         [-2.0]
     """
@@ -357,6 +358,7 @@ def angle(input: Any) -> Any:
     """The angle from the positive real axis, in radians, from -pi to pi. At 0 it is 0, and has no gradient.
 
     Example:
+        >>> import math
         >>> round(sg.angle(sg.complex(sg.zeros(1), sg.ones(1))).item() / math.pi, 4)
         0.5
     """

@@ -58,8 +58,8 @@ def export(
     Example:
         >>> net = sg.nn.Sequential(sg.nn.Linear(2, 8), sg.nn.ReLU(), sg.nn.Linear(8, 3))
         >>> model = sg.onnx.export(net, sg.zeros(1, 2), dynamic_axes={"input_0": {0: "batch"}})
-        >>> [node.op_type for node in model.graph.node]
-        ['MatMul', 'Add', 'Relu', 'MatMul', 'Add']
+        >>> [node.op_type for node in model.graph.node]  # the last one names the output
+        ['MatMul', 'Add', 'Relu', 'MatMul', 'Add', 'Identity']
     """
     given = args if isinstance(args, tuple) else (args,)
     leaves, build = flatten((given, dict(kwargs or {})))

@@ -4,6 +4,7 @@ Images are NumPy arrays or tensors [..., channels, height, width]: arrays in dat
 batches on a device. Pictures of Pillow become arrays.
 
 Example:
+    >>> import numpy as np
     >>> augment = sg.transforms.Compose([sg.transforms.RandomCrop(32, padding=4), sg.transforms.RandomHorizontalFlip()])
     >>> augment(np.zeros((3, 32, 32), np.uint8)).shape  # one image of a data set
     (3, 32, 32)

@@ -30,6 +30,7 @@ class ToTensor(Transform):
     Arrays have channels first here, [channels, height, width], as the data sets of spirograd give them.
 
     Example:
+        >>> import numpy as np
         >>> sg.transforms.ToTensor()(np.full((28, 28), 255, np.uint8)).shape
         (1, 28, 28)
     """
@@ -77,6 +78,7 @@ class Normalize(Transform):
         inplace: accepted; the result is always new.
 
     Example:
+        >>> import numpy as np
         >>> sg.transforms.Normalize([0.5], [0.5])(np.ones((1, 1, 1), np.float32)).tolist()
         [[[1.0]]]
     """

@@ -17,6 +17,7 @@ class Transform:
     Pillow, which becomes an array. Each image of a batch draws its own random numbers.
 
     Example:
+        >>> import numpy as np
         >>> class Half(sg.transforms.Transform):
         ...     def transform(self, x):
         ...         return x[..., ::2, ::2]
@@ -47,6 +48,7 @@ class Lambda(Transform):
     """A function as a transform; it gets what the transform gets.
 
     Example:
+        >>> import numpy as np
         >>> sg.transforms.Lambda(lambda x: x * 2)(np.ones(2)).tolist()
         [2.0, 2.0]
     """
@@ -62,6 +64,7 @@ class Compose(Transform):
     """Transforms one after the other.
 
     Example:
+        >>> import numpy as np
         >>> ready = sg.transforms.Compose([
         ...     sg.transforms.Resize(32), sg.transforms.CenterCrop(28), sg.transforms.ToTensor(),
         ...     sg.transforms.Normalize([0.5] * 3, [0.25] * 3)])

@@ -81,6 +81,7 @@ def ctc_loss(
         IndexError: at the next read, when a length in a tensor, or a class, is out of range.
 
     Example:
+        >>> import math
         >>> half = sg.full((2, 1, 2), 0.5).log()
         >>> loss = sg.nn.functional.ctc_loss(half, sg.tensor([[1]]), (2,), (1,))
         >>> round(math.exp(-loss.item()), 4)
