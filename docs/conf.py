@@ -36,7 +36,7 @@ autodoc_type_aliases = {name: name for name in ("DeviceLike", "DTypeLike", "npt.
 nitpick_ignore_regex = [
     (
         "py:class",
-        r"(collections|numpy|npt|os|pathlib|typing)\..*|File|'?D(evice|Type)Like'?|TypeAliasForwardRef|"
+        r"(collections|numpy|npt|np|onnx|os|pathlib|typing)\..*|File|'?D(evice|Type)Like'?|TypeAliasForwardRef|"
         r"Params|Factor|Size|Activation|Averages?|~P|.*\.[FMR]|.* .*",
     )
 ]

@@ -33,7 +33,7 @@ def read_table(path: str | os.PathLike[str], columns: Sequence[str] | None = Non
         columns: those to read; None: all.
 
     Returns:
-        An array for each column, [n]: numbers (with gaps as NaN), booleans, dates (datetime64) or texts (object).
+        An array [n] for each column, with numbers (gaps are NaN), booleans, dates (datetime64) or texts (object).
 
     Raises:
         ImportError: pyarrow is not installed.
