@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+import spirograd.nn.functional as F
 
 # m, k, n; whether a GPU slices the sum
 CASES = [(48, 4096, 40, True), (10, 3072, 10, True), (130, 2048, 20, True), (1, 1024, 1, True), (64, 2054, 33, False)]
@@ -49,3 +50,21 @@ def test_an_update_from_a_long_sum_is_written_in_place(device: sg.Device) -> Non
 def test_runs_give_the_same_bits(device: sg.Device) -> None:
     a, b = (sg.tensor(normal(*s).astype(np.float32), device=device) for s in ((48, 4096), (4096, 40)))
     np.testing.assert_array_equal((a @ b).numpy(), (a @ b).numpy())
+
+
+def error(found: sg.Tensor, want: np.ndarray) -> float:
+    return float(np.linalg.norm(found.numpy() - want) / np.linalg.norm(want))
+
+
+def test_a_long_sum_of_like_numbers_keeps_its_digits(device: sg.Device) -> None:
+    """One chain of 4096 additions is off by 1e-6."""
+    a, b = np.abs(normal(64, 4096)).astype(np.float32), np.abs(normal(4096, 64, seed=1)).astype(np.float32)
+    found = sg.tensor(a, device=device) @ sg.tensor(b, device=device)
+    assert error(found, a.astype(np.float64) @ b.astype(np.float64)) < 2e-7
+
+
+def test_so_does_one_of_a_convolution(device: sg.Device) -> None:
+    x, w = np.abs(normal(2, 512, 4, 4)).astype(np.float32), np.abs(normal(64, 512, 3, 3, seed=1)).astype(np.float32)
+    want = F.conv2d(sg.tensor(x.astype(np.float64)), sg.tensor(w.astype(np.float64)), padding=1).numpy()
+    found = F.conv2d(sg.tensor(x, device=device), sg.tensor(w, device=device), padding=1)
+    assert error(found, want) < 2e-7

@@ -2,13 +2,13 @@
 // an instruction set, and by no other file: the same text becomes three kernels.
 //
 // k is cut in slabs of kSlab; for each, a is packed in panels of kRows rows, b in panels of two vectors of columns,
-// and a register tile of kRows x 2 vectors walks the slab. Each result element adds its products in the order of k
-// with one fused multiply-add each, whatever the tile: the result does not depend on how a caller cuts the product.
+// and a register tile of kRows x 2 vectors walks the slab. Each result element adds the products of a slab in the order
+// of k, with one fused multiply-add each, and then the sums of the slabs: short chains round less than one long chain.
+// The result does not depend on how a caller cuts the product.
 #include "device/cpu/vectors_isa.hpp"
 
-inline constexpr int64_t kSlab = 256;  // a panel of b then fills half of a 64 KiB, or 2/3 of a 48 KiB first cache
-inline constexpr int64_t kLongSlab = 2 * kSlab;  // where b is not packed
-inline constexpr int64_t kTileRows = 384;        // rows of a packed at a time: 384 KiB of the second cache
+inline constexpr int64_t kSlab = 256;      // a panel of b then fills half of a 64 KiB, or 2/3 of a 48 KiB first cache
+inline constexpr int64_t kTileRows = 384;  // rows of a packed at a time: 384 KiB of the second cache
 
 // Rows x two vectors of the result: c = (from ? c : 0) + a panel * b panel. c has unit column stride here. A panel of a
 // is packed, or where it is: rows that are a_m apart, each in order along k.
@@ -17,11 +17,7 @@ static void register_tile(int64_t k, const T* a, int64_t a_m, const T* b, int64_
   using V = typename Vector<T>::Type;
   using Loose = typename Vector<T>::Loose;
   constexpr int kLanes = Vector<T>::kLanes;
-  V sum[Rows][2];
-  for (int r = 0; r < Rows; ++r) {
-    sum[r][0] = from ? (V) * (const Loose*)(c + r * c_m) : V{};
-    sum[r][1] = from ? (V) * (const Loose*)(c + r * c_m + kLanes) : V{};
-  }
+  V sum[Rows][2] = {};
   for (int64_t i = 0; i < k; ++i) {
     const V b0 = *(const Loose*)b, b1 = *(const Loose*)(b + kLanes);
 #pragma GCC unroll 8
@@ -33,10 +29,11 @@ static void register_tile(int64_t k, const T* a, int64_t a_m, const T* b, int64_
     a += kPacked ? kRows : 1;
     b += b_k;
   }
-  for (int r = 0; r < Rows; ++r) {
-    *(Loose*)(c + r * c_m) = sum[r][0];
-    *(Loose*)(c + r * c_m + kLanes) = sum[r][1];
-  }
+  for (int r = 0; r < Rows; ++r)
+    for (int v = 0; v < 2; ++v) {
+      Loose& to = *(Loose*)(c + r * c_m + v * kLanes);
+      to = from ? to + sum[r][v] : sum[r][v];
+    }
 }
 
 template <class T, bool kPacked>
@@ -177,8 +174,8 @@ static void pack_b(const T* b, int64_t b_k, int64_t b_n, int64_t k, int64_t n, T
 
 // Where k0 .. k0 + count - 1 lie in both operands, and how many neighbours follow each in memory, itself included.
 struct Places {
-  int64_t a[kLongSlab], b[kLongSlab];
-  int32_t a_ahead[kLongSlab], b_ahead[kLongSlab];
+  int64_t a[kSlab], b[kSlab];
+  int32_t a_ahead[kSlab], b_ahead[kSlab];
 };
 static void find_ahead(const int64_t* at, int64_t count, int32_t* ahead) {
   for (int64_t i = count - 1; i >= 0; --i) ahead[i] = i + 1 < count && at[i + 1] == at[i] + 1 ? ahead[i + 1] + 1 : 1;

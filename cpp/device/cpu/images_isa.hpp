@@ -52,12 +52,7 @@ __attribute__((noinline)) static void strip_tile(const Strip<T>& strip, const Pi
   using V = typename Vector<T>::Type;
   using Loose = typename Vector<T>::Loose;
   constexpr int kLanes = Vector<T>::kLanes;
-  V sum[Rows][kVectors];  // in registers, as long as every index is a constant
-#pragma GCC unroll 8
-  for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v)
-      sum[r][v] = strip.from ? load_first(strip.c + r * strip.c_m + pieces[v].c, pieces[v].count) : V{};
+  V sum[Rows][kVectors] = {};  // in registers, as long as every index is a constant
   const T* a = strip.a;
   for (int64_t i = 0; i < strip.k; ++i, a += kRows) {
     const T* from = strip.b + strip.places[i];
@@ -83,6 +78,7 @@ __attribute__((noinline)) static void strip_tile(const Strip<T>& strip, const Pi
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       T* c = strip.c + r * strip.c_m + pieces[v].c;
+      if (strip.from) sum[r][v] = load_first(c, pieces[v].count) + sum[r][v];
       if ((kLoad == Load::whole && strip.spill) || pieces[v].count == kLanes)
         *(Loose*)c = sum[r][v];
       else
@@ -134,7 +130,7 @@ static void any_strip(int64_t rows, const Strip<T>& strip, const Pieces& pieces,
 // The plane of a window is in scratch memory, behind one packed panel of a.
 template <class T>
 static T* empty_plane(const GemmTile& t) {
-  T* plane = static_cast<T*>(t.scratch) + kRows * kLongSlab;
+  T* plane = static_cast<T*>(t.scratch) + kRows * kSlab;
   for (int64_t i = 0; i < t.window->rows * t.window->pitch; ++i) plane[i] = 0;
   return plane;
 }
@@ -167,8 +163,7 @@ struct Order {
 
 template <class T>
 static void multiply_rows(const GemmTile& t, Order order) {
-  const int64_t most = t.m > kTileRows / 2 ? kSlab : kLongSlab;
-  const int64_t slabs = (t.k + most - 1) / most, slab = (t.k + slabs - 1) / slabs;
+  const int64_t slabs = (t.k + kSlab - 1) / kSlab, slab = (t.k + slabs - 1) / slabs;
   Pieces pieces;
   find_pieces<T>(t, slabs == 1, pieces);
   T* plane = t.window ? empty_plane<T>(t) : nullptr;
