@@ -69,6 +69,10 @@ CASES: dict[str, tuple[Callable[..., Any], list[Array]]] = {
     "solve:right": (lambda a, b: sg.linalg.solve(a, b, left=False), [matrices(2, 2), matrices(3, 2, seed=1)]),
     "cholesky": (lambda x: sg.linalg.cholesky(positive(x)), [matrices(3, 3)]),
     "cholesky:upper": (lambda x: sg.linalg.cholesky(positive(x), upper=True), [matrices(2, 2, 2)]),
+    "lu_factor": (lambda x: sg.linalg.lu_factor(x).LU, [matrices(3, 3)]),
+    "lu:batch": (lambda x: sg.linalg.lu(x)[1:], [matrices(2, 3, 3)]),
+    "lu_solve": (lambda a, b: sg.linalg.lu_solve(*sg.linalg.lu_factor(a), b), [matrices(3, 3), matrices(3, 2, seed=1)]),
+    "matrix_exp": (sg.linalg.matrix_exp, [matrices(3, 3)]),
     "qr:square": (sg.linalg.qr, [matrices(3, 3)]),
     "qr:tall": (sg.linalg.qr, [matrices(4, 2)]),
     "qr:wide": (sg.linalg.qr, [matrices(2, 4)]),
@@ -147,6 +151,36 @@ def test_decompositions_multiply_back(shape: tuple[int, ...], whole: bool) -> No
     np.testing.assert_allclose((u[..., :k] * s[..., None, :]) @ vh[..., :k, :], a, atol=1e-12)
     assert np.all(np.diff(s) <= 0) and np.all(s >= 0)
     np.testing.assert_allclose(values(sg.linalg.pinv, a)[0], np.linalg.pinv(a), atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (3, 6), (6, 3), (2, 4, 4), (3, 0, 0)])
+def test_lu_factors_multiply_back(shape: tuple[int, ...]) -> None:
+    a = matrices(*shape) if min(shape) else np.zeros(shape)
+    P, L, U = sg.linalg.lu(sg.tensor(a))
+    np.testing.assert_allclose((P @ L @ U).numpy(), a, atol=1e-13)
+    assert (L.abs() <= 1).all() and sg.equal(L, L.tril()) and sg.equal(U, U.triu())
+
+
+def test_lu_of_a_singular_matrix_and_without_pivots() -> None:
+    P, L, U = sg.linalg.lu(sg.tensor([[0.0, 1.0], [0.0, 2.0]]))
+    assert (P @ L @ U).tolist() == [[0.0, 1.0], [0.0, 2.0]]
+    with pytest.raises(ValueError, match="pivot is False"):
+        sg.linalg.lu(sg.eye(2), pivot=False)
+    with pytest.raises(NotImplementedError, match="lu: the gradient of matrices"):
+        sg.linalg.lu_factor(sg.ones(2, 3, requires_grad=True)).LU.sum().backward()
+
+
+def test_matrix_exp_on_the_device(device: sg.Device) -> None:
+    a = matrices(2, 4, 4) * np.array([0.1, 9.0]).reshape(2, 1, 1)
+    a = a - a.swapaxes(-1, -2)  # then the exponential is a rotation
+    w, v = np.linalg.eig(a)
+    want = ((v * np.exp(w)[..., None, :]) @ np.linalg.inv(v)).real
+    before = sg.stats()["fallbacks"]
+    found = sg.linalg.matrix_exp(sg.tensor(a.astype(np.float32), device=device))
+    np.testing.assert_allclose(found.numpy(), want, atol=2e-5)
+    assert sg.stats()["fallbacks"] == before
+    assert sg.linalg.matrix_exp(sg.zeros(2, 2)).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    assert sg.linalg.matrix_exp(sg.full((2, 2), float("inf"))).isnan().all()
 
 
 def test_pinv_takes_small_singular_values_for_zero() -> None:
@@ -252,7 +286,7 @@ def test_eigenvalues_of_rotations_and_of_what_is_symmetric() -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("name", ["inv", "solve", "cholesky", "qr", "svd", "eigh", "det", "slogdet"])
+@pytest.mark.parametrize("name", ["inv", "solve", "cholesky", "lu_factor", "qr", "svd", "eigh", "det", "slogdet"])
 def test_a_gpu_tensor_says_once_that_it_is_copied(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spirograd.linalg._lapack.warned", set())
     a = matrices(3, 3)
@@ -289,7 +323,7 @@ def test_no_other_function_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
         warnings.simplefilter("ignore", sg.FallbackWarning)
         for f, arrays in CASES.values():
             values(f, *arrays, device="gpu")
-    names = ("inv", "solve", "cholesky", "qr", "svd", "eig", "eigh", "det", "slogdet")
+    names = ("inv", "solve", "cholesky", "lu_factor", "qr", "svd", "eig", "eigh", "det", "slogdet")
     assert warned == {f"linalg.{name}" for name in names}
     before = sg.stats()["fallbacks"]
     for ord in (None, "fro", 1, -1, np.inf, -np.inf):

@@ -137,6 +137,19 @@ def test_special_functions_have_gradients() -> None:
     assert sg.autograd.gradcheck(sg.special.digamma, x)
     assert sg.autograd.gradcheck(sg.special.erfinv, u)
     assert sg.autograd.gradcheck(lambda y: sg.special.polygamma(2, y), x)
+    both = sg.tensor([-25.0, -0.4, 3.0, 12.0], dtype=sg.float64, requires_grad=True)
+    for bessel in (sg.special.i0e, sg.special.i1e, lambda y: sg.special.i0(y / 9), lambda y: sg.special.i1(y / 9)):
+        assert sg.autograd.gradcheck(bessel, both) and sg.autograd.gradgradcheck(bessel, both)
+
+
+def test_bessel_functions_against_numpy(device: sg.Device) -> None:
+    values = np.array([-80.0, -10.5, -9.9, -1.0, 0.0, 1e-3, 0.7, 5.0, 19.9, 20.1, 60.0])
+    x = sg.tensor(values.astype(np.float32), device=device)
+    np.testing.assert_allclose(sg.special.i0(x).cpu().numpy(), np.i0(values), rtol=6e-6)
+    angles = (np.arange(2000) + 0.5) * np.pi / 2000  # DLMF 10.32.3, by the midpoint rule
+    first = (np.exp(np.abs(values[:, None]) * (np.cos(angles) - 1)) * np.cos(angles)).mean(1) * np.sign(values)
+    np.testing.assert_allclose(sg.special.i1e(x).cpu().numpy(), first, rtol=1e-6)
+    np.testing.assert_allclose(sg.special.i1e(sg.tensor(values)).numpy(), first, rtol=1e-13)
 
 
 def test_special_functions_against_python(device: sg.Device) -> None:

@@ -1,7 +1,7 @@
 """Linear algebra: norms, inverses, decompositions, determinants; batches of matrices in the leading dimensions.
 
-Norms are made of tensor operations, on every device. inv, solve, cholesky, qr, svd, eig, eigh, det and slogdet, and
-what is made of them, run in LAPACK on the CPU, through NumPy, in float32 and float64. A GPU tensor is copied there and
+Norms and matrix_exp are made of tensor operations, on every device. inv, solve, cholesky, qr, svd, eig, eigh, det and slogdet, and
+what is made of them, run in LAPACK on the CPU, through NumPy, and lu_factor in NumPy itself, in float32 and float64. A GPU tensor is copied there and
 back, which one `FallbackWarning` an operation says, `stats()["fallbacks"]` counts, and SPIROGRAD_STRICT=1 refuses.
 Gradients are tensor operations and have gradients themselves.
 """
@@ -10,6 +10,7 @@ from ._decompositions import EighResult, QRResult, SVDResult, eigh, eigvalsh, qr
 from ._determinants import SlogdetResult, det, slogdet
 from ._determinants import logdet as logdet
 from ._eigenvalues import EigResult, eig, eigvals
+from ._factors import LUFactorResult, LUResult, lu, lu_factor, lu_solve, lu_unpack, matrix_exp
 from ._inverses import cholesky, inv, solve, solve_triangular
 from ._lapack import LinAlgError
 from ._norms import matrix_norm, norm, vector_norm
@@ -18,6 +19,8 @@ from ._products import matrix_power, multi_dot, pinv
 __all__ = [
     "EigResult",
     "EighResult",
+    "LUFactorResult",
+    "LUResult",
     "LinAlgError",
     "QRResult",
     "SVDResult",
@@ -29,6 +32,11 @@ __all__ = [
     "eigvals",
     "eigvalsh",
     "inv",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "lu_unpack",
+    "matrix_exp",
     "matrix_norm",
     "matrix_power",
     "multi_dot",

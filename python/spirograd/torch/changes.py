@@ -169,11 +169,18 @@ def _module_cuda(self: nn.Module, device: Any = None) -> nn.Module:
     return self.to("cuda" if device is None else _on_gpu(device))
 
 
+def _hooks_of(kind: str, self: nn.Module) -> MappingProxyType[int, Any]:
+    hooks = getattr(self._hooks, kind) if self._hooks else {}
+    return MappingProxyType({key: hook.function for key, hook in hooks.items()})
+
+
 def _change_modules() -> None:
     nn.Module.cuda = _module_cuda  # type: ignore[attr-defined]
     # To look at only: a write would be lost.
     nn.Module._parameters = property(lambda self: MappingProxyType(dict(self._own()[1])))  # type: ignore[attr-defined]
     nn.Module._buffers = property(lambda self: MappingProxyType(dict(self._own_buffers())))  # type: ignore[attr-defined]
+    for name in ("forward_pre", "forward", "backward_pre", "backward"):
+        setattr(nn.Module, f"_{name}_hooks", property(functools.partial(_hooks_of, name)))
     for name in loss.__all__:
         kind = getattr(nn, name)
         if "reduction" in kind.__init__.__annotations__:

@@ -12,7 +12,18 @@ __all__ = ["FUNCTIONS", "METHODS"]
 
 _FILES = (algebra, elementwise, statistics)
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(file, name) for file in _FILES for name in file.__all__}
-_NOT_METHODS = {"cartesian", "column_stack", "combinations", "pdist", "range", "row_stack", "scalar_tensor", "vander"}
+_NOT_METHODS = {
+    "cartesian",
+    "column_stack",
+    "combinations",
+    "gradient",
+    "lu_unpack",
+    "pdist",
+    "range",
+    "row_stack",
+    "scalar_tensor",
+    "vander",
+}
 _ACTIVATIONS = ("hardshrink", "prelu")
 
 

@@ -24,6 +24,10 @@ __all__ = [
     "dist",
     "inverse",
     "logdet",
+    "lu",
+    "lu_solve",
+    "lu_unpack",
+    "matrix_exp",
     "matrix_power",
     "pdist",
     "pinverse",
@@ -44,7 +48,7 @@ __all__ = [
 ]
 
 det, inverse, logdet, pinverse, slogdet = linalg.det, linalg.inv, linalg.logdet, linalg.pinv, linalg.slogdet
-matrix_power = linalg.matrix_power
+matrix_exp, matrix_power = linalg.matrix_exp, linalg.matrix_power
 unsafe_chunk, unsafe_split = _core.chunk, _core.split
 _range = range
 
@@ -207,3 +211,20 @@ def range(start: float = 0, end: float | None = None, step: float = 1, **options
         start, end = 0, start
     options.setdefault("dtype", _core.get_default_dtype())
     return _core.arange(start, end + step * 0.5 if (end - start) % step == 0 else end, step, **options)
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """Both factors in one matrix, and which rows were exchanged; with get_infos, zeros too."""
+    factors = linalg.lu_factor(A, pivot=pivot)
+    infos = _core.zeros(A.shape[:-2], dtype=_core.int32, device=A.device)
+    return (*factors, infos) if get_infos else tuple(factors)
+
+
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """The x for which A @ x = b, from what lu() gives."""
+    return linalg.lu_solve(LU_data, LU_pivots, b)
+
+
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """P, L and U of what lu() gives."""
+    return linalg.lu_unpack(LU_data, LU_pivots)

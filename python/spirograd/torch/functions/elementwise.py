@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 from ... import _core, special
 from ..._core import Tensor, where
@@ -17,15 +17,20 @@ __all__ = [
     "float_power",
     "fmax",
     "fmin",
+    "frexp",
+    "gcd",
     "heaviside",
+    "i0",
     "isneginf",
     "isposinf",
     "isreal",
+    "lcm",
     "ldexp",
     "lgamma",
     "logaddexp2",
     "logit",
     "mvlgamma",
+    "nextafter",
     "polygamma",
     "real",
     "resolve_conj",
@@ -36,7 +41,14 @@ __all__ = [
 ]
 
 digamma, erfinv, lgamma, logit, sinc = special.digamma, special.erfinv, special.lgamma, special.logit, special.sinc
-mvlgamma = special.multigammaln
+mvlgamma, i0 = special.multigammaln, special.i0
+
+
+class Frexp(NamedTuple):
+    """mantissa * 2**exponent, with mantissas from 1/2 up to 1."""
+
+    mantissa: Tensor
+    exponent: Tensor
 
 
 def polygamma(n: Any, input: Any) -> Tensor:
@@ -120,3 +132,45 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
     """log2(2**input + 2**other)."""
     scale = math.log(2)
     return _core.logaddexp(input * scale, other * scale) / scale
+
+
+def gcd(input: Tensor, other: Any) -> Tensor:
+    """The greatest common divisor of integers, 0 or more, by Euclid's algorithm; whether it is done is read."""
+    other = other if isinstance(other, Tensor) else _core.full_like(input, other)
+    a, b = _core.broadcast_tensors(input, other)
+    if a.is_floating_point() or b.is_floating_point():
+        raise TypeError(f"gcd: {a.dtype} and {b.dtype}; integers have divisors")
+    while bool((b != 0).any()):
+        for _ in range(8):
+            a, b = where(b == 0, a, b), where(b == 0, 0, _core.remainder(a, b))
+    return a.abs()
+
+
+def lcm(input: Tensor, other: Any) -> Tensor:
+    """The least common multiple of integers, 0 or more."""
+    divisor = gcd(input, other)
+    return where(divisor == 0, 0, input // where(divisor == 0, 1, divisor) * other).abs()
+
+
+def frexp(input: Tensor) -> Frexp:
+    """Numbers as mantissa * 2**exponent; 0, infinities and NaN have exponent 0."""
+    finite = input.isfinite() & (input != 0)
+    exponent = where(finite, _core.log2(where(finite, input, 1.0).abs()).floor() + 1, 0.0)
+    half = (exponent / 2).floor()  # two factors: one alone may overflow
+    mantissa = input * _core.exp2(-half) * _core.exp2(half - exponent)
+    low, high = finite & (mantissa.abs() < 0.5), finite & (mantissa.abs() >= 1)
+    mantissa = where(low, mantissa * 2, where(high, mantissa / 2, mantissa))
+    exponent = exponent - low.to(exponent.dtype) + high.to(exponent.dtype)
+    return Frexp(mantissa, exponent.int())
+
+
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The number of the type that follows input in the direction of other."""
+    input, other = _core.broadcast_tensors(input, other)
+    whole = _core.int64 if input.dtype == _core.float64 else _core.int32
+    bits = input.contiguous().view(whole)
+    least = _core.ones_like(bits).view(input.dtype)
+    away = (other > input) == (input > 0)
+    moved = (bits + where(away, 1, -1).to(whole)).view(input.dtype)
+    moved = where(input == 0, where(other > 0, least, -least), moved)
+    return where(input.isnan() | other.isnan(), math.nan, where(input == other, other, moved))

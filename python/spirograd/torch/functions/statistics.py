@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ... import _core
 from ..._core import Tensor
 
-__all__ = ["cumulative_trapezoid", "histc", "histogram", "mode", "sum_to_size", "trapezoid", "trapz"]
+__all__ = ["cumulative_trapezoid", "gradient", "histc", "histogram", "mode", "sum_to_size", "trapezoid", "trapz"]
 
 
 class Histogram(NamedTuple):
@@ -107,3 +107,48 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     before = input.ndim - len(shape)
     dims = [*range(before), *(i + before for i, n in enumerate(shape) if n == 1 and input.shape[i + before] != 1)]
     return input.sum(dims, keepdim=True).reshape(shape) if dims else input
+
+
+def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Tensor, ...]:
+    """Differences of neighbours over their distance, one tensor a dimension: of both neighbours inside, of one at the
+    ends, where edge_order=2 fits a parabola.
+
+    Args:
+        input: samples.
+        spacing: the distance; or one for each dimension: numbers, or tensors with coordinates.
+        dim: a dimension or several; None: all.
+        edge_order: 1 or 2.
+
+    Raises:
+        ValueError: a dimension has fewer than edge_order + 1 samples, or spacing does not fit.
+    """
+    dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    several = isinstance(spacing, (list, tuple))
+    if several and len(spacing) != len(dims):
+        raise ValueError(f"gradient: {len(spacing)} spacings for {len(dims)} dimensions; give one for each")
+    steps = spacing if several else [spacing] * len(dims)
+    return tuple(_slope(input, step, d, edge_order) for step, d in zip(steps, dims, strict=True))
+
+
+def _slope(y: Tensor, step: Any, dim: int, edge_order: int) -> Tensor:
+    y = y if y.is_floating_point() else y.to(_core.float32)
+    n = y.shape[dim]
+    if n < edge_order + 1:
+        raise ValueError(f"gradient: {n} samples along dimension {dim}; edge_order={edge_order} needs more")
+    if isinstance(step, Tensor) and step.ndim == 1:
+        h = step.diff().to(y.dtype).reshape(-1, *(1,) * (y.ndim - 1 - dim % y.ndim))
+    else:
+        sizes = [n - 1 if d == dim % y.ndim else 1 for d in range(y.ndim)]
+        h = _core.ones(sizes, dtype=y.dtype, device=y.device) * step
+    slopes = y.diff(dim=dim) / h
+    if n == 2:
+        return _core.cat([slopes, slopes], dim)
+    h0, h1 = h.narrow(dim, 0, n - 2), h.narrow(dim, 1, n - 2)
+    s0, s1 = slopes.narrow(dim, 0, n - 2), slopes.narrow(dim, 1, n - 2)
+    inside = (h1 * s0 + h0 * s1) / (h0 + h1)
+    first, last = slopes.narrow(dim, 0, 1), slopes.narrow(dim, n - 2, 1)
+    if edge_order == 2:
+        bend = (s1 - s0) / (h0 + h1)
+        first = first - bend.narrow(dim, 0, 1) * h.narrow(dim, 0, 1)
+        last = last + bend.narrow(dim, n - 3, 1) * h.narrow(dim, n - 2, 1)
+    return _core.cat([first, inside, last], dim)

@@ -10,7 +10,24 @@ from ...base.dtypes import finfo
 from ..functions.algebra import cross as _cross
 from ..functions.algebra import vander as _vander
 
-__all__ = ["cholesky_ex", "cond", "cross", "inv_ex", "lstsq", "matrix_rank", "vander"]
+__all__ = [
+    "cholesky_ex",
+    "cond",
+    "cross",
+    "diagonal",
+    "inv_ex",
+    "lstsq",
+    "lu_factor_ex",
+    "matmul",
+    "matrix_rank",
+    "solve_ex",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
+    "vecdot",
+]
+
+matmul = _core.matmul
 
 
 class Factor(NamedTuple):
@@ -20,6 +37,17 @@ class Factor(NamedTuple):
 
 class Inverse(NamedTuple):
     inverse: Tensor
+    info: Tensor
+
+
+class Solution(NamedTuple):
+    result: Tensor
+    info: Tensor
+
+
+class Factors(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
     info: Tensor
 
 
@@ -82,3 +110,36 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
     """Powers of x, growing: [n] -> [n, N]."""
     return _vander(x, N, increasing=True)
+
+
+def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Solution:
+    """solve() and zeros: a singular matrix raises here, also with check_errors=False."""
+    return Solution(linalg.solve(A, B, left=left), _no_errors(A))
+
+
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Factors:
+    """lu_factor() and zeros."""
+    return Factors(*linalg.lu_factor(A, pivot=pivot), _no_errors(A))
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonals of matrices: a view."""
+    return A.diagonal(offset, dim1, dim2)
+
+
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The scalar products of vectors along a dimension."""
+    return (x * y).sum(dim)
+
+
+def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
+    """The X for which tensordot(A, X) = B; `dims` of A are moved to its end first."""
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
+    return linalg.solve(A.reshape(B.numel(), -1), B.reshape(-1)).reshape(A.shape[B.ndim :])
+
+
+def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
+    """The inverse with respect to tensordot(): dimensions from `ind` on come first."""
+    rows = _core.zeros(A.shape[:ind]).numel()
+    return linalg.inv(A.reshape(rows, -1)).reshape(*A.shape[ind:], *A.shape[:ind])

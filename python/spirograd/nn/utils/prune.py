@@ -1,0 +1,438 @@
+"""Weights that are held at zero: a pruned tensor is `NAME_orig` times `NAME_mask`, multiplied before each forward().
+
+`NAME_orig` is the parameter that is trained and `NAME_mask` a buffer, as in torch.nn.utils.prune. Pruning again
+combines masks; remove() makes the product a parameter again.
+
+Example:
+    >>> layer = sg.nn.utils.prune.l1_unstructured(sg.nn.Linear(4, 2), "weight", amount=0.5)
+    >>> int((layer.weight == 0).sum())
+    4
+    >>> sorted(layer.state_dict())
+    ['bias', 'weight_mask', 'weight_orig']
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from ..._core import Tensor, cat, ones_like, rand, zeros_like
+from ...linalg import vector_norm
+from ..module import Module, Parameter
+
+__all__ = [
+    "BasePruningMethod",
+    "CustomFromMask",
+    "Identity",
+    "L1Unstructured",
+    "LnStructured",
+    "PruningContainer",
+    "RandomStructured",
+    "RandomUnstructured",
+    "custom_from_mask",
+    "global_unstructured",
+    "identity",
+    "is_pruned",
+    "l1_unstructured",
+    "ln_structured",
+    "random_structured",
+    "random_unstructured",
+    "remove",
+]
+
+
+def _check_amount(amount: Any) -> None:
+    if isinstance(amount, bool) or not isinstance(amount, (int, float)):
+        raise TypeError(f"prune: amount is a {type(amount).__name__}; use a count or a fraction")
+    if amount < 0 or (isinstance(amount, float) and amount > 1):
+        raise ValueError(f"prune: amount is {amount}; use a count of 0 or more, or a fraction from 0.0 to 1.0")
+
+
+def _count(amount: float, size: int) -> int:
+    """How many of `size` go: a fraction is rounded."""
+    if isinstance(amount, int) and amount > size:
+        raise ValueError(f"prune: amount is {amount}, there are {size}; use fewer, or a fraction")
+    return amount if isinstance(amount, int) else round(amount * size)
+
+
+def _methods(module: Module) -> list[tuple[int, BasePruningMethod]]:
+    hooks = module._hooks.forward_pre if module._hooks else {}
+    return [(key, hook.function) for key, hook in hooks.items() if isinstance(hook.function, BasePruningMethod)]
+
+
+class BasePruningMethod(ABC):
+    """A way to choose what stays; write compute_mask().
+
+    Attributes:
+        PRUNING_TYPE: what a second pruning of the same tensor sees: "unstructured" the entries that are left,
+            "structured" the channels that are left, "global" everything.
+    """
+
+    PRUNING_TYPE: str = "unstructured"
+    _tensor_name: str
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask of t, 1 for what stays, given the mask it has."""
+
+    def apply_mask(self, module: Module) -> Tensor:
+        """The tensor with its mask."""
+        original: Tensor = getattr(module, f"{self._tensor_name}_orig")
+        mask: Tensor = getattr(module, f"{self._tensor_name}_mask")
+        return mask.to(original.dtype) * original
+
+    @classmethod
+    def apply(
+        cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
+    ) -> BasePruningMethod:
+        """Prunes a tensor of a module by this way, in addition to those before.
+
+        Args:
+            module: whose tensor it is.
+            name: its name.
+            args: for the class.
+            importance_scores: what the mask is computed from; None: the tensor.
+            kwargs: for the class.
+
+        Returns:
+            What multiplies before each forward().
+        """
+        method: BasePruningMethod = cls(*args, **kwargs)
+        method._tensor_name = name
+        before = [(key, m) for key, m in _methods(module) if m._tensor_name == name]
+        if before:
+            assert module._hooks is not None
+            (key, earlier), original = before[0], getattr(module, f"{name}_orig")
+            mask = getattr(module, f"{name}_mask")
+            module._hooks.forward_pre.pop(key)
+            container = earlier if isinstance(earlier, PruningContainer) else PruningContainer(earlier)
+            container.add_pruning_method(method)
+            method = container
+        else:
+            original = getattr(module, name)
+            mask = ones_like(original.detach())
+        scores = original if importance_scores is None else importance_scores
+        if scores.shape != original.shape:
+            raise ValueError(f"prune: importance_scores {scores.shape} of a tensor {original.shape}; use the same")
+        mask = method.compute_mask(scores.detach(), mask)
+        if not before:
+            delattr(module, name)
+            module.register_parameter(f"{name}_orig", original)
+            module.register_buffer(f"{name}_mask", mask)
+        setattr(module, f"{name}_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None) -> Tensor:
+        """t with the entries at zero that go.
+
+        Args:
+            t: any shape.
+            default_mask: the mask it has; None: ones.
+            importance_scores: what the mask is computed from; None: t.
+        """
+        scores = t if importance_scores is None else importance_scores
+        mask = ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(scores.detach(), mask).to(t.dtype)
+
+    def remove(self, module: Module) -> None:
+        """Makes the pruned tensor a parameter of the module again."""
+        name = self._tensor_name
+        value = self.apply_mask(module).detach()
+        original: Parameter = getattr(module, f"{name}_orig")
+        for attribute in (name, f"{name}_orig", f"{name}_mask"):
+            delattr(module, attribute)
+        module._persistent = {n: kept for n, kept in module._persistent.items() if n != f"{name}_mask"}
+        original.data = value
+        setattr(module, name, original)
+
+
+class PruningContainer(BasePruningMethod):
+    """Ways one after the other, on the same tensor.
+
+    Args:
+        args: pruning methods.
+    """
+
+    def __init__(self, *args: BasePruningMethod) -> None:
+        self._pruning_methods: tuple[BasePruningMethod, ...] = ()
+        for method in args:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: BasePruningMethod) -> None:
+        """Adds a way behind the others.
+
+        Raises:
+            ValueError: it prunes another tensor.
+        """
+        if self._pruning_methods and method._tensor_name != self._tensor_name:
+            raise ValueError(f"prune: a method for {method._tensor_name} among those for {self._tensor_name}")
+        self._tensor_name = method._tensor_name
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Iterator[BasePruningMethod]:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._pruning_methods[index]
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask so far, and what the last way takes from the rest."""
+        last, mask = self._pruning_methods[-1], default_mask.clone()
+        if last.PRUNING_TYPE == "global":
+            return mask * last.compute_mask(t, mask)
+        if last.PRUNING_TYPE == "unstructured":
+            left = mask == 1
+            mask[left] = last.compute_mask(t[left], mask[left])
+            return mask
+        if last.PRUNING_TYPE == "structured":
+            dim = getattr(last, "dim", 0) % t.ndim
+            others = [d for d in range(t.ndim) if d != dim]
+            left = (mask.sum(others) if others else mask).nonzero().flatten()
+            part = last.compute_mask(t.index_select(dim, left), mask.index_select(dim, left))
+            return mask.index_copy(dim, left, part)
+        raise ValueError(f"prune: PRUNING_TYPE is {last.PRUNING_TYPE!r}; use unstructured, structured or global")
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing: the tensor gets its mask."""
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask as it is."""
+        return default_mask
+
+
+class _Unstructured(BasePruningMethod):
+    def __init__(self, amount: float) -> None:
+        _check_amount(amount)
+        self.amount = amount
+
+    def _scores(self, t: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask without the entries of the lowest scores."""
+        count = _count(self.amount, t.numel())
+        if count == 0:
+            return default_mask.clone()
+        lowest = self._scores(t).flatten().topk(count, largest=False).indices
+        return default_mask.flatten().index_fill(0, lowest, 0).reshape(t.shape)
+
+
+class RandomUnstructured(_Unstructured):
+    """Prunes entries by chance.
+
+    Args:
+        amount: how many, or which fraction.
+    """
+
+    def _scores(self, t: Tensor) -> Tensor:
+        return rand(t.shape, device=t.device)
+
+
+class L1Unstructured(_Unstructured):
+    """Prunes the entries of the least size.
+
+    Args:
+        amount: how many, or which fraction.
+    """
+
+    def _scores(self, t: Tensor) -> Tensor:
+        return t.abs()
+
+
+class _Structured(BasePruningMethod):
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: float, dim: int = -1) -> None:
+        _check_amount(amount)
+        self.amount, self.dim = amount, dim
+
+    def _scores(self, t: Tensor, dim: int) -> Tensor:
+        raise NotImplementedError
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """The mask without the channels of the lowest scores."""
+        if t.ndim < 2:
+            raise ValueError(f"prune: a tensor {t.shape} has no channels; use an unstructured method")
+        dim = self.dim % t.ndim
+        size = t.shape[dim]
+        kept = self._scores(t, dim).topk(size - _count(self.amount, size)).indices
+        mask = zeros_like(t.new_empty(size)).index_fill(0, kept, 1)
+        return default_mask * mask.to(default_mask.dtype).reshape(*(size if d == dim else 1 for d in range(t.ndim)))
+
+
+class RandomStructured(_Structured):
+    """Prunes channels by chance.
+
+    Args:
+        amount: how many, or which fraction.
+        dim: the dimension of the channels.
+    """
+
+    def _scores(self, t: Tensor, dim: int) -> Tensor:
+        return rand(t.shape[dim], device=t.device)
+
+
+class LnStructured(_Structured):
+    """Prunes the channels of the least norm.
+
+    Args:
+        amount: how many, or which fraction.
+        n: the order of the norm.
+        dim: the dimension of the channels.
+    """
+
+    def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
+        super().__init__(amount, dim)
+        self.n = n
+
+    def _scores(self, t: Tensor, dim: int) -> Tensor:
+        return vector_norm(t.movedim(dim, 0).flatten(1), 2 if self.n == "fro" else self.n, 1)
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes by a given mask.
+
+    Args:
+        mask: 1 for what stays.
+    """
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Tensor) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
+        """Both masks."""
+        return default_mask * self.mask.to(default_mask.dtype)
+
+
+def identity(module: Module, name: str) -> Module:
+    """Gives a tensor of a module a mask of ones; returns the module."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: Module, name: str, amount: float) -> Module:
+    """Prunes entries of a tensor by chance: as many as `amount`, or that fraction; returns the module."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module: Module, name: str, amount: float, importance_scores: Tensor | None = None) -> Module:
+    """Prunes the entries of a tensor with the least size, or the lowest scores.
+
+    Args:
+        module: whose tensor it is.
+        name: its name.
+        amount: how many, or which fraction.
+        importance_scores: in place of the tensor.
+
+    Returns:
+        The module.
+    """
+    L1Unstructured.apply(module, name, amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: Module, name: str, amount: float, dim: int) -> Module:
+    """Prunes channels of a tensor by chance: as many as `amount`, or that fraction of dimension `dim`."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(
+    module: Module, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
+) -> Module:
+    """Prunes the channels of a tensor with the least norm.
+
+    Args:
+        module: whose tensor it is.
+        name: its name.
+        amount: how many channels, or which fraction.
+        n: the order of the norm.
+        dim: the dimension of the channels.
+        importance_scores: in place of the tensor.
+
+    Returns:
+        The module.
+    """
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def global_unstructured(
+    parameters: Iterable[tuple[Module, str]],
+    pruning_method: type[BasePruningMethod],
+    importance_scores: Mapping[tuple[Module, str], Tensor] | None = None,
+    **kwargs: Any,
+) -> None:
+    """Prunes several tensors as if they were one.
+
+    Args:
+        parameters: modules and the names of their tensors.
+        pruning_method: an unstructured one.
+        importance_scores: in place of the tensors.
+        kwargs: for the method, such as amount.
+
+    Raises:
+        TypeError: the method is not unstructured.
+
+    Example:
+        >>> net = sg.nn.Sequential(sg.nn.Linear(4, 4), sg.nn.Linear(4, 2))
+        >>> weights = [(net[0], "weight"), (net[1], "weight")]
+        >>> sg.nn.utils.prune.global_unstructured(weights, sg.nn.utils.prune.L1Unstructured, amount=0.25)
+        >>> sum(int((module.weight == 0).sum()) for module, _ in weights)
+        6
+    """
+    pairs = list(parameters)
+    method = pruning_method(**kwargs)
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(f"prune: global_unstructured with a {method.PRUNING_TYPE} method; use an unstructured one")
+    given = importance_scores or {}
+    tensors = [getattr(module, f"{name}_orig", None) for module, name in pairs]
+    values = [getattr(m, n) if t is None else t for (m, n), t in zip(pairs, tensors, strict=True)]
+    scores = [given.get(pair, getattr(*pair)).detach().flatten() for pair in pairs]
+    masks = [getattr(m, f"{n}_mask", ones_like(v.detach())).flatten() for (m, n), v in zip(pairs, values, strict=True)]
+    method._tensor_name = "temp"
+    container = PruningContainer()  # entries that are gone already do not count
+    container.add_pruning_method(method)
+    final, at = container.compute_mask(cat(scores), cat(masks)), 0
+    for (module, name), value in zip(pairs, values, strict=True):
+        custom_from_mask(module, name, final[at : at + value.numel()].reshape(value.shape))
+        at += value.numel()
+
+
+def custom_from_mask(module: Module, name: str, mask: Tensor) -> Module:
+    """Prunes a tensor by a mask, 1 for what stays; returns the module."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def remove(module: Module, name: str) -> Module:
+    """Makes a pruned tensor, with its zeros, a parameter again.
+
+    Raises:
+        ValueError: it is not pruned.
+    """
+    for key, method in _methods(module):
+        if method._tensor_name == name:
+            method.remove(module)
+            assert module._hooks is not None
+            module._hooks.forward_pre.pop(key)
+            return module
+    raise ValueError(f"prune: '{name}' of {type(module).__name__} is not pruned")
+
+
+def is_pruned(module: Module) -> bool:
+    """Whether a tensor of the module, or of one below it, is pruned."""
+    return any(_methods(m) for m in module.modules())
