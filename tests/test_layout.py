@@ -66,6 +66,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "nn": {"_complex", "autograd", "linalg", "scalar", "tracer"},
     "func": {"autograd", "nn"},
     "optim": {"nn", "tracer"},
+    "einops": {"nn"},
     "onnx": {"nn"},
     "amp": {"optim"},
     "viz": {"nn", "scalar"},

@@ -103,6 +103,47 @@ def test_its_interface_works_with_these_tensors(package: str, program: str, run_
     run_python(START + program)
 
 
+EINOPS_ALONE = """
+import sys
+import numpy as np
+import spirograd as sg
+assert "einops" not in sys.modules
+import spirograd.einops
+import einops
+from spirograd.einops import EinMix, Rearrange, Reduce
+x = sg.arange(24.0).reshape(2, 3, 4)
+x.requires_grad_()
+n = x.detach().numpy()
+def same(function, *args, **sizes):
+    ours, theirs = function(x, *args, **sizes), function(n, *args, **sizes)
+    assert np.array_equal(ours.detach().numpy(), theirs), (function, args)
+    return ours
+same(einops.rearrange, "a b (c d) -> (a d) b c", d=2).square().sum().backward()
+assert np.array_equal(x.grad.numpy(), 2 * n)
+for how in ("min", "max", "sum", "mean", "prod"):
+    same(einops.reduce, "a (b two) c -> b c", how, two=1)
+    same(einops.reduce, "a b c -> ", how)
+same(einops.repeat, "a b c -> a (b two) c new", two=2, new=3)
+product = einops.einsum(x, x, "a b c, a d c -> b d")
+assert np.allclose(product.detach().numpy(), np.einsum("abc,adc->bd", n, n))
+packed, shapes = einops.pack([x, x[:, 0]], "a * c")
+assert packed.shape == (2, 4, 4) and sg.equal(einops.unpack(packed, shapes, "a * c")[1], x[:, 0])
+assert einops.parse_shape(x, "a _ c") == {"a": 2, "c": 4} and isinstance(einops.asnumpy(x), np.ndarray)
+assert einops.rearrange([x, x], "n a b c -> a n b c").shape == (2, 2, 3, 4)
+mix = EinMix("a c b -> a c d", weight_shape="b d", bias_shape="d", b=3, d=5)
+net = sg.nn.Sequential(Rearrange("a b c -> a c b"), mix, Reduce("a c d -> a d", "mean"))
+want = (n.swapaxes(1, 2) @ mix.weight.detach().numpy() + mix.bias.detach().numpy()).mean(1)
+assert np.allclose(net(x).detach().numpy(), want, atol=1e-5)
+blocks = EinMix("b (g c) -> b (g d)", weight_shape="g c d", g=2, c=3, d=4)
+assert blocks(sg.ones(7, 6)).shape == (7, 8)
+"""
+
+
+def test_einops_takes_tensors_after_one_import(run_python) -> None:
+    pytest.importorskip("einops")
+    run_python(EINOPS_ALONE)
+
+
 def test_other_packages_are_imported_as_they_are(run_python) -> None:
     pytest.importorskip("safetensors")
     assert run_python("import spirograd, safetensors; print(safetensors.safe_open.__module__)") != "spirograd\n"

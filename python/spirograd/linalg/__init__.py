@@ -1,9 +1,10 @@
 """Linear algebra: norms, inverses, decompositions, determinants; batches of matrices in the leading dimensions.
 
-Norms and matrix_exp are made of tensor operations, on every device. inv, solve, cholesky, qr, svd, eig, eigh, det and slogdet, and
-what is made of them, run in LAPACK on the CPU, through NumPy, and lu_factor in NumPy itself, in float32 and float64. A GPU tensor is copied there and
-back, which one `FallbackWarning` an operation says, `stats()["fallbacks"]` counts, and SPIROGRAD_STRICT=1 refuses.
-Gradients are tensor operations and have gradients themselves.
+Norms and matrix_exp are made of tensor operations, on every device. inv, solve, cholesky, qr, svd, eig, eigh, det and
+slogdet, and what is made of them, run in LAPACK on the CPU, through NumPy, and lu_factor in NumPy itself, in float32
+and float64. A GPU tensor is copied there and back, which one `FallbackWarning` an operation says,
+`stats()["fallbacks"]` counts, and SPIROGRAD_STRICT=1 refuses. Gradients are tensor operations and have gradients
+themselves.
 """
 
 from ._decompositions import EighResult, QRResult, SVDResult, eigh, eigvalsh, qr, svd, svdvals

@@ -29,6 +29,7 @@ HIDDEN = [
     "cli",
     "compiler",
     "datasets",
+    "einops",
     "engine",
     "examples",
     "metrics",
