@@ -184,6 +184,9 @@ torch.frexp(torch.tensor([1.0, 0.5, 3.7, -1e-30, 0.0, 255.99998]))
 torch.nextafter(torch.tensor([1.0, -1.0, 4.0]), torch.tensor([2.0, 0.0, 4.0])) - torch.tensor([1.0, -1.0, 4.0])
 torch.gradient(v.square(), spacing=2.0, edge_order=2)
 torch.gradient(a.square(), spacing=[2.0, 0.5]), torch.gradient(a[:2], dim=0)
+torch.fake_quantize_per_tensor_affine(a, 0.1, 3, -8, 7)
+torch.fake_quantize_per_channel_affine(a, torch.tensor([0.1, 0.2, 0.3]), torch.tensor([0, 1, -1]).int(), 0, -4, 7)
+torch.autograd.functional.jacobian(lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7).sum(), a)
 torch.gradient(v.square(), spacing=(torch.tensor([0.0, 1, 1.5, 4]),))
 """
 

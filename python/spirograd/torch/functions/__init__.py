@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...nn import functional
-from . import algebra, elementwise, in_place, statistics
+from . import algebra, elementwise, in_place, quantised, statistics
 
 __all__ = ["FUNCTIONS", "METHODS"]
 
-_FILES = (algebra, elementwise, statistics)
+_FILES = (algebra, elementwise, quantised, statistics)
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(file, name) for file in _FILES for name in file.__all__}
 _NOT_METHODS = {
     "cartesian",
@@ -39,7 +39,7 @@ def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 METHODS: dict[str, Callable[..., Any]] = {
-    **{name: _method(name, f) for name, f in FUNCTIONS.items() if name not in _NOT_METHODS},
+    **{name: _method(name, f) for name, f in FUNCTIONS.items() if name not in {*_NOT_METHODS, *quantised.__all__}},
     **{name: _method(name, getattr(functional, name)) for name in _ACTIVATIONS},
     **in_place.METHODS,
 }
