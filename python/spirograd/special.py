@@ -371,7 +371,7 @@ def multigammaln(input: Tensor, p: int) -> Tensor:
 
 # ---- modified Bessel functions ---------------------------------------------------------------------------------------
 def _scaled_bessel(x: Tensor, order: int) -> Tensor:
-    """exp(-|x|) times I0 or I1 of |x|."""
+    """exp(-abs(x)) times I0 or I1 of abs(x)."""
     # The power series (DLMF 10.25.2) of positive terms below the bound, and the asymptotic one (10.40.1) above it.
     double = x.dtype == float64
     bound, terms, tail = (20.0, 56, 30) if double else (10.0, 28, 12)
@@ -424,7 +424,7 @@ def i0(input: Tensor) -> Tensor:
 
 
 def i0e(input: Tensor) -> Tensor:
-    """exp(-|x|) times i0: it does not overflow.
+    """exp(-abs(x)) times i0: it does not overflow.
 
     Args:
         input: any shape.
@@ -450,7 +450,7 @@ def i1(input: Tensor) -> Tensor:
 
 
 def i1e(input: Tensor) -> Tensor:
-    """exp(-|x|) times i1: it does not overflow.
+    """exp(-abs(x)) times i1: it does not overflow.
 
     Args:
         input: any shape.
