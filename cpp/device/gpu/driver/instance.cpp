@@ -1,9 +1,6 @@
 // Owns the loader, the instance and the list of GPUs of this process. Opens no device: context.cpp does.
 #include "device/gpu/driver/instance.hpp"
 
-#include <dlfcn.h>
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -14,6 +11,7 @@
 #include "device/gpu/driver/diagnose.hpp"
 #include "device/gpu/driver/faults.hpp"
 #include "device/gpu/driver/validation.hpp"
+#include "os/process.hpp"
 
 namespace sg {
 namespace {
@@ -27,11 +25,10 @@ bool load_library(Vulkan& v) {
     no_loader(v.list);
     return false;
   }
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* entry = library ? dlsym(library, "vkGetInstanceProcAddr") : nullptr;
+  std::string why;
+  void* entry = os::function_of(path, "vkGetInstanceProcAddr", why);
   if (!entry) {
-    const char* why = dlerror();
-    v.list.reason = "SPIROGRAD_VULKAN_LIB=" + path + " is no Vulkan loader" + (why ? std::string(": ") + why : "");
+    v.list.reason = "SPIROGRAD_VULKAN_LIB=" + path + " is no Vulkan loader" + (why.empty() ? "" : ": " + why);
     v.list.remedy = "name a libvulkan.so.1, or unset it";
     return false;
   }
@@ -165,7 +162,7 @@ void enumerate(Vulkan& v) {
 Vulkan* load() {
   auto* v = new Vulkan;  // kept for ever: destroying drivers at exit is what crashes
   const std::lock_guard lock(vulkan_lock());
-  pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+  os::at_fork(nullptr, nullptr, [] { is_forked = true; });
   try {
     if (load_library(*v) && make_instance(*v)) enumerate(*v);
   } catch (const std::exception& e) {  // its text says what to do
