@@ -16,6 +16,7 @@ lanes=(
   "cpp 240 Catch2 tests (GPU ones on software Vulkan) and the C++ examples"
   "cpu 200 pytest on the CPU"
   "gpu 780 pytest of the GPU tests (software Vulkan)"
+  "wheel 120 the wheel: made from the objects of setup, checked, tried in an empty environment"
   "docs 120 doctests of the package, the pages without a warning, their notebooks"
   "core 260 GPU tests under the validation layer"
   "sync 90 barriers under synchronization validation, each kernel replaced by a proxy"
@@ -108,6 +109,8 @@ lane_gpu() {
   [ "${TEST_GPU:-software}" = real ] || software_vulkan || return 1
   "$py" -m pytest -q "${spread[@]}" --dist worksteal -m "gpu and not slow" tests
 }
+
+lane_wheel() { tools/wheel.sh build/test/dist; }
 
 lane_docs() {
   "$py" -m pytest -q --doctest-modules --pyargs spirograd || return 1

@@ -63,12 +63,9 @@ def main(wanted_version: str, folder: Path, nm: str, cc: str) -> None:
         nodes = sorted({version for _, version, _ in listed}, key=number)
         (folder / f"{library}.s").write_text("\n".join(lines))
         (folder / f"{library}.map").write_text("".join(f"GLIBC_{version} {{}};\n" for version in nodes) or "NONE {};\n")
-        subprocess.run(
-            [cc, "-shared", "-nostdlib", f"-Wl,-soname,{files[library]}", f"-Wl,--version-script={library}.map"]
-            + ["-o", files[library] if library == "libc" else f"{library}.so", f"{library}.s"],
-            check=True,
-            cwd=folder,
-        )
+        file = files[library] if library == "libc" else f"{library}.so"
+        options = ["-shared", "-nostdlib", f"-Wl,-soname,{files[library]}", f"-Wl,--version-script={library}.map"]
+        subprocess.run([cc, *options, "-o", file, f"{library}.s"], check=True, cwd=folder)
     # As the system's own libc.so: with it go functions that are linked into each library, and the dynamic loader.
     loaders = [system_file(cc, name) for name in ("ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1")]
     loader = next(path for path in loaders if "/" in path)
