@@ -11,7 +11,7 @@ cd "$root"
 
 # Together with setup the budgets make 55 minutes, for 2 cores from nothing.
 lanes=(
-  "style 60 clang-format, ruff, mypy, shell syntax"
+  "style 60 clang-format, ruff, mypy, shell syntax, workflows"
   "layout 20 the tables of docs/ARCHITECTURE.md: who includes and imports whom; file rules, retired words"
   "cpp 240 Catch2 tests (GPU ones on software Vulkan) and the C++ examples"
   "cpu 200 pytest on the CPU"
@@ -51,6 +51,8 @@ lane_style() {
   .venv/bin/mypy --python-version "$python" tools/*.py || ok=1
   local script
   for script in tools/*.sh .ci/run; do bash -n "$script" || ok=1; done
+  .venv/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml || ok=1
+  .venv/bin/zizmor -q --offline --min-severity medium .github/workflows || ok=1
   return $ok
 }
 
