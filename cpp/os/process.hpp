@@ -15,6 +15,9 @@ int64_t process_id() noexcept;
 // Called around fork(), for the rest of the process; nullptr: nothing. Without fork() they are never called.
 void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
+// The folder of the shared library or program that contains this function; empty where it is not known.
+std::string own_folder();
+
 // A function of a shared library, which stays loaded; nullptr, and the reason in `why`.
 void* function_of(const std::string& library, const char* function, std::string& why);
 

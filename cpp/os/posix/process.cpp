@@ -24,6 +24,14 @@ void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept
   pthread_atfork(before, in_parent, in_child);
 }
 
+std::string own_folder() {
+  Dl_info facts;
+  if (dladdr(reinterpret_cast<void*>(&own_folder), &facts) == 0 || !facts.dli_fname) return "";
+  const std::string file = facts.dli_fname;
+  const size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "." : file.substr(0, slash);
+}
+
 void* function_of(const std::string& library, const char* function, std::string& why) {
   void* loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   void* found = loaded ? dlsym(loaded, function) : nullptr;

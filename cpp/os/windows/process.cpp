@@ -21,6 +21,16 @@ int64_t process_id() noexcept { return static_cast<int64_t>(GetCurrentProcessId(
 
 void at_fork(void (*)(), void (*)(), void (*)()) noexcept {}
 
+std::string own_folder() {
+  HMODULE own = nullptr;
+  GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                     reinterpret_cast<LPCWSTR>(&own_folder), &own);
+  wchar_t file[1024];
+  const DWORD size = GetModuleFileNameW(own, file, sizeof file / sizeof *file);
+  const std::string path = narrow({file, size});
+  return path.substr(0, path.find_last_of("\\/"));
+}
+
 void* function_of(const std::string& library, const char* function, std::string& why) {
   const HMODULE loaded = LoadLibraryW(wide(library).c_str());
   void* found = loaded ? reinterpret_cast<void*>(GetProcAddress(loaded, function)) : nullptr;

@@ -18,15 +18,27 @@ namespace {
 
 std::atomic<bool> is_forked{false};
 
+constexpr char kEntry[] = "vkGetInstanceProcAddr";
+
+// Where Vulkan is without a loader: on macOS in MoltenVK, beside this library in a wheel, or where Homebrew puts it.
+void* entry_without_loader() {
+#if defined(__APPLE__)
+  std::string ignored;
+  for (const std::string& folder : {os::own_folder(), std::string("/opt/homebrew/lib"), std::string("/usr/local/lib")})
+    if (void* entry = os::function_of(folder + "/libMoltenVK.dylib", kEntry, ignored)) return entry;
+#endif
+  return nullptr;
+}
+
 bool load_library(Vulkan& v) {
   const std::string path = env("SPIROGRAD_VULKAN_LIB");
-  if (path.empty()) {
-    if (volkInitialize() == VK_SUCCESS) return true;
+  std::string why;
+  if (path.empty() && volkInitialize() == VK_SUCCESS) return true;
+  void* entry = path.empty() ? entry_without_loader() : os::function_of(path, kEntry, why);
+  if (!entry && path.empty()) {
     no_loader(v.list);
     return false;
   }
-  std::string why;
-  void* entry = os::function_of(path, "vkGetInstanceProcAddr", why);
   if (!entry) {
     v.list.reason = "SPIROGRAD_VULKAN_LIB=" + path + " is no Vulkan loader" + (why.empty() ? "" : ": " + why);
     v.list.remedy = "name a libvulkan.so.1, or unset it";
