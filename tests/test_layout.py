@@ -19,15 +19,16 @@ PYTHON = ROOT / "python" / "spirograd"
 
 # layer -> what it may include besides itself and the standard library. A value with a '/' is one header or folder.
 MAY_INCLUDE: dict[str, set[str]] = {
-    "base": set(),
+    "os": set(),
+    "base": {"os"},
     "math": {"base"},
     "kernel": {"base", "math"},
     "plan": {"base", "kernel"},
     "graph": {"base", "kernel"},
     "ops": {"base", "math", "kernel", "graph"},
     "schedule": {"base", "kernel", "plan", "graph"},
-    "device": {"base", "math", "kernel", "plan"},
-    "value": {"base", "math"},
+    "device": {"os", "base", "math", "kernel", "plan"},
+    "value": {"os", "base", "math"},
     "engine": {"base", "math", "kernel", "plan", "graph", "ops", "schedule", "device", "value"},
     "include": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "engine"},
     "bind": {"base", "graph", "ops/list.hpp", "ops/glsl.hpp", "value", "engine"}
@@ -132,6 +133,15 @@ ONLY_IN = {
     "vk_mem_alloc.h": ["device/gpu/"],
     "glslang/": ["device/gpu/"],
     "cblas.h": ["device/cpu/"],
+    "unistd.h": ["os/posix/"],
+    "sys/": ["os/posix/"],
+    "pthread.h": ["os/posix/"],
+    "dlfcn.h": ["os/posix/"],
+    "fcntl.h": ["os/posix/"],
+    "sched.h": ["os/posix/"],
+    "mach/": ["os/posix/"],
+    "windows.h": ["os/windows/"],
+    "cpuid.h": ["os/"],
     "immintrin.h": ["device/cpu/"],
 }
 # Where pybind11 may be: Python classes that keep something, the module, errors, and what rows pass as lists and dicts.

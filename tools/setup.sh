@@ -78,7 +78,7 @@ with open("pyproject.toml", "rb") as file:
     data = tomllib.load(file)
 extras = data["project"]["optional-dependencies"]
 for name in (*data["build-system"]["requires"], *data["project"]["dependencies"],
-             *extras["test"], *extras["docs"], *extras["lint"], *extras["examples"], "ninja", "cmake>=3.25"):
+             *extras["test"], *extras["docs"], *extras["lint"], *extras["examples"], *extras["wheel"], "ninja", "cmake>=3.25"):
     print(name)
 EOF
 }
@@ -108,6 +108,13 @@ if [ "$(cat .venv/requirements.stamp 2>/dev/null)" != "$stamp" ]; then
 fi
 
 # ---- 4. the package
+# The tested module is that of the wheels, where this system can link it: with GCC, and a glibc before 2.38.
+portable=()
+glibc=$(ldd --version 2>/dev/null | sed -nE '1s/.*(GLIBC|GNU libc).* ([0-9]+\.[0-9]+)$/\2/p')
+if [ "$(uname -m)" = x86_64 ] && [ -n "$glibc" ] && [ "$(printf '2.38\n%s\n' "$glibc" | sort -V | head -1)" != 2.38 ] &&
+  [ -e "$("${CXX:-g++}" -print-file-name=libstdc++.a)" ] && ! "${CXX:-g++}" --version | grep -q clang; then
+  portable=(-C cmake.define.SPIROGRAD_GLIBC=2.28)
+fi
 compiler="${CXX:-g++} $("${CXX:-g++}" -dumpfullversion -dumpversion)"
 was=$(cat build/compiler 2>/dev/null || true)
 if [ "$was" != "$compiler" ]; then
@@ -119,7 +126,7 @@ if [ "$(cat .venv/package.stamp 2>/dev/null)" != "$stamp" ]; then
   say "building (log: build/build.log)"
   rm -f .venv/package.stamp
   PATH=$root/.venv/bin:$PATH CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)} \
-    .venv/bin/pip install --no-build-isolation --no-deps --force-reinstall -v . >build/build.log 2>&1 || {
+    .venv/bin/pip install --no-build-isolation --no-deps --force-reinstall "${portable[@]}" -v . >build/build.log 2>&1 || {
     grep -E 'error|Error' build/build.log | head -20 >&2
     # What CMake found missing may be there next time.
     if grep -q 'CMake configuration failed' build/build.log; then rm -f build/cp*-cp*/CMakeCache.txt; fi

@@ -11,11 +11,12 @@ cd "$root"
 
 # Together with setup the budgets make 55 minutes, for 2 cores from nothing.
 lanes=(
-  "style 60 clang-format, ruff, mypy, shell syntax"
+  "style 60 clang-format, ruff, mypy, shell syntax, workflows"
   "layout 20 the tables of docs/ARCHITECTURE.md: who includes and imports whom; file rules, retired words"
   "cpp 240 Catch2 tests (GPU ones on software Vulkan) and the C++ examples"
   "cpu 200 pytest on the CPU"
   "gpu 780 pytest of the GPU tests (software Vulkan)"
+  "wheel 120 the wheel: made from the objects of setup, checked, tried in an empty environment"
   "docs 120 doctests of the package, the pages without a warning, their notebooks"
   "core 260 GPU tests under the validation layer"
   "sync 90 barriers under synchronization validation, each kernel replaced by a proxy"
@@ -50,6 +51,8 @@ lane_style() {
   .venv/bin/mypy --python-version "$python" tools/*.py || ok=1
   local script
   for script in tools/*.sh .ci/run; do bash -n "$script" || ok=1; done
+  .venv/bin/check-jsonschema -q --builtin-schema vendor.github-workflows .github/workflows/*.yml || ok=1
+  .venv/bin/zizmor -q --offline --min-severity medium .github/workflows || ok=1
   return $ok
 }
 
@@ -108,6 +111,8 @@ lane_gpu() {
   [ "${TEST_GPU:-software}" = real ] || software_vulkan || return 1
   "$py" -m pytest -q "${spread[@]}" --dist worksteal -m "gpu and not slow" tests
 }
+
+lane_wheel() { tools/wheel.sh build/test/dist; }
 
 lane_docs() {
   "$py" -m pytest -q --doctest-modules --pyargs spirograd || return 1

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "os/process.hpp"
 
 namespace sg {
 
@@ -43,14 +44,8 @@ const std::vector<EnvVariable>& env_variables() {
   return table;
 }
 
-// A process with more rights than its caller (setuid) ignores the variables: they name folders and libraries.
 std::string env(const char* name) {
-#ifdef __GLIBC__
-  const char* value = secure_getenv(name);
-#else
-  const char* value = std::getenv(name);
-#endif
-  if (value && *value) return value;
+  if (std::string value = os::variable(name); !value.empty()) return value;
   for (const EnvVariable& v : env_variables())
     if (!std::strcmp(v.name, name)) return v.fallback;
   return "";

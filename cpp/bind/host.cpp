@@ -70,6 +70,7 @@ PyMethodDef fork_functions[] = {{"before", before_fork, METH_NOARGS, nullptr},
 
 void register_at_fork() {
   Object os(check(PyImport_ImportModule("os")));
+  if (!PyObject_HasAttrString(os.get(), "register_at_fork")) return;  // Windows has no fork()
   Object function(check(PyObject_GetAttrString(os.get(), "register_at_fork")));
   Object none(check(PyTuple_New(0))), hooks(check(PyDict_New()));
   for (PyMethodDef& f : fork_functions)

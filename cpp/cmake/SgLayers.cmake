@@ -1,14 +1,17 @@
-# sg_layer(FOLDER [ROOMS] [LINK targets...]): the object library sg_FOLDER ('/' becomes '_') of cpp/FOLDER/*.cpp, with
-# ROOMS also of the folders in it.
+# sg_layer(FOLDER [ROOMS] [WITH folder] [LINK targets...]): the object library sg_FOLDER ('/' becomes '_') of
+# cpp/FOLDER/*.cpp, with ROOMS also of the folders in it, WITH of one of them.
 # A folder without sources (headers only) is an interface library, so that nobody needs to know.
 set_property(GLOBAL PROPERTY SG_LAYERS "")
 
 function(sg_layer folder)
-  cmake_parse_arguments(arg "ROOMS" "" "LINK;EXCLUDE" ${ARGN})
+  cmake_parse_arguments(arg "ROOMS" "WITH" "LINK;EXCLUDE" ${ARGN})
   string(REPLACE "/" "_" name "sg_${folder}")
   set(patterns "${PROJECT_SOURCE_DIR}/cpp/${folder}/*.cpp")
   if(arg_ROOMS)
     list(APPEND patterns "${PROJECT_SOURCE_DIR}/cpp/${folder}/*/*.cpp")
+  endif()
+  if(arg_WITH)
+    list(APPEND patterns "${PROJECT_SOURCE_DIR}/cpp/${folder}/${arg_WITH}/*.cpp")
   endif()
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   foreach(file IN LISTS arg_EXCLUDE)

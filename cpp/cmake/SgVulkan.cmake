@@ -15,12 +15,38 @@ set(sg_pin_vma https://github.com/GPUOpen-LibrariesAndSDKs/VulkanMemoryAllocator
 set(sg_pin_glslang https://github.com/KhronosGroup/glslang/archive/refs/tags/16.6.0.tar.gz
     9c09b901149c729df745057dafa815278aaa101b84d2b6e14f16a42de52f97f2)
 
+# sg_download(NAME PROJECT RESULT): the pinned archive as a local file, whose hash FetchContent checks. Whatever fails
+# ends in one line that says how to do without it. An archive is not needed where FETCHCONTENT_SOURCE_DIR_ names a folder.
+function(sg_download name project result)
+  list(GET sg_pin_${name} 0 url)
+  set(${result} "${url}" PARENT_SCOPE)
+  string(TOUPPER "FETCHCONTENT_SOURCE_DIR_${project}" given)
+  if(${given})
+    return()
+  endif()
+  set(remedy "run tools/deps.sh, which prepares .deps/vulkan, or name a folder that has it in CMAKE_PREFIX_PATH")
+  if(NOT SPIROGRAD_FETCH)
+    message(FATAL_ERROR "spirograd: the build dependency ${name} is not installed, and SPIROGRAD_FETCH is OFF; ${remedy}")
+  endif()
+  message(STATUS "spirograd: ${name} is not installed, fetching ${url}")
+  set(archive "${PROJECT_BINARY_DIR}/fetched/${name}.tar.gz")
+  if(NOT EXISTS "${archive}")
+    file(DOWNLOAD "${url}" "${archive}.part" STATUS status INACTIVITY_TIMEOUT 30)
+    list(GET status 0 code)
+    list(GET status 1 reason)
+    if(NOT code EQUAL 0)
+      message(FATAL_ERROR "spirograd: the build dependency ${name} is not installed and cannot be fetched (${reason}); ${remedy}")
+    endif()
+    file(RENAME "${archive}.part" "${archive}")
+  endif()
+  set(${result} "${archive}" PARENT_SCOPE)
+endfunction()
+
 # sg_fetch(NAME RESULT): download only; the variable RESULT gets the source folder.
 function(sg_fetch name result)
-  list(GET sg_pin_${name} 0 url)
   list(GET sg_pin_${name} 1 hash)
-  message(STATUS "spirograd: ${name} is not installed, fetching ${url}")
-  FetchContent_Declare(sg_${name} URL "${url}" URL_HASH SHA256=${hash} DOWNLOAD_EXTRACT_TIMESTAMP OFF
+  sg_download(${name} sg_${name} archive)
+  FetchContent_Declare(sg_${name} URL "${archive}" URL_HASH SHA256=${hash} DOWNLOAD_EXTRACT_TIMESTAMP OFF
     SOURCE_SUBDIR none)
   FetchContent_MakeAvailable(sg_${name})
   set(${result} "${sg_${name}_SOURCE_DIR}" PARENT_SCOPE)
@@ -59,9 +85,9 @@ endif()
 
 find_package(glslang CONFIG QUIET)
 if(NOT TARGET glslang::glslang)
-  list(GET sg_pin_glslang 0 sg_glslang_url)
   list(GET sg_pin_glslang 1 sg_glslang_hash)
-  message(STATUS "spirograd: glslang is not installed, fetching ${sg_glslang_url} (builds in 1 to 3 minutes)")
+  sg_download(glslang glslang sg_glslang_archive)
+  message(STATUS "spirograd: glslang builds in 1 to 3 minutes")
   set(ENABLE_OPT OFF)
   set(ENABLE_HLSL OFF)
   set(GLSLANG_TESTS OFF)
@@ -69,7 +95,7 @@ if(NOT TARGET glslang::glslang)
   set(ENABLE_GLSLANG_BINARIES ON)
   set(BUILD_EXTERNAL OFF)
   set(BUILD_SHARED_LIBS OFF)
-  FetchContent_Declare(glslang URL "${sg_glslang_url}" URL_HASH SHA256=${sg_glslang_hash}
+  FetchContent_Declare(glslang URL "${sg_glslang_archive}" URL_HASH SHA256=${sg_glslang_hash}
     DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM)
   FetchContent_MakeAvailable(glslang)
   set(SG_GLSLANG_VALIDATOR $<TARGET_FILE:glslang-standalone>)

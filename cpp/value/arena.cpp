@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "os/memory.hpp"
 #include "value/tape.hpp"
 
 namespace sg::value {
@@ -37,7 +38,7 @@ uintptr_t block_of(const Node* n) { return reinterpret_cast<uintptr_t>(n) & ~uin
 Node* fresh_node() {
   if (arena.fresh == arena.fresh_end) {
     arena.blocks.reserve(arena.blocks.size() + 1);
-    void* block = std::aligned_alloc(kBlockBytes, kBlockBytes);
+    void* block = os::allocate_aligned(kBlockBytes, kBlockBytes);
     if (!block) throw std::bad_alloc();
     arena.fresh = static_cast<Node*>(block);
     arena.fresh_end = arena.fresh + kBlockNodes;
@@ -164,7 +165,7 @@ void trim_arena() {
   }
   std::erase_if(arena.blocks, [&empty](Node* block) {
     if (!empty(block)) return false;
-    std::free(block);
+    os::free_aligned(block);
     return true;
   });
 }

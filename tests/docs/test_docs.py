@@ -135,7 +135,9 @@ def test_environment_variables_are_documented() -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
 def test_no_other_variable_is_named(path: Path) -> None:
-    known = {n for n, *_ in sg._core._environment()} | set(re.findall(r"option\((\w+)", page("CMakeLists.txt")))
+    known = {n for n, *_ in sg._core._environment()} | set(
+        re.findall(r"(?:option|set)\((SPIROGRAD_\w+)", page("CMakeLists.txt"))
+    )
     named = set(re.findall(r"\bSPIROGRAD_[A-Z_]*[A-Z]\b", path.read_text()))
     assert named <= known, f"{name(path)} names {named - known}, which nothing reads"
 

@@ -3,16 +3,16 @@
 
 #include <mutex>
 
+#include "os/processor.hpp"
+
 namespace sg::cpu {
 
 const BlockTable& blocks() {
   static const BlockTable& chosen = []() -> const BlockTable& {
 #if SG_HAS_X86_ISAS
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
-      return kBlocksAvx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return kBlocksAvx2;
+    const os::VectorInstructions has = os::vector_instructions();
+    if (has.avx512) return kBlocksAvx512;
+    if (has.avx2) return kBlocksAvx2;
 #endif
     return kBlocksBaseline;
   }();

@@ -1,12 +1,8 @@
 // The CPU as a Device: memory, preparing plans, running them on the calling thread and the pool.
 #include "device/device.hpp"
 
-#include <pthread.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -16,6 +12,9 @@
 #include "device/cpu/memory.hpp"
 #include "device/cpu/product.hpp"
 #include "device/cpu/threads.hpp"
+#include "os/memory.hpp"
+#include "os/process.hpp"
+#include "os/processor.hpp"
 #include "plan/cost.hpp"
 
 namespace sg {
@@ -199,14 +198,6 @@ void count_scratch(CpuPrepared& p) {
     }
 }
 
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);)
-    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
-      return line.substr(line.find(": ") + 2);
-  return "CPU";
-}
-
 void copy_bytes(void* to, const void* from, size_t bytes) {
   constexpr int64_t kPiece = 1 << 20;
   parallel_for(static_cast<int64_t>(bytes), bytes > 4 * kPiece ? kPiece : 4 * kPiece, [&](int64_t begin, int64_t end) {
@@ -218,16 +209,16 @@ void copy_bytes(void* to, const void* from, size_t bytes) {
 class CpuDevice final : public Device {
  public:
   CpuDevice() : pool_(stats_) {
-    features_.memory_bytes = static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+    features_.memory_bytes = os::memory_total();
     debug(1, "cpu: " + std::to_string(thread_count()) + " threads, " + blocks().name);
   }
 
   DeviceInfo info() const override {
     DeviceInfo i;
     i.type = "cpu";
-    i.name = processor_name();
+    i.name = os::processor_name();
     i.memory_total = features_.memory_bytes;
-    i.memory_free = static_cast<int64_t>(sysconf(_SC_AVPHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+    i.memory_free = os::memory_free();
     i.limits = {{"threads", std::to_string(thread_count())}};
     i.features = {{"instruction set", blocks().name}, {"matrix products", std::string("own, ") + blocks().name}};
     return i;
@@ -413,7 +404,7 @@ class CpuDevice final : public Device {
 CpuDevice& instance() {
   static CpuDevice* device = [] {  // never destroyed: buffers may outlive main()
     auto* d = new CpuDevice;
-    pthread_atfork([] { instance().before_fork(); }, [] { instance().after_fork(); }, [] { instance().after_fork(); });
+    os::at_fork([] { instance().before_fork(); }, [] { instance().after_fork(); }, [] { instance().after_fork(); });
     return d;
   }();
   return *device;

@@ -2,9 +2,6 @@
 // tensors.
 #include "device/cpu/memory.hpp"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/profile.hpp"
 #include "base/round.hpp"
+#include "os/memory.hpp"
 
 namespace sg::cpu {
 
@@ -35,28 +33,9 @@ size_t rounded(size_t bytes) {
 }
 
 void* system_allocate(size_t size) {
-  void* p = nullptr;
-  if (posix_memalign(&p, size >= kHuge ? kHuge : kAlign, size) != 0) return nullptr;
-#if defined(MADV_HUGEPAGE)
-  if (size >= kHuge) madvise(p, size, MADV_HUGEPAGE);  // a wish: nothing is wrong when it is not granted
-#endif
+  void* p = os::allocate_aligned(size, size >= kHuge ? kHuge : kAlign);
+  if (p && size >= kHuge) os::prefer_large_pages(p, size);
   return p;
-}
-
-size_t in_pages(size_t bytes) {
-  static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  return round_up(bytes, page);
-}
-
-// The block ends where a guard page begins. nullptr: the system has no more of these.
-void* guarded_allocate(size_t size) {
-  const size_t pages = in_pages(size), guard = in_pages(1);
-  void* all = mmap(nullptr, pages + guard, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (all == MAP_FAILED) return nullptr;
-  char* end = static_cast<char*>(all) + pages;
-  if (mprotect(end, guard, PROT_NONE) == 0) return end - size;
-  munmap(all, pages + guard);
-  return nullptr;
 }
 
 }  // namespace
@@ -67,11 +46,7 @@ void poison(void* at, size_t bytes) {
 
 void CpuBuffer::recycle() { pool_->put(this); }
 
-void CpuBuffer::give_back() {
-  if (!guarded_) return std::free(host);
-  const size_t pages = in_pages(bytes);
-  munmap(static_cast<char*>(host) + bytes - pages, pages + in_pages(1));
-}
+void CpuBuffer::give_back() { guarded_ ? os::free_guarded(host, bytes) : os::free_aligned(host); }
 
 MemoryPool::MemoryPool(DeviceStats& stats) : stats_(stats) {}
 
@@ -111,7 +86,7 @@ CpuBuffer* MemoryPool::from_system(size_t asked, size_t size) {
   };
   const int64_t cached = stats_.bytes_cached;
   if (over()) give_back_free();
-  void* p = poisons() && !over() ? guarded_allocate(size) : nullptr;
+  void* p = poisons() && !over() ? os::allocate_guarded(size) : nullptr;
   b->guarded_ = p != nullptr;
   if (!p && !over()) p = system_allocate(size);
   if (!p && !over()) {

@@ -2,11 +2,6 @@
 // results that do not depend on it.
 #include "device/cpu/threads.hpp"
 
-#include <pthread.h>
-#if defined(__linux__)
-#include <sched.h>
-#endif
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -22,6 +17,8 @@
 #include "base/log.hpp"
 #include "device/cpu/memory.hpp"
 #include "device/device.hpp"
+#include "os/process.hpp"
+#include "os/processor.hpp"
 
 namespace sg::cpu {
 namespace {
@@ -71,15 +68,6 @@ void pause() {
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
-}
-
-int allowed_processors() {
-#if defined(__linux__)
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
-#endif
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
 void alone(int64_t n, int64_t grain, const Body& body) {
@@ -185,10 +173,13 @@ std::atomic<Pool*> pool{nullptr};
 // nullptr if there is no memory for one.
 Pool* the_pool() noexcept {
   if (Pool* p = pool.load(std::memory_order_acquire)) return p;
-  static const int registered = pthread_atfork(nullptr, nullptr, [] {
-    pool.store(nullptr);
-    inside_loop = false;
-  });
+  static const bool registered = [] {
+    os::at_fork(nullptr, nullptr, [] {
+      pool.store(nullptr);
+      inside_loop = false;
+    });
+    return true;
+  }();
   (void)registered;
   Pool* fresh = new (std::nothrow) Pool(thread_count() - 1);
   Pool* expected = nullptr;
@@ -228,7 +219,7 @@ void look_for_interrupt() {
 int thread_count() {
   static const int count = [] {
     const int asked = std::atoi(env("SPIROGRAD_THREADS").c_str());
-    return asked > 0 ? std::min(asked, 1024) : allowed_processors();
+    return asked > 0 ? std::min(asked, 1024) : os::allowed_processors();
   }();
   return count;
 }

@@ -1,17 +1,31 @@
 // Owns the texts that say why no GPU was found and what to do. Looks at files and permissions only; calls no Vulkan.
 #include "device/gpu/driver/diagnose.hpp"
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <filesystem>
 
 #include "device/gpu/driver/check.hpp"
+#include "os/files.hpp"
+#include "os/process.hpp"
 
 namespace sg {
 namespace {
 
 namespace fs = std::filesystem;
+
+#if defined(_WIN32)
+constexpr char kLoader[] = "vulkan-1.dll";
+constexpr char kInstallLoader[] = "install the GPU maker's driver, which brings it";
+constexpr char kInstallDriver[] = "install the GPU maker's driver";
+#elif defined(__APPLE__)
+constexpr char kLoader[] = "libvulkan.dylib and libMoltenVK.dylib";
+constexpr char kInstallLoader[] = "install MoltenVK (brew install molten-vk)";
+constexpr char kInstallDriver[] = "install MoltenVK (brew install molten-vk)";
+#else
+constexpr char kLoader[] = "libvulkan.so.1";
+constexpr char kInstallLoader[] = "install libvulkan1 (Debian, Ubuntu) or vulkan-loader (Fedora, Arch)";
+constexpr char kInstallDriver[] =
+    "install the GPU's Vulkan driver (mesa-vulkan-drivers, or NVIDIA's with libGLX_nvidia)";
+#endif
 
 std::string join(const std::vector<std::string>& words) {
   std::string s;
@@ -22,27 +36,29 @@ std::string join(const std::vector<std::string>& words) {
 // Where the loader looks for driver files: named ones instead of folders, when there are any.
 std::vector<std::string> driver_places() {
   for (const char* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES"})
-    if (const char* value = std::getenv(name); value && *value) {
+    if (const std::string all = os::variable(name); !all.empty()) {
       std::vector<std::string> files;
-      const std::string all = value;
       for (size_t at = 0; at <= all.size();) {
-        const size_t end = std::min(all.find(':', at), all.size());
+        const size_t end = std::min(all.find(os::kListSeparator, at), all.size());
         if (end > at) files.push_back(all.substr(at, end - at));
         at = end + 1;
       }
       return files;
     }
   std::vector<std::string> places;
-  const char* home = std::getenv("HOME");
-  const char* config = std::getenv("XDG_CONFIG_HOME");
-  if (config && *config)
-    places.push_back(std::string(config) + "/vulkan/icd.d");
-  else if (home && *home)
-    places.push_back(std::string(home) + "/.config/vulkan/icd.d");
-  if (home && *home) places.push_back(std::string(home) + "/.local/share/vulkan/icd.d");
+#if defined(_WIN32)
+  places.emplace_back("the registry");
+#else
+  const std::string home = os::home_folder(), config = os::variable("XDG_CONFIG_HOME");
+  if (!config.empty())
+    places.push_back(config + "/vulkan/icd.d");
+  else if (!home.empty())
+    places.push_back(home + "/.config/vulkan/icd.d");
+  if (!home.empty()) places.push_back(home + "/.local/share/vulkan/icd.d");
   for (const char* p :
        {"/etc/vulkan/icd.d", "/usr/local/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/usr/share/vulkan/icd.d"})
     places.emplace_back(p);
+#endif
   return places;
 }
 
@@ -69,7 +85,7 @@ DeviceFiles device_files() {
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
       const std::string path = entry.path().string();
       if (entry.path().filename().string().rfind(prefix, 0) != 0 || fs::is_directory(entry.path(), ignored)) continue;
-      (access(path.c_str(), R_OK | W_OK) == 0 ? files.usable : files.forbidden).push_back(path);
+      (os::may_read_and_write(path) ? files.usable : files.forbidden).push_back(path);
     }
   };
   look("/dev/dri", "render");
@@ -90,9 +106,7 @@ void drivers_silent(GpuList& list, const std::string& what) {
   const std::vector<std::string> files = driver_files(places);
   if (files.empty()) {
     list.reason = what + ": no Vulkan driver file; searched " + join(places);
-    list.remedy =
-        "install the GPU's Vulkan driver (mesa-vulkan-drivers, or NVIDIA's with libGLX_nvidia), or name its "
-        ".json file in VK_DRIVER_FILES";
+    list.remedy = std::string(kInstallDriver) + ", or name its .json file in VK_DRIVER_FILES";
   } else if (!permission_denied(list)) {
     list.reason = what + ": the drivers failed to start, from " + join(files);
     list.remedy =
@@ -104,10 +118,8 @@ void drivers_silent(GpuList& list, const std::string& what) {
 }  // namespace
 
 void no_loader(GpuList& list) {
-  list.reason = "no Vulkan loader: libvulkan.so.1 was not found";
-  list.remedy =
-      "install libvulkan1 (Debian, Ubuntu) or vulkan-loader (Fedora, Arch), or name the library in "
-      "SPIROGRAD_VULKAN_LIB";
+  list.reason = std::string("no Vulkan loader: ") + kLoader + " was not found";
+  list.remedy = std::string(kInstallLoader) + ", or name the library in SPIROGRAD_VULKAN_LIB";
 }
 
 void no_instance(GpuList& list, VkResult result) {

@@ -1,9 +1,6 @@
 // Owns the loader, the instance and the list of GPUs of this process. Opens no device: context.cpp does.
 #include "device/gpu/driver/instance.hpp"
 
-#include <dlfcn.h>
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -14,24 +11,36 @@
 #include "device/gpu/driver/diagnose.hpp"
 #include "device/gpu/driver/faults.hpp"
 #include "device/gpu/driver/validation.hpp"
+#include "os/process.hpp"
 
 namespace sg {
 namespace {
 
 std::atomic<bool> is_forked{false};
 
+constexpr char kEntry[] = "vkGetInstanceProcAddr";
+
+// Where Vulkan is without a loader: on macOS in MoltenVK, beside this library in a wheel, or where Homebrew puts it.
+void* entry_without_loader() {
+#if defined(__APPLE__)
+  std::string ignored;
+  for (const std::string& folder : {os::own_folder(), std::string("/opt/homebrew/lib"), std::string("/usr/local/lib")})
+    if (void* entry = os::function_of(folder + "/libMoltenVK.dylib", kEntry, ignored)) return entry;
+#endif
+  return nullptr;
+}
+
 bool load_library(Vulkan& v) {
   const std::string path = env("SPIROGRAD_VULKAN_LIB");
-  if (path.empty()) {
-    if (volkInitialize() == VK_SUCCESS) return true;
+  std::string why;
+  if (path.empty() && volkInitialize() == VK_SUCCESS) return true;
+  void* entry = path.empty() ? entry_without_loader() : os::function_of(path, kEntry, why);
+  if (!entry && path.empty()) {
     no_loader(v.list);
     return false;
   }
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* entry = library ? dlsym(library, "vkGetInstanceProcAddr") : nullptr;
   if (!entry) {
-    const char* why = dlerror();
-    v.list.reason = "SPIROGRAD_VULKAN_LIB=" + path + " is no Vulkan loader" + (why ? std::string(": ") + why : "");
+    v.list.reason = "SPIROGRAD_VULKAN_LIB=" + path + " is no Vulkan loader" + (why.empty() ? "" : ": " + why);
     v.list.remedy = "name a libvulkan.so.1, or unset it";
     return false;
   }
@@ -165,7 +174,7 @@ void enumerate(Vulkan& v) {
 Vulkan* load() {
   auto* v = new Vulkan;  // kept for ever: destroying drivers at exit is what crashes
   const std::lock_guard lock(vulkan_lock());
-  pthread_atfork(nullptr, nullptr, [] { is_forked = true; });
+  os::at_fork(nullptr, nullptr, [] { is_forked = true; });
   try {
     if (load_library(*v) && make_instance(*v)) enumerate(*v);
   } catch (const std::exception& e) {  // its text says what to do

@@ -2,14 +2,13 @@
 // no tensors.
 #include "device/gpu/memory/transfer.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 #include "device/gpu/driver/check.hpp"
 #include "device/gpu/memory/parallel_copy.hpp"
+#include "os/memory.hpp"
 
 namespace sg {
 namespace {
@@ -27,15 +26,10 @@ size_t chunk_size(size_t bytes) {
 // A download into new memory waits mostly for fresh pages, so large ones are asked for: a hint that the kernel may
 // ignore.
 void prefer_large_pages(void* to, size_t bytes) {
-#ifdef MADV_HUGEPAGE
   constexpr uintptr_t kLargePage = uintptr_t{2} << 20;
   const uintptr_t begin = (reinterpret_cast<uintptr_t>(to) + kLargePage - 1) / kLargePage * kLargePage;
   const uintptr_t end = (reinterpret_cast<uintptr_t>(to) + bytes) / kLargePage * kLargePage;
-  if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#else
-  static_cast<void>(to);
-  static_cast<void>(bytes);
-#endif
+  if (end > begin) os::prefer_large_pages(reinterpret_cast<void*>(begin), end - begin);
 }
 
 void copy(VkCommandBuffer commands, VkBuffer from, size_t from_at, VkBuffer to, size_t to_at, size_t bytes) {

@@ -1,19 +1,13 @@
 // Files of the kernel cache: written whole or not at all, checked when read, in a folder that only the user can write
 // to. Nothing here is an error: a kernel that is not found is compiled again.
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "device/gpu/pipeline/compiler.hpp"
+#include "os/files.hpp"
 
 namespace sg {
 namespace {
@@ -62,30 +56,26 @@ void warn_once(const std::string& message) {
 }
 
 std::string default_folder() {
-  if (const std::string xdg = env("XDG_CACHE_HOME"); xdg.starts_with('/')) return xdg + "/spirograd";
-  const std::string home = env("HOME");
-  return home.empty() ? "" : home + "/.cache/spirograd";
+  const std::string folder = os::cache_folder();
+  return folder.empty() ? "" : folder + "/spirograd";
 }
 
-// Makes the folder with mode 0700; empty if it cannot be used. Nobody else may write to it, because a file in it
-// becomes code on the GPU.
+// Empty if the folder cannot be used. Nobody else may write to it, because a file in it becomes code on the GPU.
 std::string open_folder(const std::string& folder) {
   if (folder.empty()) return "";
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), error);
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    warn_once("kernel cache: " + folder + " cannot be made (" + std::strerror(errno) +
-              "); set SPIROGRAD_CACHE to a folder, or to 0");
-    return "";
+  std::string why;
+  switch (os::make_private_folder(folder, why)) {
+    case os::Folder::ready:
+      return folder;
+    case os::Folder::cannot_be_made:
+      warn_once("kernel cache: " + folder + " cannot be made (" + why + "); set SPIROGRAD_CACHE to a folder, or to 0");
+      return "";
+    case os::Folder::open_to_others:
+      break;
   }
-  struct stat facts;
-  if (stat(folder.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid() ||
-      (facts.st_mode & 022)) {
-    warn_once("kernel cache: " + folder +
-              " is not a folder that only this user can write; set SPIROGRAD_CACHE to one, or to 0");
-    return "";
-  }
-  return folder;
+  warn_once("kernel cache: " + folder +
+            " is not a folder that only this user can write; set SPIROGRAD_CACHE to one, or to 0");
+  return "";
 }
 
 std::string file_of(const std::string& folder, const std::string& key) {
@@ -94,28 +84,6 @@ std::string file_of(const std::string& folder, const std::string& key) {
   std::snprintf(name, sizeof name, "/%016llx%016llx.bin", static_cast<unsigned long long>(h.high),
                 static_cast<unsigned long long>(h.low));
   return folder + name;
-}
-
-// Reads a whole file; false: there is none.
-bool read_file(const std::string& path, std::vector<uint8_t>& bytes) {
-  std::FILE* f = std::fopen(path.c_str(), "rb");
-  if (!f) return false;
-  uint8_t chunk[65536];
-  for (size_t n; (n = std::fread(chunk, 1, sizeof chunk, f)) > 0;) bytes.insert(bytes.end(), chunk, chunk + n);
-  std::fclose(f);
-  return true;
-}
-
-bool write_all(int fd, const void* bytes, size_t size) {
-  const auto* p = static_cast<const char*>(bytes);
-  while (size > 0) {
-    const ssize_t n = write(fd, p, size);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    p += n;
-    size -= static_cast<size_t>(n);
-  }
-  return true;
 }
 
 Hash checksum(const std::string& key, const void* data, size_t size) {
@@ -142,7 +110,7 @@ DiskCache& DiskCache::instance() {
 std::vector<uint8_t> DiskCache::load(const std::string& key) const {
   try {
     std::vector<uint8_t> bytes;
-    if (folder_.empty() || !read_file(file_of(folder_, key), bytes)) return {};
+    if (folder_.empty() || !os::read_file(file_of(folder_, key), bytes)) return {};
     Header h;
     const bool whole = bytes.size() >= sizeof h;
     if (whole) std::memcpy(&h, bytes.data(), sizeof h);
@@ -165,24 +133,16 @@ std::vector<uint8_t> DiskCache::load(const std::string& key) const {
 void DiskCache::save(const std::string& key, const void* bytes, size_t size) const {
   try {
     if (folder_.empty()) return;
-    static std::atomic<uint64_t> counter{0};
     const std::string path = file_of(folder_, key);
-    const std::string temporary = path + "." + std::to_string(getpid()) + "." + std::to_string(counter++) + ".tmp";
     Header h{};
     std::memcpy(h.magic, kMagic, sizeof kMagic);
     h.version = kVersion;
     h.key_bytes = key.size();
     h.data_bytes = size;
     h.checksum = checksum(key, bytes, size);
-    const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool written =
-        fd >= 0 && write_all(fd, &h, sizeof h) && write_all(fd, key.data(), key.size()) && write_all(fd, bytes, size);
-    if (fd >= 0) written = close(fd) == 0 && written;
-    if (written && std::rename(temporary.c_str(), path.c_str()) == 0) return;
-    const int reason = errno;
-    if (fd >= 0) unlink(temporary.c_str());
-    warn_once("kernel cache: cannot write " + path + " (" + std::strerror(reason) +
-              "); kernels are compiled again next time");
+    std::string why;
+    if (os::replace_file(path, {{&h, sizeof h}, {key.data(), key.size()}, {bytes, size}}, why)) return;
+    warn_once("kernel cache: cannot write " + path + " (" + why + "); kernels are compiled again next time");
   } catch (const std::exception&) {
   }
 }

@@ -1,0 +1,43 @@
+// The process on Linux and macOS.
+#include "os/process.hpp"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace sg::os {
+
+std::string variable(const char* name) {
+#if defined(__GLIBC__)
+  const char* value = secure_getenv(name);
+#else
+  const char* value = issetugid() ? nullptr : std::getenv(name);
+#endif
+  return value ? value : "";
+}
+
+int64_t process_id() noexcept { return getpid(); }
+
+void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
+  pthread_atfork(before, in_parent, in_child);
+}
+
+std::string own_folder() {
+  Dl_info facts;
+  if (dladdr(reinterpret_cast<void*>(&own_folder), &facts) == 0 || !facts.dli_fname) return "";
+  const std::string file = facts.dli_fname;
+  const size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "." : file.substr(0, slash);
+}
+
+void* function_of(const std::string& library, const char* function, std::string& why) {
+  void* loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* found = loaded ? dlsym(loaded, function) : nullptr;
+  if (!found)
+    if (const char* reason = dlerror()) why = reason;
+  return found;
+}
+
+}  // namespace sg::os

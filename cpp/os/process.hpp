@@ -1,0 +1,24 @@
+// This process: its environment, fork(), shared libraries.
+// Threads: any.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace sg::os {
+
+// A variable of the environment as UTF-8; empty if it is not set. A process with more rights than its caller (setuid)
+// sees none: variables name folders and libraries.
+std::string variable(const char* name);
+
+int64_t process_id() noexcept;
+
+// Called around fork(), for the rest of the process; nullptr: nothing. Without fork() they are never called.
+void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
+
+// The folder of the shared library or program that contains this function; empty where it is not known.
+std::string own_folder();
+
+// A function of a shared library, which stays loaded; nullptr, and the reason in `why`.
+void* function_of(const std::string& library, const char* function, std::string& why);
+
+}  // namespace sg::os

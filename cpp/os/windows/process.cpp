@@ -1,0 +1,41 @@
+// The process on Windows, which has no fork().
+#include "os/process.hpp"
+
+#include <windows.h>
+
+#include "os/windows/text.hpp"
+
+namespace sg::os {
+
+std::string variable(const char* name) {
+  const std::wstring wide_name = wide(name);
+  std::wstring value(GetEnvironmentVariableW(wide_name.c_str(), nullptr, 0), L'\0');
+  if (value.empty()) return "";
+  const DWORD size = GetEnvironmentVariableW(wide_name.c_str(), value.data(), static_cast<DWORD>(value.size()));
+  if (size >= value.size()) return "";  // another thread has just set a longer one
+  value.resize(size);
+  return narrow(value);
+}
+
+int64_t process_id() noexcept { return static_cast<int64_t>(GetCurrentProcessId()); }
+
+void at_fork(void (*)(), void (*)(), void (*)()) noexcept {}
+
+std::string own_folder() {
+  HMODULE own = nullptr;
+  GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,
+                     reinterpret_cast<LPCWSTR>(&own_folder), &own);
+  wchar_t file[1024];
+  const DWORD size = GetModuleFileNameW(own, file, sizeof file / sizeof *file);
+  const std::string path = narrow({file, size});
+  return path.substr(0, path.find_last_of("\\/"));
+}
+
+void* function_of(const std::string& library, const char* function, std::string& why) {
+  const HMODULE loaded = LoadLibraryW(wide(library).c_str());
+  void* found = loaded ? reinterpret_cast<void*>(GetProcAddress(loaded, function)) : nullptr;
+  if (!found) why = last_error();
+  return found;
+}
+
+}  // namespace sg::os

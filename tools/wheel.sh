@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# tools/wheel.sh [FOLDER]   (default dist)
+#
+# Wheels of this checkout for Linux on x86-64 that run with glibc 2.28 and newer, checked and tried, into FOLDER. Needs
+# the environment of tools/setup.sh, whose objects it takes.
+#   PYTHONS="python3.10 python3.11"   for these Pythons, with their headers; default: that of .venv
+#   TWICE=1                           builds each again from nothing, in another folder, and compares the bytes
+#   SMOKE=0                           does not try them
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+cd "$root"
+out=$(realpath -m "${1:-dist}")
+py=$root/.venv/bin/python
+[ -e .venv/package.stamp ] || die "run tools/setup.sh first"
+platform=manylinux_2_28_x86_64 most_bytes=$((5 << 20))
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 1700000000)
+export SOURCE_DATE_EPOCH PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=$root/.venv/bin:$PATH
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$out"
+
+# build PYTHON FOLDER [OPTION...]: one repaired wheel in FOLDER
+build() {
+  local python=$1 folder=$2
+  shift 2
+  rm -rf "$work/raw"
+  "$python" -m pip wheel -q --no-build-isolation --no-deps -w "$work/raw" -C cmake.define.SPIROGRAD_GLIBC=2.28 \
+    "$@" . >"$work/log" 2>&1 || { tail -20 "$work/log" >&2; die "the build failed"; }
+  auditwheel repair --plat "$platform" --only-plat -w "$folder" "$work"/raw/*.whl >"$work/log" 2>&1 ||
+    { tail -5 "$work/log" >&2; die "auditwheel refused the wheel"; }
+}
+
+# An environment of this Python with the build requirements; that of .venv is there already.
+environment() {
+  local python=$1 folder
+  if [ "$("$python" -c 'import sys; print(sys.version_info[:3])')" = "$("$py" -c 'import sys; print(sys.version_info[:3])')" ]; then
+    echo "$py"
+    return
+  fi
+  folder=$root/build/wheel/$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  [ -x "$folder/bin/pip" ] || "$python" -m venv "$folder" || die "python -m venv failed for $python"
+  "$folder/bin/pip" install -q "scikit-build-core>=1.1" "pybind11>=3.0,<4" >&2
+  echo "$folder/bin/python"
+}
+
+check() {
+  local wheel=$1 bytes module
+  bytes=$(stat -c %s "$wheel")
+  [ "$bytes" -le "$most_bytes" ] || die "$wheel has $bytes bytes, more than $most_bytes"
+  twine check --strict "$wheel" >"$work/log" || { cat "$work/log" >&2; die "twine refused $wheel"; }
+  check-wheel-contents "$wheel" >"$work/log" || { cat "$work/log" >&2; die "check-wheel-contents refused $wheel"; }
+  rm -rf "$work/x"
+  "$py" -m zipfile -e "$wheel" "$work/x"
+  module=$(echo "$work"/x/spirograd/_core*.so)
+  # auditwheel looks at versions. A name without one is looked up at the first call, where an old system may lack it.
+  if nm -D --undefined-only "$module" | awk '$1 == "U" {print $2}' | grep -vE '@|^_?Py'; then
+    die "the names above are bound to no version of glibc: add them to cpp/cmake/older_glibc.c"
+  fi
+  "$py" tools/check_sbom.py "$work"/x/spirograd-*.dist-info/sboms/spirograd.cdx.json ||
+    die "the bill of materials of $wheel is wrong"
+  [ "$(ls "$work"/x/spirograd-*.dist-info/licenses/licenses | wc -l)" = "$(ls licenses | wc -l)" ] ||
+    die "$wheel lacks licences"
+}
+
+# In an environment with NumPy alone, and no compiler on PATH.
+smoke() {
+  local python=$1 wheel=$2
+  rm -rf "$work/clean"
+  "$python" -m venv "$work/clean"
+  "$work/clean/bin/pip" install -q "$wheel" || die "$wheel cannot be installed"
+  (cd "$work" && env -i HOME="$work" PATH="$work/clean/bin" SPIROGRAD_CACHE="$work/cache" \
+    python -I "$root/tools/smoke.py") || die "$wheel does not work"
+}
+
+for python in ${PYTHONS:-$py}; do
+  of=$(environment "$python")
+  rm -rf "$work/one" "$work/two"
+  build "$of" "$work/one"
+  wheel=$(echo "$work"/one/*.whl)
+  say "$(basename "$wheel"): $(stat -c %s "$wheel") bytes"
+  check "$wheel"
+  if [ "${TWICE:-0}" = 1 ]; then
+    build "$of" "$work/two" -C build-dir="$work/again"
+    cmp "$wheel" "$work/two/$(basename "$wheel")" || die "two builds differ"
+    say "a second build has the same bytes"
+  fi
+  [ "${SMOKE:-1}" = 0 ] || smoke "$of" "$wheel"
+  mv "$wheel" "$out/"
+done
+say "done: $out"
