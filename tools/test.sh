@@ -20,6 +20,7 @@ lanes=(
   "core 260 GPU tests under the validation layer"
   "sync 90 barriers under synchronization validation, each kernel replaced by a proxy"
   "gpuav 110 addresses under GPU-assisted validation"
+  "limits 180 kernels on devices with faked limits, under the validation layer"
   "sanitize 420 Catch2 tests under the address, leak and undefined-behaviour sanitizers"
   "tsan 300 Catch2 tests of threads under the thread sanitizer"
   "fuzz 330 changed files, random programs on the CPU and software Vulkan"
@@ -118,19 +119,20 @@ lane_docs() {
 # ---- under the validation layer ------------------------------------------------------------------------------------
 # The newest driver and layer need a C library of their own: a Python beside .venv/bin/python starts under it, and
 # so do its children.
-validation() { # validation MODE: everything that the functions below need
+validation() { # validation MODE [COMMAND [TARGET]]: what the functions below need; Python runs the command first
   [ -e .deps/lavapipe/VERSIONS ] || tools/lavapipe.sh --layers || return 1
   local dir=$root/.deps/lavapipe
   cat >.venv/bin/python-layers <<EOF
 #!/bin/sh
 . "$dir/env.sh"
+${2:-}
 exec "$dir/lib/ld-linux-x86-64.so.2" --argv0 "\$0" --library-path "$dir/lib:/usr/lib/x86_64-linux-gnu" \\
   "\$(readlink -f "$root/.venv/bin/python")" "\$@"
 EOF
   chmod +x .venv/bin/python-layers
   unset SPIROGRAD_VULKAN_LIB
   export SPIROGRAD_VALIDATION=$1 SPIROGRAD_ALLOW_CPU_VULKAN=1
-  tests_build
+  tests_build ${3:+"$3"}
 }
 
 # A canary is skipped where the layer is missing or in another mode; a run of skipped tests alone is no success.
@@ -182,6 +184,42 @@ lane_gpuav() {
   # This layer aborts at exit when a process leaves two devices open, as those tests do that open one of their own.
   catch_gpu '~[faults]~[record]~[rows]' || ok=1
   layers_pytest tests/engine/test_barriers.py -k nothing_is_reported || ok=1
+  return $ok
+}
+
+# A driver of the tests (tests/cpp/fake_driver) stands before lavapipe and gives other limits; the layer above it sees
+# whatever does not keep to them.
+with_limits() { # with_limits NAME LIMITS TEST...
+  say "limits: $1"
+  FAKE_DRIVER_LIMITS=$2 layers_pytest -m "gpu and not slow" tests/faults/test_lacking_features.py "${@:3}"
+}
+
+lane_limits() {
+  local fake=$root/build/test/fake_driver.json
+  validation core "export VK_DRIVER_FILES=$fake VK_ICD_FILENAMES=$fake FAKE_DRIVER_REAL=$root/.deps/lavapipe/lib/libvulkan_lvp.so" \
+    fake_driver || return 1
+  printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.4.305", "library_path": "%s"}}\n' \
+    "$root/$build/libfake_driver.so" >"$fake"
+  local ok=0 small=maxComputeSharedMemorySize=16384 threads
+  threads=maxComputeWorkGroupInvocations=128,maxComputeWorkGroupSize=128
+  local said
+  said=$(FAKE_DRIVER_LIMITS=$threads .venv/bin/python-layers -c 'import spirograd as sg
+sg.randn(8, device="gpu").sort()[0].tolist()' 2>&1)
+  if [[ $said != *"this op needs 256"* ]]; then
+    echo "the faked limits have no effect: this lane proves nothing"
+    ok=1
+  fi
+  with_limits "128 threads, 16 KiB of shared memory" "$threads,$small" \
+    tests/nn/test_layers.py tests/ops/test_{long_products,half_products,pooling}.py || ok=1
+  threads=maxComputeWorkGroupInvocations=256,maxComputeWorkGroupSize=256
+  with_limits "256 threads, 16 KiB of shared memory, buffers of 64 MiB, an integrated device" \
+    "$threads,$small,maxStorageBufferRange=67108864,maxBufferSize=67108864,deviceType=1" tests/ops/test_{sort,scan,attention_options}.py || ok=1
+  with_limits "a discrete device without float64, 16-bit storage and control of subgroups" \
+    "shaderFloat64=0,storageBuffer16BitAccess=0,shaderInt16=0,subgroupSizeControl=0,computeFullSubgroups=0,deviceType=2" \
+    tests/nn/test_layers.py tests/ops/test_convolution.py || ok=1
+  # lavapipe's subgroups have 32 bits of its vectors a thread.
+  LP_NATIVE_VECTOR_WIDTH=128 with_limits "subgroups of 4" deviceType=2 tests/ops/test_folds.py || ok=1
+  LP_NATIVE_VECTOR_WIDTH=512 with_limits "subgroups of 16" deviceType=2 tests/ops/test_folds.py || ok=1
   return $ok
 }
 

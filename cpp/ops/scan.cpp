@@ -205,6 +205,7 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
     custom.words = words;
     custom.source = source(scan, t, length > kMaxNarrow, items, inputs, phase);
     custom.cost = cost;
+    custom.threads = kThreads;
     set_groups(custom, groups);
     return custom;
   };
