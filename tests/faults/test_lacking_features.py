@@ -39,6 +39,18 @@ def test_products_run_whatever_the_size_of_a_workgroup(gpu: sg.Device) -> None:
     assert sg.allclose(got.cpu(), a @ b, atol=1e-4), f"{threads} threads"
 
 
+def test_an_extreme_so_far_needs_18_kib(gpu: sg.Device) -> None:
+    if int(gpu.limits["maxComputeWorkGroupInvocations"]) < 256:
+        pytest.skip("this GPU runs fewer threads than a scan has")
+    x = sg.tensor([3.0, 1.0, 4.0], device=gpu)
+    assert x.cumsum(0).tolist() == [3.0, 4.0, 8.0]
+    if int(gpu.limits["maxComputeSharedMemorySize"]) >= 18432:
+        assert x.cummax(0).values.tolist() == [3.0, 3.0, 4.0]
+        return
+    with pytest.raises(sg.LimitError, match="this op needs 18432"):
+        x.cummax(0).values.tolist()
+
+
 def test_a_sort_needs_256_threads(gpu: sg.Device) -> None:
     x = sg.tensor([3.0, 1.0, 2.0], device=gpu)
     if int(gpu.limits["maxComputeWorkGroupInvocations"]) >= 256:

@@ -30,6 +30,7 @@ int64_t tiles(const ProductVariant& v, int64_t m, int64_t n, int64_t batch) {
 // tile_k 0: none does.
 ProductVariant fit(ProductVariant v, int64_t bytes, const Features& f) {
   while (v.threads() > f.max_group_threads) (v.parts > 1 ? v.parts : v.tile_m > v.tile_n ? v.tile_m : v.tile_n) /= 2;
+  while (4 * v.tile_k > v.threads()) v.tile_k /= 2;  // of operands that walk, a thread's elements lie rows apart
   while (v.tile_k && v.shared_bytes(bytes) > f.shared_bytes)
     v.tile_k = v.tile_k / 2 >= std::max(v.parts, 4u) ? v.tile_k / 2 : 0;
   return v;
