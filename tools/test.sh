@@ -9,7 +9,7 @@ set -uo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$root"
 
-# Together with setup the budgets make 55 minutes, for 2 cores from nothing.
+# Together with setup the budgets make 62 minutes, for 2 cores from nothing.
 lanes=(
   "style 60 clang-format, ruff, mypy, shell syntax"
   "layout 20 the tables of docs/ARCHITECTURE.md: who includes and imports whom; file rules, retired words"
