@@ -1,12 +1,12 @@
 // Attention over parts of the keys (attention.glsl with PART_KEYS) put together: sums of each part are scaled to the largest
 // maximum, in order of the parts. Included behind MEMORY, STORE and BYTES (of the result's elements). Words: heads,
 // queries, elements, parts, how many results there are in all, and the strides of the result over batch, heads and rows.
-layout(local_size_x = 256) in;
+layout(local_size_x = SG_THREADS) in;
 
 void main() {
   const uint heads = uint(word(0)), queries = uint(word(1)), size = uint(word(2)), parts = uint(word(3));
   const uint64_t i =
-      uint64_t(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * 256 + gl_LocalInvocationID.x;
+      uint64_t(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * SG_THREADS + gl_LocalInvocationID.x;
   if (i >= uint64_t(word(4))) return;
   const uint64_t row = i / size;
   const uint e = uint(i % size), query = uint(row % queries), owner = uint(row / queries);

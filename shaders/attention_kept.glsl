@@ -1,13 +1,13 @@
 // Which weights the dropout of attention keeps, as bytes: for ops that read them as a tensor. Words: batch, heads,
 // queries, keys, and the 65,536ths that go.
-layout(local_size_x = 256) in;
+layout(local_size_x = SG_THREADS) in;
 
 #include "attention_dropout.glsl"
 
 void main() {
   const uint heads = uint(word(1)), queries = uint(word(2)), keys = uint(word(3)), blocks = (keys + 31) / 32;
   const uint64_t i =
-      uint64_t(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * 256 + gl_LocalInvocationID.x;
+      uint64_t(gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x) * SG_THREADS + gl_LocalInvocationID.x;
   const uint64_t row = i / blocks;
   if (row >= uint64_t(word(0)) * heads * queries) return;
   const uint block = uint(i % blocks), query = uint(row % queries), matrix = uint(row / queries);

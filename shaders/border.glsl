@@ -1,6 +1,6 @@
 // An image with borders that continue it: an element is copied from the image. Of the gradient, with GRADIENT: an
 // element of the image takes what it was copied to, in order of places. Words: cpp/ops/border.cpp.
-layout(local_size_x = 256) in;
+layout(local_size_x = SG_THREADS) in;
 
 const int kReflect = 0, kReplicate = 1, kCircular = 2;
 
@@ -51,7 +51,7 @@ PLACE source(int mode, Side s, PLACE place) {
 #endif
 
 void main() {
-  const uint64_t id = (uint64_t(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x) * 256ul +
+  const uint64_t id = (uint64_t(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x) * SG_THREADS +
                       gl_LocalInvocationIndex;
   if (id >= uint64_t(word(0))) return;
   const Side depth = side(0), height = side(1), width = side(2);

@@ -2,7 +2,7 @@
 // result of a run that begins there is that row's; what is left of a run from before goes to the next round, one a
 // thread. FIRST: values are found through the order; later rounds fold into what is there already. LAST: one thread a
 // column. The fold is SUM, PRODUCT, MAXIMUM or MINIMUM.
-layout(local_size_x = 256) in;
+layout(local_size_x = SG_THREADS) in;
 
 uint64_t group() { return uint64_t(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
 

@@ -1,6 +1,6 @@
 // The gradient of pooling: an element of the image takes from each window over it what that has for it: its value when
 // its code, kernel row * width + kernel column, names the element, or, without CODES, its value.
-layout(local_size_x = 256) in;
+layout(local_size_x = SG_THREADS) in;
 
 // The first and the last window over element `at` of the padded image.
 ivec2 windows(int at, int kernel, int stride, int count) {
@@ -11,7 +11,7 @@ void main() {
   const uint height = uint(word(1)), width = uint(word(2));
   const ivec2 count = ivec2(word(3), word(4)), kernel = ivec2(word(5), word(6)), stride = ivec2(word(7), word(8));
   const ivec2 padding = ivec2(word(9), word(10));
-  const uint64_t id = (uint64_t(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x) * 256ul +
+  const uint64_t id = (uint64_t(gl_WorkGroupID.y) * gl_NumWorkGroups.x + gl_WorkGroupID.x) * SG_THREADS +
                       gl_LocalInvocationIndex;
   if (id >= uint64_t(word(0))) return;
   const uint64_t image = id / (height * width);

@@ -5,7 +5,7 @@
 // Included behind what ops/scan.cpp defines: Number, REF and SIZE (the type of elements, of references, bytes), Position
 // (of an element: an int where it suffices), ITEMS (elements a thread), INPUTS, one of SUM PRODUCT LOGADDEXP MAXIMUM
 // MINIMUM LINEAR, one of ROWS TOTALS CARRIES CHUNKS.
-layout(local_size_x = 256) in;
+layout(local_size_x = SG_THREADS) in;
 
 // Read once: behind an address, compilers do not know that nothing changes.
 Position length = Position(word(0)), row = Position(word(1)), chunk = Position(word(2)), chunks = Position(word(5));

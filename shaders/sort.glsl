@@ -1,6 +1,6 @@
 // What sorting kernels share: keys as unsigned numbers in the wanted order, and a scan of one number a thread.
 // Defined before: KEY_INT32, KEY_INT64, KEY_FLOAT32 or KEY_FLOAT64.
-layout(local_size_x = 256) in;
+layout(local_size_x = SG_THREADS) in;
 
 // Arrays live in registers where loops are unrolled; a driver on the CPU only takes longer to compile them.
 #ifdef SG_SOFTWARE

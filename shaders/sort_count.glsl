@@ -2,6 +2,7 @@
 // FRESH: keys are made first, of the elements in their order so far (PLACED: there is one), and kept for the pass.
 #include "sort.glsl"
 
+const uint kEach = ITEMS < 8 ? ITEMS : 8;  // that are read at a time
 shared uint bins[256 * 8];  // eight of each, so that equal digits of neighbours do not wait for each other
 
 void main() {
@@ -16,10 +17,10 @@ void main() {
   const uint64_t x = tensor(2) + row * n * kKeyBytes;
   const uint flip = uint(word(4)), invert = uint(word(5)), w = uint(word(6));
 #endif
-  for (uint k = 0u; k < 16u; k += 8u) {
-    uint key[8];
-    UNROLL for (uint i = 0u; i < 8u; ++i) {
-      const uint at = min(tile * 4096u + (k + i) * 256u + thread, n - 1u);
+  for (uint k = 0u; k < ITEMS; k += kEach) {
+    uint key[kEach];
+    UNROLL for (uint i = 0u; i < kEach; ++i) {
+      const uint at = min(tile * 256u * ITEMS + (k + i) * 256u + thread, n - 1u);
 #if !defined(FRESH)
       key[i] = uint(Int32(keys + 4ul * at).at[0]);
 #elif defined(PLACED)
@@ -28,8 +29,8 @@ void main() {
       key[i] = ordered(x, at, flip, invert)[w];
 #endif
     }
-    UNROLL for (uint i = 0u; i < 8u; ++i) {
-      const uint at = tile * 4096u + (k + i) * 256u + thread;
+    UNROLL for (uint i = 0u; i < kEach; ++i) {
+      const uint at = tile * 256u * ITEMS + (k + i) * 256u + thread;
       if (at >= n) break;
       atomicAdd(bins[((key[i] >> shift) & 255u) * 8u + (thread & 7u)], 1u);
 #ifdef FRESH

@@ -1,6 +1,5 @@
 // Long rows, last step of a pass: a tile is sorted by its digit in shared memory, then each run of equal digits goes to
 // its place in the row. PLACED: elements come with the places they had at first; KEYS_OUT: keys are written as well.
-#define ITEMS 16
 #include "sort_split.glsl"
 
 shared uint bases[256], starts[256];

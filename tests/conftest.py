@@ -44,10 +44,28 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if in_sample(item)]
 
 
+# What a type needs of a GPU, by Vulkan's name for it.
+FEATURES = {"float64": "shaderFloat64"} | dict.fromkeys(("float16", "bfloat16", "int16"), "storageBuffer16BitAccess")
+
+
+def needed_features(item: pytest.Item) -> set[str]:
+    """What a GPU test asks for: by its mark, `@pytest.mark.needs("float64")`, and by the types among its parameters."""
+    marked = {name for mark in item.iter_markers("needs") for name in mark.args}
+    values = getattr(getattr(item, "callspec", None), "params", {}).values()
+    return {FEATURES[name] for value in values if (name := str(value).removeprefix("spirograd.")) in FEATURES} | {
+        FEATURES.get(name, name) for name in marked
+    }
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips GPU tests, with the reason, where there is no GPU."""
-    if item.get_closest_marker("gpu") and not sg.Device.is_gpu_available():
+    """Skips GPU tests, with the reason, where there is no GPU, or none that has what they need."""
+    if not item.get_closest_marker("gpu"):
+        return
+    if not sg.Device.is_gpu_available():
         pytest.skip(sg._core._gpu_reason()[0])
+    for feature in sorted(needed_features(item)):
+        if sg.Device.gpu().features[feature] == "no":
+            pytest.skip(f"the GPU has no {feature}")
 
 
 @pytest.fixture(params=["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])

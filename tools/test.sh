@@ -9,7 +9,7 @@ set -uo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$root"
 
-# Together with setup the budgets make 55 minutes, for 2 cores from nothing.
+# Together with setup the budgets make 62 minutes, for 2 cores from nothing.
 lanes=(
   "style 60 clang-format, ruff, mypy, shell syntax, workflows"
   "layout 20 the tables of docs/ARCHITECTURE.md: who includes and imports whom; file rules, retired words"
@@ -21,12 +21,15 @@ lanes=(
   "core 260 GPU tests under the validation layer"
   "sync 90 barriers under synchronization validation, each kernel replaced by a proxy"
   "gpuav 110 addresses under GPU-assisted validation"
+  "vendors 180 pipelines of some GPU tests through the compilers of two devices of other makers; nothing runs"
+  "limits 180 kernels on devices with faked limits, under the validation layer"
   "sanitize 420 Catch2 tests under the address, leak and undefined-behaviour sanitizers"
   "tsan 300 Catch2 tests of threads under the thread sanitizer"
   "fuzz 330 changed files, random programs on the CPU and software Vulkan"
 )
 # Run only when they are named.
 long_lanes=(
+  "vendors_all 3000 pipelines of all GPU tests through the compilers of seven devices of other makers"
   "asan 300 tests of the Python module on the CPU under the address and undefined-behaviour sanitizers"
   "slow 1500 tests marked slow, on the CPU and (software Vulkan) the GPU"
   "poison 2000 pytest on the CPU and the GPU (software Vulkan) with memory full of NaN and guard pages"
@@ -123,19 +126,20 @@ lane_docs() {
 # ---- under the validation layer ------------------------------------------------------------------------------------
 # The newest driver and layer need a C library of their own: a Python beside .venv/bin/python starts under it, and
 # so do its children.
-validation() { # validation MODE: everything that the functions below need
+validation() { # validation MODE [COMMAND [TARGET]]: what the functions below need; Python runs the command first
   [ -e .deps/lavapipe/VERSIONS ] || tools/lavapipe.sh --layers || return 1
   local dir=$root/.deps/lavapipe
   cat >.venv/bin/python-layers <<EOF
 #!/bin/sh
 . "$dir/env.sh"
+${2:-}
 exec "$dir/lib/ld-linux-x86-64.so.2" --argv0 "\$0" --library-path "$dir/lib:/usr/lib/x86_64-linux-gnu" \\
   "\$(readlink -f "$root/.venv/bin/python")" "\$@"
 EOF
   chmod +x .venv/bin/python-layers
   unset SPIROGRAD_VULKAN_LIB
   export SPIROGRAD_VALIDATION=$1 SPIROGRAD_ALLOW_CPU_VULKAN=1
-  tests_build
+  tests_build ${3:+"$3"}
 }
 
 # A canary is skipped where the layer is missing or in another mode; a run of skipped tests alone is no success.
@@ -187,6 +191,101 @@ lane_gpuav() {
   # This layer aborts at exit when a process leaves two devices open, as those tests do that open one of their own.
   catch_gpu '~[faults]~[record]~[rows]' || ok=1
   layers_pytest tests/engine/test_barriers.py -k nothing_is_reported || ok=1
+  return $ok
+}
+
+# A driver of the tests (tests/cpp/fake_driver) stands before lavapipe and gives other limits; the layer above it sees
+# whatever does not keep to them.
+with_limits() { # with_limits NAME LIMITS TEST...
+  say "limits: $1"
+  FAKE_DRIVER_LIMITS=$2 layers_pytest -m "gpu and not slow" tests/faults/test_lacking_features.py "${@:3}"
+}
+
+lane_limits() {
+  local fake=$root/build/test/fake_driver.json
+  validation core "export VK_DRIVER_FILES=$fake VK_ICD_FILENAMES=$fake FAKE_DRIVER_REAL=$root/.deps/lavapipe/lib/libvulkan_lvp.so" \
+    fake_driver || return 1
+  printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.4.305", "library_path": "%s"}}\n' \
+    "$root/$build/libfake_driver.so" >"$fake"
+  local ok=0 small=maxComputeSharedMemorySize=16384 threads
+  threads=maxComputeWorkGroupInvocations=128,maxComputeWorkGroupSize=128
+  local said
+  said=$(FAKE_DRIVER_LIMITS=$threads .venv/bin/python-layers -c 'import spirograd as sg
+sg.randn(8, device="gpu").sort()[0].tolist()' 2>&1)
+  if [[ $said != *"this op needs 256"* ]]; then
+    echo "the faked limits have no effect: this lane proves nothing"
+    ok=1
+  fi
+  with_limits "128 threads, 16 KiB of shared memory" "$threads,$small" \
+    tests/nn/test_layers.py tests/ops/test_{long_products,half_products,pooling}.py || ok=1
+  threads=maxComputeWorkGroupInvocations=256,maxComputeWorkGroupSize=256
+  with_limits "256 threads, 16 KiB of shared memory, buffers of 64 MiB, an integrated device" \
+    "$threads,$small,maxStorageBufferRange=67108864,maxBufferSize=67108864,deviceType=1" tests/ops/test_{sort,attention_options}.py || ok=1
+  with_limits "a discrete device without float64, 16-bit storage and control of subgroups" \
+    "shaderFloat64=0,storageBuffer16BitAccess=0,shaderInt16=0,subgroupSizeControl=0,computeFullSubgroups=0,deviceType=2" \
+    tests/nn/test_layers.py tests/ops/test_convolution.py || ok=1
+  # lavapipe's subgroups have 32 bits of its vectors a thread.
+  LP_NATIVE_VECTOR_WIDTH=128 with_limits "subgroups of 4" deviceType=2 tests/ops/test_folds.py || ok=1
+  LP_NATIVE_VECTOR_WIDTH=512 with_limits "subgroups of 16" deviceType=2 tests/ops/test_folds.py || ok=1
+  return $ok
+}
+
+# ---- other makers' compilers ----------------------------------------------------------------------------------------
+# The drivers think that they have a device, and the fake driver completes what is submitted: kernels are compiled, and
+# nothing runs. What tests say about results means nothing then, so the log of the fake driver is read instead.
+compile_for() { # compile_for DEVICE DRIVER SHIM VARIABLE LEAST TEST...: at least so many pipelines, none refused
+  local dir=$root/.deps/vendors log=$root/build/test/vendors-$1 python=.venv/bin/python-$1 made refused
+  rm -f "$log.pipelines"
+  printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.4.305", "library_path": "%s"}}\n' \
+    "$root/$build/libfake_driver.so" >"$log.json"
+  cat >"$python" <<EOF
+#!/bin/sh
+export $4 VK_DRIVER_FILES="$log.json" VK_ICD_FILENAMES="$log.json" SPIROGRAD_CACHE=0
+export FAKE_DRIVER_REAL="$dir/lib/libvulkan_$2.so" FAKE_DRIVER_SUBMISSIONS=skip FAKE_DRIVER_LOG="$log.pipelines"
+exec "$dir/lib/ld-linux-x86-64.so.2" --argv0 "\$0" --preload "$dir/lib/lib$3_noop_drm_shim.so" \\
+  --library-path "$dir/lib:/usr/lib/x86_64-linux-gnu" "\$(readlink -f "$py")" "\$@"
+EOF
+  chmod +x "$python"
+  "$python" -m pytest -q "${spread[@]}" --tb=line -m "gpu and not slow" "${@:6}" >"$log.log" 2>&1
+  made=$(grep -c '^pipeline 0 ' "$log.pipelines" 2>/dev/null)
+  refused=$(grep -c '^pipeline [^0]' "$log.pipelines" 2>/dev/null)
+  echo "$1: ${made:-0} pipelines compiled, ${refused:-0} refused"
+  if grep -E "worker '.*' crashed|KernelCompileError" "$log.log"; then return 1; fi
+  [ "${made:-0}" -ge "$5" ] && [ "${refused:-0}" = 0 ]
+}
+
+compile_for_device() { # compile_for_device NAME LEAST TEST...
+  case $1 in
+    ampere) compile_for "$1" nouveau nouveau NOUVEAU_CHIPSET=172 "${@:2}" ;;
+    adreno740) compile_for "$1" freedreno freedreno FD_GPU_ID=740 "${@:2}" ;;
+    m1) compile_for "$1" asahi asahi ASAHI=1 "${@:2}" ;;
+    *) compile_for "$1" radeon amdgpu "AMDGPU_GPU_ID=$1" "${@:2}" ;;
+  esac
+}
+others=(vega20 gfx1201 polaris10 ampere adreno740 m1)
+
+vendor_drivers() {
+  [ -e .deps/vendors/VERSIONS ] || tools/vendors.sh || return 1
+  tests_build fake_driver || return 1
+  unset SPIROGRAD_VULKAN_LIB
+}
+
+# Every kind of kernel: products, attention, sorts, scans, rows, convolutions, recurrent layers.
+lane_vendors() {
+  vendor_drivers || return 1
+  local ok=0 today device
+  today=$(date +%j)
+  for device in navi31 "${others[10#$today % ${#others[@]}]}"; do
+    compile_for_device "$device" 300 tests/ops/test_{long_products,half_products,attention_options,sort,scan,folds}.py \
+      tests/nn/test_{layers,recurrent}.py tests/ops/test_{convolution,pooling,indexing}.py || ok=1
+  done
+  return $ok
+}
+
+lane_vendors_all() {
+  vendor_drivers || return 1
+  local ok=0 device
+  for device in navi31 "${others[@]}"; do compile_for_device "$device" 2000 tests || ok=1; done
   return $ok
 }
 

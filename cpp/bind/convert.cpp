@@ -300,10 +300,14 @@ const Callable callables[] = {
 }  // namespace
 
 Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device, bool later) {
-  Tensor t = dtype ? cast(x, *dtype) : x;
-  if (t.device() == device) return t;
-  WithoutGil unlocked;
-  return later && !device.is_gpu() ? to_host_later(t) : to_device(t, device);
+  // A wider type is made on the CPU, which has all of them, from fewer bytes.
+  const bool widen_after = dtype && !device.is_gpu() && size_of(*dtype) > size_of(x.dtype());
+  Tensor t = dtype && !widen_after ? cast(x, *dtype) : x;
+  if (t.device() != device) {
+    WithoutGil unlocked;
+    t = later && !device.is_gpu() ? to_host_later(t) : to_device(t, device);
+  }
+  return widen_after ? cast(t, *dtype) : t;
 }
 
 Tensor fitting(const char* op, const Tensor& x, const Tensor& result) {

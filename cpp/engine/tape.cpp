@@ -47,7 +47,8 @@ enum Word {
   kWords
 };
 
-constexpr uint32_t kThreads = 256, kFewThreads = 64;  // of a workgroup: wide levels are spread over many processors
+constexpr uint32_t kThreads = 256;    // of a workgroup, where the device runs so many
+constexpr uint32_t kFewThreads = 64;  // wide levels are spread over many processors
 // A launch for a level costs 2.0 to 2.3 us. Inside one workgroup of 256 threads, a level costs 0.6 us up to 64 strands,
 // 0.9 us at 256 and 2.2 us at 1,024 (H200).
 constexpr size_t kNarrow = 1024;
@@ -63,7 +64,9 @@ constexpr size_t kPieceAlignment = 16;  // bytes: of each array of a tape
 }  // namespace
 
 GpuTapes::GpuTapes(Device& device)
-    : device_(device), real_bytes_(device.features().float64 && env("SPIROGRAD_TAPE") != "float32" ? 8 : 4) {}
+    : device_(device),
+      real_bytes_(device.features().float64 && env("SPIROGRAD_TAPE") != "float32" ? 8 : 4),
+      threads_(static_cast<uint32_t>(std::min<int64_t>(kThreads, device.features().max_group_threads))) {}
 
 uint64_t GpuTapes::bits(double x) const {
   return real_bytes_ == 8 ? std::bit_cast<uint64_t>(x) : std::bit_cast<uint32_t>(static_cast<float>(x));
@@ -230,7 +233,7 @@ void GpuTapes::add_writes(Script& script) {
   std::vector<uint64_t> w(kWords, 0);
   w[kMode] = kWrite, w[kLast] = count, w[kWrites] = script.writes_at;
   script.job.launches.push_back(
-      {std::move(w), static_cast<uint32_t>(std::min<size_t>(count / kThreads + 1, kMostGroups))});
+      {std::move(w), static_cast<uint32_t>(std::min<size_t>(count / threads_ + 1, kMostGroups))});
 }
 
 void GpuTapes::add_forward(Script& script, const Memory& m) {
@@ -285,7 +288,7 @@ void GpuTapes::send(Script& script) {
   if (script.job.launches.empty()) return;
   static const uint32_t mistake = env("SPIROGRAD_TAPE") == "mistake";  // for the test that this machine computes
   script.job.kernel = real_bytes_ == 8 ? "tape" : "tape32";
-  script.job.variants = {{kThreads, mistake}, {kFewThreads, mistake}};
+  script.job.variants = {{threads_, mistake}, {kFewThreads, mistake}};
   const std::shared_ptr<Readback> readback = device_.run_job(script.job);
   for (Mirror* mirror : script.mirrors) mirror->readback = readback;
 }
@@ -296,7 +299,7 @@ void GpuTapes::close(Script& script, Tape& tape) {
   add_code(script, tape, m);
   if (m.slots)
     script.job.launches.push_back(
-        {words(m, kPrepare, 0, m.slots + m.inside), std::min((m.slots + m.inside) / kThreads + 1, kMostGroups)});
+        {words(m, kPrepare, 0, m.slots + m.inside), std::min((m.slots + m.inside) / threads_ + 1, kMostGroups)});
   add_writes(script);
   add_forward(script, m);
   if (m.slots <= kSmallData && !m.runs.empty()) want(script, m, m.data_mirror, m.data);

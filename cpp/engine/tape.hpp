@@ -87,6 +87,7 @@ class GpuTapes final : public value::TapeRunner {
 
   Device& device_;
   const size_t real_bytes_;
+  const uint32_t threads_;                       // of a workgroup
   std::unordered_map<uint32_t, Memory> memory_;  // by the tape's number
   BufferRef nowhere_;                            // used for slots whose tape is gone
   uint32_t passes_ = 0;                          // backward

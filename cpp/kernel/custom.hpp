@@ -46,6 +46,7 @@ struct CustomKernel {
   // GLSL that follows #version, extensions and common.glsl. tensor(i) is the address of tensor i, word(i) is word i.
   std::string source;
   int64_t groups[3] = {1, 1, 1};
+  int64_t threads = 0;  // of a workgroup, SG_THREADS in the source; 0: the source says it, by what the device can
   MatrixUnits::Path matrix = MatrixUnits::Path::none;  // how the source reaches matrix units
   // An op that reports has two more words: its tag and the address of the status word. 0: it does not report.
   int64_t tag = 0;

@@ -139,7 +139,7 @@ void expand_parts(const Node& node, const Problem& p0, const Results& r, Expansi
                   {numbers, DType::float32},
                   {e.result(), t, true},
                   {e.result(), DType::float32, true, r.logs_at}};
-  join_on_gpu(t, p, part, out, join);
+  join_on_gpu(t, p, part, out, *e.gpu, join);
 }
 
 void expand_forward(const Node& node, bool gpu, Expansion& e) {
@@ -199,7 +199,7 @@ void expand_kept(const Node& node, bool gpu, Expansion& e) {
   custom.cpu = kept_on_cpu;
   if (!gpu) return;
   custom.source = "#include \"attention_kept.glsl\"\n";
-  set_threads(custom, a.heads * a.queries * (a.batch_and_threshold >> 16) * divide_up(a.keys, 32));
+  set_threads(custom, a.heads * a.queries * (a.batch_and_threshold >> 16) * divide_up(a.keys, 32), *e.gpu);
 }
 
 // ---- attention from ordinary ops ----------------------------------------------------------------------------------------

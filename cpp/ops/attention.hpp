@@ -85,6 +85,7 @@ void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, con
 // How many keys a workgroup walks where a few queries would leave a GPU idle; 0: all.
 int64_t part_of_keys(const Problem& p);
 // The parts of all rows, from sums and from maxima with sums of weights.
-void join_on_gpu(DType dtype, const Problem& p, int64_t part, const Dims& out_strides, CustomKernel& custom);
+void join_on_gpu(DType dtype, const Problem& p, int64_t part, const Dims& out_strides, const Features& features,
+                 CustomKernel& custom);
 
 }  // namespace sg::attention_op

@@ -194,13 +194,14 @@ int64_t part_of_keys(const Problem& p) {
   return std::max(kShort, round_up(each, 32));
 }
 
-void join_on_gpu(DType dtype, const Problem& p, int64_t part, const Dims& out_strides, CustomKernel& custom) {
+void join_on_gpu(DType dtype, const Problem& p, int64_t part, const Dims& out_strides, const Features& features,
+                 CustomKernel& custom) {
   custom.words = {p.heads,        p.queries,      p.e,           divide_up(p.keys, part), p.logs() * p.e,
                   out_strides[0], out_strides[1], out_strides[2]};
   custom.cost = static_cast<double>(p.logs() * p.e);
   custom.source = defined("BYTES", static_cast<int64_t>(size_of(dtype))) + element_text(dtype) +
                   "#include \"attention_join.glsl\"\n";
-  set_threads(custom, p.logs() * p.e);
+  set_threads(custom, p.logs() * p.e, features);
 }
 
 }  // namespace sg::attention_op

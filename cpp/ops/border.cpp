@@ -176,7 +176,7 @@ void expand_border(const Node& node, bool gpu, Expansion& e) {
   if (!gpu)
     custom.cpu = !kGradient ? copy_function(size_of(t)) : t == DType::float64 ? add_on_cpu<double> : add_on_cpu<float>;
   else
-    custom.source = glsl(t, b, kGradient), set_threads(custom, node.numel);
+    custom.source = glsl(t, b, kGradient), set_threads(custom, node.numel, *e.gpu);
 }
 
 void vjp_border(Vjp& v) { v.result[0] = add_borders(v.g, v.attributes<Bordered>()); }

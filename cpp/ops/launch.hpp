@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernel/custom.hpp"
+#include "kernel/features.hpp"
 
 namespace sg {
 
@@ -12,7 +13,10 @@ inline void set_groups(CustomKernel& custom, int64_t groups) {
   custom.groups[0] = std::min(groups, kMostGroups);
   custom.groups[1] = (groups + kMostGroups - 1) / kMostGroups;
 }
-// A thread for each element, in groups of 256.
-inline void set_threads(CustomKernel& custom, int64_t elements) { set_groups(custom, (elements + 255) / 256); }
+// A thread for each element.
+inline void set_threads(CustomKernel& custom, int64_t elements, const Features& gpu) {
+  custom.threads = std::min<int64_t>(256, gpu.max_group_threads);
+  set_groups(custom, (elements + custom.threads - 1) / custom.threads);
+}
 
 }  // namespace sg

@@ -193,10 +193,24 @@ void search_on_cpu(const CpuArgs& args) {
 }
 
 // ---- GPU --------------------------------------------------------------------------------------------------------------
-constexpr int64_t kTile = 4096;    // elements a workgroup sorts: 256 threads of 16 (shaders/sort_split.glsl)
+constexpr int64_t kThreads = 256;  // of a workgroup
 constexpr int64_t kChunk = 16384;  // elements a workgroup looks at (shaders/select.glsl)
 constexpr int64_t kFewTiles = 64;  // up to here a thread sums the counts of a digit
 constexpr int64_t kRun = 16;       // rows that a thread adds (shaders/fold_runs.glsl)
+
+// Elements that a thread sorts in shared memory (shaders/sort_split.glsl): 16, or as many as fit. Words there, of 33 for
+// 32: the elements, eight counters a thread, and what the scan and the scatter keep.
+int64_t most_items(const Features& gpu) {
+  const auto bytes = [](int64_t items) { return 4 * (kThreads * (items + 8) * 33 / 32 + 3 * kThreads + 32); };
+  int64_t items = 16;
+  while (items > 1 && bytes(items) > gpu.shared_bytes) items /= 2;
+  return items;
+}
+// A workgroup for each `groups`, of the threads that these kernels count on.
+void launch_groups(CustomKernel& custom, int64_t groups) {
+  custom.threads = kThreads;
+  set_groups(custom, groups);
+}
 
 int64_t flip_of(const Keys& k) {
   return (k.dtype == DType::int32 && k.end == 32) || (k.dtype == DType::int64 && k.end == 64) ? 0x80000000ll : 0;
@@ -215,7 +229,7 @@ std::string source(const Keys& k, const char* file, std::initializer_list<const 
 
 void order_short_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int32_t sorted) {
   const int64_t rows_each = std::clamp<int64_t>(1024 / k.n, 1, k.rows);
-  const auto items = std::bit_ceil(static_cast<uint64_t>(divide_up(rows_each * k.n, 256)));
+  const auto items = std::bit_ceil(static_cast<uint64_t>(divide_up(rows_each * k.n, kThreads)));
   CustomKernel& custom = e.launch("sort");
   custom.tensors = {{x, k.dtype}, {order, DType::int32, true}};
   if (sorted >= 0) custom.tensors.push_back({sorted, DType::int32, true});
@@ -223,10 +237,10 @@ void order_short_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int
   const std::string define = "ITEMS " + std::to_string(items);
   custom.source = source(k, "sort_rows.glsl", {define.c_str(), sorted >= 0 ? "WITH_KEYS" : ""});
   custom.cost = 64.0 * static_cast<double>(k.rows * k.n);
-  set_groups(custom, divide_up(k.rows, rows_each));
+  launch_groups(custom, divide_up(k.rows, rows_each));
 }
 
-void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int32_t sorted) {
+void order_long_rows(Expansion& e, const Keys& k, int64_t items, int32_t x, int32_t order, int32_t sorted) {
   struct Pass {
     int word, shift, bits;
   };
@@ -236,7 +250,9 @@ void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int3
     passes.push_back({bit / 32, bit % 32, bits});
     bit += bits;
   }
-  const int64_t tiles = divide_up(k.n, kTile), total = k.rows * k.n, count = static_cast<int64_t>(passes.size());
+  const std::string define = "ITEMS " + std::to_string(items);
+  const int64_t tiles = divide_up(k.n, kThreads * items), total = k.rows * k.n,
+                count = static_cast<int64_t>(passes.size());
   const int32_t counts = e.temporary(k.rows * 256 * tiles * 4), sums = e.temporary(k.rows * 256 * 4);
   const int32_t keys[2] = {e.temporary(total * 4), e.temporary(count > 1 ? total * 4 : 4)};
   const int32_t spare = e.temporary(count > 1 ? total * 4 : 4);
@@ -253,15 +269,15 @@ void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int3
     tally.words = {k.n, tiles, pass.shift, k.rows, flip_of(k), invert_of(k), pass.word};
     if (fresh) tally.tensors.push_back({x, k.dtype});
     if (fresh && !first) tally.tensors.push_back({from, DType::int32});
-    tally.source = source(k, "sort_count.glsl", {fresh ? "FRESH" : "", first ? "" : "PLACED"});
-    set_groups(tally, k.rows * tiles);
+    tally.source = source(k, "sort_count.glsl", {define.c_str(), fresh ? "FRESH" : "", first ? "" : "PLACED"});
+    launch_groups(tally, k.rows * tiles);
 
     CustomKernel& scan = e.launch("sort_scan");
     const bool few = tiles <= kFewTiles;
     scan.tensors = {{counts, DType::int32, true}, {sums, DType::int32, true}};
     scan.words = {tiles, k.rows};
     scan.source = source(k, "sort_scan.glsl", {few ? "FEW" : ""});
-    set_groups(scan, few ? k.rows : k.rows * 256);
+    launch_groups(scan, few ? k.rows : k.rows * 256);
 
     const bool keys_out = more || (last && sorted >= 0);
     CustomKernel& scatter = e.launch("sort_scatter");
@@ -269,16 +285,21 @@ void order_long_rows(Expansion& e, const Keys& k, int32_t x, int32_t order, int3
     if (!first || keys_out) scatter.tensors.push_back({first ? counts : from, DType::int32});
     if (keys_out) scatter.tensors.push_back({key_out, DType::int32, true});
     scatter.words = {k.n, tiles, pass.shift, k.rows, pass.bits};
-    scatter.source = source(k, "sort_scatter.glsl", {first ? "" : "PLACED", keys_out ? "KEYS_OUT" : ""});
+    scatter.source =
+        source(k, "sort_scatter.glsl", {define.c_str(), first ? "" : "PLACED", keys_out ? "KEYS_OUT" : ""});
     for (CustomKernel* custom : {&tally, &scan, &scatter}) custom->cost = 16.0 * static_cast<double>(total);
-    set_groups(scatter, k.rows * tiles);
+    launch_groups(scatter, k.rows * tiles);
   }
 }
 
 }  // namespace
 
 void order_launches(Expansion& e, const Keys& k, bool gpu, int32_t x, int32_t order, int32_t sorted) {
-  if (gpu) return k.n <= kTile ? order_short_rows(e, k, x, order, sorted) : order_long_rows(e, k, x, order, sorted);
+  if (gpu) {
+    const int64_t items = most_items(*e.gpu);
+    return k.n <= kThreads * items ? order_short_rows(e, k, x, order, sorted)
+                                   : order_long_rows(e, k, items, x, order, sorted);
+  }
   CustomKernel& custom = e.launch("sort");
   custom.tensors = {{x, k.dtype}, {order, DType::int32, true}};
   custom.words = {k.rows, k.n, flip_of(k) << (k.dtype == DType::int64 ? 32 : 0), k.descending};
@@ -309,7 +330,7 @@ void select_launches(Expansion& e, const Keys& keys, bool gpu, int64_t k, int32_
     custom.words = {keys.n, chunks, k, keys.rows, flip_of(keys), invert_of(keys), word, shift};
     custom.source = source(keys, "select.glsl", {step});
     custom.cost = 2.0 * static_cast<double>(groups) * kChunk;
-    set_groups(custom, groups);
+    launch_groups(custom, groups);
     return custom;
   };
   // Bits above the highest digit are the same in all keys.
@@ -337,7 +358,7 @@ void search_launches(Expansion& e, const Keys& k, bool gpu, int64_t each, bool o
   custom.cost = 32.0 * static_cast<double>(count);
   if (gpu) {
     custom.source = source(k, "search.glsl", {right ? "RIGHT" : ""});
-    return set_groups(custom, divide_up(count, 256));
+    return launch_groups(custom, divide_up(count, kThreads));
   }
   if (k.dtype == DType::int64) custom.words[3] <<= 32;
   custom.cpu = k.dtype == DType::float32   ? search_on_cpu<float>
@@ -368,7 +389,7 @@ void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType 
   clear.tensors = {{out, dtype, true}};
   clear.words = {count * width};
   clear.source = element + "#define CLEAR\n#include \"fold_runs.glsl\"\n";
-  set_groups(clear, divide_up(count * width, 256 * kRun));
+  launch_groups(clear, divide_up(count * width, kThreads * kRun));
   // A run that continues from the piece of the thread before is left for another round: a sum for each piece.
   int32_t run_rows = sorted, run_values = values;
   for (int64_t left = m;; left = divide_up(left, kRun)) {
@@ -386,7 +407,7 @@ void fold_rows_launches(Expansion& e, const std::string& name, Fold fold, DType 
     custom.source =
         element + (first ? "#define FIRST\n" : "") + (last ? "#define LAST\n" : "") + "#include \"fold_runs.glsl\"\n";
     custom.cost = static_cast<double>(left * width);
-    set_groups(custom, divide_up(pieces * width, 256));
+    launch_groups(custom, divide_up(pieces * width, kThreads));
     if (last) break;
     run_rows = rest_rows;
     run_values = rest_values;

@@ -167,7 +167,7 @@ void expand_spread(const Node& node, bool gpu, Expansion& e) {
     custom.source += node.in[1].dtype == DType::uint8 ? "#define CODES Uint8\n#define CODE_BYTES 1ul\n"
                                                       : "#define CODES Int32\n#define CODE_BYTES 4ul\n";
   custom.source += "#include \"pool_image.glsl\"\n";
-  set_threads(custom, node.numel);
+  set_threads(custom, node.numel, *e.gpu);
 }
 
 void vjp_chosen(Vjp& v) {

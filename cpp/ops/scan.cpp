@@ -174,6 +174,19 @@ void set_groups(CustomKernel& custom, int64_t count) {
   custom.groups[1] = (count + custom.groups[0] - 1) / custom.groups[0];
 }
 
+// Items of a thread: 64 bytes of them, or as many as shared memory holds beside two sums and two flags a thread.
+int64_t items_of(int64_t bytes, const char* op, const Features& gpu) {
+  const auto shared_bytes = [&](int64_t items) { return kThreads * ((items + 3) * bytes + 8); };
+  int64_t items = std::min<int64_t>(64 / bytes, 16);
+  while (items > 1 && shared_bytes(items) > gpu.shared_bytes) items /= 2;
+  if (shared_bytes(items) > gpu.shared_bytes)
+    fail<LimitError>(op,
+                     "the device has " + std::to_string(gpu.shared_bytes) + " bytes of shared memory, this op needs " +
+                         std::to_string(shared_bytes(items)),
+                     "use the CPU device");
+  return items;
+}
+
 struct ScanParameters {
   int64_t row;  // elements of one
   int64_t reverse;
@@ -187,7 +200,7 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
   const int64_t length = node.numel, rows = length / row;
   // Bytes of an item in shared memory; an extreme is stored with its place.
   const int64_t bytes = is_extreme(scan) ? 16 : static_cast<int64_t>(size_of(t)) * (scan == Scan::linear ? 2 : 1);
-  const int64_t items = std::min<int64_t>(64 / bytes, 16), tile = gpu ? kThreads * items : kCpuChunk;
+  const int64_t items = gpu ? items_of(bytes, node.op->name, *e.gpu) : 0, tile = gpu ? kThreads * items : kCpuChunk;
   const bool fits = row <= tile, many = rows >= (gpu ? kManyRows : 16);
   const bool carried = !fits && !many;
   const int64_t chunk = fits ? tile / row * row : many ? row : tile, chunks = divide_up(length, chunk);
@@ -205,6 +218,7 @@ void expand_scan(const Node& node, bool gpu, Expansion& e) {
     custom.words = words;
     custom.source = source(scan, t, length > kMaxNarrow, items, inputs, phase);
     custom.cost = cost;
+    custom.threads = kThreads;
     set_groups(custom, groups);
     return custom;
   };

@@ -194,15 +194,18 @@ TEST_CASE("the matrix kernel fits the problem and the device", "[lower]") {
   CHECK(choose_product(64, 10, 256, 1, DType::float32, h200).parts == 16);
   for (DType t : {DType::float32, DType::float64})
     for (int64_t bytes : {16384, 32768, 49152})
-      for (int64_t n : {1, 16, 17, 64, 500, 4096}) {
-        Features f = plain();
-        f.shared_bytes = bytes;
-        const auto v = choose_product(n, 4096, n, 1, t, f);
-        CAPTURE(bytes, n, v.tile_m, v.tile_k);
-        CHECK(v.shared_bytes(static_cast<int64_t>(size_of(t))) <= bytes);
-        CHECK(v.threads() == 256);
-        CHECK(v.threads() >= 4 * v.tile_k);  // operands that walk: a thread's elements lie multiples of four rows apart
-        CHECK(v.tile_k % 4 == 0);
-        CHECK(v.tile_k % v.parts == 0);
-      }
+      for (int64_t n : {1, 16, 17, 64, 500, 4096})
+        for (int64_t threads : {128, 1024}) {
+          Features f = plain();
+          f.shared_bytes = bytes;
+          f.max_group_threads = threads;
+          const auto v = choose_product(n, 4096, n, 1, t, f);
+          CAPTURE(bytes, n, v.tile_m, v.tile_k);
+          CHECK(v.shared_bytes(static_cast<int64_t>(size_of(t))) <= bytes);
+          CHECK(v.threads() == std::min<int64_t>(256, threads));
+          CHECK(v.threads() >=
+                4 * v.tile_k);  // operands that walk: a thread's elements lie multiples of four rows apart
+          CHECK(v.tile_k % 4 == 0);
+          CHECK(v.tile_k % v.parts == 0);
+        }
 }

@@ -119,6 +119,7 @@ def test_padding_is_never_the_largest(device: sg.Device) -> None:
     assert F.max_pool2d(x.to(sg.int32), 3, 2, 1).amax().item() == -7
 
 
+@pytest.mark.needs("float16")
 def test_narrow_types(device: sg.Device) -> None:
     x = sg.tensor(random(2, 3, 6, 6), dtype=sg.float16, device=device)
     wide = x.cpu().to(sg.float64)

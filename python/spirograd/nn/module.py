@@ -494,7 +494,7 @@ class Module:
                 if assign:
                     own[name].data = value.detach()
                 else:
-                    own[name].copy_(value.detach().to(own[name].device))
+                    own[name].copy_(value.detach().to(own[name].device, own[name].dtype))
         return LoadResult(missing, unexpected)
 
     # ---- hooks -----------------------------------------------------------------------------------------------------

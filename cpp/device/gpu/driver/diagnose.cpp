@@ -137,7 +137,7 @@ void no_gpu(GpuList& list, const Rejected& rejected) {
     list.remedy = "unset it, or name numbers from 0";
   } else if (!rejected.unfit.empty()) {
     list.reason = join(rejected.unfit);
-    list.remedy = "update the GPU driver";
+    list.remedy = "use the CPU device, or another GPU; a newer driver helps only where the hardware has it";
   } else if (permission_denied(list)) {
     return;
   } else if (!rejected.software.empty()) {

@@ -1,6 +1,7 @@
 // Custom kernels: their source behind the common head, their tensors and words as the argument block.
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "device/gpu/lower/glsl_kernel.hpp"
 #include "device/gpu/lower/shaders.hpp"
 
@@ -9,6 +10,11 @@ namespace sg::glsl {
 Lowered lower_custom(const Step& step, const Features& features, Shaders& shaders) {
   const Instance& in = step.only();
   const CustomKernel& custom = *in.kernel.custom;
+  if (custom.threads > features.max_group_threads)
+    fail<LimitError>(step.name,
+                     "the device runs " + std::to_string(features.max_group_threads) +
+                         " threads a workgroup, this op needs " + std::to_string(custom.threads),
+                     "use the CPU device");
   const auto has = [&](auto&& test) {
     return std::any_of(custom.tensors.begin(), custom.tensors.end(),
                        [&](const CustomKernel::Tensor& t) { return test(t.dtype); });
@@ -20,6 +26,7 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
   const bool cm1 = custom.matrix == MatrixUnits::Path::cm1, cm2 = custom.matrix == MatrixUnits::Path::cm2;
   form.add({float64, storage16, bfloat16, cm1, cm2});
   form.add(custom.tensors.size());
+  form.add(static_cast<uint64_t>(custom.threads));
   form.add(custom.source);
   Lowered out;
   out.name = step.name;
@@ -29,6 +36,7 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
     if (storage16) text += "#define SG_STORAGE16\n";
     if (cm1 || cm2) text += cm1 ? "#define SG_MATRIX_cm1\n" : "#define SG_MATRIX_cm2\n";
     if ((cm1 || cm2) && bfloat16) text += "#define SG_BFLOAT16\n";
+    if (custom.threads) text += "#define SG_THREADS " + std::to_string(custom.threads) + "u\n";
     text += features.software ? "#define SG_SOFTWARE\n" : "#define SG_FUSED_FMA\n";
     text +=
         "#include \"common.glsl\"\n#define tensor(i) Words(push.block).at[i]\n#define word(i) "

@@ -26,8 +26,11 @@ int64_t tiles(const ProductVariant& v, int64_t m, int64_t n, int64_t batch) {
   return (m + v.tile_m - 1) / v.tile_m * ((n + v.tile_n - 1) / v.tile_n) * batch;
 }
 
-// The same tile with the longest K step that the device's shared memory holds; tile_k 0: none does.
+// The same tile, or a part of it, for the device's workgroups, with the longest K step that its shared memory holds;
+// tile_k 0: none does.
 ProductVariant fit(ProductVariant v, int64_t bytes, const Features& f) {
+  while (v.threads() > f.max_group_threads) (v.parts > 1 ? v.parts : v.tile_m > v.tile_n ? v.tile_m : v.tile_n) /= 2;
+  while (4 * v.tile_k > v.threads()) v.tile_k /= 2;  // of operands that walk, a thread's elements lie rows apart
   while (v.tile_k && v.shared_bytes(bytes) > f.shared_bytes)
     v.tile_k = v.tile_k / 2 >= std::max(v.parts, 4u) ? v.tile_k / 2 : 0;
   return v;
@@ -207,14 +210,9 @@ Lowered launched(const Step& step, const Layout& l, const FixedWords& fixed, con
   return out;
 }
 
-void check(const Step& step, const Product& p, const Features& f) {
+void check(const Step& step, const Product& p) {
   if (p.dtype == DType::boolean)
     fail<LimitError>(step.name, "a product of bool tensors has no GPU kernel", "cast to int32 first");
-  if (f.max_group_threads < 256)
-    fail<LimitError>(
-        step.name,
-        "the device runs " + std::to_string(f.max_group_threads) + " threads a workgroup, a product needs 256",
-        "use the CPU device");
   if (p.epilogue.domain.rank != 3 || p.epilogue.inner != 0)
     fail<Error>(step.name, "the epilogue of a product runs over [batch, m, n], not " + p.epilogue.domain.str(),
                 "report this");
@@ -281,7 +279,7 @@ ProductVariant choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DT
 Lowered lower_product(const Step& step, const Features& features, Shaders& shaders) {
   const Instance& in = step.only();
   const Product p = without_needless_folds(*in.kernel.product);
-  check(step, p, features);
+  check(step, p);
   Layout l;
   l.instances = {&in};
   l.programs = {p.epilogue};

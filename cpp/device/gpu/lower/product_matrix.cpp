@@ -134,7 +134,7 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
   const bool workgroups = units.path == Path::cm2;
   if (!workgroups && !features.subgroup) return std::nullopt;
   const auto fits = [&](const MatrixTile& t) {
-    if (t.m % units.m || t.n % units.n || t.k % units.k) return false;
+    if (t.threads > features.max_group_threads || t.m % units.m || t.n % units.n || t.k % units.k) return false;
     if (workgroups) return true;
     const uint32_t subgroups = t.threads / features.subgroup, rows = rows_of(subgroups);
     return t.m % (rows * units.m) == 0 && t.n % (subgroups / rows * units.n) == 0 &&

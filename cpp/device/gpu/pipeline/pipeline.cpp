@@ -157,7 +157,7 @@ VkPipeline Pipelines::create_handle(const std::string& name, const std::vector<u
   vkDestroyShaderModule(context_.device, info.stage.module, nullptr);
   if (r == VK_ERROR_UNKNOWN || r == VK_ERROR_INITIALIZATION_FAILED)
     fail<KernelCompileError>(name, std::string("the driver's compiler answered ") + name_of(r),
-                             "update the GPU driver");
+                             "try another version of the driver, and report this");
   vk_check(r, ("vkCreateComputePipelines for " + name).c_str());
   if (context_.labels) {
     VkDebugUtilsObjectNameInfoEXT label{};
