@@ -101,7 +101,8 @@ const Callable callables[] = {
      "convolutions and attention compute in float32 throughout.\n\nArgs:\n    precision: \"highest\", as at first: "
      "float32 throughout; \"high\": each factor is the sum of two halves, scaled row by row, with errors like those of "
      "float32; \"medium\": each factor is one scaled half, with errors of 2^-11.\n\nRaises:\n    ValueError: another "
-     "word." "\n\nExample:\n    >>> sg.set_float32_matmul_precision(\"highest\")",
+     "word."
+     "\n\nExample:\n    >>> sg.set_float32_matmul_precision(\"highest\")",
      Scope::function},
     {"get_float32_matmul_precision", bound<get_precision>, "", "str",
      "The precision that set_float32_matmul_precision() set." SG_EXAMPLE("sg.get_float32_matmul_precision()",

@@ -309,12 +309,10 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const 
   const Entry entry(op);
   check_size(op.name, result);
   const DType dtype = promote(a.dtype(), b.dtype());
-  NodeRef node =
-      new_node(op, sizes.wide ? wide_of(dtype) : dtype, wide_of(dtype), common_device(op.name, {&a, &b}), 2);
+  NodeRef node = new_node(op, sizes.wide ? wide_of(dtype) : dtype, wide_of(dtype), common_device(op.name, {&a, &b}), 2);
   for (const Dims* dims : {&sizes.leading, &sizes.n, &sizes.k})
     for (int64_t size : *dims) node->domain.push(size);
-  node->parameters =
-      ContractionParameters{sizes.leading.rank - 2, Precision::highest, PackedWindow(sizes.window)};
+  node->parameters = ContractionParameters{sizes.leading.rank - 2, Precision::highest, PackedWindow(sizes.window)};
   for (int d = node->domain.rank - sizes.k.rank; d < node->domain.rank; ++d) node->reduced |= uint16_t(1u << d);
   node->inputs = 2;
   set_tensor(node->in[0], a, a_strides);

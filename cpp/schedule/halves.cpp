@@ -39,8 +39,7 @@ OperandHalves written_as_halves(const Operand& o, int planes) {
   b.program.domain = {o.batches, o.side, o.k};
   b.program.inner = 1;
   const auto add_view = [&](int32_t binding, DType dtype, const Dims& strides, int64_t offset, bool aligned) {
-    return b.add_view(
-        {.binding = binding, .dtype = dtype, .strides = strides, .offset = offset, .aligned = aligned});
+    return b.add_view({.binding = binding, .dtype = dtype, .strides = strides, .offset = offset, .aligned = aligned});
   };
   const auto f = [&](Code code, Expr x, Expr y = {}) { return b.alu(code, kF, x, y); };
   const Expr x = b.load(add_view(0, kF, {o.batch, o.step_side, o.step_k}, o.offset, o.aligned));
@@ -70,10 +69,10 @@ std::optional<ProductOfHalves> product_of_halves(const Product& p, const Feature
   const int planes = p.precision == Precision::high ? 2 : 1;
   const auto batches = [&](int64_t stride) { return stride ? p.batch : 1; };
   return ProductOfHalves{
-      written_as_halves(
-          {p.a_binding, p.a_offset, p.a_aligned, batches(p.a_batch), p.a_batch, p.m, p.a_m, p.k, p.a_k}, planes),
-      written_as_halves(
-          {p.b_binding, p.b_offset, p.b_aligned, batches(p.b_batch), p.b_batch, p.n, p.b_n, p.k, p.b_k}, planes)};
+      written_as_halves({p.a_binding, p.a_offset, p.a_aligned, batches(p.a_batch), p.a_batch, p.m, p.a_m, p.k, p.a_k},
+                        planes),
+      written_as_halves({p.b_binding, p.b_offset, p.b_aligned, batches(p.b_batch), p.b_batch, p.n, p.b_n, p.k, p.b_k},
+                        planes)};
 }
 
 }  // namespace sg::schedule_detail

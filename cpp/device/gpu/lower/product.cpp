@@ -84,11 +84,16 @@ void scaled_words(FixedWords& fixed, const Instance& in, const Product& p) {
   fixed.add("source_b", operand(in, p.dtype, p.b_binding, p.b_offset));
   fixed.add("exponents_a", operand(in, DType::float32, p.a_halves.exponents, 0));
   fixed.add("exponents_b", operand(in, DType::float32, p.b_halves.exponents, 0));
-  const std::pair<const char*, int64_t> words[] = {
-      {"source_a_batch", p.a_batch}, {"source_a_m", p.a_m}, {"source_a_k", p.a_k},
-      {"source_b_batch", p.b_batch}, {"source_b_k", p.b_k}, {"source_b_n", p.b_n},
-      {"exponents_a_batch", p.a_halves.exponents_batch}, {"exponents_b_batch", p.b_halves.exponents_batch},
-      {"a_plane", p.a_halves.plane}, {"b_plane", p.b_halves.plane}};
+  const std::pair<const char*, int64_t> words[] = {{"source_a_batch", p.a_batch},
+                                                   {"source_a_m", p.a_m},
+                                                   {"source_a_k", p.a_k},
+                                                   {"source_b_batch", p.b_batch},
+                                                   {"source_b_k", p.b_k},
+                                                   {"source_b_n", p.b_n},
+                                                   {"exponents_a_batch", p.a_halves.exponents_batch},
+                                                   {"exponents_b_batch", p.b_halves.exponents_batch},
+                                                   {"a_plane", p.a_halves.plane},
+                                                   {"b_plane", p.b_halves.plane}};
   for (const auto& [name, v] : words) fixed.add(name, value(v));
 }
 
@@ -325,7 +330,8 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   l.programs = {p.epilogue};
   l.find_width();
   const Walks walks(p, l);
-  if (const Product factors = p.planes() ? of_halves(p) : p; const auto matrix = choose_matrix_product(factors, l, features)) {
+  if (const Product factors = p.planes() ? of_halves(p) : p;
+      const auto matrix = choose_matrix_product(factors, l, features)) {
     FixedWords fixed;
     product_words(fixed, in, factors);
     if (p.planes()) scaled_words(fixed, in, p);

@@ -155,12 +155,18 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
     if (tiles(t, p) >= kBusy) break;
   }
   if (!tile) return std::nullopt;
-  MatrixProduct out{units.path, {tile->m, tile->n, tile->k}, p.planes(), even, only_store(l, p.dtype) != nullptr,
-                    tiles(*tile, p)};
-  const std::vector<uint32_t> more =
-      workgroups ? std::vector<uint32_t>{tile->threads, a.along_k, b.along_k, even}
-                 : std::vector<uint32_t>{features.subgroup, a.along_k, b.along_k, a.even,  b.even, units.m, units.n,
-                                         units.k,           rows_of(tile->threads / features.subgroup)};
+  MatrixProduct out{units.path, {tile->m, tile->n, tile->k},       p.planes(),
+                    even,       only_store(l, p.dtype) != nullptr, tiles(*tile, p)};
+  const std::vector<uint32_t> more = workgroups ? std::vector<uint32_t>{tile->threads, a.along_k, b.along_k, even}
+                                                : std::vector<uint32_t>{features.subgroup,
+                                                                        a.along_k,
+                                                                        b.along_k,
+                                                                        a.even,
+                                                                        b.even,
+                                                                        units.m,
+                                                                        units.n,
+                                                                        units.k,
+                                                                        rows_of(tile->threads / features.subgroup)};
   out.constants.insert(out.constants.end(), more.begin(), more.end());
   return out;
 }

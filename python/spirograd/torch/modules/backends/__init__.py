@@ -40,8 +40,6 @@ class _Library(ModuleType):
         raise AttributeError(f"{self.__name__} has no flag {name}; see docs/porting.md")
 
 
-
-
 class _Products:
     """The flags of float32 products, which are one, and others that change nothing."""
 
