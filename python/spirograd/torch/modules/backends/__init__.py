@@ -1,7 +1,8 @@
 """torch.backends: flags of libraries that PyTorch uses. They can be set and read; none of those libraries is here.
 
-`cuda.matmul.allow_tf32` and `fp32_precision` are other names of `set_float32_matmul_precision`. `cudnn.deterministic` and
-`cudnn.allow_tf32` say what is always so: results are deterministic, and convolutions of float32 are computed in float32.
+`cuda.matmul.allow_tf32` and `fp32_precision` are other names of `set_float32_matmul_precision`. `cudnn.deterministic`
+and `cudnn.allow_tf32` say what is always so: results are deterministic, and convolutions of float32 are computed in
+float32.
 """
 
 from __future__ import annotations
