@@ -1,11 +1,14 @@
 // The matrix product of half types by VK_KHR_cooperative_matrix, sums in float32. Included by generated kernels, which
 // define MATRIX (the type of an element), the argument macros, and
 //   void epilogue(uint batch, uint m, uint n, vec4 sum)   // columns n .. n + 3; those from size_n on do not exist
+// With SCALED, factors are PLANES halves of float32 operands (product_scaled.glsl). A_WALKS, B_WALKS, FOLDED and
+// ONE_COLUMN are those of product.glsl.
 //
 // A workgroup makes a tile of kTileM x kTileN and walks K in steps of kTileK: while one step is multiplied from shared
 // memory, the next travels from global memory to registers. Each subgroup owns a block of the tile in fragments of
 // kM x kN. Shared memory holds operands as memory does, eight neighbours together, one eight more a row than needed, so
-// that rows begin in other banks. One of an operand's two strides is 1: that of k or the other one.
+// that rows begin in other banks. One of an operand's two strides is 1: that of k or the other one; an operand that
+// walks has neither, and is gathered.
 
 layout(local_size_x = 256) in;
 layout(constant_id = 0) const uint kTileM = 128;
@@ -14,11 +17,14 @@ layout(constant_id = 2) const uint kTileK = 32;
 layout(constant_id = 3) const uint kSubgroup = 32;
 layout(constant_id = 4) const uint kAAlongK = 1;  // 1: neighbours of a in memory run along k, 0: along m
 layout(constant_id = 5) const uint kBAlongK = 0;  // 1: neighbours of b in memory run along k, 0: along n
-layout(constant_id = 6) const uint kEven = 0;     // 1: rows begin at multiples of eight elements
-layout(constant_id = 7) const uint kM = 16;
-layout(constant_id = 8) const uint kN = 16;
-layout(constant_id = 9) const uint kK = 16;
-layout(constant_id = 10) const uint kRows = 2;  // of subgroups
+layout(constant_id = 6) const uint kAEven = 0;    // 1: rows of a begin at multiples of eight elements
+layout(constant_id = 7) const uint kBEven = 0;    // 1: the same for b
+layout(constant_id = 8) const uint kM = 16;
+layout(constant_id = 9) const uint kN = 16;
+layout(constant_id = 10) const uint kK = 16;
+layout(constant_id = 11) const uint kRows = 2;  // of subgroups
+
+#include "product_scaled.glsl"
 
 const uint kThreads = 256, kSubgroups = kThreads / kSubgroup, kCols = kSubgroups / kRows;
 const uint kOwnM = kTileM / kRows, kOwnN = kTileN / kCols;  // of a subgroup
@@ -29,11 +35,13 @@ const uint kLoadsA = (kUnitsA + kThreads - 1) / kThreads, kLoadsB = (kUnitsB + k
 const uint kPitchA = kFastA / 8 + 1, kPitchB = kFastB / 8 + 1;
 const uint kLengthA = kTileM * kTileK / kFastA * kPitchA, kLengthB = kTileN * kTileK / kFastB * kPitchB;
 
-shared uvec4 tile_a[kLengthA], tile_b[kLengthB];
+shared uvec4 tile_a[PLANES * kLengthA], tile_b[PLANES * kLengthB];
 shared vec4 results[kSubgroups * kM * kN / 4];
 
-#define COLUMNS uint(size_n)
-#define GROUPS uint(batches)
+#define BYTES 2ul
+#define ELEMENT4 vec4
+uint begin_of(uint k0) { return k0; }
+#include "product_operands.glsl"
 
 layout(buffer_reference, std430, buffer_reference_align = 16) readonly buffer Eight { uvec4 at; };
 layout(buffer_reference, std430, buffer_reference_align = 2) readonly buffer One { uint16_t at; };
@@ -47,10 +55,8 @@ uvec4 eight(uint64_t first, uint slow, uint from, uint slow_size, uint fast_size
   return v;
 }
 
-// What is on its way from global memory, and where this thread's loads of step 0 come from.
-uvec4 next_a[kLoadsA], next_b[kLoadsB];
-uint64_t from_a[kLoadsA], from_b[kLoadsB];
-bool whole_a, whole_b;  // no edge inside the tile, and 16-byte loads are aligned
+// What is on its way from global memory.
+uvec4 next_a[PLANES * kLoadsA], next_b[PLANES * kLoadsB];
 
 // Load number i of this thread as (slow, fast) place in the tile; past the last load: none.
 uvec2 place(uint i, uint fast) {
@@ -59,80 +65,130 @@ uvec2 place(uint i, uint fast) {
 }
 bool exists(uint i, uint units) { return units % kThreads == 0 || gl_LocalInvocationID.x + i * kThreads < units; }
 
-void begin(uint64_t first_a, uint64_t first_b, uint m0, uint n0) {
-  whole_a = kEven == 1 && m0 + kTileM <= uint(size_m);
-  whole_b = kEven == 1 && n0 + kTileN <= uint(size_n);
-  [[unroll]] for (uint i = 0; i < kLoadsA; ++i) {
-    const uvec2 p = place(i, kFastA);
-    from_a[i] = first_a + 2 * (kAAlongK == 1 ? (m0 + p.x) * a_m + p.y : p.x * a_k + m0 + p.y);
+// Of an operand that walks: whether the eight elements of a load are neighbours in memory, whatever k is.
+#define FIND_RUNS(runs, rows, loads, units, fast, along_k)                                            \
+  [[unroll]] for (uint i = 0; i < loads; ++i) {                                                       \
+    runs[i] = !along_k;                                                                               \
+    if (along_k || !exists(i, units)) continue;                                                       \
+    const uint first = place(i, fast).y;                                                              \
+    [[unroll]] for (uint l = 1; l < 8; ++l) runs[i] = runs[i] && rows[first + l] - rows[first] == 2 * l; \
   }
-  [[unroll]] for (uint i = 0; i < kLoadsB; ++i) {
-    const uvec2 p = place(i, kFastB);
-    from_b[i] = first_b + 2 * (kBAlongK == 1 ? (n0 + p.x) * b_n + p.y : p.x * b_k + n0 + p.y);
-  }
-}
 
-void fetch(uint m0, uint n0, uint k0) {
-  const bool full = k0 + kTileK <= uint(size_k);
-  const uint64_t step_a = 2 * (kAAlongK == 1 ? k0 : k0 * a_k), step_b = 2 * (kBAlongK == 1 ? k0 : k0 * b_k);
-  [[unroll]] for (uint i = 0; i < kLoadsA; ++i) {
-    if (!exists(i, kUnitsA)) continue;
-    const uvec2 p = place(i, kFastA);
-    if (full && whole_a)
-      next_a[i] = Eight(from_a[i] + step_a).at;
-    else
-      next_a[i] = kAAlongK == 1 ? eight(from_a[i] + step_a, m0 + p.x, k0 + p.y, uint(size_m), uint(size_k))
-                                : eight(from_a[i] + step_a, k0 + p.x, m0 + p.y, uint(size_k), uint(size_m));
+// Beyond the edge along k there are zeros; beyond the other one the last row or column, which no result needs.
+#define GATHER(next, runs, first, rows, steps, k0, loads, units, fast, along_k)                            \
+  [[unroll]] for (uint i = 0; i < loads; ++i) {                                                            \
+    if (!exists(i, units)) continue;                                                                       \
+    const uvec2 p = place(i, fast);                                                                        \
+    const uint side = along_k ? p.x : p.y, k = along_k ? p.y : p.x, at = (k0 / kTileK & 1) * kTileK + k;   \
+    next[i] = uvec4(0);                                                                                    \
+    if (runs[i]) {                                                                                         \
+      const uint64_t from = first + uint64_t(int64_t(rows[side] + steps[at]));                             \
+      if (k0 + k < uint(size_k)) next[i] = (from & 15) == 0 ? Eight(from).at : eight(from, 0, 0, 1, 8);    \
+      continue;                                                                                            \
+    }                                                                                                      \
+    [[unroll]] for (uint l = 0; l < 8; ++l) {                                                              \
+      const uint over = along_k ? l : 0;                                                                   \
+      if (k0 + k + over < uint(size_k))                                                                    \
+        next[i][l / 2] |=                                                                                  \
+            uint(One(first + uint64_t(int64_t(rows[side + l - over] + steps[at + over]))).at) << (l % 2 * 16); \
+    }                                                                                                      \
   }
-  [[unroll]] for (uint i = 0; i < kLoadsB; ++i) {
-    if (!exists(i, kUnitsB)) continue;
-    const uvec2 p = place(i, kFastB);
-    if (full && whole_b)
-      next_b[i] = Eight(from_b[i] + step_b).at;
-    else
-      next_b[i] = kBAlongK == 1 ? eight(from_b[i] + step_b, n0 + p.x, k0 + p.y, uint(size_n), uint(size_k))
-                                : eight(from_b[i] + step_b, k0 + p.x, n0 + p.y, uint(size_k), uint(size_n));
+
+// Where loads of step 0 of an operand that does not walk come from, and one step.
+#define FIND_UNITS(from, first, x0, step_x, step_k, loads, fast, along_k)                \
+  [[unroll]] for (uint i = 0; i < loads; ++i) {                                          \
+    const uvec2 p = place(i, fast);                                                      \
+    from[i] = first + 2 * (along_k ? (x0 + p.x) * step_x + p.y : p.x * step_k + x0 + p.y); \
   }
-}
+#define FETCH(next, from, whole, x0, size_x, step_k, k0, plane_step, loads, units, fast, along_k)            \
+  [[unroll]] for (uint plane = 0; plane < PLANES; ++plane) {                                                 \
+    const uint64_t behind = 2 * (along_k ? k0 : k0 * step_k) + 2 * plane * plane_step;                       \
+    [[unroll]] for (uint i = 0; i < loads; ++i) {                                                            \
+      if (!exists(i, units)) continue;                                                                       \
+      const uvec2 p = place(i, fast);                                                                        \
+      if (whole && k0 + kTileK <= uint(size_k))                                                              \
+        next[plane * loads + i] = Eight(from[i] + behind).at;                                                \
+      else                                                                                                   \
+        next[plane * loads + i] = along_k ? eight(from[i] + behind, x0 + p.x, k0 + p.y, size_x, uint(size_k)) \
+                                          : eight(from[i] + behind, k0 + p.x, x0 + p.y, uint(size_k), size_x); \
+    }                                                                                                        \
+  }
+
+#ifndef SCALED
+#define a_plane 0ul
+#define b_plane 0ul
+#endif
 
 void keep() {
-  [[unroll]] for (uint i = 0; i < kLoadsA; ++i) {
-    const uvec2 p = place(i, kFastA);
-    if (exists(i, kUnitsA)) tile_a[p.x * kPitchA + p.y / 8] = next_a[i];
-  }
-  [[unroll]] for (uint i = 0; i < kLoadsB; ++i) {
-    const uvec2 p = place(i, kFastB);
-    if (exists(i, kUnitsB)) tile_b[p.x * kPitchB + p.y / 8] = next_b[i];
+  [[unroll]] for (uint plane = 0; plane < PLANES; ++plane) {
+    [[unroll]] for (uint i = 0; i < kLoadsA; ++i) {
+      const uvec2 p = place(i, kFastA);
+      if (exists(i, kUnitsA)) tile_a[plane * kLengthA + p.x * kPitchA + p.y / 8] = next_a[plane * kLoadsA + i];
+    }
+    [[unroll]] for (uint i = 0; i < kLoadsB; ++i) {
+      const uvec2 p = place(i, kFastB);
+      if (exists(i, kUnitsB)) tile_b[plane * kLengthB + p.x * kPitchB + p.y / 8] = next_b[plane * kLoadsB + i];
+    }
   }
 }
 
-coopmat<float, gl_ScopeSubgroup, kM, kN, gl_MatrixUseAccumulator> sums[kFragmentsM * kFragmentsN];
+#define SUMS coopmat<float, gl_ScopeSubgroup, kM, kN, gl_MatrixUseAccumulator>
+SUMS sums[kFragmentsM * kFragmentsN];
+// Units may cut off digits of their sums: those of two planes are a step's own, and are added as float32.
+#if PLANES == 2
+SUMS step_sums[kFragmentsM * kFragmentsN];
+#else
+#define step_sums sums
+#endif
+
+#define LOAD_A(x, plane, m, k)                                                                              \
+  if (kAAlongK == 1)                                                                                        \
+    coopMatLoad(x, tile_a, plane * kLengthA + (m) * kPitchA + (k) / 8, kPitchA,                             \
+                gl_CooperativeMatrixLayoutRowMajor);                                                        \
+  else                                                                                                      \
+    coopMatLoad(x, tile_a, plane * kLengthA + (k) * kPitchA + (m) / 8, kPitchA,                             \
+                gl_CooperativeMatrixLayoutColumnMajor);
+#define LOAD_B(x, plane, n, k)                                                                              \
+  if (kBAlongK == 0)                                                                                        \
+    coopMatLoad(x, tile_b, plane * kLengthB + (k) * kPitchB + (n) / 8, kPitchB,                             \
+                gl_CooperativeMatrixLayoutRowMajor);                                                        \
+  else                                                                                                      \
+    coopMatLoad(x, tile_b, plane * kLengthB + (n) * kPitchB + (k) / 8, kPitchB,                             \
+                gl_CooperativeMatrixLayoutColumnMajor);
+// Of one plane of a with what is in b.
+#define MULTIPLY(plane)                              \
+  [[unroll]] for (uint i = 0; i < kFragmentsM; ++i)  \
+    step_sums[i * kFragmentsN + j] = coopMatMulAdd(a[plane * kFragmentsM + i], b, step_sums[i * kFragmentsN + j]);
 
 void multiply(uint m_own, uint n_own) {
+#if PLANES == 2
+  [[unroll]] for (uint i = 0; i < kFragmentsM * kFragmentsN; ++i) step_sums[i] = SUMS(0.0);
+#endif
   [[unroll]] for (uint k = 0; k < kTileK; k += kK) {
-    coopmat<MATRIX, gl_ScopeSubgroup, kM, kK, gl_MatrixUseA> a[kFragmentsM];
-    [[unroll]] for (uint i = 0; i < kFragmentsM; ++i) {
-      const uint m = m_own + i * kM;
-      if (kAAlongK == 1)
-        coopMatLoad(a[i], tile_a, m * kPitchA + k / 8, kPitchA, gl_CooperativeMatrixLayoutRowMajor);
-      else
-        coopMatLoad(a[i], tile_a, k * kPitchA + m / 8, kPitchA, gl_CooperativeMatrixLayoutColumnMajor);
-    }
+    coopmat<MATRIX, gl_ScopeSubgroup, kM, kK, gl_MatrixUseA> a[PLANES * kFragmentsM];
+    [[unroll]] for (uint plane = 0; plane < PLANES; ++plane)
+      [[unroll]] for (uint i = 0; i < kFragmentsM; ++i)
+        LOAD_A(a[plane * kFragmentsM + i], plane, m_own + i * kM, k)
     [[unroll]] for (uint j = 0; j < kFragmentsN; ++j) {
       coopmat<MATRIX, gl_ScopeSubgroup, kK, kN, gl_MatrixUseB> b;
-      const uint n = n_own + j * kN;
-      if (kBAlongK == 0)
-        coopMatLoad(b, tile_b, k * kPitchB + n / 8, kPitchB, gl_CooperativeMatrixLayoutRowMajor);
-      else
-        coopMatLoad(b, tile_b, n * kPitchB + k / 8, kPitchB, gl_CooperativeMatrixLayoutColumnMajor);
-      [[unroll]] for (uint i = 0; i < kFragmentsM; ++i)
-        sums[i * kFragmentsN + j] = coopMatMulAdd(a[i], b, sums[i * kFragmentsN + j]);
+#if PLANES == 2
+      LOAD_B(b, 1, n_own + j * kN, k)
+      MULTIPLY(0)
+#endif
+      LOAD_B(b, 0, n_own + j * kN, k)
+#if PLANES == 2
+      MULTIPLY(1)
+#endif
+      MULTIPLY(0)
     }
   }
+#if PLANES == 2
+  [[unroll]] for (uint i = 0; i < kFragmentsM * kFragmentsN; ++i) sums[i] = sums[i] + step_sums[i];
+#endif
 }
 
 // A fragment's sums pass through shared memory, so that a thread has four neighbours for the epilogue.
-void finish(uint batch, uint m0, uint n0) {
+void finish_all(uint batch, uint m0, uint n0) {
   const uint first = gl_SubgroupID * (kM * kN / 4);
   [[unroll]] for (uint i = 0; i < kFragmentsM; ++i)
     [[unroll]] for (uint j = 0; j < kFragmentsN; ++j) {
@@ -141,7 +197,10 @@ void finish(uint batch, uint m0, uint n0) {
       [[unroll]] for (uint u = 0; u < kM * kN / 4; u += kSubgroup) {
         const uint at = u + gl_SubgroupInvocationID;
         const uint m = m0 + i * kM + at / (kN / 4), n = n0 + j * kN + at % (kN / 4) * 4;
-        if (at < kM * kN / 4 && m < uint(size_m) && n < uint(size_n)) epilogue(batch, m, n, results[first + at]);
+        if (at >= kM * kN / 4 || m >= uint(size_m) || n >= COLUMNS) continue;
+        vec4 sum = results[first + at];
+        [[unroll]] for (uint l = 0; l < 4; ++l) sum[l] = unscaled(batch, m, min(n + l, uint(size_n) - 1), sum[l]);
+        finish(batch, m, n, sum);
       }
       subgroupBarrier();
     }
@@ -150,18 +209,52 @@ void finish(uint batch, uint m0, uint n0) {
 void tile(uint batch, uint m0, uint n0) {
   const uint64_t first_a = tensor_a + 2 * batch * a_batch, first_b = tensor_b + 2 * batch * b_batch;
   const uint m_own = gl_SubgroupID / kCols * kOwnM, n_own = gl_SubgroupID % kCols * kOwnN;
-  [[unroll]] for (uint i = 0; i < kFragmentsM * kFragmentsN; ++i)
-    sums[i] = coopmat<float, gl_ScopeSubgroup, kM, kN, gl_MatrixUseAccumulator>(0.0);
-  begin(first_a, first_b, m0, n0);
-  fetch(m0, n0, 0);
+  [[unroll]] for (uint i = 0; i < kFragmentsM * kFragmentsN; ++i) sums[i] = SUMS(0.0);
+#ifdef WALKS
+  find_rows(m0, n0);
+  find_steps(0);
+  find_steps(kTileK);
+  barrier();
+#endif
+#ifdef A_WALKS
+  bool runs_a[kLoadsA];
+  FIND_RUNS(runs_a, rows_a, kLoadsA, kUnitsA, kFastA, (kAAlongK == 1))
+#define FETCH_A(k0) GATHER(next_a, runs_a, first_a, rows_a, steps_a, k0, kLoadsA, kUnitsA, kFastA, (kAAlongK == 1))
+#else
+  uint64_t from_a[kLoadsA];
+  const bool whole_a = kAEven == 1 && m0 + kTileM <= uint(size_m);  // no edge, and loads of 16 bytes are aligned
+  FIND_UNITS(from_a, first_a, m0, a_m, a_k, kLoadsA, kFastA, (kAAlongK == 1))
+#define FETCH_A(k0) \
+  FETCH(next_a, from_a, whole_a, m0, uint(size_m), a_k, k0, a_plane, kLoadsA, kUnitsA, kFastA, (kAAlongK == 1))
+#endif
+#ifdef B_WALKS
+  bool runs_b[kLoadsB];
+  FIND_RUNS(runs_b, rows_b, kLoadsB, kUnitsB, kFastB, (kBAlongK == 1))
+#define FETCH_B(k0) GATHER(next_b, runs_b, first_b, rows_b, steps_b, k0, kLoadsB, kUnitsB, kFastB, (kBAlongK == 1))
+#else
+  uint64_t from_b[kLoadsB];
+  const bool whole_b = kBEven == 1 && n0 + kTileN <= uint(size_n);
+  FIND_UNITS(from_b, first_b, n0, b_n, b_k, kLoadsB, kFastB, (kBAlongK == 1))
+#define FETCH_B(k0) \
+  FETCH(next_b, from_b, whole_b, n0, uint(size_n), b_k, k0, b_plane, kLoadsB, kUnitsB, kFastB, (kBAlongK == 1))
+#endif
+  FETCH_A(0)
+  FETCH_B(0)
   for (uint k0 = 0; k0 < uint(size_k); k0 += kTileK) {
     barrier();
     keep();
+#ifdef WALKS
+    find_steps(k0 + 2 * kTileK);
+#endif
     barrier();
-    if (uint(size_k) - k0 > kTileK) fetch(m0, n0, k0 + kTileK);
+    const uint k1 = k0 + kTileK;
+    if (uint(size_k) - k0 > kTileK) {
+      FETCH_A(k1)
+      FETCH_B(k1)
+    }
     multiply(m_own, n_own);
   }
-  finish(batch, m0 + m_own, n0 + n_own);
+  finish_all(batch, m0 + m_own, n0 + n_own);
 }
 
 #include "product_tiles.glsl"

@@ -3,7 +3,8 @@
 //   void epilogue(uint batch, uint m, uint n, float sum)
 // which stores, or with STORED (the type of the result) and RESULT (the address of a batch entry's first element)
 //   float epilogue(uint batch, uint m, uint n, float sum)
-// whose value goes to a matrix with neighbouring columns; with PLAIN there is none, the sum is stored.
+// whose value goes to a matrix with neighbouring columns; with PLAIN there is none, the sum is stored. With SCALED,
+// factors are PLANES halves of float32 operands (product_scaled.glsl).
 //
 // A workgroup multiplies whole tiles: the driver moves them from memory to the matrix units. Elements beyond an edge are
 // zero when they are loaded, and are not stored. One of an operand's two strides is 1: that of k or the other one.
@@ -15,7 +16,10 @@ layout(constant_id = 2) const uint kTileK = 64;
 layout(constant_id = 4) const uint kAAlongK = 1;  // 1: neighbours of a in memory run along k, 0: along m
 layout(constant_id = 5) const uint kBAlongK = 0;  // 1: neighbours of b in memory run along k, 0: along n
 layout(constant_id = 6) const uint kEven = 0;     // 1: rows begin at multiples of eight elements
-const uint kUnroll = 8;
+
+#include "product_scaled.glsl"
+
+const uint kUnroll = 8 / PLANES;
 
 layout(buffer_reference, std430, buffer_reference_align = ALIGNMENT) buffer Factors { MATRIX at[]; };
 
@@ -32,32 +36,61 @@ layout(buffer_reference, std430, buffer_reference_align = 2) buffer Result { STO
 #ifndef PLAIN
 float finish(const in uint row, const in uint col, const in float sum, const in uint batch, const in uint m0,
              const in uint n0) {
-  return epilogue(batch, min(m0 + row, uint(size_m) - 1), min(n0 + col, uint(size_n) - 1), sum);
+  const uint m = min(m0 + row, uint(size_m) - 1), n = min(n0 + col, uint(size_n) - 1);
+  return epilogue(batch, m, n, unscaled(batch, m, n, sum));
 }
 #endif
 #else
 float finish(const in uint row, const in uint col, const in float sum, const in uint batch, const in uint m0,
              const in uint n0) {
-  if (m0 + row < uint(size_m) && n0 + col < uint(size_n)) epilogue(batch, m0 + row, n0 + col, sum);
+  const uint m = m0 + row, n = n0 + col;
+  if (m < uint(size_m) && n < uint(size_n)) epilogue(batch, m, n, unscaled(batch, m, n, sum));
   return sum;
 }
 #endif
 
 // One step along k.
-#define STEP(at_k)                                                                                        \
-  {                                                                                                       \
-    coopmat<MATRIX, gl_ScopeWorkgroup, kTileM, kTileK, gl_MatrixUseA> a;                                  \
-    coopmat<MATRIX, gl_ScopeWorkgroup, kTileK, kTileN, gl_MatrixUseB> b;                                  \
-    if (kAAlongK == 1)                                                                                    \
-      coopMatLoadTensorNV(a, from_a.at, 0, sliceTensorLayoutNV(layout_a, m0, kTileM, at_k, kTileK));       \
-    else                                                                                                  \
-      coopMatLoadTensorNV(a, from_a.at, 0, sliceTensorLayoutNV(layout_a, at_k, kTileK, m0, kTileM), turned); \
-    if (kBAlongK == 0)                                                                                    \
-      coopMatLoadTensorNV(b, from_b.at, 0, sliceTensorLayoutNV(layout_b, at_k, kTileK, n0, kTileN));       \
-    else                                                                                                  \
-      coopMatLoadTensorNV(b, from_b.at, 0, sliceTensorLayoutNV(layout_b, n0, kTileN, at_k, kTileK), turned); \
-    sums = coopMatMulAdd(a, b, sums);                                                                     \
+#define LOAD_A(a, factors, at_k)                                                                          \
+  if (kAAlongK == 1)                                                                                      \
+    coopMatLoadTensorNV(a, factors.at, 0, sliceTensorLayoutNV(layout_a, m0, kTileM, at_k, kTileK));       \
+  else                                                                                                    \
+    coopMatLoadTensorNV(a, factors.at, 0, sliceTensorLayoutNV(layout_a, at_k, kTileK, m0, kTileM), turned);
+#define LOAD_B(b, factors, at_k)                                                                          \
+  if (kBAlongK == 0)                                                                                      \
+    coopMatLoadTensorNV(b, factors.at, 0, sliceTensorLayoutNV(layout_b, at_k, kTileK, n0, kTileN));       \
+  else                                                                                                    \
+    coopMatLoadTensorNV(b, factors.at, 0, sliceTensorLayoutNV(layout_b, n0, kTileN, at_k, kTileK), turned);
+#define SUMS coopmat<float, gl_ScopeWorkgroup, kTileM, kTileN, gl_MatrixUseAccumulator>
+#define A_STEP coopmat<MATRIX, gl_ScopeWorkgroup, kTileM, kTileK, gl_MatrixUseA>
+#define B_STEP coopmat<MATRIX, gl_ScopeWorkgroup, kTileK, kTileN, gl_MatrixUseB>
+#if PLANES == 2
+#define STEP(at_k)                            \
+  {                                           \
+    A_STEP a, a_rest;                         \
+    B_STEP b, b_rest;                         \
+    LOAD_A(a_rest, from_a_rest, at_k)         \
+    LOAD_B(b, from_b, at_k)                   \
+    LOAD_A(a, from_a, at_k)                   \
+    LOAD_B(b_rest, from_b_rest, at_k)         \
+    some = coopMatMulAdd(a_rest, b, some);    \
+    some = coopMatMulAdd(a, b_rest, some);    \
+    some = coopMatMulAdd(a, b, some);         \
   }
+// Units may cut off digits of their sums: those of a few steps are added as float32.
+#define BEGIN_SOME SUMS some = SUMS(0.0);
+#define END_SOME sums = sums + some;
+#else
+#define STEP(at_k)                        \
+  {                                       \
+    A_STEP a;                             \
+    B_STEP b;                             \
+    LOAD_A(a, from_a, at_k)               \
+    LOAD_B(b, from_b, at_k)               \
+    sums = coopMatMulAdd(a, b, sums);     \
+  }
+#define BEGIN_SOME
+#define END_SOME
+#endif
 
 // Both operands as they lie in memory, slower dimension first.
 #define LAYOUTS(mode)                                                                                     \
@@ -72,18 +105,31 @@ float finish(const in uint row, const in uint col, const in float sum, const in 
 void tile(uint batch, uint m0, uint n0) {
   Factors from_a = Factors(tensor_a + 2 * batch * a_batch), from_b = Factors(tensor_b + 2 * batch * b_batch);
   tensorViewNV<2, false, 1, 0> turned = createTensorViewNV(2, false, 1, 0);
-  coopmat<float, gl_ScopeWorkgroup, kTileM, kTileN, gl_MatrixUseAccumulator> sums =
-      coopmat<float, gl_ScopeWorkgroup, kTileM, kTileN, gl_MatrixUseAccumulator>(0.0);
+#if PLANES == 2
+  Factors from_a_rest = Factors(uint64_t(from_a) + 2 * a_plane), from_b_rest = Factors(uint64_t(from_b) + 2 * b_plane);
+#endif
+  SUMS sums = SUMS(0.0);
   uint k = 0;
   if (m0 + kTileM <= uint(size_m) && n0 + kTileN <= uint(size_n)) {
     LAYOUTS(WHOLE)
-    for (; k + kUnroll * kTileK <= uint(size_k); k += kUnroll * kTileK)
+    for (; k + kUnroll * kTileK <= uint(size_k); k += kUnroll * kTileK) {
+      BEGIN_SOME
       [[unroll]] for (uint u = 0; u < kUnroll; ++u) STEP(k + u * kTileK)
-    for (; k + kTileK <= uint(size_k); k += kTileK) STEP(k)
+      END_SOME
+    }
+    for (; k + kTileK <= uint(size_k); k += kTileK) {
+      BEGIN_SOME
+      STEP(k)
+      END_SOME
+    }
   }
   {
     LAYOUTS(CLAMPED)
-    for (; k < uint(size_k); k += kTileK) STEP(k)
+    for (; k < uint(size_k); k += kTileK) {
+      BEGIN_SOME
+      STEP(k)
+      END_SOME
+    }
   }
 #ifdef STORED
 #ifndef PLAIN

@@ -1,6 +1,11 @@
 // Functions and methods of products: names, signatures, docs, and dims of tensordot. The arithmetic is in
 // ops/matmul.cpp, ops/products.cpp and ops/einsum.cpp.
+#include <iterator>
+#include <string>
+
+#include "base/error.hpp"
 #include "bind/bound.hpp"
+#include "graph/build.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -26,6 +31,16 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const CountOrDims& dims) {
   if (const int64_t* count = std::get_if<int64_t>(&dims)) return sg::tensordot(a, b, *count);
   const auto& [of_a, of_b] = std::get<std::pair<Dims, Dims>>(dims);
   return sg::tensordot(a, b, of_a, of_b);
+}
+
+constexpr const char* precisions[] = {"highest", "high", "medium"};  // in the order of Precision
+
+std::string get_precision() { return precisions[static_cast<size_t>(float32_precision())]; }
+
+void set_precision(const std::string& precision) {
+  for (size_t i = 0; i < std::size(precisions); ++i)
+    if (precision == precisions[i]) return set_float32_precision(static_cast<Precision>(i));
+  fail<ValueError>("set_float32_matmul_precision", "'" + precision + "' is unknown", "use highest, high or medium");
 }
 
 #define SG_SCALED ", *, beta: float = 1, alpha: float = 1"
@@ -81,6 +96,18 @@ const Callable callables[] = {
      "equation does not fit the operands." SG_EXAMPLE("sg.einsum('ij,ij->i', sg.ones(2, 3), sg.ones(2, 3)).tolist()",
                                                       "[3.0, 3.0]"),
      Scope::function, Autocast::narrow},
+    {"set_float32_matmul_precision", bound<set_precision>, "precision: str", "None",
+     "How exactly a GPU with matrix units multiplies float32 matrices from now on, gradients included. Other devices, "
+     "convolutions and attention compute in float32 throughout.\n\nArgs:\n    precision: \"highest\", as at first: "
+     "float32 throughout; \"high\": each factor is the sum of two halves, scaled row by row, with errors like those of "
+     "float32; \"medium\": each factor is one scaled half, with errors of 2^-11.\n\nRaises:\n    ValueError: another "
+     "word."
+     "\n\nExample:\n    >>> sg.set_float32_matmul_precision(\"highest\")",
+     Scope::function},
+    {"get_float32_matmul_precision", bound<get_precision>, "", "str",
+     "The precision that set_float32_matmul_precision() set." SG_EXAMPLE("sg.get_float32_matmul_precision()",
+                                                                         "'highest'"),
+     Scope::function},
     {"_attention", bound<sg::attention>,
      "query: Tensor, key: Tensor, value: Tensor, scale: float, causal: bool, mask: Tensor | None = None, "
      "dropout: float = 0.0, generator: Generator | None = None",

@@ -117,6 +117,7 @@ Maybe combined(Maybe high, Maybe low) {
 }
 
 std::atomic<DType> float_of_numbers{DType::float32};
+std::atomic<Precision> float32_products{Precision::highest};
 
 DType promoted(std::initializer_list<Tensor> inputs, const OpInfo& op) {
   bool any = false;
@@ -150,6 +151,8 @@ DeviceId device_of(const OpInfo& op, std::initializer_list<Tensor> inputs) {
 
 DType default_float() { return float_of_numbers.load(std::memory_order_relaxed); }
 void set_default_float(DType t) { float_of_numbers = t; }
+Precision float32_precision() { return float32_products.load(std::memory_order_relaxed); }
+void set_float32_precision(Precision p) { float32_products = p; }
 
 namespace {
 template <class List>
@@ -286,6 +289,8 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
   const int64_t batch = std::max(a.shape()[0], b.shape()[0]);
   NodeRef node = new_node(op, dtype, wide_of(dtype), device, 2);
   check_size(op.name, {batch, a.shape()[1], b.shape()[2]});
+  if (dtype == DType::float32 && device.is_gpu())
+    node->parameters = ContractionParameters{.precision = float32_precision()};
   node->domain = {a.shape()[0] == 0 || b.shape()[0] == 0 ? 0 : batch, a.shape()[1], b.shape()[2], a.shape()[2]};
   node->reduced = 1u << 3;
   node->inputs = 2;
@@ -304,10 +309,10 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const 
   const Entry entry(op);
   check_size(op.name, result);
   const DType dtype = promote(a.dtype(), b.dtype());
-  NodeRef node = new_node(op, dtype, wide_of(dtype), common_device(op.name, {&a, &b}), 2);
+  NodeRef node = new_node(op, sizes.wide ? wide_of(dtype) : dtype, wide_of(dtype), common_device(op.name, {&a, &b}), 2);
   for (const Dims* dims : {&sizes.leading, &sizes.n, &sizes.k})
     for (int64_t size : *dims) node->domain.push(size);
-  node->parameters = ContractionParameters{sizes.leading.rank - 2, PackedWindow(sizes.window)};
+  node->parameters = ContractionParameters{sizes.leading.rank - 2, Precision::highest, PackedWindow(sizes.window)};
   for (int d = node->domain.rank - sizes.k.rank; d < node->domain.rank; ++d) node->reduced |= uint16_t(1u << d);
   node->inputs = 2;
   set_tensor(node->in[0], a, a_strides);

@@ -9,6 +9,7 @@
 #include "graph/op.hpp"
 #include "graph/tensor.hpp"
 #include "kernel/gemm.hpp"
+#include "kernel/precision.hpp"
 
 namespace sg {
 
@@ -35,6 +36,7 @@ struct Contraction {
   Dims leading;  // folded, batch, m, or batch, m
   Dims n, k;
   Window window = {};
+  bool wide = false;  // the result of halves is float32
 };
 Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const Tensor& b, const Dims& b_strides,
                 const Contraction& sizes, const Dims& result);
@@ -77,6 +79,10 @@ DType result_type(const std::vector<Tensor>& inputs);
 DType default_float();
 void set_default_float(DType t);
 inline DType with_fractions(DType t) { return is_float(t) ? t : default_float(); }
+
+// Of the products of matrices on a GPU, from now on, in every thread.
+Precision float32_precision();
+void set_float32_precision(Precision p);
 
 // Given by engine/: for results whose size depends on values, and inputs that come from elsewhere.
 int64_t read_item_int(const Tensor& x);  // of one element; runs what is pending and waits

@@ -14,6 +14,7 @@
 #include "base/shape.hpp"
 #include "graph/op.hpp"
 #include "kernel/gemm.hpp"
+#include "kernel/precision.hpp"
 
 namespace sg {
 
@@ -86,7 +87,8 @@ struct PackedWindow {
   Window unpacked() const { return {top, left, height, width, row, rows, pitch}; }
 };
 struct ContractionParameters {
-  int64_t folded = 0;  // whether there is such a dimension, see build.hpp
+  int32_t folded = 0;  // whether there is such a dimension, see build.hpp
+  Precision precision = Precision::highest;
   PackedWindow window;
 };
 

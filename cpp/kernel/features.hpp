@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "base/dtype.hpp"
+
 namespace sg {
 
 // How products of a half type reach the matrix units ("tensor cores") of a GPU.
@@ -25,11 +27,16 @@ struct Features {
   bool shuffles = false;  // eight neighbouring threads or more exchange values without shared memory
   uint32_t subgroup = 0;  // its threads, where kernels may rely on their number; 0: they may not
   MatrixUnits float16_units, bfloat16_units;
+  MatrixUnits float16_fragments, bfloat16_fragments;  // the path cm1, also where there is a better one
   int64_t shared_bytes = 32768;
   int64_t max_groups = 65535;  // workgroups along one axis
   int64_t max_group_threads = 256;
   int64_t max_buffer_bytes = INT64_MAX;
   int64_t memory_bytes = 0;  // total
+  const MatrixUnits& units(DType half) const { return half == DType::float16 ? float16_units : bfloat16_units; }
+  const MatrixUnits& fragments(DType half) const {
+    return half == DType::float16 ? float16_fragments : bfloat16_fragments;
+  }
   bool operator==(const Features&) const = default;
 };
 

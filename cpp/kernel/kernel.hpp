@@ -3,6 +3,7 @@
 #include "base/boxed.hpp"
 #include "kernel/custom.hpp"
 #include "kernel/gemm.hpp"
+#include "kernel/precision.hpp"
 #include "kernel/program.hpp"
 
 namespace sg {
@@ -29,6 +30,16 @@ struct Product {
   int64_t b_m = 0;                          // CPU: each row of a has its own b: channels that are convolved one by one
   Window window;                            // CPU: through which b is seen, when its pitch is not 0
   int64_t folded = 1, b_folded = 0;  // batch number = number in folded * (batch / folded) + the rest, which has a_batch
+  Precision precision = Precision::highest;  // what the program asks for
+  // An operand once more, in scaled halves for matrix units: element * 2^-exponent of its row of a or column of b. Two
+  // planes: the second holds what the first lacks. Where an exponent is not finite, the operands themselves are read.
+  struct Halves {
+    int32_t binding = -1, exponents = -1;                     // -1: the operand is read as it is
+    int64_t plane = 0, batch = 0, step_k = 0, step_side = 0;  // strides in halves
+    int64_t exponents_batch = 0;
+  };
+  Halves a_halves, b_halves;  // both or none
+  int planes() const { return a_halves.binding < 0 ? 0 : precision == Precision::high ? 2 : 1; }
   bool a_walks() const { return inner.a.rank > 0; }
   bool b_walks() const { return inner.b.rank > 0; }
   Program epilogue;

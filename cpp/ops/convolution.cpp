@@ -209,13 +209,14 @@ Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g) 
   const auto of_batch = [&](const Tensor& t, int64_t each_group) {
     return g.groups == 1 ? images * t.strides()[0] : each_group * t.strides()[1];
   };
-  const Contraction sizes{{batch, each}, {channels, g.kernel[0], g.kernel[1]}, {images, g.result[0], g.result[1]}};
+  Contraction sizes{{batch, each}, {channels, g.kernel[0], g.kernel[1]}, {images, g.result[0], g.result[1]}};
+  sizes.wide = sums > 1;
   const Tensor out = contract(
       ops::ConvolutionWeight, y,
       joined({{of_batch(y, each), y.strides()[1]}, zeros(3), {y.strides()[0], y.strides()[2], y.strides()[3]}}), x,
       joined({{of_batch(x, channels), 0}, taps(x, g), {x.strides()[0]}, places(x, g)}), sizes,
       {sums, outputs, channels, g.kernel[0] * g.kernel[1]});
-  return reshape(sums > 1 ? sum(out, {0}) : out, {outputs, channels, g.kernel[0], g.kernel[1]});
+  return reshape(sums > 1 ? cast(sum(out, {0}), x.dtype()) : out, {outputs, channels, g.kernel[0], g.kernel[1]});
 }
 
 // Computes one of the three products and records it for gradients.
@@ -324,10 +325,10 @@ Tensor conv(const char* op, int dims, const Tensor& input, const Tensor& weight,
              dilation = for_each_dimension(op, "dilation", dilations, dims, 1);
   Dims kernel;
   for (int d = 0; d < dims; ++d) kernel.push(weight.shape()[d + 2]);
-  const DType dtype = promote(input.dtype(), weight.dtype()), wide = wide_of(dtype);
+  const DType dtype = promote(input.dtype(), weight.dtype()), factors = factor_type(dtype, input.device());
   Tensor whole = input;
   const Dims widths = widths_of(op, whole, padding, kernel, stride, dilation);
-  Tensor x = as_image(cast(whole, wide), dims), w = as_image(cast(weight, wide), dims);
+  Tensor x = as_image(cast(whole, factors), dims), w = as_image(cast(weight, factors), dims);
   Geometry g;
   g.stride = height_and_width(stride, 1), g.padding = height_and_width(widths, 0),
   g.dilation = height_and_width(dilation, 1), g.kernel = height_and_width(kernel, 1);
@@ -353,8 +354,8 @@ Tensor conv_transpose(const char* op, int dims, const Tensor& input, const Tenso
              dilation = for_each_dimension(op, "dilation", dilations, dims, 1);
   const Dims padding = for_each_dimension(op, "padding", paddings, dims, 0);
   const Dims more = for_each_dimension(op, "output_padding", output_paddings, dims, 0);
-  const DType dtype = promote(input.dtype(), weight.dtype()), wide = wide_of(dtype);
-  const Tensor y = as_image(cast(input, wide), dims), w = as_image(cast(weight, wide), dims);
+  const DType dtype = promote(input.dtype(), weight.dtype()), factors = factor_type(dtype, input.device());
+  const Tensor y = as_image(cast(input, factors), dims), w = as_image(cast(weight, factors), dims);
   Geometry g;
   g.stride = height_and_width(stride, 1), g.padding = height_and_width(padding, 0),
   g.dilation = height_and_width(dilation, 1);

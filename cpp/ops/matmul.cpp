@@ -64,9 +64,6 @@ Tensor to_batch(const Tensor& x, const Dims& batch) {
   return reshape(own == batch ? x : expand(x, whole), {batch.numel(), r, c});
 }
 
-// The type that operands are multiplied from: GPUs read halves and add up float32, other narrow types are widened first.
-DType factor_type(DType dtype, DeviceId device) { return is_float(dtype) && device.is_gpu() ? dtype : wide_of(dtype); }
-
 }  // namespace
 
 namespace ops {

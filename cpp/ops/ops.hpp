@@ -27,6 +27,12 @@ extern const OpInfo CumSum, CumProd, LogCumSumExp, CumMax, CumMin, LinearScan;
 
 namespace sg {
 
+// The type that operands of products and convolutions are multiplied from: GPUs read halves and add up float32, other
+// narrow types are widened first.
+inline DType factor_type(DType dtype, DeviceId device) {
+  return is_float(dtype) && device.is_gpu() ? dtype : wide_of(dtype);
+}
+
 struct ChooseAttributes {
   int dim;
 };

@@ -103,6 +103,17 @@ class Checker {
     }
     place(p.a_binding, p.dtype, a);
     place(p.b_binding, p.dtype, b);
+    if (!p.planes()) return;
+    halves(p, p.a_halves, p.m);
+    halves(p, p.b_halves, p.n);
+  }
+
+  void halves(const Product& p, const Product::Halves& h, int64_t side) const {
+    Reach all, exponents;
+    all.along(p.planes(), h.plane), all.along(p.batch, h.batch), all.along(side, h.step_side), all.along(p.k, h.step_k);
+    exponents.along(p.batch, h.exponents_batch), exponents.along(side, 1);
+    place(h.binding, DType::float16, all);
+    place(h.exponents, DType::float32, exponents);
   }
 
   void place(int32_t binding, DType dtype, Reach r) const {

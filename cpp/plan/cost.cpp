@@ -62,9 +62,13 @@ void add(Cost& cost, const Plan& plan, const Instance& instance) {
     const auto read = [&](int32_t binding, int64_t elements) {
       return std::min(size * elements, memory_bytes(plan, instance, binding));
     };
-    cost.bytes += read(p.a_binding, (p.a_batch ? p.batch / p.folded : 1) * p.m * p.k) +
-                  read(p.b_binding, (p.b_batch || p.b_folded ? p.batch : 1) * (p.b_m ? p.m : 1) * p.k * p.n) +
-                  moved(plan, instance, p.epilogue);
+    if (p.planes())
+      for (const Product::Halves* h : {&p.a_halves, &p.b_halves})
+        cost.bytes += memory_bytes(plan, instance, h->binding) + memory_bytes(plan, instance, h->exponents);
+    else
+      cost.bytes += read(p.a_binding, (p.a_batch ? p.batch / p.folded : 1) * p.m * p.k) +
+                    read(p.b_binding, (p.b_batch || p.b_folded ? p.batch : 1) * (p.b_m ? p.m : 1) * p.k * p.n);
+    cost.bytes += moved(plan, instance, p.epilogue);
     cost.flops += 2 * p.batch * p.m * p.n * p.k + arithmetic(p.epilogue);
     text(shape_text(p.batch, p.m, p.k) + " @ " + shape_text(p.batch, p.k, p.n));
   } else {  // touches its memories as a whole

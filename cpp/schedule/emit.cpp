@@ -234,7 +234,8 @@ class ProgramEmitter {
     const auto parameters = node.parameters.as<ContractionParameters>();
     const int batch = static_cast<int>(parameters.folded), m = batch + 1;
     p.batch = group_.domain[0], p.m = group_.domain[1], p.n = group_.domain[2];
-    p.dtype = node.dtype;
+    p.dtype = promote(a.dtype, b.dtype);
+    p.precision = parameters.precision;
     p.a_batch = a.strides[batch], p.b_batch = b.strides[batch], p.a_m = a.strides[m], p.b_m = b.strides[m];
     if (batch) p.folded = node.domain[0], p.b_folded = b.strides[0];
     p.window = parameters.window.unpacked();

@@ -184,6 +184,18 @@ struct SplitProduct {
 };
 std::optional<SplitProduct> split_product(const Product& product, int32_t binding);
 
+// A float32 product on matrix units (halves.cpp): its operands as halves. Bindings of the programs: 0 the operand, 1 its
+// halves, 2 the exponents of its rows or columns.
+struct OperandHalves {
+  Program program;
+  Product::Halves halves;  // without bindings
+  int64_t elements = 0, exponents = 0;
+};
+struct ProductOfHalves {
+  OperandHalves a, b;
+};
+std::optional<ProductOfHalves> product_of_halves(const Product& product, const Features* gpu);
+
 // Whether an op is computed inside its readers, unless its value must be stored.
 inline bool inlines(const OpInfo& op) { return op.kind == Kind::pointwise || op.kind == Kind::indexed; }
 

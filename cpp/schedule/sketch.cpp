@@ -38,9 +38,11 @@ class Words {
     const bool whole = node.op->kind == Kind::effect && node.overwrites_all();
     add(uint64_t(node.dtype) | uint64_t(node.compute) << 4 | uint64_t(node.inputs) << 8 | uint64_t(held) << 13 |
         uint64_t(whole) << 14 | uint64_t(node.reduced) << 16 | uint64_t(node.domain.rank) << 32);
-    uint64_t sizes = node.op->kind == Kind::contraction
-                         ? static_cast<uint64_t>(node.parameters.as<ContractionParameters>().folded)
-                         : 0;
+    uint64_t sizes = 0;
+    if (node.op->kind == Kind::contraction) {
+      const auto parameters = node.parameters.as<ContractionParameters>();
+      sizes = static_cast<uint64_t>(parameters.folded) << 2 | static_cast<uint64_t>(parameters.precision);
+    }
     for (int64_t size : node.domain) sizes = sizes << 2 | static_cast<uint64_t>(std::min<int64_t>(size, 2));
     add(sizes);
     for (int k = 0; k < node.inputs; ++k) add_operand(node, node.in[k]);

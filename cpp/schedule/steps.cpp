@@ -57,6 +57,9 @@ class StepMaker {
     } else if (instance.kernel.kind == Kernel::Kind::product) {
       const Product& p = *instance.kernel.product;
       instance.reads = {instance.bindings[p.a_binding].memory, instance.bindings[p.b_binding].memory};
+      if (p.planes())
+        for (const Product::Halves* h : {&p.a_halves, &p.b_halves})
+          for (int32_t b : {h->binding, h->exponents}) instance.reads.push_back(instance.bindings[b].memory);
       list_accesses(instance, p.epilogue);
     }
     for (auto* list : {&instance.reads, &instance.writes}) {
@@ -71,6 +74,7 @@ class StepMaker {
     if (kernels_.is_empty(leader)) return;
     Emitted& first = kernels_.emitted[leader];
     if (append_split_rows(first) || append_split_product(first)) return;
+    if (first.kernel.kind == Kernel::Kind::product) return add_product(first.name, instance_of(first), first.nodes);
     for (int32_t d : launches_.riders[leader]) append_copies(d);
     Step step{std::move(first.name), {}, std::move(first.nodes)};
     step.instances.reserve(1 + launches_.riders[leader].size());
@@ -160,6 +164,35 @@ class StepMaker {
     return true;
   }
 
+  // A product, behind its operands as halves where it is one of those.
+  void add_product(const std::string& name, Instance instance, const std::vector<int32_t>& nodes) {
+    Product& p = *instance.kernel.product;
+    if (auto split = product_of_halves(p, context_.input.gpu)) {
+      p.a_halves = add_halves(name, instance, p.a_binding, std::move(split->a), nodes);
+      p.b_halves = add_halves(name, instance, p.b_binding, std::move(split->b), nodes);
+    }
+    finish(instance);
+    add_step(name, std::move(instance), nodes);
+  }
+
+  Product::Halves add_halves(const std::string& name, Instance& product, int32_t operand, OperandHalves split,
+                             const std::vector<int32_t>& nodes) {
+    Product::Halves halves = split.halves;
+    Instance pass;
+    pass.bindings.push_back(product.bindings[operand]);
+    const auto add_memory = [&](DType type, int64_t elements) {
+      pass.bindings.push_back({memories_.add({.bytes = elements * static_cast<int64_t>(size_of(type))}), -1});
+      product.bindings.push_back(pass.bindings.back());
+      return static_cast<int32_t>(product.bindings.size()) - 1;
+    };
+    halves.binding = add_memory(DType::float16, split.elements);
+    halves.exponents = add_memory(DType::float32, split.exponents);
+    pass.kernel.program = std::move(split.program);
+    finish(pass);
+    add_step(name + "_halves", std::move(pass), nodes);
+    return halves;
+  }
+
   bool append_split_product(Emitted& e) {
     if (e.kernel.kind != Kernel::Kind::product || !context_.log.device.is_gpu()) return false;
     auto split = split_product(*e.kernel.product, static_cast<int32_t>(e.sources.size()));
@@ -172,9 +205,8 @@ class StepMaker {
     second.kernel.kind = Kernel::Kind::program;
     second.kernel.program = std::move(split->second);
     if (!kernels_.checks) second.kernel.program.predicated = false;
-    finish(first);
     finish(second);
-    add_step(e.name + "_slices", std::move(first), e.nodes);
+    add_product(e.name + "_slices", std::move(first), e.nodes);
     add_step(e.name, std::move(second), e.nodes);
     return true;
   }

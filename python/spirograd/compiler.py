@@ -103,7 +103,7 @@ class _Compiled(Generic[P, R]):
             return self._function(*args, **kwargs)
         tensors: list[Tensor] = []
         others = _key(args, tensors), _key(kwargs, tensors) if kwargs else None
-        key = others, _core._signature(tensors), _core._autocast()
+        key = others, _core._signature(tensors), _core._autocast(), _core.get_float32_matmul_precision()
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = _Known()

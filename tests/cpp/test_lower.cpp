@@ -100,6 +100,38 @@ TEST_CASE("products of halves use matrix units that can take them", "[lower]") {
     }
 }
 
+TEST_CASE("float32 products of less precision use scaled halves", "[lower]") {
+  Features cm1 = plain(), cm2 = plain();
+  cm1.subgroup = cm2.subgroup = 32;
+  cm1.shared_bytes = cm2.shared_bytes = 49152;
+  cm1.float16_units = cm1.float16_fragments = cm2.float16_fragments = {MatrixUnits::Path::cm1, 16, 16, 16};
+  cm2.float16_units = {MatrixUnits::Path::cm2, 32, 32, 16};
+  for (Precision precision : {Precision::high, Precision::medium})
+    for (const char* name : {"matmul_float32_64x512x784_e0", "matmul_float32_64x512x784_e1"}) {
+      Case c = find(name);
+      Instance& in = c.step.instances[0];
+      Product& p = *in.kernel.product;
+      p.precision = precision;
+      const auto halves = [&](int64_t side) {
+        Product::Halves h{.plane = side * p.k, .batch = 0, .step_k = 1, .step_side = p.k, .exponents_batch = 0};
+        for (int32_t* binding : {&h.binding, &h.exponents}) {
+          *binding = static_cast<int32_t>(in.bindings.size());
+          in.bindings.push_back({.memory = 0});
+        }
+        return h;
+      };
+      p.a_halves = halves(p.m), p.b_halves = halves(p.n);
+      CHECK(lower(c.step, plain()).shader->source.find("SCALED") == std::string::npos);
+      for (const auto& [f, text] : {std::pair(cm1, "product_cm1.glsl"), std::pair(cm2, "product_cm2.glsl")}) {
+        const Lowered l = lower(c.step, f);
+        INFO(name << "\n" << l.shader->source);
+        CHECK(l.shader->source.find(text) != std::string::npos);
+        CHECK(l.shader->source.find(precision == Precision::high ? "PLANES 2" : "PLANES 1") != std::string::npos);
+        CHECK_NOTHROW(compile_glsl(l.name, l.shader->source));
+      }
+    }
+}
+
 TEST_CASE("golden GLSL", "[lower]") {
   for (const char* name : {"flat_float32", "transposed_float32", "sgd_update", "softmax_64x128", "sum_float32_40x20t",
                            "matmul_float32_64x512x784_e1", "convolution_8_5"}) {

@@ -86,6 +86,7 @@ SKIPPED: dict[str, str] = {
     **dict.fromkeys(["cuda", "get_device"], "devices"),
     **dict.fromkeys(["data_ptr", "storage_offset"], "memory"),
     **dict.fromkeys(["get_default_dtype", "set_default_dtype"], "state of the process"),
+    **dict.fromkeys(["get_float32_matmul_precision", "set_float32_matmul_precision"], "state of the process"),
     **dict.fromkeys(["get_default_device", "set_default_device", "is_grad_enabled"], "state of the process"),
     **dict.fromkeys(["device", "empty_cache", "synchronize"], "devices"),
     **dict.fromkeys(["is_same_size", "is_tensor", "type"], "says what a tensor of the own library is"),

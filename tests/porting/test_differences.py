@@ -82,8 +82,11 @@ assert torch.allclose(net(x), net(y)) and x.unsqueeze(2).to(memory_format=torch.
 """,
     "`allow_tf32`, `set_float32_matmul_precision`": """
 torch.backends.cuda.matmul.allow_tf32 = True
+assert torch.get_float32_matmul_precision() == "high" and torch.backends.cuda.matmul.fp32_precision == "tf32"
 torch.set_float32_matmul_precision("medium")
-assert torch.get_float32_matmul_precision() == "highest"
+assert torch.backends.cuda.matmul.allow_tf32 and not torch.backends.cudnn.allow_tf32
+torch.backends.cuda.matmul.allow_tf32 = False
+assert torch.get_float32_matmul_precision() == "highest" and torch.ones(2, 2).mm(torch.ones(2, 2)).sum() == 8
 """,
     "`torch.compile`": """
 def f(x):

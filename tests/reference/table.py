@@ -299,6 +299,8 @@ NOT_OPS: dict[str, str] = {
                      "is_complex", "is_tensor", "promote_types", "result_type", "can_cast", "set_default_dtype",
                      "get_default_dtype", "device", "set_default_device", "get_default_device",
                      "is_grad_enabled"], "facts about tensors, types, devices and modes: test_python_api.py"),
+    **dict.fromkeys(["set_float32_matmul_precision", "get_float32_matmul_precision"],
+                    "how exactly products are computed: test_matmul_precision.py"),
     **dict.fromkeys(["explain", "stats", "reset_stats", "empty_cache", "synchronize"],
                     "running what is pending, counters, memory: test_rules.py"),
     **dict.fromkeys(["detach", "requires_grad_", "backward"], "gradients: test_grad.py"),

@@ -136,12 +136,13 @@ void read_matrix_units(VkPhysicalDevice handle, const std::vector<std::string>& 
                           is_complete(there.cm2);
   const bool bfloat16 = there.bfloat16.shaderBFloat16Type && there.bfloat16.shaderBFloat16CooperativeMatrix &&
                         has(offered, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME);
-  const auto units = [&](DType t) {
-    const MatrixUnits found = workgroups ? flexible_units(handle, t) : MatrixUnits{};
-    return found.path == Path::none ? fragment_units(handle, t) : found;
+  const auto read = [&](DType t, MatrixUnits& units, MatrixUnits& fragments) {
+    fragments = fragment_units(handle, t);
+    units = workgroups ? flexible_units(handle, t) : MatrixUnits{};
+    if (units.path == Path::none) units = fragments;
   };
-  features.float16_units = units(DType::float16);
-  if (bfloat16) features.bfloat16_units = units(DType::bfloat16);
+  read(DType::float16, features.float16_units, features.float16_fragments);
+  if (bfloat16) read(DType::bfloat16, features.bfloat16_units, features.bfloat16_fragments);
   extensions.push_back(VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME);
   if (bfloat16) extensions.push_back(VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME);
   if (workgroups) extensions.push_back(VK_NV_COOPERATIVE_MATRIX_2_EXTENSION_NAME);

@@ -38,11 +38,11 @@ ProductVariant fit(ProductVariant v, int64_t bytes, const Features& f) {
 
 ArgWord value(int64_t v) { return {.value = v}; }
 
-ArgWord operand(const Instance& in, const Product& p, int32_t binding, int64_t offset) {
+ArgWord operand(const Instance& in, DType dtype, int32_t binding, int64_t offset) {
   const Binding& b = in.bindings[binding];
-  const int64_t bytes = static_cast<int64_t>(size_of(p.dtype));
+  const int64_t bytes = static_cast<int64_t>(size_of(dtype));
   return {.kind = ArgWord::Kind::address,
-          .dtype = p.dtype,
+          .dtype = dtype,
           .memory = b.memory,
           .start = b.start,
           .value = offset * bytes,
@@ -61,11 +61,42 @@ struct FixedWords {
 
 // In the order of product.comp.
 void product_words(FixedWords& fixed, const Instance& in, const Product& p) {
-  fixed.add("tensor_a", operand(in, p, p.a_binding, p.a_offset));
-  fixed.add("tensor_b", operand(in, p, p.b_binding, p.b_offset));
+  fixed.add("tensor_a", operand(in, p.dtype, p.a_binding, p.a_offset));
+  fixed.add("tensor_b", operand(in, p.dtype, p.b_binding, p.b_offset));
   const std::pair<const char*, int64_t> words[] = {
       {"batches", p.batch}, {"size_m", p.m}, {"size_n", p.n},        {"size_k", p.k}, {"a_batch", p.a_batch},
       {"a_m", p.a_m},       {"a_k", p.a_k},  {"b_batch", p.b_batch}, {"b_k", p.b_k},  {"b_n", p.b_n}};
+  for (const auto& [name, v] : words) fixed.add(name, value(v));
+}
+
+// The product of the first planes.
+Product of_halves(const Product& p) {
+  Product out = p;
+  out.dtype = DType::float16;
+  out.a_binding = p.a_halves.binding, out.b_binding = p.b_halves.binding;
+  out.a_offset = out.b_offset = 0;
+  out.a_aligned = out.b_aligned = true;
+  out.a_batch = p.a_halves.batch, out.a_m = p.a_halves.step_side, out.a_k = p.a_halves.step_k;
+  out.b_batch = p.b_halves.batch, out.b_n = p.b_halves.step_side, out.b_k = p.b_halves.step_k;
+  return out;
+}
+
+// What product_scaled.glsl reads: the operands as they are, and their exponents.
+void scaled_words(FixedWords& fixed, const Instance& in, const Product& p) {
+  fixed.add("source_a", operand(in, p.dtype, p.a_binding, p.a_offset));
+  fixed.add("source_b", operand(in, p.dtype, p.b_binding, p.b_offset));
+  fixed.add("exponents_a", operand(in, DType::float32, p.a_halves.exponents, 0));
+  fixed.add("exponents_b", operand(in, DType::float32, p.b_halves.exponents, 0));
+  const std::pair<const char*, int64_t> words[] = {{"source_a_batch", p.a_batch},
+                                                   {"source_a_m", p.a_m},
+                                                   {"source_a_k", p.a_k},
+                                                   {"source_b_batch", p.b_batch},
+                                                   {"source_b_k", p.b_k},
+                                                   {"source_b_n", p.b_n},
+                                                   {"exponents_a_batch", p.a_halves.exponents_batch},
+                                                   {"exponents_b_batch", p.b_halves.exponents_batch},
+                                                   {"a_plane", p.a_halves.plane},
+                                                   {"b_plane", p.b_halves.plane}};
   for (const auto& [name, v] : words) fixed.add(name, value(v));
 }
 
@@ -108,7 +139,6 @@ Product without_needless_folds(const Product& p) {
   return out;
 }
 
-// Whether neighbours in memory lie along k rather than along the other side.
 bool runs_along_k(const Dims& sizes, const Dims& strides, int64_t other_size, int64_t other_stride) {
   const auto length = [](int64_t size, int64_t stride) { return size / std::max<int64_t>(1, std::abs(stride)); };
   return length(sizes[sizes.rank - 1], strides[strides.rank - 1]) > length(other_size, other_stride);
@@ -149,11 +179,8 @@ bool in_fours(bool along_k, int64_t k, int64_t step_k, int64_t size, int64_t ste
 }
 
 std::vector<uint32_t> constants_of(const Product& p, const ProductVariant& v) {
-  const bool a_along =
-      p.a_walks() ? runs_along_k(p.inner.sizes, p.inner.a, p.m, p.a_m) : p.a_k == 1 && (p.a_m != 1 || p.m == 1);
-  const bool b_along = p.b_walks() ? runs_along_k(p.inner.sizes, p.inner.b, p.columns.sizes[p.columns.sizes.rank - 1],
-                                                  p.columns.b[p.columns.b.rank - 1])
-                                   : p.b_k == 1 && (p.b_n != 1 || p.n == 1);
+  const bool a_along = p.a_walks() ? a_runs_along_k(p) : p.a_k == 1 && (p.a_m != 1 || p.m == 1);
+  const bool b_along = p.b_walks() ? b_runs_along_k(p) : p.b_k == 1 && (p.b_n != 1 || p.n == 1);
   const bool a_fours = !p.a_walks() && in_fours(a_along, p.k, p.a_k, p.m, p.a_m, p.a_batch, p.a_offset, p.a_aligned);
   const bool b_fours = !p.b_walks() && in_fours(b_along, p.k, p.b_k, p.n, p.b_n, p.b_batch, p.b_offset, p.b_aligned);
   return {v.tile_m, v.tile_n, v.tile_k,    v.thread_m, v.thread_n, v.parts,
@@ -174,20 +201,13 @@ bool walks_narrowly(const Product& p) {
 }
 
 Shaders::Written write_product(const Product& p, const Layout& l, const std::vector<std::string>& fixed,
-                               const std::vector<uint32_t>& constants, bool plain, bool four,
+                               const std::vector<uint32_t>& constants, bool plain, const Walks& walks,
                                const Features& features) {
   Arguments args;
   for (const std::string& name : fixed) args.fixed(name);
   if (plain) return {sealed({.builtin = "product", .constants = constants}), std::move(args)};
-  const bool one = p.folded > 1 && !four;
-  const std::string epilogue = write_epilogue(args, l, one ? 1 : 4);
-  std::string flags = element_macros(p.dtype);
-  if (p.a_walks()) flags += "#define A_WALKS\n";
-  if (p.b_walks()) flags += "#define B_WALKS\n";
-  if (p.a_walks() || p.b_walks())
-    flags += std::string("#define OFFSET ") + (walks_narrowly(p) ? "int" : "int64_t") + "\n";
-  if (p.folded > 1) flags += "#define FOLDED\n";
-  if (one) flags += "#define ONE_COLUMN\n";
+  const std::string epilogue = write_epilogue(args, l, walks.one_column ? 1 : 4);
+  std::string flags = element_macros(p.dtype) + walks.flags();
   if (p.epilogue.predicated) {
     args.use(What::status);
     flags += "#define PREDICATED\n";
@@ -221,6 +241,29 @@ void check(const Step& step, const Product& p) {
 }
 
 }  // namespace
+
+bool a_runs_along_k(const Product& p) { return runs_along_k(p.inner.sizes, p.inner.a, p.m, p.a_m); }
+bool b_runs_along_k(const Product& p) {
+  const int last = p.columns.sizes.rank - 1;
+  return runs_along_k(p.inner.sizes, p.inner.b, p.columns.sizes[last], p.columns.b[last]);
+}
+
+Walks::Walks(const Product& p, const Layout& l)
+    : a(p.a_walks()),
+      b(p.b_walks()),
+      narrow((a || b) && walks_narrowly(p)),
+      folded(p.folded > 1),
+      one_column(folded && !epilogue_in_fours(l)) {}
+
+std::string Walks::flags() const {
+  std::string text;
+  if (a) text += "#define A_WALKS\n";
+  if (b) text += "#define B_WALKS\n";
+  if (any()) text += std::string("#define OFFSET ") + (narrow ? "int" : "int64_t") + "\n";
+  if (folded) text += "#define FOLDED\n";
+  if (one_column) text += "#define ONE_COLUMN\n";
+  return text;
+}
 
 std::string write_epilogue(Arguments& args, const Layout& l, int width) {
   const DType sums = l.program().views[0].dtype;
@@ -284,33 +327,41 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   l.instances = {&in};
   l.programs = {p.epilogue};
   l.find_width();
-  FixedWords fixed;
-  product_words(fixed, in, p);
-  if (const auto matrix = choose_matrix_product(p, l, features)) {
+  const Walks walks(p, l);
+  if (const Product factors = p.planes() ? of_halves(p) : p;
+      const auto matrix = choose_matrix_product(factors, l, features)) {
+    FixedWords fixed;
+    product_words(fixed, in, factors);
+    if (p.planes()) scaled_words(fixed, in, p);
+    if (walks.any()) walk_words(fixed, p);
     Form form(Form::Kind::matrix_product);
     form.add(l);
-    form.add(static_cast<uint64_t>(p.dtype));
+    form.add(static_cast<uint64_t>(factors.dtype));
     matrix->add_to(form);
-    const auto write = [&] { return write_matrix_product(p, l, fixed.names, *matrix, features); };
+    walks.add_to(form);
+    const auto write = [&] { return write_matrix_product(factors, l, fixed.names, *matrix, features); };
     return launched(step, l, fixed, shaders.find(std::move(form), write), matrix->groups, features);
   }
+  FixedWords fixed;
+  product_words(fixed, in, p);
   const int64_t groups = p.batch / std::max<int64_t>(1, p.folded), columns = p.n * p.folded;
   const ProductVariant v = choose_product(p.m, columns, p.k, groups, p.dtype, features);
   const std::vector<uint32_t> constants = constants_of(p, v);
-  const bool walks = p.a_walks() || p.b_walks(), plain = plain_store(p) && !walks, four = epilogue_in_fours(l);
+  const bool plain = plain_store(p) && !walks.any(), four = epilogue_in_fours(l);
   if (plain) {
     const View& to = p.epilogue.views[p.epilogue.code[1].slot];
-    fixed.add("tensor_out", operand(in, p, to.binding, to.offset));
+    fixed.add("tensor_out", operand(in, p.dtype, to.binding, to.offset));
     for (int d = 0; d < 3; ++d) fixed.add("out", value(to.strides[d]));
-  } else if (walks) {
+  } else if (walks.any()) {
     walk_words(fixed, p);
   }
   Form form(Form::Kind::product);
   form.add(l);
-  form.add({plain, four, p.a_walks(), p.b_walks(), p.folded > 1, walks && walks_narrowly(p)});
+  form.add({plain, four});
+  walks.add_to(form);
   form.add(static_cast<uint64_t>(p.dtype));
   for (uint32_t c : constants) form.add(c);
-  const auto write = [&] { return write_product(p, l, fixed.names, constants, plain, four, features); };
+  const auto write = [&] { return write_product(p, l, fixed.names, constants, plain, walks, features); };
   const Shaders::Written& known = shaders.find(std::move(form), write);
 
   return launched(step, l, fixed, known, tiles(v, p.m, columns, groups), features);

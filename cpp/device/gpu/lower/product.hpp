@@ -16,6 +16,7 @@ std::string write_epilogue(Arguments& args, const Layout& layout, int width);
 struct MatrixProduct {
   MatrixUnits::Path path;
   std::vector<uint32_t> constants;
+  int planes;   // of operands that were float32; 0: they are halves
   bool even;    // rows and batches of both operands begin at multiples of 16 bytes
   bool stored;  // the epilogue has one result, a matrix with neighbouring columns
   int64_t groups;
@@ -27,5 +28,17 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& product, const
 Shaders::Written write_matrix_product(const Product& product, const Layout& layout,
                                       const std::vector<std::string>& fixed, const MatrixProduct& matrix,
                                       const Features& features);
+
+// Whether neighbours in memory of an operand that walks lie along k rather than along the other side.
+bool a_runs_along_k(const Product& product);
+bool b_runs_along_k(const Product& product);
+// What product_operands.glsl is told: which operands walk, and of what the columns are.
+struct Walks {
+  bool a, b, narrow, folded, one_column;
+  Walks(const Product& product, const Layout& layout);
+  bool any() const { return a || b; }
+  void add_to(Form& form) const { form.add({a, b, narrow, folded, one_column}); }
+  std::string flags() const;
+};
 
 }  // namespace sg::glsl

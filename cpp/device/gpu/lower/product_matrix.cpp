@@ -1,9 +1,10 @@
-// Products of half types on matrix units: shaders/product_cm2.glsl or product_cm1.glsl, whichever the device has.
-// Whatever they cannot take (operands that walk, strides other than 1 in both directions, sides shorter than a fragment)
-// stays with shaders/product.glsl.
+// Products of half types, and of float32 as scaled halves, on matrix units: shaders/product_cm2.glsl or product_cm1.glsl,
+// whichever the device has; operands that walk need the second. Whatever they cannot take (strides other than 1 in both
+// directions, sides shorter than a fragment) stays with shaders/product.glsl.
 #include <algorithm>
 #include <span>
 
+#include "base/round.hpp"
 #include "device/gpu/lower/glsl_kernel.hpp"
 #include "device/gpu/lower/product.hpp"
 
@@ -21,8 +22,10 @@ struct MatrixTile {
 };
 
 int64_t tiles(const MatrixTile& t, const Product& p) {
-  return (p.m + t.m - 1) / t.m * ((p.n + t.n - 1) / t.n) * p.batch;
+  return divide_up(p.m, int64_t{t.m}) * divide_up(p.n * p.folded, int64_t{t.n}) * (p.batch / p.folded);
 }
+
+constexpr uint32_t kMostOfTwoSums = 128 * 128;  // results of a workgroup that keeps two sums of each
 
 // Largest first.
 constexpr MatrixTile kWorkgroupTiles[] = {{128, 256, 64, 256}, {128, 128, 64, 256}, {64, 64, 64, 256}};
@@ -35,13 +38,16 @@ uint32_t rows_of(uint32_t subgroups) {
   return rows;
 }
 
-// What product_cm1.glsl shares: both operands, rows eight elements longer than the tile, and a fragment a subgroup.
-int64_t shared_bytes(const MatrixTile& t, const MatrixUnits& u, uint32_t subgroups, bool a_along_k, bool b_along_k) {
+// What product_cm1.glsl shares: both operands, rows eight elements longer than the tile, a fragment a subgroup, and how
+// far operands walk.
+int64_t shared_bytes(const MatrixTile& t, const MatrixUnits& u, uint32_t subgroups, const Product& p, bool a_along_k,
+                     bool b_along_k) {
   const auto operand = [&](uint32_t side, bool along_k) {
     const uint32_t fast = along_k ? t.k : side;
-    return side * t.k / fast * (fast / 8 + 1) * 16;
+    return std::max(1, p.planes()) * int64_t{side * t.k / fast * (fast / 8 + 1) * 16};
   };
-  return operand(t.m, a_along_k) + operand(t.n, b_along_k) + subgroups * u.m * u.n * 4;
+  const int64_t walks = p.a_walks() || p.b_walks() ? 8 * (t.m + t.n + 4 * t.k) : 0;
+  return operand(t.m, a_along_k) + operand(t.n, b_along_k) + subgroups * u.m * u.n * 4 + walks;
 }
 
 // Which way neighbours in memory run.
@@ -49,12 +55,12 @@ struct Run {
   bool any = false, along_k = false;
   bool even = false;  // rows and batches begin at multiples of eight elements
 };
-Run run_of(int64_t along_k, int64_t other, int64_t batch, int64_t offset) {
+Run run_of(int64_t along_k, int64_t other, int64_t batch, int64_t offset, bool aligned) {
   Run r;
   r.along_k = along_k == 1;
   const int64_t pitch = r.along_k ? other : along_k;
   r.any = (r.along_k || other == 1) && pitch >= 0 && pitch <= INT32_MAX;
-  r.even = pitch % 8 == 0 && batch % 8 == 0 && offset % 8 == 0;
+  r.even = aligned && pitch % 8 == 0 && batch % 8 == 0 && offset % 8 == 0;
   return r;
 }
 
@@ -102,7 +108,7 @@ std::string defined(const std::string& name, const std::string& value) {
 }
 
 // The part of the text that product_cm2.glsl includes: how results are stored.
-std::string workgroup_epilogue(Arguments& args, const Layout& l, DType half) {
+std::string workgroup_epilogue(Arguments& args, const Layout& l, DType half, int planes) {
   const Instr* store = only_store(l, half);
   if (!store) return write_epilogue(args, l, 1);
   const View& to = l.program().views[store->slot];
@@ -110,35 +116,37 @@ std::string workgroup_epilogue(Arguments& args, const Layout& l, DType half) {
   std::string text = defined("STORED", matrix_type(to.dtype)) + defined("out_m", stride(1)) +
                      defined("RESULT", "(" + args.use(What::tensor, store->slot) + " + " +
                                            std::to_string(size_of(to.dtype)) + "ul * batch * " + stride(0) + ")");
-  if (is_plain(l.program(), *store)) return text + "#define PLAIN\n";
+  if (!planes && is_plain(l.program(), *store)) return text + "#define PLAIN\n";
   return text + value_function(args, l, *store);
 }
 
 }  // namespace
 
 void MatrixProduct::add_to(Form& form) const {
-  form.add({path == Path::cm2, even, stored});
+  form.add({path == Path::cm2, even, stored, planes > 0, planes > 1});
   for (uint32_t c : constants) form.add(c);
 }
 
 std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layout& l, const Features& features) {
-  const MatrixUnits units = p.dtype == DType::float16    ? features.float16_units
-                            : p.dtype == DType::bfloat16 ? features.bfloat16_units
-                                                         : MatrixUnits{};
-  if (units.path == Path::none || p.a_walks() || p.b_walks() || p.folded > 1) return std::nullopt;
-  if (std::min({p.m, p.n, p.k}) < kLeastSide || l.wide) return std::nullopt;
-  const Run a = run_of(p.a_k, p.a_m, p.a_batch, p.a_offset);
-  const Run b = run_of(p.b_k, p.b_n, p.b_batch, p.b_offset);
+  if (p.dtype != DType::float16 && p.dtype != DType::bfloat16) return std::nullopt;
+  const bool walks = p.a_walks() || p.b_walks();
+  const MatrixUnits units = walks ? features.fragments(p.dtype) : features.units(p.dtype);
+  if (units.path == Path::none || (p.folded > 1 && !p.b_walks())) return std::nullopt;
+  if (std::min({p.m, p.n * p.folded, p.k}) < kLeastSide || l.wide) return std::nullopt;
+  const Run a = p.a_walks() ? Run{.any = true, .along_k = a_runs_along_k(p)}
+                            : run_of(p.a_k, p.a_m, p.a_batch, p.a_offset, p.a_aligned);
+  const Run b = p.b_walks() ? Run{.any = true, .along_k = b_runs_along_k(p)}
+                            : run_of(p.b_k, p.b_n, p.b_batch, p.b_offset, p.b_aligned);
   if (!a.any || !b.any) return std::nullopt;
-  const bool even = a.even && b.even && p.a_aligned && p.b_aligned;
+  const bool even = a.even && b.even;
   const bool workgroups = units.path == Path::cm2;
   if (!workgroups && !features.subgroup) return std::nullopt;
   const auto fits = [&](const MatrixTile& t) {
     if (t.threads > features.max_group_threads || t.m % units.m || t.n % units.n || t.k % units.k) return false;
-    if (workgroups) return true;
+    if (workgroups) return p.planes() < 2 || t.m * t.n <= kMostOfTwoSums;
     const uint32_t subgroups = t.threads / features.subgroup, rows = rows_of(subgroups);
     return t.m % (rows * units.m) == 0 && t.n % (subgroups / rows * units.n) == 0 &&
-           shared_bytes(t, units, subgroups, a.along_k, b.along_k) <= features.shared_bytes;
+           shared_bytes(t, units, subgroups, p, a.along_k, b.along_k) <= features.shared_bytes;
   };
   const MatrixTile* tile = nullptr;
   for (const MatrixTile& t : workgroups ? std::span<const MatrixTile>(kWorkgroupTiles) : kFragmentTiles) {
@@ -147,12 +155,18 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
     if (tiles(t, p) >= kBusy) break;
   }
   if (!tile) return std::nullopt;
-  MatrixProduct out{units.path, {tile->m, tile->n, tile->k}, even, only_store(l, p.dtype) != nullptr, tiles(*tile, p)};
-  const std::vector<uint32_t> more =
-      workgroups
-          ? std::vector<uint32_t>{tile->threads, a.along_k, b.along_k, even}
-          : std::vector<uint32_t>{features.subgroup, a.along_k, b.along_k, even,
-                                  units.m,           units.n,   units.k,   rows_of(tile->threads / features.subgroup)};
+  MatrixProduct out{units.path, {tile->m, tile->n, tile->k},       p.planes(),
+                    even,       only_store(l, p.dtype) != nullptr, tiles(*tile, p)};
+  const std::vector<uint32_t> more = workgroups ? std::vector<uint32_t>{tile->threads, a.along_k, b.along_k, even}
+                                                : std::vector<uint32_t>{features.subgroup,
+                                                                        a.along_k,
+                                                                        b.along_k,
+                                                                        a.even,
+                                                                        b.even,
+                                                                        units.m,
+                                                                        units.n,
+                                                                        units.k,
+                                                                        rows_of(tile->threads / features.subgroup)};
   out.constants.insert(out.constants.end(), more.begin(), more.end());
   return out;
 }
@@ -160,13 +174,15 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
 Shaders::Written write_matrix_product(const Product& p, const Layout& l, const std::vector<std::string>& fixed,
                                       const MatrixProduct& matrix, const Features& features) {
   const bool workgroups = matrix.path == Path::cm2;
+  const Walks walks(p, l);
   Arguments args;
   for (const std::string& name : fixed) args.fixed(name);
   std::string text = defined("MATRIX", matrix_type(p.dtype));
   if (workgroups)
-    text += defined("ALIGNMENT", matrix.even ? "16" : "2") + workgroup_epilogue(args, l, p.dtype);
+    text += defined("ALIGNMENT", matrix.even ? "16" : "2") + workgroup_epilogue(args, l, p.dtype, matrix.planes);
   else
-    text += write_epilogue(args, l, 4);
+    text += walks.flags() + write_epilogue(args, l, walks.one_column ? 1 : 4);
+  if (matrix.planes) text += "#define SCALED\n#define PLANES " + std::to_string(matrix.planes) + "\n";
   if (p.epilogue.predicated) {
     args.use(What::status);
     text += "#define PREDICATED\n";

@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 Generator, vmap = _core.Generator, func.vmap
+set_float32_matmul_precision = _core.set_float32_matmul_precision
+get_float32_matmul_precision = _core.get_float32_matmul_precision
 is_anomaly_enabled = _core._is_anomaly_enabled
 default_generator = _core.manual_seed(_core.initial_seed())
 
@@ -39,21 +41,6 @@ default_generator = _core.manual_seed(_core.initial_seed())
 def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
     """Switches the search for the operation that makes a NaN on or off."""
     _core._set_anomaly_enabled(mode)
-
-
-def set_float32_matmul_precision(precision: str) -> None:
-    """Accepts "highest", "high" and "medium". Products of float32 are computed in float32 whatever it is.
-
-    Raises:
-        ValueError: another word.
-    """
-    if precision not in ("highest", "high", "medium"):
-        raise ValueError(f"set_float32_matmul_precision: '{precision}' is unknown; use highest, high or medium")
-
-
-def get_float32_matmul_precision() -> str:
-    """ "highest": what products of float32 are computed in."""
-    return "highest"
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:

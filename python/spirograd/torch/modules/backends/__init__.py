@@ -1,7 +1,8 @@
 """torch.backends: flags of libraries that PyTorch uses. They can be set and read; none of those libraries is here.
 
-`cudnn.deterministic` and `allow_tf32` say what is always so: results are deterministic, and products of float32 are
-computed in float32.
+`cuda.matmul.allow_tf32` and `fp32_precision` are other names of `set_float32_matmul_precision`. `cudnn.deterministic`
+and `cudnn.allow_tf32` say what is always so: results are deterministic, and convolutions of float32 are computed in
+float32.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import contextlib
 from types import ModuleType, SimpleNamespace
 from typing import Any
+
+from .... import _core
 
 __all__ = ["cpu", "cuda", "cudnn", "mha", "mkl", "mkldnn", "mps", "openmp", "opt_einsum", "quantized"]
 
@@ -38,12 +41,35 @@ class _Library(ModuleType):
         raise AttributeError(f"{self.__name__} has no flag {name}; see docs/porting.md")
 
 
-_no = SimpleNamespace(allow_tf32=False, fp32_precision="ieee", allow_fp16_accumulation=False)
-_no.allow_fp16_reduced_precision_reduction = _no.allow_bf16_reduced_precision_reduction = False
+class _Products:
+    """The flags of float32 products, which are one, and others that change nothing."""
+
+    allow_fp16_accumulation = allow_fp16_reduced_precision_reduction = allow_bf16_reduced_precision_reduction = False
+
+    @property
+    def allow_tf32(self) -> bool:
+        """Whether products of float32 matrices may be less than strict. True sets "high", False "highest"."""
+        return _core.get_float32_matmul_precision() != "highest"
+
+    @allow_tf32.setter
+    def allow_tf32(self, allowed: bool) -> None:
+        _core.set_float32_matmul_precision("high" if allowed else "highest")
+
+    @property
+    def fp32_precision(self) -> str:
+        """ "tf32" or "ieee": the same flag as a word."""
+        return "tf32" if self.allow_tf32 else "ieee"
+
+    @fp32_precision.setter
+    def fp32_precision(self, precision: str) -> None:
+        self.allow_tf32 = precision == "tf32"
+
+
+_products = _Products()
 _convolutions = SimpleNamespace(fp32_precision="ieee")
 cudnn = _Library("cudnn", enabled=False, benchmark=False, deterministic=True, allow_tf32=False, benchmark_limit=10)
 cudnn.version, cudnn.conv = lambda: None, _convolutions  # type: ignore[attr-defined]
-cuda = _Library("cuda", matmul=_no)
+cuda = _Library("cuda", matmul=_products)
 cuda.sdp_kernel = cuda.flags  # type: ignore[attr-defined]
 cpu = _Library("cpu", get_cpu_capability=lambda: "DEFAULT")
 mha = _Library("mha", get_fastpath_enabled=lambda: False, set_fastpath_enabled=lambda value: None)
