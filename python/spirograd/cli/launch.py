@@ -7,6 +7,7 @@ connection of its own, so that this command can say who failed and where the oth
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import queue
 import re
@@ -40,7 +41,9 @@ def add(commands: Any) -> None:
         usage="python -m spirograd launch -n N [--hosts HOST:N,HOST:N] [--device gpu] (SCRIPT | -m MODULE) "
         "[ARGUMENT ...]",
     )
-    command.add_argument("-n", type=positive, dest="count", metavar="N", help="how many processes (default: as --hosts)")
+    command.add_argument(
+        "-n", type=positive, dest="count", metavar="N", help="how many processes (default: as --hosts)"
+    )
     command.add_argument("--hosts", metavar="HOST:N,...", help="machines, and how many processes each of them runs")
     command.add_argument(
         "--device", choices=["cpu", "gpu"], help="the default device; gpu: of each process of a machine its own"
@@ -185,10 +188,8 @@ class Control:
 
     def _tell(self, ranks: Sequence[int], word: str) -> None:
         for rank in ranks:
-            try:
+            with contextlib.suppress(OSError, KeyError):
                 self._supervisors[rank].send(word)
-            except (OSError, KeyError):
-                pass
 
     def watch(self, words: list[str], environment: dict[str, str]) -> int:
         """Starts MPI's launcher and waits for its end; ends everything when a process fails, or at Ctrl-C."""

@@ -1,4 +1,4 @@
-"""Runs a program as Python would, in a process that can be asked where it is: at SIGUSR2 it writes its stacks to a pipe.
+"""Runs a program as Python would, in a process that can be asked where it is: it writes its stacks to a pipe then.
 
 Nothing of the package is imported: the program decides what it loads. See supervise.py.
 """

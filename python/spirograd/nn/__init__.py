@@ -23,5 +23,6 @@ from .padding import *  # noqa: F403
 from .pooling import *  # noqa: F403
 from .position import *  # noqa: F403
 from .recurrent import *  # noqa: F403
+from .sync_batch_norm import *  # noqa: F403
 from .transformer import *  # noqa: F403
 from .upsampling import *  # noqa: F403

@@ -178,7 +178,9 @@ class DistributedDataParallel(Module):
         for rank, (other, other_trained) in zip(ranks, everyone, strict=True):
             for name in dict.fromkeys((*first, *other)):
                 if first.get(name) != other.get(name):
-                    here, there = (" of ".join(map(str, x[name][::-1])) if name in x else "none" for x in (other, first))
+                    here, there = (
+                        " of ".join(map(str, x[name][::-1])) if name in x else "none" for x in (other, first)
+                    )
                     raise ValueError(
                         f"DistributedDataParallel: {name} is {here} in process {rank} and {there} in process "
                         f"{ranks[0]}; make the same model in all"
