@@ -65,6 +65,7 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(f"launch: there is no file {options.program}; give a script, or -m and a module")
     starter = mpiexec_of(options.mpiexec)
     kind = kind_of(starter)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the others, as Ctrl-C does
     with Control(count, remote=bool(hosts)) as control:
         environment = {k: v for k, v in os.environ.items() if k not in STALE}
         environment |= control.variables | {"MASTER_ADDR": hosts[0][0] if hosts else "127.0.0.1"}
@@ -222,7 +223,7 @@ class Control:
 
     def _failed(self, rank: int, what: dict[str, Any], ended: set[int]) -> int:
         """Prints who failed, and where the others were."""
-        code = what["code"]
+        code: int = what["code"]
         others = [r for r in range(self.count) if r != rank and r not in ended]
         self._tell(others, "where")
         places: dict[int, str] = {}
@@ -270,7 +271,7 @@ def ending(code: int) -> str:
 
 def place_of(stack: str) -> str:
     """Which collective a process was in, and the line of the program, from a stack with the latest call first."""
-    frames = re.findall(r'File "([^"]*)", line (\d+) in (\S+)', stack.rpartition("Thread 0x")[2] or stack)
+    frames = re.findall(r'File "([^"]*)", line (\d+) in (\S+)', re.split(r"[Tt]hread 0x", stack)[-1])  # the main thread
     own = [(path, function) for path, _, function in frames if path.startswith(_PACKAGE)]
     collective = [function for path, function in own if f"{os.sep}distributed{os.sep}" in path and function[0] != "_"]
     outside = [

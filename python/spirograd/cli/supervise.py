@@ -117,7 +117,7 @@ class Supervisor:
             return ""
         text = b""
         with open(self._stack, "rb", buffering=0, closefd=False) as pipe:
-            while connection.wait([pipe], ANSWER if not text else 0.1):
+            while connection.wait([pipe.fileno()], ANSWER if not text else 0.1):
                 text += pipe.read(1 << 16)
         return text.decode(errors="replace")
 

@@ -98,7 +98,7 @@ class SyncBatchNorm(_BatchNorm):
         square_sum = sums.sum(0) + (counts * (means - mean).square()).sum(0)
         self._follow(mean, square_sum / (total - 1))
         scale = (square_sum / total + self.eps).rsqrt()
-        y = (x - mean.reshape(per_channel)) * scale.reshape(per_channel)
+        y: Tensor = (x - mean.reshape(per_channel)) * scale.reshape(per_channel)
         if self.weight is not None:
             y = y * self.weight.reshape(per_channel)
         if self.bias is not None:

@@ -142,7 +142,6 @@ class ZeroRedundancyOptimizer(Optimizer):
         self._class, self._options = optimizer_class, defaults
         self._rows: list[_Row] = []
         self._whole: dict[str, Any] | None = None  # of consolidate_state_dict()
-        self.optim: RuleOptimizer | None = None  # type: ignore[assignment]
         super().__init__(params, optimizer_class([_core.zeros(1, requires_grad=True)], **defaults).defaults)
 
     def add_param_group(self, param_group: Group) -> None:
@@ -159,10 +158,10 @@ class ZeroRedundancyOptimizer(Optimizer):
             row = _Row(number, parameters, self.process_group)
             self._rows.append(row)
             group = {**self._options_of(row), "params": [row.own]}
-            if self.optim is None:
-                self.optim = self._class([group], **self._options)
-            else:
+            if len(self._rows) > 1:
                 self.optim.add_param_group(group)
+            else:
+                self.optim: RuleOptimizer = self._class([group], **self._options)
 
     def _options_of(self, row: _Row) -> dict[str, Any]:
         return {k: v for k, v in self.param_groups[row.group].items() if k not in ("params", "param_names")}
