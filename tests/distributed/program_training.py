@@ -4,8 +4,11 @@ device is the first argument. Every process computes both."""
 from __future__ import annotations
 
 import hashlib
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -304,6 +307,74 @@ def states_go_from_one_to_the_other(a: Any, b: Any, model: Any, plain: Any) -> N
     alike(model, plain, 3e-6)
 
 
+def classifier() -> sg.nn.Module:
+    return sg.nn.Sequential(sg.nn.Linear(4, 8), sg.nn.Tanh(), sg.nn.Linear(8, 3)).to(DEVICE)
+
+
+def fit_is_that_of_one_process() -> None:
+    x, y = data(54)  # the last batch is uneven
+    options: dict[str, Any] = {"epochs": 3, "seed": 4, "metrics": ["accuracy", "f1"], "verbose": 0}
+    sg.manual_seed(20 + rank())
+    model, plain = classifier(), classifier()
+    state = [model.state_dict()]
+    dist.broadcast_object_list(state)
+    plain.load_state_dict(state[0])
+    got = sg.fit(model, x, y, batch_size=ROWS, validation_split=0.2, distributed=True, **options)
+    want = sg.fit(plain, x, y, batch_size=ROWS * size(), validation_split=0.2, **options)
+    alike(model, plain, 1e-5)
+    for name, values in (got.metrics | {f"val_{k}": v for k, v in got.val_metrics.items()}).items():
+        known = want.metrics | {f"val_{k}": v for k, v in want.val_metrics.items()}
+        np.testing.assert_allclose(values, known[name], 1e-5, 1e-6, err_msg=name)
+
+
+def fit_goes_on_from_a_checkpoint() -> None:
+    """One file and one log, written by the first process; one process goes on as all of them do."""
+    folder = [tempfile.mkdtemp() if rank() == 0 else None]
+    dist.broadcast_object_list(folder)
+    where = Path(str(folder[0]))
+    x, y = data(48)
+    options: dict[str, Any] = {"seed": 4, "verbose": 0}
+    sg.manual_seed(3)
+    model = classifier()
+    optimizer = sg.optim.ZeroRedundancyOptimizer(model.parameters(), sg.optim.Adam, lr=0.01)
+    followers = [sg.callbacks.ModelCheckpoint(where), sg.callbacks.CSVLogger(where / "log.csv")]
+    sg.fit(
+        model, x, y, optimizer=optimizer, epochs=2, batch_size=ROWS, callbacks=followers, distributed=True, **options
+    )
+    dist.barrier()
+    assert len((where / "log.csv").read_text().splitlines()) == 3
+    assert len(list(where.glob("step-*.npz"))) == 2
+    alone = classifier()
+    adam = sg.optim.Adam(alone.parameters(), lr=0.5)
+    found = sg.utils.checkpoints.restore(where, model=alone, optimizer=adam)
+    assert found and found.epoch == 2
+    alike(alone, model, 0)
+    taken_up = {"epochs": 3, "initial_epoch": 2, **options}
+    sg.fit(alone, x, y, optimizer=adam, batch_size=ROWS * size(), **taken_up)
+    sg.fit(model, x, y, optimizer=optimizer, batch_size=ROWS, distributed=True, **taken_up)
+    alike(alone, model, 1e-5)
+    dist.barrier()
+    if rank() == 0:
+        shutil.rmtree(where)
+
+
+def loaders_are_shared_out() -> None:
+    x, y = data(40)
+    rows = sg.utils.data.TensorDataset(x, y)
+    sampler = sg.utils.data.DistributedSampler(rows)
+    loader = sg.utils.data.DataLoader(rows, batch_size=5, sampler=sampler)
+    model = classifier()
+    history = sg.fit(model, loader, epochs=2, verbose=0, distributed=True)
+    assert history.steps == 2 * len(loader) and sampler.epoch == 2
+    equal_everywhere(model)
+    try:
+        sg.fit(model, [(x, y)] * (1 + rank()), verbose=0, distributed=True)
+    except ValueError as error:
+        assert "the loaders of the processes give 1, 2" in str(error), error
+    else:
+        raise AssertionError("loaders that differ")
+
+
 def micro_batches_in_a_tree() -> None:
     """Prints a hash that is the same for 1, 2 and 4 processes."""
     sg.manual_seed(5)
@@ -335,6 +406,9 @@ CHECKS = [
     states_are_read_with_and_without_the_wrapper,
     models_that_differ_are_refused,
     zero_is_the_plain_optimiser,
+    fit_is_that_of_one_process,
+    fit_goes_on_from_a_checkpoint,
+    loaders_are_shared_out,
 ]
 
 
