@@ -125,6 +125,13 @@ def test_an_interrupt_ends_all(program: Path, number: signal.Signals) -> None:
     assert not left_over(program)
 
 
+def test_a_model_of_characters_is_trained_by_two(program: Path, tmp_path: Path) -> None:
+    words = ("-m", "spirograd.examples.gpt", "--distributed", "--small", "--device", "cpu", "--sample", "0")
+    status, out = output_of("-n", "2", *words, "--steps", "4", "--checkpoints", str(tmp_path / "gpt"))
+    assert status == 1 and "[0] floor 2.90: MISSED" in out, out  # after four steps
+    assert [p.name for p in (tmp_path / "gpt").iterdir()] == ["step-0000000004.npz"]
+
+
 def test_places_name_the_collective() -> None:
     package = str(Path(launch.__file__).parents[1])
     stack = f"""Thread 0x01 (most recent call first):

@@ -115,7 +115,7 @@ class Batches:
     def batches(self, epoch: int | None) -> Iterator[Selection]:
         """The batches of the loader, on the model's device; of an epoch, if several processes share it out."""
         sampler = getattr(self.loader, "sampler", None)
-        if self.joint and epoch is not None and hasattr(sampler, "set_epoch"):
+        if self.joint and epoch is not None and sampler is not None and hasattr(sampler, "set_epoch"):
             sampler.set_epoch(epoch)
         for batch in self.loader:
             if not isinstance(batch, (tuple, list)) or len(batch) < 2:
