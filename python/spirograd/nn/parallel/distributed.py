@@ -47,7 +47,7 @@ class DistributedDataParallel(Module):
 
     Gradients travel in one collective when backward() is done. Parameters that it did not reach take part as zeros, so
     processes need not use the same ones. Frozen ones take no part. Each process counts the same, whatever the size of
-    its batch. What sg.compile records contains the collective.
+    its batch.
 
     Args:
         module: the model, on the device of this process.
