@@ -77,6 +77,7 @@ MORE: list[tuple[Make, list[Any]]] = [
 OURS: list[tuple[Make, list[Any]]] = [
     (lambda n: n.RoPE(4), [(2, 3, 4)]),
     (lambda n: n.SinusoidalPositionalEncoding(4), [(2, 3, 4)]),
+    (lambda n: n.SyncBatchNorm(3), [(4, 3, 2)]),  # on the CPU, too
     (lambda n: n.TransformerBlock(4, 2, 8), [(2, 3, 4)]),
 ]
 ALL = [(layer.make, list(layer.shapes)) for layer in LAYERS] + MORE + OURS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -47,14 +48,18 @@ def run(
     """
     optimizer = objects["optimizer"]
     found = options.checkpoints and sg.utils.checkpoints.restore(options.checkpoints, **objects)
+    rank = sg.distributed.get_rank()
     done, before, curve = 0, 0.0, []
     if found:
         done, before = found.step, float(found.extra["seconds"])
         curve = [(int(s), float(v)) for s, v in found.extra["curve"]]
+    if rank:  # each process has batches of its own
+        sg.manual_seed(options.seed + (rank << 32) + done)
     device = str(next(iter(objects["model"].parameters())).device)
     start = time.perf_counter()
-    with Progress(steps, label) as progress:
-        progress.advance(done)
+    with Progress(steps, label) if rank == 0 else contextlib.nullcontext() as progress:
+        if progress:
+            progress.advance(done)
         while done < steps:
             for group in optimizer.param_groups:
                 group["lr"] = rate(done)
@@ -66,16 +71,24 @@ def run(
             if done % READ_EVERY == 0 or done == steps - 1:
                 curve.append((done, loss.item()))
                 note = f"loss {curve[-1][1]:.4f}"
-            progress.advance(note=note)
+            if progress:
+                progress.advance(note=note)
             done += 1
-            over = options.seconds is not None and time.perf_counter() - start > options.seconds
-            if options.checkpoints and (over or done == steps or done % options.every == 0):
+            over = options.seconds is not None and _over(time.perf_counter() - start > options.seconds)
+            if rank == 0 and options.checkpoints and (over or done == steps or done % options.every == 0):
                 seconds = before + time.perf_counter() - start
                 extra = {**(about or {}), "curve": curve, "device": device, "seconds": seconds}
                 sg.utils.checkpoints.save(options.checkpoints, done, extra=extra, **objects)
             if over:
                 break
     return curve, done
+
+
+def _over(here: bool) -> bool:
+    """Whether the time of the first process is over: all end after the same step."""
+    found = [here]
+    sg.distributed.broadcast_object_list(found)
+    return found[0]
 
 
 def parser(name: str, description: str, text: str) -> argparse.ArgumentParser:
@@ -93,6 +106,8 @@ def parser(name: str, description: str, text: str) -> argparse.ArgumentParser:
 
 
 def device_of(name: str) -> Any:
+    if name != "cpu" and sg.distributed.get_world_size() > 1 and sg.Device.is_gpu_available():
+        return sg.Device(f"gpu:{sg.distributed.get_local_rank()}")
     return {"cpu": sg.Device.cpu, "gpu": sg.Device.gpu, "best": sg.Device.best}[name]()
 
 

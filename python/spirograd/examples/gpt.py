@@ -76,7 +76,10 @@ def text_of(options: Any) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _session.parser("gpt", "Trains a GPT on characters.", "tiny Shakespeare")
     parser.add_argument("--sample", type=int, default=300, help="characters to write at the end (default 300)")
+    parser.add_argument("--distributed", action="store_true", help="in the processes of `python -m spirograd launch`")
     options = parser.parse_args(arguments)
+    if options.distributed:
+        sg.distributed.init_process_group()
     s = SMALL if options.small else FULL
     s = s._replace(steps=options.steps or s.steps)
     try:
@@ -94,13 +97,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     sg.manual_seed(options.seed)
     model = gpt(tokens.vocab_size, s).to(device)
+    learner = nn.parallel.DistributedDataParallel(model) if options.distributed else model
     optimizer = sg.optim.AdamW(groups(model), lr=s.learning_rate, betas=(0.9, 0.99))
     print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {tokens.vocab_size} characters, on {device}")
     window = sg.arange(s.context + 1, device=device)
 
     def loss_of_step(step: int) -> Any:
         starts = sg.randint(0, len(train) - s.context, (s.batch, 1), device=device)
-        return loss_of(model, train[starts + window])
+        return loss_of(learner, train[starts + window])
 
     def rate(step: int) -> float:
         return _session.warm_cosine(step, s.steps, s.warm, s.learning_rate, s.learning_rate / 10)
@@ -115,6 +119,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"time is over after {done} of {s.steps} steps; run it again to go on")
         return 3
     seconds = time.perf_counter() - start
+    if sg.distributed.get_rank():  # the first process tries the model
+        return 0
     loss = held_back_loss(model, held_back, s)
     fine = loss <= s.floor
     print(f"training loss {curve[-1][1]:.4f}, held back {loss:.4f}, {seconds:.1f} s")

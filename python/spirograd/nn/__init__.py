@@ -5,6 +5,7 @@ from ..scalar import Layer as Layer
 from ..scalar import Neuron as Neuron
 from . import functional as functional
 from . import init as init
+from . import parallel as parallel
 from . import utils as utils
 from .activation import *  # noqa: F403
 from .attention import *  # noqa: F403
@@ -22,5 +23,6 @@ from .padding import *  # noqa: F403
 from .pooling import *  # noqa: F403
 from .position import *  # noqa: F403
 from .recurrent import *  # noqa: F403
+from .sync_batch_norm import *  # noqa: F403
 from .transformer import *  # noqa: F403
 from .upsampling import *  # noqa: F403

@@ -457,7 +457,8 @@ class Module:
         """Copies values into parameters and buffers.
 
         Args:
-            state_dict: dotted names and tensors or arrays, as state_dict() gives them; PyTorch's tensors too.
+            state_dict: dotted names and tensors or arrays, as state_dict() gives them; PyTorch's tensors too. Names may
+                have the "module." of DistributedDataParallel where this module's have not, and the reverse.
             strict: every name must be there, and no other; only BatchNorm's num_batches_tracked may be missing.
             assign: use the tensors themselves, with their types and devices, instead of copying into the present ones.
 
@@ -476,6 +477,7 @@ class Module:
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"load_state_dict: the state is a {type(state_dict).__name__}; pass a dict")
         own = self.state_dict(keep_vars=True)
+        state_dict = _wrapped_alike(own, state_dict)
         # Files of before 2018 lack the counts of batches; the layer keeps its own.
         missing = [n for n in own if n not in state_dict and n.rpartition(".")[2] != "num_batches_tracked"]
         unexpected = [name for name in state_dict if name not in own]
@@ -623,6 +625,20 @@ def _tree(name: str, lines: list[str], children: list[str]) -> str:
         return f"{name}({lines[0]})"
     inside = "".join(f"\n  {line}" for line in [*lines, *children])
     return f"{name}({inside}\n)" if inside else f"{name}()"
+
+
+def _wrapped_alike(own: Mapping[str, Any], state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The state with "module." before its names as the own names have it: a model may have been wrapped when its state
+    was saved, and not be now."""
+    mark = "module."
+    if not state or not own or not own.keys().isdisjoint(state):
+        return state
+    if all(name.startswith(mark) for name in state):
+        bare = {name.removeprefix(mark): value for name, value in state.items()}
+        return state if own.keys().isdisjoint(bare) else bare
+    if all(name.startswith(mark) for name in own):
+        return {mark + name: value for name, value in state.items()}
+    return state
 
 
 def _tensor(value: Any) -> Tensor:

@@ -127,12 +127,6 @@ class _BatchNorm(_RunningNorm):
     def forward(self, input: Tensor) -> Tensor:
         self._check(input)
         self._check_channels(input, 1)
-        momentum: float | Tensor = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.num_batches_tracked is not None:
-            with no_grad():
-                self.num_batches_tracked.add_(1)
-                if self.momentum is None:  # the mean over all batches
-                    momentum = 1.0 / self.num_batches_tracked.float()
         return F.batch_norm(
             input,
             self.running_mean,
@@ -140,9 +134,18 @@ class _BatchNorm(_RunningNorm):
             self.weight,
             self.bias,
             self.training or self.running_mean is None,
-            momentum,
+            self._counted(),
             self.eps,
         )
+
+    def _counted(self) -> float | Tensor:
+        """Counts a batch in training; gives its share in the running values."""
+        if self.training and self.num_batches_tracked is not None:
+            with no_grad():
+                self.num_batches_tracked.add_(1)
+                if self.momentum is None:  # the mean over all batches
+                    return 1.0 / self.num_batches_tracked.float()
+        return 0.0 if self.momentum is None else self.momentum
 
 
 class BatchNorm1d(_BatchNorm):

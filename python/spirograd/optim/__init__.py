@@ -10,6 +10,7 @@ from .optimizer import Optimizer
 from .rmsprop import Adadelta, Adagrad, RMSprop
 from .rule import RuleOptimizer
 from .sgd import LARS, SGD
+from .zero import ZeroRedundancyOptimizer
 
 __all__ = [
     "ASGD",
@@ -32,6 +33,7 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "RuleOptimizer",
+    "ZeroRedundancyOptimizer",
     "lr_scheduler",
     "swa_utils",
 ]

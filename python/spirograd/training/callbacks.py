@@ -15,6 +15,7 @@ import numpy as np
 from .._core import Tensor
 from ..base.grad_mode import no_grad
 from ..base.tree import to_host
+from ..optim import ZeroRedundancyOptimizer
 from ..optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from ..utils import checkpoints
 from ..utils.tensorboard import SummaryWriter
@@ -202,7 +203,11 @@ class ModelCheckpoint(Callback):
             return
         save = self._save or checkpoints.save
         state = {"model": training.model, "optimizer": training.optimizer, **self.objects}
-        save(self.folder, training.history.steps, epoch=training.epoch, keep=self.keep, **state)
+        for thing in state.values():
+            if isinstance(thing, ZeroRedundancyOptimizer):
+                thing.consolidate_state_dict()  # all processes take part
+        if training.writes:
+            save(self.folder, training.history.steps, epoch=training.epoch, keep=self.keep, **state)
 
 
 class LearningRateScheduler(Callback):
@@ -327,10 +332,14 @@ class _Log(Callback):
         self.path, self.append = Path(path), append
 
     def on_train_begin(self, training: Training) -> None:
+        if not training.writes:
+            return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.open("a" if self.append else "w").close()
 
     def on_epoch_end(self, training: Training) -> None:
+        if not training.writes:
+            return
         history = training.history
         row = {"epoch": training.epoch, "seconds": round(history.times[-1], 4), "lr": history.learning_rates[-1]}
         with self.path.open("a", newline="") as file:

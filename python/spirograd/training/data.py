@@ -19,23 +19,27 @@ class Batch(NamedTuple):
     inputs: tuple[Tensor, ...]
     target: Tensor
     weight: Tensor | None = None  # of the rows
+    share: Tensor | None = None  # as in Selection
 
 
 class Selection(NamedTuple):
-    """A batch that is still to be made: these rows of inputs and target, and of the weights, if there are any."""
+    """A batch that is still to be made: these rows of inputs and target, and of the weights, if there are any. `share`:
+    how much it counts among the batches of all processes."""
 
     inputs: tuple[Tensor, ...]
     target: Tensor
     weight: Tensor | None
     rows: Tensor | None  # None: all
+    share: Tensor | None = None  # None: as much as the others
 
     def batch(self) -> Batch:
         """The rows."""
         if self.rows is None:
-            return Batch(*self[:3])
+            return Batch(*self[:3], self.share)
         rows = self.rows
         weight = None if self.weight is None else self.weight.index_select(0, rows)
-        return Batch(tuple(t.index_select(0, rows) for t in self.inputs), self.target.index_select(0, rows), weight)
+        inputs = tuple(t.index_select(0, rows) for t in self.inputs)
+        return Batch(inputs, self.target.index_select(0, rows), weight, self.share)
 
 
 class Rows:
@@ -46,21 +50,34 @@ class Rows:
         self.weight: Tensor | None = None
         self.shuffle = False
         self.seed: int | None = None
+        self.rank, self.processes = 0, 1
 
     def steps(self) -> int:
         """How many batches an epoch has."""
-        return -(-self.target.shape[0] // self.batch_size)
+        return -(-self.target.shape[0] // (self.batch_size * self.processes))
 
     def batches(self, epoch: int | None) -> Iterator[Selection]:
         """The batches of an epoch; None: in order."""
         order = self.order(epoch) if self.shuffle and epoch is not None else None
-        for first in range(0, self.target.shape[0], self.batch_size):
-            some = slice(first, first + self.batch_size)
+        count, joint = self.target.shape[0], self.batch_size * self.processes
+        for first in range(0, count, joint):
+            some, share = self._own(first, min(first + joint, count))
+            if some.start == some.stop or (epoch is not None and count - first < self.processes):
+                continue  # all processes learn from as many batches
             if order is not None:
-                yield Selection(self.inputs, self.target, self.weight, order[some])
+                yield Selection(self.inputs, self.target, self.weight, order[some], share)
             else:
                 weight = None if self.weight is None else self.weight[some]
-                yield Selection(tuple(t[some] for t in self.inputs), self.target[some], weight, None)
+                yield Selection(tuple(t[some] for t in self.inputs), self.target[some], weight, None, share)
+
+    def _own(self, first: int, last: int) -> tuple[slice, Tensor | None]:
+        """This process's part of the rows of a joint batch, and how much it counts; parts differ by a row at most."""
+        rows = last - first
+        begin, end = (first + rows * i // self.processes for i in (self.rank, self.rank + 1))
+        if rows % self.processes == 0:
+            return slice(begin, end), None
+        share = _core.full((), (end - begin) * self.processes / rows, device=self.target.device)
+        return slice(begin, end), share
 
     def order(self, epoch: int) -> Tensor:
         """The rows in the order of this epoch."""
@@ -89,13 +106,17 @@ class Batches:
 
     def __init__(self, op: str, loader: Iterable[Any], place: Destination) -> None:
         self.op, self.loader, self.place = op, loader, place
+        self.joint = False  # whether other processes have loaders of their own
 
     def steps(self) -> int | None:
         """How many batches an epoch has; None where that is unknown."""
         return len(self.loader) if isinstance(self.loader, Sized) else None
 
     def batches(self, epoch: int | None) -> Iterator[Selection]:
-        """The batches of the loader, whatever the epoch, on the model's device."""
+        """The batches of the loader, on the model's device; of an epoch, if several processes share it out."""
+        sampler = getattr(self.loader, "sampler", None)
+        if self.joint and epoch is not None and sampler is not None and hasattr(sampler, "set_epoch"):
+            sampler.set_epoch(epoch)
         for batch in self.loader:
             if not isinstance(batch, (tuple, list)) or len(batch) < 2:
                 raise ValueError(f"{self.op}: a batch is a {type(batch).__name__}; give (inputs, target)")

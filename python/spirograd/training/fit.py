@@ -9,10 +9,12 @@ from typing import Any
 from .. import optim
 from .._core import DeviceLostError, DeviceTimeoutError
 from ..amp import GradScaler
+from ..distributed import get_rank, get_world_size
 from ..nn import Module
 from ..progress import Progress
 from .callbacks import Callback, LearningRateScheduler
 from .data import Rows, data_of, destination_of, held_back, inputs_of
+from .join import any_process, common_seed, joined
 from .loop import run_epoch, run_evaluation, run_prediction
 from .names import Loss, LossFunction, Metrics, loss_named, optimizer_named
 from .recovery import Recovery
@@ -52,6 +54,7 @@ def fit(
     compile: bool | None = None,
     on_device_lost: str = "raise",
     snapshot_every: int = 100,
+    distributed: bool = False,
 ) -> History:
     """Trains a model. Arrays go to the model's device once, floats in its type; batches are rows, picked there.
 
@@ -95,6 +98,12 @@ def fit(
             numbers, and the sums of the epoch. Callbacks are called again for steps that are repeated. A loader must
             give the same batches when an epoch is repeated.
         snapshot_every: steps between two such copies; each waits for the device.
+        distributed: train together with the other processes that `python -m spirograd launch`, or another launcher,
+            started: each calls fit with the same arguments. A step takes batch_size rows in each process, and the model
+            learns as one process does from batches of all of them together; at the end of an epoch, fewer rows than
+            processes are left out. A loader must give each process its own share (DistributedSampler), in equally many
+            batches. History and logs are those of all processes; the first one alone writes logs, checkpoints and the
+            bar. A loss with weights is the mean of the processes' weighted means.
 
     Returns:
         A History. Ctrl-C ends the training early and returns what there is.
@@ -102,7 +111,8 @@ def fit(
     Raises:
         TypeError: the model is not a module of tensors.
         ValueError: the data do not fit together, a name is unknown, or compile=True with what cannot be replayed: an
-            optimiser that is not a `RuleOptimizer`, a metric that is not a `metrics.Sum`, precision="fp16".
+            optimiser that is not a `RuleOptimizer`, a metric that is not a `metrics.Sum`, precision="fp16"; or
+            distributed=True with what several processes cannot do: compile=True, LBFGS, recovery, an uneven loader.
         DeviceLostError, DeviceTimeoutError: the GPU failed; with "recover": twice in the same steps.
         IndexError: a class is out of range; raised at the end of an epoch at the latest.
 
@@ -120,6 +130,8 @@ def fit(
         raise ValueError(f"fit: on_device_lost is {on_device_lost!r}; use raise or recover")
     if snapshot_every < 1:
         raise ValueError(f"fit: snapshot_every is {snapshot_every}; use 1 or more")
+    if distributed:
+        seed = common_seed(seed)
     place = destination_of("fit", model)
     casts = casts_of("fit", precision, place.device)
     scaler = GradScaler() if precision == "fp16" else None
@@ -137,15 +149,20 @@ def fit(
     data, later = held_back(data, validation_data, validation_split, place, batch_size, shuffle, seed)
     if isinstance(data, Rows):
         data.shuffle, data.seed = shuffle, seed
+    learner = model
+    if distributed:
+        learner, model = joined(model, optimizer, data, later, compile, on_device_lost)
     training = Training(model, optimizer, epochs)
+    training.writes = not distributed or get_rank() == 0
     followers = [c if isinstance(c, Callback) else LearningRateScheduler(c) for c in callbacks]
     sums = Sums("fit", loss_of, metrics)
-    step = Step(model, optimizer, weighted, casts, scaler, clip_grad_norm, clip_grad_value, accumulate_grad_batches)
-    replayed = _replayed(compile, step, sums, followers)
+    sums.joint = distributed and get_world_size() > 1
+    step = Step(learner, optimizer, weighted, casts, scaler, clip_grad_norm, clip_grad_value, accumulate_grad_batches)
+    replayed = None if sums.joint else _replayed(compile, step, sums, followers)
     mode, steps = model.training, data.steps()
     training.recovers, recovery, epoch = on_device_lost == "recover", None, initial_epoch
     bar = None
-    if verbose == 1 and sys.stderr.isatty():
+    if verbose == 1 and training.writes and sys.stderr.isatty():
         bar = Progress(steps and steps * (epochs - initial_epoch), "fit")
     try:
         for follower in followers:
@@ -162,7 +179,9 @@ def fit(
                     raise
                 epoch = training.epoch - 1 if recovery.done else initial_epoch
                 continue
-            if verbose == 2:
+            if sums.joint:
+                training.stop = any_process(training.stop)
+            if verbose == 2 and training.writes:
                 _print_epoch(training)
             if training.stop:
                 training.history.stopped = True

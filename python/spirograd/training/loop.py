@@ -116,7 +116,7 @@ def run_evaluation(model: Module, data: Data, sums: Sums, casts: Casts) -> dict[
                 sums.submit()
     finally:
         model.train(mode)
-    if sums.empty:
+    if sums.empty and not sums.joint:
         raise ValueError("evaluate: there was no batch; give a list or a DataLoader, not an iterator")
     return sums.read()
 

@@ -74,7 +74,7 @@ def _recorded(step: Step, metrics: list[Sum]) -> Callable[..., list[Any]]:
     def learn(selection: Selection, first: bool, last: bool, sums: list[dict[str, Tensor]]) -> list[Any]:
         batch = selection.batch()
         output, loss = step.forward(batch)
-        step.backward(loss, first)
+        step.backward(loss, first, batch.share)
         counts = []
         with no_grad():
             for metric, own, value in zip(metrics, sums, [loss, *[output] * len(metrics)], strict=False):

@@ -84,6 +84,7 @@ class Training:
         epochs: number of the last one.
         logs: the values of the epoch that just ended, validation's under names with "val" before them.
         stop: set it to end the training after this step's epoch.
+        writes: whether this process is the one, of those that train together, that writes files and prints.
         recovers: whether it goes on when its device is lost: what a callback keeps for later belongs on the host then.
     """
 
@@ -94,6 +95,7 @@ class Training:
         self.logs: dict[str, float] = {}
         self.stop = False
         self.recovers = False
+        self.writes = True
 
 
 def short(value: Any) -> str:

@@ -80,10 +80,12 @@ class Step:
                 return output, self.loss(output, batch.target, batch.weight)
             return output, self.loss(output, batch.target)
 
-    def backward(self, loss: Tensor, first: bool) -> None:
-        """Adds the gradients of a loss to those of this step; the first one begins anew."""
+    def backward(self, loss: Tensor, first: bool, share: Tensor | None = None) -> None:
+        """Adds the gradients of a loss to those of this step; the first one begins anew. `share`: as in Selection."""
         if first:
             self.optimizer.zero_grad()
+        if share is not None:
+            loss = loss * share
         (loss if self.scaler is None else self.scaler.scale(loss)).backward()
 
     def clip(self, batches: int) -> None:
@@ -117,7 +119,7 @@ class Step:
             self.optimizer.step(self._closure(batch, add))
             return
         output, loss = self.forward(batch)
-        self.backward(loss, done == 0)
+        self.backward(loss, done == 0, batch.share)
         add(output, loss)
         if done + 1 == self.batches:
             self.update(self.batches)
@@ -128,7 +130,7 @@ class Step:
         def closure() -> Tensor:
             nonlocal counted
             output, loss = self.forward(batch)
-            self.backward(loss, True)
+            self.backward(loss, True, batch.share)
             self.clip(1)
             if not counted:
                 add(output, loss)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Generic, TypeVar
 
-from ... import _core
+from ... import _core, distributed
 from ..._core import Generator
+from ...distributed import environment
 from .dataset import permutation
 
 __all__ = [
@@ -206,8 +206,9 @@ class DistributedSampler(Sampler[int]):
 
     Args:
         dataset: what has a length.
-        num_replicas: how many processes; None reads the variable ``WORLD_SIZE``, else 1.
-        rank: which of them this is; None reads the variable ``RANK``, else 0.
+        num_replicas: how many processes; None: those of `sg.distributed`, or, before it is initialised, what a launcher
+            says (``WORLD_SIZE``), else 1.
+        rank: which of them this is; None: as `sg.distributed` or the launcher (``RANK``) says, else 0.
         shuffle: whether the order is random.
         seed: the same in all processes.
         drop_last: leaves samples out so that shares are equal; otherwise some come twice.
@@ -229,13 +230,20 @@ class DistributedSampler(Sampler[int]):
         seed: int = 0,
         drop_last: bool = False,
     ) -> None:
-        replicas = int(os.environ.get("WORLD_SIZE", 1)) if num_replicas is None else num_replicas
-        self.rank = int(os.environ.get("RANK", 0)) if rank is None else rank
+        started = distributed.is_initialized()
+        size = distributed.get_world_size() if started else environment.world_size() or 1
+        replicas = size if num_replicas is None else num_replicas
+        self.rank = (distributed.get_rank() if started else environment.rank() or 0) if rank is None else rank
         if not 0 <= self.rank < replicas:
             raise ValueError(f"DistributedSampler: rank is {self.rank}; it is from 0 to {replicas - 1}")
         self.dataset, self.num_replicas = dataset, replicas
         self.shuffle, self.seed, self.drop_last = shuffle, seed, drop_last
         self.epoch = 0
+
+    @property
+    def num_samples(self) -> int:
+        """How many indices this process gives."""
+        return len(self)
 
     @property
     def total_size(self) -> int:

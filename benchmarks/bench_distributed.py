@@ -1,0 +1,187 @@
+"""Training in several processes against one, with PyTorch's DistributedDataParallel beside it where PyTorch is there.
+
+    python -m spirograd launch -n 2 benchmarks/bench_distributed.py                 # the CPU, one thread a process
+    python -m spirograd launch -n 2 benchmarks/bench_distributed.py --device gpu    # a GPU a process
+
+Each process takes a batch of the same size as the one process does, so that N processes do N times the work; the factor
+is N * time of one / time of N. The first process measures alone while the others wait; both are measured in turns. With
+the CPU set SPIROGRAD_THREADS=1. Writes benchmarks/results/distributed-DATE.json. Close other programs first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import spirograd as sg
+from harness import common
+from harness.common import Result, Timing
+
+dist = sg.distributed
+F = sg.nn.functional
+TURNS = 3
+
+
+class Case(NamedTuple):
+    """A model, a batch for it, and the factor to reach with two processes."""
+
+    name: str
+    make: Callable[[Any], Any]
+    batch: Callable[[Any], tuple[Any, Any]]
+    steps: int
+    goal: float
+
+
+def mlp(lib: Any) -> Any:
+    nn = lib.nn
+    return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(), nn.Linear(256, 10))
+
+
+def images(rows: int) -> Callable[[Any], tuple[Any, Any]]:
+    return lambda lib: (lib.randn(rows, 784), lib.randint(0, 10, (rows,)))
+
+
+def tokens(vocabulary: int, rows: int, length: int) -> Callable[[Any], tuple[Any, Any]]:
+    return lambda lib: tuple(lib.randint(0, vocabulary, (rows, length)) for _ in range(2))
+
+
+def gpt(vocabulary: int, context: int, width: int, layers: int, heads: int) -> Callable[[Any], Any]:
+    def make(lib: Any) -> Any:
+        return sg.models.GPT2(vocabulary, context, width, layers, heads, 0.0) if lib is sg else None
+
+    return make
+
+
+CPU = [Case("MLP 784-512-256-10, batch 1,024 a process", mlp, images(1024), 20, 1.7)]
+GPU = [
+    Case("GPT L6 E384 T256, 64 sequences a GPU", gpt(65, 256, 384, 6, 6), tokens(65, 64, 256), 20, 1.94),
+    Case("GPT-2 small T1024, batch 8 a GPU", gpt(50257, 1024, 768, 12, 12), tokens(50257, 8, 1024), 10, 1.96),
+    Case("MLP 784-512-256-10, batch 16,384 a GPU", mlp, images(16384), 50, 1.6),
+]
+
+
+def stepper(lib: Any, case: Case, device: str, wrap: Callable[[Any], Any]) -> Callable[[], None] | None:
+    """A function that makes a training step; None: the library does not have the model."""
+    lib.manual_seed(0)
+    model = case.make(lib)
+    if model is None:
+        return None
+    model = wrap(model.to(device))
+    x, y = (t.to(device) for t in case.batch(lib))
+    optimizer = lib.optim.AdamW(model.parameters(), lr=1e-4)
+
+    def step() -> Any:
+        loss = lib.nn.functional.cross_entropy(model(x).flatten(0, -2), y.flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step
+
+
+def seconds_of(step: Callable[[], Any], steps: int) -> float:
+    step().item()
+    start = time.perf_counter()
+    for _ in range(steps):
+        loss = step()
+    loss.item()
+    return (time.perf_counter() - start) / steps
+
+
+def factors(case: Case, lib: Any, name: str, device: str, wrap: Callable[[Any], Any]) -> Iterator[Result]:
+    """Times of one process and of all, and the factor between them."""
+    alone, joint = (stepper(lib, case, device, w) for w in (lambda model: model, wrap))
+    if alone is None or joint is None:
+        return
+    one, all_ = [], []
+    for turn in range(TURNS + 1):
+        dist.barrier()
+        first = seconds_of(alone, case.steps) if dist.get_rank() == 0 else 0.0
+        dist.barrier()
+        every = seconds_of(joint, case.steps)
+        if turn:  # the first one warms up
+            one.append(first)
+            all_.append(every)
+    if dist.get_rank():
+        return
+    size = dist.get_world_size()
+    for label, samples in (("1 process", one), (f"{size} processes", all_)):
+        timing = Timing.of(samples)
+        yield Result("training", f"{case.name}, {label}", name, device, timing.median * 1e3, "ms", timing)
+    value = size * Timing.of(one).median / Timing.of(all_).median
+    goal = f">= {case.goal}x" if size == 2 and name == "spirograd" else ""
+    yield Result("training", f"{case.name}, factor", name, device, value, "x", target=goal)
+
+
+def bandwidth(device: str) -> Iterator[Result]:
+    """Bytes a second of an all-reduce of many gradients."""
+    for megabytes, goal in ((64, 240), (512, 300)) if device != "cpu" else ((4, 0),):
+        tensors = [sg.ones(megabytes * (1 << 20) // 4 // 16, device=device) for _ in range(16)]
+        samples = []
+        for _ in range(10):
+            sg.synchronize()
+            dist.barrier()
+            start = time.perf_counter()
+            dist.all_reduce_coalesced(tensors)
+            tensors[-1][-1:].sum().item()
+            samples.append(time.perf_counter() - start)
+        timing = Timing.of(samples[3:])
+        value = megabytes * (1 << 20) / timing.median / 1e9
+        target = f">= {goal} GB/s" if goal else ""
+        yield Result("all_reduce", f"{megabytes} MB in 16 tensors", "spirograd", device, value, "GB/s", timing, target)
+
+
+def memory(device: str) -> Iterator[Result]:
+    """Bytes of Adam's state in this process with ZeRO, against all of it."""
+    model = mlp(sg).to(device)
+    zero = sg.optim.ZeroRedundancyOptimizer(model.parameters(), sg.optim.Adam)
+    plain = sg.optim.Adam(model.parameters())
+    for optimizer in (zero, plain):
+        model(sg.ones(2, 784, device=device)).sum().backward()
+        optimizer.step()
+    held = [
+        sum(t.nbytes for s in o.state.values() for t in s.values() if hasattr(t, "nbytes")) for o in (zero.optim, plain)
+    ]
+    yield Result("zero", "Adam's state", "spirograd", device, held[0] / held[1], "of all", target="<= 0.52")
+
+
+def torch_beside(device: str) -> tuple[Any, str, Callable[[Any], Any]] | None:
+    try:
+        import torch
+    except ImportError:
+        return None
+    rank, size, local = (int(os.environ[k]) for k in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
+    place = "cpu" if device == "cpu" else f"cuda:{local}"
+    torch.set_num_threads(1 if device == "cpu" else torch.get_num_threads())
+    torch.distributed.init_process_group("gloo" if device == "cpu" else "nccl", rank=rank, world_size=size)
+    return torch, place, lambda model: torch.nn.parallel.DistributedDataParallel(model)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--device", choices=["cpu", "gpu"], default="cpu", help="default: cpu")
+    options.add_argument("--json", metavar="FILE", help="where the results go")
+    given = options.parse_args()
+    dist.init_process_group()
+    device = "cpu" if given.device == "cpu" else f"gpu:{dist.get_local_rank()}"
+    results = [*bandwidth(device), *memory(device)]
+    beside = torch_beside(device)
+    for case in CPU if device == "cpu" else GPU:
+        results += factors(case, sg, "spirograd", device, sg.nn.parallel.DistributedDataParallel)
+        if beside:
+            lib, place, wrap = beside
+            results += factors(case, lib, "torch", place, wrap)
+    if dist.get_rank() == 0:
+        environment = common.environment([sg.Device(device)]) | {"processes": dist.get_world_size()}
+        path = common.save("distributed", results, environment, given.json)
+        print(common.table(results))
+        print(path)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+main()
