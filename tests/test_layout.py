@@ -44,6 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_reading": set(),
     "accelerator": set(),
     "autograd": set(),
+    "distributed": set(),
     "engine": set(),
     "metrics": set(),
     "profiler": set(),
@@ -84,6 +85,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "callbacks",
         "compiler",
         "datasets",
+        "distributed",
         "distributions",
     }
     | {"fft", "func", "generation", "linalg", "metrics", "models", "nn", "onnx", "ops", "optim", "profiler"}

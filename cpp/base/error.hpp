@@ -43,6 +43,9 @@ struct KernelCompileError : Error {
 struct ForkError : Error {
   using Error::Error;
 };
+struct DistributedError : Error {
+  using Error::Error;
+};
 // A wrong plan, found under SPIROGRAD_BOUNDS=1: other errors of a run are worked around where possible, this one is not.
 struct CheckError : Error {
   using Error::Error;

@@ -12,7 +12,7 @@ namespace {
 
 struct Classes {
   PyObject *error, *out_of_memory, *device_lost, *device_timeout, *device_unavailable, *limit, *kernel_compile, *fork,
-      *file_format, *fallback_warning, *cache_warning;
+      *distributed, *file_format, *fallback_warning, *cache_warning;
 } classes;
 
 PyObject* make(PyObject* module, const char* name, const char* doc, PyObject* base, PyObject* second = nullptr) {
@@ -90,6 +90,7 @@ void add_errors(PyObject* m) {
   classes.limit = make(m, "LimitError", "A size is beyond a limit of the device.", error, PyExc_ValueError);
   classes.kernel_compile = make(m, "KernelCompileError", "A kernel did not compile; the message has the line.", error);
   classes.fork = make(m, "ForkError", "A GPU was used in a forked child; start processes with 'spawn'.", error);
+  classes.distributed = make(m, "DistributedError", "Another process failed, is late, or does something else.", error);
   classes.file_format = make(m, "FileFormatError", "A file is damaged or of another format.", error, PyExc_ValueError);
   classes.fallback_warning =
       make(m, "FallbackWarning", "An operation runs on a slower path than asked for.", PyExc_UserWarning);
@@ -122,6 +123,8 @@ void set_python_error() noexcept {
     set(classes.kernel_compile, e);
   } catch (const ForkError& e) {
     set(classes.fork, e);
+  } catch (const DistributedError& e) {
+    set(classes.distributed, e);
   } catch (const Error& e) {
     set(classes.error, e);
   } catch (const std::bad_alloc&) {

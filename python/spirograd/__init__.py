@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from . import autograd as autograd
     from . import callbacks as callbacks
     from . import datasets as datasets
+    from . import distributed as distributed
     from . import distributions as distributions
     from . import fft as fft
     from . import func as func
@@ -96,6 +97,7 @@ _lazy = (
     "autograd",
     "callbacks",
     "datasets",
+    "distributed",
     "distributions",
     "fft",
     "func",

@@ -1,0 +1,225 @@
+"""The processes that work together: starting, ending, and groups of some of them."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import _core
+from . import environment
+
+DEFAULT_TIMEOUT = 600.0
+
+
+@dataclass(frozen=True, eq=False)
+class ProcessGroup:
+    """Processes that call the same collectives in the same order; see new_group().
+
+    Attributes:
+        ranks: the members' numbers in the world, in order.
+        rank: this process's place among them; -1: it is no member.
+        timeout: seconds that a collective may wait for the others.
+    """
+
+    ranks: tuple[int, ...]
+    rank: int
+    timeout: float
+    communicator: Any = None  # of mpi4py; None with one process
+
+    def size(self) -> int:
+        return len(self.ranks)
+
+    def __repr__(self) -> str:
+        return f"ProcessGroup(rank {self.rank} of {self.size()})"
+
+
+_world: ProcessGroup | None = None
+_backend = ""
+
+
+def _seconds(timeout: float | datetime.timedelta | None) -> float:
+    if timeout is None:
+        return float(os.environ.get("SPIROGRAD_COLLECTIVE_TIMEOUT") or DEFAULT_TIMEOUT)
+    seconds = timeout.total_seconds() if isinstance(timeout, datetime.timedelta) else float(timeout)
+    if seconds <= 0:
+        raise ValueError(f"init_process_group: a timeout of {seconds:g} s; give a positive number of seconds")
+    return seconds
+
+
+def is_available() -> bool:
+    """Whether processes can work together here: always, with one; with several if mpi4py is installed."""
+    return True
+
+
+def is_mpi_available() -> bool:
+    """Whether mpi4py and an MPI library are there.
+
+    Example:
+        >>> import spirograd as sg
+        >>> sg.distributed.is_mpi_available() in (True, False)
+        True
+    """
+    try:
+        _mpi()
+    except ImportError:
+        return False
+    return True
+
+
+def _mpi() -> Any:
+    from mpi4py import MPI
+
+    return MPI
+
+
+def init_process_group(
+    backend: str = "auto",
+    *,
+    timeout: float | datetime.timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    init_method: str | None = None,
+) -> None:
+    """Joins the processes that a launcher started; the first call of a distributed program.
+
+    Start the program with ``mpiexec -n 2 python train.py``, or any launcher that sets RANK and WORLD_SIZE, OMPI_...,
+    PMI_... or SLURM_... variables and gives the processes an MPI world. Without a launcher there is one process, and
+    all collectives do nothing.
+
+    Args:
+        backend: "mpi", through host memory, for all devices; "nccl", between NVIDIA GPUs; "auto" chooses. "gloo",
+            which programs for PyTorch name on the CPU, means "mpi".
+        timeout: seconds (or a timedelta) that a collective may wait for other processes before it raises
+            DistributedError; None: SPIROGRAD_COLLECTIVE_TIMEOUT, 600 by default.
+        world_size, rank: checked against the launcher's when given.
+        init_method: "env://" or None.
+
+    Raises:
+        RuntimeError: called twice.
+        ValueError: an unknown backend, or a rank or size that is not the launcher's.
+        DistributedError: several processes were asked for and MPI is not there or has only one.
+
+    Example:
+        >>> import spirograd as sg
+        >>> sg.distributed.init_process_group()
+        >>> sg.distributed.get_rank(), sg.distributed.get_world_size()
+        (0, 1)
+        >>> sg.distributed.destroy_process_group()
+    """
+    global _world, _backend
+    if _world is not None:
+        raise RuntimeError("init_process_group: called twice; call destroy_process_group() first")
+    names = {"auto", "mpi", "nccl", "gloo"}
+    if backend not in names:
+        raise ValueError(f"init_process_group: no backend {backend!r}; choose one of {sorted(names)}")
+    if init_method not in (None, "env://"):
+        raise ValueError(f"init_process_group: init_method {init_method!r}; processes find each other through MPI")
+    seconds = _seconds(timeout)
+    asked = world_size if world_size > 0 else environment.world_size() or 1
+    communicator = None
+    mine, size = 0, 1
+    if asked > 1:
+        try:
+            communicator = _mpi().COMM_WORLD.Dup()
+        except ImportError as error:
+            raise _core.DistributedError(
+                f"init_process_group: {asked} processes need mpi4py, which cannot be imported ({error}); "
+                "pip install spirograd[mpi]"
+            ) from None
+        mine, size = communicator.rank, communicator.size
+        if size != asked:
+            raise _core.DistributedError(
+                f"init_process_group: {asked} processes are asked for and MPI has {size}; start them with "
+                f"mpiexec -n {asked} of the MPI that mpi4py uses"
+            )
+    if rank >= 0 and rank != mine:
+        raise ValueError(f"init_process_group: rank={rank}, but the launcher made this process rank {mine}")
+    _world = ProcessGroup(tuple(range(size)), mine, seconds, communicator)
+    _backend = "mpi"
+
+
+def destroy_process_group(group: ProcessGroup | None = None) -> None:
+    """Leaves a group; without an argument, the world. A program calls it at its end; afterwards it may go on alone."""
+    global _world
+    if group is None or group is _world:
+        _world = None
+
+
+def is_initialized() -> bool:
+    """Whether init_process_group() was called."""
+    return _world is not None
+
+
+def world() -> ProcessGroup:
+    """All processes. One, if init_process_group() was not called."""
+    return _world or _ALONE
+
+
+_ALONE = ProcessGroup((0,), 0, DEFAULT_TIMEOUT)
+
+
+def get_rank(group: ProcessGroup | None = None) -> int:
+    """This process's number in a group, or in the world; -1: no member. 0 before init_process_group()."""
+    return (group or world()).rank
+
+
+def get_world_size(group: ProcessGroup | None = None) -> int:
+    """The number of processes in a group, or in the world. 1 before init_process_group()."""
+    return (group or world()).size()
+
+
+def get_local_rank() -> int:
+    """This process's number on its machine, which is the number of its GPU: ``sg.device(f"gpu:{get_local_rank()}")``.
+
+    LOCAL_RANK or what mpirun and Slurm set; where they set nothing, MPI is asked.
+    """
+    known = environment.local_rank()
+    if known is not None:
+        return known
+    group = world()
+    if group.communicator is None:
+        return 0
+    here = group.communicator.Split_type(_mpi().COMM_TYPE_SHARED)
+    try:
+        return int(here.rank)
+    finally:
+        here.Free()
+
+
+def get_backend(group: ProcessGroup | None = None) -> str:
+    """ "mpi" or "nccl"."""
+    return _backend or "mpi"
+
+
+def get_process_group_ranks(group: ProcessGroup | None = None) -> list[int]:
+    """The members' numbers in the world."""
+    return list((group or world()).ranks)
+
+
+def new_group(ranks: Sequence[int] | None = None, *, timeout: float | datetime.timedelta | None = None) -> ProcessGroup:
+    """A group of some processes. Every process of the world must call this, in the same order.
+
+    Args:
+        ranks: the members, by their numbers in the world; None: all.
+        timeout: as in init_process_group(); None: the world's.
+
+    Raises:
+        ValueError: a rank that there is not, or one named twice.
+
+    Example:
+        >>> import spirograd as sg
+        >>> sg.distributed.new_group([0])
+        ProcessGroup(rank 0 of 1)
+    """
+    everyone = world()
+    members = tuple(everyone.ranks if ranks is None else sorted(int(r) for r in ranks))
+    if len(set(members)) != len(members) or not set(members) <= set(everyone.ranks) or not members:
+        raise ValueError(f"new_group: ranks {list(members)} of {everyone.size()} processes; name each once")
+    mine = members.index(everyone.rank) if everyone.rank in members else -1
+    communicator = None
+    if everyone.communicator is not None:
+        communicator = everyone.communicator.Split(0 if mine >= 0 else _mpi().UNDEFINED, max(mine, 0))
+    return ProcessGroup(members, mine, everyone.timeout if timeout is None else _seconds(timeout), communicator)
