@@ -143,8 +143,8 @@ def init_process_group(
     all collectives do nothing.
 
     Args:
-        backend: "mpi", through host memory, for all devices; "nccl", between NVIDIA GPUs; "auto" chooses. "gloo",
-            which programs for PyTorch name on the CPU, means "mpi".
+        backend: "mpi", through host memory, for all devices; "auto" is the same, and so is "gloo", which programs
+            for PyTorch name. "nccl", between NVIDIA GPUs, is not there yet.
         timeout: seconds (or a timedelta) that a collective may wait for other processes before it raises
             DistributedError; None: SPIROGRAD_COLLECTIVE_TIMEOUT, 600 by default.
         world_size, rank: checked against the launcher's when given.
@@ -153,7 +153,7 @@ def init_process_group(
     Raises:
         RuntimeError: called twice.
         ValueError: an unknown backend, or a rank or size that is not the launcher's.
-        DistributedError: several processes were asked for and MPI is not there or has only one.
+        DistributedError: several processes were asked for, and NCCL, or MPI is not there or has only one.
 
     Example:
         >>> import spirograd as sg
@@ -171,6 +171,10 @@ def init_process_group(
     if init_method not in (None, "env://"):
         raise ValueError(f"init_process_group: init_method {init_method!r}; processes find each other through MPI")
     seconds = _seconds(timeout)
+    if backend == "nccl" and (environment.world_size() or 1) > 1:
+        raise _core.DistributedError(
+            'init_process_group: there is no NCCL backend yet; use backend="auto", through MPI and host memory'
+        )
     asked = world_size if world_size > 0 else environment.world_size() or 1
     communicator = None
     mine, size = 0, 1
@@ -260,7 +264,7 @@ def get_local_rank() -> int:
 
 
 def get_backend(group: ProcessGroup | None = None) -> str:
-    """ "mpi" or "nccl"."""
+    """How values move: "mpi"."""
     return _backend or "mpi"
 
 
