@@ -99,6 +99,7 @@ def index_error(rank: int) -> None:
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # mpiexec sends it when a process has died, whatever its options
     dist.init_process_group(timeout=LIMIT if sys.argv[1] in ("killed", "sleeping") else 30)
     rank = dist.get_rank()
     globals()[sys.argv[1]](rank)
