@@ -28,11 +28,13 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "ops": {"base", "math", "kernel", "graph"},
     "schedule": {"base", "kernel", "plan", "graph"},
     "device": {"os", "base", "math", "kernel", "plan"},
+    "exchange": {"os", "base", "math", "kernel", "plan", "device/device.hpp"},
     "value": {"os", "base", "math"},
-    "engine": {"base", "math", "kernel", "plan", "graph", "ops", "schedule", "device", "value"},
+    "engine": {"base", "math", "kernel", "plan", "graph", "ops", "schedule", "device", "exchange", "value"},
     "include": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "engine"},
     "bind": {"base", "graph", "ops/list.hpp", "ops/glsl.hpp", "value", "engine"}
-    | {"device/device.hpp", "device/gpu/pipeline/compiler.hpp", "device/gpu/driver/vulkan_calls.hpp"},
+    | {"device/device.hpp", "device/gpu/pipeline/compiler.hpp", "device/gpu/driver/vulkan_calls.hpp"}
+    | {"exchange/group.hpp", "exchange/mpi.hpp"},
 }
 # Module or folder of python/spirograd -> what it may import besides itself, `_core` and `base`; `__init__` stands for
 # `import spirograd`. Imports inside functions and for annotations count.

@@ -21,7 +21,6 @@ lanes=(
   "core 260 GPU tests under the validation layer"
   "sync 90 barriers under synchronization validation, each kernel replaced by a proxy"
   "gpuav 110 addresses under GPU-assisted validation"
-  "vendors 180 pipelines of some GPU tests through the compilers of two devices of other makers; nothing runs"
   "limits 180 kernels on devices with faked limits, under the validation layer"
   "sanitize 420 Catch2 tests under the address, leak and undefined-behaviour sanitizers"
   "tsan 300 Catch2 tests of threads under the thread sanitizer"
@@ -29,6 +28,7 @@ lanes=(
 )
 # Run only when they are named.
 long_lanes=(
+  "vendors 180 pipelines of some GPU tests through the compilers of two devices of other makers; nothing runs"
   "vendors_all 3000 pipelines of all GPU tests through the compilers of seven devices of other makers"
   "asan 300 tests of the Python module on the CPU under the address and undefined-behaviour sanitizers"
   "slow 1500 tests marked slow, on the CPU and (software Vulkan) the GPU"

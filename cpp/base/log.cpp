@@ -19,6 +19,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_ALLOW_CPU_VULKAN", "0", "1: a software Vulkan driver counts as a GPU."},
       {"SPIROGRAD_VULKAN_LIB", "", "Path of the Vulkan loader library; empty: the system's."},
       {"SPIROGRAD_TIMEOUT", "60", "Seconds without progress after which a wait gives up."},
+      {"SPIROGRAD_COLLECTIVE_TIMEOUT", "600", "Seconds that a collective waits for other processes."},
       {"SPIROGRAD_CACHE", "", "Folder for compiled kernels; empty: the user's cache folder; 0: no cache on disk."},
       {"SPIROGRAD_DATA", "", "Folder where the data set loaders look before they download."},
       {"SPIROGRAD_FUSE", "1", "0: one kernel per operation."},

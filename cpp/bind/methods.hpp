@@ -71,6 +71,7 @@ void add_optimizers(PyObject* module);       // optim.cpp
 void add_inspection(PyObject* module);       // inspect.cpp
 void add_compile(PyObject* module);          // compile.cpp
 void add_profile(PyObject* module);          // profile.cpp
+void add_distributed(PyObject* module);      // distributed.cpp
 void add_glsl(PyObject* module);             // glsl.cpp
 void add_observer(PyObject* module);         // observer.cpp
 void add_callable_check(PyObject* module);   // signature.cpp

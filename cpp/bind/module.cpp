@@ -55,6 +55,7 @@ PYBIND11_MODULE(_core, module) {
     sg::bind::add_inspection(m);
     sg::bind::add_compile(m);
     sg::bind::add_profile(m);
+    sg::bind::add_distributed(m);
     sg::bind::add_glsl(m);
     sg::bind::add_observer(m);
     sg::bind::add_callable_check(m);

@@ -10,6 +10,7 @@
 #include "base/host.hpp"
 #include "base/log.hpp"
 #include "base/profile.hpp"
+#include "engine/exchange.hpp"
 #include "engine/pieces.hpp"
 #include "engine/replay/capture.hpp"
 #include "engine/rescue.hpp"
@@ -157,7 +158,7 @@ CachedPlan make_plan(const Log& log, const Wanted& wanted, bool fuse, const std:
   entry.plan = std::make_shared<const Plan>(std::move(made.plan));
   entry.output_nodes = std::move(made.output_nodes);
   if (debug_level() >= 3) debug(3, entry.plan->print());
-  entry.prepared = device_of(log.device).prepare(entry.plan);
+  entry.prepared = is_exchange(log) ? prepare_exchange(entry.plan) : device_of(log.device).prepare(entry.plan);
   entry.key = log.key;
   return entry;
 }
@@ -289,8 +290,9 @@ std::shared_ptr<const SourceLocations> run_plan(DeviceId id, const Plan& plan, P
   std::shared_ptr<const SourceLocations> lines;
   if (!input.reporters.empty() || !input.after.empty())
     lines = std::make_shared<ReporterLocations>(std::move(input.reporters), begin_run(std::move(input.after)));
-  device.run(prepared, {leaves.data(), outputs.data(), input.offsets.data(), input.numbers.data(), lines,
-                        input.unchecked, input.to_the_end});
+  const RunArguments arguments{leaves.data(), outputs.data(),  input.offsets.data(), input.numbers.data(),
+                               lines,         input.unchecked, input.to_the_end};
+  if (!run_exchange(id, prepared, arguments)) device.run(prepared, arguments);
   if (profiling()) profile::count_memory(id, device.stats().bytes_live);
   return lines;
 }
@@ -312,7 +314,8 @@ void flush_log(Log& log) {
     throw;
   } catch (...) {
     const std::exception_ptr error = std::current_exception();
-    if (capture() || log.nodes.empty() || device_of(log.device).lost())
+    if (is_exchange(log)) report_to_others(log, error);
+    if (capture() || is_exchange(log) || log.nodes.empty() || device_of(log.device).lost())
       give_up(log, error);
     else if (!rescue(log, error, run_in_one))
       return;

@@ -8,6 +8,7 @@
 
 #include "base/body.hpp"
 #include "base/dtype.hpp"
+#include "kernel/collective.hpp"
 #include "kernel/features.hpp"
 #include "kernel/gemm.hpp"
 
@@ -51,6 +52,8 @@ struct CustomKernel {
   // An op that reports has two more words: its tag and the address of the status word. 0: it does not report.
   int64_t tag = 0;
   double cost = 0;  // approximate number of operations
+  // Not run by a device, but together with other processes: input 0 and the result, `words` the shape of the input.
+  Collective collective;
 };
 
 // The launches of one node, in order. Memory 0 .. inputs - 1 are the inputs, then comes the result, then temporaries.

@@ -12,6 +12,9 @@ std::string variable(const char* name);
 
 int64_t process_id() noexcept;
 
+// Whether a process of this machine has ended, also if its parent has not asked for its status yet. false if unknown.
+bool has_ended(int64_t id) noexcept;
+
 // Called around fork(), for the rest of the process; nullptr: nothing. Without fork() they are never called.
 void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 

@@ -23,7 +23,7 @@ def mpiexec() -> str:
     return found
 
 
-def run(processes: int, program: str, *arguments: str, seconds: float = 60, options: tuple[str, ...] = ()):
+def run(processes: int, program: str, *arguments: str, seconds: float = 50, options: tuple[str, ...] = ()):
     """The finished run, with its output; everything it started is ended."""
     env = {**os.environ, "SPIROGRAD_THREADS": "1", "PYTHONFAULTHANDLER": "1"}
     command = [mpiexec(), *options, "-n", str(processes), sys.executable, str(HERE / program), *arguments]

@@ -244,6 +244,7 @@ def test_wrong_devices() -> None:
         (sg.LimitError, (sg.Error, ValueError)),
         (sg.KernelCompileError, (sg.Error,)),
         (sg.ForkError, (sg.Error,)),
+        (sg.DistributedError, (sg.Error,)),
         (sg.FileFormatError, (sg.Error, ValueError)),
         (sg.FallbackWarning, (UserWarning,)),
         (sg.CacheWarning, (UserWarning,)),

@@ -2,10 +2,15 @@
 #include "os/process.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace sg::os {
 
@@ -19,6 +24,21 @@ std::string variable(const char* name) {
 }
 
 int64_t process_id() noexcept { return getpid(); }
+
+bool has_ended(int64_t id) noexcept {
+  if (id <= 0) return false;
+  if (kill(static_cast<pid_t>(id), 0) != 0) return errno == ESRCH;
+  char text[512];
+  std::snprintf(text, sizeof text, "/proc/%lld/stat", static_cast<long long>(id));  // Linux
+  const int file = open(text, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  if (length <= 0) return false;
+  text[length] = 0;
+  const char* name_end = std::strrchr(text, ')');
+  return name_end && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
 
 void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept {
   pthread_atfork(before, in_parent, in_child);

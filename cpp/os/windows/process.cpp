@@ -19,6 +19,15 @@ std::string variable(const char* name) {
 
 int64_t process_id() noexcept { return static_cast<int64_t>(GetCurrentProcessId()); }
 
+bool has_ended(int64_t id) noexcept {
+  if (id <= 0) return false;
+  const HANDLE process = OpenProcess(SYNCHRONIZE, FALSE, static_cast<DWORD>(id));
+  if (!process) return GetLastError() == ERROR_INVALID_PARAMETER;
+  const bool ended = WaitForSingleObject(process, 0) == WAIT_OBJECT_0;
+  CloseHandle(process);
+  return ended;
+}
+
 void at_fork(void (*)(), void (*)(), void (*)()) noexcept {}
 
 std::string own_folder() {

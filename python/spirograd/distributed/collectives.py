@@ -1,9 +1,13 @@
-"""Collectives on tensors: each process of a group calls the same ones in the same order."""
+"""Collectives on tensors: each process of a group calls the same ones in the same order.
+
+A call runs what is pending on the tensors' device, and hands all its tensors over at once (cpp/engine/exchange.hpp).
+"""
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+import pickle
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,15 +41,6 @@ class Work:
         return True
 
 
-_FOLDS: dict[ReduceOp, Callable[[Any, Any], Any]] = {
-    ReduceOp.SUM: np.add,
-    ReduceOp.AVG: np.add,
-    ReduceOp.MIN: np.minimum,
-    ReduceOp.MAX: np.maximum,
-    ReduceOp.PRODUCT: np.multiply,
-}
-
-
 def _op(op: ReduceOp | str) -> ReduceOp:
     if isinstance(op, ReduceOp):
         return op
@@ -55,33 +50,41 @@ def _op(op: ReduceOp | str) -> ReduceOp:
         raise ValueError(f"ReduceOp: no operation {op!r}; sum, mean, avg, min, max or product") from None
 
 
-def _array(tensor: Tensor) -> Any:
-    x = tensor.detach()
-    if x.dtype in (_core.float16, _core.bfloat16):
-        x = x.float()
-    return np.array(x.cpu().numpy())
+def _takes_part(group: ProcessGroup) -> bool:
+    """Whether there is anything to exchange."""
+    return group.rank >= 0 and group.size() > 1
 
 
-def _write(tensor: Tensor, values: Any) -> None:
-    source = _core.from_numpy(np.array(values).reshape(tuple(tensor.shape)))
-    tensor.detach().copy_(source.to(tensor.device))
+def _exchange(kind: str, tensors: Sequence[Tensor], group: ProcessGroup, fold: str = "sum", root: int = 0) -> Any:
+    return _core._exchange(list(tensors), kind, fold, root, group.number)
 
 
-def _fold(arrays: Sequence[Any], op: ReduceOp, dtype: Any) -> Any:
-    """In a balanced tree over the ranks: neighbours first."""
-    rows = list(arrays)
-    while len(rows) > 1:
-        pairs = [_FOLDS[op](rows[i], rows[i + 1]) for i in range(0, len(rows) - 1, 2)]
-        rows = pairs + rows[len(rows) - len(rows) % 2 :]
-    if op is ReduceOp.AVG:
-        if not np.issubdtype(rows[0].dtype, np.floating):
-            raise TypeError(f"all_reduce: the mean of {dtype}; use a floating type, or the sum")
-        return (rows[0] / len(arrays)).astype(rows[0].dtype)
-    return rows[0]
+def _folded(kind: str, tensors: Sequence[Tensor], op: ReduceOp, group: ProcessGroup, root: int = 0) -> list[Tensor]:
+    """Results of a collective that reduces. The sum is divided afterwards, in a kernel with what reads it."""
+    for x in tensors:
+        if op is ReduceOp.AVG and not x.is_floating_point():
+            raise TypeError(f"{kind}: the mean of {x.dtype}; use a floating type, or the sum")
+    results = _exchange(kind, tensors, group, "sum" if op is ReduceOp.AVG else op.value, root)
+    return [x * (1 / group.size()) for x in results] if op is ReduceOp.AVG else list(results)
 
 
-def _is_member(group: ProcessGroup) -> bool:
-    return group.rank >= 0
+def _by_device(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
+    """Those with elements, in an order that is the same everywhere."""
+    batches: dict[bool, list[Tensor]] = {}
+    for x in tensors:
+        if x.numel():
+            batches.setdefault(x.device.type != "cpu", []).append(x.detach())
+    return [batches[on_gpu] for on_gpu in sorted(batches)]
+
+
+def _write(tensor: Tensor, values: Tensor) -> None:
+    tensor.detach().copy_(values.reshape(tensor.shape))
+
+
+def _root(group: ProcessGroup, rank: int, name: str) -> int:
+    if rank not in group.ranks:
+        raise ValueError(f"{name}: process {rank} is not in the group of {list(group.ranks)}")
+    return group.ranks.index(rank)
 
 
 def all_reduce(
@@ -103,9 +106,7 @@ def all_reduce(
         tensor([1., 1., 1.])
     """
     where = group or world()
-    if _is_member(where) and where.size() > 1:
-        _write(tensor, _fold(where.communicator.allgather(_array(tensor)), _op(op), tensor.dtype))
-    return Work() if async_op else None
+    return all_reduce_coalesced([tensor], op, where, async_op)
 
 
 def all_reduce_coalesced(
@@ -115,29 +116,29 @@ def all_reduce_coalesced(
     async_op: bool = False,
 ) -> Work | None:
     """all_reduce() of several tensors, of any shapes and types, in one hand-over."""
-    for tensor in tensors:
-        all_reduce(tensor, op, group)
+    where, how = group or world(), _op(op)
+    if _takes_part(where):
+        for batch in _by_device(tensors):
+            for tensor, values in zip(batch, _folded("all_reduce", batch, how, where), strict=True):
+                _write(tensor, values)
     return Work() if async_op else None
 
 
 def broadcast(tensor: Tensor, src: int = 0, group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
     """Writes the tensor of process `src` (its number in the world) to that of all others."""
-    where = group or world()
-    if _is_member(where) and where.size() > 1:
-        _write(tensor, where.communicator.bcast(_array(tensor), _root(where, src, "broadcast")))
+    broadcast_coalesced([tensor], src, group)
     return Work() if async_op else None
 
 
 def broadcast_coalesced(tensors: Sequence[Tensor], src: int = 0, group: ProcessGroup | None = None) -> None:
     """broadcast() of several tensors in one hand-over."""
-    for tensor in tensors:
-        broadcast(tensor, src, group)
-
-
-def _root(group: ProcessGroup, rank: int, name: str) -> int:
-    if rank not in group.ranks:
-        raise ValueError(f"{name}: process {rank} is not in the group of {list(group.ranks)}")
-    return group.ranks.index(rank)
+    where = group or world()
+    root = _root(where, src, "broadcast")
+    if _takes_part(where):
+        for batch in _by_device(tensors):
+            for tensor, values in zip(batch, _exchange("broadcast", batch, where, root=root), strict=True):
+                if where.rank != root:
+                    _write(tensor, values)
 
 
 def reduce(
@@ -150,10 +151,10 @@ def reduce(
     """all_reduce() whose result only process `dst` keeps; the tensors of the others stay as they were."""
     where = group or world()
     root = _root(where, dst, "reduce")
-    if _is_member(where) and where.size() > 1:
-        parts = where.communicator.gather(_array(tensor), root)
+    if _takes_part(where) and tensor.numel():
+        values = _folded("reduce", [tensor.detach()], _op(op), where, root)[0]
         if where.rank == root:
-            _write(tensor, _fold(parts, _op(op), tensor.dtype))
+            _write(tensor, values)
     return Work() if async_op else None
 
 
@@ -162,12 +163,19 @@ def all_gather(
 ) -> Work | None:
     """Writes the tensor of each process to `tensor_list`, in the order of the processes."""
     where = group or world()
-    if _is_member(where):
+    if where.rank >= 0:
         _expect(tensor_list, where, "all_gather: tensor_list")
-        parts = where.communicator.allgather(_array(tensor)) if where.size() > 1 else [_array(tensor)]
-        for out, part in zip(tensor_list, parts, strict=True):
+        for out, part in zip(tensor_list, _gathered(tensor, where), strict=True):
             _write(out, part)
     return Work() if async_op else None
+
+
+def _gathered(tensor: Tensor, group: ProcessGroup) -> Tensor:
+    """[processes, elements]"""
+    if group.size() == 1 or not tensor.numel():
+        return tensor.detach().reshape(1, tensor.numel()).expand(group.size(), tensor.numel())
+    gathered: Tensor = _exchange("all_gather", [tensor.detach()], group)[0]
+    return gathered.reshape(group.size(), tensor.numel())
 
 
 def _expect(tensors: Sequence[Tensor], group: ProcessGroup, what: str) -> None:
@@ -180,14 +188,13 @@ def all_gather_into_tensor(
 ) -> Work | None:
     """all_gather() into one tensor, which holds the inputs one after the other (or stacked) along dimension 0."""
     where = group or world()
-    if _is_member(where):
+    if where.rank >= 0:
         if output_tensor.numel() != input_tensor.numel() * where.size():
             raise ValueError(
                 f"all_gather_into_tensor: an output of {output_tensor.numel()} elements for {where.size()} inputs of "
                 f"{input_tensor.numel()}"
             )
-        parts = where.communicator.allgather(_array(input_tensor)) if where.size() > 1 else [_array(input_tensor)]
-        _write(output_tensor, np.stack(parts))
+        _write(output_tensor, _gathered(input_tensor, where))
     return Work() if async_op else None
 
 
@@ -200,11 +207,9 @@ def reduce_scatter(
 ) -> Work | None:
     """Sums the lists of all processes, and keeps the sum of the entry with this process's number."""
     where = group or world()
-    if _is_member(where):
+    if where.rank >= 0:
         _expect(input_list, where, "reduce_scatter: input_list")
-        mine = [_array(x) for x in input_list]
-        parts = where.communicator.alltoall(mine) if where.size() > 1 else mine
-        _write(output, _fold(parts, _op(op), output.dtype))
+        reduce_scatter_tensor(output, _core.cat([x.detach().reshape(-1) for x in input_list]), op, where)
     return Work() if async_op else None
 
 
@@ -217,15 +222,16 @@ def reduce_scatter_tensor(
 ) -> Work | None:
     """reduce_scatter() of one tensor, which is cut into equal parts, one for each process."""
     where = group or world()
-    if _is_member(where):
+    if where.rank >= 0:
         if input.numel() != output.numel() * where.size():
             raise ValueError(
                 f"reduce_scatter_tensor: an input of {input.numel()} elements for {where.size()} outputs of "
                 f"{output.numel()}"
             )
-        mine = list(_array(input).reshape(where.size(), -1))
-        parts = where.communicator.alltoall(mine) if where.size() > 1 else mine
-        _write(output, _fold(parts, _op(op), output.dtype))
+        if where.size() == 1:
+            _write(output, input.detach())
+        elif output.numel():
+            _write(output, _folded("reduce_scatter", [input.detach()], _op(op), where)[0])
     return Work() if async_op else None
 
 
@@ -239,12 +245,14 @@ def gather(
     """Writes the tensor of each process to `gather_list` of process `dst`."""
     where = group or world()
     root = _root(where, dst, "gather")
-    if _is_member(where):
-        parts = where.communicator.gather(_array(tensor), root) if where.size() > 1 else [_array(tensor)]
-        if where.rank == root:
-            _expect(gather_list or (), where, "gather: gather_list")
-            for out, part in zip(gather_list or (), parts, strict=True):
-                _write(out, part)
+    if where.rank == root:
+        _expect(gather_list or (), where, "gather: gather_list")
+    if not tensor.numel() or where.rank < 0:
+        return Work() if async_op else None
+    parts = _exchange("gather", [tensor.detach()], where, root=root)[0] if where.size() > 1 else tensor.detach()
+    if where.rank == root:
+        for out, part in zip(gather_list or (), parts.reshape(where.size(), tensor.numel()), strict=True):
+            _write(out, part)
     return Work() if async_op else None
 
 
@@ -258,46 +266,67 @@ def scatter(
     """Writes entry i of `scatter_list` of process `src` to the tensor of process i."""
     where = group or world()
     root = _root(where, src, "scatter")
-    if _is_member(where):
-        mine = None
-        if where.rank == root:
-            _expect(scatter_list or (), where, "scatter: scatter_list")
-            mine = [_array(x) for x in scatter_list or ()]
-        _write(tensor, where.communicator.scatter(mine, root) if where.size() > 1 else (mine or [])[0])
+    source = tensor.detach()
+    if where.rank == root:
+        _expect(scatter_list or (), where, "scatter: scatter_list")
+        source = _core.cat([x.detach().reshape(-1) for x in scatter_list or ()])
+    if tensor.numel() and where.rank >= 0:
+        _write(tensor, _exchange("scatter", [source], where, root=root)[0] if where.size() > 1 else source)
     return Work() if async_op else None
 
 
 def send(tensor: Tensor, dst: int, group: ProcessGroup | None = None, tag: int = 0) -> None:
-    """Sends a tensor to process `dst`, which calls recv()."""
+    """Sends a tensor to process `dst`, which calls recv(). Messages arrive in order; `tag` says nothing more."""
     where = group or world()
-    where.communicator.send(_array(tensor), _root(where, dst, "send"), tag)
+    other = _other(where, dst, "send")
+    if tensor.numel():
+        _exchange("send", [tensor.detach()], where, root=other)
 
 
 def recv(tensor: Tensor, src: int, group: ProcessGroup | None = None, tag: int = 0) -> int:
     """Receives what process `src` sends with send(). Returns `src`."""
     where = group or world()
-    _write(tensor, where.communicator.recv(source=_root(where, src, "recv"), tag=tag))
+    other = _other(where, src, "recv")
+    if tensor.numel():
+        _write(tensor, _exchange("recv", [tensor.detach()], where, root=other)[0])
     return src
+
+
+def _other(group: ProcessGroup, rank: int, name: str) -> int:
+    member = _root(group, rank, name)
+    if member == group.rank:
+        raise ValueError(f"{name}: process {rank} is this one; name another")
+    return member
 
 
 def barrier(group: ProcessGroup | None = None, async_op: bool = False) -> Work | None:
     """Returns when all processes have called it, and have computed what they were asked for before."""
     where = group or world()
     _core.synchronize()
-    if _is_member(where) and where.size() > 1:
-        where.communicator.barrier()
+    if _takes_part(where):
+        _exchange("all_reduce", [_core.zeros(1, device="cpu")], where)
     return Work() if async_op else None
 
 
 def all_gather_object(object_list: list[Any], obj: Any, group: ProcessGroup | None = None) -> None:
     """Puts a picklable object of each process into `object_list`."""
     where = group or world()
-    if _is_member(where):
-        object_list[:] = where.communicator.allgather(obj) if where.size() > 1 else [obj]
+    if not _takes_part(where):
+        object_list[:] = [obj]
+        return
+    mine = np.frombuffer(pickle.dumps(obj), np.uint8)
+    sizes = _gathered(_core.tensor([len(mine)], device="cpu"), where).reshape(-1).tolist()
+    padded = np.zeros(max(sizes), np.uint8)
+    padded[: len(mine)] = mine
+    rows = _gathered(_core.tensor(padded, device="cpu"), where).numpy()
+    object_list[:] = [pickle.loads(row[:size].tobytes()) for row, size in zip(rows, sizes, strict=True)]
 
 
 def broadcast_object_list(object_list: list[Any], src: int = 0, group: ProcessGroup | None = None) -> None:
     """Replaces the picklable objects of a list by those of process `src`."""
     where = group or world()
-    if _is_member(where) and where.size() > 1:
-        object_list[:] = where.communicator.bcast(object_list, _root(where, src, "broadcast_object_list"))
+    root = _root(where, src, "broadcast_object_list")
+    if _takes_part(where):
+        everyone: list[Any] = []
+        all_gather_object(everyone, list(object_list) if where.rank == root else None, where)
+        object_list[:] = everyone[root]

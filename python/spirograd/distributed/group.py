@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import datetime
 import os
+import signal
+import socket
+import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 from .. import _core
@@ -27,7 +33,8 @@ class ProcessGroup:
     ranks: tuple[int, ...]
     rank: int
     timeout: float
-    communicator: Any = None  # of mpi4py; None with one process
+    communicator: Any = None  # of mpi4py; None with one process, and where this process is no member
+    number: int = 0  # in the core
 
     def size(self) -> int:
         return len(self.ranks)
@@ -70,9 +77,55 @@ def is_mpi_available() -> bool:
 
 
 def _mpi() -> Any:
+    import mpi4py
+
+    mpi4py.rc.finalize = False  # _at_exit() does, unless another process is gone and would be waited for
     from mpi4py import MPI
 
     return MPI
+
+
+# What ended the program, for the others.
+_last_error = ""
+_hook = sys.excepthook
+
+
+def _note_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    global _last_error
+    _last_error = f"{kind.__name__}: {error}"
+    _hook(kind, error, trace)
+
+
+def _at_exit() -> None:
+    """Says that this process takes part no more, so that nobody waits for it; with MPI's own end if all is well."""
+    well = not _last_error and not _core._groups_broken()
+    _core._groups_leave(_last_error if well else _last_error or "it ended after another process failed")
+    _core._groups_close()
+    if well and _mpi().Is_initialized() and not _mpi().Is_finalized():
+        _mpi().Finalize()
+
+
+def _survive() -> None:
+    """MPICH's mpiexec tells processes that another has died by SIGUSR1, which would end them without a word."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+
+
+def _open(communicator: Any, ranks: tuple[int, ...], seconds: float) -> int:
+    """The group's number in the core."""
+    mpi = _mpi()
+    here = socket.gethostname()
+    places = communicator.allgather((here, os.getpid()))
+    return _core._group_open(
+        mpi.__file__,
+        mpi._sizeof(mpi.Comm),
+        mpi._handleof(communicator) & (1 << 63) - 1,
+        mpi._handleof(mpi.BYTE) & (1 << 63) - 1,
+        communicator.rank,
+        ranks,
+        [pid if host == here else 0 for host, pid in places],
+        seconds,
+    )
 
 
 def init_process_group(
@@ -90,8 +143,8 @@ def init_process_group(
     all collectives do nothing.
 
     Args:
-        backend: "mpi", through host memory, for all devices; "nccl", between NVIDIA GPUs; "auto" chooses. "gloo",
-            which programs for PyTorch name on the CPU, means "mpi".
+        backend: "mpi", through host memory, for all devices; "auto" is the same, and so is "gloo", which programs
+            for PyTorch name. "nccl", between NVIDIA GPUs, is not there yet.
         timeout: seconds (or a timedelta) that a collective may wait for other processes before it raises
             DistributedError; None: SPIROGRAD_COLLECTIVE_TIMEOUT, 600 by default.
         world_size, rank: checked against the launcher's when given.
@@ -100,7 +153,7 @@ def init_process_group(
     Raises:
         RuntimeError: called twice.
         ValueError: an unknown backend, or a rank or size that is not the launcher's.
-        DistributedError: several processes were asked for and MPI is not there or has only one.
+        DistributedError: several processes were asked for, and NCCL, or MPI is not there or has only one.
 
     Example:
         >>> import spirograd as sg
@@ -109,7 +162,7 @@ def init_process_group(
         (0, 1)
         >>> sg.distributed.destroy_process_group()
     """
-    global _world, _backend
+    global _world, _backend, _hook
     if _world is not None:
         raise RuntimeError("init_process_group: called twice; call destroy_process_group() first")
     names = {"auto", "mpi", "nccl", "gloo"}
@@ -118,6 +171,10 @@ def init_process_group(
     if init_method not in (None, "env://"):
         raise ValueError(f"init_process_group: init_method {init_method!r}; processes find each other through MPI")
     seconds = _seconds(timeout)
+    if backend == "nccl" and (environment.world_size() or 1) > 1:
+        raise _core.DistributedError(
+            'init_process_group: there is no NCCL backend yet; use backend="auto", through MPI and host memory'
+        )
     asked = world_size if world_size > 0 else environment.world_size() or 1
     communicator = None
     mine, size = 0, 1
@@ -137,14 +194,31 @@ def init_process_group(
             )
     if rank >= 0 and rank != mine:
         raise ValueError(f"init_process_group: rank={rank}, but the launcher made this process rank {mine}")
-    _world = ProcessGroup(tuple(range(size)), mine, seconds, communicator)
+    number = 0
+    if communicator is not None:
+        _survive()
+        number = _open(communicator, tuple(range(size)), seconds)
+        if sys.excepthook is not _note_error:
+            _hook = sys.excepthook
+            sys.excepthook = _note_error
+            atexit.register(_at_exit)
+    _world = ProcessGroup(tuple(range(size)), mine, seconds, communicator, number)
     _backend = "mpi"
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
-    """Leaves a group; without an argument, the world. A program calls it at its end; afterwards it may go on alone."""
+    """Leaves the world and all groups: a program calls it at its end, or to go on alone after a DistributedError.
+
+    A group of new_group() given as argument is left alone: it costs nothing.
+    """
     global _world
     if group is None or group is _world:
+        if _world is not None and _world.number and _core._groups_broken():
+            _core._groups_leave("it left the group")
+            _core._groups_close()
+        elif _world is not None and _world.number:
+            _core._exchange([_core.zeros(1, device="cpu")], "all_reduce", "sum", 0, _world.number)
+            _core._groups_close()
         _world = None
 
 
@@ -190,7 +264,7 @@ def get_local_rank() -> int:
 
 
 def get_backend(group: ProcessGroup | None = None) -> str:
-    """ "mpi" or "nccl"."""
+    """How values move: "mpi"."""
     return _backend or "mpi"
 
 
@@ -219,7 +293,10 @@ def new_group(ranks: Sequence[int] | None = None, *, timeout: float | datetime.t
     if len(set(members)) != len(members) or not set(members) <= set(everyone.ranks) or not members:
         raise ValueError(f"new_group: ranks {list(members)} of {everyone.size()} processes; name each once")
     mine = members.index(everyone.rank) if everyone.rank in members else -1
-    communicator = None
-    if everyone.communicator is not None:
-        communicator = everyone.communicator.Split(0 if mine >= 0 else _mpi().UNDEFINED, max(mine, 0))
-    return ProcessGroup(members, mine, everyone.timeout if timeout is None else _seconds(timeout), communicator)
+    seconds = everyone.timeout if timeout is None else _seconds(timeout)
+    if everyone.communicator is None:
+        return ProcessGroup(members, mine, seconds)
+    communicator = everyone.communicator.Split(0 if mine >= 0 else _mpi().UNDEFINED, max(mine, 0))
+    if mine < 0:
+        return ProcessGroup(members, mine, seconds)
+    return ProcessGroup(members, mine, seconds, communicator, _open(communicator, members, seconds))

@@ -1,0 +1,80 @@
+// What python/spirograd/distributed calls: groups of processes, and collectives. Knows no MPI: Python brings its handles.
+#include "bind/bound.hpp"
+#include "engine/exchange.hpp"
+#include "exchange/group.hpp"
+#include "exchange/mpi.hpp"
+#include "graph/lock.hpp"
+
+namespace sg::bind {
+namespace {
+
+int64_t open_group(const std::string& library, int64_t handle_bytes, int64_t communicator, int64_t byte_type,
+                   int64_t rank, const std::vector<int64_t>& processes, const std::vector<int64_t>& pids,
+                   double limit) {
+  const EngineLock lock;
+  MpiHandles handles{library,
+                     handle_bytes,
+                     static_cast<uint64_t>(communicator),
+                     static_cast<uint64_t>(byte_type),
+                     static_cast<int>(rank),
+                     static_cast<int>(processes.size())};
+  std::vector<Member> members;
+  for (size_t m = 0; m < processes.size(); ++m) members.push_back({static_cast<int32_t>(processes[m]), pids.at(m)});
+  return add_group(open_mpi(handles), std::move(members), std::chrono::duration<double>(limit));
+}
+
+Fold fold_of(const std::string& name) {
+  constexpr Fold all[] = {Fold::sum, Fold::maximum, Fold::minimum, Fold::product};
+  constexpr const char* names[] = {"sum", "max", "min", "product"};
+  for (size_t i = 0; i < std::size(all); ++i)
+    if (name == names[i]) return all[i];
+  fail<ValueError>("distributed", "no operation " + name, "sum, max, min or product");
+}
+
+Collective::Kind kind_of_name(const std::string& name) {
+  for (int32_t k = 1; k <= static_cast<int32_t>(Collective::Kind::receive); ++k)
+    if (name == name_of(static_cast<Collective::Kind>(k))) return static_cast<Collective::Kind>(k);
+  fail<ValueError>("distributed", "no collective " + name);
+}
+
+std::vector<Tensor> run_collective(const std::vector<Tensor>& tensors, const std::string& kind, const std::string& fold,
+                                   int64_t root, int64_t group) {
+  const WithoutGil unlocked;
+  return exchange(tensors, {.kind = kind_of_name(kind),
+                            .fold = static_cast<int32_t>(fold_of(fold)),
+                            .root = static_cast<int32_t>(root),
+                            .group = static_cast<int32_t>(group)});
+}
+
+// Without waiting for the lock: the thread that has it may wait for this process's end.
+void leave(const std::string& why) { leave_groups(why); }
+
+void close() {
+  const EngineLock lock;
+  close_groups();
+}
+
+bool are_broken() {
+  const EngineLock lock;
+  return any_broken();
+}
+
+const Callable distributed_callables[] = {
+    {"_group_open", bound<open_group>,
+     "library: str, handle_bytes: int, communicator: int, byte_type: int, rank: int, processes: Sequence[int], "
+     "pids: Sequence[int], limit: float",
+     "int", "Makes a group of an MPI communicator.", Scope::function},
+    {"_groups_close", bound<close>, "", "None", "Forgets all groups.", Scope::function},
+    {"_groups_leave", bound<leave>, "why: str", "None", "Tells all members that this process takes part no more.",
+     Scope::function},
+    {"_groups_broken", bound<are_broken>, "", "bool", "Whether processes of a group no longer work together.",
+     Scope::function},
+    {"_exchange", bound<run_collective>, "tensors: Sequence[Tensor], kind: str, fold: str, root: int, group: int",
+     "tuple[Tensor, ...]", "One collective on each of the tensors, in one hand-over.", Scope::function},
+};
+
+}  // namespace
+
+void add_distributed(PyObject* module) { add_callables(module, distributed_callables); }
+
+}  // namespace sg::bind

@@ -1,0 +1,218 @@
+// From tensors to a batch of collectives and its run. Knows no way to move bytes: exchange/ does.
+#include "engine/exchange.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/hash.hpp"
+#include "base/host.hpp"
+#include "base/profile.hpp"
+#include "engine/engine.hpp"
+#include "engine/flush.hpp"
+#include "engine/run_status.hpp"
+#include "exchange/transport.hpp"
+#include "graph/build.hpp"
+#include "ops/list.hpp"
+
+namespace sg {
+namespace {
+
+using Kind = Collective::Kind;
+
+void expand_collective(const Node& node, bool, Expansion& e) {
+  const auto what = node.parameters.as<Collective>();
+  CustomKernel& custom = e.launch(name_of(what.kind));
+  custom.tensors = {{0, node.in[0].dtype}, {e.result(), node.dtype, true}};
+  custom.words.assign(node.domain.begin(), node.domain.end());
+  custom.collective = what;
+}
+const OpInfo kCollective{.name = "collective",
+                         .doc = "What processes do together, each with one tensor.",
+                         .kind = ::sg::Kind::kernel,
+                         .arity = 1,
+                         .expand = expand_collective,
+                         .stores = true};
+
+std::string text_of(const Collective& what, size_t parts, DType dtype, const std::vector<int64_t>& shape) {
+  std::string text = name_of(what.kind);
+  if (folds(what.kind)) text += std::string("(") + name_of(static_cast<Fold>(what.fold)) + ")";
+  text += parts == 1 ? " of " : " of " + std::to_string(parts) + " tensors, the first ";
+  text += std::string(name_of(dtype)) + " [";
+  for (size_t d = 0; d < shape.size(); ++d) text += (d ? ", " : "") + std::to_string(shape[d]);
+  return text + "]";
+}
+
+// What n is to a collective of a tensor of so many elements.
+int64_t count_of(const Collective& what, int64_t input, int64_t output) {
+  return what.kind == Kind::reduce_scatter || what.kind == Kind::scatter ? output : input;
+}
+
+class ExchangePlan final : public Prepared {
+ public:
+  explicit ExchangePlan(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
+    for (const Step& step : plan_->steps) steps_.push_back(&step);
+    std::ranges::sort(steps_, {}, [](const Step* step) { return step->nodes.front(); });
+    const CustomKernel& first = *steps_.front()->only().kernel.custom;
+    what_ = first.collective;
+    text_ = text_of(what_, steps_.size(), first.tensors[0].dtype, first.words);
+    // A root is named by its own number, who sends and who receives by the other's.
+    signature_ = is_between_two(what_.kind)
+                     ? 0
+                     : hash_mix(static_cast<uint64_t>(what_.kind) << 40 ^ static_cast<uint64_t>(what_.fold) << 32 ^
+                                static_cast<uint64_t>(what_.root));
+    for (const Step* step : steps_) {
+      const CustomKernel& custom = *step->only().kernel.custom;
+      signature_ = hash_mix(signature_, static_cast<uint64_t>(custom.tensors[0].dtype));
+      signature_ = hash_mix(signature_, static_cast<uint64_t>(count(*step)));
+    }
+  }
+  int64_t bytes() const override { return static_cast<int64_t>(sizeof *this + steps_.size() * sizeof(Step*)); }
+
+  void run(DeviceId id, const RunArguments& arguments) const {
+    const Stage stage("exchange", "stage", id);
+    const HostPaused paused;
+    Device& device = device_of(id);
+    device.wait();
+    raise_reports(id);
+    retire(id, last_run());
+    Group& group = group_of(what_.group);
+    std::vector<Part> parts;
+    for (const Step* step : steps_) parts.push_back(part(*step, arguments));
+    if (is_between_two(what_.kind))
+      group.meet_one(what_.root, signature_, text_);
+    else
+      group.meet(signature_, text_, "");
+    host_transport().run(device, group, parts, text_);
+  }
+
+ private:
+  int64_t elements(const Instance& i, int tensor) const {
+    const CustomKernel::Tensor& t = i.kernel.custom->tensors[static_cast<size_t>(tensor)];
+    const auto memory = static_cast<size_t>(i.bindings[static_cast<size_t>(t.binding)].memory);
+    return plan_->memories[memory].bytes / static_cast<int64_t>(size_of(t.dtype));
+  }
+  static int64_t input_of(const Instance& i) {
+    int64_t n = 1;
+    for (int64_t size : i.kernel.custom->words) n *= size;
+    return n;
+  }
+  int64_t count(const Step& step) const { return count_of(what_, input_of(step.only()), elements(step.only(), 1)); }
+  Part part(const Step& step, const RunArguments& arguments) const {
+    const Instance& i = step.only();
+    const CustomKernel& custom = *i.kernel.custom;
+    Part p;
+    p.what = custom.collective;
+    p.dtype = custom.tensors[0].dtype;
+    p.count = count(step);
+    const auto place = [&](int tensor, size_t& at) -> BufferRef {
+      const CustomKernel::Tensor& t = custom.tensors[static_cast<size_t>(tensor)];
+      const Binding& b = i.bindings[static_cast<size_t>(t.binding)];
+      const Memory& m = plan_->memories[static_cast<size_t>(b.memory)];
+      at = static_cast<size_t>(t.offset + (b.start < 0 ? 0 : arguments.offsets[b.start])) * size_of(t.dtype);
+      return m.kind == Memory::Kind::leaf ? arguments.leaves[m.index] : arguments.outputs[m.index];
+    };
+    p.in = place(0, p.in_at);
+    p.out = place(1, p.out_at);
+    return p;
+  }
+
+  std::shared_ptr<const Plan> plan_;
+  std::vector<const Step*> steps_;  // in the order of the log
+  Collective what_;
+  std::string text_;
+  uint64_t signature_ = 0;
+};
+
+void tell(const Collective& what, const std::string& text, const std::exception_ptr& error) noexcept {
+  try {
+    std::string why = "an error";
+    try {
+      std::rethrow_exception(error);
+    } catch (const DistributedError&) {  // the others know
+      return;
+    } catch (const Interruption&) {
+      return;
+    } catch (const std::exception& e) {
+      why = e.what();
+    } catch (...) {
+    }
+    const HostPaused paused;
+    Group& group = group_of(what.group);
+    if (group.broken().empty() && !is_between_two(what.kind)) group.meet(0, text, why);
+  } catch (...) {  // the others find out by themselves
+  }
+}
+
+int64_t result_size(const Collective& what, const Tensor& x, const Group& group) {
+  const int64_t n = x.numel(), size = group.size();
+  const bool is_root = what.root == group.rank();
+  if (what.kind == Kind::send || (what.kind == Kind::gather && !is_root)) return 1;
+  if (what.kind == Kind::all_gather || what.kind == Kind::gather) return n * size;
+  if (what.kind == Kind::reduce_scatter || (what.kind == Kind::scatter && is_root)) {
+    if (n % size)
+      fail<ValueError>(name_of(what.kind), std::to_string(n) + " elements for " + std::to_string(size) + " processes",
+                       "give a multiple");
+    return n / size;
+  }
+  return n;
+}
+
+}  // namespace
+
+std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective& what) {
+  if (inputs.empty()) return {};
+  const char* name = name_of(what.kind);
+  const DeviceId id = inputs[0].device();
+  Group& group = group_of(what.group);
+  group.raise_if_broken();
+  for (const Tensor& x : inputs) {
+    common_device(name, {&inputs[0], &x});
+    if (x.numel() == 0) fail<ValueError>(name, "a tensor without elements", "leave it out");
+  }
+  const std::string text =
+      text_of(what, inputs.size(), inputs[0].dtype(), {inputs[0].shape().begin(), inputs[0].shape().end()});
+  const GradMode off(false);
+  const EngineLock lock;
+  Log& log = log_of(id);
+  std::vector<Tensor> sources, results;
+  try {
+    for (const Tensor& x : inputs) {
+      const Node& node = *x->storage->node.get();
+      const bool shared = node.buffer && node.buffer->shared;  // what reads it runs at once, and would not be one batch
+      sources.push_back(shared ? clone(x.detach()) : contiguous(x.detach()));
+    }
+    flush(id);
+    begin_whole(id);  // no limit of a log cuts the batch
+    for (const Tensor& x : sources)
+      results.push_back(custom_kernel(kCollective, {x}, Dims{result_size(what, x, group)}, x.dtype(), what));
+  } catch (...) {
+    take_back(id);
+    if (!log.nodes.empty() && is_exchange(log)) give_up(log, std::current_exception());
+    tell(what, text, std::current_exception());
+    throw;
+  }
+  flush_log(log);
+  return results;
+}
+
+bool is_exchange(const Log& log) { return !log.nodes.empty() && log.nodes.front()->op == &kCollective; }
+
+std::shared_ptr<Prepared> prepare_exchange(std::shared_ptr<const Plan> plan) {
+  return std::make_shared<ExchangePlan>(std::move(plan));
+}
+
+bool run_exchange(DeviceId id, Prepared& prepared, const RunArguments& arguments) {
+  const auto* exchange = dynamic_cast<const ExchangePlan*>(&prepared);
+  if (exchange) exchange->run(id, arguments);
+  return exchange;
+}
+
+void report_to_others(const Log& log, const std::exception_ptr& error) noexcept {
+  const Node& first = *log.nodes.front();
+  tell(first.parameters.as<Collective>(),
+       text_of(first.parameters.as<Collective>(), log.nodes.size(), first.dtype,
+               {first.domain.begin(), first.domain.end()}),
+       error);
+}
+
+}  // namespace sg

@@ -1,0 +1,27 @@
+// Collectives as runs: a batch is a log of its own, whose plan is run together with other processes. What was pending
+// before runs first, so that batches are the same on all processes, whatever else each of them does.
+// For engine/ and bind/. Threads: any; may wait, call without the GIL.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "device/device.hpp"
+#include "graph/log.hpp"
+#include "graph/tensor.hpp"
+#include "kernel/collective.hpp"
+
+namespace sg {
+
+// One collective on each of these tensors of one device, as one batch. Every member of the group calls it with as many,
+// of equal sizes and types. Records nothing for gradients. DistributedError, or the error of what was pending, which
+// the other members then hear of.
+std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective& what);
+
+// For flush.cpp.
+bool is_exchange(const Log& log);
+std::shared_ptr<Prepared> prepare_exchange(std::shared_ptr<const Plan> plan);
+bool run_exchange(DeviceId id, Prepared& prepared, const RunArguments& arguments);  // false: it is no such plan
+// Lets the other members fail too, if the error is not from them.
+void report_to_others(const Log& log, const std::exception_ptr& error) noexcept;
+
+}  // namespace sg

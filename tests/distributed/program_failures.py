@@ -1,0 +1,109 @@
+"""What the others see when process 1 fails, run by mpiexec with 2 processes.
+
+Arguments: how it fails; a folder, for a file of each process that found all right (when a process dies, mpiexec may end
+before the others, and what they print is lost).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import spirograd as sg
+from spirograd import distributed as dist
+
+LIMIT = 2.0
+
+
+def expect(part: str, work) -> float:
+    """Seconds until a DistributedError that says so."""
+    begin = time.perf_counter()
+    try:
+        work()
+    except sg.DistributedError as error:
+        assert part in str(error), f"{part!r} is not in: {error}"
+        return time.perf_counter() - begin
+    raise AssertionError(f"nothing was raised; expected {part!r}")
+
+
+def reduced(*shape: int) -> sg.Tensor:
+    x = sg.ones(*shape)
+    dist.all_reduce(x)
+    return x
+
+
+def killed(rank: int) -> None:
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    took = expect("process 1", lambda: reduced(3, 5))
+    assert took < LIMIT + 5, took
+    expect("no longer work together", lambda: reduced(3))
+    dist.destroy_process_group()
+    assert reduced(2).tolist() == [1.0, 1.0], "it goes on alone"
+
+
+def sleeping(rank: int) -> None:
+    if rank == 1:
+        time.sleep(LIMIT + 1)
+        return
+    took = expect("all_reduce(sum) of float32 [3, 5]: process 1 did not come within 2 s", lambda: reduced(3, 5))
+    assert LIMIT <= took < LIMIT + 5, took
+
+
+def exception(rank: int) -> None:
+    if rank == 1:
+        raise ValueError("a batch is damaged")
+    expect("process 1", lambda: reduced(3))
+
+
+def mismatch(rank: int) -> None:
+    """Shapes, types, kinds and the number of tensors; the processes can go on afterwards."""
+    other = "process 1" if rank == 0 else "process 0"
+    cases = [
+        (lambda: reduced(3), lambda: reduced(4), "all_reduce(sum) of float32 [4]"),
+        (lambda: reduced(3), lambda: dist.broadcast(sg.ones(3)), "broadcast of float32 [3]"),
+        (lambda: reduced(3), lambda: dist.all_reduce(sg.ones(3).double()), "all_reduce(sum) of float64 [3]"),
+        (lambda: reduced(3), lambda: dist.all_reduce(sg.ones(3), "max"), "all_reduce(maximum) of float32 [3]"),
+        (
+            lambda: reduced(3),
+            lambda: dist.all_reduce_coalesced([sg.ones(3), sg.ones(2)]),
+            "all_reduce(sum) of 2 tensors, the first float32 [3]",
+        ),
+    ]
+    for first, second, text in cases:
+        expect(f"{other} calls {text}" if rank == 0 else other, first if rank == 0 else second)
+        assert reduced(3).tolist() == [2.0, 2.0, 2.0]
+
+
+def index_error(rank: int) -> None:
+    """An index out of range on one process: no process updates its weight, all raise, and can go on."""
+    weight, gradient = sg.ones(4), sg.ones(4)
+    sg.synchronize()
+    try:
+        row = sg.arange(8).float()[sg.tensor([9 if rank == 1 else 3])]
+        gradient += row.sum()
+        dist.all_reduce(gradient)
+        weight -= gradient
+        sg.synchronize()
+    except IndexError as error:
+        assert rank == 1 and "index 9" in str(error), error
+    except sg.DistributedError as error:
+        assert rank == 0 and "process 1 failed" in str(error) and "index 9" in str(error), error
+    else:
+        raise AssertionError("nothing was raised")
+    assert weight.tolist() == [1.0] * 4
+    assert reduced(1).item() == 2.0
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # mpiexec sends it when a process has died, whatever its options
+    dist.init_process_group(timeout=LIMIT if sys.argv[1] in ("killed", "sleeping") else 30)
+    rank = dist.get_rank()
+    globals()[sys.argv[1]](rank)
+    (Path(sys.argv[2]) / str(rank)).touch()
+
+
+main()
