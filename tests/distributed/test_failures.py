@@ -10,7 +10,7 @@ import pytest
 from distributed.processes import run
 
 
-@pytest.mark.parametrize("how", ["sleeping", "exception"])
+@pytest.mark.parametrize("how", ["killed", "sleeping", "exception"])
 def test_one_that_is_missed(how: str, tmp_path: Path) -> None:
     # Otherwise MPICH's mpiexec ends the others before they can say anything.
     done = run(2, "program_failures.py", how, str(tmp_path), options=("-disable-auto-cleanup",))
