@@ -26,7 +26,9 @@ def mpiexec() -> str:
 def run(processes: int, program: str, *arguments: str, seconds: float = 50, options: tuple[str, ...] = ()):
     """The finished run, with its output; everything it started is ended."""
     env = {**os.environ, "SPIROGRAD_THREADS": "1", "PYTHONFAULTHANDLER": "1"}
-    command = [mpiexec(), *options, "-n", str(processes), sys.executable, str(HERE / program), *arguments]
+    # MPICH's mpiexec ends all when a process dies; one that dies behind a shell leaves the others time to notice.
+    behind = ["sh", "-c", '"$@" || { sleep 3; exit 1; }', "sh"]
+    command = [mpiexec(), *options, "-n", str(processes), *behind, sys.executable, str(HERE / program), *arguments]
     with subprocess.Popen(
         command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
     ) as started:

@@ -87,6 +87,7 @@ def _mpi() -> Any:
 
 # What ended the program, for the others.
 _last_error = ""
+_left_alone = False  # after another process had failed
 _hook = sys.excepthook
 
 
@@ -98,7 +99,7 @@ def _note_error(kind: type[BaseException], error: BaseException, trace: Tracebac
 
 def _at_exit() -> None:
     """Says that this process takes part no more, so that nobody waits for it; with MPI's own end if all is well."""
-    well = not _last_error and not _core._groups_broken()
+    well = not _last_error and not _left_alone and not _core._groups_broken()
     _core._groups_leave(_last_error if well else _last_error or "it ended after another process failed")
     _core._groups_close()
     if well and _mpi().Is_initialized() and not _mpi().Is_finalized():
@@ -211,9 +212,10 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
 
     A group of new_group() given as argument is left alone: it costs nothing.
     """
-    global _world
+    global _world, _left_alone
     if group is None or group is _world:
         if _world is not None and _world.number and _core._groups_broken():
+            _left_alone = True
             _core._groups_leave("it left the group")
             _core._groups_close()
         elif _world is not None and _world.number:
