@@ -105,6 +105,22 @@ def steps_are_those_of_the_joint_batch() -> None:
         alike(wrapped, plain, 1e-5 if optimizer is sg.optim.Muon else 1e-6)
 
 
+def replays_hold_the_collectives() -> None:
+    x, y = data()
+    (wrapped, _), (replayed, _) = pair(), pair()
+    replayed.load_state_dict(wrapped.state_dict())
+    a, b = (sg.optim.Adam(m.parameters(), lr=0.01) for m in (wrapped, replayed))
+    compiled = sg.compile(lambda x, y: step(replayed, b, x, y))
+    own = share(x).clone(), share(y).clone()
+    for _ in range(6):
+        step(wrapped, a, *own)
+        before = sg.stats()["nodes"]
+        compiled(*own)
+    assert sg.stats()["nodes"] == before, "a replay records nothing"
+    assert bits(wrapped) == bits(replayed)
+    equal_everywhere(replayed)
+
+
 def unused_parameters_take_part() -> None:
     x, y = data()
     wrapped, plain = pair()
@@ -322,6 +338,12 @@ def fit_is_that_of_one_process() -> None:
     got = sg.fit(model, x, y, batch_size=ROWS, validation_split=0.2, distributed=True, **options)
     want = sg.fit(plain, x, y, batch_size=ROWS * size(), validation_split=0.2, **options)
     alike(model, plain, 1e-5)
+    fast, slow = classifier(), classifier()
+    for net, compiled in ((fast, True), (slow, False)):
+        net.load_state_dict(state[0])
+        taken = options | {"metrics": ["accuracy"], "compile": compiled}
+        sg.fit(net, x, y, batch_size=ROWS, distributed=True, **taken)
+    assert bits(fast) == bits(slow)
     for name, values in (got.metrics | {f"val_{k}": v for k, v in got.val_metrics.items()}).items():
         known = want.metrics | {f"val_{k}": v for k, v in want.val_metrics.items()}
         np.testing.assert_allclose(values, known[name], 1e-5, 1e-6, err_msg=name)
@@ -396,6 +418,7 @@ def micro_batches_in_a_tree() -> None:
 
 CHECKS = [
     steps_are_those_of_the_joint_batch,
+    replays_hold_the_collectives,
     unused_parameters_take_part,
     frozen_layers_stay,
     gradients_add_up_under_no_sync,

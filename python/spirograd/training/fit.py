@@ -112,7 +112,7 @@ def fit(
         TypeError: the model is not a module of tensors.
         ValueError: the data do not fit together, a name is unknown, or compile=True with what cannot be replayed: an
             optimiser that is not a `RuleOptimizer`, a metric that is not a `metrics.Sum`, precision="fp16"; or
-            distributed=True with what several processes cannot do: compile=True, LBFGS, recovery, an uneven loader.
+            distributed=True with what several processes cannot do: LBFGS, recovery, an uneven loader.
         DeviceLostError, DeviceTimeoutError: the GPU failed; with "recover": twice in the same steps.
         IndexError: a class is out of range; raised at the end of an epoch at the latest.
 
@@ -151,14 +151,14 @@ def fit(
         data.shuffle, data.seed = shuffle, seed
     learner = model
     if distributed:
-        learner, model = joined(model, optimizer, data, later, compile, on_device_lost)
+        learner, model = joined(model, optimizer, data, later, on_device_lost)
     training = Training(model, optimizer, epochs)
     training.writes = not distributed or get_rank() == 0
     followers = [c if isinstance(c, Callback) else LearningRateScheduler(c) for c in callbacks]
     sums = Sums("fit", loss_of, metrics)
     sums.joint = distributed and get_world_size() > 1
     step = Step(learner, optimizer, weighted, casts, scaler, clip_grad_norm, clip_grad_value, accumulate_grad_batches)
-    replayed = None if sums.joint else _replayed(compile, step, sums, followers)
+    replayed = _replayed(compile, step, sums, followers)
     mode, steps = model.training, data.steps()
     training.recovers, recovery, epoch = on_device_lost == "recover", None, initial_epoch
     bar = None

@@ -25,7 +25,7 @@ def common_seed(seed: int | None) -> int | None:
 
 
 def joined(
-    model: Module, optimizer: Any, data: Data, later: Data | None, compile: Any, on_device_lost: str
+    model: Module, optimizer: Any, data: Data, later: Data | None, on_device_lost: str
 ) -> tuple[Module, Module]:
     """Wraps the model and shares out the data. Gives the module that a step calls, and the model without a wrapper."""
     rank, processes = distributed.get_rank(), distributed.get_world_size()
@@ -33,7 +33,6 @@ def joined(
     if processes == 1:
         return bare, bare
     for wrong, name in (
-        (compile, "compile=True"),
         (isinstance(optimizer, LBFGS), "LBFGS, whose line search sees the loss of one process"),
         (on_device_lost != "raise", f"on_device_lost={on_device_lost!r}"),
     ):

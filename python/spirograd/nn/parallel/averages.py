@@ -29,21 +29,21 @@ class Averages:
 
     Attributes:
         last: whether the pass under way is the last of its step, so that the mean is made after it.
-        passes: how many backward() there were.
+        begin: the first node of the forward passes since the last backward().
     """
 
     def __init__(self, parameters: Sequence[Tensor], group: Any, tree: bool) -> None:
         self.parameters, self.group = parameters, group
         self.processes = distributed.get_world_size(group)
-        self.last, self.passes = True, 0
+        self.last = True
+        self.begin: Tensor | None = None
         self._sums = TreeSums() if tree else None
         self._pairs = pairs() if tree else []
         _alive.add(self)
 
     def arrived(self, anchor: Tensor) -> None:
         """Called by backward() when the gradients of all parameters are written; `anchor` is the leaf that called."""
-        anchor.grad = None
-        self.passes += 1
+        anchor.grad = self.begin = None
         trained = [p for p in self.parameters if p.requires_grad]
         if self._sums is not None:
             self._sums.add(_taken(trained))

@@ -122,7 +122,6 @@ class DistributedDataParallel(Module):
         # is written when those of all parameters are, whichever it reached.
         self._anchor = zeros((), requires_grad=True)
         self._anchor.register_post_accumulate_grad_hook(self._averages.arrived)
-        self._begin: tuple[Tensor, int] | None = None
         self._syncs = True
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -143,10 +142,9 @@ class DistributedDataParallel(Module):
 
     def _beginning(self) -> Tensor:
         """The first node. Passes before one backward() share it, because it must be older than all that they make."""
-        passes = self._averages.passes
-        if self._begin is None or self._begin[1] != passes:
-            self._begin = _Begin.apply(self._anchor), passes
-        return self._begin[0]
+        if self._averages.begin is None:
+            self._averages.begin = _Begin.apply(self._anchor)
+        return self._averages.begin
 
     @contextlib.contextmanager
     def no_sync(self) -> Iterator[None]:
