@@ -1,26 +1,48 @@
-"""torch.distributed in a process of its own."""
+"""torch.distributed: the names of spirograd.distributed, over MPI whatever the backend's name."""
 
 from __future__ import annotations
 
+import datetime
+import os
 from typing import Any
 
-__all__ = ["get_rank", "get_world_size", "is_available", "is_gloo_available", "is_initialized", "is_mpi_available"]
-__all__ += ["is_nccl_available", "is_torchelastic_launched"]
+from ... import distributed
+
+__all__ = ["init_process_group", "is_gloo_available", "is_nccl_available", "is_torchelastic_launched"]
+
+_BACKENDS = (None, "auto", "gloo", "mpi", "nccl", "ucc")
 
 
-def is_available() -> bool:
-    """False: processes do not exchange tensors."""
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: float | datetime.timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+) -> None:
+    """Joins the processes that a launcher started: `python -m spirograd launch`, mpiexec or Slurm.
+
+    Raises:
+        ValueError: there is no such backend in PyTorch, or the launcher says another rank or number of processes.
+    """
+    names = (backend or "auto").split(",")  # "cpu:gloo,cuda:nccl"
+    if any(name.rpartition(":")[2] not in _BACKENDS for name in names):
+        raise ValueError(f"init_process_group: no backend {backend!r}; leave it out")
+    distributed.init_process_group(timeout=timeout, world_size=world_size, rank=rank, init_method=init_method)
+
+
+def is_gloo_available() -> bool:
+    """False: MPI is what carries tensors."""
     return False
 
 
-is_initialized = is_gloo_available = is_mpi_available = is_nccl_available = is_torchelastic_launched = is_available
+is_nccl_available = is_gloo_available
 
 
-def get_rank(group: Any = None) -> int:
-    """0."""
-    return 0
-
-
-def get_world_size(group: Any = None) -> int:
-    """1."""
-    return 1
+def is_torchelastic_launched() -> bool:
+    """Whether torchrun started this process."""
+    return "TORCHELASTIC_RUN_ID" in os.environ
