@@ -95,6 +95,21 @@ def test_every_family_is_right(device: sg.Device, capsys: Capture) -> None:
     assert out.count(" ok ") == len(selftest.FAMILIES) and out.endswith("all is well\n") and "FAIL" not in out
 
 
+@pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
+def test_report_is_a_file_to_send(device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spirograd.cli.bench.SECONDS", 0.001)
+    monkeypatch.setattr("spirograd.cli.bench.LONGEST", 0.0)
+    run("report", "--device", device, "--output", str(tmp_path / "report.json"))
+    report = json.loads((tmp_path / "report.json").read_text())
+    (entry,) = report["devices"].values()
+    assert [row["family"] for row in entry["selftest"]] == [family.name for family in selftest.FAMILIES]
+    assert all(row["right"] and row["error"] <= row["allowed"] for row in entry["selftest"])
+    assert len(entry["figures"]) >= 3 and all(row["seconds"]["median"] > 0 for row in entry["figures"])
+    assert any("CPU" in line or "gpu" in line for line in report["info"])
+    if device == "gpu":
+        assert len(entry["kernels"]) > 50 and all(row["milliseconds"] >= 0 for row in entry["kernels"])
+
+
 def test_selftest_tells_of_a_wrong_family(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(device: sg.Device) -> Any:
         yield sg.ones(3, device=device), [1, 1, 1.01]

@@ -133,6 +133,7 @@ MODULES: dict[str, tuple[Any, ...]] = {
     "BatchNorm2d": (nn.BatchNorm2d(4), IMAGE),
     "BatchNorm3d": (nn.BatchNorm3d(4), BOX),
     "BatchNorm2d_batch": (nn.BatchNorm2d(4, track_running_stats=False), IMAGE),
+    "SyncBatchNorm": (nn.SyncBatchNorm(4), IMAGE),
     "LazyBatchNorm2d": (nn.LazyBatchNorm2d(), IMAGE),
     "InstanceNorm1d": (nn.InstanceNorm1d(4), LINE),
     "InstanceNorm2d": (nn.InstanceNorm2d(4, affine=True), IMAGE),

@@ -60,9 +60,11 @@ OPTIMIZERS: dict[str, Callable[[list[nn.Parameter]], Any]] = {
     **{
         name: functools.partial(getattr(sg.optim, name), lr=0.01)
         for name in sg.optim.__all__
-        if name[0].isupper() and name not in ("Muon", "Lookahead", "Optimizer", "RuleOptimizer")
+        if name[0].isupper()
+        and name not in ("Muon", "Lookahead", "Optimizer", "RuleOptimizer", "ZeroRedundancyOptimizer")
     },
     "Muon": lambda params: sg.optim.Muon(matrices(params), lr=0.01),
+    "ZeroRedundancyOptimizer": lambda params: sg.optim.ZeroRedundancyOptimizer(params, sg.optim.Adam, lr=0.01),
     "Lookahead": lambda params: sg.optim.Lookahead(sg.optim.Adam(params), k=1),
 }
 

@@ -253,6 +253,15 @@ def error_of(family: Family, device: Device) -> float:
     return worst
 
 
+def checked(family: Family, device: Device) -> tuple[bool, float | None, str]:
+    """Whether a family is right on a device; its error, None if it failed; how it failed."""
+    try:
+        error = error_of(family, device)
+    except Exception as raised:  # any failure becomes a line of the table
+        return False, None, f"{type(raised).__name__}: {raised}"
+    return error <= family.allowed, error, ""
+
+
 def add(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """The command of `python -m spirograd`."""
     parser = commands.add_parser("selftest", help="each family of kernels against NumPy, on each device")
@@ -268,12 +277,8 @@ def run(options: argparse.Namespace) -> int:
         print(f"{device}: {device.name or 'CPU'}")
         for family in FAMILIES:
             began = time.perf_counter()
-            try:
-                error = error_of(family, device)
-                fine = error <= family.allowed
-                said = f"error {error:.1e}, allowed {family.allowed:.0e}"
-            except Exception as raised:  # any failure becomes a line of the table
-                fine, said = False, f"{type(raised).__name__}: {raised}"
+            fine, error, problem = checked(family, device)
+            said = problem or f"error {error:.1e}, allowed {family.allowed:.0e}"
             seconds = time.perf_counter() - began
             print(f"  {family.name:<16} {'ok' if fine else 'FAIL':<5} {seconds:5.1f} s  {said}", flush=True)
             if not fine:

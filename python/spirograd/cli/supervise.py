@@ -123,6 +123,7 @@ class Supervisor:
 
 
 def main() -> int:
+    """Runs the program; gives its exit status."""
     die_with_parent()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: supervisor.program.kill())

@@ -18,6 +18,7 @@ OWN = (__file__, "<frozen runpy>")
 
 
 def main() -> None:
+    """Runs the script or module that the arguments name, as `__main__`."""
     faulthandler.register(signal.SIGUSR2, file=int(os.environ.pop("SPIROGRAD_LAUNCH_STACK")), all_threads=True)
     words = sys.argv[1:]
     module = words[0] == "-m"

@@ -37,6 +37,7 @@ class ProcessGroup:
     number: int = 0  # in the core
 
     def size(self) -> int:
+        """How many processes it has."""
         return len(self.ranks)
 
     def __repr__(self) -> str:
