@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
     }
     for device in devices(options.device):
         print(f"{device}: {device.name or 'CPU'}: selftest", end="", flush=True)
-        entry = {"facts": facts(device), "selftest": results(device)}
+        entry: dict[str, Any] = {"facts": facts(device), "selftest": results(device)}
         print(", figures", end="", flush=True)
         entry["figures"] = figures(device)
         if device.kind == "gpu":

@@ -24,9 +24,7 @@ def common_seed(seed: int | None) -> int | None:
     return common[0]
 
 
-def joined(
-    model: Module, optimizer: Any, data: Data, later: Data | None, on_device_lost: str
-) -> tuple[Module, Module]:
+def joined(model: Module, optimizer: Any, data: Data, later: Data | None, on_device_lost: str) -> tuple[Module, Module]:
     """Wraps the model and shares out the data. Gives the module that a step calls, and the model without a wrapper."""
     rank, processes = distributed.get_rank(), distributed.get_world_size()
     bare: Any = model.module if isinstance(model, DistributedDataParallel) else model
