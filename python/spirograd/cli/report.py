@@ -22,7 +22,7 @@ from ..base.config import show_config
 from . import bench, selftest
 from .options import add_device, devices
 
-# As the engine prints them at SPIROGRAD_DEBUG=2: "[spirograd] sum: compiled in 3.2 ms", "[spirograd] sum: Registers 40".
+# As the engine prints them at SPIROGRAD_DEBUG=2: "[spirograd] sum: compiled in 3.2 ms", and the driver's facts.
 _TIME = re.compile(r"\[spirograd\] (\w+): compiled in ([\d.]+) ms$")
 _FACTS = re.compile(r"\[spirograd\] (\w+): (.+ [\d.]+)$")
 
