@@ -95,7 +95,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"fft", "func", "generation", "linalg", "metrics", "models", "nn", "onnx", "ops", "optim", "profiler"}
     | {"progress", "scalar", "serialization", "sparse", "special", "testing", "text", "training", "transforms"}
     | {"utils", "viz"},
-    "torch": {"__init__", "accelerator", "amp", "autograd", "compiler", "distributions", "func", "linalg", "nn", "onnx"}
+    "torch": {
+        "__init__",
+        "accelerator",
+        "amp",
+        "autograd",
+        "compiler",
+        "distributed",
+        "distributions",
+        "func",
+        "linalg",
+        "nn",
+        "onnx",
+    }
     | {"optim", "profiler"}
     | {"serialization", "sparse", "special", "testing", "utils"},
     "examples": {"__init__", "datasets", "nn", "progress", "viz"},
