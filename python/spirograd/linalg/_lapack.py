@@ -30,7 +30,7 @@ def _fall_back(op: str, device: _core.Device) -> None:
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).split(".")[0] == "spirograd":
         level, frame = level + 1, frame.f_back
-    message = f"{op}: it runs in LAPACK on the CPU; a tensor of {device} is copied there and back (said once)"
+    message = f"{op}: it runs in NumPy on the CPU; a tensor of {device} is copied there and back (said once)"
     warnings.warn(message, FallbackWarning, stacklevel=level)
 
 
