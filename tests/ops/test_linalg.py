@@ -294,7 +294,7 @@ def test_a_gpu_tensor_says_once_that_it_is_copied(name: str, monkeypatch: pytest
     f = getattr(sg.linalg, name)
     xs = [sg.tensor(x, device="gpu", requires_grad=True) for x in arrays]
     before = sg.stats()["fallbacks"]
-    with pytest.warns(sg.FallbackWarning, match=f"linalg.{name}: .*LAPACK") as seen:
+    with pytest.warns(sg.FallbackWarning, match=f"linalg.{name}: it runs in NumPy on the CPU") as seen:
         made = f(*xs)
         f(*xs)
     assert len(seen) == 1 and seen[0].filename == __file__
