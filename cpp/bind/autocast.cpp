@@ -43,7 +43,9 @@ Tensor autocast(const Tensor& x, Autocast wanted) {
   const std::optional<DType>& half = type_on(x.device());
   if (!half) return x;
   const DType to = wanted == Autocast::narrow ? *half : DType::float32;
-  return x.dtype() == to ? x : sg::cast(x, to);
+  if (x.dtype() == to) return x;
+  const bool weight = x.dtype() == DType::float32 && x->requires_grad && x.is_leaf();
+  return weight ? sg::cast_once(x, to) : sg::cast(x, to);
 }
 
 PyObject* call_autocast(const Call& call) {
@@ -69,7 +71,11 @@ void set_types(std::optional<DType> cpu, std::optional<DType> gpu) {
   types[1] = gpu;
 }
 
+Tensor to_type(const Tensor& x, bool narrow) { return autocast(x, narrow ? Autocast::narrow : Autocast::wide); }
+
 const Callable callables[] = {
+    {"_autocast_to", bound<to_type>, "input: Tensor, narrow: bool", "Tensor",
+     "The tensor in the type that products (narrow) or sums get under the open autocast.", Scope::function},
     {"_autocast", bound<get_types>, "", "tuple[dtype | None, dtype | None]", "The half types on a CPU and on a GPU.",
      Scope::function},
     {"_set_autocast", bound<set_types>, "cpu: DTypeLike | None, gpu: DTypeLike | None", "None", "Sets them.",

@@ -36,7 +36,7 @@ static_assert(kEnding <= sizeof(Node));
 bool fusing() { return env("SPIROGRAD_FUSE") != "0"; }
 
 // What is known only when the log runs: which results are needed, and which written leaves nothing else needs.
-struct Wanted {
+struct Needed {
   std::vector<bool> held, dying;
   std::vector<uint32_t> unchecked;  // runs that made leaves and may still report an error
 };
@@ -52,7 +52,7 @@ void forget_dropped(const Log& log, std::vector<bool>& held) {
   }
 }
 
-void look(const Log& log, Wanted& wanted) {
+void look(const Log& log, Needed& wanted) {
   wanted.held.clear();
   wanted.dying.clear();
   wanted.unchecked.clear();
@@ -73,7 +73,7 @@ void look(const Log& log, Wanted& wanted) {
 // The key says all that the scheduler looks at, so equal keys have equal plans: the log wrote its structure and sizes
 // while it grew; added here are the facts that only the moment of the run knows. Numbers, addresses and offsets are
 // never in it: they are arguments of the plan.
-uint64_t complete_key(Log& log, const Wanted& wanted, bool fuse, bool is_piece) {
+uint64_t complete_key(Log& log, const Needed& wanted, bool fuse, bool is_piece) {
   std::vector<uint64_t>& key = log.key;
   const size_t known = key.size();
   uint64_t word =
@@ -108,7 +108,7 @@ bool folds(const Log& log) {
 }
 
 // The order of a sum may depend on what is fused with it, so a loop has the same kernels in pieces and in one plan.
-ScheduleInput input_of(const WrittenOut& out, const Wanted& wanted, bool fuse, const std::vector<int32_t>& cuts) {
+ScheduleInput input_of(const WrittenOut& out, const Needed& wanted, bool fuse, const std::vector<int32_t>& cuts) {
   const Log& log = out.log();
   const Features* gpu = log.device.is_gpu() ? &device_of(log.device).features() : nullptr;
   return {log,
@@ -148,7 +148,7 @@ Scheduled bind_or_schedule(const Log& log, const ScheduleInput& input, PlanCache
   return made;
 }
 
-CachedPlan make_plan(const Log& log, const Wanted& wanted, bool fuse, const std::vector<int32_t>& cuts,
+CachedPlan make_plan(const Log& log, const Needed& wanted, bool fuse, const std::vector<int32_t>& cuts,
                      PlanCache& cache, size_t words) {
   const WrittenOut out(log, wanted.held);
   const ScheduleInput input = input_of(out, wanted, fuse, cuts);
@@ -188,7 +188,7 @@ class ReporterLocations final : public SourceLocations {
 
 // Hands the outputs to their nodes. Everything that can throw comes before device.run(): after it the log's effects
 // have happened, and a node without its buffer would lose them.
-void run(Log& log, const Wanted& wanted, CachedPlan& cached) {
+void run(Log& log, const Needed& wanted, CachedPlan& cached) {
   thread_local std::vector<BufferRef> outputs;
   const Emptied<BufferRef> emptied{outputs};
   const bool unchecked = !wanted.unchecked.empty();
@@ -236,7 +236,7 @@ void run_in_one(Log& log);
 // Invariant: on return the log is empty; thrown out of, it is unchanged, so that the caller can run it again or in
 // halves.
 void run_log(Log& log, bool is_piece) {
-  thread_local Wanted wanted;
+  thread_local Needed wanted;
   look(log, wanted);
   const bool fuse = fusing();
   const size_t words = log.key.size();
@@ -339,7 +339,7 @@ void count_plans(int64_t& plans, int64_t& bytes) {
 }
 
 PlanView plan_of_log(Log& log, bool compile) {
-  Wanted wanted;
+  Needed wanted;
   look(log, wanted);
   const WrittenOut out(log, wanted.held);
   Scheduled made = schedule(input_of(out, wanted, fusing(), fusing() ? loop_cuts(log) : std::vector<int32_t>()));

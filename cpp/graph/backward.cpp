@@ -200,15 +200,22 @@ class Pass {
         for (size_t i = 0; i < found.size(); ++i)
           if ((*inputs_)[i].grad_fn().get() == &node) found[i] = g;
     }
-    std::vector<uint8_t>& wanted = wanted_inputs_;
+    std::vector<Wanted>& wanted = wanted_inputs_;
     wanted.resize(static_cast<size_t>(node.inputs));
     bool any = false;
-    for (int i = 0; i < node.inputs; ++i) any |= wanted[static_cast<size_t>(i)] = is_wanted(node.in[i]);
+    for (int i = 0; i < node.inputs; ++i) {
+      const GradInput& in = node.in[i];
+      Wanted& w = wanted[static_cast<size_t>(i)];
+      w = !is_wanted(in) ? Wanted::no : is_narrow(in.dtype) && becomes_float32(in) ? Wanted::wide : Wanted::yes;
+      any |= w != Wanted::no;
+    }
     if (!any) return;
     if (node.custom) {
       std::vector<Tensor> arrived{g};
       arrived.insert(arrived.end(), arrivals.others.begin(), arrivals.others.end());
-      hand_on(node, (*node.custom)(node, arrived, {wanted.begin(), wanted.end()}));
+      std::vector<bool> some;
+      for (Wanted w : wanted) some.push_back(w != Wanted::no);
+      hand_on(node, (*node.custom)(node, arrived, some));
     } else if (node.is_one_output()) {
       send(node.in[0].fn, static_cast<size_t>(node.attributes.as<OutputAttributes>().number), g);
     } else if (node.op == &slice_row()) {
@@ -232,13 +239,25 @@ class Pass {
     ~NanPause() { detect_nan = before; }
   };
 
+  // Whether a gradient goes through nothing but views and conversions, which nobody looks at, to a float32 tensor.
+  bool becomes_float32(const GradInput& in) const {
+    for (const GradNode* fn = in.fn.get(); fn; fn = fn->in[0].fn.get()) {
+      if (fn->custom || !fn->op->hands_on || fn->hooks || fn->retained || is_target(fn)) return false;
+      if (fn->in[0].dtype == DType::float32 && is_narrow(fn->dtype)) return true;
+    }
+    return false;
+  }
+
   void hand_on(GradNode& node, const std::vector<Tensor>& results) {
     for (int i = 0; i < node.inputs; ++i) {
       const GradInput& in = node.in[i];
       const Tensor& result = results[static_cast<size_t>(i)];
-      if (!result || !is_wanted(in)) continue;
-      Tensor g = result.shape() == in.shape ? result : sum_to(result, in.shape);
-      if (g.dtype() != in.dtype) g = cast(g, in.dtype);
+      if (!result || wanted_inputs_[static_cast<size_t>(i)] == Wanted::no) continue;
+      const DType dtype = wanted_inputs_[static_cast<size_t>(i)] == Wanted::wide ? DType::float32 : in.dtype;
+      Tensor g = result;
+      if (is_narrow(g.dtype()) && dtype == DType::float32) g = cast(g, dtype);
+      if (!(g.shape() == in.shape)) g = sum_to(g, in.shape);
+      if (g.dtype() != dtype) g = cast(g, dtype);
       if (detect_nan && has_nan(g))
         fail<Error>(
             "backward",
@@ -257,7 +276,7 @@ class Pass {
   std::unordered_set<const GradNode*> wanted_;
   std::map<uint64_t, Arrivals, std::greater<>> open_;  // by sequence: the latest first
   decltype(open_)::node_type spare_;                   // memory of the entry that left last, for the next one
-  std::vector<uint8_t> wanted_inputs_;                 // of a node, during its step
+  std::vector<Wanted> wanted_inputs_;                  // of a node, during its step
   std::vector<Tensor> results_;
   std::unordered_map<const TensorImpl*, size_t> leaf_index_;
   std::vector<std::vector<GradPart>> parts_of_leaves_;  // beside `leaves`

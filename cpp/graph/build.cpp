@@ -231,6 +231,22 @@ Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
   return out;
 }
 
+Tensor cast_once(const OpInfo& op, const Tensor& x, DType dtype) {
+  const Entry entry(op);
+  Node& value = *x->storage->node.get();
+  const bool whole = x.contiguous() && x.numel() == value.numel;
+  const bool changes_unseen = value.buffer && value.buffer->shared;
+  if (watcher || !whole || changes_unseen) return cast_node(op, x, dtype);
+  if (!value.half || value.half->dtype != dtype || value.half->state == Node::State::failed) {
+    Tensor out = cast_node(op, x, dtype);
+    value.keep_half(out->storage->node.ref());
+    return out;
+  }
+  Tensor out = wrap(value.half, x.shape());
+  record_gradient(op, out, {&x});
+  return out;
+}
+
 Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device, bool index,
                 std::initializer_list<Number> numbers, DType number_type, ReplaySlot slot) {
   const Entry entry(op);
@@ -282,12 +298,12 @@ Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
   return out;
 }
 
-Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b) {
+Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b, bool wide) {
   const Entry entry(op);
   const DeviceId device = common_device(op.name, {&a, &b});
   const DType dtype = promote(a.dtype(), b.dtype());
   const int64_t batch = std::max(a.shape()[0], b.shape()[0]);
-  NodeRef node = new_node(op, dtype, wide_of(dtype), device, 2);
+  NodeRef node = new_node(op, wide ? wide_of(dtype) : dtype, wide_of(dtype), device, 2);
   check_size(op.name, {batch, a.shape()[1], b.shape()[2]});
   if (dtype == DType::float32 && device.is_gpu())
     node->parameters = ContractionParameters{.precision = float32_precision()};
@@ -448,6 +464,7 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   const Ref<TensorImpl> base = history ? (target->base ? target->base : target.ref()) : Ref<TensorImpl>();
   log.assignments.push_back({target->storage, before, base, base ? base->grad_fn : history, history});
   log.to_the_end = true;  // the write has begun, and its history and shared memory are still to follow
+  before->drop_half();
   storage.node = Held(node);
   struct AtTheEnd {  // also when the run reports an error: the value has been written nevertheless
     Log& log;

@@ -17,14 +17,17 @@ namespace sg {
 Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs);
 // The same values in another type.
 Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype);
+// The same in a half type, computed once as long as x keeps its value and fills its memory: for weights, which many
+// products read. In a step that is recorded for replay, every time.
+Tensor cast_once(const OpInfo& op, const Tensor& x, DType dtype);
 // Values made from positions and numbers alone (arange, full, rand): `index` adds the element's position as input 0,
 // `slot` is that of the first number.
 Tensor generate(const OpInfo& op, const Dims& shape, DType dtype, DeviceId device, bool index,
                 std::initializer_list<Number> numbers, DType number_type, ReplaySlot slot = {});
 // Folds the dimensions of `axes` (bit d: dimension d).
 Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim);
-// a [batch, m, k] @ b [batch, k, n] -> [batch, m, n]; batch sizes equal or 1.
-Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b);
+// a [batch, m, k] @ b [batch, k, n] -> [batch, m, n]; batch sizes equal or 1. `wide`: the result of halves is float32.
+Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b, bool wide = false);
 // The same for operands that are seen through any strides, with n and k of several dimensions:
 //   out[folded, batch, m, n...] = sum over k... of a[batch, m, k...] * b[folded, batch, n..., k...]
 // Strides are over the dimensions folded, batch, m, n..., k..., eight at most; folded may be left out. The result is

@@ -141,13 +141,19 @@ class GradNode : public RefCounted<GradNode> {
   ~GradNode();
 };
 
+// Of the gradient by an input: whether it is wanted, and whether without a rounding to the input's half type.
+enum class Wanted : uint8_t { no, yes, wide };
+
 // What a row's vjp sees: `g`, the values it declared in `saves`, and where to put the results.
 struct Vjp {
   GradNode& node;
   Tensor g;
-  Tensor* result;         // one an input
-  const uint8_t* wanted;  // one an input
-  bool needs(int i) const { return wanted[i]; }
+  Tensor* result;        // one an input
+  const Wanted* wanted;  // one an input
+  bool needs(int i) const { return wanted[i] != Wanted::no; }
+  // Whether the result for input i, which is of a half type, had better be float32: it is on its way to a tensor that was
+  // converted from that (docs/decisions/038-gradients-of-weights-are-not-rounded.md). Others are converted by who asked.
+  bool wide(int i) const { return wanted[i] == Wanted::wide; }
   Tensor in(int i) const;                                      // input i, broadcast shape not applied
   const Dims& shape(int i) const { return node.in[i].shape; }  // of input i, saved or not
   Tensor out() const;

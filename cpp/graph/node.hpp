@@ -125,9 +125,11 @@ struct Node : RefCounted<Node> {
  public:
   Dims domain;  // without dimensions of size 1 (contractions: all of folded, batch, m, n..., k...)
   Parameters parameters;
+  Ref<Node> half;  // the value in a half type, held; see cast_once() in build.hpp
 
   Node() = default;
   ~Node() {
+    drop_half();
     std::destroy_n(in, room);
     if (!is_few()) ::operator delete(in);
   }
@@ -149,6 +151,15 @@ struct Node : RefCounted<Node> {
   size_t bytes() const { return static_cast<size_t>(numel) * size_of(dtype); }
   // Also frees what only the inputs kept alive, without recursion.
   void drop_inputs();
+  void keep_half(Ref<Node> value) {
+    drop_half();
+    half = std::move(value);
+    half->held.fetch_add(1, std::memory_order_relaxed);
+  }
+  void drop_half() {
+    if (half) half->held.fetch_sub(1, std::memory_order_relaxed);
+    half = {};
+  }
   static void* operator new(size_t);
   static void operator delete(void*);
   static void destroy(Node*);  // iterative: a chain of millions of nodes is freed on a small stack

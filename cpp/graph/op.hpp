@@ -66,6 +66,7 @@ struct OpInfo {
   bool stores = false;        // its value is written to memory: readers never compute it again
   uint8_t takes = kTakesAll;  // of the promoted type
   bool wide = false;          // under autocast, half types come in as float32
+  bool hands_on = false;      // its gradient is the one that arrives, seen otherwise or in another type
   // Which of `saves` the gradient by each input reads; the others are not kept if only that gradient is wanted. 0: all.
   uint8_t reads[3] = {};
   uint8_t read_by(int input) const { return input < 3 && reads[input] ? reads[input] : saves; }

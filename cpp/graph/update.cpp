@@ -69,6 +69,7 @@ class Writer {
       ++storage.version;
       storage.written = line_;
     }
+    before->drop_half();
     log_.assignments.push_back({target->storage, std::move(before), {}, {}, {}});
     storage.node = Held(node);
     log_.append_in_room(node);

@@ -199,7 +199,7 @@ int64_t images_of_a_sum(const Tensor& x, int64_t m, int64_t n, const Geometry& g
 }
 
 // [group, output, channel and tap] = sum over images and places.
-Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g) {
+Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g, bool wide) {
   if (through_window(image, y, y.shape()[1], g))
     return weight_gradient_of_channels(framed(image, g.padding, framed_size(g)), y, g);
   const Tensor x = padded(image, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
@@ -210,13 +210,14 @@ Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g) 
     return g.groups == 1 ? images * t.strides()[0] : each_group * t.strides()[1];
   };
   Contraction sizes{{batch, each}, {channels, g.kernel[0], g.kernel[1]}, {images, g.result[0], g.result[1]}};
-  sizes.wide = sums > 1;
+  sizes.wide = sums > 1 || wide;
   const Tensor out = contract(
       ops::ConvolutionWeight, y,
       joined({{of_batch(y, each), y.strides()[1]}, zeros(3), {y.strides()[0], y.strides()[2], y.strides()[3]}}), x,
       joined({{of_batch(x, channels), 0}, taps(x, g), {x.strides()[0]}, places(x, g)}), sizes,
       {sums, outputs, channels, g.kernel[0] * g.kernel[1]});
-  return reshape(sums > 1 ? cast(sum(out, {0}), x.dtype()) : out, {outputs, channels, g.kernel[0], g.kernel[1]});
+  const Tensor all = sums > 1 ? cast(sum(out, {0}), wide ? out.dtype() : x.dtype()) : out;
+  return reshape(all, {outputs, channels, g.kernel[0], g.kernel[1]});
 }
 
 // Computes one of the three products and records it for gradients.
@@ -236,24 +237,28 @@ Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
 Tensor by_image(const Tensor& y, const Tensor& w, const Geometry& g) {
   return product(ops::ConvolutionImage, image_gradient, y, w, g);
 }
-Tensor by_weight(const Tensor& x, const Tensor& y, const Geometry& g) {
-  return product(ops::ConvolutionWeight, weight_gradient, x, y, g);
+Tensor by_weight(const Tensor& x, const Tensor& y, const Geometry& g, bool wide) {
+  const auto compute = [wide](const Tensor& a, const Tensor& b, const Geometry& geometry) {
+    return weight_gradient(a, b, geometry, wide);
+  };
+  return product(ops::ConvolutionWeight, compute, x, y, g);
 }
 
 void vjp_convolution(Vjp& v) {
   const auto& g = v.attributes<Geometry>();
   if (v.needs(0)) v.result[0] = by_image(v.g, v.in(1), g);
-  if (v.needs(1)) v.result[1] = by_weight(v.in(0), v.g, g);
+  if (v.needs(1)) v.result[1] = by_weight(v.in(0), v.g, g, v.wide(1));
 }
 void vjp_image(Vjp& v) {
   const auto& g = v.attributes<Geometry>();
   if (v.needs(0)) v.result[0] = convolve(v.g, v.in(1), g);
-  if (v.needs(1)) v.result[1] = by_weight(v.g, v.in(0), g);
+  if (v.needs(1)) v.result[1] = by_weight(v.g, v.in(0), g, v.wide(1));
 }
 void vjp_weight(Vjp& v) {
   const auto& g = v.attributes<Geometry>();
-  if (v.needs(0)) v.result[0] = by_image(v.in(1), v.g, g);
-  if (v.needs(1)) v.result[1] = convolve(v.in(0), v.g, g);
+  const Tensor weights = cast(v.g, v.node.in[0].dtype);  // the product of halves may have been float32
+  if (v.needs(0)) v.result[0] = by_image(v.in(1), weights, g);
+  if (v.needs(1)) v.result[1] = convolve(v.in(0), weights, g);
 }
 
 constexpr OpInfo row(const char* name, const char* doc, void (*vjp)(Vjp&)) {

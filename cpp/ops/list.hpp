@@ -54,6 +54,7 @@ SG_NAMED_BINARY(SG_FUNCTION)
 SG_POINTWISE_TERNARY(SG_FUNCTION)
 #undef SG_FUNCTION
 Tensor cast(const Tensor& x, DType dtype);
+Tensor cast_once(const Tensor& x, DType dtype);  // to a half type; see graph/build.hpp
 Tensor operator-(const Tensor& a);
 Tensor operator+(const Tensor& a, const Tensor& b);
 Tensor operator-(const Tensor& a, const Tensor& b);

@@ -101,16 +101,26 @@ const OpInfo Reshape{.name = "reshape",
                      .doc = "The same elements in another shape.",
                      .kind = Kind::view,
                      .arity = 1,
-                     .vjp = vjp_reshape};
-const OpInfo Permute{
-    .name = "permute", .doc = "Dimensions in another order.", .kind = Kind::view, .arity = 1, .vjp = vjp_permute};
-const OpInfo Flip{
-    .name = "flip", .doc = "Dimensions read from their ends.", .kind = Kind::view, .arity = 1, .vjp = vjp_flip};
+                     .vjp = vjp_reshape,
+                     .hands_on = true};
+const OpInfo Permute{.name = "permute",
+                     .doc = "Dimensions in another order.",
+                     .kind = Kind::view,
+                     .arity = 1,
+                     .vjp = vjp_permute,
+                     .hands_on = true};
+const OpInfo Flip{.name = "flip",
+                  .doc = "Dimensions read from their ends.",
+                  .kind = Kind::view,
+                  .arity = 1,
+                  .vjp = vjp_flip,
+                  .hands_on = true};
 const OpInfo Expand{.name = "expand",
                     .doc = "Dimensions of size 1 repeated without a copy.",
                     .kind = Kind::view,
                     .arity = 1,
-                    .vjp = vjp_expand};
+                    .vjp = vjp_expand,
+                    .hands_on = true};
 const OpInfo Strided{.name = "strided",
                      .doc = "Any elements of the same memory, by shape, strides and offset.",
                      .kind = Kind::view,

@@ -162,13 +162,15 @@ const OpInfo Cast{.name = "cast",
                   .kind = Kind::pointwise,
                   .arity = 1,
                   .emit = emit_cast,
-                  .vjp = vjp_same};
+                  .vjp = vjp_same,
+                  .hands_on = true};
 const OpInfo Contiguous{.name = "contiguous",
                         .doc = "The same values in row-major order.",
                         .kind = Kind::pointwise,
                         .arity = 1,
                         .emit = emit_same,
-                        .vjp = vjp_same};
+                        .vjp = vjp_same,
+                        .hands_on = true};
 const OpInfo Stored{.name = "stored",
                     .doc = "The same values, written to memory by the kernel that makes them.",
                     .kind = Kind::pointwise,
@@ -247,6 +249,7 @@ Tensor cast(const Tensor& x, DType dtype) {
   if (x.dtype() == dtype) return x;
   return cast_node(ops::Cast, x, dtype);
 }
+Tensor cast_once(const Tensor& x, DType dtype) { return cast_once(ops::Cast, x, dtype); }
 Tensor converted(const Tensor& value, DType dtype) {
   if (!value.is_number()) return cast(value, dtype);
   if (dtype == DType::boolean) return Tensor(static_cast<int64_t>(value_of(value) != 0));

@@ -18,10 +18,7 @@ def _converted(x: Any, to_half: bool) -> Any:
     """A tensor, or those in a list or tuple, in the type of the open autocast or in float32."""
     if isinstance(x, (list, tuple)):
         return type(x)(_converted(item, to_half) for item in x)
-    if not isinstance(x, Tensor) or not x.is_floating_point() or x.dtype == _core.float64:
-        return x
-    half = _core._autocast()[x.device.kind == "gpu"]
-    return x if half is None else x.to(half if to_half else _core.float32)
+    return _core._autocast_to(x, to_half) if isinstance(x, Tensor) else x
 
 
 def _marked(function: F, to_half: bool) -> F:
