@@ -22,6 +22,9 @@ Tensor reduced(const Tensor& x, Reduction reduction) {
 
 Tensor real(const Tensor& x) { return cast(x, with_fractions(x.dtype())); }
 
+// Half types as float32: what follows is rounded to the half type once, at the end.
+Tensor wide(const Tensor& x) { return is_narrow(x.dtype()) ? cast(x, DType::float32) : x; }
+
 }  // namespace
 
 namespace ops {
@@ -46,19 +49,19 @@ const OpInfo OneHot{.name = "one_hot",
 }  // namespace ops
 
 Tensor softmax(const Tensor& x0, int64_t dim, std::optional<DType> dtype) {
-  const Tensor x = real(dtype ? cast(x0, *dtype) : x0);
+  const Tensor given = real(dtype ? cast(x0, *dtype) : x0), x = wide(given);
   const uint32_t axis = 1u << normal_axis("softmax", dim, x.rank());
-  if (x.numel() == 0 || x.rank() == 0) return exp(x - x);
-  const Tensor e = exp(x - amax(x, axis, true).detach());  // shifting changes nothing, so it needs no gradient
-  return e * (1 / sum(e, axis, true));                     // one division a row
+  if (x.numel() == 0 || x.rank() == 0) return exp(given - given);
+  const Tensor e = exp(x - amax(x, axis, true).detach());    // shifting changes nothing, so it needs no gradient
+  return cast(e * (1 / sum(e, axis, true)), given.dtype());  // one division a row
 }
 
 Tensor log_softmax(const Tensor& x0, int64_t dim, std::optional<DType> dtype) {
-  const Tensor x = real(dtype ? cast(x0, *dtype) : x0);
+  const Tensor given = real(dtype ? cast(x0, *dtype) : x0), x = wide(given);
   const uint32_t axis = 1u << normal_axis("log_softmax", dim, x.rank());
-  if (x.numel() == 0 || x.rank() == 0) return x - x;
+  if (x.numel() == 0 || x.rank() == 0) return given - given;
   const Tensor shifted = x - amax(x, axis, true).detach();
-  return shifted - log(sum(exp(shifted), axis, true));
+  return cast(shifted - log(sum(exp(shifted), axis, true)), given.dtype());
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) {
@@ -124,9 +127,6 @@ Tensor one_hot(const Tensor& classes, int64_t num_classes) {
 
 namespace {
 
-// Half types as float32: the number of elements may be beyond their range.
-Tensor wide(const Tensor& x) { return is_float(x.dtype()) && size_of(x.dtype()) < 4 ? cast(x, DType::float32) : x; }
-
 int class_dim(const Tensor& x) { return x.rank() == 1 ? 0 : 1; }
 
 // A weight for each class, shaped to broadcast against x.
@@ -148,7 +148,7 @@ bool classes_fit(const Tensor& x, const Tensor& target) {
   return true;
 }
 
-// Minus the terms of the target's class; the part `label_smoothing` is spread over all classes.
+// Minus the terms of the target's class; the part `label_smoothing` is spread over all classes. No half types.
 Tensor class_loss(const OpInfo& check, const Tensor& log_probabilities, const Tensor& target, const ClassLoss& o) {
   const int d = class_dim(log_probabilities);
   const int64_t classes = log_probabilities.shape()[d];
@@ -167,8 +167,8 @@ Tensor class_loss(const OpInfo& check, const Tensor& log_probabilities, const Te
           : where(unsqueeze(valid, d), where(hit, x * Tensor(1 - o.label_smoothing + share), x * Tensor(share)), 0);
   if (o.reduction != Reduction::mean || terms.numel() == 0) return reduced(-sum(terms, 1u << d), o.reduction);
   // Divided inside the row, so that loss and gradient are one kernel after that of the total; 0 / 0 is NaN.
-  const Tensor counted = weights ? wide(sum(where(hit, *weights, 0), 1u << d)) : cast(valid, wide(terms).dtype());
-  return cast(-sum(sum(wide(terms) * (1 / sum(counted)), 1u << d)), terms.dtype());
+  const Tensor counted = weights ? sum(where(hit, *weights, 0), 1u << d) : cast(valid, terms.dtype());
+  return -sum(sum(terms * (1 / sum(counted)), 1u << d));
 }
 
 }  // namespace
@@ -181,7 +181,7 @@ Tensor nll_loss(const Tensor& x, const Tensor& target, const ClassLoss& o) {
     fail<TypeError>("nll_loss", std::string("target is ") + name_of(target.dtype()), "give classes as int64");
   if (!is_float(x.dtype()))
     fail<TypeError>("nll_loss", std::string("input is ") + name_of(x.dtype()), "give log-probabilities");
-  return class_loss(ops::NllLoss, x, target, o);
+  return cast(class_loss(ops::NllLoss, wide(x), target, o), x.dtype());
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLoss& o) {
@@ -196,8 +196,9 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLoss
     fail<TypeError>("cross_entropy", std::string("target is ") + name_of(target.dtype()),
                     probabilities ? "give probabilities as floats" : "give classes as int64");
   const int d = class_dim(logits);
-  const Tensor x = log_softmax(logits, d);
-  if (!probabilities) return class_loss(ops::CheckClass, x, target, o);
+  const DType dtype = with_fractions(logits.dtype());
+  const Tensor x = log_softmax(wide(logits), d);
+  if (!probabilities) return cast(class_loss(ops::CheckClass, x, target, o), dtype);
   if (o.ignore_index >= 0)
     fail<ValueError>("cross_entropy", "ignore_index " + std::to_string(o.ignore_index) + " with probabilities",
                      "give classes");
@@ -205,7 +206,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target, const ClassLoss
   const Tensor shares =
       o.label_smoothing == 0 ? target : target * (1 - o.label_smoothing) + o.label_smoothing / classes;
   const Tensor terms = o.weight ? x * shares * class_weights("cross_entropy", x, *o.weight) : x * shares;
-  return reduced(-sum(terms, 1u << d), o.reduction);
+  return cast(reduced(-sum(terms, 1u << d), o.reduction), promote(dtype, target.dtype()));
 }
 
 }  // namespace sg
