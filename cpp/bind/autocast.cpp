@@ -44,7 +44,8 @@ Tensor autocast(const Tensor& x, Autocast wanted) {
   if (!half) return x;
   const DType to = wanted == Autocast::narrow ? *half : DType::float32;
   if (x.dtype() == to) return x;
-  const bool weight = x.dtype() == DType::float32 && x->requires_grad && x.is_leaf();
+  const TensorImpl& base = x->base ? *x->base : *x.impl();
+  const bool weight = x.dtype() == DType::float32 && base.requires_grad && !base.grad_fn;
   return weight ? sg::cast_once(x, to) : sg::cast(x, to);
 }
 

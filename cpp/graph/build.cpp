@@ -231,18 +231,42 @@ Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
   return out;
 }
 
+namespace {
+// Whether x is the whole value, each element once, its dimensions in whatever order.
+bool is_whole(const Tensor& x, const Node& value) {
+  if (x->offset != 0 || x.numel() != value.numel) return false;
+  Dims sizes, strides;
+  for (int d = 0; d < x.rank(); ++d) {
+    int at = sizes.rank;
+    sizes.push(x.shape()[d]);
+    strides.push(x.strides()[d]);
+    for (; at > 0 && strides[at - 1] < strides[at]; --at) {
+      std::swap(sizes[at - 1], sizes[at]);
+      std::swap(strides[at - 1], strides[at]);
+    }
+  }
+  return is_contiguous(sizes, strides);
+}
+}  // namespace
+
 Tensor cast_once(const OpInfo& op, const Tensor& x, DType dtype) {
   const Entry entry(op);
   Node& value = *x->storage->node.get();
-  const bool whole = x.contiguous() && x.numel() == value.numel;
   const bool changes_unseen = value.buffer && value.buffer->shared;
-  if (watcher || !whole || changes_unseen) return cast_node(op, x, dtype);
+  if (watcher || changes_unseen || !is_whole(x, value)) return cast_node(op, x, dtype);
   if (!value.half || value.half->dtype != dtype || value.half->state == Node::State::failed) {
-    Tensor out = cast_node(op, x, dtype);
-    value.keep_half(out->storage->node.ref());
-    return out;
+    NodeRef node = new_node(op, dtype, wide_of(x.dtype()), x.device(), 1);
+    const Squeezed s = squeeze({value.numel});
+    node->domain = s.shape;
+    node->numel = value.numel;
+    node->inputs = 1;
+    set_tensor(node->in[0], x, pick({1}, s));
+    const Tensor held = wrap(node, {value.numel});
+    append(node);
+    value.keep_half(std::move(node));
   }
   Tensor out = wrap(value.half, x.shape());
+  out->strides = x.strides();
   record_gradient(op, out, {&x});
   return out;
 }
