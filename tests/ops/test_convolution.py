@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -221,6 +222,44 @@ def test_gradients_of_any_order_of_channels_one_by_one(options: dict[str, Any]) 
     assert gradcheck(lambda a, b: sg.conv2d(a, b, groups=3, **options), (x, w))
     assert gradgradcheck(lambda a, b: sg.conv2d(a, b, groups=3, **options), (x, w))
     assert gradgradcheck(lambda a, b: sg.conv_transpose2d(a, b, groups=3, **options), (x, w))
+
+
+# Image, weight, stride and padding; images that the stride divides, so that every tap meets as many elements.
+STRIDED = [
+    ((2, 3, 32, 32), (16, 3, 7, 7), 2, 3),
+    ((2, 16, 14, 14), (32, 16, 3, 3), 2, 1),
+    ((2, 16, 12, 12), (8, 16, 1, 1), 2, 0),
+    ((1, 8, 18, 12), (8, 8, 4, 5), (3, 2), (1, 2)),
+]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("image", "weight", "stride", "padding"), STRIDED)
+def test_strided_gradients_multiply_no_zeros(
+    image: Any, weight: Any, stride: Any, padding: Any, gpu: sg.Device
+) -> None:
+    """As many multiplications as the convolution itself, for either gradient."""
+    x, w = (sg.tensor(random(*s), dtype=sg.float32, device=gpu) for s in (image, weight))
+
+    def flops(run: Callable[[], Any]) -> int:
+        sg.synchronize()
+        with sg.profiler.profile() as profile:
+            kept = run()
+            sg.synchronize()
+        del kept
+        return sum(e.flops for e in profile.events() if e.name.startswith("convolution"))
+
+    def convolved() -> sg.Tensor:
+        return sg.conv2d(x, w, stride=stride, padding=padding)
+
+    forward = 2 * convolved().numel() * math.prod(weight[1:])
+    assert flops(convolved) == forward
+    for wanted in (x, w):
+        wanted.requires_grad_()
+        y = convolved()
+        g = sg.ones_like(y)
+        assert flops(lambda y=y, g=g, wanted=wanted: sg.autograd.grad(y, wanted, g)) == forward
+        wanted.requires_grad_(False)
 
 
 def test_bits_do_not_depend_on_the_number_of_threads() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import spirograd as sg
 
 HALVES = ("float16", "bfloat16")
-UNIT = {"float16": 2.0**-11, "bfloat16": 2.0**-8}  # half the distance of two neighbours at 1
+UNIT = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}  # half the distance of two neighbours at 1
 # m, n, k: one fragment, tiles and a bit, sides of 1 and primes, nothing to add.
 SIDES = [(16, 16, 16), (64, 64, 64), (65, 63, 33), (17, 130, 66), (1, 37, 20), (33, 1, 16), (20, 20, 1), (40, 16, 0)]
 # How an operand lies in memory.
@@ -51,6 +52,28 @@ def test_products_of_halves_are_rounded_once(sides: tuple[int, int, int], dtype:
     for x in (LAYOUTS["rows"](a), LAYOUTS["columns"](a)):
         for y in (LAYOUTS["rows"](b), LAYOUTS["columns"](b)):
             assert_product(x @ y, a, b, UNIT[dtype])
+
+
+# One less, as many and one more than tiles have along each side: the smaller tiles; a batch that gets the larger.
+EDGES = {
+    1: list(itertools.product((63, 64, 65), (63, 64, 65), (31, 32, 33))),
+    67: [(129, 127, 31)],
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", *HALVES])
+@pytest.mark.parametrize("batch", EDGES)
+def test_sides_at_the_edges_of_tiles(batch: int, dtype: str, device: sg.Device) -> None:
+    for m, n, k in EDGES[batch]:
+        a, b = made((batch, m, k), dtype, device, 1), made((k, n), dtype, device, 2).expand(batch, k, n)
+        assert_product(a @ b, a, b, UNIT[dtype])
+
+
+@pytest.mark.parametrize("dtype", ["float32", *HALVES])
+@pytest.mark.parametrize("k", [0, 1])
+def test_batches_with_nothing_or_one_product_to_add(k: int, dtype: str, device: sg.Device) -> None:
+    a, b = made((3, 65, k), dtype, device, 1), made((1, k, 33), dtype, device, 2)
+    assert_product(a @ b, a, b, UNIT[dtype])
 
 
 @pytest.mark.parametrize("dtype", HALVES)
