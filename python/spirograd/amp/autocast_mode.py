@@ -34,7 +34,8 @@ class autocast:
         device_type: "cpu" or "gpu": the device whose tensors are converted.
         dtype: float16 or bfloat16; the default is float16 on a GPU and bfloat16 on the CPU.
         enabled: False switches an autocast around it off.
-        cache_enabled: accepted for PyTorch's sake; conversions are fused into what reads them.
+        cache_enabled: accepted for PyTorch's sake. Parameters are converted once for each of their values; other
+            conversions are fused into what writes the tensor, or into what reads it.
 
     Raises:
         ValueError: another device type.
