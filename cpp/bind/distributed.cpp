@@ -3,6 +3,7 @@
 #include "engine/exchange.hpp"
 #include "exchange/group.hpp"
 #include "exchange/mpi.hpp"
+#include "exchange/nccl/nccl.hpp"
 #include "graph/lock.hpp"
 
 namespace sg::bind {
@@ -49,6 +50,23 @@ std::vector<Tensor> run_collective(const std::vector<Tensor>& tensors, const std
 // Without waiting for the lock: the thread that has it may wait for this process's end.
 void leave(const std::string& why) { leave_groups(why); }
 
+DeviceId gpu(int64_t index) {
+  if (index < 0 || index > 255) fail<ValueError>("distributed", "no gpu:" + std::to_string(index));
+  return {DeviceId::Kind::gpu, static_cast<uint8_t>(index)};
+}
+
+void nccl_prepare(int64_t index, const std::string& library) {
+  const WithoutGil unlocked;
+  const EngineLock lock;
+  prepare_nccl(gpu(index), library);
+}
+
+void nccl_open(int64_t group, int64_t index, const std::string& library) {
+  const WithoutGil unlocked;
+  const EngineLock lock;
+  open_nccl(group_of(static_cast<int32_t>(group)), gpu(index), library);
+}
+
 void close() {
   const EngineLock lock;
   close_groups();
@@ -64,6 +82,10 @@ const Callable distributed_callables[] = {
      "library: str, handle_bytes: int, communicator: int, byte_type: int, rank: int, processes: Sequence[int], "
      "pids: Sequence[int], limit: float",
      "int", "Makes a group of an MPI communicator.", Scope::function},
+    {"_nccl_prepare", bound<nccl_prepare>, "gpu: int, library: str", "None",
+     "Makes the memory of a GPU ready for NCCL. DistributedError says what is missing.", Scope::function},
+    {"_nccl_open", bound<nccl_open>, "group: int, gpu: int, library: str", "None",
+     "Has GPU tensors of a group go by NCCL; all its members call this.", Scope::function},
     {"_groups_close", bound<close>, "", "None", "Forgets all groups.", Scope::function},
     {"_groups_leave", bound<leave>, "why: str", "None", "Tells all members that this process takes part no more.",
      Scope::function},

@@ -132,6 +132,16 @@ def test_a_model_of_characters_is_trained_by_two(program: Path, tmp_path: Path) 
     assert [p.name for p in (tmp_path / "gpt").iterdir()] == ["step-0000000004.npz"]
 
 
+def test_digits_are_learned_by_two(program: Path, tmp_path: Path) -> None:
+    words = ("-m", "spirograd", "train", "digits", "--distributed", "--data", "digits", "--device", "cpu", "--hidden", "8")
+    folder = str(tmp_path / "run")
+    status, out = output_of("-n", "2", *words, "--batch", "16", "--steps", "20", "--every", "10", "--out", folder)
+    assert status == 0 and "[0] step 20: loss" in out and "[1] step" not in out, out
+    assert "in 2 processes, step 0 of 20" in out, out
+    status, out = output_of("-n", "2", *words, "--batch", "16", "--steps", "30", "--resume", "--out", folder)
+    assert status == 0 and "step 20 of 30" in out and "[0] step 30: loss" in out, out
+
+
 def test_places_name_the_collective() -> None:
     package = str(Path(launch.__file__).parents[1])
     stack = f"""Thread 0x01 (most recent call first):

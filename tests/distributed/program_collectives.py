@@ -113,7 +113,7 @@ def check_groups(device: str) -> None:
 def main() -> None:
     device = sys.argv[1]
     dist.init_process_group()
-    size = dist.get_world_size()
+    size, backend = dist.get_world_size(), dist.get_backend()
     assert size == int(sys.argv[2]), f"{size} processes"
     for number, dtype in enumerate(TYPES):
         for shape in SIZES:
@@ -125,7 +125,7 @@ def main() -> None:
     assert objects == [{"rank": r} for r in range(size)]
     dist.barrier()
     dist.destroy_process_group()
-    print("all right")
+    print(f"all right by {backend}")
 
 
 main()

@@ -1,0 +1,70 @@
+"""The NCCL backend in two processes on one software device, with mock libraries in place of CUDA and NCCL.
+
+What the mocks cannot show: that NVIDIA's driver opens Vulkan's memory, and that NCCL itself works.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import spirograd as sg
+from distributed.processes import HERE, run
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(scope="module")
+def mocks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Variables with which a program finds the mocks, and the device, whatever its number."""
+    gpu = sg.Device.gpu()
+    if gpu.type != "software" or gpu.features["external_memory"] != "yes":
+        pytest.skip("needs a software driver that exports memory")
+    compiler = shutil.which(os.environ.get("CXX", "g++"))
+    if not compiler:
+        pytest.skip("needs a C++ compiler")
+    folder = tmp_path_factory.mktemp("mocks")
+    for source, library in (("cuda.cpp", "libcuda.so.1"), ("nccl.cpp", "libnccl.so.2")):
+        options = ["-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", "-o", str(folder / library)]
+        subprocess.run([compiler, *options, str(HERE / "mock" / source), "-lrt"], check=True)
+    path = f"{folder}{os.pathsep}{os.environ.get('LD_LIBRARY_PATH', '')}"
+    return {"LD_LIBRARY_PATH": path, "MOCK_CUDA_UUID": gpu.uuid, "LOCAL_RANK": "0", "SPIROGRAD_DEVICE": "gpu"}
+
+
+def test_collectives_against_numpy(mocks: dict[str, str]) -> None:
+    done = run(2, "program_collectives.py", "gpu", "2", variables=mocks)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("all right by nccl") == 2, done.stdout
+
+
+def test_training(mocks: dict[str, str]) -> None:
+    done = run(2, "program_nccl.py", "train", variables=mocks)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("all right") == 2, done.stdout
+
+
+@pytest.mark.parametrize("how", ["fails", "dies", "hangs"])
+def test_a_process_that_fails_within_a_collective(mocks: dict[str, str], how: str, tmp_path: Path) -> None:
+    done = run(2, "program_nccl.py", how, str(tmp_path), options=("-disable-auto-cleanup",), variables=mocks)
+    last = time.monotonic() + 20
+    while not (tmp_path / "0").exists() and time.monotonic() < last:
+        time.sleep(0.05)
+    assert (tmp_path / "0").exists(), done.stdout
+
+
+@pytest.mark.parametrize("how", ["mismatch", "index_error"])
+def test_all_raise_and_go_on(mocks: dict[str, str], how: str, tmp_path: Path) -> None:
+    done = run(2, "program_failures.py", how, str(tmp_path), variables=mocks)
+    assert done.returncode == 0, done.stdout
+    assert {file.name for file in tmp_path.iterdir()} == {"0", "1"}, done.stdout
+
+
+def test_what_is_missing_is_said(mocks: dict[str, str]) -> None:
+    done = run(2, "program_nccl.py", "missing", variables=mocks | {"MOCK_CUDA_UUID": "0" * 32})
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("all right") == 2, done.stdout
