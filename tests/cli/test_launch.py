@@ -132,14 +132,17 @@ def test_a_model_of_characters_is_trained_by_two(program: Path, tmp_path: Path) 
     assert [p.name for p in (tmp_path / "gpt").iterdir()] == ["step-0000000004.npz"]
 
 
-def test_digits_are_learned_by_two(program: Path, tmp_path: Path) -> None:
-    words = ("-m", "spirograd", "train", "digits", "--distributed", "--data", "digits", "--device", "cpu", "--hidden", "8")
-    folder = str(tmp_path / "run")
-    status, out = output_of("-n", "2", *words, "--batch", "16", "--steps", "20", "--every", "10", "--out", folder)
-    assert status == 0 and "[0] step 20: loss" in out and "[1] step" not in out, out
-    assert "in 2 processes, step 0 of 20" in out, out
-    status, out = output_of("-n", "2", *words, "--batch", "16", "--steps", "30", "--resume", "--out", folder)
-    assert status == 0 and "step 20 of 30" in out and "[0] step 30: loss" in out, out
+def test_a_text_is_learned_by_two_and_then_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, folder = tmp_path / "text.txt", str(tmp_path / "run")
+    text.write_text("to be or not to be, that is the question. " * 50)
+    sizes = ("--context", "8", "--layers", "1", "--heads", "1", "--width", "8", "--batch", "4", "--device", "cpu")
+    words = ("train", "text", "--data", str(text), *sizes, "--every", "10", "--out", folder)
+    status, out = output_of("-n", "2", "-m", "spirograd", *words, "--distributed", "--steps", "10")
+    assert status == 0 and "in 2 processes, step 0 of 10" in out, out
+    assert "[0] step 10: loss" in out and "[1] step" not in out, out
+    assert cli.main([*words, "--steps", "20", "--resume"]) == 0
+    said = capsys.readouterr().out
+    assert "step 10 of 20" in said and "step 20: loss" in said, said
 
 
 def test_places_name_the_collective() -> None:

@@ -59,12 +59,13 @@ def train(early: sg.Tensor) -> None:
     assert early.tolist() == [1.0] * 1000, "memory from before NCCL"
     dist.broadcast(early[3:6], 1)
     cuda = ctypes.CDLL("libcuda.so.1")
-    large = sg.full((1 << 20,), float(rank))
-    dist.all_reduce(large)
-    assert large[-1].item() == 1.0
+    large = sg.zeros(40 << 20)  # a block of its own
+    part = large[5:14]
+    dist.all_reduce(part.add_(rank))
+    assert part.tolist() == [1.0] * 9
     before = cuda.mock_opened()
     assert before > 0
-    del large
+    del large, part
     sg.empty_cache()
     assert cuda.mock_opened() == cuda.mock_mapped() < before, "what Vulkan gives back, CUDA closes first"
     two, one = dist.new_group([0, 1]), dist.new_group([1])
@@ -115,7 +116,7 @@ def missing() -> None:
     try:
         dist.init_process_group("nccl")
     except sg.DistributedError as error:
-        assert "none has the UUID" in str(error) and "process 0" in str(error), error
+        assert "none has the UUID" in str(error), error
     else:
         raise AssertionError("nothing was raised")
     dist.init_process_group()

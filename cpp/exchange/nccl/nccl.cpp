@@ -298,25 +298,39 @@ std::unique_ptr<Batch> NcclTransport::prepare(Device& device, Group& group, cons
 
 }  // namespace
 
-void prepare_nccl(DeviceId id, const std::string& library) {
+namespace {
+
+Cuda& prepare(DeviceId id, const std::string& library) {
   Nccl::of(library);
   Device& device = gpu_device(id.index);
   Cuda& cuda = Cuda::of(device.info().uuid);
   if (const std::string why = device.make_external([&cuda](uint64_t block) { cuda.forget(block); }); !why.empty())
     fail<DistributedError>("NCCL", why, "use MPI");
+  return cuda;
 }
 
-void open_nccl(Group& group, DeviceId id, const std::string& library) {
-  const std::string what = "NCCL's communicator";
+}  // namespace
+
+// Members meet before they wait for each other within NCCL, and afterwards, so that all have a communicator or none.
+void open_nccl(Group& group, DeviceId id, const std::string& library, const std::string& lacks) {
+  const std::string what = "NCCL";
+  std::string why = lacks;
+  Cuda* cuda = nullptr;
   try {
-    group.use(
-        std::make_unique<NcclTransport>(group, id, Nccl::of(library), Cuda::of(gpu_device(id.index).info().uuid)));
+    if (why.empty()) cuda = &prepare(id, library);
+  } catch (const Error& e) {
+    why = e.what();
+  }
+  group.meet(1, what, why);
+  if (!why.empty()) throw DistributedError(why);
+  try {
+    group.use(std::make_unique<NcclTransport>(group, id, Nccl::of(library), *cuda));
   } catch (const std::exception& e) {  // the others have one, perhaps, and are about to meet
     if (group.broken().empty()) group.break_with(e.what());
     group.leave(e.what());
     throw;
   }
-  group.meet(0, what, "");
+  group.meet(2, what, "");
 }
 
 }  // namespace sg

@@ -7,11 +7,9 @@
 
 namespace sg {
 
-// Makes the device's memory ready for NCCL: its tensors are made in memory that CUDA can open, from now on.
-// DistributedError says what is missing. `library`: libnccl.so.2 or its path.
-void prepare_nccl(DeviceId device, const std::string& library);
-
-// A communicator for the group, whose members all call this, after prepare_nccl() of the same device. DistributedError.
-void open_nccl(Group& group, DeviceId device, const std::string& library);
+// Has the GPU's tensors go by NCCL in this group, whose members all call this, each with a GPU of its own. New tensors are
+// then made in memory that CUDA can open. `library`: libnccl.so.2 or its path. `lacks`: why this process cannot, if the
+// caller knows already. DistributedError in all members if one of them lacks something.
+void open_nccl(Group& group, DeviceId device, const std::string& library, const std::string& lacks);
 
 }  // namespace sg

@@ -215,7 +215,7 @@ def init_process_group(
         number = _open(communicator, tuple(range(size)), seconds)
         if backend in ("nccl", "auto"):
             gpu = _local_rank(communicator) if device_id is None else _number(device_id)
-            why = _use_nccl(communicator, number, gpu, backend)
+            why = _use_nccl(number, gpu, backend)
             if why and backend == "nccl":
                 _core._groups_close()
                 raise _core.DistributedError(f"init_process_group: {why}")
@@ -242,25 +242,16 @@ def _number(device: _core.Device | str | int) -> int:
     return known.index
 
 
-def _use_nccl(communicator: Any, group: int, gpu: int, backend: str) -> str:
-    """Has tensors on GPUs go by NCCL, if all processes can. Returns why not: the same in all processes, or nearly so."""
-    why, library = "", nccl.find()
+def _use_nccl(group: int, gpu: int, backend: str) -> str:
+    """Has tensors on GPUs go by NCCL, if all processes of the group can. Returns why not."""
+    lacks, library = "", nccl.find()
     if backend == "auto" and (not is_nccl_available() or os.environ.get("SPIROGRAD_DEVICE") == "cpu"):
-        why = "NCCL is not used here"
+        lacks = "NCCL is not used here"
     elif library is None:
-        why = "NCCL: there is no libnccl.so.2; pip install spirograd[nccl]"
-    else:
-        nccl.pin()
-        try:
-            _core._nccl_prepare(gpu, library.path)
-        except _core.Error as error:
-            why = str(error)
-    for rank, reason in enumerate(communicator.allgather(why)):
-        if reason:
-            return f"process {rank}: {reason}"
+        lacks = "NCCL: there is no libnccl.so.2; pip install spirograd[nccl]"
+    nccl.pin()
     try:
-        assert library is not None
-        _core._nccl_open(group, gpu, library.path)
+        _core._nccl_open(group, gpu, library.path if library else "", lacks)
     except _core.DistributedError as error:
         return str(error)
     return ""
@@ -364,7 +355,6 @@ def new_group(ranks: Sequence[int] | None = None, *, timeout: float | datetime.t
     if mine < 0:
         return ProcessGroup(members, mine, seconds)
     number = _open(communicator, members, seconds)
-    library = nccl.find()
-    if _gpu >= 0 and library and len(members) > 1:
-        _core._nccl_open(number, _gpu, library.path)
+    if _gpu >= 0 and len(members) > 1 and (why := _use_nccl(number, _gpu, "nccl")):
+        raise _core.DistributedError(f"new_group: {why}")
     return ProcessGroup(members, mine, seconds, communicator, number)
