@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import numpy as np
@@ -111,8 +112,8 @@ def check_groups(device: str) -> None:
 
 
 def main() -> None:
-    device = sys.argv[1]
     dist.init_process_group()
+    device = f"gpu:{dist.get_local_rank()}" if os.environ.get("OWN_GPU") else sys.argv[1]
     size, backend = dist.get_world_size(), dist.get_backend()
     assert size == int(sys.argv[2]), f"{size} processes"
     for number, dtype in enumerate(TYPES):

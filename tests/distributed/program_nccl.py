@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import signal
 import sys
 import time
@@ -58,16 +59,16 @@ def train(early: sg.Tensor) -> None:
     dist.all_reduce(early)
     assert early.tolist() == [1.0] * 1000, "memory from before NCCL"
     dist.broadcast(early[3:6], 1)
-    cuda = ctypes.CDLL("libcuda.so.1")
     large = sg.zeros(40 << 20)  # a block of its own
     part = large[5:14]
     dist.all_reduce(part.add_(rank))
     assert part.tolist() == [1.0] * 9
-    before = cuda.mock_opened()
-    assert before > 0
+    mock = ctypes.CDLL("libcuda.so.1") if "MOCK_CUDA_UUID" in os.environ else None
+    before = mock.mock_opened() if mock else 0
     del large, part
     sg.empty_cache()
-    assert cuda.mock_opened() == cuda.mock_mapped() < before, "what Vulkan gives back, CUDA closes first"
+    if mock:
+        assert mock.mock_opened() == mock.mock_mapped() < before, "what Vulkan gives back, CUDA closes first"
     two, one = dist.new_group([0, 1]), dist.new_group([1])
     for group, want in ((two, 3.0), (one, 2.0)):
         x = sg.full((9,), float(rank + 1))
@@ -128,6 +129,7 @@ def missing() -> None:
 def main() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # mpiexec sends it when a process has died, whatever its options
     what = sys.argv[1]
+    sg.set_default_device(f"gpu:{dist.get_local_rank()}")
     if what == "missing":
         missing()
     else:

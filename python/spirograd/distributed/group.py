@@ -9,8 +9,10 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -104,9 +106,16 @@ _left_alone = False  # after another process had failed
 _hook = sys.excepthook
 
 
+def _line_of(trace: TracebackType | None) -> str:
+    """Where the program was, outside of this package."""
+    package = str(Path(__file__).parents[1])
+    lines = [(f.filename, f.lineno) for f in traceback.extract_tb(trace) if not f.filename.startswith(package)]
+    return f" at {lines[-1][0]}:{lines[-1][1]}" if lines else ""
+
+
 def _note_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     global _last_error
-    _last_error = f"{kind.__name__}: {error}"
+    _last_error = f"{kind.__name__}: {error}{_line_of(trace)}"
     _hook(kind, error, trace)
 
 
