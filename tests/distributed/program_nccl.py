@@ -113,7 +113,7 @@ def hangs(early: sg.Tensor) -> None:
 
 
 def missing() -> None:
-    """"auto" does without, "nccl" says why it cannot."""
+    """`auto` does without, `nccl` says why it cannot."""
     try:
         dist.init_process_group("nccl")
     except sg.DistributedError as error:

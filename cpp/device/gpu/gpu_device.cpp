@@ -130,7 +130,7 @@ class GpuDevice final : public Device {
 
   const int index_;
   std::atomic<Opened*> now_;
-  std::atomic<bool> given_up_ = false;    // work that does not end
+  std::atomic<bool> given_up_ = false;   // work that does not end
   std::function<void(uint64_t)> freed_;  // of make_external(); also of the device that is opened anew
 };
 

@@ -10,9 +10,9 @@ namespace sg {
 namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
-constexpr int kNotReady = 600;    // CUDA_ERROR_NOT_READY
-constexpr int kOpaqueFile = 1;    // CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD
-constexpr unsigned kDedicated = 1;  // CUDA_EXTERNAL_MEMORY_DEDICATED
+constexpr int kNotReady = 600;        // CUDA_ERROR_NOT_READY
+constexpr int kOpaqueFile = 1;        // CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD
+constexpr unsigned kDedicated = 1;    // CUDA_EXTERNAL_MEMORY_DEDICATED
 constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
 
 // CUDA_EXTERNAL_MEMORY_HANDLE_DESC and CUDA_EXTERNAL_MEMORY_BUFFER_DESC.

@@ -67,8 +67,7 @@ class NcclTransport final : public Transport {
     const Nccl::UniqueId id = share_id(group, what);
     const Cuda::Current current(cuda_);
     Nccl::Config config;
-    nccl_.check("ncclCommInitRankConfig",
-                nccl_.open(&communicator_, group.size(), id, group.rank(), &config));
+    nccl_.check("ncclCommInitRankConfig", nccl_.open(&communicator_, group.size(), id, group.rank(), &config));
     try {
       wait(group, what, others(group), [] { return true; });
     } catch (...) {

@@ -46,7 +46,7 @@ def mpi() -> str:
     asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if asked.returncode:
         return f"mpi4py {version} finds no MPI library; pip install spirograd[mpi], or install MPICH or Open MPI"
-    return f"{' '.join(asked.stdout.split()[:3])}, through mpi4py {version}"
+    return f"{' '.join(asked.stdout.split()[:3]).rstrip(',')}, through mpi4py {version}"
 
 
 def launcher() -> str:

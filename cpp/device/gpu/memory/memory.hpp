@@ -33,9 +33,9 @@ class GpuBuffer final : public Buffer {
  private:
   friend class Pool;
   VmaAllocation allocation_ = VK_NULL_HANDLE;
-  size_t block_ = 0;      // bytes of the block; `bytes` is what was asked for, rounded up to 16
+  size_t block_ = 0;       // bytes of the block; `bytes` is what was asked for, rounded up to 16
   bool external_ = false;  // another driver can open its memory
-  bool scratch_ = false;  // the arena: counted as cached
+  bool scratch_ = false;   // the arena: counted as cached
   Pool* pool_ = nullptr;
   GpuBuffer* next_ = nullptr;  // in the list of free blocks of this size
 };
