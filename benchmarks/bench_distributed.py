@@ -166,7 +166,9 @@ def counters(device: str) -> Iterator[Result]:
     by_nccl = dist.get_backend() == "nccl" and device != "cpu"
     goals = {"submissions": "<= 3", "hand_overs": "1", "allocations": "0"} if by_nccl else {}
     for name in ("submissions", "hand_overs", "allocations"):
-        yield Result("counters", f"MLP, {name} a step", "spirograd", device, stats[name] / 10, "", target=goals.get(name, ""))
+        yield Result(
+            "counters", f"MLP, {name} a step", "spirograd", device, stats[name] / 10, "", target=goals.get(name, "")
+        )
 
 
 def strong(device: str) -> Iterator[Result]:

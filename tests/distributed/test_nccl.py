@@ -1,5 +1,5 @@
-"""The NCCL backend in two processes: on one software device, with mock libraries in place of CUDA and NCCL, or on two of
-NVIDIA's GPUs, where these are.
+"""The NCCL backend in two processes: on one software device, with mock libraries in place of CUDA and NCCL, or on two
+of NVIDIA's GPUs, where these are.
 
 What the mocks cannot show: that NVIDIA's driver opens Vulkan's memory, and that NCCL itself works.
 """

@@ -1,9 +1,9 @@
 """Collectives that return new tensors and that gradients flow through.
 
 A collective that sums or moves values is a linear map from the tensors of all processes to those of all processes. Its
-gradient is the transposed map, which is another collective: that of a sum of all is a sum of all, that of a broadcast is
-a reduce. What is differentiated is the sum of the losses of all processes. All processes must run backward, in the same
-order, because each of these gradients is a collective, too.
+gradient is the transposed map, which is another collective: that of a sum for all is a sum for all, that of a broadcast
+is a reduce. What is differentiated is the sum of the losses of all processes. All of them must run backward, in the
+same order, because each of these gradients is a collective, too.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def gather(tensor: Tensor, dst: int = 0, group: ProcessGroup | None = None) -> t
 
 
 def scatter(tensors: Sequence[Tensor], src: int = 0, group: ProcessGroup | None = None) -> Tensor:
-    """Of the tensors that process `src` gives, the one with this process's number. The others give any of that shape."""
+    """Of the tensors of process `src`, the one with this process's number. The others give any of that shape."""
     return _apply("scatter", _core.stack(list(tensors)), src, group)
 
 
