@@ -53,10 +53,16 @@ def test_collectives_against_numpy(nccl: dict[str, str]) -> None:
     assert done.stdout.count("all right by nccl") == 2, done.stdout
 
 
-def test_training(nccl: dict[str, str]) -> None:
+def test_steps_are_those_of_mpi_and_cost_little(nccl: dict[str, str]) -> None:
     done = run(2, "program_nccl.py", "train", variables=nccl)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("all right") == 2, done.stdout
+
+
+def test_training(nccl: dict[str, str]) -> None:
+    done = run(2, "program_training.py", "gpu", "2", variables=nccl)
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("all right by nccl") == 2, done.stdout
 
 
 def first_finds_all_right(program: str, how: str, folder: Path, variables: dict[str, str]) -> None:
@@ -72,6 +78,11 @@ def test_a_process_that_fails_within_a_collective(mocks: dict[str, str], how: st
     first_finds_all_right("program_nccl.py", how, tmp_path, mocks)
 
 
+def test_a_process_whose_memory_cannot_be_opened(mocks: dict[str, str], tmp_path: Path) -> None:
+    done = run(2, "program_nccl.py", "refuses", str(tmp_path), variables=mocks | {"SPIROGRAD_FAULTS": "on"})
+    assert {file.name for file in tmp_path.iterdir()} == {"0", "1"}, done.stdout
+
+
 def test_a_nan_stops_all(nccl: dict[str, str], tmp_path: Path) -> None:
     first_finds_all_right("program_failures.py", "anomaly", tmp_path, nccl)
 
@@ -83,7 +94,14 @@ def test_all_raise_and_go_on(nccl: dict[str, str], how: str, tmp_path: Path) -> 
     assert {file.name for file in tmp_path.iterdir()} == {"0", "1"}, done.stdout
 
 
-def test_what_is_missing_is_said(mocks: dict[str, str]) -> None:
-    done = run(2, "program_nccl.py", "missing", variables=mocks | {"MOCK_CUDA_UUID": "0" * 32})
+@pytest.mark.parametrize(
+    "changed, reason",
+    [
+        ({"MOCK_CUDA_UUID": "0" * 32}, "none has the UUID"),
+        ({"NCCL_ALGO": "Tree"}, "ncclCommInitRankConfig answered invalid usage"),  # the mock wants it pinned
+    ],
+)
+def test_without_nccl_mpi_is_left(mocks: dict[str, str], changed: dict[str, str], reason: str) -> None:
+    done = run(2, "program_nccl.py", "missing", reason, variables=mocks | changed)
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("all right") == 2, done.stdout
