@@ -149,6 +149,49 @@ def memory(device: str) -> Iterator[Result]:
     yield Result("zero", "Adam's state", "spirograd", device, held[0] / held[1], "of all", target="<= 0.52")
 
 
+def counters(device: str) -> Iterator[Result]:
+    """What a step of the MLP costs, once it is known."""
+    case = CPU[0]
+    step = stepper(sg, case, device, sg.nn.parallel.DistributedDataParallel)
+    if step is None:
+        return
+    for _ in range(6):
+        step()
+    sg.synchronize()
+    sg.reset_stats()
+    for _ in range(10):
+        step()
+    sg.synchronize()
+    stats = sg.stats()
+    by_nccl = dist.get_backend() == "nccl" and device != "cpu"
+    goals = {"submissions": "<= 3", "hand_overs": "1", "allocations": "0"} if by_nccl else {}
+    for name in ("submissions", "hand_overs", "allocations"):
+        yield Result(
+            "counters", f"MLP, {name} a step", "spirograd", device, stats[name] / 10, "", target=goals.get(name, "")
+        )
+
+
+def strong(device: str) -> Iterator[Result]:
+    """The batch of one GPU shared out: as many times as fast as one process alone."""
+    rows = 64 if device != "cpu" else 16
+    size = dist.get_world_size()
+    make = gpt(65, 256, 384, 6, 6) if device != "cpu" else gpt(65, 64, 64, 2, 4)
+    length = 256 if device != "cpu" else 64
+    one, each = (Case("", make, tokens(65, n, length), 10, 0) for n in (rows, rows // size))
+    alone = stepper(sg, one, device, lambda model: model)
+    joint = stepper(sg, each, device, sg.nn.parallel.DistributedDataParallel)
+    assert alone and joint
+    times = []
+    for _ in range(TURNS + 1):
+        dist.barrier()
+        first = seconds_of(alone, one.steps) if dist.get_rank() == 0 else 0.0
+        dist.barrier()
+        times.append((first, seconds_of(joint, each.steps)))
+    singles, joints = (Timing.of(samples) for samples in zip(*times[1:], strict=True))
+    name = f"{'GPT L6 E384 T256' if device != 'cpu' else 'GPT L2 E64 T64'}, {rows} sequences in all"
+    yield Result("strong scaling", name, "spirograd", device, singles.median / joints.median, "x", joints)
+
+
 def torch_beside(device: str) -> tuple[Any, str, Callable[[Any], Any]] | None:
     try:
         import torch
@@ -164,11 +207,12 @@ def torch_beside(device: str) -> tuple[Any, str, Callable[[Any], Any]] | None:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--device", choices=["cpu", "gpu"], default="cpu", help="default: cpu")
+    options.add_argument("--backend", choices=["auto", "nccl", "mpi"], default="auto", help="of GPUs (default: auto)")
     options.add_argument("--json", metavar="FILE", help="where the results go")
     given = options.parse_args()
-    dist.init_process_group()
+    dist.init_process_group("mpi" if given.device == "cpu" else given.backend)
     device = "cpu" if given.device == "cpu" else f"gpu:{dist.get_local_rank()}"
-    results = [*bandwidth(device), *memory(device)]
+    results = [*bandwidth(device), *memory(device), *counters(device), *strong(device)]
     beside = torch_beside(device)
     for case in CPU if device == "cpu" else GPU:
         results += factors(case, sg, "spirograd", device, sg.nn.parallel.DistributedDataParallel)

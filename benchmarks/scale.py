@@ -1,6 +1,6 @@
 """SIMULATED efficiency of data-parallel training on 8 to 1,024 GPUs: arithmetic, not a measurement.
 
-    python benchmarks/scale.py            # the table of docs/distributed.md
+    python benchmarks/scale.py            # the tables of docs/distributed.md
 
 A step is compute, one hand-over between Vulkan and the collective, and one all-reduce of all gradients; nothing
 overlaps. The all-reduce is hierarchical: reduce-scatter in each machine, a ring over the machines for each GPU's share
@@ -33,11 +33,30 @@ NETWORKS = {"InfiniBand 400 Gbit/s": 50e9, "Ethernet 100 Gbit/s": 12.5e9}
 
 class Training(NamedTuple):
     name: str
-    compute: float  # seconds a step on one GPU, measured on an H200
-    gradients: int  # bytes
+    parameters: int
+    layers: int
+    width: int
+    context: int
+    sequences: int  # a step and GPU
+    compute: float  # seconds a step on one GPU
+
+    @property
+    def gradients(self) -> int:
+        """Bytes."""
+        return 4 * self.parameters
+
+    def operations(self) -> float:
+        """Of a step: 6 a parameter and token, and 12 a layer, pair of tokens and channel for attention."""
+        tokens = self.sequences * self.context
+        return tokens * (6 * self.parameters + 12 * self.layers * self.context * self.width)
 
 
-TRAININGS = [Training("GPT L6 E384 T256, 64 sequences a GPU", 48e-3, 43_000_000)]
+# Measured on an H200.
+SMALL = Training("GPT L6 E384 T256, 64 sequences a GPU", 10_750_000, 6, 384, 256, 64, 48e-3)
+# Not measured: as many operations a second as the small one, which a larger model exceeds, so that the real share of
+# communication is larger.
+_GPT2 = Training("GPT-2 small T1024, 8 sequences a GPU", 124_440_000, 12, 768, 1024, 8, 0.0)
+TRAININGS = [SMALL, _GPT2._replace(compute=SMALL.compute * _GPT2.operations() / SMALL.operations())]
 
 
 def pair_time(size: float) -> float:
@@ -57,17 +76,17 @@ def in_machine(size: float, gpus: int) -> float:
     return pair_time(size) * 2 * (gpus - 1) / gpus
 
 
-def step_time(training: Training, gpus: int, speed: float) -> float:
-    """Seconds of a step on this many GPUs."""
+def step_time(training: Training, gpus: int, speed: float, share: float = 1.0) -> float:
+    """Seconds of a step on this many GPUs, each with this share of the batch."""
     if gpus == 1:
         return training.compute
     here = min(gpus, PER_HOST)
     machines = -(-gpus // PER_HOST)
     reduction = in_machine(training.gradients, here)
     if machines > 1:
-        share = training.gradients / here
-        reduction += 2 * (machines - 1) / machines * share / speed + 2 * (machines - 1) * HOP
-    return training.compute + HAND_OVER + reduction
+        own = training.gradients / here
+        reduction += 2 * (machines - 1) / machines * own / speed + 2 * (machines - 1) * HOP
+    return training.compute * share + HAND_OVER + reduction
 
 
 def table() -> str:
@@ -86,6 +105,16 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def strong(training: Training) -> str:
+    """Rows of Markdown: the batch of one GPU shared out in one machine."""
+    lines = ["| GPUs (simulated) | ms a step | times as fast as one |", "|---|---|---|"]
+    for gpus in (1, 2, 4, 8):
+        seconds = step_time(training, gpus, 1.0, 1 / gpus)
+        lines.append(f"| {gpus} | {seconds * 1e3:.1f} | {training.compute / seconds:.2f} |")
+    return "\n".join(lines)
+
+
 if __name__ == "__main__":
     argparse.ArgumentParser(description=__doc__.split("\n")[0]).parse_args()
     print(table())
+    print(f"\n{SMALL.name.split(',')[0]}, 64 sequences in all:\n\n{strong(SMALL)}")

@@ -34,7 +34,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "include": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "engine"},
     "bind": {"base", "graph", "ops/list.hpp", "ops/glsl.hpp", "value", "engine"}
     | {"device/device.hpp", "device/gpu/pipeline/compiler.hpp", "device/gpu/driver/vulkan_calls.hpp"}
-    | {"exchange/group.hpp", "exchange/mpi.hpp"},
+    | {"exchange/group.hpp", "exchange/mpi.hpp", "exchange/nccl/nccl.hpp"},
 }
 # Module or folder of python/spirograd -> what it may import besides itself, `_core` and `base`; `__init__` stands for
 # `import spirograd`. Imports inside functions and for annotations count.
@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "_reading": set(),
     "accelerator": set(),
     "autograd": set(),
-    "distributed": set(),
+    "distributed": {"autograd"},
     "engine": set(),
     "metrics": set(),
     "profiler": set(),

@@ -44,8 +44,20 @@ if [ ! -e "$out/wheels.stamp" ] || [ "$(cat "$out/wheels.stamp")" != "$(ls .carr
     tail -5 "$out/pip.log" >&2
     die "the wheels do not fit $("$python" --version); pack again with GPU_HOST_PYTHON"
   }
+  for wheel in .carry/wheels/mpi4py-*.whl; do
+    [ ! -e "$wheel" ] || "$python" -m pip install -q --no-index --no-deps --target "$site" "$wheel"
+  done
+  # MPICH's libraries and programs are data of its wheel, which pip leaves out of a target folder.
+  for wheel in .carry/wheels/mpich-*.whl; do
+    [ -e "$wheel" ] || continue
+    rm -rf "$out/mpich" && "$python" -m zipfile -e "$wheel" "$out/mpich"
+    mv "$out"/mpich/*.data/data/* "$out/mpich/" && chmod +x "$out"/mpich/bin/*
+  done
   "$python" -c 'import numpy' 2>/dev/null || die "$python has no NumPy"
   ls .carry/wheels >"$out/wheels.stamp"
+fi
+if [ -d "$out/mpich" ]; then
+  export PATH=$out/mpich/bin:$PATH LD_LIBRARY_PATH=$out/mpich/lib:$LD_LIBRARY_PATH
 fi
 chmod +x .carry/vulkan/bin/*
 stamp=$(hash_of cpp shaders python CMakeLists.txt pyproject.toml)

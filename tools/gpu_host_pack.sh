@@ -2,6 +2,7 @@
 # tools/gpu_host_pack.sh: packs into .carry/ what tools/gpu_host.sh needs on a GPU machine without a network
 # (x86-64, glibc >= 2.39, g++ >= 13, its own CMake): carry the checkout and .carry/ there, then run tools/gpu_host.sh.
 #   GPU_HOST_PYTHON=3.12   the Python of that machine
+#   GPU_HOST_MPI=1         also pack MPI, for several GPUs (NCCL is expected there)
 #   SPIROGRAD_DATA=DIR     also pack these data files (as .carry/data)
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -44,7 +45,7 @@ version=${GPU_HOST_PYTHON:-3.12}
 $python -m pip download -q --disable-pip-version-check -d "$new/wheels" --only-binary=:all: --python-version "$version" \
   --implementation cp --platform manylinux_2_28_x86_64 --platform manylinux_2_27_x86_64 --platform manylinux_2_17_x86_64 \
   --platform manylinux2014_x86_64 --platform manylinux_2_12_x86_64 --platform manylinux2010_x86_64 --platform any \
-  'scikit-build-core>=0.11' 'pybind11>=3.0,<4' ninja 'pytest>=9.1' 'pytest-xdist>=3.5' >"$work/log" 2>&1 || {
+  'scikit-build-core>=0.11' 'pybind11>=3.0,<4' ninja 'pytest>=9.1' 'pytest-xdist>=3.5' ${GPU_HOST_MPI:+'mpi4py>=4' 'mpich>=4'} >"$work/log" 2>&1 || {
   tail -3 "$work/log" >&2
   die "the wheels could not be downloaded: offline?"
 }

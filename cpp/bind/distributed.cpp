@@ -3,6 +3,7 @@
 #include "engine/exchange.hpp"
 #include "exchange/group.hpp"
 #include "exchange/mpi.hpp"
+#include "exchange/nccl/nccl.hpp"
 #include "graph/lock.hpp"
 
 namespace sg::bind {
@@ -11,6 +12,7 @@ namespace {
 int64_t open_group(const std::string& library, int64_t handle_bytes, int64_t communicator, int64_t byte_type,
                    int64_t rank, const std::vector<int64_t>& processes, const std::vector<int64_t>& pids,
                    double limit) {
+  const WithoutGil unlocked;
   const EngineLock lock;
   MpiHandles handles{library,
                      handle_bytes,
@@ -20,7 +22,11 @@ int64_t open_group(const std::string& library, int64_t handle_bytes, int64_t com
                      static_cast<int>(processes.size())};
   std::vector<Member> members;
   for (size_t m = 0; m < processes.size(); ++m) members.push_back({static_cast<int32_t>(processes[m]), pids.at(m)});
-  return add_group(open_mpi(handles), std::move(members), std::chrono::duration<double>(limit));
+  const int32_t number = add_group(open_mpi(handles), std::move(members), std::chrono::duration<double>(limit));
+  // The last that this process heard through MPI's own collectives may still be on its way to others, for whom only this
+  // process can see to it.
+  group_of(number).meet(0, "init_process_group", "");
+  return number;
 }
 
 Fold fold_of(const std::string& name) {
@@ -49,6 +55,17 @@ std::vector<Tensor> run_collective(const std::vector<Tensor>& tensors, const std
 // Without waiting for the lock: the thread that has it may wait for this process's end.
 void leave(const std::string& why) { leave_groups(why); }
 
+DeviceId gpu(int64_t index) {
+  if (index < 0 || index > 255) fail<ValueError>("distributed", "no gpu:" + std::to_string(index));
+  return {DeviceId::Kind::gpu, static_cast<uint8_t>(index)};
+}
+
+void nccl_open(int64_t group, int64_t index, const std::string& library, const std::string& lacks) {
+  const WithoutGil unlocked;
+  const EngineLock lock;
+  open_nccl(group_of(static_cast<int32_t>(group)), gpu(index), library, lacks);
+}
+
 void close() {
   const EngineLock lock;
   close_groups();
@@ -64,6 +81,9 @@ const Callable distributed_callables[] = {
      "library: str, handle_bytes: int, communicator: int, byte_type: int, rank: int, processes: Sequence[int], "
      "pids: Sequence[int], limit: float",
      "int", "Makes a group of an MPI communicator.", Scope::function},
+    {"_nccl_open", bound<nccl_open>, "group: int, gpu: int, library: str, lacks: str", "None",
+     "Has GPU tensors of a group go by NCCL; all its members call this. DistributedError says what is missing.",
+     Scope::function},
     {"_groups_close", bound<close>, "", "None", "Forgets all groups.", Scope::function},
     {"_groups_leave", bound<leave>, "why: str", "None", "Tells all members that this process takes part no more.",
      Scope::function},

@@ -77,6 +77,7 @@ py::dict stats_dict() {
   const DeviceStats& d = s.device;
   return counts({{"submissions", d.submissions},
                  {"resubmissions", d.resubmissions},
+                 {"hand_overs", d.hand_overs},
                  {"dispatches", d.dispatches},
                  {"barriers", d.barriers},
                  {"kernels_compiled", d.kernels_compiled},

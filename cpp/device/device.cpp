@@ -7,6 +7,9 @@ namespace sg {
 
 std::shared_ptr<Readback> Device::run_job(const Job& job) { fail<Error>(job.kernel, "the CPU runs no shaders"); }
 
+std::string Device::make_external(std::function<void(uint64_t)>) { return "only GPUs have memory for other drivers"; }
+int Device::open_external(const BufferRef& buffer) { fail<Error>("exchange", "the memory of " + buffer->device.str()); }
+
 void raise_if_gone(const char* op, const Buffer& buffer) {
   if (buffer.gone)
     fail<DeviceLostError>(op, "the values were on " + buffer.device.str() + " when it was lost, and are gone",

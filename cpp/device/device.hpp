@@ -3,6 +3,7 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,6 +51,7 @@ struct DeviceStats {
   Count kernels_specialized;  // pipelines made in the background, for a plan that runs often
   Count bytes_read;           // device -> host
   Count bytes_written;        // host -> device
+  Count hand_overs;           // batches of buffers given to another driver of the same GPU
   Count allocations;          // memory asked from the driver or the system for tensor data
   Count bytes_live;           // in buffers that are referred to
   Count bytes_cached;         // kept in the pool for reuse
@@ -130,6 +132,20 @@ struct Job {
   std::vector<Wanted> wanted;  // copied out one after the other
 };
 
+// Where a buffer lies in a block of memory that another driver of the same GPU can open.
+struct ExternalMemory {
+  uint64_t block = 0;  // a number that no other block ever has; 0: the other driver cannot open it
+  size_t at = 0;       // bytes before the buffer
+  size_t block_bytes = 0;
+  bool dedicated = false;  // the block is one allocation for this buffer
+};
+
+// Bytes that are copied from one buffer of a device to another.
+struct BufferCopy {
+  BufferRef from, to;
+  size_t from_at, to_at, bytes;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -159,6 +175,17 @@ class Device {
   // The first report since the last call, of finished work.
   virtual Status take_status() = 0;
   virtual void empty_cache() = 0;
+  // New memory can be opened by another driver of the same GPU, from now on. `freed` hears of each such block before it
+  // goes. Returns why the device cannot; "": it can.
+  virtual std::string make_external(std::function<void(uint64_t block)> freed);
+  virtual ExternalMemory external_memory(const BufferRef&) { return {}; }
+  // A file descriptor of the buffer's block, which belongs to the caller.
+  virtual int open_external(const BufferRef& buffer);
+  // Submits, without waiting, the copies and then the end of this driver's use of the buffers. Once that is done, the
+  // other driver may use them.
+  virtual void hand_over(const std::vector<BufferRef>&, const std::vector<BufferCopy>&) {}
+  // The other driver has done with them: whatever is submitted next begins with the buffers' return and the copies.
+  virtual void take_back(const std::vector<BufferRef>&, const std::vector<BufferCopy>&) {}
   // Whether the device has stopped answering: every call but recover() then raises.
   virtual bool lost() const { return false; }
   // Opens a lost device anew. Everything made before is gone: buffers (`gone`), prepared plans, reports.

@@ -448,8 +448,8 @@ Stats stats() {
   for (Device* d : devices) {
     const DeviceStats& a = d->stats();
     DeviceStats& sum = s.device;
-    sum.submissions += a.submissions, sum.resubmissions += a.resubmissions, sum.dispatches += a.dispatches,
-        sum.barriers += a.barriers;
+    sum.submissions += a.submissions, sum.resubmissions += a.resubmissions, sum.hand_overs += a.hand_overs;
+    sum.dispatches += a.dispatches, sum.barriers += a.barriers;
     sum.kernels_compiled += a.kernels_compiled, sum.kernels_specialized += a.kernels_specialized;
     sum.bytes_read += a.bytes_read;
     sum.bytes_written += a.bytes_written, sum.allocations += a.allocations;

@@ -72,17 +72,23 @@ class ExchangePlan final : public Prepared {
     const Stage stage("exchange", "stage", id);
     const HostPaused paused;
     Device& device = device_of(id);
-    device.wait();
-    raise_reports(id);
-    retire(id, last_run());
     Group& group = group_of(what_.group);
     std::vector<Part> parts;
     for (const Step* step : steps_) parts.push_back(part(*step, arguments));
+    Transport* direct = group.direct();
+    if (direct && !direct->takes(id, parts)) direct = nullptr;
+    Transport& transport = direct ? *direct : host_transport();
+    const std::unique_ptr<Batch> batch = transport.prepare(device, group, parts);
+    device.wait();
+    raise_reports(id);
+    retire(id, last_run());
+    const std::string text = direct ? text_ + " by " + direct->name() : text_;
+    const uint64_t signature = direct ? hash_mix(signature_, 1) : signature_;
     if (is_between_two(what_.kind))
-      group.meet_one(what_.root, signature_, text_);
+      group.meet_one(what_.root, signature, text);
     else
-      group.meet(signature_, text_, "");
-    host_transport().run(device, group, parts, text_);
+      group.meet(signature, text, "");
+    batch->run(text);
   }
 
  private:

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/host.hpp"
+#include "exchange/transport.hpp"
 #include "os/process.hpp"
 
 namespace sg {
@@ -92,10 +93,23 @@ bool Messages::progress() {
 }
 
 void Messages::wait() {
+  group_.wait(
+      what_, [this] { return progress(); },
+      [this] {
+        std::vector<int> missing;
+        for (const Message& m : open_)
+          if (std::find(missing.begin(), missing.end(), m.member) == missing.end()) missing.push_back(m.member);
+        return missing;
+      });
+}
+
+// ---- the group -------------------------------------------------------------------------------------------------------
+void Group::wait(const std::string& what, const std::function<bool()>& done,
+                 const std::function<std::vector<int>()>& missing) {
   const auto begin = Clock::now();
   auto looked = begin;
   try {
-    for (int turns = 0; !progress(); ++turns) {
+    for (int turns = 0; !done(); ++turns) {
       if (turns < kSpins) continue;
       const auto now = Clock::now();
       if (now - begin < kEager)
@@ -104,22 +118,18 @@ void Messages::wait() {
         std::this_thread::sleep_for(kNap);
       if (now - looked < kLook) continue;
       looked = now;
-      std::vector<int> missing;
-      for (const Message& m : open_)
-        if (std::find(missing.begin(), missing.end(), m.member) == missing.end()) missing.push_back(m.member);
-      group_.look_after(what_, missing, begin);
+      look_after(what, missing(), begin);
     }
   } catch (const std::exception& e) {
-    if (group_.broken_.empty()) group_.break_with(e.what());
+    if (broken_.empty()) break_with(e.what());
     throw;
   } catch (...) {  // Ctrl-C
-    group_.break_with(what_ + " was interrupted");
-    group_.leave(what_ + " was interrupted");
+    break_with(what + " was interrupted");
+    leave(what + " was interrupted");
     throw;
   }
 }
 
-// ---- the group -------------------------------------------------------------------------------------------------------
 Group::Group(int32_t number, std::unique_ptr<Channel> channel, std::vector<Member> members,
              std::chrono::duration<double> limit)
     : number_(number), channel_(std::move(channel)), members_(std::move(members)), limit_(limit) {
@@ -130,6 +140,8 @@ Group::Group(int32_t number, std::unique_ptr<Channel> channel, std::vector<Membe
     notice.message = channel_->receive(m, kLeaving, &notice.header, sizeof notice.header);
   }
 }
+
+void Group::use(std::unique_ptr<Transport> direct) { direct_ = std::move(direct); }
 
 Group::~Group() {
   for (int m = 0; m < size(); ++m)

@@ -3,6 +3,7 @@
 // the limit. Threads: under the engine lock.
 #pragma once
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct Member {
 // Messages under way to and from other members. Left before they are done, as after an error, their memory is kept for
 // good: MPI may still write to it.
 class Group;
+class Transport;
 class Messages {
  public:
   Messages(Group& group, std::string what) : group_(group), what_(std::move(what)) {}
@@ -54,6 +56,14 @@ class Group {
   int size() const { return channel_->size(); }
   std::string name(int member) const;  // "process 3"
 
+  // A way for the buffers of a GPU that does not lead through the host; nullptr: there is none.
+  Transport* direct() const { return direct_.get(); }
+  void use(std::unique_ptr<Transport> direct);
+
+  // Returns when `done` is true, which is asked again and again. DistributedError, as Messages::wait(): one of those
+  // that `missing` names is late or has died, or any has left.
+  void wait(const std::string& what, const std::function<bool()>& done,
+            const std::function<std::vector<int>()>& missing);
   // All members tell each other what comes next and whether they are well. DistributedError on all if one has failed
   // (`failure` says why, "": it has not) or if they are about to do different things; the group can go on.
   void meet(uint64_t signature, const std::string& what, const std::string& failure);
@@ -78,6 +88,7 @@ class Group {
 
   int32_t number_;
   std::unique_ptr<Channel> channel_;
+  std::unique_ptr<Transport> direct_;
   std::vector<Member> members_;
   std::chrono::duration<double> limit_;
   std::string broken_;

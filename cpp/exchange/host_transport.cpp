@@ -122,20 +122,12 @@ class Exchange {
   const int me_, size_;
 };
 
-// Elements of the input and the output of this member.
-int64_t inputs(const Part& p, const Group& group) {
-  const bool all = p.what.kind == Kind::reduce_scatter || (p.what.kind == Kind::scatter && p.what.root == group.rank());
-  return all ? p.count * group.size() : p.count;
-}
-int64_t outputs(const Part& p, const Group& group) {
-  if (p.what.kind == Kind::send) return 0;
-  if (p.what.kind == Kind::gather && p.what.root != group.rank()) return 0;
-  return p.what.kind == Kind::all_gather || p.what.kind == Kind::gather ? p.count * group.size() : p.count;
-}
-
-class HostTransport final : public Transport {
+class HostBatch final : public Batch {
  public:
-  void run(Device& device, Group& group, const std::vector<Part>& parts, const std::string& what) override {
+  HostBatch(Device& device, Group& group, const std::vector<Part>& parts)
+      : device_(device), group_(group), parts_(parts) {}
+
+  void run(const std::string& what) override {
     std::vector<HostPart> host;
     std::vector<std::unique_ptr<std::byte[]>> copies;
     std::vector<BufferRef> used;
@@ -143,7 +135,7 @@ class HostTransport final : public Transport {
       copies.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
       return copies.back().get();
     };
-    for (const Part& p : parts) {
+    for (const Part& p : parts_) {
       HostPart& h = host.emplace_back(HostPart{p});
       used.push_back(p.in);
       used.push_back(p.out);
@@ -153,25 +145,49 @@ class HostTransport final : public Transport {
         h.out = static_cast<std::byte*>(p.out->host) + p.out_at;
         continue;
       }
-      const size_t bytes = h.bytes(inputs(p, group));
+      const size_t bytes = h.bytes(inputs_of(p, group_));
       h.in = copy_of(bytes);
-      device.download(h.in, p.in, p.in_at, bytes);
-      h.out = copy_of(h.bytes(outputs(p, group)));
+      device_.download(h.in, p.in, p.in_at, bytes);
+      h.out = copy_of(h.bytes(outputs_of(p, group_)));
     }
     try {
-      Exchange(group, what).run(host);
+      Exchange(group_, what).run(host);
     } catch (...) {  // messages may still be under way: the memory stays for good
       for (auto& copy : copies) copy.release();
       new std::vector<BufferRef>(std::move(used));
       throw;
     }
     for (const HostPart& h : host)
-      if (const size_t bytes = h.bytes(outputs(h.part, group)); !h.part.out->host && bytes)
-        device.upload(h.part.out, h.out, bytes);
+      if (const size_t bytes = h.bytes(outputs_of(h.part, group_)); !h.part.out->host && bytes)
+        device_.upload(h.part.out, h.out, bytes);
+  }
+
+ private:
+  Device& device_;
+  Group& group_;
+  const std::vector<Part>& parts_;
+};
+
+class HostTransport final : public Transport {
+ public:
+  const char* name() const override { return "MPI"; }
+  bool takes(DeviceId, const std::vector<Part>&) const override { return true; }
+  std::unique_ptr<Batch> prepare(Device& device, Group& group, const std::vector<Part>& parts) override {
+    return std::make_unique<HostBatch>(device, group, parts);
   }
 };
 
 }  // namespace
+
+int64_t inputs_of(const Part& p, const Group& group) {
+  const bool all = p.what.kind == Kind::reduce_scatter || (p.what.kind == Kind::scatter && p.what.root == group.rank());
+  return all ? p.count * group.size() : p.count;
+}
+int64_t outputs_of(const Part& p, const Group& group) {
+  if (p.what.kind == Kind::send) return 0;
+  if (p.what.kind == Kind::gather && p.what.root != group.rank()) return 0;
+  return p.what.kind == Kind::all_gather || p.what.kind == Kind::gather ? p.count * group.size() : p.count;
+}
 
 Transport& host_transport() {
   static HostTransport transport;

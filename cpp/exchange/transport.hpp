@@ -1,5 +1,5 @@
-// The seam between the engine and what moves values between processes. NCCL (RCCL, oneCCL) take the buffers of GPUs;
-// host_transport.cpp takes any and goes through the host.
+// The seam between the engine and what moves values between processes. nccl/ takes the buffers of NVIDIA's GPUs (RCCL and
+// oneCCL would be its neighbours); host_transport.cpp takes any and goes through the host.
 #pragma once
 #include <memory>
 #include <string>
@@ -21,12 +21,28 @@ struct Part {
   size_t in_at = 0, out_at = 0;  // bytes
 };
 
+// Elements of the input and the output of this member.
+int64_t inputs_of(const Part& part, const Group& group);
+int64_t outputs_of(const Part& part, const Group& group);
+
+// A batch that this process has made ready.
+class Batch {
+ public:
+  virtual ~Batch() = default;
+  // All members come with the same batch, and the device has computed all inputs. On return the outputs are there, or
+  // will be before anything that the device is asked for later.
+  virtual void run(const std::string& what) = 0;
+};
+
 class Transport {
  public:
   virtual ~Transport() = default;
-  // All parts are of one group, and all members come with the same ones. The device has computed all inputs. On return
-  // the outputs are there, or will be before anything that the device is asked for later.
-  virtual void run(Device& device, Group& group, const std::vector<Part>& parts, const std::string& what) = 0;
+  virtual const char* name() const = 0;  // for messages
+  // Whether it has a way for these. All members answer the same for the same collectives.
+  virtual bool takes(DeviceId device, const std::vector<Part>& parts) const = 0;
+  // What may fail for this process alone, so that the others hear of it when they meet. All parts are of one group; they
+  // outlive the batch. The device may still be computing the inputs.
+  virtual std::unique_ptr<Batch> prepare(Device& device, Group& group, const std::vector<Part>& parts) = 0;
 };
 
 // Through host memory and the group's channel.

@@ -18,6 +18,9 @@ bool has_ended(int64_t id) noexcept;
 // Called around fork(), for the rest of the process; nullptr: nothing. Without fork() they are never called.
 void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
+// Closes a file descriptor that a driver has opened.
+void close_descriptor(int descriptor) noexcept;
+
 // The folder of the shared library or program that contains this function; empty where it is not known.
 std::string own_folder();
 

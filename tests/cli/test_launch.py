@@ -132,6 +132,19 @@ def test_a_model_of_characters_is_trained_by_two(program: Path, tmp_path: Path) 
     assert [p.name for p in (tmp_path / "gpt").iterdir()] == ["step-0000000004.npz"]
 
 
+def test_a_text_is_learned_by_two_and_then_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, folder = tmp_path / "text.txt", str(tmp_path / "run")
+    text.write_text("to be or not to be, that is the question. " * 50)
+    sizes = ("--context", "8", "--layers", "1", "--heads", "1", "--width", "8", "--batch", "4", "--device", "cpu")
+    words = ("train", "text", "--data", str(text), *sizes, "--every", "10", "--out", folder)
+    status, out = output_of("-n", "2", "-m", "spirograd", *words, "--distributed", "--steps", "10")
+    assert status == 0 and "in 2 processes, step 0 of 10" in out, out
+    assert "[0] step 10: loss" in out and "[1] step" not in out, out
+    assert cli.main([*words, "--steps", "20", "--resume"]) == 0
+    said = capsys.readouterr().out
+    assert "step 10 of 20" in said and "step 20: loss" in said, said
+
+
 def test_places_name_the_collective() -> None:
     package = str(Path(launch.__file__).parents[1])
     stack = f"""Thread 0x01 (most recent call first):

@@ -23,9 +23,16 @@ def mpiexec() -> str:
     return found
 
 
-def run(processes: int, program: str, *arguments: str, seconds: float = 50, options: tuple[str, ...] = ()):
+def run(
+    processes: int,
+    program: str,
+    *arguments: str,
+    seconds: float = 50,
+    options: tuple[str, ...] = (),
+    variables: dict[str, str] | None = None,
+):
     """The finished run, with its output; everything it started is ended."""
-    env = {**os.environ, "SPIROGRAD_THREADS": "1", "PYTHONFAULTHANDLER": "1"}
+    env = {**os.environ, "SPIROGRAD_THREADS": "1", "PYTHONFAULTHANDLER": "1", **(variables or {})}
     # MPICH's mpiexec ends all when a process dies; one that dies behind a shell leaves the others time to notice.
     behind = ["sh", "-c", '"$@" || { sleep 3; exit 1; }', "sh"]
     command = [mpiexec(), *options, "-n", str(processes), *behind, sys.executable, str(HERE / program), *arguments]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import numpy as np
@@ -111,9 +112,9 @@ def check_groups(device: str) -> None:
 
 
 def main() -> None:
-    device = sys.argv[1]
     dist.init_process_group()
-    size = dist.get_world_size()
+    device = f"gpu:{dist.get_local_rank()}" if os.environ.get("OWN_GPU") else sys.argv[1]
+    size, backend = dist.get_world_size(), dist.get_backend()
     assert size == int(sys.argv[2]), f"{size} processes"
     for number, dtype in enumerate(TYPES):
         for shape in SIZES:
@@ -125,7 +126,7 @@ def main() -> None:
     assert objects == [{"rank": r} for r in range(size)]
     dist.barrier()
     dist.destroy_process_group()
-    print("all right")
+    print(f"all right by {backend}")
 
 
 main()

@@ -4,6 +4,7 @@ device is the first argument. Every process computes both."""
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from spirograd.nn.parallel import DistributedDataParallel as DDP
 
 F = sg.nn.functional
 ROWS = 8  # of a process
-DEVICE = sys.argv[1]
+DEVICE = f"gpu:{dist.get_local_rank()}" if os.environ.get("OWN_GPU") else sys.argv[1]
 
 
 def rank() -> int:
@@ -437,6 +438,7 @@ CHECKS = [
 
 def main() -> None:
     dist.init_process_group()
+    backend = dist.get_backend()
     assert size() == int(sys.argv[2]), f"{size()} processes"
     for check in CHECKS if size() > 1 else ():
         check()
@@ -445,7 +447,7 @@ def main() -> None:
     micro_batches_in_a_tree()
     dist.barrier()
     dist.destroy_process_group()
-    print("all right")
+    print(f"all right by {backend}")
 
 
 main()

@@ -11,11 +11,17 @@ from distributed.processes import run
 def test_collectives_against_numpy(processes: int) -> None:
     done = run(processes, "program_collectives.py", "cpu", str(processes))
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("all right") == processes
+    assert done.stdout.count("all right by mpi") == processes
 
 
 @pytest.mark.gpu
 def test_collectives_of_gpu_tensors() -> None:
     done = run(2, "program_collectives.py", "gpu", "2")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.count("all right") == 2
+
+
+def test_gradients_of_collectives() -> None:
+    done = run(2, "program_functional.py")
     assert done.returncode == 0, done.stdout
     assert done.stdout.count("all right") == 2

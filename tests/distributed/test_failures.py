@@ -10,7 +10,7 @@ import pytest
 from distributed.processes import run
 
 
-@pytest.mark.parametrize("how", ["killed", "sleeping", "exception"])
+@pytest.mark.parametrize("how", ["killed", "sleeping", "exception", "anomaly"])
 def test_one_that_is_missed(how: str, tmp_path: Path) -> None:
     # Otherwise MPICH's mpiexec ends the others before they can say anything.
     done = run(2, "program_failures.py", how, str(tmp_path), options=("-disable-auto-cleanup",))
@@ -23,5 +23,13 @@ def test_one_that_is_missed(how: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", ["mismatch", "index_error"])
 def test_all_raise_and_go_on(how: str, tmp_path: Path) -> None:
     done = run(2, "program_failures.py", how, str(tmp_path))
+    assert done.returncode == 0, done.stdout
+    assert {file.name for file in tmp_path.iterdir()} == {"0", "1"}, done.stdout
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", ["mismatch", "index_error"])
+def test_all_raise_and_go_on_with_gpus(how: str, tmp_path: Path) -> None:
+    done = run(2, "program_failures.py", how, str(tmp_path), variables={"SPIROGRAD_DEVICE": "gpu"})
     assert done.returncode == 0, done.stdout
     assert {file.name for file in tmp_path.iterdir()} == {"0", "1"}, done.stdout

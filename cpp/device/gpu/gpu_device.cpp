@@ -31,6 +31,10 @@ struct Opened {
   explicit Opened(int index);
   GpuBuffer& ours(const char* op, const BufferRef& buffer, size_t offset, size_t bytes) const;
   void abandon();
+  void make_external(const std::function<void(uint64_t)>& freed) {
+    context.external->on_freed(freed);
+    pool.make_external();
+  }
 
   std::mutex mutex;  // everything but waiting
   DeviceStats stats;
@@ -110,6 +114,11 @@ class GpuDevice final : public Device {
   void wait_at_exit(std::chrono::milliseconds limit) noexcept override;
   Status take_status() override;
   void empty_cache() override;
+  std::string make_external(std::function<void(uint64_t)> freed) override;
+  ExternalMemory external_memory(const BufferRef& buffer) override;
+  int open_external(const BufferRef& buffer) override;
+  void hand_over(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) override;
+  void take_back(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) override;
   bool lost() const override { return !now().queue.usable(); }
   void recover() override;
   void leave() noexcept;
@@ -121,7 +130,8 @@ class GpuDevice final : public Device {
 
   const int index_;
   std::atomic<Opened*> now_;
-  std::atomic<bool> given_up_ = false;  // work that does not end
+  std::atomic<bool> given_up_ = false;   // work that does not end
+  std::function<void(uint64_t)> freed_;  // of make_external(); also of the device that is opened anew
 };
 
 // Checks first whether the device still answers. If it is lost during the call, the loss is noted, whichever call it
@@ -272,6 +282,40 @@ void GpuDevice::empty_cache() {
   });
 }
 
+std::string GpuDevice::make_external(std::function<void(uint64_t)> freed) {
+  return ask("make_external", [&](Opened& device) -> std::string {
+    if (!device.context.physical.exports) return device.context.physical.info.name + " exports no memory";
+    const std::lock_guard lock(device.mutex);
+    device.make_external(freed);
+    freed_ = std::move(freed);
+    return "";
+  });
+}
+
+ExternalMemory GpuDevice::external_memory(const BufferRef& buffer) {
+  return now().pool.external_memory(now().ours("exchange", buffer, 0, 0));
+}
+
+int GpuDevice::open_external(const BufferRef& buffer) {
+  return ask("exchange",
+             [&](Opened& device) { return device.pool.open_external(device.ours("exchange", buffer, 0, 0)); });
+}
+
+void GpuDevice::hand_over(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) {
+  ask("exchange", [&](Opened& device) {
+    for (const BufferRef& b : buffers) device.ours("exchange", b, 0, 0);
+    const std::lock_guard lock(device.mutex);
+    device.recorder.hand_over(buffers, copies);
+  });
+}
+
+// Buffers of a device that was lost meanwhile are gone.
+void GpuDevice::take_back(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) {
+  Opened& device = now();
+  const std::lock_guard lock(device.mutex);
+  if (!buffers.empty() && !buffers.front()->gone) device.recorder.take_back(buffers, copies);
+}
+
 void GpuDevice::recover() {
   Opened& old = now();
   if (old.queue.usable()) return;
@@ -281,6 +325,7 @@ void GpuDevice::recover() {
   fresh->stats = old.stats;  // counters go on
   fresh->stats.bytes_live = fresh->stats.bytes_cached = 0;
   fresh->stats.kernels_kept = fresh->stats.kernel_bytes = 0;
+  if (freed_) fresh->make_external(freed_);
   now_.store(fresh, std::memory_order_release);
 }
 

@@ -44,6 +44,8 @@ void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept
   pthread_atfork(before, in_parent, in_child);
 }
 
+void close_descriptor(int descriptor) noexcept { close(descriptor); }
+
 std::string own_folder() {
   Dl_info facts;
   if (dladdr(reinterpret_cast<void*>(&own_folder), &facts) == 0 || !facts.dli_fname) return "";

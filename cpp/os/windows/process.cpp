@@ -30,6 +30,8 @@ bool has_ended(int64_t id) noexcept {
 
 void at_fork(void (*)(), void (*)(), void (*)()) noexcept {}
 
+void close_descriptor(int) noexcept {}  // drivers open handles here, which nobody asks for
+
 std::string own_folder() {
   HMODULE own = nullptr;
   GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import ctypes
 import importlib.metadata
 import importlib.util
+import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 from .. import _core
 from ..base.config import show_config
+from ..distributed import nccl as nccl_library
 from .launch import mpiexec_of
 from .options import UserError
 
@@ -29,6 +29,11 @@ def run(options: argparse.Namespace) -> int:
         print(f"  {name}: {found}")
     gpus = [d for d in _core.Device.list() if d.kind == "gpu"]
     print(f"  GPUs: {len(gpus)}; one process each")
+    for gpu in gpus:
+        can = gpu.vendor == "NVIDIA" and gpu.features["external_memory"] == "yes"
+        print(f"    {gpu} {gpu.name}: {'NCCL, or MPI' if can else 'MPI'}")
+    if len(gpus) > 1 and (found := links()):
+        print("  links between them:", *found.splitlines(), sep="\n    ")
     return 0
 
 
@@ -41,7 +46,7 @@ def mpi() -> str:
     asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     if asked.returncode:
         return f"mpi4py {version} finds no MPI library; pip install spirograd[mpi], or install MPICH or Open MPI"
-    return f"{' '.join(asked.stdout.split()[:3])}, through mpi4py {version}"
+    return f"{' '.join(asked.stdout.split()[:3]).rstrip(',')}, through mpi4py {version}"
 
 
 def launcher() -> str:
@@ -53,18 +58,18 @@ def launcher() -> str:
 
 
 def nccl() -> str:
-    """The version of the library that would be loaded, or what is missing."""
-    names = ["libnccl.so.2"]
-    spec = importlib.util.find_spec("nvidia")
-    for folder in spec.submodule_search_locations or [] if spec else []:
-        names += [str(path) for path in Path(folder).glob("nccl/lib/libnccl.so.2")]
-    for name in names:
-        try:
-            library = ctypes.CDLL(name)
-        except OSError:
-            continue
-        number = ctypes.c_int()
-        if library.ncclGetVersion(ctypes.byref(number)) == 0:
-            major, rest = divmod(number.value, 10000)
-            return f"{major}.{rest // 100}.{rest % 100} ({name})"
-    return "not there; on NVIDIA GPUs: pip install spirograd[nccl]"
+    """The library that would be loaded, or what is missing for it to work."""
+    found = nccl_library.find()
+    if found is None:
+        return "not there; on NVIDIA GPUs: pip install spirograd[nccl]"
+    text = f"{found.version} ({found.path})"
+    return text if nccl_library.has_driver() else f"{text}, but no libcuda.so.1; install NVIDIA's driver"
+
+
+def links() -> str:
+    """How NVIDIA's GPUs are linked, as their own tool says; "" where it is not there."""
+    tool = shutil.which("nvidia-smi")
+    if not tool:
+        return ""
+    asked = subprocess.run([tool, "topo", "-m"], capture_output=True, text=True, check=False)
+    return asked.stdout.partition("\n\n")[0].rstrip() if asked.returncode == 0 else ""

@@ -69,8 +69,7 @@ def run(options: argparse.Namespace) -> int:
     with Control(count, remote=bool(hosts)) as control:
         environment = {k: v for k, v in os.environ.items() if k not in STALE}
         environment |= control.variables | {"MASTER_ADDR": hosts[0][0] if hosts else "127.0.0.1"}
-        if options.device:
-            environment["SPIROGRAD_LAUNCH_DEVICE"] = options.device
+        environment["SPIROGRAD_LAUNCH_DEVICE"] = options.device or ""
         program = ["-m", options.program] if options.module else [options.program]
         supervisor = [sys.executable, "-I", str(Path(__file__).with_name("supervise.py"))]
         words = [*arguments_of(kind, starter, count, hosts, control.variables), *supervisor, *program]

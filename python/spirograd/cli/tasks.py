@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .. import _core, datasets, nn
+from .. import _core, datasets, distributed, nn
 from .._core import Device, Tensor
 from ..base.grad_mode import no_grad
 from . import tokens
@@ -23,6 +23,8 @@ MOST_BATCHES = 20  # of what is held back of a text that are looked at
 class Task(ABC):
     """Batches for training, and an evaluation on the rest.
 
+    Processes that train together draw the rows of all of them, from equal generators, and each takes its own.
+
     Attributes:
         settings: of the model and the batches; a training is resumed only if they are the same.
         order: the generator that draws the batches.
@@ -32,6 +34,17 @@ class Task(ABC):
     settings: dict[str, Any]
     order: np.random.Generator
     steps_of_epoch: float
+    size: int  # of the batch of a process
+
+    @property
+    def joint_size(self) -> int:
+        """Of the batches of all processes."""
+        return self.size * distributed.get_world_size()
+
+    def own(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Of the rows of all processes, those of this one."""
+        first = self.size * distributed.get_rank()
+        return rows[first : first + self.size]
 
     @abstractmethod
     def batch(self) -> tuple[Tensor, ...]:
@@ -68,11 +81,12 @@ class Text(Task):
             )
         self.train, self.rest = numbers[:-held_back], numbers[-held_back:]
         self.size, self.context, self.device = options["batch"], options["context"], device
-        self.steps_of_epoch = len(self.train) / (self.size * self.context)
+        self.steps_of_epoch = len(self.train) / (self.joint_size * self.context)
         self.order = np.random.default_rng(options["seed"])
 
     def batch(self) -> tuple[Tensor, ...]:
-        return self.pieces(self.train, self.order.integers(0, len(self.train) - self.context, self.size))
+        starts = self.order.integers(0, len(self.train) - self.context, self.joint_size)
+        return self.pieces(self.train, self.own(starts))
 
     def loss(self, model: nn.Module, *batch: Tensor) -> Tensor:
         (pieces,) = batch
@@ -107,17 +121,18 @@ class Digits(Task):
         self.settings["data"] = options["data"]
         mixed = np.random.default_rng(0).permutation(len(images))
         self.count = len(images) * 4 // 5
-        if options["batch"] > self.count:
+        self.size, self.device = options["batch"], device
+        if self.joint_size > self.count:
             raise UserError(f"train: --batch {options['batch']}: there are {self.count} images to train on")
         images = (images[mixed] - images.mean()) / images.std()
         self.images = _core.tensor(images.reshape(-1, 1, side, side), device=device)
         self.labels = _core.tensor(labels[mixed], device=device)
-        self.size, self.device = options["batch"], device
-        self.steps_of_epoch = self.count / self.size
+        self.steps_of_epoch = self.count / self.joint_size
         self.order = np.random.default_rng(options["seed"])
 
     def batch(self) -> tuple[Tensor, ...]:
-        rows = _core.tensor(self.order.choice(self.count, self.size, replace=False), device=self.device)
+        drawn = self.order.choice(self.count, self.joint_size, replace=False)
+        rows = _core.tensor(self.own(drawn), device=self.device)
         return self.images[rows], self.labels[rows]
 
     def loss(self, model: nn.Module, *batch: Tensor) -> Tensor:

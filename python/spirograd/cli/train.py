@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import _core, amp, optim, profiler
+from .. import _core, amp, distributed, nn, optim, profiler
 from ..compiler import compile
 from ..progress import Progress
 from ..utils import checkpoints
@@ -85,22 +85,50 @@ def common(parser: argparse.ArgumentParser, steps: int, batch: int, rate: float)
     parser.add_argument("--keep", type=positive, default=3, help="checkpoints that stay (default %(default)s)")
     parser.add_argument("--seconds", type=float, help="stop after this time, with a checkpoint")
     parser.add_argument("--config", metavar="FILE.toml", help="options by name; those of the command line come first")
+    parser.add_argument(
+        "--distributed",
+        action="store_true",
+        help="in the processes of `python -m spirograd launch`, with --batch for each of them",
+    )
     add_device(parser, "best", "cpu, gpu, gpu:1 or best, a GPU where there is one")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Trains; prints the loss at each checkpoint."""
+    if not options.distributed:
+        return run_alone(options)
+    distributed.init_process_group()
+    try:
+        status = run_alone(options)
+        distributed.barrier()
+    except UserError:  # most often that of all processes: the others say so themselves
+        if distributed.get_rank():
+            raise SystemExit(2) from None
+        raise
+    distributed.destroy_process_group()
+    return status
+
+
+def device_of(options: argparse.Namespace) -> _core.Device:
+    """Of this process: on a machine with GPUs, each has its own."""
+    if distributed.get_world_size() > 1 and options.device in ("best", "gpu") and _core.Device.is_gpu_available():
+        return one_device(f"gpu:{distributed.get_local_rank()}")
+    return one_device(options.device)
+
+
+def run_alone(options: argparse.Namespace) -> int:
+    """What each process does."""
     for name in ("data", "out"):
         if not getattr(options, name):
             raise UserError(f"train {options.task}: --{name} is needed")
     if options.compile and options.precision == "float16":
         raise UserError("train: --compile cannot follow the scale of float16's loss; use --precision bfloat16")
-    device, folder = one_device(options.device), Path(options.out)
+    device, folder = device_of(options), Path(options.out)
     last = checkpoints.latest(folder)
     if last and not options.resume:
         raise UserError(f"train: {last} exists; --resume continues it, another --out starts afresh")
-    task: Task = TASKS[options.task](vars(options), device)
+    task: Task = after_the_first(lambda: TASKS[options.task](vars(options), device))
     _core.manual_seed(options.seed)
     model = models.make(task.settings).to(device)
     optimizer = OPTIMIZERS[options.optimizer](model.parameters(), lr=options.lr)
@@ -108,9 +136,39 @@ def run(options: argparse.Namespace) -> int:
     if options.precision == "float16":
         parts["scaler"] = amp.GradScaler(device=device.kind)
     step, seconds = begin(folder, task, parts)
-    count = sum(p.numel() for p in model.parameters())
-    print(f"{options.model} of {count:,} parameters on {device}, step {step} of {options.steps}", flush=True)
+    count, processes = sum(p.numel() for p in model.parameters()), distributed.get_world_size()
+    if is_first():
+        several = f" in {processes} processes" if processes > 1 else ""
+        at = f"step {step} of {options.steps}"
+        print(f"{options.model} of {count:,} parameters on {device}{several}, {at}", flush=True)
     return train(options, task, parts, step, seconds)
+
+
+def is_first() -> bool:
+    """Whether this process prints and saves."""
+    return distributed.get_rank() == 0
+
+
+def after_the_first(make: Callable[[], Any]) -> Any:
+    """Calls it in the first process, which leaves files that the others then find."""
+    made, error = None, None
+    if is_first():
+        try:
+            made = make()
+        except UserError as found:
+            error = found
+    distributed.barrier()
+    if error:
+        raise error
+    return made if is_first() else make()
+
+
+def agreed(values: list[float]) -> list[float]:
+    """The mean of these numbers over the processes."""
+    x = _core.tensor(values, dtype=_core.float64, device="cpu")
+    distributed.all_reduce(x, "mean")
+    means: list[float] = x.tolist()
+    return means
 
 
 def begin(folder: Path, task: Task, parts: dict[str, Any]) -> tuple[int, float]:
@@ -138,6 +196,9 @@ def begin(folder: Path, task: Task, parts: dict[str, Any]) -> tuple[int, float]:
 def stepping(options: argparse.Namespace, task: Task, parts: dict[str, Any]) -> Callable[..., Any]:
     """A function that takes a step with a batch and gives its loss."""
     model, optimizer, scaler = parts["model"], parts["optimizer"], parts.get("scaler")
+    if options.distributed:
+        model = nn.parallel.DistributedDataParallel(model)
+        _core.manual_seed(options.seed + (distributed.get_rank() << 32))  # dropout differs
     kind, half = next(model.parameters()).device.kind, options.precision != "float32"
     dtype = getattr(_core, options.precision)
 
@@ -164,7 +225,9 @@ def train(options: argparse.Namespace, task: Task, parts: dict[str, Any], step: 
     start = time.monotonic()
     done = saved = step
     profiled = None
-    with interruptible() as interrupted, Progress(options.steps - step, "steps") as bar:
+    bar: Any
+    shown = Progress(options.steps - step, "steps") if is_first() else contextlib.nullcontext()
+    with interruptible() as interrupted, shown as bar:
         while done < options.steps:
             if options.profile and profiled is None and options.steps - done <= PROFILED:
                 profiled = profiler.profile()
@@ -172,27 +235,36 @@ def train(options: argparse.Namespace, task: Task, parts: dict[str, Any], step: 
             rate(optimizer, options.lr * share_of_rate(done, options.steps))
             loss = take_step(*task.batch())
             done += 1
-            bar.advance(note=f"loss {loss.item():.4f}" if done % READ_EVERY == 0 else None)
-            over = bool(interrupted) or (options.seconds and time.monotonic() - start > options.seconds)
+            read = done % READ_EVERY == 0
+            if bar:
+                bar.advance(note=f"loss {loss.item():.4f}" if read else None)
+            over = bool(interrupted) or (options.seconds is not None and time.monotonic() - start > options.seconds)
+            if options.distributed:  # processes look at different times, and end together
+                over = read and agreed([float(over)])[0] > 0
             if done % options.every == 0 or done == options.steps or over:
                 model.eval()
                 seen = {"loss": loss.item(), **task.look(model)}
                 model.train()
+                if options.distributed:
+                    seen = dict(zip(seen, agreed(list(seen.values())), strict=True))
                 if not all(map(math.isfinite, seen.values())):
                     raise UserError(f"train: the loss is {seen['loss']} at step {done}; try a smaller --lr")
                 seconds = before + time.monotonic() - start
                 about = {"device": device, "seconds": seconds}
-                checkpoints.save(options.out, done, keep=options.keep, extra={**task.settings, **about}, **parts)
                 saved = done
-                log(options, {"step": done, "epoch": done / task.steps_of_epoch, **seen, **about}, done / seconds, task)
-                numbers = ", ".join(f"{name} {value:.4f}" for name, value in seen.items())
-                print(f"step {done}: {numbers}, {time.monotonic() - start:.1f} s", flush=True)
+                if is_first():
+                    checkpoints.save(options.out, done, keep=options.keep, extra={**task.settings, **about}, **parts)
+                    row = {"step": done, "epoch": done / task.steps_of_epoch, **seen, **about}
+                    log(options, row, done / seconds, task)
+                    numbers = ", ".join(f"{name} {value:.4f}" for name, value in seen.items())
+                    print(f"step {done}: {numbers}, {time.monotonic() - start:.1f} s", flush=True)
             if over:
                 break
     if profiled is not None:
         _core.synchronize()
         profiled.stop()
-        print(profiled.key_averages().table(sort_by="gpu_time" if "gpu" in device else None, row_limit=15))
+        if is_first():
+            print(profiled.key_averages().table(sort_by="gpu_time" if "gpu" in device else None, row_limit=15))
     if done < options.steps:
         why = "interrupted" if interrupted else "out of time"
         print(f"{why} after step {saved} of {options.steps}; --resume goes on", file=sys.stderr)

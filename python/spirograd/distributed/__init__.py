@@ -10,6 +10,7 @@ Example:
     (tensor([1., 1.]), 1)
 """
 
+from . import nn
 from .collectives import (
     ReduceOp,
     Work,
@@ -42,6 +43,7 @@ from .group import (
     is_available,
     is_initialized,
     is_mpi_available,
+    is_nccl_available,
     new_group,
 )
 
@@ -69,7 +71,9 @@ __all__ = [
     "is_available",
     "is_initialized",
     "is_mpi_available",
+    "is_nccl_available",
     "new_group",
+    "nn",
     "recv",
     "reduce",
     "reduce_scatter",

@@ -9,13 +9,15 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from .. import _core
-from . import environment
+from . import environment, nccl
 
 DEFAULT_TIMEOUT = 600.0
 
@@ -46,6 +48,7 @@ class ProcessGroup:
 
 _world: ProcessGroup | None = None
 _backend = ""
+_gpu = -1  # the number of this process's GPU, with NCCL
 
 
 def _seconds(timeout: float | datetime.timedelta | None) -> float:
@@ -77,6 +80,17 @@ def is_mpi_available() -> bool:
     return True
 
 
+def is_nccl_available() -> bool:
+    """Whether NCCL and CUDA's driver are there.
+
+    Example:
+        >>> import spirograd as sg
+        >>> sg.distributed.is_nccl_available() in (True, False)
+        True
+    """
+    return nccl.find() is not None and nccl.has_driver()
+
+
 def _mpi() -> Any:
     import mpi4py
 
@@ -92,9 +106,16 @@ _left_alone = False  # after another process had failed
 _hook = sys.excepthook
 
 
+def _line_of(trace: TracebackType | None) -> str:
+    """Where the program was, outside of this package."""
+    package = str(Path(__file__).parents[1])
+    lines = [(f.filename, f.lineno) for f in traceback.extract_tb(trace) if not f.filename.startswith(package)]
+    return f" at {lines[-1][0]}:{lines[-1][1]}" if lines else ""
+
+
 def _note_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     global _last_error
-    _last_error = f"{kind.__name__}: {error}"
+    _last_error = f"{kind.__name__}: {error}{_line_of(trace)}"
     _hook(kind, error, trace)
 
 
@@ -137,6 +158,7 @@ def init_process_group(
     world_size: int = -1,
     rank: int = -1,
     init_method: str | None = None,
+    device_id: _core.Device | str | int | None = None,
 ) -> None:
     """Joins the processes that a launcher started; the first call of a distributed program.
 
@@ -145,17 +167,21 @@ def init_process_group(
     all collectives do nothing.
 
     Args:
-        backend: "mpi", through host memory, for all devices; "auto" is the same, and so is "gloo", which programs
-            for PyTorch name. "nccl", between NVIDIA GPUs, is not there yet.
+        backend: "mpi" goes through host memory, for all devices; "gloo", which programs for PyTorch name, is the same.
+            With "nccl", tensors on NVIDIA's GPUs go from GPU to GPU, all others by MPI. "auto": NCCL if all processes
+            have it, and a GPU each.
         timeout: seconds (or a timedelta) that a collective may wait for other processes before it raises
             DistributedError; None: SPIROGRAD_COLLECTIVE_TIMEOUT, 600 by default.
         world_size, rank: checked against the launcher's when given.
         init_method: "env://" or None.
+        device_id: the GPU of this process, for NCCL, as a device, its name or its number; None: the one with the
+            number get_local_rank().
 
     Raises:
         RuntimeError: called twice.
         ValueError: an unknown backend, or a rank or size that is not the launcher's.
-        DistributedError: several processes were asked for, and NCCL, or MPI is not there or has only one.
+        DistributedError: several processes were asked for, and MPI is not there or has only one; or "nccl" was, and a
+            process lacks something.
 
     Example:
         >>> import spirograd as sg
@@ -164,7 +190,7 @@ def init_process_group(
         (0, 1)
         >>> sg.distributed.destroy_process_group()
     """
-    global _world, _backend, _hook
+    global _world, _backend, _gpu, _hook
     if _world is not None:
         raise RuntimeError("init_process_group: called twice; call destroy_process_group() first")
     names = {"auto", "mpi", "nccl", "gloo"}
@@ -173,10 +199,6 @@ def init_process_group(
     if init_method not in (None, "env://"):
         raise ValueError(f"init_process_group: init_method {init_method!r}; processes find each other through MPI")
     seconds = _seconds(timeout)
-    if backend == "nccl" and (environment.world_size() or 1) > 1:
-        raise _core.DistributedError(
-            'init_process_group: there is no NCCL backend yet; use backend="auto", through MPI and host memory'
-        )
     asked = world_size if world_size > 0 else environment.world_size() or 1
     communicator = None
     mine, size = 0, 1
@@ -196,16 +218,52 @@ def init_process_group(
             )
     if rank >= 0 and rank != mine:
         raise ValueError(f"init_process_group: rank={rank}, but the launcher made this process rank {mine}")
-    number = 0
+    number, _gpu = 0, -1
     if communicator is not None:
         _survive()
         number = _open(communicator, tuple(range(size)), seconds)
+        if backend in ("nccl", "auto"):
+            gpu = _local_rank(communicator) if device_id is None else _number(device_id)
+            why = _use_nccl(number, gpu, backend)
+            if why and backend == "nccl":
+                _core._groups_close()
+                raise _core.DistributedError(f"init_process_group: {why}")
+            if why and _core._groups_broken():
+                _core._groups_close()
+                communicator = communicator.Dup()
+                number = _open(communicator, tuple(range(size)), seconds)
+            _gpu = -1 if why else gpu
         if sys.excepthook is not _note_error:
             _hook = sys.excepthook
             sys.excepthook = _note_error
             atexit.register(_at_exit)
     _world = ProcessGroup(tuple(range(size)), mine, seconds, communicator, number)
-    _backend = "mpi"
+    _backend = "nccl" if _gpu >= 0 else "mpi"
+
+
+def _number(device: _core.Device | str | int) -> int:
+    """Of a GPU."""
+    if isinstance(device, int):
+        return device
+    known = _core.Device(device) if isinstance(device, str) else device
+    if known.kind != "gpu":
+        raise ValueError(f"init_process_group: device_id={device}, which is no GPU")
+    return known.index
+
+
+def _use_nccl(group: int, gpu: int, backend: str) -> str:
+    """Has tensors on GPUs go by NCCL, if all processes of the group can. Returns why not."""
+    lacks, library = "", nccl.find()
+    if backend == "auto" and (not is_nccl_available() or os.environ.get("SPIROGRAD_DEVICE") == "cpu"):
+        lacks = "NCCL is not used here"
+    elif library is None:
+        lacks = "NCCL: there is no libnccl.so.2; pip install spirograd[nccl]"
+    nccl.pin()
+    try:
+        _core._nccl_open(group, gpu, library.path if library else "", lacks)
+    except _core.DistributedError as error:
+        return str(error)
+    return ""
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -253,13 +311,16 @@ def get_local_rank() -> int:
 
     LOCAL_RANK or what mpirun and Slurm set; where they set nothing, MPI is asked.
     """
+    return _local_rank(world().communicator)
+
+
+def _local_rank(communicator: Any) -> int:
     known = environment.local_rank()
     if known is not None:
         return known
-    group = world()
-    if group.communicator is None:
+    if communicator is None:
         return 0
-    here = group.communicator.Split_type(_mpi().COMM_TYPE_SHARED)
+    here = communicator.Split_type(_mpi().COMM_TYPE_SHARED)
     try:
         return int(here.rank)
     finally:
@@ -267,7 +328,7 @@ def get_local_rank() -> int:
 
 
 def get_backend(group: ProcessGroup | None = None) -> str:
-    """How values move: "mpi"."""
+    """How tensors on GPUs move: "nccl" or "mpi"."""
     return _backend or "mpi"
 
 
@@ -302,4 +363,7 @@ def new_group(ranks: Sequence[int] | None = None, *, timeout: float | datetime.t
     communicator = everyone.communicator.Split(0 if mine >= 0 else _mpi().UNDEFINED, max(mine, 0))
     if mine < 0:
         return ProcessGroup(members, mine, seconds)
-    return ProcessGroup(members, mine, seconds, communicator, _open(communicator, members, seconds))
+    number = _open(communicator, members, seconds)
+    if _gpu >= 0 and len(members) > 1 and (why := _use_nccl(number, _gpu, "nccl")):
+        raise _core.DistributedError(f"new_group: {why}")
+    return ProcessGroup(members, mine, seconds, communicator, number)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _core, distributed
 from .._core import Tensor
-from ..autograd import Function
 from ..base.grad_mode import no_grad
 from .module import Module
 from .normalization import _BatchNorm
@@ -15,22 +14,6 @@ if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike
 
 __all__ = ["SyncBatchNorm"]
-
-
-class _SumOverProcesses(Function):
-    """The sum of a tensor over the processes of a group. Each process has a loss of its own, so that the gradient is
-    the sum of theirs."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, group: Any) -> Tensor:
-        ctx.group = group
-        total = x.clone()
-        distributed.all_reduce(total, group=group)
-        return total
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        return _SumOverProcesses.apply(gradient, ctx.group), None
 
 
 class SyncBatchNorm(_BatchNorm):
@@ -91,7 +74,7 @@ class SyncBatchNorm(_BatchNorm):
         squares = (x - own_mean.reshape(per_channel)).square().sum(over)
         own = _core.cat([x.new_full((1,), float(count)), own_mean, squares])
         here = _core.arange(processes, device=x.device) == distributed.get_rank(self.process_group)
-        rows = _SumOverProcesses.apply(here.reshape(-1, 1).to(x.dtype) * own, self.process_group)
+        rows = distributed.nn.functional.all_reduce(here.reshape(-1, 1).to(x.dtype) * own, group=self.process_group)
         counts, means, sums = rows[:, :1], rows[:, 1 : self.num_features + 1], rows[:, self.num_features + 1 :]
         total = counts.sum()
         mean = (counts * means).sum(0) / total

@@ -83,6 +83,8 @@ void make_vma(Context& c, VkInstance instance) {
   use_table<&vkCreateBuffer>(functions.vkCreateBuffer);
   use_table<&vkDestroyBuffer>(functions.vkDestroyBuffer);
   info.pVulkanFunctions = &functions;
+  const VmaDeviceMemoryCallbacks callbacks = c.external->callbacks();
+  info.pDeviceMemoryCallbacks = &callbacks;
   vk_check(vmaCreateAllocator(&info, &c.vma), "vmaCreateAllocator");
 }
 
@@ -95,6 +97,7 @@ Context open_context(int index) {
   c.id = c.physical.info.id;
   c.labels = v.labels;
   c.health = std::make_shared<Health>(c.name());
+  c.external = std::make_shared<External>();
   const std::lock_guard lock(vulkan_lock());
   try {
     make_device(c);

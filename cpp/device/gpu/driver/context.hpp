@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 
+#include "device/gpu/driver/external.hpp"
 #include "device/gpu/driver/health.hpp"
 #include "device/gpu/driver/physical.hpp"
 
@@ -18,6 +19,7 @@ struct Context {
   VmaAllocator vma = VK_NULL_HANDLE;
   PFN_vkGetCalibratedTimestampsKHR read_clocks = nullptr;  // only where the driver can
   std::shared_ptr<Health> health;
+  std::shared_ptr<External> external;
   bool labels = false;  // names and labels for the validation layer
   std::string name() const { return id.str(); }
 };

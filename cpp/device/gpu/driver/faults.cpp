@@ -54,6 +54,7 @@ namespace {
   X(vkResetDescriptorPool)                                              \
   X(vkAllocateDescriptorSets)                                           \
   X(vkAllocateMemory)                                                   \
+  X(vkGetMemoryFdKHR)                                                   \
   X(vkMapMemory)                                                        \
   X(vkFlushMappedMemoryRanges)                                          \
   X(vkInvalidateMappedMemoryRanges)                                     \

@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "device/gpu/driver/check.hpp"
 #include "device/gpu/driver/device_fault.hpp"
+#include "device/gpu/driver/external.hpp"
 #include "device/gpu/driver/matrix.hpp"
 
 namespace sg {
@@ -292,9 +293,14 @@ Physical describe(VkPhysicalDevice handle) {
       p.device_fault = true;
       p.extensions.push_back(VK_EXT_DEVICE_FAULT_EXTENSION_NAME);
     }
+    if (name == VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME && can_export(handle)) {
+      p.exports = true;
+      p.extensions.push_back(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+    }
     if (name == "VK_KHR_portability_subset") p.extensions.push_back("VK_KHR_portability_subset");
   }
   p.info.features.emplace_back("memory_budget", budget ? "yes" : "no");
+  p.info.features.emplace_back("external_memory", p.exports ? "yes" : "no");
   p.info.features.emplace_back("calibrated_timestamps", p.calibrated ? "yes" : "no");
   read_memory(p, budget);
   return p;

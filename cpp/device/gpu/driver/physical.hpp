@@ -25,6 +25,7 @@ struct Physical {
   bool calibrated = false;  // the driver reads its clock and the host's at one moment
   bool host_query_reset = false;
   bool device_fault = false;  // of a lost device the driver says what happened
+  bool exports = false;       // its memory can be opened by another driver
   bool statistics = false;    // SPIROGRAD_DEBUG=2: the driver tells registers and spills of what it compiles
   uint32_t heap = 0;          // the largest device-local heap
   VkDeviceSize heap_bytes = 0;

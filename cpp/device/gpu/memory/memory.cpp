@@ -100,8 +100,10 @@ GpuBuffer* Pool::create(size_t block, VkResult& why) {
     free_.try_emplace(block);
   }
   uint32_t families[2];
-  const VkBufferCreateInfo info = buffer_info(context_, block, families);
+  VkBufferCreateInfo info = buffer_info(context_, block, families);
+  if (external_) info.pNext = external_buffer();
   VmaAllocationCreateInfo how{};
+  how.pool = external_;
   how.usage = VMA_MEMORY_USAGE_AUTO_PREFER_DEVICE;
   how.flags = VMA_ALLOCATION_CREATE_WITHIN_BUDGET_BIT;
   how.requiredFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
@@ -119,6 +121,7 @@ GpuBuffer* Pool::create(size_t block, VkResult& why) {
   }
   buffer->device = context_.id;
   buffer->block_ = block;
+  buffer->external_ = external_ != VK_NULL_HANDLE;
   buffer->pool_ = this;
   VkBufferDeviceAddressInfo address{};
   address.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO;
@@ -142,6 +145,26 @@ void Pool::give(GpuBuffer* buffer) noexcept {
   GpuBuffer*& head = free_.find(buffer->block_)->second.head;
   buffer->next_ = head;
   head = buffer;
+}
+
+void Pool::make_external() {
+  if (external_) return;
+  trim();
+  external_ = make_external_pool(context_);
+}
+
+ExternalMemory Pool::external_memory(const GpuBuffer& buffer) const {
+  if (!buffer.external_) return {};
+  VmaAllocationInfo2 info{};
+  vmaGetAllocationInfo2(context_.vma, buffer.allocation_, &info);
+  return {context_.external->number_of(info.allocationInfo.deviceMemory), info.allocationInfo.offset, info.blockSize,
+          info.dedicatedMemory == VK_TRUE};
+}
+
+int Pool::open_external(const GpuBuffer& buffer) const {
+  VmaAllocationInfo info{};
+  vmaGetAllocationInfo(context_.vma, buffer.allocation_, &info);
+  return open_memory(context_, info.deviceMemory);
 }
 
 // Holds no lock while it waits: buffers are given back from any thread meanwhile.

@@ -33,8 +33,9 @@ class GpuBuffer final : public Buffer {
  private:
   friend class Pool;
   VmaAllocation allocation_ = VK_NULL_HANDLE;
-  size_t block_ = 0;      // bytes of the block; `bytes` is what was asked for, rounded up to 16
-  bool scratch_ = false;  // the arena: counted as cached
+  size_t block_ = 0;       // bytes of the block; `bytes` is what was asked for, rounded up to 16
+  bool external_ = false;  // another driver can open its memory
+  bool scratch_ = false;   // the arena: counted as cached
   Pool* pool_ = nullptr;
   GpuBuffer* next_ = nullptr;  // in the list of free blocks of this size
 };
@@ -57,6 +58,10 @@ class Pool {
   enum class Use { values, upload, scratch };
   // OutOfMemoryError after the cache was emptied and one retry; LimitError beyond the largest buffer.
   GpuBuffer* take(size_t bytes, Use use = Use::values);
+  // From now on, blocks are made in memory that another driver can open; the cached ones go.
+  void make_external();
+  ExternalMemory external_memory(const GpuBuffer& buffer) const;
+  int open_external(const GpuBuffer& buffer) const;
   // Frees every cached block. Waits for the work in flight.
   void trim();
   // The device is lost: all blocks are gone. Their memory goes back to the driver when no work can be running on it.
@@ -80,6 +85,7 @@ class Pool {
   Queue& queue_;
   Queue* copies_;
   int64_t budget_;
+  VmaPool external_ = VK_NULL_HANDLE;
   mutable std::mutex mutex_;
   std::map<size_t, FreeList> free_;        // a size stays once seen, so that giving back never allocates
   std::unordered_set<GpuBuffer*> blocks_;  // all there are

@@ -366,4 +366,21 @@ void CommandRecorder::flush_uploads() {
   uploads_.clear();
 }
 
+// A submission of its own: what computes the buffers is often kept commands of a plan, which know no other driver.
+void CommandRecorder::hand_over(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) {
+  Slot& slot = next_slot(uploads_.bytes());
+  open(slot);
+  record_uploads(slot, 0);
+  commands_.copy(copies, transfer_);
+  std::vector<Ref<GpuBuffer>> ours;
+  for (const BufferRef& b : buffers) {
+    ours.emplace_back(&static_cast<GpuBuffer&>(*b));
+    transfer_.expect(*ours.back());
+  }
+  commands_.change_owner(ours, Owner::other_driver);
+  queue_.submit(slot);
+  uploads_.clear();
+  ++stats_.hand_overs;
+}
+
 }  // namespace sg

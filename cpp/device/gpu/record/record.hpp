@@ -34,6 +34,10 @@ class CommandRecorder {
   void upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
   void poison(const Ref<GpuBuffer>& buffer);  // with SPIROGRAD_POISON: fills it with NaN before the next kernel
   void flush_uploads();
+  void hand_over(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies);
+  void take_back(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) {
+    uploads_.take_back(buffers, copies);
+  }
   Status take_status() { return status_.take(); }
   void empty_cache() { cache_.empty(); }
 

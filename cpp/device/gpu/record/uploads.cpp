@@ -1,4 +1,4 @@
-// Owns the bytes of small uploads until they are submitted.
+// Owns what comes first in the next submission, until it is submitted.
 #include "device/gpu/record/uploads.hpp"
 
 #include <cstring>
@@ -21,8 +21,15 @@ void Uploads::add(const Ref<GpuBuffer>& to, const void* from, size_t bytes) {
   uploads_.push_back({to, at, bytes});
 }
 
+void Uploads::take_back(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) {
+  for (const BufferRef& b : buffers) returned_.emplace_back(&static_cast<GpuBuffer&>(*b));
+  copies_.insert(copies_.end(), copies.begin(), copies.end());
+}
+
 bool Uploads::record(Slot& slot, size_t at, Commands& commands, Transfer& transfer) {
-  if (uploads_.empty()) return false;
+  if (empty()) return false;
+  commands.change_owner(returned_, Owner::us);
+  commands.copy(copies_, transfer);
   if (!bytes_.empty()) std::memcpy(static_cast<std::byte*>(slot.arguments.mapped) + at, bytes_.data(), bytes_.size());
   for (const Upload& u : uploads_) {
     access_.writes.assign(1, {u.to->address, u.to->address + (u.bytes ? u.bytes : u.to->bytes)});
@@ -39,6 +46,8 @@ bool Uploads::record(Slot& slot, size_t at, Commands& commands, Transfer& transf
 void Uploads::clear() {
   uploads_.clear();
   bytes_.clear();
+  returned_.clear();
+  copies_.clear();
 }
 
 }  // namespace sg

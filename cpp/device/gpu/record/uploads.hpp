@@ -1,4 +1,5 @@
-// Small uploads that wait for the next submission, whose commands copy them first from its argument memory.
+// What waits for the next submission, whose commands begin with it: the return of buffers from another driver, copies
+// from these, and small uploads, which are copied from the argument memory.
 #pragma once
 #include <cstddef>
 #include <vector>
@@ -15,10 +16,12 @@ namespace sg {
 class Uploads {
  public:
   Uploads();
-  bool empty() const { return uploads_.empty(); }
+  bool empty() const { return uploads_.empty() && returned_.empty() && copies_.empty(); }
   size_t bytes() const { return bytes_.size(); }
   bool has_room_for(size_t bytes) const;
   void add(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
+  // Another driver has used them; copies are made when they are back, before all uploads that are added later.
+  void take_back(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies);
   // With SPIROGRAD_POISON: the buffer is full of NaN before what comes next.
   bool poisons(const Ref<GpuBuffer>& buffer) const { return poisons_ && buffer; }
   // Copies them through the slot's arguments, from byte `at` on. false: there are none.
@@ -31,6 +34,8 @@ class Uploads {
     size_t at, bytes;  // place in bytes_; no bytes: the whole of it is filled with NaN
   };
   bool poisons_;
+  std::vector<Ref<GpuBuffer>> returned_;
+  std::vector<BufferCopy> copies_;
   std::vector<Upload> uploads_;
   std::vector<std::byte> bytes_;
   Access access_;  // kept for its capacity

@@ -1,4 +1,4 @@
-"""torch.distributed: the names of spirograd.distributed, over MPI whatever the backend's name."""
+"""torch.distributed: the names of spirograd.distributed, which chooses NCCL or MPI, whatever the backend's name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import distributed
 
-__all__ = ["init_process_group", "is_gloo_available", "is_nccl_available", "is_torchelastic_launched"]
+__all__ = ["init_process_group", "is_gloo_available", "is_torchelastic_launched"]
 
 _BACKENDS = (None, "auto", "gloo", "mpi", "nccl", "ucc")
 
@@ -32,15 +32,14 @@ def init_process_group(
     names = (backend or "auto").split(",")  # "cpu:gloo,cuda:nccl"
     if any(name.rpartition(":")[2] not in _BACKENDS for name in names):
         raise ValueError(f"init_process_group: no backend {backend!r}; leave it out")
-    distributed.init_process_group(timeout=timeout, world_size=world_size, rank=rank, init_method=init_method)
+    distributed.init_process_group(
+        timeout=timeout, world_size=world_size, rank=rank, init_method=init_method, device_id=device_id
+    )
 
 
 def is_gloo_available() -> bool:
-    """False: MPI is what carries tensors."""
+    """False: NCCL or MPI is what carries tensors."""
     return False
-
-
-is_nccl_available = is_gloo_available
 
 
 def is_torchelastic_launched() -> bool:

@@ -1,0 +1,196 @@
+// Owns the declarations of the few functions of CUDA's driver, and what was opened with them. Knows no collectives.
+#include "exchange/nccl/cuda.hpp"
+
+#include <memory>
+
+#include "base/error.hpp"
+#include "os/process.hpp"
+
+namespace sg {
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so.1";
+constexpr int kNotReady = 600;        // CUDA_ERROR_NOT_READY
+constexpr int kOpaqueFile = 1;        // CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD
+constexpr unsigned kDedicated = 1;    // CUDA_EXTERNAL_MEMORY_DEDICATED
+constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
+
+// CUDA_EXTERNAL_MEMORY_HANDLE_DESC and CUDA_EXTERNAL_MEMORY_BUFFER_DESC.
+struct MemoryHandle {
+  int type = kOpaqueFile;
+  union {
+    int file;
+    struct {
+      void* handle;
+      const void* name;
+    } windows;
+  } handle = {};
+  unsigned long long size = 0;
+  unsigned flags = 0;
+  unsigned reserved[16] = {};
+};
+struct MemoryRange {
+  unsigned long long offset = 0, size = 0;
+  unsigned flags = 0;
+  unsigned reserved[16] = {};
+};
+struct Uuid {
+  unsigned char bytes[16];
+};
+
+struct Driver {
+  int (*init)(unsigned);
+  int (*error_name)(int, const char**);
+  int (*count)(int*);
+  int (*get)(int*, int);
+  int (*uuid)(Uuid*, int);
+  int (*retain_context)(void**, int);
+  int (*push_context)(void*);
+  int (*pop_context)(void**);
+  int (*make_stream)(void**, unsigned);
+  int (*query_stream)(void*);
+  int (*import)(void**, const MemoryHandle*);
+  int (*map)(Cuda::Address*, void*, const MemoryRange*);
+  int (*unmap)(Cuda::Address);
+  int (*close)(void*);
+  int (*copy)(Cuda::Address, Cuda::Address, size_t, void*);
+
+  Driver() {
+    find("cuInit", init);
+    find("cuGetErrorName", error_name);
+    find("cuDeviceGetCount", count);
+    find("cuDeviceGet", get);
+    find("cuDeviceGetUuid_v2", uuid);
+    find("cuDevicePrimaryCtxRetain", retain_context);
+    find("cuCtxPushCurrent_v2", push_context);
+    find("cuCtxPopCurrent_v2", pop_context);
+    find("cuStreamCreate", make_stream);
+    find("cuStreamQuery", query_stream);
+    find("cuImportExternalMemory", import);
+    find("cuExternalMemoryGetMappedBuffer", map);
+    find("cuMemFree_v2", unmap);
+    find("cuDestroyExternalMemory", close);
+    find("cuMemcpyDtoDAsync_v2", copy);
+    check("cuInit", init(0));
+  }
+  void check(const char* call, int answer) const {
+    if (answer == 0) return;
+    const char* name = nullptr;
+    if (error_name(answer, &name) != 0 || !name) name = "an unknown error";
+    fail<DistributedError>("CUDA", std::string(call) + " answered " + name + " (" + std::to_string(answer) + ")");
+  }
+
+ private:
+  template <class F>
+  static void find(const char* name, F& function) {
+    std::string why;
+    function = reinterpret_cast<F>(os::function_of(kLibrary, name, why));
+    if (!function)
+      fail<DistributedError>("CUDA", std::string(kLibrary) + " gives no " + name + " (" + why + ")",
+                             "install NVIDIA's driver");
+  }
+};
+
+const Driver& driver() {
+  static const Driver loaded;
+  return loaded;
+}
+
+std::string text_of(const Uuid& uuid) {
+  static const char digits[] = "0123456789abcdef";
+  std::string text;
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += digits[uuid.bytes[i] >> 4];
+    text += digits[uuid.bytes[i] & 15];
+  }
+  return text;
+}
+
+}  // namespace
+
+// Numbers of devices say nothing: CUDA_VISIBLE_DEVICES hides some from CUDA and none from Vulkan.
+Cuda& Cuda::of(const std::string& uuid) {
+  static auto* all = new std::map<std::string, std::unique_ptr<Cuda>>;
+  std::unique_ptr<Cuda>& known = (*all)[uuid];
+  if (known) return *known;
+  const Driver& d = driver();
+  int count = 0;
+  d.check("cuDeviceGetCount", d.count(&count));
+  for (int i = 0; i < count; ++i) {
+    int device = 0;
+    Uuid own;
+    d.check("cuDeviceGet", d.get(&device, i));
+    d.check("cuDeviceGetUuid", d.uuid(&own, device));
+    if (text_of(own) != uuid) continue;
+    known.reset(new Cuda(device));
+    return *known;
+  }
+  fail<DistributedError>("CUDA", "of its " + std::to_string(count) + " GPUs none has the UUID " + uuid,
+                         "look at CUDA_VISIBLE_DEVICES");
+}
+
+Cuda::Cuda(int device) {
+  const Driver& d = driver();
+  d.check("cuDevicePrimaryCtxRetain", d.retain_context(&context_, device));
+  const Current current(*this);
+  d.check("cuStreamCreate", d.make_stream(&stream_, kNonBlocking));
+}
+
+Cuda::Current::Current(Cuda& gpu) { driver().check("cuCtxPushCurrent", driver().push_context(gpu.context_)); }
+Cuda::Current::~Current() {
+  void* ignored = nullptr;
+  driver().pop_context(&ignored);
+}
+
+// A block is opened once, with all of it as one range. CUDA owns the file once that has succeeded.
+Cuda::Address Cuda::address(Device& device, const BufferRef& buffer, const ExternalMemory& place) {
+  const auto at = blocks_.find(place.block);
+  if (at != blocks_.end()) return at->second.begin + place.at;
+  const Driver& d = driver();
+  const Current current(*this);
+  MemoryHandle handle;
+  handle.handle.file = device.open_external(buffer);
+  handle.size = place.block_bytes;
+  handle.flags = place.dedicated ? kDedicated : 0;
+  Block block{};
+  if (const int answer = d.import(&block.memory, &handle)) {
+    os::close_descriptor(handle.handle.file);
+    d.check("cuImportExternalMemory", answer);
+  }
+  MemoryRange all;
+  all.size = place.block_bytes;
+  if (const int answer = d.map(&block.begin, block.memory, &all)) {
+    d.close(block.memory);
+    d.check("cuExternalMemoryGetMappedBuffer", answer);
+  }
+  blocks_.emplace(place.block, block);
+  return block.begin + place.at;
+}
+
+// The stream is idle: every batch waits for its end.
+void Cuda::forget(uint64_t block) noexcept {
+  const auto at = blocks_.find(block);
+  if (at == blocks_.end()) return;
+  const Driver& d = driver();
+  void* ignored = nullptr;
+  if (d.push_context(context_) == 0) {
+    d.unmap(at->second.begin);
+    d.close(at->second.memory);
+    d.pop_context(&ignored);
+  }
+  blocks_.erase(at);
+}
+
+void Cuda::copy(Address to, Address from, size_t bytes) {
+  driver().check("cuMemcpyDtoDAsync", driver().copy(to, from, bytes, stream_));
+}
+
+bool Cuda::idle() {
+  const int answer = driver().query_stream(stream_);
+  if (answer == kNotReady) return false;
+  driver().check("cuStreamQuery", answer);
+  return true;
+}
+
+}  // namespace sg

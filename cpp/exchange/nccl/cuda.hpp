@@ -1,0 +1,49 @@
+// A GPU as CUDA's driver sees it: its context, a stream, and the blocks of Vulkan's memory that were opened there. The
+// driver (libcuda.so.1) is loaded when it is first asked for; nothing of CUDA is needed to build. Threads: under the
+// engine lock.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "device/device.hpp"
+
+namespace sg {
+
+class Cuda {
+ public:
+  using Address = unsigned long long;
+  using Stream = void*;
+
+  // The GPU with this UUID, which Vulkan names, too; the same object for ever. DistributedError: CUDA does not see it.
+  static Cuda& of(const std::string& uuid);
+
+  // CUDA's calls of this thread are for this GPU, until its end.
+  class Current {
+   public:
+    explicit Current(Cuda& gpu);
+    ~Current();
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+  };
+
+  // Where CUDA sees the buffer, which has external memory.
+  Address address(Device& device, const BufferRef& buffer, const ExternalMemory& place);
+  void forget(uint64_t block) noexcept;  // before the block goes back to Vulkan's driver
+  Stream stream() const { return stream_; }
+  void copy(Address to, Address from, size_t bytes);  // on the stream
+  bool idle();                                        // all work of the stream is done. DistributedError: it failed
+
+ private:
+  struct Block {
+    void* memory;
+    Address begin;
+  };
+  explicit Cuda(int device);
+  void* context_ = nullptr;
+  Stream stream_ = nullptr;
+  std::map<uint64_t, Block> blocks_;
+};
+
+}  // namespace sg

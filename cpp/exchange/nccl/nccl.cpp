@@ -1,0 +1,335 @@
+// Owns communicators, and what a batch of collectives is to NCCL. Every wait is the group's. NCCL adds in an order that
+// depends on its algorithm, which python/spirograd/distributed/nccl.py pins.
+#include "exchange/nccl/nccl.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "base/error.hpp"
+#include "exchange/nccl/cuda.hpp"
+#include "exchange/nccl/library.hpp"
+#include "exchange/transport.hpp"
+
+namespace sg {
+namespace {
+
+using Kind = Collective::Kind;
+constexpr std::chrono::seconds kDrain{2};  // after an abort
+
+struct Element {
+  Nccl::Type type;
+  int64_t units;  // of it an element has
+};
+// Values that are only moved are bytes.
+Element element_of(DType dtype, bool folded) {
+  if (!folded) return {Nccl::uint8, static_cast<int64_t>(size_of(dtype))};
+  switch (dtype) {
+    case DType::int8:
+      return {Nccl::int8, 1};
+    case DType::int32:
+      return {Nccl::int32, 1};
+    case DType::int64:
+      return {Nccl::int64, 1};
+    case DType::float16:
+      return {Nccl::float16, 1};
+    case DType::bfloat16:
+      return {Nccl::bfloat16, 1};
+    case DType::float32:
+      return {Nccl::float32, 1};
+    case DType::float64:
+      return {Nccl::float64, 1};
+    default:
+      return {Nccl::uint8, 1};  // also of booleans
+  }
+}
+// Booleans are 0 and 1: the sum is or, the product and.
+Nccl::Operation operation_of(Fold fold, DType dtype) {
+  const bool boolean = dtype == DType::boolean;
+  if (fold == Fold::maximum) return Nccl::maximum;
+  if (fold == Fold::minimum) return Nccl::minimum;
+  if (fold == Fold::product) return boolean ? Nccl::minimum : Nccl::product;
+  return boolean ? Nccl::maximum : Nccl::sum;
+}
+
+std::vector<int> others(const Group& group) {
+  std::vector<int> all;
+  for (int m = 0; m < group.size(); ++m)
+    if (m != group.rank()) all.push_back(m);
+  return all;
+}
+
+class NcclTransport final : public Transport {
+ public:
+  NcclTransport(Group& group, DeviceId device, const Nccl& nccl, Cuda& cuda)
+      : device_(device), nccl_(nccl), cuda_(cuda) {
+    const std::string what = "NCCL's communicator";
+    const Nccl::UniqueId id = share_id(group, what);
+    const Cuda::Current current(cuda_);
+    Nccl::Config config;
+    nccl_.check("ncclCommInitRankConfig", nccl_.open(&communicator_, group.size(), id, group.rank(), &config));
+    try {
+      wait(group, what, others(group), [] { return true; });
+    } catch (...) {
+      abort();
+      throw;
+    }
+  }
+  // After all is done, too: it waits for nobody, which ncclCommDestroy does.
+  ~NcclTransport() override { abort(); }
+
+  const char* name() const override { return "NCCL"; }
+  bool takes(DeviceId device, const std::vector<Part>& parts) const override {
+    return device == device_ && std::ranges::none_of(parts, [](const Part& p) {
+             return folds(p.what.kind) && p.dtype == DType::int16;  // which NCCL cannot add
+           });
+  }
+  std::unique_ptr<Batch> prepare(Device& device, Group& group, const std::vector<Part>& parts) override;
+
+  Cuda& cuda() { return cuda_; }
+  // All calls in one group of NCCL's, then the wait for their end.
+  template <class F>
+  void run(Group& group, const std::string& what, const std::vector<int>& missing, F calls) {
+    const Cuda::Current current(cuda_);
+    try {
+      nccl_.check("ncclGroupStart", nccl_.begin());
+      calls(nccl_, communicator_, cuda_.stream());
+      nccl_.check("ncclGroupEnd", nccl_.end(), communicator_);
+      wait(group, what, missing, [this] { return cuda_.idle(); });
+    } catch (...) {
+      abort();
+      throw;
+    }
+  }
+  // Whether nothing runs any more after an abort.
+  bool drained() noexcept {
+    try {
+      const Cuda::Current current(cuda_);
+      const auto last = std::chrono::steady_clock::now() + kDrain;
+      while (!cuda_.idle()) {
+        if (std::chrono::steady_clock::now() > last) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    } catch (...) {  // the stream has failed, so it runs nothing
+    }
+    return true;
+  }
+
+ private:
+  // The first member makes it. An empty one: it failed there.
+  Nccl::UniqueId share_id(Group& group, const std::string& what) {
+    Nccl::UniqueId id{};
+    std::string why;
+    if (group.rank() == 0) {
+      try {
+        nccl_.check("ncclGetUniqueId", nccl_.unique_id(&id));
+      } catch (const DistributedError& e) {
+        why = e.what();
+        id = {};
+      }
+    }
+    Messages messages(group, what);
+    std::byte* place = messages.room(sizeof id);
+    if (group.rank() == 0) {
+      std::memcpy(place, &id, sizeof id);
+      for (int m : others(group)) messages.send(m, Group::kData, place, sizeof id);
+    } else {
+      messages.receive(0, Group::kData, place, sizeof id);
+    }
+    messages.wait();
+    std::memcpy(&id, place, sizeof id);
+    if (std::ranges::all_of(id.bytes, [](char c) { return c == 0; }))
+      throw DistributedError(why.empty() ? what + ": " + group.name(0) + " has no unique id; see its output" : why);
+    return id;
+  }
+
+  // Until NCCL has begun what it was asked for, and `done`. The others are told of an error of NCCL's: they would wait.
+  void wait(Group& group, const std::string& what, const std::vector<int>& missing, const std::function<bool()>& done) {
+    std::string failure;
+    try {
+      group.wait(
+          what,
+          [&] {
+            int state = 0;
+            try {
+              nccl_.check("ncclCommGetAsyncError", nccl_.state(communicator_, &state));
+              nccl_.check("a collective", state, communicator_);
+              return state != Nccl::in_progress && done();
+            } catch (const DistributedError& e) {
+              failure = what + ": " + e.what();
+              throw DistributedError(failure);
+            }
+          },
+          [&] { return missing; });
+    } catch (const DistributedError&) {
+      if (!failure.empty()) group.leave(failure);
+      throw;
+    }
+  }
+
+  void abort() noexcept {
+    if (!communicator_) return;
+    try {
+      const Cuda::Current current(cuda_);
+      nccl_.abort(communicator_);
+    } catch (...) {
+    }
+    communicator_ = nullptr;
+  }
+
+  const DeviceId device_;
+  const Nccl& nccl_;
+  Cuda& cuda_;
+  Nccl::Communicator communicator_ = nullptr;
+};
+
+// Buffers belong to CUDA from the construction to the end.
+class NcclBatch final : public Batch {
+ public:
+  NcclBatch(NcclTransport& transport, Device& device, Group& group, const std::vector<Part>& parts)
+      : transport_(transport), device_(device), group_(group) {
+    for (const Part& p : parts) {
+      Call& c = calls_.emplace_back(Call{p, element_of(p.dtype, folds(p.what.kind))});
+      const auto bytes = [&](int64_t elements) { return static_cast<size_t>(elements) * size_of(p.dtype); };
+      const size_t in = bytes(inputs_of(p, group)), out = bytes(outputs_of(p, group));
+      if (in) c.in = place(p.in, p.in_at, in, before_, true);
+      if (out) c.out = place(p.out, p.out_at, out, after_, false);
+    }
+    device_.hand_over(buffers_, before_);
+  }
+  ~NcclBatch() override {
+    if (ended_) device_.take_back(buffers_, ran_ ? after_ : std::vector<BufferCopy>());
+  }
+
+  void run(const std::string& what) override {
+    const int root = calls_.front().part.what.root;
+    const bool pair = is_between_two(calls_.front().part.what.kind);
+    try {
+      transport_.run(group_, what, pair ? std::vector{root} : others(group_),
+                     [&](const Nccl& nccl, Nccl::Communicator communicator, Nccl::Stream stream) {
+                       for (const Call& c : calls_) add(c, nccl, communicator, stream);
+                     });
+      ran_ = true;
+    } catch (...) {
+      ended_ = transport_.drained();
+      if (!ended_) new std::vector<BufferRef>(buffers_);  // CUDA may still write to them: they stay for good
+      throw;
+    }
+  }
+
+ private:
+  struct Call {
+    const Part& part;
+    Element element;
+    Cuda::Address in = 0, out = 0;
+  };
+
+  // Memory that was made before NCCL was asked for is not open to CUDA, so a copy of it stands in.
+  Cuda::Address place(const BufferRef& buffer, size_t at, size_t bytes, std::vector<BufferCopy>& copies, bool reads) {
+    BufferRef lent = buffer;
+    ExternalMemory memory = device_.external_memory(buffer);
+    if (!memory.block) {
+      lent = device_.allocate(bytes);
+      memory = device_.external_memory(lent);
+      if (reads)
+        copies.push_back({buffer, lent, at, 0, bytes});
+      else
+        copies.push_back({lent, buffer, 0, at, bytes});
+      at = 0;
+    }
+    if (std::ranges::find(buffers_, lent.get(), [](const BufferRef& b) { return b.get(); }) == buffers_.end())
+      buffers_.push_back(lent);
+    return transport_.cuda().address(device_, lent, memory) + at;
+  }
+
+  void add(const Call& c, const Nccl& n, Nccl::Communicator communicator, Nccl::Stream stream) const {
+    const Collective& what = c.part.what;
+    const auto count = static_cast<size_t>(c.part.count * c.element.units);
+    const int type = c.element.type, root = what.root, me = group_.rank();
+    const int operation = operation_of(static_cast<Fold>(what.fold), c.part.dtype);
+    const size_t unit = static_cast<size_t>(c.part.count) * size_of(c.part.dtype);
+    const auto at = [&](Cuda::Address begin, int member = 0) {
+      return reinterpret_cast<void*>(begin + static_cast<size_t>(member) * unit);
+    };
+    const auto check = [&](int answer) { n.check("a collective", answer, communicator); };
+    switch (what.kind) {
+      case Kind::all_reduce:
+        return check(n.all_reduce(at(c.in), at(c.out), count, type, operation, communicator, stream));
+      case Kind::reduce:
+        check(n.reduce(at(c.in), at(c.out), count, type, operation, root, communicator, stream));
+        if (me != root) transport_.cuda().copy(c.out, c.in, unit);
+        return;
+      case Kind::broadcast:
+        return check(n.broadcast(at(c.in), at(c.out), count, type, root, communicator, stream));
+      case Kind::all_gather:
+        return check(n.all_gather(at(c.in), at(c.out), count, type, communicator, stream));
+      case Kind::reduce_scatter:
+        return check(n.reduce_scatter(at(c.in), at(c.out), count, type, operation, communicator, stream));
+      case Kind::gather:
+        if (me != root) return check(n.send(at(c.in), count, type, root, communicator, stream));
+        for (int m : others(group_)) check(n.receive(at(c.out, m), count, type, m, communicator, stream));
+        return transport_.cuda().copy(c.out + static_cast<size_t>(me) * unit, c.in, unit);
+      case Kind::scatter:
+        if (me != root) return check(n.receive(at(c.out), count, type, root, communicator, stream));
+        for (int m : others(group_)) check(n.send(at(c.in, m), count, type, m, communicator, stream));
+        return transport_.cuda().copy(c.out, c.in + static_cast<size_t>(me) * unit, unit);
+      case Kind::send:
+        return check(n.send(at(c.in), count, type, root, communicator, stream));
+      case Kind::receive:
+        return check(n.receive(at(c.out), count, type, root, communicator, stream));
+      case Kind::none:
+        return;
+    }
+  }
+
+  NcclTransport& transport_;
+  Device& device_;
+  Group& group_;
+  std::vector<Call> calls_;
+  std::vector<BufferRef> buffers_;
+  std::vector<BufferCopy> before_, after_;
+  bool ran_ = false, ended_ = true;
+};
+
+std::unique_ptr<Batch> NcclTransport::prepare(Device& device, Group& group, const std::vector<Part>& parts) {
+  return std::make_unique<NcclBatch>(*this, device, group, parts);
+}
+
+}  // namespace
+
+namespace {
+
+Cuda& prepare(DeviceId id, const std::string& library) {
+  Nccl::of(library);
+  Device& device = gpu_device(id.index);
+  Cuda& cuda = Cuda::of(device.info().uuid);
+  if (const std::string why = device.make_external([&cuda](uint64_t block) { cuda.forget(block); }); !why.empty())
+    fail<DistributedError>("NCCL", why, "use MPI");
+  return cuda;
+}
+
+}  // namespace
+
+// Members meet before they wait for each other within NCCL, and afterwards, so that all have a communicator or none.
+void open_nccl(Group& group, DeviceId id, const std::string& library, const std::string& lacks) {
+  const std::string what = "NCCL";
+  std::string why = lacks;
+  Cuda* cuda = nullptr;
+  try {
+    if (why.empty()) cuda = &prepare(id, library);
+  } catch (const Error& e) {
+    why = e.what();
+  }
+  group.meet(1, what, why);
+  if (!why.empty()) throw DistributedError(why);
+  try {
+    group.use(std::make_unique<NcclTransport>(group, id, Nccl::of(library), *cuda));
+  } catch (const std::exception& e) {  // the others have one, perhaps, and are about to meet
+    if (group.broken().empty()) group.break_with(e.what());
+    group.leave(e.what());
+    throw;
+  }
+  group.meet(2, what, "");
+}
+
+}  // namespace sg

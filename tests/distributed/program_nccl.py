@@ -1,0 +1,165 @@
+"""What NCCL's backend adds to that of MPI: run by mpiexec with 2 processes, with the mocks of CUDA and NCCL.
+
+Arguments: what; a folder, for a file of each process that found all right, or the reason of an error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import spirograd as sg
+from spirograd import distributed as dist
+from spirograd.nn.parallel import DistributedDataParallel as DDP
+
+LIMIT = 2.0
+F = sg.nn.functional
+
+
+def bits(model: sg.nn.Module) -> str:
+    return hashlib.sha256(b"".join(p.detach().cpu().numpy().tobytes() for p in model.parameters())).hexdigest()
+
+
+def trained(compiled: bool = False) -> str:
+    """A few steps of a model whose gradients all have odd sizes."""
+    sg.manual_seed(0)
+    model = DDP(sg.nn.Sequential(sg.nn.Linear(5, 7), sg.nn.Tanh(), sg.nn.Linear(7, 3)))
+    optimizer = sg.optim.Adam(model.parameters(), lr=0.01)
+    sg.manual_seed(1 + dist.get_rank())
+    x, y = sg.randn(6, 5), sg.randint(0, 3, (6,))
+
+    def step(x: sg.Tensor, y: sg.Tensor) -> None:
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+    take = sg.compile(step) if compiled else step
+    for _ in range(6):
+        take(x, y)
+    sg.synchronize()
+    sg.reset_stats()
+    for _ in range(4):
+        take(x, y)
+    sg.synchronize()
+    stats = sg.stats()
+    if dist.get_backend() == "nccl":
+        assert stats["submissions"] <= 3 * 4 and stats["hand_overs"] == 4 and stats["allocations"] == 0, stats
+        assert stats["bytes_read"] == 0, "gradients stay on the GPU"
+    return bits(model)
+
+
+def train(early: sg.Tensor) -> None:
+    rank = dist.get_rank()
+    dist.all_reduce(early)
+    assert early.tolist() == [1.0] * 1000, "memory from before NCCL"
+    dist.broadcast(early[3:6], 1)
+    large = sg.zeros(40 << 20)  # a block of its own
+    part = large[5:14]
+    dist.all_reduce(part.add_(rank))
+    assert part.tolist() == [1.0] * 9
+    mock = ctypes.CDLL("libcuda.so.1") if "MOCK_CUDA_UUID" in os.environ else None
+    before = mock.mock_opened() if mock else 0
+    del large, part
+    sg.empty_cache()
+    if mock:
+        assert mock.mock_opened() == mock.mock_mapped() < before, "what Vulkan gives back, CUDA closes first"
+    two, one = dist.new_group([0, 1]), dist.new_group([1])
+    for group, want in ((two, 3.0), (one, 2.0)):
+        x = sg.full((9,), float(rank + 1))
+        if group.rank >= 0:
+            dist.all_reduce(x, group=group)
+            assert x.tolist() == [want] * 9
+    both = trained(), trained(compiled=True)
+    dist.destroy_process_group()
+    dist.init_process_group("mpi")
+    assert dist.get_backend() == "mpi"
+    assert both == (trained(), trained(compiled=True)), "NCCL and MPI give the same bits in two processes"
+
+
+def raises_in_time(count: int, part: str) -> None:
+    x = sg.ones(count)
+    begin = time.perf_counter()
+    try:
+        dist.all_reduce(x)
+    except sg.DistributedError as error:
+        text = str(error)
+    else:
+        raise AssertionError("nothing was raised")
+    assert part in text and f"all_reduce(sum) of float32 [{count}] by NCCL" in text, text
+    assert time.perf_counter() - begin < LIMIT + 5
+    dist.destroy_process_group()
+    y = sg.ones(3)
+    dist.all_reduce(y)
+    assert y.tolist() == [1.0] * 3, "it goes on alone"
+
+
+def fails(early: sg.Tensor) -> None:
+    own = "NCCL: a collective answered unhandled system error (a mock's words)"
+    raises_in_time(666, own if dist.get_rank() else "process 1 takes part no more")
+
+
+def dies(early: sg.Tensor) -> None:
+    raises_in_time(667, "process 1")
+
+
+def hangs(early: sg.Tensor) -> None:
+    raises_in_time(668, f"process {1 - dist.get_rank()}")
+
+
+def refuses(early: sg.Tensor) -> None:
+    """What fails in one process before the others wait for it within NCCL: all raise, and go on."""
+    rank, x = dist.get_rank(), sg.ones(3)
+    if rank == 1:
+        sg._core._set_faults("vkGetMemoryFdKHR@1=OUT_OF_HOST_MEMORY")
+    try:
+        dist.all_reduce(x)
+    except sg.DistributedError as error:
+        assert rank == 0 and "process 1 failed" in str(error) and "vkGetMemoryFdKHR" in str(error), error
+    except sg.OutOfMemoryError as error:
+        assert rank == 1 and "vkGetMemoryFdKHR" in str(error), error
+    else:
+        raise AssertionError("nothing was raised")
+    dist.all_reduce(x)
+    assert x.tolist() == [2.0] * 3
+
+
+def missing() -> None:
+    """`auto` does without, `nccl` says why it cannot."""
+    try:
+        dist.init_process_group("nccl")
+    except sg.DistributedError as error:
+        assert sys.argv[2] in str(error), error
+    else:
+        raise AssertionError("nothing was raised")
+    dist.init_process_group()
+    x = sg.ones(3)
+    dist.all_reduce(x)
+    assert dist.get_backend() == "mpi" and x.tolist() == [2.0] * 3
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # mpiexec sends it when a process has died, whatever its options
+    what = sys.argv[1]
+    sg.set_default_device(f"gpu:{dist.get_local_rank()}")
+    if what == "missing":
+        missing()
+    else:
+        rank = dist.environment.rank() or 0
+        early = sg.full((1000,), float(rank))
+        sg.synchronize()
+        dist.init_process_group("nccl", timeout=30 if what == "train" else LIMIT)
+        globals()[what](early)
+    if what in ("train", "missing"):
+        dist.destroy_process_group()
+    else:
+        (Path(sys.argv[2]) / str(rank)).touch()
+    print("all right")
+
+
+main()
