@@ -233,59 +233,65 @@ sg.randn(8, device="gpu").sort()[0].tolist()' 2>&1)
 # ---- other makers' compilers ----------------------------------------------------------------------------------------
 # The drivers think that they have a device, and the fake driver completes what is submitted: kernels are compiled, and
 # nothing runs. What tests say about results means nothing then, so the log of the fake driver is read instead.
-compile_for() { # compile_for DEVICE DRIVER SHIM VARIABLE LEAST TEST...: at least so many pipelines, none refused
-  local dir=$root/.deps/vendors log=$root/build/test/vendors-$1 python=.venv/bin/python-$1 made refused
-  rm -f "$log.pipelines"
-  printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.4.305", "library_path": "%s"}}\n' \
-    "$root/$build/libfake_driver.so" >"$log.json"
-  cat >"$python" <<EOF
-#!/bin/sh
-export $4 VK_DRIVER_FILES="$log.json" VK_ICD_FILENAMES="$log.json" SPIROGRAD_CACHE=0
-export FAKE_DRIVER_REAL="$dir/lib/libvulkan_$2.so" FAKE_DRIVER_SUBMISSIONS=skip FAKE_DRIVER_LOG="$log.pipelines"
-exec "$dir/lib/ld-linux-x86-64.so.2" --argv0 "\$0" --preload "$dir/lib/lib$3_noop_drm_shim.so" \\
-  --library-path "$dir/lib:/usr/lib/x86_64-linux-gnu" "\$(readlink -f "$py")" "\$@"
-EOF
-  chmod +x "$python"
-  "$python" -m pytest -q "${spread[@]}" --tb=line -m "gpu and not slow" "${@:6}" >"$log.log" 2>&1
-  made=$(grep -c '^pipeline 0 ' "$log.pipelines" 2>/dev/null)
-  refused=$(grep -c '^pipeline [^0]' "$log.pipelines" 2>/dev/null)
-  echo "$1: ${made:-0} pipelines compiled, ${refused:-0} refused"
-  if grep -E "worker '.*' crashed|KernelCompileError" "$log.log"; then return 1; fi
-  [ "${made:-0}" -ge "$5" ] && [ "${refused:-0}" = 0 ]
-}
-
-compile_for_device() { # compile_for_device NAME LEAST TEST...
-  case $1 in
-    ampere) compile_for "$1" nouveau nouveau NOUVEAU_CHIPSET=172 "${@:2}" ;;
-    adreno740) compile_for "$1" freedreno freedreno FD_GPU_ID=740 "${@:2}" ;;
-    m1) compile_for "$1" asahi asahi ASAHI=1 "${@:2}" ;;
-    *) compile_for "$1" radeon amdgpu "AMDGPU_GPU_ID=$1" "${@:2}" ;;
-  esac
-}
-others=(vega20 gfx1201 polaris10 ampere adreno740 m1)
-
 vendor_drivers() {
-  [ -e .deps/vendors/VERSIONS ] || tools/vendors.sh || return 1
+  [ -e .deps/vendors/include ] || tools/vendors.sh || return 1
   tests_build fake_driver || return 1
+  g++ -std=c++20 -O1 -shared -fPIC -I .deps/vendors/include tests/cpp/fake_intel/render_node.cpp \
+    -o "$build/libfake_intel.so" -ldl || return 1
   unset SPIROGRAD_VULKAN_LIB
 }
 
-# Every kind of kernel: products, attention, sorts, scans, rows, convolutions, recurrent layers.
+others=(vega20 gfx1201 dg2 polaris10 ampere adreno740 m1)
+vendor_python() { # vendor_python DEVICE: makes .venv/bin/python-DEVICE, under which this device is there
+  local dir=$root/.deps/vendors log=$root/build/test/vendors-$1 driver shim variable preload
+  case $1 in
+    ampere) driver=nouveau shim=nouveau variable=NOUVEAU_CHIPSET=172 ;;
+    adreno740) driver=freedreno shim=freedreno variable=FD_GPU_ID=740 ;;
+    m1) driver=asahi shim=asahi variable=ASAHI=1 ;;
+    dg2) driver=intel shim=amdgpu variable=FAKE_INTEL=0x56a0 ;;
+    *) driver=radeon shim=amdgpu variable=AMDGPU_GPU_ID=$1 ;;
+  esac
+  preload=$dir/lib/lib${shim}_noop_drm_shim.so
+  [ "$driver" != intel ] || preload="$root/$build/libfake_intel.so:$preload"
+  printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.4.305", "library_path": "%s"}}\n' \
+    "$root/$build/libfake_driver.so" >"$log.json"
+  cat >".venv/bin/python-$1" <<EOF
+#!/bin/sh
+export $variable VK_DRIVER_FILES="$log.json" VK_ICD_FILENAMES="$log.json" SPIROGRAD_CACHE=0
+export FAKE_DRIVER_REAL="$dir/lib/libvulkan_$driver.so" FAKE_DRIVER_SUBMISSIONS=skip FAKE_DRIVER_LOG="$log.pipelines"
+exec "$dir/lib/ld-linux-x86-64.so.2" --argv0 "\$0" --preload "$preload" \
+  --library-path "$dir/lib:/usr/lib/x86_64-linux-gnu" "\$(readlink -f "$py")" "\$@"
+EOF
+  chmod +x ".venv/bin/python-$1"
+}
+
+# The programs of tools/kernels_by_vendor.py: none refused, and none spills that did not in docs/kernels_by_vendor.md.
 lane_vendors() {
   vendor_drivers || return 1
-  local ok=0 today device
-  today=$(date +%j)
-  for device in navi31 "${others[10#$today % ${#others[@]}]}"; do
-    compile_for_device "$device" 300 tests/ops/test_{long_products,half_products,attention_options,sort,scan,folds}.py \
-      tests/nn/test_{layers,recurrent}.py tests/ops/test_{convolution,pooling,indexing}.py || ok=1
+  local ok=0 device
+  for device in ${VENDORS:-navi31}; do
+    vendor_python "$device"
+    .venv/bin/python-"$device" tools/kernels_by_vendor.py "$device" ${VENDORS_WRITE:+--write} || ok=1
   done
   return $ok
 }
 
+compile_for() { # compile_for DEVICE LEAST TEST...: at least so many pipelines, none refused
+  local log=$root/build/test/vendors-$1 made refused
+  rm -f "$log.pipelines"
+  vendor_python "$1"
+  ".venv/bin/python-$1" -m pytest -q "${spread[@]}" --tb=line -m "gpu and not slow" "${@:3}" >"$log.log" 2>&1
+  made=$(grep -c '^pipeline 0 ' "$log.pipelines" 2>/dev/null)
+  refused=$(grep -c '^pipeline [^0]' "$log.pipelines" 2>/dev/null)
+  echo "$1: ${made:-0} pipelines compiled, ${refused:-0} refused"
+  if grep -E "worker '.*' crashed|KernelCompileError" "$log.log"; then return 1; fi
+  [ "${made:-0}" -ge "$2" ] && [ "${refused:-0}" = 0 ]
+}
+
 lane_vendors_all() {
-  vendor_drivers || return 1
   local ok=0 device
-  for device in navi31 "${others[@]}"; do compile_for_device "$device" 2000 tests || ok=1; done
+  VENDORS="navi31 ${others[*]}" lane_vendors || ok=1
+  for device in navi31 "${others[@]}"; do compile_for "$device" 2000 tests || ok=1; done
   return $ok
 }
 
