@@ -20,6 +20,15 @@ constexpr AttentionTile kLeanForward[] = {
     {64, 64, 4, 4, 4, 16}, {64, 32, 4, 4, 4, 16}, {32, 64, 2, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
 constexpr AttentionTile kLeanBackward[] = {
     {32, 64, 2, 4, 4, 16}, {64, 32, 2, 4, 4, 16}, {16, 64, 1, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
+// Half of that again.
+constexpr AttentionTile kLeanestForward[] = {
+    {32, 64, 2, 4, 4, 16}, {64, 32, 2, 4, 4, 16}, {16, 64, 1, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
+constexpr AttentionTile kLeanestBackward[] = {
+    {16, 64, 1, 4, 4, 16}, {32, 32, 1, 4, 4, 16}, {8, 128, 1, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
+// The large ones, and one between: the gradients of keys spill seven registers of 256 at 128 sums a thread.
+constexpr AttentionTile kAmdBackward[] = {{64, 64, 8, 4, 4, 16}, {64, 32, 8, 4, 4, 16}, {64, 32, 4, 4, 4, 16},
+                                          {32, 64, 4, 4, 4, 16}, {32, 128, 4, 4, 2, 8}, {16, 16, 2, 2, 2, 16},
+                                          {8, 8, 1, 1, 2, 8}};
 // A software driver compiles long straight code slowly.
 constexpr AttentionTile kShort[] = {{16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
 
@@ -83,6 +92,8 @@ constexpr Tiles amd() {
   Tiles t = with_processors(nvidia("amd"), 96);
   t.flat = kLeanFlat;
   t.shared_bytes = 32768;
+  t.backward = kAmdBackward;
+  t.attention_sums = 120;
   return t;
 }
 
@@ -99,18 +110,30 @@ constexpr Tiles intel() {
   Tiles t = lean("intel", 32);
   t.large = t.medium;
   t.wide = {32, 128, 16, 4, 4, 1};
+  t.forward = kLeanestForward;
+  t.backward = kLeanestBackward;
+  t.attention_sums = 24;
   t.pointwise_views = 24;
   return t;
 }
 
 // Statistics (M1): from 104 registers on, fewer threads run side by side.
-constexpr Tiles apple() { return lean("apple", 32); }
+constexpr Tiles apple() {
+  Tiles t = lean("apple", 32);
+  t.forward = kLeanestForward;
+  t.backward = kLeanestBackward;
+  t.attention_sums = 40;
+  t.row_threads = 512;
+  t.pointwise_views = 24;
+  return t;
+}
 
 // Statistics (Adreno 740).
 constexpr Tiles mobile() {
-  Tiles t = lean("mobile", 12);
-  t.large = t.medium;
-  t.wide = {32, 128, 16, 4, 4, 1};
+  Tiles t = intel();
+  t.name = "mobile";
+  t = with_processors(t, 12);
+  t.attention_sums = 40;
   t.row_threads = 512;
   return t;
 }

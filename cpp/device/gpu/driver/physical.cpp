@@ -153,7 +153,7 @@ void read_memory(Physical& p, bool budget) {
 }
 
 // SPIROGRAD_TILES, or the row for the maker and the architecture.
-const Tiles* tiles_for(const VkPhysicalDeviceProperties& p, uint32_t least_subgroup) {
+const Tiles* tiles_for(const VkPhysicalDeviceProperties& p, VkDriverId driver, uint32_t least_subgroup) {
   if (const std::string wanted = env("SPIROGRAD_TILES"); !wanted.empty()) {
     if (const Tiles* named = find_tiles(wanted)) return named;
     std::string names;
@@ -162,6 +162,7 @@ const Tiles* tiles_for(const VkPhysicalDeviceProperties& p, uint32_t least_subgr
   }
   const auto named = [](const char* name) { return find_tiles(name); };
   if (p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) return named("software");
+  if (driver == VK_DRIVER_ID_MESA_HONEYKRISP) return named("apple");  // it names Mesa as the maker
   switch (p.vendorID) {
     case 0x1002:
       return named(least_subgroup == 64 ? "gcn" : "amd");
@@ -199,7 +200,7 @@ void read_limits(Physical& p, const Properties& properties) {
   const VkPhysicalDeviceLimits& l = properties.core.properties.limits;
   Features& f = p.features;
   f.software = properties.core.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
-  f.tiles = tiles_for(properties.core.properties, properties.v13.minSubgroupSize);
+  f.tiles = tiles_for(properties.core.properties, properties.v12.driverID, properties.v13.minSubgroupSize);
   f.shared_bytes = l.maxComputeSharedMemorySize;
   f.max_groups =
       std::min({l.maxComputeWorkGroupCount[0], l.maxComputeWorkGroupCount[1], l.maxComputeWorkGroupCount[2]});
