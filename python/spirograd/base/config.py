@@ -8,7 +8,6 @@ import numpy as np
 
 from .. import _core
 
-
 # What a device cannot do without a feature. The others are required, or make no difference that a user sees.
 _WITHOUT = {
     "shaderFloat64": "no float64 tensors, scalar Values are float32",
@@ -27,9 +26,7 @@ _WITHOUT = {
 def _lacks(features: dict[str, str]) -> list[str]:
     """What a device lacks, and what that switches off."""
     return [
-        f"{name}: {without}"
-        for name, without in _WITHOUT.items()
-        if features.get(name) in ("no", "float32 arithmetic")
+        f"{name}: {without}" for name, without in _WITHOUT.items() if features.get(name) in ("no", "float32 arithmetic")
     ]
 
 
