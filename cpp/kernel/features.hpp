@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/dtype.hpp"
+#include "kernel/tiles.hpp"
 
 namespace sg {
 
@@ -33,6 +34,7 @@ struct Features {
   int64_t max_group_threads = 256;
   int64_t max_buffer_bytes = INT64_MAX;
   int64_t memory_bytes = 0;  // total
+  const Tiles* tiles = default_tiles();
   const MatrixUnits& units(DType half) const { return half == DType::float16 ? float16_units : bfloat16_units; }
   const MatrixUnits& fragments(DType half) const {
     return half == DType::float16 ? float16_fragments : bfloat16_fragments;

@@ -11,29 +11,10 @@
 namespace sg::attention_op {
 namespace {
 
-// ROWS, COLS, THREAD_ROWS, THREAD_COLS, STEP and DEPTH of shaders/attention.glsl.
-struct Tile {
-  int64_t rows, cols, thread_rows, thread_cols, step, depth;
-  int64_t across() const { return cols / thread_cols; }  // threads along a row
-  int64_t threads() const { return rows / thread_rows * across(); }
-  // How many float32 sums a thread holds: of its scores, and of its units of results.
-  int64_t sums(int64_t widest, bool forward) const {
-    const int64_t units = divide_up(divide_up(widest, 4), across());
-    return (forward ? 1 : 2) * thread_rows * (thread_cols + 4 * units);
-  }
-};
-constexpr int64_t kMostSums = 128;                                       // more were spilled to memory
-constexpr Tile kDecode[] = {{8, 32, 1, 4, 16, 16}, {8, 8, 1, 1, 2, 8}};  // a few queries, many keys
-constexpr Tile kForward[] = {
-    {64, 64, 8, 4, 4, 16}, {64, 32, 8, 4, 4, 16}, {32, 64, 4, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
-constexpr Tile kBackward[] = {{64, 64, 8, 4, 4, 16}, {64, 32, 8, 4, 4, 16}, {32, 128, 8, 4, 2, 16},
-                              {32, 64, 4, 4, 4, 16}, {32, 128, 4, 4, 2, 8}, {16, 16, 2, 2, 2, 16},
-                              {8, 8, 1, 1, 2, 8}};
-
 // Twin of ROOM in attention.glsl: the space for a row of that many units of 16 bytes.
 constexpr int64_t room(int64_t units) { return units % 8 == 0 ? units : units | 1; }
 
-int64_t shared_bytes(const Tile& t, const Problem& p, bool forward, bool dropout) {
+int64_t shared_bytes(const AttentionTile& t, const Problem& p, bool forward, bool dropout) {
   const int64_t widest = divide_up(std::max(p.d, p.e), 4);
   const int64_t staged = std::max((t.rows + t.cols) * room(t.step), t.depth * room(widest));
   const int64_t words = std::max(t.rows, t.cols) * std::max<int64_t>(1, std::max(t.rows, t.cols) / 32);
@@ -42,17 +23,17 @@ int64_t shared_bytes(const Tile& t, const Problem& p, bool forward, bool dropout
 }
 
 // The first tile that the device holds, unless it would be half empty, leave threads without results or processors of a
-// large GPU without work. A software driver gets small tiles, which compile faster.
-Tile choose(std::span<const Tile> tiles, const Problem& p, int64_t rows, int64_t matrices, bool forward, bool dropout,
-            const Features& f) {
-  constexpr int64_t kBusy = 128, kNarrow = 32;
+// large GPU without work.
+AttentionTile choose(std::span<const AttentionTile> tiles, const Problem& p, int64_t rows, int64_t matrices,
+                     bool forward, bool dropout, const Features& f) {
+  constexpr int64_t kNarrow = 32;
   const int64_t widest = std::max(p.d, p.e);
-  const auto unfit = [&](const Tile& t) {
-    if (t.rows >= 2 * rows || (f.software && t.thread_rows > 2)) return true;
-    if (4 * t.across() > std::max(widest, kNarrow) || t.sums(widest, forward) > kMostSums) return true;
-    return t.rows > 32 && matrices * divide_up(rows, t.rows) < kBusy;
+  const auto unfit = [&](const AttentionTile& t) {
+    if (t.rows >= 2 * rows) return true;
+    if (4 * t.across() > std::max(widest, kNarrow) || t.sums(widest, forward) > f.tiles->attention_sums) return true;
+    return t.rows > 32 && matrices * divide_up(rows, t.rows) < f.tiles->busy;
   };
-  for (const Tile& t : tiles) {
+  for (const AttentionTile& t : tiles) {
     if (&t != &tiles.back() && unfit(t)) continue;
     if (t.threads() <= f.max_group_threads && shared_bytes(t, p, forward, dropout) <= f.shared_bytes) return t;
   }
@@ -79,7 +60,7 @@ std::string element_text(DType dtype) {
          defined("STORE4(x)", of("pack_") + "(x)");
 }
 
-std::string tile_text(const Tile& t) {
+std::string tile_text(const AttentionTile& t) {
   std::string text;
   for (const auto& [name, value] : {std::pair<const char*, int64_t>{"ROWS", t.rows},
                                     {"COLS", t.cols},
@@ -172,10 +153,11 @@ void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, con
   const MatrixChoice matrix = part ? MatrixChoice{} : choose_matrix(node.dtype, p, phase, a.has(kDropout), features);
   int64_t tile_rows = matrix.tile.rows;
   if (matrix.units.path == Path::none) {
-    const std::span<const Tile> tiles = !forward        ? kBackward
-                                        : p.queries < 8 ? std::span<const Tile>(kDecode)
-                                                        : kForward;
-    const Tile t = choose(tiles, p, rows, matrices, forward, a.has(kDropout), features);
+    const Tiles& all = *features.tiles;
+    const AttentionTile t = choose(!forward        ? all.backward
+                                   : p.queries < 8 ? all.decode
+                                                   : all.forward,
+                                   p, rows, matrices, forward, a.has(kDropout), features);
     text += tile_text(t) + element_text(node.dtype) + "#include \"attention.glsl\"\n";
     tile_rows = t.rows;
   } else {

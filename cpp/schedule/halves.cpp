@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/round.hpp"
+#include "kernel/matrix_tiles.hpp"
 #include "schedule/passes.hpp"
 
 namespace sg::schedule_detail {
@@ -22,13 +23,16 @@ struct Operand {
   int64_t batches, batch, side, step_side, k, step_k;
 };
 
+// Whether its halves lie along k.
+bool along_k(const Operand& o) { return o.step_k == 1 || o.step_side != 1; }
+
 OperandHalves written_as_halves(const Operand& o, int planes) {
   OperandHalves out;
   Product::Halves& h = out.halves;
-  const bool along_k = o.step_k == 1 || o.step_side != 1;
-  h.step_k = along_k ? 1 : round_up(o.side, kEven);
-  h.step_side = along_k ? round_up(o.k, kEven) : 1;
-  const int64_t each = along_k ? o.side * h.step_side : o.k * h.step_k;
+  const bool along = along_k(o);
+  h.step_k = along ? 1 : round_up(o.side, kEven);
+  h.step_side = along ? round_up(o.k, kEven) : 1;
+  const int64_t each = along ? o.side * h.step_side : o.k * h.step_k;
   h.batch = o.batches > 1 ? each : 0;
   h.plane = o.batches * each;
   h.exponents_batch = o.batches > 1 ? o.side : 0;
@@ -63,16 +67,24 @@ OperandHalves written_as_halves(const Operand& o, int planes) {
 
 std::optional<ProductOfHalves> product_of_halves(const Product& p, const Features* gpu) {
   if (p.precision == Precision::highest || p.dtype != kF || !gpu) return std::nullopt;
-  if (gpu->float16_units.path == MatrixUnits::Path::none || p.a_walks() || p.b_walks() || p.folded != 1)
-    return std::nullopt;
+  if (p.a_walks() || p.b_walks() || p.folded != 1) return std::nullopt;
   if (std::min({p.m, p.n, p.k}) < kLeastSide) return std::nullopt;
   const int planes = p.precision == Precision::high ? 2 : 1;
   const auto batches = [&](int64_t stride) { return stride ? p.batch : 1; };
-  return ProductOfHalves{
-      written_as_halves({p.a_binding, p.a_offset, p.a_aligned, batches(p.a_batch), p.a_batch, p.m, p.a_m, p.k, p.a_k},
-                        planes),
-      written_as_halves({p.b_binding, p.b_offset, p.b_aligned, batches(p.b_batch), p.b_batch, p.n, p.b_n, p.k, p.b_k},
-                        planes)};
+  const Operand a{p.a_binding, p.a_offset, p.a_aligned, batches(p.a_batch), p.a_batch, p.m, p.a_m, p.k, p.a_k};
+  const Operand b{p.b_binding, p.b_offset, p.b_aligned, batches(p.b_batch), p.b_batch, p.n, p.b_n, p.k, p.b_k};
+  // Without a tile that fits, the kernel of float32 would take the product, and nobody read the halves.
+  if (!choose_matrix_tile({.units = gpu->float16_units,
+                           .m = p.m,
+                           .n = p.n,
+                           .batch = p.batch,
+                           .planes = planes,
+                           .a_along_k = along_k(a),
+                           .b_along_k = along_k(b),
+                           .walks = false},
+                          *gpu))
+    return std::nullopt;
+  return ProductOfHalves{written_as_halves(a, planes), written_as_halves(b, planes)};
 }
 
 }  // namespace sg::schedule_detail

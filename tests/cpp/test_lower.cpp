@@ -241,3 +241,42 @@ TEST_CASE("the matrix kernel fits the problem and the device", "[lower]") {
           CHECK(v.tile_k % v.parts == 0);
         }
 }
+
+// The tiles of an H200 were measured: another choice there needs a measurement.
+TEST_CASE("NVIDIA's products have the tiles that were measured", "[lower]") {
+  Features f = plain();
+  f.shared_bytes = 49152;
+  f.max_group_threads = 1024;
+  f.tiles = find_tiles("nvidia");
+  REQUIRE(f.tiles == default_tiles());
+  struct Case {
+    int64_t m, n, k;
+    ProductTile tile;
+  };
+  const Case cases[] = {
+      {4096, 4096, 4096, {128, 128, 16, 8, 8, 1}}, {48, 65536, 512, {64, 256, 16, 8, 8, 1}},
+      {4, 200000, 512, {4, 256, 16, 4, 4, 4}},     {1024, 1024, 1024, {64, 64, 16, 4, 4, 1}},
+      {784, 512, 64, {64, 64, 32, 4, 4, 1}},       {512, 512, 512, {32, 32, 32, 4, 4, 4}},
+      {64, 10, 256, {16, 16, 64, 4, 4, 16}},
+  };
+  for (const Case& c : cases) {
+    CAPTURE(c.m, c.n, c.k);
+    CHECK(glsl::choose_product(c.m, c.n, c.k, 1, DType::float32, f) == c.tile);
+  }
+}
+
+TEST_CASE("the tiles of each maker fit", "[lower]") {
+  for (const Tiles& t : all_tiles())
+    for (DType type : {DType::float32, DType::float64})
+      for (int64_t m : {3, 48, 500, 4096})
+        for (int64_t n : {12, 70000}) {
+          Features f = plain();
+          f.tiles = &t;
+          const auto v = glsl::choose_product(m, n, 500, 1, type, f);
+          CAPTURE(t.name, m, n, v.tile_m, v.tile_n, v.tile_k);
+          CHECK(v.shared_bytes(static_cast<int64_t>(size_of(type))) <= std::min(t.shared_bytes, f.shared_bytes));
+          CHECK(v.threads() == 256);
+          CHECK(v.tile_k % v.parts == 0);
+        }
+  CHECK(find_tiles("voodoo") == nullptr);
+}

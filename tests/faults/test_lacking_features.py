@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+
 import pytest
 
 import spirograd as sg
+from spirograd.base.config import show_config
 
 pytestmark = pytest.mark.gpu
 
@@ -59,3 +63,57 @@ def test_a_sort_needs_256_threads(gpu: sg.Device) -> None:
     with pytest.raises(sg.LimitError, match="this op needs 256"):
         x.sort().values.tolist()
     assert x.tolist() == [3.0, 1.0, 2.0]
+
+
+@pytest.fixture
+def without_bytes(gpu: sg.Device) -> sg.Device:
+    """A GPU that cannot address single bytes."""
+    if gpu.features["storageBuffer8BitAccess"] == "yes":
+        pytest.skip("this GPU addresses bytes; tools/test.sh limits fakes one that does not")
+    return gpu
+
+
+def test_types_of_a_byte_are_refused_where_there_are_none(without_bytes: sg.Device) -> None:
+    x = sg.tensor([3.0, -1.0], device=without_bytes)
+    for make in (lambda: x > 0, lambda: x.to(sg.uint8), lambda: x.to(sg.int8)):
+        with pytest.raises(
+            sg.LimitError, match=r"the device cannot address single bytes, .* use int32, or the CPU device"
+        ):
+            make().tolist()
+    assert x.tolist() == [3.0, -1.0]
+
+
+def test_training_needs_no_bytes(without_bytes: sg.Device) -> None:
+    """Comparisons inside a kernel are not stored."""
+    net = sg.nn.Sequential(sg.nn.Linear(4, 8), sg.nn.ReLU(), sg.nn.Dropout(0.5), sg.nn.Linear(8, 3)).to(without_bytes)
+    optimizer = sg.optim.Adam(net.parameters(), lr=0.01)
+    x, y = sg.randn(16, 4, device=without_bytes), sg.zeros(16, dtype=sg.int64, device=without_bytes)
+    losses = []
+    for _ in range(30):
+        loss = sg.nn.functional.cross_entropy(net(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.7 * losses[0]
+    assert x.relu().sort().values.cumsum(0).shape == (16, 4)
+
+
+def test_info_says_what_a_device_lacks(gpu: sg.Device) -> None:
+    text = show_config()
+    for feature, without in [
+        ("shaderFloat64", "no float64 tensors, scalar Values are float32"),
+        ("storageBuffer8BitAccess", "no bool, int8 and uint8 tensors"),
+        ("storageBuffer16BitAccess", "no float16, bfloat16 and int16 tensors"),
+    ]:
+        assert (f"    lacks {feature}: {without}\n" in text) == (gpu.features[feature] == "no")
+
+
+def test_a_device_without_what_all_kernels_need_is_refused(run_python: Callable[..., str]) -> None:
+    if not os.environ.get("FAKE_DRIVER_REAL"):
+        pytest.skip("needs the fake driver of tools/test.sh limits")
+    code = "import spirograd as sg; print(sg.Device.list(), *sg._core._gpu_reason(), sep='|')"
+    devices, reason, remedy = run_python(code, FAKE_DRIVER_LIMITS="shaderInt64=0").strip().split("|")
+    assert devices == "[Device(cpu)]"
+    assert reason.endswith(" lacks shaderInt64")
+    assert remedy == "use the CPU device, or another GPU; a newer driver helps only where the hardware has it"

@@ -316,6 +316,17 @@ def test_a_gpu_tensor_says_once_that_it_is_copied(name: str, monkeypatch: pytest
 
 
 @pytest.mark.gpu
+def test_a_permutation_is_made_on_the_cpu_which_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spirograd.linalg._lapack.warned", {"linalg.lu_factor"})
+    a = matrices(3, 4)
+    factors = sg.linalg.lu_factor(sg.tensor(a, device="gpu"))
+    with pytest.warns(sg.FallbackWarning, match="linalg.lu_unpack: it runs in NumPy on the CPU"):
+        P, L, U = sg.linalg.lu_unpack(*factors)
+    assert P.device.kind == "gpu" and P.dtype == L.dtype
+    np.testing.assert_allclose((P @ L @ U).numpy(), a, atol=1e-12)
+
+
+@pytest.mark.gpu
 def test_no_other_function_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
     warned: set[str] = set()
     monkeypatch.setattr("spirograd.linalg._lapack.warned", warned)
@@ -323,7 +334,7 @@ def test_no_other_function_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
         warnings.simplefilter("ignore", sg.FallbackWarning)
         for f, arrays in CASES.values():
             values(f, *arrays, device="gpu")
-    names = ("inv", "solve", "cholesky", "lu_factor", "qr", "svd", "eig", "eigh", "det", "slogdet")
+    names = ("inv", "solve", "cholesky", "lu_factor", "lu_unpack", "qr", "svd", "eig", "eigh", "det", "slogdet")
     assert warned == {f"linalg.{name}" for name in names}
     before = sg.stats()["fallbacks"]
     for ord in (None, "fro", 1, -1, np.inf, -np.inf):

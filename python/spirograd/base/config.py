@@ -8,6 +8,27 @@ import numpy as np
 
 from .. import _core
 
+# What a device cannot do without a feature. The others are required, or make no difference that a user sees.
+_WITHOUT = {
+    "shaderFloat64": "no float64 tensors, scalar Values are float32",
+    "storageBuffer16BitAccess": "no float16, bfloat16 and int16 tensors",
+    "storageBuffer8BitAccess": "no bool, int8 and uint8 tensors",
+    "shaderInt8": "no bool, int8 and uint8 tensors",
+    "shuffles": "threads exchange values through shared memory, which is slower",
+    "float16 products": "computed as float32",
+    "bfloat16 products": "computed as float32",
+    "copy_queue": "copies wait for kernels",
+    "memory_budget": "free memory is a guess",
+    "calibrated_timestamps": "the profiler guesses how the device's clock relates to the host's",
+}
+
+
+def _lacks(features: dict[str, str]) -> list[str]:
+    """What a device lacks, and what that switches off."""
+    return [
+        f"{name}: {without}" for name, without in _WITHOUT.items() if features.get(name) in ("no", "float32 arithmetic")
+    ]
+
 
 def _gib(size: int) -> str:
     return f"{size / 2**30:.1f} GiB" if size else "unknown"
@@ -36,6 +57,7 @@ def show_config() -> str:
         for label, pairs in (("features", device.features), ("limits", device.limits)):
             if pairs:
                 lines.append(f"    {label}: " + ", ".join(f"{k}={v}" for k, v in pairs.items()))
+        lines += [f"    lacks {what}" for what in _lacks(device.features)]
     if not _core.Device.is_gpu_available():
         reason, remedy = _core._gpu_reason()
         lines.append(f"  no GPU: {reason}" + (f"; {remedy}" if remedy else ""))

@@ -93,6 +93,8 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> LUFactorResult:
 def lu_unpack(LU: Tensor, pivots: Tensor) -> LUResult:
     """The three factors of what lu_factor() gives: [..., m, m], [..., m, k], [..., k, n], k the less of m and n.
 
+    The permutation is made on the CPU, in NumPy.
+
     Example:
         >>> P, L, U = sg.linalg.lu_unpack(*sg.linalg.lu_factor(sg.tensor([[0.0, 2.0], [4.0, 1.0]])))
         >>> (P @ L @ U).tolist()
@@ -100,15 +102,19 @@ def lu_unpack(LU: Tensor, pivots: Tensor) -> LUResult:
     """
     rows, columns = LU.shape[-2:]
     least = min(rows, columns)
-    swaps = pivots.numpy() - 1
-    order = np.broadcast_to(np.arange(rows), (*swaps.shape[:-1], rows)).copy()
-    batch = np.indices(swaps.shape[:-1])
-    for k in range(least):
-        here, there = (*batch, k), (*batch, swaps[..., k])
-        order[here], order[there] = order[there].copy(), order[here].copy()
-    P = np.swapaxes(np.eye(rows, dtype=name_of(LU))[order], -1, -2)
+
+    def permutation(pivots: Array) -> Array:
+        swaps = pivots - 1
+        order = np.broadcast_to(np.arange(rows), (*swaps.shape[:-1], rows)).copy()
+        batch = np.indices(swaps.shape[:-1])
+        for k in range(least):
+            here, there = (*batch, k), (*batch, swaps[..., k])
+            order[here], order[there] = order[there].copy(), order[here].copy()
+        return np.ascontiguousarray(np.swapaxes(np.eye(rows, dtype=name_of(LU))[order], -1, -2))
+
+    (P,) = lapack("linalg.lu_unpack", "has no permutation", permutation, pivots)
     L = LU[..., :, :least].tril(-1) + _core.eye(rows, least, dtype=LU.dtype, device=LU.device)
-    return LUResult(_core.tensor(np.ascontiguousarray(P), device=LU.device), L, LU[..., :least, :].triu())
+    return LUResult(P, L, LU[..., :least, :].triu())
 
 
 def lu(A: Tensor, *, pivot: bool = True) -> LUResult:

@@ -64,8 +64,9 @@ MatrixUnits flexible_units(VkPhysicalDevice handle, DType t) {
   return {};
 }
 
-// The largest fragment with sides of up to 16.
-MatrixUnits fragment_units(VkPhysicalDevice handle, DType t) {
+// The largest fragment with sides of up to 16; none where the number of a subgroup's threads may vary.
+MatrixUnits fragment_units(VkPhysicalDevice handle, DType t, uint32_t subgroup) {
+  if (!subgroup) return {};
   const auto list = [](VkPhysicalDevice device, uint32_t* n, VkCooperativeMatrixPropertiesKHR* all) {
     return vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR(device, n, all);
   };
@@ -137,7 +138,7 @@ void read_matrix_units(VkPhysicalDevice handle, const std::vector<std::string>& 
   const bool bfloat16 = there.bfloat16.shaderBFloat16Type && there.bfloat16.shaderBFloat16CooperativeMatrix &&
                         has(offered, VK_KHR_SHADER_BFLOAT16_EXTENSION_NAME);
   const auto read = [&](DType t, MatrixUnits& units, MatrixUnits& fragments) {
-    fragments = fragment_units(handle, t);
+    fragments = fragment_units(handle, t, features.subgroup);
     units = workgroups ? flexible_units(handle, t) : MatrixUnits{};
     if (units.path == Path::none) units = fragments;
   };

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
 #include "device/gpu/driver/check.hpp"
 #include "device/gpu/driver/device_fault.hpp"
@@ -26,8 +27,8 @@ const FeatureRow kFeatures[] = {
     SG_FEATURE(v12, timelineSemaphore, true),
     SG_FEATURE(v13, synchronization2, true),
     SG_FEATURE(core.features, shaderInt64, true),
-    SG_FEATURE(v12, storageBuffer8BitAccess, true),
-    SG_FEATURE(v12, shaderInt8, true),
+    SG_FEATURE(v12, storageBuffer8BitAccess, false),
+    SG_FEATURE(v12, shaderInt8, false),
     SG_FEATURE(v12, scalarBlockLayout, true),
     SG_FEATURE(v13, maintenance4, true),
     SG_FEATURE(core.features, shaderFloat64, false),
@@ -152,6 +153,33 @@ void read_memory(Physical& p, bool budget) {
   p.features.memory_bytes = p.info.memory_total;
 }
 
+// SPIROGRAD_TILES, or the row for the maker and the architecture.
+const Tiles* tiles_for(const VkPhysicalDeviceProperties& p, VkDriverId driver, uint32_t least_subgroup) {
+  if (const std::string wanted = env("SPIROGRAD_TILES"); !wanted.empty()) {
+    if (const Tiles* named = find_tiles(wanted)) return named;
+    std::string names;
+    for (const Tiles& t : all_tiles()) names += (names.empty() ? "" : ", ") + std::string(t.name);
+    fail<ValueError>("SPIROGRAD_TILES", "'" + wanted + "' is not a row of tiles", "use one of " + names);
+  }
+  const auto named = [](const char* name) { return find_tiles(name); };
+  if (p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) return named("software");
+  if (driver == VK_DRIVER_ID_MESA_HONEYKRISP) return named("apple");  // it names Mesa as the maker
+  switch (p.vendorID) {
+    case 0x1002:
+      return named(least_subgroup == 64 ? "gcn" : "amd");
+    case 0x8086:
+      return named("intel");
+    case 0x106B:
+      return named("apple");
+    case 0x13B5:
+    case 0x5143:
+    case 0x1010:
+      return named("mobile");
+    default:
+      return default_tiles();
+  }
+}
+
 struct Properties {
   VkPhysicalDeviceProperties2 core{};
   VkPhysicalDeviceVulkan11Properties v11{};
@@ -173,6 +201,7 @@ void read_limits(Physical& p, const Properties& properties) {
   const VkPhysicalDeviceLimits& l = properties.core.properties.limits;
   Features& f = p.features;
   f.software = properties.core.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  f.tiles = tiles_for(properties.core.properties, properties.v12.driverID, properties.v13.minSubgroupSize);
   f.shared_bytes = l.maxComputeSharedMemorySize;
   f.max_groups =
       std::min({l.maxComputeWorkGroupCount[0], l.maxComputeWorkGroupCount[1], l.maxComputeWorkGroupCount[2]});
@@ -266,6 +295,7 @@ Physical describe(VkPhysicalDevice handle) {
   read_limits(p, properties);
   read_features(p, properties);
   choose_family(p);
+  p.info.features.emplace_back("tiles", p.features.tiles->name);
   p.info.features.emplace_back("copy_queue", p.copies ? "yes" : "no");
   bool budget = false;
   const std::vector<std::string> offered = extensions_of(handle);

@@ -121,13 +121,7 @@ Lowered lower_rows(const Step& step, const Features& features, Fit fit, Shaders&
 Lowered lower_product(const Step& step, const Features& features, Shaders& shaders);
 Lowered lower_custom(const Step& step, const Features& features, Shaders& shaders);
 
-// The variant of the matrix kernel: tile sizes, and how many parts of the workgroup share the K range.
-struct ProductVariant {
-  uint32_t tile_m, tile_n, tile_k, thread_m, thread_n, parts;
-  uint32_t threads() const { return tile_m / thread_m * (tile_n / thread_n) * parts; }
-  int64_t shared_bytes(int64_t element_bytes) const;
-  bool operator==(const ProductVariant&) const = default;
-};
-ProductVariant choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DType dtype, const Features& features);
+// The tile of shaders/product.glsl that fits a product and the device.
+ProductTile choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DType dtype, const Features& features);
 
 }  // namespace sg::glsl

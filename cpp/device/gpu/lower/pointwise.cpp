@@ -40,10 +40,10 @@ Layout layout_of(const Step& step) {
   return l;
 }
 
-bool all_in_fours(const Layout& l) {
+bool all_in_fours(const Layout& l, const Features& features) {
   const Program& p = l.program();
   const int last = p.domain.rank - 1;
-  if (p.code.size() > kLongCode) return false;
+  if (p.code.size() > kLongCode || std::ssize(p.views) > features.tiles->pointwise_views) return false;
   for (const Program& q : l.programs)
     if (last > 0 && q.domain[last] % 4) return false;
   for (size_t v = 0; v < p.views.size(); ++v)
@@ -156,7 +156,7 @@ Lowered lower_pointwise(const Step& step, const Features& features, Shaders& sha
   const Layout l = layout_of(step);
   if (const int along = transposed_dimension(l); along >= 0 && features.max_group_threads >= 256)
     return lower_transposed(step, l, along, features, shaders);
-  const bool four = all_in_fours(l);
+  const bool four = all_in_fours(l, features);
   const int64_t threads = std::min<int64_t>(256, features.max_group_threads);
   Form form(Form::Kind::pointwise);
   form.add(l);

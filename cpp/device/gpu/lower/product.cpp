@@ -12,27 +12,19 @@ namespace {
 
 using What = Arguments::What;
 
-// A thread makes 8 x 8 results where there are enough of them. The large tile was the fastest of twelve on an H200, with
-// four steps along k written out: 173 registers, 36 to 39 TFLOP/s from 2048 x 2048 x 2048 on.
-constexpr ProductVariant kLarge{128, 128, 16, 8, 8, 1};
-constexpr ProductVariant kWide{64, 256, 16, 8, 8, 1};  // for few rows
-constexpr ProductVariant kFlat{4, 256, 16, 4, 4, 4};   // for four rows and less, and very many columns
-constexpr ProductVariant kMedium{64, 64, 16, 4, 4, 1};
-constexpr ProductVariant kSmall{32, 32, 32, 4, 4, 4};
-constexpr ProductVariant kTiny{16, 16, 64, 4, 4, 16};
-constexpr uint32_t kUnroll = 4;
+constexpr uint32_t kUnroll = 4;  // steps along k that are written out
 
-int64_t tiles(const ProductVariant& v, int64_t m, int64_t n, int64_t batch) {
+int64_t tiles(const ProductTile& v, int64_t m, int64_t n, int64_t batch) {
   return (m + v.tile_m - 1) / v.tile_m * ((n + v.tile_n - 1) / v.tile_n) * batch;
 }
 
 // The same tile, or a part of it, for the device's workgroups, with the longest K step that its shared memory holds;
 // tile_k 0: none does.
-ProductVariant fit(ProductVariant v, int64_t bytes, const Features& f) {
+ProductTile fit(ProductTile v, int64_t bytes, const Features& f) {
   while (v.threads() > f.max_group_threads) (v.parts > 1 ? v.parts : v.tile_m > v.tile_n ? v.tile_m : v.tile_n) /= 2;
   while (4 * v.tile_k > v.threads()) v.tile_k /= 2;  // of operands that walk, a thread's elements lie rows apart
-  while (v.tile_k && v.shared_bytes(bytes) > f.shared_bytes)
-    v.tile_k = v.tile_k / 2 >= std::max(v.parts, 4u) ? v.tile_k / 2 : 0;
+  const int64_t most = std::min(f.shared_bytes, f.tiles->shared_bytes);
+  while (v.tile_k && v.shared_bytes(bytes) > most) v.tile_k = v.tile_k / 2 >= std::max(v.parts, 4u) ? v.tile_k / 2 : 0;
   return v;
 }
 
@@ -178,7 +170,7 @@ bool in_fours(bool along_k, int64_t k, int64_t step_k, int64_t size, int64_t ste
          ((along_k ? k : size) | slow | batch | offset) % 4 == 0;
 }
 
-std::vector<uint32_t> constants_of(const Product& p, const ProductVariant& v) {
+std::vector<uint32_t> constants_of(const Product& p, const ProductTile& v) {
   const bool a_along = p.a_walks() ? a_runs_along_k(p) : p.a_k == 1 && (p.a_m != 1 || p.m == 1);
   const bool b_along = p.b_walks() ? b_runs_along_k(p) : p.b_k == 1 && (p.b_n != 1 || p.n == 1);
   const bool a_fours = !p.a_walks() && in_fours(a_along, p.k, p.a_k, p.m, p.a_m, p.a_batch, p.a_offset, p.a_aligned);
@@ -288,34 +280,26 @@ std::string write_epilogue(Arguments& args, const Layout& l, int width) {
   return w.text;
 }
 
-int64_t ProductVariant::shared_bytes(int64_t element_bytes) const {
-  const int64_t step = 2 * tile_k * (tile_m / 4 + 1 + tile_n / 4 + 1),
-                sums = parts > 1 ? parts * tile_m * tile_n / 4 : 0;
-  const int64_t walks = 8 * (tile_m + tile_n + 4 * tile_k);
-  return std::max(step, sums) * 4 * element_bytes + walks;
-}
-
-ProductVariant choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DType dtype, const Features& features) {
+ProductTile choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DType dtype, const Features& features) {
   // Enough workgroups for every processor of a large GPU come before large tiles; half-empty tiles come last. With
-  // about one workgroup a processor nothing hides the loads but a longer K step. Bounds measured on 132 processors, each
-  // of which runs one large tile at a time.
-  constexpr int64_t kProcessors = 132, kBusy = 128, kNearlyBusy = 96, kCrowded = 200;
+  // about one workgroup a processor nothing hides the loads but a longer K step.
+  const Tiles& t = *features.tiles;
   const int64_t bytes = static_cast<int64_t>(size_of(wide_of(dtype))), narrow = std::min(m, n);
-  const int64_t blocks = tiles(kMedium, m, n, batch);
-  ProductVariant wanted = kMedium;
-  if (blocks < kCrowded && k > 32) wanted.tile_k = 32;
-  const ProductVariant large = fit(kLarge, bytes, features), medium = fit(wanted, bytes, features);
-  const ProductVariant small = fit(kSmall, bytes, features), tiny = fit(kTiny, bytes, features);
+  const int64_t blocks = tiles(t.medium, m, n, batch);
+  ProductTile wanted = t.medium;
+  if (blocks < t.crowded && k > 32) wanted.tile_k = 32;
+  const ProductTile large = fit(t.large, bytes, features), medium = fit(wanted, bytes, features);
+  const ProductTile small = fit(t.small, bytes, features), tiny = fit(t.tiny, bytes, features);
   if (bytes == 4) {
     // Large tiles are worth it when they keep five processors of eight at work.
-    const int64_t count = tiles(large, m, n, batch), rounds = (count + kProcessors - 1) / kProcessors;
-    if (large.tile_k && narrow > 64 && 8 * count >= 5 * rounds * kProcessors) return large;
-    const ProductVariant wide = fit(kWide, bytes, features), flat = fit(kFlat, bytes, features);
-    if (wide.tile_k >= 8 && m > 32 && m <= 64 && tiles(wide, m, n, batch) >= 2 * kBusy) return wide;
-    if (flat.tile_k >= 16 && m <= 4 && tiles(flat, m, n, batch) >= 4 * kBusy) return flat;
+    const int64_t count = tiles(large, m, n, batch), rounds = (count + t.processors - 1) / t.processors;
+    if (large.tile_k && narrow > 64 && 8 * count >= 5 * rounds * t.processors) return large;
+    const ProductTile wide = fit(t.wide, bytes, features), flat = fit(t.flat, bytes, features);
+    if (wide.tile_k >= 8 && m > 32 && m <= 64 && tiles(wide, m, n, batch) >= 2 * t.busy) return wide;
+    if (flat.tile_k == t.flat.tile_k && m <= 4 && tiles(flat, m, n, batch) >= 4 * t.busy) return flat;
   }
-  if (medium.tile_k && narrow > 32 && blocks >= kNearlyBusy) return medium;
-  if (small.tile_k && narrow > 16 && (tiles(small, m, n, batch) >= kBusy || !tiny.tile_k)) return small;
+  if (medium.tile_k && narrow > 32 && blocks >= t.nearly_busy) return medium;
+  if (small.tile_k && narrow > 16 && (tiles(small, m, n, batch) >= t.busy || !tiny.tile_k)) return small;
   return tiny.tile_k ? tiny : medium;
 }
 
@@ -345,7 +329,7 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   FixedWords fixed;
   product_words(fixed, in, p);
   const int64_t groups = p.batch / std::max<int64_t>(1, p.folded), columns = p.n * p.folded;
-  const ProductVariant v = choose_product(p.m, columns, p.k, groups, p.dtype, features);
+  const ProductTile v = choose_product(p.m, columns, p.k, groups, p.dtype, features);
   const std::vector<uint32_t> constants = constants_of(p, v);
   const bool plain = plain_store(p) && !walks.any(), four = epilogue_in_fours(l);
   if (plain) {

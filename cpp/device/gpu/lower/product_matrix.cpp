@@ -2,11 +2,11 @@
 // whichever the device has; operands that walk need the second. Whatever they cannot take (strides other than 1 in both
 // directions, sides shorter than a fragment) stays with shaders/product.glsl.
 #include <algorithm>
-#include <span>
 
 #include "base/round.hpp"
 #include "device/gpu/lower/glsl_kernel.hpp"
 #include "device/gpu/lower/product.hpp"
+#include "kernel/matrix_tiles.hpp"
 
 namespace sg::glsl {
 namespace {
@@ -15,39 +15,9 @@ using What = Arguments::What;
 using Path = MatrixUnits::Path;
 
 constexpr int64_t kLeastSide = 16;  // of a product that is worth padding to a tile
-constexpr int64_t kBusy = 132;      // workgroups that keep a large GPU busy: the largest tile that leaves so many
-
-struct MatrixTile {
-  uint32_t m, n, k, threads;
-};
 
 int64_t tiles(const MatrixTile& t, const Product& p) {
   return divide_up(p.m, int64_t{t.m}) * divide_up(p.n * p.folded, int64_t{t.n}) * (p.batch / p.folded);
-}
-
-constexpr uint32_t kMostOfTwoSums = 128 * 128;  // results of a workgroup that keeps two sums of each
-
-// Largest first.
-constexpr MatrixTile kWorkgroupTiles[] = {{128, 256, 64, 256}, {128, 128, 64, 256}, {64, 64, 64, 256}};
-constexpr MatrixTile kFragmentTiles[] = {{128, 128, 32, 256}, {64, 64, 32, 256}};
-
-// How the subgroups of a workgroup share a tile of the path cm1: in rows of as many or half as many.
-uint32_t rows_of(uint32_t subgroups) {
-  uint32_t rows = 1;
-  while (rows * rows * 2 < subgroups) rows *= 2;
-  return rows;
-}
-
-// What product_cm1.glsl shares: both operands, rows eight elements longer than the tile, a fragment a subgroup, and how
-// far operands walk.
-int64_t shared_bytes(const MatrixTile& t, const MatrixUnits& u, uint32_t subgroups, const Product& p, bool a_along_k,
-                     bool b_along_k) {
-  const auto operand = [&](uint32_t side, bool along_k) {
-    const uint32_t fast = along_k ? t.k : side;
-    return std::max(1, p.planes()) * int64_t{side * t.k / fast * (fast / 8 + 1) * 16};
-  };
-  const int64_t walks = p.a_walks() || p.b_walks() ? 8 * (t.m + t.n + 4 * t.k) : 0;
-  return operand(t.m, a_along_k) + operand(t.n, b_along_k) + subgroups * u.m * u.n * 4 + walks;
 }
 
 // Which way neighbours in memory run.
@@ -140,33 +110,29 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
   if (!a.any || !b.any) return std::nullopt;
   const bool even = a.even && b.even;
   const bool workgroups = units.path == Path::cm2;
-  if (!workgroups && !features.subgroup) return std::nullopt;
-  const auto fits = [&](const MatrixTile& t) {
-    if (t.threads > features.max_group_threads || t.m % units.m || t.n % units.n || t.k % units.k) return false;
-    if (workgroups) return p.planes() < 2 || t.m * t.n <= kMostOfTwoSums;
-    const uint32_t subgroups = t.threads / features.subgroup, rows = rows_of(subgroups);
-    return t.m % (rows * units.m) == 0 && t.n % (subgroups / rows * units.n) == 0 &&
-           shared_bytes(t, units, subgroups, p, a.along_k, b.along_k) <= features.shared_bytes;
-  };
-  const MatrixTile* tile = nullptr;
-  for (const MatrixTile& t : workgroups ? std::span<const MatrixTile>(kWorkgroupTiles) : kFragmentTiles) {
-    if (!fits(t)) continue;
-    tile = &t;
-    if (tiles(t, p) >= kBusy) break;
-  }
+  const MatrixTile* tile = choose_matrix_tile({.units = units,
+                                               .m = p.m,
+                                               .n = p.n * p.folded,
+                                               .batch = p.batch / p.folded,
+                                               .planes = p.planes(),
+                                               .a_along_k = a.along_k,
+                                               .b_along_k = b.along_k,
+                                               .walks = walks},
+                                              features);
   if (!tile) return std::nullopt;
   MatrixProduct out{units.path, {tile->m, tile->n, tile->k},       p.planes(),
                     even,       only_store(l, p.dtype) != nullptr, tiles(*tile, p)};
-  const std::vector<uint32_t> more = workgroups ? std::vector<uint32_t>{tile->threads, a.along_k, b.along_k, even}
-                                                : std::vector<uint32_t>{features.subgroup,
-                                                                        a.along_k,
-                                                                        b.along_k,
-                                                                        a.even,
-                                                                        b.even,
-                                                                        units.m,
-                                                                        units.n,
-                                                                        units.k,
-                                                                        rows_of(tile->threads / features.subgroup)};
+  const std::vector<uint32_t> more = workgroups
+                                         ? std::vector<uint32_t>{tile->threads, a.along_k, b.along_k, even}
+                                         : std::vector<uint32_t>{features.subgroup,
+                                                                 a.along_k,
+                                                                 b.along_k,
+                                                                 a.even,
+                                                                 b.even,
+                                                                 units.m,
+                                                                 units.n,
+                                                                 units.k,
+                                                                 rows_of_subgroups(tile->threads / features.subgroup)};
   out.constants.insert(out.constants.end(), more.begin(), more.end());
   return out;
 }

@@ -64,7 +64,7 @@ bool all_in_fours(const Layout& l) {
 // First 32 threads a row, then as many as keep a thread at 16 values or fewer (up to 512 threads), then at 32. A
 // workgroup has at least 256 threads, so short rows share it.
 void choose_lanes(RowShape& s, const Program& p, const Features& f) {
-  const int64_t most = power_below(std::min<int64_t>(1024, f.max_group_threads)),
+  const int64_t most = power_below(std::min(f.tiles->row_threads, f.max_group_threads)),
                 columns = std::max<int64_t>(p.columns(), 1);
   if (s.adjacent) {
     s.threads = columns > 64 ? most : std::min<int64_t>(256, most);
@@ -206,7 +206,7 @@ bool may_be_general(const Program& p) { return p.part_rows == 0; }
 
 // Two sizes of workgroups serve any number of lanes.
 void generalise(RowShape& s, const Features& f) {
-  const int64_t most = power_below(std::min<int64_t>(1024, f.max_group_threads));
+  const int64_t most = power_below(std::min(f.tiles->row_threads, f.max_group_threads));
   s.general = true;
   s.threads = s.lanes <= 256 ? std::min<int64_t>(256, most) : most;
   s.rows = s.threads / s.lanes;

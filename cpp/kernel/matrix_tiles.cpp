@@ -1,0 +1,64 @@
+// Owns the tiles of products on matrix units, and what they share. Knows neither shaders nor layouts.
+#include "kernel/matrix_tiles.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "base/round.hpp"
+
+namespace sg {
+namespace {
+
+using Path = MatrixUnits::Path;
+
+constexpr uint32_t kMostOfTwoSums = 128 * 128;  // results of a workgroup that keeps two sums of each
+
+// Largest first.
+constexpr MatrixTile kWorkgroupTiles[] = {{128, 256, 64, 256}, {128, 128, 64, 256}, {64, 64, 64, 256}};
+constexpr MatrixTile kFragmentTiles[] = {{128, 128, 32, 256}, {64, 64, 32, 256}};
+
+int64_t count(const MatrixTile& t, const MatrixProblem& p) {
+  return divide_up(p.m, int64_t{t.m}) * divide_up(p.n, int64_t{t.n}) * p.batch;
+}
+
+// What product_cm1.glsl shares: both operands, rows eight elements longer than the tile, a fragment a subgroup, and how
+// far operands walk.
+int64_t shared_bytes(const MatrixTile& t, const MatrixProblem& p, uint32_t subgroups) {
+  const auto operand = [&](uint32_t side, bool along_k) {
+    const uint32_t fast = along_k ? t.k : side;
+    return std::max(1, p.planes) * int64_t{side * t.k / fast * (fast / 8 + 1) * 16};
+  };
+  const int64_t walks = p.walks ? 8 * (t.m + t.n + 4 * t.k) : 0;
+  return operand(t.m, p.a_along_k) + operand(t.n, p.b_along_k) + subgroups * p.units.m * p.units.n * 4 + walks;
+}
+
+bool fits(const MatrixTile& t, const MatrixProblem& p, const Features& f) {
+  const MatrixUnits& u = p.units;
+  if (t.threads > f.max_group_threads || t.m % u.m || t.n % u.n || t.k % u.k) return false;
+  if (u.path == Path::cm2) return p.planes < 2 || t.m * t.n <= kMostOfTwoSums;
+  const uint32_t subgroups = t.threads / f.subgroup, rows = rows_of_subgroups(subgroups);
+  return t.m % (rows * u.m) == 0 && t.n % (subgroups / rows * u.n) == 0 &&
+         shared_bytes(t, p, subgroups) <= f.shared_bytes;
+}
+
+}  // namespace
+
+uint32_t rows_of_subgroups(uint32_t subgroups) {
+  uint32_t rows = 1;
+  while (rows * rows * 2 < subgroups) rows *= 2;
+  return rows;
+}
+
+const MatrixTile* choose_matrix_tile(const MatrixProblem& p, const Features& f) {
+  if (p.units.path == Path::none || (p.units.path == Path::cm1 && !f.subgroup)) return nullptr;
+  const MatrixTile* tile = nullptr;
+  for (const MatrixTile& t :
+       p.units.path == Path::cm2 ? std::span<const MatrixTile>(kWorkgroupTiles) : kFragmentTiles) {
+    if (!fits(t, p, f)) continue;
+    tile = &t;
+    if (count(t, p) >= f.tiles->processors) break;
+  }
+  return tile;
+}
+
+}  // namespace sg

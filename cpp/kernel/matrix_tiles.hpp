@@ -1,0 +1,30 @@
+// Which tile a product on matrix units uses. The scheduler asks too: it writes float32 operands as halves only where a
+// kernel will take them.
+#pragma once
+#include <cstdint>
+
+#include "kernel/features.hpp"
+
+namespace sg {
+
+// Results of a workgroup, and its step along k.
+struct MatrixTile {
+  uint32_t m, n, k, threads;
+};
+
+// What the choice depends on.
+struct MatrixProblem {
+  MatrixUnits units;
+  int64_t m, n, batch;        // n: of all columns that are one product
+  int planes;                 // of operands that were float32; 0: they are halves
+  bool a_along_k, b_along_k;  // which way neighbours in memory run
+  bool walks;                 // an operand has no one stride along k
+};
+
+// The largest that fits and leaves work for every processor, else the smallest that fits; null: none does.
+const MatrixTile* choose_matrix_tile(const MatrixProblem& problem, const Features& features);
+
+// How the subgroups of a workgroup share a tile of the path cm1: in rows of as many or half as many.
+uint32_t rows_of_subgroups(uint32_t subgroups);
+
+}  // namespace sg
