@@ -379,6 +379,7 @@ def test_the_page_has_the_same_table(table: dict[str, set[str]]) -> None:
     rows = page[page.index(head) :].split("\n\n")[0].splitlines()[2:]
     names = [[set(re.findall(r"`([^`]+)`", cell)) for cell in row.strip("|").split("|")] for row in rows]
     assert {a: may for some, may in names for a in some} == table
+    assert sum(len(some) for some, _ in names) == len(table), "a folder has two rows"
 
 
 # ---- files -----------------------------------------------------------------------------------------------------------

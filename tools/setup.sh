@@ -3,8 +3,9 @@
 # up to date is left alone.
 #   1. system packages that are missing (compiler, Python headers, venv), with apt, as root or through sudo
 #   2. .deps/vulkan, the Vulkan build dependencies (tools/deps.sh)
-#   3. .venv with the build and test requirements of pyproject.toml
+#   3. .venv with the requirements of pyproject.toml
 #   4. the package, built and installed into .venv
+# A download mostly waits, and a compiler never does: what the build does not need is installed while it runs.
 #   PYTHON=python3.12     another Python
 #   SETUP_APT=0           install no system packages
 set -euo pipefail
@@ -59,28 +60,40 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 
 # ---- 2. Vulkan build dependencies
+mkdir -p build
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT # what still runs beside it
+deps=
 if [ ! -e .deps/vulkan/VERSIONS ]; then
   if ! command -v dpkg >/dev/null || [ -z "$(debian_mirror)" ]; then
     say "no Debian mirror here: CMake fetches the pinned sources instead"
   else
-    tools/deps.sh
+    say "fetching .deps/vulkan (log: build/deps.log)"
+    tools/deps.sh >build/deps.log 2>&1 &
+    deps=$!
   fi
 fi
 
 # ---- 3. the virtual environment
-requirements() {
-  .venv/bin/python - <<'EOF'
+requirements() { # requirements build | others
+  .venv/bin/python - "$1" <<'EOF'
+import sys
 try:
     import tomllib
 except ModuleNotFoundError:
     from pip._vendor import tomli as tomllib
 with open("pyproject.toml", "rb") as file:
     data = tomllib.load(file)
-extras = data["project"]["optional-dependencies"]
-for name in (*data["build-system"]["requires"], *data["project"]["dependencies"],
-             *extras["test"], *extras["docs"], *extras["lint"], *extras["examples"], *extras["wheel"], "ninja", "cmake>=3.25"):
-    print(name)
+names = [*data["build-system"]["requires"], *data["project"]["dependencies"], "ninja", "cmake>=3.25"]
+if sys.argv[1] == "others":
+    extras = data["project"]["optional-dependencies"]
+    names += [name for extra in ("test", "docs", "lint", "examples", "wheel") for name in extras[extra]]
+print(*names, sep="\n")
 EOF
+}
+install() { # install build | others
+  requirements "$1" >"build/requirements-$1.txt"
+  # Python compiles a module when it is first imported: most never are.
+  .venv/bin/pip install --no-compile --no-warn-conflicts -r "build/requirements-$1.txt" >"build/pip-$1.log" 2>&1
 }
 offline_or_log() { # the one line after a failed pip
   if grep -qiE 'no space left' "$1"; then die "disk full while $2; free some space"; fi
@@ -89,7 +102,6 @@ offline_or_log() { # the one line after a failed pip
   fi
   die "$2 failed: $(grep -E '^ERROR' "$1" | head -1); the log is $1"
 }
-mkdir -p build
 if [ -x .venv/bin/python ] && ! .venv/bin/python -c "import sys; sys.exit(not '$("$python" -c 'import sys; print(sys.version.split()[0])')' == sys.version.split()[0])"; then
   say "another Python: making .venv anew"
   rm -rf .venv
@@ -99,13 +111,14 @@ if [ ! -x .venv/bin/pip ]; then
   "$python" -m venv .venv || die "python -m venv failed; apt-get install $version-venv"
 fi
 stamp=$(sha256sum pyproject.toml tools/setup.sh | sha256sum | cut -c1-32)
+others=
 if [ "$(cat .venv/requirements.stamp 2>/dev/null)" != "$stamp" ]; then
-  say "installing build and test requirements"
-  requirements >build/requirements.txt
-  # Python compiles a module when it is first imported: most never are.
-  .venv/bin/pip install --no-compile -r build/requirements.txt >build/pip.log 2>&1 || offline_or_log build/pip.log "installing requirements"
-  echo "$stamp" >.venv/requirements.stamp
+  say "installing requirements"
+  install build || offline_or_log build/pip-build.log "installing build requirements"
+  install others &
+  others=$!
 fi
+[ -z "$deps" ] || wait "$deps" || die "$(tail -1 build/deps.log | sed 's/^deps: //')"
 
 # ---- 4. the package
 # The tested module is that of the wheels, where this system can link it: with GCC, and a glibc before 2.38.
@@ -121,7 +134,7 @@ if [ "$was" != "$compiler" ]; then
   [ -z "$was" ] || rm -rf build/cp*-cp* # a build folder belongs to one compiler
   echo "$compiler" >build/compiler
 fi
-stamp=$(hash_of cpp shaders python CMakeLists.txt pyproject.toml LICENSE licenses .deps/vulkan/VERSIONS .venv/requirements.stamp build/compiler)
+stamp=$(hash_of cpp shaders python CMakeLists.txt pyproject.toml LICENSE licenses .deps/vulkan/VERSIONS build/compiler)
 if [ "$(cat .venv/package.stamp 2>/dev/null)" != "$stamp" ]; then
   say "building (log: build/build.log)"
   rm -f .venv/package.stamp
@@ -134,6 +147,10 @@ if [ "$(cat .venv/package.stamp 2>/dev/null)" != "$stamp" ]; then
     die "the build failed; the log is build/build.log"
   }
   echo "$stamp" >.venv/package.stamp
+fi
+if [ -n "$others" ]; then
+  wait "$others" || offline_or_log build/pip-others.log "installing test requirements"
+  echo "$stamp" >.venv/requirements.stamp
 fi
 ready=$(.venv/bin/python -c 'import spirograd; print("spirograd", spirograd.__version__)' 2>&1) ||
   die "the package is built and cannot be imported: $(tail -1 <<<"$ready")"

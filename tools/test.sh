@@ -321,8 +321,10 @@ sanitizer_canary() { # sanitizer_canary FOLDER TAG WORDS: the test with this tag
 }
 
 sanitize_build() { # sanitize_build TARGET
-  # Debug keeps the assertions; the CPU kernels' -O3 is for the other configurations.
+  # Debug keeps the assertions; the CPU kernels' -O3 is for the other configurations. Each unit reads what it includes
+  # itself: a missing #include of the standard library stops this build.
   cmake_build build/sanitize "$1" -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG=-O1 -DSPIROGRAD_SANITIZE=ON \
+    -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON \
     -DPython_EXECUTABLE="$py"
 }
 

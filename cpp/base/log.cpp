@@ -59,6 +59,8 @@ bool env_flag(const char* name) {
   return v == "1" || v == "true" || v == "yes" || v == "on";
 }
 
+bool env_off(const char* name) { return os::variable(name) == "0"; }
+
 int64_t env_bytes(const char* name) {
   constexpr const char* kUnits = "KMGT";
   const std::string text = env(name);

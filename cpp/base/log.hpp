@@ -14,6 +14,7 @@ struct EnvVariable {
 const std::vector<EnvVariable>& env_variables();
 std::string env(const char* name);    // its value, or the table's fallback
 bool env_flag(const char* name);      // "1", "true", "yes", "on"
+bool env_off(const char* name);       // "0": of one that is on by default, without a search in the table
 int64_t env_bytes(const char* name);  // 1000000, 512MiB, 4G; ValueError for what is no size
 
 // SPIROGRAD_DEBUG: 1 device, pool and new plans, 2 one line a kernel, 3 graph and plan, 4 GLSL, 5 SPIR-V.

@@ -77,9 +77,12 @@ int64_t span(const Dims& shape, const Dims& strides) {
 Goes goes_of(const Dims& shape, const Dims& strides) {
   if (shape.numel() == 0) return {};
   int order[kMaxRank], n = 0;
-  for (int d = 0; d < shape.rank; ++d)
-    if (shape[d] > 1) order[n++] = d;
-  std::sort(order, order + n, [&](int a, int b) { return std::abs(strides[a]) < std::abs(strides[b]); });
+  for (int d = 0; d < shape.rank; ++d) {
+    if (shape[d] <= 1) continue;
+    int at = n++;  // the smallest stride first
+    for (; at > 0 && std::abs(strides[d]) < std::abs(strides[order[at - 1]]); --at) order[at] = order[at - 1];
+    order[at] = d;
+  }
   int64_t reach = 0;  // from the first to the last place of the dimensions so far
   for (int i = 0; i < n; ++i) {
     const int64_t size = shape[order[i]], stride = std::abs(strides[order[i]]);

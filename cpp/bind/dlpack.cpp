@@ -68,7 +68,7 @@ PyObject* capsule_of(const Tensor& x, bool copied) {
   if constexpr (requires { m.flags; }) {
     m.major = 1;
     m.minor = 0;
-    m.flags = copied ? dlpack::kIsCopied : 0;
+    m.flags = copied ? uint64_t{dlpack::kIsCopied} : 0;
   }
   PyObject* capsule = check(PyCapsule_New(&m, Managed::kName, drop_capsule<Managed>));
   loan.release();

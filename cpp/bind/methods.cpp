@@ -67,10 +67,10 @@ bool is_answered(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
   return true;
 }
 
-template <size_t i>
-PyObject* method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+// Out of line, because it has 640 callers: an entry point for each callable.
+[[gnu::noinline]] PyObject* call_method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names,
+                                        const Callable& callable) {
   return guarded([&] {
-    const Callable& callable = callables_added[i];
     PyObject* answer;
     PyObject* const tensor = callable.scope == Scope::function ? nullptr : self;  // of a function: its module
     return is_answered(tensor, args, n, names, callable, answer) ? answer : run(Call{self, args, n, names, &callable});
@@ -78,15 +78,24 @@ PyObject* method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* 
 }
 
 // A function's first argument takes the place of a method's tensor; it may be given as input=.
-template <size_t i>
-PyObject* function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+[[gnu::noinline]] PyObject* call_function(PyObject* const* args, Py_ssize_t n, PyObject* names,
+                                          const Callable& callable) {
   return guarded([&]() -> PyObject* {
-    const Callable& callable = callables_added[i];
     PyObject* answer;
     if (is_answered(nullptr, args, n, names, callable, answer)) return answer;
     if (n > 0) return run(Call{args[0], args + 1, n - 1, names, &callable});
     return run(Call{nullptr, args, n, names, &callable});
   });
+}
+
+// CPython gives a C function no argument of its own, so each callable has an entry point that knows its number.
+template <size_t i>
+PyObject* method(PyObject* self, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return call_method(self, args, n, names, callables_added[i]);
+}
+template <size_t i>
+PyObject* function(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  return call_function(args, n, names, callables_added[i]);
 }
 
 using Fast = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
@@ -98,7 +107,6 @@ template <size_t... i>
 constexpr auto functions_of(std::index_sequence<i...>) {
   return std::array<Fast, sizeof...(i)>{function<i>...};
 }
-// CPython gives a C function no argument of its own, so each callable has an entry point that knows its number.
 constexpr auto method_table = methods_of(std::make_index_sequence<kMaxCallables>());
 constexpr auto function_table = functions_of(std::make_index_sequence<kMaxCallables>());
 

@@ -3,6 +3,26 @@
 # A folder without sources (headers only) is an interface library, so that nobody needs to know.
 set_property(GLOBAL PROPERTY SG_LAYERS "")
 
+# The standard library, which is most of what a small unit reads, is read once (CMAKE_DISABLE_PRECOMPILE_HEADERS: in
+# each unit, as the sanitizers' build does, so that a missing #include is noticed). A compiler launcher such as ccache
+# keeps objects of other folders, which a precompiled header of this one would make useless.
+set(sg_standard_headers algorithm array atomic bit chrono cmath cstddef cstdint cstdio cstdlib cstring deque exception
+    functional limits map memory mutex new numeric optional set span string string_view thread type_traits
+    unordered_map unordered_set utility vector)
+list(TRANSFORM sg_standard_headers REPLACE "(.+)" "<\\1>")
+function(sg_precompile target)
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    return()
+  endif()
+  get_property(first GLOBAL PROPERTY SG_PRECOMPILED)
+  if(first)
+    target_precompile_headers(${target} REUSE_FROM ${first})
+  else()
+    target_precompile_headers(${target} PRIVATE ${sg_standard_headers})
+    set_property(GLOBAL PROPERTY SG_PRECOMPILED ${target})
+  endif()
+endfunction()
+
 function(sg_layer folder)
   cmake_parse_arguments(arg "ROOMS" "WITH" "LINK;EXCLUDE" ${ARGN})
   string(REPLACE "/" "_" name "sg_${folder}")
@@ -24,5 +44,6 @@ function(sg_layer folder)
   endif()
   add_library(${name} OBJECT ${sources})
   target_link_libraries(${name} PUBLIC sg_flags ${arg_LINK})
+  sg_precompile(${name})
   set_property(GLOBAL APPEND PROPERTY SG_LAYERS ${name})
 endfunction()

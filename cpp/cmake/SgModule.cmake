@@ -12,6 +12,7 @@ if(NOT sg_bind_sources)
 endif()
 pybind11_add_module(_core MODULE NO_EXTRAS ${sg_bind_sources})
 target_link_libraries(_core PRIVATE spirograd)
+sg_precompile(_core)
 # Most of what a unit with pybind11 costs is pybind11 itself, so these are compiled as two units, one a core. Names in
 # them differ, also those that only their own file sees.
 set(sg_group 0)

@@ -19,3 +19,4 @@ foreach(language C CXX)
   set(CMAKE_${language}_ARCHIVE_APPEND "<CMAKE_AR> ar q <TARGET> <LINK_FLAGS> <OBJECTS>")
   set(CMAKE_${language}_ARCHIVE_FINISH "<CMAKE_RANLIB> ranlib <TARGET>")
 endforeach()
+set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)  # not tried with zig

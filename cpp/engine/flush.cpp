@@ -33,7 +33,7 @@ constexpr size_t kAhead = 8, kCacheLine = 64;  // nodes to prefetch; bytes
 constexpr size_t kEnding = 256;                // bytes of a node that its destructor reads
 static_assert(kEnding <= sizeof(Node));
 
-bool fusing() { return env("SPIROGRAD_FUSE") != "0"; }
+bool fusing() { return !env_off("SPIROGRAD_FUSE"); }
 
 // What is known only when the log runs: which results are needed, and which written leaves nothing else needs.
 struct Needed {
@@ -342,7 +342,8 @@ PlanView plan_of_log(Log& log, bool compile) {
   Needed wanted;
   look(log, wanted);
   const WrittenOut out(log, wanted.held);
-  Scheduled made = schedule(input_of(out, wanted, fusing(), fusing() ? loop_cuts(log) : std::vector<int32_t>()));
+  const bool fuse = fusing();
+  Scheduled made = schedule(input_of(out, wanted, fuse, fuse ? loop_cuts(log) : std::vector<int32_t>()));
   out.translate(made);
   PlanView view{std::make_shared<const Plan>(std::move(made.plan)), nullptr};
   if (compile) view.prepared = device_of(log.device).prepare(view.plan);

@@ -330,7 +330,7 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b, bool wide) {
   NodeRef node = new_node(op, wide ? wide_of(dtype) : dtype, wide_of(dtype), device, 2);
   check_size(op.name, {batch, a.shape()[1], b.shape()[2]});
   if (dtype == DType::float32 && device.is_gpu())
-    node->parameters = ContractionParameters{.precision = float32_precision()};
+    node->parameters = ContractionParameters{.precision = float32_precision(), .window = {}};
   node->domain = {a.shape()[0] == 0 || b.shape()[0] == 0 ? 0 : batch, a.shape()[1], b.shape()[2], a.shape()[2]};
   node->reduced = 1u << 3;
   node->inputs = 2;
