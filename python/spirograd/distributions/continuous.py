@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .. import special
-from .._core import Tensor, erf, exp, expm1, log, log1p, sign, where
+from .._core import Tensor, erf, expm1, log, log1p, sign, where
 from .distribution import HALF_LOG_TWO_PI, Distribution, ExponentialFamily, normal, together, uniform
 
 __all__ = ["Cauchy", "Exponential", "HalfNormal", "Laplace", "Normal", "Uniform"]

@@ -8,9 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from .. import _core
-from .._core import Tensor, exp, log, log1p, where, xlogy
+from .._core import Tensor, log, log1p, where
 from ..nn import functional as F
-from ..special import lgamma
 from .distribution import Distribution, ExponentialFamily, together, uniform
 
 __all__ = ["Bernoulli", "Categorical", "OneHotCategorical", "OneHotCategoricalStraightThrough"]

@@ -4,7 +4,6 @@ the probability below it stays.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from .. import _core

@@ -113,9 +113,7 @@ class LowRankMultivariateNormal(MultivariateNormal):
 
     _parameters = ("loc", "cov_factor", "cov_diag")
 
-    def __init__(
-        self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None
-    ) -> None:
+    def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         self.cov_factor, self.cov_diag = cov_factor, cov_diag
         super().__init__(loc, cov_factor @ cov_factor.mT + cov_diag.diag_embed(), validate_args=validate_args)
 

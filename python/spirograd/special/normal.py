@@ -34,7 +34,7 @@ def _erfinv_small(x: Tensor) -> Tensor:
 
 
 def _erfcinv(q: Tensor) -> Tensor:
-    """The y >= 0 with erfc(y) = q, for q <= 1/2: Newton's and Halley's steps for log(erfc(y)), which is nearly straight."""
+    """The y >= 0 with erfc(y) = q, for q <= 1/2, by Newton's steps for log(erfc(y)), which is nearly straight."""
     w = -log(q * (2 - q))
     far = where(w < 16, 16.0, w) - math.log(2)
     lower = far - 0.5 * log(math.pi * far)
