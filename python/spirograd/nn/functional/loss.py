@@ -506,7 +506,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean
         raise ValueError(
             f"multilabel_margin_loss: input {list(input.shape)} and target {list(target.shape)}; give both [n, classes]"
         )
-    named = (target >= 0).to(input.dtype).cumprod(-1)
+    named = ((target < 0).to(input.dtype).cumsum(-1) == 0).to(input.dtype)
     index = where(named > 0, target, 0)
     right = (input * 0).detach().scatter_add(-1, index, named).clamp(max=1.0)
     own = input.gather(-1, index).unsqueeze(-1)

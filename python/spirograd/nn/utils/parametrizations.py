@@ -73,8 +73,8 @@ class _SpectralNorm(Module):
 def _orthogonalised(x: Tensor) -> Tensor:
     """The Q of the QR decomposition whose R has a positive diagonal."""
     q, r = qr(x)
-    diagonal = r.diagonal(0, -2, -1)
-    return q * where(diagonal < 0, -1.0, 1.0).unsqueeze(-2)
+    sign: Tensor = where(r.diagonal(0, -2, -1) < 0, -1.0, 1.0)
+    return q * sign.unsqueeze(-2)
 
 
 class _Orthogonal(Module):
