@@ -69,6 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "distributions": {"autograd", "linalg", "nn", "special"},
     "nn": {"_complex", "autograd", "distributed", "linalg", "scalar", "tracer"},
     "func": {"autograd", "nn"},
+    "signal": {"_complex", "fft", "nn"},
     "optim": {"distributed", "nn", "tracer"},
     "einops": {"nn"},
     "onnx": {"nn"},
@@ -93,8 +94,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "distributions",
     }
     | {"fft", "func", "generation", "linalg", "metrics", "models", "nn", "onnx", "ops", "optim", "profiler"}
-    | {"progress", "scalar", "serialization", "sparse", "special", "testing", "text", "training", "transforms"}
-    | {"utils", "viz"},
+    | {"progress", "scalar", "serialization", "signal", "sparse", "special", "testing", "text", "training"}
+    | {"transforms", "utils", "viz"},
     "torch": {
         "__init__",
         "accelerator",
@@ -109,7 +110,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "onnx",
     }
     | {"optim", "profiler"}
-    | {"serialization", "sparse", "special", "testing", "utils"},
+    | {"serialization", "signal", "sparse", "special", "testing", "utils"},
     "examples": {"__init__", "datasets", "nn", "progress", "viz"},
     "cli": {
         "amp",

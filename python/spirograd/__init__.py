@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from . import profiler as profiler
     from . import progress as progress
     from . import serialization as serialization
+    from . import signal as signal
     from . import sparse as sparse
     from . import special as special
     from . import testing as testing
@@ -112,6 +113,7 @@ _lazy = (
     "profiler",
     "progress",
     "serialization",
+    "signal",
     "sparse",
     "special",
     "testing",

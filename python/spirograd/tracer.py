@@ -53,6 +53,7 @@ class Trace:
         self._keys: dict[_Optimizer, Any] = {}
         self._before: dict[_Optimizer, Any] = {}  # the same with the values of numbers
         self._batches: list[tuple[_BatchOptimizer, _Batch]] = []  # in the order of the updates
+        self._counted: list[tuple[_BatchOptimizer, _Batch]] = []  # whose counts are on the device
 
     def __enter__(self) -> Trace:
         global recording
@@ -72,7 +73,7 @@ class Trace:
         for optimizer, key in self._keys.items():
             if optimizer._replay_key(False) != key:
                 return False
-        return all(optimizer._has(batch) for optimizer, batch in self._batches)
+        return all(optimizer._has(batch) for optimizer, batch in (*self._batches, *self._counted))
 
     def numbers(self) -> tuple[list[float], dict[_Batch, Any]]:
         """The numbers of the next steps, and the counts of the batches after them."""
@@ -128,10 +129,12 @@ def steps(optimizer: _Optimizer) -> None:
             trace._before[optimizer] = optimizer._replay_key(True)
 
 
-def updates(optimizer: _BatchOptimizer, batch: _Batch) -> None:
-    """Reports an update whose numbers come from Python: from the options and counts of a batch of parameters."""
+def updates(optimizer: _BatchOptimizer, batch: _Batch, on_device: bool) -> None:
+    """Reports an update of a batch of parameters. Its numbers come from Python, from options and counts, or they are
+    counted on the device, in tensors of the batch.
+    """
     if trace := current():
-        trace._batches.append((optimizer, batch))
+        (trace._counted if on_device else trace._batches).append((optimizer, batch))
 
 
 def options_of(modules: Iterable[Any]) -> list[Any]:

@@ -351,6 +351,7 @@ def test_a_log_says_what_a_training_did(digits: list[str], tmp_path: Path, capsy
         ["--precision", "bfloat16", "--compile"],
         ["--precision", "bfloat16", "--optimizer", "rmsprop"],
         ["--precision", "float16"],
+        ["--precision", "float16", "--compile"],
     ],
     ids=" ".join,
 )
@@ -364,6 +365,14 @@ def test_a_step_is_taken_in_other_ways(
     run(*words, "--out", str(tmp_path / "cut"), "--seconds", "0.000001")
     run(*words, "--out", str(tmp_path / "cut"), "--resume")
     assert content(tmp_path / "whole") == content(tmp_path / "cut")
+
+
+def test_a_compiled_training_has_the_same_losses(digits: list[str], tmp_path: Path, capsys: Capture) -> None:
+    for name, more in (("plain", []), ("compiled", ["--compile"])):
+        run(*digits, "--steps", "24", "--precision", "float16", *more, "--out", str(tmp_path / name))
+    logs = [(tmp_path / name / train.LOG).read_text().splitlines() for name in ("plain", "compiled")]
+    plain, compiled = ([json.loads(line)["loss"] for line in log] for log in logs)
+    assert len(plain) > 3 and plain == compiled
 
 
 def test_a_profile_ends_with_its_table(digits: list[str], tmp_path: Path, capsys: Capture) -> None:
@@ -430,7 +439,6 @@ def test_a_text_that_cannot_be_used_is_said_so(
     [
         (["train", "text", "--out", "x"], "train text: --data is needed"),
         (["train", "digits"], "train digits: --out is needed"),
-        (["train", "digits", "--out", "x", "--compile", "--precision", "float16"], "use --precision bfloat16"),
         (["train", "text", "--data", "none.txt", "--out", "x"], r"No such file or directory: 'none\.txt'"),
         (["generate", "none"], r"generate: none has no checkpoint; give a folder of `train text`"),
         (["selftest", "--device", "tpu"], "--device tpu: .* names no device"),

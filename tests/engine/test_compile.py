@@ -391,6 +391,31 @@ def test_a_gradient_scaler_and_autocast_give_the_same_bits(device: sg.Device) ->
     assert_same(device, lambda p: optim.SGD(p, lr=0.1, momentum=0.9), body, steps=8, norm=False)
 
 
+def test_counts_of_the_device_go_on_after_a_checkpoint(device: sg.Device) -> None:
+    def losses(compiled: bool) -> list[float]:
+        sg.manual_seed(0)
+        net = sg.nn.Linear(3, 2).to(device)
+        optimizer = sg.optim.Adam(net.parameters(), lr=sg.tensor(0.1, device=device))
+        scaler = sg.amp.GradScaler(init_scale=4.0)
+
+        def step(x: sg.Tensor) -> sg.Tensor:
+            loss = net(x).square().mean()
+            optimizer.zero_grad()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            return loss.detach()
+
+        take, x, found = sg.compile(step) if compiled else step, sg.ones(4, 3, device=device), []
+        for i in range(12):
+            found.append(take(x).item())
+            if i in (5, 8):  # what is counted belongs to another batch from here on
+                assert optimizer.state_dict()["state"][0]["step"].item() == i + 1
+        return found
+
+    assert losses(True) == losses(False)
+
+
 def test_threads_do_not_disturb_each_other() -> None:
     tasks = [Task("cpu", OPTIMIZERS[name], dropout=0.0) for name in ("Adam", "SGD") for _ in range(2)]
 

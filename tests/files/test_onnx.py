@@ -170,6 +170,7 @@ MODULES: dict[str, tuple[Any, ...]] = {
     "RNN_relu": (nn.RNN(5, 6, nonlinearity="relu", bidirectional=True), (7, 3, 5)),
     "LSTM": (nn.LSTM(5, 6), (7, 3, 5)),
     "LSTM_deep": (nn.LSTM(5, 6, 2, bidirectional=True, batch_first=True), (3, 7, 5)),
+    "LSTM_projected": (nn.LSTM(5, 6, 2, bidirectional=True, proj_size=3), (7, 3, 5)),
     "LSTM_plain": (nn.LSTM(5, 6, bias=False), (7, 5)),
     "GRU": (nn.GRU(5, 6), (7, 3, 5)),
     "GRU_deep": (nn.GRU(5, 6, 2, bidirectional=True, batch_first=True), (3, 7, 5)),
@@ -223,6 +224,8 @@ def test_losses_of_classes_are_exported(name: str) -> None:
 def test_the_list_has_every_module_of_nn() -> None:
     known = {name.split("_")[0] for name in MODULES} | {
         *OF_CLASSES,
+        "AdaptiveLogSoftmaxWithLoss",
+        "MultiLabelMarginLoss",
         "Embedding",
         "EmbeddingBag",
         "BCELoss",
@@ -236,6 +239,33 @@ def test_the_list_has_every_module_of_nn() -> None:
     bases |= {"TransformerEncoderLayer", "TransformerDecoderLayer"}  # inside others
     every = {n for n in dir(nn) if isinstance(getattr(nn, n), type) and issubclass(getattr(nn, n), nn.Module)}
     assert {n for n in every - known - bases if not n.startswith("Lazy")} == set()
+
+
+def test_a_projected_lstm_takes_states() -> None:
+    class Stated(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.LSTM(5, 6, 2, proj_size=3)
+
+        def forward(self, input: sg.Tensor, h: sg.Tensor, c: sg.Tensor) -> Any:
+            return self.layer(input, (h, c))
+
+    model = check(Stated(), x(7, 3, 5), x(2, 3, 3, seed=1), x(2, 3, 6, seed=2))
+    assert [node.op_type for node in model.graph.node].count("LSTM") == 2
+
+
+def test_classes_in_clusters_are_exported() -> None:
+    class All(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inside = nn.AdaptiveLogSoftmaxWithLoss(8, 12, [3, 6], 2.0)
+
+        def forward(self, input: sg.Tensor) -> sg.Tensor:
+            return self.inside.log_prob(input)
+
+    check(All(), x(4, 8))
+    with pytest.raises(sg.Error, match="nonzero has no ONNX form here"):  # which rows a cluster sees
+        sg.onnx.export(All().inside, (x(3, 8), sg.tensor([0, 4, 9])))
 
 
 def test_pools_are_undone() -> None:
@@ -253,6 +283,7 @@ def test_sequences_of_labels_are_scored() -> None:
 
 
 def test_tables_and_probabilities_are_exported() -> None:
+    check(nn.MultiLabelMarginLoss(), x(2, 4), sg.tensor([[3, 0, -1, 1], [-1, 1, 1, 1]]))
     check(nn.Embedding(7, 4, padding_idx=0), sg.tensor([[1, 6, 0], [2, 2, 3]]))
     check(nn.EmbeddingBag(7, 4), sg.tensor([[1, 6], [2, 3]]))
     check(nn.BCELoss(), x(3, 4).sigmoid(), x(3, 4, seed=1).sigmoid())
@@ -481,8 +512,10 @@ def test_what_cannot_be_followed_is_said() -> None:
     assert "writes into a tensor that was made outside the model" in refused(lambda v: outside.copy_(v), a)
     assert "an index that depends on the inputs" in refused(lambda v: v[v > 0], a)
     assert "a tensor [3, 4] was made in a way that cannot be followed" in refused(past_the_eye, a)
-    with pytest.raises(sg.Error, match="LSTM with proj_size has no ONNX form; use an LSTM and a Linear"):
-        sg.onnx.export(nn.LSTM(3, 4, proj_size=2), x(5, 1, 3))
+    flat = nn.LSTM(3, 4, proj_size=2)
+    sg.nn.init.ones_(flat.weight_hr_l0)
+    with pytest.raises(sg.Error, match="the rows of weight_hr of an LSTM depend on each other"):
+        sg.onnx.export(flat, x(5, 1, 3))
     with pytest.raises(sg.Error, match="item"):
         sg.onnx.export(Item(), a)
     with pytest.raises(ValueError, match="input_names has 2 names, the model 1 inputs"):

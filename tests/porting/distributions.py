@@ -54,8 +54,23 @@ cases = [
         ),
         T(0.5, 1.0, 2.0),
     ),
+    ("Gumbel", D.Gumbel(a, b), b),
+    ("HalfCauchy", D.HalfCauchy(b), a),
+    ("Pareto", D.Pareto(a, b + 2), a + 1),
+    ("Weibull", D.Weibull(a, b), b),
+    ("Kumaraswamy", D.Kumaraswamy(a, b), u),
+    ("InverseGamma", D.InverseGamma(a + 2, b), a),
+    ("F", D.FisherSnedecor(b, a + 4), b),
+    ("VonMises", D.VonMises(a, b * 10), b),
+    ("NegativeBinomial", D.NegativeBinomial(a, u), k),
+    ("NegativeBinomialL", D.NegativeBinomial(b, logits=a), k),
+    ("LogisticNormal", D.LogisticNormal(a[:2], b[:2]), p3),
+    ("LKJ", D.LKJCholesky(3, T(0.7, 2.0)), torch.linalg.cholesky(torch.eye(3) * 0.5 + 0.5)),
+    ("LowRank", D.LowRankMultivariateNormal(a, torch.ones(3, 2) / 2, b), b),
+    ("OHST", D.OneHotCategoricalStraightThrough(p3), torch.eye(3)[[1, 2]]),
     ("Mix", D.MixtureSameFamily(D.Categorical(T(0.3, 0.3, 0.4)), D.Normal(a, b)), T(0.5, 1.0)),
 ]
+INVERTED = ("Gumbel", "HalfCauchy", "Pareto", "Weibull", "Kumaraswamy")
 for n, d, v in cases:
     show(n + " log_prob", d.log_prob(v))
     for m in ("mean", "variance", "stddev"):
@@ -64,11 +79,13 @@ for n, d, v in cases:
         except NotImplementedError:
             print(n, m, "-")
     try:
-        show(n + " entropy", d.entropy()) if n != "Multinomial" else None
+        show(n + " entropy", d.entropy()) if n not in ("Multinomial", "VonMises") else None
     except NotImplementedError:
         print(n, "entropy -")
-    if n in ("Normal", "Uniform", "Laplace", "Cauchy", "Exponential", "LogNormal"):
+    if n in ("Normal", "Uniform", "Laplace", "Cauchy", "Exponential", "LogNormal", "HalfNormal", *INVERTED):
         show(n + " cdf", d.cdf(v), d.icdf(u))
+    if n in ("Gamma", "Chi2", "InverseGamma", "Mix"):
+        show(n + " cdf", d.cdf(v))
     print(
         n,
         tuple(d.batch_shape),
@@ -82,8 +99,9 @@ for n, d, v in cases:
         print(
             tuple(e.batch_shape),
             tuple(e.sample().shape),
-            tuple(e.log_prob(v).shape) if n not in ("Multinomial", "MVN") else "",
+            tuple(e.log_prob(v).shape) if n not in ("Multinomial", "MVN", "LogisticNormal", "LKJ") else "",
         )
+AFFINE = [D.transforms.AffineTransform(a, b), D.transforms.ExpTransform()]
 for n, p, q in [
     ("N", D.Normal(a, b), D.Normal(b, a)),
     ("LN", D.LogNormal(a, b), D.LogNormal(b, a)),
@@ -98,6 +116,29 @@ for n, p, q in [
     ("D", D.Dirichlet(p3), D.Dirichlet(p3 * 2)),
     ("M", D.MultivariateNormal(torch.zeros(2), cov), D.MultivariateNormal(torch.ones(2), torch.eye(2))),
     ("I", D.Independent(D.Normal(a, b), 1), D.Independent(D.Normal(b, a), 1)),
+    ("HN", D.HalfNormal(a), D.HalfNormal(b)),
+    ("Ca", D.Cauchy(a, b), D.Cauchy(b, a)),
+    ("Gu", D.Gumbel(a, b), D.Gumbel(b, a)),
+    ("Pa", D.Pareto(a, b), D.Pareto(b, a)),
+    ("IG", D.InverseGamma(a, b), D.InverseGamma(b, a)),
+    ("Ge", D.Geometric(u), D.Geometric(u / 2)),
+    ("Bi", D.Binomial(4, u), D.Binomial(4, u / 2)),
+    ("T", D.TransformedDistribution(D.Normal(a, b), AFFINE), D.TransformedDistribution(D.Normal(b, a), AFFINE)),
+    ("EN", D.Exponential(a), D.Normal(a, b)),
+    ("GN", D.Gamma(a, b), D.Normal(a, b)),
+    ("GuN", D.Gumbel(a, b), D.Normal(b, a)),
+    ("LN", D.Laplace(a, b), D.Normal(b, a)),
+    ("PN", D.Pareto(a, b + 2), D.Normal(b, a)),
+    ("UN", D.Uniform(a, a + b), D.Normal(b, a)),
+    ("BN", D.Beta(a, b), D.Normal(b, a)),
+    ("GE", D.Gamma(a, b), D.Exponential(b)),
+    ("BE", D.Beta(a, b), D.Exponential(b)),
+    ("PE", D.Pareto(a, b + 2), D.Exponential(b)),
+    ("EG", D.Exponential(a), D.Gamma(a, b)),
+    ("NL", D.Normal(a, b), D.Laplace(b, a)),
+    ("NG", D.Normal(a, b), D.Gumbel(b, a)),
+    ("UE", D.Uniform(a - 1, b + 2), D.Exponential(b)),
+    ("BP", D.Bernoulli(u), D.Poisson(b)),
 ]:
     show("kl " + n, kl_divergence(p, q))
 print(D.Normal(0.0, 1.0), D.Normal(a, b))
@@ -123,6 +164,14 @@ for n, d in [
     ("LogNormal", D.LogNormal(a, T(0.3, 0.5, 0.4))),
     ("Categorical", D.OneHotCategorical(p3)),
     ("Mix", D.MixtureSameFamily(D.Categorical(T(0.3, 0.3, 0.4)), D.Normal(a, b))),
+    ("Gumbel", D.Gumbel(a, b)),
+    ("Pareto", D.Pareto(a, b + 8)),
+    ("Weibull", D.Weibull(a, b + 1)),
+    ("Kumaraswamy", D.Kumaraswamy(a, b)),
+    ("InverseGamma", D.InverseGamma(a + 8, b)),
+    ("F", D.FisherSnedecor(b, a + 16)),
+    ("NegativeBinomial", D.NegativeBinomial(a, u)),
+    ("LowRank", D.LowRankMultivariateNormal(a, torch.ones(3, 2) / 2, b)),
 ]:
     s = d.sample((20000,))
     e = (s.mean(0) - d.mean) / (d.variance / 20000).sqrt()

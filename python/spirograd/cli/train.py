@@ -122,8 +122,6 @@ def run_alone(options: argparse.Namespace) -> int:
     for name in ("data", "out"):
         if not getattr(options, name):
             raise UserError(f"train {options.task}: --{name} is needed")
-    if options.compile and options.precision == "float16":
-        raise UserError("train: --compile cannot follow the scale of float16's loss; use --precision bfloat16")
     device, folder = device_of(options), Path(options.out)
     last = checkpoints.latest(folder)
     if last and not options.resume:
@@ -136,6 +134,9 @@ def run_alone(options: argparse.Namespace) -> int:
     if options.precision == "float16":
         parts["scaler"] = amp.GradScaler(device=device.kind)
     step, seconds = begin(folder, task, parts)
+    if "scaler" in parts:  # steps are counted on the device, and what changes with them must be there, too
+        for group in optimizer.param_groups:
+            group["lr"] = _core.tensor(float(group["lr"]), device=device)
     count, processes = sum(p.numel() for p in model.parameters()), distributed.get_world_size()
     if is_first():
         several = f" in {processes} processes" if processes > 1 else ""
@@ -288,9 +289,12 @@ def share_of_rate(step: int, steps: int) -> float:
 
 
 def rate(optimizer: Any, value: float) -> None:
-    """Sets the learning rate."""
+    """Sets the learning rate, in place where it is a tensor: a replayed step reads that one."""
     for group in optimizer.param_groups:
-        group["lr"] = value
+        if isinstance(group["lr"], _core.Tensor):
+            group["lr"].fill_(value)
+        else:
+            group["lr"] = value
 
 
 @contextlib.contextmanager

@@ -17,11 +17,15 @@ from .composed import *  # noqa: F403
 from .constraints import biject_to as biject_to
 from .constraints import transform_to as transform_to
 from .continuous import *  # noqa: F403
+from .counts import *  # noqa: F403
 from .discrete import *  # noqa: F403
 from .distribution import Distribution as Distribution
 from .distribution import ExponentialFamily as ExponentialFamily
 from .gamma import *  # noqa: F403
+from .inverted import *  # noqa: F403
 from .kl import kl_divergence as kl_divergence
 from .kl import register_kl as register_kl
 from .multivariate import *  # noqa: F403
+from .quotients import *  # noqa: F403
 from .transforms import *  # noqa: F403
+from .von_mises import *  # noqa: F403

@@ -10,10 +10,10 @@ from .._core import Tensor, exp, expm1, log
 from .continuous import Normal
 from .discrete import Bernoulli, Categorical, OfCategorical
 from .distribution import Distribution, sum_rightmost, uniform
-from .transforms import ComposeTransform, ExpTransform, SigmoidTransform, Transform
+from .transforms import ComposeTransform, ExpTransform, SigmoidTransform, StickBreakingTransform, Transform
 
-__all__ = ["Independent", "LogNormal", "MixtureSameFamily", "RelaxedBernoulli", "RelaxedOneHotCategorical"]
-__all__ += ["TransformedDistribution"]
+__all__ = ["Independent", "LogNormal", "LogisticNormal", "MixtureSameFamily", "RelaxedBernoulli"]
+__all__ += ["RelaxedOneHotCategorical", "TransformedDistribution"]
 
 
 class Independent(Distribution):
@@ -96,7 +96,10 @@ class TransformedDistribution(Distribution):
         batch, event = base_distribution.batch_shape, base_distribution.event_shape
         more = max(self._all.event_dim - len(event), 0)
         cut = len(batch) - more
-        super().__init__(batch[:cut], (*batch[cut:], *event), validate_args)
+        event = (*batch[cut:], *event)
+        if self._all.grows:
+            event = (*event[:-1], event[-1] + self._all.grows)
+        super().__init__(batch[:cut], event, validate_args)
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
@@ -157,6 +160,38 @@ class LogNormal(TransformedDistribution):
 
     def entropy(self) -> Tensor:
         return self.base_dist.entropy() + self.loc
+
+
+class LogisticNormal(TransformedDistribution):
+    """Probabilities of n + 1 classes, made of n normal variables by breaking a stick.
+
+    Args:
+        loc: [..., n], the means.
+        scale: their standard deviations.
+        validate_args: whether parameters are checked.
+
+    Example:
+        >>> sg.distributions.LogisticNormal(sg.zeros(3), sg.ones(3)).sample().shape
+        (4,)
+    """
+
+    base_dist: Independent
+
+    def __init__(self, loc: Tensor, scale: Any, validate_args: bool | None = None) -> None:
+        base = Normal(loc, scale, validate_args)
+        if not base.batch_shape:
+            raise ValueError("LogisticNormal: loc is a number; give a vector")
+        super().__init__(Independent(base, 1), StickBreakingTransform(), validate_args)
+
+    @property
+    def loc(self) -> Tensor:
+        """The means of the normal variables."""
+        return self.base_dist.mean
+
+    @property
+    def scale(self) -> Tensor:
+        """Their standard deviations."""
+        return self.base_dist.stddev
 
 
 class _LogitRelaxedBernoulli(Distribution):
@@ -317,3 +352,6 @@ class MixtureSameFamily(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         parts = self.component_distribution.log_prob(value.unsqueeze(-1 - len(self.event_shape)))
         return (parts + self.mixture_distribution.logits).logsumexp(-1)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return (self._weights() * self.component_distribution.cdf(value.unsqueeze(-1))).sum(-1)

@@ -6,7 +6,16 @@ import re
 from typing import Any
 
 from .._core import Tensor
-from .transforms import AffineTransform, ComposeTransform, ExpTransform, SigmoidTransform, Transform
+from .transforms import (
+    AffineTransform,
+    ComposeTransform,
+    ExpTransform,
+    LowerCholeskyTransform,
+    SigmoidTransform,
+    SoftmaxTransform,
+    StickBreakingTransform,
+    Transform,
+)
 
 __all__ = ["Constraint", "biject_to", "boolean", "greater_than", "greater_than_eq", "half_open_interval"]
 __all__ += ["integer_interval", "interval", "less_than", "lower_cholesky", "nonnegative", "nonnegative_integer"]
@@ -35,6 +44,14 @@ class Constraint:
             NotImplementedError: there is none.
         """
         raise NotImplementedError(f"transform_to: there is no transform to {self}; write a Transform")
+
+    def bijection(self) -> Transform:
+        """The same, one to one.
+
+        Raises:
+            NotImplementedError: there is none.
+        """
+        return self.transform()
 
     def __repr__(self) -> str:
         return re.sub("(?<=[a-z])(?=[A-Z])", "_", type(self).__name__.strip("_")).lower()
@@ -98,17 +115,10 @@ class _Simplex(Constraint):
         return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
 
     def transform(self) -> Transform:
-        return _Softmax()
+        return SoftmaxTransform()
 
-
-class _Softmax(Transform):
-    bijective, event_dim = False, 1
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return x.softmax(-1)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.log()
+    def bijection(self) -> Transform:
+        return StickBreakingTransform()
 
 
 class _LowerCholesky(Constraint):
@@ -118,17 +128,7 @@ class _LowerCholesky(Constraint):
         return (value.tril() == value).all(-1).all(-1) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
 
     def transform(self) -> Transform:
-        return _PositiveDiagonal()
-
-
-class _PositiveDiagonal(Transform):
-    event_dim = 2
-
-    def __call__(self, x: Tensor) -> Tensor:
-        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+        return LowerCholeskyTransform()
 
 
 def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
@@ -198,14 +198,11 @@ def biject_to(constraint: Constraint) -> Transform:
         constraint: one of spirograd.distributions.constraints.
 
     Raises:
-        NotImplementedError: there is no transform, or it is not one to one.
+        NotImplementedError: there is no transform.
 
     Example:
         >>> constraints = sg.distributions.constraints
         >>> sg.distributions.biject_to(constraints.unit_interval).inv(sg.tensor(0.5)).item()
         0.0
     """
-    found = constraint.transform()
-    if not found.bijective:
-        raise NotImplementedError(f"biject_to: the transform to {constraint} is not one to one; use transform_to()")
-    return found
+    return constraint.bijection()

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from .. import special
-from .._core import Tensor, exp, expm1, log, log1p, sign, where
+from .._core import Tensor, erf, expm1, log, log1p, sign, where
 from .distribution import HALF_LOG_TWO_PI, Distribution, ExponentialFamily, normal, together, uniform
 
 __all__ = ["Cauchy", "Exponential", "HalfNormal", "Laplace", "Normal", "Uniform"]
@@ -92,6 +92,10 @@ class HalfNormal(Distribution):
         return self.scale * math.sqrt(2 / math.pi)
 
     @property
+    def mode(self) -> Tensor:
+        return self.scale * 0
+
+    @property
     def variance(self) -> Tensor:
         return self.scale**2 * (1 - 2 / math.pi)
 
@@ -101,6 +105,12 @@ class HalfNormal(Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         density = math.log(2) - HALF_LOG_TWO_PI - log(self.scale) - value**2 / (2 * self.scale**2)
         return where(value >= 0, density, -math.inf)
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return erf(value.clamp(min=0) / (self.scale * math.sqrt(2)))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.scale * math.sqrt(2) * special.erfinv(value)
 
     def entropy(self) -> Tensor:
         return 0.5 + HALF_LOG_TWO_PI - math.log(2) + log(self.scale)
@@ -248,6 +258,10 @@ class Exponential(ExponentialFamily):
         return 1 / self.rate
 
     @property
+    def mode(self) -> Tensor:
+        return self.rate * 0
+
+    @property
     def variance(self) -> Tensor:
         return self.rate**-2
 
@@ -258,7 +272,7 @@ class Exponential(ExponentialFamily):
         return log(self.rate) - self.rate * value
 
     def cdf(self, value: Tensor) -> Tensor:
-        return 1 - exp(-self.rate * value)
+        return -expm1(-self.rate * value)
 
     def icdf(self, value: Tensor) -> Tensor:
         return -log1p(-value) / self.rate

@@ -7,14 +7,19 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import linalg
-from .._core import Tensor, exp, log, where, xlogy
+from .._core import Tensor, erf, exp, log, log1p, where, xlogy
 from ..special import digamma, lgamma
-from .composed import Independent, LogNormal
-from .continuous import Exponential, Laplace, Normal, Uniform
-from .discrete import Bernoulli, Categorical, OneHotCategorical, Poisson
+from .composed import Independent, TransformedDistribution
+from .continuous import Cauchy, Exponential, HalfNormal, Laplace, Normal, Uniform
+from .counts import Binomial, Geometric, Poisson
+from .discrete import Bernoulli, Categorical, OneHotCategorical
 from .distribution import Distribution, sum_rightmost
 from .gamma import Beta, Dirichlet, Gamma
+from .inverted import EULER, Gumbel, Pareto
 from .multivariate import MultivariateNormal
+from .quotients import InverseGamma
+from .transforms import Transform
+from .von_mises import VonMises
 
 __all__ = ["kl_divergence", "register_kl"]
 
@@ -66,11 +71,6 @@ def _normal(p: Normal, q: Normal) -> Tensor:
     return 0.5 * (ratio + ((p.loc - q.loc) / q.scale) ** 2 - 1 - log(ratio))
 
 
-@register_kl(LogNormal, LogNormal)
-def _log_normal(p: LogNormal, q: LogNormal) -> Tensor:
-    return _normal(p.base_dist, q.base_dist)
-
-
 @register_kl(Laplace, Laplace)
 def _laplace(p: Laplace, q: Laplace) -> Tensor:
     distance = (p.loc - q.loc).abs()
@@ -115,7 +115,7 @@ def _one_hot(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
 
 
 @register_kl(Gamma, Gamma)
-def _gamma(p: Gamma, q: Gamma) -> Tensor:
+def _gamma(p: Gamma | InverseGamma, q: Gamma | InverseGamma) -> Tensor:
     a, b, rate = p.concentration, q.concentration, p.rate
     return b * log(rate / q.rate) + lgamma(b) - lgamma(a) + (a - b) * digamma(a) + (q.rate - rate) * (a / rate)
 
@@ -146,3 +146,120 @@ def _multivariate(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
 @register_kl(Independent, Independent)
 def _independent(p: Independent, q: Independent) -> Tensor:
     return sum_rightmost(kl_divergence(p.base_dist, q.base_dist), p.reinterpreted_batch_ndims)
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether transforms, or lists or values in them, are equal."""
+    if isinstance(a, Transform):
+        return type(a) is type(b) and _same(list(vars(a).values()), list(vars(b).values()))
+    if isinstance(a, list):
+        return isinstance(b, list) and len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return a is b or (a.shape == b.shape and bool((a == b).all()))
+    return bool(a == b)
+
+
+@register_kl(TransformedDistribution, TransformedDistribution)
+def _transformed(p: TransformedDistribution, q: TransformedDistribution) -> Tensor:
+    if not _same(p.transforms, q.transforms) or p.event_shape != q.event_shape:
+        raise NotImplementedError("kl_divergence: the transforms of the two differ; give both the same")
+    return kl_divergence(p.base_dist, q.base_dist)
+
+
+@register_kl(HalfNormal, HalfNormal)
+def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
+    ratio = (p.scale / q.scale) ** 2
+    return 0.5 * (ratio - 1 - log(ratio))
+
+
+@register_kl(Cauchy, Cauchy)
+def _cauchy(p: Cauchy, q: Cauchy) -> Tensor:
+    # Chyzak and Nielsen (2019).
+    square = (p.scale + q.scale) ** 2 + (p.loc - q.loc) ** 2
+    return log(square) - log(4 * p.scale * q.scale)
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
+    ratio, shift = p.scale / q.scale, (q.loc - p.loc) / q.scale
+    return exp(shift + lgamma(1 + ratio)) - log(ratio) - shift + ratio * EULER - (1 + EULER)
+
+
+@register_kl(Pareto, Pareto)
+def _pareto(p: Pareto, q: Pareto) -> Tensor:
+    ratio = q.alpha / p.alpha
+    value = q.alpha * log(p.scale / q.scale) - log(ratio) + ratio - 1
+    return where(p.scale < q.scale, math.inf, value)
+
+
+@register_kl(InverseGamma, InverseGamma)
+def _inverse_gamma(p: InverseGamma, q: InverseGamma) -> Tensor:
+    return _gamma(p, q)
+
+
+@register_kl(VonMises, VonMises)
+def _von_mises(p: VonMises, q: VonMises) -> Tensor:
+    return -p.entropy() + q._log_norm() + q.concentration * (1 - p._length() * (p.loc - q.loc).cos())
+
+
+@register_kl(Geometric, Geometric)
+def _geometric(p: Geometric, q: Geometric) -> Tensor:
+    return -p.entropy() - log1p(-q.probs) / p.probs - q.logits
+
+
+@register_kl(Binomial, Binomial)
+def _binomial(p: Binomial, q: Binomial) -> Tensor:
+    a, b = p.probs, q.probs
+    value = p.total_count * (xlogy(a, a / b) + xlogy(1 - a, (1 - a) / (1 - b)))
+    if (p.total_count < q.total_count).any():
+        raise NotImplementedError("kl_divergence: the first Binomial has fewer trials; there is a formula for as many")
+    return where(p.total_count > q.total_count, math.inf, value)
+
+
+# ---- two families ----------------------------------------------------------------------------------------------------
+# The mean under p of -log q, by the moments of p, less the entropy of p.
+
+
+def _to_normal(p: Distribution, q: Normal) -> Tensor:
+    spread = p.variance + (p.mean - q.loc) ** 2
+    return 0.5 * math.log(2 * math.pi) + log(q.scale) + spread / (2 * q.scale**2) - p.entropy()
+
+
+def _to_exponential(p: Distribution, q: Exponential) -> Tensor:
+    return q.rate * p.mean - log(q.rate) - p.entropy()
+
+
+for _kind in (Beta, Exponential, Gamma, Gumbel, HalfNormal, Laplace, Pareto, Uniform):
+    _formulas[_kind, Normal] = _to_normal
+for _kind in (Beta, Gamma, HalfNormal, Pareto):
+    _formulas[_kind, Exponential] = _to_exponential
+
+
+@register_kl(Exponential, Gamma)
+def _exponential_gamma(p: Exponential, q: Gamma) -> Tensor:
+    a = q.concentration
+    mean_log = -EULER - log(p.rate)
+    return q.rate / p.rate + lgamma(a) - a * log(q.rate) - (a - 1) * mean_log - p.entropy()
+
+
+@register_kl(Normal, Laplace)
+def _normal_laplace(p: Normal, q: Laplace) -> Tensor:
+    z = (p.loc - q.loc) / p.scale
+    distance = p.scale * (math.sqrt(2 / math.pi) * exp(-0.5 * z * z) + z * erf(z * math.sqrt(0.5)))
+    return log(2 * q.scale) + distance / q.scale - p.entropy()
+
+
+@register_kl(Normal, Gumbel)
+def _normal_gumbel(p: Normal, q: Gumbel) -> Tensor:
+    shift, ratio = (p.loc - q.loc) / q.scale, p.scale / q.scale
+    return log(q.scale) + shift + exp(-shift + 0.5 * ratio * ratio) - p.entropy()
+
+
+@register_kl(Uniform, Exponential)
+def _uniform_exponential(p: Uniform, q: Exponential) -> Tensor:
+    return where(p.low < 0, math.inf, _to_exponential(p, q))
+
+
+@register_kl(Bernoulli, Poisson)
+def _bernoulli_poisson(p: Bernoulli, q: Poisson) -> Tensor:
+    return -p.entropy() - (p.probs * log(q.rate) - q.rate)

@@ -1,12 +1,17 @@
-"""The normal distribution of several dimensions."""
+"""Distributions of vectors and matrices of real numbers."""
 
 from __future__ import annotations
 
-from .. import _core, linalg
-from .._core import Tensor
-from .distribution import HALF_LOG_TWO_PI, Distribution, normal
+import math
+from typing import Any
 
-__all__ = ["MultivariateNormal"]
+from .. import _core, linalg
+from .._core import Tensor, log, sqrt
+from ..special import lgamma, multigammaln
+from .distribution import HALF_LOG_TWO_PI, Distribution, normal, together
+from .gamma import Beta
+
+__all__ = ["LKJCholesky", "LowRankMultivariateNormal", "MultivariateNormal"]
 
 
 class MultivariateNormal(Distribution):
@@ -89,3 +94,75 @@ class MultivariateNormal(Distribution):
 
     def entropy(self) -> Tensor:
         return self.event_shape[0] * (0.5 + HALF_LOG_TWO_PI) + self._half_log_det()
+
+
+class LowRankMultivariateNormal(MultivariateNormal):
+    """The normal distribution of vectors with the covariance cov_factor @ cov_factor.mT + diag(cov_diag).
+
+    Args:
+        loc: [..., n], the mean.
+        cov_factor: [..., n, rank].
+        cov_diag: [..., n], positive.
+        validate_args: whether parameters are checked.
+
+    Example:
+        >>> d = sg.distributions.LowRankMultivariateNormal(sg.zeros(2), sg.ones(2, 1), sg.ones(2))
+        >>> [round(v, 4) for v in d.variance.tolist()]
+        [2.0, 2.0]
+    """
+
+    _parameters = ("loc", "cov_factor", "cov_diag")
+
+    def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
+        self.cov_factor, self.cov_diag = cov_factor, cov_diag
+        super().__init__(loc, cov_factor @ cov_factor.mT + cov_diag.diag_embed(), validate_args=validate_args)
+
+
+class LKJCholesky(Distribution):
+    """The Cholesky factors of correlation matrices whose density is det(matrix)**(concentration - 1).
+
+    Lewandowski, Kurowicka and Joe, "Generating random correlation matrices based on vines and extended onion method"
+    (2009).
+
+    Args:
+        dim: of the matrices; 2 or more.
+        concentration: 1 for equal densities; larger ones favour the unit matrix.
+        validate_args: whether parameters are checked.
+
+    Raises:
+        ValueError: dim is less than 2.
+
+    Example:
+        >>> factor = sg.distributions.LKJCholesky(3, 0.5).sample()
+        >>> [round(v, 4) for v in (factor @ factor.mT).diagonal().tolist()]
+        [1.0, 1.0, 1.0]
+    """
+
+    _parameters = ("concentration",)
+
+    def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
+        if dim < 2:
+            raise ValueError(f"LKJCholesky: dim is {dim}; use 2 or more")
+        self.dim = dim
+        (self.concentration,) = together(concentration)
+        super().__init__(self.concentration.shape, (dim, dim), validate_args)
+
+    def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        # The onion method: row i is a point inside the unit ball of i dimensions.
+        a = self.concentration.unsqueeze(-1)
+        row = _core.arange(1, self.dim, dtype=a.dtype, device=a.device)
+        squares = Beta(row / 2 + 0 * a, a + 0.5 * (self.dim - 1 - row)).sample(shape)
+        squares = _core.pad(squares, (1, 0))
+        direction = normal(self._extended(shape), a).tril(-1)
+        size = sqrt((direction**2).sum(-1))
+        size = _core.where(size == 0, 1.0, size)
+        below = direction * (sqrt(squares) / size).unsqueeze(-1)
+        return below + sqrt(1 - squares).diag_embed()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        n, a = self.dim - 1, self.concentration
+        row = _core.arange(2, self.dim + 1, dtype=a.dtype, device=a.device)
+        power = 2 * (a - 1).unsqueeze(-1) + self.dim - row
+        density = (power * log(value.diagonal(0, -2, -1)[..., 1:])).sum(-1)
+        alpha = a + 0.5 * n
+        return density - 0.5 * n * math.log(math.pi) - multigammaln(alpha - 0.5, n) + lgamma(alpha) * n

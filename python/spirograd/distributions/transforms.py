@@ -10,8 +10,9 @@ from .. import _core
 from .._core import Tensor, exp, log, softplus
 from .distribution import sum_rightmost
 
-__all__ = ["AffineTransform", "ComposeTransform", "ExpTransform", "PowerTransform", "SigmoidTransform", "TanhTransform"]
-__all__ += ["Transform"]
+__all__ = ["AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "LowerCholeskyTransform"]
+__all__ += ["PowerTransform", "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StickBreakingTransform"]
+__all__ += ["TanhTransform", "Transform"]
 
 
 class Transform:
@@ -22,10 +23,12 @@ class Transform:
 
     Attributes:
         event_dim: how many dimensions make one value.
+        grows: by how many elements the last dimension grows.
     """
 
     bijective = True
     event_dim = 0
+    grows = 0
 
     def __init__(self, cache_size: int = 0) -> None:
         self.cache_size = cache_size
@@ -52,7 +55,7 @@ class Transform:
 class _Inverse(Transform):
     def __init__(self, of: Transform) -> None:
         super().__init__()
-        self.of, self.event_dim = of, of.event_dim
+        self.of, self.event_dim, self.grows = of, of.event_dim, -of.grows
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.of._inverse(x)
@@ -178,6 +181,105 @@ class PowerTransform(Transform):
         return log((self.exponent * y / x).abs())
 
 
+class SoftplusTransform(Transform):
+    """log(1 + exp(x)).
+
+    Example:
+        >>> round(sg.distributions.transforms.SoftplusTransform()(sg.tensor(0.0)).item(), 4)
+        0.6931
+    """
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return softplus(x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y + log(-_core.expm1(-y))
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return -softplus(-x)
+
+
+class AbsTransform(Transform):
+    """|x|; the inverse gives the positive one.
+
+    Example:
+        >>> sg.distributions.transforms.AbsTransform()(sg.tensor(-2.0)).item()
+        2.0
+    """
+
+    bijective = False
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x.abs()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y
+
+
+class SoftmaxTransform(Transform):
+    """softmax of the last dimension: probabilities. The inverse is one of many.
+
+    Example:
+        >>> sg.distributions.transforms.SoftmaxTransform()(sg.zeros(2)).tolist()
+        [0.5, 0.5]
+    """
+
+    bijective, event_dim = False, 1
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x.softmax(-1)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return log(y)
+
+
+class StickBreakingTransform(Transform):
+    """n numbers to n + 1 probabilities: each takes a share of what those before it left; zeros give equal ones.
+
+    Example:
+        >>> y = sg.distributions.transforms.StickBreakingTransform()(sg.zeros(3))
+        >>> [round(v, 4) for v in y.tolist()]
+        [0.25, 0.25, 0.25, 0.25]
+    """
+
+    event_dim, grows = 1, 1
+
+    @staticmethod
+    def _offset(x: Tensor) -> Tensor:
+        """The logarithms of how many follow."""
+        return log(_core.arange(x.shape[-1], 0, -1, dtype=x.dtype, device=x.device))
+
+    def __call__(self, x: Tensor) -> Tensor:
+        z = x - self._offset(x)
+        share = _core.pad(z.sigmoid(), (0, 1), value=1.0)
+        return share * _core.pad((-z).sigmoid().cumprod(-1), (1, 0), value=1.0)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        taken, after = y[..., :-1], y.flip(-1).cumsum(-1).flip(-1)[..., 1:]
+        return log(taken) - log(after) + self._offset(taken)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        z = x - self._offset(x)
+        return (log(y[..., :-1]) - softplus(z)).sum(-1)
+
+
+class LowerCholeskyTransform(Transform):
+    """A matrix [..., n, n] to a lower triangular one whose diagonal is positive.
+
+    Example:
+        >>> sg.distributions.transforms.LowerCholeskyTransform()(sg.zeros(2, 2)).tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+
+    event_dim = 2
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return y.tril(-1) + y.diagonal(dim1=-2, dim2=-1).log().diag_embed()
+
+
 class ComposeTransform(Transform):
     """Several, the first one first.
 
@@ -195,6 +297,7 @@ class ComposeTransform(Transform):
         super().__init__(cache_size)
         self.parts = list(parts)
         self.event_dim = max((part.event_dim for part in self.parts), default=0)
+        self.grows = sum(part.grows for part in self.parts)
 
     def __call__(self, x: Tensor) -> Tensor:
         for part in self.parts:

@@ -15,7 +15,7 @@ from ._factors import LUFactorResult, LUResult, lu, lu_factor, lu_solve, lu_unpa
 from ._inverses import cholesky, inv, solve, solve_triangular
 from ._lapack import LinAlgError
 from ._norms import matrix_norm, norm, vector_norm
-from ._products import matrix_power, multi_dot, pinv
+from ._products import householder_product, matrix_power, multi_dot, pinv
 
 __all__ = [
     "EigResult",
@@ -32,6 +32,7 @@ __all__ = [
     "eigh",
     "eigvals",
     "eigvalsh",
+    "householder_product",
     "inv",
     "lu",
     "lu_factor",

@@ -1,4 +1,4 @@
-"""The pseudo-inverse, powers, and products of several matrices."""
+"""The pseudo-inverse, powers, and products of several matrices and of reflections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .. import _core
 from .._core import Tensor
 from ..autograd import Function
 from ._decompositions import svd
-from ._inverses import inv
+from ._inverses import inv, solve_triangular
 from ._lapack import check_matrices, eye_like, name_of
 
 
@@ -121,3 +121,37 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
         return product(i, cut) @ product(cut + 1, j)
 
     return product(0, len(parts) - 1)
+
+
+def householder_product(A: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of a product of reflections I - tau v v^T, whose vectors are below the diagonal of A.
+
+    Args:
+        A: [..., m, n], n at most m; what is not below the diagonal does not matter.
+        tau: [..., k], k at most n.
+
+    Returns:
+        [..., m, n].
+
+    Raises:
+        TypeError: A is neither float32 nor float64.
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> sg.linalg.householder_product(sg.zeros(3, 2), sg.tensor([2.0, 0.0])).tolist()
+        [[-1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    """
+    check_matrices("linalg.householder_product", A)
+    m, n = A.shape[-2:]
+    k = tau.shape[-1] if tau.ndim else 0
+    if not 0 < k <= n <= m or tau.shape[:-1] != A.shape[:-2]:
+        raise ValueError(
+            f"linalg.householder_product: A has shape {list(A.shape)} and tau {list(tau.shape)}; "
+            "give [..., m, n] and [..., k] with k <= n <= m"
+        )
+    # Schreiber and Van Loan (1989): the product is I - V T V^T with an upper triangular T.
+    one = _core.eye(m, n, dtype=A.dtype, device=A.device)
+    v = A[..., :k].tril(-1) + one[:, :k]
+    inner = (v.mT @ v).triu(1) * tau.unsqueeze(-1)
+    t = solve_triangular(inner, tau.diag_embed(), upper=True, unitriangular=True)
+    return one - v @ (t @ v[..., :n, :].mT)

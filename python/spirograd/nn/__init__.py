@@ -8,6 +8,7 @@ from . import init as init
 from . import parallel as parallel
 from . import utils as utils
 from .activation import *  # noqa: F403
+from .adaptive import *  # noqa: F403
 from .attention import *  # noqa: F403
 from .containers import *  # noqa: F403
 from .convolution import *  # noqa: F403

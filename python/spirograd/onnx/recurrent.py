@@ -27,8 +27,6 @@ def forward_of(layer: RNNBase, tracer: Tracer) -> Any:
     def forward(input: Tensor, hx: Any = None) -> Any:
         if not isinstance(input, Tensor):
             raise Error(f"onnx.export: {type(layer).__name__} of a packed sequence has no ONNX form; pad the sequences")
-        if getattr(layer, "proj_size", 0):
-            raise Error("onnx.export: LSTM with proj_size has no ONNX form; use an LSTM and a Linear")
         with tracer.looking_away():
             output, ends = inside(layer, input, hx)
         given = () if hx is None else hx if isinstance(hx, tuple) else (hx,)
@@ -44,6 +42,8 @@ def forward_of(layer: RNNBase, tracer: Tracer) -> Any:
 def _nodes(graph: Graph, layer: RNNBase, x: Value, states: list[Value]) -> tuple[Value, list[Value]]:
     """The output and the last states."""
     kind, hidden, ways = type(layer).__name__, layer.hidden_size, 1 + layer.bidirectional
+    projected: int = getattr(layer, "proj_size", 0)
+    out = projected or hidden
     batched = x.ndim == 3
     if not batched:
         x = graph.reshape(x, [x.shape[0], 1, x.shape[1]])
@@ -55,6 +55,11 @@ def _nodes(graph: Graph, layer: RNNBase, x: Value, states: list[Value]) -> tuple
     for number, suffixes in enumerate(layer._suffixes):
         of_layer = [graph.slice(s, 0, number * ways, (number + 1) * ways) for s in states]
         weights = [_stacked(graph, layer, name, suffixes) for name in ("weight_ih", "weight_hh")]
+        down: Value | None = None
+        if projected:
+            weights[1], down, up = _projection(graph, layer, suffixes)
+            if of_layer:
+                of_layer[0] = graph.node("MatMul", [of_layer[0], up], (ways, batch, hidden), x.dtype)
         bias = _biases(graph, layer, suffixes) if layer.bias else None
         options: dict[str, Any] = {"hidden_size": hidden, "direction": "bidirectional" if ways == 2 else "forward"}
         if kind == "GRU":
@@ -62,14 +67,17 @@ def _nodes(graph: Graph, layer: RNNBase, x: Value, states: list[Value]) -> tuple
         if isinstance(layer._kind, Rnn):
             options["activations"] = [layer._kind.nonlinearity.capitalize()] * ways
         results: list[Any] = [((time, ways, batch, hidden), x.dtype)] + [((ways, batch, hidden), x.dtype)] * len(ends)
-        made = graph.nodes_of(kind, [x, *weights, bias, None, *of_layer], results, **options)
-        x = graph.reshape(graph.transpose(made[0], [0, 2, 1, 3]), [time, batch, ways * hidden])
+        made = list(graph.nodes_of(kind, [x, *weights, bias, None, *of_layer], results, **options))
+        if down is not None:
+            made[0] = graph.node("MatMul", [made[0], down], (time, ways, batch, out), x.dtype)
+            made[1] = graph.node("MatMul", [made[1], down], (ways, batch, out), x.dtype)
+        x = graph.reshape(graph.transpose(made[0], [0, 2, 1, 3]), [time, batch, ways * out])
         for column, end in zip(ends, made[1:], strict=True):
             column.append(end)
     count = layer.num_layers * ways
-    lasts = [c[0] if len(c) == 1 else graph.node("Concat", c, (count, batch, hidden), x.dtype, axis=0) for c in ends]
+    lasts = [c[0] if len(c) == 1 else graph.node("Concat", c, (count, *c[0].shape[1:]), x.dtype, axis=0) for c in ends]
     if not batched:
-        return graph.reshape(x, [time, ways * hidden]), [graph.reshape(h, [count, hidden]) for h in lasts]
+        return graph.reshape(x, [time, ways * out]), [graph.reshape(h, [count, h.shape[2]]) for h in lasts]
     return graph.transpose(x, [1, 0, 2]) if layer.batch_first else x, lasts
 
 
@@ -83,6 +91,22 @@ def _rows(layer: RNNBase, name: str) -> Any:
 def _stacked(graph: Graph, layer: RNNBase, name: str, suffixes: list[str]) -> Value:
     dtype = str(getattr(layer, name + suffixes[0]).dtype.name)
     return graph.constant(np.stack([_rows(layer, name + s) for s in suffixes]), dtype)
+
+
+def _projection(graph: Graph, layer: RNNBase, suffixes: list[str]) -> tuple[Value, Value, Value]:
+    """An LSTM with a projection as one without: the weights of states that are not projected, and the projection.
+
+    ONNX's LSTM has no projection. The third value makes a state that has the given projection.
+    """
+    dtype = str(getattr(layer, "weight_hr" + suffixes[0]).dtype.name)
+    downs = [array_of(getattr(layer, "weight_hr" + s)) for s in suffixes]
+    if any(np.linalg.matrix_rank(d) < len(d) for d in downs):
+        raise Error("onnx.export: the rows of weight_hr of an LSTM depend on each other; no state has any projection")
+    products = [_rows(layer, "weight_hh" + s) @ d for s, d in zip(suffixes, downs, strict=True)]
+    ups = [np.linalg.pinv(d).T for d in downs]
+    made = [np.stack(products), np.stack([d.T for d in downs]), np.stack(ups)]
+    recurrent, down, up = (graph.constant(m.astype(downs[0].dtype), dtype) for m in made)
+    return recurrent, down, up
 
 
 def _biases(graph: Graph, layer: RNNBase, suffixes: list[str]) -> Value:

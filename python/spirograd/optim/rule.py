@@ -167,8 +167,8 @@ class RuleOptimizer(Optimizer):
         if isinstance(lr, Tensor) and lr.device != device:
             lr = lr.item()
         numbers = self._numbers(group, lr, counts)
-        if tracer.recording is not None and not any(isinstance(n, Tensor) for n in numbers):
-            tracer.updates(self, batch)
+        if tracer.recording is not None:
+            tracer.updates(self, batch, any(isinstance(n, Tensor) for n in numbers))
         batch.update.step(numbers, self._penalty(group), group.get("maximize", False), found)
         batch.before = batch.counts
         batch.counts = {

@@ -1,4 +1,5 @@
-"""Texts to numbers and back: characters, bytes, words, and what the library tokenizers does: pairs of bytes, files.
+"""Texts to numbers and back: characters, bytes, words, and what the
+libraries tokenizers and sentencepiece do: pairs of bytes, files.
 
 Example:
     >>> tokens = sg.text.CharTokenizer.from_text("hello")
@@ -7,8 +8,9 @@ Example:
 """
 
 from .bpe import from_gpt2_files, train_bpe
+from .sentencepiece import from_sentencepiece
 from .tokenizer import Tokenizer, from_file, from_json
 from .words import ByteTokenizer, CharTokenizer, WordTokenizer
 
 __all__ = ["ByteTokenizer", "CharTokenizer", "Tokenizer", "WordTokenizer", "from_file", "from_gpt2_files"]
-__all__ += ["from_json", "train_bpe"]
+__all__ += ["from_json", "from_sentencepiece", "train_bpe"]

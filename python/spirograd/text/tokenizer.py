@@ -17,6 +17,7 @@ from ..serialization._paths import written
 __all__ = ["Tokenizer", "from_file", "from_json"]
 
 Ids = npt.NDArray[np.int64]
+_SENTENCEPIECE = b"\n"  # its files are messages of Protocol Buffers, whose first field is number 1
 K = TypeVar("K", bound="Tokenizer")
 
 
@@ -91,11 +92,12 @@ class Tokenizer:
 
 
 def from_file(path: str | os.PathLike[str]) -> Tokenizer:
-    """The tokenizer of a file: one of `save`, or a ``tokenizer.json`` of the library tokenizers.
+    """The tokenizer of a file: one of `save`, a ``tokenizer.json`` of the library tokenizers, or a ``tokenizer.model``
+    of SentencePiece.
 
     Raises:
-        FileFormatError: the file is neither.
-        ImportError: it is a file of the library tokenizers, which is not installed.
+        FileFormatError: the file is none of them.
+        ImportError: it is a file of the library tokenizers or sentencepiece, which is not installed.
         OSError: the file cannot be read.
 
     Example:
@@ -106,7 +108,12 @@ def from_file(path: str | os.PathLike[str]) -> Tokenizer:
         ...     sg.text.from_file(path).vocab_size
         3
     """
-    return _made("from_file", str(path), Path(path).read_bytes())
+    content = Path(path).read_bytes()
+    if content[:1] == _SENTENCEPIECE and not content.lstrip().startswith(b"{"):
+        from .sentencepiece import SentencePieceTokenizer
+
+        return SentencePieceTokenizer(content, True, "from_file", str(path))
+    return _made("from_file", str(path), content)
 
 
 def from_json(text: str) -> Tokenizer:
@@ -128,7 +135,7 @@ def _made(op: str, path: str, content: bytes) -> Tokenizer:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise FileFormatError(
-            f"{op}: {path} is not JSON ({error}); give a file of save() or a tokenizer.json"
+            f"{op}: {path} is not JSON ({error}); give a file of save(), a tokenizer.json or a tokenizer.model"
         ) from None
     if isinstance(data, dict) and "spirograd" in data:
         kind = data["spirograd"]
@@ -145,7 +152,9 @@ def _made(op: str, path: str, content: bytes) -> Tokenizer:
             return ForeignTokenizer(found.Tokenizer.from_str(content.decode()))
         except Exception as error:  # the library raises nothing narrower
             raise FileFormatError(f"{op}: the library tokenizers does not read {path} ({error})") from None
-    raise FileFormatError(f"{op}: {path} holds no tokenizer; give a file of save() or a tokenizer.json")
+    raise FileFormatError(
+        f"{op}: {path} holds no tokenizer; give a file of save(), a tokenizer.json or a tokenizer.model"
+    )
 
 
 def library(op: str) -> Any:

@@ -30,6 +30,7 @@ _LOSSES: dict[str, Callable[..., Tensor]] = {
     "mae": F.l1_loss,
     "mse": F.mse_loss,
     "multi_margin": F.multi_margin_loss,
+    "multilabel_margin": F.multilabel_margin_loss,
     "nll": F.nll_loss,
     "poisson_nll": F.poisson_nll_loss,
     "smooth_l1": F.smooth_l1_loss,

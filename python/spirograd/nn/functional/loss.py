@@ -40,6 +40,7 @@ __all__ = [
     "margin_ranking_loss",
     "mse_loss",
     "multi_margin_loss",
+    "multilabel_margin_loss",
     "multilabel_soft_margin_loss",
     "nll_loss",
     "pairwise_distance",
@@ -481,6 +482,36 @@ def multi_margin_loss(
     if weight is not None:
         losses = losses * nll_loss(-_ones_of(input), target, weight, reduction="none")
     return _reduced("multi_margin_loss", losses, reduction)
+
+
+@wide
+def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """The sum of max(0, 1 - input[right] + input[wrong]) over pairs of classes, divided by the number of classes.
+
+    Args:
+        input: scores [n, classes], or [classes].
+        target: the right classes of each, in front, then -1: [n, classes], or [classes].
+        reduction: "mean", "sum" or "none".
+
+    Raises:
+        ValueError: the shapes differ.
+        IndexError: at the next read, when a class is out of range.
+
+    Example:
+        >>> x, y = sg.tensor([[0.1, 0.2, 0.4, 0.8]]), sg.tensor([[3, 0, -1, 1]])
+        >>> round(sg.nn.functional.multilabel_margin_loss(x, y).item(), 4)
+        0.85
+    """
+    if input.shape != target.shape or input.ndim not in (1, 2):
+        raise ValueError(
+            f"multilabel_margin_loss: input {list(input.shape)} and target {list(target.shape)}; give both [n, classes]"
+        )
+    named = ((target < 0).to(input.dtype).cumsum(-1) == 0).to(input.dtype)
+    index = where(named > 0, target, 0)
+    right = (input * 0).detach().scatter_add(-1, index, named).clamp(max=1.0)
+    own = input.gather(-1, index).unsqueeze(-1)
+    short = relu(1 - own + input.unsqueeze(-2)) * named.unsqueeze(-1) * (1 - right).unsqueeze(-2)
+    return _reduced("multilabel_margin_loss", short.sum((-2, -1)) / input.shape[-1], reduction)
 
 
 @wide

@@ -1,19 +1,22 @@
-"""Weights of a norm of their own, and weights whose largest singular value is 1."""
+"""Weights of a norm of their own, weights whose largest singular value is 1, and orthogonal ones."""
 
 from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from ..._core import Tensor
+import numpy as np
+
+from ..._core import Tensor, cat, eye, pad, randn, where
 from ...base.grad_mode import no_grad
-from ...linalg import vector_norm
+from ...linalg import householder_product, matrix_exp, qr, solve, vector_norm
+from ...linalg._lapack import lapack
 from ..functional import normalize
 from ..module import Module
 from .parametrize import register_parametrization, remove_parametrizations
 
 M = TypeVar("M", bound=Module)
 
-__all__ = ["remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"]
 
 
 def _norm(weight: Tensor, dim: int | None) -> Tensor:
@@ -65,6 +68,94 @@ class _SpectralNorm(Module):
                 self._follow(matrix.detach(), self.n_power_iterations)
         u, v = self._u.clone(), self._v.clone()
         return weight / (u @ (matrix @ v))
+
+
+def _orthogonalised(x: Tensor) -> Tensor:
+    """The Q of the QR decomposition whose R has a positive diagonal."""
+    q, r = qr(x)
+    sign: Tensor = where(r.diagonal(0, -2, -1) < 0, -1.0, 1.0)
+    return q * sign.unsqueeze(-2)
+
+
+class _Orthogonal(Module):
+    base: Tensor  # where the map starts from, [n, n], if it is used
+
+    def __init__(self, weight: Tensor, orthogonal_map: str, use_trivialization: bool) -> None:
+        super().__init__()
+        self.map, self._trivial = orthogonal_map, use_trivialization
+        self._wide = weight.shape[-2] < weight.shape[-1]
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.mT if self._wide else x
+        n, k = x.shape[-2:]
+        if self.map == "householder":
+            below = x.tril(-1)
+            q = householder_product(below, 2 / (1 + (below * below).sum(-2)))
+            q = q * x.diagonal(0, -2, -1).detach().trunc().unsqueeze(-2)
+        else:
+            lower = pad(x.tril(), (0, n - k))
+            skew = lower - lower.mT
+            one = eye(n, dtype=x.dtype, device=x.device)
+            q = matrix_exp(skew) if self.map == "matrix_exp" else solve(one - 0.5 * skew, one + 0.5 * skew)
+            q = q[..., :k]
+        made: Tensor = self.base @ q if self._trivial else q
+        return made.mT if self._wide else made
+
+    def right_inverse(self, weight: Tensor) -> Tensor:
+        """The originals of which this weight is made, or, with a base, which leave it as it is."""
+        with no_grad():
+            q = weight.mT if self._wide else weight
+            n, k = q.shape[-2:]
+            if self._trivial:
+                if n != k:
+                    q = cat([q, randn(*q.shape[:-2], n, n - k, dtype=q.dtype, device=q.device)], -1)
+                self.register_buffer("base", _orthogonalised(q))
+                return -eye(*weight.shape[-2:], dtype=q.dtype, device=q.device).expand(*weight.shape)
+            if self.map != "householder":
+                return weight
+            raw, tau = lapack("orthogonal", "has no QR decomposition", lambda a: np.linalg.qr(a, mode="raw"), q)
+            below = raw.mT
+            sign = where(below.diagonal(0, -2, -1) < 0, -1.0, 1.0) * where(tau == 0, -1.0, 1.0)
+            made = below.tril(-1) + pad(sign.diag_embed(), (0, 0, 0, n - k))
+            return made.mT if self._wide else made
+
+
+def orthogonal(
+    module: M, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True
+) -> M:
+    """Keeps a weight orthogonal (Lezcano-Casado and Martinez-Rubio, 2019): its columns, or the rows of a wide one, are
+    orthonormal.
+
+    Args:
+        module: whose weight it is.
+        name: its name; [..., n, k].
+        orthogonal_map: what makes orthogonal matrices of any: "matrix_exp", "cayley" or "householder"; None: the first
+            for square weights, else the last. "matrix_exp" alone needs nothing of LAPACK.
+        use_trivialization: whether training starts from the orthogonal matrix next to the weight, which is kept as a
+            buffer `base`.
+
+    Returns:
+        The module.
+
+    Raises:
+        ValueError: another map, or a weight of fewer than two dimensions.
+
+    Example:
+        >>> layer = sg.nn.utils.parametrizations.orthogonal(sg.nn.Linear(3, 3))
+        >>> ((layer.weight @ layer.weight.mT) - sg.eye(3)).abs().max().item() < 1e-5
+        True
+    """
+    weight: Any = getattr(module, name, None)
+    if not isinstance(weight, Tensor) or weight.ndim < 2:
+        raise ValueError(f"orthogonal: {type(module).__name__} has no matrix '{name}'; name one")
+    if orthogonal_map is None:
+        orthogonal_map = "matrix_exp" if weight.shape[-2] == weight.shape[-1] else "householder"
+    if orthogonal_map not in ("matrix_exp", "cayley", "householder"):
+        raise ValueError(
+            f"orthogonal: orthogonal_map '{orthogonal_map}' is unknown; use matrix_exp, cayley or householder"
+        )
+    register_parametrization(module, name, _Orthogonal(weight, orthogonal_map, use_trivialization))
+    return module
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:

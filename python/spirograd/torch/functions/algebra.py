@@ -42,6 +42,7 @@ __all__ = [
     "slogdet",
     "svd",
     "trace",
+    "unravel_index",
     "unsafe_chunk",
     "unsafe_split",
     "vander",
@@ -58,6 +59,23 @@ def trace(input: Tensor) -> Tensor:
     if input.ndim != 2:
         raise RuntimeError(f"trace: the input has shape {list(input.shape)}; give a matrix")
     return input.diagonal().sum()
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The index of each dimension of a shape, for indices into its elements in C order.
+
+    Args:
+        indices: whole numbers, below the number of elements; negative ones count from the end.
+        shape: sizes, or one.
+    """
+    if indices.is_floating_point() or indices.dtype == _core.bool:
+        raise TypeError(f"unravel_index: indices are {indices.dtype}; give whole numbers")
+    sizes = [shape] if isinstance(shape, int) else [int(n) for n in shape]
+    found = []
+    for n in reversed(sizes):
+        found.append(indices % n)
+        indices = indices // n
+    return tuple(reversed(found))
 
 
 def adjoint(input: Tensor) -> Tensor:

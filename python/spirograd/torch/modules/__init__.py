@@ -163,7 +163,7 @@ globals().update({name: _in_place(name) for name in _METHODS if name not in glob
 
 def poisson(input: _core.Tensor, generator: Any = None) -> _core.Tensor:
     """Draws of Poisson distributions with the rates of the input; they come from the default generator."""
-    from ...distributions.discrete import draw_poisson
+    from ...distributions.counts import draw_poisson
 
     return draw_poisson(input)
 

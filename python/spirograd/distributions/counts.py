@@ -1,0 +1,268 @@
+"""Distributions of counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .. import _core
+from .._core import Tensor, exp, log, log1p, where, xlogy
+from ..nn import functional as F
+from ..special import lgamma
+from .discrete import Categorical, OfCategorical, Trials, one_hot, one_of
+from .distribution import ExponentialFamily, together, uniform
+from .gamma import standard_gamma
+
+__all__ = ["Binomial", "Geometric", "Multinomial", "NegativeBinomial", "Poisson"]
+
+
+class Geometric(Trials):
+    """The number of failures before the first success.
+
+    Args:
+        probs: the probability of a success; or
+        logits: log(p / (1 - p)).
+        validate_args: whether parameters are checked.
+
+    Raises:
+        ValueError: both or neither are given.
+
+    Example:
+        >>> sg.distributions.Geometric(probs=sg.tensor(0.25)).mean.item()
+        3.0
+    """
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
+        super().__init__(probs, logits, validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return 1 / self.probs - 1
+
+    @property
+    def variance(self) -> Tensor:
+        return (1 / self.probs - 1) / self.probs
+
+    def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        return (log(uniform(self._extended(shape), self.probs)) / log1p(-self.probs)).floor()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        return value * log1p(-self.probs) + log(self.probs)
+
+    def entropy(self) -> Tensor:
+        return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
+
+
+class Binomial(Trials):
+    """The number of successes in a number of trials.
+
+    Args:
+        total_count: the number of trials; the draws take memory for each of them.
+        probs: the probability of a success; or
+        logits: log(p / (1 - p)).
+        validate_args: whether parameters are checked.
+
+    Raises:
+        ValueError: both or neither are given.
+
+    Example:
+        >>> sg.distributions.Binomial(10, probs=sg.tensor(0.5)).mean.item()
+        5.0
+    """
+
+    def __init__(
+        self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        one_of("Binomial", probs, logits)
+        given, self.total_count = together(probs if probs is not None else logits, total_count)
+        self.total_count = self.total_count.to(given.dtype)
+        super().__init__(given if probs is not None else None, None if probs is not None else given, validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * self.probs
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        trials = int(self.total_count.max().item()) if self.total_count.numel() else 0
+        full = self._extended(shape)
+        hits = uniform((*full, trials), self.probs) < self.probs.unsqueeze(-1)
+        counted = _core.arange(trials, device=self.probs.device) < self.total_count.unsqueeze(-1)
+        return (hits & counted).sum(-1).to(self.probs.dtype)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        n, z = self.total_count, self.logits
+        choices = lgamma(n + 1) - lgamma(value + 1) - lgamma(n - value + 1)
+        return choices + value * z - n * (z.clamp(min=0) + log1p(exp(-z.abs())))
+
+    def entropy(self) -> Tensor:
+        trials = int(self.total_count.max().item()) if self.total_count.numel() else 0
+        counts = _core.arange(trials + 1, dtype=self.probs.dtype, device=self.probs.device)
+        counts = counts.reshape(-1, *(1,) * len(self.batch_shape))
+        logs = where(counts <= self.total_count, self.log_prob(counts.minimum(self.total_count)), -math.inf)
+        return -where(logs == -math.inf, 0.0, exp(logs) * logs).sum(0)
+
+
+class Multinomial(OfCategorical):
+    """How often each class comes in a number of draws.
+
+    Args:
+        total_count: the number of draws.
+        probs: [..., n] weights; or
+        logits: [..., n] their logarithms.
+        validate_args: whether parameters are checked.
+
+    Raises:
+        ValueError: both or neither are given.
+
+    Example:
+        >>> sg.distributions.Multinomial(8, sg.ones(2)).sample().sum().item()
+        8.0
+    """
+
+    def __init__(
+        self,
+        total_count: int = 1,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.total_count = total_count
+        self._categorical = Categorical(probs, logits, validate_args)
+        super().__init__(self._categorical.batch_shape, self._categorical.param_shape[-1:], validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs * self.total_count
+
+    @property
+    def variance(self) -> Tensor:
+        return self.total_count * self.probs * (1 - self.probs)
+
+    def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        return one_hot(self._categorical.sample((self.total_count, *shape)), self.probs).sum(0)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        possible = where((value == 0) & (self.logits == -math.inf), 0.0, self.logits)
+        return lgamma(value.sum(-1) + 1) - lgamma(value + 1).sum(-1) + (possible * value).sum(-1)
+
+
+# Up to this rate the sum of probabilities is followed; then Hörmann's method is used, which accepts 7 of 10 or more.
+_LOW, _STEPS, _PROPOSALS = 10, 45, 24
+
+
+def draw_poisson(rate: Tensor, shape: Sequence[int] | None = None) -> Tensor:
+    """Draws of Poisson variables: by inversion for low rates, else by Hörmann's transformed rejection (PTRS, 1993)."""
+    full = tuple(rate.shape if shape is None else shape)
+    low = rate < _LOW
+    r = where(low, rate, 1.0)
+    u, term = uniform(full, rate), exp(-r)
+    total, count = term, uniform(full, rate) * 0
+    for k in range(1, _STEPS):
+        count = count + (u > total)
+        term = term * r / k
+        total = total + term
+    r = where(low, float(_LOW), rate)
+    b = 0.931 + 2.53 * r.sqrt()
+    a = -0.059 + 0.02483 * b
+    inverse_alpha, best = 1.1239 + 1.1328 / (b - 3.4), r + 0 * count
+    open_ = _core.ones(full, dtype=_core.bool, device=rate.device)
+    for _ in range(_PROPOSALS):
+        u, v = uniform(full, rate) - 0.5, uniform(full, rate)
+        us = 0.5 - u.abs()
+        k = ((2 * a / us + b) * u + r + 0.43).floor()
+        bound = xlogy(k, r) - r - lgamma(k.clamp(min=0) + 1)
+        fits = log(v * inverse_alpha / (a / (us * us) + b)) <= bound
+        accepted = (k >= 0) & (((us >= 0.07) & (v <= 0.9277 - 3.6224 / (b - 2))) | ((us >= 0.013) | (v <= us)) & fits)
+        best = where(open_ & accepted, k, best)
+        open_ = open_ & ~accepted
+    return where(low, count, best)
+
+
+class Poisson(ExponentialFamily):
+    """The Poisson distribution.
+
+    Args:
+        rate: the mean.
+        validate_args: whether parameters are checked.
+
+    Example:
+        >>> round(sg.distributions.Poisson(2.0).log_prob(sg.tensor(0.0)).item(), 4)
+        -2.0
+    """
+
+    _parameters = ("rate",)
+
+    def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
+        (self.rate,) = together(rate)
+        super().__init__(self.rate.shape, (), validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate.floor()
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate
+
+    def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        return draw_poisson(self.rate, self._extended(shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        return xlogy(value, self.rate) - self.rate - lgamma(value + 1)
+
+
+class NegativeBinomial(Trials):
+    """The number of successes before a number of failures.
+
+    Args:
+        total_count: the number of failures, which need not be whole.
+        probs: the probability of a success; or
+        logits: log(p / (1 - p)).
+        validate_args: whether parameters are checked.
+
+    Raises:
+        ValueError: both or neither are given.
+
+    Example:
+        >>> sg.distributions.NegativeBinomial(3.0, probs=sg.tensor(0.5)).mean.item()
+        3.0
+    """
+
+    def __init__(
+        self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
+    ) -> None:
+        one_of("NegativeBinomial", probs, logits)
+        given, self.total_count = together(probs if probs is not None else logits, total_count)
+        self.total_count = self.total_count.to(given.dtype)
+        super().__init__(given if probs is not None else None, None if probs is not None else given, validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.total_count * exp(self.logits)
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.total_count - 1) * exp(self.logits)).floor().clamp(min=0)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.mean / (-self.logits).sigmoid()
+
+    def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        return draw_poisson(standard_gamma(self.total_count, self._extended(shape)) * exp(self.logits))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        n, z = self.total_count, self.logits
+        choices = lgamma(n + value) - lgamma(value + 1) - lgamma(n)
+        # Of no failures there is one outcome: 0.
+        choices = where(n + value == 0, 0.0, choices)
+        return choices + n * F.logsigmoid(-z) + value * F.logsigmoid(z)

@@ -1,0 +1,153 @@
+"""Distributions of quotients with a gamma variable below."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._core import Tensor, log, log1p, where
+from ..special import digamma, gammaincc, lgamma
+from .distribution import Distribution, ExponentialFamily, normal, together
+from .gamma import standard_gamma
+
+__all__ = ["FisherSnedecor", "InverseGamma", "StudentT"]
+
+
+class InverseGamma(Distribution):
+    """One over a gamma variable.
+
+    Args:
+        concentration: the shape.
+        rate: 1 / scale of that variable, the scale of this one.
+        validate_args: whether parameters are checked.
+
+    Example:
+        >>> sg.distributions.InverseGamma(3.0, 4.0).mean.item()
+        2.0
+    """
+
+    has_rsample = True
+    _parameters = ("concentration", "rate")
+
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
+        self.concentration, self.rate = together(concentration, rate)
+        super().__init__(self.rate.shape, (), validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        finite = self.concentration > 1
+        return where(finite, self.rate / (where(finite, self.concentration, 2.0) - 1), math.inf)
+
+    @property
+    def mode(self) -> Tensor:
+        return self.rate / (self.concentration + 1)
+
+    @property
+    def variance(self) -> Tensor:
+        finite = self.concentration > 2
+        a = where(finite, self.concentration, 3.0)
+        return where(finite, self.rate**2 / ((a - 1) ** 2 * (a - 2)), math.inf)
+
+    def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        return self.rate / standard_gamma(self.concentration, self._extended(shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        a, b = self.concentration, self.rate
+        return a * log(b) - lgamma(a) - (a + 1) * log(value) - b / value
+
+    def cdf(self, value: Tensor) -> Tensor:
+        return gammaincc(self.concentration, self.rate / value.clamp(min=0))
+
+    def entropy(self) -> Tensor:
+        a = self.concentration
+        return a + log(self.rate) + lgamma(a) - (1 + a) * digamma(a)
+
+
+class StudentT(ExponentialFamily):
+    """Student's t distribution.
+
+    Args:
+        df: degrees of freedom.
+        loc: the location.
+        scale: the scale.
+        validate_args: whether parameters are checked.
+
+    Example:
+        >>> round(sg.distributions.StudentT(2.0).log_prob(sg.tensor(0.0)).item(), 4)
+        -1.0397
+    """
+
+    has_rsample = True
+    _parameters = ("df", "loc", "scale")
+
+    def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
+        self.df, self.loc, self.scale = together(df, loc, scale)
+        super().__init__(self.df.shape, (), validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return where(self.df > 1, self.loc, math.nan)
+
+    @property
+    def variance(self) -> Tensor:
+        finite = self.scale**2 * self.df / (self.df - 2)
+        return where(self.df > 2, finite, where(self.df > 1, math.inf, math.nan))
+
+    def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        full = self._extended(shape)
+        chi = 2 * standard_gamma(self.df / 2, full)
+        return self.loc + self.scale * normal(full, self.df) * (self.df / chi).sqrt()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        z, n = (value - self.loc) / self.scale, self.df
+        norm = log(self.scale) + 0.5 * log(n) + 0.5 * math.log(math.pi) + lgamma(n / 2) - lgamma((n + 1) / 2)
+        return -0.5 * (n + 1) * (z * z / n).log1p() - norm
+
+    def entropy(self) -> Tensor:
+        n = self.df
+        beta = lgamma(n / 2) + math.log(math.pi) / 2 - lgamma((n + 1) / 2)
+        return log(self.scale) + 0.5 * (n + 1) * (digamma((n + 1) / 2) - digamma(n / 2)) + 0.5 * log(n) + beta
+
+
+class FisherSnedecor(Distribution):
+    """The F distribution: the quotient of two chi-square variables, each over its degrees of freedom.
+
+    Args:
+        df1: degrees of freedom above.
+        df2: degrees of freedom below.
+        validate_args: whether parameters are checked.
+
+    Example:
+        >>> sg.distributions.FisherSnedecor(2.0, 4.0).mean.item()
+        2.0
+    """
+
+    has_rsample = True
+    _parameters = ("df1", "df2")
+
+    def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
+        self.df1, self.df2 = together(df1, df2)
+        super().__init__(self.df1.shape, (), validate_args)
+
+    @property
+    def mean(self) -> Tensor:
+        return where(self.df2 > 2, self.df2 / (self.df2 - 2), math.nan)
+
+    @property
+    def mode(self) -> Tensor:
+        return where(self.df1 > 2, (self.df1 - 2) / self.df1 * self.df2 / (self.df2 + 2), math.nan)
+
+    @property
+    def variance(self) -> Tensor:
+        n, m = self.df1, self.df2
+        return where(m > 4, 2 * m**2 * (n + m - 2) / (n * (m - 2) ** 2 * (m - 4)), math.nan)
+
+    def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        full = self._extended(shape)
+        above = standard_gamma(self.df1 / 2, full) / self.df1
+        return above * self.df2 / standard_gamma(self.df2 / 2, full)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        a, b, ratio = self.df1 / 2, self.df2 / 2, self.df1 / self.df2
+        norm = lgamma(a) + lgamma(b) - lgamma(a + b)
+        return a * log(ratio) + (a - 1) * log(value) - (a + b) * log1p(ratio * value) - norm

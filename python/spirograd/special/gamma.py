@@ -1,0 +1,315 @@
+"""The gamma function's logarithm, its derivatives, and the incomplete gamma functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from .._core import Tensor, abs, exp, expm1, float64, log, log1p, round, sin, where, xlogy
+from ..autograd.function import Function
+from ..base.grad_mode import no_grad
+from . import polynomials
+from .base import floating, in_full, interpolated, poly
+
+# B(2k) / (2k (2k - 1)), of Stirling's series for the logarithm of the gamma function (DLMF 5.11.1).
+_STIRLING = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156]
+# B(2k), of the series for its derivatives (DLMF 5.15.8).
+_BERNOULLI = [1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6]
+_SHIFT = 8  # the series are used from here on
+# The root of digamma less 1: a number of 20 bits, and the rest.
+_ROOT, _ROOT_REST = 484060 / 2**20, 0.461632144968362341 - 484060 / 2**20
+
+
+def _stirling_rest(z: Tensor) -> Tensor:
+    """lgamma(z) less (z - 1/2) log(z) - z + log(2 pi) / 2, for z from 8 on."""
+    return poly(1 / (z * z), _STIRLING) / z
+
+
+def _lgamma_value(x: Tensor) -> Tensor:
+    # Negative numbers by reflection: gamma(x) gamma(1 - x) = pi / sin(pi x). From 3 to 8 the argument is moved down
+    # into [2, 3), and below 1/2 up by 1; polynomials have the roots at 1 and 2 as factors.
+    y = where(x < 0, 1 - x, x)
+    small, one, near = y < 0.5, y < 1.5, y < _SHIFT
+    inside = where(near, y, 2.0)
+    product, moved = y * 0 + 1, inside
+    for _ in range(5):
+        down = moved - 1
+        product = where(moved >= 3, product * down, product)
+        moved = where(moved >= 3, down, moved)
+    first = where(small, y, where(one, y - 1, 0.0))
+    value = first * interpolated(first, polynomials.LGAMMA_1)
+    second = where(one, 0.0, moved - 2)
+    from_two = second * interpolated(second - 0.25, polynomials.LGAMMA_2)
+    turned = log(where(one, where(small, y, 1.0), product))
+    value = where(one, value - turned, from_two + turned)
+    z = where(near, float(_SHIFT), y)
+    series = (z - 0.5) * (log(z) - 1) + (0.5 * math.log(2 * math.pi) - 0.5 + _stirling_rest(z))
+    value = where(near, value, series)
+    wave = abs(sin(math.pi * (x - round(x))))
+    return where(x < 0, math.log(math.pi) - log(wave) - value, value)
+
+
+class _LogGamma(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return in_full(_lgamma_value, x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return g * digamma(x)
+
+
+def lgamma(input: Tensor) -> Tensor:
+    """The logarithm of the absolute value of the gamma function.
+
+    Args:
+        input: any shape; infinite at 0 and at negative integers.
+
+    Example:
+        >>> print(f"{sg.special.lgamma(sg.tensor(5.0)).exp().item():.3f}")
+        24.000
+    """
+    return _LogGamma.apply(floating(input))
+
+
+gammaln = lgamma
+
+
+# ---- derivatives -----------------------------------------------------------------------------------------------------
+
+
+class _Polygamma(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, n: int) -> Tensor:
+        ctx.save_for_backward(x)
+        ctx.n = n
+        return in_full(_digamma_value if n == 0 else lambda y: _polygamma_value(y, n), x)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, None]:
+        (x,) = ctx.saved_tensors
+        return g * polygamma(ctx.n + 1, x), None
+
+
+def _digamma_value(x: Tensor) -> Tensor:
+    # As for lgamma: a polynomial with the root as a factor for [1, 3), moved to from (0, 8).
+    y = where(x < 0, 1 - x, x)
+    low, near = y < 1, y < _SHIFT
+    moved, added = where(near, y, 2.0), y * 0
+    for _ in range(5):
+        down = moved - 1
+        added = where(moved >= 3, added + 1 / down, added)
+        moved = where(moved >= 3, down, moved)
+    over = where(low, moved, moved - 1)  # above 1
+    value = (over - _ROOT - _ROOT_REST) * interpolated(over - 1, polynomials.DIGAMMA_2)
+    value = where(low, value - 1 / y, value + added)
+    z = where(near, float(_SHIFT), y)
+    inverse = 1 / (z * z)
+    terms = [b / (2 * k) for k, b in enumerate(_BERNOULLI, 1)]
+    value = where(near, value, log(z) - 0.5 / z - inverse * poly(inverse, terms))
+    turn = math.pi * (x - round(x))  # tan has the period of round
+    return where(x < 0, where(turn == 0, math.nan, value - math.pi / turn.tan()), value)
+
+
+def _polygamma_value(x: Tensor, n: int) -> Tensor:
+    # DLMF 5.15.8: (-1)^(n+1) times (n-1)!/z^n + n!/(2 z^(n+1)) + sum of B(2k) (2k+n-1)! / ((2k)! z^(2k+n)).
+    z, below = where(x < _SHIFT, x + _SHIFT, x), x * 0
+    for k in range(_SHIFT):
+        below = below + 1 / (x + k) ** (n + 1)
+    inverse = 1 / (z * z)
+    terms = [b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) for k, b in enumerate(_BERNOULLI, 1)]
+    series = (
+        math.factorial(n - 1) / z**n + math.factorial(n) / (2 * z ** (n + 1)) + inverse * poly(inverse, terms) / z**n
+    )
+    value = where(x < _SHIFT, series + math.factorial(n) * below, series)
+    return -value if n % 2 == 0 else value
+
+
+def digamma(input: Tensor) -> Tensor:
+    """The derivative of lgamma.
+
+    Args:
+        input: any shape.
+
+    Example:
+        >>> print(f"{sg.special.digamma(sg.tensor(1.0)).item():.4f}")
+        -0.5772
+    """
+    return polygamma(0, input)
+
+
+psi = digamma
+
+
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The n-th derivative of digamma.
+
+    Args:
+        n: 0 is digamma itself.
+        input: any shape; positive where n > 0.
+
+    Raises:
+        ValueError: n is negative.
+
+    Example:
+        >>> print(f"{sg.special.polygamma(1, sg.tensor(1.0)).item():.4f}")
+        1.6449
+    """
+    if n < 0:
+        raise ValueError(f"polygamma: n is {n}; use 0 or more")
+    return _Polygamma.apply(floating(input), n)
+
+
+def zeta(input: float, other: Tensor) -> Tensor:
+    """Hurwitz's zeta function: the sum of 1 / (k + other)**input over k = 0, 1, ...
+
+    Args:
+        input: a whole number above 1.
+        other: any shape, positive.
+
+    Raises:
+        ValueError: input is no whole number above 1.
+
+    Example:
+        >>> print(f"{sg.special.zeta(2, sg.tensor(1.0)).item():.4f}")
+        1.6449
+    """
+    if input != int(input) or input <= 1:
+        raise ValueError(f"zeta: input is {input}; use a whole number above 1")
+    n = int(input) - 1
+    return polygamma(n, other) * ((-1) ** (n + 1) / math.factorial(n))
+
+
+def multigammaln(input: Tensor, p: int) -> Tensor:
+    """The logarithm of the gamma function of p dimensions.
+
+    Args:
+        input: any shape, above (p - 1) / 2.
+        p: the number of dimensions.
+
+    Example:
+        >>> print(f"{sg.special.multigammaln(sg.tensor(3.0), 1).item():.4f}")
+        0.6931
+    """
+    terms = sum((lgamma(input - j / 2) for j in range(1, p)), lgamma(input))
+    return terms + p * (p - 1) / 4 * math.log(math.pi)
+
+
+# ---- incomplete gamma functions --------------------------------------------------------------------------------------
+# Gauss and Legendre's rules on [0, 1].
+_RULES = {n: (np.polynomial.legendre.leggauss(n) + np.array([[1.0], [0.0]])) / 2 for n in (32, 64)}
+
+
+def _rule(a: Tensor, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """A rule for integrals over t of the density of log(x) times something, relative to the density at log(x).
+
+    Up to log(x) where x < a, else from there on: the side on which the density falls, as far as it matters.
+
+    Returns:
+        [..., points] the steps t - log(x), [..., points] the weights with the density, and [...] whether x < a.
+    """
+    double = x.dtype == float64
+    below = x < a
+    a, x = a.unsqueeze(-1), x.clamp(min=1e-300 if double else 1e-37).unsqueeze(-1)
+    left = below.unsqueeze(-1)
+    with no_grad():
+        folds = 36.0 if double else 18.0  # the density falls by e to this power, at least
+        more = 2 * (a - x) - folds
+        until = (more.square() + 8 * folds * a).sqrt() - more
+        rest = folds / x
+        quadratic = 2 * folds / (x - a + ((x - a).square() + 2 * folds * x).sqrt())
+        until = where(left, until / (2 * a), _core.minimum(quadratic, log1p(rest + (2 * rest).sqrt())))
+        points, weights = (_core.tensor(v, dtype=x.dtype, device=x.device) for v in _RULES[64 if double else 32])
+        step = where(left, -until, until) * points
+    return step, exp(a * step - x * expm1(step)) * (until * weights), below
+
+
+def log_slope(concentration: Tensor, draw: Tensor) -> Tensor:
+    """d log(draw) / d concentration of a gamma variable, where the probability below the draw stays.
+
+    With z = log(draw) and p its density, that is minus the integral of (t - digamma(a)) p(t) up to z, over p(z); or,
+    since the whole integral is 0, plus that from z on.
+    """
+    step, weights, below = _rule(concentration, draw)
+    far = log(draw.clamp(min=1e-300 if draw.dtype == float64 else 1e-37)) - digamma(concentration)
+    total = ((far.unsqueeze(-1) + step) * weights).sum(-1)
+    return where(below, -total, total)
+
+
+def _log_density(a: Tensor, x: Tensor) -> Tensor:
+    """The logarithm of x^a exp(-x) / gamma(a), the density of log(x)."""
+    large = a >= _SHIFT
+    m = where(large, a, float(_SHIFT))
+    off = (x - m) / m
+    near = 0.5 * log(m / (2 * math.pi)) - m * (off - log1p(off)) - _stirling_rest(m)
+    small = where(large, 1.0, a)
+    return where(large, near, xlogy(small, x) - x - lgamma(small))
+
+
+class _Incomplete(Function):
+    @staticmethod
+    def forward(ctx: Any, a: Tensor, x: Tensor, upper: bool) -> Tensor:
+        ctx.save_for_backward(a, x)
+        ctx.upper = upper
+        inside = (a > 0) & (x > 0) & (x < math.inf)
+        # Where both are below 1, by P(a, x) = P(a + 1, x) + x^a exp(-x) / gamma(a + 1).
+        small = inside & (a < 1) & (x < 1)
+        b, y = where(inside, where(small, a + 1, a), 1.0), where(inside, x, 1.0)
+        _, weights, below = _rule(b, y)
+        part = weights.sum(-1) * exp(_log_density(b, y))
+        part = where(small, part + exp(_log_density(where(small, a, 1.0), y)) / a, part).clamp(max=1.0)
+        value = where(below != upper, part, 1 - part)
+        at_end = where((x == 0) & (a > 0), float(upper), where((a >= 0) & (x > 0), float(not upper), math.nan))
+        return where(inside, value, at_end)
+
+    @staticmethod
+    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor, None]:
+        a, x = ctx.saved_tensors
+        density = exp(_log_density(a, x))
+        sign = -1.0 if ctx.upper else 1.0
+        return -sign * g * density * log_slope(a, x), sign * g * exp(_log_density(a, x) - log(x)), None
+
+
+def _incomplete(input: Tensor, other: Tensor, upper: bool) -> Tensor:
+    a, x = _core.broadcast_tensors(floating(input), floating(other))
+    kind = _core.promote_types(a.dtype, x.dtype)
+    full = float64 if kind == float64 else _core.float32
+    value: Tensor = _Incomplete.apply(a.to(full), x.to(full), upper)
+    return value.to(kind)
+
+
+def gammainc(input: Tensor, other: Tensor) -> Tensor:
+    """The regularised lower incomplete gamma function: the share of a gamma distribution below `other`.
+
+    It has gradients to both arguments.
+
+    Args:
+        input: the shape parameter; not negative.
+        other: where the integral ends; not negative. The shapes broadcast.
+
+    Returns:
+        From 0 to 1; NaN for arguments outside.
+
+    Example:
+        >>> print(f"{sg.special.gammainc(sg.tensor(1.0), sg.tensor(2.0)).item():.4f}")
+        0.8647
+    """
+    return _incomplete(input, other, False)
+
+
+def gammaincc(input: Tensor, other: Tensor) -> Tensor:
+    """The regularised upper incomplete gamma function: 1 - gammainc(), with its own digits where that is small.
+
+    Args:
+        input, other: see gammainc.
+
+    Example:
+        >>> print(f"{sg.special.gammaincc(sg.tensor(1.0), sg.tensor(2.0)).item():.4f}")
+        0.1353
+    """
+    return _incomplete(input, other, True)

@@ -1,0 +1,77 @@
+"""Layers and losses of PyTorch that few programs use, and what they give."""
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.nn.utils import parametrizations
+
+rng = np.random.default_rng(0)
+
+
+def T(*s):
+    return torch.tensor(rng.standard_normal(s).astype(np.float32))
+
+
+def show(name, v):
+    if v.is_complex():
+        v = torch.view_as_real(v)
+    v = v.detach().double()
+    print(
+        name,
+        tuple(v.shape),
+        [float(f"{x:.4g}") + 0.0 for x in v.flatten()[:12].tolist()],
+        f"{v.abs().sum().item():.5g}",
+    )
+
+
+places = torch.tensor([[5, 22], [0, 59]])
+show("unravel", torch.stack(torch.unravel_index(places, (3, 4, 5))))
+show("unravel", torch.stack(torch.unravel_index(torch.tensor(7), (3, 4))))
+
+x = T(3, 5).requires_grad_()
+y = torch.tensor([[3, 0, -1, 1, 2], [-1, 1, 1, 1, 1], [4, 1, 0, 2, 3]])
+for reduction in ("mean", "sum", "none"):
+    show("multilabel", nn.MultiLabelMarginLoss(reduction=reduction)(x, y))
+F.multilabel_margin_loss(x, y).backward()
+show("grad", x.grad)
+show("multilabel", F.multilabel_margin_loss(x[0], y[0]))
+
+net = nn.AdaptiveLogSoftmaxWithLoss(16, 30, [4, 10, 20], div_value=2.0, head_bias=True)
+for name, p in net.named_parameters():
+    print(name, tuple(p.shape))
+    p.data.copy_(T(*p.shape))
+x = T(9, 16).requires_grad_()
+target = torch.tensor([0, 3, 4, 9, 10, 19, 20, 29, 1])
+out = net(x, target)
+show("output", out.output)
+show("loss", out.loss)
+out.loss.backward()
+show("grad", x.grad)
+show("grad", net.head.weight.grad)
+show("grad", net.tail[1][0].weight.grad)
+show("log_prob", net.log_prob(x))
+print(net.predict(x).tolist())
+show("one", net(x[0], target[0]).output)
+
+for n, k in ((4, 4), (5, 3), (3, 5)):
+    for orthogonal_map in (None, "matrix_exp", "cayley", "householder"):
+        for trivial in (True, False):
+            net = nn.Linear(k, n, bias=False)
+            net.weight.data.copy_(T(n, k) / 2)
+            if trivial and n == k:
+                net.weight.data.copy_(torch.linalg.qr(net.weight.detach())[0])
+            parametrizations.orthogonal(net, orthogonal_map=orthogonal_map, use_trivialization=trivial)
+            w = net.weight
+            square = w @ w.T if n <= k else w.T @ w
+            near = bool((square - torch.eye(min(n, k))).abs().max() < 1e-5)
+            original = net.parametrizations.weight.original
+            print((n, k), orthogonal_map, trivial, near, tuple(original.shape), sorted(net.state_dict()))
+            if not trivial or n == k:  # else it starts from random columns
+                show("weight", w)
+                net.weight.square().mul(torch.arange(1.0, k + 1)).sum().backward()
+                show("grad", original.grad)
+show("householder", torch.linalg.householder_product(T(5, 3), torch.tensor([1.5, 0.0, 0.7])))
+a, z = T(4).abs(), T(4).abs()
+show("gammainc", torch.special.gammainc(a, z))
+show("gammaincc", torch.special.gammaincc(a, z))
