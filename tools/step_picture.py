@@ -26,6 +26,7 @@ def step() -> list[tuple[str, Any]]:
     b = sg.zeros(4, device="cpu", requires_grad=True).realize()
     loss = ((x @ w + b).sigmoid() - y).square().mean()
     loss.backward()
+    assert w.grad is not None and b.grad is not None
     with sg.no_grad():
         return [("loss", loss), ("w", w - 0.1 * w.grad), ("b", b - 0.1 * b.grad)]
 
@@ -40,9 +41,11 @@ def draw(results: list[tuple[str, Any]]) -> Graph:
         graph_attr={"rankdir": "LR", "nodesep": "0.15", "ranksep": "0.25", "bgcolor": "white", **look},
         node_attr={"shape": "box", "style": "rounded,filled", "fillcolor": "white", "height": "0.3", **look},
     )
-    for k, kernel in enumerate(kernels):
+    for k in range(len(kernels)):
         with graph.subgraph(name=f"cluster{k}") as frame:
-            frame.attr(label=f"kernel {k + 1}", style="rounded,filled", margin="6", color=PALE[k % len(PALE)], labeljust="l")
+            frame.attr(
+                label=f"kernel {k + 1}", style="rounded,filled", margin="6", color=PALE[k % len(PALE)], labeljust="l"
+            )
             for number in filter(lambda n: home.get(n) == k, lines):
                 frame.node(f"n{number}", lines[number][2])
     for number, line in lines.items():
