@@ -11,6 +11,9 @@ if(NOT sg_bind_sources)
   return()
 endif()
 pybind11_add_module(_core MODULE NO_EXTRAS ${sg_bind_sources})
+if(SPIROGRAD_GPU AND CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  target_sources(_core PRIVATE "${PROJECT_SOURCE_DIR}/cpp/cmake/no_hlsl.cpp")
+endif()
 target_link_libraries(_core PRIVATE spirograd)
 # Most of what a unit with pybind11 costs is pybind11 itself, so these are compiled as two units, one a core. Names in
 # them differ, also those that only their own file sees.
