@@ -17,7 +17,7 @@ lanes=(
   "cpu 200 pytest on the CPU"
   "gpu 780 pytest of the GPU tests (software Vulkan)"
   "wheel 120 the wheel: made from the objects of setup, checked, tried in an empty environment"
-  "docs 120 doctests of the package, the pages without a warning, their notebooks"
+  "docs 120 doctests of the package, the pages and the API's without a warning, their notebooks"
   "core 260 GPU tests under the validation layer"
   "sync 90 barriers under synchronization validation, each kernel replaced by a proxy"
   "gpuav 110 addresses under GPU-assisted validation"
@@ -30,6 +30,7 @@ lanes=(
 # Run only when they are named.
 long_lanes=(
   "vendors_all 3000 pipelines of all GPU tests through the compilers of eight devices of other makers"
+  "links 300 the addresses that the pages link to (needs a network)"
   "asan 300 tests of the Python module on the CPU under the address and undefined-behaviour sanitizers"
   "slow 1500 tests marked slow, on the CPU and (software Vulkan) the GPU"
   "poison 2000 pytest on the CPU and the GPU (software Vulkan) with memory full of NaN and guard pages"
@@ -120,7 +121,12 @@ lane_wheel() { tools/wheel.sh build/test/dist; }
 lane_docs() {
   "$py" -m pytest -q --doctest-modules --pyargs spirograd || return 1
   [ "${TEST_GPU:-software}" = real ] || software_vulkan || return 1
-  .venv/bin/sphinx-build -W -n --keep-going -q -b html docs build/docs && echo "pages: build/docs/index.html"
+  .venv/bin/sphinx-build -W -n --keep-going -q -j "$jobs" -b html docs build/docs && echo "pages: build/docs/index.html"
+}
+
+# Needs a network. The pages are built as in the lane docs, without notebooks run.
+lane_links() {
+  .venv/bin/sphinx-build -q -j "$jobs" -D nb_execution_mode=off -b linkcheck docs build/links
 }
 
 # ---- under the validation layer ------------------------------------------------------------------------------------

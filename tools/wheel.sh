@@ -12,7 +12,7 @@ cd "$root"
 out=$(realpath -m "${1:-dist}")
 py=$root/.venv/bin/python
 [ -e .venv/package.stamp ] || die "run tools/setup.sh first"
-platform=manylinux_2_28_x86_64 most_bytes=5600000  # 5 MB is the goal
+platform=manylinux_2_28_x86_64 most_bytes=$((5 * 1024 * 1024))
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 1700000000)
 export SOURCE_DATE_EPOCH PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=$root/.venv/bin:$PATH
 work=$(mktemp -d)
@@ -26,7 +26,7 @@ build() {
   rm -rf "$work/raw"
   "$python" -m pip wheel -q --no-build-isolation --no-deps -w "$work/raw" -C cmake.define.SPIROGRAD_GLIBC=2.28 \
     "$@" . >"$work/log" 2>&1 || { tail -20 "$work/log" >&2; die "the build failed"; }
-  auditwheel repair --plat "$platform" --only-plat -w "$folder" "$work"/raw/*.whl >"$work/log" 2>&1 ||
+  auditwheel repair -z 9 --plat "$platform" --only-plat -w "$folder" "$work"/raw/*.whl >"$work/log" 2>&1 ||
     { tail -5 "$work/log" >&2; die "auditwheel refused the wheel"; }
 }
 

@@ -13,13 +13,18 @@ __all__ = ["plot_history", "plot_loss", "plot_lr_find", "plot_times"]
 Curve = Sequence[tuple[float, float]]
 
 
-def plot_loss(history: Mapping[str, Curve], path: str | os.PathLike[str], title: str = "Training loss") -> None:
+def plot_loss(
+    history: Mapping[str, Curve], path: str | os.PathLike[str] | None = None, title: str = "Training loss"
+) -> Any:
     """Draws loss against step.
 
     Args:
         history: a curve of (step, loss) for each name. What `fit` returned is drawn by `plot_history`.
-        path: file to write; the ending chooses the format.
+        path: file to write, or None; the ending chooses the format.
         title: above the axes.
+
+    Returns:
+        A matplotlib figure.
 
     Raises:
         ImportError: matplotlib is not installed.
@@ -32,7 +37,10 @@ def plot_loss(history: Mapping[str, Curve], path: str | os.PathLike[str], title:
         axes.plot(steps, smooth(losses), DASHES[i % len(DASHES)], color=colour, linewidth=1.8, label=name)
     axes.set_yscale("log")
     plain_numbers(axes.yaxis)
-    save(figure, axes, path)
+    axes.legend(frameon=False)
+    if path is not None:
+        figure.savefig(path)
+    return figure
 
 
 def plot_history(history: Any, path: str | os.PathLike[str] | None = None, title: str = "Training") -> Any:

@@ -1,0 +1,82 @@
+"""The site: a page for each name of the API, and several versions side by side."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import site_version
+import spirograd as sg
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+sys.path.append(str(DOCS))
+api_pages = importlib.import_module("api_pages")
+
+
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    writer = api_pages.Pages(tmp_path_factory.mktemp("api"))
+    for module in api_pages.MODULES:
+        writer.write_module(module)
+    return writer
+
+
+@pytest.fixture
+def pages(writer: Any) -> Path:
+    return Path(writer.folder)
+
+
+def test_each_function_and_class_has_a_page(writer: Any, pages: Path) -> None:
+    titles = {p.read_text().splitlines()[2] for p in pages.glob("*/*.rst")}
+    for module in (sg, sg.nn, sg.nn.functional, sg.optim, sg.linalg):
+        for name in api_pages.names_of(module):
+            assert writer.owner[id(getattr(module, name))] in titles, name
+    assert {"spirograd.relu", "spirograd.tensor", "spirograd.Tensor", "spirograd.nn.Linear"} <= titles
+
+
+def test_pages_differ_in_more_than_case(pages: Path) -> None:
+    paths = [str(p.relative_to(pages)) for p in pages.rglob("*.rst")]
+    assert len({p.lower() for p in paths}) == len(paths) > 1000
+
+
+def test_an_object_has_one_page(pages: Path) -> None:
+    assert sg.special.erf is sg.erf and (pages / "spirograd" / "erf.rst").exists()
+    assert not (pages / "spirograd.special" / "erf.rst").exists()
+    assert "~spirograd.erf\n" in (pages / "spirograd.special.rst").read_text()
+
+
+def test_methods_that_are_functions_lead_there(pages: Path) -> None:
+    page = (pages / "spirograd" / "Tensor.rst").read_text()
+    assert "   ~spirograd.exp\n" in page and "backward" not in page.split(":exclude-members:")[1]
+
+
+def test_every_module_with_a_page_has_names(pages: Path) -> None:
+    for module in api_pages.MODULES:
+        assert ".. autosummary::" in (pages / f"{module}.rst").read_text(), module
+
+
+def test_source_of_an_object() -> None:
+    link = api_pages.source_of("py", {"module": "spirograd.nn", "fullname": "Linear"})
+    file, _, line = link.removeprefix("python/spirograd/").partition("#L")
+    source = Path(inspect.getsourcefile(sg.nn.Linear) or "").read_text().splitlines()
+    assert file == "nn/linear.py" and source[int(line) - 1].startswith("class Linear")
+    assert api_pages.source_of("py", {"module": "spirograd", "fullname": "relu"}) is None
+
+
+def test_versions(tmp_path: Path) -> None:
+    built, site = tmp_path / "built", tmp_path / "site"
+    built.mkdir()
+    (built / "index.html").write_text("pages")
+    for name in ("main", "v0.9.0", "v0.10.0"):
+        names = site_version.add(built, site, name)
+    assert names == json.loads((site / "versions.json").read_text()) == ["v0.10.0", "v0.9.0", "main"]
+    assert (site / "v0.9.0" / "index.html").read_text() == "pages"
+    assert "url=v0.10.0/" in (site / "index.html").read_text()
+    with pytest.raises(SystemExit, match="no name of a folder"):
+        site_version.add(built, site, "../elsewhere")
