@@ -323,6 +323,7 @@ Escaped::Escaped(const Tensor& x) {
     storage.node = Held(node);
   }
   raise_reports({});
+  node->drop_half();  // others may change the value from here on
   buffer_ = node->buffer;
   ++buffer_->shared;
   data = static_cast<unsigned char*>(buffer_->host) + static_cast<size_t>(x->offset) * size_of(x.dtype());

@@ -180,6 +180,15 @@ def test_weights_that_numpy_sees_are_converted_each_time() -> None:
             assert layer(x).tolist() == [[16 * value] * 16]
 
 
+def test_what_numpy_wrote_between_two_steps_is_seen() -> None:
+    layer, x = sg.nn.Linear(16, 16, bias=False), sg.ones(1, 16)
+    for value in (1.0, 2.0):
+        layer.weight.detach().numpy()[:] = value
+        for _ in range(2):
+            with sg.autocast("cpu", HALF):
+                assert layer(x).tolist() == [[16 * value] * 16]
+
+
 @pytest.mark.gpu
 def test_inference_converts_nothing_twice(gpu: sg.Device) -> None:
     layer, x = sg.nn.Linear(64, 64, bias=False).to(gpu), sg.randn(4, 64, device=gpu).to(HALF)
