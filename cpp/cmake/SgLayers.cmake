@@ -14,6 +14,8 @@ function(sg_precompile target)
   if(CMAKE_CXX_COMPILER_LAUNCHER)
     return()
   endif()
+  # GCC 12 then warns of the library's own strings.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
   get_property(first GLOBAL PROPERTY SG_PRECOMPILED)
   if(first)
     target_precompile_headers(${target} REUSE_FROM ${first})
