@@ -8,6 +8,8 @@ endif()
 get_target_property(kind sg_device_cpu TYPE)
 if(kind STREQUAL "OBJECT_LIBRARY")
   target_compile_options(sg_device_cpu PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
+  # GCC takes the optimization level from a precompiled header.
+  set_target_properties(sg_device_cpu PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
 set(isa_source "${PROJECT_SOURCE_DIR}/cpp/device/cpu/blocks_isa.cpp")
