@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -141,6 +141,31 @@ def test_operands_are_split_in_a_launch_each(gpu: sg.Device) -> None:
         sg.synchronize()
         assert sg.stats()["dispatches"] - before == (3 if precision != "highest" and has_units(gpu) else 1)
         del y
+
+
+EACH_PATH = """
+import numpy as np, spirograd as sg
+rng = np.random.default_rng(5)
+a, b = (rng.normal(size=s).astype(np.float32) for s in [(65, 33), (33, 63)])
+x, y = (sg.tensor(v, device="gpu") for v in (a, b))
+room = np.abs(a).astype("f8") @ np.abs(b).astype("f8")
+for precision in ("highest", "high", "medium"):
+    sg.set_float32_matmul_precision(precision)
+    product = x @ y
+    path = [p for p in ("cm1", "cm2") if f"product_{p}.glsl" in product.plan()[-1].source]
+    print(precision, (np.abs(product.numpy() - a.astype("f8") @ b.astype("f8")) / room).max(), *path)
+print("units", *[p for p in ("cm1", "cm2") if p in sg.Device.gpu().features["float16 products"]])
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("path", ["none", "cm1", "cm2"])
+def test_each_path_to_the_matrix_units(path: str, run_python: Callable[..., str]) -> None:
+    *lines, (_, *units) = (line.split() for line in run_python(EACH_PATH, SPIROGRAD_MATRIX=path).splitlines())
+    assert units in ([], [path]) or path == "cm2"
+    for precision, worst, *taken in lines:
+        assert float(worst) < {"highest": 2.0**-22, "high": 2.0**-21, "medium": 2.0**-10}[precision]
+        assert taken == ([] if precision == "highest" else units), precision
 
 
 def test_long_sums_are_cut(device: sg.Device) -> None:
