@@ -30,6 +30,8 @@ MODULES = (
     "spirograd.amp",
     "spirograd.linalg",
     "spirograd.fft",
+    "spirograd.signal",
+    "spirograd.signal.windows",
     "spirograd.special",
     "spirograd.sparse",
     "spirograd.distributions",

@@ -119,7 +119,10 @@ class TestFiles:
             ("[" * 100_000, "is not JSON"),
             ("[1]", "holds no tokenizer"),
             ("{}", "holds no tokenizer"),
-            ('{"spirograd": "Other"}', "holds a 'Other'; known are ByteTokenizer, CharTokenizer, SentencePieceTokenizer, WordTokenizer"),
+            (
+                '{"spirograd": "Other"}',
+                "holds a 'Other'; known are ByteTokenizer, CharTokenizer, SentencePieceTokenizer, WordTokenizer",
+            ),
             ('{"spirograd": ["CharTokenizer"]}', "known are"),
             ('{"spirograd": "CharTokenizer"}', "is damaged"),
             ('{"spirograd": "CharTokenizer", "vocabulary": ["a"]}', "is damaged"),

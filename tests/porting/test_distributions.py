@@ -199,6 +199,16 @@ def test_the_divergence_of_transformed_distributions() -> None:
         D.kl_divergence(D.Binomial(2, sg.tensor(0.5)), D.Binomial(3, sg.tensor(0.5)))
 
 
+def test_parameters_that_are_numbers_go_with_values_of_any_device(device: sg.Device) -> None:
+    x = sg.ones(3, device=device)
+    for law in (D.Normal(0.0, 1.0), D.LogNormal(0.0, 1.0), D.HalfCauchy(2.0), D.Gamma(2.0, 1.0), D.VonMises(0.0, 2.0)):
+        assert law.log_prob(x).device == device and law.log_prob(x).shape == (3,)
+    assert D.Normal(0.0, 1.0).cdf(x).device == device and D.Gumbel(0.0, 1.0).icdf(x / 2).device == device
+    near, plain = D.Normal(x, x), D.Normal(0.0, 1.0)
+    assert D.kl_divergence(near, plain).device == D.kl_divergence(plain, near).device == device
+    assert plain.loc.device == sg.Device("cpu")
+
+
 def test_rsample_without_a_gradient_says_so() -> None:
     with pytest.raises(NotImplementedError, match=r"Poisson: draws have no gradient; use sample\(\)"):
         sg.distributions.Poisson(1.0).rsample()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from .. import _core
@@ -40,6 +41,33 @@ class Distribution:
         self._checked = self._validate if validate_args is None else validate_args
         if self._checked:
             self._check()
+
+    def __init_subclass__(cls) -> None:
+        for name in ("log_prob", "cdf", "icdf"):
+            if name in vars(cls):
+                setattr(cls, name, _beside_the_value(vars(cls)[name]))
+
+    def _beside(self, device: _core.Device) -> Any:
+        """The same with parameters that are single numbers on a device: they go with tensors of any."""
+        moved: dict[str, Any] = {}
+        for name, x in vars(self).items():
+            if isinstance(x, Tensor) and x.ndim == 0 and x.device != device:
+                moved[name] = x.to(device)
+            elif isinstance(x, Distribution) and (other := x._beside(device)) is not x:
+                moved[name] = other
+        if not moved:
+            return self
+        made = object.__new__(type(self))
+        made.__dict__.update({**vars(self), **moved})
+        return made
+
+    def _device(self) -> _core.Device | None:
+        """Where the parameters are."""
+        for x in vars(self).values():
+            found = x.device if isinstance(x, Tensor) else x._device() if isinstance(x, Distribution) else None
+            if found is not None:
+                return found
+        return None
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
@@ -150,6 +178,14 @@ class Distribution:
             if isinstance(value, Tensor):
                 shown.append(f"{name}: {value.item() if value.numel() == 1 else value.shape}")
         return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _beside_the_value(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    @functools.wraps(method)
+    def call(self: Distribution, value: Any) -> Tensor:
+        return method(self._beside(value.device) if isinstance(value, Tensor) else self, value)
+
+    return call
 
 
 class ExponentialFamily(Distribution):

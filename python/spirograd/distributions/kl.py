@@ -57,6 +57,9 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
         >>> sg.distributions.kl_divergence(normal(0.0, 1.0), normal(1.0, 1.0)).item()
         0.5
     """
+    place = p._device() if p.batch_shape or p.event_shape else q._device()
+    if place is not None:
+        p, q = p._beside(place), q._beside(place)
     for kind_p in type(p).__mro__:
         for kind_q in type(q).__mro__:
             if (kind_p, kind_q) in _formulas:

@@ -124,10 +124,10 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of a product of reflections I - tau v v^T, whose vectors are below the diagonal of A.
+    """The first columns of a product of reflections I - tau v v^T: [..., m, n], [..., k] -> [..., m, n].
 
     Args:
-        A: [..., m, n], n at most m; what is not below the diagonal does not matter.
+        A: the vectors below the diagonal, [..., m, n], n at most m; the rest does not matter.
         tau: [..., k], k at most n.
 
     Returns:

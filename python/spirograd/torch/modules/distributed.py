@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import distributed
 
-__all__ = ["init_process_group", "is_gloo_available", "is_torchelastic_launched"]
+__all__ = ["get_default_backend_for_device", "init_process_group", "is_gloo_available", "is_torchelastic_launched"]
 
 _BACKENDS = (None, "auto", "gloo", "mpi", "nccl", "ucc")
 
@@ -35,6 +35,11 @@ def init_process_group(
     distributed.init_process_group(
         timeout=timeout, world_size=world_size, rank=rank, init_method=init_method, device_id=device_id
     )
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """ "nccl" for cuda and "gloo" for the CPU, names that init_process_group() takes."""
+    return "nccl" if str(device).startswith(("cuda", "gpu")) else "gloo"
 
 
 def is_gloo_available() -> bool:
