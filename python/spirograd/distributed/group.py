@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -232,6 +233,8 @@ def init_process_group(
                 _core._groups_close()
                 communicator = communicator.Dup()
                 number = _open(communicator, tuple(range(size)), seconds)
+            if why and _NO_CUDA not in why and mine == 0:
+                warnings.warn(f"init_process_group: tensors on GPUs go through the host; {why}", stacklevel=2)
             _gpu = -1 if why else gpu
         if sys.excepthook is not _note_error:
             _hook = sys.excepthook
@@ -251,11 +254,14 @@ def _number(device: _core.Device | str | int) -> int:
     return known.index
 
 
+_NO_CUDA = "there is no CUDA device to use"
+
+
 def _use_nccl(group: int, gpu: int, backend: str) -> str:
     """Has tensors on GPUs go by NCCL, if all processes of the group can. Returns why not."""
     lacks, library = "", nccl.find()
-    if backend == "auto" and (not is_nccl_available() or os.environ.get("SPIROGRAD_DEVICE") == "cpu"):
-        lacks = "NCCL is not used here"
+    if backend == "auto" and (not nccl.has_driver() or os.environ.get("SPIROGRAD_DEVICE") == "cpu"):
+        lacks = _NO_CUDA
     elif library is None:
         lacks = "NCCL: there is no libnccl.so.2; pip install spirograd[nccl]"
     nccl.pin()
