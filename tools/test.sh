@@ -220,6 +220,8 @@ lane_limits() {
     fake_driver || return 1
   printf '{"file_format_version": "1.0.0", "ICD": {"api_version": "1.4.305", "library_path": "%s"}}\n' \
     "$root/$build/libfake_driver.so" >"$fake"
+  # Kernels for real devices are long straight code: beside other work a sort took the software driver over a minute.
+  export SPIROGRAD_TIMEOUT=300
   local ok=0 small=maxComputeSharedMemorySize=16384 threads
   threads=maxComputeWorkGroupInvocations=128,maxComputeWorkGroupSize=128
   local said
@@ -233,7 +235,9 @@ sg.randn(8, device="gpu").sort()[0].tolist()' 2>&1)
     tests/nn/test_layers.py tests/ops/test_{long_products,half_products,pooling}.py || ok=1
   threads=maxComputeWorkGroupInvocations=256,maxComputeWorkGroupSize=256
   with_limits "256 threads, 16 KiB of shared memory, buffers of 64 MiB, an integrated device" \
-    "$threads,$small,maxStorageBufferRange=67108864,maxBufferSize=67108864,deviceType=1" tests/ops/test_{sort,attention_options}.py || ok=1
+    "$threads,$small,maxStorageBufferRange=67108864,maxBufferSize=67108864,deviceType=1" \
+    tests/ops/test_{sort,attention_options}.py \
+    tests/ops/test_matmul_precision.py::test_halves_are_written_only_where_a_kernel_reads_them || ok=1
   with_limits "a discrete device without float64, 16-bit storage and control of subgroups" \
     "shaderFloat64=0,storageBuffer16BitAccess=0,shaderInt16=0,subgroupSizeControl=0,computeFullSubgroups=0,deviceType=2" \
     tests/nn/test_layers.py tests/ops/test_convolution.py || ok=1

@@ -8,6 +8,7 @@
 #include "device/gpu/lower/glsl_kernel.hpp"
 #include "device/gpu/lower/shaders.hpp"
 #include "device/gpu/pipeline/compiler.hpp"
+#include "kernel/matrix_tiles.hpp"
 #include "test_lower_reference.hpp"
 
 using namespace sg;
@@ -143,6 +144,33 @@ TEST_CASE("float32 products of less precision use scaled halves", "[lower]") {
         CHECK(alignments_of_stored_tiles(spirv).size() == tiles);  // the other one has two results, stored one by one
       }
     }
+}
+
+TEST_CASE("a tile of the matrix units fits, or there is none", "[lower]") {
+  Features f = plain();
+  f.subgroup = 32;
+  f.shared_bytes = 49152;
+  MatrixProblem p{.units = {MatrixUnits::Path::cm1, 16, 16, 16},
+                  .m = 4096,
+                  .n = 4096,
+                  .batch = 1,
+                  .planes = 0,
+                  .a_along_k = true,
+                  .b_along_k = false,
+                  .walks = false};
+  REQUIRE(choose_matrix_tile(p, f));
+  CHECK(choose_matrix_tile(p, f)->m == 128);
+  p.planes = 2;  // twice the shared memory
+  f.shared_bytes = 32768;
+  REQUIRE(choose_matrix_tile(p, f));
+  CHECK(choose_matrix_tile(p, f)->m == 64);
+  f.shared_bytes = 16384;
+  CHECK(!choose_matrix_tile(p, f));
+  f.shared_bytes = 49152;
+  f.subgroup = 0;
+  CHECK(!choose_matrix_tile(p, f));
+  p.units = {};
+  CHECK(!choose_matrix_tile(p, f));
 }
 
 TEST_CASE("golden GLSL", "[lower]") {

@@ -168,6 +168,16 @@ def test_each_path_to_the_matrix_units(path: str, run_python: Callable[..., str]
         assert taken == ([] if precision == "highest" else units), precision
 
 
+@pytest.mark.gpu
+def test_halves_are_written_only_where_a_kernel_reads_them(gpu: sg.Device) -> None:
+    """The lane limits fakes shared memory that holds no tile of two halves an operand."""
+    a, b = (on(gpu, x) for x in factors("random", 64, 64, 64))
+    for precision in ("high", "medium"):
+        sg.set_float32_matmul_precision(precision)
+        kernels = (a @ b).plan()
+        assert len(kernels) == (3 if "#define SCALED" in kernels[-1].source else 1)
+
+
 def test_long_sums_are_cut(device: sg.Device) -> None:
     a, b = factors("random", 32, 48, 4096)
     sg.set_float32_matmul_precision("high")

@@ -9,6 +9,7 @@ import pytest
 pytestmark = pytest.mark.gpu
 
 ROWS = ["nvidia", "amd", "gcn", "intel", "apple", "mobile", "software"]
+SMALL = ["intel", "mobile", "software"]
 
 # Each prints how far the GPU is from the CPU, relative to the sizes of results.
 PRODUCTS = """
@@ -79,8 +80,15 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("kind", PROGRAMS)
-@pytest.mark.parametrize("tiles", ROWS)
+# A software driver takes long to compile the larger tiles of attention.
+CASES = [
+    pytest.param(tiles, kind, marks=[pytest.mark.slow] if kind == "attention" and tiles not in SMALL else [])
+    for tiles in ROWS
+    for kind in PROGRAMS
+]
+
+
+@pytest.mark.parametrize(("tiles", "kind"), CASES)
 def test_tiles_of_each_kind_of_gpu(tiles: str, kind: str, run_python: Callable[..., str]) -> None:
     error, taken = run_python(PROGRAMS[kind], SPIROGRAD_TILES=tiles).split()
     assert taken == tiles
