@@ -11,6 +11,8 @@
 #include <utility>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #include "device/cpu/blocks.hpp"

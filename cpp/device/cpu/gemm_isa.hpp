@@ -3,8 +3,8 @@
 //
 // k is cut in slabs of kSlab; for each, a is packed in panels of kRows rows, b in panels of two vectors of columns,
 // and a register tile of kRows x 2 vectors walks the slab. Each result element adds the products of a slab in the order
-// of k, with one fused multiply-add each, and then the sums of the slabs: short chains round less than one long chain.
-// The result does not depend on how a caller cuts the product.
+// of k, with one multiply-add each (fused where the instruction set has it), and then the sums of the slabs: short
+// chains round less than one long chain. The result does not depend on how a caller cuts the product.
 #include "device/cpu/vectors_isa.hpp"
 
 inline constexpr int64_t kSlab = 256;      // a panel of b then fills half of a 64 KiB, or 2/3 of a 48 KiB first cache

@@ -31,6 +31,13 @@ SG_ALWAYS Vector<float>::Type multiply_add(Vector<float>::Type a, Vector<float>:
 SG_ALWAYS Vector<double>::Type multiply_add(Vector<double>::Type a, Vector<double>::Type b, Vector<double>::Type c) {
   return (Vector<double>::Type)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 }
+#elif defined(__aarch64__)
+SG_ALWAYS Vector<float>::Type multiply_add(Vector<float>::Type a, Vector<float>::Type b, Vector<float>::Type c) {
+  return (Vector<float>::Type)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
+}
+SG_ALWAYS Vector<double>::Type multiply_add(Vector<double>::Type a, Vector<double>::Type b, Vector<double>::Type c) {
+  return (Vector<double>::Type)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
+}
 #else
 template <class V>
 SG_ALWAYS V multiply_add(V a, V b, V c) {
