@@ -110,10 +110,10 @@ def _summary(place: _core.Device, abbreviated: bool) -> str:
             ("taken in all", stats["bytes_live"] + stats["bytes_cached"]),
         ]
         rows += [("free on the device", place.memory_free), ("size of the device", place.memory_total)]
-    lines = [f"{place}: {place.name}", *(f"  {name:<19}{_bytes(size):>12}" for name, size in rows)]
+    table = [(name, _bytes(size)) for name, size in rows]
     if not abbreviated:
-        lines.append(f"  {'times memory was asked for':<26}{stats['allocations']:>5}")
-    return "\n".join(lines)
+        table.append(("allocations", str(stats["allocations"])))
+    return "\n".join([f"{place}: {place.name}", *(f"  {name:<19}{text:>12}" for name, text in table)])
 
 
 def _bytes(size: int) -> str:
