@@ -1,7 +1,8 @@
 // The matrix product of half types by VK_NV_cooperative_matrix2, sums in float32. Included by generated kernels, which
 // define MATRIX (the type of an element), ALIGNMENT (of the operands, in bytes), the argument macros, and either
 //   void epilogue(uint batch, uint m, uint n, float sum)
-// which stores, or with STORED (the type of the result) and RESULT (the address of a batch entry's first element)
+// which stores, or with STORED (the type of the result, of STORED_BYTES) and RESULT (the address of a batch entry's first
+// element)
 //   float epilogue(uint batch, uint m, uint n, float sum)
 // whose value goes to a matrix with neighbouring columns; with PLAIN there is none, the sum is stored. With SCALED,
 // factors are PLANES halves of float32 operands (product_scaled.glsl).
@@ -32,7 +33,7 @@ layout(buffer_reference, std430, buffer_reference_align = ALIGNMENT) buffer Fact
 uint stride(uint64_t elements) { return kEven == 1 ? uint(elements) / 8 * 8 : uint(elements); }
 
 #ifdef STORED
-layout(buffer_reference, std430, buffer_reference_align = 2) buffer Result { STORED at[]; };
+layout(buffer_reference, std430, buffer_reference_align = STORED_BYTES) buffer Result { STORED at[]; };
 #ifndef PLAIN
 float finish(const in uint row, const in uint col, const in float sum, const in uint batch, const in uint m0,
              const in uint n0) {

@@ -100,6 +100,15 @@ TEST_CASE("products of halves use matrix units that can take them", "[lower]") {
     }
 }
 
+// What OpCooperativeMatrixStoreTensorNV says about its addresses; less than an element has is no valid SPIR-V.
+static std::vector<uint32_t> alignments_of_stored_tiles(const std::vector<uint32_t>& spirv) {
+  constexpr uint32_t kStoreTensor = 5368, kAligned = 2;
+  std::vector<uint32_t> found;
+  for (size_t at = 5; at < spirv.size(); at += spirv[at] >> 16)
+    if ((spirv[at] & 0xffff) == kStoreTensor && spirv[at + 4] & kAligned) found.push_back(spirv[at + 5]);
+  return found;
+}
+
 TEST_CASE("float32 products of less precision use scaled halves", "[lower]") {
   Features cm1 = plain(), cm2 = plain();
   cm1.subgroup = cm2.subgroup = 32;
@@ -127,7 +136,9 @@ TEST_CASE("float32 products of less precision use scaled halves", "[lower]") {
         INFO(name << "\n" << l.shader->source);
         CHECK(l.shader->source.find(text) != std::string::npos);
         CHECK(l.shader->source.find(precision == Precision::high ? "PLANES 2" : "PLANES 1") != std::string::npos);
-        CHECK_NOTHROW(compile_glsl(l.name, l.shader->source));
+        const std::vector<uint32_t> spirv = compile_glsl(l.name, l.shader->source);
+        for (uint32_t alignment : alignments_of_stored_tiles(spirv)) CHECK(alignment == sizeof(float));
+        CHECK(alignments_of_stored_tiles(spirv).size() == (std::string(text) == "product_cm2.glsl"));
       }
     }
 }

@@ -113,9 +113,10 @@ std::string workgroup_epilogue(Arguments& args, const Layout& l, DType half, int
   if (!store) return write_epilogue(args, l, 1);
   const View& to = l.program().views[store->slot];
   const auto stride = [&](int d) { return args.use(What::stride, store->slot, d); };
-  std::string text = defined("STORED", matrix_type(to.dtype)) + defined("out_m", stride(1)) +
-                     defined("RESULT", "(" + args.use(What::tensor, store->slot) + " + " +
-                                           std::to_string(size_of(to.dtype)) + "ul * batch * " + stride(0) + ")");
+  const std::string bytes = std::to_string(size_of(to.dtype));
+  std::string text =
+      defined("STORED", matrix_type(to.dtype)) + defined("STORED_BYTES", bytes) + defined("out_m", stride(1)) +
+      defined("RESULT", "(" + args.use(What::tensor, store->slot) + " + " + bytes + "ul * batch * " + stride(0) + ")");
   if (!planes && is_plain(l.program(), *store)) return text + "#define PLAIN\n";
   return text + value_function(args, l, *store);
 }
