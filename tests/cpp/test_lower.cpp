@@ -138,7 +138,9 @@ TEST_CASE("float32 products of less precision use scaled halves", "[lower]") {
         CHECK(l.shader->source.find(precision == Precision::high ? "PLANES 2" : "PLANES 1") != std::string::npos);
         const std::vector<uint32_t> spirv = compile_glsl(l.name, l.shader->source);
         for (uint32_t alignment : alignments_of_stored_tiles(spirv)) CHECK(alignment == sizeof(float));
-        CHECK(alignments_of_stored_tiles(spirv).size() == (std::string(text) == "product_cm2.glsl"));
+        const bool tiles =
+            text == std::string("product_cm2.glsl") && name == std::string("matmul_float32_64x512x784_e0");
+        CHECK(alignments_of_stored_tiles(spirv).size() == tiles);  // the other one has two results, stored one by one
       }
     }
 }
