@@ -55,7 +55,7 @@ def test_a_tokenizer_is_saved_with_its_model(model: Path, tmp_path: Path) -> Non
 def test_a_damaged_file_says_so(model: Path, tmp_path: Path) -> None:
     broken = tmp_path / "tokenizer.model"
     broken.write_bytes(model.read_bytes()[:100])
-    with pytest.raises(sg.FileFormatError, match="the library sentencepiece does not read .*tokenizer.model"):
+    with pytest.raises(sg.FileFormatError, match=r"the library sentencepiece does not read .*tokenizer\.model"):
         sg.text.from_file(broken)
 
 

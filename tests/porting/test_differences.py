@@ -36,12 +36,6 @@ assert "inner sizes differ" in raises(ValueError, lambda: torch.ones(2, 3) @ tor
 y = nn.functional.embedding(torch.tensor([9]), torch.ones(3, 2)).sum()
 assert "out of range" in raises(IndexError, y.item)
 """,
-    "tensors without dimensions on the CPU, with tensors of a GPU": """
-if torch.cuda.is_available():
-    x = torch.ones(3, device="cuda")
-    assert "different devices" in raises(ValueError, lambda: x * torch.tensor(2.0))
-    assert torch.distributions.Normal(0.0, 1.0).log_prob(x).device == x.device
-""",
     "modules in plain lists and dicts": """
 class Net(nn.Module):
     def __init__(self):
@@ -108,6 +102,12 @@ a.record()
 b.record()
 assert a.elapsed_time(b) >= 0
 raises(RuntimeError, lambda: torch.cuda.Event().elapsed_time(b))
+""",
+    "tensors without dimensions on the CPU, with tensors of a GPU": """
+if torch.cuda.is_available():
+    x = torch.ones(3, device="cuda")
+    assert "different devices" in raises(ValueError, lambda: x * torch.tensor(2.0))
+    assert torch.distributions.Normal(0.0, 1.0).log_prob(x).device == x.device
 """,
     "arguments of distributions": """
 torch.distributions.Normal(0.0, -1.0)

@@ -200,7 +200,7 @@ class SoftplusTransform(Transform):
 
 
 class AbsTransform(Transform):
-    """|x|; the inverse gives the positive one.
+    """abs(x); the inverse gives the positive one.
 
     Example:
         >>> sg.distributions.transforms.AbsTransform()(sg.tensor(-2.0)).item()

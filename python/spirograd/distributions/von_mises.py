@@ -24,9 +24,6 @@ class VonMises(Distribution):
         concentration: about one over the variance.
         validate_args: whether parameters are checked.
 
-    Attributes:
-        variance: 1 less the length of the mean of (cos, sin).
-
     Example:
         >>> round(sg.distributions.VonMises(0.0, 1.0).log_prob(sg.tensor(0.0)).item(), 4)
         -1.0738
@@ -48,6 +45,7 @@ class VonMises(Distribution):
 
     @property
     def variance(self) -> Tensor:
+        """1 less the length of the mean of (cos, sin)."""
         return 1 - self._length()
 
     def _length(self) -> Tensor:

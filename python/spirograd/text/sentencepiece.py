@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._core import FileFormatError
-from .tokenizer import Ids, Tokenizer
+from .tokenizer import FILES, Ids, Tokenizer
 
 __all__ = ["SentencePieceTokenizer", "from_sentencepiece"]
 
@@ -56,6 +56,10 @@ class SentencePieceTokenizer(Tokenizer):
     @classmethod
     def _of(cls, state: dict[str, Any]) -> Tokenizer:
         return cls(base64.b64decode(state["model"], validate=True), bool(state["begin"]))
+
+
+# These files are messages of Protocol Buffers, whose first field is number 1.
+FILES[b"\n"] = lambda content, path: SentencePieceTokenizer(content, True, "from_file", path)
 
 
 def from_sentencepiece(path: str | os.PathLike[str], begin: bool = True) -> Tokenizer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -17,7 +18,6 @@ from ..serialization._paths import written
 __all__ = ["Tokenizer", "from_file", "from_json"]
 
 Ids = npt.NDArray[np.int64]
-_SENTENCEPIECE = b"\n"  # its files are messages of Protocol Buffers, whose first field is number 1
 K = TypeVar("K", bound="Tokenizer")
 
 
@@ -91,6 +91,10 @@ class Tokenizer:
         return array.astype(np.int64)
 
 
+# What reads files that are not JSON and begin with this byte, given their content and path.
+FILES: dict[bytes, Callable[[bytes, str], Tokenizer]] = {}
+
+
 def from_file(path: str | os.PathLike[str]) -> Tokenizer:
     """The tokenizer of a file: one of `save`, a ``tokenizer.json`` of the library tokenizers, or a ``tokenizer.model``
     of SentencePiece.
@@ -109,10 +113,8 @@ def from_file(path: str | os.PathLike[str]) -> Tokenizer:
         3
     """
     content = Path(path).read_bytes()
-    if content[:1] == _SENTENCEPIECE and not content.lstrip().startswith(b"{"):
-        from .sentencepiece import SentencePieceTokenizer
-
-        return SentencePieceTokenizer(content, True, "from_file", str(path))
+    if content[:1] in FILES and not content.lstrip().startswith(b"{"):
+        return FILES[content[:1]](content, str(path))
     return _made("from_file", str(path), content)
 
 
