@@ -60,10 +60,10 @@ DeviceId gpu(int64_t index) {
   return {DeviceId::Kind::gpu, static_cast<uint8_t>(index)};
 }
 
-void nccl_open(int64_t group, int64_t index, const std::string& library, const std::string& lacks) {
+std::string nccl_open(int64_t group, int64_t index, const std::string& library, const std::string& lacks) {
   const WithoutGil unlocked;
   const EngineLock lock;
-  open_nccl(group_of(static_cast<int32_t>(group)), gpu(index), library, lacks);
+  return open_nccl(group_of(static_cast<int32_t>(group)), gpu(index), library, lacks);
 }
 
 void close() {
@@ -81,8 +81,8 @@ const Callable distributed_callables[] = {
      "library: str, handle_bytes: int, communicator: int, byte_type: int, rank: int, processes: Sequence[int], "
      "pids: Sequence[int], limit: float",
      "int", "Makes a group of an MPI communicator.", Scope::function},
-    {"_nccl_open", bound<nccl_open>, "group: int, gpu: int, library: str, lacks: str", "None",
-     "Has GPU tensors of a group go by NCCL; all its members call this. DistributedError says what is missing.",
+    {"_nccl_open", bound<nccl_open>, "group: int, gpu: int, library: str, lacks: str", "str",
+     "Has GPU tensors of a group go by NCCL; all its members call this. Returns what one of them lacks.",
      Scope::function},
     {"_groups_close", bound<close>, "", "None", "Forgets all groups.", Scope::function},
     {"_groups_leave", bound<leave>, "why: str", "None", "Tells all members that this process takes part no more.",

@@ -83,7 +83,9 @@ def test_every_function_that_can_fail_is_in_the_table() -> None:
     answer_nothing = re.compile(r"vk(Cmd\w+|GetDevice(Queue|ProcAddr)|GetBufferDeviceAddress|ResetQueryPool|Update\w+)")
     answer_nothing_else = {"vkFreeCommandBuffers", "vkDestroyPipeline", "vkGetPhysicalDeviceQueueFamilyProperties"}
     answer_nothing_else.add("vkGetDeviceFaultInfoEXT")  # asked of losses that were not made up
-    answer_nothing_else |= {f"vkGetPhysicalDevice{x}" for x in ("ExternalBufferProperties", "Features2", "MemoryProperties2")}
+    answer_nothing_else |= {
+        f"vkGetPhysicalDevice{x}" for x in ("ExternalBufferProperties", "Features2", "MemoryProperties2")
+    }
     answer_nothing_else |= {f"vkGetPhysicalDevice{x}" for x in ("Properties", "Properties2")}
     assert {f for f in used - table if not answer_nothing.fullmatch(f)} <= answer_nothing_else
 

@@ -311,7 +311,7 @@ Cuda& prepare(DeviceId id, const std::string& library) {
 }  // namespace
 
 // Members meet before they wait for each other within NCCL, and afterwards, so that all have a communicator or none.
-void open_nccl(Group& group, DeviceId id, const std::string& library, const std::string& lacks) {
+std::string open_nccl(Group& group, DeviceId id, const std::string& library, const std::string& lacks) {
   const std::string what = "NCCL";
   std::string why = lacks;
   Cuda* cuda = nullptr;
@@ -320,8 +320,13 @@ void open_nccl(Group& group, DeviceId id, const std::string& library, const std:
   } catch (const Error& e) {
     why = e.what();
   }
-  group.meet(1, what, why);
-  if (!why.empty()) throw DistributedError(why);
+  try {
+    group.meet(1, what, why);
+  } catch (const DistributedError& e) {
+    if (!group.broken().empty()) throw;
+    return e.what();
+  }
+  if (!why.empty()) return why;
   try {
     group.use(std::make_unique<NcclTransport>(group, id, Nccl::of(library), *cuda));
   } catch (const std::exception& e) {  // the others have one, perhaps, and are about to meet
@@ -330,6 +335,7 @@ void open_nccl(Group& group, DeviceId id, const std::string& library, const std:
     throw;
   }
   group.meet(2, what, "");
+  return "";
 }
 
 }  // namespace sg

@@ -225,11 +225,11 @@ def init_process_group(
         number = _open(communicator, tuple(range(size)), seconds)
         if backend in ("nccl", "auto"):
             gpu = _local_rank(communicator) if device_id is None else _number(device_id)
-            why = _use_nccl(number, gpu, backend)
+            why, usable = _use_nccl(number, gpu, backend)
             if why and backend == "nccl":
                 _core._groups_close()
                 raise _core.DistributedError(f"init_process_group: {why}")
-            if why and _core._groups_broken():
+            if not usable:
                 _core._groups_close()
                 communicator = communicator.Dup()
                 number = _open(communicator, tuple(range(size)), seconds)
@@ -257,8 +257,9 @@ def _number(device: _core.Device | str | int) -> int:
 _NO_CUDA = "there is no CUDA device to use"
 
 
-def _use_nccl(group: int, gpu: int, backend: str) -> str:
-    """Has tensors on GPUs go by NCCL, if all processes of the group can. Returns why not."""
+def _use_nccl(group: int, gpu: int, backend: str) -> tuple[str, bool]:
+    """Has tensors on GPUs go by NCCL, if all processes of the group can. Returns why not, and whether the group can be
+    used all the same."""
     lacks, library = "", nccl.find()
     if backend == "auto" and (not nccl.has_driver() or os.environ.get("SPIROGRAD_DEVICE") == "cpu"):
         lacks = _NO_CUDA
@@ -266,10 +267,9 @@ def _use_nccl(group: int, gpu: int, backend: str) -> str:
         lacks = "NCCL: there is no libnccl.so.2; pip install spirograd[nccl]"
     nccl.pin()
     try:
-        _core._nccl_open(group, gpu, library.path if library else "", lacks)
+        return _core._nccl_open(group, gpu, library.path if library else "", lacks), True
     except _core.DistributedError as error:
-        return str(error)
-    return ""
+        return str(error), False
 
 
 def destroy_process_group(group: ProcessGroup | None = None) -> None:
@@ -370,6 +370,6 @@ def new_group(ranks: Sequence[int] | None = None, *, timeout: float | datetime.t
     if mine < 0:
         return ProcessGroup(members, mine, seconds)
     number = _open(communicator, members, seconds)
-    if _gpu >= 0 and len(members) > 1 and (why := _use_nccl(number, _gpu, "nccl")):
+    if _gpu >= 0 and len(members) > 1 and (why := _use_nccl(number, _gpu, "nccl")[0]):
         raise _core.DistributedError(f"new_group: {why}")
     return ProcessGroup(members, mine, seconds, communicator, number)
