@@ -133,18 +133,27 @@ Number as_type(const Tensor& x, DType t) {
   return Number{.i = is_float(x.dtype()) ? static_cast<int64_t>(n.f) : n.i};
 }
 
-DeviceId device_of(const OpInfo& op, std::initializer_list<Tensor> inputs) {
+// A tensor without dimensions on the CPU goes where the others are, as in PyTorch.
+bool may_move(const Tensor& x) { return !x.is_number() && x.rank() == 0 && !x.device().is_gpu(); }
+
+struct CommonDevice {
   DeviceId device;
+  bool all_there = true;
+};
+
+CommonDevice device_of(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   const Tensor* first = nullptr;
+  bool all_there = true;
   for (const Tensor& x : inputs) {
     if (x.is_number()) continue;
-    if (first && !(x.device() == device))
-      fail<ValueError>(op.name, "inputs are on different devices, " + device.str() + " and " + x.device().str(),
-                       "move one with .to(\"" + device.str() + "\")");
-    first = &x;
-    device = x.device();
+    if (first && !(x.device() == first->device())) all_there = false;
+    if (!first || (may_move(*first) && !may_move(x))) first = &x;
+    if (!all_there && !(x.device() == first->device()) && !may_move(x))
+      fail<ValueError>(op.name,
+                       "inputs are on different devices, " + first->device().str() + " and " + x.device().str(),
+                       "move one with .to(\"" + first->device().str() + "\")");
   }
-  return device;
+  return {first->device(), all_there};
 }
 
 }  // namespace
@@ -179,6 +188,17 @@ DeviceId common_device(const char* op, std::initializer_list<const Tensor*> inpu
   return first->device();
 }
 
+namespace {
+// With the inputs that may move copied to the device; their gradients go back.
+Tensor pointwise_on(const OpInfo& op, DeviceId device, std::initializer_list<Tensor> inputs) {
+  const auto here = [&](int k) {
+    const Tensor& x = inputs.begin()[k];
+    return x.is_number() ? x : to_device(x, device);
+  };
+  return inputs.size() == 2 ? pointwise(op, {here(0), here(1)}) : pointwise(op, {here(0), here(1), here(2)});
+}
+}  // namespace
+
 // In order: result type, broadcast shape, the node without dimensions of size 1, its operands as strides over that
 // domain, the gradient. Invalid arguments throw before the node is appended; afterwards nothing may.
 Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
@@ -189,12 +209,13 @@ Tensor pointwise(const OpInfo& op, std::initializer_list<Tensor> inputs) {
   if (op.result == Result::floating) type = with_fractions(type);
   if (op.result == Result::number && type == DType::boolean) type = DType::int64;
   const DType compute = wide_of(type);
+  const auto [device, all_there] = device_of(op, inputs);
+  if (!all_there) return pointwise_on(op, device, inputs);
   Dims shape;
   for (const Tensor& x : inputs)
     if (!x.is_number()) shape = shape == x.shape() ? shape : broadcast_shapes(op.name, shape, x.shape());
   check_size(op.name, shape);
-  NodeRef node =
-      new_node(op, op.result == Result::boolean ? DType::boolean : type, compute, device_of(op, inputs), inputs.size());
+  NodeRef node = new_node(op, op.result == Result::boolean ? DType::boolean : type, compute, device, inputs.size());
   const Squeezed s = squeeze(shape);
   node->domain = s.shape;
   node->numel = s.shape.numel();
@@ -450,6 +471,8 @@ bool went_with_device(const Node& node) { return node.buffer && node.buffer->gon
 void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, const Tensor& at,
                   Ref<GradNode> (*history_of)(const OpInfo&, const Tensor&, const Tensor&)) {
   check_write(op.name, target, value);
+  if (may_move(value) && target.device().is_gpu())
+    return write_values(op, target, to_device(value, target.device()), at, history_of);
   const Dims& shape = at ? at.shape() : target.shape();
   if (at) common_device(op.name, {&target, &at});
   if (!value.is_number()) {
