@@ -7,6 +7,8 @@
 #include <string>
 
 #include "bind/autocast.hpp"
+#include "bind/bound.hpp"
+#include "bind/numpy.hpp"
 #include "bind/observer.hpp"
 #include "bind/signature.hpp"
 #include "bind/tensor.hpp"
@@ -37,13 +39,22 @@ bool stands_for_tensor(PyObject* o) {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_tensor(o) && _PyType_Lookup(type, name);
 }
 
-// The first argument that stands for a tensor, also inside of a list; nullptr: none.
+PyObject* complex_class = nullptr;  // answers for complex numbers and arrays, for which the core has no type
+
+bool is_complex(PyObject* o) {
+  if (PyComplex_Check(o)) return true;
+  if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != numpy().ndarray) return false;
+  Object dtype(check(PyObject_GetAttrString(o, "dtype"))), kind(check(PyObject_GetAttrString(dtype.get(), "kind")));
+  return PyUnicode_CompareWithASCIIString(kind.get(), "c") == 0;
+}
+
+// Who answers for the first argument that is no plain one, also inside of lists; nullptr: all are.
 PyObject* stand_in(PyObject* const* args, Py_ssize_t n) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (stands_for_tensor(args[i])) return args[i];
+    if (complex_class && is_complex(args[i])) return complex_class;
     if (!PyList_CheckExact(args[i]) && !PyTuple_CheckExact(args[i])) continue;
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(args[i]); ++k)
-      if (PyObject* item = PySequence_Fast_GET_ITEM(args[i], k); stands_for_tensor(item)) return item;
+    if (PyObject* found = stand_in(PySequence_Fast_ITEMS(args[i]), PySequence_Fast_GET_SIZE(args[i]))) return found;
   }
   return nullptr;
 }
@@ -107,6 +118,13 @@ template <size_t... i>
 constexpr auto functions_of(std::index_sequence<i...>) {
   return std::array<Fast, sizeof...(i)>{function<i>...};
 }
+void set_complex(PyObject* type) { complex_class = Py_NewRef(type); }
+
+const Callable callables[] = {
+    {"_set_complex", bound<set_complex>, "type: Any", "None",
+     "The class that answers for complex numbers and arrays, at import.", Scope::function},
+};
+
 constexpr auto method_table = methods_of(std::make_index_sequence<kMaxCallables>());
 constexpr auto function_table = functions_of(std::make_index_sequence<kMaxCallables>());
 
@@ -166,6 +184,14 @@ void note_autocast(PyObject* module, const Callable& callable) {
 }
 
 }  // namespace
+
+PyObject* complex_or_nothing(const char* name, PyObject* a, PyObject* b) {
+  if (!complex_class || (!is_complex(a) && !is_complex(b))) Py_RETURN_NOTIMPLEMENTED;
+  Object asked(check(PyObject_GetAttrString(module_of_functions, name)));
+  return PyObject_CallMethod(complex_class, "__spirograd_function__", "O(OO){}", asked.get(), a, b);
+}
+
+void add_complex(PyObject* module) { add_callables(module, callables); }
 
 void add_callables(PyObject* module, const Callable* callables, size_t count) {
   Object module_name(check(PyUnicode_FromString("spirograd")));

@@ -28,20 +28,22 @@ Tensor cast_first(const Tensor& a, const Tensor& b) {
   return autocast_is_on() ? op(autocast(a, wanted), autocast(b, wanted)) : op(a, b);
 }
 
-template <Binary op>
+// `name`: of the function that takes complex numbers, too.
+template <Binary op, OperatorName name = "">
 PyObject* binary(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
     Tensor room_a, room_b;
     const DeviceId device = device_of_either(a, b);
     const Tensor *x = operand(a, room_a, device), *y = operand(b, room_b, device);
-    if (!x || !y) Py_RETURN_NOTIMPLEMENTED;
-    return wrap(op(*x, *y));
+    if (x && y) return wrap(op(*x, *y));
+    if constexpr (name.text[0] != 0) return complex_or_nothing(name.text, a, b);
+    Py_RETURN_NOTIMPLEMENTED;
   });
 }
 
 PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
   if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
-  return binary<cast_first<sg::pow, Autocast::wide>>(a, b);
+  return binary<cast_first<sg::pow, Autocast::wide>, "pow">(a, b);
 }
 
 template <Binary op>
@@ -50,6 +52,10 @@ PyObject* in_place(PyObject* a, PyObject* b) {
     Tensor room;
     const Tensor& x = unwrap(a);
     const Tensor* y = operand(b, room, x.device());
+    if (PyComplex_Check(b))
+      fail<TypeError>("in-place operator",
+                      std::string("a complex number does not fit into a tensor of ") + name_of(x.dtype()),
+                      "write x = x * z");
     if (!y) Py_RETURN_NOTIMPLEMENTED;
     rewrite_(x, [&](const Tensor& before) { return fitting("in-place operator", x, op(before, *y)); });
     run_small(x);
@@ -87,9 +93,9 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
     case Py_GE:
       return seen<"__ge__", binary<(sg::operator>=)>>(a, b);
     case Py_EQ:
-      return seen<"__eq__", binary<static_cast<Binary>(sg::operator==)>>(a, b);
+      return seen<"__eq__", binary<static_cast<Binary>(sg::operator==), "eq">>(a, b);
     default:
-      return seen<"__ne__", binary<static_cast<Binary>(sg::operator!=)>>(a, b);
+      return seen<"__ne__", binary<static_cast<Binary>(sg::operator!=), "ne">>(a, b);
   }
 }
 
@@ -274,10 +280,10 @@ const Tensor& operand_of(const char* op, PyObject* o, Tensor& room, DeviceId dev
 
 void add_tensor_type(PyObject* module) {
   PyType_Slot slots[] = {
-      slot(Py_nb_add, seen<"__add__", binary<sg::add>>),
-      slot(Py_nb_subtract, seen<"__sub__", binary<sg::sub>>),
-      slot(Py_nb_multiply, seen<"__mul__", binary<sg::mul>>),
-      slot(Py_nb_true_divide, seen<"__truediv__", binary<sg::div>>),
+      slot(Py_nb_add, seen<"__add__", binary<sg::add, "add">>),
+      slot(Py_nb_subtract, seen<"__sub__", binary<sg::sub, "sub">>),
+      slot(Py_nb_multiply, seen<"__mul__", binary<sg::mul, "mul">>),
+      slot(Py_nb_true_divide, seen<"__truediv__", binary<sg::div, "div">>),
       slot(Py_nb_power, seen<"__pow__", power>),
       slot(Py_nb_matrix_multiply, seen<"__matmul__", binary<cast_first<sg::matmul, Autocast::narrow>>>),
       slot(Py_nb_negative, seen<"__neg__", unary<sg::neg>>),

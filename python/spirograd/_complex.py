@@ -379,14 +379,18 @@ def _difference(a: Any, b: Any) -> Any:
     return a if b is None else -b if a is None else a - b
 
 
+def _of_parts(real: Tensor, imag: Any) -> ComplexTensor:
+    return ComplexTensor(real, imag if isinstance(imag, Tensor) else _core.full_like(real, imag))
+
+
 def _add(input: Any, other: Any, *, alpha: float = 1) -> ComplexTensor:
     (a, b), (c, d) = _parts(input), _parts(other if alpha == 1 else other * alpha)
-    return ComplexTensor(a + c, _sum(b, d))
+    return _of_parts(a + c, _sum(b, d))
 
 
 def _sub(input: Any, other: Any, *, alpha: float = 1) -> ComplexTensor:
     (a, b), (c, d) = _parts(input), _parts(other if alpha == 1 else other * alpha)
-    return ComplexTensor(a - c, _difference(b, d))
+    return _of_parts(a - c, _difference(b, d))
 
 
 def _product(function: Callable[..., Tensor], *args: Any, **kwargs: Any) -> ComplexTensor:
@@ -506,11 +510,10 @@ def _where(condition: Tensor, input: Any, other: Any) -> ComplexTensor:
     )
 
 
-def _masked_fill(input: ComplexTensor, mask: Tensor, value: Any) -> ComplexTensor:
-    real, imag = _parts(value)
-    return ComplexTensor(
-        input.real.masked_fill(mask, real), input.imag.masked_fill(mask, 0.0 if imag is None else imag)
-    )
+def _masked_fill(input: Any, mask: Tensor, value: Any) -> ComplexTensor:
+    (a, b), (c, d) = _parts(input), _parts(value)
+    imag = _core.zeros_like(a) if b is None else b
+    return ComplexTensor(a.masked_fill(mask, c), imag.masked_fill(mask, 0.0 if d is None else d))
 
 
 def _copy_(input: ComplexTensor, src: Any) -> ComplexTensor:
@@ -577,7 +580,34 @@ def _random(name: str, scale: float) -> Callable[..., Any]:
     return call
 
 
-def _tensor(data: Any, *, dtype: ComplexType, device: Any = None, requires_grad: bool = False) -> ComplexTensor:
+def _full(size: Any, fill_value: Any, *, dtype: ComplexType | None = None, **options: Any) -> ComplexTensor:
+    like = size if isinstance(size, (Tensor, ComplexTensor)) else None
+    if like is None:
+        z = _zeros(size, dtype=dtype or complex64, **options)
+    else:
+        kept = like.dtype if isinstance(like, ComplexTensor) else _TYPES.get(like.dtype, complex64)
+        z = _zeros(like.shape, dtype=dtype or kept, **{"device": like.device, **options})
+    for part, value in zip((z.real, z.imag), _parts(builtins.complex(fill_value)), strict=True):
+        part.detach().fill_(value)
+    return z
+
+
+def _from_numpy(array: Any) -> ComplexTensor:
+    """Shares the array's memory."""
+    pairs = array.view(array.real.dtype).reshape(*array.shape, 2)
+    return view_as_complex(_core.from_numpy(pairs))
+
+
+def _tensor(
+    data: Any, *, dtype: ComplexType | None = None, device: Any = None, requires_grad: bool = False
+) -> ComplexTensor:
+    if dtype is None:  # that of an array; numbers of Python's are complex64, as its floats are float32
+        given = data.dtype.name if isinstance(data, (np.ndarray, np.complexfloating)) else "complex64"
+        dtype = {"complex64": complex64, "complex128": complex128}[given]
+    if not isinstance(dtype, ComplexType):
+        raise TypeError(
+            f"tensor: {np.asarray(data).dtype.name} does not fit into {dtype.name}; take its .real or .imag"
+        )
     array = np.asarray(data, dtype.name)
     z = ComplexTensor(*(_core.tensor(part.copy(), device=device) for part in (array.real, array.imag)))
     return z.requires_grad_() if requires_grad else z
@@ -592,7 +622,9 @@ _SUMS = "cumsum diff mean sum"
 _EACH = " ".join((_SIZES, _ORDER, _PIECES, _CHOSEN, _COPIES, _SUMS))
 _JOINED = "cat concat concatenate dstack hstack stack vstack"
 _PRODUCTS = "bmm dot inner kron matmul mm mv outer tensordot"
-_FILLED = "empty empty_like eye full full_like ones ones_like zeros zeros_like"
+_FILLED = "empty empty_like eye ones ones_like zeros zeros_like"
+
+_zeros = _filled("zeros")
 
 ComplexTensor.functions = {
     **{name: _each(name) for name in _EACH.split()},
@@ -605,6 +637,7 @@ ComplexTensor.functions = {
     "add": _add,
     "allclose": _allclose,
     "angle": angle,
+    "as_tensor": lambda data, dtype=None, device=None: _tensor(data, dtype=dtype, device=device),
     "conj": conj,
     "copy_": _copy_,
     "dim": lambda input: input.ndim,
@@ -613,6 +646,9 @@ ComplexTensor.functions = {
     "einsum": _einsum,
     "eq": _eq,
     "exp": _exp,
+    "from_numpy": _from_numpy,
+    "full": _full,
+    "full_like": _full,
     "is_complex": lambda input: True,
     "is_floating_point": lambda input: False,
     "isfinite": lambda input: input.real.isfinite() & input.imag.isfinite(),
@@ -645,3 +681,4 @@ ComplexTensor.functions = {
     "view": _view,
     "where": _where,
 }
+_core._set_complex(ComplexTensor)

@@ -27,7 +27,7 @@ def put(x: Array, device: Any = "cpu") -> Any:
 
 Z, W, X = numbers(3, 4), numbers(3, 4), random.normal(size=(3, 4)).astype(np.float32)
 M = numbers(4, 2)
-PAIRS = [(Z, W), (Z, X), (X, Z), (Z, 2.0), (0.5, Z), (Z, 1 + 2j), (Z, W[0]), (X[0], Z)]
+PAIRS = [(Z, W), (Z, X), (X, Z), (Z, 2.0), (0.5, Z), (Z, 1 + 2j), (X, 1 + 2j), (2j, X), (Z, W[0]), (X[0], Z)]
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -122,6 +122,36 @@ def test_what_is_made_with_a_complex_type() -> None:
     assert sg.polar(sg.tensor([2.0]), sg.tensor([cmath.pi / 2])).imag.item() == 2.0
     assert sg.is_complex(drawn) and not sg.is_complex(drawn.real)
     assert sg.angle(sg.tensor([-1.0, 2.0])).tolist() == [np.float32(np.pi), 0.0] and sg.conj(sg.ones(1)).item() == 1
+
+
+def test_complex_numbers_and_arrays_make_complex_tensors(device: sg.Device) -> None:
+    for data, dtype in (
+        (1j, sg.complex64),
+        ([1, 2j], sg.complex64),
+        ([[1.0, 2.0], [3j, 4.0]], sg.complex64),
+        (Z, sg.complex64),
+        (Z.astype("c16"), sg.complex128),
+        (np.complex128(2j), sg.complex128),
+    ):
+        for make in (sg.tensor, sg.as_tensor):
+            made = make(data, device=device)
+            assert made.dtype is dtype and made.device == device
+            np.testing.assert_array_equal(made.cpu().numpy(), np.asarray(data))
+    assert sg.full((2,), 1 + 2j, device=device).tolist() == [1 + 2j] * 2
+    assert sg.full_like(sg.ones(2, device=device), 1j).dtype is sg.complex64
+    assert sg.exp(1j * sg.tensor([cmath.pi], device=device)).real.item() == -1.0
+    x = sg.ones(2, device=device)
+    assert x.masked_fill(x > 0, 1j).tolist() == sg.where(x < 0, x, 1j).tolist() == [1j, 1j]
+    with pytest.raises(TypeError, match="a complex number does not fit into a tensor of float32"):
+        x *= 1j
+    with pytest.raises(TypeError, match="'<' not supported"):
+        _ = x < 1j
+
+
+def test_an_array_of_complex_numbers_shares_its_memory() -> None:
+    array = Z.copy()
+    sg.from_numpy(array).imag.zero_()
+    np.testing.assert_array_equal(array, Z.real)
 
 
 def test_it_prints_as_numbers_and_is_copied() -> None:
