@@ -582,6 +582,7 @@ def _random(name: str, scale: float) -> Callable[..., Any]:
 
 def _full(size: Any, fill_value: Any, *, dtype: ComplexType | None = None, **options: Any) -> ComplexTensor:
     like = size if isinstance(size, (Tensor, ComplexTensor)) else None
+    z: ComplexTensor
     if like is None:
         z = _zeros(size, dtype=dtype or complex64, **options)
     else:
@@ -594,8 +595,7 @@ def _full(size: Any, fill_value: Any, *, dtype: ComplexType | None = None, **opt
 
 def _from_numpy(array: Any) -> ComplexTensor:
     """Shares the array's memory."""
-    pairs = array.view(array.real.dtype).reshape(*array.shape, 2)
-    return view_as_complex(_core.from_numpy(pairs))
+    return ComplexTensor(_core.from_numpy(array.real), _core.from_numpy(array.imag))
 
 
 def _tensor(
