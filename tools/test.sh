@@ -9,12 +9,12 @@ set -uo pipefail
 . "$(dirname "$0")/common.sh"
 cd "$root"
 
-# Together with setup the budgets make 63 minutes, for 2 cores from nothing.
+# Together with setup the budgets make 65 minutes, for 2 cores from nothing.
 lanes=(
   "style 60 clang-format, ruff, mypy, shell syntax, workflows"
   "layout 20 the tables of docs/ARCHITECTURE.md: who includes and imports whom; file rules, retired words"
   "cpp 240 Catch2 tests (GPU ones on software Vulkan) and the C++ examples"
-  "cpu 200 pytest on the CPU"
+  "cpu 300 pytest on the CPU"
   "gpu 780 pytest of the GPU tests (software Vulkan)"
   "wheel 120 the wheel: made from the objects of setup, checked, tried in an empty environment"
   "docs 120 doctests of the package, the pages and the API's without a warning, their notebooks"
@@ -23,7 +23,7 @@ lanes=(
   "gpuav 110 addresses under GPU-assisted validation"
   "limits 180 kernels on devices with faked limits, under the validation layer"
   "vendors 120 kernels through the compilers of eight devices of other makers: which spill; nothing runs"
-  "sanitize 420 Catch2 tests under the address, leak and undefined-behaviour sanitizers"
+  "sanitize 480 Catch2 tests under the address, leak and undefined-behaviour sanitizers"
   "tsan 300 Catch2 tests of threads under the thread sanitizer"
   "fuzz 330 changed files, random programs on the CPU and software Vulkan"
 )
