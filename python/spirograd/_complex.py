@@ -599,11 +599,13 @@ def _from_numpy(array: Any) -> ComplexTensor:
 
 
 def _tensor(
-    data: Any, *, dtype: ComplexType | None = None, device: Any = None, requires_grad: bool = False
+    data: Any, dtype: ComplexType | None = None, device: Any = None, requires_grad: bool = False
 ) -> ComplexTensor:
     if dtype is None:  # that of an array; numbers of Python's are complex64, as its floats are float32
         given = data.dtype.name if isinstance(data, (np.ndarray, np.complexfloating)) else "complex64"
-        dtype = {"complex64": complex64, "complex128": complex128}[given]
+        if given not in ("complex64", "complex128"):
+            raise TypeError(f"tensor: dtype {given} is not supported; use complex64 or complex128")
+        dtype = complex128 if given == "complex128" else complex64
     if not isinstance(dtype, ComplexType):
         raise TypeError(
             f"tensor: {np.asarray(data).dtype.name} does not fit into {dtype.name}; take its .real or .imag"
@@ -637,7 +639,8 @@ ComplexTensor.functions = {
     "add": _add,
     "allclose": _allclose,
     "angle": angle,
-    "as_tensor": lambda data, dtype=None, device=None: _tensor(data, dtype=dtype, device=device),
+    "as_tensor": _tensor,
+    "asarray": _tensor,
     "conj": conj,
     "copy_": _copy_,
     "dim": lambda input: input.ndim,

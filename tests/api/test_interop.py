@@ -162,7 +162,7 @@ def test_dlpack_of_what_wants_a_gradient() -> None:
 def test_dlpack_refuses() -> None:
     with pytest.raises(TypeError, match="from_dlpack: a list has no __dlpack__"):
         sg.from_dlpack([1, 2])
-    with pytest.raises(TypeError, match="elements of type code 5 with 128 bits"):
+    with pytest.raises(TypeError, match="from_dlpack: complex tensors are not supported; use the parts"):
         sg.from_dlpack(np.ones(2, complex))
     with pytest.raises(BufferError, match="a stream was given"):
         sg.ones(2).__dlpack__(stream=1)

@@ -153,7 +153,7 @@ OTHER_TYPES = {
     "time": np.array([1], "timedelta64[s]"),
     "fields": np.zeros(1, [("a", "f4")]),
     "void": np.zeros(1, "V7"),
-    "complex": np.array([1j]),
+    "complex256": np.array([1j], np.clongdouble),
     "uint32": np.array([1], np.uint32),
     "uint64": np.array([1], np.uint64),
     "longdouble": np.array([1.0], np.longdouble),

@@ -133,7 +133,7 @@ def test_complex_numbers_and_arrays_make_complex_tensors(device: sg.Device) -> N
         (Z.astype("c16"), sg.complex128),
         (np.complex128(2j), sg.complex128),
     ):
-        for make in (sg.tensor, sg.as_tensor):
+        for make in (sg.tensor, sg.as_tensor, sg.asarray):
             made = make(data, device=device)
             assert made.dtype is dtype and made.device == device
             np.testing.assert_array_equal(made.cpu().numpy(), np.asarray(data))
