@@ -44,6 +44,7 @@ Tensor autocast(const Tensor& x, Autocast wanted) {
   if (!half) return x;
   const DType to = wanted == Autocast::narrow ? *half : DType::float32;
   if (x.dtype() == to) return x;
+  // A weight, or a view of one: many products read it before it changes.
   const TensorImpl& base = x->base ? *x->base : *x.impl();
   const bool weight = x.dtype() == DType::float32 && base.requires_grad && !base.grad_fn;
   return weight ? sg::cast_once(x, to) : sg::cast(x, to);

@@ -48,13 +48,15 @@ bool is_complex(PyObject* o) {
   return PyUnicode_CompareWithASCIIString(kind.get(), "c") == 0;
 }
 
-// Who answers for the first argument that is no plain one, also inside of lists; nullptr: all are.
-PyObject* stand_in(PyObject* const* args, Py_ssize_t n) {
+// Who answers for the first argument that is no plain one, also inside of lists as deep as tensors have dimensions;
+// nullptr: all are.
+PyObject* stand_in(PyObject* const* args, Py_ssize_t n, int depth = 0) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (stands_for_tensor(args[i])) return args[i];
     if (complex_class && is_complex(args[i])) return complex_class;
-    if (!PyList_CheckExact(args[i]) && !PyTuple_CheckExact(args[i])) continue;
-    if (PyObject* found = stand_in(PySequence_Fast_ITEMS(args[i]), PySequence_Fast_GET_SIZE(args[i]))) return found;
+    if (depth == kMaxRank || (!PyList_CheckExact(args[i]) && !PyTuple_CheckExact(args[i]))) continue;
+    if (PyObject* found = stand_in(PySequence_Fast_ITEMS(args[i]), PySequence_Fast_GET_SIZE(args[i]), depth + 1))
+      return found;
   }
   return nullptr;
 }
@@ -118,13 +120,6 @@ template <size_t... i>
 constexpr auto functions_of(std::index_sequence<i...>) {
   return std::array<Fast, sizeof...(i)>{function<i>...};
 }
-void set_complex(PyObject* type) { complex_class = Py_NewRef(type); }
-
-const Callable callables[] = {
-    {"_set_complex", bound<set_complex>, "type: Any", "None",
-     "The class that answers for complex numbers and arrays, at import.", Scope::function},
-};
-
 constexpr auto method_table = methods_of(std::make_index_sequence<kMaxCallables>());
 constexpr auto function_table = functions_of(std::make_index_sequence<kMaxCallables>());
 
@@ -182,6 +177,13 @@ void note_autocast(PyObject* module, const Callable& callable) {
   }
   check(PyList_Append(names, Object(check(PyUnicode_FromString(callable.name))).get()));
 }
+
+void set_complex(PyObject* type) { complex_class = Py_NewRef(type); }
+
+const Callable callables[] = {
+    {"_set_complex", bound<set_complex>, "type: Any", "None",
+     "The class that answers for complex numbers and arrays, at import.", Scope::function},
+};
 
 }  // namespace
 

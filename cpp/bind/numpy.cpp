@@ -103,21 +103,26 @@ Tensor from_array(const char* op, PyObject* given, std::optional<DType> dtype, D
   return from_host(buffer.data(), shape, to, device);
 }
 
-// The first number of nested lists decides what a Python float in them means.
+bool is_list(PyObject* o) { return PyList_Check(o) || PyTuple_Check(o); }
+
+// The first number of nested lists decides what a Python float in them means. nullptr: no tensor has as many dimensions.
 PyObject* first_leaf(PyObject* o) {
-  while ((PyList_Check(o) || PyTuple_Check(o)) && PySequence_Fast_GET_SIZE(o) > 0) o = PySequence_Fast_GET_ITEM(o, 0);
+  for (int depth = 0; is_list(o) && PySequence_Fast_GET_SIZE(o) > 0; ++depth) {
+    if (depth == kMaxRank) return nullptr;
+    o = PySequence_Fast_GET_ITEM(o, 0);
+  }
   return o;
 }
 
-bool has_huge_int(PyObject* o) {
+bool has_huge_int(PyObject* o, int depth = 0) {
   if (PyLong_Check(o)) {
     int overflow = 0;
     PyLong_AsLongLongAndOverflow(o, &overflow);
     return overflow != 0;
   }
-  if (!PyList_Check(o) && !PyTuple_Check(o)) return false;
+  if (!is_list(o) || depth == kMaxRank) return false;
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
-    if (has_huge_int(PySequence_Fast_GET_ITEM(o, i))) return true;
+    if (has_huge_int(PySequence_Fast_GET_ITEM(o, i), depth + 1)) return true;
   return false;
 }
 
@@ -126,8 +131,8 @@ void raise_huge(const char* op) {
 }
 
 // The array of a list that holds only floats, without the several passes of np.array; else nothing.
-Object array_of_floats(PyObject* data) {
-  if (!PyList_CheckExact(data) || !PyFloat_CheckExact(first_leaf(data))) return {};
+Object array_of_floats(PyObject* data, PyObject* leaf) {
+  if (!PyList_CheckExact(data) || !PyFloat_CheckExact(leaf)) return {};
   const Py_ssize_t n = PyList_GET_SIZE(data);
   Object array(check(PyObject_CallFunction(np.empty, "n", n)));
   const Buffer buffer(array.get(), PyBUF_WRITABLE);
@@ -141,7 +146,11 @@ Object array_of_floats(PyObject* data) {
 }
 
 Tensor from_list(const char* op, PyObject* data, std::optional<DType> dtype, DeviceId device) {
-  Object array = array_of_floats(data);
+  const Object leaf(Py_XNewRef(first_leaf(data)));  // what NumPy asks may change the list
+  if (!leaf)
+    fail<ValueError>(op, "the lists are nested deeper than the " + std::to_string(kMaxRank) + " dimensions of a tensor",
+                     "flatten them first");
+  Object array = array_of_floats(data, leaf.get());
   if (!array) array = Object(PyObject_CallOneArg(np.array, data));
   if (!array) {
     if (PyErr_ExceptionMatches(PyExc_ValueError)) {
@@ -156,9 +165,7 @@ Tensor from_list(const char* op, PyObject* data, std::optional<DType> dtype, Dev
   }
   Object theirs(check(PyObject_GetAttrString(array.get(), "dtype")));
   if (!known_dtype(theirs.get()) && has_huge_int(data)) raise_huge(op);
-  PyObject* leaf = first_leaf(data);
-  const bool python_number =
-      PyFloat_CheckExact(leaf) || PyLong_CheckExact(leaf) || PyList_Check(leaf) || PyTuple_Check(leaf);
+  const bool python_number = PyFloat_CheckExact(leaf.get()) || PyLong_CheckExact(leaf.get()) || is_list(leaf.get());
   if (!dtype && python_number && theirs.get() == np.dtypes[static_cast<int>(DType::float64)]) dtype = default_float();
   return from_array(op, array.get(), dtype, device);
 }
@@ -246,7 +253,7 @@ Tensor from_python(const char* op, PyObject* data, std::optional<DType> dtype, D
       return from_array(op, Object(check(PyObject_CallOneArg(np.asarray, data))).get(), dtype, device);
     return from_number(n, dtype.value_or(own), device);
   }
-  if (PyList_Check(data) || PyTuple_Check(data)) return from_list(op, data, dtype, device);
+  if (is_list(data)) return from_list(op, data, dtype, device);
   if (PyObject_TypeCheck(data, reinterpret_cast<PyTypeObject*>(np.ndarray))) return from_array(op, data, dtype, device);
   Object array(check(PyObject_CallOneArg(np.asarray, data)));
   return from_array(op, array.get(), dtype, device);

@@ -20,6 +20,12 @@ def ones(*shape: int, **options: object) -> sg.Tensor:
     return sg.ones(*shape, **options)
 
 
+def in_itself() -> list[Any]:
+    items: list[Any] = []
+    items.append(items)
+    return items
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "text"),
     [
@@ -40,6 +46,9 @@ def ones(*shape: int, **options: object) -> sg.Tensor:
         (lambda: ones(2) + 2**70, OverflowError, "tensor: an integer does not fit into int64; use a float"),
         (lambda: sg.tensor([[1, 2], [3]]), ValueError,
          "tensor: the nested lists have different lengths; make them a rectangle"),
+        (lambda: sg.tensor(in_itself()), ValueError,
+         "tensor: the lists are nested deeper than the 8 dimensions of a tensor; flatten them first"),
+        (lambda: sg.stack(in_itself()), TypeError, "stack: a tensor is needed, got list; make one with tensor()"),
         (lambda: sg.tensor([1], dtype="complex64"), TypeError, f"tensor: dtype complex64 is not supported; {NUMBERS}"),
         (lambda: sg.tensor([1], dtype="what"), TypeError, f"tensor: dtype 'what' is not supported; {NUMBERS}"),
         (lambda: sg.tensor([1], requires_grad=True), TypeError,
