@@ -209,5 +209,7 @@ Device& gpu_device(int index);
 
 // Set when the process is about to end and waits for working threads: long preparations then give up.
 inline std::atomic<bool> process_ends{false};
+// Set then, if another thread did not leave the engine in time.
+inline std::atomic<bool> thread_remains{false};
 
 }  // namespace sg

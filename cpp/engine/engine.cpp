@@ -194,7 +194,7 @@ void park_when_ending() {
 void drain() noexcept {
   constexpr std::chrono::milliseconds kPatience{800};  // twice, and some time for the interpreter: two seconds
   process_ends = true;
-  lock_at_exit(kPatience);  // other threads are kept out from now on
+  thread_remains = !lock_at_exit(kPatience);  // other threads are kept out from now on
   ending_thread = std::this_thread::get_id();
   ending = true;
   for (auto& [index, gpu] : gpus_in_use()) gpu->wait_at_exit(kPatience);

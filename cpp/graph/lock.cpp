@@ -36,9 +36,7 @@ EngineLock::~EngineLock() {
   delete away_;
 }
 
-void lock_at_exit(std::chrono::milliseconds patience) noexcept {
-  static_cast<void>(engine_mutex().try_lock_for(patience));
-}
+bool lock_at_exit(std::chrono::milliseconds patience) noexcept { return engine_mutex().try_lock_for(patience); }
 
 void lock_for_fork() { engine_mutex().lock(); }
 void unlock_after_fork(bool in_child) {

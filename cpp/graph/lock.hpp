@@ -19,8 +19,8 @@ class EngineLock {
   struct Away;
   Away* away_ = nullptr;  // of who had to wait
 };
-// Taken for ever when the process ends, unless another thread keeps it for longer than `patience`.
-void lock_at_exit(std::chrono::milliseconds patience) noexcept;
+// Taken for ever when the process ends; false if another thread keeps it for longer than `patience`.
+bool lock_at_exit(std::chrono::milliseconds patience) noexcept;
 // Around fork(), so that the child does not inherit a lock of a thread that it does not have.
 void lock_for_fork();
 void unlock_after_fork(bool in_child);

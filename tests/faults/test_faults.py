@@ -41,8 +41,8 @@ def lose(rule=LOST, kind=sg.DeviceLostError):
 """
 
 
-def run_faulty(run_python: Run, code: str, **variables: str) -> str:
-    return run_python(SETUP + code, SPIROGRAD_FAULTS="on", **variables)
+def run_faulty(run_python: Run, code: str, status: int = 0, **variables: str) -> str:
+    return run_python(SETUP + code, status=status, SPIROGRAD_FAULTS="on", **variables)
 
 
 # ---- every call ------------------------------------------------------------------------------------------------------
@@ -279,6 +279,21 @@ print(time.time(), flush=True)
     out = run_faulty(run_python, code)
     ended = time.time() - float(out)
     assert ended < 6, f"{ended:.1f} s after the last line"
+
+
+def test_a_process_keeps_its_status_although_threads_are_in_the_driver(run_python: Run) -> None:
+    """Such a process ends without the driver's own clearing up, under which a thread crashes."""
+    code = """
+import sys, threading
+x = sg.ones(3, device=gpu).realize(); sg.synchronize()
+_core._set_faults(HANGS)
+kept = (x + 1).realize()
+for _ in range(3): threading.Thread(target=kept.tolist, daemon=True).start()
+time.sleep(0.2)
+sys.stdout.write("said")
+sys.exit(5)
+"""
+    assert run_faulty(run_python, code, status=5) == "said"
 
 
 # ---- a device that is really lost ------------------------------------------------------------------------------------

@@ -2,9 +2,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <thread>
+#ifdef __GLIBC__
+#include <unistd.h>
+#endif
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -121,9 +127,10 @@ class GpuDevice final : public Device {
   void take_back(const std::vector<BufferRef>& buffers, const std::vector<BufferCopy>& copies) override;
   bool lost() const override { return !now().queue.usable(); }
   void recover() override;
-  void leave() noexcept;
+  bool leave() noexcept;
 
  private:
+  class Visit;
   Opened& now() const { return *now_.load(std::memory_order_acquire); }
   template <class F>
   auto ask(const char* op, F&& request);
@@ -131,13 +138,33 @@ class GpuDevice final : public Device {
   const int index_;
   std::atomic<Opened*> now_;
   std::atomic<bool> given_up_ = false;   // work that does not end
+  std::atomic<int> visits_ = 0;          // calls that run
+  std::atomic<bool> left_ = false;       // by the thread that ends the process
   std::function<void(uint64_t)> freed_;  // of make_external(); also of the device that is opened anew
+};
+
+// A call of any thread. Once the process ends, other threads come in no more.
+class GpuDevice::Visit {
+ public:
+  explicit Visit(GpuDevice& device) : visits_(device.visits_) {
+    ++visits_;
+    if (!device.left_) return;
+    --visits_;
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+  ~Visit() { --visits_; }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+ private:
+  std::atomic<int>& visits_;
 };
 
 // Checks first whether the device still answers. If it is lost during the call, the loss is noted, whichever call it
 // was.
 template <class F>
 auto GpuDevice::ask(const char* op, F&& request) {
+  const Visit visit(*this);
   Opened& device = now();
   device.queue.check(op);
   try {
@@ -329,10 +356,11 @@ void GpuDevice::recover() {
   now_.store(fresh, std::memory_order_release);
 }
 
-// When the process ends, nothing is destroyed, but the driver should be idle, and its compiled code is saved.
-void GpuDevice::leave() noexcept {
+// When the process ends, nothing is destroyed, but the driver should be idle, and its compiled code is saved. False if
+// work or a thread is still in the driver.
+bool GpuDevice::leave() noexcept {
   wait_at_exit(kExitPatience);
-  if (given_up_) return;
+  if (given_up_) return false;
   Opened& device = now();
   try {
     device.pipelines.stop(true);
@@ -340,6 +368,10 @@ void GpuDevice::leave() noexcept {
   } catch (...) {
     // A cache that cannot be written costs time at the next start, nothing else.
   }
+  left_ = true;
+  const auto end = std::chrono::steady_clock::now() + kExitPatience;
+  while (visits_ && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return !visits_ && !thread_remains;
 }
 
 using Devices = std::array<std::atomic<GpuDevice*>, 256>;
@@ -348,10 +380,27 @@ Devices& devices() {
   return *all;
 }
 
-void leave_all() {
-  if (forked()) return;
+bool leave_all() {
+  bool all = true;
+  if (forked()) return all;
   for (auto& d : devices())
-    if (GpuDevice* device = d.load()) device->leave();
+    if (GpuDevice* device = d.load()) all = device->leave() && all;
+  return all;
+}
+
+// Drivers take themselves apart when a process ends, and crash under whoever is still in them. Then the process ends at
+// once, where its status is known.
+bool leave_at_exit() {
+#ifdef __GLIBC__
+  const auto leave = [](int status, void*) {
+    if (leave_all()) return;
+    std::fflush(nullptr);
+    _exit(status);
+  };
+  return on_exit(leave, nullptr) == 0;
+#else
+  return std::atexit([] { leave_all(); }) == 0;
+#endif
 }
 
 }  // namespace
@@ -370,7 +419,7 @@ Device& gpu_device(int index) {
   const std::lock_guard lock(*opening);
   auto& place = devices()[static_cast<size_t>(index)];
   if (GpuDevice* device = place.load()) return *device;
-  static const bool registered = std::atexit(leave_all) == 0;
+  static const bool registered = leave_at_exit();
   static_cast<void>(registered);
   place.store(new GpuDevice(index), std::memory_order_release);
   return *place.load();
