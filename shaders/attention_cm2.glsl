@@ -44,11 +44,16 @@ layout(buffer_reference, std430, buffer_reference_align = 16) buffer Factors { M
   else                                                   \
     COLUMNS_BY(CLAMPED, X, M, ROW, COUNT, SIZE)
 
+// No unit adds up in bfloat16, so no matrix of sums may be of it: as a left factor it may.
+#ifdef SG_BFLOAT16
+#define STORED_ROWS(COUNT, SIZE) LEFT(COUNT, SIZE)
+#else
+#define STORED_ROWS(COUNT, SIZE) coopmat<MATRIX, gl_ScopeWorkgroup, COUNT, SIZE, gl_MatrixUseAccumulator>
+#endif
 #define STORE_ROWS(M, ROW, COUNT, SIZE, X)                                                                        \
   {                                                                                                               \
     LAYOUT(of_m, CLAMPED, M)                                                      \
-    const coopmat<MATRIX, gl_ScopeWorkgroup, COUNT, SIZE, gl_MatrixUseAccumulator> halves =                       \
-        coopmat<MATRIX, gl_ScopeWorkgroup, COUNT, SIZE, gl_MatrixUseAccumulator>(X);                              \
+    const STORED_ROWS(COUNT, SIZE) halves = STORED_ROWS(COUNT, SIZE)(X);                                          \
     coopMatStoreTensorNV(halves, Factors(M.from).at, 0, sliceTensorLayoutNV(of_m, ROW, COUNT, 0, SIZE));          \
   }
 

@@ -1,8 +1,8 @@
 // The matrix product of half types by VK_NV_cooperative_matrix2, sums in float32. Included by generated kernels, which
 // define MATRIX (the type of an element), ALIGNMENT (of the operands, in bytes), the argument macros, and either
 //   void epilogue(uint batch, uint m, uint n, float sum)
-// which stores, or with STORED (the type of the result, of STORED_BYTES) and RESULT (the address of a batch entry's first
-// element)
+// which stores, or with STORED (the type of the result, of STORED_BYTES; STORED_USE is a use that matrices of it have) and
+// RESULT (the address of a batch entry's first element)
 //   float epilogue(uint batch, uint m, uint n, float sum)
 // whose value goes to a matrix with neighbouring columns; with PLAIN there is none, the sum is stored. With SCALED,
 // factors are PLANES halves of float32 operands (product_scaled.glsl).
@@ -64,6 +64,7 @@ float finish(const in uint row, const in uint col, const in float sum, const in 
 #define SUMS coopmat<float, gl_ScopeWorkgroup, kTileM, kTileN, gl_MatrixUseAccumulator>
 #define A_STEP coopmat<MATRIX, gl_ScopeWorkgroup, kTileM, kTileK, gl_MatrixUseA>
 #define B_STEP coopmat<MATRIX, gl_ScopeWorkgroup, kTileK, kTileN, gl_MatrixUseB>
+#define STORED_TILE coopmat<STORED, gl_ScopeWorkgroup, kTileM, kTileN, STORED_USE>
 #if PLANES == 2
 #define STEP(at_k)                            \
   {                                           \
@@ -136,8 +137,7 @@ void tile(uint batch, uint m0, uint n0) {
 #ifndef PLAIN
   coopMatPerElementNV(sums, sums, finish, batch, m0, n0);
 #endif
-  const coopmat<STORED, gl_ScopeWorkgroup, kTileM, kTileN, gl_MatrixUseAccumulator> rounded =
-      coopmat<STORED, gl_ScopeWorkgroup, kTileM, kTileN, gl_MatrixUseAccumulator>(sums);
+  const STORED_TILE rounded = STORED_TILE(sums);
   tensorLayoutNV<2, CLAMPED> to = createTensorLayoutNV(2, CLAMPED);
   to = setTensorLayoutDimensionNV(to, uint(size_m), uint(size_n));
   to = setTensorLayoutStrideNV(to, uint(out_m), 1);

@@ -60,6 +60,9 @@ bool is_plain(const Program& e, const Instr& store) {
          e.code[cast.a].slot == 0;
 }
 
+// No unit adds up in bfloat16, so no matrix of sums is of it: those that are stored are left factors.
+const char* stored_use(DType t) { return t == DType::bfloat16 ? "gl_MatrixUseA" : "gl_MatrixUseAccumulator"; }
+
 const char* matrix_type(DType t) {
   return t == DType::float16 ? "float16_t" : t == DType::bfloat16 ? "bfloat16_t" : "float";
 }
@@ -85,7 +88,8 @@ std::string workgroup_epilogue(Arguments& args, const Layout& l, DType half, int
   const auto stride = [&](int d) { return args.use(What::stride, store->slot, d); };
   const std::string bytes = std::to_string(size_of(to.dtype));
   std::string text =
-      defined("STORED", matrix_type(to.dtype)) + defined("STORED_BYTES", bytes) + defined("out_m", stride(1)) +
+      defined("STORED", matrix_type(to.dtype)) + defined("STORED_USE", stored_use(to.dtype)) +
+      defined("STORED_BYTES", bytes) + defined("out_m", stride(1)) +
       defined("RESULT", "(" + args.use(What::tensor, store->slot) + " + " + bytes + "ul * batch * " + stride(0) + ")");
   if (!planes && is_plain(l.program(), *store)) return text + "#define PLAIN\n";
   return text + value_function(args, l, *store);
