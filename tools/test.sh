@@ -174,7 +174,7 @@ lane_core() {
   canary "faults: validation reports a deliberate mistake" || ok=1
   catch_gpu || ok=1
   layers_pytest tests/engine/test_{counters,rules,barriers,fuzz,validation,compile,resubmission}.py \
-    tests/api/test_python_api.py tests/autograd/test_grad.py tests/ops/test_random.py || ok=1
+    tests/api/test_python_api.py tests/autograd/test_grad.py tests/ops/test_{random,glsl_kernel}.py || ok=1
   layers_pytest tests/ops/test_ops.py -k "float32 and not float64" || ok=1
   # This driver has matrix units for float16, which that of the lane gpu lacks.
   if ! .venv/bin/python-layers -c 'import spirograd as sg; print(sg.Device.gpu().features["float16 products"])' |

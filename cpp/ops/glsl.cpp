@@ -79,7 +79,7 @@ struct Element {
 Element element(DType t) {
   switch (t) {
     case DType::boolean:
-      return {"bool", "uint(element) != 0u", "uint8_t(v)"};
+      return {"bool", "uint(element) != 0u", "uint8_t(v ? 1 : 0)"};
     case DType::uint8:
       return {"int", "int(element)", "uint8_t(v)"};
     case DType::int8:

@@ -24,11 +24,16 @@ Messages& messages() {
   return *m;
 }
 
+// Drivers may refuse more than maxMemoryAllocationSize, and those of large GPUs do not: they are asked.
+bool is_advice(const char* message) { return std::strstr(message, "is larger than maxMemoryAllocationSize"); }
+
 VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT, VkDebugUtilsMessageTypeFlagsEXT,
                                           const VkDebugUtilsMessengerCallbackDataEXT* data, void*) {
+  const char* message = data && data->pMessage ? data->pMessage : "";
+  if (is_advice(message)) return VK_FALSE;
   Messages& m = messages();
   const std::lock_guard lock(m.mutex);
-  m.last = data && data->pMessage ? data->pMessage : "";
+  m.last = message;
   if (m.unread == 0) m.first_unread = m.last;
   ++m.count;
   ++m.unread;
