@@ -55,10 +55,11 @@ def run(name: str, description: str, libraries: tuple[str, ...], rows: tuple[str
             print(f"{device} {row}: {ROWS[row].doc}", file=sys.stderr, flush=True)
             try:
                 results.extend(ROWS[row].run(Context(device, gpu, options.quick, beside)))
+                sg.empty_cache()
+                common.save(name, results, env, options.json)  # what there is, should a later row be cut
             except Exception as error:  # the other rows are still worth having
                 failed[f"{device} {row}"] = f"{type(error).__name__}: {error}"
                 print(f"{device} {row}: FAILED: {failed[f'{device} {row}']}", file=sys.stderr, flush=True)
-            sg.empty_cache()
     env["versions"] = common.environment([])["versions"]  # now that the other libraries are imported
     if "micrograd" in beside:  # does not say its version itself
         env["versions"]["micrograd"] = importlib.metadata.version("micrograd")

@@ -53,12 +53,20 @@ class Network:
         x, y = (t.tensor(values, device=device) for values in self.batch(np.random.default_rng(0)))
         return net, t.optim.Adam(net.parameters(), lr=1e-3), x, y
 
-    def steps(self, t: Any, device: Any, wait: Callable[[], None], compiled: bool = False) -> Steps:
-        """Steps with Adam on one batch. `compiled`: PyTorch's forward with loss, and its update; the whole of ours."""
+    def steps(
+        self, t: Any, device: Any, wait: Callable[[], None], compiled: bool = False, half: str | None = None
+    ) -> Steps:
+        """Steps with Adam on one batch. `compiled`: PyTorch's forward with loss, and its update; the whole of ours.
+
+        `half` is the type of autocast, such as "bfloat16".
+        """
         net, optimizer, x, y = self.begin(t, device)
 
         def loss_of() -> Any:
-            return self.loss(t, net, x, y)
+            if half is None:
+                return self.loss(t, net, x, y)
+            with t.autocast(x.device.type if t is not sg else x.device, dtype=getattr(t, half)):
+                return self.loss(t, net, x, y)
 
         apart = compiled and t is not sg
         forward, update = (t.compile(loss_of), t.compile(optimizer.step)) if apart else (loss_of, optimizer.step)
@@ -159,6 +167,41 @@ def densenet(*blocks: int, growth: int, side: int, batch: int, channels: int = 6
 
     def data(random: Any) -> tuple[Any, Any]:
         return random.standard_normal((batch, 3, side, side), dtype=np.float32), random.integers(0, 10, batch)
+
+    return Network(build, data)
+
+
+def resnet(*blocks: int, side: int, batch: int, classes: int = 1000) -> Network:
+    """ResNet of basic blocks (He et al., 2015): two convolutions 3 x 3 a block, from 64 channels on doubled."""
+
+    def build(t: Any) -> Any:
+        nn, F = t.nn, t.nn.functional
+
+        class Block(nn.Module):  # type: ignore[name-defined,misc]
+            def __init__(self, narrow: int, wide: int, stride: int) -> None:
+                super().__init__()
+                self.conv1 = nn.Conv2d(narrow, wide, 3, stride, 1, bias=False)
+                self.conv2 = nn.Conv2d(wide, wide, 3, 1, 1, bias=False)
+                self.norm1, self.norm2 = nn.BatchNorm2d(wide), nn.BatchNorm2d(wide)
+                same = narrow == wide and stride == 1
+                reduced = [] if same else [nn.Conv2d(narrow, wide, 1, stride, bias=False), nn.BatchNorm2d(wide)]
+                self.shortcut = nn.Sequential(*reduced)
+
+            def forward(self, x: Any) -> Any:
+                y = F.relu(self.norm1(self.conv1(x)))
+                return F.relu(self.norm2(self.conv2(y)) + self.shortcut(x))
+
+        parts: list[Any] = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+        narrow = 64
+        for level, count in enumerate(blocks):
+            wide = 64 << level
+            for i in range(count):
+                parts.append(Block(narrow, wide, 2 if level and not i else 1))
+                narrow = wide
+        return nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(narrow, classes))
+
+    def data(random: Any) -> tuple[Any, Any]:
+        return random.standard_normal((batch, 3, side, side), dtype=np.float32), random.integers(0, classes, batch)
 
     return Network(build, data)
 
