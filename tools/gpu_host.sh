@@ -57,7 +57,9 @@ if [ ! -e "$out/wheels.stamp" ] || [ "$(cat "$out/wheels.stamp")" != "$(ls .carr
   ls .carry/wheels >"$out/wheels.stamp"
 fi
 if [ -d "$out/mpich" ]; then
-  export PATH=$out/mpich/bin:$PATH LD_LIBRARY_PATH=$out/mpich/lib:$LD_LIBRARY_PATH
+  # The libraries packed, not those of the machine.
+  export PATH=$out/mpich/bin:$PATH LD_LIBRARY_PATH=$out/mpich/lib:$out/mpich/lib/mpich:$LD_LIBRARY_PATH
+  export MPI4PY_LIBMPI=$out/mpich/lib/libmpi.so.12
 fi
 chmod +x .carry/vulkan/bin/*
 stamp=$(hash_of cpp shaders python CMakeLists.txt pyproject.toml)

@@ -284,6 +284,7 @@ def test_training_as_pytorch(dtype: str, tolerance: float, device: sg.Device) ->
             n.LayerNorm(16), n.PReLU(), n.RMSNorm(16, eps=1e-6), n.Linear(16, 2),
         )  # fmt: skip
 
+    torch.manual_seed(0)
     theirs = make(torch.nn).to(getattr(torch, dtype))
     ours = make(nn).to(getattr(sg, dtype))
     ours.load_state_dict(theirs.state_dict())
