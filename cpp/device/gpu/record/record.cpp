@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "device/gpu/memory/parallel_copy.hpp"
 
 namespace sg {
@@ -201,9 +202,11 @@ std::shared_ptr<Readback> CommandRecorder::run_job(const Job& job) {
   return readback;
 }
 
-// As many steps as stay below the watchdog's limit, one at least. Nearly every plan is one part.
+// As many steps as stay below the watchdog's limit, one at least. Nearly every plan is one part. Where kernels are
+// printed each is a submission, so that one which does not end comes behind the last line.
 CommandRecorder::Part CommandRecorder::next_part(const GpuPrepared& plan, size_t first) const {
   Part part{first, first};
+  if (debug_level() >= 2 && first < plan.steps.size()) return {first, first + 1};
   double cost = 0;
   for (; part.last < plan.steps.size(); ++part.last) {
     const GpuStep& step = plan.steps[part.last];
