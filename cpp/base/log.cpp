@@ -23,7 +23,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_CACHE", "", "Folder for compiled kernels; empty: the user's cache folder; 0: no cache on disk."},
       {"SPIROGRAD_DATA", "", "Folder where the data set loaders look before they download."},
       {"SPIROGRAD_FUSE", "1", "0: one kernel per operation."},
-      {"SPIROGRAD_BARRIER", "hazards", "all: a full barrier between any two kernels; drop: none (tests only)."},
+      {"SPIROGRAD_BARRIER", "hazards", "all: a full barrier between any two kernels; drop, reverse: none, other orders (tests only)."},
       {"SPIROGRAD_SPECIALIZE", "16",
        "Runs of a plan before its row kernels are compiled for its own sizes; 0: at once; -1: never."},
       {"SPIROGRAD_SHUFFLES", "1", "0: the threads of a kernel exchange values through shared memory only."},

@@ -82,6 +82,8 @@ class Object {
 // unwinding frames that may not be unwound, so the thread is parked instead; the process is about to end.
 void restore_gil(PyThreadState* state) noexcept;
 PyGILState_STATE ensure_gil() noexcept;
+// Whether this thread may call Python. PyGILState_Check() alone says yes to all threads once Python ends.
+inline bool has_gil() { return Py_IsInitialized() && PyGILState_Check(); }
 
 // Gives up the GIL for a scope: around everything that may wait or compute for long.
 class WithoutGil {

@@ -20,7 +20,7 @@ class PythonHost final : public Host {
  public:
   SourceLocation line() override { return running_line(); }
   void* pause() override {
-    if (!PyGILState_Check()) return nullptr;
+    if (!has_gil()) return nullptr;
     ++without_gil;
     return PyEval_SaveThread();
   }

@@ -76,7 +76,7 @@ const Known& look_up(PyCodeObject* code) {
 }  // namespace
 
 SourceLocation running_line() {
-  if (!PyGILState_Check()) return {};
+  if (!has_gil()) return {};
   PyFrameObject* frame = PyEval_GetFrame();
   Object held;
   while (frame) {

@@ -83,7 +83,11 @@ class ExchangePlan final : public Prepared {
     device.wait();
     raise_reports(id);
     retire(id, last_run());
-    const std::string text = direct ? text_ + " by " + direct->name() : text_;
+    std::string text = text_;
+    if (direct)
+      text += std::string(" by ") + direct->name();
+    else if (group.direct() && id.is_gpu())
+      text += " on " + id.str() + " by way of the host";
     const uint64_t signature = direct ? hash_mix(signature_, 1) : signature_;
     if (is_between_two(what_.kind))
       group.meet_one(what_.root, signature, text);

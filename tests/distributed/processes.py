@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+ONE_GPU = {"SPIROGRAD_VISIBLE_DEVICES": "0"}  # for all processes: their tensors go through the host
 
 
 def mpiexec() -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from distributed.processes import run
+from distributed.processes import ONE_GPU, run
 
 
 @pytest.mark.parametrize("how", ["killed", "sleeping", "exception", "anomaly"])
@@ -30,6 +30,6 @@ def test_all_raise_and_go_on(how: str, tmp_path: Path) -> None:
 @pytest.mark.gpu
 @pytest.mark.parametrize("how", ["mismatch", "index_error"])
 def test_all_raise_and_go_on_with_gpus(how: str, tmp_path: Path) -> None:
-    done = run(2, "program_failures.py", how, str(tmp_path), variables={"SPIROGRAD_DEVICE": "gpu"})
+    done = run(2, "program_failures.py", how, str(tmp_path), variables={"SPIROGRAD_DEVICE": "gpu", **ONE_GPU})
     assert done.returncode == 0, done.stdout
     assert {file.name for file in tmp_path.iterdir()} == {"0", "1"}, done.stdout

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from distributed.processes import run
+from distributed.processes import ONE_GPU, run
 
 
 def bits(processes: int, device: str = "cpu") -> str:
     """Runs all checks; gives the hash of the model that was trained reproducibly."""
-    done = run(processes, "program_training.py", device, str(processes), seconds=180)
+    done = run(processes, "program_training.py", device, str(processes), seconds=180, variables=ONE_GPU)
     assert done.returncode == 0 and done.stdout.count("all right") == processes, done.stdout
     found = re.search(r"bits (\w+)", done.stdout)
     assert found

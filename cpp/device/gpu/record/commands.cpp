@@ -34,14 +34,22 @@ void Commands::barrier_to_host() {
   ++stats_.barriers;
 }
 
-void Commands::wait_for(const Access& access, BarrierMode mode) {
+bool Commands::must_wait(const Access& access, BarrierMode mode) const {
+  if (mode == BarrierMode::drop) return false;
   const bool status_conflicts = (access.reads_status && status_written_) || (access.writes_status && status_read_);
-  const bool wanted = mode == BarrierMode::all || hazards_.size() > kMostRanges ||
-                      hazards_.conflicts(access.reads, access.writes) || status_conflicts;
-  if (wanted && !fresh_ && mode != BarrierMode::drop) barrier();
+  return mode == BarrierMode::all || hazards_.size() > kMostRanges ||
+         hazards_.conflicts(access.reads, access.writes) || status_conflicts;
+}
+
+void Commands::note(const Access& access) {
   hazards_.add(access.reads, access.writes);
   status_written_ |= access.writes_status;
   status_read_ |= access.reads_status;
+}
+
+void Commands::wait_for(const Access& access, BarrierMode mode) {
+  if (!fresh_ && must_wait(access, mode)) barrier();
+  note(access);
   fresh_ = false;
 }
 

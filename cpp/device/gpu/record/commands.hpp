@@ -34,6 +34,9 @@ class Commands {
   void barrier_to_host();
   // Before each command that touches what others may touch.
   void wait_for(const Access& access, BarrierMode mode = BarrierMode::hazards);
+  // Its two halves: whether there must be a barrier, and that from here on others may have to wait.
+  bool must_wait(const Access& access, BarrierMode mode) const;
+  void note(const Access& access);
 
   void dispatch(const Pipeline& pipeline, uint64_t arguments, const uint32_t (&groups)[3]);
   void copy(VkBuffer from, VkBuffer to, const VkBufferCopy& region);

@@ -13,7 +13,8 @@ struct AddressRange {
   bool operator==(const AddressRange&) const = default;
 };
 
-enum class BarrierMode : uint8_t { hazards, all, drop };  // SPIROGRAD_BARRIER: where needed, everywhere, nowhere
+// SPIROGRAD_BARRIER: where needed; everywhere; nowhere; where needed, with the kernels between two in reverse order.
+enum class BarrierMode : uint8_t { hazards, all, drop, reverse };
 
 // Reads beside reads never conflict. Ranges are compared pair by pair: between two barriers there are few.
 class HazardTracker {

@@ -14,7 +14,10 @@ namespace {
 
 BarrierMode barrier_mode() {
   const std::string word = env("SPIROGRAD_BARRIER");
-  return word == "all" ? BarrierMode::all : word == "drop" ? BarrierMode::drop : BarrierMode::hazards;
+  return word == "all"       ? BarrierMode::all
+         : word == "drop"    ? BarrierMode::drop
+         : word == "reverse" ? BarrierMode::reverse
+                             : BarrierMode::hazards;
 }
 
 // Each memory once: the tracker of hazards compares every pair.

@@ -289,25 +289,47 @@ VkCommandBuffer CommandRecorder::cached_commands(GpuPrepared& plan, Slot& slot) 
 
 void CommandRecorder::record_steps(Slot& slot, const GpuPrepared& plan, const Part& part,
                                    const Timing::BatchRef& times) {
+  const bool reverse = plan.barriers == BarrierMode::reverse;
+  reversed_.clear();
   for (size_t i = part.first; i < part.last; ++i) {
     const GpuStep& step = plan.steps[i];
-    record_step(slot, plan, step, slot.arguments.address + step.first_word * sizeof(uint64_t), times);
+    if (step.groups[0] == 0 || step.groups[1] == 0 || step.groups[2] == 0) continue;
+    find_access(step);
+    if (!reverse) {
+      commands_.wait_for(access_, plan.barriers);
+      record_step(slot, step, times);
+      continue;
+    }
+    if (commands_.must_wait(access_, plan.barriers)) {
+      record_reversed(slot, times);
+      commands_.barrier();
+    }
+    commands_.note(access_);
+    reversed_.push_back(&step);
   }
+  record_reversed(slot, times);
   if (plan.uses_status) commands_.barrier_to_host();
+}
+
+void CommandRecorder::record_reversed(Slot& slot, const Timing::BatchRef& times) {
+  while (!reversed_.empty()) {
+    record_step(slot, *reversed_.back(), times);
+    reversed_.pop_back();
+  }
 }
 
 // Barriers are decided by the addresses of this run, so two memories that lie apart never wait for each other, whatever
 // the plan says of their numbers.
-void CommandRecorder::record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments,
-                                  const Timing::BatchRef& times) {
-  if (step.groups[0] == 0 || step.groups[1] == 0 || step.groups[2] == 0) return;
+void CommandRecorder::find_access(const GpuStep& step) {
   access_.reads.clear();
   access_.writes.clear();
   for (int32_t m : step.reads) access_.reads.push_back(memory_[m].range);
   for (int32_t m : step.writes) access_.writes.push_back(memory_[m].range);
   access_.reads_status = step.predicated;
   access_.writes_status = step.reports;
-  commands_.wait_for(access_, plan.barriers);
+}
+
+void CommandRecorder::record_step(Slot& slot, const GpuStep& step, const Timing::BatchRef& times) {
   if (context_.labels) {
     VkDebugUtilsLabelEXT label{};
     label.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT;
@@ -319,7 +341,7 @@ void CommandRecorder::record_step(Slot& slot, const GpuPrepared& plan, const Gpu
   } else if (step.proxy) {
     record_proxy(slot, step);
   } else {
-    commands_.dispatch(*step.pipeline, arguments, step.groups);
+    commands_.dispatch(*step.pipeline, slot.arguments.address + step.first_word * sizeof(uint64_t), step.groups);
   }
   if (context_.labels) vkCmdEndDebugUtilsLabelEXT(commands_.handle());
   if (times)

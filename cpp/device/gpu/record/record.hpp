@@ -57,8 +57,9 @@ class CommandRecorder {
   void open(Slot& slot);  // its commands are those that the functions below add to
   bool record_uploads(Slot& slot, size_t at) { return uploads_.record(slot, at, commands_, transfer_); }
   void record_steps(Slot& slot, const GpuPrepared& plan, const Part& part, const Timing::BatchRef& times);
-  void record_step(Slot& slot, const GpuPrepared& plan, const GpuStep& step, uint64_t arguments,
-                   const Timing::BatchRef& times);
+  void record_reversed(Slot& slot, const Timing::BatchRef& times);
+  void find_access(const GpuStep& step);
+  void record_step(Slot& slot, const GpuStep& step, const Timing::BatchRef& times);
   void record_copy(const GpuStep& step);
   void record_proxy(Slot& slot, const GpuStep& step);
   void record_pieces(Slot& slot, const Job& job, size_t at, size_t bytes);
@@ -81,6 +82,7 @@ class CommandRecorder {
 
   // Scratch of one run, kept for its capacity.
   Access access_;
+  std::vector<const GpuStep*> reversed_;  // behind the last barrier, not recorded yet
   std::vector<uint64_t> words_;
   std::vector<uint64_t> depends_on_;  // of cached commands: where the blocks are, which memories are the same
   std::vector<Timing::BatchRef> times_;
