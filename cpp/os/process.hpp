@@ -18,6 +18,10 @@ bool has_ended(int64_t id) noexcept;
 // Called around fork(), for the rest of the process; nullptr: nothing. Without fork() they are never called.
 void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept;
 
+// Calls `leave` when the process ends. Where it answers false, the process ends at once, without what else was to be
+// done (Linux, where the status is known by then). False if it cannot be arranged.
+bool at_exit(bool (*leave)() noexcept) noexcept;
+
 // Closes a file descriptor that a driver has opened.
 void close_descriptor(int descriptor) noexcept;
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import time
+from typing import Any
 
 import numpy as np
 import pytest

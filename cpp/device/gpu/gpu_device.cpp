@@ -3,14 +3,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <thread>
-#ifdef __GLIBC__
-#include <unistd.h>
-#endif
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -24,6 +20,7 @@
 #include "device/gpu/queue/queue.hpp"
 #include "device/gpu/record/proxy.hpp"
 #include "device/gpu/record/record.hpp"
+#include "os/process.hpp"
 
 namespace sg {
 namespace {
@@ -380,27 +377,12 @@ Devices& devices() {
   return *all;
 }
 
-bool leave_all() {
+bool leave_all() noexcept {
   bool all = true;
   if (forked()) return all;
   for (auto& d : devices())
     if (GpuDevice* device = d.load()) all = device->leave() && all;
   return all;
-}
-
-// Drivers take themselves apart when a process ends, and crash under whoever is still in them. Then the process ends at
-// once, where its status is known.
-bool leave_at_exit() {
-#ifdef __GLIBC__
-  const auto leave = [](int status, void*) {
-    if (leave_all()) return;
-    std::fflush(nullptr);
-    _exit(status);
-  };
-  return on_exit(leave, nullptr) == 0;
-#else
-  return std::atexit([] { leave_all(); }) == 0;
-#endif
 }
 
 }  // namespace
@@ -419,7 +401,8 @@ Device& gpu_device(int index) {
   const std::lock_guard lock(*opening);
   auto& place = devices()[static_cast<size_t>(index)];
   if (GpuDevice* device = place.load()) return *device;
-  static const bool registered = leave_at_exit();
+  // Drivers take themselves apart when a process ends, and crash under whoever is still in them.
+  static const bool registered = os::at_exit(leave_all);
   static_cast<void>(registered);
   place.store(new GpuDevice(index), std::memory_order_release);
   return *place.load();

@@ -44,6 +44,21 @@ void at_fork(void (*before)(), void (*in_parent)(), void (*in_child)()) noexcept
   pthread_atfork(before, in_parent, in_child);
 }
 
+bool at_exit(bool (*leave)() noexcept) noexcept {
+  static bool (*leaving)() noexcept;
+  leaving = leave;
+#ifdef __GLIBC__
+  const auto end = [](int status, void*) {
+    if (leaving()) return;
+    std::fflush(nullptr);
+    _exit(status);
+  };
+  return on_exit(end, nullptr) == 0;
+#else
+  return std::atexit([] { leaving(); }) == 0;
+#endif
+}
+
 void close_descriptor(int descriptor) noexcept { close(descriptor); }
 
 std::string own_folder() {

@@ -3,6 +3,8 @@
 
 #include <windows.h>
 
+#include <cstdlib>
+
 #include "os/windows/text.hpp"
 
 namespace sg::os {
@@ -29,6 +31,12 @@ bool has_ended(int64_t id) noexcept {
 }
 
 void at_fork(void (*)(), void (*)(), void (*)()) noexcept {}
+
+bool at_exit(bool (*leave)() noexcept) noexcept {
+  static bool (*leaving)() noexcept;
+  leaving = leave;
+  return std::atexit([] { leaving(); }) == 0;
+}
 
 void close_descriptor(int) noexcept {}  // drivers open handles here, which nobody asks for
 

@@ -37,8 +37,8 @@ void Commands::barrier_to_host() {
 bool Commands::must_wait(const Access& access, BarrierMode mode) const {
   if (mode == BarrierMode::drop) return false;
   const bool status_conflicts = (access.reads_status && status_written_) || (access.writes_status && status_read_);
-  return mode == BarrierMode::all || hazards_.size() > kMostRanges ||
-         hazards_.conflicts(access.reads, access.writes) || status_conflicts;
+  return mode == BarrierMode::all || hazards_.size() > kMostRanges || hazards_.conflicts(access.reads, access.writes) ||
+         status_conflicts;
 }
 
 void Commands::note(const Access& access) {
