@@ -126,6 +126,14 @@ SIZES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     ((2, 6, 20, 21), (8, 6, 3, 3), {"padding": 1, "stride": (1, 3)}),
     ((2, 4, 40, 40), (7, 4, 2, 2), {"stride": 2, "dilation": (1, 2)}),
     ((1, 3, 240, 250), (8, 3, 3, 3), {"stride": 2}),
+    # a kernel of one element: products of single images from 512 places on, of all images below
+    ((3, 4, 22, 23), (6, 4, 1, 1), {}),
+    ((3, 4, 16, 32), (6, 4, 1, 1), {}),
+    ((3, 40, 28, 28), (33, 40, 1, 1), {}),
+    ((2, 6, 30, 30), (4, 3, 1, 1), {}),
+    ((3, 4, 56, 56), (6, 4, 1, 1), {"stride": 2}),
+    ((2, 4, 70, 70), (3, 4, 1, 1), {"stride": 3, "padding": 2}),
+    ((2, 4, 48, 48), (5, 4, 2, 2), {"stride": 2}),
 ]
 
 

@@ -123,6 +123,7 @@ Product without_needless_folds(const Product& p) {
   if (p.folded == 1 || p.b_walks()) return out;
   if (p.n >= kMany && p.folded == p.batch) {
     out.folded = 1;
+    out.a_batch = 0;  // one group: all entries share a
     out.b_batch = p.b_folded;
   } else {
     out.inner.b = one_by_one(p.inner.sizes, p.b_k);
