@@ -114,16 +114,16 @@ def convolutions(context: Context) -> Iterator[Result]:
             yield from context.results("convolutions", case, timings, "ms", milliseconds)
 
 
-def peak(t: Any, device: Any, steps: networks.Steps) -> float:
-    """GiB that tensors hold at most in two steps."""
+def taken(t: Any, device: Any, steps: networks.Steps) -> float:
+    """GiB of the device that two steps take, of everything: also what a library keeps between the steps."""
     memory = sg.accelerator.memory if t is sg else t.cuda
-    memory.reset_peak_memory_stats(device)
+    memory.empty_cache()
     steps(2)
-    return float(memory.max_memory_allocated(device) / 2**30)
+    return float(memory.memory_reserved(device) / 2**30)
 
 
 def training(context: Context, name: str, case: str, network: networks.Network) -> Iterator[Result]:
-    """The time of a training step with Adam in float32 and under autocast, and the most memory of one."""
+    """The time of a training step with Adam in float32 and under autocast, and the memory that it takes."""
     for half in (None, "bfloat16"):
         found = {"spirograd": (sg, context.device, network.steps(sg, context.device, sg.synchronize, half=half))}
         if torch := torch_for(context):
@@ -134,7 +134,7 @@ def training(context: Context, name: str, case: str, network: networks.Network) 
         here = f"{case}, {half or 'float32'}"
         yield from context.results(name, here, timings, "ms", milliseconds)
         for library, of in found.items():
-            yield Result(name, f"{here}, memory", library, str(context.device), peak(*of), "GiB")
+            yield Result(name, f"{here}, memory", library, str(context.device), taken(*of), "GiB")
 
 
 @row("resnet18", cpu=False)
