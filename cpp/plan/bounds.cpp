@@ -7,26 +7,42 @@
 #include "base/error.hpp"
 
 namespace sg {
+
+// Positions are sums of strides times coordinates, so both ends are at corners of the domain.
+void Reach::include(int64_t at) {
+  first = std::min(first, at);
+  last = std::max(last, at);
+}
+
+void Reach::along(int64_t size, int64_t stride) {
+  first += std::min<int64_t>(0, stride * (size - 1));
+  last += std::max<int64_t>(0, stride * (size - 1));
+}
+
+void Reach::along(const Dims& sizes, const Dims& strides) {
+  for (int d = 0; d < strides.rank; ++d) along(sizes[d], strides[d]);
+}
+
+FactorReach reach_of(const Product& p) {
+  Reach a{p.a_offset, p.a_offset}, b{p.b_offset, p.b_offset};
+  a.along(p.batch / p.folded, p.a_batch), a.along(p.m, p.a_m);
+  b.along(p.batch / p.folded, p.b_batch), b.along(p.folded, p.b_folded), b.along(p.m, p.b_m);
+  if (p.a_walks())
+    a.along(p.inner.sizes, p.inner.a);
+  else
+    a.along(p.k, p.a_k);
+  if (p.window.pitch) {
+    b.along(p.window.height, p.window.row), b.along(p.window.width, 1);
+    if (p.inner.sizes.rank > 2) b.along(p.inner.sizes[0], p.inner.b[0]);  // images
+  } else if (p.b_walks()) {
+    b.along(p.inner.sizes, p.inner.b), b.along(p.columns.sizes, p.columns.b);
+  } else {
+    b.along(p.k, p.b_k), b.along(p.n, p.b_n);
+  }
+  return {a, b};
+}
+
 namespace {
-
-// The first and the last element that are touched. Positions are sums of strides times coordinates, so both are at
-// corners of the domain.
-struct Reach {
-  int64_t first = 0, last = 0;
-
-  void include(int64_t at) {
-    first = std::min(first, at);
-    last = std::max(last, at);
-  }
-  void along(int64_t size, int64_t stride) {
-    first += std::min<int64_t>(0, stride * (size - 1));
-    last += std::max<int64_t>(0, stride * (size - 1));
-  }
-  Reach from(int64_t offset) const { return {first + offset, last + offset}; }
-  void along(const Dims& sizes, const Dims& strides) {
-    for (int d = 0; d < strides.rank; ++d) along(sizes[d], strides[d]);
-  }
-};
 
 constexpr Reach kBeginning{0, -1};  // alone: the rest follows from values
 
@@ -86,21 +102,7 @@ class Checker {
   void product(const Product& p) const {
     program(p.epilogue);
     if (p.batch == 0 || p.m == 0 || p.n == 0 || p.k == 0) return;
-    Reach a{p.a_offset, p.a_offset}, b{p.b_offset, p.b_offset};
-    a.along(p.batch / p.folded, p.a_batch), a.along(p.m, p.a_m);
-    b.along(p.batch / p.folded, p.b_batch), b.along(p.folded, p.b_folded), b.along(p.m, p.b_m);
-    if (p.a_walks())
-      a.along(p.inner.sizes, p.inner.a);
-    else
-      a.along(p.k, p.a_k);
-    if (p.window.pitch) {
-      b.along(p.window.height, p.window.row), b.along(p.window.width, 1);
-      if (p.inner.sizes.rank > 2) b.along(p.inner.sizes[0], p.inner.b[0]);  // images
-    } else if (p.b_walks()) {
-      b.along(p.inner.sizes, p.inner.b), b.along(p.columns.sizes, p.columns.b);
-    } else {
-      b.along(p.k, p.b_k), b.along(p.n, p.b_n);
-    }
+    const auto [a, b] = reach_of(p);
     place(p.a_binding, p.dtype, a);
     place(p.b_binding, p.dtype, b);
     if (!p.planes()) return;

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "device/gpu/lower/shaders.hpp"
+#include "plan/bounds.hpp"
 
 namespace sg::glsl {
 namespace {
@@ -233,6 +234,12 @@ void check(const Step& step, const Product& p) {
     fail<LimitError>(step.name, "a side of the product has more than 2147483647 elements", "cut it in parts");
 }
 
+// However its batch is folded, a product reads the same elements.
+void check_reach(const Step& step, const Product& planned, const Product& lowered) {
+  if (planned.k == 0 || reach_of(planned) == reach_of(lowered)) return;
+  fail<Error>(step.name, "the kernel reads other elements than were planned", "please report this bug");
+}
+
 }  // namespace
 
 bool a_runs_along_k(const Product& p) { return runs_along_k(p.inner.sizes, p.inner.a, p.m, p.a_m); }
@@ -308,6 +315,7 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   const Instance& in = step.only();
   const Product p = without_needless_folds(*in.kernel.product);
   check(step, p);
+  if (shaders.checked()) check_reach(step, *in.kernel.product, p);
   Layout l;
   l.instances = {&in};
   l.programs = {p.epilogue};

@@ -35,6 +35,7 @@ class Shaders {
  public:
   // `checked`: known texts are written again and compared.
   explicit Shaders(bool checked = false) : checked_(checked) {}
+  bool checked() const { return checked_; }
 
   struct Written {
     std::shared_ptr<const Shader> shader;
