@@ -16,7 +16,8 @@ layout(constant_id = 1) const uint kTileN = 128;
 layout(constant_id = 2) const uint kTileK = 64;
 layout(constant_id = 4) const uint kAAlongK = 1;  // 1: neighbours of a in memory run along k, 0: along m
 layout(constant_id = 5) const uint kBAlongK = 0;  // 1: neighbours of b in memory run along k, 0: along n
-layout(constant_id = 6) const uint kEven = 0;     // 1: rows begin at multiples of eight elements
+layout(constant_id = 6) const uint kEven = 0;     // 1: rows of the operands begin at multiples of eight elements
+layout(constant_id = 7) const uint kResultEven = 0;  // 1: those of the result do
 
 #include "product_scaled.glsl"
 
@@ -30,7 +31,7 @@ layout(buffer_reference, std430, buffer_reference_align = ALIGNMENT) buffer Fact
 #define WHOLE gl_CooperativeMatrixClampModeUndefinedNV
 #define CLAMPED gl_CooperativeMatrixClampModeConstantNV
 
-uint stride(uint64_t elements) { return kEven == 1 ? uint(elements) / 8 * 8 : uint(elements); }
+uint stride(uint64_t elements, uint even) { return even == 1 ? uint(elements) / 8 * 8 : uint(elements); }
 
 #ifdef STORED
 layout(buffer_reference, std430, buffer_reference_align = STORED_BYTES) buffer Result { STORED at[]; };
@@ -101,8 +102,17 @@ float finish(const in uint row, const in uint col, const in float sum, const in 
                                         kAAlongK == 1 ? uint(size_k) : uint(size_m));                     \
   layout_b = setTensorLayoutDimensionNV(layout_b, kBAlongK == 1 ? uint(size_n) : uint(size_k),            \
                                         kBAlongK == 1 ? uint(size_k) : uint(size_n));                     \
-  layout_a = setTensorLayoutStrideNV(layout_a, stride(kAAlongK == 1 ? a_m : a_k), 1);                     \
-  layout_b = setTensorLayoutStrideNV(layout_b, stride(kBAlongK == 1 ? b_n : b_k), 1);
+  layout_a = setTensorLayoutStrideNV(layout_a, stride(kAAlongK == 1 ? a_m : a_k, kEven), 1);              \
+  layout_b = setTensorLayoutStrideNV(layout_b, stride(kBAlongK == 1 ? b_n : b_k, kEven), 1);
+
+#define STORE(mode)                                                                             \
+  {                                                                                             \
+    tensorLayoutNV<2, mode> to = createTensorLayoutNV(2, mode);                                 \
+    to = setTensorLayoutDimensionNV(to, uint(size_m), uint(size_n));                            \
+    to = setTensorLayoutStrideNV(to, stride(out_m, kResultEven), 1);                            \
+    coopMatStoreTensorNV(rounded, Result(RESULT).at, 0,                                         \
+                         sliceTensorLayoutNV(to, m0, kTileM, n0, kTileN));                      \
+  }
 
 void tile(uint batch, uint m0, uint n0) {
   Factors from_a = Factors(tensor_a + 2 * batch * a_batch), from_b = Factors(tensor_b + 2 * batch * b_batch);
@@ -112,7 +122,8 @@ void tile(uint batch, uint m0, uint n0) {
 #endif
   SUMS sums = SUMS(0.0);
   uint k = 0;
-  if (m0 + kTileM <= uint(size_m) && n0 + kTileN <= uint(size_n)) {
+  const bool inside = m0 + kTileM <= uint(size_m) && n0 + kTileN <= uint(size_n);
+  if (inside) {
     LAYOUTS(WHOLE)
     for (; k + kUnroll * kTileK <= uint(size_k); k += kUnroll * kTileK) {
       BEGIN_SOME
@@ -138,10 +149,10 @@ void tile(uint batch, uint m0, uint n0) {
   coopMatPerElementNV(sums, sums, finish, batch, m0, n0);
 #endif
   const STORED_TILE rounded = STORED_TILE(sums);
-  tensorLayoutNV<2, CLAMPED> to = createTensorLayoutNV(2, CLAMPED);
-  to = setTensorLayoutDimensionNV(to, uint(size_m), uint(size_n));
-  to = setTensorLayoutStrideNV(to, uint(out_m), 1);
-  coopMatStoreTensorNV(rounded, Result(RESULT).at, 0, sliceTensorLayoutNV(to, m0, kTileM, n0, kTileN));
+  if (inside)
+    STORE(WHOLE)
+  else
+    STORE(CLAMPED)
 #else
   coopMatPerElementNV(sums, sums, finish, batch, m0, n0);
 #endif

@@ -2,7 +2,6 @@
 #include "kernel/matrix_tiles.hpp"
 
 #include <algorithm>
-#include <span>
 
 #include "base/round.hpp"
 
@@ -13,8 +12,17 @@ using Path = MatrixUnits::Path;
 
 constexpr uint32_t kMostOfTwoSums = 128 * 128;  // results of a workgroup that keeps two sums of each
 
+// What a processor needs for a tile on the path cm2, in microseconds: to begin and to end, and for each step of one along
+// k. An H100; docs/decisions/025-halves-on-matrix-units.md.
+struct TimedTile {
+  MatrixTile tile;
+  double ends, step;
+};
+constexpr TimedTile kWorkgroupTiles[] = {{{128, 256, 64, 256}, 11, 0.029},
+                                         {{128, 192, 64, 256}, 9, 0.0183},
+                                         {{128, 128, 64, 256}, 9.7, 0.014},
+                                         {{64, 64, 64, 256}, 1.5, 0.0062}};
 // Largest first.
-constexpr MatrixTile kWorkgroupTiles[] = {{128, 256, 64, 256}, {128, 128, 64, 256}, {64, 64, 64, 256}};
 constexpr MatrixTile kFragmentTiles[] = {{128, 128, 32, 256}, {64, 64, 32, 256}};
 
 int64_t count(const MatrixTile& t, const MatrixProblem& p) {
@@ -41,6 +49,31 @@ bool fits(const MatrixTile& t, const MatrixProblem& p, const Features& f) {
          shared_bytes(t, p, subgroups) <= f.shared_bytes;
 }
 
+// A tile at an edge waits for its loads, which end at it: it takes as long as three more rounds.
+double cost(const TimedTile& t, const MatrixProblem& p, const Features& f) {
+  const bool edges = p.m % t.tile.m || p.n % t.tile.n;
+  const int64_t rounds = divide_up(count(t.tile, p), f.tiles->processors) + (edges ? 3 : 0);
+  return static_cast<double>(rounds) * (t.ends + t.step * static_cast<double>(p.k));
+}
+
+const MatrixTile* quickest(const MatrixProblem& p, const Features& f) {
+  const TimedTile* best = nullptr;
+  for (const TimedTile& t : kWorkgroupTiles)
+    if (fits(t.tile, p, f) && (!best || cost(t, p, f) < cost(*best, p, f))) best = &t;
+  return best ? &best->tile : nullptr;
+}
+
+// The largest that leaves work for every processor, else the smallest.
+const MatrixTile* largest(const MatrixProblem& p, const Features& f) {
+  const MatrixTile* tile = nullptr;
+  for (const MatrixTile& t : kFragmentTiles) {
+    if (!fits(t, p, f)) continue;
+    tile = &t;
+    if (count(t, p) >= f.tiles->processors) break;
+  }
+  return tile;
+}
+
 }  // namespace
 
 uint32_t rows_of_subgroups(uint32_t subgroups) {
@@ -51,14 +84,7 @@ uint32_t rows_of_subgroups(uint32_t subgroups) {
 
 const MatrixTile* choose_matrix_tile(const MatrixProblem& p, const Features& f) {
   if (p.units.path == Path::none || (p.units.path == Path::cm1 && !f.subgroup)) return nullptr;
-  const MatrixTile* tile = nullptr;
-  for (const MatrixTile& t :
-       p.units.path == Path::cm2 ? std::span<const MatrixTile>(kWorkgroupTiles) : kFragmentTiles) {
-    if (!fits(t, p, f)) continue;
-    tile = &t;
-    if (count(t, p) >= f.tiles->processors) break;
-  }
-  return tile;
+  return p.units.path == Path::cm2 ? quickest(p, f) : largest(p, f);
 }
 
 }  // namespace sg

@@ -15,13 +15,13 @@ struct MatrixTile {
 // What the choice depends on.
 struct MatrixProblem {
   MatrixUnits units;
-  int64_t m, n, batch;        // n: of all columns that are one product
+  int64_t m, n, k, batch;     // n: of all columns that are one product
   int planes;                 // of operands that were float32; 0: they are halves
   bool a_along_k, b_along_k;  // which way neighbours in memory run
   bool walks;                 // an operand has no one stride along k
 };
 
-// The largest that fits and leaves work for every processor, else the smallest that fits; null: none does.
+// The quickest that fits; null: none does.
 const MatrixTile* choose_matrix_tile(const MatrixProblem& problem, const Features& features);
 
 // How the subgroups of a workgroup share a tile of the path cm1: in rows of as many or half as many.

@@ -77,6 +77,7 @@ std::optional<ProductOfHalves> product_of_halves(const Product& p, const Feature
   if (!choose_matrix_tile({.units = gpu->float16_units,
                            .m = p.m,
                            .n = p.n,
+                           .k = p.k,
                            .batch = p.batch,
                            .planes = planes,
                            .a_along_k = along_k(a),

@@ -134,7 +134,7 @@ bool put_together(Context& context, const FusionGroup& early, const FusionGroup&
   if (too_wide(context, m, early, late, m.whole)) return false;
   if (!writes_safely(context, m) || !rows_fit(context, m)) return false;
   if (m.uses.size() > (m.kind == FusionGroup::Kind::product ? kMaxProductUses : kMaxMergedUses)) return false;
-  return find_repeated(context, m) < 0;
+  return find_repeated(context, m) < 0 && !heavy_epilogue(context, m);
 }
 
 }  // namespace sg::schedule_detail

@@ -128,6 +128,12 @@ void store_long(Context& context);
 // A node whose formula the group would compute so often that storing the node is cheaper; -1: none.
 int32_t find_repeated(const Context& context, const FusionGroup& group);
 
+// What a node's formula costs for one element, in simple operations.
+int weight_of(const Node& node);
+
+// Whether a product's epilogue takes longer inside it than as a kernel of its own.
+bool heavy_epilogue(Context& context, const FusionGroup& group);
+
 // Marks values that several kernels would each compute from several large tensors, such as the sum that runs through
 // the layers of a transformer. True: there are some, and the kernels must be put together again.
 bool store_shared(Context& context, const std::vector<FusionGroup>& groups);

@@ -12,53 +12,6 @@ constexpr int64_t kRepeats = 8;  // readers of an element, at least
 // Work that is worth a launch, in simple operations: a GPU does about 10^13 of them a second, a processor 10^11.
 constexpr double kWorthGpu = 2e8, kWorthCpu = 2e6;
 
-// The cost of an instruction, in simple operations.
-int weight_of(Code code) {
-  switch (code) {
-    case Code::div:
-    case Code::sqrt:
-    case Code::exp:
-    case Code::log:
-      return 20;
-    case Code::add:
-    case Code::sub:
-    case Code::mul:
-    case Code::neg:
-    case Code::cast:
-    case Code::select:
-    case Code::lt:
-    case Code::le:
-    case Code::eq:
-    case Code::ne:
-    case Code::abs:
-    case Code::maximum:
-    case Code::minimum:
-      return 1;
-    case Code::pow:
-    case Code::sin:
-    case Code::cos:
-    case Code::random_bits:
-    case Code::random_wide:
-    case Code::random_normal:
-      return 80;
-    default:
-      return 30;
-  }
-}
-
-int weight_of(const Node& node) {
-  if (node.op->kind != Kind::pointwise) return 1;
-  ProgramBuilder builder;
-  Expr in[kFewInputs];
-  for (int k = 0; k < node.inputs; ++k)
-    in[k] = builder.number(node.in[k].kind == Operand::Kind::node ? node.compute : node.in[k].dtype);
-  node.op->emit(builder, node, in);
-  int weight = 0;
-  for (const Instr& i : builder.program.code)
-    if (i.code > Code::store_at) weight += weight_of(i.code);
-  return weight;
-}
-
 class Repeats {
  public:
   Repeats(const Context& context, const FusionGroup& group) : context_(context), group_(group) {}

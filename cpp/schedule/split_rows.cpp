@@ -14,11 +14,19 @@ constexpr int64_t kElementsOfParts = 1 << 21, kMinPartRows = 16, kMaxPartRows = 
 constexpr int64_t kMinSumRows = 256, kMinSumColumns = 64;
 constexpr int64_t kMaxSumColumns = 8192;  // the smallest workgroup holds a row of sums in its registers
 
+// A row has its neighbours in memory along it, in the tensors that differ from row to row.
+bool lies_along_row(const Program& p) {
+  return std::ranges::any_of(p.views, [&](const View& v) {
+    const bool differs = p.outer() == 0 || std::any_of(v.strides.begin(), v.strides.begin() + p.outer(),
+                                                       [](int64_t stride) { return stride != 0; });
+    return differs && v.strides[p.domain.rank - 1] == 1;
+  });
+}
+
 int64_t pieces_for(const Program& p) {
   const int64_t rows = p.rows(), columns = p.columns();
   if (rows == 0 || columns == 0 || p.outer() + 1 > kMaxRank - p.inner) return 1;
-  bool along_row = false;
-  for (const View& v : p.views) along_row = along_row || v.strides[p.domain.rank - 1] == 1;
+  const bool along_row = lies_along_row(p);
   const int64_t groups = along_row ? rows : (rows + 31) / 32;
   const int64_t wanted = std::min(along_row ? kMaxPieces : kMaxPieces / 4, rows * columns / kElementsPerGroup);
   const int64_t pieces = std::min(wanted / groups, p.domain[p.outer()]);

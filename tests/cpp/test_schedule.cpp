@@ -1,5 +1,6 @@
 // Which ops share a kernel, and where their values live.
 
+#include "schedule/schedule.hpp"
 #include "test_schedule_plans.hpp"
 
 using namespace sg;
@@ -112,6 +113,49 @@ TEST_CASE("columns of a tall matrix are cut in pieces", "[schedule]") {
     for (size_t r = 0; r < 4096; ++r) expected += double(in[r * 48 + c]) * double(in[r * 48 + c]);
     CHECK(std::abs(out[c] - expected) < 1e-4 * expected);
   }
+}
+
+TEST_CASE("a number for each row does not say that the rows of a tall matrix lie along it", "[schedule]") {
+  EmptyLog empty;
+  const Tensor x = numbers({4096, 48}), scale = numbers({4096, 1});
+  const Tensor y = sum(x * scale, 1u << 0);
+  CHECK(pending_plan(y)->steps.size() == 2);
+  const std::vector<float> in = values(x), each = values(scale), out = values(y);
+  for (size_t c = 0; c < 48; ++c) {
+    double expected = 0;
+    for (size_t r = 0; r < 4096; ++r) expected += double(in[r * 48 + c]) * double(each[r]);
+    CHECK(std::abs(out[c] - expected) < 1e-3);
+  }
+}
+
+namespace {
+
+// How many kernels a GPU with these features would launch for what is pending.
+size_t launches(const Features& gpu) {
+  const Log& log = log_of(cpu());
+  ScheduleInput input{.log = log, .held = {}, .dying = std::vector<bool>(log.leaves.size()), .gpu = &gpu};
+  for (const NodeRef& node : log.nodes) input.held.push_back(node->held.load() > 0);
+  return schedule(input).plan.steps.size();
+}
+
+}  // namespace
+
+TEST_CASE("what a product's threads would compute slowly is a kernel of its own on a GPU", "[schedule]") {
+  const Features gpu;
+  for (int64_t m : {64, 1030}) {
+    CAPTURE(m);
+    EmptyLog empty;
+    const auto count = [&](auto f) {
+      const Tensor y = f(matmul(numbers({m, 4}), numbers({4, 1030})));
+      return launches(gpu);
+    };
+    CHECK(count([](const Tensor& p) { return relu(p) + 1; }) == 1);
+    CHECK(count([](const Tensor& p) { return tanh(p); }) == 1);
+    CHECK(count([](const Tensor& p) { return exp(p) * gelu(p, "none"); }) == (m == 64 ? 1 : 2));
+  }
+  EmptyLog empty;  // a processor has the sums in its cache
+  const Tensor p = matmul(numbers({1030, 4}), numbers({4, 1030})), y = exp(p) * gelu(p, "none");
+  CHECK(plan_of(y, false).plan->steps.size() == 1);
 }
 
 TEST_CASE("formulas are followed through views", "[schedule]") {

@@ -208,3 +208,24 @@ def test_a_device_says_which_path_it_takes(run_python: Callable[..., str]) -> No
     code = "import os\nos.dup2(1, 2)\nimport spirograd as sg\nsg.ones(2, device='gpu').numpy()"
     out = run_python(code, SPIROGRAD_DEBUG="1", SPIROGRAD_MATRIX="none")
     assert "products of float16 by float32 arithmetic, of bfloat16 by float32 arithmetic" in out
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("dtype", ["float32", *HALVES])
+def test_a_large_product_leaves_what_its_threads_would_compute_slowly(dtype: str, gpu: sg.Device) -> None:
+    def names(f: Callable[[sg.Tensor, sg.Tensor], sg.Tensor], m: int) -> list[str]:
+        a, b = made((m, 16), dtype, gpu, 1), made((16, 1030), dtype, gpu, 2)
+        other = made((m, 1030), dtype, gpu, 3)
+        sg.synchronize()
+        y = f(a @ b, other)
+        plan = y.plan()
+        np.testing.assert_allclose(exact(y), exact(f((a @ b).clone(), other)), rtol=4 * UNIT[dtype], atol=1e-6)
+        return ["one at a time" if "product_cm2.glsl" in step.source else step.name for step in plan]
+
+    for m in (40, 1030):
+        alone = names(lambda p, _: p, m)
+        slow = alone == ["one at a time"] and m > 1024
+        assert len(names(lambda p, _: sg.relu(p), m)) == 1
+        assert len(names(lambda p, _: sg.tanh(p), m)) == 1 + slow
+        assert len(names(lambda p, other: p + other, m)) == 1 + slow
+        assert len(names(lambda p, _: sg.exp(p) * sg.erf(p), m)) == 1 + (m > 1024)

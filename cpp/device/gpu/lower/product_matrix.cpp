@@ -50,6 +50,14 @@ const Instr* only_store(const Layout& l, DType half) {
   return matrix && (to.dtype == half || to.dtype == DType::float32) ? found : nullptr;
 }
 
+// Whether rows of a stored result begin at multiples of eight elements.
+bool stores_evenly(const Layout& l, DType half) {
+  const Instr* store = only_store(l, half);
+  if (!store) return false;
+  const View& to = l.program().views[store->slot];
+  return to.aligned && to.strides[1] % 8 == 0 && to.strides[0] % 8 == 0 && to.offset % 8 == 0;
+}
+
 // Nothing between the sum and its store but the rounding that the store does anyway. Drivers may cut off the digits that
 // bfloat16 does not have, where float16 is rounded: such sums are rounded before they are stored.
 bool is_plain(const Program& e, const Instr& store) {
@@ -118,6 +126,7 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
   const MatrixTile* tile = choose_matrix_tile({.units = units,
                                                .m = p.m,
                                                .n = p.n * p.folded,
+                                               .k = p.k,
                                                .batch = p.batch / p.folded,
                                                .planes = p.planes(),
                                                .a_along_k = a.along_k,
@@ -127,17 +136,17 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
   if (!tile) return std::nullopt;
   MatrixProduct out{units.path, {tile->m, tile->n, tile->k},       p.planes(),
                     even,       only_store(l, p.dtype) != nullptr, tiles(*tile, p)};
-  const std::vector<uint32_t> more = workgroups
-                                         ? std::vector<uint32_t>{tile->threads, a.along_k, b.along_k, even}
-                                         : std::vector<uint32_t>{features.subgroup,
-                                                                 a.along_k,
-                                                                 b.along_k,
-                                                                 a.even,
-                                                                 b.even,
-                                                                 units.m,
-                                                                 units.n,
-                                                                 units.k,
-                                                                 rows_of_subgroups(tile->threads / features.subgroup)};
+  const std::vector<uint32_t> more =
+      workgroups ? std::vector<uint32_t>{tile->threads, a.along_k, b.along_k, even, stores_evenly(l, p.dtype)}
+                 : std::vector<uint32_t>{features.subgroup,
+                                         a.along_k,
+                                         b.along_k,
+                                         a.even,
+                                         b.even,
+                                         units.m,
+                                         units.n,
+                                         units.k,
+                                         rows_of_subgroups(tile->threads / features.subgroup)};
   out.constants.insert(out.constants.end(), more.begin(), more.end());
   return out;
 }

@@ -34,13 +34,19 @@ void move_last(Program& p, int from, int& piece_dim) {
   if (piece_dim == last && from != last) --piece_dim;
 }
 
+// Whether a tensor has other elements in each row; the few that all rows read come from a cache.
+bool differs_by_row(const Program& p, const View& v) {
+  return p.outer() == 0 ||
+         std::any_of(v.strides.begin(), v.strides.begin() + p.outer(), [](int64_t s) { return s != 0; });
+}
+
 // How many element accesses have their neighbours in memory along dimension d.
 int adjacent_views(const Program& p, int d) {
-  int n = 0;
-  for (const Instr& i : p.code)
-    n += (i.code == Code::load || i.code == Code::store) && !i.per_row && p.views[i.slot].binding >= 0 &&
-         p.views[i.slot].strides[d] == 1 && p.domain[d] > 1;
-  return n;
+  return static_cast<int>(std::ranges::count_if(p.code, [&](const Instr& i) {
+    if ((i.code != Code::load && i.code != Code::store) || i.per_row) return false;
+    const View& v = p.views[i.slot];
+    return v.binding >= 0 && v.strides[d] == 1 && p.domain[d] > 1 && differs_by_row(p, v);
+  }));
 }
 
 // Whether neighbouring threads should work on neighbouring rows; if so, puts the rows in that order.
