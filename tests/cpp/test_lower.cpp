@@ -181,12 +181,14 @@ TEST_CASE("the tile of a product on matrix units is the one that was quickest on
     uint32_t tile_n;
   };
   const Features f = plain();
-  for (const auto& [m, n, k, tile_n] : {Case{16384, 384, 384, 192},
+  for (const auto& [m, n, k, tile_n] : {Case{8192, 8192, 8192, 256},
+                                        Case{16384, 384, 384, 192},
                                         {16384, 1536, 384, 192},
                                         {8192, 768, 3072, 192},
                                         {2048, 2048, 2048, 256},
                                         {4096, 4096, 4096, 256},
                                         {8192, 50257, 768, 192},
+                                        {8192, 3072, 768, 192},
                                         {1024, 1024, 1024, 64},
                                         {65, 130, 33, 64}}) {
     CAPTURE(m, n, k);
