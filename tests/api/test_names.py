@@ -49,7 +49,8 @@ NAMES = {
         relu relu6 leaky_relu elu celu selu gelu silu mish softplus softsign hardswish hardtanh logsigmoid
         softmax log_softmax pad one_hot cross_entropy
         conv1d conv2d conv3d conv_transpose1d conv_transpose2d unfold fold max_pool1d max_pool2d avg_pool1d avg_pool2d
-        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d
+        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d
+        lp_pool1d lp_pool2d lp_pool3d
     """,
     "spirograd.utils.data": """
         Dataset IterableDataset TensorDataset Subset ConcatDataset ChainDataset StackDataset DataLoader random_split

@@ -26,6 +26,8 @@ LAYERS: list[tuple[str, dict[str, Any], tuple[int, ...]]] = [
     ("AdaptiveAvgPool2d", {"output_size": 1}, (2, 3, 6, 8)),
     ("AdaptiveMaxPool1d", {"output_size": 4}, (2, 3, 10)),
     ("AdaptiveMaxPool2d", {"output_size": (3, 5)}, (2, 3, 7, 8)),
+    ("LPPool1d", {"norm_type": 2, "kernel_size": 3, "stride": 2}, (2, 3, 9)),
+    ("LPPool2d", {"norm_type": 4.0, "kernel_size": (2, 3)}, (2, 3, 6, 7)),
 ]
 
 
@@ -188,3 +190,20 @@ def test_places_in_volumes(device: sg.Device) -> None:
     for wrong in (lambda: F.max_pool3d(x, (2, 2)), lambda: F.avg_pool3d(x[0, 0], 2)):
         with pytest.raises(ValueError, match="pool3d: "):
             wrong()
+
+
+def test_an_empty_sum_of_powers_has_no_gradient(device: sg.Device) -> None:
+    x = sg.tensor(np.float32([[0, 0, 3, 4]]), device=device, requires_grad=True)
+    y = F.lp_pool1d(x, 2, 2)
+    y.sum().backward()
+    np.testing.assert_allclose(y.detach().cpu().numpy(), [[0, 5]], rtol=1e-6)
+    np.testing.assert_allclose(x.grad.cpu().numpy(), [[0, 0, 0.6, 0.8]], rtol=1e-6)
+
+
+def test_places_of_the_largest_count_through_the_volume(device: sg.Device) -> None:
+    x = sg.tensor(random(2, 3, 5, 4, 7, dtype="float32"), device=device)
+    values, places = F.adaptive_max_pool3d(x, (2, 3, 2), return_indices=True)
+    assert values.shape == places.shape == (2, 3, 2, 3, 2)
+    flat = x.flatten(2).gather(2, places.flatten(2)).reshape(values.shape)
+    np.testing.assert_array_equal(flat.cpu().numpy(), values.cpu().numpy())
+    np.testing.assert_array_equal(values.amax((2, 3, 4)).cpu().numpy(), x.amax((2, 3, 4)).cpu().numpy())

@@ -13,7 +13,11 @@ from .functional import (
     adaptive_avg_pool3d,
     adaptive_max_pool1d,
     adaptive_max_pool2d,
+    adaptive_max_pool3d,
     avg_pool3d,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
     max_pool1d,
     max_pool2d,
     max_pool3d,
@@ -29,9 +33,13 @@ __all__ = [
     "AdaptiveAvgPool3d",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
     "AvgPool1d",
     "AvgPool2d",
     "AvgPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
@@ -409,3 +417,84 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
 
     def forward(self, input: Tensor) -> Any:
         return adaptive_max_pool2d(input, self.output_size, self.return_indices)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """The largest elements of as many windows as are wanted: [n, channels, depth, height, width] -> [n, channels, ...].
+
+    Args:
+        output_size: sizes of the result; None keeps the input's.
+        return_indices: whether the places of the elements come too.
+
+    Example:
+        >>> sg.nn.AdaptiveMaxPool3d((2, None, 1))(sg.ones(2, 3, 4, 8, 8)).shape
+        (2, 3, 2, 8, 1)
+    """
+
+    def forward(self, input: Tensor) -> Any:
+        return adaptive_max_pool3d(input, self.output_size, self.return_indices)
+
+
+class _LPPool(TensorModule):
+    def __init__(
+        self, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def extra_repr(self) -> str:
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """(sum of x^p)^(1/p) over each window: [n, channels, length] -> [n, channels, result].
+
+    Args:
+        norm_type: p.
+        kernel_size: of the window.
+        stride: from window to window; None: their size.
+        ceil_mode: whether windows may reach beyond the end.
+
+    Example:
+        >>> sg.nn.LPPool1d(2, 3)(sg.ones(2, 3, 9)).shape
+        (2, 3, 3)
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return lp_pool1d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool2d(_LPPool):
+    """(sum of x^p)^(1/p) over each window: [n, channels, height, width] -> [n, channels, ...].
+
+    Args:
+        norm_type, kernel_size, stride, ceil_mode: see LPPool1d.
+
+    Example:
+        >>> sg.nn.LPPool2d(2, 2)(sg.ones(2, 3, 8, 8)).shape
+        (2, 3, 4, 4)
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return lp_pool2d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool3d(_LPPool):
+    """(sum of x^p)^(1/p) over each window: [n, channels, depth, height, width] -> [n, channels, ...].
+
+    Args:
+        norm_type, kernel_size, stride, ceil_mode: see LPPool1d.
+
+    Example:
+        >>> sg.nn.LPPool3d(2, 2)(sg.ones(2, 3, 4, 8, 8)).shape
+        (2, 3, 2, 4, 4)
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return lp_pool3d(input, self.norm_type, self.kernel_size, self.stride, self.ceil_mode)

@@ -23,9 +23,13 @@ __all__ = [
     "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "max_pool1d",
     "max_pool1d_with_indices",
     "max_pool2d",
@@ -416,13 +420,15 @@ def _adaptive_max(op: str, input: Tensor, output_size: Any, dims: int, return_in
         x, widest, place = _spread(x, d - dims, size)
         kernel.append(widest)
         places.append(place)
-    pool = max_pool1d_with_indices if dims == 1 else max_pool2d_with_indices
-    values, indices = pool(x, kernel)
+    pool = (max_pool1d, max_pool2d, max_pool3d)[dims - 1]
     if not return_indices:
-        return values
-    width = x.shape[-1]
-    columns = places[-1].take(indices % width)
-    return values, columns if dims == 1 else places[0].take(indices // width) * input.shape[-1] + columns
+        return pool(x, kernel)
+    values, indices = pool(x, kernel, return_indices=True)
+    place_in_input, step = 0, 1
+    for d in range(-1, -dims - 1, -1):
+        place_in_input = place_in_input + places[d].take(indices % x.shape[d]) * step
+        indices, step = indices // x.shape[d], step * input.shape[d]
+    return values, place_in_input
 
 
 def adaptive_max_pool1d(input: Tensor, output_size: Size, return_indices: bool = False) -> Any:
@@ -461,3 +467,95 @@ def adaptive_max_pool2d(
         (2, 3, 1, 4)
     """
     return _adaptive_max("adaptive_max_pool2d", input, output_size, 2, return_indices)
+
+
+def adaptive_max_pool3d(
+    input: Tensor, output_size: int | Sequence[int | None] | None, return_indices: bool = False
+) -> Any:
+    """The largest elements of as many windows as are wanted, which cover the volume evenly.
+
+    Args:
+        input: [n, channels, depth, height, width] or without n.
+        output_size: of the result; None keeps the input's.
+        return_indices: whether the places of the elements, in the volume as if it were flat, come too.
+
+    Raises:
+        ValueError: output_size below 1.
+
+    Example:
+        >>> sg.nn.functional.adaptive_max_pool3d(sg.ones(2, 3, 4, 8, 6), (2, 1, 4)).shape
+        (2, 3, 2, 1, 4)
+    """
+    return _adaptive_max("adaptive_max_pool3d", input, output_size, 3, return_indices)
+
+
+def _lp(op: str, input: Tensor, norm_type: float, kernel_size: Size, stride: Any, ceil_mode: bool, dims: int) -> Tensor:
+    if norm_type == 0:
+        raise ValueError(f"{op}: norm_type=0; give another exponent")
+    kernel = for_each_dimension(op, "kernel_size", kernel_size, dims)
+    mean = (avg_pool1d, avg_pool2d, avg_pool3d)[dims - 1](input**norm_type, kernel, stride, 0, ceil_mode)
+    # The root of 0 has no gradient: relu gives none there.
+    return (mean.sign() * mean.abs().relu() * math.prod(kernel)) ** (1 / norm_type)
+
+
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """(sum of x^p)^(1/p) over each window: [n, channels, length] -> [n, channels, result].
+
+    Args:
+        input: [n, channels, length] or without n.
+        norm_type: p. 1 gives sums, 2 lengths, and large ones come near to the largest element.
+        kernel_size: of the window.
+        stride: from window to window; None: their size.
+        ceil_mode: whether windows may reach beyond the end; those count as if they were full of their mean.
+
+    Returns:
+        Elements with an even p are lengths of windows. Where the sum is 0 the gradient is 0.
+
+    Raises:
+        ValueError: a window larger than the input, or norm_type 0.
+
+    Example:
+        >>> sg.nn.functional.lp_pool1d(sg.tensor([[3.0, 4.0, 0.0, 2.0]]), 2, 2).tolist()
+        [[5.0, 2.0]]
+    """
+    return _lp("lp_pool1d", input, norm_type, kernel_size, stride, ceil_mode, 1)
+
+
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """(sum of x^p)^(1/p) over each window: [n, channels, height, width] -> [n, channels, ...].
+
+    Args:
+        input: [n, channels, height, width] or without n.
+        norm_type, kernel_size, stride, ceil_mode: see lp_pool1d.
+
+    Raises:
+        ValueError: a window larger than the input, or norm_type 0.
+
+    Example:
+        >>> sg.nn.functional.lp_pool2d(sg.ones(2, 3, 8, 8), 2, (2, 4)).shape
+        (2, 3, 4, 2)
+    """
+    return _lp("lp_pool2d", input, norm_type, kernel_size, stride, ceil_mode, 2)
+
+
+def lp_pool3d(
+    input: Tensor, norm_type: float, kernel_size: Size, stride: Size | None = None, ceil_mode: bool = False
+) -> Tensor:
+    """(sum of x^p)^(1/p) over each window: [n, channels, depth, height, width] -> [n, channels, ...].
+
+    Args:
+        input: [n, channels, depth, height, width] or without n.
+        norm_type, kernel_size, stride, ceil_mode: see lp_pool1d.
+
+    Raises:
+        ValueError: a window larger than the input, or norm_type 0.
+
+    Example:
+        >>> sg.nn.functional.lp_pool3d(sg.ones(2, 3, 4, 8, 8), 2, 2).shape
+        (2, 3, 2, 4, 4)
+    """
+    return _lp("lp_pool3d", input, norm_type, kernel_size, stride, ceil_mode, 3)
