@@ -50,9 +50,29 @@ uint8_t reads(const Vjp& v) {
   return mask;
 }
 
+// Formulas of gradients have several steps. Of half types they are computed in float32, so that only their results are
+// rounded, by who asked for them.
+Tensor widened(const Tensor& x) {
+  const bool half = x && !x.is_number() && is_narrow(x.dtype()) && wide_of(x.dtype()) == DType::float32;
+  return half ? cast(x, DType::float32) : x;
+}
+
 // The value of input i if a wanted gradient reads it, else nothing.
-Tensor saved(const Vjp& v, int i) { return v.node.in[i].is_number || (reads(v) >> i & 1) ? v.in(i) : Tensor(); }
-Tensor saved_output(const Vjp& v) { return reads(v) & kSavesOutput ? v.out() : Tensor(); }
+Tensor saved(const Vjp& v, int i) {
+  return v.node.in[i].is_number || (reads(v) >> i & 1) ? widened(v.in(i)) : Tensor();
+}
+Tensor saved_output(const Vjp& v) { return reads(v) & kSavesOutput ? widened(v.out()) : Tensor(); }
+
+// The gradients of a pointwise op: `formula(i, g)` towards input i.
+template <class Formula>
+void set_results(Vjp& v, int inputs, Formula formula) {
+  const Tensor g = widened(v.g);
+  for (int i = 0; i < inputs; ++i) {
+    if (!v.needs(i)) continue;
+    const Tensor result = formula(i, g);
+    v.result[i] = result && result.impl() == g.impl() ? v.g : result;  // handed on as it is
+  }
+}
 
 template <class Op>
 constexpr uint8_t takes_of() {
@@ -81,7 +101,10 @@ constexpr OpInfo unary_row() {
   OpInfo row = row_of<Op>(1);
   row.emit = [](ProgramBuilder&, const Node&, const Expr* in) { return Op::fwd(in[0]); };
   if constexpr (requires { Op::saves; })
-    row.vjp = [](Vjp& v) { v.result[0] = Op::vjp_a(v.g, saved(v, 0), saved_output(v)); };
+    row.vjp = [](Vjp& v) {
+      const Tensor a = saved(v, 0), o = saved_output(v);
+      set_results(v, 1, [&](int, const Tensor& g) -> Tensor { return Op::vjp_a(g, a, o); });
+    };
   return row;
 }
 
@@ -93,9 +116,11 @@ constexpr OpInfo binary_row() {
   if constexpr (requires { Op::saves; })
     row.vjp = [](Vjp& v) {
       const Tensor a = saved(v, 0), b = saved(v, 1), o = saved_output(v);
-      if (v.needs(0)) v.result[0] = Op::vjp_a(v.g, a, b, o);
-      if constexpr (requires { Op::vjp_b(a, a, b, o); })
-        if (v.needs(1)) v.result[1] = Op::vjp_b(v.g, a, b, o);
+      set_results(v, 2, [&](int i, const Tensor& g) -> Tensor {
+        if constexpr (requires { Op::vjp_b(a, a, b, o); })
+          if (i == 1) return Op::vjp_b(g, a, b, o);
+        return i == 0 ? Op::vjp_a(g, a, b, o) : Tensor();
+      });
     };
   return row;
 }
@@ -106,11 +131,11 @@ constexpr OpInfo ternary_row() {
   row.emit = [](ProgramBuilder&, const Node&, const Expr* in) { return Op::fwd(in[0], in[1], in[2]); };
   row.vjp = [](Vjp& v) {
     const Tensor a = saved(v, 0), b = saved(v, 1), c = saved(v, 2), o = saved_output(v);
-    if (v.needs(0)) v.result[0] = Op::vjp_a(v.g, a, b, c, o);
-    if constexpr (requires { Op::vjp_b(a, a, b, c, o); }) {
-      if (v.needs(1)) v.result[1] = Op::vjp_b(v.g, a, b, c, o);
-      if (v.needs(2)) v.result[2] = Op::vjp_c(v.g, a, b, c, o);
-    }
+    set_results(v, 3, [&](int i, const Tensor& g) -> Tensor {
+      if constexpr (requires { Op::vjp_b(a, a, b, c, o); })
+        if (i > 0) return i == 1 ? Op::vjp_b(g, a, b, c, o) : Op::vjp_c(g, a, b, c, o);
+      return i == 0 ? Op::vjp_a(g, a, b, c, o) : Tensor();
+    });
   };
   return row;
 }
