@@ -424,7 +424,8 @@ def _adaptive_max(op: str, input: Tensor, output_size: Any, dims: int, return_in
     if not return_indices:
         return pool(x, kernel)
     values, indices = pool(x, kernel, return_indices=True)
-    place_in_input, step = 0, 1
+    place_in_input: Any = 0
+    step = 1
     for d in range(-1, -dims - 1, -1):
         place_in_input = place_in_input + places[d].take(indices % x.shape[d]) * step
         indices, step = indices // x.shape[d], step * input.shape[d]
