@@ -18,8 +18,6 @@
 namespace sg {
 namespace {
 
-using Kind = Collective::Kind;
-
 void expand_collective(const Node& node, bool, Expansion& e) {
   const auto what = node.parameters.as<Collective>();
   CustomKernel& custom = e.launch(name_of(what.kind));
@@ -29,7 +27,7 @@ void expand_collective(const Node& node, bool, Expansion& e) {
 }
 const OpInfo kCollective{.name = "collective",
                          .doc = "What processes do together, each with one tensor.",
-                         .kind = ::sg::Kind::kernel,
+                         .kind = Kind::kernel,
                          .arity = 1,
                          .expand = expand_collective,
                          .stores = true};
@@ -45,7 +43,7 @@ std::string text_of(const Collective& what, size_t parts, DType dtype, const std
 
 // What n is to a collective of a tensor of so many elements.
 int64_t count_of(const Collective& what, int64_t input, int64_t output) {
-  return what.kind == Kind::reduce_scatter || what.kind == Kind::scatter ? output : input;
+  return what.kind == Collective::Kind::reduce_scatter || what.kind == Collective::Kind::scatter ? output : input;
 }
 
 class ExchangePlan final : public Prepared {
@@ -157,9 +155,9 @@ void tell(const Collective& what, const std::string& text, const std::exception_
 int64_t result_size(const Collective& what, const Tensor& x, const Group& group) {
   const int64_t n = x.numel(), size = group.size();
   const bool is_root = what.root == group.rank();
-  if (what.kind == Kind::send || (what.kind == Kind::gather && !is_root)) return 1;
-  if (what.kind == Kind::all_gather || what.kind == Kind::gather) return n * size;
-  if (what.kind == Kind::reduce_scatter || (what.kind == Kind::scatter && is_root)) {
+  if (what.kind == Collective::Kind::send || (what.kind == Collective::Kind::gather && !is_root)) return 1;
+  if (what.kind == Collective::Kind::all_gather || what.kind == Collective::Kind::gather) return n * size;
+  if (what.kind == Collective::Kind::reduce_scatter || (what.kind == Collective::Kind::scatter && is_root)) {
     if (n % size)
       fail<ValueError>(name_of(what.kind), std::to_string(n) + " elements for " + std::to_string(size) + " processes",
                        "give a multiple");

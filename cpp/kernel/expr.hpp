@@ -9,16 +9,16 @@ inline Expr literal(Expr like, double v) { return like.builder->constant(like.dt
 inline bool holds_truth(Expr a) { return a.dtype == DType::boolean; }
 inline bool holds_integers(Expr a) { return !is_float(a.dtype); }
 
-inline Expr alu(Code code, AluKind kind, Expr a, Expr b = {}) {
+inline Expr alu_node(Code code, AluKind kind, Expr a, Expr b = {}) {
   if (kind == AluKind::rounding && holds_integers(a)) return a;  // whole already
   return a.builder->alu(code, kind == AluKind::comparison ? DType::boolean : a.dtype, a, b);
 }
 
 #define SG_EXPR_1(name, kind) \
-  inline Expr name(Expr a) { return alu(Code::name, AluKind::kind, a); }
-#define SG_EXPR_2(name, kind)                                                       \
-  inline Expr name(Expr a, Expr b) { return alu(Code::name, AluKind::kind, a, b); } \
-  inline Expr name(Expr a, double b) { return name(a, literal(a, b)); }             \
+  inline Expr name(Expr a) { return alu_node(Code::name, AluKind::kind, a); }
+#define SG_EXPR_2(name, kind)                                                            \
+  inline Expr name(Expr a, Expr b) { return alu_node(Code::name, AluKind::kind, a, b); } \
+  inline Expr name(Expr a, double b) { return name(a, literal(a, b)); }                  \
   inline Expr name(double a, Expr b) { return name(literal(b, a), b); }
 #define ALU(name, arity, infix, kind, cost) SG_EXPR_##arity(name, kind)
 #define ALU_OWN(...)
