@@ -110,7 +110,8 @@ if [ ! -x .venv/bin/pip ]; then
   rm -rf .venv
   "$python" -m venv .venv || die "python -m venv failed; apt-get install $version-venv"
   # The pip of an older Python takes twice as long to read an index.
-  .venv/bin/pip install --upgrade pip >build/pip-upgrade.log 2>&1 || true
+  .venv/bin/pip install --retries 0 --upgrade pip >build/pip-upgrade.log 2>&1 ||
+    say "pip was not upgraded (log: build/pip-upgrade.log)"
 fi
 wanted=$(sha256sum pyproject.toml tools/setup.sh | sha256sum | cut -c1-32)
 others=

@@ -6,8 +6,6 @@ set_property(GLOBAL PROPERTY SG_LAYERS "")
 # The standard library, which is most of what a small unit reads, is read once (CMAKE_DISABLE_PRECOMPILE_HEADERS: in
 # each unit, as the sanitizers' build does, so that a missing #include is noticed). A compiler launcher such as ccache
 # keeps objects of other folders, which a precompiled header of this one would make useless.
-# Files of a layer are compiled in units of three, which read their headers, and compile templates that they share, once.
-set(sg_files_a_unit 3)
 set(sg_standard_headers algorithm array atomic bit chrono cmath cstddef cstdint cstdio cstdlib cstring deque exception
     functional limits map memory mutex new numeric optional set span string string_view thread type_traits
     unordered_map unordered_set utility vector)
@@ -50,8 +48,9 @@ function(sg_layer folder)
   add_library(${name} OBJECT ${sources})
   target_link_libraries(${name} PUBLIC sg_flags ${arg_LINK})
   sg_precompile(${name})
+  # Three files a unit read their headers, and compile templates that they share, once; not where nothing is precompiled.
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${sg_files_a_unit})
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 3)
   endif()
   set_property(GLOBAL APPEND PROPERTY SG_LAYERS ${name})
 endfunction()
