@@ -48,7 +48,7 @@ function(sg_layer folder)
   add_library(${name} OBJECT ${sources})
   target_link_libraries(${name} PUBLIC sg_flags ${arg_LINK})
   sg_precompile(${name})
-  # Three files a unit read their headers, and compile templates that they share, once; not where nothing is precompiled.
+  # Three files a unit read their headers, and compile templates that they share, once. As above, not with ccache.
   if(NOT CMAKE_CXX_COMPILER_LAUNCHER AND NOT CMAKE_DISABLE_PRECOMPILE_HEADERS)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 3)
   endif()
