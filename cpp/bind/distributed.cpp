@@ -44,12 +44,19 @@ Collective::Kind kind_of_name(const std::string& name) {
 }
 
 std::vector<Tensor> run_collective(const std::vector<Tensor>& tensors, const std::string& kind, const std::string& fold,
-                                   int64_t root, int64_t group) {
+                                   int64_t root, int64_t group, bool later) {
   const WithoutGil unlocked;
-  return exchange(tensors, {.kind = kind_of_name(kind),
-                            .fold = static_cast<int32_t>(fold_of(fold)),
-                            .root = static_cast<int32_t>(root),
-                            .group = static_cast<int32_t>(group)});
+  const Collective what{.kind = kind_of_name(kind),
+                        .fold = static_cast<int32_t>(fold_of(fold)),
+                        .root = static_cast<int32_t>(root),
+                        .group = static_cast<int32_t>(group)};
+  return exchange(tensors, what, later);
+}
+
+void finish() {
+  const WithoutGil unlocked;
+  const EngineLock lock;
+  finish_exchange();
 }
 
 // Without waiting for the lock: the thread that has it may wait for this process's end.
@@ -68,6 +75,7 @@ std::string nccl_open(int64_t group, int64_t index, const std::string& library, 
 
 void close() {
   const EngineLock lock;
+  fail_exchange(std::make_exception_ptr(DistributedError("the process group was destroyed before the collective ended")));
   close_groups();
 }
 
@@ -89,8 +97,12 @@ const Callable distributed_callables[] = {
      Scope::function},
     {"_groups_broken", bound<are_broken>, "", "bool", "Whether processes of a group no longer work together.",
      Scope::function},
-    {"_exchange", bound<run_collective>, "tensors: Sequence[Tensor], kind: str, fold: str, root: int, group: int",
-     "tuple[Tensor, ...]", "One collective on each of the tensors, in one hand-over.", Scope::function},
+    {"_exchange", bound<run_collective>,
+     "tensors: Sequence[Tensor], kind: str, fold: str, root: int, group: int, later: bool", "tuple[Tensor, ...]",
+     "One collective on each of the tensors, in one hand-over. later: on a GPU it ends when something needs it.",
+     Scope::function},
+    {"_exchange_finish", bound<finish>, "", "None", "Waits for the collective that is to end later, if there is one.",
+     Scope::function},
 };
 
 }  // namespace

@@ -76,11 +76,12 @@ std::vector<DeviceId> devices_of(const std::vector<py::list>& groups) {
   return devices;
 }
 
-// Runs what is pending on the devices of these tensors.
+// Runs what is pending on the devices of these tensors, now or after the collective that is under way there.
 void submit(const std::vector<py::list>& groups) {
   const std::vector<DeviceId> devices = devices_of(groups);
   WithoutGil unlocked;
-  for (DeviceId d : devices) flush(d);
+  for (DeviceId d : devices)
+    if (!postpone(d)) flush(d);
 }
 
 // What is recorded from here to submit() is done as a whole or not at all.

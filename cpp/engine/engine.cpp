@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/host.hpp"
 #include "base/log.hpp"
+#include "engine/exchange.hpp"
 #include "engine/flush.hpp"
 #include "engine/replay/capture.hpp"
 #include "engine/run_status.hpp"
@@ -85,6 +86,7 @@ Bytes evaluated(const Tensor& x) {
   const Tensor source = flat ? x.detach() : contiguous(x.detach());
   NodeRef node = source->storage->node.ref();
   if (node->pending()) flush_log(log_of(node->device));
+  finish_exchange(node->device);
   raise_if_failed(*node);
   return {Held(node), static_cast<size_t>(source->offset) * size_of(x.dtype()), last_run()};
 }
@@ -137,6 +139,13 @@ void begin_whole(DeviceId id) {
   log.whole_writes = log.writes();
 }
 
+bool postpone(DeviceId id) {
+  EngineLock lock;
+  if (!is_under_way(id)) return false;
+  log_of(id).whole_from = SIZE_MAX;
+  return true;
+}
+
 void take_back(DeviceId id) {
   EngineLock lock;
   Log& log = log_of(id);
@@ -154,6 +163,10 @@ void flush_all() {
 
 void synchronize(DeviceId id) {
   flush(id);
+  {
+    const EngineLock lock;
+    finish_exchange(id);
+  }
   const uint32_t runs = last_run();
   device_of(id).wait();
   look_at_status(id, runs);
@@ -173,6 +186,7 @@ void recover(DeviceId id) {
   try {
     fail<DeviceLostError>("recover", id.str() + " was lost before this was computed", "compute it again");
   } catch (...) {
+    fail_exchange(std::current_exception());
     give_up(log_of(id), std::current_exception());
   }
   forget_plans(id);
@@ -395,6 +409,7 @@ uint64_t address_of(const Tensor& x) {
   wait_for_arrival(x);
   EngineLock lock;
   flush_log(log_of(x.device()));
+  finish_exchange(x.device());
   const Node& node = *x->storage->node.get();
   raise_if_failed(node);
   const uint64_t base = x.device().is_gpu() ? node.buffer->address : reinterpret_cast<uintptr_t>(node.buffer->host);

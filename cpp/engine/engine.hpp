@@ -20,6 +20,9 @@ Device& device_of(DeviceId id);
 void flush(DeviceId id);
 // What is recorded from here to the next flush runs as a whole or, if it fails, not at all.
 void begin_whole(DeviceId id);
+// Whether the end of an update need not run it: a collective is under way on the device, which the host would wait for
+// instead of recording the next step. The update then runs with that, and no longer as a whole.
+bool postpone(DeviceId id);
 // Undoes the writes recorded since then, because recording failed; not possible if they have run meanwhile.
 void take_back(DeviceId id);
 // Waits until the device has nothing to do. Reports an index out of range found by a kernel as IndexError.

@@ -1,4 +1,5 @@
-// From tensors to a batch of collectives and its run. Knows no way to move bytes: exchange/ does.
+// From tensors to a batch of collectives and its run: begun when its log runs, finished when something needs it or what
+// comes after it. Knows no way to move bytes: exchange/ does.
 #include "engine/exchange.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include "base/profile.hpp"
 #include "engine/engine.hpp"
 #include "engine/flush.hpp"
+#include "engine/replay/capture.hpp"
 #include "engine/run_status.hpp"
 #include "exchange/transport.hpp"
 #include "graph/build.hpp"
@@ -46,6 +48,83 @@ int64_t count_of(const Collective& what, int64_t input, int64_t output) {
   return what.kind == Collective::Kind::reduce_scatter || what.kind == Collective::Kind::scatter ? output : input;
 }
 
+void tell(const Collective& what, const std::string& text, const std::exception_ptr& error) noexcept {
+  try {
+    std::string why = "an error";
+    try {
+      std::rethrow_exception(error);
+    } catch (const DistributedError&) {  // the others know
+      return;
+    } catch (const Interruption&) {
+      return;
+    } catch (const std::exception& e) {
+      why = e.what();
+    } catch (...) {
+    }
+    const HostPaused paused;
+    Group& group = group_of(what.group);
+    if (group.broken().empty() && !is_between_two(what.kind)) group.meet(0, text, why);
+  } catch (...) {  // the others find out by themselves
+  }
+}
+
+// A batch between the hand-over and the end. Members meet in the order of their batches, so there is one at most.
+class UnderWay {
+ public:
+  UnderWay(DeviceId id, const Collective& what, const std::string& text, uint64_t signature, std::vector<Part> parts)
+      : what_(what), text_(text), signature_(signature), id_(id), parts_(std::move(parts)) {
+    Group& group = group_of(what_.group);
+    Transport* direct = group.direct();
+    if (direct && !direct->takes(id, parts_)) direct = nullptr;
+    if (direct) {
+      text_ += std::string(" by ") + direct->name();
+      signature_ = hash_mix(signature_, 1);
+    } else if (group.direct() && id.is_gpu()) {
+      text_ += " on " + id.str() + " by way of the host";
+    }
+    Transport& transport = direct ? *direct : host_transport();
+    batch_ = transport.prepare(device_of(id), group, parts_);
+  }
+  DeviceId device() const { return id_; }
+  bool is_broken() const { return !group_of(what_.group).broken().empty(); }
+
+  void finish() {
+    const Stage stage("exchange", "stage", id_);
+    const HostPaused paused;
+    Group& group = group_of(what_.group);
+    device_of(id_).wait();
+    raise_reports(id_);
+    for (const NodeRef& node : sources) raise_if_failed(*node);  // somebody else may have read the report
+    retire(id_, runs_);
+    if (is_between_two(what_.kind))
+      group.meet_one(what_.root, signature_, text_);
+    else
+      group.meet(signature_, text_, "");
+    batch_->run(text_);
+  }
+  // What reads a result raises the error; the others hear of it.
+  void fail(const std::exception_ptr& error) noexcept {
+    for (const NodeRef& node : results) {
+      node->state = Node::State::failed;
+      node->error = error;
+    }
+    tell(what_, text_, error);
+  }
+
+  std::vector<NodeRef> sources, results;
+
+ private:
+  const uint32_t runs_ = last_run();  // up to the one that makes the sources
+  Collective what_;
+  std::string text_;
+  uint64_t signature_;
+  DeviceId id_;
+  std::vector<Part> parts_;  // which the batch refers to
+  std::unique_ptr<Batch> batch_;
+};
+std::unique_ptr<UnderWay> under_way;
+int failed_batches = 0;  // at their end
+
 class ExchangePlan final : public Prepared {
  public:
   explicit ExchangePlan(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {
@@ -67,31 +146,11 @@ class ExchangePlan final : public Prepared {
   }
   int64_t bytes() const override { return static_cast<int64_t>(sizeof *this + steps_.size() * sizeof(Step*)); }
 
-  void run(DeviceId id, const RunArguments& arguments) const {
+  void begin(DeviceId id, const RunArguments& arguments) const {
     const Stage stage("exchange", "stage", id);
-    const HostPaused paused;
-    Device& device = device_of(id);
-    Group& group = group_of(what_.group);
     std::vector<Part> parts;
     for (const Step* step : steps_) parts.push_back(part(*step, arguments));
-    Transport* direct = group.direct();
-    if (direct && !direct->takes(id, parts)) direct = nullptr;
-    Transport& transport = direct ? *direct : host_transport();
-    const std::unique_ptr<Batch> batch = transport.prepare(device, group, parts);
-    device.wait();
-    raise_reports(id);
-    retire(id, last_run());
-    std::string text = text_;
-    if (direct)
-      text += std::string(" by ") + direct->name();
-    else if (group.direct() && id.is_gpu())
-      text += " on " + id.str() + " by way of the host";
-    const uint64_t signature = direct ? hash_mix(signature_, 1) : signature_;
-    if (is_between_two(what_.kind))
-      group.meet_one(what_.root, signature, text);
-    else
-      group.meet(signature, text, "");
-    batch->run(text);
+    under_way = std::make_unique<UnderWay>(id, what_, text_, signature_, std::move(parts));
   }
 
  private:
@@ -132,26 +191,6 @@ class ExchangePlan final : public Prepared {
   uint64_t signature_ = 0;
 };
 
-void tell(const Collective& what, const std::string& text, const std::exception_ptr& error) noexcept {
-  try {
-    std::string why = "an error";
-    try {
-      std::rethrow_exception(error);
-    } catch (const DistributedError&) {  // the others know
-      return;
-    } catch (const Interruption&) {
-      return;
-    } catch (const std::exception& e) {
-      why = e.what();
-    } catch (...) {
-    }
-    const HostPaused paused;
-    Group& group = group_of(what.group);
-    if (group.broken().empty() && !is_between_two(what.kind)) group.meet(0, text, why);
-  } catch (...) {  // the others find out by themselves
-  }
-}
-
 int64_t result_size(const Collective& what, const Tensor& x, const Group& group) {
   const int64_t n = x.numel(), size = group.size();
   const bool is_root = what.root == group.rank();
@@ -168,7 +207,7 @@ int64_t result_size(const Collective& what, const Tensor& x, const Group& group)
 
 }  // namespace
 
-std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective& what) {
+std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective& what, bool later) {
   if (inputs.empty()) return {};
   const char* name = name_of(what.kind);
   const DeviceId id = inputs[0].device();
@@ -182,6 +221,7 @@ std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective
       text_of(what, inputs.size(), inputs[0].dtype(), {inputs[0].shape().begin(), inputs[0].shape().end()});
   const GradMode off(false);
   const EngineLock lock;
+  const int before = failed_batches;
   Log& log = log_of(id);
   std::vector<Tensor> sources, results;
   try {
@@ -191,17 +231,51 @@ std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective
       sources.push_back(shared ? clone(x.detach()) : contiguous(x.detach()));
     }
     flush(id);
+    finish_exchange();
     begin_whole(id);  // no limit of a log cuts the batch
     for (const Tensor& x : sources)
       results.push_back(custom_kernel(kCollective, {x}, Dims{result_size(what, x, group)}, x.dtype(), what));
   } catch (...) {
     take_back(id);
     if (!log.nodes.empty() && is_exchange(log)) give_up(log, std::current_exception());
-    tell(what, text, std::current_exception());
+    if (before == failed_batches) tell(what, text, std::current_exception());  // else the others know
     throw;
   }
   flush_log(log);
+  for (const Tensor& x : sources) under_way->sources.push_back(x->storage->node.ref());
+  for (const Tensor& x : results) under_way->results.push_back(x->storage->node.ref());
+  if (!later || !id.is_gpu() || capture()) finish_exchange();
   return results;
+}
+
+void finish_exchange() {
+  if (!under_way) return;
+  std::unique_ptr<UnderWay> batch = std::move(under_way);
+  try {
+    batch->finish();
+  } catch (const Interruption&) {
+    if (batch->is_broken())
+      batch->fail(std::make_exception_ptr(DistributedError("a collective was interrupted; its result has no value")));
+    else
+      under_way = std::move(batch);  // nothing has happened yet
+    throw;
+  } catch (...) {
+    ++failed_batches;
+    batch->fail(std::current_exception());
+    throw;
+  }
+}
+
+bool is_under_way(DeviceId id) { return under_way && under_way->device() == id; }
+
+void finish_exchange(DeviceId id) {
+  if (is_under_way(id)) finish_exchange();
+}
+
+void fail_exchange(const std::exception_ptr& error) noexcept {
+  if (!under_way) return;
+  under_way->fail(error);
+  under_way.reset();
 }
 
 bool is_exchange(const Log& log) { return !log.nodes.empty() && log.nodes.front()->op == &kCollective; }
@@ -210,9 +284,9 @@ std::shared_ptr<Prepared> prepare_exchange(std::shared_ptr<const Plan> plan) {
   return std::make_shared<ExchangePlan>(std::move(plan));
 }
 
-bool run_exchange(DeviceId id, Prepared& prepared, const RunArguments& arguments) {
+bool begin_exchange(DeviceId id, Prepared& prepared, const RunArguments& arguments) {
   if (typeid(prepared) != typeid(ExchangePlan)) return false;  // of all that run, nearly none is one
-  static_cast<const ExchangePlan&>(prepared).run(id, arguments);
+  static_cast<const ExchangePlan&>(prepared).begin(id, arguments);
   return true;
 }
 

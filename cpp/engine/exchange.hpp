@@ -2,6 +2,7 @@
 // before runs first, so that batches are the same on all processes, whatever else each of them does.
 // For engine/ and bind/. Threads: any; may wait, call without the GIL.
 #pragma once
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -14,13 +15,21 @@ namespace sg {
 
 // One collective on each of these tensors of one device, as one batch. Every member of the group calls it with as many,
 // of equal sizes and types. Records nothing for gradients. DistributedError, or the error of what was pending, which
-// the other members then hear of.
-std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective& what);
+// the other members then hear of. `later`: on a GPU it is finished when a result is read, before the next batch, or
+// before the device runs anything else; until then the host can record what comes next while the device still computes.
+std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective& what, bool later = false);
+// Finishes the one that is under way, or does nothing. Errors as exchange(); the results hold them too. Call before
+// processes meet in any other way. Threads: under the engine lock, here and below.
+void finish_exchange();
+void finish_exchange(DeviceId id);  // if it is one of this device
+bool is_under_way(DeviceId id);
+// Gives it up: its results and the other members get the error.
+void fail_exchange(const std::exception_ptr& error) noexcept;
 
 // For flush.cpp.
 bool is_exchange(const Log& log);
 std::shared_ptr<Prepared> prepare_exchange(std::shared_ptr<const Plan> plan);
-bool run_exchange(DeviceId id, Prepared& prepared, const RunArguments& arguments);  // false: it is no such plan
+bool begin_exchange(DeviceId id, Prepared& prepared, const RunArguments& arguments);  // false: it is no such plan
 // Lets the other members fail too, if the error is not from them.
 void report_to_others(const Log& log, const std::exception_ptr& error) noexcept;
 

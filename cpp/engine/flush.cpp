@@ -62,8 +62,10 @@ void look(const Log& log, Needed& wanted) {
   };
   for (size_t i = 0; i < log.nodes.size(); ++i) wanted.held.push_back(is_held(log.nodes, i));
   forget_dropped(log, wanted.held);
-  for (const NodeRef& leaf : log.leaves)
+  for (const NodeRef& leaf : log.leaves) {
+    if (leaf->state == Node::State::failed) std::rethrow_exception(leaf->error);  // since it was recorded
     if (unchecked(*leaf)) wanted.unchecked.push_back(leaf->run);
+  }
   wanted.dying.resize(log.leaves.size());
   for (int32_t leaf : log.written_leaves())
     if (leaf >= 0) wanted.dying[static_cast<size_t>(leaf)] = !is_held(log.leaves, static_cast<size_t>(leaf));
@@ -292,7 +294,8 @@ std::shared_ptr<const SourceLocations> run_plan(DeviceId id, const Plan& plan, P
     lines = std::make_shared<ReporterLocations>(std::move(input.reporters), begin_run(std::move(input.after)));
   const RunArguments arguments{leaves.data(), outputs.data(),  input.offsets.data(), input.numbers.data(),
                                lines,         input.unchecked, input.to_the_end};
-  if (!run_exchange(id, prepared, arguments)) device.run(prepared, arguments);
+  finish_exchange(id);
+  if (!begin_exchange(id, prepared, arguments)) device.run(prepared, arguments);
   if (profiling()) profile::count_memory(id, device.stats().bytes_live);
   return lines;
 }

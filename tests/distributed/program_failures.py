@@ -14,6 +14,7 @@ from pathlib import Path
 
 import spirograd as sg
 from spirograd import distributed as dist
+from spirograd.nn.parallel import DistributedDataParallel as DDP
 
 LIMIT = 2.0
 
@@ -112,6 +113,51 @@ def index_error(rank: int) -> None:
         raise AssertionError("nothing was raised")
     assert weight.tolist() == [1.0] * 4
     assert reduced(1).item() == 2.0
+
+
+def later(rank: int) -> None:
+    """The same for collectives that end later: nothing is raised before somebody looks, or before the next one."""
+    other = "process 1" if rank == 0 else "process 0"
+    x, y = sg.ones(3 + rank), sg.ones(2)
+    work = dist.all_reduce(x, async_op=True)
+    y.add_(x[:2])
+    expect(other, work.wait if rank else y.tolist)
+    if rank:
+        expect(other, y.tolist)
+    assert x.tolist() == [1.0] * (3 + rank) and y.tolist() == [1.0, 1.0], "nothing is written"
+    assert reduced(3).tolist() == [2.0, 2.0, 2.0]
+
+    sg.manual_seed(0)
+    model = DDP(sg.nn.Embedding(8, 3))
+    optimizer = sg.optim.SGD(model.parameters(), lr=1.0)
+    before = model.module.weight.tolist()
+    for _ in range(2):
+        try:
+            # An index out of range on one process: no process updates its weight.
+            optimizer.zero_grad()
+            model(sg.tensor([9 if rank == 1 else 3])).sum().backward()
+            optimizer.step()
+            sg.synchronize()
+        except IndexError as error:
+            assert rank == 1 and "index 9" in str(error), error
+        except sg.DistributedError as error:
+            assert rank == 0 and "process 1 failed" in str(error) and "index 9" in str(error), error
+        else:
+            raise AssertionError("nothing was raised")
+        assert model.module.weight.tolist() == before
+    for i in range(3):  # one process reads its loss, the other does not
+        optimizer.zero_grad()
+        loss = model(sg.tensor([i + rank])).sum()
+        loss.backward()
+        if rank == 0:
+            loss.item()
+        optimizer.step()
+    after = sg.tensor(before)
+    for i in range(3):
+        after[i] -= 0.5
+        after[i + 1] -= 0.5
+    assert model.module.weight.allclose(after)
+    dist.all_reduce(sg.ones(3), async_op=True)  # ends when the process does
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ def test_all_raise_and_go_on(how: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("how", ["mismatch", "index_error"])
+@pytest.mark.parametrize("how", ["mismatch", "index_error", "later"])
 def test_all_raise_and_go_on_with_gpus(how: str, tmp_path: Path) -> None:
     done = run(2, "program_failures.py", how, str(tmp_path), variables={"SPIROGRAD_DEVICE": "gpu", **ONE_GPU})
     assert done.returncode == 0, done.stdout

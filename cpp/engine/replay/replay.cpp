@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "engine/exchange.hpp"
 #include "engine/replay/recording.hpp"
 #include "engine/run_status.hpp"
 #include "graph/build.hpp"
@@ -136,6 +137,7 @@ void Recording::run(const Run& run, const std::vector<Tensor>& arguments, const 
   const std::shared_ptr<const SourceLocations> lines = run_plan(
       run.device, *run.plan, *run.prepared,
       {leaves, offsets, numbers, run.reporters, std::move(after), run.unchecked, !made.outputs.empty()}, outputs);
+  finish_exchange();
   for (size_t o = 0; o < outputs.size(); ++o) {
     nodes[o]->buffer = std::move(outputs[o]);
     nodes[o]->run = lines && !run.outputs[o].in_place ? lines->run() : 0;

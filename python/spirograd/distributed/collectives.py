@@ -30,15 +30,21 @@ class ReduceOp(enum.Enum):
 
 
 class Work:
-    """What a collective with async_op=True returns."""
+    """What a collective with async_op=True returns. all_reduce() of a GPU's tensors is then finished when a value is
+    read, before the next collective, or before the GPU computes anything else; all others when they return.
+
+    Raises:
+        DistributedError: by whatever finishes it, as the collective would.
+    """
 
     def wait(self, timeout: Any = None) -> bool:
-        """Returns True; values are there when they are read."""
+        """Finishes it, and returns True. Need not be called: values are right when they are read."""
+        _core._exchange_finish()
         return True
 
     def is_completed(self) -> bool:
-        """True."""
-        return True
+        """Finishes it, and returns True."""
+        return self.wait()
 
 
 def _op(op: ReduceOp | str) -> ReduceOp:
@@ -55,16 +61,20 @@ def _takes_part(group: ProcessGroup) -> bool:
     return group.rank >= 0 and group.size() > 1
 
 
-def _exchange(kind: str, tensors: Sequence[Tensor], group: ProcessGroup, fold: str = "sum", root: int = 0) -> Any:
-    return _core._exchange(list(tensors), kind, fold, root, group.number)
+def _exchange(
+    kind: str, tensors: Sequence[Tensor], group: ProcessGroup, fold: str = "sum", root: int = 0, later: bool = False
+) -> Any:
+    return _core._exchange(list(tensors), kind, fold, root, group.number, later)
 
 
-def _folded(kind: str, tensors: Sequence[Tensor], op: ReduceOp, group: ProcessGroup, root: int = 0) -> list[Tensor]:
+def _folded(
+    kind: str, tensors: Sequence[Tensor], op: ReduceOp, group: ProcessGroup, root: int = 0, later: bool = False
+) -> list[Tensor]:
     """Results of a collective that reduces. The sum is divided afterwards, in a kernel with what reads it."""
     for x in tensors:
         if op is ReduceOp.AVG and not x.is_floating_point():
             raise TypeError(f"{kind}: the mean of {x.dtype}; use a floating type, or the sum")
-    results = _exchange(kind, tensors, group, "sum" if op is ReduceOp.AVG else op.value, root)
+    results = _exchange(kind, tensors, group, "sum" if op is ReduceOp.AVG else op.value, root, later)
     return [x * (1 / group.size()) for x in results] if op is ReduceOp.AVG else list(results)
 
 
@@ -96,7 +106,7 @@ def all_reduce(
         tensor: of the same shape and type in each process; CPU or GPU, any view.
         op: a ReduceOp or its name.
         group: the processes; None: all.
-        async_op: return a Work instead of None.
+        async_op: return a Work, which says when it is finished, instead of None.
 
     Example:
         >>> import spirograd as sg
@@ -119,7 +129,7 @@ def all_reduce_coalesced(
     where, how = group or world(), _op(op)
     if _takes_part(where):
         for batch in _by_device(tensors):
-            for tensor, values in zip(batch, _folded("all_reduce", batch, how, where), strict=True):
+            for tensor, values in zip(batch, _folded("all_reduce", batch, how, where, later=async_op), strict=True):
                 _write(tensor, values)
     return Work() if async_op else None
 

@@ -122,6 +122,13 @@ def _note_error(kind: type[BaseException], error: BaseException, trace: Tracebac
 
 def _at_exit() -> None:
     """Says that this process takes part no more, so that nobody waits for it; with MPI's own end if all is well."""
+    global _last_error
+    if not _last_error:
+        try:
+            _core._exchange_finish()
+        except Exception as error:  # there is nobody left to raise it to
+            _last_error = f"{type(error).__name__}: {error}"
+            print(f"distributed: the last collective failed: {_last_error}", file=sys.stderr)
     well = not _last_error and not _left_alone and not _core._groups_broken()
     _core._groups_leave(_last_error if well else _last_error or "it ended after another process failed")
     _core._groups_close()
@@ -284,7 +291,7 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
             _core._groups_leave("it left the group")
             _core._groups_close()
         elif _world is not None and _world.number:
-            _core._exchange([_core.zeros(1, device="cpu")], "all_reduce", "sum", 0, _world.number)
+            _core._exchange([_core.zeros(1, device="cpu")], "all_reduce", "sum", 0, _world.number, False)
             _core._groups_close()
         _world = None
 
@@ -326,6 +333,7 @@ def _local_rank(communicator: Any) -> int:
         return known
     if communicator is None:
         return 0
+    _core._exchange_finish()
     here = communicator.Split_type(_mpi().COMM_TYPE_SHARED)
     try:
         return int(here.rank)
@@ -366,6 +374,7 @@ def new_group(ranks: Sequence[int] | None = None, *, timeout: float | datetime.t
     seconds = everyone.timeout if timeout is None else _seconds(timeout)
     if everyone.communicator is None:
         return ProcessGroup(members, mine, seconds)
+    _core._exchange_finish()  # the others, too, come here after it
     communicator = everyone.communicator.Split(0 if mine >= 0 else _mpi().UNDEFINED, max(mine, 0))
     if mine < 0:
         return ProcessGroup(members, mine, seconds)

@@ -64,7 +64,7 @@ class Averages:
                     p.grad.mul_(1 / self.processes)  # at the end of the kernel that makes the gradient
                 gradients.append(p.grad)
             for group in self._pairs or [self.group]:
-                distributed.all_reduce_coalesced(gradients, group=group)
+                distributed.all_reduce_coalesced(gradients, group=group, async_op=True)
 
 
 def _taken(parameters: list[Tensor]) -> list[Tensor]:
