@@ -75,7 +75,8 @@ std::string nccl_open(int64_t group, int64_t index, const std::string& library, 
 
 void close() {
   const EngineLock lock;
-  fail_exchange(std::make_exception_ptr(DistributedError("the process group was destroyed before the collective ended")));
+  fail_exchange(
+      std::make_exception_ptr(DistributedError("the process group was destroyed before the collective ended")));
   close_groups();
 }
 

@@ -45,9 +45,10 @@ class DistributedDataParallel(Module):
     """A model of which each process has a copy, and feeds it with data of its own; after backward(), the gradients in
     all processes are the means over all processes. So the copies stay equal.
 
-    Gradients travel in one collective when backward() is done. Parameters that it did not reach take part as zeros, so
-    processes need not use the same ones. Frozen ones take no part. Each process counts the same, whatever the size of
-    its batch.
+    Gradients travel in one collective when backward() is done. On a GPU it ends when something needs it, so that the
+    next step can be recorded meanwhile; an error in it is raised there. Parameters that backward() did not reach take
+    part as zeros, so processes need not use the same ones. Frozen ones take no part. Each process counts the same,
+    whatever the size of its batch.
 
     Args:
         module: the model, on the device of this process.
