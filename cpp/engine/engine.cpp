@@ -186,7 +186,7 @@ void recover(DeviceId id) {
   try {
     fail<DeviceLostError>("recover", id.str() + " was lost before this was computed", "compute it again");
   } catch (...) {
-    fail_exchange(std::current_exception());
+    if (is_under_way(id)) fail_exchange(std::current_exception());
     give_up(log_of(id), std::current_exception());
   }
   forget_plans(id);

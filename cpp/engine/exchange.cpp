@@ -250,6 +250,22 @@ std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective
 
 void finish_exchange() {
   if (!under_way) return;
+  const DeviceId id = under_way->device();
+  try {
+    finish_before_run(id);
+  } catch (const Interruption&) {
+    throw;
+  } catch (...) {
+    try {
+      flush_log(log_of(id));  // what is pending and reads a result fails now, and not again with a later run
+    } catch (...) {           // the same error
+    }
+    throw;
+  }
+}
+
+void finish_before_run(DeviceId id) {
+  if (!is_under_way(id)) return;
   std::unique_ptr<UnderWay> batch = std::move(under_way);
   try {
     batch->finish();

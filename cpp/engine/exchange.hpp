@@ -22,6 +22,8 @@ std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective
 // processes meet in any other way. Threads: under the engine lock, here and below.
 void finish_exchange();
 void finish_exchange(DeviceId id);  // if it is one of this device
+// The same for a log that is about to run, which then fails with it.
+void finish_before_run(DeviceId id);
 bool is_under_way(DeviceId id);
 // Gives it up: its results and the other members get the error.
 void fail_exchange(const std::exception_ptr& error) noexcept;

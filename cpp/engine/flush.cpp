@@ -294,7 +294,7 @@ std::shared_ptr<const SourceLocations> run_plan(DeviceId id, const Plan& plan, P
     lines = std::make_shared<ReporterLocations>(std::move(input.reporters), begin_run(std::move(input.after)));
   const RunArguments arguments{leaves.data(), outputs.data(),  input.offsets.data(), input.numbers.data(),
                                lines,         input.unchecked, input.to_the_end};
-  finish_exchange(id);
+  finish_before_run(id);
   if (!begin_exchange(id, prepared, arguments)) device.run(prepared, arguments);
   if (profiling()) profile::count_memory(id, device.stats().bytes_live);
   return lines;

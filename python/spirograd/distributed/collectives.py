@@ -106,7 +106,7 @@ def all_reduce(
         tensor: of the same shape and type in each process; CPU or GPU, any view.
         op: a ReduceOp or its name.
         group: the processes; None: all.
-        async_op: return a Work, which says when it is finished, instead of None.
+        async_op: return a Work instead of None; of a GPU's tensor, it may end later, as described there.
 
     Example:
         >>> import spirograd as sg
