@@ -1,6 +1,7 @@
 // Functions and methods of convolutions and pooling: names, signatures, docs. The arithmetic is in ops/convolution.cpp
 // and ops/pooling.cpp.
 #include "bind/bound.hpp"
+#include "ops/convolution.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -50,6 +51,10 @@ namespace {
   "\nRaises:\n    ValueError: a window larger than the input.\n\nExample:\n    >>> " example
 
 const Callable callables[] = {
+    {"_pixels_from", bound<sg::convolution::pixels_from>, "multiplications: int", "int",
+     "The smallest convolution of halves that a GPU computes as products of shifted rows, in multiplications, from now "
+     "on. Returns what it was.",
+     Scope::function},
     {"max_pool1d", bound<sg::max_pool1d>, SG_MAX_POOL, "Tensor",
      SG_MAX_DOC("The largest element ")
          SG_POOL_RAISES("sg.max_pool1d(sg.tensor([[1.0, 3.0, 2.0, 0.0]]), 2).tolist()\n    [[3.0, 2.0]]"),

@@ -9,22 +9,39 @@
 
 #include "base/error.hpp"
 #include "kernel/partial_sums.hpp"
-#include "ops/image.hpp"
+#include "ops/convolution.hpp"
 #include "ops/list.hpp"
 #include "ops/ops.hpp"
 
 namespace sg {
+namespace convolution {
+
+int64_t Geometry::reach(int d) const { return plus("convolution", times("convolution", dilation[d], kernel[d] - 1), 1); }
+
+std::vector<Phase> phases_of(const Geometry& g, int d) {
+  const int64_t stride = g.stride[d], common = std::gcd(stride, g.dilation[d]);
+  std::vector<Phase> phases;
+  for (int64_t tap = 0; tap < std::min(g.kernel[d], stride / common); ++tap) {
+    Phase p;
+    const int64_t reached = tap * g.dilation[d] - g.padding[d];
+    p.place = (reached % stride + stride) % stride;
+    if (p.place >= g.image[d]) continue;
+    p.count = (g.image[d] - p.place + stride - 1) / stride;
+    p.first = tap;
+    p.step = stride / common;
+    p.taps = (g.kernel[d] - tap + p.step - 1) / p.step;
+    p.dilation = g.dilation[d] / common;
+    p.before = p.dilation * (p.taps - 1) - (p.place - reached) / stride;
+    phases.push_back(p);
+  }
+  return phases;
+}
+
+}  // namespace convolution
+
 namespace {
 
-// What a convolution and both of its gradients share; their attributes.
-struct Geometry {
-  HeightWidth stride, padding, dilation;
-  HeightWidth image, kernel, result;
-  int64_t groups = 1;
-
-  // How many elements a kernel spans, first and last included.
-  int64_t reach(int d) const { return plus("convolution", times("convolution", dilation[d], kernel[d] - 1), 1); }
-};
+using namespace convolution;
 
 Tensor padded(const Tensor& x, int64_t top, int64_t bottom, int64_t left, int64_t right) {
   if (!top && !bottom && !left && !right) return x;
@@ -115,6 +132,8 @@ Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
 
 Tensor forward(const Tensor& x, const Tensor& w, const Geometry& g) {
   if (through_window(x, w, w.shape()[0], g)) return correlate_channels(framed(x, g.padding, framed_size(g)), w, g);
+  if (through_pixels(x, w, w.shape()[0], g, Products::all))
+    return correlate_pixels(pixels_of_image(x, g), w, x.shape()[0], g);
   const Tensor whole = padded(x, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
   return correlate(whole, w, g);
 }
@@ -126,36 +145,17 @@ Tensor turned(const Tensor& w, int64_t groups) {
   return reshape(flip(transpose(by_group, 1, 2), {3, 4}), {groups * s[1], s[0] / groups, s[2], s[3]});
 }
 
-// Which taps of a kernel touch the elements first, first + stride, first + 2 stride ... of the image.
-struct Phase {
-  int64_t place = 0;                      // the first of these elements
-  int64_t first = 0, step = 1, taps = 0;  // of the kernel
-  int64_t dilation = 1, before = 0;       // of the convolution of the gradient with them
-  int64_t count = 0;                      // elements of the image
-  int64_t reach() const { return count + dilation * (taps - 1); }
-};
-// The phases that some tap reaches; elements of other residues get no gradient.
-std::vector<Phase> phases_of(const Geometry& g, int d) {
-  const int64_t stride = g.stride[d], common = std::gcd(stride, g.dilation[d]);
-  std::vector<Phase> phases;
-  for (int64_t tap = 0; tap < std::min(g.kernel[d], stride / common); ++tap) {
-    Phase p;
-    const int64_t reached = tap * g.dilation[d] - g.padding[d];
-    p.place = (reached % stride + stride) % stride;
-    if (p.place >= g.image[d]) continue;
-    p.count = (g.image[d] - p.place + stride - 1) / stride;
-    p.first = tap;
-    p.step = stride / common;
-    p.taps = (g.kernel[d] - tap + p.step - 1) / p.step;
-    p.dilation = g.dilation[d] / common;
-    p.before = p.dilation * (p.taps - 1) - (p.place - reached) / stride;
-    phases.push_back(p);
+// What both gradients read of a result.
+struct Shared {
+  mutable std::optional<Pixels> pixels;
+  const Pixels& pixels_of(const Tensor& y, const Geometry& g) const {
+    if (!pixels) pixels = pixels_of_result(y, g);
+    return *pixels;
   }
-  return phases;
-}
+};
 
 // The gradient by the image: for each residue modulo the stride, a convolution with every stride-th tap of the kernel.
-Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
+Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const Shared& shared) {
   const Dims shape = {y.shape()[0], w.shape()[1] * g.groups, g.image[0], g.image[1]};
   if (y.numel() == 0 || shape.numel() == 0) return full(shape, 0, y.dtype(), y.device());
   const std::vector<Phase> phases[2] = {phases_of(g, 0), phases_of(g, 1)};
@@ -165,8 +165,9 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
       before[d] = std::max(before[d], p.before);
       after[d] = std::max(after[d], p.reach() - p.before - y.shape()[d + 2]);
     }
-  const bool windows = through_window(y, w, shape[1], g);
-  const Tensor whole = windows ? y : padded(y, before[0], after[0], before[1], after[1]);
+  const bool windows = through_window(y, w, shape[1], g), rows = through_pixels(y, w, shape[1], g, Products::all);
+  const Pixels pixels = rows ? shared.pixels_of(y, g) : Pixels{};
+  const Tensor whole = windows || rows ? y : padded(y, before[0], after[0], before[1], after[1]);
   const auto one = [&](const Phase& p, const Phase& q) {
     Geometry inner;
     inner.stride = {1, 1};
@@ -175,6 +176,7 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g) {
     inner.result = {p.count, q.count};
     inner.groups = g.groups;
     const Tensor some = turned(slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step), g.groups);
+    if (rows) return correlate_phases(pixels, some, y.shape()[0], g, p, q);
     if (windows) return correlate_channels(framed(y, {p.before, q.before}, {p.reach(), q.reach()}), some, inner);
     const Tensor seen =
         slice(slice(whole, 2, before[0] - p.before, p.reach(), 1), 3, before[1] - q.before, q.reach(), 1);
@@ -199,9 +201,12 @@ int64_t images_of_a_sum(const Tensor& x, int64_t m, int64_t n, const Geometry& g
 }
 
 // [group, output, channel and tap] = sum over images and places.
-Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g, bool wide) {
+Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g, bool wide, const Shared& shared) {
   if (through_window(image, y, y.shape()[1], g))
     return weight_gradient_of_channels(framed(image, g.padding, framed_size(g)), y, g);
+  if (through_pixels(image, y, y.shape()[1], g, Products::weights))
+    return weights_of_pixels(pixels_of_image(image, g), shared.pixels_of(y, g), image.shape()[0], y.shape()[1],
+                             image.shape()[1], g, wide);
   const Tensor x = padded(image, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
   const int64_t n = x.shape()[0], outputs = y.shape()[1], each = outputs / g.groups, channels = x.shape()[1] / g.groups;
   const int64_t images = images_of_a_sum(x, each, channels * g.kernel.numel(), g);
@@ -234,20 +239,24 @@ Tensor product(const OpInfo& op, Compute compute, const Tensor& a, const Tensor&
 Tensor convolve(const Tensor& x, const Tensor& w, const Geometry& g) {
   return product(ops::Convolution, forward, x, w, g);
 }
-Tensor by_image(const Tensor& y, const Tensor& w, const Geometry& g) {
-  return product(ops::ConvolutionImage, image_gradient, y, w, g);
+Tensor by_image(const Tensor& y, const Tensor& w, const Geometry& g, const Shared& shared = {}) {
+  const auto compute = [&](const Tensor& a, const Tensor& b, const Geometry& geometry) {
+    return image_gradient(a, b, geometry, shared);
+  };
+  return product(ops::ConvolutionImage, compute, y, w, g);
 }
-Tensor by_weight(const Tensor& x, const Tensor& y, const Geometry& g, bool wide) {
-  const auto compute = [wide](const Tensor& a, const Tensor& b, const Geometry& geometry) {
-    return weight_gradient(a, b, geometry, wide);
+Tensor by_weight(const Tensor& x, const Tensor& y, const Geometry& g, bool wide, const Shared& shared = {}) {
+  const auto compute = [&](const Tensor& a, const Tensor& b, const Geometry& geometry) {
+    return weight_gradient(a, b, geometry, wide, shared);
   };
   return product(ops::ConvolutionWeight, compute, x, y, g);
 }
 
 void vjp_convolution(Vjp& v) {
   const auto& g = v.attributes<Geometry>();
-  if (v.needs(0)) v.result[0] = by_image(v.g, v.in(1), g);
-  if (v.needs(1)) v.result[1] = by_weight(v.in(0), v.g, g, v.wide(1));
+  const Shared shared;
+  if (v.needs(0)) v.result[0] = by_image(v.g, v.in(1), g, shared);
+  if (v.needs(1)) v.result[1] = by_weight(v.in(0), v.g, g, v.wide(1), shared);
 }
 void vjp_image(Vjp& v) {
   const auto& g = v.attributes<Geometry>();

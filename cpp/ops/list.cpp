@@ -36,6 +36,7 @@ const std::vector<const OpInfo*>& all_ops() {
       &ops::Convolution,
       &ops::ConvolutionImage,
       &ops::ConvolutionWeight,
+      &ops::Pixels,
       &ops::Chosen,
       &ops::ChosenImage,
       &ops::WindowSum,
