@@ -65,19 +65,31 @@ float rounded(float x) {
   return x;
 #endif
 }
+// The same in three operations (Dekker 1971), for factors of products: of numbers above 2^112 it makes NaN.
+float rounded_factor(float x) {
+#ifdef SG_BFLOAT16
+  precise const float wide = x * 65537, rest = wide - x;
+  precise const float high = wide - rest;
+  return high;
+#else
+  return x;
+#endif
+}
 
 #ifdef FORWARD
 float score_at(const in uint row, const in uint col, const in float x, const in uint query0, const in uint key0,
                const in uint before) {
   return score(x, query0 + row, key0 + col, before);
 }
-float weight_at(const in uint row, const in uint col, const in float s, const in float high) {
-  return rounded(exp2(s - high));
+float weight_at(const in uint row, const in uint col, const in float s, const in float high, const in float by) {
+  return rounded_factor(exp2(fma(s, by, -high)));
 }
 float kept_at(const in uint row, const in uint col, const in float weight, const in uint key0) {
   return is_kept(row, col, key0) ? weight : 0;
 }
-float larger_at(const in uint row, const in uint col, const in float a, const in float b) { return max(a, b); }
+float larger_at(const in uint row, const in uint col, const in float s, const in float high, const in float by) {
+  return max(s * by, high);
+}
 float power_at(const in uint row, const in uint col, const in float was, const in float is) { return exp2(was - is); }
 float quotient_at(const in uint row, const in uint col, const in float sum, const in float total) {
   return total == 0 ? 0 : rounded(sum * (keep_scale / total));
@@ -111,16 +123,17 @@ void attend(uint first) {
     RIGHT(PADDED_D, COLS) k;
     LOAD_TURNED(k, key, k0, COLS, PADDED_D)
     SUMS(ROWS, COLS) s = coopMatMulAdd(q, k, SUMS(ROWS, COLS)(0.0));
-    if (is_plain(first, ROWS, k0, COLS, before))
-      s = s * (scale * kLog2E);
-    else
+    float by = scale * kLog2E;  // from s to scores in powers of two
+    if (by < 0 || !is_plain(first, ROWS, k0, COLS, before)) {
       coopMatPerElementNV(s, s, score_at, first, k0, before);
+      by = 1;
+    }
     SUMS(ROWS, COLS) most, factor;
     coopMatReduceNV(most, s, BY_ROW, larger);
-    coopMatPerElementNV(most, most, larger_at, high);
+    coopMatPerElementNV(most, most, larger_at, high, by);
     coopMatPerElementNV(factor, high, power_at, most);
     high = most;
-    coopMatPerElementNV(s, s, weight_at, high);
+    coopMatPerElementNV(s, s, weight_at, high, by);
     total = total * factor + s;  // not yet of the row
     WIDEN(wide, factor)
     sum = sum * wide;
@@ -165,10 +178,10 @@ float plain_weight_at(const in uint row, const in uint col, const in float x) {
   return exp2(fma(x, scale * kLog2E, -of[QUERY].x));
 }
 float kept_at(const in uint row, const in uint col, const in float weight, const in uint key0) {
-  return rounded(is_kept(QUERY, KEY, key0) ? weight : 0);
+  return rounded_factor(is_kept(QUERY, KEY, key0) ? weight : 0);
 }
 float slope_at(const in uint row, const in uint col, const in float product, const in float weight, const in uint key0) {
-  return rounded(slope(weight, product, of[QUERY].y, is_kept(QUERY, KEY, key0)));
+  return rounded_factor(slope(weight, product, of[QUERY].y, is_kept(QUERY, KEY, key0)));
 }
 float scaled_at(const in uint row, const in uint col, const in float x, const in float by) { return rounded(x * by); }
 

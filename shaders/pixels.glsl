@@ -21,10 +21,12 @@ void main() {
   const uint image = row / (rows * pitch), y = row / pitch % rows * uint(word(13)) + plane - uint(word(8)),
              x = row % pitch - uint(word(9));
   const bool inside = image < images && y < height && x < width;  // those before the first are large numbers
-  const uint64_t from =
-      tensor(0) + 2 * uint64_t(image * word(4) + channel0 * word(5) + y * word(6) + x * word(7));
-  for (uint c = gl_LocalInvocationIndex / kPixels; c < kChannels; c += SG_THREADS / kPixels)
-    square[c][pixel] = inside && channel0 + c < channels ? uint(Float16(from + 2 * uint64_t(c * word(5))).at[0]) : 0;
+  const int64_t from = inside ? image * word(4) + y * word(6) + x * word(7) : 0;
+  [[unroll]] for (uint i = 0; i < kChannels; i += SG_THREADS / kPixels) {
+    const uint c = i + gl_LocalInvocationIndex / kPixels, channel = channel0 + c;
+    const uint value = uint(Float16(tensor(0) + 2 * uint64_t(from + min(channel, channels - 1) * word(5))).at[0]);
+    square[c][pixel] = inside && channel < channels ? value : 0;
+  }
   barrier();
 
   const uint units = min(kChannels, padded - channel0) / 8;

@@ -51,6 +51,27 @@ float finish(const in uint row, const in uint col, const in float sum, const in 
 }
 #endif
 
+// With RUNS, b has run_k elements along k; those that follow are the first ones of run_shift columns further on. Pointers
+// that change from step to step would cost half of the speed.
+#ifdef RUNS
+#define B_K uint(run_k)
+#define B_COLUMNS (uint(size_n) + (uint(size_k) / uint(run_k) - 1) * uint(run_shift))
+#define BEGIN_RUN uint run_n = n0, at_run = 0;
+#define NEXT_RUN                                   \
+  {                                                \
+    const bool ends = at_run + kTileK == B_K;      \
+    run_n += ends ? uint(run_shift) : 0;           \
+    at_run = ends ? 0 : at_run + kTileK;           \
+  }
+#define B_AT(at_k) run_n, kTileN, at_run, kTileK
+#else
+#define B_K uint(size_k)
+#define B_COLUMNS uint(size_n)
+#define BEGIN_RUN
+#define NEXT_RUN
+#define B_AT(at_k) n0, kTileN, at_k, kTileK
+#endif
+
 // One step along k.
 #define LOAD_A(a, factors, at_k)                                                                          \
   if (kAAlongK == 1)                                                                                      \
@@ -61,7 +82,7 @@ float finish(const in uint row, const in uint col, const in float sum, const in 
   if (kBAlongK == 0)                                                                                      \
     coopMatLoadTensorNV(b, factors.at, 0, sliceTensorLayoutNV(layout_b, at_k, kTileK, n0, kTileN));       \
   else                                                                                                    \
-    coopMatLoadTensorNV(b, factors.at, 0, sliceTensorLayoutNV(layout_b, n0, kTileN, at_k, kTileK), turned);
+    coopMatLoadTensorNV(b, factors.at, 0, sliceTensorLayoutNV(layout_b, B_AT(at_k)), turned);
 #define SUMS coopmat<float, gl_ScopeWorkgroup, kTileM, kTileN, gl_MatrixUseAccumulator>
 #define A_STEP coopmat<MATRIX, gl_ScopeWorkgroup, kTileM, kTileK, gl_MatrixUseA>
 #define B_STEP coopmat<MATRIX, gl_ScopeWorkgroup, kTileK, kTileN, gl_MatrixUseB>
@@ -90,6 +111,7 @@ float finish(const in uint row, const in uint col, const in float sum, const in 
     LOAD_A(a, from_a, at_k)               \
     LOAD_B(b, from_b, at_k)               \
     sums = coopMatMulAdd(a, b, sums);     \
+    NEXT_RUN                              \
   }
 #define BEGIN_SOME
 #define END_SOME
@@ -100,8 +122,8 @@ float finish(const in uint row, const in uint col, const in float sum, const in 
   tensorLayoutNV<2, mode> layout_a = createTensorLayoutNV(2, mode), layout_b = createTensorLayoutNV(2, mode); \
   layout_a = setTensorLayoutDimensionNV(layout_a, kAAlongK == 1 ? uint(size_m) : uint(size_k),            \
                                         kAAlongK == 1 ? uint(size_k) : uint(size_m));                     \
-  layout_b = setTensorLayoutDimensionNV(layout_b, kBAlongK == 1 ? uint(size_n) : uint(size_k),            \
-                                        kBAlongK == 1 ? uint(size_k) : uint(size_n));                     \
+  layout_b = setTensorLayoutDimensionNV(layout_b, kBAlongK == 1 ? B_COLUMNS : uint(size_k),               \
+                                        kBAlongK == 1 ? B_K : uint(size_n));                              \
   layout_a = setTensorLayoutStrideNV(layout_a, stride(kAAlongK == 1 ? a_m : a_k, kEven), 1);              \
   layout_b = setTensorLayoutStrideNV(layout_b, stride(kBAlongK == 1 ? b_n : b_k, kEven), 1);
 
@@ -122,6 +144,7 @@ void tile(uint batch, uint m0, uint n0) {
 #endif
   SUMS sums = SUMS(0.0);
   uint k = 0;
+  BEGIN_RUN
   const bool inside = m0 + kTileM <= uint(size_m) && n0 + kTileN <= uint(size_n);
   if (inside) {
     LAYOUTS(WHOLE)

@@ -1,6 +1,7 @@
 // Functions and methods of convolutions and pooling: names, signatures, docs. The arithmetic is in ops/convolution.cpp
 // and ops/pooling.cpp.
 #include "bind/bound.hpp"
+#include "engine/engine.hpp"
 #include "ops/convolution.hpp"
 #include "ops/list.hpp"
 
@@ -51,9 +52,9 @@ namespace {
   "\nRaises:\n    ValueError: a window larger than the input.\n\nExample:\n    >>> " example
 
 const Callable callables[] = {
-    {"_pixels_from", bound<sg::convolution::pixels_from>, "multiplications: int", "int",
-     "The smallest convolution of halves that a GPU computes as products of shifted rows, in multiplications, from now "
-     "on. Returns what it was.",
+    {"_convolve_pixels", bound<sg::convolution::always_through_pixels>, "always: bool", "bool",
+     "Whether any GPU convolves halves as products of shifted rows from now on, whatever their sizes. Returns whether it "
+     "did.",
      Scope::function},
     {"max_pool1d", bound<sg::max_pool1d>, SG_MAX_POOL, "Tensor",
      SG_MAX_DOC("The largest element ")
@@ -102,8 +103,15 @@ const Callable callables[] = {
      Scope::function, Autocast::narrow},
 };
 
+bool multiplies_tiles(DeviceId device, DType half) {
+  return device_of(device).features().units(half).path == MatrixUnits::Path::cm2;
+}
+
 }  // namespace
 
-void add_convolutions(PyObject* module) { add_callables(module, callables); }
+void add_convolutions(PyObject* module) {
+  sg::convolution::know_devices(multiplies_tiles);
+  add_callables(module, callables);
+}
 
 }  // namespace sg::bind

@@ -18,10 +18,10 @@ struct TimedTile {
   MatrixTile tile;
   double ends, step;
 };
-constexpr TimedTile kWorkgroupTiles[] = {{{128, 256, 64, 256}, 11, 0.029},
-                                         {{128, 192, 64, 256}, 8.5, 0.0195},
-                                         {{128, 128, 64, 256}, 9.7, 0.014},
-                                         {{64, 64, 64, 256}, 1.5, 0.0062}};
+constexpr TimedTile kWorkgroupTiles[] = {{{128, 256, kWorkgroupStep, 256}, 11, 0.029},
+                                         {{128, 192, kWorkgroupStep, 256}, 8.5, 0.0195},
+                                         {{128, 128, kWorkgroupStep, 256}, 9.7, 0.014},
+                                         {{64, 64, kWorkgroupStep, 256}, 1.5, 0.0062}};
 // Largest first.
 constexpr MatrixTile kFragmentTiles[] = {{128, 128, 32, 256}, {64, 64, 32, 256}};
 

@@ -12,6 +12,8 @@ struct MatrixTile {
   uint32_t m, n, k, threads;
 };
 
+constexpr uint32_t kWorkgroupStep = 64;  // along k, of all tiles of the path cm2
+
 // What the choice depends on.
 struct MatrixProblem {
   MatrixUnits units;

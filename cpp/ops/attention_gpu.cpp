@@ -78,7 +78,7 @@ struct MatrixTile {
   int64_t rows, cols, threads;
 };
 constexpr bool kUsesWorkgroups = true;  // false: attention leaves the path cm2 to products
-constexpr MatrixTile kWorkgroupTile = {64, 64, 256};
+constexpr MatrixTile kWorkgroupTile = {64, 32, 128}, kWorkgroupKeysTile = {64, 64, 256};
 constexpr MatrixTile kFragmentTiles[] = {{64, 32, 128}, {32, 32, 64}, {32, 16, 32}, {16, 16, 32}, {16, 16, 16}};
 
 int64_t padded(int64_t size, const MatrixUnits& u) {
@@ -110,7 +110,7 @@ MatrixChoice choose_matrix(DType dtype, const Problem& p, const char* phase, boo
   constexpr int64_t kLeast = 16;  // queries and keys that are worth padding to a tile
   if (u.path == Path::none || p.d % 8 || p.e % 8 || p.queries < kLeast || p.keys < kLeast) return {};
   if (u.path == Path::cm2) {
-    const MatrixTile t = kWorkgroupTile;
+    const MatrixTile t = std::strcmp(phase, "KEYS") ? kWorkgroupTile : kWorkgroupKeysTile;
     const bool whole = t.rows % u.m == 0 && t.cols % u.n == 0 && t.cols % u.k == 0;
     return kUsesWorkgroups && whole ? MatrixChoice{u, t} : MatrixChoice{};
   }

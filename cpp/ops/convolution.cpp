@@ -132,7 +132,7 @@ Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
 
 Tensor forward(const Tensor& x, const Tensor& w, const Geometry& g) {
   if (through_window(x, w, w.shape()[0], g)) return correlate_channels(framed(x, g.padding, framed_size(g)), w, g);
-  if (through_pixels(x, w, w.shape()[0], g, Products::all))
+  if (through_pixels(x, w, w.shape()[0], g))
     return correlate_pixels(pixels_of_image(x, g), w, x.shape()[0], g);
   const Tensor whole = padded(x, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
   return correlate(whole, w, g);
@@ -165,7 +165,7 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const
       before[d] = std::max(before[d], p.before);
       after[d] = std::max(after[d], p.reach() - p.before - y.shape()[d + 2]);
     }
-  const bool windows = through_window(y, w, shape[1], g), rows = through_pixels(y, w, shape[1], g, Products::all);
+  const bool windows = through_window(y, w, shape[1], g), rows = through_pixels(y, w, shape[1], g);
   const Pixels pixels = rows ? shared.pixels_of(y, g) : Pixels{};
   const Tensor whole = windows || rows ? y : padded(y, before[0], after[0], before[1], after[1]);
   const auto one = [&](const Phase& p, const Phase& q) {
@@ -204,7 +204,7 @@ int64_t images_of_a_sum(const Tensor& x, int64_t m, int64_t n, const Geometry& g
 Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g, bool wide, const Shared& shared) {
   if (through_window(image, y, y.shape()[1], g))
     return weight_gradient_of_channels(framed(image, g.padding, framed_size(g)), y, g);
-  if (through_pixels(image, y, y.shape()[1], g, Products::weights))
+  if (through_pixels(image, y, y.shape()[1], g))
     return weights_of_pixels(pixels_of_image(image, g), shared.pixels_of(y, g), image.shape()[0], y.shape()[1],
                              image.shape()[1], g, wide);
   const Tensor x = padded(image, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);

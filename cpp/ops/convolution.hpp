@@ -29,11 +29,13 @@ struct Phase {
 std::vector<Phase> phases_of(const Geometry& g, int d);
 
 // ---- as products of shifted rows (convolution_pixels.cpp) --------------------------------------------------------------
-// Whether they are worth it; `wanted`: the gradient by the weights alone takes images of few channels too.
-enum class Products { all, weights };
-bool through_pixels(const Tensor& image, const Tensor& other, int64_t outputs, const Geometry& g, Products wanted);
-// The smallest product that takes this way, in multiplications; returns what it was. For tests.
-int64_t pixels_from(int64_t multiplications);
+// Whether they are worth it.
+bool through_pixels(const Tensor& image, const Tensor& other, int64_t outputs, const Geometry& g);
+// What ops do not know of a device: whether its matrix units multiply whole tiles of that type from memory (cm2). Asked
+// for once, when the module is loaded; without it, no device does.
+void know_devices(bool (*multiplies_tiles)(DeviceId, DType));
+// From now on any GPU convolves halves so, whatever the sizes; returns whether it did. For tests.
+bool always_through_pixels(bool always);
 
 Pixels pixels_of_image(const Tensor& x, const Geometry& g);
 Pixels pixels_of_result(const Tensor& y, const Geometry& g);

@@ -12,8 +12,20 @@ namespace sg::convolution {
 namespace {
 
 constexpr int64_t kTile = 256;  // a side of the largest tile of matrix units: no tile has an edge along places
+constexpr int64_t kStep = 64;   // of such a tile along k: it divides a row of taps
 
-std::atomic<int64_t> least_work{int64_t{1} << 27};
+std::atomic<bool> always{false};
+bool (*multiplies_tiles)(DeviceId, DType) = [](DeviceId, DType) { return false; };
+
+// Whether the rearranged images are worth their launches.
+bool is_worth(const Tensor& image, int64_t outputs, const Geometry& g) {
+  constexpr double kLeastWork = 1 << 27, kLeastChannels = 16;  // multiplications
+  const double channels = static_cast<double>(image.shape()[1]), m = static_cast<double>(outputs);
+  const double places = static_cast<double>(image.shape()[0] * g.result.numel());
+  return std::min(channels, m) >= kLeastChannels && image.shape()[1] * g.kernel[1] % kStep == 0 &&
+         places * static_cast<double>(g.kernel.numel()) * channels * m >= kLeastWork &&
+         multiplies_tiles(image.device(), image.dtype());
+}
 
 // Rows of a frame, and places of a row: of the result, or of what the image's gradient has of it. Neighbouring rows and
 // images share the zeros between them. Images and results have one grid, so that the weights' gradient is one product.
@@ -64,22 +76,19 @@ Tensor cropped(const Tensor& y, int64_t images, const HeightWidth& grid, const H
 
 }  // namespace
 
-int64_t pixels_from(int64_t multiplications) { return least_work.exchange(multiplications); }
+void know_devices(bool (*of_a_device)(DeviceId, DType)) { multiplies_tiles = of_a_device; }
+bool always_through_pixels(bool now) { return always.exchange(now); }
 
-bool through_pixels(const Tensor& image, const Tensor& other, int64_t outputs, const Geometry& g, Products wanted) {
-  constexpr int64_t kLeastChannels = 16, kMostElements = INT32_MAX;
+bool through_pixels(const Tensor& image, const Tensor& other, int64_t outputs, const Geometry& g) {
   const DType t = image.dtype();
+  const int64_t images = image.shape()[0], channels = image.shape()[1];
   if (!image.device().is_gpu() || (t != DType::float16 && t != DType::bfloat16) || other.dtype() != t) return false;
-  const int64_t images = image.shape()[0], channels = g.groups == 1 ? image.shape()[1] : 0;
-  if (outputs < kLeastChannels || channels < (wanted == Products::all ? kLeastChannels : 1)) return false;
-  if (g.dilation[1] != 1 && g.kernel[1] != 1) return false;
-  if (g.kernel.numel() == 1 && g.stride.numel() == 1) return false;  // a product of the image as it is
-  if (images * g.result.numel() == 0 || g.image.numel() == 0) return false;
+  if (g.groups != 1 || g.kernel.numel() == 1 || (g.dilation[1] != 1 && g.kernel[1] != 1)) return false;
+  if (image.numel() == 0 || outputs == 0 || g.result.numel() == 0) return false;
   const HeightWidth grid = grid_of(g);
-  const double elements = 1.0 * (places_of(grid, images) + (g.reach(0) + 4) * grid[1]) * g.stride.numel() *
-                          (std::max(channels, outputs) + 8);
-  const double work = 1.0 * images * g.result.numel() * g.kernel.numel() * channels * outputs;
-  return elements < kMostElements && work >= static_cast<double>(least_work.load());
+  const double pixels = static_cast<double>((places_of(grid, images) + (g.reach(0) + 4) * grid[1]) * g.stride.numel());
+  if (pixels * static_cast<double>(std::max(channels, outputs) + 8) > INT32_MAX) return false;
+  return always.load() || is_worth(image, outputs, g);
 }
 
 Pixels pixels_of_image(const Tensor& x, const Geometry& g) {

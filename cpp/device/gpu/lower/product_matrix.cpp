@@ -105,8 +105,24 @@ std::string workgroup_epilogue(Arguments& args, const Layout& l, DType half, int
 
 }  // namespace
 
+std::optional<Runs> runs_of(const Product& p, const Features& features) {
+  if (!p.b_walks() || p.a_walks() || p.folded != 1 || p.a_k != 1) return std::nullopt;
+  if (p.columns.sizes.rank != 1 || p.inner.sizes.rank != 2 || p.inner.b[1] != 1) return std::nullopt;
+  if (features.units(p.dtype).path != Path::cm2) return std::nullopt;
+  const int64_t length = p.inner.sizes[1], step = p.inner.b[0], column = p.columns.b[0];
+  if (length % kWorkgroupStep || column <= 0 || step < 0 || step % column) return std::nullopt;
+  return Runs{length, step / column};
+}
+
+Product in_one_run(const Product& p) {
+  Product out = p;
+  out.b_k = 1, out.b_n = p.columns.b[0];
+  out.inner.b = out.columns.b = {};
+  return out;
+}
+
 void MatrixProduct::add_to(Form& form) const {
-  form.add({path == Path::cm2, even, stored, planes > 0, planes > 1});
+  form.add({path == Path::cm2, even, stored, runs, planes > 0, planes > 1});
   for (uint32_t c : constants) form.add(c);
 }
 
@@ -135,7 +151,8 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
                                               features);
   if (!tile) return std::nullopt;
   MatrixProduct out{units.path, {tile->m, tile->n, tile->k},       p.planes(),
-                    even,       only_store(l, p.dtype) != nullptr, tiles(*tile, p)};
+                    even,       only_store(l, p.dtype) != nullptr, false,
+                    tiles(*tile, p)};
   const std::vector<uint32_t> more =
       workgroups ? std::vector<uint32_t>{tile->threads, a.along_k, b.along_k, even, stores_evenly(l, p.dtype)}
                  : std::vector<uint32_t>{features.subgroup,
@@ -162,6 +179,7 @@ Shaders::Written write_matrix_product(const Product& p, const Layout& l, const s
     text += defined("ALIGNMENT", matrix.even ? "16" : "2") + workgroup_epilogue(args, l, p.dtype, matrix.planes);
   else
     text += walks.flags() + write_epilogue(args, l, walks.one_column ? 1 : 4);
+  if (matrix.runs) text += "#define RUNS\n";
   if (matrix.planes) text += "#define SCALED\n#define PLANES " + std::to_string(matrix.planes) + "\n";
   if (p.epilogue.predicated) {
     args.use(What::status);
