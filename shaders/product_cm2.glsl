@@ -51,8 +51,7 @@ float finish(const in uint row, const in uint col, const in float sum, const in 
 }
 #endif
 
-// With RUNS, b has run_k elements along k; those that follow are the first ones of run_shift columns further on. Pointers
-// that change from step to step would cost half of the speed.
+// With RUNS, b has run_k elements along k; those that follow are the first ones of run_shift columns further on.
 #ifdef RUNS
 #define B_K uint(run_k)
 #define B_COLUMNS (uint(size_n) + (uint(size_k) / uint(run_k) - 1) * uint(run_shift))
@@ -63,7 +62,7 @@ float finish(const in uint row, const in uint col, const in float sum, const in 
     run_n += ends ? uint(run_shift) : 0;           \
     at_run = ends ? 0 : at_run + kTileK;           \
   }
-#define B_AT(at_k) run_n, kTileN, at_run, kTileK
+#define B_AT(at_k) run_n, kTileN, at_run / kTileK * kTileK, kTileK  // so that the compiler sees whole units of memory
 #else
 #define B_K uint(size_k)
 #define B_COLUMNS uint(size_n)

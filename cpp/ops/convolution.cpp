@@ -154,10 +154,43 @@ struct Shared {
   }
 };
 
+// The gradient by an image of few channels: all phases as outputs of one convolution, of every element that one of them
+// reads, with zeros where a phase has no tap.
+constexpr int64_t kFewChannels = 16, kOutputs = 64;  // a side of the smallest tile of matrix units
+bool phases_are_outputs(const Tensor& y, const Tensor& w, const Geometry& g) {
+  const int64_t channels = w.shape()[1], outputs = channels * g.stride.numel();
+  return channels < kFewChannels && g.stride.numel() > 1 && outputs <= kOutputs && through_pixels(y, w, kOutputs, g);
+}
+Tensor image_gradient_of_few(const Tensor& y, const Tensor& w, const Geometry& g, const Pixels& pixels) {
+  const int64_t n = y.shape()[0], channels = w.shape()[1];
+  const std::vector<Phase> phases[2] = {phases_of(g, 0), phases_of(g, 1)};
+  Phase all[2];
+  const auto first_of = [&](int d, const Phase& p) { return pixels.frame.before[d] - p.before; };
+  for (int d = 0; d < 2; ++d) {
+    all[d].before = pixels.frame.before[d];
+    all[d].count = (g.image[d] + g.stride[d] - 1) / g.stride[d];
+    for (const Phase& p : phases[d]) all[d].taps = std::max(all[d].taps, first_of(d, p) + p.dilation * (p.taps - 1) + 1);
+  }
+  const Tensor taps = full({kOutputs, w.shape()[0], all[0].taps, all[1].taps}, 0, w.dtype(), w.device());
+  for (const Phase& p : phases[0])
+    for (const Phase& q : phases[1]) {
+      const Tensor outputs = slice(taps, 0, (p.place * g.stride[1] + q.place) * channels, channels, 1);
+      const Tensor some = slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step);
+      copy_(slice(slice(outputs, 2, first_of(0, p), p.taps, p.dilation), 3, first_of(1, q), q.taps, q.dilation),
+            turned(some, 1));
+    }
+  const Tensor both = correlate_phases(pixels, taps, n, g, all[0], all[1]);
+  const Dims &s = both.shape(), apart = {n, g.stride[0], g.stride[1], channels, s[2], s[3]};
+  const Tensor parts = reshape(slice(both, 1, 0, channels * g.stride.numel(), 1), apart);
+  const Tensor whole = reshape(permute(parts, {0, 3, 4, 1, 5, 2}), {n, channels, s[2] * apart[1], s[3] * apart[2]});
+  return contiguous(slice(slice(whole, 2, 0, g.image[0], 1), 3, 0, g.image[1], 1));
+}
+
 // The gradient by the image: for each residue modulo the stride, a convolution with every stride-th tap of the kernel.
 Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const Shared& shared) {
   const Dims shape = {y.shape()[0], w.shape()[1] * g.groups, g.image[0], g.image[1]};
   if (y.numel() == 0 || shape.numel() == 0) return full(shape, 0, y.dtype(), y.device());
+  if (phases_are_outputs(y, w, g)) return image_gradient_of_few(y, w, g, shared.pixels_of(y, g));
   const std::vector<Phase> phases[2] = {phases_of(g, 0), phases_of(g, 1)};
   int64_t before[2] = {}, after[2] = {};
   for (int d = 0; d < 2; ++d)
