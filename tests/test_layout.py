@@ -32,7 +32,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "value": {"os", "base", "math"},
     "engine": {"base", "math", "kernel", "plan", "graph", "ops", "schedule", "device", "exchange", "value"},
     "include": {"base", "graph", "ops/list.hpp", "value", "device/device.hpp", "engine"},
-    "bind": {"base", "graph", "ops/list.hpp", "ops/glsl.hpp", "value", "engine"}
+    "bind": {"base", "graph", "ops/list.hpp", "ops/convolution.hpp", "ops/glsl.hpp", "value", "engine"}
     | {"device/device.hpp", "device/gpu/pipeline/compiler.hpp", "device/gpu/driver/vulkan_calls.hpp"}
     | {"exchange/group.hpp", "exchange/mpi.hpp", "exchange/nccl/nccl.hpp"},
 }

@@ -1,8 +1,9 @@
 // Functions and methods of convolutions and pooling: names, signatures, docs. The arithmetic is in ops/convolution.cpp
 // and ops/pooling.cpp.
+#include "ops/convolution.hpp"
+
 #include "bind/bound.hpp"
 #include "engine/engine.hpp"
-#include "ops/convolution.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -53,7 +54,8 @@ namespace {
 
 const Callable callables[] = {
     {"_convolve_pixels", bound<sg::convolution::always_through_pixels>, "always: bool", "bool",
-     "Whether any GPU convolves halves as products of shifted rows from now on, whatever their sizes. Returns whether it "
+     "Whether any GPU convolves halves as products of shifted rows from now on, whatever their sizes. Returns whether "
+     "it "
      "did.",
      Scope::function},
     {"max_pool1d", bound<sg::max_pool1d>, SG_MAX_POOL, "Tensor",

@@ -4,19 +4,22 @@
 //
 // Inside, an image is [n, channels, height, width] and weights are [outputs, channels of a group, height, width]; one
 // dimension is an image of height 1.
+#include "ops/convolution.hpp"
+
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.hpp"
 #include "kernel/partial_sums.hpp"
-#include "ops/convolution.hpp"
 #include "ops/list.hpp"
 #include "ops/ops.hpp"
 
 namespace sg {
 namespace convolution {
 
-int64_t Geometry::reach(int d) const { return plus("convolution", times("convolution", dilation[d], kernel[d] - 1), 1); }
+int64_t Geometry::reach(int d) const {
+  return plus("convolution", times("convolution", dilation[d], kernel[d] - 1), 1);
+}
 
 std::vector<Phase> phases_of(const Geometry& g, int d) {
   const int64_t stride = g.stride[d], common = std::gcd(stride, g.dilation[d]);
@@ -132,8 +135,7 @@ Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
 
 Tensor forward(const Tensor& x, const Tensor& w, const Geometry& g) {
   if (through_window(x, w, w.shape()[0], g)) return correlate_channels(framed(x, g.padding, framed_size(g)), w, g);
-  if (through_pixels(x, w, w.shape()[0], g))
-    return correlate_pixels(pixels_of_image(x, g), w, x.shape()[0], g);
+  if (through_pixels(x, w, w.shape()[0], g)) return correlate_pixels(pixels_of_image(x, g), w, x.shape()[0], g);
   const Tensor whole = padded(x, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
   return correlate(whole, w, g);
 }
@@ -169,7 +171,8 @@ Tensor image_gradient_of_few(const Tensor& y, const Tensor& w, const Geometry& g
   for (int d = 0; d < 2; ++d) {
     all[d].before = pixels.frame.before[d];
     all[d].count = (g.image[d] + g.stride[d] - 1) / g.stride[d];
-    for (const Phase& p : phases[d]) all[d].taps = std::max(all[d].taps, first_of(d, p) + p.dilation * (p.taps - 1) + 1);
+    for (const Phase& p : phases[d])
+      all[d].taps = std::max(all[d].taps, first_of(d, p) + p.dilation * (p.taps - 1) + 1);
   }
   const Tensor taps = full({kOutputs, w.shape()[0], all[0].taps, all[1].taps}, 0, w.dtype(), w.device());
   for (const Phase& p : phases[0])

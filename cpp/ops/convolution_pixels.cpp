@@ -69,8 +69,7 @@ Tensor shifted(const Pixels& x, int64_t row, int64_t across, const Tensor& w, in
 
 // [n, output, row, column] of [output, place]: without the places between images.
 Tensor cropped(const Tensor& y, int64_t images, const HeightWidth& grid, const HeightWidth& result) {
-  const Tensor frames =
-      reshape(slice(y, 1, 0, images * grid.numel(), 1), {y.shape()[0], images, grid[0], grid[1]});
+  const Tensor frames = reshape(slice(y, 1, 0, images * grid.numel(), 1), {y.shape()[0], images, grid[0], grid[1]});
   return contiguous(permute(slice(slice(frames, 2, 0, result[0], 1), 3, 0, result[1], 1), {1, 0, 2, 3}));
 }
 
@@ -85,10 +84,10 @@ bool through_pixels(const Tensor& image, const Tensor& other, int64_t outputs, c
   if (!image.device().is_gpu() || (t != DType::float16 && t != DType::bfloat16) || other.dtype() != t) return false;
   if (g.groups != 1 || g.kernel.numel() == 1 || (g.dilation[1] != 1 && g.kernel[1] != 1)) return false;
   if (image.numel() == 0 || outputs == 0 || g.result.numel() == 0) return false;
+  if (!always.load() && !is_worth(image, outputs, g)) return false;
   const HeightWidth grid = grid_of(g);
   const double pixels = static_cast<double>((places_of(grid, images) + (g.reach(0) + 4) * grid[1]) * g.stride.numel());
-  if (pixels * static_cast<double>(std::max(channels, outputs) + 8) > INT32_MAX) return false;
-  return always.load() || is_worth(image, outputs, g);
+  return pixels * static_cast<double>(std::max(channels, outputs) + 8) <= INT32_MAX;
 }
 
 Pixels pixels_of_image(const Tensor& x, const Geometry& g) {

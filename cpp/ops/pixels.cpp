@@ -1,3 +1,4 @@
+// Images as rows of channels: the op that rearranges them. On the CPU there is none.
 #include "ops/pixels.hpp"
 
 #include "base/error.hpp"

@@ -322,7 +322,9 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   l.find_width();
   const Walks walks(p, l);
   const std::optional<Runs> runs = runs_of(p, features);
-  if (const Product factors = p.planes() ? of_halves(p) : runs ? in_one_run(p) : p;
+  if (const Product factors = p.planes() ? of_halves(p)
+                              : runs     ? in_one_run(p)
+                                         : p;
       auto matrix = choose_matrix_product(factors, l, features)) {
     matrix->runs = runs.has_value();
     FixedWords fixed;

@@ -150,8 +150,8 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
                                                .walks = walks},
                                               features);
   if (!tile) return std::nullopt;
-  MatrixProduct out{units.path, {tile->m, tile->n, tile->k},       p.planes(),
-                    even,       only_store(l, p.dtype) != nullptr, false,
+  MatrixProduct out{units.path,     {tile->m, tile->n, tile->k},       p.planes(),
+                    even,           only_store(l, p.dtype) != nullptr, false,
                     tiles(*tile, p)};
   const std::vector<uint32_t> more =
       workgroups ? std::vector<uint32_t>{tile->threads, a.along_k, b.along_k, even, stores_evenly(l, p.dtype)}
