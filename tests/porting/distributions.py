@@ -69,8 +69,11 @@ cases = [
     ("LowRank", D.LowRankMultivariateNormal(a, torch.ones(3, 2) / 2, b), b),
     ("OHST", D.OneHotCategoricalStraightThrough(p3), torch.eye(3)[[1, 2]]),
     ("Mix", D.MixtureSameFamily(D.Categorical(T(0.3, 0.3, 0.4)), D.Normal(a, b)), T(0.5, 1.0)),
+    ("ContinuousBernoulli", D.ContinuousBernoulli(probs=T(0.1, 0.5, 0.7)), u),
+    ("Wishart", D.Wishart(T(3.0, 4.5), cov), torch.stack([cov * 2, torch.eye(2)])),
 ]
-INVERTED = ("Gumbel", "HalfCauchy", "Pareto", "Weibull", "Kumaraswamy")
+POINTS = torch.tensor([-1.0, 0.0, 0.5, 1.0, 2.0]).reshape(5, 1)
+INVERTED = ("Gumbel", "HalfCauchy", "Pareto", "Weibull", "Kumaraswamy", "ContinuousBernoulli")
 for n, d, v in cases:
     show(n + " log_prob", d.log_prob(v))
     for m in ("mean", "variance", "stddev"):
@@ -94,7 +97,11 @@ for n, d, v in cases:
         tuple(d.sample().shape),
         d.has_rsample,
     )
-    if n != "Mix":
+    show(n + " inside", d.support.check(v))
+    if not d.event_shape:
+        show(n + " inside", d.support.check(POINTS))
+    print(n, sorted(d.arg_constraints), d.support.is_discrete, d.support.event_dim)
+    if n not in ("Mix", "Wishart"):
         e = d.expand((4, *d.batch_shape))
         print(
             tuple(e.batch_shape),
@@ -139,6 +146,7 @@ for n, p, q in [
     ("NG", D.Normal(a, b), D.Gumbel(b, a)),
     ("UE", D.Uniform(a - 1, b + 2), D.Exponential(b)),
     ("BP", D.Bernoulli(u), D.Poisson(b)),
+    ("CB", D.ContinuousBernoulli(u), D.ContinuousBernoulli(u / 2)),
 ]:
     show("kl " + n, kl_divergence(p, q))
 print(D.Normal(0.0, 1.0), D.Normal(a, b))
@@ -172,6 +180,8 @@ for n, d in [
     ("F", D.FisherSnedecor(b, a + 16)),
     ("NegativeBinomial", D.NegativeBinomial(a, u)),
     ("LowRank", D.LowRankMultivariateNormal(a, torch.ones(3, 2) / 2, b)),
+    ("ContinuousBernoulli", D.ContinuousBernoulli(u)),
+    ("Wishart", D.Wishart(T(3.0, 4.5), cov)),
 ]:
     s = d.sample((20000,))
     e = (s.mean(0) - d.mean) / (d.variance / 20000).sqrt()

@@ -123,6 +123,8 @@ CONTINUOUS = {
     "InverseGamma": (lambda: D.InverseGamma(sg.tensor(12.0, dtype=sg.float64), 2.0), 0.0, 20.0),
     "Gamma": (lambda: D.Gamma(sg.tensor(2.5, dtype=sg.float64), 2.0), 0.0, 30.0),
     "VonMises": (lambda: D.VonMises(sg.tensor(0.5, dtype=sg.float64), 3.0), -math.pi, math.pi),
+    "ContinuousBernoulli": (lambda: D.ContinuousBernoulli(sg.tensor(0.2, dtype=sg.float64)), 0.0, 1.0),
+    "ContinuousBernoulli near 1 / 2": (lambda: D.ContinuousBernoulli(sg.tensor(0.506, dtype=sg.float64)), 0.0, 1.0),
     "Laplace": (lambda: D.Laplace(sg.tensor(0.0, dtype=sg.float64), 1.0), -40.0, 40.0),
 }
 
@@ -164,6 +166,36 @@ def test_draws_move_with_their_parameters(make: type[sg.distributions.Distributi
     (got,) = sg.autograd.grad(draws.mean(), b)
     (want,) = sg.autograd.grad(make(a, b).mean.sum(), b)
     np.testing.assert_allclose(got.numpy(), want.numpy(), rtol=0.05, atol=3e-3)
+
+
+def test_a_wishart_of_one_dimension_is_a_gamma_distribution() -> None:
+    law, gamma = D.Wishart(5.0, sg.tensor([[1.5]])), D.Gamma(2.5, 1 / 3)
+    x = sg.tensor([0.3, 2.0, 9.0])
+    np.testing.assert_allclose(law.log_prob(x.reshape(3, 1, 1)).numpy(), gamma.log_prob(x).numpy(), rtol=1e-5)
+    assert math.isclose(law.entropy().item(), gamma.entropy().item(), rel_tol=1e-5)
+    assert math.isclose(law.mode.item(), gamma.mode.item(), rel_tol=1e-5)
+
+
+def test_draws_of_a_wishart_distribution_have_gradients() -> None:
+    scale = sg.tensor([[1.0, 0.0], [0.5, 0.8]], requires_grad=True)
+    law = D.Wishart(4.0, scale_tril=scale)
+    (got,) = sg.autograd.grad(law.rsample((20000,)).mean(0).sum(), scale)
+    (want,) = sg.autograd.grad(law.mean.sum(), scale)
+    np.testing.assert_allclose(got.tril().numpy(), want.tril().numpy(), rtol=0.05)
+
+
+def test_values_outside_the_support_are_found_on_request() -> None:
+    D.Gamma(1.0, 1.0).log_prob(sg.tensor([-1.0]))
+    with pytest.raises(ValueError, match="Gamma: the value is -1 somewhere; make it nonnegative"):
+        D.Gamma(1.0, 1.0, validate_args=True).log_prob(sg.tensor([0.5, -1.0]))
+    with pytest.raises(ValueError, match="scale_tril lies outside somewhere; make it lower_cholesky"):
+        D.MultivariateNormal(sg.zeros(2), scale_tril=sg.ones(2, 2), validate_args=True)
+    with pytest.raises(ValueError, match=r"Wishart: df is 1 somewhere; make it greater_than\(1\)"):
+        D.Wishart(1.0, sg.eye(2), validate_args=True)
+    with pytest.raises(ValueError, match="Categorical: the value is 3 somewhere"):
+        D.Categorical(sg.ones(3), validate_args=True).log_prob(sg.tensor(3))
+    with pytest.raises(ValueError, match="ask for the constraint of a distribution"):
+        constraints.dependent.check(sg.ones(1))
 
 
 @pytest.mark.parametrize("concentration", [0.0, 0.3, 4.0, 1e6])

@@ -14,9 +14,10 @@ from . import constraints as constraints
 from . import kl as kl
 from . import transforms as transforms
 from .composed import *  # noqa: F403
-from .constraints import biject_to as biject_to
-from .constraints import transform_to as transform_to
+from .constraint_registry import biject_to as biject_to
+from .constraint_registry import transform_to as transform_to
 from .continuous import *  # noqa: F403
+from .continuous_bernoulli import *  # noqa: F403
 from .counts import *  # noqa: F403
 from .discrete import *  # noqa: F403
 from .distribution import Distribution as Distribution

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Tensor, exp, expm1, log
+from . import constraints
+from .constraints import Constraint
 from .continuous import Normal
 from .discrete import Bernoulli, Categorical, OfCategorical
 from .distribution import Distribution, sum_rightmost, uniform
@@ -32,6 +34,11 @@ class Independent(Distribution):
         >>> sg.distributions.Independent(normal, 1).log_prob(sg.zeros(3)).shape
         ()
     """
+
+    @property
+    def support(self) -> Constraint:
+        """Where values lie."""
+        return constraints.independent(self.base_dist.support, self.reinterpreted_batch_ndims)
 
     def __init__(
         self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None
@@ -84,6 +91,11 @@ class TransformedDistribution(Distribution):
         -0.6931
     """
 
+    @property
+    def support(self) -> Constraint:
+        """Where values lie."""
+        return self._all.codomain if self.transforms else self.base_dist.support
+
     def __init__(
         self,
         base_distribution: Distribution,
@@ -135,6 +147,7 @@ class LogNormal(TransformedDistribution):
         1.6487
     """
 
+    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
     base_dist: Normal
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
@@ -175,6 +188,10 @@ class LogisticNormal(TransformedDistribution):
         (4,)
     """
 
+    arg_constraints: ClassVar = {
+        "loc": constraints.real_vector,
+        "scale": constraints.independent(constraints.positive, 1),
+    }
     base_dist: Independent
 
     def __init__(self, loc: Tensor, scale: Any, validate_args: bool | None = None) -> None:
@@ -198,6 +215,7 @@ class _LogitRelaxedBernoulli(Distribution):
     """The logit of a RelaxedBernoulli (Maddison, Mnih and Teh, 2017)."""
 
     has_rsample = True
+    support = constraints.real  # type: ignore[assignment]
 
     def __init__(self, temperature: Any, bernoulli: Bernoulli) -> None:
         self.temperature, self.bernoulli = temperature, bernoulli
@@ -231,6 +249,8 @@ class RelaxedBernoulli(TransformedDistribution):
         (1,)
     """
 
+    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
+
     def __init__(
         self, temperature: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None
     ) -> None:
@@ -253,6 +273,7 @@ class _ExpRelaxedCategorical(Distribution):
     """The logarithm of a RelaxedOneHotCategorical."""
 
     has_rsample = True
+    support = constraints.real_vector  # type: ignore[assignment]
 
     def __init__(self, temperature: Any, categorical: Categorical) -> None:
         self.temperature, self.categorical = temperature, categorical
@@ -290,6 +311,9 @@ class RelaxedOneHotCategorical(OfCategorical, TransformedDistribution):
         1.0
     """
 
+    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.simplex  # type: ignore[assignment]
+
     def __init__(
         self,
         temperature: Any,
@@ -316,6 +340,11 @@ class MixtureSameFamily(Distribution):
         >>> d.MixtureSameFamily(d.Categorical(sg.ones(2)), pair).mean.item()
         0.0
     """
+
+    @property
+    def support(self) -> Constraint:
+        """Where values lie."""
+        return self.component_distribution.support
 
     def __init__(
         self,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import special
 from .._core import Tensor, erf, expm1, log, log1p, sign, where
+from . import constraints
+from .constraints import Constraint
 from .distribution import HALF_LOG_TWO_PI, Distribution, ExponentialFamily, normal, together, uniform
 
 __all__ = ["Cauchy", "Exponential", "HalfNormal", "Laplace", "Normal", "Uniform"]
@@ -16,7 +18,8 @@ class _LocationScale(Distribution):
     """Draws of one shape, moved by `loc` and stretched by `scale`."""
 
     has_rsample = True
-    _parameters = ("loc", "scale")
+    arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real  # type: ignore[assignment]
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = together(loc, scale)
@@ -81,7 +84,8 @@ class HalfNormal(Distribution):
     """
 
     has_rsample = True
-    _parameters = ("scale",)
+    arg_constraints: ClassVar = {"scale": constraints.positive}
+    support = constraints.nonnegative  # type: ignore[assignment]
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         (self.scale,) = together(scale)
@@ -130,7 +134,12 @@ class Uniform(Distribution):
     """
 
     has_rsample = True
-    _parameters = ("low", "high")
+    arg_constraints: ClassVar = {"low": constraints.dependent, "high": constraints.dependent}
+
+    @property
+    def support(self) -> Constraint:
+        """Where values lie."""
+        return constraints.interval(self.low, self.high)
 
     def __init__(self, low: Any, high: Any, validate_args: bool | None = None) -> None:
         self.low, self.high = together(low, high)
@@ -247,7 +256,8 @@ class Exponential(ExponentialFamily):
     """
 
     has_rsample = True
-    _parameters = ("rate",)
+    arg_constraints: ClassVar = {"rate": constraints.positive}
+    support = constraints.nonnegative  # type: ignore[assignment]
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = together(rate)

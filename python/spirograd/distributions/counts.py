@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Tensor, exp, log, log1p, where, xlogy
 from ..nn import functional as F
 from ..special import lgamma
+from . import constraints
+from .constraints import Constraint
 from .discrete import Categorical, OfCategorical, Trials, one_hot, one_of
 from .distribution import ExponentialFamily, together, uniform
 from .gamma import standard_gamma
@@ -32,6 +34,8 @@ class Geometric(Trials):
         >>> sg.distributions.Geometric(probs=sg.tensor(0.25)).mean.item()
         3.0
     """
+
+    support = constraints.nonnegative_integer  # type: ignore[assignment]
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(probs, logits, validate_args)
@@ -70,6 +74,13 @@ class Binomial(Trials):
         >>> sg.distributions.Binomial(10, probs=sg.tensor(0.5)).mean.item()
         5.0
     """
+
+    arg_constraints: ClassVar = {"total_count": constraints.nonnegative_integer, **Trials.arg_constraints}
+
+    @property
+    def support(self) -> Constraint:
+        """Where values lie."""
+        return constraints.integer_interval(0, self.total_count)
 
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -123,6 +134,13 @@ class Multinomial(OfCategorical):
         >>> sg.distributions.Multinomial(8, sg.ones(2)).sample().sum().item()
         8.0
     """
+
+    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    @property
+    def support(self) -> Constraint:
+        """Where values lie."""
+        return constraints.multinomial(self.total_count)
 
     def __init__(
         self,
@@ -195,7 +213,8 @@ class Poisson(ExponentialFamily):
         -2.0
     """
 
-    _parameters = ("rate",)
+    arg_constraints: ClassVar = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer  # type: ignore[assignment]
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = together(rate)
@@ -236,6 +255,9 @@ class NegativeBinomial(Trials):
         >>> sg.distributions.NegativeBinomial(3.0, probs=sg.tensor(0.5)).mean.item()
         3.0
     """
+
+    arg_constraints: ClassVar = {"total_count": constraints.nonnegative, **Trials.arg_constraints}
+    support = constraints.nonnegative_integer  # type: ignore[assignment]
 
     def __init__(
         self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Tensor, log, log1p, where
 from ..nn import functional as F
+from . import constraints
+from .constraints import Constraint
 from .distribution import Distribution, ExponentialFamily, together, uniform
 
 __all__ = ["Bernoulli", "Categorical", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
@@ -23,14 +25,14 @@ def one_of(op: str, probs: Any, logits: Any) -> None:
 class Trials(Distribution):
     """With a probability of success, given as probs or as logits."""
 
+    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
+
     def __init__(self, probs: Any, logits: Any, validate_args: bool | None) -> None:
         one_of(type(self).__name__, probs, logits)
         if probs is not None:
             (self.probs,) = together(probs)
-            self._parameters = ("probs",)  # type: ignore[misc]
         else:
             (self.logits,) = together(logits)
-            self._parameters = ("logits",)  # type: ignore[misc]
         super().__init__((self.probs if probs is not None else self.logits).shape, (), validate_args)
 
     @cached_property
@@ -61,6 +63,8 @@ class Bernoulli(Trials, ExponentialFamily):
         >>> round(sg.distributions.Bernoulli(probs=sg.tensor(0.5)).entropy().item(), 4)
         0.6931
     """
+
+    support = constraints.boolean  # type: ignore[assignment]
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(probs, logits, validate_args)
@@ -105,6 +109,13 @@ class Categorical(Distribution):
         [0.25, 0.75]
     """
 
+    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    @property
+    def support(self) -> Constraint:
+        """Where values lie."""
+        return constraints.integer_interval(0, self._num_events - 1)
+
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
@@ -115,10 +126,8 @@ class Categorical(Distribution):
             raise ValueError("Categorical: one number is given; give one for each class")
         if probs is not None:
             self.probs = probs / probs.sum(-1, keepdim=True)
-            self._parameters = ("probs",)  # type: ignore[misc]
         else:
             self.logits = given - given.logsumexp(-1, keepdim=True)
-            self._parameters = ("logits",)  # type: ignore[misc]
         self._num_events = given.shape[-1]
         super().__init__(given.shape[:-1], (), validate_args)
 
@@ -199,6 +208,9 @@ class OneHotCategorical(OfCategorical):
         >>> sg.distributions.OneHotCategorical(sg.tensor([0.0, 1.0])).sample().tolist()
         [0.0, 1.0]
     """
+
+    arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    support = constraints.one_hot  # type: ignore[assignment]
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from .. import _core
 from .._core import Tensor
 from ..base.grad_mode import no_grad
+from .constraints import Constraint, Dependent
 
 __all__ = ["Distribution", "ExponentialFamily"]
 
@@ -27,11 +28,13 @@ class Distribution:
 
     Attributes:
         has_rsample: whether rsample() has gradients.
+        arg_constraints: where each parameter may lie.
+        support: where values lie, a constraint.
     """
 
     has_rsample: ClassVar[bool] = False
     has_enumerate_support: ClassVar[bool] = False
-    _parameters: ClassVar[tuple[str, ...]] = ()
+    arg_constraints: ClassVar[dict[str, Constraint]] = {}
     _validate: ClassVar[bool] = False
 
     def __init__(
@@ -76,12 +79,25 @@ class Distribution:
 
     def _check(self) -> None:
         """Raises ValueError for parameters that are none."""
-        for name in self._parameters:
-            value = getattr(self, name)
-            if isinstance(value, Tensor) and value.isnan().any():
-                raise ValueError(f"{type(self).__name__}: {name} is NaN; look for the first NaN with detect_anomaly()")
-            if name in ("scale", "rate", "concentration", "concentration0", "concentration1") and (value <= 0).any():
-                raise ValueError(f"{type(self).__name__}: {name} is {value.min().item():g} somewhere; make it positive")
+        for name, constraint in self.arg_constraints.items():
+            value = self.__dict__.get(name)
+            if isinstance(value, Tensor) and not isinstance(constraint, Dependent):
+                self._check_inside(name, value, constraint)
+
+    def _check_inside(self, name: str, value: Tensor, constraint: Constraint) -> None:
+        if value.isnan().any():
+            raise ValueError(f"{type(self).__name__}: {name} is NaN; look for the first NaN with detect_anomaly()")
+        inside = constraint.check(value)
+        if inside.all():
+            return
+        single = inside.shape == value.shape
+        where = f"is {value[~inside][0].item():g} somewhere" if single else "lies outside somewhere"
+        raise ValueError(f"{type(self).__name__}: {name} {where}; make it {constraint}")
+
+    @property
+    def support(self) -> Constraint:
+        """Where values lie."""
+        raise NotImplementedError(f"{type(self).__name__}: it does not say where its values lie")
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -173,7 +189,7 @@ class Distribution:
 
     def __repr__(self) -> str:
         shown = []
-        for name in self._parameters:
+        for name in self.arg_constraints:
             value = self.__dict__.get(name)
             if isinstance(value, Tensor):
                 shown.append(f"{name}: {value.item() if value.numel() == 1 else value.shape}")
@@ -183,7 +199,12 @@ class Distribution:
 def _beside_the_value(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
     @functools.wraps(method)
     def call(self: Distribution, value: Any) -> Tensor:
-        return method(self._beside(value.device) if isinstance(value, Tensor) else self, value)
+        if not isinstance(value, Tensor):
+            return method(self, value)
+        beside = self._beside(value.device)
+        if self._checked and method.__name__ == "log_prob":
+            beside._check_inside("the value", value, beside.support)
+        return method(beside, value)
 
     return call
 

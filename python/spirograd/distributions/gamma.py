@@ -4,13 +4,14 @@ the probability below it stays.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Tensor, log, where, xlogy
 from ..autograd import Function
 from ..special import digamma, gammainc, lgamma
 from ..special.gamma import log_slope
+from . import constraints
 from .distribution import ExponentialFamily, normal, together, uniform
 
 __all__ = ["Beta", "Chi2", "Dirichlet", "Gamma"]
@@ -70,7 +71,8 @@ class Gamma(ExponentialFamily):
     """
 
     has_rsample = True
-    _parameters = ("concentration", "rate")
+    arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.nonnegative  # type: ignore[assignment]
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = together(concentration, rate)
@@ -115,6 +117,8 @@ class Chi2(Gamma):
         3.0
     """
 
+    arg_constraints: ClassVar = {"df": constraints.positive}
+
     def __init__(self, df: Any, validate_args: bool | None = None) -> None:
         super().__init__(0.5 * df, 0.5, validate_args)
 
@@ -137,7 +141,8 @@ class Dirichlet(ExponentialFamily):
     """
 
     has_rsample = True
-    _parameters = ("concentration",)
+    arg_constraints: ClassVar = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex  # type: ignore[assignment]
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.ndim < 1:
@@ -183,7 +188,8 @@ class Beta(ExponentialFamily):
     """
 
     has_rsample = True
-    _parameters = ("concentration1", "concentration0")
+    arg_constraints: ClassVar = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval  # type: ignore[assignment]
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = together(concentration1, concentration0)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from .._core import Tensor, atan, exp, expm1, log, log1p, where
 from ..special import digamma, lgamma
+from . import constraints
+from .constraints import Constraint
 from .continuous import _LocationScale
 from .distribution import Distribution, together, uniform
 
@@ -21,7 +23,7 @@ class _Inverted(Distribution):
     has_rsample = True
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
-        like: Tensor = getattr(self, self._parameters[0])
+        like: Tensor = getattr(self, next(iter(self.arg_constraints)))
         return self.icdf(uniform(self._extended(shape), like))
 
 
@@ -72,7 +74,8 @@ class HalfCauchy(_Inverted):
         -0.4516
     """
 
-    _parameters = ("scale",)
+    arg_constraints: ClassVar = {"scale": constraints.positive}
+    support = constraints.nonnegative  # type: ignore[assignment]
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         (self.scale,) = together(scale)
@@ -117,7 +120,12 @@ class Pareto(_Inverted):
         1.5
     """
 
-    _parameters = ("scale", "alpha")
+    arg_constraints: ClassVar = {"scale": constraints.positive, "alpha": constraints.positive}
+
+    @property
+    def support(self) -> Constraint:
+        """Where values lie."""
+        return constraints.greater_than_eq(self.scale)
 
     def __init__(self, scale: Any, alpha: Any, validate_args: bool | None = None) -> None:
         self.scale, self.alpha = together(scale, alpha)
@@ -165,7 +173,8 @@ class Weibull(_Inverted):
         2.0
     """
 
-    _parameters = ("scale", "concentration")
+    arg_constraints: ClassVar = {"scale": constraints.positive, "concentration": constraints.positive}
+    support = constraints.positive  # type: ignore[assignment]
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = together(scale, concentration)
@@ -214,7 +223,8 @@ class Kumaraswamy(_Inverted):
         0.5
     """
 
-    _parameters = ("concentration1", "concentration0")
+    arg_constraints: ClassVar = {"concentration1": constraints.positive, "concentration0": constraints.positive}
+    support = constraints.unit_interval  # type: ignore[assignment]
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = together(concentration1, concentration0)

@@ -11,6 +11,7 @@ from .._core import Tensor, erf, exp, log, log1p, where, xlogy
 from ..special import digamma, lgamma
 from .composed import Independent, TransformedDistribution
 from .continuous import Cauchy, Exponential, HalfNormal, Laplace, Normal, Uniform
+from .continuous_bernoulli import ContinuousBernoulli
 from .counts import Binomial, Geometric, Poisson
 from .discrete import Bernoulli, Categorical, OneHotCategorical
 from .distribution import Distribution, sum_rightmost
@@ -261,6 +262,11 @@ def _normal_gumbel(p: Normal, q: Gumbel) -> Tensor:
 @register_kl(Uniform, Exponential)
 def _uniform_exponential(p: Uniform, q: Exponential) -> Tensor:
     return where(p.low < 0, math.inf, _to_exponential(p, q))
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _continuous_bernoulli(p: ContinuousBernoulli, q: ContinuousBernoulli) -> Tensor:
+    return -p.entropy() - q._mean_log_prob(p.mean)
 
 
 @register_kl(Bernoulli, Poisson)

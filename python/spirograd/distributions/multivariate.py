@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import _core, linalg
 from .._core import Tensor, log, sqrt
-from ..special import lgamma, multigammaln
-from .distribution import HALF_LOG_TWO_PI, Distribution, normal, together
-from .gamma import Beta
+from ..special import digamma, lgamma, multigammaln
+from . import constraints
+from .distribution import HALF_LOG_TWO_PI, Distribution, ExponentialFamily, normal, together
+from .gamma import Beta, standard_gamma
 
-__all__ = ["LKJCholesky", "LowRankMultivariateNormal", "MultivariateNormal"]
+__all__ = ["LKJCholesky", "LowRankMultivariateNormal", "MultivariateNormal", "Wishart"]
+
+
+def _factor(
+    op: str, covariance_matrix: Tensor | None, precision_matrix: Tensor | None, scale_tril: Tensor | None
+) -> Tensor:
+    """The Cholesky factor of a matrix that is given in one of three ways."""
+    given = [x for x in (covariance_matrix, precision_matrix, scale_tril) if x is not None]
+    if len(given) != 1:
+        raise ValueError(
+            f"{op}: {len(given)} of covariance_matrix, precision_matrix and scale_tril are given; give one"
+        )
+    if scale_tril is not None:
+        return scale_tril
+    return linalg.cholesky(linalg.inv(given[0]) if precision_matrix is not None else given[0])
 
 
 class MultivariateNormal(Distribution):
@@ -34,7 +49,13 @@ class MultivariateNormal(Distribution):
     """
 
     has_rsample = True
-    _parameters = ("loc", "covariance_matrix", "scale_tril")
+    arg_constraints: ClassVar = {
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+    support = constraints.real_vector  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -44,16 +65,7 @@ class MultivariateNormal(Distribution):
         scale_tril: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        given = [x for x in (covariance_matrix, precision_matrix, scale_tril) if x is not None]
-        if len(given) != 1:
-            raise ValueError(
-                f"MultivariateNormal: {len(given)} of covariance_matrix, precision_matrix and scale_tril are given; "
-                "give one"
-            )
-        if scale_tril is None:
-            covariance = linalg.inv(precision_matrix) if precision_matrix is not None else covariance_matrix
-            assert covariance is not None
-            scale_tril = linalg.cholesky(covariance)
+        scale_tril = _factor("MultivariateNormal", covariance_matrix, precision_matrix, scale_tril)
         batch = _core.broadcast_shapes(loc.shape[:-1], scale_tril.shape[:-2])
         n = loc.shape[-1]
         self.loc, self.scale_tril = loc.expand(*batch, n), scale_tril.expand(*batch, n, n)
@@ -111,7 +123,11 @@ class LowRankMultivariateNormal(MultivariateNormal):
         [2.0, 2.0]
     """
 
-    _parameters = ("loc", "cov_factor", "cov_diag")
+    arg_constraints: ClassVar = {
+        "loc": constraints.real_vector,
+        "cov_factor": constraints.independent(constraints.real, 2),
+        "cov_diag": constraints.independent(constraints.positive, 1),
+    }
 
     def __init__(self, loc: Tensor, cov_factor: Tensor, cov_diag: Tensor, validate_args: bool | None = None) -> None:
         self.cov_factor, self.cov_diag = cov_factor, cov_diag
@@ -138,7 +154,8 @@ class LKJCholesky(Distribution):
         [1.0, 1.0, 1.0]
     """
 
-    _parameters = ("concentration",)
+    arg_constraints: ClassVar = {"concentration": constraints.positive}
+    support = constraints.corr_cholesky  # type: ignore[assignment]
 
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
@@ -166,3 +183,96 @@ class LKJCholesky(Distribution):
         density = (power * log(value.diagonal(0, -2, -1)[..., 1:])).sum(-1)
         alpha = a + 0.5 * n
         return density - 0.5 * n * math.log(math.pi) - multigammaln(alpha - 0.5, n) + lgamma(alpha) * n
+
+
+class Wishart(ExponentialFamily):
+    """The Wishart distribution: of df times the covariance of df normal vectors.
+
+    Draws follow Bartlett (1933).
+
+    Args:
+        df: degrees of freedom, more than n - 1.
+        covariance_matrix: [..., n, n]; or
+        precision_matrix: its inverse; or
+        scale_tril: its Cholesky factor.
+        validate_args: whether parameters are checked.
+
+    Raises:
+        ValueError: not exactly one of the three is given.
+
+    Example:
+        >>> sg.distributions.Wishart(3.0, sg.eye(2)).mean.tolist()
+        [[3.0, 0.0], [0.0, 3.0]]
+    """
+
+    has_rsample = True
+    arg_constraints: ClassVar = {
+        "df": constraints.dependent,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
+    support = constraints.positive_definite  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        df: Any,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        factor = _factor("Wishart", covariance_matrix, precision_matrix, scale_tril)
+        self.df, _ = together(df, factor[..., 0, 0])
+        self.scale_tril = factor.expand(*self.df.shape, *factor.shape[-2:])
+        super().__init__(self.df.shape, factor.shape[-2:], validate_args)
+
+    def _check(self) -> None:
+        super()._check()
+        self._check_inside("df", self.df, constraints.greater_than(self.event_shape[0] - 1))
+
+    covariance_matrix = MultivariateNormal.covariance_matrix
+    precision_matrix = MultivariateNormal.precision_matrix
+
+    @property
+    def mean(self) -> Tensor:
+        return self.df[..., None, None] * self.covariance_matrix
+
+    @property
+    def mode(self) -> Tensor:
+        factor = self.df - self.event_shape[0] - 1
+        return _core.where(factor > 0, factor, math.nan)[..., None, None] * self.covariance_matrix
+
+    @property
+    def variance(self) -> Tensor:
+        v = self.covariance_matrix
+        diagonal = v.diagonal(0, -2, -1)
+        return self.df[..., None, None] * (v**2 + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
+
+    def _halves(self) -> Tensor:
+        """(df - i) / 2 for each row i."""
+        n = self.event_shape[0]
+        rows = _core.arange(n, dtype=self.df.dtype, device=self.df.device)
+        return (self.df.unsqueeze(-1) - rows) / 2
+
+    def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        full = self._extended(shape)
+        chi = sqrt(2 * standard_gamma(self._halves(), full[:-1]))
+        factor = self.scale_tril @ (normal(full, self.df).tril(-1) + chi.diag_embed())
+        return factor @ factor.mT
+
+    def _log_norm(self) -> Tensor:
+        n, df = self.event_shape[0], self.df
+        log_det = 2 * self.scale_tril.diagonal(0, -2, -1).log().sum(-1)
+        return df * (n * math.log(2) + log_det) / 2 + multigammaln(df / 2, n)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        log_det = 2 * linalg.cholesky(value).diagonal(0, -2, -1).log().sum(-1)
+        trace = (self.precision_matrix * value).sum((-2, -1))
+        return (self.df - self.event_shape[0] - 1) / 2 * log_det - trace / 2 - self._log_norm()
+
+    def entropy(self) -> Tensor:
+        n, df = self.event_shape[0], self.df
+        log_det = 2 * self.scale_tril.diagonal(0, -2, -1).log().sum(-1)
+        mean = digamma(self._halves()).sum(-1) + n * math.log(2) + log_det  # of the logarithm of the determinant
+        return self._log_norm() - (df - n - 1) / 2 * mean + df * n / 2

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from .._core import Tensor, log, log1p, where
 from ..special import digamma, gammaincc, lgamma
+from . import constraints
 from .distribution import Distribution, ExponentialFamily, normal, together
 from .gamma import standard_gamma
 
@@ -27,7 +28,8 @@ class InverseGamma(Distribution):
     """
 
     has_rsample = True
-    _parameters = ("concentration", "rate")
+    arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
+    support = constraints.positive  # type: ignore[assignment]
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = together(concentration, rate)
@@ -78,7 +80,8 @@ class StudentT(ExponentialFamily):
     """
 
     has_rsample = True
-    _parameters = ("df", "loc", "scale")
+    arg_constraints: ClassVar = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real  # type: ignore[assignment]
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = together(df, loc, scale)
@@ -123,7 +126,8 @@ class FisherSnedecor(Distribution):
     """
 
     has_rsample = True
-    _parameters = ("df1", "df2")
+    arg_constraints: ClassVar = {"df1": constraints.positive, "df2": constraints.positive}
+    support = constraints.positive  # type: ignore[assignment]
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = together(df1, df2)

@@ -8,6 +8,8 @@ from typing import Any
 
 from .. import _core
 from .._core import Tensor, exp, log, softplus
+from . import constraints
+from .constraints import Constraint
 from .distribution import sum_rightmost
 
 __all__ = ["AbsTransform", "AffineTransform", "ComposeTransform", "ExpTransform", "LowerCholeskyTransform"]
@@ -24,11 +26,15 @@ class Transform:
     Attributes:
         event_dim: how many dimensions make one value.
         grows: by how many elements the last dimension grows.
+        domain: where x may lie, a constraint.
+        codomain: where the values lie.
     """
 
     bijective = True
     event_dim = 0
     grows = 0
+    domain: Constraint = constraints.real
+    codomain: Constraint = constraints.real
 
     def __init__(self, cache_size: int = 0) -> None:
         self.cache_size = cache_size
@@ -56,6 +62,7 @@ class _Inverse(Transform):
     def __init__(self, of: Transform) -> None:
         super().__init__()
         self.of, self.event_dim, self.grows = of, of.event_dim, -of.grows
+        self.domain, self.codomain = of.codomain, of.domain
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.of._inverse(x)
@@ -79,6 +86,8 @@ class ExpTransform(Transform):
         1.0
     """
 
+    codomain = constraints.positive
+
     def __call__(self, x: Tensor) -> Tensor:
         return exp(x)
 
@@ -97,6 +106,8 @@ class SigmoidTransform(Transform):
         0.5
     """
 
+    codomain = constraints.unit_interval
+
     def __call__(self, x: Tensor) -> Tensor:
         return x.sigmoid()
 
@@ -114,6 +125,8 @@ class TanhTransform(Transform):
         >>> sg.distributions.transforms.TanhTransform().inv(sg.tensor(0.0)).item()
         0.0
     """
+
+    codomain = constraints.interval(-1.0, 1.0)
 
     def __call__(self, x: Tensor) -> Tensor:
         return x.tanh()
@@ -142,6 +155,8 @@ class AffineTransform(Transform):
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.loc, self.scale, self.event_dim = loc, scale, event_dim
+        if event_dim:
+            self.domain = self.codomain = constraints.independent(constraints.real, event_dim)
 
     def __call__(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
@@ -167,6 +182,8 @@ class PowerTransform(Transform):
         9.0
     """
 
+    domain = codomain = constraints.positive
+
     def __init__(self, exponent: Tensor, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.exponent = exponent
@@ -189,6 +206,8 @@ class SoftplusTransform(Transform):
         0.6931
     """
 
+    codomain = constraints.positive
+
     def __call__(self, x: Tensor) -> Tensor:
         return softplus(x)
 
@@ -207,7 +226,7 @@ class AbsTransform(Transform):
         2.0
     """
 
-    bijective = False
+    bijective, codomain = False, constraints.nonnegative
 
     def __call__(self, x: Tensor) -> Tensor:
         return x.abs()
@@ -225,6 +244,7 @@ class SoftmaxTransform(Transform):
     """
 
     bijective, event_dim = False, 1
+    domain, codomain = constraints.real_vector, constraints.simplex
 
     def __call__(self, x: Tensor) -> Tensor:
         return x.softmax(-1)
@@ -243,6 +263,7 @@ class StickBreakingTransform(Transform):
     """
 
     event_dim, grows = 1, 1
+    domain, codomain = constraints.real_vector, constraints.simplex
 
     @staticmethod
     def _offset(x: Tensor) -> Tensor:
@@ -272,6 +293,7 @@ class LowerCholeskyTransform(Transform):
     """
 
     event_dim = 2
+    domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
 
     def __call__(self, x: Tensor) -> Tensor:
         return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
@@ -298,6 +320,8 @@ class ComposeTransform(Transform):
         self.parts = list(parts)
         self.event_dim = max((part.event_dim for part in self.parts), default=0)
         self.grows = sum(part.grows for part in self.parts)
+        if self.parts:
+            self.domain, self.codomain = self.parts[0].domain, self.parts[-1].codomain
 
     def __call__(self, x: Tensor) -> Tensor:
         for part in self.parts:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Tensor, cos, log, sign, sin, sqrt, where
 from ..special import i0e, i1e
+from . import constraints
 from .distribution import Distribution, together, uniform
 
 __all__ = ["VonMises"]
@@ -29,7 +30,8 @@ class VonMises(Distribution):
         -1.0738
     """
 
-    _parameters = ("loc", "concentration")
+    arg_constraints: ClassVar = {"loc": constraints.real, "concentration": constraints.positive}
+    support = constraints.real  # type: ignore[assignment]
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.loc, self.concentration = together(loc, concentration)
