@@ -76,7 +76,7 @@ NAMES = {
         autocast GradScaler is_autocast_enabled get_autocast_dtype
     """,
     "spirograd.profiler": """
-        profile record_function
+        profile record_function schedule tensorboard_trace_handler ProfilerAction ProfilerActivity
     """,
     "spirograd.accelerator.memory": """
         empty_cache get_memory_info memory_allocated max_memory_allocated memory_reserved memory_stats

@@ -103,7 +103,7 @@ b.record()
 assert a.elapsed_time(b) >= 0
 raises(RuntimeError, lambda: torch.cuda.Event().elapsed_time(b))
 """,
-    "arguments of distributions": """
+    "arguments and values of distributions": """
 torch.distributions.Normal(0.0, -1.0)
 raises(ValueError, lambda: torch.distributions.Normal(0.0, -1.0, validate_args=True))
 """,

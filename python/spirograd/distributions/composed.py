@@ -215,7 +215,7 @@ class _LogitRelaxedBernoulli(Distribution):
     """The logit of a RelaxedBernoulli (Maddison, Mnih and Teh, 2017)."""
 
     has_rsample = True
-    support = constraints.real  # type: ignore[assignment]
+    support = constraints.real
 
     def __init__(self, temperature: Any, bernoulli: Bernoulli) -> None:
         self.temperature, self.bernoulli = temperature, bernoulli
@@ -273,7 +273,7 @@ class _ExpRelaxedCategorical(Distribution):
     """The logarithm of a RelaxedOneHotCategorical."""
 
     has_rsample = True
-    support = constraints.real_vector  # type: ignore[assignment]
+    support = constraints.real_vector
 
     def __init__(self, temperature: Any, categorical: Categorical) -> None:
         self.temperature, self.categorical = temperature, categorical
@@ -312,7 +312,7 @@ class RelaxedOneHotCategorical(OfCategorical, TransformedDistribution):
     """
 
     arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support = constraints.simplex  # type: ignore[assignment]
+    support = constraints.simplex
 
     def __init__(
         self,

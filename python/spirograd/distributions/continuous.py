@@ -19,7 +19,7 @@ class _LocationScale(Distribution):
 
     has_rsample = True
     arg_constraints: ClassVar = {"loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real  # type: ignore[assignment]
+    support = constraints.real
 
     def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None) -> None:
         self.loc, self.scale = together(loc, scale)
@@ -85,7 +85,7 @@ class HalfNormal(Distribution):
 
     has_rsample = True
     arg_constraints: ClassVar = {"scale": constraints.positive}
-    support = constraints.nonnegative  # type: ignore[assignment]
+    support = constraints.nonnegative
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         (self.scale,) = together(scale)
@@ -257,7 +257,7 @@ class Exponential(ExponentialFamily):
 
     has_rsample = True
     arg_constraints: ClassVar = {"rate": constraints.positive}
-    support = constraints.nonnegative  # type: ignore[assignment]
+    support = constraints.nonnegative
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = together(rate)

@@ -35,7 +35,7 @@ class Geometric(Trials):
         3.0
     """
 
-    support = constraints.nonnegative_integer  # type: ignore[assignment]
+    support = constraints.nonnegative_integer
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(probs, logits, validate_args)
@@ -214,7 +214,7 @@ class Poisson(ExponentialFamily):
     """
 
     arg_constraints: ClassVar = {"rate": constraints.nonnegative}
-    support = constraints.nonnegative_integer  # type: ignore[assignment]
+    support = constraints.nonnegative_integer
 
     def __init__(self, rate: Any, validate_args: bool | None = None) -> None:
         (self.rate,) = together(rate)
@@ -257,7 +257,7 @@ class NegativeBinomial(Trials):
     """
 
     arg_constraints: ClassVar = {"total_count": constraints.nonnegative, **Trials.arg_constraints}
-    support = constraints.nonnegative_integer  # type: ignore[assignment]
+    support = constraints.nonnegative_integer
 
     def __init__(
         self, total_count: Any, probs: Any = None, logits: Any = None, validate_args: bool | None = None

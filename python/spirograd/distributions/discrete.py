@@ -64,7 +64,7 @@ class Bernoulli(Trials, ExponentialFamily):
         0.6931
     """
 
-    support = constraints.boolean  # type: ignore[assignment]
+    support = constraints.boolean
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         super().__init__(probs, logits, validate_args)
@@ -210,7 +210,7 @@ class OneHotCategorical(OfCategorical):
     """
 
     arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    support = constraints.one_hot  # type: ignore[assignment]
+    support = constraints.one_hot
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None

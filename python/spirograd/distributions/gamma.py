@@ -72,7 +72,7 @@ class Gamma(ExponentialFamily):
 
     has_rsample = True
     arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
-    support = constraints.nonnegative  # type: ignore[assignment]
+    support = constraints.nonnegative
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = together(concentration, rate)
@@ -142,7 +142,7 @@ class Dirichlet(ExponentialFamily):
 
     has_rsample = True
     arg_constraints: ClassVar = {"concentration": constraints.independent(constraints.positive, 1)}
-    support = constraints.simplex  # type: ignore[assignment]
+    support = constraints.simplex
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.ndim < 1:
@@ -189,7 +189,7 @@ class Beta(ExponentialFamily):
 
     has_rsample = True
     arg_constraints: ClassVar = {"concentration1": constraints.positive, "concentration0": constraints.positive}
-    support = constraints.unit_interval  # type: ignore[assignment]
+    support = constraints.unit_interval
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = together(concentration1, concentration0)

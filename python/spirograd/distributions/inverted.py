@@ -75,7 +75,7 @@ class HalfCauchy(_Inverted):
     """
 
     arg_constraints: ClassVar = {"scale": constraints.positive}
-    support = constraints.nonnegative  # type: ignore[assignment]
+    support = constraints.nonnegative
 
     def __init__(self, scale: Any, validate_args: bool | None = None) -> None:
         (self.scale,) = together(scale)
@@ -174,7 +174,7 @@ class Weibull(_Inverted):
     """
 
     arg_constraints: ClassVar = {"scale": constraints.positive, "concentration": constraints.positive}
-    support = constraints.positive  # type: ignore[assignment]
+    support = constraints.positive
 
     def __init__(self, scale: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.scale, self.concentration = together(scale, concentration)
@@ -224,7 +224,7 @@ class Kumaraswamy(_Inverted):
     """
 
     arg_constraints: ClassVar = {"concentration1": constraints.positive, "concentration0": constraints.positive}
-    support = constraints.unit_interval  # type: ignore[assignment]
+    support = constraints.unit_interval
 
     def __init__(self, concentration1: Any, concentration0: Any, validate_args: bool | None = None) -> None:
         self.concentration1, self.concentration0 = together(concentration1, concentration0)

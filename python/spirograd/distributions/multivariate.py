@@ -29,7 +29,23 @@ def _factor(
     return linalg.cholesky(linalg.inv(given[0]) if precision_matrix is not None else given[0])
 
 
-class MultivariateNormal(Distribution):
+class _OfCovariance(Distribution):
+    """Base of those with a covariance, kept as its Cholesky factor."""
+
+    scale_tril: Tensor
+
+    @property
+    def covariance_matrix(self) -> Tensor:
+        """[..., n, n]."""
+        return self.scale_tril @ self.scale_tril.mT
+
+    @property
+    def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance."""
+        return linalg.inv(self.covariance_matrix)
+
+
+class MultivariateNormal(_OfCovariance):
     """The normal distribution of vectors.
 
     Args:
@@ -55,7 +71,7 @@ class MultivariateNormal(Distribution):
         "precision_matrix": constraints.positive_definite,
         "scale_tril": constraints.lower_cholesky,
     }
-    support = constraints.real_vector  # type: ignore[assignment]
+    support = constraints.real_vector
 
     def __init__(
         self,
@@ -70,16 +86,6 @@ class MultivariateNormal(Distribution):
         n = loc.shape[-1]
         self.loc, self.scale_tril = loc.expand(*batch, n), scale_tril.expand(*batch, n, n)
         super().__init__(batch, (n,), validate_args)
-
-    @property
-    def covariance_matrix(self) -> Tensor:
-        """[..., n, n]."""
-        return self.scale_tril @ self.scale_tril.mT
-
-    @property
-    def precision_matrix(self) -> Tensor:
-        """The inverse of the covariance."""
-        return linalg.inv(self.covariance_matrix)
 
     @property
     def mean(self) -> Tensor:
@@ -155,7 +161,7 @@ class LKJCholesky(Distribution):
     """
 
     arg_constraints: ClassVar = {"concentration": constraints.positive}
-    support = constraints.corr_cholesky  # type: ignore[assignment]
+    support = constraints.corr_cholesky
 
     def __init__(self, dim: int, concentration: Any = 1.0, validate_args: bool | None = None) -> None:
         if dim < 2:
@@ -185,7 +191,7 @@ class LKJCholesky(Distribution):
         return density - 0.5 * n * math.log(math.pi) - multigammaln(alpha - 0.5, n) + lgamma(alpha) * n
 
 
-class Wishart(ExponentialFamily):
+class Wishart(_OfCovariance, ExponentialFamily):
     """The Wishart distribution: of df times the covariance of df normal vectors.
 
     Draws follow Bartlett (1933).
@@ -212,7 +218,7 @@ class Wishart(ExponentialFamily):
         "precision_matrix": constraints.positive_definite,
         "scale_tril": constraints.lower_cholesky,
     }
-    support = constraints.positive_definite  # type: ignore[assignment]
+    support = constraints.positive_definite
 
     def __init__(
         self,
@@ -230,9 +236,6 @@ class Wishart(ExponentialFamily):
     def _check(self) -> None:
         super()._check()
         self._check_inside("df", self.df, constraints.greater_than(self.event_shape[0] - 1))
-
-    covariance_matrix = MultivariateNormal.covariance_matrix
-    precision_matrix = MultivariateNormal.precision_matrix
 
     @property
     def mean(self) -> Tensor:

@@ -29,7 +29,7 @@ class InverseGamma(Distribution):
 
     has_rsample = True
     arg_constraints: ClassVar = {"concentration": constraints.positive, "rate": constraints.positive}
-    support = constraints.positive  # type: ignore[assignment]
+    support = constraints.positive
 
     def __init__(self, concentration: Any, rate: Any, validate_args: bool | None = None) -> None:
         self.concentration, self.rate = together(concentration, rate)
@@ -81,7 +81,7 @@ class StudentT(ExponentialFamily):
 
     has_rsample = True
     arg_constraints: ClassVar = {"df": constraints.positive, "loc": constraints.real, "scale": constraints.positive}
-    support = constraints.real  # type: ignore[assignment]
+    support = constraints.real
 
     def __init__(self, df: Any, loc: Any = 0.0, scale: Any = 1.0, validate_args: bool | None = None) -> None:
         self.df, self.loc, self.scale = together(df, loc, scale)
@@ -127,7 +127,7 @@ class FisherSnedecor(Distribution):
 
     has_rsample = True
     arg_constraints: ClassVar = {"df1": constraints.positive, "df2": constraints.positive}
-    support = constraints.positive  # type: ignore[assignment]
+    support = constraints.positive
 
     def __init__(self, df1: Any, df2: Any, validate_args: bool | None = None) -> None:
         self.df1, self.df2 = together(df1, df2)

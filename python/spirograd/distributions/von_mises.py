@@ -31,7 +31,7 @@ class VonMises(Distribution):
     """
 
     arg_constraints: ClassVar = {"loc": constraints.real, "concentration": constraints.positive}
-    support = constraints.real  # type: ignore[assignment]
+    support = constraints.real
 
     def __init__(self, loc: Any, concentration: Any, validate_args: bool | None = None) -> None:
         self.loc, self.concentration = together(loc, concentration)
