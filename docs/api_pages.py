@@ -48,6 +48,7 @@ MODULES = (
     "spirograd.text",
     "spirograd.serialization",
     "spirograd.onnx",
+    "spirograd.fx",
     "spirograd.utils.checkpoints",
     "spirograd.utils.checkpoint",
     "spirograd.utils.sampling",

@@ -69,6 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "distributions": {"autograd", "linalg", "nn", "special"},
     "nn": {"_complex", "autograd", "distributed", "linalg", "scalar", "tracer"},
     "func": {"autograd", "nn"},
+    "fx": {"nn"},
     "signal": {"_complex", "fft", "nn"},
     "optim": {"distributed", "nn", "tracer"},
     "einops": {"nn"},
@@ -93,7 +94,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "distributed",
         "distributions",
     }
-    | {"fft", "func", "generation", "linalg", "metrics", "models", "nn", "onnx", "ops", "optim", "profiler"}
+    | {"fft", "func", "fx", "generation", "linalg", "metrics", "models", "nn", "onnx", "ops", "optim", "profiler"}
     | {"progress", "scalar", "serialization", "signal", "sparse", "special", "testing", "text", "training"}
     | {"transforms", "utils", "viz"},
     "torch": {
@@ -105,6 +106,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "distributed",
         "distributions",
         "func",
+        "fx",
         "linalg",
         "nn",
         "onnx",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from . import distributions as distributions
     from . import fft as fft
     from . import func as func
+    from . import fx as fx
     from . import generation as generation
     from . import linalg as linalg
     from . import metrics as metrics
@@ -102,6 +103,7 @@ _lazy = (
     "distributions",
     "fft",
     "func",
+    "fx",
     "generation",
     "linalg",
     "metrics",

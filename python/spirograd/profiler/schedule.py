@@ -8,12 +8,13 @@ import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .measure import profile
+from typing import Any, Protocol
 
 __all__ = ["ProfilerAction", "schedule", "tensorboard_trace_handler"]
+
+
+class _Trace(Protocol):
+    def export_chrome_trace(self, path: Any) -> None: ...
 
 
 class ProfilerAction(enum.Enum):
@@ -76,7 +77,7 @@ def schedule(
 
 def tensorboard_trace_handler(
     dir_name: str | os.PathLike[str], worker_name: str | None = None, use_gzip: bool = False
-) -> Callable[[profile], None]:
+) -> Callable[[_Trace], None]:
     """For `profile(on_trace_ready=...)`: writes each trace to a file in a folder that TensorBoard's profiler reads.
 
     Args:
@@ -96,7 +97,7 @@ def tensorboard_trace_handler(
         ['me']
     """
 
-    def write(found: profile) -> None:
+    def write(found: _Trace) -> None:
         folder = Path(dir_name)
         folder.mkdir(parents=True, exist_ok=True)
         worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"

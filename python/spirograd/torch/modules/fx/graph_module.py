@@ -1,8 +1,8 @@
 """torch.fx.graph_module: what torchvision imports of it and does not need to build a model."""
 
-from . import GraphModule
-from . import GraphModule as _CodeOnlyModule
-from . import _refuse as _copy_attr
+from ....fx import GraphModule
+from ....fx import GraphModule as _CodeOnlyModule
+from ....fx.graph_module import _at as _copy_attr
 
 __all__ = ["_USER_PRESERVED_ATTRIBUTES_KEY", "GraphModule", "_CodeOnlyModule", "_copy_attr"]
 
