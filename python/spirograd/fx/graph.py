@@ -43,7 +43,8 @@ class Graph:
     """Calls in the order in which they run, ending with an output.
 
     Args:
-        owning_module, tracer_cls: accepted.
+        owning_module: where the names of its nodes are.
+        tracer_cls: what made it.
 
     Example:
         >>> graph = sg.fx.Graph()
@@ -54,7 +55,7 @@ class Graph:
     """
 
     def __init__(self, owning_module: Module | None = None, tracer_cls: type | None = None) -> None:
-        self.owning_module = owning_module
+        self.owning_module, self._tracer_cls = owning_module, tracer_cls
         self._names: dict[str, int] = {}
         self._root = Node(self, "", "root", "", (), {})
         self._insert_before = self._root

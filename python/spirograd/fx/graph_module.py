@@ -42,26 +42,8 @@ class GraphModule(Module):
             self.training = root.training
         for node in graph.nodes:
             if node.op in ("call_module", "get_attr"):
-                self._take(root, str(node.target))
+                copy_attr(root, self, str(node.target))
         self.graph = graph
-
-    def _take(self, root: Module | dict[str, Any], target: str) -> None:
-        """Puts what a node names at the same place in this module."""
-        *path, name = target.split(".")
-        owner: Module = self
-        for i, part in enumerate(path):
-            if not hasattr(owner, part):
-                whole = _at(root, ".".join(path[: i + 1]))
-                owner.add_module(part, _shell(whole))
-            owner = getattr(owner, part)
-        if hasattr(owner, name) and not isinstance(root, Module):
-            return
-        value = _at(root, target)
-        source = _at(root, ".".join(path)) if path else root
-        if isinstance(source, Module) and name in dict(source.named_buffers(recurse=False)):
-            owner.register_buffer(name, value)
-        else:
-            setattr(owner, name, value)
 
     @property
     def graph(self) -> Graph:
@@ -143,6 +125,23 @@ class GraphModule(Module):
         raise TypeError(
             f"{type(self).__name__}: a traced module cannot be pickled; save state_dict(), and trace it again"
         )
+
+
+def copy_attr(root: Module | dict[str, Any], to: Module, target: str) -> None:
+    """Puts what a dotted name means at the same place in another module."""
+    *path, name = target.split(".")
+    owner = to
+    for i, part in enumerate(path):
+        if not hasattr(owner, part):
+            owner.add_module(part, _shell(_at(root, ".".join(path[: i + 1]))))
+        owner = getattr(owner, part)
+    if hasattr(owner, name) and not isinstance(root, Module):
+        return
+    value, source = _at(root, target), _at(root, ".".join(path)) if path else root
+    if isinstance(source, Module) and name in dict(source.named_buffers(recurse=False)):
+        owner.register_buffer(name, value)
+    else:
+        setattr(owner, name, value)
 
 
 def _at(root: Module | dict[str, Any], target: str) -> Any:

@@ -2,7 +2,7 @@
 
 from ....fx import GraphModule
 from ....fx import GraphModule as _CodeOnlyModule
-from ....fx.graph_module import _at as _copy_attr
+from ....fx.graph_module import copy_attr as _copy_attr
 
 __all__ = ["_USER_PRESERVED_ATTRIBUTES_KEY", "GraphModule", "_CodeOnlyModule", "_copy_attr"]
 
