@@ -14,6 +14,17 @@
 #include "bind/tensor.hpp"
 
 namespace sg::bind {
+
+bool is_complex(PyObject* o) {
+  if (PyComplex_Check(o)) return true;
+  if (is_tensor(o) || PyFloat_CheckExact(o) || PyLong_CheckExact(o)) return false;
+  const NumPy& np = numpy();
+  if (PyObject_TypeCheck(o, reinterpret_cast<PyTypeObject*>(np.complexfloating))) return true;
+  if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != np.ndarray) return false;
+  Object dtype(check(PyObject_GetAttrString(o, "dtype"))), kind(check(PyObject_GetAttrString(dtype.get(), "kind")));
+  return PyUnicode_CompareWithASCIIString(kind.get(), "c") == 0;
+}
+
 namespace {
 
 // CPython keeps pointers to definitions and their texts for ever.
@@ -39,13 +50,13 @@ bool stands_for_tensor(PyObject* o) {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !is_tensor(o) && _PyType_Lookup(type, name);
 }
 
-PyObject* complex_class = nullptr;  // answers for complex numbers and arrays, for which the core has no type
+PyObject* complex_class = nullptr;  // see complex_type()
 
-bool is_complex(PyObject* o) {
-  if (PyComplex_Check(o)) return true;
-  if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != numpy().ndarray) return false;
-  Object dtype(check(PyObject_GetAttrString(o, "dtype"))), kind(check(PyObject_GetAttrString(dtype.get(), "kind")));
-  return PyUnicode_CompareWithASCIIString(kind.get(), "c") == 0;
+// Answers for complex numbers and arrays, for which the core has no type. Its module is imported when it is asked for
+// first, and makes it known.
+PyObject* complex_type() {
+  if (!complex_class) Object imported(check(PyImport_ImportModule("spirograd._complex")));
+  return complex_class;
 }
 
 // Who answers for the first argument that is no plain one, also inside of lists as deep as tensors have dimensions;
@@ -53,7 +64,7 @@ bool is_complex(PyObject* o) {
 PyObject* stand_in(PyObject* const* args, Py_ssize_t n, int depth = 0) {
   for (Py_ssize_t i = 0; i < n; ++i) {
     if (stands_for_tensor(args[i])) return args[i];
-    if (complex_class && is_complex(args[i])) return complex_class;
+    if (is_complex(args[i])) return complex_type();
     if (depth == kMaxRank || (!PyList_CheckExact(args[i]) && !PyTuple_CheckExact(args[i]))) continue;
     if (PyObject* found = stand_in(PySequence_Fast_ITEMS(args[i]), PySequence_Fast_GET_SIZE(args[i]), depth + 1))
       return found;
@@ -182,15 +193,14 @@ void set_complex(PyObject* type) { complex_class = Py_NewRef(type); }
 
 const Callable callables[] = {
     {"_set_complex", bound<set_complex>, "type: Any", "None",
-     "The class that answers for complex numbers and arrays, at import.", Scope::function},
+     "The class that answers for complex numbers and arrays, from its module.", Scope::function},
 };
 
 }  // namespace
 
-PyObject* complex_or_nothing(const char* name, PyObject* a, PyObject* b) {
-  if (!complex_class || (!is_complex(a) && !is_complex(b))) Py_RETURN_NOTIMPLEMENTED;
+PyObject* of_complex(const char* name, PyObject* a, PyObject* b) {
   Object asked(check(PyObject_GetAttrString(module_of_functions, name)));
-  return PyObject_CallMethod(complex_class, "__spirograd_function__", "O(OO){}", asked.get(), a, b);
+  return PyObject_CallMethod(complex_type(), "__spirograd_function__", "O(OO){}", asked.get(), a, b);
 }
 
 void add_complex(PyObject* module) { add_callables(module, callables); }

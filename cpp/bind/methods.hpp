@@ -77,8 +77,9 @@ void add_observer(PyObject* module);         // observer.cpp
 void add_complex(PyObject* module);          // methods.cpp
 void add_callable_check(PyObject* module);   // signature.cpp
 
-// What the class of complex tensors makes of an operator with a complex number, or NotImplemented.
-PyObject* complex_or_nothing(const char* name, PyObject* a, PyObject* b);
+bool is_complex(PyObject* o);  // a complex number, or an array of them
+// What the class of complex tensors makes of an operator with a complex number.
+PyObject* of_complex(const char* name, PyObject* a, PyObject* b);
 
 // The same values in another type and place.
 Tensor moved(const Tensor& x, std::optional<DType> dtype, DeviceId device, bool later = false);

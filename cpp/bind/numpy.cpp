@@ -229,17 +229,9 @@ void load_numpy() {
   memory_type = reinterpret_cast<PyTypeObject*>(check(PyType_FromSpec(&memory_spec)));
   Object module(check(PyImport_ImportModule("numpy")));
   auto get = [&](const char* name) { return check(PyObject_GetAttrString(module.get(), name)); };
-  np = {get("ndarray"),
-        get("generic"),
-        get("bool_"),
-        get("integer"),
-        get("floating"),
-        get("array"),
-        get("asarray"),
-        get("ascontiguousarray"),
-        get("empty"),
-        get("dtype"),
-        {}};
+  np = {get("ndarray"),           get("generic"),         get("bool_"), get("integer"),
+        get("floating"),          get("complexfloating"), get("array"), get("asarray"),
+        get("ascontiguousarray"), get("empty"),           get("dtype"), {}};
   for (int t = 0; t < kDTypeCount; ++t)
     if (static_cast<DType>(t) != DType::bfloat16)
       np.dtypes[t] = check(PyObject_CallFunction(np.dtype, "s", name_of(static_cast<DType>(t))));

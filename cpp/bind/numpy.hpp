@@ -11,7 +11,7 @@ namespace sg::bind {
 
 // What is used of NumPy, looked up once.
 struct NumPy {
-  PyObject *ndarray, *generic, *bool_, *integer, *floating;
+  PyObject *ndarray, *generic, *bool_, *integer, *floating, *complexfloating;
   PyObject *array, *asarray, *ascontiguousarray, *empty, *dtype;
   PyObject* dtypes[kDTypeCount];  // nullptr: NumPy has none, or it was not asked for yet
 };

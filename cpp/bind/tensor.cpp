@@ -32,11 +32,12 @@ Tensor cast_first(const Tensor& a, const Tensor& b) {
 template <Binary op, OperatorName name = "">
 PyObject* binary(PyObject* a, PyObject* b) {
   return guarded([&]() -> PyObject* {
+    if constexpr (name.text[0] != 0)
+      if (is_complex(a) || is_complex(b)) return of_complex(name.text, a, b);
     Tensor room_a, room_b;
     const DeviceId device = device_of_either(a, b);
     const Tensor *x = operand(a, room_a, device), *y = operand(b, room_b, device);
     if (x && y) return wrap(op(*x, *y));
-    if constexpr (name.text[0] != 0) return complex_or_nothing(name.text, a, b);
     Py_RETURN_NOTIMPLEMENTED;
   });
 }
@@ -285,7 +286,7 @@ void add_tensor_type(PyObject* module) {
       slot(Py_nb_multiply, seen<"__mul__", binary<sg::mul, "mul">>),
       slot(Py_nb_true_divide, seen<"__truediv__", binary<sg::div, "div">>),
       slot(Py_nb_power, seen<"__pow__", power>),
-      slot(Py_nb_matrix_multiply, seen<"__matmul__", binary<cast_first<sg::matmul, Autocast::narrow>>>),
+      slot(Py_nb_matrix_multiply, seen<"__matmul__", binary<cast_first<sg::matmul, Autocast::narrow>, "matmul">>),
       slot(Py_nb_negative, seen<"__neg__", unary<sg::neg>>),
       slot(Py_nb_positive, positive),
 

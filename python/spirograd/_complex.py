@@ -242,6 +242,17 @@ class ComplexTensor(StandIn):
         return _copy_(self, _div(self, other))
 
 
+def _with_tensors(x: Any, y: Any) -> tuple[Any, Any]:
+    """Two operands, where one may be an array of complex numbers: it goes to where the other is."""
+
+    def moved(one: Any, other: Any) -> Any:
+        if isinstance(one, np.ndarray) and one.dtype.kind == "c":
+            return _tensor(one, device=getattr(other, "device", None))
+        return one
+
+    return moved(x, y), moved(y, x)
+
+
 def _parts(x: Any) -> tuple[Any, Any]:
     """The real part, and the imaginary one: None for what is real."""
     if isinstance(x, ComplexTensor):
@@ -384,11 +395,13 @@ def _of_parts(real: Tensor, imag: Any) -> ComplexTensor:
 
 
 def _add(input: Any, other: Any, *, alpha: float = 1) -> ComplexTensor:
+    input, other = _with_tensors(input, other)
     (a, b), (c, d) = _parts(input), _parts(other if alpha == 1 else other * alpha)
     return _of_parts(a + c, _sum(b, d))
 
 
 def _sub(input: Any, other: Any, *, alpha: float = 1) -> ComplexTensor:
+    input, other = _with_tensors(input, other)
     (a, b), (c, d) = _parts(input), _parts(other if alpha == 1 else other * alpha)
     return _of_parts(a - c, _difference(b, d))
 
@@ -396,6 +409,7 @@ def _sub(input: Any, other: Any, *, alpha: float = 1) -> ComplexTensor:
 def _product(function: Callable[..., Tensor], *args: Any, **kwargs: Any) -> ComplexTensor:
     """A function that is linear in each of the last two arguments; others are before them."""
     *first, x, y = args
+    x, y = _with_tensors(x, y)
     (a, b), (c, d) = _parts(x), _parts(y)
     of = partial(function, *first, **kwargs)
     if b is None or d is None:
@@ -421,6 +435,7 @@ def _einsum(equation: str, *operands: Any) -> Any:
 
 
 def _div(input: Any, other: Any) -> ComplexTensor:
+    input, other = _with_tensors(input, other)
     (a, b), (c, d) = _parts(input), _parts(other)
     if d is None:
         return ComplexTensor(a / c, b / c)
@@ -455,6 +470,7 @@ def _sqrt(input: ComplexTensor) -> ComplexTensor:
 
 
 def _pow(input: Any, exponent: Any) -> ComplexTensor:
+    input, exponent = _with_tensors(input, exponent)
     if not isinstance(exponent, (int, float)):
         raise TypeError(f"pow: the exponent of complex numbers is a {type(exponent).__name__}; give a number")
     if exponent == 2:
@@ -463,6 +479,7 @@ def _pow(input: Any, exponent: Any) -> ComplexTensor:
 
 
 def _eq(input: Any, other: Any) -> Any:
+    input, other = _with_tensors(input, other)
     (a, b), (c, d) = _parts(input), _parts(other)
     return (a == c) & ((0 if b is None else b) == (0 if d is None else d))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import copy
+import operator
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -124,6 +125,23 @@ def test_what_is_made_with_a_complex_type() -> None:
     assert sg.angle(sg.tensor([-1.0, 2.0])).tolist() == [np.float32(np.pi), 0.0] and sg.conj(sg.ones(1)).item() == 1
 
 
+@pytest.mark.parametrize("left", ["real", "complex"])
+def test_arrays_of_complex_numbers_are_operands(left: str, device: sg.Device) -> None:
+    a, b = np.array([1.5, -2.0], np.float32), np.array([1j, 3 - 1j], np.complex64)
+    x = sg.tensor(a, device=device) if left == "real" else sg.tensor(a + 2j * a, device=device)
+    first = a if left == "real" else a + 2j * a
+    for function in (operator.add, operator.sub, operator.mul, operator.truediv, operator.matmul, operator.eq):
+        for found, want in ((function(x, b), function(first, b)), (function(b, x), function(b, first))):
+            assert found.device == device
+            np.testing.assert_allclose(found.cpu().numpy(), want, rtol=1e-6)
+    assert (x + b.astype(np.complex128)).dtype is sg.complex128
+
+
+@pytest.mark.parametrize("program", ["sg.tensor([1j])", "sg.ones(1) * 1j", "sg.ones(1) + np.array([1j])", "sg.full((1,), 1j)"])
+def test_a_complex_number_may_be_the_first_thing_of_a_program(program: str, run_python: Callable[..., str]) -> None:
+    assert "j" in run_python(f"import numpy as np, spirograd as sg\nprint({program})")
+
+
 def test_complex_numbers_and_arrays_make_complex_tensors(device: sg.Device) -> None:
     for data, dtype in (
         (1j, sg.complex64),
@@ -142,6 +160,7 @@ def test_complex_numbers_and_arrays_make_complex_tensors(device: sg.Device) -> N
     assert sg.exp(1j * sg.tensor([cmath.pi], device=device)).real.item() == -1.0
     x = sg.ones(2, device=device)
     assert x.masked_fill(x > 0, 1j).tolist() == sg.where(x < 0, x, 1j).tolist() == [1j, 1j]
+    assert (x * np.complex64(2j)).tolist() == (np.complex128(2j) * x).tolist() == [2j, 2j]
     with pytest.raises(TypeError, match="a complex number does not fit into a tensor of float32"):
         x *= 1j
     with pytest.raises(TypeError, match="'<' not supported"):
