@@ -137,7 +137,10 @@ def test_arrays_of_complex_numbers_are_operands(left: str, device: sg.Device) ->
     assert (x + b.astype(np.complex128)).dtype is sg.complex128
 
 
-@pytest.mark.parametrize("program", ["sg.tensor([1j])", "sg.ones(1) * 1j", "sg.ones(1) + np.array([1j])", "sg.full((1,), 1j)"])
+FIRST = ["sg.tensor([1j])", "sg.ones(1) * 1j", "sg.ones(1) + np.array([1j])", "sg.full((1,), 1j)"]
+
+
+@pytest.mark.parametrize("program", FIRST)
 def test_a_complex_number_may_be_the_first_thing_of_a_program(program: str, run_python: Callable[..., str]) -> None:
     assert "j" in run_python(f"import numpy as np, spirograd as sg\nprint({program})")
 
