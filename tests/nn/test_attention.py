@@ -243,13 +243,27 @@ def test_parameters_have_the_names_and_values_of_pytorch() -> None:
     assert 0.9 / math.sqrt(32) < layer.out_proj.weight.abs().max().item() <= 1 / math.sqrt(32)
 
 
+@pytest.mark.parametrize("mask", [None, "causal", "bool", "numbers"])
+def test_further_sources_take_part(mask: str | None, device: sg.Device) -> None:
+    sg.manual_seed(0)
+    layer = nn.MultiheadAttention(8, 2, add_bias_kv=True, add_zero_attn=True, batch_first=True, device=device)
+    x = sg.randn(3, 5, 8, device=device)
+    given = {"bool": sg.tensor(np.tri(5) == 0), "numbers": sg.randn(5, 5)}.get(str(mask))
+    options: dict[str, Any] = {"attn_mask": None if given is None else given.to(device), "is_causal": mask == "causal"}
+    y, weights = layer(x, x, x, **options)
+    assert weights.shape == (3, 5, 7) and sg.allclose(weights.sum(-1), sg.ones(3, 5, device=device))
+    assert (weights[..., 5:] > 0).all()
+    without = layer(x, x, x, need_weights=False, **options)[0]
+    np.testing.assert_allclose(without.detach().cpu().numpy(), y.detach().cpu().numpy(), atol=1e-5)
+    y.sum().backward()
+    assert layer.bias_k.grad is not None and layer.bias_v.grad is not None
+
+
 def test_wrong_uses_are_explained() -> None:
     layer = nn.MultiheadAttention(8, 2)
     x = sg.ones(5, 3, 8)
     for call, text in [
         (lambda: nn.MultiheadAttention(8, 3), "not a multiple"),
-        (lambda: nn.MultiheadAttention(8, 2, add_bias_kv=True), "leave them False"),
-        (lambda: nn.MultiheadAttention(8, 2, add_zero_attn=True), "leave them False"),
         (lambda: layer(x, x, sg.ones(5, 3, 7)), "value .* must be 8"),
         (lambda: layer(x, x[0], x), "3 dimensions, or 2"),
         (lambda: layer(x, x, x, attn_mask=sg.ones(4, 5)), "attn_mask has shape"),

@@ -75,3 +75,30 @@ show("householder", torch.linalg.householder_product(T(5, 3), torch.tensor([1.5,
 a, z = T(4).abs(), T(4).abs()
 show("gammainc", torch.special.gammainc(a, z))
 show("gammaincc", torch.special.gammaincc(a, z))
+
+image = T(2, 3, 7, 6)
+samples = torch.linspace(0, 0.9, 12).reshape(2, 3, 2)
+for size in ((3, 4), (1, 6), (6, 1)):
+    pool = nn.FractionalMaxPool2d((2, 1), output_size=size, return_indices=True, _random_samples=samples)
+    for found in pool(image):
+        show("fractional", found)
+show("fractional", F.fractional_max_pool2d(image[0], 2, output_ratio=0.5, _random_samples=samples[:1]))
+show("lrn", nn.CrossMapLRN2d(3, alpha=0.1)(image))
+far = nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1), margin=2.0, swap=True)
+show("triplet", far(T(4, 3), T(4, 3), T(4, 3)))
+low = T(5, 2) @ T(2, 3)
+for matrix, right in ((low, T(5, 2)), (low.T, T(3, 2)), (T(5, 3), T(5, 1))):
+    show("lstsq", torch.linalg.lstsq(matrix, right).solution)
+layer = nn.MultiheadAttention(4, 2, add_bias_kv=True, add_zero_attn=True, batch_first=True)
+with torch.no_grad():
+    for p in layer.parameters():
+        p.copy_(T(*p.shape))
+print(sorted(layer.state_dict()))
+x = T(2, 3, 4).requires_grad_()
+padding = torch.tensor([[False, True, False], [False, False, False]])
+y, weights = layer(x, x, x, key_padding_mask=padding, attn_mask=torch.ones(3, 3).triu(1).bool())
+show("attention", y)
+show("weights", weights)
+y.square().sum().backward()
+for p in (x, layer.bias_k, layer.bias_v):
+    show("gradient", p.grad)

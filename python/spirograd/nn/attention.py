@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from .. import _core
-from .._core import Tensor, empty, where
+from .._core import Tensor, cat, empty, pad, where
 from . import init
 from .functional import dropout as dropped
 from .functional import linear, scaled_dot_product_attention
@@ -28,8 +28,8 @@ class MultiheadAttention(Module):
         num_heads: parts of the features, each with an attention of its own.
         dropout: probability that a weight becomes 0, in training.
         bias: whether the products have one.
-        add_bias_kv: must be False.
-        add_zero_attn: must be False.
+        add_bias_kv: whether there is one more source, whose key and value are parameters, bias_k and bias_v.
+        add_zero_attn: whether there is one more source, whose key and value are zeros.
         kdim: features of the keys; None: embed_dim.
         vdim: features of the values; None: embed_dim.
         batch_first: [batch, time, features], not [time, batch, features].
@@ -63,8 +63,6 @@ class MultiheadAttention(Module):
         super().__init__()
         if embed_dim < 1 or num_heads < 1 or embed_dim % num_heads:
             raise ValueError(f"MultiheadAttention: embed_dim {embed_dim} is not a multiple of num_heads {num_heads}")
-        if add_bias_kv or add_zero_attn:
-            raise ValueError("MultiheadAttention: add_bias_kv and add_zero_attn are not there; leave them False")
         self.embed_dim = embed_dim
         self.num_heads = num_heads
         self.head_dim = embed_dim // num_heads
@@ -83,6 +81,9 @@ class MultiheadAttention(Module):
             self.k_proj_weight = made(embed_dim, self.kdim)
             self.v_proj_weight = made(embed_dim, self.vdim)
         self.in_proj_bias = made(3 * embed_dim) if bias else None
+        self.bias_k = made(1, 1, embed_dim) if add_bias_kv else None
+        self.bias_v = made(1, 1, embed_dim) if add_bias_kv else None
+        self.add_zero_attn = add_zero_attn
         self.out_proj = Linear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
         self.reset_parameters()
 
@@ -91,6 +92,8 @@ class MultiheadAttention(Module):
         for name, parameter in self.named_parameters(recurse=False):
             if name.endswith("weight"):
                 init.xavier_uniform_(parameter)
+            elif name in ("bias_k", "bias_v"):
+                init.xavier_normal_(parameter)
             else:
                 init.zeros_(parameter)
         self.out_proj.reset_parameters()
@@ -137,6 +140,11 @@ class MultiheadAttention(Module):
         heads = [self._heads(x, time) for x in self._projected(query, key, value)]
         batch, targets, sources = heads[0].shape[0], heads[0].shape[2], heads[1].shape[2]
         mask = self._mask(attn_mask, key_padding_mask, is_causal, need_weights, (batch, targets, sources), query)
+        if more := int(self.bias_k is not None) + self.add_zero_attn:
+            if is_causal and mask is None:
+                mask = triangle(targets, sources, query.device)
+            heads[1:] = self._with_more(*heads[1:])
+            mask = mask if mask is None else pad(mask, (0, more), value=1 if mask.dtype == _core.bool else 0)
         probability = self.dropout if self.training else 0.0
         weights: Tensor | None = None
         if need_weights:
@@ -176,6 +184,18 @@ class MultiheadAttention(Module):
         x = x.unsqueeze(1) if x.ndim == 2 else x
         x = x.reshape(*x.shape[:2], self.num_heads, self.head_dim)
         return x.permute(0, 2, 1, 3) if time else x.permute(1, 2, 0, 3)
+
+    def _with_more(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of heads with those of further sources."""
+        batch, heads, _, features = key.shape
+        keys, values = [key], [value]
+        if self.bias_k is not None and self.bias_v is not None:
+            for parts, own in ((keys, self.bias_k), (values, self.bias_v)):
+                parts.append(own.reshape(1, heads, 1, features).expand(batch, -1, -1, -1).to(key.dtype))
+        if self.add_zero_attn:
+            for parts in (keys, values):
+                parts.append(key.new_zeros(batch, heads, 1, features))
+        return cat(keys, 2), cat(values, 2)
 
     def _mask(
         self,

@@ -90,16 +90,16 @@ def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: boo
 
 
 def lstsq(A: Tensor, B: Tensor, rcond: Any = None, *, driver: str | None = None) -> LeastSquares:
-    """The X with the smallest A @ X - B: [..., m, n], [..., m, k] -> [..., n, k], of matrices of full rank."""
-    tall = A.shape[-2] >= A.shape[-1]
-    if tall:
+    """The X with the smallest A @ X - B, of several the smallest: [..., m, n], [..., m, k] -> [..., n, k]."""
+    rank = matrix_rank(A)
+    if A.shape[-2] >= A.shape[-1] and (rank == A.shape[-1]).all():
         q, r = linalg.qr(A)
         solution = linalg.solve_triangular(r, q.mT @ B, upper=True)
     else:
         solution = linalg.pinv(A) @ B
     more = A.shape[-2] > A.shape[-1]
     residuals = (A @ solution - B).square().sum(-2) if more else _core.zeros(0, dtype=A.dtype, device=A.device)
-    return LeastSquares(solution, residuals, matrix_rank(A), linalg.svdvals(A))
+    return LeastSquares(solution, residuals, rank, linalg.svdvals(A))
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
