@@ -82,8 +82,7 @@ for size in ((3, 4), (1, 6), (6, 1)):
     pool = nn.FractionalMaxPool2d((2, 1), output_size=size, return_indices=True, _random_samples=samples)
     for found in pool(image):
         show("fractional", found)
-show("fractional", F.fractional_max_pool2d(image[0], 2, output_ratio=0.5, _random_samples=samples[:1]))
-show("lrn", nn.CrossMapLRN2d(3, alpha=0.1)(image))
+show("fractional", F.fractional_max_pool2d(image[0], 2, output_ratio=(0.5, 0.6), _random_samples=samples[:1]))
 far = nn.TripletMarginWithDistanceLoss(distance_function=lambda a, b: (a - b).abs().sum(-1), margin=2.0, swap=True)
 show("triplet", far(T(4, 3), T(4, 3), T(4, 3)))
 low = T(5, 2) @ T(2, 3)

@@ -11,6 +11,7 @@ from .... import nn
 from ...._core import Tensor, minimum
 from ...arguments import legacy_reduction
 from ...functions.algebra import pdist
+from .fractional import fractional_max_pool2d
 from .spatial import affine_grid, grid_sample
 
 F = nn.functional
@@ -105,6 +106,7 @@ def triplet_margin_with_distance_loss(
 __all__ = [*LOSSES, *(f"{name}_" for name in _ACTIVATIONS), "log_softmax", "softmax", "softmin"]
 __all__ += [
     "affine_grid",
+    "fractional_max_pool2d",
     "grid_sample",
     "lp_pool2d",
     "pdist",
