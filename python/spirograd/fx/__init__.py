@@ -27,6 +27,7 @@ from .interpreter import Transformer as Transformer
 from .node import Node as Node
 from .node import map_arg as map_arg
 from .proxy import Proxy as Proxy
+from .proxy import TraceError as TraceError
 from .subgraph_rewriter import replace_pattern as replace_pattern
 from .tracer import Tracer as Tracer
 from .tracer import symbolic_trace as symbolic_trace
