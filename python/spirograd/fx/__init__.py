@@ -28,6 +28,8 @@ from .node import Node as Node
 from .node import map_arg as map_arg
 from .proxy import Proxy as Proxy
 from .proxy import TraceError as TraceError
+from .proxy import TracerBase as TracerBase
+from .subgraph_rewriter import Match as Match
 from .subgraph_rewriter import replace_pattern as replace_pattern
 from .tracer import Tracer as Tracer
 from .tracer import symbolic_trace as symbolic_trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..nn import Module
+from .. import nn
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import Argument, Node, Target, map_arg
@@ -29,7 +29,7 @@ class Interpreter:
         [2.0]
     """
 
-    def __init__(self, module: Module, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
+    def __init__(self, module: nn.Module, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
         found = graph if graph is not None else getattr(module, "graph", None)
         if not isinstance(found, Graph):
             raise TypeError(f"Interpreter: {type(module).__name__} has no graph; trace it with fx.symbolic_trace()")
