@@ -29,7 +29,6 @@ class Distribution:
     Attributes:
         has_rsample: whether rsample() has gradients.
         arg_constraints: where each parameter may lie.
-        support: where values lie, a constraint.
     """
 
     has_rsample: ClassVar[bool] = False

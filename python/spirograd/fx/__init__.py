@@ -21,6 +21,7 @@ Example:
 """
 
 from .graph import Graph as Graph
+from .graph import NodeList as NodeList
 from .graph_module import GraphModule as GraphModule
 from .interpreter import Interpreter as Interpreter
 from .interpreter import Transformer as Transformer

@@ -7,18 +7,16 @@ import keyword
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .. import nn
 from .node import Argument, Node, Target, map_arg, target_name
 from .text import PythonCode, code_of
 
-if TYPE_CHECKING:
-    from ..nn import Module
-
-__all__ = ["Graph"]
+__all__ = ["Graph", "NodeList"]
 
 
-class _Nodes:
+class NodeList:
     """The nodes of a graph in order; some may be erased while they are walked."""
 
     def __init__(self, graph: Graph, backwards: bool = False) -> None:
@@ -33,7 +31,7 @@ class _Nodes:
             node = node._prev if self._backwards else node._next
 
     def __reversed__(self) -> Iterator[Node]:
-        return iter(_Nodes(self._graph, not self._backwards))
+        return iter(NodeList(self._graph, not self._backwards))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
@@ -54,7 +52,7 @@ class Graph:
         [-1.0]
     """
 
-    def __init__(self, owning_module: Module | None = None, tracer_cls: type | None = None) -> None:
+    def __init__(self, owning_module: nn.Module | None = None, tracer_cls: type | None = None) -> None:
         self.owning_module, self._tracer_cls = owning_module, tracer_cls
         self._names: dict[str, int] = {}
         self._root = Node(self, "", "root", "", (), {})
@@ -62,9 +60,9 @@ class Graph:
         self._qualified: dict[Any, str] = {}  # how the program named a function
 
     @property
-    def nodes(self) -> _Nodes:
+    def nodes(self) -> NodeList:
         """The nodes in order; `reversed` walks them backwards."""
-        return _Nodes(self)
+        return NodeList(self)
 
     def find_nodes(self, *, op: str, target: Target | None = None, sort: bool = True) -> list[Node]:
         """The nodes of a kind, and of a target if one is given."""

@@ -15,12 +15,7 @@ __all__ = ["Match", "replace_pattern"]
 
 
 class Match(NamedTuple):
-    """Where a pattern was found.
-
-    Attributes:
-        anchor: the node that gives the pattern's result.
-        nodes_map: for each node of the pattern the one of the graph.
-    """
+    """Where a pattern was found: the node that gives its result, and for each of its nodes the one of the graph."""
 
     anchor: Node
     nodes_map: dict[Node, Any]
