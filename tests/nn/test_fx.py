@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
+import threading
 from typing import Any
 
 import pytest
@@ -61,6 +62,20 @@ def test_tracing_leaves_the_library_as_it_was(traced: fx.GraphModule) -> None:
     assert type(sg).__name__ == "module" and sg.relu(sg.ones(1)).item() == 1
 
 
+def test_other_threads_run_their_modules_meanwhile() -> None:
+    stranger, found = sg.nn.Linear(2, 2), []
+
+    class Asking(sg.nn.Module):
+        def forward(self, x: sg.Tensor) -> sg.Tensor:
+            thread = threading.Thread(target=lambda: found.append(sg.relu(stranger(sg.ones(1, 2))).shape))
+            thread.start()
+            thread.join()
+            return x + 1
+
+    assert fx.symbolic_trace(Asking())(sg.ones(1)).item() == 2
+    assert found == [(1, 2)]
+
+
 def test_a_program_that_asks_for_values_is_told_what_to_do() -> None:
     for program, what in [
         (lambda x: x if x > 0 else -x, "whether it is true"),
@@ -80,6 +95,8 @@ def test_arguments_that_are_given_are_checked() -> None:
     assert fixed(sg.ones(1), 3, None).item() == 3
     with pytest.raises(AssertionError, match="n has been specialized to have value 3 but got another value"):
         fixed(sg.ones(1), 2, None)
+    with pytest.raises(AssertionError, match="flag has been specialized to have value None but got another value"):
+        fixed(sg.ones(1), 3, 5)
 
 
 def test_a_node_with_users_stays(traced: fx.GraphModule) -> None:

@@ -171,7 +171,7 @@ class Node:
             return True
         name = self.target if isinstance(self.target, str) else str(getattr(self.target, "__name__", ""))
         writes = name.endswith("_") and not name.endswith("__")
-        return self.op in ("call_method", "call_function") and (writes or name == "_assert")
+        return self.op in ("call_method", "call_function") and (writes or name.startswith("_assert"))
 
     def format_node(self) -> str:
         """The node as a line of text."""

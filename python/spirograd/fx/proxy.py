@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import operator
 import sys
 from collections.abc import Callable, Iterator
@@ -132,8 +133,6 @@ class Proxy:
 
 def _unpacked(code: bytes, at: int) -> int:
     """Into how many values the instruction at a place takes a sequence apart; 0: it does something else."""
-    import dis
-
     name = dis.opname[code[at]]
     return code[at + 1] if name.startswith("UNPACK_SEQUENCE") else 0
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 from .._core import Tensor
 from ..nn import Module, Parameter, Sequential
@@ -21,6 +22,9 @@ __all__ = ["Tracer", "symbolic_trace", "wrap"]
 
 _WATCHED = ("spirograd", "spirograd.nn.functional", "spirograd.linalg", "spirograd.special", "spirograd.fft")
 _wrapped: dict[int, tuple[dict[str, Any], set[str]]] = {}  # globals, by their place, and names in them
+
+_here = threading.local()  # .tracer: the one that runs in this thread
+_one_at_a_time = threading.RLock()  # traces of other threads wait: each takes the library as it finds it
 
 F = TypeVar("F", bound="str | Callable[..., Any]")
 
@@ -59,8 +63,6 @@ class Tracer(TracerBase):
         >>> [str(node.target) for node in graph.nodes if node.op == "call_module"]
         ['0', '1']
     """
-
-    _current: ClassVar[Tracer | None] = None
 
     def __init__(
         self, autowrap_modules: Any = (), autowrap_functions: Any = (), param_shapes_constant: bool = False
@@ -156,21 +158,27 @@ class Tracer(TracerBase):
         """The value of an argument that the graph takes for given, and checks."""
         given = self.create_proxy("placeholder", f"{name}_1", default, {})
         message = f"{name} has been specialized to have value {value} but got another value"
-        self.create_proxy("call_function", _assert, (given == value if value is not None else given, message), {})
+        if value is None:
+            self.create_proxy("call_function", _assert_is_none, (given, message), {})
+        else:
+            self.create_proxy("call_function", _assert, (given == value, message), {})
         return value
 
     # ---- seeing calls ------------------------------------------------------------------------------------------------
     @contextmanager
     def _watching(self, function: Callable[..., Any]) -> Iterator[None]:
         """While the program runs, functions of the library look for proxies first."""
-        before, Tracer._current = Tracer._current, self
-        call = Module.__call__
+        before = _tracer()
 
         def called(module: Module, *args: Any, **kwargs: Any) -> Any:
+            if _tracer() is not self:  # another thread
+                return call(module, *args, **kwargs)
             return self.call_module(module, lambda *a, **k: call(module, *a, **k), args, kwargs)
 
-        with ExitStack() as undo:
-            undo.callback(lambda: setattr(Tracer, "_current", before))
+        with _one_at_a_time, ExitStack() as undo:
+            call = Module.__call__
+            _here.tracer = self
+            undo.callback(lambda: setattr(_here, "tracer", before))
             setattr(Module, "__call__", called)  # noqa: B010
             undo.callback(lambda: setattr(Module, "__call__", call))
             for module in self._modules():
@@ -213,7 +221,12 @@ class Tracer(TracerBase):
 
 
 def _assert(condition: Any, message: str) -> None:
-    if not condition and condition is not None:
+    if not condition:
+        raise AssertionError(message)
+
+
+def _assert_is_none(value: Any, message: str) -> None:
+    if value is not None:
         raise AssertionError(message)
 
 
@@ -222,6 +235,11 @@ def _is_of_the_library(value: Any) -> bool:
         return False
     module = str(getattr(value, "__module__", None) or "")
     return module.startswith(("spirograd", "torch")) and not module.startswith("spirograd.fx")
+
+
+def _tracer() -> Tracer | None:
+    found: Tracer | None = getattr(_here, "tracer", None)
+    return found
 
 
 @functools.cache
@@ -243,7 +261,7 @@ def _watched(kind: type[types.ModuleType]) -> type[types.ModuleType]:
 
 
 def _look(module: types.ModuleType, name: str, value: Any) -> Any:
-    tracer = Tracer._current
+    tracer = _tracer()
     if tracer is None or name.startswith("__") or not _is_of_the_library(value):
         return value
     return tracer._named(module, name, value)
