@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Tensor, expm1, log, log1p, where
@@ -33,11 +32,7 @@ class ContinuousBernoulli(Trials, ExponentialFamily):
     """
 
     has_rsample = True
-    arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.unit_interval
-
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        super().__init__(probs, logits, validate_args)
 
     def _apart(self) -> tuple[Tensor, Tensor, Tensor]:
         """Whether formulas are more exact than series, probs where they are (else another number), less 1 / 2."""

@@ -37,9 +37,6 @@ class Geometric(Trials):
 
     support = constraints.nonnegative_integer
 
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        super().__init__(probs, logits, validate_args)
-
     @property
     def mean(self) -> Tensor:
         return 1 / self.probs - 1

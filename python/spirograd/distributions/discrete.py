@@ -27,7 +27,7 @@ class Trials(Distribution):
 
     arg_constraints: ClassVar = {"probs": constraints.unit_interval, "logits": constraints.real}
 
-    def __init__(self, probs: Any, logits: Any, validate_args: bool | None) -> None:
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         one_of(type(self).__name__, probs, logits)
         if probs is not None:
             (self.probs,) = together(probs)
@@ -65,9 +65,6 @@ class Bernoulli(Trials, ExponentialFamily):
     """
 
     support = constraints.boolean
-
-    def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
-        super().__init__(probs, logits, validate_args)
 
     @property
     def mean(self) -> Tensor:

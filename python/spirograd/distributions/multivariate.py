@@ -32,6 +32,11 @@ def _factor(
 class _OfCovariance(Distribution):
     """Base of those with a covariance, kept as its Cholesky factor."""
 
+    arg_constraints: ClassVar = {
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
     scale_tril: Tensor
 
     @property
@@ -65,12 +70,7 @@ class MultivariateNormal(_OfCovariance):
     """
 
     has_rsample = True
-    arg_constraints: ClassVar = {
-        "loc": constraints.real_vector,
-        "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite,
-        "scale_tril": constraints.lower_cholesky,
-    }
+    arg_constraints: ClassVar = {"loc": constraints.real_vector, **_OfCovariance.arg_constraints}
     support = constraints.real_vector
 
     def __init__(
@@ -212,12 +212,7 @@ class Wishart(_OfCovariance, ExponentialFamily):
     """
 
     has_rsample = True
-    arg_constraints: ClassVar = {
-        "df": constraints.dependent,
-        "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite,
-        "scale_tril": constraints.lower_cholesky,
-    }
+    arg_constraints: ClassVar = {"df": constraints.dependent, **_OfCovariance.arg_constraints}
     support = constraints.positive_definite
 
     def __init__(

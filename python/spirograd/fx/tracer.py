@@ -195,7 +195,8 @@ class Tracer(TracerBase):
 
     @staticmethod
     def _modules() -> list[types.ModuleType]:
-        return [m for name, m in list(sys.modules.items()) if m and (name in _WATCHED or name.split(".")[0] == "torch")]
+        """Those in which programs look functions up: the library's, and those that stand in for PyTorch's."""
+        return [m for name, m in list(sys.modules.items()) if name in _WATCHED or _stands_in(name, m)]
 
     def _globals(self, function: Callable[..., Any]) -> list[dict[str, Any]]:
         """The globals of the code that is traced."""
@@ -235,6 +236,10 @@ def _is_of_the_library(value: Any) -> bool:
         return False
     module = str(getattr(value, "__module__", None) or "")
     return module.startswith(("spirograd", "torch")) and not module.startswith("spirograd.fx")
+
+
+def _stands_in(name: str, module: Any) -> bool:
+    return name.split(".")[0] == "torch" and type(module).__module__.startswith("spirograd.")
 
 
 def _tracer() -> Tracer | None:
