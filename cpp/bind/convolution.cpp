@@ -54,9 +54,7 @@ namespace {
 
 const Callable callables[] = {
     {"_convolve_pixels", bound<sg::convolution::always_through_pixels>, "always: bool", "bool",
-     "Whether any GPU convolves halves as products of shifted rows from now on, whatever their sizes. Returns whether "
-     "it "
-     "did.",
+     "Whether any GPU convolves halves as products of shifted rows from now on, of any size. Returns whether it did.",
      Scope::function},
     {"max_pool1d", bound<sg::max_pool1d>, SG_MAX_POOL, "Tensor",
      SG_MAX_DOC("The largest element ")

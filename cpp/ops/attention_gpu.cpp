@@ -77,8 +77,9 @@ using Path = MatrixUnits::Path;
 struct MatrixTile {
   int64_t rows, cols, threads;
 };
-constexpr bool kUsesWorkgroups = true;  // false: attention leaves the path cm2 to products
-constexpr MatrixTile kWorkgroupTile = {64, 32, 128}, kWorkgroupKeysTile = {64, 64, 256};
+constexpr bool kUsesWorkgroups = true;                    // false: attention leaves the path cm2 to products
+constexpr MatrixTile kWorkgroupTile = {64, 32, 128};      // of kernels that own queries
+constexpr MatrixTile kWorkgroupKeysTile = {64, 64, 256};  // of the one that owns keys
 constexpr MatrixTile kFragmentTiles[] = {{64, 32, 128}, {32, 32, 64}, {32, 16, 32}, {16, 16, 32}, {16, 16, 16}};
 
 int64_t padded(int64_t size, const MatrixUnits& u) {

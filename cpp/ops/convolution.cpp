@@ -147,7 +147,7 @@ Tensor turned(const Tensor& w, int64_t groups) {
   return reshape(flip(transpose(by_group, 1, 2), {3, 4}), {groups * s[1], s[0] / groups, s[2], s[3]});
 }
 
-// What both gradients read of a result.
+// What both gradients read of a result: rearranged when the first of them asks for it.
 struct Shared {
   mutable std::optional<Pixels> pixels;
   const Pixels& pixels_of(const Tensor& y, const Geometry& g) const {

@@ -19,7 +19,8 @@ bool (*multiplies_tiles)(DeviceId, DType) = [](DeviceId, DType) { return false; 
 
 // Whether the rearranged images are worth their launches.
 bool is_worth(const Tensor& image, int64_t outputs, const Geometry& g) {
-  constexpr double kLeastWork = 1 << 27, kLeastChannels = 16;  // multiplications
+  constexpr double kLeastWork = 1 << 27;  // multiplications
+  constexpr double kLeastChannels = 16;   // and outputs: a side of a fragment
   const double channels = static_cast<double>(image.shape()[1]), m = static_cast<double>(outputs);
   const double places = static_cast<double>(image.shape()[0] * g.result.numel());
   return std::min(channels, m) >= kLeastChannels && image.shape()[1] * g.kernel[1] % kStep == 0 &&

@@ -15,7 +15,7 @@ struct PixelsParameters {
   int32_t unused = 0;
 };
 
-constexpr int64_t kSquare = 64;  // pixels and channels that a workgroup turns
+constexpr int64_t kSquare = 64;  // pixels and channels that a workgroup turns, as in shaders/pixels.glsl
 
 void expand_pixels(const Node& node, bool gpu, Expansion& e) {
   if (!gpu) fail<Error>(node.op->name, "there is no kernel for the CPU", "report this");
