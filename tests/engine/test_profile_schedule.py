@@ -77,3 +77,27 @@ def test_a_schedule_names_the_action_of_each_step() -> None:
     assert [plan(step) for step in range(5)] == [ProfilerAction[name] for name in names]
     with pytest.raises(ValueError, match="schedule: wait 1, warmup 0, active 0"):
         schedule(wait=1, warmup=0, active=0)
+
+
+def test_a_profile_that_could_not_start_leaves_the_other_one_alone() -> None:
+    with profile() as outer:
+        inner = profile()
+        for _ in range(2):
+            with pytest.raises(ValueError, match="profile"):
+                inner.start()
+        inner.stop()
+        with pytest.raises(ValueError, match="profile"):
+            outer.start()
+        loop(outer, 1)
+    assert regions(outer) == ["step 0"]
+
+
+def test_a_handler_that_fails_ends_the_measurement() -> None:
+    def fails(prof: profile) -> None:
+        raise OSError("no space")
+
+    with pytest.raises(OSError, match="no space"), profile(on_trace_ready=fails) as prof:
+        loop(prof, 1)
+    assert regions(prof) == ["step 0"]
+    with profile():
+        pass

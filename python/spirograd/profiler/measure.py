@@ -80,28 +80,29 @@ class profile:
 
     def start(self) -> None:
         """Begins to measure, or to count steps."""
-        self._go_on(self._schedule(self.step_num))
+        self._go_on(ProfilerAction.NONE, self._schedule(self.step_num))
 
     def stop(self) -> None:
         """Waits for work that was submitted, then ends the measurement."""
-        self._go_on(ProfilerAction.NONE)
+        self._go_on(self._action, ProfilerAction.NONE)
 
     def step(self) -> None:
         """Says that the next step of a loop begins."""
         self.step_num += 1
-        self._go_on(self._schedule(self.step_num))
+        self._go_on(self._action, self._schedule(self.step_num))
 
-    def _go_on(self, action: ProfilerAction) -> None:
-        before, self._action = self._action, action
+    def _go_on(self, before: ProfilerAction, action: ProfilerAction) -> None:
         measured, measures = (a in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE) for a in (before, action))
         ends = measured and (not measures or before is ProfilerAction.RECORD_AND_SAVE)
         if ends:
             self._end()
+            self._action = ProfilerAction.NONE  # whatever on_trace_ready does
             if self.on_trace_ready:
                 self.on_trace_ready(self)
         if measures and (ends or not measured):
             _core._profile_start(self.with_stack, self.profile_memory)
             self._begin = _core._profile_now()
+        self._action = action
 
     def _end(self) -> None:
         raw, end, self._thread = _core._profile_stop()
