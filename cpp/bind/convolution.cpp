@@ -53,8 +53,8 @@ namespace {
   "\nRaises:\n    ValueError: a window larger than the input.\n\nExample:\n    >>> " example
 
 const Callable callables[] = {
-    {"_convolve_pixels", bound<sg::convolution::always_through_pixels>, "always: bool", "bool",
-     "Whether any GPU convolves halves as products of shifted rows from now on, of any size. Returns whether it did.",
+    {"_convolutions_ignore_sizes", bound<sg::convolution::ignore_sizes>, "ignore: bool", "bool",
+     "Whether small convolutions, too, go the ways of large ones on any GPU from now on. Returns whether they did.",
      Scope::function},
     {"max_pool1d", bound<sg::max_pool1d>, SG_MAX_POOL, "Tensor",
      SG_MAX_DOC("The largest element ")
@@ -103,14 +103,12 @@ const Callable callables[] = {
      Scope::function, Autocast::narrow},
 };
 
-bool multiplies_tiles(DeviceId device, DType half) {
-  return device_of(device).features().units(half).path == MatrixUnits::Path::cm2;
-}
+const Features& features_of(DeviceId device) { return device_of(device).features(); }
 
 }  // namespace
 
 void add_convolutions(PyObject* module) {
-  sg::convolution::know_devices(multiplies_tiles);
+  sg::convolution::ask_for_features(features_of);
   add_callables(module, callables);
 }
 

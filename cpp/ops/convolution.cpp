@@ -7,6 +7,7 @@
 #include "ops/convolution.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 
 #include "base/error.hpp"
@@ -16,6 +17,18 @@
 
 namespace sg {
 namespace convolution {
+namespace {
+std::atomic<bool> ignoring{false};
+const Features& (*features)(DeviceId) = [](DeviceId) -> const Features& {
+  static const Features unknown;
+  return unknown;
+};
+}  // namespace
+
+const Features& features_of(DeviceId device) { return features(device); }
+void ask_for_features(const Features& (*of_a_device)(DeviceId)) { features = of_a_device; }
+bool ignore_sizes(bool ignore) { return ignoring.exchange(ignore); }
+bool ignores_sizes() { return ignoring.load(); }
 
 int64_t Geometry::reach(int d) const {
   return plus("convolution", times("convolution", dilation[d], kernel[d] - 1), 1);
@@ -136,6 +149,7 @@ Tensor correlate(const Tensor& x, const Tensor& weight, const Geometry& g) {
 Tensor forward(const Tensor& x, const Tensor& w, const Geometry& g) {
   if (through_window(x, w, w.shape()[0], g)) return correlate_channels(framed(x, g.padding, framed_size(g)), w, g);
   if (through_pixels(x, w, w.shape()[0], g)) return correlate_pixels(pixels_of_image(x, g), w, x.shape()[0], g);
+  if (through_winograd(x, w, w.shape()[0], g)) return correlate_winograd(x, w, g);
   const Tensor whole = padded(x, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
   return correlate(whole, w, g);
 }
@@ -193,6 +207,7 @@ Tensor image_gradient_of_few(const Tensor& y, const Tensor& w, const Geometry& g
 Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const Shared& shared) {
   const Dims shape = {y.shape()[0], w.shape()[1] * g.groups, g.image[0], g.image[1]};
   if (y.numel() == 0 || shape.numel() == 0) return full(shape, 0, y.dtype(), y.device());
+  if (through_winograd(y, w, shape[1], g)) return image_gradient_winograd(y, w, g);
   if (phases_are_outputs(y, w, g)) return image_gradient_of_few(y, w, g, shared.pixels_of(y, g));
   const std::vector<Phase> phases[2] = {phases_of(g, 0), phases_of(g, 1)};
   int64_t before[2] = {}, after[2] = {};
@@ -243,6 +258,7 @@ Tensor weight_gradient(const Tensor& image, const Tensor& y, const Geometry& g, 
   if (through_pixels(image, y, y.shape()[1], g))
     return weights_of_pixels(pixels_of_image(image, g), shared.pixels_of(y, g), image.shape()[0], y.shape()[1],
                              image.shape()[1], g, wide);
+  if (through_winograd(image, y, y.shape()[1], g)) return weights_winograd(image, y, g);
   const Tensor x = padded(image, g.padding[0], g.padding[0], g.padding[1], g.padding[1]);
   const int64_t n = x.shape()[0], outputs = y.shape()[1], each = outputs / g.groups, channels = x.shape()[1] / g.groups;
   const int64_t images = images_of_a_sum(x, each, channels * g.kernel.numel(), g);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernel/features.hpp"
 #include "ops/pixels.hpp"
 
 namespace sg::convolution {
@@ -28,14 +29,17 @@ struct Phase {
 // The phases that some tap reaches; elements of other residues get no gradient.
 std::vector<Phase> phases_of(const Geometry& g, int d);
 
+// What ops do not know of a device. Whoever knows devices says once, when the module is loaded, where to ask.
+const Features& features_of(DeviceId device);
+void ask_for_features(const Features& (*of_a_device)(DeviceId));
+// From now on any GPU takes the ways below wherever they lead to the result, whatever the sizes; returns whether it did.
+// For tests.
+bool ignore_sizes(bool ignore);
+bool ignores_sizes();
+
 // ---- as products of shifted rows (convolution_pixels.cpp) --------------------------------------------------------------
 // Whether they are worth it.
 bool through_pixels(const Tensor& image, const Tensor& other, int64_t outputs, const Geometry& g);
-// What ops do not know of a device: whether its matrix units multiply whole tiles of that type from memory (cm2). Asked
-// for once, when the module is loaded; without it, no device does.
-void know_devices(bool (*multiplies_tiles)(DeviceId, DType));
-// From now on any GPU convolves halves so, whatever the sizes; returns whether it did. For tests.
-bool always_through_pixels(bool always);
 
 Pixels pixels_of_image(const Tensor& x, const Geometry& g);
 Pixels pixels_of_result(const Tensor& y, const Geometry& g);
@@ -47,5 +51,12 @@ Tensor correlate_phases(const Pixels& y, const Tensor& w, int64_t images, const 
 // [output, channel, tap] = sum over images and places.
 Tensor weights_of_pixels(const Pixels& x, const Pixels& y, int64_t images, int64_t outputs, int64_t channels,
                          const Geometry& g, bool wide);
+
+// ---- with fewer multiplications (convolution_winograd.cpp) -------------------------------------------------------------
+// Whether that is worth it; `image` is what is seen through 3 x 3 windows, `outputs` come from it.
+bool through_winograd(const Tensor& image, const Tensor& other, int64_t outputs, const Geometry& g);
+Tensor correlate_winograd(const Tensor& x, const Tensor& w, const Geometry& g);
+Tensor image_gradient_winograd(const Tensor& y, const Tensor& w, const Geometry& g);
+Tensor weights_winograd(const Tensor& x, const Tensor& y, const Geometry& g);
 
 }  // namespace sg::convolution

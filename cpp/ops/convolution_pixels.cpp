@@ -1,6 +1,5 @@
 // Convolutions of half types as products of shifted rows: docs/decisions/045-shifted-rows.md.
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 
 #include "base/round.hpp"
@@ -14,8 +13,9 @@ namespace {
 constexpr int64_t kTile = 256;  // a side of the largest tile of matrix units: no tile has an edge along places
 constexpr int64_t kStep = 64;   // of such a tile along k: it divides a row of taps
 
-std::atomic<bool> always{false};
-bool (*multiplies_tiles)(DeviceId, DType) = [](DeviceId, DType) { return false; };
+bool multiplies_tiles(const Tensor& x) {
+  return features_of(x.device()).units(x.dtype()).path == MatrixUnits::Path::cm2;
+}
 
 // Whether the rearranged images are worth their launches.
 bool is_worth(const Tensor& image, int64_t outputs, const Geometry& g) {
@@ -24,8 +24,7 @@ bool is_worth(const Tensor& image, int64_t outputs, const Geometry& g) {
   const double channels = static_cast<double>(image.shape()[1]), m = static_cast<double>(outputs);
   const double places = static_cast<double>(image.shape()[0] * g.result.numel());
   return std::min(channels, m) >= kLeastChannels && image.shape()[1] * g.kernel[1] % kStep == 0 &&
-         places * static_cast<double>(g.kernel.numel()) * channels * m >= kLeastWork &&
-         multiplies_tiles(image.device(), image.dtype());
+         places * static_cast<double>(g.kernel.numel()) * channels * m >= kLeastWork && multiplies_tiles(image);
 }
 
 // Rows of a frame, and places of a row: of the result, or of what the image's gradient has of it. Neighbouring rows and
@@ -76,16 +75,13 @@ Tensor cropped(const Tensor& y, int64_t images, const HeightWidth& grid, const H
 
 }  // namespace
 
-void know_devices(bool (*of_a_device)(DeviceId, DType)) { multiplies_tiles = of_a_device; }
-bool always_through_pixels(bool now) { return always.exchange(now); }
-
 bool through_pixels(const Tensor& image, const Tensor& other, int64_t outputs, const Geometry& g) {
   const DType t = image.dtype();
   const int64_t images = image.shape()[0], channels = image.shape()[1];
   if (!image.device().is_gpu() || (t != DType::float16 && t != DType::bfloat16) || other.dtype() != t) return false;
   if (g.groups != 1 || g.kernel.numel() == 1 || (g.dilation[1] != 1 && g.kernel[1] != 1)) return false;
   if (image.numel() == 0 || outputs == 0 || g.result.numel() == 0) return false;
-  if (!always.load() && !is_worth(image, outputs, g)) return false;
+  if (!ignores_sizes() && !is_worth(image, outputs, g)) return false;
   const HeightWidth grid = grid_of(g);
   const double pixels = static_cast<double>((places_of(grid, images) + (g.reach(0) + 4) * grid[1]) * g.stride.numel());
   return pixels * static_cast<double>(std::max(channels, outputs) + 8) <= INT32_MAX;

@@ -16,6 +16,7 @@ extern const OpInfo Full, Arange, Rand, Randn, RandomBits, CheckClass, NllLoss, 
 extern const OpInfo Sum, Product, Max, Min, Choose, Median;
 extern const OpInfo Matmul, Attention, AttentionAfter, AttentionGradient, AttentionKept;
 extern const OpInfo Convolution, ConvolutionImage, ConvolutionWeight, Pixels;
+extern const OpInfo WinogradValues, Winograd, WinogradWeights;
 extern const OpInfo Chosen, ChosenImage, WindowSum, WindowSumImage;
 extern const OpInfo Reshape, Permute, Expand, Flip, Strided, Assign;
 extern const OpInfo Slice, Diagonal, Unfold, AsStrided, Embed;

@@ -36,9 +36,9 @@ UNIT = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 @pytest.fixture(autouse=True)
 def always() -> Iterator[None]:
-    before = sg._core._convolve_pixels(True)
+    before = sg._core._convolutions_ignore_sizes(True)
     yield
-    sg._core._convolve_pixels(before)
+    sg._core._convolutions_ignore_sizes(before)
 
 
 def made(shape: tuple[int, ...], seed: int) -> sg.Tensor:

@@ -1,0 +1,63 @@
+// A convolution: rows are outputs, columns are blocks, a step is eight channels.
+#include "winograd_product.glsl"
+
+#define ROW_OF_OUTPUTS uint(word(15))
+const uint kUnits = kFactors / SG_THREADS, kRowsApart = SG_THREADS / kRow;  // of values of kernels, for each thread
+
+void main() {
+  const uint thread = gl_LocalInvocationIndex, lane = thread % kTile, row = thread / kTile;
+  const uint channels = CHANNELS, outputs = OUTPUTS, row_of_outputs = ROW_OF_OUTPUTS, tiles = row_of_outputs / kTile;
+  const uint m0 = workgroup() % tiles * kTile;
+  const uint number = workgroup() / tiles * kTile + lane, blocks = IMAGES * BLOCKS.x * BLOCKS.y;
+  const Block b = block_at(number, BLOCKS);
+  const Image x = image();
+  const uint there = number < blocks ? elements(x, b) : 0;
+  const ivec2 result = RESULT;
+  const uint64_t to_result = tensor(2);
+  int first = first_element(x, b, row);
+  uint64_t from = tensor(1) + 4 * uint64_t(thread / kRow * row_of_outputs + m0 + 4 * (thread % kRow));
+
+  float d[4][4];
+  vec4 weights[kUnits];
+#define LOAD(c0)                                                                                  \
+  load_block(x, first, (c0) + row < channels ? there : 0, d);                                     \
+  [[unroll]] for (uint r = 0; r < kUnits; ++r)                                                    \
+    weights[r] = Float32x4(from + uint64_t(4 * r * kRowsApart) * row_of_outputs).at[0];           \
+  first += int(kStep) * x.channel;                                                                \
+  from += 4 * kStep * kPoints * row_of_outputs;
+  LOAD(0)
+  vec4 sums[8][2] = no_sums();
+  for (uint c0 = 0; c0 < channels; c0 += kStep) {
+    float values[4][4];
+    transform_block(d, values);
+    put(kFactors, row, lane, values);
+    [[unroll]] for (uint r = 0; r < kUnits; ++r) {
+      const uint at = r * kRowsApart + thread / kRow;
+      square[place(at / kPoints, at % kPoints, thread % kRow)] = weights[r];
+    }
+    barrier();
+    if (c0 + kStep < channels) {
+      LOAD(c0 + kStep)
+    }
+    multiply(sums);
+    barrier();
+  }
+
+  const ivec2 corner = 2 * ivec2(b.y, b.x);
+  [[unroll]] for (uint h = 0; h < 2; ++h) {
+    if (h == 1) barrier();
+    share(sums, h);
+    for (uint r = row; r < kHalf; r += SG_THREADS / kTile) {
+      const uint m = m0 + h * kHalf + r;
+      if (number >= blocks || m >= outputs) continue;
+      float values[4][4], y[2][2];
+      gather(r, lane, values);
+      find_result(values, y);
+      const int to = ((int(b.image) * int(outputs) + int(m)) * result.x + corner.x) * result.y + corner.y;
+      [[unroll]] for (int i = 0; i < 2; ++i)
+        [[unroll]] for (int j = 0; j < 2; ++j)
+          if (corner.x + i < result.x && corner.y + j < result.y)
+            Float32(to_result + 4 * int64_t(to + i * result.y + j)).at[0] = y[i][j];
+    }
+  }
+}
