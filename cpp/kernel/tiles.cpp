@@ -37,19 +37,22 @@ constexpr AttentionTile kShort[] = {{16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
 // four steps along k written out: 173 registers, 36 to 39 TFLOP/s from 2048 x 2048 x 2048 on.
 constexpr ProductTile kLarge{128, 128, 16, 8, 8, 1};
 constexpr ProductTile kWide{64, 256, 16, 8, 8, 1};  // for few rows
-constexpr ProductTile kFlat{4, 256, 16, 4, 4, 4};   // for four rows and less, and very many columns
+constexpr ProductTile kLow{16, 256, 16, 4, 4, 1};   // for sixteen rows and less, and very many columns
+constexpr ProductTile kFlat{4, 256, 16, 4, 4, 4};   // for four rows and less
 constexpr ProductTile kMedium{64, 64, 16, 4, 4, 1};
 constexpr ProductTile kSmall{32, 32, 32, 4, 4, 4};
 constexpr ProductTile kTiny{16, 16, 64, 4, 4, 16};
 // Half of those results a thread.
 constexpr ProductTile kLeanLarge{128, 64, 16, 8, 4, 1};
 constexpr ProductTile kLeanWide{64, 128, 16, 8, 4, 1};
+constexpr ProductTile kLeanLow{16, 128, 16, 4, 4, 1};
 constexpr ProductTile kLeanFlat{4, 256, 8, 4, 4, 4};
 
 constexpr Tiles nvidia(const char* name) {
   return {.name = name,
           .large = kLarge,
           .wide = kWide,
+          .low = kLow,
           .flat = kFlat,
           .medium = kMedium,
           .small = kSmall,
@@ -79,6 +82,7 @@ constexpr Tiles lean(const char* name, int64_t processors) {
   Tiles t = with_processors(nvidia(name), processors);
   t.large = kLeanLarge;
   t.wide = kLeanWide;
+  t.low = kLeanLow;
   t.flat = kLeanFlat;
   t.shared_bytes = 32768;
   t.forward = kLeanForward;

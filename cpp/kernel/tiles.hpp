@@ -35,7 +35,7 @@ struct Tiles {
   const char* name;  // what SPIROGRAD_TILES calls the row
 
   // Of products and convolutions; the first three are for float32 and halves alone.
-  ProductTile large, wide, flat, medium, small, tiny;
+  ProductTile large, wide, low, flat, medium, small, tiny;
   int64_t processors;                  // the large tile keeps five of eight of them at work
   int64_t busy, nearly_busy, crowded;  // workgroups: enough for every processor, for most, for more than one each
   int64_t shared_bytes;                // the most that a workgroup takes, so that others have room beside it

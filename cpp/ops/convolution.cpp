@@ -171,36 +171,65 @@ struct Shared {
 };
 
 // The gradient by an image of few channels: all phases as outputs of one convolution, of every element that one of them
-// reads, with zeros where a phase has no tap.
-constexpr int64_t kFewChannels = 16, kOutputs = 64;  // a side of the smallest tile of matrix units
-bool phases_are_outputs(const Tensor& y, const Tensor& w, const Geometry& g) {
+// reads, with zeros where a phase has no tap. What gathers patches does so once, not for each phase.
+struct AllPhases {
+  Phase along[2];
+  Tensor taps;  // [outputs, channels of the result, taps]
+};
+AllPhases as_outputs(const Tensor& w, const Geometry& g, int64_t outputs) {
+  const int64_t channels = w.shape()[1];
+  const std::vector<Phase> phases[2] = {phases_of(g, 0), phases_of(g, 1)};
+  AllPhases all;
+  const auto first_of = [&](int d, const Phase& p) { return all.along[d].before - p.before; };
+  for (int d = 0; d < 2; ++d) {
+    Phase& one = all.along[d];
+    for (const Phase& p : phases[d]) one.before = std::max(one.before, p.before);
+    for (const Phase& p : phases[d]) one.taps = std::max(one.taps, first_of(d, p) + p.dilation * (p.taps - 1) + 1);
+    one.count = (g.image[d] + g.stride[d] - 1) / g.stride[d];
+  }
+  all.taps = full({outputs, w.shape()[0], all.along[0].taps, all.along[1].taps}, 0, w.dtype(), w.device());
+  for (const Phase& p : phases[0])
+    for (const Phase& q : phases[1]) {
+      const Tensor rows = slice(all.taps, 0, (p.place * g.stride[1] + q.place) * channels, channels, 1);
+      const Tensor some = slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step);
+      copy_(slice(slice(rows, 2, first_of(0, p), p.taps, p.dilation), 3, first_of(1, q), q.taps, q.dilation),
+            turned(some, 1));
+    }
+  return all;
+}
+
+// The image of [n, phases and channels, rows, columns].
+Tensor of_phases(const Tensor& all, int64_t channels, const Geometry& g) {
+  const Dims &s = all.shape(), apart = {s[0], g.stride[0], g.stride[1], channels, s[2], s[3]};
+  const Tensor parts = reshape(slice(all, 1, 0, channels * g.stride.numel(), 1), apart);
+  const Tensor whole = reshape(permute(parts, {0, 3, 4, 1, 5, 2}), {s[0], channels, s[2] * apart[1], s[3] * apart[2]});
+  return contiguous(slice(slice(whole, 2, 0, g.image[0], 1), 3, 0, g.image[1], 1));
+}
+
+// Of the result's pixels: as many outputs as the smallest tile of matrix units has.
+constexpr int64_t kOutputs = 64;
+bool outputs_of_pixels(const Tensor& y, const Tensor& w, const Geometry& g) {
+  constexpr int64_t kFewChannels = 16;
   const int64_t channels = w.shape()[1], outputs = channels * g.stride.numel();
   return channels < kFewChannels && g.stride.numel() > 1 && outputs <= kOutputs && through_pixels(y, w, kOutputs, g);
 }
-Tensor image_gradient_of_few(const Tensor& y, const Tensor& w, const Geometry& g, const Pixels& pixels) {
-  const int64_t n = y.shape()[0], channels = w.shape()[1];
-  const std::vector<Phase> phases[2] = {phases_of(g, 0), phases_of(g, 1)};
-  Phase all[2];
-  const auto first_of = [&](int d, const Phase& p) { return pixels.frame.before[d] - p.before; };
-  for (int d = 0; d < 2; ++d) {
-    all[d].before = pixels.frame.before[d];
-    all[d].count = (g.image[d] + g.stride[d] - 1) / g.stride[d];
-    for (const Phase& p : phases[d])
-      all[d].taps = std::max(all[d].taps, first_of(d, p) + p.dilation * (p.taps - 1) + 1);
-  }
-  const Tensor taps = full({kOutputs, w.shape()[0], all[0].taps, all[1].taps}, 0, w.dtype(), w.device());
-  for (const Phase& p : phases[0])
-    for (const Phase& q : phases[1]) {
-      const Tensor outputs = slice(taps, 0, (p.place * g.stride[1] + q.place) * channels, channels, 1);
-      const Tensor some = slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step);
-      copy_(slice(slice(outputs, 2, first_of(0, p), p.taps, p.dilation), 3, first_of(1, q), q.taps, q.dilation),
-            turned(some, 1));
-    }
-  const Tensor both = correlate_phases(pixels, taps, n, g, all[0], all[1]);
-  const Dims &s = both.shape(), apart = {n, g.stride[0], g.stride[1], channels, s[2], s[3]};
-  const Tensor parts = reshape(slice(both, 1, 0, channels * g.stride.numel(), 1), apart);
-  const Tensor whole = reshape(permute(parts, {0, 3, 4, 1, 5, 2}), {n, channels, s[2] * apart[1], s[3] * apart[2]});
-  return contiguous(slice(slice(whole, 2, 0, g.image[0], 1), 3, 0, g.image[1], 1));
+// Of patches, on a GPU.
+bool outputs_of_patches(const Tensor& y, const Tensor& w, const Geometry& g) {
+  constexpr int64_t kMostOutputs = 16;  // those of a small tile
+  return y.device().is_gpu() && g.groups == 1 && g.stride.numel() > 1 &&
+         w.shape()[1] * g.stride.numel() <= kMostOutputs;
+}
+
+// [n, output, place]: what taps of one phase along each dimension see of the result.
+Tensor correlate_seen(const Tensor& y, const Tensor& w, const Geometry& g, const Phase& p, const Phase& q) {
+  const auto after = [&](const Phase& one, int d) { return one.reach() - one.before - y.shape()[d + 2]; };
+  Geometry inner;
+  inner.stride = {1, 1};
+  inner.dilation = {p.dilation, q.dilation};
+  inner.kernel = {p.taps, q.taps};
+  inner.result = {p.count, q.count};
+  inner.groups = g.groups;
+  return correlate(padded(y, p.before, after(p, 0), q.before, after(q, 1)), w, inner);
 }
 
 // The gradient by the image: for each residue modulo the stride, a convolution with every stride-th tap of the kernel.
@@ -208,7 +237,14 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const
   const Dims shape = {y.shape()[0], w.shape()[1] * g.groups, g.image[0], g.image[1]};
   if (y.numel() == 0 || shape.numel() == 0) return full(shape, 0, y.dtype(), y.device());
   if (through_winograd(y, w, shape[1], g)) return image_gradient_winograd(y, w, g);
-  if (phases_are_outputs(y, w, g)) return image_gradient_of_few(y, w, g, shared.pixels_of(y, g));
+  if (outputs_of_pixels(y, w, g)) {
+    const auto [along, taps] = as_outputs(w, g, kOutputs);
+    return of_phases(correlate_phases(shared.pixels_of(y, g), taps, shape[0], g, along[0], along[1]), shape[1], g);
+  }
+  if (outputs_of_patches(y, w, g)) {
+    const auto [along, taps] = as_outputs(w, g, shape[1] * g.stride.numel());
+    return of_phases(correlate_seen(y, taps, g, along[0], along[1]), shape[1], g);
+  }
   const std::vector<Phase> phases[2] = {phases_of(g, 0), phases_of(g, 1)};
   int64_t before[2] = {}, after[2] = {};
   for (int d = 0; d < 2; ++d)

@@ -234,7 +234,7 @@ def test_gradients_of_any_order_of_channels_one_by_one(options: dict[str, Any]) 
 
 # Image, weight, stride and padding; images that the stride divides, so that every tap meets as many elements.
 STRIDED = [
-    ((2, 3, 32, 32), (16, 3, 7, 7), 2, 3),
+    ((2, 5, 32, 32), (16, 5, 7, 7), 2, 3),
     ((2, 16, 14, 14), (32, 16, 3, 3), 2, 1),
     ((2, 16, 12, 12), (8, 16, 1, 1), 2, 0),
     ((1, 8, 18, 12), (8, 8, 4, 5), (3, 2), (1, 2)),
@@ -268,6 +268,19 @@ def test_strided_gradients_multiply_no_zeros(
         g = sg.ones_like(y)
         assert flops(lambda y=y, g=g, wanted=wanted: sg.autograd.grad(y, wanted, g)) == forward
         wanted.requires_grad_(False)
+
+
+@pytest.mark.gpu
+def test_the_gradient_by_few_channels_gathers_the_result_once(gpu: sg.Device) -> None:
+    x, w = (sg.tensor(random(*s), dtype=sg.float32, device=gpu) for s in ((2, 3, 32, 31), (16, 3, 7, 7)))
+    x.requires_grad_()
+    y = sg.conv2d(x, w, stride=2, padding=3)
+    g = sg.tensor(random(*y.shape, seed=2), dtype=sg.float32, device=gpu)
+    (grad,) = sg.autograd.grad(y, [x], g)
+    assert [step.name for step in grad.plan()].count("convolution") == 1 + 1  # with that of y
+    exact = x.detach().cpu().double().requires_grad_()
+    (want,) = sg.autograd.grad(sg.conv2d(exact, w.cpu().double(), stride=2, padding=3), [exact], g.cpu().double())
+    np.testing.assert_allclose(grad.cpu().numpy(), want.numpy(), atol=1e-4)
 
 
 def test_bits_do_not_depend_on_the_number_of_threads() -> None:

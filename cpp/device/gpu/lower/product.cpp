@@ -302,8 +302,10 @@ ProductTile choose_product(int64_t m, int64_t n, int64_t k, int64_t batch, DType
     // Large tiles are worth it when they keep five processors of eight at work.
     const int64_t count = tiles(large, m, n, batch), rounds = (count + t.processors - 1) / t.processors;
     if (large.tile_k && narrow > 64 && 8 * count >= 5 * rounds * t.processors) return large;
-    const ProductTile wide = fit(t.wide, bytes, features), flat = fit(t.flat, bytes, features);
+    const ProductTile wide = fit(t.wide, bytes, features), low = fit(t.low, bytes, features),
+                      flat = fit(t.flat, bytes, features);
     if (wide.tile_k >= 8 && m > 32 && m <= 64 && tiles(wide, m, n, batch) >= 2 * t.busy) return wide;
+    if (low.tile_k == t.low.tile_k && m > 4 && m <= 16 && tiles(low, m, n, batch) >= 4 * t.busy) return low;
     if (flat.tile_k == t.flat.tile_k && m <= 4 && tiles(flat, m, n, batch) >= 4 * t.busy) return flat;
   }
   if (medium.tile_k && narrow > 32 && blocks >= t.nearly_busy) return medium;
