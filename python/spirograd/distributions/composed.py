@@ -105,13 +105,10 @@ class TransformedDistribution(Distribution):
         self.base_dist = base_distribution
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
         self._all = ComposeTransform(self.transforms)
-        batch, event = base_distribution.batch_shape, base_distribution.event_shape
-        more = max(self._all.event_dim - len(event), 0)
-        cut = len(batch) - more
-        event = (*batch[cut:], *event)
-        if self._all.grows:
-            event = (*event[:-1], event[-1] + self._all.grows)
-        super().__init__(batch[:cut], event, validate_args)
+        shape = self._all.forward_shape((*base_distribution.batch_shape, *base_distribution.event_shape))
+        ends = (self._all.domain.event_dim, self._all.codomain.event_dim)
+        cut = len(shape) - max(ends[1], len(base_distribution.event_shape) + ends[1] - ends[0])
+        super().__init__(shape[:cut], shape[cut:], validate_args)
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
@@ -123,8 +120,9 @@ class TransformedDistribution(Distribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         x = self._all._inverse(value)
-        dims = len(self.event_shape)
-        change = sum_rightmost(self._all.log_abs_det_jacobian(x, value), dims - self._all.event_dim)
+        ends = (self._all.domain.event_dim, self._all.codomain.event_dim)
+        dims = len(self.event_shape) + ends[0] - ends[1]  # of x
+        change = sum_rightmost(self._all.log_abs_det_jacobian(x, value), dims - ends[0])
         return sum_rightmost(self.base_dist.log_prob(x), dims - len(self.base_dist.event_shape)) - change
 
     def cdf(self, value: Tensor) -> Tensor:

@@ -23,24 +23,31 @@ class Transform:
     Args:
         cache_size: accepted; the inverse is computed.
 
+    A class of your own has _call(x), and _inverse(y) and log_abs_det_jacobian(x, y) where there are such.
+
     Attributes:
-        event_dim: how many dimensions make one value.
-        grows: by how many elements the last dimension grows.
+        bijective: whether each value comes from one x.
         domain: where x may lie, a constraint.
         codomain: where the values lie.
     """
 
-    bijective = True
-    event_dim = 0
-    grows = 0
+    bijective = False
     domain: Constraint = constraints.real
     codomain: Constraint = constraints.real
 
     def __init__(self, cache_size: int = 0) -> None:
         self.cache_size = cache_size
 
+    @property
+    def event_dim(self) -> int:
+        """How many dimensions make one x."""
+        return self.domain.event_dim
+
     def __call__(self, x: Tensor) -> Tensor:
-        raise NotImplementedError(f"{type(self).__name__} has no __call__()")
+        return self._call(x)
+
+    def _call(self, x: Tensor) -> Tensor:
+        raise NotImplementedError(f"{type(self).__name__} has no _call()")
 
     def _inverse(self, y: Tensor) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} has no inverse")
@@ -52,19 +59,37 @@ class Transform:
     @property
     def inv(self) -> Transform:
         """The inverse."""
-        return _Inverse(self)
+        return _InverseTransform(self)
+
+    def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of values of x of that shape."""
+        return tuple(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of x whose values have that shape."""
+        return tuple(shape)
+
+    def with_cache(self, cache_size: int = 1) -> Transform:
+        """The transform itself: the inverse is computed."""
+        return self
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
 
 
-class _Inverse(Transform):
+class _InverseTransform(Transform):
     def __init__(self, of: Transform) -> None:
         super().__init__()
-        self.of, self.event_dim, self.grows = of, of.event_dim, -of.grows
+        self.of, self.bijective = of, of.bijective
         self.domain, self.codomain = of.codomain, of.domain
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return self.of.inverse_shape(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return self.of.forward_shape(shape)
+
+    def _call(self, x: Tensor) -> Tensor:
         return self.of._inverse(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -86,9 +111,10 @@ class ExpTransform(Transform):
         1.0
     """
 
+    bijective = True
     codomain = constraints.positive
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return exp(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -106,9 +132,10 @@ class SigmoidTransform(Transform):
         0.5
     """
 
+    bijective = True
     codomain = constraints.unit_interval
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return x.sigmoid()
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -126,9 +153,10 @@ class TanhTransform(Transform):
         0.0
     """
 
+    bijective = True
     codomain = constraints.interval(-1.0, 1.0)
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return x.tanh()
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -152,13 +180,14 @@ class AffineTransform(Transform):
         7.0
     """
 
+    bijective = True
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
-        self.loc, self.scale, self.event_dim = loc, scale, event_dim
+        self.loc, self.scale = loc, scale
         if event_dim:
             self.domain = self.codomain = constraints.independent(constraints.real, event_dim)
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return self.loc + self.scale * x
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -182,13 +211,14 @@ class PowerTransform(Transform):
         9.0
     """
 
+    bijective = True
     domain = codomain = constraints.positive
 
     def __init__(self, exponent: Tensor, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.exponent = exponent
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return x**self.exponent
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -206,9 +236,10 @@ class SoftplusTransform(Transform):
         0.6931
     """
 
+    bijective = True
     codomain = constraints.positive
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return softplus(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -226,9 +257,9 @@ class AbsTransform(Transform):
         2.0
     """
 
-    bijective, codomain = False, constraints.nonnegative
+    codomain = constraints.nonnegative
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return x.abs()
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -243,10 +274,9 @@ class SoftmaxTransform(Transform):
         [0.5, 0.5]
     """
 
-    bijective, event_dim = False, 1
     domain, codomain = constraints.real_vector, constraints.simplex
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return x.softmax(-1)
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -262,15 +292,21 @@ class StickBreakingTransform(Transform):
         [0.25, 0.25, 0.25, 0.25]
     """
 
-    event_dim, grows = 1, 1
+    bijective = True
     domain, codomain = constraints.real_vector, constraints.simplex
+
+    def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return (*shape[:-1], shape[-1] + 1)
+
+    def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return (*shape[:-1], shape[-1] - 1)
 
     @staticmethod
     def _offset(x: Tensor) -> Tensor:
         """The logarithms of how many follow."""
         return log(_core.arange(x.shape[-1], 0, -1, dtype=x.dtype, device=x.device))
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         z = x - self._offset(x)
         share = _core.pad(z.sigmoid(), (0, 1), value=1.0)
         return share * _core.pad((-z).sigmoid().cumprod(-1), (1, 0), value=1.0)
@@ -292,10 +328,9 @@ class LowerCholeskyTransform(Transform):
         [[1.0, 0.0], [0.0, 1.0]]
     """
 
-    event_dim = 2
     domain, codomain = constraints.independent(constraints.real, 2), constraints.lower_cholesky
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def _call(self, x: Tensor) -> Tensor:
         return x.tril(-1) + x.diagonal(dim1=-2, dim2=-1).exp().diag_embed()
 
     def _inverse(self, y: Tensor) -> Tensor:
@@ -318,12 +353,22 @@ class ComposeTransform(Transform):
     def __init__(self, parts: Sequence[Transform], cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.parts = list(parts)
-        self.event_dim = max((part.event_dim for part in self.parts), default=0)
-        self.grows = sum(part.grows for part in self.parts)
+        self.bijective = all(part.bijective for part in self.parts)
         if self.parts:
-            self.domain, self.codomain = self.parts[0].domain, self.parts[-1].codomain
+            self.domain = _widened(self.parts[0].domain, [(p.domain, p.codomain) for p in reversed(self.parts)])
+            self.codomain = _widened(self.parts[-1].codomain, [(p.codomain, p.domain) for p in self.parts])
 
-    def __call__(self, x: Tensor) -> Tensor:
+    def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        for part in self.parts:
+            shape = part.forward_shape(shape)
+        return tuple(shape)
+
+    def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        for part in reversed(self.parts):
+            shape = part.inverse_shape(shape)
+        return tuple(shape)
+
+    def _call(self, x: Tensor) -> Tensor:
         for part in self.parts:
             x = part(x)
         return x
@@ -334,9 +379,19 @@ class ComposeTransform(Transform):
         return y
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        total: Any = 0
+        total: Any = _core.zeros_like(x) if not self.parts else 0
+        dims = self.domain.event_dim
         for part in self.parts:
             after = part(x)
             term = part.log_abs_det_jacobian(x, after)
-            total, x = total + sum_rightmost(term, self.event_dim - part.event_dim), after
+            total, x = total + sum_rightmost(term, dims - part.domain.event_dim), after
+            dims += part.codomain.event_dim - part.domain.event_dim
         return total
+
+
+def _widened(end: Constraint, parts: Sequence[tuple[Constraint, Constraint]]) -> Constraint:
+    """The constraint at one end of several transforms, over all dimensions that any of them makes one value of."""
+    dims = parts[0][1].event_dim
+    for near, far in parts:
+        dims = max(dims + near.event_dim - far.event_dim, near.event_dim)
+    return constraints.independent(end, dims - end.event_dim) if dims > end.event_dim else end

@@ -57,6 +57,10 @@ class Hooks:
         self.forward: dict[int, Hook] = {}
         self.backward_pre: dict[int, Hook] = {}
         self.backward: dict[int, Hook] = {}
+        self.state_pre: dict[int, Hook] = {}
+        self.state: dict[int, Hook] = {}
+        self.load_pre: dict[int, Hook] = {}
+        self.load: dict[int, Hook] = {}
 
     def call(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """module.forward() with the hooks around it."""

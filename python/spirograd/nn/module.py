@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .. import tracer
@@ -15,7 +16,7 @@ from .summary import Summary, summary
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike
 
-__all__ = ["LoadResult", "Module", "Parameter", "TensorModule"]
+__all__ = ["Buffer", "LoadResult", "Module", "Parameter", "TensorModule"]
 
 M = TypeVar("M", bound="Module")
 T = TypeVar("T")
@@ -44,11 +45,42 @@ class Parameter(Tensor):
         pass
 
 
+class Buffer(Tensor):
+    """A tensor that becomes a buffer of the module whose attribute it is, as with register_buffer().
+
+    Args:
+        data: a tensor (its memory is shared) or values; None is an empty tensor.
+        persistent: whether state_dict() has it.
+
+    Example:
+        >>> layer = sg.nn.Identity()
+        >>> layer.count = sg.nn.Buffer(sg.zeros(1))
+        >>> list(layer.state_dict())
+        ['count']
+    """
+
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        buffer = Tensor.__new__(cls, [] if data is None else data)
+        buffer.persistent = persistent
+        return buffer
+
+    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+        pass
+
+
 class LoadResult(NamedTuple):
     """What load_state_dict() gives."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
+
+    def check(self) -> None:
+        """Raises ValueError if there are any."""
+        if self.missing_keys or self.unexpected_keys:
+            names = f"missing {self.missing_keys}, unexpected {self.unexpected_keys}"
+            raise ValueError(f"load_state_dict: {names}; use the same model")
 
     def __repr__(self) -> str:
         if not (self.missing_keys or self.unexpected_keys):
@@ -176,6 +208,9 @@ class Module:
         return modules, parameters
 
     def _own_buffers(self) -> list[tuple[str, Tensor]]:
+        new = {k: v.persistent for k, v in vars(self).items() if isinstance(v, Buffer) and k not in self._persistent}
+        if new:
+            self._persistent = {**self._persistent, **new}
         buffers: list[tuple[str, Tensor]] = []
         for name in self._persistent:
             value = vars(self).get(name)
@@ -444,6 +479,8 @@ class Module:
             keep_vars: the parameters themselves instead of their values.
         """
         state = {} if destination is None else destination
+        for at, hook in self._state_hooks("state_pre"):
+            hook(prefix + at, keep_vars)
         for at, module, parameters in self._walk("", set(), False):
             dot = f"{prefix}{at}." if at else prefix
             for name, parameter in parameters:
@@ -451,6 +488,8 @@ class Module:
             for name, buffer in module._own_buffers():
                 if module._persistent[name.partition(".")[0]]:
                     state[dot + name] = buffer if keep_vars else buffer.detach()
+        for at, hook in reversed(self._state_hooks("state")):
+            hook(state, prefix + at, {})
         return state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> LoadResult:
@@ -477,12 +516,17 @@ class Module:
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"load_state_dict: the state is a {type(state_dict).__name__}; pass a dict")
         own = self.state_dict(keep_vars=True)
-        state_dict = _wrapped_alike(own, state_dict)
+        state_dict = dict(_wrapped_alike(own, state_dict))
+        missing: list[str] = []
+        unexpected: list[str] = []
+        for at, hook in self._state_hooks("load_pre"):
+            hook(state_dict, at, {}, strict, missing, unexpected, [])
         # Files of before 2018 lack the counts of batches; the layer keeps its own.
-        missing = [n for n in own if n not in state_dict and n.rpartition(".")[2] != "num_batches_tracked"]
-        unexpected = [name for name in state_dict if name not in own]
-        if strict and (missing or unexpected):
-            raise ValueError(f"load_state_dict: missing {missing}, unexpected {unexpected}; use the same model")
+        missing += [n for n in own if n not in state_dict and n.rpartition(".")[2] != "num_batches_tracked"]
+        unexpected += [name for name in state_dict if name not in own]
+        result, after = LoadResult(missing, unexpected), self._state_hooks("load")
+        if strict and not after:
+            result.check()
         values = {k: _tensor(v) for k, v in state_dict.items() if k in own}
         differ = [
             f"{name} has shape {list(own[name].shape)}, the state {list(value.shape)}"
@@ -497,7 +541,11 @@ class Module:
                     own[name].data = value.detach()
                 else:
                     own[name].copy_(value.detach().to(own[name].device, own[name].dtype))
-        return LoadResult(missing, unexpected)
+        for _, hook in reversed(after):
+            hook(result)
+        if strict:
+            result.check()
+        return result
 
     # ---- hooks -----------------------------------------------------------------------------------------------------
     def _with_hooks(self) -> Hooks:
@@ -584,6 +632,47 @@ class Module:
             (tensor([[1.]]),)
         """
         return register(self._with_hooks().backward, Hook(hook), prepend)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Calls hook(module, prefix, keep_vars) before state_dict() looks at this module, or at one that it is in."""
+        return register(self._with_hooks().state_pre, Hook(hook), False)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Calls hook(module, state, prefix, {}) when state_dict() has this module's entries; it may change them."""
+        return register(self._with_hooks().state, Hook(hook), False)
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Calls a function before load_state_dict() compares names; it may change the state, which is a copy.
+
+        Args:
+            hook: of (module, state, prefix, {}, strict, missing, unexpected, []); it may add names to both lists.
+
+        Returns:
+            A handle; its remove() takes the hook away.
+
+        Example:
+            >>> layer = sg.nn.Linear(2, 1, bias=False)
+            >>> handle = layer.register_load_state_dict_pre_hook(
+            ...     lambda module, state, prefix, *args: state.update({prefix + "weight": state.pop(prefix + "w")})
+            ... )
+            >>> layer.load_state_dict({"w": [[1.0, 2.0]]})
+            <All keys matched successfully>
+        """
+        return register(self._with_hooks().load_pre, Hook(hook), False)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Calls hook(module, result) when values are loaded; names that it takes from the result are no error."""
+        return register(self._with_hooks().load, Hook(hook), False)
+
+    def _state_hooks(self, kind: str) -> list[tuple[str, Callable[..., Any]]]:
+        """Those of this module and all in it, each with the prefix of its names."""
+        found: list[tuple[str, Callable[..., Any]]] = []
+        for at, module in self.named_modules():
+            if module._hooks is not None:
+                hooks: dict[int, Hook] = getattr(module._hooks, kind)
+                dot = f"{at}." if at else ""
+                found += [(dot, partial(hook.function, module)) for hook in hooks.values()]
+        return found
 
     # ---- looking ---------------------------------------------------------------------------------------------------
     def summary(self, *inputs: Any) -> Summary:

@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import _core, nn
 from .._core import Device, Tensor
+from ..distributions import Distribution
 from ..nn import loss
 from . import functions
 from .arguments import legacy_reduction, without_layout
@@ -25,6 +26,7 @@ def apply() -> None:
     _change_devices()
     _change_tensors()
     _change_modules()
+    _change_distributions()
 
 
 def _device_name(device: Device) -> str:
@@ -174,8 +176,21 @@ def _hooks_of(kind: str, self: nn.Module) -> MappingProxyType[int, Any]:
     return MappingProxyType({key: hook.function for key, hook in hooks.items()})
 
 
+def _change_distributions() -> None:
+    for name in ("batch_shape", "event_shape"):
+        shape = getattr(Distribution, name)
+        setattr(Distribution, name, property(lambda self, shape=shape: Size(shape.fget(self))))
+
+
+def _load_pre_hook(self: nn.Module, hook: Any, with_module: bool = False) -> Any:
+    """register_load_state_dict_pre_hook() under its old name, for hooks without the module."""
+    return self.register_load_state_dict_pre_hook(hook if with_module else lambda module, *args: hook(*args))
+
+
 def _change_modules() -> None:
     nn.Module.cuda = _module_cuda  # type: ignore[attr-defined]
+    nn.Module._register_load_state_dict_pre_hook = _load_pre_hook  # type: ignore[attr-defined]
+    nn.Module._register_state_dict_hook = nn.Module.register_state_dict_post_hook  # type: ignore[attr-defined]
     # To look at only: a write would be lost.
     nn.Module._parameters = property(lambda self: MappingProxyType(dict(self._own()[1])))  # type: ignore[attr-defined]
     nn.Module._buffers = property(lambda self: MappingProxyType(dict(self._own_buffers())))  # type: ignore[attr-defined]

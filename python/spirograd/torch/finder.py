@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
+from importlib.metadata import Distribution, DistributionFinder
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -50,6 +51,7 @@ _DISTRIBUTIONS = [
     "cauchy",
     "chi2",
     "dirichlet",
+    "exp_family",
     "exponential",
     "fishersnedecor",
     "gamma",
@@ -80,6 +82,7 @@ _DISTRIBUTIONS = [
     "uniform",
     "von_mises",
     "weibull",
+    "wishart",
 ]
 # Files of PyTorch whose names are elsewhere in spirograd.
 _LAYERS = [
@@ -125,7 +128,6 @@ MOVED = {
     "random": "",
     "tensor": "",
     "_tensor": "",
-    "types": "",
 }
 HINT = "see docs/porting.md; `python -m spirograd run --check` lists all that a program lacks"
 
@@ -208,6 +210,19 @@ def _made(name: str) -> ModuleType | None:
     return value if isinstance(value, ModuleType) and not isinstance(value, Namespace) else None
 
 
+class _Package(Distribution):
+    """The package torch, as if it were installed."""
+
+    def read_text(self, filename: str) -> str | None:
+        """The metadata; there are no other files."""
+        version = importlib.import_module(f"{OURS}.version").__version__
+        return f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n" if filename == "METADATA" else None
+
+    def locate_file(self, path: Any) -> Path:
+        """Where a file of it would be."""
+        return Path(__file__).parent / path
+
+
 class Finder(MetaPathFinder, Loader):
     """Finds and makes the modules."""
 
@@ -227,6 +242,10 @@ class Finder(MetaPathFinder, Loader):
             raise ModuleNotFoundError(f"{_line()}there is no module {name} in spirograd; {HINT}", name=name)
         return ModuleSpec(name, self, is_package=True)
 
+    def find_distributions(self, context: Any = DistributionFinder.Context()) -> Iterable[Distribution]:
+        """What is known of the package torch: packages ask for its version."""
+        return [_Package()] if context.name in ("torch", None) else []
+
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         """A Namespace, or the module that stands in its package."""
         if spec.name in REPLACED:
@@ -235,7 +254,9 @@ class Finder(MetaPathFinder, Loader):
         return Namespace(spec.name, sources) if sources else _made(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Does nothing: a Namespace looks names up when they are asked for."""
+        """Nothing but that torch.torch is torch: a Namespace looks names up when they are asked for."""
+        if module.__name__ == "torch":
+            vars(module)["torch"] = module
 
 
 class _Changing(Loader):

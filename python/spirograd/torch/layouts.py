@@ -15,6 +15,7 @@ __all__ = [
     "contiguous_format",
     "jagged",
     "layout",
+    "legacy_contiguous_format",
     "memory_format",
     "preserve_format",
     "strided",
@@ -77,6 +78,7 @@ class memory_format(_Word):
 strided, jagged = layout("strided"), layout("jagged")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
+legacy_contiguous_format = contiguous_format
 channels_last = memory_format("channels_last")
 channels_last_3d = memory_format("channels_last_3d")
 _DIMS = {channels_last: 4, channels_last_3d: 5}

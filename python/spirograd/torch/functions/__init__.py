@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...nn import functional
-from . import algebra, elementwise, in_place, quantised, spectral, statistics
+from . import algebra, elementwise, foreach, in_place, quantised, spectral, statistics
 
 __all__ = ["FUNCTIONS", "METHODS"]
 
-_FILES = (algebra, elementwise, quantised, spectral, statistics)
+_FILES = (algebra, elementwise, foreach, quantised, spectral, statistics)
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(file, name) for file in _FILES for name in file.__all__}
 _NOT_METHODS = {
     "cartesian",
@@ -24,6 +24,7 @@ _NOT_METHODS = {
     "scalar_tensor",
     "unravel_index",
     "vander",
+    *foreach.__all__,
     *(name for name in spectral.__all__ if name.endswith("window")),
 }
 _ACTIVATIONS = ("hardshrink", "prelu")

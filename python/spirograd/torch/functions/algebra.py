@@ -29,6 +29,7 @@ __all__ = [
     "lu_unpack",
     "matrix_exp",
     "matrix_power",
+    "pca_lowrank",
     "pdist",
     "pinverse",
     "put",
@@ -41,6 +42,7 @@ __all__ = [
     "slice_scatter",
     "slogdet",
     "svd",
+    "svd_lowrank",
     "trace",
     "unravel_index",
     "unsafe_chunk",
@@ -153,6 +155,18 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """U, S and V with input = U diag(S) V^T."""
     u, s, vh = linalg.svd(input, full_matrices=not some)
     return u, s, vh.transpose(-2, -1)
+
+
+def svd_lowrank(A: Tensor, q: int = 6, niter: int = 2, M: Tensor | None = None) -> Any:
+    """U, S and V of the largest q singular values of A - M. They are exact, and niter is not needed."""
+    u, s, vh = linalg.svd(A if M is None else A - M, full_matrices=False)
+    return u[..., :q], s[..., :q], vh[..., :q, :].transpose(-2, -1)
+
+
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
+    """svd_lowrank() of the rows less their mean, of q components: at most 6 when not given."""
+    q = min(6, *A.shape[-2:]) if q is None else q
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q)
 
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:

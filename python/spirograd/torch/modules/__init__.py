@@ -11,6 +11,7 @@ from ... import _core, linalg
 from ..._core import Device
 from ...base.types import DTypeLike
 from ...nn import Module, functional
+from ..absent import ABSENT, AbsentDevice, finfo, iinfo
 from ..functions import FUNCTIONS
 from ..kinds import KINDS, set_default_tensor_type
 from ..kinds import AnyTensor as Tensor
@@ -18,7 +19,10 @@ from ..layouts import *  # noqa: F403
 from ..layouts import __all__ as layouts
 from . import flags
 from .amp import GradScaler, autocast
+from .checking import *  # noqa: F403
+from .checking import __all__ as checking
 from .creation import tensor
+from .cuda import Stream, is_available
 from .flags import *  # noqa: F403
 from .serialization import load, save
 from .version import __version__
@@ -56,16 +60,27 @@ _FUNCTIONAL = [
 ]
 globals().update({name: getattr(functional, name) for name in _FUNCTIONAL if hasattr(functional, name)})
 globals().update(KINDS["cpu"])
+globals().update(ABSENT)
 globals().update(FUNCTIONS)
 _METHODS = ["detach", "is_nonzero", "is_same_size", "index_put_", "fill_diagonal_"]
 _METHODS += [name for name in dir(_core.Tensor) if name.endswith("_") and not name.startswith("_")]
 solve, constant_pad_nd = linalg.solve, _core.pad
 
 
+def get_device_module(device: Any = None) -> Any:
+    """torch.cuda, or torch.cpu for the CPU; without a device, that of the GPU if there is one."""
+    import sys
+    from importlib import import_module
+
+    kind = str(device if device is not None else "cuda" if is_available() else "cpu").partition(":")[0]
+    name = "torch.cpu" if kind == "cpu" else "torch.cuda"
+    return sys.modules.get(name) or import_module(name)
+
+
 class _Names(type):
     """A name for a type that is made by a function here."""
 
-    _of: builtins.type
+    _of: builtins.type | tuple[builtins.type, ...]
     _make: Callable[..., Any]
 
     def __instancecheck__(cls, x: object) -> builtins.bool:
@@ -75,16 +90,24 @@ class _Names(type):
         return cls._make(*args, **kwargs)
 
 
-def _device(type: Any = None, index: int | None = None) -> Device:
+def _device(type: Any = None, index: int | None = None) -> Device | AbsentDevice:
     if isinstance(type, int) and not isinstance(type, bool):
         type, index = "cuda", type
-    return _core.device(type) if index is None or type == "cpu" else _core.device(type, index)
+    try:
+        return _core.device(type) if index is None or type == "cpu" else _core.device(type, index)
+    except (_core.DeviceUnavailableError, ValueError):
+        if not isinstance(type, str) or type.partition(":")[0] not in AbsentDevice.KINDS:
+            raise
+        return AbsentDevice(type if index is None else f"{type}:{index}")
 
 
 class device(metaclass=_Names):
-    """A device by name: "cpu", "cuda", "cuda:1". As a context manager, the default device inside."""
+    """A device by name: "cpu", "cuda", "cuda:1". As a context manager, the default device inside.
 
-    _of, _make = Device, staticmethod(_device)
+    The name of a device that is not there can be compared with; using it is an error.
+    """
+
+    _of, _make = (Device, AbsentDevice), staticmethod(_device)
 
 
 def is_storage(obj: object) -> builtins.bool:
@@ -170,6 +193,7 @@ def poisson(input: _core.Tensor, generator: Any = None) -> _core.Tensor:
 
 __all__ = [
     "GradScaler",
+    "Stream",
     "Tensor",
     "__version__",
     "_assert",
@@ -178,7 +202,10 @@ __all__ = [
     "constant_pad_nd",
     "device",
     "e",
+    "finfo",
     "frombuffer",
+    "get_device_module",
+    "iinfo",
     "inf",
     "is_storage",
     "load",
@@ -187,4 +214,4 @@ __all__ = [
 ]
 __all__ += ["norm_except_dim", "pi", "poisson", "save", "set_default_tensor_type", "solve", "tensor", "typename"]
 __all__ += [name for name in (*_FUNCTIONAL, *_METHODS) if name in globals()]
-__all__ += [*KINDS["cpu"], *FUNCTIONS, *layouts, *flags.__all__]
+__all__ += [*KINDS["cpu"], *ABSENT, *FUNCTIONS, *layouts, *checking, *flags.__all__]

@@ -7,8 +7,10 @@ import os
 from typing import Any
 
 from ... import distributed
+from ...distributed import environment
 
-__all__ = ["get_default_backend_for_device", "init_process_group", "is_gloo_available", "is_torchelastic_launched"]
+__all__ = ["get_default_backend_for_device", "init_process_group", "is_available", "is_gloo_available"]
+__all__ += ["is_torchelastic_launched"]
 
 _BACKENDS = (None, "auto", "gloo", "mpi", "nccl", "ucc")
 
@@ -35,6 +37,14 @@ def init_process_group(
     distributed.init_process_group(
         timeout=timeout, world_size=world_size, rank=rank, init_method=init_method, device_id=device_id
     )
+
+
+def is_available() -> bool:
+    """Whether a launcher started this process, with others or alone; libraries then ask for more of PyTorch's names.
+
+    init_process_group() also works without a launcher, for one process.
+    """
+    return environment.world_size() is not None or distributed.is_initialized()
 
 
 def get_default_backend_for_device(device: Any) -> str:

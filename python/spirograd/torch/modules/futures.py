@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 __all__ = ["Future", "collect_all", "wait_all"]
 
 
-class Future:
+T = TypeVar("T")
+
+
+class Future(Generic[T]):
     """A result that comes later.
 
     Args:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import urllib.request
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 from ...serialization import load
 
-__all__ = ["_get_torch_home", "download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir"]
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # of a file's name: the beginning of its checksum
+
+__all__ = ["HASH_REGEX", "_get_torch_home", "download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir", "urlparse"]
 
 
 def _get_torch_home() -> str:

@@ -1,9 +1,26 @@
-"""torch._dynamo: settings of PyTorch's compiler, which is not here."""
+"""torch._dynamo: settings and marks of PyTorch's compiler, which is not here."""
 
 from types import SimpleNamespace
+from typing import Any
 
-from ..compiler import disable, reset
+from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, reset
 
-__all__ = ["config", "disable", "reset"]
+__all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "graph_break", "is_compiling"]
+__all__ += ["mark_dynamic", "mark_static", "mark_static_address", "reset"]
 
-config = SimpleNamespace(suppress_errors=False, cache_size_limit=8, verbose=False)
+config = SimpleNamespace(suppress_errors=False, cache_size_limit=8, verbose=False, capture_scalar_outputs=False)
+
+
+def mark_static_address(t: Any, guard: bool = True) -> None:
+    """Accepted."""
+
+
+def mark_dynamic(t: Any, index: Any, **options: Any) -> None:
+    """Accepted: sizes are bound when a plan runs."""
+
+
+mark_static = mark_dynamic
+
+
+def graph_break(msg: str = "") -> None:
+    """Accepted."""

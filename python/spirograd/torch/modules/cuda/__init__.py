@@ -12,6 +12,10 @@ from ....accelerator import memory
 from ...kinds import KINDS
 
 __all__ = [
+    "CUDAGraph",
+    "graph",
+    "is_current_stream_capturing",
+    "StreamContext",
     "Event",
     "OutOfMemoryError",
     "Stream",
@@ -271,3 +275,25 @@ default_stream = current_stream
 def stream(stream: Stream | None) -> contextlib.AbstractContextManager[Any]:
     """A context in which nothing changes: there is one stream."""
     return stream or contextlib.nullcontext()
+
+
+StreamContext = contextlib.AbstractContextManager  # what stream() gives, for annotations
+
+
+class CUDAGraph:
+    """A recorded order of kernels. Making one is an error: plans are kept anyway, and sg.compile() replays a step."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError("CUDAGraph: graphs of kernels are not there; call the function, or use sg.compile()")
+
+
+class graph:
+    """Would record a CUDAGraph, which is an error."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        CUDAGraph()
+
+
+def is_current_stream_capturing() -> bool:
+    """False: there are no graphs of kernels."""
+    return False

@@ -1,5 +1,8 @@
-"""torch.jit.annotations: types of arguments that may be one number for several."""
+"""torch.jit.annotations: types of arguments that may be one number for several, and names of typing."""
 
-__all__ = [f"BroadcastingList{n}" for n in range(1, 7)]
+from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: UP035
 
-globals().update({name: list for name in __all__})
+__all__ = ["Any", "Dict", "List", "Optional", "Tuple", "Union"]
+__all__ += [f"BroadcastingList{n}" for n in range(1, 7)]
+
+globals().update({name: list for name in __all__ if name.startswith("Broadcasting")})

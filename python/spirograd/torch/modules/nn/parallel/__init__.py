@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .... import nn
-from ...._core import Tensor, cat
+from ..... import nn
+from ....._core import Tensor, cat
 
 __all__ = ["DataParallel", "data_parallel", "gather", "replicate", "scatter"]
 

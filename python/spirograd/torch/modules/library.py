@@ -1,0 +1,112 @@
+"""torch.library: operations of people's own under names in torch.ops. They are Python functions here."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+from ...autograd import Function
+from . import ops
+
+__all__ = ["CustomOpDef", "custom_op", "register_autograd", "register_fake", "register_kernel"]
+
+Implementation = Callable[..., Any]
+_known: dict[str, CustomOpDef] = {}
+
+
+class CustomOpDef:
+    """An operation: a call runs its function, and backward() the one of register_autograd()."""
+
+    def __init__(self, name: str, function: Implementation) -> None:
+        self._qualname, self._function = name, function
+        self._differentiable: type[Function] | None = None
+        functools.update_wrapper(self, function)
+        namespace, _, last = name.partition("::")
+        if not last:
+            raise ValueError(f"custom_op: {name!r} has no namespace; use a name such as 'mine::operation'")
+        if namespace not in vars(ops):
+            setattr(ops, namespace, SimpleNamespace())
+            ops.__all__.append(namespace)
+        setattr(getattr(ops, namespace), last, self)
+        _known[name] = self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._differentiable is None:
+            return self._function(*args, **kwargs)
+        return self._differentiable.apply(*inspect.signature(self._function).bind(*args, **kwargs).args)
+
+    @property
+    def default(self) -> CustomOpDef:
+        """The operation itself: it has one form."""
+        return self
+
+    def register_fake(self, fn: Implementation) -> Implementation:
+        """Accepted: shapes come from the operation itself."""
+        return fn
+
+    def register_kernel(self, device_types: Any = None, fn: Implementation | None = None) -> Any:
+        """The function to run, on any device."""
+        if fn is None:
+            return functools.partial(self.register_kernel, device_types)
+        self._function = fn
+        return fn
+
+    def register_autograd(self, backward: Implementation, *, setup_context: Implementation | None = None) -> None:
+        """What backward() runs.
+
+        Args:
+            backward: of a context and the gradients of results; the gradients of arguments.
+            setup_context: of the context, the arguments and the results; keeps on the context what is needed.
+        """
+
+        def forward(ctx: Any, *args: Any) -> Any:
+            out = self._function(*args)
+            if setup_context is not None:
+                setup_context(ctx, args, out)
+            return out
+
+        body = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+        self._differentiable = type(self._qualname.rpartition("::")[2], (Function,), body)
+
+
+def custom_op(
+    name: str, fn: Implementation | None = None, /, *, mutates_args: Any = (), device_types: Any = None,
+    schema: str | None = None, tags: Any = None,
+) -> Any:  # fmt: skip
+    """An operation of the name "namespace::name", also torch.ops.namespace.name.
+
+    Args:
+        fn: what it computes; without it, a decorator.
+        mutates_args, device_types, schema, tags: accepted.
+
+    Raises:
+        ValueError: a name without a namespace.
+    """
+    return CustomOpDef(name, fn) if fn is not None else functools.partial(CustomOpDef, name)
+
+
+def _of(op: Any) -> CustomOpDef:
+    found = op if isinstance(op, CustomOpDef) else _known.get(op)
+    if found is None:
+        raise RuntimeError(f"library: there is no operation {op!r}; make it with custom_op()")
+    return found
+
+
+def register_fake(op: Any, func: Implementation | None = None, /, **options: Any) -> Any:
+    """Accepted: shapes come from the operation itself."""
+    return (lambda f: f) if func is None else func
+
+
+def register_kernel(op: Any, device_types: Any, func: Implementation | None = None, /, **options: Any) -> Any:
+    """The function that an operation runs, on any device."""
+    return _of(op).register_kernel(device_types, func)
+
+
+def register_autograd(
+    op: Any, backward: Implementation, /, *, setup_context: Implementation | None = None, lib: Any = None
+) -> None:
+    """What backward() runs for an operation; see CustomOpDef.register_autograd()."""
+    _of(op).register_autograd(backward, setup_context=setup_context)
