@@ -11,9 +11,10 @@ namespace {
   "None: of "                                                                                                        \
   "all elements.\n    keepdim: keep folded dimensions as size 1.\n    interpolation: between two elements: linear, " \
   "lower, higher, nearest or midpoint."
-#define SG_UNIQUE_DOC                                                                                           \
-  "\n    return_inverse: also, for each element, which of them it is.\n    return_counts: also how often each " \
-  "occurs.\n    dim: None only.\n\nReturns:\n    The elements [n], or a tuple that begins with them."
+#define SG_UNIQUE_DOC                                                                                                  \
+  "\n    return_inverse: also, for each element, which of them it is.\n    return_counts: also how often each "        \
+  "occurs.\n    dim: compare slices along it; None: elements.\n\nReturns:\n    The elements [n], or the slices, with " \
+  "n along dim; or a tuple that begins with them."
 const Callable callables[] = {
     {"sort", bound<sg::sort>, "dim: int = -1, descending: bool = False, stable: bool = False", "Any",
      "The elements in order along a dimension, and where they were.\n\nNaN counts as the largest; "
@@ -71,12 +72,12 @@ const Callable callables[] = {
      "\n\nExample:\n    >>> sg.isin(sg.tensor([1, 2]), sg.tensor([2, 3])).tolist()\n    [False, True]",
      Scope::function},
     {"unique", bound<sg::unique>,
-     "sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: None = None", "Any",
+     "sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None", "Any",
      "The distinct elements, in order. Reads how many there are, so it waits for the input.\n\nArgs:\n    sorted: "
      "accepted; they always are." SG_UNIQUE_DOC
      "\n\nExample:\n    >>> sg.tensor([3, 1, 3]).unique().tolist()\n    [1, 3]"},
     {"unique_consecutive", bound<sg::unique_consecutive>,
-     "return_inverse: bool = False, return_counts: bool = False, dim: None = None", "Any",
+     "return_inverse: bool = False, return_counts: bool = False, dim: int | None = None", "Any",
      "The first element of each run of equal ones. Reads how many there are.\n\nArgs:" SG_UNIQUE_DOC
      "\n\nExample:\n    >>> sg.tensor([1, 1, 2, 1]).unique_consecutive().tolist()\n    [1, 2, 1]"},
     {"bincount", bound<sg::bincount>, "weights: Tensor | None = None, minlength: int = 0", "Tensor",

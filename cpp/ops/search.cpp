@@ -145,16 +145,51 @@ Tensor Distinct::inverse(int64_t n) const {
   return reshape(order ? put_rows(number, 1, order, number) : number, shape);
 }
 
-OneOrSeveral read_distinct(const char* op, const Tensor& x, bool sorted, bool inverse, bool counts,
-                           std::optional<int64_t> dim) {
-  if (dim) fail<ValueError>(op, "distinct slices along a dimension are not supported", "leave dim=None");
-  const Distinct d = distinct(x, sorted);
-  const int64_t n = read_now(d.count);
-  if (!inverse && !counts) return d.values(n);
-  std::vector<Tensor> out = {d.values(n)};
+OneOrSeveral with_details(Tensor values, const Distinct& d, int64_t n, bool inverse, bool counts) {
+  if (!inverse && !counts) return values;
+  std::vector<Tensor> out = {std::move(values)};
   if (inverse) out.push_back(d.inverse(n));
   if (counts) out.push_back(d.counts(n));
   return out;
+}
+
+// The place of each element among the distinct ones in order.
+Tensor ranks(const Tensor& x) {
+  const Distinct d = distinct(x, true);
+  return d.inverse(read_now(d.count));
+}
+
+// One number for each row, in the order of rows compared element by element: pairs of columns are numbered until one is
+// left.
+Tensor numbers_of_rows(const Tensor& rows) {
+  if (rows.shape()[1] == 0) return full_int({rows.shape()[0]}, 0, DType::int64, rows.device());
+  Tensor r = ranks(rows);
+  while (r.shape()[1] > 1) {
+    const int64_t pairs = r.shape()[1] / 2;
+    const Tensor both = slice(r, 1, 0, pairs, 2) * Tensor(r.numel()) + slice(r, 1, 1, pairs, 2);
+    r = ranks(r.shape()[1] % 2 ? cat({both, slice(r, 1, 2 * pairs, 1, 1)}, 1) : both);
+  }
+  return flat(r);
+}
+
+OneOrSeveral read_distinct(const char* op, const Tensor& x, bool sorted, bool inverse, bool counts,
+                           std::optional<int64_t> dim) {
+  if (!dim) {
+    const Distinct d = distinct(x, sorted);
+    const int64_t n = read_now(d.count);
+    return with_details(d.values(n), d, n, inverse, counts);
+  }
+  const int axis = normal_axis(op, *dim, x.rank());
+  const int64_t size = x.rank() ? x.shape()[axis] : 1;
+  Dims order = {axis};
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != axis) order.push(i);
+  const Tensor whole = x.detach(), turned = x.rank() ? permute(whole, order) : whole;
+  const Distinct d = distinct(numbers_of_rows(reshape(turned, {size, size ? x.numel() / size : 0})), sorted);
+  const int64_t n = read_now(d.count);
+  const Tensor first = slice(d.cuts, 0, 0, n, 1);
+  const Tensor rows = d.order ? take_flat(d.order, first) : first;
+  return with_details(x.rank() ? index_select(whole, axis, rows) : whole, d, n, inverse, counts);
 }
 
 }  // namespace

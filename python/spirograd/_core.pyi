@@ -990,10 +990,13 @@ class Tensor:
         sorted: builtins.bool = True,
         return_inverse: builtins.bool = False,
         return_counts: builtins.bool = False,
-        dim: None = None,
+        dim: builtins.int | None = None,
     ) -> Any: ...
     def unique_consecutive(
-        self, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: None = None
+        self,
+        return_inverse: builtins.bool = False,
+        return_counts: builtins.bool = False,
+        dim: builtins.int | None = None,
     ) -> Any: ...
     def unsqueeze(self, dim: builtins.int) -> Tensor: ...
     def var(
@@ -1433,10 +1436,13 @@ def unique(
     sorted: builtins.bool = True,
     return_inverse: builtins.bool = False,
     return_counts: builtins.bool = False,
-    dim: None = None,
+    dim: builtins.int | None = None,
 ) -> Any: ...
 def unique_consecutive(
-    input: Tensor, return_inverse: builtins.bool = False, return_counts: builtins.bool = False, dim: None = None
+    input: Tensor,
+    return_inverse: builtins.bool = False,
+    return_counts: builtins.bool = False,
+    dim: builtins.int | None = None,
 ) -> Any: ...
 def unsqueeze(input: Tensor, dim: builtins.int) -> Tensor: ...
 def var(

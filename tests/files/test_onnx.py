@@ -220,6 +220,13 @@ def test_a_module_is_exported_and_read_back(name: str) -> None:
     check(module, *inputs)
 
 
+def test_a_program_that_used_autocast_exports_as_before() -> None:
+    norm = nn.LayerNorm(5)
+    with sg.autocast("cpu", dtype=sg.bfloat16):
+        norm(x(2, 5))
+    check(norm, x(2, 5))
+
+
 @pytest.mark.parametrize("name", OF_CLASSES)
 def test_losses_of_classes_are_exported(name: str) -> None:
     check(getattr(nn, name)(), x(4, 5).log_softmax(1), sg.tensor([0, 4, 2, 1]))

@@ -217,3 +217,25 @@ def test_counts_of_numbers(device: sg.Device) -> None:
         sg.tensor([-1], device=device).bincount()
     with pytest.raises(TypeError):
         sg.tensor([0.5], device=device).bincount()
+
+
+@pytest.mark.parametrize("shape", [(6, 2), (5,), (4, 2, 3), (1, 4), (33, 3), (0, 3), (3, 0)], ids=str)
+@pytest.mark.parametrize("dtype", ["int64", "float32", "bool"])
+def test_distinct_slices_are_those_of_numpy(shape: tuple[int, ...], dtype: str, device: sg.Device) -> None:
+    x = np.random.default_rng(len(shape)).integers(0, 2, shape).astype(dtype)
+    for axis in range(len(shape)):
+        if shape[axis] == 0:
+            continue  # NumPy has no answer
+        wanted = np.unique(x, axis=axis, return_inverse=True, return_counts=True)
+        got = sg.tensor(x, device=device).unique(dim=axis, return_inverse=True, return_counts=True)
+        for a, b in zip(got, wanted, strict=True):
+            np.testing.assert_array_equal(a.cpu().numpy(), np.asarray(b).reshape(a.shape))
+        runs = sg.tensor(x, device=device).unique_consecutive(dim=axis)
+        rows = np.moveaxis(x, axis, 0)
+        changes = [i for i in range(len(rows)) if i == 0 or (rows[i] != rows[i - 1]).any()]
+        np.testing.assert_array_equal(runs.cpu().numpy(), np.take(x, changes, axis))
+
+
+def test_slices_along_a_dimension_that_is_not_there(device: sg.Device) -> None:
+    with pytest.raises(IndexError, match="unique"):
+        sg.zeros(2, 2, device=device).unique(dim=2)

@@ -171,7 +171,26 @@ assert "nested tensors are not supported" in raises(TypeError, lambda: torch.cum
 raises(ValueError, lambda: torch.nested.nested_tensor([torch.ones(1, 2), torch.ones(1, 3)]))
 """,
     "types": """
-assert not hasattr(torch, "uint16") and torch.bfloat16.itemsize == 2
+assert torch.uint16.itemsize == 2 and torch.uint16 != torch.int16 and torch.finfo(torch.float8_e5m2).bits == 8
+raises(TypeError, lambda: torch.zeros(2, dtype=torch.uint16))
+""",
+    "devices": """
+assert torch.device("meta") != torch.device("cpu") and torch.device("mps").type == "mps"
+raises(ValueError, lambda: torch.zeros(2, device="meta"))
+""",
+    "`distributed.is_available`": """
+import os, torch.distributed
+assert not torch.distributed.is_available()
+os.environ["WORLD_SIZE"] = "1"
+assert torch.distributed.is_available()
+""",
+    "`flex_attention` with a function of scores": """
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+q = torch.ones(1, 1, 4, 8, requires_grad=True)
+mask = create_block_mask(lambda b, h, q, kv: q >= kv, None, None, 4, 4)
+plain, scored = flex_attention(q, q, q, block_mask=mask), flex_attention(q, q, q, lambda s, b, h, i, j: s * 2)
+scored.sum().backward()
+assert plain.shape == scored.shape == (1, 1, 4, 8) and torch.isfinite(q.grad).all()
 """,
 }
 

@@ -149,3 +149,46 @@ def test_other_packages_are_imported_as_they_are(run_python) -> None:
     assert run_python("import spirograd, safetensors; print(safetensors.safe_open.__module__)") != "spirograd\n"
     code = "try:\n    import safetensors.nothing\nexcept ImportError as e:\n    print(e)"
     assert "safetensors.nothing" in run_python(START + code)
+
+
+COUNTS = """
+for device in DEVICES:
+    x = torch.tensor([0] * 9 + [1] * 10 + [2] * 19 + [3] * 10, device=device)
+    for kind in (torch.int32, torch.int64, torch.uint8):
+        counts = torch.histc(x.to(kind), bins=4, min=0, max=3)  # bins that are three quarters wide
+        assert counts.dtype == kind and counts.tolist() == [9, 10, 19, 10], (device, kind, counts)
+"""
+
+
+def test_histograms_of_whole_numbers_have_fractional_edges(run_python) -> None:
+    run_python(START + "DEVICES = ['cpu']\n" + COUNTS)
+
+
+@pytest.mark.gpu
+def test_histograms_of_whole_numbers_have_fractional_edges_on_a_gpu(run_python, gpu) -> None:
+    run_python(START + "DEVICES = ['cuda']\n" + COUNTS)
+
+
+def test_what_is_not_there_can_be_named_and_not_used(run_python) -> None:
+    run_python(
+        START
+        + """
+import importlib.metadata, torch.distributed.tensor, torch.overrides
+assert importlib.metadata.version("torch") == torch.__version__ and not torch.distributed.is_available()
+def error(function):
+    try:
+        function()
+    except (NotImplementedError, TypeError, ValueError, RuntimeError) as e:
+        return f"{type(e).__name__}: {e}"
+    raise AssertionError
+assert "torch.uint16 is not supported" in error(lambda: torch.zeros(2, dtype=torch.uint16))
+assert "'meta' names no device" in error(lambda: torch.zeros(2, device=torch.device("meta")))
+assert "'mps' names no device" in error(lambda: torch.zeros(2).to(torch.device("mps")))
+assert "tensors of several devices" in error(torch.distributed.tensor.DTensor)
+assert "sg.compile()" in error(torch.cuda.CUDAGraph)
+assert "func.jvp()" in error(lambda: torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1)))
+assert "checkpoint" in error(lambda: torch.autograd.graph.save_on_cpu().__enter__())
+assert "cannot be watched" in error(lambda: torch.overrides.TorchFunctionMode().__enter__())
+assert "'foo' names no device" in error(lambda: torch.device("foo"))
+"""
+    )

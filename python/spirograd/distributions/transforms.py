@@ -181,6 +181,7 @@ class AffineTransform(Transform):
     """
 
     bijective = True
+
     def __init__(self, loc: Any, scale: Any, event_dim: int = 0, cache_size: int = 0) -> None:
         super().__init__(cache_size)
         self.loc, self.scale = loc, scale

@@ -19,14 +19,22 @@ class _Numbered(Module):
     """Modules with the names 0, 1, ... (or others, at first)."""
 
     _keeps_names: ClassVar[bool] = False  # in a part of it
+    _has_gaps: ClassVar[bool] = False  # whether None may stand for a module
 
-    def _checked(self, at: int | str, module: Any) -> Module:
-        if not isinstance(module, Module):
+    @property
+    def _entries(self) -> dict[str, Any]:
+        """The modules, and None where one is not there."""
+        if not self._has_gaps:
+            return self._modules
+        return {k: v for k, v in vars(self).items() if isinstance(v, Module) or (v is None and k.isdecimal())}
+
+    def _checked(self, at: int | str, module: Any) -> Any:
+        if not isinstance(module, Module) and (module is not None or not self._has_gaps):
             raise TypeError(f"{type(self).__name__}: module {at} is a {type(module).__name__}; pass modules")
         return module
 
     def _name(self, index: int) -> str:
-        names = list(self._modules)
+        names = list(self._entries)
         try:
             return names[operator.index(index)]
         except IndexError:
@@ -35,16 +43,16 @@ class _Numbered(Module):
     def _refill(self, modules: Iterable[Any]) -> None:
         """Replaces the modules by these, numbered from 0."""
         checked = [self._checked(i, module) for i, module in enumerate(modules)]
-        for name in self._modules:
+        for name in self._entries:
             delattr(self, name)
         for i, module in enumerate(checked):
             setattr(self, str(i), module)
 
     def __len__(self) -> int:
-        return len(self._modules)
+        return len(self._entries)
 
     def __iter__(self) -> Iterator[Module]:
-        return iter(self._modules.values())
+        return iter(self._entries.values())
 
     @overload
     def __getitem__(self: S, index: slice) -> S: ...
@@ -52,11 +60,11 @@ class _Numbered(Module):
     @overload
     def __getitem__(self, index: int) -> Module: ...
 
-    def __getitem__(self, index: int | slice) -> Module:
+    def __getitem__(self, index: int | slice) -> Any:
         if not isinstance(index, slice):
-            return self._modules[self._name(index)]
+            return self._entries[self._name(index)]
         part: _Numbered = type(self)()
-        for i, (name, module) in enumerate(list(self._modules.items())[index]):
+        for i, (name, module) in enumerate(list(self._entries.items())[index]):
             setattr(part, name if self._keeps_names else str(i), module)
         return part
 
@@ -64,10 +72,10 @@ class _Numbered(Module):
         setattr(self, self._name(index), self._checked(index, module))
 
     def __delitem__(self, index: int | slice) -> None:
-        names = list(self._modules)
+        names = list(self._entries)
         for name in names[index] if isinstance(index, slice) else [self._name(index)]:
             delattr(self, name)
-        if all(name.isdecimal() for name in self._modules):
+        if all(name.isdecimal() for name in self._entries):
             self._refill(list(self))
 
     def append(self: S, module: Module) -> S:
@@ -79,7 +87,7 @@ class _Numbered(Module):
         Returns:
             The container.
         """
-        free = next(name for i in itertools.count(len(self)) if (name := str(i)) not in self._modules)
+        free = next(name for i in itertools.count(len(self)) if (name := str(i)) not in self._entries)
         self.add_module(free, self._checked(len(self), module))
         return self
 
@@ -177,7 +185,7 @@ class Sequential(_Numbered, TensorModule):
 
 
 class ModuleList(_Numbered):
-    """A list of modules.
+    """A list of modules; None may stand for one that is not there.
 
     Args:
         modules: in order.
@@ -190,7 +198,9 @@ class ModuleList(_Numbered):
         )
     """
 
-    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+    _has_gaps = True
+
+    def __init__(self, modules: Iterable[Module | None] | None = None) -> None:
         super().__init__()
         self._refill(modules or ())
 

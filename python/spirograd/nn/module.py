@@ -481,16 +481,21 @@ class Module:
         state = {} if destination is None else destination
         for at, hook in self._state_hooks("state_pre"):
             hook(prefix + at, keep_vars)
-        for at, module, parameters in self._walk("", set(), False):
-            dot = f"{prefix}{at}." if at else prefix
-            for name, parameter in parameters:
-                state[dot + name] = parameter if keep_vars else parameter.detach()
-            for name, buffer in module._own_buffers():
-                if module._persistent[name.partition(".")[0]]:
-                    state[dot + name] = buffer if keep_vars else buffer.detach()
+        for name, value in self._state():
+            state[prefix + name] = value if keep_vars else value.detach()
         for at, hook in reversed(self._state_hooks("state")):
             hook(state, prefix + at, {})
         return state
+
+    def _state(self) -> Iterator[tuple[str, Tensor]]:
+        """Dotted names of parameters and persistent buffers, and these."""
+        for at, module, parameters in self._walk("", set(), False):
+            dot = f"{at}." if at else ""
+            for name, parameter in parameters:
+                yield dot + name, parameter
+            for name, buffer in module._own_buffers():
+                if module._persistent[name.partition(".")[0]]:
+                    yield dot + name, buffer
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> LoadResult:
         """Copies values into parameters and buffers.
@@ -515,7 +520,7 @@ class Module:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"load_state_dict: the state is a {type(state_dict).__name__}; pass a dict")
-        own = self.state_dict(keep_vars=True)
+        own = dict(self._state())
         state_dict = dict(_wrapped_alike(own, state_dict))
         missing: list[str] = []
         unexpected: list[str] = []

@@ -22,9 +22,9 @@ ALIGNMENT = 64  # of the bytes of a tensor in the file, so that it can be mapped
 HEADER = 30  # bytes before a member's name
 
 
-def write_torch(stream: BinaryIO, obj: Any) -> None:
+def write_torch(stream: BinaryIO, obj: Any, writer: Pickle | None = None) -> None:
     """Uncompressed, and the same bytes for the same content."""
-    writer = Pickle()
+    writer = writer or Pickle()
     writer.write(obj, "obj", 0)
     members = {"data.pkl": bytes(writer.code + b"."), ".format_version": b"1", "byteorder": b"little"}
     members |= {f"data/{i}": array.tobytes() for i, array in enumerate(writer.arrays)}
@@ -77,7 +77,11 @@ class Pickle:
         elif isinstance(x, (Tensor, np.ndarray)):
             self.tensor(x, where)
         else:
-            raise refused("save", where, x)
+            self.other(x, where)
+
+    def other(self, x: Any, where: str) -> None:
+        """An object of another kind: it is refused."""
+        raise refused("save", where, x)
 
     def integer(self, n: int) -> None:
         if -(2**31) <= n < 2**31:

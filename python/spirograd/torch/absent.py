@@ -1,5 +1,6 @@
-"""Types and devices that PyTorch has and no tensor here: programs compare with their names, and making a tensor of one, or
-on one, is an error.
+"""Types and devices that PyTorch has and no tensor here: programs compare with their names.
+
+Making a tensor of such a type, or on such a device, is an error.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class AbsentDevice(str):
 
     def __init__(self, name: str) -> None:
         self.type, _, number = name.partition(":")
-        self.index = int(number) if number else None
+        self.index = int(number) if number else None  # type: ignore[assignment,method-assign]
 
     def __repr__(self) -> str:
         return f"device(type='{self.type}'" + (f", index={self.index})" if self.index is not None else ")")

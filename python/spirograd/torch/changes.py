@@ -16,6 +16,7 @@ from . import functions
 from .arguments import legacy_reduction, without_layout
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
+from .storage import Storage
 
 __all__ = ["apply"]
 
@@ -140,6 +141,8 @@ def _change_tensors() -> None:
         "size": _size(Tensor.size),
         "copy_": _copy(Tensor.copy_),
         "cuda": _cuda,
+        "storage": lambda self: Storage(self),
+        "untyped_storage": lambda self: Storage(self),
         "to": _to(Tensor.to),
         "type": _type,
         "is_contiguous": _is_contiguous(Tensor.is_contiguous),
@@ -176,10 +179,18 @@ def _hooks_of(kind: str, self: nn.Module) -> MappingProxyType[int, Any]:
     return MappingProxyType({key: hook.function for key, hook in hooks.items()})
 
 
+def _checked_instance(self: Distribution, cls: type[Distribution], _instance: Any = None) -> Any:
+    """What expand() of a class of one's own fills: a new object, or the one that it was given."""
+    if _instance is None and type(self).__init__ is not cls.__init__:
+        raise NotImplementedError(f"expand: {type(self).__name__} has an __init__() and no expand(); write one")
+    return type(self).__new__(type(self)) if _instance is None else _instance
+
+
 def _change_distributions() -> None:
-    for name in ("batch_shape", "event_shape"):
-        shape = getattr(Distribution, name)
-        setattr(Distribution, name, property(lambda self, shape=shape: Size(shape.fget(self))))
+    Distribution._get_checked_instance = _checked_instance  # type: ignore[attr-defined]
+    batch, event = Distribution.batch_shape.fget, Distribution.event_shape.fget  # type: ignore[attr-defined]
+    Distribution.batch_shape = property(lambda self: Size(batch(self)))  # type: ignore[assignment]
+    Distribution.event_shape = property(lambda self: Size(event(self)))  # type: ignore[assignment]
 
 
 def _load_pre_hook(self: nn.Module, hook: Any, with_module: bool = False) -> Any:

@@ -242,7 +242,7 @@ class Finder(MetaPathFinder, Loader):
             raise ModuleNotFoundError(f"{_line()}there is no module {name} in spirograd; {HINT}", name=name)
         return ModuleSpec(name, self, is_package=True)
 
-    def find_distributions(self, context: Any = DistributionFinder.Context()) -> Iterable[Distribution]:
+    def find_distributions(self, context: DistributionFinder.Context) -> Iterable[Distribution]:
         """What is known of the package torch: packages ask for its version."""
         return [_Package()] if context.name in ("torch", None) else []
 

@@ -275,6 +275,7 @@ def _(c: Call, x: Value, dim: int, dtype: Any = None) -> Value:
 
 # ---- types and copies ------------------------------------------------------------------------------------------------
 @op("to", "type", "type_as", "float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool")
+@op("_autocast_to")
 def _(c: Call, x: Value, *args: Any, **kwargs: Any) -> Value:
     return c.graph.cast(x, c.dtype)
 

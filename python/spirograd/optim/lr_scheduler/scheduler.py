@@ -103,7 +103,7 @@ class LRScheduler:
             epoch: the step to jump to; usually left out.
         """
         optimizer = self.optimizer
-        if self._step_count == 1 and not optimizer._step_count and type(optimizer).step is Optimizer.step:
+        if self._step_count == 1 and type(optimizer).step is Optimizer.step and not optimizer._step_count:
             warnings.warn(
                 f"{type(self).__name__}: step() before optimizer.step() skips the first rate; call it after",
                 UserWarning,

@@ -45,9 +45,7 @@ def _lerp(self: Sequence[Tensor], end: Sequence[Tensor], weight: Any) -> list[Te
 
 
 def _three(name: str) -> Callable[..., list[Tensor]]:
-    def call(
-        self: Sequence[Tensor], first: Sequence[Tensor], second: Sequence[Tensor], value: Any = 1
-    ) -> list[Tensor]:
+    def call(self: Sequence[Tensor], first: Sequence[Tensor], second: Sequence[Tensor], value: Any = 1) -> list[Tensor]:
         values = value.tolist() if isinstance(value, Tensor) else _each(value, len(self))
         lists = zip(self, first, second, values, strict=True)
         return [getattr(x, name)(a, b, value=v) for x, a, b, v in lists]

@@ -16,6 +16,7 @@ from ...nn import Module
 from ...serialization._arrays import tensor_of
 from ...serialization._paths import map_location_of
 from ...serialization.safetensors import NAMES
+from ..storage import Storage
 
 __all__ = ["load", "load_file", "load_model", "safe_open", "save", "save_file", "save_model", "storage_ptr"]
 __all__ += ["storage_size"]
@@ -40,13 +41,12 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
 
 def storage_ptr(tensor: Tensor) -> int:
     """Where the memory begins that the tensor is a view of: equal for views of one memory."""
-    return tensor.data_ptr() - tensor.storage_offset() * tensor.itemsize if tensor.numel() else 0
+    return Storage(tensor).data_ptr()
 
 
 def storage_size(tensor: Tensor) -> int:
     """How many bytes of that memory the tensor reaches to."""
-    last = sum((n - 1) * abs(step) for n, step in zip(tensor.shape, tensor.stride(), strict=True))
-    return (tensor.storage_offset() + last + 1) * tensor.itemsize if tensor.numel() else 0
+    return Storage(tensor).nbytes()
 
 
 def load(data: bytes) -> dict[str, Tensor]:

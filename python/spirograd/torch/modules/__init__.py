@@ -24,6 +24,7 @@ from .checking import __all__ as checking
 from .creation import tensor
 from .cuda import Stream, is_available
 from .flags import *  # noqa: F403
+from .futures import Future
 from .serialization import load, save
 from .version import __version__
 
@@ -192,6 +193,7 @@ def poisson(input: _core.Tensor, generator: Any = None) -> _core.Tensor:
 
 
 __all__ = [
+    "Future",
     "GradScaler",
     "Stream",
     "Tensor",

@@ -7,8 +7,9 @@ from typing import Any
 
 from ..._core import Tensor
 
-__all__ = ["SymBool", "SymFloat", "SymInt", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_type"]
-__all__ += ["_check_value", "_check_with", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sum"]
+__all__ = ["SymBool", "SymFloat", "SymInt", "_assert_async", "_check", "_check_index", "_check_is_size"]
+__all__ += ["_check_type", "_check_value", "_check_with", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min"]
+__all__ += ["sym_not", "sym_sum"]
 
 Message = Callable[[], object] | None
 

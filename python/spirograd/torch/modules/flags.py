@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ... import _core, amp, func
+from ..absent import AbsentDevice
 
 __all__ = [
     "Generator",
@@ -84,7 +85,9 @@ def set_num_interop_threads(threads: int) -> None:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether an autocast is open for a device."""
+    """Whether an autocast is open for a device; False for devices of others."""
+    if device_type in AbsentDevice.KINDS and device_type != "cuda":
+        return False
     return amp.is_autocast_enabled(_kind(device_type))
 
 

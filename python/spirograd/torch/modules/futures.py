@@ -54,15 +54,15 @@ class Future(Generic[T]):
         except concurrent.futures.InvalidStateError:
             raise RuntimeError("set_result: there is a result already; make another Future") from None
 
-    def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
+    def add_done_callback(self, callback: Callable[[Future[Any]], Any]) -> None:
         """Calls callback(self) when the result is there."""
         self._inside.add_done_callback(lambda _: callback(self))
 
-    def then(self, callback: Callable[[Future], Any]) -> Future:
+    def then(self, callback: Callable[[Future[Any]], Any]) -> Future[Any]:
         """A Future of what callback(self) returns."""
-        after = Future()
+        after: Future[Any] = Future()
 
-        def run(done: Future) -> None:
+        def run(done: Future[Any]) -> None:
             try:
                 after.set_result(callback(done))
             except Exception as error:
@@ -72,17 +72,17 @@ class Future(Generic[T]):
         return after
 
 
-def wait_all(futures: Iterable[Future]) -> list[Any]:
+def wait_all(futures: Iterable[Future[Any]]) -> list[Any]:
     """The results of all. Raises the first error."""
     return [future.wait() for future in futures]
 
 
-def collect_all(futures: Iterable[Future]) -> Future:
+def collect_all(futures: Iterable[Future[Any]]) -> Future[Any]:
     """A Future of the list of futures, done when all of them are."""
-    waiting, after = list(futures), Future()
+    waiting, after = list(futures), Future[Any]()
     left = len(waiting)
 
-    def one_less(_: Future) -> None:
+    def one_less(_: Future[Any]) -> None:
         nonlocal left
         left -= 1
         if left == 0:

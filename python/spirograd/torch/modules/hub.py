@@ -13,7 +13,8 @@ from ...serialization import load
 
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # of a file's name: the beginning of its checksum
 
-__all__ = ["HASH_REGEX", "_get_torch_home", "download_url_to_file", "get_dir", "load_state_dict_from_url", "set_dir", "urlparse"]
+__all__ = ["HASH_REGEX", "_get_torch_home", "download_url_to_file", "get_dir", "load_state_dict_from_url"]
+__all__ += ["set_dir", "urlparse"]
 
 
 def _get_torch_home() -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from ... import _core, linalg
 from ..._core import Tensor
 from ...base.dtypes import finfo
+from ..arguments import placed
 from ..functions.algebra import cross as _cross
 from ..functions.algebra import vander as _vander
 
@@ -62,14 +64,35 @@ def _no_errors(A: Tensor) -> Tensor:
     return _core.zeros(A.shape[:-2], dtype=_core.int32, device=A.device)
 
 
-def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Factor:
-    """cholesky() and zeros: a matrix without a factor raises here, also with check_errors=False."""
-    return Factor(linalg.cholesky(A, upper=upper), _no_errors(A))
+def _each(function: Callable[[Tensor], Tensor], A: Tensor, check_errors: bool) -> tuple[Tensor, Tensor]:
+    """function(A), and for each matrix 0, or 1 where it raises LinAlgError: its result is NaN then."""
+    try:
+        return function(A), _no_errors(A)
+    except linalg.LinAlgError:
+        if check_errors:
+            raise
+    parts, errors = [], []
+    for matrix in A.reshape(-1, *A.shape[-2:]).unbind(0):
+        try:
+            parts.append(function(matrix))
+            errors.append(0)
+        except linalg.LinAlgError:
+            parts.append(matrix * float("nan"))
+            errors.append(1)
+    info = _core.tensor(errors, dtype=_core.int32, device=A.device)
+    return _core.stack(parts).reshape(A.shape), info.reshape(A.shape[:-2])
 
 
-def inv_ex(A: Tensor, *, check_errors: bool = False) -> Inverse:
-    """inv() and zeros: a matrix without an inverse raises here, also with check_errors=False."""
-    return Inverse(linalg.inv(A), _no_errors(A))
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
+    """cholesky(), and for each matrix 0, or 1 where it is not positive definite: its factor is NaN then."""
+    made = Factor(*_each(lambda a: linalg.cholesky(a, upper=upper), A, check_errors))
+    return made if out is None else placed("cholesky_ex", made, out)
+
+
+def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
+    """inv(), and for each matrix 0, or 1 where it is singular: its inverse is NaN then."""
+    made = Inverse(*_each(linalg.inv, A, check_errors))
+    return made if out is None else placed("inv_ex", made, out)
 
 
 def cond(A: Tensor, p: Any = None) -> Tensor:

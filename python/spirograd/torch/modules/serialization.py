@@ -3,20 +3,58 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from ... import serialization
+from ..._core import Tensor
+from ...nn import Module
 from ...serialization._paths import written
-from ...serialization._torch_files import write_torch
+from ...serialization._torch_files import STORAGES, Pickle, write_torch
 
 __all__ = ["add_safe_globals", "load", "safe_globals", "save"]
 
 
 def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **options: Any) -> None:
-    """Writes a file in PyTorch's format, whatever its name; the arguments about pickles choose nothing."""
+    """Writes a file in PyTorch's format, whatever its name; the arguments about pickles choose nothing.
+
+    Objects of other classes are pickled, as in PyTorch; load() refuses them, because reading them runs code.
+
+    Raises:
+        TypeError: a module or what holds tensors in a way of its own; or what cannot be pickled.
+    """
     with written(f) as stream:
-        write_torch(stream, obj)
+        write_torch(stream, obj, _Pickle())
+
+
+class _Pickle(Pickle):
+    def other(self, x: Any, where: str) -> None:
+        if isinstance(x, Module):
+            super().other(x, where)
+        stream = io.BytesIO()
+        pickler = _WithoutTensors(stream, 2)
+        pickler.fast = True  # no numbers of its own for what was met
+        try:
+            pickler.dump(x)
+        except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError) as error:
+            raise TypeError(f"save: {where} is a {type(x).__name__}, which cannot be pickled: {error}") from None
+        self.code += stream.getvalue()[2:-1]  # without the number of the protocol and the end
+
+    def tensor(self, x: Any, where: str) -> None:
+        if isinstance(x, np.ndarray) and x.dtype.name not in STORAGES:
+            self.other(x, where)
+        else:
+            super().tensor(x, where)
+
+
+class _WithoutTensors(pickle.Pickler):
+    def persistent_id(self, obj: Any) -> None:
+        if isinstance(obj, Tensor):
+            raise TypeError("it holds tensors; save their state_dict()")
 
 
 def load(

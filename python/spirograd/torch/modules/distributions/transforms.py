@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from .... import _core
 from ...._core import Tensor
@@ -239,4 +238,3 @@ class CorrCholeskyTransform(Transform):
 
     def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         return (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
-

@@ -10,7 +10,7 @@ from ....optim import Optimizer
 F = TypeVar("F", bound=Callable[..., Any])
 
 __all__ = ["Optimizer", "ParamsT", "_default_to_fused_or_foreach", "_get_value", "_params_t", "required"]
-__all__ += ["_use_grad_for_differentiable", "_dispatch_sqrt", "_get_capturable_supported_devices"]
+__all__ += ["_dispatch_sqrt", "_get_capturable_supported_devices", "_use_grad_for_differentiable"]
 
 ParamsT = Iterable[Any]
 _params_t = ParamsT

@@ -1,7 +1,7 @@
 """torch.nn.attention.flex_attention: attention whose scores a function changes, and whose mask a function says.
 
-Functions get tensors of indices that broadcast over [batch, heads, queries, keys]. With a mask alone, the fused kernel of
-scaled_dot_product_attention() runs; a function of scores is computed on the whole matrix of scores.
+Functions get tensors of indices that broadcast over [batch, heads, queries, keys]. With a mask alone, the fused kernel
+of scaled_dot_product_attention() runs; a function of scores is computed on the whole matrix of scores.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..... import _core
 from ....._core import Tensor
 from .....nn import functional as F
 
-__all__ = ["AuxOutput", "AuxRequest", "BlockMask", "_DEFAULT_SPARSE_BLOCK_SIZE", "and_masks", "create_block_mask"]
+__all__ = ["_DEFAULT_SPARSE_BLOCK_SIZE", "AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_mask"]
 __all__ += ["create_mask", "flex_attention", "noop_mask", "or_masks"]
 
 Mask = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -96,7 +96,7 @@ class BlockMask:
     Attributes:
         kv_num_blocks: [B, H, rows of blocks]: how many blocks of keys are seen in part.
         kv_indices: [B, H, rows, columns]: which; the first of each row count.
-        full_kv_num_blocks, full_kv_indices: the same of blocks that are seen whole, where the mask is not asked; or None.
+        full_kv_num_blocks, full_kv_indices: the same of blocks that are seen whole, without asking the mask; or None.
         BLOCK_SIZE: queries and keys of a block.
         mask_mod: the function.
         seq_lengths: queries and keys.
@@ -179,9 +179,13 @@ class BlockMask:
 
     def to(self, device: Any) -> BlockMask:
         """The same on another device."""
-        tensors = (self.kv_num_blocks, self.kv_indices, self.full_kv_num_blocks, self.full_kv_indices)
-        moved = [t if t is None else t.to(device) for t in tensors]
-        return BlockMask(self.seq_lengths, moved[0], moved[1], moved[2], moved[3], self.BLOCK_SIZE, self.mask_mod)
+
+        def moved(t: Tensor | None) -> Tensor | None:
+            return t if t is None else t.to(device)
+
+        some = self.kv_num_blocks.to(device), self.kv_indices.to(device)
+        full = moved(self.full_kv_num_blocks), moved(self.full_kv_indices)
+        return BlockMask(self.seq_lengths, *some, *full, self.BLOCK_SIZE, self.mask_mod)
 
     def whole(self, device: Any) -> Tensor:
         """[B, H, queries, keys]: the mask itself."""
@@ -271,18 +275,18 @@ def flex_attention(
     mask = block_mask.whole(query.device) if block_mask is not None else None
     if score_mod is None and not return_lse and return_aux is None:
         out = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scale, enable_gqa=enable_gqa)
-        return out if mask is None else out.where(mask.any(-1, keepdim=True), 0)
+        return out if mask is None else _core.where(mask.any(-1, keepdim=True), out, 0)
     groups = query.shape[1] // key.shape[1]
     key, value = (t.repeat_interleave(groups, 1) if groups > 1 else t for t in (key, value))
     scores = (query @ key.transpose(-2, -1)).float() * (query.shape[-1] ** -0.5 if scale is None else scale)
     if score_mod is not None:
         scores = score_mod(scores, *_indices(tuple(scores.shape), query.device)).expand(scores.shape)
     if mask is not None:
-        scores = scores.where(mask, float("-inf"))
+        scores = _core.where(mask, scores, float("-inf"))
     lse = scores.logsumexp(-1)
     weights = (scores - lse.unsqueeze(-1)).exp()
     if mask is not None:
-        weights = weights.where(mask, 0)
+        weights = _core.where(mask, weights, 0)
     out = weights.to(query.dtype) @ value
     if return_aux is not None:
         return out, AuxOutput(lse if return_aux.lse else None, scores.amax(-1) if return_aux.max_scores else None)

@@ -6,8 +6,8 @@ import datetime
 import os
 from typing import Any
 
-from ... import distributed
-from ...distributed import environment
+from .... import distributed
+from ....distributed import environment
 
 __all__ = ["get_default_backend_for_device", "init_process_group", "is_available", "is_gloo_available"]
 __all__ += ["is_torchelastic_launched"]

@@ -1,0 +1,3 @@
+"""torch.fx.experimental: what libraries ask of PyTorch's tracer, which does not run here."""
+
+__all__: list[str] = []
