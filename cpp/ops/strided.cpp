@@ -2,6 +2,8 @@
 // into which it is written through the same view; gradients of slices are joined (parts.cpp).
 #include <algorithm>
 #include <cstdlib>
+#include <numeric>
+#include <vector>
 
 #include "base/error.hpp"
 #include "graph/parts.hpp"
@@ -147,6 +149,18 @@ Tensor unfold(const Tensor& x, int64_t dimension, int64_t size, int64_t step) {
   });
 }
 
+namespace {
+// The same elements with the dimensions in another order: a turned tensor as the one that was turned.
+Tensor in_order_of_memory(const Tensor& x) {
+  std::vector<int> order(static_cast<size_t>(x.rank()));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return x.strides()[a] > x.strides()[b]; });
+  Dims dims;
+  for (int d : order) dims.push(d);
+  return permute(x, dims);
+}
+}  // namespace
+
 Tensor as_strided(const Tensor& x, const Dims& size, const Dims& stride, std::optional<int64_t> storage_offset) {
   if (size.rank != stride.rank)
     fail<ValueError>("as_strided", "size " + size.str() + " and stride " + stride.str() + " differ in length",
@@ -169,9 +183,12 @@ Tensor as_strided(const Tensor& x, const Dims& size, const Dims& stride, std::op
                      "stay inside it");
   const int64_t begin = offset - x->offset;
   const bool inside = x.contiguous() && begin >= 0 && last - x->offset < x.numel();
-  if (grad_enabled() && x.requires_grad() && size.numel() != 0 && !inside)
+  if (grad_enabled() && x.requires_grad() && size.numel() != 0 && !inside) {
+    const Tensor ordered = in_order_of_memory(x);
+    if (!x.contiguous() && ordered.contiguous()) return as_strided(ordered, size, stride, offset);
     fail<ValueError>("as_strided", "the gradient of elements that are not the tensor's own is not known",
                      "call contiguous() first and stay inside the tensor");
+  }
   return view(ops::AsStrided, x, size, steps, offset, StridedAttributes{steps, begin});
 }
 

@@ -187,6 +187,15 @@ def test_overlapping_windows_add_their_gradients(device: sg.Device) -> None:
     assert x.grad.tolist() == [[1, 2, 2, 1], [2, 4, 4, 2], [1, 2, 2, 1]]
 
 
+def test_windows_on_turned_tensors_have_gradients(device: sg.Device) -> None:
+    whole = sg.arange(24.0, device=device).reshape(2, 3, 4).requires_grad_()
+    turned = whole.permute(2, 0, 1)  # as_strided() looks at memory, whatever the order of dimensions
+    windows = turned.as_strided((5, 8), (4, 1))
+    assert windows.tolist() == [list(range(4 * i, 4 * i + 8)) for i in range(5)]
+    windows.sum().backward()
+    assert whole.grad.tolist() == [[[1] * 4, [2] * 4, [2] * 4], [[2] * 4, [2] * 4, [1] * 4]]
+
+
 def test_as_strided_stays_in_memory(device: sg.Device) -> None:
     x = sg.arange(6, device=device)
     with pytest.raises(ValueError, match="reaches element 6 of memory of 6"):

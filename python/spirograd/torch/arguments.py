@@ -8,12 +8,14 @@ from collections.abc import Callable
 from types import BuiltinFunctionType
 from typing import Any
 
-from .._core import Tensor
+from .._core import Tensor, tensor
 from .layouts import strided
 
 __all__ = ["adapted", "legacy_reduction", "placed", "without_layout"]
 
 # They say where or how memory is laid out: there is one way here.
+_OF_NUMBERS = ("add", "sub", "mul", "div", "true_divide", "floor_divide", "remainder", "fmod", "pow")
+_NUMBERS = (bool, int, float)
 _WITHOUT_MEANING = ("pin_memory", "memory_format", "names")
 
 
@@ -21,7 +23,7 @@ def adapted(thing: Any) -> Any:
     """A function of the core, taking `out=` and the arguments without a meaning as well; other things as they are."""
     if not isinstance(thing, BuiltinFunctionType):
         return thing
-    function: Callable[..., Any] = thing
+    function: Callable[..., Any] = thing if thing.__name__ not in _OF_NUMBERS else _of_numbers(thing)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -30,6 +32,16 @@ def adapted(thing: Any) -> Any:
         out = kwargs.pop("out", None)
         result = function(*args, **without_layout(thing.__name__, kwargs))
         return result if out is None else placed(thing.__name__, result, out)
+
+    return call
+
+
+def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An operation of two, taking two numbers as well."""
+
+    def call(input: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
+        one = isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS)
+        return function(tensor(input) if one else input, other, *args, **kwargs)
 
     return call
 

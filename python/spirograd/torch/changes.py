@@ -200,6 +200,7 @@ def _load_pre_hook(self: nn.Module, hook: Any, with_module: bool = False) -> Any
 
 def _change_modules() -> None:
     nn.Module.cuda = _module_cuda  # type: ignore[attr-defined]
+    nn.MultiheadAttention._reset_parameters = nn.MultiheadAttention.reset_parameters  # type: ignore[attr-defined]
     nn.Module._register_load_state_dict_pre_hook = _load_pre_hook  # type: ignore[attr-defined]
     nn.Module._register_state_dict_hook = nn.Module.register_state_dict_post_hook  # type: ignore[attr-defined]
     # To look at only: a write would be lost.

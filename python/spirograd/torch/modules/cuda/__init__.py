@@ -13,6 +13,7 @@ from ...kinds import KINDS
 
 __all__ = [
     "CUDAGraph",
+    "default_generators",
     "graph",
     "is_current_stream_capturing",
     "StreamContext",
@@ -297,3 +298,10 @@ class graph:
 def is_current_stream_capturing() -> bool:
     """False: there are no graphs of kernels."""
     return False
+
+
+def __getattr__(name: str) -> Any:
+    """default_generators: that of the process for each GPU."""
+    if name != "default_generators":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return (_core.manual_seed(_core.initial_seed()),) * device_count()
