@@ -9,7 +9,7 @@ from typing import Any
 
 from ..base import dtypes
 
-__all__ = ["ABSENT", "AbsentDevice", "AbsentType", "finfo", "iinfo"]
+__all__ = ["ABSENT", "AbsentDevice", "AbsentType", "Meta", "finfo", "iinfo"]
 
 
 class AbsentType:
@@ -100,7 +100,28 @@ class AbsentDevice(str):
         return f"device(type='{self.type}'" + (f", index={self.index})" if self.index is not None else ")")
 
     def __enter__(self) -> AbsentDevice:
-        raise NotImplementedError(f"device: no tensor can be made on {str(self)!r} here; leave the context out")
+        if self.type != "meta":
+            raise NotImplementedError(f"device: no tensor can be made on {str(self)!r} here; leave the context out")
+        Meta.open += 1
+        return self
 
     def __exit__(self, *args: object) -> None:
-        pass
+        Meta.open -= 1
+
+
+class Meta:
+    """The context of the device "meta", in which libraries make a model before they read its weights.
+
+    Tensors are made as always, since they take no memory before they are read; they only say that they are on "meta".
+
+    Attributes:
+        open: how many such contexts there are.
+    """
+
+    open = 0
+    device = AbsentDevice("meta")
+
+    @classmethod
+    def is_meant(cls, device: object) -> bool:
+        """Whether a context is open, and that device is the one of its tensors."""
+        return cls.open > 0 and device is not None and str(device) == "meta"

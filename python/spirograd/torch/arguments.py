@@ -9,6 +9,7 @@ from types import BuiltinFunctionType
 from typing import Any
 
 from .._core import Tensor, tensor
+from .absent import Meta
 from .layouts import strided
 
 __all__ = ["adapted", "legacy_reduction", "placed", "without_layout"]
@@ -51,6 +52,8 @@ def without_layout(op: str, arguments: dict[str, Any]) -> dict[str, Any]:
     layout = arguments.pop("layout", strided)
     if layout is not strided and layout is not None:
         raise ValueError(f"{op}: layout {layout} is not in spirograd; use torch.strided")
+    if Meta.is_meant(arguments.get("device")):
+        del arguments["device"]
     for name in _WITHOUT_MEANING:
         arguments.pop(name, None)
     return arguments

@@ -4,6 +4,7 @@ that take other arguments there."""
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import Any
@@ -13,6 +14,7 @@ from .._core import Device, Tensor
 from ..distributions import Distribution
 from ..nn import loss
 from . import functions
+from .absent import Meta
 from .arguments import legacy_reduction, without_layout
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
@@ -64,6 +66,8 @@ def _change_devices() -> None:
 
 # ---- tensors ---------------------------------------------------------------------------------------------------------
 def _on_gpu(place: Any) -> Any:
+    if Meta.is_meant(place):
+        return _core.get_default_device()
     return f"cuda:{place}" if isinstance(place, int) and not isinstance(place, bool) else place
 
 
@@ -127,6 +131,17 @@ def _plain(original: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     return call
 
 
+def _device_of(original: Any) -> property:
+    """Where a tensor is; to a program in the context of "meta", there."""
+
+    def device(self: Tensor) -> Any:
+        if Meta.open and not sys._getframe(1).f_globals.get("__name__", "").startswith("spirograd"):
+            return Meta.device
+        return original.__get__(self)
+
+    return property(device)
+
+
 def _size(original: Callable[..., Any]) -> Callable[..., Any]:
     def size(self: Tensor, dim: int | None = None) -> Any:
         return self.shape if dim is None else original(self, dim)
@@ -141,6 +156,7 @@ def _change_tensors() -> None:
         "size": _size(Tensor.size),
         "copy_": _copy(Tensor.copy_),
         "cuda": _cuda,
+        "device": _device_of(Tensor.device),
         "storage": lambda self: Storage(self),
         "untyped_storage": lambda self: Storage(self),
         "to": _to(Tensor.to),
@@ -193,6 +209,12 @@ def _change_distributions() -> None:
     Distribution.event_shape = property(lambda self: Size(event(self)))  # type: ignore[assignment]
 
 
+def _forgotten(self: nn.Module) -> set[str]:
+    """The buffers that state_dict() has not."""
+    self._own_buffers()
+    return {name for name, kept in self._persistent.items() if not kept}
+
+
 def _load_pre_hook(self: nn.Module, hook: Any, with_module: bool = False) -> Any:
     """register_load_state_dict_pre_hook() under its old name, for hooks without the module."""
     return self.register_load_state_dict_pre_hook(hook if with_module else lambda module, *args: hook(*args))
@@ -206,6 +228,7 @@ def _change_modules() -> None:
     # To look at only: a write would be lost.
     nn.Module._parameters = property(lambda self: MappingProxyType(dict(self._own()[1])))  # type: ignore[attr-defined]
     nn.Module._buffers = property(lambda self: MappingProxyType(dict(self._own_buffers())))  # type: ignore[attr-defined]
+    nn.Module._non_persistent_buffers_set = property(_forgotten)  # type: ignore[attr-defined]
     for name in ("forward_pre", "forward", "backward_pre", "backward"):
         setattr(nn.Module, f"_{name}_hooks", property(functools.partial(_hooks_of, name)))
     for name in loss.__all__:

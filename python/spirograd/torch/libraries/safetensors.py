@@ -93,16 +93,17 @@ class safe_open:
         filename: its path.
         framework: "pt"; for others, the function of the package is used.
         device: of the tensors.
+        backend: accepted: the file is read, not mapped.
     """
 
-    def __new__(cls, filename: Any, framework: str, device: Any = "cpu") -> Any:
+    def __new__(cls, filename: Any, framework: str, device: Any = "cpu", *, backend: Any = None) -> Any:
         if framework not in ("pt", "torch", "pytorch"):
             return cls.other(filename, framework=framework)
         return super().__new__(cls)
 
     other: Any = None  # the package's own
 
-    def __init__(self, filename: Any, framework: str, device: Any = "cpu") -> None:
+    def __init__(self, filename: Any, framework: str, device: Any = "cpu", *, backend: Any = None) -> None:
         with self.other(filename, framework="numpy"):  # checks sizes and places
             pass
         self._file = open(filename, "rb")  # noqa: SIM115
