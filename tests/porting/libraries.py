@@ -294,3 +294,28 @@ try:
     torch._check(False, lambda: "three")
 except RuntimeError as error:
     print(error)
+
+
+# ---- what else libraries ask for ----
+class Reduced(torch.nn.modules.loss._Loss):
+    def forward(self, a, b):
+        return (a - b).abs().mean() if self.reduction == "mean" else (a - b).abs().sum()
+
+
+print(Reduced()(torch.ones(2), torch.zeros(2)).item(), Reduced(reduction="sum")(torch.ones(2), torch.zeros(2)).item())
+print(torch.ops.aten.add(torch.ones(1), 2).item(), torch.ops.aten.relu.default(torch.tensor([-1.0, 2.0])).tolist())
+print(isinstance(nn.Linear(1, 1), torch.jit.ScriptModule), torch.nn.modules.module._EXTRA_STATE_KEY_SUFFIX)
+line = nn.Linear(2, 2)
+line._parameters["weight"] = nn.Parameter(torch.zeros(2, 2))
+del line._parameters["bias"]
+print(list(line.state_dict()), line.weight.tolist(), counting._non_persistent_buffers_set)
+with torch.device("meta"):
+    empty = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+    print(torch.tensor([]).device, empty[0].weight.device.type, torch.zeros(2, device="meta").device.type)
+    print(empty[0].weight.to("meta").device.type, torch.get_default_device().type)
+state = {name: torch.ones(value.shape, dtype=value.dtype) for name, value in empty.state_dict().items()}
+empty.load_state_dict(state, assign=True)
+print(empty.eval()(torch.ones(1, 2)).shape, empty[0].weight.device, torch.tensor([]).device)
+print(torch.div(7, 2, rounding_mode="floor"), torch.add(1, 2), torch.mul(2.0, 3), torch.eye(2).to_dense().tolist())
+print(torch._C._nn._parse_to("cpu", torch.float64)[:3], torch._C._nn._parse_to(torch.ones(1, dtype=torch.int8))[1])
+print(torch.sparse_coo, torch.strided, torch.onnx.is_in_onnx_export(), torch.nn.utils.fusion.__name__)

@@ -157,6 +157,7 @@ def _change_tensors() -> None:
         "copy_": _copy(Tensor.copy_),
         "cuda": _cuda,
         "device": _device_of(Tensor.device),
+        "to_dense": lambda self, dtype=None: self if dtype is None else self.to(dtype),
         "storage": lambda self: Storage(self),
         "untyped_storage": lambda self: Storage(self),
         "to": _to(Tensor.to),
@@ -209,6 +210,28 @@ def _change_distributions() -> None:
     Distribution.event_shape = property(lambda self: Size(event(self)))  # type: ignore[assignment]
 
 
+class _Entries(dict[str, Any]):
+    """A module's parameters or buffers by name, as they are now; what is written or deleted is so in the module."""
+
+    def __init__(self, module: nn.Module, entries: Any) -> None:
+        super().__init__(entries)
+        self._module = module
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value)
+        setattr(self._module, name, value)
+
+    def __delitem__(self, name: str) -> None:
+        super().__delitem__(name)
+        delattr(self._module, name)
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """Removes an entry and returns it."""
+        if name in self:
+            delattr(self._module, name)
+        return super().pop(name, *default)
+
+
 def _forgotten(self: nn.Module) -> set[str]:
     """The buffers that state_dict() has not."""
     self._own_buffers()
@@ -225,9 +248,8 @@ def _change_modules() -> None:
     nn.MultiheadAttention._reset_parameters = nn.MultiheadAttention.reset_parameters  # type: ignore[attr-defined]
     nn.Module._register_load_state_dict_pre_hook = _load_pre_hook  # type: ignore[attr-defined]
     nn.Module._register_state_dict_hook = nn.Module.register_state_dict_post_hook  # type: ignore[attr-defined]
-    # To look at only: a write would be lost.
-    nn.Module._parameters = property(lambda self: MappingProxyType(dict(self._own()[1])))  # type: ignore[attr-defined]
-    nn.Module._buffers = property(lambda self: MappingProxyType(dict(self._own_buffers())))  # type: ignore[attr-defined]
+    nn.Module._parameters = property(lambda self: _Entries(self, self._own()[1]))  # type: ignore[attr-defined]
+    nn.Module._buffers = property(lambda self: _Entries(self, self._own_buffers()))  # type: ignore[attr-defined]
     nn.Module._non_persistent_buffers_set = property(_forgotten)  # type: ignore[attr-defined]
     for name in ("forward_pre", "forward", "backward_pre", "backward"):
         setattr(nn.Module, f"_{name}_hooks", property(functools.partial(_hooks_of, name)))

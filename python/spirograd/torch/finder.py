@@ -166,7 +166,7 @@ class Namespace(ModuleType):
                     value = adapted(value)
                     setattr(self, name, value)
                     return value
-        if name.startswith("__"):
+        if name.startswith("__") and name != "__config__":
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if _sources(f"{self.__name__}.{name}"):
             return importlib.import_module(f"{self.__name__}.{name}")

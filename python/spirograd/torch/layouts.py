@@ -18,6 +18,11 @@ __all__ = [
     "legacy_contiguous_format",
     "memory_format",
     "preserve_format",
+    "sparse_bsc",
+    "sparse_bsr",
+    "sparse_coo",
+    "sparse_csc",
+    "sparse_csr",
     "strided",
 ]
 
@@ -76,6 +81,8 @@ class memory_format(_Word):
 
 
 strided, jagged = layout("strided"), layout("jagged")
+sparse_coo, sparse_csr, sparse_csc = layout("sparse_coo"), layout("sparse_csr"), layout("sparse_csc")
+sparse_bsr, sparse_bsc = layout("sparse_bsr"), layout("sparse_bsc")
 contiguous_format = memory_format("contiguous_format")
 preserve_format = memory_format("preserve_format")
 legacy_contiguous_format = contiguous_format

@@ -3,11 +3,44 @@
 from __future__ import annotations
 
 import contextlib
+from types import SimpleNamespace
+from typing import Any
 
-__all__ = ["DisableTorchFunctionSubclass", "_are_functorch_transforms_active", "_get_tracing_state"]
-__all__ += ["_log_api_usage_once"]
+from ..._core import Device, Tensor, device, dtype
+
+__all__ = ["DisableTorchFunctionSubclass", "_TensorMeta", "_are_functorch_transforms_active", "_nn"]
+__all__ += ["_disabled_torch_function_impl", "_get_tracing_state", "_log_api_usage_once"]
 
 DisableTorchFunctionSubclass = contextlib.nullcontext
+_TensorMeta = type(Tensor)
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """Arguments of to(): device, type, non_blocking, memory_format."""
+    given = {"device": None, "dtype": None, "non_blocking": False, "memory_format": None, **kwargs}
+    given.pop("copy", None)
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        given["device"], given["dtype"] = rest[0].device, rest[0].dtype
+        rest.pop(0)
+    elif rest and isinstance(rest[0], dtype):
+        given["dtype"] = rest.pop(0)
+    elif rest:
+        place = rest.pop(0)
+        given["device"] = place if place is None or isinstance(place, Device) else device(place)
+        if rest and isinstance(rest[0], dtype):
+            given["dtype"] = rest.pop(0)
+    if rest:
+        given["non_blocking"] = bool(rest[0])
+    return given["device"], given["dtype"], given["non_blocking"], given["memory_format"]
+
+
+_nn = SimpleNamespace(_parse_to=_parse_to)
+
+
+def _disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The function's own result."""
+    return func(*args, **(kwargs or {}))
 
 
 def _get_tracing_state() -> None:

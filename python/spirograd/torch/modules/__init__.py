@@ -11,7 +11,7 @@ from ... import _core, linalg
 from ..._core import Device
 from ...base.types import DTypeLike
 from ...nn import Module, functional
-from ..absent import ABSENT, AbsentDevice, finfo, iinfo
+from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
 from ..functions import FUNCTIONS
 from ..kinds import KINDS, set_default_tensor_type
 from ..kinds import AnyTensor as Tensor
@@ -25,7 +25,9 @@ from .creation import tensor
 from .cuda import Stream, is_available
 from .flags import *  # noqa: F403
 from .futures import Future
+from .jit import ScriptFunction, ScriptModule
 from .serialization import load, save
+from .storage import TypedStorage, UntypedStorage
 from .version import __version__
 
 inf, nan, pi, e, newaxis = math.inf, math.nan, math.pi, math.e, None
@@ -68,6 +70,11 @@ _METHODS += [name for name in dir(_core.Tensor) if name.endswith("_") and not na
 solve, constant_pad_nd = linalg.solve, _core.pad
 
 
+def get_default_device() -> Any:
+    """Where tensors are made that are not told where."""
+    return Meta.device if Meta.open else _core.get_default_device()
+
+
 def get_device_module(device: Any = None) -> Any:
     """torch.cuda, or torch.cpu for the CPU; without a device, that of the GPU if there is one."""
     import sys
@@ -76,6 +83,14 @@ def get_device_module(device: Any = None) -> Any:
     kind = str(device if device is not None else "cuda" if is_available() else "cpu").partition(":")[0]
     name = "torch.cpu" if kind == "cpu" else "torch.cuda"
     return sys.modules.get(name) or import_module(name)
+
+
+class PyTorchFileReader:
+    """What reads PyTorch's files there: load() does so here. For annotations."""
+
+
+class TensorType:
+    """The type of tensors in compiled functions, for annotations."""
 
 
 class _Names(type):
@@ -195,8 +210,14 @@ def poisson(input: _core.Tensor, generator: Any = None) -> _core.Tensor:
 __all__ = [
     "Future",
     "GradScaler",
+    "PyTorchFileReader",
+    "ScriptFunction",
+    "ScriptModule",
     "Stream",
     "Tensor",
+    "TensorType",
+    "TypedStorage",
+    "UntypedStorage",
     "__version__",
     "_assert",
     "autocast",
@@ -206,6 +227,7 @@ __all__ = [
     "e",
     "finfo",
     "frombuffer",
+    "get_default_device",
     "get_device_module",
     "iinfo",
     "inf",

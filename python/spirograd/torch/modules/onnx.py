@@ -7,7 +7,12 @@ from typing import Any
 
 from ...nn import Module
 
-__all__ = ["export"]
+__all__ = ["export", "is_in_onnx_export"]
+
+
+def is_in_onnx_export() -> bool:
+    """False: export() follows what a program computes otherwise, too."""
+    return False
 
 
 def export(

@@ -16,7 +16,7 @@ from ...nn import Module
 from ...serialization._paths import written
 from ...serialization._torch_files import STORAGES, Pickle, write_torch
 
-__all__ = ["add_safe_globals", "load", "safe_globals", "save"]
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
 
 def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **options: Any) -> None:
@@ -91,6 +91,15 @@ class _Storage:
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
     """Accepted; a file that needs such a class is refused by load()."""
+
+
+def get_safe_globals() -> list[Any]:
+    """None."""
+    return []
+
+
+def clear_safe_globals() -> None:
+    """Accepted: there are none."""
 
 
 @contextlib.contextmanager

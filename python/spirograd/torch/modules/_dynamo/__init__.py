@@ -3,10 +3,11 @@
 from types import SimpleNamespace
 from typing import Any
 
+from .. import OptimizedModule
 from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, reset
 
-__all__ = ["allow_in_graph", "assume_constant_result", "config", "disable", "graph_break", "is_compiling"]
-__all__ += ["mark_dynamic", "mark_static", "mark_static_address", "reset"]
+__all__ = ["OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "graph_break"]
+__all__ += ["is_compiling", "mark_dynamic", "mark_static", "mark_static_address", "reset"]
 
 config = SimpleNamespace(suppress_errors=False, cache_size_limit=8, verbose=False, capture_scalar_outputs=False)
 

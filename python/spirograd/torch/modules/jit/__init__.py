@@ -11,7 +11,9 @@ T = TypeVar("T")
 
 __all__ = [
     "Final",
+    "ScriptFunction",
     "ScriptModule",
+    "TracerWarning",
     "annotate",
     "export",
     "freeze",
@@ -21,16 +23,28 @@ __all__ = [
     "optimize_for_inference",
 ]
 __all__ += [
+    "_overload",
     "_overload_method",
     "_script_if_tracing",
     "script",
+    "script_if_tracing",
     "script_method",
     "trace",
     "trace_module",
     "unused",
 ]
 
-ScriptModule = nn.Module
+
+class ScriptModule(nn.Module):
+    """A compiled module: script() and trace() give the module itself, so only subclasses of this one are."""
+
+
+class ScriptFunction:
+    """A compiled function: script() gives the function itself, so none is one."""
+
+
+class TracerWarning(Warning):
+    """What a trace would warn of: nothing is traced."""
 
 
 def script(obj: T, *args: Any, **options: Any) -> T:
@@ -44,7 +58,7 @@ def trace(func: T, example_inputs: Any = None, *args: Any, **options: Any) -> T:
 
 
 trace_module, freeze, optimize_for_inference = trace, script, script
-export = unused = script_method = _overload_method = _script_if_tracing = script
+export = unused = script_method = _overload = _overload_method = _script_if_tracing = script_if_tracing = script
 
 
 def ignore(drop: Any = False, **options: Any) -> Any:

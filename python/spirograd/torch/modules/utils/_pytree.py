@@ -6,12 +6,13 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-__all__ = ["SUPPORTED_NODES", "Context", "LeafSpec", "MappingKey", "NodeDef", "SequenceKey", "TreeSpec"]
-__all__ += ["_dict_flatten", "_dict_flatten_with_keys", "_dict_unflatten", "_register_pytree_node"]
+__all__ = ["SUPPORTED_NODES", "Context", "LeafSpec", "MappingKey", "NodeDef", "PyTree", "SequenceKey", "TreeSpec"]
+__all__ += ["_dict_flatten", "_dict_flatten_with_keys", "_dict_unflatten", "_get_node_type", "_register_pytree_node"]
 __all__ += ["register_pytree_node", "tree_all", "tree_any", "tree_flatten", "tree_iter", "tree_leaves", "tree_map"]
 __all__ += ["tree_map_", "tree_map_only", "tree_structure", "tree_unflatten"]
 
 Context = Any
+PyTree = Any
 Flatten = Callable[[Any], tuple[Iterable[Any], Context]]
 Unflatten = Callable[[Iterable[Any], Context], Any]
 IsLeaf = Callable[[Any], bool] | None
@@ -133,7 +134,7 @@ def LeafSpec() -> TreeSpec:
     return TreeSpec(None, None, [])
 
 
-def _node_of(x: Any) -> Any:
+def _get_node_type(x: Any) -> Any:
     """What containers like that are registered as."""
     kind = type(x)
     if kind not in SUPPORTED_NODES and isinstance(x, tuple) and hasattr(x, "_fields"):
@@ -142,7 +143,7 @@ def _node_of(x: Any) -> Any:
 
 
 def _flatten_into(x: Any, leaves: list[Any], is_leaf: IsLeaf) -> TreeSpec:
-    node = _node_of(x)
+    node = _get_node_type(x)
     if node not in SUPPORTED_NODES or (is_leaf is not None and is_leaf(x)):
         leaves.append(x)
         return LeafSpec()
