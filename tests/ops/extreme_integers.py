@@ -27,7 +27,7 @@ SECONDS = 20  # for one call
 ALONG = """
     all amax amin aminmax any argmax argmin argsort count_nonzero cummax cummin cumprod cumsum diff expand_dims
     log_softmax logcumsumexp logsumexp max mean median min nanmean nanmedian nansum norm prod size softmax sort squeeze
-    std std_mean stride sum unbind unsqueeze var var_mean
+    std std_mean stride sum unbind unique unique_consecutive unsqueeze var var_mean
 """
 CALLS = """
 x.flip(N) | x.permute(N, 0) | x.permute_dims(N, 0)
