@@ -319,3 +319,27 @@ print(empty.eval()(torch.ones(1, 2)).shape, empty[0].weight.device, torch.tensor
 print(torch.div(7, 2, rounding_mode="floor"), torch.add(1, 2), torch.mul(2.0, 3), torch.eye(2).to_dense().tolist())
 print(torch._C._nn._parse_to("cpu", torch.float64)[:3], torch._C._nn._parse_to(torch.ones(1, dtype=torch.int8))[1])
 print(torch.sparse_coo, torch.strided, torch.onnx.is_in_onnx_export(), torch.nn.utils.fusion.__name__)
+
+# ---- as before PyTorch 1.5: factors before tensors ----
+a, b = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+for made in (
+    torch.ones(2).add_(2, a),
+    torch.add(torch.ones(2), 3, a),
+    torch.ones(2).sub_(2, a),
+    torch.ones(2).addcmul_(0.5, a, b),
+    torch.ones(2).addcdiv_(0.5, a, b),
+    torch.addcmul(torch.ones(2), 0.5, a, b),
+    torch.addcdiv(torch.ones(2), 2, a, b),
+    torch.ones(2).addcmul(a, b, value=2),
+):
+    show("sum", made)
+
+
+class Slow(torch.optim.Optimizer):
+    def __init__(self, inner):
+        self.param_groups, self.state = inner.param_groups, collections.defaultdict(dict)
+
+
+slow = Slow(torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=0.1))
+slow.state[slow.param_groups[0]["params"][0]]["step"] = 1
+print(len(slow.state), torch.serialization.DEFAULT_PROTOCOL)

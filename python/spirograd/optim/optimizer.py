@@ -106,6 +106,10 @@ class Optimizer:
         """The state of each parameter that has stepped, as a dict."""
         return self._state
 
+    @state.setter
+    def state(self, state: defaultdict[Tensor, dict[str, Any]]) -> None:
+        self._state = state
+
     def add_param_group(self, param_group: Group) -> None:
         """Adds parameters with their own options.
 

@@ -230,6 +230,11 @@ class RuleOptimizer(Optimizer):
         self._settle()
         return self._state
 
+    @state.setter
+    def state(self, state: defaultdict[Tensor, dict[str, Any]]) -> None:
+        self._batches.clear()
+        self._state = state
+
     def _saved(self, p: Tensor) -> dict[str, Any]:
         state = self._state[p]
         names = [k for k in dict.fromkeys((*self._start, *state)) if k in state and not k.startswith("_")]

@@ -12,11 +12,12 @@ from .._core import Tensor, tensor
 from .absent import Meta
 from .layouts import strided
 
-__all__ = ["adapted", "legacy_reduction", "placed", "without_layout"]
+__all__ = ["FACTOR_FIRST", "adapted", "factor_first", "legacy_reduction", "placed", "without_layout"]
 
 # They say where or how memory is laid out: there is one way here.
 _OF_NUMBERS = ("add", "sub", "mul", "div", "true_divide", "floor_divide", "remainder", "fmod", "pow")
 _NUMBERS = (bool, int, float)
+FACTOR_FIRST = {"add": ("alpha", 1), "sub": ("alpha", 1), "addcmul": ("value", 2), "addcdiv": ("value", 2)}
 _WITHOUT_MEANING = ("pin_memory", "memory_format", "names")
 
 
@@ -25,6 +26,8 @@ def adapted(thing: Any) -> Any:
     if not isinstance(thing, BuiltinFunctionType):
         return thing
     function: Callable[..., Any] = thing if thing.__name__ not in _OF_NUMBERS else _of_numbers(thing)
+    if thing.__name__ in FACTOR_FIRST:
+        function = factor_first(function, thing.__name__)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -33,6 +36,19 @@ def adapted(thing: Any) -> Any:
         out = kwargs.pop("out", None)
         result = function(*args, **without_layout(thing.__name__, kwargs))
         return result if out is None else placed(thing.__name__, result, out)
+
+    return call
+
+
+def factor_first(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """A sum of a multiple, taking its factor before the tensors as well, as in PyTorch before 1.5."""
+    word, tensors = FACTOR_FIRST[name.rstrip("_")]
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == tensors + 2 and isinstance(args[1], _NUMBERS):
+            return function(args[0], *args[2:], **{word: args[1]}, **kwargs)
+        return function(*args, **kwargs)
 
     return call
 

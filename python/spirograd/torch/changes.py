@@ -15,7 +15,7 @@ from ..distributions import Distribution
 from ..nn import loss
 from . import functions
 from .absent import Meta
-from .arguments import legacy_reduction, without_layout
+from .arguments import FACTOR_FIRST, factor_first, legacy_reduction, without_layout
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
 from .storage import Storage
@@ -181,6 +181,8 @@ def _change_tensors() -> None:
         "is_vulkan",
     ]
     changes |= {name: property(lambda self: False) for name in never}
+    for name in FACTOR_FIRST:
+        changes |= {n: factor_first(getattr(Tensor, n), n) for n in (name, f"{name}_")}
     for name, value in {**functions.METHODS, **changes}.items():
         setattr(Tensor, name, value)
 

@@ -16,7 +16,11 @@ from ...nn import Module
 from ...serialization._paths import written
 from ...serialization._torch_files import STORAGES, Pickle, write_torch
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+__all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "add_safe_globals", "clear_safe_globals", "get_safe_globals", "load"]
+__all__ += ["safe_globals", "save"]
+
+MAP_LOCATION = Any
+DEFAULT_PROTOCOL = 2
 
 
 def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **options: Any) -> None:
