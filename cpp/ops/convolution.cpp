@@ -220,16 +220,21 @@ bool outputs_of_patches(const Tensor& y, const Tensor& w, const Geometry& g) {
          w.shape()[1] * g.stride.numel() <= kMostOutputs;
 }
 
-// [n, output, place]: what taps of one phase along each dimension see of the result.
+// The convolution of a result with the taps of one phase along each dimension.
+Geometry of_phase(const Phase& p, const Phase& q, int64_t groups) {
+  Geometry g;
+  g.stride = {1, 1};
+  g.dilation = {p.dilation, q.dilation};
+  g.kernel = {p.taps, q.taps};
+  g.result = {p.count, q.count};
+  g.groups = groups;
+  return g;
+}
+
+// [n, output, place]: what these taps see of the result.
 Tensor correlate_seen(const Tensor& y, const Tensor& w, const Geometry& g, const Phase& p, const Phase& q) {
   const auto after = [&](const Phase& one, int d) { return one.reach() - one.before - y.shape()[d + 2]; };
-  Geometry inner;
-  inner.stride = {1, 1};
-  inner.dilation = {p.dilation, q.dilation};
-  inner.kernel = {p.taps, q.taps};
-  inner.result = {p.count, q.count};
-  inner.groups = g.groups;
-  return correlate(padded(y, p.before, after(p, 0), q.before, after(q, 1)), w, inner);
+  return correlate(padded(y, p.before, after(p, 0), q.before, after(q, 1)), w, of_phase(p, q, g.groups));
 }
 
 // The gradient by the image: for each residue modulo the stride, a convolution with every stride-th tap of the kernel.
@@ -256,12 +261,7 @@ Tensor image_gradient(const Tensor& y, const Tensor& w, const Geometry& g, const
   const Pixels pixels = rows ? shared.pixels_of(y, g) : Pixels{};
   const Tensor whole = windows || rows ? y : padded(y, before[0], after[0], before[1], after[1]);
   const auto one = [&](const Phase& p, const Phase& q) {
-    Geometry inner;
-    inner.stride = {1, 1};
-    inner.dilation = {p.dilation, q.dilation};
-    inner.kernel = {p.taps, q.taps};
-    inner.result = {p.count, q.count};
-    inner.groups = g.groups;
+    const Geometry inner = of_phase(p, q, g.groups);
     const Tensor some = turned(slice(slice(w, 2, p.first, p.taps, p.step), 3, q.first, q.taps, q.step), g.groups);
     if (rows) return correlate_phases(pixels, some, y.shape()[0], g, p, q);
     if (windows) return correlate_channels(framed(y, {p.before, q.before}, {p.reach(), q.reach()}), some, inner);

@@ -65,7 +65,7 @@ void expand_correlate(const Node& node, bool gpu, Expansion& e) {
   CustomKernel& custom = launch(node, gpu, e, "winograd_correlate.glsl");
   const int64_t row = round_up(int64_t{p.outputs}, kTile), blocks = node.domain[0] * blocks_of(p).numel();
   add_places(custom, p, row);
-  custom.cost = static_cast<double>(blocks * row * node.domain[1]) * kPoints;
+  custom.cost = 2.0 * kPoints * static_cast<double>(blocks * row * node.domain[1]);
   set_groups(custom, row / kTile * divide_up(blocks, kTile));
 }
 
@@ -74,7 +74,7 @@ void expand_weights(const Node& node, bool gpu, Expansion& e) {
   CustomKernel& custom = launch(node, gpu, e, "winograd_weights.glsl");
   const int64_t channels = node.domain[1], blocks = node.domain[0] * blocks_of(p).numel();
   add_places(custom, p, p.blocks);
-  custom.cost = static_cast<double>(blocks * p.outputs * channels) * kPoints;
+  custom.cost = 2.0 * kPoints * static_cast<double>(blocks * p.outputs * channels);
   set_groups(custom,
              divide_up(int64_t{p.outputs}, kTile) * divide_up(channels, kTile) * divide_up(blocks, int64_t{p.blocks}));
 }

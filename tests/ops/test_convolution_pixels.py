@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import spirograd as sg
+from reference.convolution import computed, exact
 
 pytestmark = pytest.mark.gpu
 
@@ -45,26 +45,15 @@ def made(shape: tuple[int, ...], seed: int) -> sg.Tensor:
     return sg.tensor(np.random.default_rng(seed).normal(size=shape).astype(np.float32)).bfloat16()
 
 
-def results(x: sg.Tensor, w: sg.Tensor, dtype: sg.dtype, device: Any, options: dict[str, Any]) -> list[Any]:
-    x, w = (t.to(dtype).to(device).detach().requires_grad_() for t in (x, w))
-    y = sg.conv2d(x, w, **options)
-    y.backward(made(tuple(y.shape), 3).to(dtype).to(device))
-    assert x.grad is not None and w.grad is not None
-    return [exact(t) for t in (y.detach(), x.grad, w.grad)]
-
-
-def exact(x: sg.Tensor) -> npt.NDArray[np.float64]:
-    return np.asarray(x.cpu().double().numpy())
-
-
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_convolutions_and_gradients_are_rounded_once(case: Any, gpu: sg.Device) -> None:
     image, kernel, options = case
     x, w = made(image, 1), made(kernel, 2)
-    want = results(x, w, sg.float64, "cpu", options)
-    room = results(x.abs(), w.abs(), sg.float64, "cpu", options)
+    g = made(tuple(sg.conv2d(x.double(), w.double(), **options).shape), 3)
+    want = computed(x, w, g, sg.float64, "cpu", **options)
+    room = computed(x.abs(), w.abs(), g, sg.float64, "cpu", **options)
     for dtype in UNIT if image[1] == 64 else ["float16"]:
-        got = results(x, w, getattr(sg, dtype), gpu, options)
+        got = computed(x, w, g, getattr(sg, dtype), gpu, **options)
         for a, b, most in zip(got, want, room, strict=True):
             assert (np.abs(a - b) <= UNIT[dtype] * np.abs(b) + 2.0**-18 * np.abs(most).max() + 2.0**-24).all()
 

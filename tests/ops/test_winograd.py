@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 import spirograd as sg
+from reference.convolution import computed, exact
 
 pytestmark = pytest.mark.gpu
 
@@ -42,26 +42,14 @@ def made(shape: tuple[int, ...], seed: int) -> sg.Tensor:
     return sg.tensor(np.random.default_rng(seed).normal(size=shape).astype(np.float32))
 
 
-def results(x: sg.Tensor, w: sg.Tensor, g: sg.Tensor, dtype: sg.dtype, device: Any, **options: Any) -> list[Any]:
-    x, w = (t.to(dtype).to(device).detach().requires_grad_() for t in (x, w))
-    y = sg.conv2d(x, w, **options)
-    y.backward(g.to(dtype).to(device))
-    assert x.grad is not None and w.grad is not None
-    return [exact(t) for t in (y.detach(), x.grad, w.grad)]
-
-
-def exact(x: sg.Tensor) -> npt.NDArray[np.float64]:
-    return np.asarray(x.cpu().double().numpy())
-
-
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_convolutions_and_gradients_are_exact(case: Any, gpu: sg.Device) -> None:
     image, outputs, padding = case
     x, w = made(image, 1), made((outputs, image[1], 3, 3), 2)
     g = made(tuple(sg.conv2d(x, w, padding=padding).shape), 3)
-    got = results(x, w, g, sg.float32, gpu, padding=padding)
-    want = results(x, w, g, sg.float64, "cpu", padding=padding)
-    room = results(x.abs(), w.abs(), g.abs(), sg.float64, "cpu", padding=padding)
+    got = computed(x, w, g, sg.float32, gpu, padding=padding)
+    want = computed(x, w, g, sg.float64, "cpu", padding=padding)
+    room = computed(x.abs(), w.abs(), g.abs(), sg.float64, "cpu", padding=padding)
     for a, b, most in zip(got, want, room, strict=True):
         assert np.abs(a - b).max() <= 2.0**-20 * most.max()
 
@@ -91,6 +79,16 @@ def test_a_convolution_is_one_launch_behind_that_of_its_kernels(gpu: sg.Device) 
     gx.realize()
     (gw,) = sg.autograd.grad(y, [w], y.detach())
     assert [step.name for step in gw.plan()] == ["winograd_weights"]
+
+
+def test_a_profile_counts_additions_and_multiplications_at_the_points(gpu: sg.Device) -> None:
+    x, w = made((2, 8, 8, 8), 1).to(gpu), made((32, 8, 3, 3), 2).to(gpu)
+    sg.synchronize()
+    with sg.profiler.profile() as profile:
+        y = sg.conv2d(x, w, padding=1).realize()
+        sg.synchronize()
+    assert [e.flops for e in profile.events() if e.on_gpu and e.name == "winograd"] == [2 * 16 * (2 * 4 * 4) * 32 * 8]
+    assert y.shape == (2, 32, 8, 8)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,20 @@ from .row import NUMBERS, Array, Row, Shape, eps
 Options = dict[str, Any]
 
 
+def exact(x: sg.Tensor) -> Array:
+    """Its values as float64."""
+    return np.asarray(x.cpu().double().numpy())
+
+
+def computed(x: sg.Tensor, w: sg.Tensor, g: sg.Tensor, dtype: sg.dtype, device: Any, **options: Any) -> list[Array]:
+    """A convolution in two dimensions and both gradients for that of the result, computed in a type on a device."""
+    x, w = (t.to(dtype).to(device).detach().requires_grad_() for t in (x, w))
+    y = sg.conv2d(x, w, **options)
+    y.backward(g.to(dtype).to(device))
+    assert x.grad is not None and w.grad is not None
+    return [exact(t) for t in (y.detach(), x.grad, w.grad)]
+
+
 def each(v: Any, dims: int) -> tuple[int, ...]:
     return (v,) * dims if isinstance(v, int) else tuple(v)
 
