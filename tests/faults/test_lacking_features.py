@@ -36,6 +36,26 @@ def test_a_wider_type_is_made_where_it_can_be(without_float64: sg.Device) -> Non
     assert x.to("cpu", sg.float64, non_blocking=True).dtype == sg.float64
 
 
+def test_histograms_of_whole_numbers_need_no_float64(without_float64: sg.Device) -> None:
+    from spirograd.torch.functions.statistics import histc
+
+    x = sg.tensor([0, 1, 1, 2, 3, 3], device=without_float64)
+    assert histc(x, bins=4, min=0, max=3).tolist() == [1, 2, 1, 2]
+
+
+def test_convolutions_run_whatever_the_room_of_a_workgroup(gpu: sg.Device) -> None:
+    x, w = sg.randn(2, 5, 9, 9), sg.randn(6, 5, 3, 3)
+    before = sg._core._convolutions_ignore_sizes(True)
+    try:
+        y = sg.conv2d(x.to(gpu), w.to(gpu), padding=1)
+    finally:
+        sg._core._convolutions_ignore_sizes(before)
+    roomy = int(gpu.limits["maxComputeWorkGroupInvocations"]) >= 256
+    roomy &= int(gpu.limits["maxComputeSharedMemorySize"]) >= 32768
+    assert ("winograd" in [step.name for step in y.plan()]) == roomy
+    assert sg.allclose(y.cpu(), sg.conv2d(x, w, padding=1), atol=1e-4)
+
+
 def test_products_run_whatever_the_size_of_a_workgroup(gpu: sg.Device) -> None:
     threads = int(gpu.limits["maxComputeWorkGroupInvocations"])
     a, b = sg.randn(65, 130), sg.randn(130, 70)

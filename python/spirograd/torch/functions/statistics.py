@@ -46,7 +46,7 @@ def _counted(input: Tensor, edges: Tensor, weight: Tensor | None) -> Tensor:
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements are in each of `bins` equal parts of [min, max]; of the range of the input if both are 0."""
     if not input.is_floating_point():  # the edges are fractions
-        exact = input.device.features.get("float64") != "no"
+        exact = input.device.features.get("shaderFloat64") != "no"
         return histc(input.to(_core.float64 if exact else _core.float32), bins, min, max).to(input.dtype)
     return _counted(input, _edges(input, bins, min, max), None)
 
