@@ -120,6 +120,13 @@ class Module:
     def __init__(self) -> None:
         self.training = True
 
+    if not TYPE_CHECKING:  # to a checker, it would allow every attribute
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if isinstance(value, Buffer):
+                self._persistent = {**self._persistent, name: value.persistent}
+            super().__setattr__(name, value)
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes."""
         raise NotImplementedError(f"{type(self).__name__} has no forward()")
@@ -208,9 +215,6 @@ class Module:
         return modules, parameters
 
     def _own_buffers(self) -> list[tuple[str, Tensor]]:
-        new = {k: v.persistent for k, v in vars(self).items() if isinstance(v, Buffer) and k not in self._persistent}
-        if new:
-            self._persistent = {**self._persistent, **new}
         buffers: list[tuple[str, Tensor]] = []
         for name in self._persistent:
             value = vars(self).get(name)
@@ -511,7 +515,7 @@ class Module:
 
         Raises:
             TypeError: the state is no dict.
-            ValueError: names (if strict) or shapes differ; nothing was copied.
+            ValueError: names (if strict) or shapes differ; nothing was copied, unless a hook decides about names then.
 
         Example:
             >>> layer = sg.nn.Linear(2, 1, bias=False)
