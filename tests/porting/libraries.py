@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import io
 import itertools
+import threading
 
 import numpy as np
 import torch
@@ -343,3 +344,48 @@ class Slow(torch.optim.Optimizer):
 slow = Slow(torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=0.1))
 slow.state[slow.param_groups[0]["params"][0]]["step"] = 1
 print(len(slow.state), torch.serialization.DEFAULT_PROTOCOL)
+
+
+# ---- what is written to a module, and when ----
+class Counted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = nn.Buffer(torch.zeros(1))
+
+    def forward(self, x):
+        self.calls = self.calls + 1
+        return x
+
+
+counted = Counted()
+counted(torch.ones(1))
+print({name: value.tolist() for name, value in counted.state_dict().items()}, type(counted.calls) is nn.Buffer)
+line = nn.Linear(2, 2)
+line._parameters.update(weight=nn.Parameter(torch.full((2, 2), 5.0)))
+print(line.weight.tolist(), line._parameters.pop("bias").shape, sorted(line._parameters), len(line._parameters))
+line._parameters.clear()
+print(list(line.state_dict()))
+
+
+@torch.library.custom_op("mine::where", mutates_args=())
+def where(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
+
+
+@where.register_kernel("cpu")
+def _(x):
+    return x + 2
+
+
+@where.register_kernel("cuda")
+def _(x):
+    return x + 3
+
+
+print(where(torch.zeros(1)).tolist())
+seen = []
+with torch.device("meta"):
+    thread = threading.Thread(target=lambda: seen.append(torch.zeros(1).device.type))
+    thread.start()
+    thread.join()
+print(seen)

@@ -192,3 +192,51 @@ assert "cannot be watched" in error(lambda: torch.overrides.TorchFunctionMode().
 assert "'foo' names no device" in error(lambda: torch.device("foo"))
 """
     )
+
+
+@pytest.mark.gpu
+def test_flexible_attention_on_a_gpu_is_that_of_the_cpu(run_python, gpu) -> None:
+    run_python(
+        START
+        + """
+import numpy as np
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+def computed(place, **where):
+    draw = np.random.RandomState(0)
+    q, k, v = (torch.tensor(draw.randn(2, 4, 70, 16).astype("float32")).to(place).requires_grad_() for _ in range(3))
+    documents, slopes = torch.arange(70, device=place) // 20, torch.tensor([.5, .25, .1, .2], device=place)
+    near = lambda b, h, i, j: (i >= j) & (documents[i] == documents[j])
+    mask = create_block_mask(near, None, None, 70, 70, **where)
+    outs = [flex_attention(q, k, v, f, mask) for f in (None, lambda s, b, h, i, j: s + slopes[h] * (j - i))]
+    sum(out.square().sum() for out in outs).backward()
+    return [t.detach().cpu().numpy() for t in (*outs, q.grad, k.grad, v.grad)]
+for a, b in zip(computed("cpu", device="cpu"), computed("cuda")):  # without a device: the GPU, as in PyTorch
+    np.testing.assert_allclose(a, b, atol=2e-5)
+"""
+    )
+
+
+COUNTED = """
+from torch.utils.flop_counter import FlopCounterMode
+a, b = torch.ones(8, 4, device=DEVICE), torch.ones(4, 2, device=DEVICE)
+with FlopCounterMode(display=False) as counter:
+    (a @ b).sum().item()
+assert counter.get_total_flops() >= 2 * 8 * 4 * 2, counter.get_flop_counts()
+assert any("matmul" in name for name in counter.get_flop_counts()["Global"]), counter.get_flop_counts()
+"""
+
+
+def test_additions_and_multiplications_are_counted(run_python) -> None:
+    run_python(START + "DEVICE = 'cpu'\n" + COUNTED)
+
+
+@pytest.mark.gpu
+def test_kernels_of_an_operation_are_those_of_the_device(run_python, gpu) -> None:
+    run_python(
+        START
+        + """
+op = torch.library.custom_op("mine::both", lambda x: x + 1, mutates_args=())
+op.register_kernel("cuda", lambda x: x + 3)
+assert op(torch.zeros(1)).item() == 1 and op(torch.zeros(1, device="cuda")).item() == 3
+"""
+    )

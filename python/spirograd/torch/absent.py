@@ -5,6 +5,7 @@ Making a tensor of such a type, or on such a device, is an error.
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from ..base import dtypes
@@ -102,26 +103,37 @@ class AbsentDevice(str):
     def __enter__(self) -> AbsentDevice:
         if self.type != "meta":
             raise NotImplementedError(f"device: no tensor can be made on {str(self)!r} here; leave the context out")
-        Meta.open += 1
+        Meta.enter(1)
         return self
 
     def __exit__(self, *args: object) -> None:
-        Meta.open -= 1
+        Meta.enter(-1)
 
 
 class Meta:
     """The context of the device "meta", in which libraries make a model before they read its weights.
 
     Tensors are made as always, since they take no memory before they are read; they only say that they are on "meta".
-
-    Attributes:
-        open: how many such contexts there are.
     """
 
-    open = 0
+    _here = threading.local()  # .count: how many such contexts this thread is in
     device = AbsentDevice("meta")
+
+    @classmethod
+    def open(cls) -> bool:
+        """Whether this thread is in such a context."""
+        return cls._count() > 0
+
+    @classmethod
+    def _count(cls) -> int:
+        return getattr(cls._here, "count", 0)
+
+    @classmethod
+    def enter(cls, more: int) -> None:
+        """One context more, or one less."""
+        cls._here.count = cls._count() + more
 
     @classmethod
     def is_meant(cls, device: object) -> bool:
         """Whether a context is open, and that device is the one of its tensors."""
-        return cls.open > 0 and device is not None and str(device) == "meta"
+        return device is not None and cls.open() and str(device) == "meta"

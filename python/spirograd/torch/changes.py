@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, MutableMapping
 from types import MappingProxyType
 from typing import Any
 
@@ -135,7 +135,7 @@ def _device_of(original: Any) -> property:
     """Where a tensor is; to a program in the context of "meta", there."""
 
     def device(self: Tensor) -> Any:
-        if Meta.open and not sys._getframe(1).f_globals.get("__name__", "").startswith("spirograd"):
+        if Meta.open() and not sys._getframe(1).f_globals.get("__name__", "").startswith("spirograd"):
             return Meta.device
         return original.__get__(self)
 
@@ -212,31 +212,39 @@ def _change_distributions() -> None:
     Distribution.event_shape = property(lambda self: Size(event(self)))  # type: ignore[assignment]
 
 
-class _Entries(dict[str, Any]):
+class _Entries(MutableMapping[str, Any]):
     """A module's parameters or buffers by name, as they are now; what is written or deleted is so in the module."""
 
     def __init__(self, module: nn.Module, entries: Any) -> None:
-        super().__init__(entries)
-        self._module = module
+        self._module, self._now = module, dict(entries)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._now[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
-        super().__setitem__(name, value)
+        self._now[name] = value
         setattr(self._module, name, value)
 
     def __delitem__(self, name: str) -> None:
-        super().__delitem__(name)
+        del self._now[name]
         delattr(self._module, name)
 
-    def pop(self, name: str, *default: Any) -> Any:
-        """Removes an entry and returns it."""
-        if name in self:
-            delattr(self._module, name)
-        return super().pop(name, *default)
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._now))
+
+    def __len__(self) -> int:
+        return len(self._now)
+
+    def __repr__(self) -> str:
+        return repr(self._now)
+
+    def copy(self) -> dict[str, Any]:
+        """A dict of its own."""
+        return dict(self._now)
 
 
 def _forgotten(self: nn.Module) -> set[str]:
     """The buffers that state_dict() has not."""
-    self._own_buffers()
     return {name for name, kept in self._persistent.items() if not kept}
 
 

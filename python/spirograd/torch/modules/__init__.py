@@ -72,7 +72,7 @@ solve, constant_pad_nd = linalg.solve, _core.pad
 
 def get_default_device() -> Any:
     """Where tensors are made that are not told where."""
-    return Meta.device if Meta.open else _core.get_default_device()
+    return Meta.device if Meta.open() else _core.get_default_device()
 
 
 def get_device_module(device: Any = None) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from ..._core import Tensor
 from ...autograd import Function
 from . import ops
 
@@ -22,6 +23,7 @@ class CustomOpDef:
 
     def __init__(self, name: str, function: Implementation) -> None:
         self._qualname, self._function = name, function
+        self._kernels: dict[str, Implementation] = {}  # of kinds of devices
         self._differentiable: type[Function] | None = None
         functools.update_wrapper(self, function)
         namespace, _, last = name.partition("::")
@@ -35,8 +37,14 @@ class CustomOpDef:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._differentiable is None:
-            return self._function(*args, **kwargs)
+            return self._run(*args, **kwargs)
         return self._differentiable.apply(*inspect.signature(self._function).bind(*args, **kwargs).args)
+
+    def _run(self, *args: Any, **kwargs: Any) -> Any:
+        """The function for the device of the first tensor among the arguments."""
+        first = next((x for x in (*args, *kwargs.values()) if isinstance(x, Tensor)), None)
+        kind = "" if first is None else str(first.device).partition(":")[0]
+        return self._kernels.get(kind, self._function)(*args, **kwargs)
 
     @property
     def default(self) -> CustomOpDef:
@@ -48,10 +56,13 @@ class CustomOpDef:
         return fn
 
     def register_kernel(self, device_types: Any = None, fn: Implementation | None = None) -> Any:
-        """The function to run, on any device."""
+        """The function to run for tensors of "cpu" or "cuda", of a list of them, or of all devices (None)."""
         if fn is None:
             return functools.partial(self.register_kernel, device_types)
-        self._function = fn
+        if device_types is None:
+            self._function = fn
+        for kind in [device_types] if isinstance(device_types, str) else device_types or ():
+            self._kernels[kind] = fn
         return fn
 
     def register_autograd(self, backward: Implementation, *, setup_context: Implementation | None = None) -> None:
@@ -63,7 +74,7 @@ class CustomOpDef:
         """
 
         def forward(ctx: Any, *args: Any) -> Any:
-            out = self._function(*args)
+            out = self._run(*args)
             if setup_context is not None:
                 setup_context(ctx, args, out)
             return out
@@ -101,7 +112,7 @@ def register_fake(op: Any, func: Implementation | None = None, /, **options: Any
 
 
 def register_kernel(op: Any, device_types: Any, func: Implementation | None = None, /, **options: Any) -> Any:
-    """The function that an operation runs, on any device."""
+    """The function that an operation runs; see CustomOpDef.register_kernel()."""
     return _of(op).register_kernel(device_types, func)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..utils._pytree import tree_map
+from ...._core import stack
+from ..utils._pytree import tree_leaves, tree_map
 from .associative_scan import associative_scan
 
 __all__ = ["associative_scan", "cond", "scan", "while_loop"]
@@ -39,9 +40,6 @@ def scan(
     Returns:
         What is carried in the end, and results stacked in the order of the slices.
     """
-    from ...._core import stack
-    from ..utils._pytree import tree_leaves
-
     carried, made = init, []
     count = tree_leaves(xs)[0].shape[dim]
     for i in reversed(range(count)) if reverse else range(count):

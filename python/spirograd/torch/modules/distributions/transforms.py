@@ -15,6 +15,8 @@ from ....distributions.transforms import (
     Transform,
     _InverseTransform,
 )
+from ....linalg import cholesky
+from .utils import tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = ["CatTransform", "CorrCholeskyTransform", "CumulativeDistributionTransform", "IndependentTransform"]
 __all__ += ["PositiveDefiniteTransform", "ReshapeTransform", "StackTransform", "_InverseTransform"]
@@ -97,7 +99,35 @@ class ReshapeTransform(Transform):
         return (*shape[:cut], *new)
 
 
-class CatTransform(Transform):
+class _Several(Transform):
+    """A transform for each part of a tensor."""
+
+    def __init__(self, tseq: Sequence[Transform], dim: int, cache_size: int) -> None:
+        super().__init__(cache_size)
+        self.transforms, self.dim = list(tseq), dim
+        self.bijective = all(t.bijective for t in self.transforms)
+
+    def _apart(self, x: Tensor) -> Sequence[Tensor]:
+        raise NotImplementedError(f"{type(self).__name__} has no _apart()")
+
+    def _together(self, parts: list[Tensor]) -> Tensor:
+        raise NotImplementedError(f"{type(self).__name__} has no _together()")
+
+    def _each(self, name: str, *tensors: Tensor) -> Tensor:
+        parts = [self._apart(t) for t in tensors]
+        return self._together([getattr(t, name)(*some) for t, *some in zip(self.transforms, *parts, strict=True)])
+
+    def _call(self, x: Tensor) -> Tensor:
+        return self._each("_call", x)
+
+    def _inverse(self, y: Tensor) -> Tensor:
+        return self._each("_inverse", y)
+
+    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
+        return self._each("log_abs_det_jacobian", x, y)
+
+
+class CatTransform(_Several):
     """A transform for each part of a dimension.
 
     Args:
@@ -109,27 +139,17 @@ class CatTransform(Transform):
     def __init__(
         self, tseq: Sequence[Transform], dim: int = 0, lengths: Sequence[int] | None = None, cache_size: int = 0
     ) -> None:
-        super().__init__(cache_size)
-        self.transforms, self.dim = list(tseq), dim
+        super().__init__(tseq, dim, cache_size)
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
-        self.bijective = all(t.bijective for t in self.transforms)
 
-    def _each(self, name: str, *tensors: Tensor) -> Tensor:
-        parts = [t.split(self.lengths, self.dim) for t in tensors]
-        made = [getattr(t, name)(*some) for t, *some in zip(self.transforms, *parts, strict=True)]
-        return _core.cat(made, self.dim)
+    def _apart(self, x: Tensor) -> Sequence[Tensor]:
+        return x.split(self.lengths, self.dim)
 
-    def _call(self, x: Tensor) -> Tensor:
-        return self._each("_call", x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return self._each("_inverse", y)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return self._each("log_abs_det_jacobian", x, y)
+    def _together(self, parts: list[Tensor]) -> Tensor:
+        return _core.cat(parts, self.dim)
 
 
-class StackTransform(Transform):
+class StackTransform(_Several):
     """A transform for each slice along a dimension.
 
     Args:
@@ -138,23 +158,13 @@ class StackTransform(Transform):
     """
 
     def __init__(self, tseq: Sequence[Transform], dim: int = 0, cache_size: int = 0) -> None:
-        super().__init__(cache_size)
-        self.transforms, self.dim = list(tseq), dim
-        self.bijective = all(t.bijective for t in self.transforms)
+        super().__init__(tseq, dim, cache_size)
 
-    def _each(self, name: str, *tensors: Tensor) -> Tensor:
-        parts = [t.unbind(self.dim) for t in tensors]
-        made = [getattr(t, name)(*some) for t, *some in zip(self.transforms, *parts, strict=True)]
-        return _core.stack(made, self.dim)
+    def _apart(self, x: Tensor) -> Sequence[Tensor]:
+        return x.unbind(self.dim)
 
-    def _call(self, x: Tensor) -> Tensor:
-        return self._each("_call", x)
-
-    def _inverse(self, y: Tensor) -> Tensor:
-        return self._each("_inverse", y)
-
-    def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return self._each("log_abs_det_jacobian", x, y)
+    def _together(self, parts: list[Tensor]) -> Tensor:
+        return _core.stack(parts, self.dim)
 
 
 class CumulativeDistributionTransform(Transform):
@@ -196,8 +206,6 @@ class PositiveDefiniteTransform(Transform):
         return factor @ factor.mT
 
     def _inverse(self, y: Tensor) -> Tensor:
-        from ....linalg import cholesky
-
         return LowerCholeskyTransform().inv(cholesky(y))
 
 
@@ -208,23 +216,17 @@ class CorrCholeskyTransform(Transform):
     domain, codomain = constraints.real_vector, constraints.corr_cholesky
 
     def _call(self, x: Tensor) -> Tensor:
-        from .utils import vec_to_tril_matrix
-
         below = vec_to_tril_matrix(x.tanh(), -1)
         left = (1 - below * below).sqrt().cumprod(-1)  # what the elements before leave of a row's length
         eye = _core.eye(below.shape[-1], dtype=x.dtype, device=x.device)
         return (below + eye) * _core.pad(left[..., :-1], (1, 0), value=1.0)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        from .utils import tril_matrix_to_vec
-
         left = 1 - (y * y).cumsum(-1)
         before = _core.pad(left[..., :-1], (1, 0), value=1.0)
         return (tril_matrix_to_vec(y, -1) / tril_matrix_to_vec(before, -1).sqrt()).atanh()
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        from .utils import tril_matrix_to_vec
-
         left = 1 - (y * y).cumsum(-1)
         before = tril_matrix_to_vec(left, -2).log()
         softplus = _core.softplus(-2 * x)

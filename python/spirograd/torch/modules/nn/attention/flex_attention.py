@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from ..... import _core
 from ....._core import Tensor
 from .....nn import functional as F
+from ...cuda import is_available
 
 __all__ = ["_DEFAULT_SPARSE_BLOCK_SIZE", "AuxOutput", "AuxRequest", "BlockMask", "and_masks", "create_block_mask"]
 __all__ += ["create_mask", "flex_attention", "noop_mask", "or_masks"]
@@ -225,8 +226,9 @@ def create_block_mask(
     Args:
         mask_mod: of indices (batch, head, query, key), whether that query sees that key.
         B, H: None: one mask for all.
-        device: where flex_attention() will run; None: the default device.
+        device: where flex_attention() will run; None: the GPU, if there is one.
     """
+    device = device or ("cuda" if is_available() else "cpu")
     sides = _sides(BLOCK_SIZE)
     mask = create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device)
     rows, columns = -(-Q_LEN // sides[0]), -(-KV_LEN // sides[1])
