@@ -12,9 +12,9 @@ constexpr AttentionTile kDecode[] = {{8, 32, 1, 4, 16, 16}, {8, 8, 1, 1, 2, 8}};
 // Measured on an H200: the largest of which a thread's sums stay in registers.
 constexpr AttentionTile kForward[] = {
     {64, 64, 8, 4, 4, 16}, {64, 32, 8, 4, 4, 16}, {32, 64, 4, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
-constexpr AttentionTile kBackward[] = {{64, 64, 8, 4, 4, 16}, {64, 32, 8, 4, 4, 16}, {32, 128, 8, 4, 2, 16},
-                                       {32, 64, 4, 4, 4, 16}, {32, 128, 4, 4, 2, 8}, {16, 16, 2, 2, 2, 16},
-                                       {8, 8, 1, 1, 2, 8}};
+constexpr AttentionTile kBackward[] = {{128, 64, 8, 4, 4, 16}, {64, 64, 8, 4, 4, 16}, {64, 32, 8, 4, 4, 16},
+                                       {32, 128, 8, 4, 2, 16}, {32, 64, 4, 4, 4, 16}, {32, 128, 4, 4, 2, 8},
+                                       {16, 16, 2, 2, 2, 16},  {8, 8, 1, 1, 2, 8}};
 // Statistics: for threads of 128 registers or fewer.
 constexpr AttentionTile kLeanForward[] = {
     {64, 64, 4, 4, 4, 16}, {64, 32, 4, 4, 4, 16}, {32, 64, 2, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};

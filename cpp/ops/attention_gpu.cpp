@@ -72,67 +72,72 @@ std::string tile_text(const AttentionTile& t) {
   return text;
 }
 
-// ROWS, COLS and THREADS of shaders/attention_cm2.glsl, and of attention_cm1.glsl, largest first.
+// ROWS, COLS and THREADS of shaders/attention_cm2.glsl, for narrow and wide heads, and of attention_cm1.glsl; largest first.
 using Path = MatrixUnits::Path;
 struct MatrixTile {
   int64_t rows, cols, threads;
 };
-constexpr bool kUsesWorkgroups = true;                    // false: attention leaves the path cm2 to products
-constexpr MatrixTile kWorkgroupTile = {64, 32, 128};      // of kernels that own queries
-constexpr MatrixTile kWorkgroupKeysTile = {64, 64, 256};  // of the one that owns keys
+constexpr int64_t kNarrowHead = 64;
+constexpr MatrixTile kNarrowTiles[] = {{64, 32, 128}}, kWideTiles[] = {{128, 32, 256}, {64, 32, 128}};
 constexpr MatrixTile kFragmentTiles[] = {{64, 32, 128}, {32, 32, 64}, {32, 16, 32}, {16, 16, 32}, {16, 16, 16}};
+
+std::span<const MatrixTile> tiles_of(Path path, const Problem& p, const char* phase) {
+  if (path == Path::cm1) return kFragmentTiles;
+  const bool wide = std::max(p.d, p.e) > kNarrowHead && std::strcmp(phase, "KEYS");
+  return wide ? std::span<const MatrixTile>(kWideTiles) : kNarrowTiles;
+}
 
 int64_t padded(int64_t size, const MatrixUnits& u) {
   const int64_t to = std::max({u.n, u.k, 8u});
   return round_up(size, to);
 }
 
-// What attention_cm1.glsl shares, in bytes.
-int64_t shared_bytes(const MatrixTile& t, const Problem& p, const MatrixUnits& u, int64_t subgroup, const char* phase,
-                     bool dropout) {
+// What attention_cm2.glsl and attention_cm1.glsl share, in bytes.
+int64_t shared_bytes(Path path, const MatrixTile& t, const Problem& p, const MatrixUnits& u, int64_t subgroup,
+                     const char* phase, bool dropout) {
   const bool forward = !std::strcmp(phase, "FORWARD"), keys = !std::strcmp(phase, "KEYS");
   const int64_t d = padded(p.d, u) / 8 + 1, e = padded(p.e, u) / 8 + 1, weights = t.cols / 8 + 1;
+  const int64_t words = dropout ? std::max(t.rows, t.cols) * 2 : 0;
+  if (path == Path::cm2)
+    return 16 * std::max(t.cols * (d + e), t.rows * std::max(d, e)) +
+           4 * (words + (forward ? 0 : 2 * (keys ? t.cols : t.rows)));
   const int64_t subgroups = t.threads / subgroup, fragment = u.m * u.n / 4;
   const int64_t eights = t.rows * (d + (forward ? 0 : e) + (keys ? 2 : 1) * weights) + t.cols * (d + e);
   const int64_t fours = forward ? std::max(t.rows * (t.cols / 4 + 1), subgroups * fragment) : subgroups * 2 * fragment;
   const int64_t numbers = forward ? t.rows * (3 + t.cols / 8) : 2 * (keys ? t.cols : t.rows);
-  return 16 * (eights + fours) + 4 * (numbers + (dropout ? std::max(t.rows, t.cols) * 2 : 0));
+  return 16 * (eights + fours) + 4 * (numbers + words);
 }
 
 // The matrix units that take the sizes, and the largest tile that the device holds.
 struct MatrixChoice {
-  MatrixUnits units;
+  Path path = Path::none;
+  MatrixUnits fragment;
   MatrixTile tile{};
 };
 MatrixChoice choose_matrix(DType dtype, const Problem& p, const char* phase, bool dropout, const Features& f) {
-  const MatrixUnits u = dtype == DType::float16    ? f.float16_units
-                        : dtype == DType::bfloat16 ? f.bfloat16_units
-                                                   : MatrixUnits{};
+  const bool half = dtype == DType::float16 || dtype == DType::bfloat16;
+  const Path path = half ? f.units(dtype).path : Path::none;
   constexpr int64_t kLeast = 16;  // queries and keys that are worth padding to a tile
-  if (u.path == Path::none || p.d % 8 || p.e % 8 || p.queries < kLeast || p.keys < kLeast) return {};
-  if (u.path == Path::cm2) {
-    const MatrixTile t = std::strcmp(phase, "KEYS") ? kWorkgroupTile : kWorkgroupKeysTile;
-    const bool whole = t.rows % u.m == 0 && t.cols % u.n == 0 && t.cols % u.k == 0;
-    return kUsesWorkgroups && whole ? MatrixChoice{u, t} : MatrixChoice{};
-  }
+  if (path == Path::none || p.d % 8 || p.e % 8 || p.queries < kLeast || p.keys < kLeast) return {};
+  const MatrixUnits u = f.fragments(dtype);
   const int64_t subgroup = f.subgroup;
-  if (!subgroup || u.n % 8 || u.k % 8) return {};
-  for (const MatrixTile& t : kFragmentTiles) {
+  if (!subgroup || u.path == Path::none || u.n % 8 || u.k % 8 || (path == Path::cm2 && u.n != u.k)) return {};
+  for (const MatrixTile& t : tiles_of(path, p, phase)) {
     if (t.threads % subgroup || t.rows % (t.threads / subgroup * u.m) || t.cols % u.n || t.cols % u.k) continue;
-    if (t.threads <= f.max_group_threads && shared_bytes(t, p, u, subgroup, phase, dropout) <= f.shared_bytes)
-      return {u, t};
+    if (t.threads <= f.max_group_threads && shared_bytes(path, t, p, u, subgroup, phase, dropout) <= f.shared_bytes)
+      return {path, u, t};
   }
   return {};
 }
 
 std::string matrix_text(const MatrixChoice& c, DType dtype, const Problem& p, const Features& f) {
   const std::string name = name_of(dtype);
-  std::string text = defined("ROWS", c.tile.rows) + defined("COLS", c.tile.cols) + defined("THREADS", c.tile.threads) +
-                     defined("PADDED_D", padded(p.d, c.units)) + defined("PADDED_E", padded(p.e, c.units)) +
-                     defined("MATRIX", name + "_t");
-  if (c.units.path == Path::cm2) return text + "#include \"attention_cm2.glsl\"\n";
-  return text + defined("M", c.units.m) + defined("N", c.units.n) + defined("K", c.units.k) +
-         defined("SUBGROUP", f.subgroup) + defined("PACK4", "pack_" + name) + "#include \"attention_cm1.glsl\"\n";
+  return defined("ROWS", c.tile.rows) + defined("COLS", c.tile.cols) + defined("THREADS", c.tile.threads) +
+         defined("SUBGROUP", f.subgroup) + defined("M", c.fragment.m) + defined("N", c.fragment.n) +
+         defined("K", c.fragment.k) + defined("PADDED_D", padded(p.d, c.fragment)) +
+         defined("PADDED_E", padded(p.e, c.fragment)) + defined("MATRIX", name + "_t") +
+         defined("PACK4", "pack_" + name) +
+         (c.path == Path::cm2 ? "#include \"attention_cm2.glsl\"\n" : "#include \"attention_cm1.glsl\"\n");
 }
 
 }  // namespace
@@ -153,7 +158,7 @@ void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, con
   if (part) text += defined("PART_KEYS", part);
   const MatrixChoice matrix = part ? MatrixChoice{} : choose_matrix(node.dtype, p, phase, a.has(kDropout), features);
   int64_t tile_rows = matrix.tile.rows;
-  if (matrix.units.path == Path::none) {
+  if (matrix.path == Path::none) {
     const Tiles& all = *features.tiles;
     const AttentionTile t = choose(!forward        ? all.backward
                                    : p.queries < 8 ? all.decode
@@ -165,7 +170,7 @@ void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, con
     text += matrix_text(matrix, node.dtype, p, features);
   }
   custom.source = text;
-  custom.matrix = matrix.units.path;
+  custom.matrix = matrix.path;
   const int64_t parts = part ? divide_up(p.keys, part) : 1;
   set_groups(custom, matrices * divide_up(rows, tile_rows) * parts);
 }

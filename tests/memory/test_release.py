@@ -260,3 +260,19 @@ def test_memory_ends_with_the_last_name(kind: str, name: str) -> None:
     after = live(device)
     assert after <= before, f"{after - before} of {held} bytes stay"
     assert [end() for end in ends] == [None] * len(ends)
+
+
+def test_an_emptied_cache_keeps_no_temporaries_of_plans(gpu: sg.Device) -> None:
+    x, w = sg.randn(512, 64, device=gpu), sg.randn(64, 2048, device=gpu)
+    memory = sg.accelerator.memory
+
+    def run() -> list[float]:
+        return ((x @ w).softmax(1) @ w.T).sum(0).tolist()  # type: ignore[no-any-return]
+
+    memory.empty_cache()
+    before = memory.memory_reserved()
+    first = run()
+    assert memory.memory_reserved() >= before + 4 * 512 * 2048
+    memory.empty_cache()
+    assert memory.memory_reserved() <= before + (1 << 16)
+    assert run() == first and memory.memory_reserved() >= before + 4 * 512 * 2048

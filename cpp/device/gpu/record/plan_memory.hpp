@@ -23,8 +23,9 @@ class PlanMemory {
   PlanMemory(const Context& context, Pool& pool, Transfer& transfer)
       : context_(context), pool_(pool), transfer_(transfer) {}
 
-  // The arena grows here, never in a run. OutOfMemoryError.
+  // The arena grows here. OutOfMemoryError.
   void reserve(int64_t arena_bytes);
+  void give_back() { arena_ = Ref<GpuBuffer>(); }  // to the pool
   const Ref<GpuBuffer>& arena() const { return arena_; }
   // Of the run that is being recorded. Error when a buffer is too small, or of another device.
   void place(const GpuPrepared& plan, const RunArguments& arguments);

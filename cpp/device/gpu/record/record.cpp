@@ -80,6 +80,7 @@ void CommandRecorder::run(GpuPrepared& plan, const RunArguments& arguments) {
   const Stage stage("record", "stage", context_.id);
   if (plan.made_by != &pipelines_)
     fail<DeviceLostError>("run", "the plan is of " + context_.name() + " before its loss");
+  memory_.reserve(plan.arena_bytes);  // it has been, unless the cache was emptied
   poison(memory_.arena());
   memory_.place(plan, arguments);
   if (plan.uses_status) status_.renew();

@@ -39,7 +39,10 @@ class CommandRecorder {
     uploads_.take_back(buffers, copies);
   }
   Status take_status() { return status_.take(); }
-  void empty_cache() { cache_.empty(); }
+  void empty_cache() {
+    cache_.empty();
+    memory_.give_back();
+  }
 
  private:
   struct Part {  // the steps [first, last) of one submission
