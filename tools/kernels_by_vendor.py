@@ -76,14 +76,15 @@ def backward(*inputs: sg.Tensor, of: Callable[..., sg.Tensor]) -> list[sg.Tensor
 
 
 def convolutions() -> Iterator[tuple[str, Program]]:
-    """Forward and both gradients; depthwise; halves."""
+    """Forward and both gradients; kernels of other sides than 3; depthwise; halves."""
 
-    def convolve(t: sg.dtype) -> object:
-        x, w = empty(64, 64, 56, 56, dtype=t, grad=True), empty(128, 64, 3, 3, dtype=t, grad=True)
-        return backward(x, w, of=lambda x, w: F.conv2d(x, w, padding=1))
+    def convolve(t: sg.dtype, side: int = 3) -> object:
+        x, w = empty(64, 64, 56, 56, dtype=t, grad=True), empty(128, 64, side, side, dtype=t, grad=True)
+        return backward(x, w, of=lambda x, w: F.conv2d(x, w, padding=side // 2))
 
     for t in (sg.float32, sg.float16):
         yield f"convolution of {t.name}", partial(convolve, t)
+    yield "convolution 5 x 5 of float32", partial(convolve, sg.float32, 5)
     yield (
         "depthwise convolution",
         lambda: backward(
