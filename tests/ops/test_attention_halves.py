@@ -13,6 +13,7 @@ from reference.attention import agree, arrays, attention_and_gradients
 
 attention = sg._core._attention
 Array = np.ndarray[Any, Any]
+WIDER = [(72, 128), (128, 64), (200, 256)]
 UNIT = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 
@@ -35,6 +36,13 @@ def compare(inputs: list[Array], dtype: str, device: sg.Device, mask: Array | No
 @pytest.mark.parametrize(("d", "e"), [(8, 8), (24, 40), (7, 8), (8, 3)])
 def test_sizes_of_heads(d: int, e: int, causal: bool, dtype: str, device: sg.Device) -> None:
     compare(arrays(33, 50, d, e, 2, 1), dtype, device, causal=causal)
+
+
+@pytest.mark.parametrize("dtype", UNIT)
+@pytest.mark.parametrize(("d", "e"), [(64, 64), *(pytest.param(*x, marks=pytest.mark.slow) for x in WIDER)])
+def test_wide_heads(d: int, e: int, dtype: str, device: sg.Device) -> None:
+    compare(arrays(140, 70, d, e, 2, 1), dtype, device)
+    compare(arrays(140, 140, d, e, 1, 1), dtype, device, causal=True)
 
 
 @pytest.mark.parametrize("dtype", UNIT)
