@@ -53,12 +53,13 @@ def factor_first(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+def _of_numbers(thing: Callable[..., Any]) -> Callable[..., Any]:
     """An operation of two, taking two numbers as well."""
 
+    @functools.wraps(thing)
     def call(input: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
         one = isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS)
-        return function(tensor(input) if one else input, other, *args, **kwargs)
+        return thing(tensor(input) if one else input, other, *args, **kwargs)
 
     return call
 

@@ -19,6 +19,7 @@ from .arguments import FACTOR_FIRST, factor_first, legacy_reduction, without_lay
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
 from .storage import Storage
+from .subclasses import open_to_subclasses
 
 __all__ = ["apply"]
 
@@ -28,6 +29,7 @@ def apply() -> None:
     _core._set_gpu_alias("cuda")
     _change_devices()
     _change_tensors()
+    open_to_subclasses()
     _change_modules()
     _change_distributions()
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+from .answering import overridable
 from .arguments import adapted
 from .libraries import CHANGED, REPLACED
 
@@ -163,7 +164,7 @@ class Namespace(ModuleType):
             if name in _public(source):
                 value = getattr(source, name)
                 if not _is_ours(value):
-                    value = adapted(value)
+                    value = overridable(adapted(value), self.__name__)
                     setattr(self, name, value)
                     return value
         if name.startswith("__") and name != "__config__":

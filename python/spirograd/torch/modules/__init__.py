@@ -14,9 +14,9 @@ from ...nn import Module, functional
 from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
 from ..functions import FUNCTIONS
 from ..kinds import KINDS, set_default_tensor_type
-from ..kinds import AnyTensor as Tensor
 from ..layouts import *  # noqa: F403
 from ..layouts import __all__ as layouts
+from ..subclasses import AnyTensor as Tensor
 from . import flags
 from .amp import GradScaler, autocast
 from .checking import *  # noqa: F403
