@@ -40,6 +40,17 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     return (places @ theta.mT).reshape(theta.shape[0], height, width, 2)
 
 
+def _reflected(at: Tensor, low: float, high: float) -> Tensor:
+    """Places between two mirrors."""
+    span = high - low
+    if span == 0:
+        return at * 0
+    from_low = (at - low).abs()
+    rest = from_low.fmod(span)
+    flips = (from_low.detach() / span).floor() % 2
+    return where(flips == 0, rest, span - rest) + low
+
+
 def grid_sample(
     input: Tensor,
     grid: Tensor,
@@ -53,7 +64,7 @@ def grid_sample(
         input: [n, channels, h, w].
         grid: [n, out_h, out_w, 2], x before y, from -1 to 1.
         mode: "bilinear" or "nearest".
-        padding_mode: what is outside: "zeros" or "border".
+        padding_mode: what is outside: "zeros", "border", or "reflection" of what is inside.
         align_corners: -1 and 1 are the middles of the outermost pixels, not their outer edges.
 
     Returns:
@@ -66,13 +77,17 @@ def grid_sample(
         raise ValueError(
             f"grid_sample: input {list(input.shape)}, grid {list(grid.shape)}; give images and [n, h, w, 2]"
         )
-    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border"):
-        raise ValueError(f"grid_sample: '{mode}' with '{padding_mode}'; use bilinear or nearest, zeros or border")
+    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            f"grid_sample: '{mode}' with '{padding_mode}'; use bilinear or nearest, zeros, border or reflection"
+        )
     n, channels, height, width = input.shape
 
     def pixels(place: Tensor, size: int) -> Tensor:
         at = (place + 1) / 2 * (size - 1) if align_corners else ((place + 1) * size - 1) / 2
-        return at.clamp(0, size - 1) if padding_mode == "border" else at
+        if padding_mode == "reflection":
+            at = _reflected(at, 0.0, size - 1.0) if align_corners else _reflected(at, -0.5, size - 0.5)
+        return at if padding_mode == "zeros" else at.clamp(0, size - 1)
 
     x, y = pixels(grid[..., 0], width), pixels(grid[..., 1], height)
     flat = input.reshape(n, channels, height * width)
