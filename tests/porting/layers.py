@@ -129,7 +129,12 @@ theta = torch.tensor(
     [[[0.83, 0.31, 0.12], [-0.23, 1.13, -0.31]], [[1.01, 0.02, 0.47], [0.03, 1.21, 0.04]]], requires_grad=True
 )
 for corners in (False, True):
-    for mode, outside in (("bilinear", "zeros"), ("bilinear", "border"), ("nearest", "zeros")):
+    for mode, outside in (
+        ("bilinear", "zeros"),
+        ("bilinear", "border"),
+        ("bilinear", "reflection"),
+        ("nearest", "zeros"),
+    ):
         grid = F.affine_grid(theta, [2, 3, 4, 7], align_corners=corners)
         y = F.grid_sample(picture, grid, mode=mode, padding_mode=outside, align_corners=corners)
         show(f"{mode} {outside}", grid, y)

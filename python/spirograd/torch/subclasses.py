@@ -13,6 +13,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from .kinds import construct
 
 __all__ = ["AnyTensor", "as_it_is", "as_subclass", "open_to_subclasses"]
 
-_set = Tensor.__setattr__
+_set, _part = Tensor.__setattr__, Tensor.__getitem__  # those of the core
 _attributes: dict[int, tuple[Any, dict[str, Any]]] = {}  # by id: what sees that the tensor is gone, and its attributes
 
 
@@ -178,7 +179,7 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     """
     if not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass: a subclass of torch.Tensor is needed, got {cls.__name__}")
-    made = Tensor.__getitem__(self, ...)
+    made = _part(self, ...)
     if cls is AnyTensor or cls is Tensor:
         return made
     try:
@@ -240,6 +241,7 @@ _BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "
 _PAIRS = {f"__{name}__": False for name in (*_BINARY, "divmod", "lt", "le", "gt", "ge", "eq", "ne")}
 _PAIRS |= {f"__i{name}__": False for name in _BINARY}
 _PAIRS |= {f"__r{name}__": True for name in (*_BINARY, "divmod")}
+_TAKING_TENSORS = {*_PAIRS, "__getitem__", "__setitem__"}
 # What belongs to objects, not to tensors.
 _OF_OBJECTS = {"as_subclass", "_make_subclass", "__array_ufunc__", "__class__", "__doc__", "__hash__", "__init__"}
 _OF_OBJECTS |= {"__init_subclass__", "__iter__", "__dir__", "__module__", "__reduce__", "__sizeof__", "__str__"}
@@ -305,7 +307,8 @@ def _others_ask() -> None:
     The latter call the functions of torch.nn.functional. Done when a program makes its first subclass.
     """
     for name, asking in vars(AnyTensor).items():
-        if name in _PAIRS or "Tensor" in _core._methods.get(name, ("",))[0]:
+        written_here = isinstance(vars(Tensor).get(name), FunctionType) and not name.startswith("__")
+        if name in _TAKING_TENSORS or written_here or "Tensor" in _core._methods.get(name, ("",))[0]:
             setattr(Tensor, name, asking)
     Tensor.__getattr__ = _kept_attribute  # type: ignore[attr-defined]
     functional = import_module("torch.nn.functional")

@@ -1,4 +1,4 @@
-"""torch.utils.data.dataloader: iterators of loaders that other people write. Those of DataLoader are generators here."""
+"""torch.utils.data.dataloader: iterators of other loaders. Those of DataLoader are generators."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ class _BaseDataLoaderIter:
     def __next__(self) -> Any:
         index = next(self._sampler_iter)
         if self._items is None:
-            return self._collate_fn(
-                [self._dataset[i] for i in index] if self._auto_collation else self._dataset[index]
-            )
+            return self._collate_fn([self._dataset[i] for i in index] if self._auto_collation else self._dataset[index])
         if not self._auto_collation:
             return self._collate_fn(next(self._items))
         batch = [item for _, item in zip(index, self._items, strict=False)]
@@ -50,8 +48,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader: Any) -> None:
         warnings.warn(
-            f"_MultiProcessingDataLoaderIter: the {loader.num_workers} workers are not started, batches are made in this "
-            "process; pass num_workers=0, or use a DataLoader",
+            f"_MultiProcessingDataLoaderIter: the {loader.num_workers} workers are not started, batches are made in "
+            "this process; pass num_workers=0, or use a DataLoader",
             stacklevel=2,
         )
         super().__init__(loader)

@@ -1,0 +1,238 @@
+"""Subclasses of torch.Tensor, and classes that answer for its functions."""
+
+import copy
+import operator
+import pickle
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.overrides import (
+    handle_torch_function,
+    has_torch_function,
+    has_torch_function_unary,
+    has_torch_function_variadic,
+    is_tensor_like,
+    is_tensor_method_or_property,
+    resolve_name,
+    wrap_torch_function,
+)
+
+
+class Image(torch.Tensor):
+    pass
+
+
+class Gray(Image):
+    pass
+
+
+class Mask(torch.Tensor):
+    pass
+
+
+class Logged(torch.Tensor):
+    calls = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.calls.append((func.__name__, [t.__name__ for t in types if t is not torch.Tensor]))
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+def kinds(x):
+    if isinstance(x, (tuple, list)):
+        return [kinds(y) for y in x]
+    return type(x).__name__
+
+
+def show(name, *xs):
+    print(name, *[kinds(x) for x in xs])
+
+
+a = torch.arange(6.0).reshape(2, 3).as_subclass(Image)
+b = torch.ones(2, 3).as_subclass(Gray)
+p = torch.ones(2, 3)
+weight = nn.Parameter(torch.ones(2, 3))
+
+# ---- what is made of them is one of them ----
+show("operators", a + 1, 1 + a, a + p, p + a, p - a, a + b, b + a, a == a, a > p, p < a, -a, abs(a), ~(a > 1), a @ a.T)
+show("operators", 2 / a, a**2, 2**a, a // 2, a % 2, (a > 1) & (p > 0), (p > 0) | (a > 1), weight + a, weight * b)
+show("methods", a.sum(), a.max(1), a.split(1), a.detach(), a.clone(), a.float(), a.long(), a.view(-1), a.unbind())
+show("methods", p.add(b), p.mul(a), p.matmul(a.T), p.where(a > 0, p), weight.sub(a), p.new_ones(1), a.new_ones(1))
+show("functions", torch.cat([a, p]), torch.stack([b, a]), torch.add(p, b), torch.where(a > 0, a, p), torch.exp(a))
+show("functions", F.relu(a), F.linear(a, p), F.softmax(a, -1), F.mse_loss(p, a), F.pad(a, (1, 1)), torch.zeros_like(a))
+show("layers", nn.Linear(3, 2)(a), nn.ReLU()(b), nn.Sequential(nn.Linear(3, 2), nn.Tanh())(a), nn.MSELoss()(p, a))
+show("layers", nn.Linear(3, 2)(p), nn.CrossEntropyLoss()(a, torch.tensor([0, 1])), nn.Conv1d(2, 1, 1)(a))
+show("parts", a[0], a[:, 1], a[a > 1], next(iter(a)), a.T, a.mT, a.data, a.grad, p[a > 1], p[0][a[0] > 0])
+show(
+    "others", a.shape, a.size(0), a.tolist()[0], a.numpy(), a.sum().item(), float(a.sum()), bool((a > -1).all()), len(a)
+)
+print(
+    type(a) is Image, isinstance(a, torch.Tensor), issubclass(Gray, Image), isinstance(p, Image), issubclass(Gray, Mask)
+)
+try:
+    print(a + p.as_subclass(Mask))
+except TypeError as error:
+    print(str(error)[:41])
+print(repr(a), b, sep="\n")
+
+# ---- attributes, copies, pickles ----
+a.note, a.sum_of = 5, {"x": 1}
+print(a.note, sorted(vars(a)), hasattr(a, "other"), hasattr(a + 1, "note"))
+del a.sum_of
+back = pickle.loads(pickle.dumps(a))
+print(vars(a), vars(copy.copy(a)), kinds(copy.copy(a)), kinds(back), back.note, back.tolist())
+p.flag = True
+print(p.flag, hasattr(p + 1, "flag"), p.__dict__)
+
+
+class Titled(torch.Tensor):
+    title = "none"
+
+    @staticmethod
+    def __new__(cls, data, title=None):
+        made = super().__new__(cls, data)
+        made.title = title
+        return made
+
+    def __init__(self, data, title=None):
+        pass
+
+    @property
+    def doubled(self):
+        return self * 2
+
+    def sum(self, *args, **kwargs):
+        return super().sum(*args, **kwargs) * 10
+
+
+t = Titled([[1.0, 2.0]], title="first")
+print(kinds(t), t.title, t.doubled.title, kinds(t.doubled), t.sum().tolist(), torch.sum(t).tolist(), t.mean().tolist())
+print(kinds(Image([1, 2])), Image([1, 2]).dtype, Image(2, 3).shape, kinds(Image(p)), torch.Tensor(p.long()).dtype)
+made = torch.Tensor._make_subclass(Image, p, True)
+print(kinds(made), made.requires_grad, made.is_leaf, kinds(a.as_subclass(torch.Tensor)))
+
+# ---- memory and gradients are shared ----
+base = torch.zeros(3)
+view = base.as_subclass(Image)
+view += 1
+view[0] = 5
+base.mul_(2)
+print(base.tolist(), view.tolist(), kinds(view))
+x = torch.ones(3, requires_grad=True)
+y = x.as_subclass(Image)
+print(y.is_leaf, y.requires_grad, kinds((y * y).sum()))
+(y * y + p[0].as_subclass(Image)).sum().backward()
+print(x.grad.tolist(), kinds(x.grad))
+leaf = torch.ones(3).as_subclass(Image).requires_grad_()
+(leaf[1:] * 3).sum().backward()
+print(leaf.is_leaf, leaf.grad.tolist())
+net = nn.Linear(3, 1)
+net(a).sum().backward()
+print(net.weight.grad.tolist(), kinds(net.weight.grad))
+
+# ---- __torch_function__ ----
+v = torch.ones(2, 2).as_subclass(Logged)
+q = torch.ones(2, 2)
+CALLS = [
+    *(lambda f=f: f(v, 1) for f in (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow)),
+    *(lambda f=f: f(2, v) for f in (operator.add, operator.sub, operator.mul, operator.pow)),
+    *(lambda f=f: f(v, v) for f in (operator.matmul, operator.lt, operator.eq, operator.ne, operator.mod)),
+    *(lambda f=f: f(q, v) for f in (operator.add, operator.sub, operator.mul, operator.truediv)),
+    *(lambda f=f: f(v) for f in (operator.neg, abs, len, torch.exp, torch.sum, F.relu, torch.numel)),
+    *(lambda f=f: f(v, v) for f in (torch.add, torch.matmul, torch.equal, F.mse_loss, torch.Tensor.add)),
+    *(lambda n=n: getattr(v, n)() for n in ("sum", "mean", "t", "numpy", "dim", "bool", "cpu")),
+    *(lambda n=n: getattr(v, n) for n in ("shape", "T", "dtype", "requires_grad", "ndim", "is_leaf", "data")),
+    lambda: v.size(0),
+    lambda: v.add_(1),
+    lambda: operator.iadd(v, 1),
+    lambda: v[0],
+    lambda: torch.cat([q, v]),
+    lambda: torch.max(v, dim=1),
+    lambda: torch.einsum("ij,jk->ik", v, v),
+    lambda: nn.functional.cross_entropy(v, torch.tensor([0, 1])),
+    lambda: nn.Linear(2, 2)(v),
+    lambda: torch.is_tensor(v),
+    lambda: q.add(v),
+]
+for call in CALLS:
+    Logged.calls.clear()
+    result = call()
+    print(kinds(result).replace("Device", "device") if isinstance(kinds(result), str) else kinds(result), Logged.calls)
+
+
+class Diagonal:
+    def __init__(self, size, value):
+        self.size, self.value = size, value
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func not in HANDLED or not all(issubclass(t, (torch.Tensor, Diagonal)) for t in types):
+            return NotImplemented
+        return HANDLED[func](*args, **(kwargs or {}))
+
+
+HANDLED = {
+    torch.mean: lambda x: x.value / x.size,
+    torch.Tensor.add: lambda x, y: ("add", type(x).__name__),
+    F.relu: lambda x, inplace=False: Diagonal(x.size, max(x.value, 0)),
+    torch.matmul: lambda x, other: x @ (torch.eye(other.size) * other.value),
+}
+d = Diagonal(3, -2)
+print(torch.mean(d), F.relu(d).value, torch.matmul(p, d).tolist(), torch.matmul(p, other=d).tolist(), p.add(d))
+for call in (lambda: torch.sum(d), lambda: torch.cat([d, p])):
+    try:
+        print(call())
+    except TypeError as error:
+        print("__torch_function__" in str(error))
+
+
+class Own:
+    """Wraps a tensor without being one."""
+
+    def __init__(self, data, note=None):
+        self._t, self._note = torch.as_tensor(data), note
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        notes = [x._note for x in args if hasattr(x, "_note")]
+        result = func(*[getattr(x, "_t", x) for x in args], **(kwargs or {}))
+        return Own(result, notes[0])
+
+
+o = torch.add(Own([1.0, 2.0], "kept"), torch.tensor([1.0, 1.0]))
+print(o._note, o._t.tolist())
+
+
+def scaled(x, scale=2):
+    if has_torch_function((x,)):
+        return handle_torch_function(scaled, (x,), x, scale=scale)
+    return x * scale
+
+
+@wrap_torch_function(lambda x: (x,))
+def halved(x):
+    return x / 2
+
+
+Logged.calls.clear()
+show("own", scaled(v), scaled(p), halved(v), halved(p))
+print(Logged.calls)
+print(
+    has_torch_function([1, d]), has_torch_function((p,)), has_torch_function_unary(a), has_torch_function_variadic(p, a)
+)
+print([is_tensor_like(x) for x in (d, p, a, 3)])
+print([is_tensor_method_or_property(f) for f in (torch.Tensor.add, torch.add, torch.Tensor.shape.__get__)])
+print([resolve_name(f) for f in (torch.Tensor.add, torch.add, F.relu, torch.Tensor.shape.__get__, print)])
+with torch._C.DisableTorchFunctionSubclass():
+    show("disabled", a + 1, torch.add(a, 1), a.sum(), a)
+    print(has_torch_function((a,)))
+
+
+class Silent(torch.Tensor):
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+
+s = torch.ones(3).as_subclass(Silent)
+show("silent", s, s + 1, s.sum(), F.relu(s), a + s)
