@@ -3,6 +3,7 @@
 import copy
 import operator
 import pickle
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -32,7 +33,7 @@ class Mask(torch.Tensor):
 
 
 class Logged(torch.Tensor):
-    calls = []
+    calls: ClassVar = []
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):

@@ -140,7 +140,7 @@ class AnyTensor(Tensor, metaclass=_TensorMeta):
         _attributes_of(self)
         _attributes[id(self)] = (_attributes[id(self)][0], attributes)
 
-    __dict__ = property(_get_dict, _set_dict)  # type: ignore[assignment]
+    __dict__ = property(_get_dict, _set_dict)
 
     def __repr__(self) -> str:
         return _named(self, repr(as_subclass(self, Tensor)))
