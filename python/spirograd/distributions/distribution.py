@@ -34,14 +34,15 @@ class Distribution:
     has_rsample: ClassVar[bool] = False
     has_enumerate_support: ClassVar[bool] = False
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
-    _validate: ClassVar[bool] = False
+    _validate_args: bool = False
 
     def __init__(
         self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args: bool | None = None
     ) -> None:
         self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
-        self._checked = self._validate if validate_args is None else validate_args
-        if self._checked:
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
             self._check()
 
     def __init_subclass__(cls) -> None:
@@ -74,7 +75,7 @@ class Distribution:
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
         """Whether parameters and values are checked where validate_args is None."""
-        Distribution._validate = value
+        Distribution._validate_args = value
 
     def _check(self) -> None:
         """Raises ValueError for parameters that are none."""
@@ -109,8 +110,8 @@ class Distribution:
         return self._event_shape
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        """The same with parameters broadcast to a batch shape."""
-        made = object.__new__(type(self))
+        """The same with parameters broadcast to a batch shape, as a new object or as the one given."""
+        made = object.__new__(type(self)) if _instance is None else _instance
         made.__dict__.update(self.__dict__)
         for name, value in self.__dict__.items():
             if isinstance(value, Tensor) and name != "temperature":
@@ -201,7 +202,7 @@ def _beside_the_value(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if not isinstance(value, Tensor):
             return method(self, value)
         beside = self._beside(value.device)
-        if self._checked and method.__name__ == "log_prob":
+        if self._validate_args and method.__name__ == "log_prob":
             beside._check_inside("the value", value, beside.support)
         return method(beside, value)
 

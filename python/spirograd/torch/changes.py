@@ -207,7 +207,27 @@ def _checked_instance(self: Distribution, cls: type[Distribution], _instance: An
     return type(self).__new__(type(self)) if _instance is None else _instance
 
 
+def _extended_shape(self: Distribution, sample_shape: Any = ()) -> Size:
+    """The shape of draws."""
+    return Size((*sample_shape, *self.batch_shape, *self.event_shape))
+
+
+def _validate_sample(self: Distribution, value: Any) -> None:
+    """Raises ValueError for a value that has another shape or lies outside of the support."""
+    if not isinstance(value, Tensor):
+        raise ValueError(f"{type(self).__name__}: a value must be a tensor, got {value!r}; use torch.tensor()")
+    events = len(self.event_shape)
+    if tuple(value.shape[value.ndim - events :]) != tuple(self.event_shape):
+        raise ValueError(
+            f"{type(self).__name__}: a value of shape {tuple(value.shape)} does not end with {tuple(self.event_shape)}"
+        )
+    _core.broadcast_shapes(value.shape[: value.ndim - events], self.batch_shape)
+    self._check_inside("the value", value, self.support)
+
+
 def _change_distributions() -> None:
+    Distribution._extended_shape = _extended_shape  # type: ignore[attr-defined]
+    Distribution._validate_sample = _validate_sample  # type: ignore[attr-defined]
     Distribution._get_checked_instance = _checked_instance  # type: ignore[attr-defined]
     batch, event = Distribution.batch_shape.fget, Distribution.event_shape.fget  # type: ignore[attr-defined]
     Distribution.batch_shape = property(lambda self: Size(batch(self)))  # type: ignore[assignment]
@@ -215,7 +235,10 @@ def _change_distributions() -> None:
 
 
 class _Entries(MutableMapping[str, Any]):
-    """A module's parameters or buffers by name, as they are now; what is written or deleted is so in the module."""
+    """A module's parameters, buffers or modules by name, as they are now; what is written or deleted is so in it.
+
+    A class's own __setattr__() and __delattr__() are not called: they write here.
+    """
 
     def __init__(self, module: nn.Module, entries: Any) -> None:
         self._module, self._now = module, dict(entries)
@@ -225,11 +248,11 @@ class _Entries(MutableMapping[str, Any]):
 
     def __setitem__(self, name: str, value: Any) -> None:
         self._now[name] = value
-        setattr(self._module, name, value)
+        nn.Module.__setattr__(self._module, name, value)
 
     def __delitem__(self, name: str) -> None:
         del self._now[name]
-        delattr(self._module, name)
+        nn.Module.__delattr__(self._module, name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(self._now))
@@ -260,6 +283,7 @@ def _change_modules() -> None:
     nn.MultiheadAttention._reset_parameters = nn.MultiheadAttention.reset_parameters  # type: ignore[attr-defined]
     nn.Module._register_load_state_dict_pre_hook = _load_pre_hook  # type: ignore[attr-defined]
     nn.Module._register_state_dict_hook = nn.Module.register_state_dict_post_hook  # type: ignore[attr-defined]
+    nn.Module._modules = property(lambda self: _Entries(self, self._own()[0]))  # type: ignore[assignment, method-assign]
     nn.Module._parameters = property(lambda self: _Entries(self, self._own()[1]))  # type: ignore[attr-defined]
     nn.Module._buffers = property(lambda self: _Entries(self, self._own_buffers()))  # type: ignore[attr-defined]
     nn.Module._non_persistent_buffers_set = property(_forgotten)  # type: ignore[attr-defined]

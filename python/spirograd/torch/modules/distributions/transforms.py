@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .... import _core
 from ...._core import Tensor
-from ....distributions import Distribution, constraints
+from ....distributions import Distribution, biject_to, constraints, transform_to
 from ....distributions.constraints import Constraint
 from ....distributions.distribution import sum_rightmost
 from ....distributions.transforms import (
@@ -240,3 +240,15 @@ class CorrCholeskyTransform(Transform):
 
     def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         return (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
+
+
+for _find in (biject_to, transform_to):
+    _find.register(constraints.corr_cholesky, lambda constraint: CorrCholeskyTransform())
+    _find.register(
+        constraints.independent,
+        lambda c, find=_find: IndependentTransform(find(c.base_constraint), c.reinterpreted_batch_ndims),
+    )
+    _find.register(constraints.cat, lambda c, find=_find: CatTransform([find(k) for k in c.cseq], c.dim, c.lengths))
+    _find.register(constraints.stack, lambda c, find=_find: StackTransform([find(k) for k in c.cseq], c.dim))
+for _kind in (constraints.positive_definite, constraints.positive_semidefinite):
+    transform_to.register(_kind, lambda constraint: PositiveDefiniteTransform())
