@@ -79,10 +79,10 @@ def _to_lower(constraint: Any) -> Transform:
     return ComposeTransform([ExpTransform(), AffineTransform(low, 1.0)])
 
 
-for _kind in (constraints.greater_than, constraints.greater_than_eq):
-    _register(_kind, _to_lower)
-for _kind in (constraints.interval, constraints.half_open_interval):
-    _register(_kind, _to_interval)
+_register(constraints.greater_than, _to_lower)
+_register(constraints.greater_than_eq, _to_lower)
+_register(constraints.interval, _to_interval)
+_register(constraints.half_open_interval, _to_interval)
 _register(constraints.real, lambda constraint: ComposeTransform([]))
 _register(constraints.less_than, lambda c: ComposeTransform([ExpTransform(), AffineTransform(c.upper_bound, -1.0)]))
 _register(constraints.lower_cholesky, lambda constraint: LowerCholeskyTransform())

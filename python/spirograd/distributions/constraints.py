@@ -12,7 +12,7 @@ from .._core import cat as _cat
 from .._core import stack as _stack
 
 __all__ = ["Constraint", "MixtureSameFamilyConstraint", "boolean", "corr_cholesky", "dependent", "dependent_property"]
-__all__ += ["greater_than", "greater_than_eq", "cat", "is_dependent", "positive_semidefinite", "square"]
+__all__ += ["cat", "greater_than", "greater_than_eq", "is_dependent", "positive_semidefinite", "square"]
 __all__ += ["stack", "symmetric"]
 __all__ += ["half_open_interval", "independent", "integer_interval", "interval", "less_than", "lower_cholesky"]
 __all__ += ["lower_triangular", "multinomial", "nonnegative", "nonnegative_integer", "one_hot", "positive"]
@@ -214,7 +214,7 @@ class IntegerLessThan(_Bounded):
         return (value <= self.upper_bound) & (value == value.floor())
 
 
-class Independent(Constraint):
+class IndependentConstraint(Constraint):
     """The last dimensions as dimensions of one value, each element of which meets a constraint."""
 
     def __init__(self, base_constraint: Constraint, reinterpreted_batch_ndims: int) -> None:
@@ -372,7 +372,9 @@ class Cat(_Several):
         self.cseq, self.dim = list(cseq), dim
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.cseq):
-            raise ValueError(f"cat: {len(self.cseq)} constraints and {len(self.lengths)} lengths; give a length to each")
+            raise ValueError(
+                f"cat: {len(self.cseq)} constraints and {len(self.lengths)} lengths; give a length to each"
+            )
 
     def check(self, value: Tensor) -> Tensor:
         parts = value.split(self.lengths, self.dim)
@@ -403,9 +405,9 @@ class Stack(_Several):
 
 interval, half_open_interval, integer_interval = Interval, HalfOpenInterval, IntegerInterval
 greater_than, greater_than_eq, less_than = GreaterThan, GreaterThanEq, LessThan
-independent, multinomial, cat, stack = Independent, Multinomial, Cat, Stack
+independent, multinomial, cat, stack = IndependentConstraint, Multinomial, Cat, Stack
 real: Constraint = Real()
-real_vector: Constraint = Independent(real, 1)
+real_vector: Constraint = IndependentConstraint(real, 1)
 boolean: Constraint = Boolean()
 positive: Constraint = GreaterThan(0.0)
 nonnegative: Constraint = GreaterThanEq(0.0)

@@ -73,11 +73,21 @@ class Binomial(Trials):
     """
 
     arg_constraints: ClassVar = {"total_count": constraints.nonnegative_integer, **Trials.arg_constraints}
+    has_enumerate_support = True
 
     @property
     def support(self) -> Constraint:
         """Where values lie."""
         return constraints.integer_interval(0, self.total_count)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        counts = self.total_count
+        trials = int(counts.max().item())
+        if counts.min().item() != trials:
+            raise NotImplementedError(
+                f"Binomial: the numbers of trials go from {counts.min().item():g} to {trials}; list the values of each"
+            )
+        return self._listed(_core.arange(trials + 1, dtype=self.probs.dtype, device=self.probs.device), expand)
 
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None

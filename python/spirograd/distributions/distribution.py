@@ -142,6 +142,10 @@ class Distribution:
         return self.sample((n,))
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        for name in ("rsample", "sample"):  # of a class that has one of its own
+            method = getattr(type(self), name)
+            if method is not getattr(Distribution, name):
+                return method(self, shape)
         raise NotImplementedError(f"{type(self).__name__}: it cannot be drawn from")
 
     def _extended(self, shape: Sequence[int]) -> tuple[int, ...]:
@@ -150,6 +154,22 @@ class Distribution:
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density, or of the probability, of values."""
         raise NotImplementedError(f"{type(self).__name__}: it has no log_prob()")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All values: [number of values, *batch_shape, *event_shape].
+
+        Args:
+            expand: False leaves sizes of the batch at 1.
+
+        Raises:
+            NotImplementedError: they cannot be counted; has_enumerate_support says so.
+        """
+        raise NotImplementedError(f"{type(self).__name__}: its values cannot be listed")
+
+    def _listed(self, values: Tensor, expand: bool) -> Tensor:
+        own = values.shape[1:]
+        values = values.reshape(-1, *(1,) * len(self._batch_shape), *own)
+        return values.expand(-1, *self._batch_shape, *own) if expand else values
 
     def entropy(self) -> Tensor:
         """The mean of -log_prob, in nats: batch_shape."""

@@ -165,6 +165,7 @@ def _change_tensors() -> None:
         "to": _to(Tensor.to),
         "type": _type,
         "is_contiguous": _is_contiguous(Tensor.is_contiguous),
+        "_cdata": property(id),
         "is_cuda": property(lambda self: self.device.kind == "gpu"),
         "layout": property(lambda self: strided),
     }
@@ -278,7 +279,46 @@ def _load_pre_hook(self: nn.Module, hook: Any, with_module: bool = False) -> Any
     return self.register_load_state_dict_pre_hook(hook if with_module else lambda module, *args: hook(*args))
 
 
+def _missing(self: nn.Module, name: str) -> Any:
+    """An attribute that is not where Python looks; programs also call this for one that is."""
+    if name in vars(self):
+        return vars(self)[name]
+    raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def _asked(self: nn.Module, name: str) -> Any:
+    """An attribute of a module whose class has __getattr__(): in PyTorch that sees parameters, buffers and modules."""
+    value = object.__getattribute__(self, name)
+    if not isinstance(value, (nn.Module, Tensor)) or name not in vars(self):
+        return value
+    seen = isinstance(value, (nn.Module, nn.Parameter)) or name in self._persistent
+    return type(self).__getattr__(self, name) if seen else value  # type: ignore[attr-defined]
+
+
+def _with_getattr(cls: type[nn.Module], **kwargs: Any) -> None:
+    super(nn.Module, cls).__init_subclass__(**kwargs)
+    if "__getattr__" in vars(cls) and "__getattribute__" not in vars(cls):
+        cls.__getattribute__ = _asked  # type: ignore[method-assign, assignment]
+
+
+def _named_members(
+    self: nn.Module, get_members_fn: Any, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+) -> Iterator[tuple[str, Any]]:
+    """Names and values of what a function gives of this module and of those below it."""
+    modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+    seen: set[int] = set()
+    for at, module in modules:
+        for name, value in get_members_fn(module):
+            if value is not None and id(value) not in seen:
+                if remove_duplicate:
+                    seen.add(id(value))
+                yield f"{at}.{name}" if at else name, value
+
+
 def _change_modules() -> None:
+    nn.Module.__getattr__ = _missing  # type: ignore[attr-defined]
+    nn.Module.__init_subclass__ = classmethod(_with_getattr)  # type: ignore[assignment, arg-type]
+    nn.Module._named_members = _named_members  # type: ignore[attr-defined]
     nn.Module.cuda = _module_cuda  # type: ignore[attr-defined]
     nn.MultiheadAttention._reset_parameters = nn.MultiheadAttention.reset_parameters  # type: ignore[attr-defined]
     nn.Module._register_load_state_dict_pre_hook = _load_pre_hook  # type: ignore[attr-defined]

@@ -7,5 +7,5 @@ _CLASSES += ["IntegerGreaterThan", "IntegerInterval", "IntegerLessThan", "Interv
 _CLASSES += ["LowerTriangular", "Multinomial", "OneHot", "PositiveDefinite", "PositiveSemidefinite", "Real", "Simplex"]
 _CLASSES += ["Square", "Stack", "Symmetric"]
 globals().update({f"_{name}": getattr(ours, name) for name in _CLASSES})
-_IndependentConstraint, _DependentProperty = ours.Independent, ours.dependent_property
+_IndependentConstraint, _DependentProperty = ours.IndependentConstraint, ours.dependent_property
 __all__ = ["_DependentProperty", "_IndependentConstraint", *(f"_{name}" for name in _CLASSES)]

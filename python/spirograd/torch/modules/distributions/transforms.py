@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from .... import _core
 from ...._core import Tensor
 from ....distributions import Distribution, biject_to, constraints, transform_to
+from ....distributions.constraint_registry import ConstraintRegistry
 from ....distributions.constraints import Constraint
 from ....distributions.distribution import sum_rightmost
 from ....distributions.transforms import (
@@ -242,13 +244,25 @@ class CorrCholeskyTransform(Transform):
         return (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
 
 
-for _find in (biject_to, transform_to):
-    _find.register(constraints.corr_cholesky, lambda constraint: CorrCholeskyTransform())
-    _find.register(
-        constraints.independent,
-        lambda c, find=_find: IndependentTransform(find(c.base_constraint), c.reinterpreted_batch_ndims),
-    )
-    _find.register(constraints.cat, lambda c, find=_find: CatTransform([find(k) for k in c.cseq], c.dim, c.lengths))
-    _find.register(constraints.stack, lambda c, find=_find: StackTransform([find(k) for k in c.cseq], c.dim))
-for _kind in (constraints.positive_definite, constraints.positive_semidefinite):
-    transform_to.register(_kind, lambda constraint: PositiveDefiniteTransform())
+def _register(find: ConstraintRegistry) -> None:
+    """Transforms that spirograd.distributions lacks."""
+
+    def independent(c: Any) -> Transform:
+        return IndependentTransform(find(c.base_constraint), c.reinterpreted_batch_ndims)
+
+    def cat(c: Any) -> Transform:
+        return CatTransform([find(part) for part in c.cseq], c.dim, c.lengths)
+
+    def stack(c: Any) -> Transform:
+        return StackTransform([find(part) for part in c.cseq], c.dim)
+
+    find.register(constraints.independent, independent)
+    find.register(constraints.cat, cat)
+    find.register(constraints.stack, stack)
+    find.register(constraints.corr_cholesky, lambda constraint: CorrCholeskyTransform())
+
+
+_register(biject_to)
+_register(transform_to)
+transform_to.register(constraints.positive_definite, lambda constraint: PositiveDefiniteTransform())
+transform_to.register(constraints.positive_semidefinite, lambda constraint: PositiveDefiniteTransform())
