@@ -73,6 +73,10 @@ class Independent(Distribution):
         return self.base_dist.mean
 
     @property
+    def mode(self) -> Tensor:
+        return self.base_dist.mode
+
+    @property
     def variance(self) -> Tensor:
         return self.base_dist.variance
 
@@ -177,6 +181,10 @@ class LogNormal(TransformedDistribution):
     @property
     def mean(self) -> Tensor:
         return exp(self.loc + self.scale**2 / 2)
+
+    @property
+    def mode(self) -> Tensor:
+        return exp(self.loc - self.scale**2)
 
     @property
     def variance(self) -> Tensor:

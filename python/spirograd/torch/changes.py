@@ -144,6 +144,23 @@ def _device_of(original: Any) -> property:
     return property(device)
 
 
+def _split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
+    """Pieces of a size, or of several sizes, along a dimension."""
+    return _core.split(self, split_size, dim)
+
+
+def _seen_by_numpy(original: Callable[..., Any]) -> Callable[..., Any]:
+    """numpy() and __array__(): without gradients, an array of a tensor that has a gradient graph is no mistake."""
+
+    @functools.wraps(original)
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not _core.is_grad_enabled():
+            self = self.detach()
+        return original(self, *args, **kwargs)
+
+    return call
+
+
 def _size(original: Callable[..., Any]) -> Callable[..., Any]:
     def size(self: Tensor, dim: int | None = None) -> Any:
         return self.shape if dim is None else original(self, dim)
@@ -160,6 +177,9 @@ def _change_tensors() -> None:
         "cuda": _cuda,
         "device": _device_of(Tensor.device),
         "to_dense": lambda self, dtype=None: self if dtype is None else self.to(dtype),
+        "numpy": _seen_by_numpy(Tensor.numpy),
+        "__array__": _seen_by_numpy(Tensor.__array__),
+        "split": _split,
         "storage": lambda self: Storage(self),
         "untyped_storage": lambda self: Storage(self),
         "to": _to(Tensor.to),

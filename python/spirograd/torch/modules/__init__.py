@@ -126,6 +126,11 @@ class device(metaclass=_Names):
     _of, _make = (Device, AbsentDevice), staticmethod(_device)
 
 
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes, or sizes, have together."""
+    return Size(_core.broadcast_shapes(*((s,) if isinstance(s, builtins.int) else s for s in shapes)))
+
+
 def is_storage(obj: object) -> builtins.bool:
     """False: tensors have no storage objects."""
     return False
@@ -221,6 +226,7 @@ __all__ = [
     "__version__",
     "_assert",
     "autocast",
+    "broadcast_shapes",
     "compile",
     "constant_pad_nd",
     "device",
