@@ -236,3 +236,25 @@ del w.scale
 print([n for n, _ in w.named_parameters()], list(w._modules), nn.Linear(1, 2).__getattr__("bias").shape)
 del w.inner
 print(list(w._modules), w.count._cdata == w.count._cdata)
+
+# ---- names of botorch and gpytorch ----
+x = torch.tensor([-5.0, -0.5, 0.0, 0.1, 1.0, 3.0, 7.9, 8.1, 100.0, 1e4], dtype=torch.float64, requires_grad=True)
+y = torch.special.erfcx(x)
+y.sum().backward()
+print("erfcx", [f"{v:.6g}" for v in y.tolist()], [f"{v:.5g}" for v in x.grad.tolist()])
+with torch.no_grad():
+    print((x * 2).numpy()[:2].tolist(), np.asarray(y)[2])
+print(torch.broadcast_shapes((2, 1), (3,), 1).numel(), [p.shape for p in x.split(split_size=4)])
+for d in (
+    D.LogNormal(0.3, 0.5),
+    D.Beta(torch.tensor([2.0, 0.5]), torch.tensor([3.0, 0.5])),
+    D.Dirichlet(torch.tensor([[2.0, 3.0, 4.0], [0.5, 0.7, 0.2]])),
+    D.Geometric(torch.tensor(0.4)),
+    D.Binomial(5, torch.tensor([0.3, 1.0])),
+    D.StudentT(3.0, torch.tensor(1.0)),
+    D.Independent(D.Normal(torch.ones(2), 1.0), 1),
+):
+    show(f"mode {type(d).__name__}", d.mode)
+show("entropy", D.Multinomial(5, torch.tensor([0.2, 0.8])).entropy(), D.Multinomial(3, torch.ones(2, 4)).entropy())
+m = torch.sparse_coo_tensor(torch.tensor([[0, 1, 1], [2, 0, 2]]), torch.tensor([3.0, 4.0, 5.0]), (2, 3))
+print(torch.dsmm(m, torch.eye(3)).tolist(), m.ndimension())

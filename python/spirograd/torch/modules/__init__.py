@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ... import _core, linalg
+from ... import _core, linalg, sparse
 from ..._core import Device
 from ...base.types import DTypeLike
 from ...nn import Module, functional
@@ -15,6 +15,7 @@ from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
 from ..functions import FUNCTIONS
 from ..kinds import KINDS, set_default_tensor_type
 from ..layouts import *  # noqa: F403
+from ..layouts import Size
 from ..layouts import __all__ as layouts
 from ..subclasses import AnyTensor as Tensor
 from . import flags
@@ -67,7 +68,7 @@ globals().update(ABSENT)
 globals().update(FUNCTIONS)
 _METHODS = ["detach", "is_nonzero", "is_same_size", "index_put_", "fill_diagonal_"]
 _METHODS += [name for name in dir(_core.Tensor) if name.endswith("_") and not name.startswith("_")]
-solve, constant_pad_nd = linalg.solve, _core.pad
+solve, constant_pad_nd, dsmm = linalg.solve, _core.pad, sparse.mm
 
 
 def get_default_device() -> Any:
@@ -230,6 +231,7 @@ __all__ = [
     "compile",
     "constant_pad_nd",
     "device",
+    "dsmm",
     "e",
     "finfo",
     "frombuffer",
