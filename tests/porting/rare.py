@@ -101,3 +101,14 @@ show("weights", weights)
 y.square().sum().backward()
 for p in (x, layer.bias_k, layer.bias_v):
     show("gradient", p.grad)
+
+# ---- complex numbers ----
+z = torch.complex(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 0.0]]))
+print(torch.conj(z).imag.tolist(), torch.conj(z.T).imag.tolist(), torch.conj_physical(z).imag.tolist())
+print(
+    torch.real(z).tolist(), torch.imag(z).tolist(), torch.isreal(z).tolist(), torch.resolve_conj(z.conj()).imag.tolist()
+)
+print(f"{float(z.norm()):.5g} {float(torch.norm(z)):.5g}", [f"{v:.5g}" for v in z.norm(dim=0).tolist()])
+a, b, c = (torch.complex(torch.arange(6.0).reshape(2, 3) - i, torch.ones(2, 3) * i) for i in (1, 2, 3))
+for equation in ("ij,kj,kl->il", "ij,kj,kl", "ij,ij,ij->", "ij,kl,mj->km"):
+    print(equation, torch.view_as_real(torch.einsum(equation, a, b, c)).flatten().tolist())

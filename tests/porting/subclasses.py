@@ -189,7 +189,7 @@ for call in (lambda: torch.sum(d), lambda: torch.cat([d, p])):
         print("__torch_function__" in str(error))
 
 
-class Own:
+class Wrapped:
     """Wraps a tensor without being one."""
 
     def __init__(self, data, note=None):
@@ -199,10 +199,10 @@ class Own:
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         notes = [x._note for x in args if hasattr(x, "_note")]
         result = func(*[getattr(x, "_t", x) for x in args], **(kwargs or {}))
-        return Own(result, notes[0])
+        return Wrapped(result, notes[0])
 
 
-o = torch.add(Own([1.0, 2.0], "kept"), torch.tensor([1.0, 1.0]))
+o = torch.add(Wrapped([1.0, 2.0], "kept"), torch.tensor([1.0, 1.0]))
 print(o._note, o._t.tolist())
 
 

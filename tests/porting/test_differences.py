@@ -113,12 +113,6 @@ assert [n for n in layer.state_dict() if "original" in n] == [f"parametrizations
 nn.utils.remove_weight_norm(layer)
 assert sorted(layer.state_dict()) == ["bias", "weight"]
 """,
-    "`fx.GraphModule`": """
-import pickle
-traced = torch.fx.symbolic_trace(nn.Linear(2, 1))
-assert sorted(traced.state_dict()) == ["bias", "weight"]
-raises(TypeError, lambda: pickle.dumps(traced))
-""",
     "packed sequences": """
 out, _ = nn.GRU(1, 1)(nn.utils.rnn.pack_sequence([torch.ones(3, 1), torch.ones(1, 1)]))
 assert out.data.shape == (4, 1)

@@ -772,11 +772,12 @@ def _sort(
         parts = {"real": value.real, "imag": value.imag}
         parameters += [(f"{name}.{key}", part) for key, part in parts.items() if isinstance(part, Parameter)]
     else:
-        if len(value) > 1000 and _kind(type(next(iter(value.values() if kind == "dict" else value)))) == "data":
+        listed = (list if isinstance(value, list) else tuple).__iter__  # a program's own class may give other things
+        held = list(value.items() if kind == "dict" else enumerate(listed(value)))
+        if len(held) > 1000 and _kind(type(held[0][1])) == "data":
             return
-        for key, inside in value.items() if kind == "dict" else enumerate(value):
-            inside_kind = _kinds.get(type(inside)) or _kind(type(inside))
-            if inside_kind != "data":
+        for key, inside in held:
+            if (inside_kind := _kinds.get(type(inside)) or _kind(type(inside))) != "data":
                 _sort(f"{name}.{key}", inside, inside_kind, modules, parameters)
 
 

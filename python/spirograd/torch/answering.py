@@ -106,9 +106,11 @@ class NoAnswer(TypeError):
     """All classes of the arguments declined."""
 
 
-def overridable(function: Any, module: str) -> Any:
-    """A function of a module of PyTorch, asking its arguments' classes first; other things as they are."""
-    name = getattr(function, "__name__", "")
+def overridable(function: Any, module: str, name: str) -> Any:
+    """A function of a module of PyTorch, asking its arguments' classes first; other things as they are.
+
+    Pickles find it by its name there.
+    """
     if module not in MODULES or not isinstance(function, (FunctionType, BuiltinFunctionType)) or name in _SILENT:
         return function
     if function in _made:
@@ -116,8 +118,11 @@ def overridable(function: Any, module: str) -> Any:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if name == "einsum" and len(args) == 2 and isinstance(args[1], (list, tuple)):
+            args = (args[0], *args[1])  # classes see the operands one by one
         found = answering((*args, *kwargs.values()) if kwargs else args)
         return asked(call, found, args, kwargs) if found else function(*args, **kwargs)
 
+    call.__module__, call.__qualname__ = module, name
     _made[function] = _made[call] = call
     return call

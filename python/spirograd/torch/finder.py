@@ -164,7 +164,7 @@ class Namespace(ModuleType):
             if name in _public(source):
                 value = getattr(source, name)
                 if not _is_ours(value):
-                    value = overridable(adapted(value), self.__name__)
+                    value = overridable(adapted(value), self.__name__, name)
                     setattr(self, name, value)
                     return value
         if name.startswith("__") and name != "__config__":
