@@ -237,3 +237,70 @@ class Silent(torch.Tensor):
 
 s = torch.ones(3).as_subclass(Silent)
 show("silent", s, s + 1, s.sum(), F.relu(s), a + s)
+
+
+# ---- a class with another base, whose objects have a dict of their own ----
+class Named:
+    @property
+    def meta(self):
+        return self.__dict__.get("_meta", {})
+
+
+class MetaTensor(Named, torch.Tensor):
+    @staticmethod
+    def __new__(cls, x, meta=None):
+        return torch.as_tensor(x).as_subclass(cls)
+
+    def __init__(self, x, meta=None):
+        super().__init__()
+        self._meta = meta or {}
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        result = super().__torch_function__(func, types, args, kwargs or {})
+        if isinstance(result, MetaTensor) and isinstance(args[0], MetaTensor):
+            result.__dict__.update(args[0].__dict__)
+        return result
+
+
+m = MetaTensor(torch.ones(2, 3), meta={"a": 1})
+print(kinds(m * 2), (m * 2).meta, sorted(vars(m)), isinstance(m * 2, Named), (1 + m[0]).meta)
+x = torch.ones(3, requires_grad=True)
+y = (m * x).sum()
+y.backward()
+print(kinds(y), y.meta, y.requires_grad, x.grad.tolist())
+net = nn.Sequential(nn.Linear(3, 2), nn.ReLU(), nn.Linear(2, 1))
+y = net(m)
+y.sum().backward()
+print(kinds(y), y.meta, net[2].bias.grad.tolist())
+base = torch.zeros(2)
+view = base.as_subclass(MetaTensor)
+view += 1
+print(base.tolist(), kinds(view))
+
+# ---- batches of them ----
+from torch.utils.data import DataLoader, default_collate  # noqa: E402
+from torch.utils.data._utils.collate import (  # noqa: E402
+    collate,
+    collate_tensor_fn,
+    default_collate_fn_map,
+    np_str_obj_array_pattern,
+)
+
+print(bool(np_str_obj_array_pattern.search("<U3")), bool(np_str_obj_array_pattern.search("<f4")))
+show("collated", collate_tensor_fn([a, a]), collate([1.5, 2.5], collate_fn_map=default_collate_fn_map))
+samples = [{"x": MetaTensor(torch.ones(2), {"i": i}), "n": (i, str(i), [float(i)])} for i in range(4)]
+
+
+def with_metas(batch, *, collate_fn_map=None):
+    made = collate_tensor_fn(batch, collate_fn_map=collate_fn_map)
+    made._meta = {"all": [x.meta["i"] for x in batch]}
+    return made
+
+
+default_collate_fn_map.update({MetaTensor: with_metas})
+batch = default_collate(samples[:2])
+print(kinds(batch["x"]), batch["x"].meta, batch["x"].shape, batch["n"])
+for batch in DataLoader(samples, batch_size=2):
+    print(batch["x"].meta, batch["n"][0].tolist(), batch["n"][1], [v.dtype for v in batch["n"][2]])
+print(torch.ones(torch.tensor(2), 3).shape, torch.zeros(torch.prod(torch.tensor([2, 2]))).shape)

@@ -16,6 +16,7 @@ __all__ = ["FACTOR_FIRST", "adapted", "factor_first", "legacy_reduction", "place
 
 # They say where or how memory is laid out: there is one way here.
 _OF_NUMBERS = ("add", "sub", "mul", "div", "true_divide", "floor_divide", "remainder", "fmod", "pow")
+_SIZED = ("empty", "ones", "rand", "randn", "zeros")
 _NUMBERS = (bool, int, float)
 FACTOR_FIRST = {"add": ("alpha", 1), "sub": ("alpha", 1), "addcmul": ("value", 2), "addcdiv": ("value", 2)}
 _WITHOUT_MEANING = ("pin_memory", "memory_format", "names")
@@ -26,11 +27,14 @@ def adapted(thing: Any) -> Any:
     if not isinstance(thing, BuiltinFunctionType):
         return thing
     function: Callable[..., Any] = thing if thing.__name__ not in _OF_NUMBERS else _of_numbers(thing)
+    sized = thing.__name__ in _SIZED
     if thing.__name__ in FACTOR_FIRST:
         function = factor_first(function, thing.__name__)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if sized and args and isinstance(args[0], Tensor):  # sizes may be tensors of one number
+            args = tuple(int(size) for size in args)
         if not kwargs:
             return function(*args)
         out = kwargs.pop("out", None)

@@ -68,6 +68,8 @@ class _TensorMeta(type):
         if bases != (Tensor,):
             _others_ask()
         body.setdefault("__slots__", ())
+        if any("__dict__" in vars(kind) for base in bases for kind in base.__mro__ if kind not in Tensor.__mro__):
+            body["__dict__"] = vars(AnyTensor)["__dict__"]  # before that of other bases
         return super().__new__(mcls, name, bases, body)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -175,7 +177,7 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
         cls: torch.Tensor or a subclass of it.
 
     Raises:
-        TypeError: there is no such class, or it has a base that gives objects another layout.
+        TypeError: there is no such class.
     """
     if not issubclass(cls, Tensor):
         raise TypeError(f"as_subclass: a subclass of torch.Tensor is needed, got {cls.__name__}")
@@ -184,13 +186,11 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
         return made
     try:
         made.__class__ = cls
-    except TypeError:
-        if made.requires_grad:
-            raise TypeError(
-                f"as_subclass: objects of {cls.__name__} have a layout of their own, and the tensor has a gradient; "
-                "give the class's other bases __slots__ = (), or use tensor.detach()"
-            ) from None
-        made = Tensor.__new__(cls, made)
+    except TypeError:  # another layout, of a base with a __dict__: a copy keeps the place in the graph, not the memory
+        if not made.requires_grad:
+            return Tensor.__new__(cls, made)
+        with answering.DisableTorchFunctionSubclass():
+            made = Tensor.__new__(cls, _core.empty_like(made)).copy_(made)
     return made
 
 
