@@ -143,7 +143,8 @@ print(list(nn.Linear(1, 1)._parameters), list(nn.BatchNorm1d(1)._buffers))
 print(torch.optim.lr_scheduler._LRScheduler.__name__ in ("LRScheduler", "_LRScheduler"))
 volume = noise(1, 2, 3, 4, 5).requires_grad_()
 theta = torch.tensor(
-    [[[0.93, 0.21, 0.12, 0.31], [-0.11, 1.23, 0.22, -0.21], [0.13, -0.31, 0.83, 0.11]]], requires_grad=True
+    [[[0.9313, 0.2137, 0.1217, 0.3119], [-0.1133, 1.2317, 0.2237, -0.2113], [0.13, -0.31, 0.83, 0.11]]],
+    requires_grad=True,
 )
 for corners in (False, True):
     for mode, outside in modes:

@@ -109,7 +109,7 @@ def load(f: Any, map_location: Any = None, *args: Any, **options: Any) -> NoRetu
     """
     raise NotImplementedError(
         f"jit.load: {f} holds a program that PyTorch compiled, which only PyTorch runs; write its weights with "
-        "PyTorch, torch.save(torch.jit.load(path).state_dict(), 'weights.pt'), and load_state_dict() them into the module here"
+        "PyTorch, torch.save(torch.jit.load(path).state_dict(), 'weights.pt'), and load_state_dict() them here"
     )
 
 
