@@ -258,3 +258,15 @@ for d in (
 show("entropy", D.Multinomial(5, torch.tensor([0.2, 0.8])).entropy(), D.Multinomial(3, torch.ones(2, 4)).entropy())
 m = torch.sparse_coo_tensor(torch.tensor([[0, 1, 1], [2, 0, 2]]), torch.tensor([3.0, 4.0, 5.0]), (2, 3))
 print(torch.dsmm(m, torch.eye(3)).tolist(), m.ndimension())
+
+# ---- what a module holds, as dicts ----
+net = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
+net.p = nn.Parameter(torch.ones(1))
+net.register_buffer("b", torch.zeros(1))
+print(next(iter(reversed(net._modules.items())))[0], isinstance(net._modules, dict), isinstance(net._parameters, dict))
+net._parameters["q"] = net._parameters.pop("p")
+net._modules.update({"z": nn.Identity()})
+net._buffers.clear()
+print([n for n, _ in net.named_parameters()], list(net._modules), list(net.buffers()), len(net))
+del net._modules["0"]
+print(next(reversed(net._modules)), net._modules.popitem()[0], list(net._modules))

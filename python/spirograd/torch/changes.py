@@ -255,38 +255,32 @@ def _change_distributions() -> None:
     Distribution.event_shape = property(lambda self: Size(event(self)))  # type: ignore[assignment]
 
 
-class _Entries(MutableMapping[str, Any]):
+class _Entries(dict[str, Any]):
     """A module's parameters, buffers or modules by name, as they are now; what is written or deleted is so in it.
 
     A class's own __setattr__() and __delattr__() are not called: they write here.
     """
 
     def __init__(self, module: nn.Module, entries: Any) -> None:
-        self._module, self._now = module, dict(entries)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._now[name]
+        super().__init__(entries)
+        self._module = module
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self._now[name] = value
+        super().__setitem__(name, value)
         nn.Module.__setattr__(self._module, name, value)
 
     def __delitem__(self, name: str) -> None:
-        del self._now[name]
+        super().__delitem__(name)
         nn.Module.__delattr__(self._module, name)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(list(self._now))
-
-    def __len__(self) -> int:
-        return len(self._now)
-
-    def __repr__(self) -> str:
-        return repr(self._now)
+    # These write one by one.
+    pop = MutableMapping.pop
+    popitem, clear = MutableMapping.popitem, MutableMapping.clear
+    update, setdefault = MutableMapping.update, MutableMapping.setdefault
 
     def copy(self) -> dict[str, Any]:
         """A dict of its own."""
-        return dict(self._now)
+        return dict(self)
 
 
 def _forgotten(self: nn.Module) -> set[str]:
