@@ -275,8 +275,13 @@ class _Entries(dict[str, Any]):
 
     # These write one by one.
     pop = MutableMapping.pop
-    popitem, clear = MutableMapping.popitem, MutableMapping.clear
+    clear = MutableMapping.clear
     update, setdefault = MutableMapping.update, MutableMapping.setdefault
+
+    def popitem(self) -> tuple[str, Any]:
+        """The last entry, which is deleted."""
+        name = next(reversed(self))
+        return name, self.pop(name)
 
     def copy(self) -> dict[str, Any]:
         """A dict of its own."""
