@@ -62,6 +62,8 @@ show("operators", 2 / a, a**2, 2**a, a // 2, a % 2, (a > 1) & (p > 0), (p > 0) |
 show("methods", a.sum(), a.max(1), a.split(1), a.detach(), a.clone(), a.float(), a.long(), a.view(-1), a.unbind())
 show("methods", p.add(b), p.mul(a), p.matmul(a.T), p.where(a > 0, p), weight.sub(a), p.new_ones(1), a.new_ones(1))
 show("functions", torch.cat([a, p]), torch.stack([b, a]), torch.add(p, b), torch.where(a > 0, a, p), torch.exp(a))
+torch.block_diag(*[p, p]), torch.broadcast_tensors(*[p[:1], p]), torch.tensor([[1], [2]]).expand([2, 2])
+show("functions", torch.cat((p, a)), torch.stack([p, b, a]), torch.vstack([a, p]))
 show("functions", F.relu(a), F.linear(a, p), F.softmax(a, -1), F.mse_loss(p, a), F.pad(a, (1, 1)), torch.zeros_like(a))
 show("layers", nn.Linear(3, 2)(a), nn.ReLU()(b), nn.Sequential(nn.Linear(3, 2), nn.Tanh())(a), nn.MSELoss()(p, a))
 show("layers", nn.Linear(3, 2)(p), nn.CrossEntropyLoss()(a, torch.tensor([0, 1])), nn.Conv1d(2, 1, 1)(a))

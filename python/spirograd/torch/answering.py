@@ -37,6 +37,7 @@ _SILENT = {
 }
 _state = threading.local()  # .off: how many contexts are open in which no class is asked
 _answers: dict[type, bool] = dict.fromkeys((Tensor, Parameter, int, float, bool, str, type(None)), False)
+_plain = set(_answers)  # classes that do not answer, for a look that costs little
 _made: dict[Any, Callable[..., Any]] = {}
 
 
@@ -63,6 +64,8 @@ def is_enabled() -> bool:
 def _has_answers(kind: type) -> bool:
     answer = getattr(kind, "__torch_function__", disabled)
     _answers[kind] = found = getattr(answer, "__func__", answer) is not disabled
+    if not found and kind is not list and kind is not tuple:  # which may hold some that do
+        _plain.add(kind)
     return found
 
 
@@ -118,6 +121,11 @@ def overridable(function: Any, module: str, name: str) -> Any:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        for arg in (*args, *kwargs.values()) if kwargs else args:
+            if type(arg) not in _plain:
+                break
+        else:
+            return function(*args, **kwargs)
         if name == "einsum" and len(args) == 2 and isinstance(args[1], (list, tuple)):
             args = (args[0], *args[1])  # classes see the operands one by one
         found = answering((*args, *kwargs.values()) if kwargs else args)

@@ -280,6 +280,8 @@ class _Entries(dict[str, Any]):
 
     def popitem(self) -> tuple[str, Any]:
         """The last entry, which is deleted."""
+        if not self:
+            raise KeyError("popitem: there is no entry")
         name = next(reversed(self))
         return name, self.pop(name)
 
