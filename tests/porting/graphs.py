@@ -152,6 +152,7 @@ graph = fx.Graph()
 tracer = fx.proxy.GraphAppendingTracer(graph)
 x, y = (fx.Proxy(graph.placeholder(name, torch.Tensor), tracer=tracer) for name in "xy")
 shape = torch.broadcast_tensors(x[..., :1], y[..., :1])[0].shape[:-1] + (-1,)  # noqa: RUF005  (a sum of proxies)
+torch._assert(x.shape[-1] == 3, "three columns")
 z = torch.einsum("zu,zv->zuv", x.expand(shape), y.expand(shape))
 w = torch.einsum("zuv,zu->zv", (z, x)) + torch.cat([y, torch.ones_like(y)], dim=0)[:1]
 graph.output(torch.nn.functional.softmax(torch.add(w, 1.5), dim=-1).node)

@@ -1,5 +1,8 @@
 """What libraries for inference, such as pyro, derive from distributions, constraints, transforms and modules."""
 
+import copy
+import pickle
+
 import numpy as np
 import torch
 import torch.distributions as D
@@ -270,3 +273,32 @@ net._buffers.clear()
 print([n for n, _ in net.named_parameters()], list(net._modules), list(net.buffers()), len(net))
 del net._modules["0"]
 print(next(reversed(net._modules)), net._modules.popitem()[0], list(net._modules))
+
+
+# ---- modules that change what pickles keep of them ----
+class Kept(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.scale, self.size = nn.Linear(2, 2), nn.Parameter(torch.ones(1)), 4
+        self.register_buffer("count", torch.ones(2), persistent=False)
+        self.rest = nn.Sequential(self.first, nn.ReLU())
+
+    def forward(self, x):
+        return self.rest(x) * self.scale
+
+    def __getstate__(self):
+        state = self.__dict__.copy() if not hasattr(super(), "__getstate__") else super().__getstate__().copy()
+        state["_modules"] = state["_modules"].copy()
+        state["names"], state["size"] = sorted(state["_parameters"]), 9
+        return state
+
+    def __setstate__(self, state):
+        state = state.copy()
+        print(state.pop("names"), sorted(state["_modules"]), sorted(state["_buffers"]))
+        super().__setstate__(state)
+
+
+kept, x = Kept().eval(), torch.ones(1, 2)
+for other in (copy.deepcopy(kept), pickle.loads(pickle.dumps(kept)), copy.copy(kept)):
+    print(other.size, other.training, torch.equal(other(x), kept(x)), other.rest[0] is other.first)
+    print([n for n, _ in other.named_parameters()], list(other.state_dict()), other.first is kept.first)

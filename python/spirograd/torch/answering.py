@@ -21,7 +21,6 @@ __all__ = ["MODULES", "DisableTorchFunctionSubclass", "answering", "asked", "dis
 MODULES = ("torch", "torch.functional", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft")
 # Their functions that do not, as in PyTorch.
 _SILENT = {
-    "_assert",
     "as_tensor",
     "asarray",
     "broadcast_shapes",

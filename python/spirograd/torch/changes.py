@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from types import MappingProxyType
 from typing import Any
 
@@ -336,7 +336,28 @@ def _named_members(
                 yield f"{at}.{name}" if at else name, value
 
 
+_KEPT = ("_parameters", "_buffers", "_modules")
+
+
+def _state(self: nn.Module) -> dict[str, Any]:
+    """What copies and pickles keep of a module, as PyTorch lays it out: programs change it."""
+    own = vars(self)
+    kept = {key: {n: own[n] for n in getattr(self, key) if n in own} for key in _KEPT}
+    apart = {name for names in kept.values() for name in names}
+    return {**{n: value for n, value in own.items() if n not in apart}, **kept, "_order": list(own)}
+
+
+def _set_state(self: nn.Module, state: Mapping[str, Any]) -> None:
+    own = {name: value for name, value in state.items() if name not in (*_KEPT, "_order")}
+    for key in _KEPT:
+        own.update(state.get(key, {}))
+    ordered = [name for name in state.get("_order", ()) if name in own]
+    vars(self).update({**{name: own[name] for name in ordered}, **own})
+
+
 def _change_modules() -> None:
+    nn.Module.__getstate__ = _state  # type: ignore[method-assign, assignment]
+    nn.Module.__setstate__ = _set_state  # type: ignore[attr-defined]
     nn.Module.__getattr__ = _missing  # type: ignore[attr-defined]
     nn.Module.__init_subclass__ = classmethod(_with_getattr)  # type: ignore[assignment, arg-type]
     nn.Module._named_members = _named_members  # type: ignore[attr-defined]
