@@ -159,6 +159,16 @@ def test_a_graph_with_a_function_that_cannot_be_found_again_is_not_pickled() -> 
         pickle.dumps(fx.GraphModule(sg.nn.Module(), graph))
 
 
+def test_functions_and_methods_that_get_a_proxy_outside_of_a_trace_make_nodes() -> None:
+    graph = fx.Graph()
+    x = fx.Proxy(graph.placeholder("x"), fx.proxy.GraphAppendingTracer(graph))
+    y = sg.cat([sg.relu(x), sg.ones(1)]) + sg.ones(1).add(x, alpha=2)
+    graph.output(sg.broadcast_tensors(y, x)[0].node)
+    assert [n.op for n in graph.nodes if n.op.startswith("call_method")] == ["call_method"]
+    module = fx.GraphModule({}, graph)
+    assert module(sg.tensor([-1.0])).tolist() == [-1.0, 0.0]
+
+
 def test_constants_of_the_program_are_attributes() -> None:
     shift = sg.tensor([1.0, 2.0])
     traced = fx.symbolic_trace(lambda x: (x + shift) * shift.to(sg.float32))
