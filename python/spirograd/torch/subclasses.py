@@ -65,7 +65,7 @@ class _TensorMeta(type):
     """The class of torch.Tensor: a call takes sizes or values, all else is about spirograd's Tensor."""
 
     def __new__(mcls, name: str, bases: tuple[type, ...], body: dict[str, Any]) -> Any:
-        if bases != (Tensor,):
+        if any(base is not Tensor for base in bases):  # not AnyTensor itself, which equals Tensor
             _others_ask()
         body.setdefault("__slots__", ())
         if any("__dict__" in vars(kind) for base in bases for kind in base.__mro__ if kind not in Tensor.__mro__):
