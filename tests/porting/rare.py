@@ -147,3 +147,12 @@ for size, channels in ((5, 9), (3, 4), (4, 8), (7, 3), (2, 6)):
     (y * T(2, channels, 3, 2)).sum().backward()
     show(str(layer), y)
     show("gradient", x.grad)
+x = torch.arange(7)
+for parts in (
+    x.tensor_split(3),
+    torch.tensor_split(x, indices=(2, 5)),
+    x.tensor_split(sections=2),
+    x.tensor_split([1]),
+):
+    print([p.tolist() for p in parts])
+print([p.tolist() for p in torch.tensor_split(x, torch.tensor([3, 4])) + torch.tensor_split(x, torch.tensor(2), dim=0)])
