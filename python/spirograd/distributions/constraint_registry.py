@@ -25,10 +25,19 @@ Factory = Callable[[Any], Transform]
 
 
 class ConstraintRegistry:
-    """Finds the transform to a constraint, by the constraint's class."""
+    """Finds the transform to a constraint, by the constraint's class.
 
-    def __init__(self) -> None:
+    Example:
+        >>> constraints, finds = sg.distributions.constraints, sg.distributions.transform_to
+        >>> finds(constraints.positive)(sg.tensor(0.0)).item()
+        1.0
+        >>> sg.distributions.biject_to(constraints.unit_interval).inv(sg.tensor(0.5)).item()
+        0.0
+    """
+
+    def __init__(self, text: str = "") -> None:
         self._registry: dict[type, Factory] = {}
+        self.__doc__ = text or type(self).__doc__
 
     def register(self, constraint: Constraint | type, factory: Factory | None = None) -> Any:
         """Says how to make the transform for a class of constraints; without a factory, a decorator.
@@ -56,8 +65,8 @@ class ConstraintRegistry:
         return self._registry[type(constraint)](constraint)
 
 
-# From all numbers to those that meet a constraint; the transforms of biject_to have an inverse.
-biject_to, transform_to = ConstraintRegistry(), ConstraintRegistry()
+transform_to = ConstraintRegistry("A transform from all numbers to those that meet a constraint; register() adds one.")
+biject_to = ConstraintRegistry("The same, where the transform has an inverse.")
 
 
 def _register(constraint: Any, factory: Factory) -> None:
