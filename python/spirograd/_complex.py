@@ -427,11 +427,23 @@ def _matmul(input: Any, other: Any) -> ComplexTensor:
 
 def _einsum(equation: str, *operands: Any) -> Any:
     tensors = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    if not any(isinstance(x, ComplexTensor) for x in tensors):
+        return _core.einsum(equation, *tensors)
     if len(tensors) == 1:
         return ComplexTensor(*(_core.einsum(equation, part) for part in _parts(tensors[0])))
-    if len(tensors) != 2:
-        raise TypeError(f"einsum: {len(tensors)} operands, some of them complex; use one or two at a time")
-    return _product(_core.einsum, equation, *tensors)
+    if len(tensors) == 2:
+        return _product(_core.einsum, equation, *tensors)
+    # Two at a time: of the first two, what the others and the result need.
+    inputs, arrow, result = equation.replace(" ", "").partition("->")
+    if "." in equation:
+        raise TypeError(f"einsum: {len(tensors)} operands with '...', some of them complex; use two at a time")
+    if not arrow:
+        result = "".join(sorted(c for c in set(inputs) - {","} if inputs.count(c) == 1))
+    first, second, *others = inputs.split(",")
+    needed = {*"".join(others), *result}
+    kept = "".join(dict.fromkeys(c for c in first + second if c in needed))
+    joined = _einsum(f"{first},{second}->{kept}", *tensors[:2])
+    return _einsum(f"{','.join([kept, *others])}->{result}", joined, *tensors[2:])
 
 
 def _div(input: Any, other: Any) -> ComplexTensor:
@@ -675,6 +687,7 @@ ComplexTensor.functions = {
     "isinf": lambda input: input.real.isinf() | input.imag.isinf(),
     "isnan": lambda input: input.real.isnan() | input.imag.isnan(),
     "log": _log,
+    "norm": lambda input, *args, **kwargs: _core.norm(_abs(input), *args, **kwargs),
     "masked_fill": _masked_fill,
     "mul": _mul,
     "multiply": _mul,

@@ -82,6 +82,11 @@ class SparseTensor(StandIn):
         return None if g is None else self._with(g)
 
     @property
+    def mT(self) -> SparseTensor:
+        """The last two dimensions swapped."""
+        return _transpose(self, -2, -1)
+
+    @property
     def T(self) -> SparseTensor:
         """A matrix with its dimensions exchanged."""
         return _transpose(self, 0, 1)
@@ -556,6 +561,7 @@ SparseTensor.functions = {
     "mul": _mul,
     "multiply": _mul,
     "mv": _matmul,
+    "ndimension": lambda input: input.ndim,
     "numel": lambda input: math.prod(input.shape),
     "size": lambda input, dim=None: input.shape if dim is None else input.shape[dim],
     "sum": sum,

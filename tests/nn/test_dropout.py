@@ -144,12 +144,19 @@ def test_gradient_by_frequency() -> None:
     np.testing.assert_allclose(w.grad.numpy()[:, 0], [0, 1, 0, 1, 0], rtol=1e-6)
 
 
+def test_gradients_are_dense() -> None:
+    grads = []
+    for sparse in (False, True):
+        _, w = table(sg.Device.cpu())
+        F.embedding(sg.tensor([3, 1, 3]), w, sparse=sparse).square().sum().backward()
+        grads.append(w.grad.tolist())
+    assert grads[0] == grads[1] and grads[1][0] == [0.0] * len(grads[1][0])
+
+
 def test_errors_of_embeddings() -> None:
     _, w = table(sg.Device.cpu())
     with pytest.raises(ValueError, match="padding_idx 5 is out of range for 5 entries"):
         F.embedding(sg.tensor([0]), w, padding_idx=5)
-    with pytest.raises(ValueError, match="no sparse gradients"):
-        F.embedding(sg.tensor([0]), w, sparse=True)
     with pytest.raises(IndexError):
         F.embedding(sg.tensor([5]), w).tolist()
     with pytest.raises(ValueError, match="padding_idx -4 is out of range for 3 rows"):

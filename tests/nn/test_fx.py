@@ -134,11 +134,39 @@ def test_modules_come_and_go(traced: fx.GraphModule) -> None:
     assert traced(sg.ones(2, 4)).shape == (2, 4)
 
 
-def test_a_traced_module_is_copied_but_not_pickled(traced: fx.GraphModule) -> None:
+def test_a_traced_module_is_copied_and_pickled(traced: fx.GraphModule) -> None:
     other = copy.deepcopy(traced)
     assert other.code == traced.code and other.scale is not traced.scale and type(other) is not type(traced)
-    with pytest.raises(TypeError, match=r"save state_dict\(\), and trace it again"):
-        pickle.dumps(traced)
+    traced.eval().note = 3
+    back = pickle.loads(pickle.dumps(traced))
+    assert back.code == traced.code and type(back).__name__ == type(traced).__name__ and not back.training
+    assert back.graph.owning_module is back and back.note == 3
+    assert [(n.op, n.name, str(n.target)) for n in back.graph.nodes] == [
+        (n.op, n.name, str(n.target)) for n in traced.graph.nodes
+    ]
+    x = sg.randn(2, 4)
+    assert sg.equal(back(x), traced(x)) and back.scale is not traced.scale
+    back.graph.output_node().prev.replace_all_uses_with(next(iter(back.graph.nodes)))
+    back.recompile()
+    assert "return x" in back.code and "return x" not in traced.code
+    assert pickle.loads(pickle.dumps(copy.deepcopy(back))).code == back.code
+
+
+def test_a_graph_with_a_function_that_cannot_be_found_again_is_not_pickled() -> None:
+    graph = fx.Graph()
+    graph.output(graph.call_function(lambda x: x, (graph.placeholder("x"),)))
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(fx.GraphModule(sg.nn.Module(), graph))
+
+
+def test_functions_and_methods_that_get_a_proxy_outside_of_a_trace_make_nodes() -> None:
+    graph = fx.Graph()
+    x = fx.Proxy(graph.placeholder("x"), fx.proxy.GraphAppendingTracer(graph))
+    y = sg.cat([sg.relu(x), sg.ones(1)]) + sg.ones(1).add(x, alpha=2)
+    graph.output(sg.broadcast_tensors(y, x)[0].node)
+    assert [n.op for n in graph.nodes if n.op.startswith("call_method")] == ["call_method"]
+    module = fx.GraphModule({}, graph)
+    assert module(sg.tensor([-1.0])).tolist() == [-1.0, 0.0]
 
 
 def test_constants_of_the_program_are_attributes() -> None:

@@ -2,6 +2,7 @@
 
 import copy
 import operator
+import pickle
 
 import torch
 import torch.nn.functional as F
@@ -145,3 +146,26 @@ print(len(matches), sorted(str(getattr(n.target, "__name__", n.target)) for n in
 print(traced(x, x[0], x[1]).tolist())
 proxy = fx.Proxy(graph.find_nodes(op="placeholder")[0], fx.proxy.GraphAppendingTracer(graph))
 print((proxy + 1).node.op, fx.node.map_arg([proxy.node, 3], lambda n: n.name))
+
+# ---- proxies outside of a trace ----
+graph = fx.Graph()
+tracer = fx.proxy.GraphAppendingTracer(graph)
+x, y = (fx.Proxy(graph.placeholder(name, torch.Tensor), tracer=tracer) for name in "xy")
+shape = torch.broadcast_tensors(x[..., :1], y[..., :1])[0].shape[:-1] + (-1,)  # noqa: RUF005  (a sum of proxies)
+torch._assert(x.shape[-1] == 3, "three columns")
+z = torch.einsum("zu,zv->zuv", x.expand(shape), y.expand(shape))
+w = torch.einsum("zuv,zu->zv", (z, x)) + torch.cat([y, torch.ones_like(y)], dim=0)[:1]
+graph.output(torch.nn.functional.softmax(torch.add(w, 1.5), dim=-1).node)
+built = fx.GraphModule({}, graph, "built")
+print([(n.op, str(getattr(n.target, "__name__", n.target)), len(n.args)) for n in graph.nodes])
+print([round(v, 4) for v in built(torch.ones(2, 3), torch.arange(4.0).reshape(2, 2)).flatten().tolist()])
+
+# ---- pickles ----
+net = fx.symbolic_trace(nn.Sequential(nn.Linear(3, 4), nn.ReLU())).eval()
+back = pickle.loads(pickle.dumps(net))
+print(back.training, [(n.op, n.name, str(n.target)) for n in back.graph.nodes], [n for n, _ in back.named_parameters()])
+print(torch.equal(back(torch.ones(2, 3)), net(torch.ones(2, 3))), back.graph.owning_module is back)
+again = pickle.loads(pickle.dumps(built))
+print(torch.equal(again(torch.ones(2, 3), torch.ones(2, 2)), built(torch.ones(2, 3), torch.ones(2, 2))))
+for f in (torch.relu, torch.add, torch.nn.functional.relu, torch.nn.functional.cross_entropy, torch.linalg.norm):
+    print(pickle.loads(pickle.dumps(f)) is f)

@@ -128,8 +128,9 @@ picture = noise(2, 3, 5, 6).requires_grad_()
 theta = torch.tensor(
     [[[0.83, 0.31, 0.12], [-0.23, 1.13, -0.31]], [[1.01, 0.02, 0.47], [0.03, 1.21, 0.04]]], requires_grad=True
 )
+modes = [("bilinear", "zeros"), ("bilinear", "border"), ("bilinear", "reflection"), ("nearest", "zeros")]
 for corners in (False, True):
-    for mode, outside in (("bilinear", "zeros"), ("bilinear", "border"), ("nearest", "zeros")):
+    for mode, outside in modes:
         grid = F.affine_grid(theta, [2, 3, 4, 7], align_corners=corners)
         y = F.grid_sample(picture, grid, mode=mode, padding_mode=outside, align_corners=corners)
         show(f"{mode} {outside}", grid, y)
@@ -140,3 +141,16 @@ print(isinstance(nn.BatchNorm2d(1), nn.modules.batchnorm._BatchNorm))
 print(isinstance(nn.Conv2d(1, 1, 1), nn.modules.conv._ConvNd))
 print(list(nn.Linear(1, 1)._parameters), list(nn.BatchNorm1d(1)._buffers))
 print(torch.optim.lr_scheduler._LRScheduler.__name__ in ("LRScheduler", "_LRScheduler"))
+volume = noise(1, 2, 3, 4, 5).requires_grad_()
+theta = torch.tensor(
+    [[[0.9313, 0.2137, 0.1217, 0.3119], [-0.1133, 1.2317, 0.2237, -0.2113], [0.13, -0.31, 0.83, 0.11]]],
+    requires_grad=True,
+)
+for corners in (False, True):
+    for mode, outside in modes:
+        grid = F.affine_grid(theta, [1, 2, 2, 3, 4], align_corners=corners)
+        y = F.grid_sample(volume, grid, mode=mode, padding_mode=outside, align_corners=corners)
+        show(f"volume {mode} {outside}", grid, y)
+        volume.grad = theta.grad = None
+        y.square().sum().backward()
+        show("grad", volume.grad, theta.grad if mode == "bilinear" else grid)

@@ -101,3 +101,58 @@ show("weights", weights)
 y.square().sum().backward()
 for p in (x, layer.bias_k, layer.bias_v):
     show("gradient", p.grad)
+
+# ---- complex numbers ----
+z = torch.complex(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 0.0]]))
+print(torch.conj(z).imag.tolist(), torch.conj(z.T).imag.tolist(), torch.conj_physical(z).imag.tolist())
+print(
+    torch.real(z).tolist(), torch.imag(z).tolist(), torch.isreal(z).tolist(), torch.resolve_conj(z.conj()).imag.tolist()
+)
+print(f"{float(z.norm()):.5g} {float(torch.norm(z)):.5g}", [f"{v:.5g}" for v in z.norm(dim=0).tolist()])
+a, b, c = (torch.complex(torch.arange(6.0).reshape(2, 3) - i, torch.ones(2, 3) * i) for i in (1, 2, 3))
+for equation in ("ij,kj,kl->il", "ij,kj,kl", "ij,ij,ij->", "ij,kl,mj->km"):
+    print(equation, torch.view_as_real(torch.einsum(equation, a, b, c)).flatten().tolist())
+
+# ---- rows of tables ----
+for options in ({}, {"lr": 0.1, "betas": (0.8, 0.95), "eps": 1e-4}, {"maximize": True, "lr": 0.01}):
+    table = nn.Embedding(7, 3, sparse=True)
+    table.weight.data = T(7, 3)
+    adam = torch.optim.SparseAdam(table.parameters(), **options)
+    for _ in range(5):
+        adam.zero_grad()
+        (table(torch.tensor(rng.integers(0, 7, 3).tolist())) * T(3, 3)).square().sum().backward()
+        adam.step()
+    kept = adam.state_dict()["state"][0]
+    show(f"rows {kept['step']}", table.weight)
+    show("means", kept["exp_avg"])
+bag = nn.EmbeddingBag(5, 2, mode="sum", sparse=True)
+bag.weight.data = T(5, 2)
+for kind in (torch.optim.SGD, torch.optim.SparseAdam):
+    step = kind(list(bag.parameters()), lr=0.1)
+    bag.zero_grad()
+    (bag(torch.tensor([0, 1, 1, 3]), torch.tensor([0, 2])) * T(2, 2)).sum().backward()
+    step.step()
+    show(kind.__name__, bag.weight)
+for wrong in ({"lr": 0.0}, {"eps": -1.0}, {"betas": (1.0, 0.9)}):
+    try:
+        torch.optim.SparseAdam([torch.ones(1, requires_grad=True)], **wrong)
+    except ValueError:
+        print("refused", wrong)
+
+# ---- normalisation across channels ----
+for size, channels in ((5, 9), (3, 4), (4, 8), (7, 3), (2, 6)):
+    x = T(2, channels, 3, 2).requires_grad_()
+    layer = nn.CrossMapLRN2d(size, alpha=0.3, beta=0.6, k=2.0)
+    y = layer(x)
+    (y * T(2, channels, 3, 2)).sum().backward()
+    show(str(layer), y)
+    show("gradient", x.grad)
+x = torch.arange(7)
+for parts in (
+    x.tensor_split(3),
+    torch.tensor_split(x, indices=(2, 5)),
+    x.tensor_split(sections=2),
+    x.tensor_split([1]),
+):
+    print([p.tolist() for p in parts])
+print([p.tolist() for p in torch.tensor_split(x, torch.tensor([3, 4])) + torch.tensor_split(x, torch.tensor(2), dim=0)])

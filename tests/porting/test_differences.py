@@ -113,11 +113,37 @@ assert [n for n in layer.state_dict() if "original" in n] == [f"parametrizations
 nn.utils.remove_weight_norm(layer)
 assert sorted(layer.state_dict()) == ["bias", "weight"]
 """,
-    "`fx.GraphModule`": """
-import pickle
-traced = torch.fx.symbolic_trace(nn.Linear(2, 1))
-assert sorted(traced.state_dict()) == ["bias", "weight"]
-raises(TypeError, lambda: pickle.dumps(traced))
+    "`jit.save`, `jit.load`": """
+assert "write its weights with PyTorch" in raises(NotImplementedError, lambda: torch.jit.load("m.pt"))
+net = torch.jit.script(nn.Linear(2, 1))
+assert "Linear stays Python" in raises(NotImplementedError, lambda: torch.jit.save(net, "m.pt"))
+""",
+    "sparse gradients of `Embedding(sparse=True)`": """
+table = nn.Embedding(4, 2, sparse=True)
+table(torch.tensor([1])).sum().backward()
+assert table.weight.grad.tolist() == [[0, 0], [1, 1], [0, 0], [0, 0]] and not table.weight.grad.is_sparse
+""",
+    "`__torch_function__`": """
+seen = []
+class Named(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        seen.append((func.__name__, sorted(kwargs or {})))
+        return super().__torch_function__(func, types, args, kwargs)
+nn.functional.relu(torch.ones(1).as_subclass(Named))
+assert seen == [("relu", [])]
+raises(NotImplementedError, torch.overrides.TorchFunctionMode().__enter__)
+""",
+    "subclasses of `Tensor` with another base that is no tensor": """
+class Base:
+    pass
+class Named(Base, torch.Tensor):
+    pass
+x = torch.zeros(2)
+x.as_subclass(Named).add_(1)
+y = torch.zeros(2, requires_grad=True) * 1
+y.as_subclass(Named).detach().add_(1)
+assert x.tolist() == [1, 1] and y.tolist() == [0, 0] and y.as_subclass(Named).requires_grad
 """,
     "packed sequences": """
 out, _ = nn.GRU(1, 1)(nn.utils.rnn.pack_sequence([torch.ones(3, 1), torch.ones(1, 1)]))

@@ -56,8 +56,25 @@ class Independent(Distribution):
         return self.base_dist.has_rsample
 
     @property
+    def has_enumerate_support(self) -> bool:  # type: ignore[override]
+        """Whether the base has it, for a single dimension."""
+        return not self.reinterpreted_batch_ndims and self.base_dist.has_enumerate_support
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        if self.reinterpreted_batch_ndims:
+            raise NotImplementedError(
+                f"Independent: all combinations of {self.reinterpreted_batch_ndims} dimensions are too many to list; "
+                "list the values of base_dist"
+            )
+        return self.base_dist.enumerate_support(expand)
+
+    @property
     def mean(self) -> Tensor:
         return self.base_dist.mean
+
+    @property
+    def mode(self) -> Tensor:
+        return self.base_dist.mode
 
     @property
     def variance(self) -> Tensor:
@@ -119,14 +136,14 @@ class TransformedDistribution(Distribution):
         return self._all(self.base_dist._draw(shape))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        x = self._all._inverse(value)
+        x = self._all._inv_call(value)
         ends = (self._all.domain.event_dim, self._all.codomain.event_dim)
         dims = len(self.event_shape) + ends[0] - ends[1]  # of x
         change = sum_rightmost(self._all.log_abs_det_jacobian(x, value), dims - ends[0])
         return sum_rightmost(self.base_dist.log_prob(x), dims - len(self.base_dist.event_shape)) - change
 
     def cdf(self, value: Tensor) -> Tensor:
-        return self.base_dist.cdf(self._all._inverse(value))
+        return self.base_dist.cdf(self._all._inv_call(value))
 
     def icdf(self, value: Tensor) -> Tensor:
         return self._all(self.base_dist.icdf(value))
@@ -164,6 +181,10 @@ class LogNormal(TransformedDistribution):
     @property
     def mean(self) -> Tensor:
         return exp(self.loc + self.scale**2 / 2)
+
+    @property
+    def mode(self) -> Tensor:
+        return exp(self.loc - self.scale**2)
 
     @property
     def variance(self) -> Tensor:

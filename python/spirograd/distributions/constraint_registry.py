@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from . import constraints
 from .constraints import Constraint
 from .transforms import (
@@ -15,60 +18,84 @@ from .transforms import (
     Transform,
 )
 
-__all__ = ["biject_to", "transform_to"]
+__all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
 
 
-def transform_to(constraint: Constraint) -> Transform:
-    """A transform from all numbers to those that meet a constraint.
+Factory = Callable[[Any], Transform]
 
-    Args:
-        constraint: one of spirograd.distributions.constraints.
 
-    Raises:
-        NotImplementedError: there is none.
+class ConstraintRegistry:
+    """Finds the transform to a constraint, by the constraint's class.
 
     Example:
-        >>> constraints = sg.distributions.constraints
-        >>> sg.distributions.transform_to(constraints.positive)(sg.tensor(0.0)).item()
+        >>> constraints, finds = sg.distributions.constraints, sg.distributions.transform_to
+        >>> finds(constraints.positive)(sg.tensor(0.0)).item()
         1.0
-    """
-    return SoftmaxTransform() if isinstance(constraint, constraints.Simplex) else biject_to(constraint)
-
-
-def biject_to(constraint: Constraint) -> Transform:
-    """The same, where the transform has an inverse.
-
-    Args:
-        constraint: one of spirograd.distributions.constraints.
-
-    Raises:
-        NotImplementedError: there is no transform.
-
-    Example:
-        >>> constraints = sg.distributions.constraints
         >>> sg.distributions.biject_to(constraints.unit_interval).inv(sg.tensor(0.5)).item()
         0.0
     """
-    if isinstance(constraint, constraints.Independent):
-        return biject_to(constraint.base_constraint)
-    if isinstance(constraint, constraints.Real):
-        return ComposeTransform([])
-    if isinstance(constraint, constraints.Interval) and not constraint.is_discrete:
-        return _to_interval(constraint)
-    if isinstance(constraint, constraints.Simplex):
-        return StickBreakingTransform()
-    if type(constraint) is constraints.LowerCholesky:
-        return LowerCholeskyTransform()
-    raise NotImplementedError(f"transform_to: there is no transform to {constraint}; write a Transform")
+
+    def __init__(self, text: str = "") -> None:
+        self._registry: dict[type, Factory] = {}
+        self.__doc__ = text or type(self).__doc__
+
+    def register(self, constraint: Constraint | type, factory: Factory | None = None) -> Any:
+        """Says how to make the transform for a class of constraints; without a factory, a decorator.
+
+        Args:
+            constraint: the class, or an object of it.
+            factory: gives the transform for a constraint.
+
+        Raises:
+            TypeError: it is no constraint.
+        """
+        if factory is None:
+            return lambda factory: self.register(constraint, factory)
+        kind = constraint if isinstance(constraint, type) else type(constraint)
+        if not issubclass(kind, Constraint):
+            raise TypeError(f"register: a constraint or a class of them is needed, got {constraint!r}; pass one")
+        self._registry[kind] = factory
+        return factory
+
+    def __call__(self, constraint: Constraint) -> Transform:
+        if type(constraint) not in self._registry:
+            raise NotImplementedError(
+                f"transform_to: there is no transform to {constraint}; write a Transform, and register() it"
+            )
+        return self._registry[type(constraint)](constraint)
 
 
-def _to_interval(constraint: constraints.Interval) -> Transform:
+transform_to = ConstraintRegistry("A transform from all numbers to those that meet a constraint; register() adds one.")
+biject_to = ConstraintRegistry("The same, where the transform has an inverse.")
+
+
+def _register(constraint: Any, factory: Factory) -> None:
+    biject_to.register(constraint, factory)
+    transform_to.register(constraint, factory)
+
+
+def _to_interval(constraint: Any) -> Transform:
     low, high = constraint.lower_bound, constraint.upper_bound
-    if high is None:
-        parts: list[Transform] = [ExpTransform(), AffineTransform(low, 1.0)]
-    elif low is None:
-        parts = [ExpTransform(), AffineTransform(high, -1.0)]
-    else:
-        parts = [SigmoidTransform(), AffineTransform(low, high - low)]
-    plain = isinstance(low, (int, float)) and low == 0 and (high is None or high == 1)
-    return parts[0] if plain else ComposeTransform(parts)
+    if all(isinstance(bound, (int, float)) for bound in (low, high)) and (low, high) == (0, 1):
+        return SigmoidTransform()
+    return ComposeTransform([SigmoidTransform(), AffineTransform(low, high - low)])
+
+
+def _to_lower(constraint: Any) -> Transform:
+    low = constraint.lower_bound
+    if isinstance(low, (int, float)) and low == 0:
+        return ExpTransform()
+    return ComposeTransform([ExpTransform(), AffineTransform(low, 1.0)])
+
+
+_register(constraints.greater_than, _to_lower)
+_register(constraints.greater_than_eq, _to_lower)
+_register(constraints.interval, _to_interval)
+_register(constraints.half_open_interval, _to_interval)
+_register(constraints.real, lambda constraint: ComposeTransform([]))
+_register(constraints.less_than, lambda c: ComposeTransform([ExpTransform(), AffineTransform(c.upper_bound, -1.0)]))
+_register(constraints.lower_cholesky, lambda constraint: LowerCholeskyTransform())
+biject_to.register(constraints.independent, lambda constraint: biject_to(constraint.base_constraint))
+transform_to.register(constraints.independent, lambda constraint: transform_to(constraint.base_constraint))
+biject_to.register(constraints.simplex, lambda constraint: StickBreakingTransform())
+transform_to.register(constraints.simplex, lambda constraint: SoftmaxTransform())

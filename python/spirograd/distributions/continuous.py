@@ -150,6 +150,10 @@ class Uniform(Distribution):
         return (self.low + self.high) / 2
 
     @property
+    def mode(self) -> Tensor:
+        return self.high * math.nan
+
+    @property
     def variance(self) -> Tensor:
         return (self.high - self.low) ** 2 / 12
 

@@ -42,6 +42,10 @@ class Geometric(Trials):
         return 1 / self.probs - 1
 
     @property
+    def mode(self) -> Tensor:
+        return self.probs * 0
+
+    @property
     def variance(self) -> Tensor:
         return (1 / self.probs - 1) / self.probs
 
@@ -73,11 +77,21 @@ class Binomial(Trials):
     """
 
     arg_constraints: ClassVar = {"total_count": constraints.nonnegative_integer, **Trials.arg_constraints}
+    has_enumerate_support = True
 
     @property
     def support(self) -> Constraint:
         """Where values lie."""
         return constraints.integer_interval(0, self.total_count)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        counts = self.total_count
+        trials = int(counts.max().item())
+        if counts.min().item() != trials:
+            raise NotImplementedError(
+                f"Binomial: the numbers of trials go from {counts.min().item():g} to {trials}; list the values of each"
+            )
+        return self._listed(_core.arange(trials + 1, dtype=self.probs.dtype, device=self.probs.device), expand)
 
     def __init__(
         self, total_count: Any = 1, probs: Any = None, logits: Any = None, validate_args: bool | None = None
@@ -90,6 +104,10 @@ class Binomial(Trials):
     @property
     def mean(self) -> Tensor:
         return self.total_count * self.probs
+
+    @property
+    def mode(self) -> Tensor:
+        return ((self.total_count + 1) * self.probs).floor().minimum(self.total_count)
 
     @property
     def variance(self) -> Tensor:
@@ -164,6 +182,13 @@ class Multinomial(OfCategorical):
     def log_prob(self, value: Tensor) -> Tensor:
         possible = where((value == 0) & (self.logits == -math.inf), 0.0, self.logits)
         return lgamma(value.sum(-1) + 1) - lgamma(value + 1).sum(-1) + (possible * value).sum(-1)
+
+    def entropy(self) -> Tensor:
+        n = float(self.total_count)
+        of_one = Binomial(n, self.probs)
+        counts = of_one.enumerate_support(expand=False)[1:]
+        choices = (exp(of_one.log_prob(counts)) * lgamma(counts + 1)).sum(0).sum(-1)
+        return n * self._categorical.entropy() - math.lgamma(n + 1) + choices
 
 
 # Up to this rate the sum of probabilities is followed; then Hörmann's method is used, which accepts 7 of 10 or more.

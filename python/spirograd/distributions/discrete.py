@@ -65,6 +65,7 @@ class Bernoulli(Trials, ExponentialFamily):
     """
 
     support = constraints.boolean
+    has_enumerate_support = True
 
     @property
     def mean(self) -> Tensor:
@@ -89,6 +90,9 @@ class Bernoulli(Trials, ExponentialFamily):
     def entropy(self) -> Tensor:
         return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        return self._listed(_core.arange(2, dtype=self.probs.dtype, device=self.probs.device), expand)
+
 
 class Categorical(Distribution):
     """A class from 0 to n - 1.
@@ -107,6 +111,7 @@ class Categorical(Distribution):
     """
 
     arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
 
     @property
     def support(self) -> Constraint:
@@ -169,9 +174,7 @@ class Categorical(Distribution):
         return -(self.probs * self.logits.clamp(min=-3.4e38)).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All classes: [n, ...]."""
-        values = _core.arange(self._num_events, device=self.probs.device).reshape(-1, *(1,) * len(self.batch_shape))
-        return values.expand(-1, *self.batch_shape) if expand else values
+        return self._listed(_core.arange(self._num_events, device=self.probs.device), expand)
 
 
 class OfCategorical(Distribution):
@@ -208,6 +211,7 @@ class OneHotCategorical(OfCategorical):
 
     arg_constraints: ClassVar = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
+    has_enumerate_support = True
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
@@ -232,6 +236,10 @@ class OneHotCategorical(OfCategorical):
 
     def log_prob(self, value: Tensor) -> Tensor:
         return self._categorical.log_prob(value.argmax(-1))
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        n = self.event_shape[0]
+        return self._listed(_core.eye(n, dtype=self.probs.dtype, device=self.probs.device), expand)
 
     def entropy(self) -> Tensor:
         return self._categorical.entropy()

@@ -34,14 +34,15 @@ class Distribution:
     has_rsample: ClassVar[bool] = False
     has_enumerate_support: ClassVar[bool] = False
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
-    _validate: ClassVar[bool] = False
+    _validate_args: bool = False
 
     def __init__(
         self, batch_shape: Sequence[int] = (), event_shape: Sequence[int] = (), validate_args: bool | None = None
     ) -> None:
         self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
-        self._checked = self._validate if validate_args is None else validate_args
-        if self._checked:
+        if validate_args is not None:
+            self._validate_args = validate_args
+        if self._validate_args:
             self._check()
 
     def __init_subclass__(cls) -> None:
@@ -74,7 +75,7 @@ class Distribution:
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
         """Whether parameters and values are checked where validate_args is None."""
-        Distribution._validate = value
+        Distribution._validate_args = value
 
     def _check(self) -> None:
         """Raises ValueError for parameters that are none."""
@@ -109,8 +110,8 @@ class Distribution:
         return self._event_shape
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Any:
-        """The same with parameters broadcast to a batch shape."""
-        made = object.__new__(type(self))
+        """The same with parameters broadcast to a batch shape, as a new object or as the one given."""
+        made = object.__new__(type(self)) if _instance is None else _instance
         made.__dict__.update(self.__dict__)
         for name, value in self.__dict__.items():
             if isinstance(value, Tensor) and name != "temperature":
@@ -141,6 +142,10 @@ class Distribution:
         return self.sample((n,))
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
+        for name in ("rsample", "sample"):  # of a class that has one of its own
+            method = getattr(type(self), name)
+            if method is not getattr(Distribution, name):
+                return method(self, shape)
         raise NotImplementedError(f"{type(self).__name__}: it cannot be drawn from")
 
     def _extended(self, shape: Sequence[int]) -> tuple[int, ...]:
@@ -149,6 +154,22 @@ class Distribution:
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the density, or of the probability, of values."""
         raise NotImplementedError(f"{type(self).__name__}: it has no log_prob()")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All values: [number of values, *batch_shape, *event_shape].
+
+        Args:
+            expand: False leaves sizes of the batch at 1.
+
+        Raises:
+            NotImplementedError: they cannot be counted; has_enumerate_support says so.
+        """
+        raise NotImplementedError(f"{type(self).__name__}: its values cannot be listed")
+
+    def _listed(self, values: Tensor, expand: bool) -> Tensor:
+        own = values.shape[1:]
+        values = values.reshape(-1, *(1,) * len(self._batch_shape), *own)
+        return values.expand(-1, *self._batch_shape, *own) if expand else values
 
     def entropy(self) -> Tensor:
         """The mean of -log_prob, in nats: batch_shape."""
@@ -201,7 +222,7 @@ def _beside_the_value(method: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if not isinstance(value, Tensor):
             return method(self, value)
         beside = self._beside(value.device)
-        if self._checked and method.__name__ == "log_prob":
+        if self._validate_args and method.__name__ == "log_prob":
             beside._check_inside("the value", value, beside.support)
         return method(beside, value)
 

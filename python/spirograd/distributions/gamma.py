@@ -155,6 +155,14 @@ class Dirichlet(ExponentialFamily):
         return self.concentration / self.concentration.sum(-1, keepdim=True)
 
     @property
+    def mode(self) -> Tensor:
+        above = (self.concentration - 1).clamp(min=0)
+        inside = above / above.sum(-1, keepdim=True)
+        at_corner = (self.concentration < 1).all(-1, keepdim=True)
+        corner = _core.arange(self.concentration.shape[-1], device=self.concentration.device) == 0  # any is as likely
+        return where(at_corner, corner.to(inside.dtype), inside)
+
+    @property
     def variance(self) -> Tensor:
         total = self.concentration.sum(-1, keepdim=True)
         return self.concentration * (total - self.concentration) / (total**2 * (total + 1))
@@ -198,6 +206,10 @@ class Beta(ExponentialFamily):
     @property
     def mean(self) -> Tensor:
         return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def mode(self) -> Tensor:
+        return Dirichlet(_core.stack([self.concentration1, self.concentration0], -1)).mode[..., 0]
 
     @property
     def variance(self) -> Tensor:

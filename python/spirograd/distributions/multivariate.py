@@ -85,6 +85,9 @@ class MultivariateNormal(_OfCovariance):
         batch = _core.broadcast_shapes(loc.shape[:-1], scale_tril.shape[:-2])
         n = loc.shape[-1]
         self.loc, self.scale_tril = loc.expand(*batch, n), scale_tril.expand(*batch, n, n)
+        self._unbroadcasted_scale_tril = (
+            self.scale_tril
+        )  # of classes that have a covariance of another kind, this alone
         super().__init__(batch, (n,), validate_args)
 
     @property
@@ -95,20 +98,21 @@ class MultivariateNormal(_OfCovariance):
 
     @property
     def variance(self) -> Tensor:
-        return (self.scale_tril**2).sum(-1)
+        return (self._unbroadcasted_scale_tril**2).sum(-1)
 
     def _draw(self, shape: tuple[int, ...]) -> Tensor:
         z = normal(self._extended(shape), self.loc)
-        return self.loc + (self.scale_tril @ z.unsqueeze(-1)).squeeze(-1)
+        return self.loc + (self._unbroadcasted_scale_tril @ z.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Tensor) -> Tensor:
         difference = (value - self.loc).unsqueeze(-1)
-        factor = self.scale_tril.expand(*difference.shape[:-2], *self.scale_tril.shape[-2:])
+        factor = self._unbroadcasted_scale_tril
+        factor = factor.expand(*difference.shape[:-2], *factor.shape[-2:])
         z = linalg.solve(factor, difference).squeeze(-1)
         return -0.5 * (z * z).sum(-1) - self._half_log_det() - self.event_shape[0] * HALF_LOG_TWO_PI
 
     def _half_log_det(self) -> Tensor:
-        return self.scale_tril.diagonal(0, -2, -1).log().sum(-1)
+        return self._unbroadcasted_scale_tril.diagonal(0, -2, -1).log().sum(-1)
 
     def entropy(self) -> Tensor:
         return self.event_shape[0] * (0.5 + HALF_LOG_TWO_PI) + self._half_log_det()

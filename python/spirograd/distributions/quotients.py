@@ -92,6 +92,10 @@ class StudentT(ExponentialFamily):
         return where(self.df > 1, self.loc, math.nan)
 
     @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
     def variance(self) -> Tensor:
         finite = self.scale**2 * self.df / (self.df - 2)
         return where(self.df > 2, finite, where(self.df > 1, math.inf, math.nan))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +22,10 @@ class Transform:
     """A function with an inverse and the logarithm of its derivative.
 
     Args:
-        cache_size: accepted; the inverse is computed.
+        cache_size: 1 keeps the last x and its value, so that neither is computed from the other; 0 does not.
+
+    Raises:
+        ValueError: another cache_size.
 
     A class of your own has _call(x), and _inverse(y) and log_abs_det_jacobian(x, y) where there are such.
 
@@ -35,8 +39,14 @@ class Transform:
     domain: Constraint = constraints.real
     codomain: Constraint = constraints.real
 
+    _cache_size = 0
+    _cached_x_y: tuple[Any, Any] = (None, None)
+
     def __init__(self, cache_size: int = 0) -> None:
-        self.cache_size = cache_size
+        if cache_size not in (0, 1):
+            raise ValueError(f"{type(self).__name__}: cache_size is {cache_size}; use 0 or 1")
+        self._cache_size = cache_size
+        super().__init__()
 
     @property
     def event_dim(self) -> int:
@@ -44,7 +54,19 @@ class Transform:
         return self.domain.event_dim
 
     def __call__(self, x: Tensor) -> Tensor:
-        return self._call(x)
+        if self._cache_size == 0:
+            return self._call(x)
+        if self._cached_x_y[0] is not x:
+            self._cached_x_y = x, self._call(x)
+        return self._cached_x_y[1]
+
+    def _inv_call(self, y: Tensor) -> Tensor:
+        """The inverse, as it is called."""
+        if self._cache_size == 0:
+            return self._inverse(y)
+        if self._cached_x_y[1] is not y:
+            self._cached_x_y = self._inverse(y), y
+        return self._cached_x_y[0]
 
     def _call(self, x: Tensor) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} has no _call()")
@@ -70,8 +92,12 @@ class Transform:
         return tuple(shape)
 
     def with_cache(self, cache_size: int = 1) -> Transform:
-        """The transform itself: the inverse is computed."""
-        return self
+        """The same with another cache_size."""
+        if self._cache_size == cache_size:
+            return self
+        made = copy.copy(self)
+        made._cache_size, made._cached_x_y = cache_size, (None, None)
+        return made
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -80,27 +106,27 @@ class Transform:
 class _InverseTransform(Transform):
     def __init__(self, of: Transform) -> None:
         super().__init__()
-        self.of, self.bijective = of, of.bijective
+        self._inv, self.bijective = of, of.bijective
         self.domain, self.codomain = of.codomain, of.domain
 
     def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        return self.of.inverse_shape(shape)
+        return self._inv.inverse_shape(shape)
 
     def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        return self.of.forward_shape(shape)
+        return self._inv.forward_shape(shape)
 
     def _call(self, x: Tensor) -> Tensor:
-        return self.of._inverse(x)
+        return self._inv._inv_call(x)
 
     def _inverse(self, y: Tensor) -> Tensor:
-        return self.of(y)
+        return self._inv(y)
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
-        return -self.of.log_abs_det_jacobian(y, x)
+        return -self._inv.log_abs_det_jacobian(y, x)
 
     @property
     def inv(self) -> Transform:
-        return self.of
+        return self._inv
 
 
 class ExpTransform(Transform):
@@ -173,7 +199,7 @@ class AffineTransform(Transform):
         loc: the location.
         scale: the factor.
         event_dim: how many dimensions make one value.
-        cache_size: accepted.
+        cache_size: 1 keeps the last value.
 
     Example:
         >>> sg.distributions.transforms.AffineTransform(1.0, 2.0)(sg.tensor(3.0)).item()
@@ -205,7 +231,7 @@ class PowerTransform(Transform):
 
     Args:
         exponent: not 0.
-        cache_size: accepted.
+        cache_size: 1 keeps the last value.
 
     Example:
         >>> sg.distributions.transforms.PowerTransform(sg.tensor(2.0))(sg.tensor(3.0)).item()
@@ -343,7 +369,7 @@ class ComposeTransform(Transform):
 
     Args:
         parts: the transforms.
-        cache_size: accepted.
+        cache_size: 1 keeps the last value.
 
     Example:
         >>> t = sg.distributions.transforms
@@ -376,7 +402,7 @@ class ComposeTransform(Transform):
 
     def _inverse(self, y: Tensor) -> Tensor:
         for part in reversed(self.parts):
-            y = part._inverse(y)
+            y = part._inv_call(y)
         return y
 
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .. import nn
-from .node import Argument, Node, Target, map_arg, target_name
+from .node import Argument, Node, Target, map_aggregate, map_arg, target_name
 from .text import PythonCode, code_of
 
 __all__ = ["Graph", "NodeList"]
@@ -237,6 +237,16 @@ class Graph:
         made.output(result)
         return made
 
+    def __reduce__(self) -> Any:
+        at = {node: _At(i) for i, node in enumerate(self.nodes)}
+
+        def kept(value: Argument) -> Any:
+            return map_arg(value, at.__getitem__)
+
+        rows = [(n.op, n.target, kept(n.args), kept(n.kwargs), n.name, n.type) for n in at]
+        functions = [(n.target, self._qualified[n.target]) for n in at if n.target in self._qualified]
+        return _rebuilt, (rows, functions)
+
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
         """Erases nodes whose values nobody takes. Returns whether there were any."""
         before = len(self.nodes)
@@ -282,3 +292,18 @@ class Graph:
         nodes = [n for n in self.nodes if n.op != "placeholder"]
         inputs = ", ".join(f"%{n.name}" for n in self.nodes if n.op == "placeholder")
         return "\n    ".join([f"graph({inputs}):", *(n.format_node() for n in nodes)])
+
+
+class _At(int):
+    """Stands in a pickle for a node: its place."""
+
+
+def _rebuilt(rows: list[tuple[Any, ...]], functions: list[tuple[Any, str]]) -> Graph:
+    """The graph that pickle stored: its nodes, and how the program named functions."""
+    graph = Graph()
+    graph._qualified.update(functions)
+    nodes: list[Node] = []
+    for op, target, args, kwargs, name, kind in rows:
+        args, kwargs = map_aggregate((args, kwargs), lambda v: nodes[v] if isinstance(v, _At) else v)
+        nodes.append(graph.create_node(op, target, args, kwargs, name, kind))
+    return graph

@@ -121,10 +121,20 @@ class GraphModule(Module):
     def _named(self) -> list[Node]:
         return [n for n in self._graph.nodes if n.op in ("call_module", "get_attr")]
 
-    def __reduce__(self) -> Any:
-        raise TypeError(
-            f"{type(self).__name__}: a traced module cannot be pickled; save state_dict(), and trace it again"
-        )
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        base = next(c for c in type(self).__mro__ if not c.__dict__.get("_is_single", False))
+        kept = {name: value for name, value in vars(self).items() if name not in ("_graph", "_code")}
+        return _rebuilt, (base, type(self).__name__, self._graph, kept)
+
+
+def _rebuilt(base: type[GraphModule], name: str, graph: Graph, kept: dict[str, Any]) -> GraphModule:
+    """The module that pickle stored; forward() is made of the graph again."""
+    made = GraphModule.__new__(base)
+    Module.__init__(made)
+    vars(made).update(kept)
+    type(made).__name__ = name
+    made.graph = graph
+    return made
 
 
 def copy_attr(root: Module | dict[str, Any], to: Module, target: str) -> None:

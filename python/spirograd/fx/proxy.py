@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
+from .._core import Tensor
 from .graph import Graph
 from .node import Argument, Node, Target, map_aggregate
 
@@ -96,6 +97,16 @@ class Proxy:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
         return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
+
+    @classmethod
+    def __spirograd_function__(cls, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Proxy:
+        """A node for a function of the core, or a method of a tensor, that got a proxy."""
+        proxy = is_traced(args, kwargs)
+        assert proxy is not None
+        name = str(getattr(function, "__name__", ""))
+        if getattr(Tensor, name, None) is function:
+            return proxy.tracer.create_proxy("call_method", name, args, kwargs)
+        return proxy.tracer.create_proxy("call_function", function, args, kwargs)
 
     def _refuse(self, what: str) -> NoReturn:
         raise TraceError(

@@ -26,7 +26,7 @@ class Embedding(TensorModule):
         max_norm: rows that are used and longer than this are shortened to it, in place.
         norm_type: the order of that norm.
         scale_grad_by_freq: divide the gradient of a row by how often it is used.
-        sparse: there are no sparse gradients.
+        sparse: accepted; the gradient is dense.
         _weight: the table; None draws one.
         _freeze: the table is not trained.
         device: where it is.
@@ -99,7 +99,7 @@ class Embedding(TensorModule):
             max_norm: rows that are used and longer than this are shortened to it, in place.
             norm_type: the order of that norm.
             scale_grad_by_freq: divide the gradient of a row by how often it is used.
-            sparse: there are no sparse gradients.
+            sparse: accepted; the gradient is dense.
 
         Raises:
             ValueError: it is no matrix.
@@ -143,7 +143,7 @@ class EmbeddingBag(TensorModule):
         norm_type: accepted.
         scale_grad_by_freq: must be False.
         mode: "mean", "sum" or "max".
-        sparse: there are no sparse gradients.
+        sparse: accepted; the gradient is dense.
         _weight: the table; None draws one.
         include_last_offset: offsets end with the number of indices.
         padding_idx: a row that is left out of each bag.

@@ -160,7 +160,7 @@ class Module:
         self._check_name("register_buffer", name, name in self._persistent)
         _check_kind("register_buffer", name, tensor, (Tensor, ComplexTensor), "a tensor")
         self._persistent = {**self._persistent, name: persistent}
-        setattr(self, name, tensor)
+        Module.__setattr__(self, name, tensor)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Adds a parameter.
@@ -175,7 +175,7 @@ class Module:
         """
         self._check_name("register_parameter", name, isinstance(vars(self).get(name), Parameter))
         _check_kind("register_parameter", name, param, Parameter, "a Parameter")
-        setattr(self, name, param)
+        Module.__setattr__(self, name, param)
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Adds a module.
@@ -190,7 +190,7 @@ class Module:
         """
         self._check_name("add_module", name, isinstance(vars(self).get(name), Module))
         _check_kind("add_module", name, module, Module, "a module")
-        setattr(self, name, module)
+        Module.__setattr__(self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """add_module() by another name."""
@@ -772,11 +772,12 @@ def _sort(
         parts = {"real": value.real, "imag": value.imag}
         parameters += [(f"{name}.{key}", part) for key, part in parts.items() if isinstance(part, Parameter)]
     else:
-        if len(value) > 1000 and _kind(type(next(iter(value.values() if kind == "dict" else value)))) == "data":
+        listed = (list if isinstance(value, list) else tuple).__iter__  # a program's own class may give other things
+        held = list(value.items() if kind == "dict" else enumerate(listed(value)))
+        if len(held) > 1000 and _kind(type(held[0][1])) == "data":
             return
-        for key, inside in value.items() if kind == "dict" else enumerate(value):
-            inside_kind = _kinds.get(type(inside)) or _kind(type(inside))
-            if inside_kind != "data":
+        for key, inside in held:
+            if (inside_kind := _kinds.get(type(inside)) or _kind(type(inside))) != "data":
                 _sort(f"{name}.{key}", inside, inside_kind, modules, parameters)
 
 

@@ -16,6 +16,7 @@ __all__ = ["FACTOR_FIRST", "adapted", "factor_first", "legacy_reduction", "place
 
 # They say where or how memory is laid out: there is one way here.
 _OF_NUMBERS = ("add", "sub", "mul", "div", "true_divide", "floor_divide", "remainder", "fmod", "pow")
+_SIZED = ("empty", "ones", "rand", "randn", "zeros")
 _NUMBERS = (bool, int, float)
 FACTOR_FIRST = {"add": ("alpha", 1), "sub": ("alpha", 1), "addcmul": ("value", 2), "addcdiv": ("value", 2)}
 _WITHOUT_MEANING = ("pin_memory", "memory_format", "names")
@@ -26,11 +27,14 @@ def adapted(thing: Any) -> Any:
     if not isinstance(thing, BuiltinFunctionType):
         return thing
     function: Callable[..., Any] = thing if thing.__name__ not in _OF_NUMBERS else _of_numbers(thing)
+    sized = thing.__name__ in _SIZED
     if thing.__name__ in FACTOR_FIRST:
         function = factor_first(function, thing.__name__)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if sized and args and isinstance(args[0], Tensor):  # sizes may be tensors of one number
+            args = tuple(int(size) for size in args)
         if not kwargs:
             return function(*args)
         out = kwargs.pop("out", None)
@@ -53,12 +57,13 @@ def factor_first(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-def _of_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+def _of_numbers(thing: Callable[..., Any]) -> Callable[..., Any]:
     """An operation of two, taking two numbers as well."""
 
+    @functools.wraps(thing)
     def call(input: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
         one = isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS)
-        return function(tensor(input) if one else input, other, *args, **kwargs)
+        return thing(tensor(input) if one else input, other, *args, **kwargs)
 
     return call
 

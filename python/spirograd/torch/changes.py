@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +19,7 @@ from .arguments import FACTOR_FIRST, factor_first, legacy_reduction, without_lay
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
 from .storage import Storage
+from .subclasses import open_to_subclasses
 
 __all__ = ["apply"]
 
@@ -28,6 +29,7 @@ def apply() -> None:
     _core._set_gpu_alias("cuda")
     _change_devices()
     _change_tensors()
+    open_to_subclasses()
     _change_modules()
     _change_distributions()
 
@@ -142,6 +144,23 @@ def _device_of(original: Any) -> property:
     return property(device)
 
 
+def _split(self: Tensor, split_size: Any, dim: int = 0) -> Any:
+    """Pieces of a size, or of several sizes, along a dimension."""
+    return _core.split(self, split_size, dim)
+
+
+def _seen_by_numpy(original: Callable[..., Any]) -> Callable[..., Any]:
+    """numpy() and __array__(): without gradients, an array of a tensor that has a gradient graph is no mistake."""
+
+    @functools.wraps(original)
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not _core.is_grad_enabled():
+            self = self.detach()
+        return original(self, *args, **kwargs)
+
+    return call
+
+
 def _size(original: Callable[..., Any]) -> Callable[..., Any]:
     def size(self: Tensor, dim: int | None = None) -> Any:
         return self.shape if dim is None else original(self, dim)
@@ -158,11 +177,15 @@ def _change_tensors() -> None:
         "cuda": _cuda,
         "device": _device_of(Tensor.device),
         "to_dense": lambda self, dtype=None: self if dtype is None else self.to(dtype),
+        "numpy": _seen_by_numpy(Tensor.numpy),
+        "__array__": _seen_by_numpy(Tensor.__array__),
+        "split": _split,
         "storage": lambda self: Storage(self),
         "untyped_storage": lambda self: Storage(self),
         "to": _to(Tensor.to),
         "type": _type,
         "is_contiguous": _is_contiguous(Tensor.is_contiguous),
+        "_cdata": property(id),
         "is_cuda": property(lambda self: self.device.kind == "gpu"),
         "layout": property(lambda self: strided),
     }
@@ -205,42 +228,66 @@ def _checked_instance(self: Distribution, cls: type[Distribution], _instance: An
     return type(self).__new__(type(self)) if _instance is None else _instance
 
 
+def _extended_shape(self: Distribution, sample_shape: Any = ()) -> Size:
+    """The shape of draws."""
+    return Size((*sample_shape, *self.batch_shape, *self.event_shape))
+
+
+def _validate_sample(self: Distribution, value: Any) -> None:
+    """Raises ValueError for a value that has another shape or lies outside of the support."""
+    if not isinstance(value, Tensor):
+        raise ValueError(f"{type(self).__name__}: a value must be a tensor, got {value!r}; use torch.tensor()")
+    events = len(self.event_shape)
+    if tuple(value.shape[value.ndim - events :]) != tuple(self.event_shape):
+        raise ValueError(
+            f"{type(self).__name__}: a value of shape {tuple(value.shape)} does not end with {tuple(self.event_shape)}"
+        )
+    _core.broadcast_shapes(value.shape[: value.ndim - events], self.batch_shape)
+    self._check_inside("the value", value, self.support)
+
+
 def _change_distributions() -> None:
+    Distribution._extended_shape = _extended_shape  # type: ignore[attr-defined]
+    Distribution._validate_sample = _validate_sample  # type: ignore[attr-defined]
     Distribution._get_checked_instance = _checked_instance  # type: ignore[attr-defined]
     batch, event = Distribution.batch_shape.fget, Distribution.event_shape.fget  # type: ignore[attr-defined]
     Distribution.batch_shape = property(lambda self: Size(batch(self)))  # type: ignore[assignment]
     Distribution.event_shape = property(lambda self: Size(event(self)))  # type: ignore[assignment]
 
 
-class _Entries(MutableMapping[str, Any]):
-    """A module's parameters or buffers by name, as they are now; what is written or deleted is so in the module."""
+class _Entries(dict[str, Any]):
+    """A module's parameters, buffers or modules by name, as they are now; what is written or deleted is so in it.
+
+    A class's own __setattr__() and __delattr__() are not called: they write here.
+    """
 
     def __init__(self, module: nn.Module, entries: Any) -> None:
-        self._module, self._now = module, dict(entries)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._now[name]
+        super().__init__(entries)
+        self._module = module
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self._now[name] = value
-        setattr(self._module, name, value)
+        super().__setitem__(name, value)
+        nn.Module.__setattr__(self._module, name, value)
 
     def __delitem__(self, name: str) -> None:
-        del self._now[name]
-        delattr(self._module, name)
+        super().__delitem__(name)
+        nn.Module.__delattr__(self._module, name)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(list(self._now))
+    # These write one by one.
+    pop = MutableMapping.pop
+    clear = MutableMapping.clear
+    update, setdefault = MutableMapping.update, MutableMapping.setdefault
 
-    def __len__(self) -> int:
-        return len(self._now)
-
-    def __repr__(self) -> str:
-        return repr(self._now)
+    def popitem(self) -> tuple[str, Any]:
+        """The last entry, which is deleted."""
+        if not self:
+            raise KeyError("popitem: there is no entry")
+        name = next(reversed(self))
+        return name, self.pop(name)
 
     def copy(self) -> dict[str, Any]:
         """A dict of its own."""
-        return dict(self._now)
+        return dict(self)
 
 
 def _forgotten(self: nn.Module) -> set[str]:
@@ -253,11 +300,72 @@ def _load_pre_hook(self: nn.Module, hook: Any, with_module: bool = False) -> Any
     return self.register_load_state_dict_pre_hook(hook if with_module else lambda module, *args: hook(*args))
 
 
+def _missing(self: nn.Module, name: str) -> Any:
+    """An attribute that is not where Python looks; programs also call this for one that is."""
+    if name in vars(self):
+        return vars(self)[name]
+    raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+def _asked(self: nn.Module, name: str) -> Any:
+    """An attribute of a module whose class has __getattr__(): in PyTorch that sees parameters, buffers and modules."""
+    value = object.__getattribute__(self, name)
+    if not isinstance(value, (nn.Module, Tensor)) or name not in vars(self):
+        return value
+    seen = isinstance(value, (nn.Module, nn.Parameter)) or name in self._persistent
+    return type(self).__getattr__(self, name) if seen else value  # type: ignore[attr-defined]
+
+
+def _with_getattr(cls: type[nn.Module], **kwargs: Any) -> None:
+    super(nn.Module, cls).__init_subclass__(**kwargs)
+    if "__getattr__" in vars(cls) and "__getattribute__" not in vars(cls):
+        cls.__getattribute__ = _asked  # type: ignore[method-assign, assignment]
+
+
+def _named_members(
+    self: nn.Module, get_members_fn: Any, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+) -> Iterator[tuple[str, Any]]:
+    """Names and values of what a function gives of this module and of those below it."""
+    modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+    seen: set[int] = set()
+    for at, module in modules:
+        for name, value in get_members_fn(module):
+            if value is not None and id(value) not in seen:
+                if remove_duplicate:
+                    seen.add(id(value))
+                yield f"{at}.{name}" if at else name, value
+
+
+_KEPT = ("_parameters", "_buffers", "_modules")
+
+
+def _state(self: nn.Module) -> dict[str, Any]:
+    """What copies and pickles keep of a module, as PyTorch lays it out: programs change it."""
+    own = vars(self)
+    kept = {key: {n: own[n] for n in getattr(self, key) if n in own} for key in _KEPT}
+    apart = {name for names in kept.values() for name in names}
+    return {**{n: value for n, value in own.items() if n not in apart}, **kept, "_order": list(own)}
+
+
+def _set_state(self: nn.Module, state: Mapping[str, Any]) -> None:
+    own = {name: value for name, value in state.items() if name not in (*_KEPT, "_order")}
+    for key in _KEPT:
+        own.update(state.get(key, {}))
+    ordered = [name for name in state.get("_order", ()) if name in own]
+    vars(self).update({**{name: own[name] for name in ordered}, **own})
+
+
 def _change_modules() -> None:
+    nn.Module.__getstate__ = _state  # type: ignore[method-assign, assignment]
+    nn.Module.__setstate__ = _set_state  # type: ignore[attr-defined]
+    nn.Module.__getattr__ = _missing  # type: ignore[attr-defined]
+    nn.Module.__init_subclass__ = classmethod(_with_getattr)  # type: ignore[assignment, arg-type]
+    nn.Module._named_members = _named_members  # type: ignore[attr-defined]
     nn.Module.cuda = _module_cuda  # type: ignore[attr-defined]
     nn.MultiheadAttention._reset_parameters = nn.MultiheadAttention.reset_parameters  # type: ignore[attr-defined]
     nn.Module._register_load_state_dict_pre_hook = _load_pre_hook  # type: ignore[attr-defined]
     nn.Module._register_state_dict_hook = nn.Module.register_state_dict_post_hook  # type: ignore[attr-defined]
+    nn.Module._modules = property(lambda self: _Entries(self, self._own()[0]))  # type: ignore[assignment, method-assign]
     nn.Module._parameters = property(lambda self: _Entries(self, self._own()[1]))  # type: ignore[attr-defined]
     nn.Module._buffers = property(lambda self: _Entries(self, self._own_buffers()))  # type: ignore[attr-defined]
     nn.Module._non_persistent_buffers_set = property(_forgotten)  # type: ignore[attr-defined]

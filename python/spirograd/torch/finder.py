@@ -14,9 +14,10 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.metadata import Distribution, DistributionFinder
 from importlib.util import find_spec
 from pathlib import Path
-from types import FrameType, ModuleType
+from types import BuiltinFunctionType, FrameType, FunctionType, ModuleType
 from typing import Any
 
+from .answering import overridable
 from .arguments import adapted
 from .libraries import CHANGED, REPLACED
 
@@ -163,7 +164,7 @@ class Namespace(ModuleType):
             if name in _public(source):
                 value = getattr(source, name)
                 if not _is_ours(value):
-                    value = adapted(value)
+                    value = overridable(adapted(value), self.__name__, name)
                     setattr(self, name, value)
                     return value
         if name.startswith("__") and name != "__config__":
@@ -254,9 +255,16 @@ class Finder(MetaPathFinder, Loader):
         return Namespace(spec.name, sources) if sources else _made(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing but that torch.torch is torch: a Namespace looks names up when they are asked for."""
+        """Puts classes and functions into a Namespace, for programs that look into its __dict__; torch.torch is torch.
+
+        It looks all other names up when they are asked for.
+        """
         if module.__name__ == "torch":
             vars(module)["torch"] = module
+        for source in getattr(module, "_sources", ()):
+            for name in _public(source):
+                if isinstance(vars(source).get(name), (type, FunctionType, BuiltinFunctionType)):
+                    getattr(module, name)
 
 
 class _Changing(Loader):

@@ -9,7 +9,7 @@ import numpy as np
 from .. import _core
 from .._core import Tensor
 
-__all__ = ["KINDS", "AnyTensor", "TensorKind", "construct", "kind_of", "set_default_tensor_type"]
+__all__ = ["KINDS", "TensorKind", "construct", "kind_of", "set_default_tensor_type"]
 
 _WORDS = {
     "Bool": "bool",
@@ -39,40 +39,6 @@ class TensorKind(type):
 
     def __repr__(cls) -> str:
         return f"<class '{cls.__module__}.{cls.__name__}'>"
-
-
-class _AnyTensor(type):
-    """The class of torch.Tensor: a call takes sizes or values, all else is about spirograd's Tensor."""
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is AnyTensor and kwargs.keys() <= {"device"}:
-            return construct(args, _core.get_default_dtype(), kwargs.get("device"))
-        return super().__call__(*args, **kwargs)
-
-    def __instancecheck__(cls, x: object) -> bool:
-        return isinstance(x, Tensor) if cls is AnyTensor else super().__instancecheck__(x)
-
-    def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, Tensor) if cls is AnyTensor else super().__subclasscheck__(kind)
-
-    def __setattr__(cls, name: str, value: Any) -> None:
-        setattr(Tensor, name, value) if cls is AnyTensor else super().__setattr__(name, value)
-
-    def __eq__(cls, other: object) -> bool:
-        return cls is other or (cls is AnyTensor and other is Tensor)
-
-    def __hash__(cls) -> int:
-        return hash(Tensor) if cls is AnyTensor else super().__hash__()
-
-
-class AnyTensor(Tensor, metaclass=_AnyTensor):
-    """torch.Tensor. Tensors are instances of it; a subclass of it is one of spirograd's Tensor."""
-
-    __module__ = "torch"
-    __qualname__ = "Tensor"
-
-
-type.__setattr__(AnyTensor, "__name__", "Tensor")
 
 
 def _kind(word: str, place: str) -> TensorKind:

@@ -27,21 +27,19 @@ def embedding(
         max_norm: rows that are used and longer than this are shortened to it, in place.
         norm_type: the order of that norm.
         scale_grad_by_freq: divide the gradient of a row by how often it is used.
-        sparse: there are no sparse gradients.
+        sparse: accepted; the gradient is dense.
 
     Returns:
         [..., n].
 
     Raises:
         IndexError: a number is out of range; raised where the result, or a later one, is read.
-        ValueError: weight is no matrix, padding_idx is out of range, or sparse is asked for.
+        ValueError: weight is no matrix, or padding_idx is out of range.
 
     Example:
         >>> sg.nn.functional.embedding(sg.tensor([2, 0]), sg.eye(3)).tolist()
         [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
     """
-    if sparse:
-        raise ValueError("embedding: there are no sparse gradients; leave sparse out")
     if padding_idx is not None and not -weight.shape[0] <= padding_idx < weight.shape[0]:
         raise ValueError(f"embedding: padding_idx {padding_idx} is out of range for {weight.shape[0]} entries")
     if max_norm is not None:
@@ -90,7 +88,7 @@ def embedding_bag(
         norm_type: accepted.
         scale_grad_by_freq: must be False.
         mode: "mean", "sum" or "max".
-        sparse: there are no sparse gradients.
+        sparse: accepted; the gradient is dense.
         per_sample_weights: factors of the rows, shaped as the input; for "sum" alone.
         include_last_offset: offsets end with the number of indices.
         padding_idx: an entry that is left out.

@@ -43,6 +43,7 @@ __all__ = [
     "slogdet",
     "svd",
     "svd_lowrank",
+    "tensor_split",
     "trace",
     "unravel_index",
     "unsafe_chunk",
@@ -260,3 +261,14 @@ def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """P, L and U of what lu() gives."""
     return linalg.lu_unpack(LU_data, LU_pivots)
+
+
+def tensor_split(
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
+) -> tuple[Tensor, ...]:
+    """Parts of a dimension: so many, of about one size, or cut at places."""
+    given = [x for x in (indices_or_sections, indices, sections) if x is not None]
+    if len(given) != 1:
+        raise TypeError(f"tensor_split: {len(given)} of indices_or_sections, indices and sections are given; give one")
+    where = given[0].tolist() if isinstance(given[0], Tensor) else given[0]
+    return _core.tensor_split(input, where, dim)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from ... import _core, special
+from ... import _core, conj, real, special
 from ..._core import Tensor, where
 
 __all__ = [
     "conj",
+    "conj_physical",
     "copysign",
     "digamma",
     "erfinv",
@@ -56,17 +57,17 @@ def polygamma(n: Any, input: Any) -> Tensor:
     return special.polygamma(input, n) if isinstance(n, Tensor) else special.polygamma(n, input)
 
 
-def real(input: Tensor) -> Tensor:
-    """The tensor itself: all are real."""
+def resolve_conj(input: Any) -> Any:
+    """The tensor itself: conj() computes the conjugate."""
     return input
 
 
-conj = resolve_conj = resolve_neg = real
+resolve_neg, conj_physical = resolve_conj, conj
 
 
-def isreal(input: Tensor) -> Tensor:
-    """True everywhere."""
-    return _core.ones_like(input, dtype=_core.bool)
+def isreal(input: Any) -> Tensor:
+    """Where the imaginary part is 0: everywhere in a real tensor."""
+    return input.imag == 0 if _core.is_complex(input) else _core.ones_like(input, dtype=_core.bool)
 
 
 def fill(input: Tensor, value: Any) -> Tensor:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 from types import SimpleNamespace
 from typing import Any
 
 from ..._core import Device, Tensor, device, dtype
+from ..answering import DisableTorchFunctionSubclass, disabled, is_enabled
+from ..subclasses import AnyTensor
 
-__all__ = ["DisableTorchFunctionSubclass", "_TensorMeta", "_are_functorch_transforms_active", "_nn"]
-__all__ += ["_disabled_torch_function_impl", "_get_tracing_state", "_log_api_usage_once"]
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "_TensorMeta", "_are_functorch_transforms_active"]
+__all__ += ["_disabled_torch_function_impl", "_get_tracing_state", "_is_torch_function_enabled"]
+__all__ += ["_log_api_usage_once", "_nn"]
 
-DisableTorchFunctionSubclass = contextlib.nullcontext
-_TensorMeta = type(Tensor)
+DisableTorchFunction = DisableTorchFunctionSubclass
+_disabled_torch_function_impl, _is_torch_function_enabled = disabled, is_enabled
+_TensorMeta = type(AnyTensor)
 
 
 def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
@@ -36,11 +39,6 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
 
 
 _nn = SimpleNamespace(_parse_to=_parse_to)
-
-
-def _disabled_torch_function_impl(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """The function's own result."""
-    return func(*args, **(kwargs or {}))
 
 
 def _get_tracing_state() -> None:

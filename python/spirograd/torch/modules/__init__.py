@@ -7,16 +7,17 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ... import _core, linalg
+from ... import _core, linalg, sparse
 from ..._core import Device
 from ...base.types import DTypeLike
 from ...nn import Module, functional
 from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
 from ..functions import FUNCTIONS
 from ..kinds import KINDS, set_default_tensor_type
-from ..kinds import AnyTensor as Tensor
 from ..layouts import *  # noqa: F403
+from ..layouts import Size
 from ..layouts import __all__ as layouts
+from ..subclasses import AnyTensor as Tensor
 from . import flags
 from .amp import GradScaler, autocast
 from .checking import *  # noqa: F403
@@ -67,7 +68,7 @@ globals().update(ABSENT)
 globals().update(FUNCTIONS)
 _METHODS = ["detach", "is_nonzero", "is_same_size", "index_put_", "fill_diagonal_"]
 _METHODS += [name for name in dir(_core.Tensor) if name.endswith("_") and not name.startswith("_")]
-solve, constant_pad_nd = linalg.solve, _core.pad
+solve, constant_pad_nd, dsmm = linalg.solve, _core.pad, sparse.mm
 
 
 def get_default_device() -> Any:
@@ -124,6 +125,11 @@ class device(metaclass=_Names):
     """
 
     _of, _make = (Device, AbsentDevice), staticmethod(_device)
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes, or sizes, have together."""
+    return Size(_core.broadcast_shapes(*((s,) if isinstance(s, builtins.int) else s for s in shapes)))
 
 
 def is_storage(obj: object) -> builtins.bool:
@@ -221,9 +227,11 @@ __all__ = [
     "__version__",
     "_assert",
     "autocast",
+    "broadcast_shapes",
     "compile",
     "constant_pad_nd",
     "device",
+    "dsmm",
     "e",
     "finfo",
     "frombuffer",

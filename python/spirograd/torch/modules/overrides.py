@@ -1,14 +1,19 @@
-"""torch.overrides: classes that answer for functions of tensors. Subclasses of Tensor do not do so here."""
+"""torch.overrides: classes that answer for functions of tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
-from ..._core import Tensor
+from ..answering import MODULES, answering, asked
+from ..subclasses import AnyTensor, as_it_is
 
-__all__ = ["TorchFunctionMode", "get_ignored_functions", "get_overridable_functions", "handle_torch_function"]
-__all__ += ["has_torch_function", "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like"]
+__all__ = ["TorchFunctionMode", "get_default_nowrap_functions", "get_ignored_functions", "get_overridable_functions"]
+__all__ += ["handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"]
+__all__ += ["is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function"]
+
+get_default_nowrap_functions = as_it_is
 
 
 class TorchFunctionMode:
@@ -21,36 +26,86 @@ class TorchFunctionMode:
         pass
 
 
-def has_torch_function(relevant_args: Any) -> bool:
-    """False: no argument answers for a function."""
-    return False
+def has_torch_function(relevant_args: Iterable[Any]) -> bool:
+    """Whether the class of an argument answers for functions."""
+    return bool(answering(relevant_args))
 
 
 def has_torch_function_unary(obj: Any) -> bool:
-    """False."""
-    return False
+    """Whether the class of an object answers for functions."""
+    return bool(answering((obj,)))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """False."""
-    return False
+    """Whether the class of an argument answers for functions."""
+    return bool(answering(args))
 
 
-def handle_torch_function(public_api: Callable[..., Any], relevant_args: Any, *args: Any, **kwargs: Any) -> Any:
-    """The function's own result: no argument answers for it."""
-    return public_api(*args, **kwargs)
+def handle_torch_function(
+    public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any
+) -> Any:
+    """What the first class that answers makes of a call of a function.
+
+    Args:
+        public_api: the function, as its users know it.
+        relevant_args: the arguments to ask.
+        args, kwargs: all arguments.
+
+    Raises:
+        TypeError: none of the classes answers.
+    """
+    return asked(public_api, answering(relevant_args), args, kwargs)
+
+
+def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: the function asks the classes of the arguments that the dispatcher gives of all arguments."""
+
+    def inner(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            found = answering(dispatcher(*args, **kwargs))
+            return asked(call, found, args, kwargs) if found else func(*args, **kwargs)
+
+        return call
+
+    return inner
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """Whether it is a tensor."""
-    return isinstance(inp, Tensor)
+    """Whether it is a tensor, or its class answers for functions of tensors."""
+    return isinstance(inp, AnyTensor) or hasattr(inp, "__torch_function__")
+
+
+def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
+    """Whether a function that a class is asked about is a method or an attribute of tensors."""
+    return func in _of_tensors() or getattr(func, "__name__", "") == "__get__"
+
+
+@functools.cache
+def _of_tensors() -> set[Callable[..., Any]]:
+    return {f for name in dir(AnyTensor) if callable(f := getattr(AnyTensor, name)) and not isinstance(f, type)}
+
+
+def resolve_name(f: Callable[..., Any]) -> str | None:
+    """The name under which programs know a function: "torch.Tensor.add"; None for others."""
+    if is_tensor_method_or_property(f):
+        owner = getattr(f, "__self__", None)
+        if isinstance(owner, property):
+            return next((f"torch.Tensor.{n}.{f.__name__}" for n, v in vars(AnyTensor).items() if v is owner), None)
+        return f"torch.Tensor.{f.__name__}"
+    import sys
+
+    for module in MODULES:
+        if module in sys.modules and getattr(sys.modules[module], getattr(f, "__name__", "__doc__"), None) is f:
+            return f"{module}.{f.__name__}"
+    return None
 
 
 def get_overridable_functions() -> dict[Any, list[Callable[..., Any]]]:
-    """None are there."""
-    return {}
+    """The methods of tensors that ask: functions are not listed."""
+    return {AnyTensor: sorted(_of_tensors(), key=lambda f: f.__name__)}
 
 
 def get_ignored_functions() -> set[Callable[..., Any]]:
-    """None are there."""
+    """None are listed."""
     return set()

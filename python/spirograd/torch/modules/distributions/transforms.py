@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from .... import _core
 from ...._core import Tensor
-from ....distributions import Distribution, constraints
+from ....distributions import Distribution, biject_to, constraints, transform_to
+from ....distributions.constraint_registry import ConstraintRegistry
 from ....distributions.constraints import Constraint
 from ....distributions.distribution import sum_rightmost
 from ....distributions.transforms import (
@@ -240,3 +242,27 @@ class CorrCholeskyTransform(Transform):
 
     def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         return (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
+
+
+def _register(find: ConstraintRegistry) -> None:
+    """Transforms that spirograd.distributions lacks."""
+
+    def independent(c: Any) -> Transform:
+        return IndependentTransform(find(c.base_constraint), c.reinterpreted_batch_ndims)
+
+    def cat(c: Any) -> Transform:
+        return CatTransform([find(part) for part in c.cseq], c.dim, c.lengths)
+
+    def stack(c: Any) -> Transform:
+        return StackTransform([find(part) for part in c.cseq], c.dim)
+
+    find.register(constraints.independent, independent)
+    find.register(constraints.cat, cat)
+    find.register(constraints.stack, stack)
+    find.register(constraints.corr_cholesky, lambda constraint: CorrCholeskyTransform())
+
+
+_register(biject_to)
+_register(transform_to)
+transform_to.register(constraints.positive_definite, lambda constraint: PositiveDefiniteTransform())
+transform_to.register(constraints.positive_semidefinite, lambda constraint: PositiveDefiniteTransform())

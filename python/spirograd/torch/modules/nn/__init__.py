@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from ....nn.recurrent import RNNBase
 from .parallel import DataParallel
-from .rare import FractionalMaxPool2d, TripletMarginWithDistanceLoss
+from .rare import CrossMapLRN2d, FractionalMaxPool2d, TripletMarginWithDistanceLoss
 
-__all__ = ["DataParallel", "FractionalMaxPool2d", "RNNBase", "TripletMarginWithDistanceLoss"]
+__all__ = ["CrossMapLRN2d", "DataParallel", "FractionalMaxPool2d", "RNNBase", "TripletMarginWithDistanceLoss"]

@@ -1,4 +1,4 @@
-"""Sampling of images at computed places: affine_grid and grid_sample, for images [n, channels, h, w]."""
+"""Sampling of images and volumes at computed places: affine_grid and grid_sample."""
 
 from __future__ import annotations
 
@@ -21,23 +21,40 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     """The places that an affine map sends the pixels of an image to.
 
     Args:
-        theta: [n, 2, 3].
-        size: [n, channels, h, w] of the image to be made.
+        theta: [n, 2, 3], or [n, 3, 4] of volumes.
+        size: [n, channels, h, w] of the image to be made, or [n, channels, d, h, w].
         align_corners: -1 and 1 are the middles of the outermost pixels, not their outer edges.
 
     Returns:
-        [n, h, w, 2], x before y.
+        [n, h, w, 2], x before y, or [n, d, h, w, 3].
 
     Raises:
         ValueError: other shapes.
     """
-    if tuple(theta.shape[1:]) != (2, 3) or len(size) != 4:
-        raise ValueError(f"affine_grid: theta {list(theta.shape)}, size {list(size)}; give [n, 2, 3] and four sizes")
-    height, width = size[2], size[3]
-    x = _base(width, theta, bool(align_corners)).expand(height, width)
-    y = _base(height, theta, bool(align_corners)).unsqueeze(1).expand(height, width)
-    places = stack([x, y, x * 0 + 1], -1).reshape(1, -1, 3).expand(theta.shape[0], -1, 3)
-    return (places @ theta.mT).reshape(theta.shape[0], height, width, 2)
+    sizes = tuple(size)[2:]
+    n = len(sizes)
+    if n not in (2, 3) or tuple(theta.shape[1:]) != (n, n + 1):
+        raise ValueError(
+            f"affine_grid: theta {list(theta.shape)}, size {list(size)}; give [n, 2, 3] and four sizes, or [n, 3, 4] "
+            "and five"
+        )
+    places: list[Tensor] = []
+    for i, length in enumerate(sizes):
+        along = _base(length, theta, bool(align_corners)).reshape(-1, *(1,) * (n - 1 - i))
+        places.insert(0, along.expand(*sizes))
+    flat = stack([*places, places[0] * 0 + 1], -1).reshape(1, -1, n + 1).expand(theta.shape[0], -1, n + 1)
+    return (flat @ theta.mT).reshape(theta.shape[0], *sizes, n)
+
+
+def _reflected(at: Tensor, low: float, high: float) -> Tensor:
+    """Places between two mirrors."""
+    span = high - low
+    if span == 0:
+        return at * 0
+    from_low = (at - low).abs()
+    rest = from_low.fmod(span)
+    flips = (from_low.detach() / span).floor() % 2
+    return where(flips == 0, rest, span - rest) + low
 
 
 def grid_sample(
@@ -50,43 +67,59 @@ def grid_sample(
     """An image at places between its pixels.
 
     Args:
-        input: [n, channels, h, w].
-        grid: [n, out_h, out_w, 2], x before y, from -1 to 1.
+        input: [n, channels, h, w], or [n, channels, d, h, w].
+        grid: [n, out_h, out_w, 2], x before y, from -1 to 1; of volumes [n, out_d, out_h, out_w, 3].
         mode: "bilinear" or "nearest".
-        padding_mode: what is outside: "zeros" or "border".
+        padding_mode: what is outside: "zeros", "border", or "reflection" of what is inside.
         align_corners: -1 and 1 are the middles of the outermost pixels, not their outer edges.
 
     Returns:
-        [n, channels, out_h, out_w].
+        [n, channels, out_h, out_w], or [n, channels, out_d, out_h, out_w].
 
     Raises:
         ValueError: other shapes, or another mode.
     """
-    if input.ndim != 4 or grid.ndim != 4:
+    dims = input.ndim - 2
+    if dims not in (2, 3) or grid.ndim != input.ndim or grid.shape[-1] != dims:
         raise ValueError(
-            f"grid_sample: input {list(input.shape)}, grid {list(grid.shape)}; give images and [n, h, w, 2]"
+            f"grid_sample: input {list(input.shape)}, grid {list(grid.shape)}; give images and [n, h, w, 2], or "
+            "volumes and [n, d, h, w, 3]"
         )
-    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border"):
-        raise ValueError(f"grid_sample: '{mode}' with '{padding_mode}'; use bilinear or nearest, zeros or border")
-    n, channels, height, width = input.shape
+    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border", "reflection"):
+        raise ValueError(
+            f"grid_sample: '{mode}' with '{padding_mode}'; use bilinear or nearest, zeros, border or reflection"
+        )
+    n, channels, *sizes = input.shape
 
     def pixels(place: Tensor, size: int) -> Tensor:
         at = (place + 1) / 2 * (size - 1) if align_corners else ((place + 1) * size - 1) / 2
-        return at.clamp(0, size - 1) if padding_mode == "border" else at
+        if padding_mode == "reflection":
+            at = _reflected(at, 0.0, size - 1.0) if align_corners else _reflected(at, -0.5, size - 0.5)
+        if padding_mode == "zeros":
+            return at
+        return where((at > 0) & (at < size - 1), at, at.detach().clamp(0, size - 1))  # no gradient at the border
 
-    x, y = pixels(grid[..., 0], width), pixels(grid[..., 1], height)
-    flat = input.reshape(n, channels, height * width)
+    at = [pixels(grid[..., dims - 1 - i], size) for i, size in enumerate(sizes)]  # outermost first, as sizes
+    flat = input.reshape(n, channels, -1)
 
-    def taken(column: Tensor, row: Tensor) -> Tensor:
-        inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
-        index = (row.clamp(0, height - 1) * width + column.clamp(0, width - 1)).long().reshape(n, 1, -1)
-        values = flat.gather(2, index.expand(n, channels, -1)).reshape(n, channels, *grid.shape[1:3])
-        return where(inside.unsqueeze(1), values, 0.0)
+    def taken(corner: list[Tensor]) -> Tensor:
+        inside, index = grid[..., 0] == grid[..., 0], grid[..., 0] * 0
+        for place, size in zip(corner, sizes, strict=True):
+            inside = inside & (place >= 0) & (place < size)
+            index = index * size + place.clamp(0, size - 1)
+        rows = index.long().reshape(n, 1, -1).expand(n, channels, -1)
+        return where(inside.unsqueeze(1), flat.gather(2, rows).reshape(n, channels, *grid.shape[1:-1]), 0.0)
 
     if mode == "nearest":
-        return taken(x.round(), y.round())
-    left, top = x.detach().floor(), y.detach().floor()
-    right, bottom = (x - left).unsqueeze(1), (y - top).unsqueeze(1)
-    upper = taken(left, top) * (1 - right) + taken(left + 1, top) * right
-    lower = taken(left, top + 1) * (1 - right) + taken(left + 1, top + 1) * right
-    return upper * (1 - bottom) + lower * bottom
+        return taken([place.round() for place in at])
+    low = [place.detach().floor() for place in at]
+
+    def between(corner: list[Tensor]) -> Tensor:
+        """The values at a corner's first places, between those of the others."""
+        i = len(corner)
+        if i == dims:
+            return taken(corner)
+        part = (at[i] - low[i]).unsqueeze(1)
+        return between([*corner, low[i]]) * (1 - part) + between([*corner, low[i] + 1]) * part
+
+    return between([])

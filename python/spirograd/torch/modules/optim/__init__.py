@@ -1,3 +1,5 @@
-"""torch.optim: the names are spirograd's."""
+"""torch.optim: the optimisers that spirograd lacks."""
 
-__all__: list[str] = []
+from .sparse_adam import SparseAdam
+
+__all__ = ["SparseAdam"]

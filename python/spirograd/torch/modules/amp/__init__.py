@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ... import accelerator
-from ... import amp as ours
-from ..._core import Device, Tensor
-from ...base.tree import transform
+from .... import accelerator
+from .... import amp as ours
+from ...._core import Device, Tensor
+from ....base.tree import transform
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 

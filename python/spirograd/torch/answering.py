@@ -1,0 +1,135 @@
+"""Classes that answer for functions of tensors: PyTorch's protocol `__torch_function__`.
+
+A function that is `overridable` asks the classes of its arguments first. Those of subclasses.py are tensors; others,
+such as a library's lazy matrices, need not be.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterable
+from types import BuiltinFunctionType, FunctionType
+from typing import Any
+
+from .._core import Tensor
+from ..nn import Parameter
+
+__all__ = ["MODULES", "DisableTorchFunctionSubclass", "answering", "asked", "disabled", "is_enabled", "overridable"]
+
+# Modules whose functions ask.
+MODULES = ("torch", "torch.functional", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft")
+# Their functions that do not, as in PyTorch.
+_SILENT = {
+    "as_tensor",
+    "asarray",
+    "broadcast_shapes",
+    "compile",
+    "from_numpy",
+    "is_storage",
+    "is_tensor",
+    "load",
+    "save",
+    "tensor",
+    "typename",
+    "vmap",
+}
+_state = threading.local()  # .off: how many contexts are open in which no class is asked
+_answers: dict[type, bool] = dict.fromkeys((Tensor, Parameter, int, float, bool, str, type(None)), False)
+_plain = set(_answers)  # classes that do not answer, for a look that costs little
+_made: dict[Any, Callable[..., Any]] = {}
+
+
+def disabled(func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The `__torch_function__` of classes that do not answer: the function's own result."""
+    return func(*args, **(kwargs or {}))
+
+
+class DisableTorchFunctionSubclass:
+    """A context in which no class is asked: functions see tensors of subclasses as tensors."""
+
+    def __enter__(self) -> None:
+        _state.off = getattr(_state, "off", 0) + 1
+
+    def __exit__(self, *args: object) -> None:
+        _state.off -= 1
+
+
+def is_enabled() -> bool:
+    """Whether classes are asked."""
+    return not getattr(_state, "off", 0)
+
+
+def _has_answers(kind: type) -> bool:
+    answer = getattr(kind, "__torch_function__", disabled)
+    _answers[kind] = found = getattr(answer, "__func__", answer) is not disabled
+    if not found and kind is not list and kind is not tuple:  # which may hold some that do
+        _plain.add(kind)
+    return found
+
+
+def answering(args: Iterable[Any]) -> list[Any]:
+    """The arguments to ask, also from inside of lists and tuples: one of each class, subclasses before their bases."""
+    found: list[Any] = []
+    for arg in args:
+        kind = type(arg)
+        if kind is list or kind is tuple:
+            candidates = [x for x in arg if _answers.get(type(x)) is not False]
+        else:
+            candidates = [arg] if _answers.get(kind) is not False else []
+        for x in candidates:
+            kind = type(x)
+            answers = _answers.get(kind)
+            if (_has_answers(kind) if answers is None else answers) and all(type(f) is not kind for f in found):
+                before = [i for i, f in enumerate(found) if issubclass(kind, type(f))]
+                found.insert(before[0] if before else len(found), x)
+    return found if found and is_enabled() else []
+
+
+def asked(function: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the first class that answers makes of a call.
+
+    Raises:
+        TypeError: none does.
+    """
+    types = tuple(type(x) for x in found)
+    for x in found:
+        result = x.__torch_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    names = ", ".join(kind.__name__ for kind in types)
+    raise NoAnswer(
+        f"{getattr(function, '__name__', function)}: __torch_function__ of {names} gives NotImplemented; "
+        "handle the function there, or convert the arguments"
+    )
+
+
+class NoAnswer(TypeError):
+    """All classes of the arguments declined."""
+
+
+def overridable(function: Any, module: str, name: str) -> Any:
+    """A function of a module of PyTorch, asking its arguments' classes first; other things as they are.
+
+    Pickles find it by its name there.
+    """
+    if module not in MODULES or not isinstance(function, (FunctionType, BuiltinFunctionType)) or name in _SILENT:
+        return function
+    if function in _made:
+        return _made[function]
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for arg in (*args, *kwargs.values()) if kwargs else args:
+            if type(arg) not in _plain:
+                break
+        else:
+            return function(*args, **kwargs)
+        if name == "einsum" and len(args) == 2 and isinstance(args[1], (list, tuple)):
+            args = (args[0], *args[1])  # classes see the operands one by one
+        found = answering((*args, *kwargs.values()) if kwargs else args)
+        return asked(call, found, args, kwargs) if found else function(*args, **kwargs)
+
+    call.__module__, call.__qualname__ = module, name
+    _made[function] = _made[call] = call
+    return call

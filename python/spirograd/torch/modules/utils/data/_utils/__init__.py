@@ -1,0 +1,3 @@
+"""torch.utils.data._utils: how batches are made."""
+
+__all__: list[str] = []
