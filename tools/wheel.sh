@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # tools/wheel.sh [FOLDER]   (default dist)
 #
-# Wheels of this checkout for Linux on x86-64 that run with glibc 2.28 and newer, checked and tried, into FOLDER. Needs
-# the environment of tools/setup.sh, whose objects it takes.
+# Wheels of this checkout for Linux that run with glibc 2.28 and newer, checked and tried, into FOLDER. Needs the
+# environment of tools/setup.sh, whose objects it takes.
 #   PYTHONS="python3.10 python3.11"   for these Pythons, with their headers; default: that of .venv
+#   ARCH=arm64                        across, from x86-64, for the Python of tools/arm64.sh; qemu tries it
 #   TWICE=1                           builds each again from nothing, in another folder, and compares the bytes
 #   SMOKE=0                           does not try them
 set -euo pipefail
@@ -12,9 +13,20 @@ cd "$root"
 out=$(realpath -m "${1:-dist}")
 py=$root/.venv/bin/python
 [ -e .venv/package.stamp ] || die "run tools/setup.sh first"
-platform=manylinux_2_28_x86_64 most_bytes=$((5 * 1024 * 1024))
+machine=x86_64 cross= options=() most_bytes=$((5 * 1024 * 1024))
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 1700000000)
 export SOURCE_DATE_EPOCH PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=$root/.venv/bin:$PATH
+if [ "${ARCH:-amd64}" = arm64 ]; then
+  arm64=$root/.deps/arm64
+  [ -x "$arm64/python" ] || die "there is no .deps/arm64; run tools/arm64.sh first"
+  suffix=$("$arm64/python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
+  machine=aarch64 cross=aarch64-linux-gnu-
+  options=(-C cmake.define.CMAKE_TOOLCHAIN_FILE="$root/cpp/cmake/linux-arm64.cmake"
+    -C cmake.define.SPIROGRAD_PYTHON_INCLUDE="$(echo "$arm64"/root/usr/include/python3.*)"
+    -C cmake.define.SPIROGRAD_PYTHON_SUFFIX="$suffix")
+  export CMAKE_PREFIX_PATH=$arm64/vulkan
+fi
+platform=manylinux_2_28_$machine
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"
@@ -24,8 +36,9 @@ build() {
   local python=$1 folder=$2
   shift 2
   rm -rf "$work/raw"
-  "$python" -m pip wheel -q --no-build-isolation --no-deps -w "$work/raw" -C cmake.define.SPIROGRAD_GLIBC=2.28 \
-    "$@" . >"$work/log" 2>&1 || { tail -20 "$work/log" >&2; die "the build failed"; }
+  # The wheel's platform is that of the Python that builds it; a cross build tells it another one.
+  env ${cross:+_PYTHON_HOST_PLATFORM=linux-$machine} "$python" -m pip wheel -q --no-build-isolation --no-deps -w "$work/raw" -C cmake.define.SPIROGRAD_GLIBC=2.28 \
+    "${options[@]}" "$@" . >"$work/log" 2>&1 || { tail -20 "$work/log" >&2; die "the build failed"; }
   auditwheel repair -z 9 --plat "$platform" --only-plat -w "$folder" "$work"/raw/*.whl >"$work/log" 2>&1 ||
     { tail -5 "$work/log" >&2; die "auditwheel refused the wheel"; }
 }
@@ -39,7 +52,7 @@ environment() {
   fi
   folder=$root/build/wheel/$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   [ -x "$folder/bin/pip" ] || "$python" -m venv "$folder" || die "python -m venv failed for $python"
-  "$folder/bin/pip" install -q "scikit-build-core>=1.1" "pybind11>=3.0,<4" >&2
+  "$folder/bin/python" -m pip install -q "pip>=23.1" "scikit-build-core>=1.1" "pybind11>=3.0,<4" >&2
   echo "$folder/bin/python"
 }
 
@@ -53,7 +66,7 @@ check() {
   "$py" -m zipfile -e "$wheel" "$work/x"
   module=$(echo "$work"/x/spirograd/_core*.so)
   # auditwheel looks at versions. A name without one is looked up at the first call, where an old system may lack it.
-  if nm -D --undefined-only "$module" | awk '$1 == "U" {print $2}' | grep -vE '@|^_?Py'; then
+  if "${cross}nm" -D --undefined-only "$module" | awk '$1 == "U" {print $2}' | grep -vE '@|^_?Py'; then
     die "the names above are bound to no version of glibc: add them to cpp/cmake/older_glibc.c"
   fi
   "$py" tools/check_sbom.py "$work"/x/spirograd-*.dist-info/sboms/spirograd.cdx.json ||
@@ -75,6 +88,8 @@ smoke() {
 for python in ${PYTHONS:-$py}; do
   of=$(environment "$python")
   rm -rf "$work/one" "$work/two"
+  [ -z "$cross" ] || [[ $suffix = *-$("$of" -c 'import sys; print("%d%d" % sys.version_info[:2])')-* ]] ||
+    die "$("$of" --version) builds for the same Python, and .deps/arm64 has $suffix; name another one with PYTHONS"
   build "$of" "$work/one"
   wheel=$(echo "$work"/one/*.whl)
   say "$(basename "$wheel"): $(stat -c %s "$wheel") bytes"
@@ -84,6 +99,7 @@ for python in ${PYTHONS:-$py}; do
     cmp "$wheel" "$work/two/$(basename "$wheel")" || die "two builds differ"
     say "a second build has the same bytes"
   fi
+  [ -z "$cross" ] || of=$arm64/python
   [ "${SMOKE:-1}" = 0 ] || smoke "$of" "$wheel"
   mv "$wheel" "$out/"
 done
