@@ -13,20 +13,20 @@ cd "$root"
 out=$(realpath -m "${1:-dist}")
 py=$root/.venv/bin/python
 [ -e .venv/package.stamp ] || die "run tools/setup.sh first"
-machine=x86_64 cross= options=() most_bytes=$((5 * 1024 * 1024))
+platform=manylinux_2_28_x86_64 cross= options=() most_bytes=$((5 * 1024 * 1024))
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 1700000000)
 export SOURCE_DATE_EPOCH PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=$root/.venv/bin:$PATH
 if [ "${ARCH:-amd64}" = arm64 ]; then
   arm64=$root/.deps/arm64
   [ -x "$arm64/python" ] || die "there is no .deps/arm64; run tools/arm64.sh first"
   suffix=$("$arm64/python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
-  machine=aarch64 cross=aarch64-linux-gnu-
+  # auditwheel knows the platforms of its own machine by name; of another one it finds the oldest.
+  platform=auto cross=aarch64-linux-gnu-
   options=(-C cmake.define.CMAKE_TOOLCHAIN_FILE="$root/cpp/cmake/linux-arm64.cmake"
     -C cmake.define.SPIROGRAD_PYTHON_INCLUDE="$(echo "$arm64"/root/usr/include/python3.*)"
     -C cmake.define.SPIROGRAD_PYTHON_SUFFIX="$suffix")
   export CMAKE_PREFIX_PATH=$arm64/vulkan
 fi
-platform=manylinux_2_28_$machine
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out"
@@ -37,7 +37,7 @@ build() {
   shift 2
   rm -rf "$work/raw"
   # The wheel's platform is that of the Python that builds it; a cross build tells it another one.
-  env ${cross:+_PYTHON_HOST_PLATFORM=linux-$machine} "$python" -m pip wheel -q --no-build-isolation --no-deps -w "$work/raw" -C cmake.define.SPIROGRAD_GLIBC=2.28 \
+  env ${cross:+_PYTHON_HOST_PLATFORM=linux-aarch64} "$python" -m pip wheel -q --no-build-isolation --no-deps -w "$work/raw" -C cmake.define.SPIROGRAD_GLIBC=2.28 \
     "${options[@]}" "$@" . >"$work/log" 2>&1 || { tail -20 "$work/log" >&2; die "the build failed"; }
   auditwheel repair -z 9 --plat "$platform" --only-plat -w "$folder" "$work"/raw/*.whl >"$work/log" 2>&1 ||
     { tail -5 "$work/log" >&2; die "auditwheel refused the wheel"; }
@@ -59,6 +59,7 @@ environment() {
 check() {
   local wheel=$1 bytes module
   bytes=$(stat -c %s "$wheel")
+  [[ $wheel =~ manylinux_2_(1[0-9]|2[0-8])_ ]] || die "$wheel is not for glibc 2.28 or older"
   [ "$bytes" -le "$most_bytes" ] || die "$wheel has $bytes bytes, more than $most_bytes"
   twine check --strict "$wheel" >"$work/log" || { cat "$work/log" >&2; die "twine refused $wheel"; }
   check-wheel-contents "$wheel" >"$work/log" || { cat "$work/log" >&2; die "check-wheel-contents refused $wheel"; }
