@@ -14,7 +14,7 @@ cd "$root"
 out=$(realpath -m "${1:-dist}")
 py=$root/.venv/bin/python
 [ -e .venv/package.stamp ] || die "run tools/setup.sh first"
-platform=manylinux_2_28_x86_64 tools= options=() other=() most_bytes=$((5 * 1024 * 1024))
+platform=manylinux_2_28_x86_64 binutils= options=() other=() most_bytes=$((5 * 1024 * 1024))
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 1700000000)
 export SOURCE_DATE_EPOCH PIP_DISABLE_PIP_VERSION_CHECK=1 PATH=$root/.venv/bin:$PATH
 # Across: `suffix` is that of the other Python's modules, and `other` the platform that the wheel is for, which is that of
@@ -26,7 +26,7 @@ case ${ARCH:-amd64} in
     [ -x "$there/python" ] || die "there is no .deps/arm64; run tools/arm64.sh first"
     suffix=$("$there/python" -c 'import sysconfig; print(sysconfig.get_config_var("EXT_SUFFIX"))')
     # auditwheel knows the platforms of its own machine by name; of another one it finds the oldest.
-    platform=auto tools=aarch64-linux-gnu- other=(_PYTHON_HOST_PLATFORM=linux-aarch64)
+    platform=auto binutils=aarch64-linux-gnu- other=(_PYTHON_HOST_PLATFORM=linux-aarch64)
     options=(-C cmake.define.SPIROGRAD_GLIBC=2.28 -C cmake.define.CMAKE_TOOLCHAIN_FILE="$root/cpp/cmake/linux-arm64.cmake"
       -C cmake.define.SPIROGRAD_PYTHON_INCLUDE="$(echo "$there"/root/usr/include/python3.*)"
       -C cmake.define.SPIROGRAD_PYTHON_SUFFIX="$suffix")
@@ -92,7 +92,7 @@ check() {
   "$py" -m zipfile -e "$wheel" "$work/x"
   module=$(echo "$work"/x/spirograd/_core*)
   # auditwheel looks at versions. A name without one is looked up at the first call, where an old system may lack it.
-  if [ -n "$platform" ] && "${tools}nm" -D --undefined-only "$module" | awk '$1 == "U" {print $2}' | grep -vE '@|^_?Py'; then
+  if [ -n "$platform" ] && "${binutils}nm" -D --undefined-only "$module" | awk '$1 == "U" {print $2}' | grep -vE '@|^_?Py'; then
     die "the names above are bound to no version of glibc: add them to cpp/cmake/older_glibc.c"
   fi
   "$py" tools/check_sbom.py "$work"/x/spirograd-*.dist-info/sboms/spirograd.cdx.json ||
