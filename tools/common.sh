@@ -42,7 +42,7 @@ apt_reason() {
 }
 
 # apt_root DIR SUITE...: a private apt root. SUITE 'own' stands for the machine's own sources.
-# A suite may be preceded by 'src:' to have its source packages too.
+# A suite may be preceded by 'src:' to have its source packages too. DEPS_ARCH=arm64: that architecture's packages.
 apt_root() {
   local dir=$1 suite mirror
   shift
@@ -64,7 +64,7 @@ apt_root() {
 Dir::State "$dir/state"; Dir::State::status "$dir/state/status"; Dir::Cache "$dir/cache";
 Dir::Etc::SourceList "/dev/null"; Dir::Etc::SourceParts "$dir/parts";
 Dir::Etc::Preferences "/dev/null"; Dir::Etc::PreferencesParts "$dir/prefs";
-APT::Sandbox::User "root"; APT::Architecture "$(dpkg --print-architecture)"; APT::Install-Recommends "false";
+APT::Sandbox::User "root"; APT::Architecture "${DEPS_ARCH:-$(dpkg --print-architecture)}"; APT::Install-Recommends "false";
 Acquire::Languages "none"; Acquire::Retries "3"; Acquire::http::Timeout "30"; Acquire::https::Timeout "30";
 Binary::apt-get::APT::Keep-Downloaded-Packages "true"; APT::Keep-Downloaded-Packages "true";
 DPkg::Post-Invoke {}; APT::Update::Post-Invoke {}; APT::Update::Error-Mode "any";

@@ -10,6 +10,7 @@
 #
 #   DEPS_SUITE=forky     suite (forky: glslang 16; trixie: glslang 15.1, no bfloat16)
 #   DEPS_MIRROR=URL      Debian mirror; default: the one in this machine's apt sources
+#   DEPS_ARCH=arm64      for a cross build (tools/arm64.sh): the libraries are of that architecture, and are tried by qemu
 #   DEPS_FROM_SOURCE=1   build glslang from the suite's source package instead of using its static library
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -19,14 +20,21 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$(dirname "$prefix")"
 need_space "$(dirname "$prefix")" 300
-cxx=${CXX:-g++}
+own=$(dpkg --print-architecture) arch=${DEPS_ARCH:-$(dpkg --print-architecture)}
+cross= run=
+if [ "$arch" != "$own" ]; then
+  [ "$arch" = arm64 ] || die "DEPS_ARCH=$arch is not known; arm64 is"
+  cross=aarch64-linux-gnu- run="qemu-aarch64-static -L /usr/aarch64-linux-gnu"
+  [ -e "$root/.deps/vulkan/VERSIONS" ] || die "the programs of .deps/vulkan are needed; run tools/deps.sh first"
+fi
+cxx=${CXX:-${cross}g++}
 command -v "$cxx" >/dev/null || die "no C++ compiler $cxx; apt-get install g++, or name one with CXX=..."
 
 say "package index of $suite"
 apt_root "$work/apt" "$([ "${DEPS_FROM_SOURCE:-0}" = 1 ] && echo src:)$suite"
 glibc=$(ldd --version | sed -nE '1s/.* ([0-9]+\.[0-9]+)$/\1/p')
 runtime=()
-[ "$(printf '2.38\n%s\n' "$glibc" | sort -V | head -1)" = 2.38 ] || runtime=(libc6 libstdc++6 libgcc-s1)
+[ -n "$cross" ] || [ "$(printf '2.38\n%s\n' "$glibc" | sort -V | head -1)" = 2.38 ] || runtime=(libc6 libstdc++6 libgcc-s1)
 apt_unpack "$work/apt" "$work/x" libvulkan-dev libvulkan1 libvulkan-volk-dev libvulkan-memory-allocator-dev \
   glslang-dev glslang-tools spirv-tools "${runtime[@]}"
 say "packages unpacked"
@@ -42,20 +50,26 @@ done
 cp -L "$(find "$usr/lib" -name libvulkan.so.1)" "$new/lib/loader/libvulkan.so.1" # for hosts with glibc >= 2.38 and no loader
 
 for program in glslangValidator spirv-val spirv-dis; do
+  if [ -n "$cross" ]; then
+    printf '#!/bin/sh\nexec "%s/.deps/vulkan/bin/%s" "$@"\n' "$root" "$program" >"$new/bin/$program"
+    chmod +x "$new/bin/$program"
+    continue
+  fi
   if [ ${#runtime[@]} = 0 ]; then
     cp -L "$usr/bin/$program" "$new/bin/$program"
     continue
   fi
   # The suite's programs need a newer glibc than this system's: they get their own dynamic loader and libraries.
   mkdir -p "$new/libexec/rt"
-  for lib in ld-linux-x86-64.so.2 libc.so.6 libm.so.6 libstdc++.so.6 libgcc_s.so.1; do
+  for lib in libc.so.6 libm.so.6 libstdc++.so.6 libgcc_s.so.1; do
     cp -L "$(find "$work/x" -name "$lib" | head -1)" "$new/libexec/rt/$lib"
   done
+  cp -L "$(find "$work/x" -name 'ld-linux-*.so.?' | head -1)" "$new/libexec/rt/ld.so"
   cp -L "$usr/bin/$program" "$new/libexec/$program"
   cat >"$new/bin/$program" <<'EOF'
 #!/bin/sh
 d=$(dirname "$(readlink -f "$0")")/../libexec
-exec "$d/rt/ld-linux-x86-64.so.2" --library-path "$d/rt" "$d/$(basename "$0")" "$@"
+exec "$d/rt/ld.so" --library-path "$d/rt" "$d/$(basename "$0")" "$@"
 EOF
   chmod +x "$new/bin/$program"
 done
@@ -66,8 +80,8 @@ repack() {
   local a=$work/repack
   mkdir -p "$a"
   cp "$libs/libglslang.a" "$libs/libglslang-default-resource-limits.a" "$new/lib/"
-  (cd "$a" && ar x "$libs/libglslang.a" GlslangToSpv.cpp.o)
-  nm -u "$a/GlslangToSpv.cpp.o" | awk '$2 ~ /SpirvTools/ {print "void " $2 "(void) { __builtin_trap(); }"}' >"$a/spvtools_stub.c"
+  (cd "$a" && "${cross}ar" x "$libs/libglslang.a" GlslangToSpv.cpp.o)
+  "${cross}nm" -u "$a/GlslangToSpv.cpp.o" | awk '$2 ~ /SpirvTools/ {print "void " $2 "(void) { __builtin_trap(); }"}' >"$a/spvtools_stub.c"
   cat >"$a/newer_libs.cpp" <<'EOF'
 #include <cstdlib>
 #include <iostream>  // a static std::ios_base::Init, which libstdc++ < 13 wants in some object
@@ -84,8 +98,8 @@ void shim_ios_init() {}
 EOF
   (cd "$a" && "$cxx" -O2 -fPIC -x c -c spvtools_stub.c &&
     "$cxx" -w -std=c++17 -O2 -fPIC -U_GNU_SOURCE -D_DEFAULT_SOURCE -c newer_libs.cpp &&
-    ar d "$new/lib/libglslang.a" SpvTools.cpp.o &&
-    ar rs "$new/lib/libglslang.a" spvtools_stub.o newer_libs.o 2>/dev/null)
+    "${cross}ar" d "$new/lib/libglslang.a" SpvTools.cpp.o &&
+    "${cross}ar" rs "$new/lib/libglslang.a" spvtools_stub.o newer_libs.o 2>/dev/null)
 }
 
 from_source() { # 1 to 3 minutes on 2 cores
@@ -164,12 +178,13 @@ try() { # links and runs as a program, and links into a shared library
   local link=(-L"$new/lib" -lglslang-default-resource-limits -lglslang -lpthread)
   "$cxx" -std=c++20 -O1 -I"$new/include" "$work/t.cpp" -o "$work/t" "${link[@]}" &&
     "$cxx" -std=c++20 -shared -fPIC -I"$new/include" "$work/t.cpp" -o "$work/t.so" -Wl,-z,defs "${link[@]}" &&
-    "$work/t" >"$work/t.out"
+    $run "$work/t" >"$work/t.out"
 }
 if [ "${DEPS_FROM_SOURCE:-0}" = 1 ]; then
   from_source "$suite"
   try || die "glslang built from source does not run here"
 elif ! { repack && try; }; then
+  [ -z "$cross" ] || die "the static library of $suite for $arch does not link here; DEPS_SUITE names another suite"
   say "the static library of $suite does not link here: building trixie's source (no bfloat16)"
   from_source trixie
   try || die "glslang built from source does not run here"

@@ -6,6 +6,9 @@
 
 #include "bind/errors.hpp"
 
+// After Python.h; Python 3.10 declares PyFrame_GetBack here alone.
+#include <frameobject.h>
+
 namespace sg::bind {
 namespace {
 

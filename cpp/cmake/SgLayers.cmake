@@ -11,7 +11,7 @@ set(sg_standard_headers algorithm array atomic bit chrono cmath cstddef cstdint 
     unordered_map unordered_set utility vector)
 list(TRANSFORM sg_standard_headers REPLACE "(.+)" "<\\1>")
 function(sg_precompile target)
-  if(CMAKE_CXX_COMPILER_LAUNCHER)
+  if(CMAKE_CXX_COMPILER_LAUNCHER OR CMAKE_DISABLE_PRECOMPILE_HEADERS)
     return()
   endif()
   # GCC 12 then takes the library for our code, and warns of its strings.

@@ -1,7 +1,10 @@
 # sg_vulkan: what device/gpu includes and links: Vulkan headers, volk (volk.c goes into one unit of device/gpu),
-# VMA and glslang. Installed ones first (CMAKE_PREFIX_PATH, the project's own .deps/vulkan), else FetchContent.
-# SG_GLSLANG_VALIDATOR is the shader compiler for shaders/*.comp.
-list(APPEND CMAKE_PREFIX_PATH "${PROJECT_SOURCE_DIR}/.deps/vulkan")
+# VMA and glslang. Installed ones first (CMAKE_PREFIX_PATH, and the project's own .deps/vulkan, whose library is of this
+# system), else FetchContent.
+# SG_GLSLANG_VALIDATOR is the shader compiler for shaders/*.comp; a cross build names one that runs here.
+if(NOT CMAKE_CROSSCOMPILING)
+  list(APPEND CMAKE_PREFIX_PATH "${PROJECT_SOURCE_DIR}/.deps/vulkan")
+endif()
 include(FetchContent)
 set(FETCHCONTENT_QUIET OFF)
 
@@ -93,20 +96,24 @@ if(NOT TARGET glslang::glslang)
   set(GLSLANG_TESTS OFF)
   set(GLSLANG_ENABLE_INSTALL OFF)
   set(ENABLE_GLSLANG_BINARIES ON)
+  if(SG_GLSLANG_VALIDATOR)
+    set(ENABLE_GLSLANG_BINARIES OFF)
+  endif()
   set(BUILD_EXTERNAL OFF)
   set(BUILD_SHARED_LIBS OFF)
   FetchContent_Declare(glslang URL "${sg_glslang_archive}" URL_HASH SHA256=${sg_glslang_hash}
     DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM)
   FetchContent_MakeAvailable(glslang)
-  set(SG_GLSLANG_VALIDATOR $<TARGET_FILE:glslang-standalone>)
-  set(SG_GLSLANG_VALIDATOR_TARGET glslang-standalone)
+  if(NOT SG_GLSLANG_VALIDATOR)
+    set(SG_GLSLANG_VALIDATOR $<TARGET_FILE:glslang-standalone>)
+    set(SG_GLSLANG_VALIDATOR_TARGET glslang-standalone)
+  endif()
   set(sg_glslang_from "source")
   # Installed, the SPIR-V generator's headers lie in glslang/SPIRV; in the source tree they do not.
   file(GLOB sg_spirv_headers "${glslang_SOURCE_DIR}/SPIRV/*.h")
   file(COPY ${sg_spirv_headers} DESTINATION "${PROJECT_BINARY_DIR}/glslang_include/glslang/SPIRV")
   set(sg_glslang_include "${PROJECT_BINARY_DIR}/glslang_include")
 else()
-  # A shader compiler of its own for cross builds: -DSG_GLSLANG_VALIDATOR=...
   if(NOT SG_GLSLANG_VALIDATOR)
     if(TARGET glslang::glslangValidator)
       get_target_property(sg_validator glslang::glslangValidator LOCATION)

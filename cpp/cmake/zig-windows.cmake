@@ -1,6 +1,8 @@
 # Toolchain: Windows on x86-64 by zig (`pip install ziglang`), from any system. SG_ZIG names the program.
-set(CMAKE_SYSTEM_NAME Windows)
-set(CMAKE_SYSTEM_PROCESSOR AMD64)
+if(NOT CMAKE_HOST_WIN32)  # named at all, a system is another one than this, whose Python cannot be asked
+  set(CMAKE_SYSTEM_NAME Windows)
+  set(CMAKE_SYSTEM_PROCESSOR AMD64)
+endif()
 if(NOT SG_ZIG)
   find_program(SG_ZIG zig)
   if(NOT SG_ZIG)
@@ -14,9 +16,5 @@ set(CMAKE_C_COMPILER "${SG_ZIG}" cc -target x86_64-windows-gnu)
 set(CMAKE_CXX_COMPILER "${SG_ZIG}" c++ -target x86_64-windows-gnu)
 set(CMAKE_AR "${SG_ZIG}")
 set(CMAKE_RANLIB "${SG_ZIG}")
-foreach(language C CXX)
-  set(CMAKE_${language}_ARCHIVE_CREATE "<CMAKE_AR> ar qc <TARGET> <LINK_FLAGS> <OBJECTS>")
-  set(CMAKE_${language}_ARCHIVE_APPEND "<CMAKE_AR> ar q <TARGET> <LINK_FLAGS> <OBJECTS>")
-  set(CMAKE_${language}_ARCHIVE_FINISH "<CMAKE_RANLIB> ranlib <TARGET>")
-endforeach()
+set(CMAKE_USER_MAKE_RULES_OVERRIDE "${CMAKE_CURRENT_LIST_DIR}/zig-archive.cmake")
 set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)  # not tried with zig

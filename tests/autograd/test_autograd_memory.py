@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -172,7 +173,7 @@ def test_checkpoints_that_go_wrong_say_so() -> None:
     h = x * 1.0
     y = checkpoint(block, h)
     h.add_(1.0)
-    with pytest.raises(sg.Error, match=rf"an argument was overwritten in place at {__file__}:\d+"):
+    with pytest.raises(sg.Error, match=rf"an argument was overwritten in place at {re.escape(__file__)}:\d+"):
         y.sum().backward()
     with pytest.raises(ZeroDivisionError):
         bad = [1, 0]

@@ -120,6 +120,7 @@ SIZES: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = [
     # sums of more than one slab, and results of many rows
     ((2, 64, 7, 7), (40, 64, 3, 3), {"padding": 1}),
     ((2, 130, 5, 6), (20, 130, 3, 3), {"padding": 1}),
+    ((2, 64, 1, 193), (40, 64, 3, 3), {"padding": 1}),  # a thread's last tile may have one column
     ((1, 4, 9, 9), (200, 4, 3, 3), {}),
     # columns that lie apart, of images that are put in another order or too large for that
     ((2, 16, 28, 27), (32, 16, 3, 3), {"padding": 1, "stride": 2}),

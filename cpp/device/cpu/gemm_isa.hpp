@@ -332,8 +332,16 @@ static void gemm_slab(const GemmTile& t, const T* a, const T* b, const Places* p
   }
 }
 
+// k of a convolution, in slabs of one length: how many columns a caller's tile has decides which loop reads it, this one
+// or one of images_isa.hpp, and no bit.
+static int64_t even_slab(int64_t k) {
+  const int64_t slabs = k > kSlab ? (k + kSlab - 1) / kSlab : 1;
+  return (k + slabs - 1) / slabs;
+}
+
 template <class T>
 static void gemm(const GemmTile& t) {
+  const int64_t slab = t.inner ? even_slab(t.k) : kSlab;
   for (int64_t i = 0; i < t.m; i += kTileRows) {
     const int64_t m = t.m - i < kTileRows ? t.m - i : kTileRows;
     T* c = static_cast<T*>(t.c) + i * t.c_m;
@@ -342,8 +350,8 @@ static void gemm(const GemmTile& t) {
     if (t.k == 0 && !t.add)
       for (int64_t r = 0; r < m; ++r)
         for (int64_t s = 0; s < t.n; ++s) c[r * t.c_m + s * t.c_n] = 0;
-    for (int64_t p = 0; p < t.k; p += kSlab) {
-      const int64_t k = t.k - p < kSlab ? t.k - p : kSlab;
+    for (int64_t p = 0; p < t.k; p += slab) {
+      const int64_t k = t.k - p < slab ? t.k - p : slab;
       const bool from = t.add || p > 0;
       if (t.inner) {
         Places places;

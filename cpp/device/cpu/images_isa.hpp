@@ -163,9 +163,9 @@ struct Order {
 
 template <class T>
 static void multiply_rows(const GemmTile& t, Order order) {
-  const int64_t slabs = (t.k + kSlab - 1) / kSlab, slab = (t.k + slabs - 1) / slabs;
+  const int64_t slab = even_slab(t.k);
   Pieces pieces;
-  find_pieces<T>(t, slabs == 1, pieces);
+  find_pieces<T>(t, slab == t.k, pieces);
   T* plane = t.window ? empty_plane<T>(t) : nullptr;
   const bool alone = t.window || t.b_m;
   for (int64_t p = 0; p < t.k; p += slab) {

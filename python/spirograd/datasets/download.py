@@ -195,19 +195,28 @@ def _fetch(url: str, dataset: str, path: Path, files: Sequence[File], source: Do
             found = _checked(dataset, part, files, source)
         except OSError:
             if out.tell() == 0:  # nothing to go on from
+                _before_a_move(out)
                 part.unlink()
                 version.unlink(missing_ok=True)
             raise
         except FileFormatError:
+            _before_a_move(out)
             part.unlink()
             version.unlink(missing_ok=True)
             if not resumed:
                 raise FileFormatError(f"what it sent is not {source.name} (size or check-sum differs)") from None
         else:
             version.unlink(missing_ok=True)
+            _before_a_move(out)
             part.replace(path)
             return found
     return _fetch(url, dataset, path, files, source)
+
+
+def _before_a_move(out: BinaryIO) -> None:
+    """Windows neither renames nor removes an open file; elsewhere closing it would give up the lock."""
+    if os.name == "nt":
+        out.close()
 
 
 def _receive(url: str, out: BinaryIO, resumed: int, version: Path, source: Download) -> None:

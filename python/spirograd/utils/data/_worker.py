@@ -216,8 +216,13 @@ class Process:
         theirs.close()
 
     def __call__(self, task: Any, fresh: bool) -> Any:
+        from multiprocessing.connection import wait
+
         try:
             self._pipe.send((task, fresh))
+            # On Windows the pipe stays open when a process ends before it took its end.
+            if self._pipe not in wait([self._pipe, self._process.sentinel]):
+                raise EOFError
             answer, trace = self._pipe.recv()
         except (EOFError, OSError):
             self._process.join(1)
