@@ -306,3 +306,24 @@ print(kinds(batch["x"]), batch["x"].meta, batch["x"].shape, batch["n"])
 for batch in DataLoader(samples, batch_size=2):
     print(batch["x"].meta, batch["n"][0].tolist(), batch["n"][1], [v.dtype for v in batch["n"][2]])
 print(torch.ones(torch.tensor(2), 3).shape, torch.zeros(torch.prod(torch.tensor([2, 2]))).shape)
+
+
+# ---- parameters ----
+class Quantised(nn.Parameter):
+    asked: ClassVar = []
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.asked.append(func.__name__)
+        with torch._C.DisableTorchFunctionSubclass():
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+
+w = Quantised(torch.ones(2, 3))
+show("parameter", torch.add(w, 1), F.linear(p[:, :3], w), torch.sum(w))
+print(list(Quantised.asked), w.requires_grad, kinds(w), has_torch_function((w,)), has_torch_function((weight,)))
+net = nn.Linear(3, 2)
+net.weight = w
+show("layer", net(torch.ones(1, 3)), net.weight)
+net(torch.ones(1, 3)).sum().backward()
+print(w.grad.tolist(), [n for n, _ in net.named_parameters()], "linear" in Quantised.asked)

@@ -322,6 +322,7 @@ def _others_ask() -> None:
 def open_to_subclasses() -> None:
     """Makes the methods, operators and attributes of AnyTensor, of those that tensors have by now."""
     Tensor.__setattr__ = _keep_attribute  # type: ignore[method-assign, assignment]
+    nn.Parameter.__torch_function__ = staticmethod(answering.disabled)  # type: ignore[attr-defined]
     Tensor.as_subclass = as_subclass  # type: ignore[attr-defined]
     Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
     own = vars(AnyTensor)
