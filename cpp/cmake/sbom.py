@@ -22,6 +22,8 @@ PARTS = {
     "Vulkan-Headers": (GITHUB + "KhronosGroup/Vulkan-Headers", "Apache-2.0 OR MIT"),
     "pybind11": ("pkg:pypi/pybind11", "BSD-3-Clause"),
     "libstdc++": (GITHUB + "gcc-mirror/gcc", "GPL-3.0-or-later WITH GCC-exception-3.1"),
+    "libc++": (GITHUB + "llvm/llvm-project", "Apache-2.0 WITH LLVM-exception"),
+    "zig": (GITHUB + "ziglang/zig", "MIT AND ZPL-2.1"),  # its compiler runtime and mingw-w64
 }
 
 
