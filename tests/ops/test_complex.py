@@ -68,6 +68,14 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Array], Any]]] = {
     "matmul": (lambda z: z @ put(M, z.device), lambda z: z @ M),
     "real @ complex": (lambda z: sg.ones(2, 3, device=z.device) @ z, lambda z: np.ones((2, 3)) @ z),
     "einsum": (lambda z: sg.einsum("ij,jk->ki", z, put(M, z.device)), lambda z: np.einsum("ij,jk->ki", z, M)),
+    "einsum of three": (
+        lambda z: sg.einsum("ij,jk,ij->ki", z, put(M, z.device), put(X, z.device)),
+        lambda z: np.einsum("ij,jk,ij->ki", z, M, X),
+    ),
+    "einsum of three without a result": (
+        lambda z: sg.einsum("ij,jk,kl", z, put(M, z.device), put(M.T.copy(), z.device)),
+        lambda z: np.einsum("ij,jk,kl", z, M, M.T),
+    ),
     "mul": (lambda z: sg.mul(put(X, z.device), z), lambda z: X * z),
     "add alpha": (lambda z: sg.add(z, put(X, z.device), alpha=2), lambda z: z + 2 * X),
     "reshape": (lambda z: z.reshape(2, 6), lambda z: z.reshape(2, 6)),
@@ -253,7 +261,11 @@ def test_rotary_embeddings_of_llama(device: sg.Device) -> None:
         (lambda z: sg.view_as_complex(z.real), ValueError, r"shape \[3, 4\]; its last size must be 2"),
         (lambda z: sg.view_as_real(z.real), TypeError, "view_as_real: input is a Tensor"),
         (lambda z: sg.imag(z.real), TypeError, "has no imaginary part"),
-        (lambda z: sg.einsum("ij,ij,ij->i", z, z, z), TypeError, "einsum: 3 operands, some of them complex"),
+        (
+            lambda z: sg.einsum("...j,ij,ij->i", z, z, z),
+            TypeError,
+            r"einsum: 3 operands with '\.\.\.', some of them complex",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(wrong: Callable[[Any], Any], error: type[Exception], words: str) -> None:
