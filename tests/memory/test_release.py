@@ -264,7 +264,7 @@ def test_memory_ends_with_the_last_name(kind: str, name: str) -> None:
 
 @pytest.mark.gpu
 def test_an_emptied_cache_keeps_no_temporaries_of_plans(gpu: sg.Device) -> None:
-    x, w = sg.randn(512, 64, device=gpu), sg.randn(64, 2048, device=gpu)
+    x, w = sg.randn(512, 64, device=gpu).realize(), sg.randn(64, 2048, device=gpu).realize()
     memory = sg.accelerator.memory
 
     def run() -> list[float]:
