@@ -156,7 +156,7 @@ class Distribution:
         raise NotImplementedError(f"{type(self).__name__}: it has no log_prob()")
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All values: [number of values, *batch_shape, *event_shape].
+        """All values: a dimension of them, then those of batch_shape and of event_shape.
 
         Args:
             expand: False leaves sizes of the batch at 1.
