@@ -85,9 +85,8 @@ class MultivariateNormal(_OfCovariance):
         batch = _core.broadcast_shapes(loc.shape[:-1], scale_tril.shape[:-2])
         n = loc.shape[-1]
         self.loc, self.scale_tril = loc.expand(*batch, n), scale_tril.expand(*batch, n, n)
-        self._unbroadcasted_scale_tril = (
-            self.scale_tril
-        )  # of classes that have a covariance of another kind, this alone
+        # What the methods read: classes with a covariance of another kind have this alone.
+        self._unbroadcasted_scale_tril = self.scale_tril
         super().__init__(batch, (n,), validate_args)
 
     @property
