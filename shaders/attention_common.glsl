@@ -98,6 +98,21 @@ bool is_plain(uint query0, uint queries_of, uint key0, uint keys_of, uint before
 #endif
 }
 
+#ifdef POWERS_AT
+// Of matrix `i` of this head, as attention_powers.glsl wrote it: 0 query, 1 key, 2 value, 3 gradient.
+float power_of(uint i) {
+  const uint sources = heads / serves, batches = uint(word(0)), of_sources = batch * sources + head / serves;
+  const uint before = i == 0 ? 0 : batches * (heads + (i - 1) * sources);
+  return Float32(tensor(POWERS_AT)).at[before + (i == 0 || i == 3 ? batch * heads + head : of_sources)];
+}
+// Whether halves hold all matrices of this head of queries.
+bool halves_hold() {
+  bool hold = true;
+  [[unroll]] for (uint i = 0; i < MATRICES; ++i) hold = hold && abs(power_of(i)) < 1000;
+  return hold;
+}
+#endif
+
 #ifdef FORWARD
 // Of query `row`: the logarithm of its sum, in powers of two.
 void put_log(uint row, float high, float total) {

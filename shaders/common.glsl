@@ -22,6 +22,8 @@
 #endif
 #ifdef SG_MATRIX_cm2
 #extension GL_NV_cooperative_matrix2 : require
+#extension GL_KHR_shader_subgroup_arithmetic : require
+#extension GL_KHR_shader_subgroup_clustered : require
 #endif
 #endif
 #extension GL_EXT_control_flow_attributes : require

@@ -142,20 +142,43 @@ void expand_parts(const Node& node, const Problem& p0, const Results& r, Expansi
   join_on_gpu(t, p, part, out, *e.gpu, join);
 }
 
+// The launch that finds powers of two for the inputs of a float32 attention on matrix units; the memory of those.
+int32_t expand_powers(const Node& node, const Problem& p, std::initializer_list<int32_t> inputs,
+                      const std::vector<int64_t>& words, Expansion& e) {
+  const bool gradient = inputs.size() == 4;
+  const int32_t powers = e.temporary(4 * powers_of(p, gradient));
+  CustomKernel& custom = e.launch(node.op->name + std::string("_powers"));
+  for (const int32_t i : inputs) custom.tensors.push_back({i, DType::float32});
+  custom.tensors.push_back({powers, DType::float32, true});
+  custom.words = words;
+  powers_on_gpu(p, gradient, *e.gpu, custom);
+  return powers;
+}
+const char* suffix_of(Heads which) { return which == Heads::split ? "_split" : which == Heads::others ? "_others" : ""; }
+
 void expand_forward(const Node& node, bool gpu, Expansion& e) {
   const Problem p = problem_of(node);
   const DType t = node.dtype, wide = wide_of(t);
   const Results r = results_of(p, node.in[0].strides, t);
   if (gpu && part_of_keys(p)) return expand_parts(node, p, r, e);
-  CustomKernel& custom = e.launch(node.op->name);
-  custom.tensors = {{0, t}, {1, t}, {2, t}, {e.result(), t, true}, {e.result(), wide, true, r.logs_at}};
-  add_options(node, 3, custom);
-  custom.words = words_of(p, node, 3, {node.in[0].strides, node.in[1].strides, node.in[2].strides, r.out_strides});
-  custom.cost = 2.0 * static_cast<double>(p.pairs(parameters_of(node).has(kCausal)) * (p.d + p.e));
-  if (gpu)
-    launch_on_gpu(node, p, custom, "FORWARD", *e.gpu);
-  else
-    forward_on_cpu(node, custom);
+  const std::vector<int64_t> words =
+      words_of(p, node, 3, {node.in[0].strides, node.in[1].strides, node.in[2].strides, r.out_strides});
+  const auto launch = [&](const std::string& suffix) -> CustomKernel& {
+    CustomKernel& custom = e.launch(node.op->name + suffix);
+    custom.tensors = {{0, t}, {1, t}, {2, t}, {e.result(), t, true}, {e.result(), wide, true, r.logs_at}};
+    add_options(node, 3, custom);
+    custom.words = words;
+    custom.cost = 2.0 * static_cast<double>(p.pairs(parameters_of(node).has(kCausal)) * (p.d + p.e));
+    return custom;
+  };
+  if (!gpu) return forward_on_cpu(node, launch(""));
+  if (!splits_on_gpu(node, p, *e.gpu)) return launch_on_gpu(node, p, launch(""), "FORWARD", *e.gpu);
+  const int32_t powers = expand_powers(node, p, {0, 1, 2}, words, e);
+  for (const Heads which : {Heads::split, Heads::others}) {
+    CustomKernel& custom = launch(suffix_of(which));
+    custom.tensors.push_back({powers, DType::float32});
+    launch_on_gpu(node, p, custom, "FORWARD", *e.gpu, 0, which);
+  }
 }
 
 // Inputs: query, key, value, the gradient of the result, logarithms of sums, of each query the product of its result
@@ -166,19 +189,41 @@ void expand_backward(const Node& node, bool gpu, Expansion& e) {
   const AttentionParameters a = parameters_of(node);
   const Gradients g = gradients_of(p, q, k, v, a.flags);
   const DType t = node.dtype, wide = wide_of(t);
-  const double pairs = 2.0 * static_cast<double>(p.pairs(a.has(kCausal)));
-  const auto launch = [&](const std::string& suffix, int64_t products_d, int64_t products_e) -> CustomKernel& {
+  const std::vector<int64_t> words =
+      words_of(p, node, 6, {q, k, v, node.in[3].strides, g.strides[0], g.strides[1], g.strides[2]});
+  const auto launch = [&](const std::string& suffix, int64_t wants, int64_t products_d,
+                          int64_t products_e) -> CustomKernel& {
     CustomKernel& custom = e.launch(node.op->name + suffix);
     for (int i = 0; i < 6; ++i) custom.tensors.push_back({i, i < 4 ? t : wide});
     for (int i = 0; i < 3; ++i) custom.tensors.push_back({e.result(), t, true, g.at[i]});
     add_options(node, 6, custom);
-    custom.words = words_of(p, node, 6, {q, k, v, node.in[3].strides, g.strides[0], g.strides[1], g.strides[2]});
-    custom.cost = pairs * static_cast<double>(products_d * p.d + products_e * p.e);
+    custom.words = words;
+    custom.words[kFlags] &= ~(kWantsQuery | kWantsKey | kWantsValue) | wants;
+    custom.cost = 2.0 * static_cast<double>(p.pairs(a.has(kCausal)) * (products_d * p.d + products_e * p.e));
     return custom;
   };
-  if (!gpu) return backward_on_cpu(node, launch("", 3, 2));
-  if (a.has(kWantsQuery)) launch_on_gpu(node, p, launch("_query", 2, 1), "QUERIES", *e.gpu);
-  if (a.has(kWantsKey | kWantsValue)) launch_on_gpu(node, p, launch("_key", 2, 2), "KEYS", *e.gpu);
+  const int64_t wanted = a.flags & (kWantsQuery | kWantsKey | kWantsValue);
+  if (!gpu) return backward_on_cpu(node, launch("", wanted, 3, 2));
+  const bool splits = splits_on_gpu(node, p, *e.gpu);
+  const int32_t powers = splits ? expand_powers(node, p, {0, 1, 2, 3}, words, e) : 0;
+  const auto launches = [&](const std::string& suffix, const char* phase, Heads which, int64_t wants,
+                            int64_t products_d, int64_t products_e) {
+    if (!wants) return;
+    CustomKernel& custom = launch(suffix + suffix_of(which), wants, products_d, products_e);
+    if (splits) custom.tensors.push_back({powers, DType::float32});
+    launch_on_gpu(node, p, custom, phase, *e.gpu, 0, which);
+  };
+  const int64_t wants_key = wanted & kWantsKey, wants_value = wanted & kWantsValue;
+  for (const Heads which : {splits ? Heads::split : Heads::all, Heads::others}) {
+    if (which == Heads::others && !splits) break;
+    launches("_query", "QUERIES", which, wanted & kWantsQuery, 2, 1);
+    if (which == Heads::split && keys_apart(p)) {
+      launches("_key", "KEYS", which, wants_key, 2, 1);
+      launches("_value", "KEYS", which, wants_value, 1, 1);
+    } else {
+      launches("_key", "KEYS", which, wants_key | wants_value, 2, 2);
+    }
+  }
 }
 
 // ---- which weights dropout keeps, as a tensor: for ordinary ops -----------------------------------------------------------

@@ -79,9 +79,18 @@ constexpr int kForwardTensors = 5, kBackwardTensors = 9;
 void forward_on_cpu(const Node& node, CustomKernel& custom);
 void backward_on_cpu(const Node& node, CustomKernel& custom);
 void kept_on_cpu(const CpuArgs& args);  // words: batch, heads, queries, keys, threshold
-// On a GPU. `phase` is FORWARD, QUERIES or KEYS; with `part`, a workgroup walks so many keys.
+// On a GPU. `phase` is FORWARD, QUERIES or KEYS; with `part`, a workgroup walks so many keys. float32 on matrix units is
+// two launches: one for heads whose numbers halves hold, one for the others. Their last tensor is what
+// powers_on_gpu() wrote about them.
+enum class Heads { all, split, others };
 void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, const char* phase,
-                   const Features& features, int64_t part = 0);
+                   const Features& features, int64_t part = 0, Heads which = Heads::all);
+// Whether float32 attention splits its numbers into halves; and what brings them into their range, a float32 for each of
+// the matrices of the launch's tensors: query, key, value and, with `gradient`, that of the result.
+bool splits_on_gpu(const Node& node, const Problem& p, const Features& features);
+bool keys_apart(const Problem& p);  // gradients of keys and of values take a launch each: registers are few
+int64_t powers_of(const Problem& p, bool gradient);
+void powers_on_gpu(const Problem& p, bool gradient, const Features& features, CustomKernel& custom);
 // How many keys a workgroup walks where a few queries would leave a GPU idle; 0: all.
 int64_t part_of_keys(const Problem& p);
 // The parts of all rows, from sums and from maxima with sums of weights.

@@ -77,13 +77,13 @@ using Path = MatrixUnits::Path;
 struct MatrixTile {
   int64_t rows, cols, threads;
 };
-constexpr int64_t kNarrowHead = 64;
+constexpr int64_t kNarrowHead = 64, kWidestSplit = 128;
 constexpr MatrixTile kNarrowTiles[] = {{64, 32, 128}}, kWideTiles[] = {{128, 32, 256}, {64, 32, 128}};
 constexpr MatrixTile kFragmentTiles[] = {{64, 32, 128}, {32, 32, 64}, {32, 16, 32}, {16, 16, 32}, {16, 16, 16}};
 
-std::span<const MatrixTile> tiles_of(Path path, const Problem& p, const char* phase) {
+std::span<const MatrixTile> tiles_of(Path path, bool split, const Problem& p, const char* phase) {
   if (path == Path::cm1) return kFragmentTiles;
-  const bool wide = std::max(p.d, p.e) > kNarrowHead && std::strcmp(phase, "KEYS");
+  const bool wide = std::max(p.d, p.e) > kNarrowHead && (split || std::strcmp(phase, "KEYS"));
   return wide ? std::span<const MatrixTile>(kWideTiles) : kNarrowTiles;
 }
 
@@ -92,14 +92,14 @@ int64_t padded(int64_t size, const MatrixUnits& u) {
   return round_up(size, to);
 }
 
-// What attention_cm2.glsl and attention_cm1.glsl share, in bytes.
-int64_t shared_bytes(Path path, const MatrixTile& t, const Problem& p, const MatrixUnits& u, int64_t subgroup,
-                     const char* phase, bool dropout) {
+// What attention_cm2.glsl and attention_cm1.glsl share, in bytes. `planes` is 2 where numbers are split.
+int64_t shared_bytes(Path path, int64_t planes, const MatrixTile& t, const Problem& p, const MatrixUnits& u,
+                     int64_t subgroup, const char* phase, bool dropout) {
   const bool forward = !std::strcmp(phase, "FORWARD"), keys = !std::strcmp(phase, "KEYS");
   const int64_t d = padded(p.d, u) / 8 + 1, e = padded(p.e, u) / 8 + 1, weights = t.cols / 8 + 1;
   const int64_t words = dropout ? std::max(t.rows, t.cols) * 2 : 0;
   if (path == Path::cm2)
-    return 16 * std::max(t.cols * (d + e), t.rows * std::max(d, e)) +
+    return 16 * std::max(planes * t.cols * (d + e), t.rows * std::max(d, e)) +
            4 * (words + (forward ? 0 : 2 * (keys ? t.cols : t.rows)));
   const int64_t subgroups = t.threads / subgroup, fragment = u.m * u.n / 4;
   const int64_t eights = t.rows * (d + (forward ? 0 : e) + (keys ? 2 : 1) * weights) + t.cols * (d + e);
@@ -111,27 +111,31 @@ int64_t shared_bytes(Path path, const MatrixTile& t, const Problem& p, const Mat
 // The matrix units that take the sizes, and the largest tile that the device holds.
 struct MatrixChoice {
   Path path = Path::none;
+  DType factors{};
   MatrixUnits fragment;
   MatrixTile tile{};
 };
 MatrixChoice choose_matrix(DType dtype, const Problem& p, const char* phase, bool dropout, const Features& f) {
-  const bool half = dtype == DType::float16 || dtype == DType::bfloat16;
-  const Path path = half ? f.units(dtype).path : Path::none;
+  const bool split = dtype == DType::float32;
+  const DType factors = split ? DType::float16 : dtype;
+  const Path path = size_of(factors) == 2 ? f.units(factors).path : Path::none;
   constexpr int64_t kLeast = 16;  // queries and keys that are worth padding to a tile
   if (path == Path::none || p.d % 8 || p.e % 8 || p.queries < kLeast || p.keys < kLeast) return {};
-  const MatrixUnits u = f.fragments(dtype);
+  if (split && (path != Path::cm2 || std::max(p.d, p.e) > kWidestSplit)) return {};
+  const MatrixUnits u = f.fragments(factors);
   const int64_t subgroup = f.subgroup;
   if (!subgroup || u.path == Path::none || u.n % 8 || u.k % 8 || (path == Path::cm2 && u.n != u.k)) return {};
-  for (const MatrixTile& t : tiles_of(path, p, phase)) {
+  for (const MatrixTile& t : tiles_of(path, split, p, phase)) {
     if (t.threads % subgroup || t.rows % (t.threads / subgroup * u.m) || t.cols % u.n || t.cols % u.k) continue;
-    if (t.threads <= f.max_group_threads && shared_bytes(path, t, p, u, subgroup, phase, dropout) <= f.shared_bytes)
-      return {path, u, t};
+    if (t.threads <= f.max_group_threads &&
+        shared_bytes(path, split ? 2 : 1, t, p, u, subgroup, phase, dropout) <= f.shared_bytes)
+      return {path, factors, u, t};
   }
   return {};
 }
 
-std::string matrix_text(const MatrixChoice& c, DType dtype, const Problem& p, const Features& f) {
-  const std::string name = name_of(dtype);
+std::string matrix_text(const MatrixChoice& c, const Problem& p, const Features& f) {
+  const std::string name = name_of(c.factors);
   return defined("ROWS", c.tile.rows) + defined("COLS", c.tile.cols) + defined("THREADS", c.tile.threads) +
          defined("SUBGROUP", f.subgroup) + defined("M", c.fragment.m) + defined("N", c.fragment.n) +
          defined("K", c.fragment.k) + defined("PADDED_D", padded(p.d, c.fragment)) +
@@ -143,7 +147,7 @@ std::string matrix_text(const MatrixChoice& c, DType dtype, const Problem& p, co
 }  // namespace
 
 void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, const char* phase,
-                   const Features& features, int64_t part) {
+                   const Features& features, int64_t part, Heads which) {
   const AttentionParameters a = parameters_of(node);
   const bool forward = !std::strcmp(phase, "FORWARD"), keys = !std::strcmp(phase, "KEYS");
   const int64_t rows = keys ? p.keys : p.queries, matrices = p.batch * (keys ? p.sources() : p.heads);
@@ -154,9 +158,15 @@ void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, con
   if (a.has(kMasked) && custom.words[kMask]) text += "#define MASK_IS_BOOL\n";
   if (a.has(kMasked)) text += defined("MASK_AT", at++);
   if (a.has(kDropout)) text += defined("DROPOUT_AT", at++);
+  if (which != Heads::all)
+    text += defined("POWERS_AT", at++) + defined("MATRICES", forward ? 3 : 4) + defined("SPLIT", which == Heads::split);
   text += std::string("#define ") + phase + "\n";
+  if (keys && (custom.words[kFlags] & kWantsKey)) text += "#define TO_KEY\n";
+  if (keys && (custom.words[kFlags] & kWantsValue)) text += "#define TO_VALUE\n";
   if (part) text += defined("PART_KEYS", part);
-  const MatrixChoice matrix = part ? MatrixChoice{} : choose_matrix(node.dtype, p, phase, a.has(kDropout), features);
+  const bool units = !part && (which == Heads::split || size_of(node.dtype) == 2);
+  const MatrixChoice matrix =
+      units ? choose_matrix(node.dtype, p, phase, a.has(kDropout), features) : MatrixChoice{};
   int64_t tile_rows = matrix.tile.rows;
   if (matrix.path == Path::none) {
     const Tiles& all = *features.tiles;
@@ -167,12 +177,37 @@ void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, con
     text += tile_text(t) + element_text(node.dtype) + "#include \"attention.glsl\"\n";
     tile_rows = t.rows;
   } else {
-    text += matrix_text(matrix, node.dtype, p, features);
+    text += matrix_text(matrix, p, features);
   }
   custom.source = text;
   custom.matrix = matrix.path;
   const int64_t parts = part ? divide_up(p.keys, part) : 1;
   set_groups(custom, matrices * divide_up(rows, tile_rows) * parts);
+}
+
+bool splits_on_gpu(const Node& node, const Problem& p, const Features& features) {
+  constexpr double kLeastWork = 1 << 27;  // multiplications of a product of all queries and keys
+  const AttentionParameters a = parameters_of(node);
+  const double work = static_cast<double>(p.pairs(a.has(kCausal))) * static_cast<double>(p.d + p.e) / 2;
+  if (node.dtype != DType::float32 || work < kLeastWork) return false;
+  for (const char* phase : {"FORWARD", "QUERIES", "KEYS"})
+    if (choose_matrix(node.dtype, p, phase, a.has(kDropout), features).path == Path::none) return false;
+  return true;
+}
+
+bool keys_apart(const Problem& p) { return std::max(p.d, p.e) > kNarrowHead; }
+
+int64_t powers_of(const Problem& p, bool gradient) { return p.batch * ((gradient ? 2 : 1) * p.heads + 2 * p.sources()); }
+
+void powers_on_gpu(const Problem& p, bool gradient, const Features& features, CustomKernel& custom) {
+  const auto cluster = std::bit_ceil(static_cast<uint64_t>(divide_up(std::max(p.d, p.e), 4)));
+  custom.source = defined("BYTES", 4) + defined("D", p.d) + defined("E", p.e) +
+                  defined("MATRICES", gradient ? 4 : 3) + defined("CLUSTER", static_cast<int64_t>(cluster)) +
+                  "#include \"attention_powers.glsl\"\n";
+  custom.matrix = Path::cm2;
+  custom.threads = std::min<int64_t>(512, features.max_group_threads);
+  custom.cost = static_cast<double>((p.logs() * (gradient ? p.d + p.e : p.d)) + p.batch * p.sources() * p.keys * (p.d + p.e));
+  set_groups(custom, powers_of(p, gradient));
 }
 
 int64_t part_of_keys(const Problem& p) {

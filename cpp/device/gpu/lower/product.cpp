@@ -13,7 +13,7 @@ namespace {
 
 using What = Arguments::What;
 
-constexpr uint32_t kUnroll = 4;  // steps along k that are written out
+constexpr uint32_t kUnroll = 4, kShortStep = 8;  // elements along k that are written out; steps that are, as a whole
 
 int64_t tiles(const ProductTile& v, int64_t m, int64_t n, int64_t batch) {
   return (m + v.tile_m - 1) / v.tile_m * ((n + v.tile_n - 1) / v.tile_n) * batch;
@@ -178,7 +178,7 @@ std::vector<uint32_t> constants_of(const Product& p, const ProductTile& v) {
   const bool a_fours = !p.a_walks() && in_fours(a_along, p.k, p.a_k, p.m, p.a_m, p.a_batch, p.a_offset, p.a_aligned);
   const bool b_fours = !p.b_walks() && in_fours(b_along, p.k, p.b_k, p.n, p.b_n, p.b_batch, p.b_offset, p.b_aligned);
   return {v.tile_m, v.tile_n, v.tile_k,    v.thread_m, v.thread_n, v.parts,
-          a_along,  b_along,  v.threads(), a_fours,    b_fours,    std::min(kUnroll, v.tile_k / v.parts)};
+          a_along,  b_along,  v.threads(), a_fours,    b_fours,    std::min(v.tile_k <= kShortStep ? v.tile_k : kUnroll, v.tile_k / v.parts)};
 }
 
 // Whether operands that walk do so within 2 GiB, so that offsets of 32 bits serve.
