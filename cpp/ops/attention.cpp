@@ -154,7 +154,9 @@ int32_t expand_powers(const Node& node, const Problem& p, std::initializer_list<
   powers_on_gpu(p, gradient, *e.gpu, custom);
   return powers;
 }
-const char* suffix_of(Heads which) { return which == Heads::split ? "_split" : which == Heads::others ? "_others" : ""; }
+const char* suffix_of(Heads which) {
+  return which == Heads::split ? "_split" : which == Heads::others ? "_others" : "";
+}
 
 void expand_forward(const Node& node, bool gpu, Expansion& e) {
   const Problem p = problem_of(node);

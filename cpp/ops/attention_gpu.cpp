@@ -146,6 +146,8 @@ std::string matrix_text(const MatrixChoice& c, const Problem& p, const Features&
 
 }  // namespace
 
+constexpr int64_t kTurns = 8;  // tiles of a workgroup where most have nothing to do
+
 void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, const char* phase,
                    const Features& features, int64_t part, Heads which) {
   const AttentionParameters a = parameters_of(node);
@@ -160,13 +162,13 @@ void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, con
   if (a.has(kDropout)) text += defined("DROPOUT_AT", at++);
   if (which != Heads::all)
     text += defined("POWERS_AT", at++) + defined("MATRICES", forward ? 3 : 4) + defined("SPLIT", which == Heads::split);
+  if (which == Heads::others) text += defined("TURNS", kTurns);
   text += std::string("#define ") + phase + "\n";
   if (keys && (custom.words[kFlags] & kWantsKey)) text += "#define TO_KEY\n";
   if (keys && (custom.words[kFlags] & kWantsValue)) text += "#define TO_VALUE\n";
   if (part) text += defined("PART_KEYS", part);
   const bool units = !part && (which == Heads::split || size_of(node.dtype) == 2);
-  const MatrixChoice matrix =
-      units ? choose_matrix(node.dtype, p, phase, a.has(kDropout), features) : MatrixChoice{};
+  const MatrixChoice matrix = units ? choose_matrix(node.dtype, p, phase, a.has(kDropout), features) : MatrixChoice{};
   int64_t tile_rows = matrix.tile.rows;
   if (matrix.path == Path::none) {
     const Tiles& all = *features.tiles;
@@ -182,7 +184,8 @@ void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, con
   custom.source = text;
   custom.matrix = matrix.path;
   const int64_t parts = part ? divide_up(p.keys, part) : 1;
-  set_groups(custom, matrices * divide_up(rows, tile_rows) * parts);
+  const int64_t blocks = divide_up(rows, tile_rows);
+  set_groups(custom, matrices * (which == Heads::others ? divide_up(blocks, kTurns) : blocks) * parts);
 }
 
 bool splits_on_gpu(const Node& node, const Problem& p, const Features& features) {
@@ -197,16 +200,18 @@ bool splits_on_gpu(const Node& node, const Problem& p, const Features& features)
 
 bool keys_apart(const Problem& p) { return std::max(p.d, p.e) > kNarrowHead; }
 
-int64_t powers_of(const Problem& p, bool gradient) { return p.batch * ((gradient ? 2 : 1) * p.heads + 2 * p.sources()); }
+int64_t powers_of(const Problem& p, bool gradient) {
+  return p.batch * ((gradient ? 2 : 1) * p.heads + 2 * p.sources());
+}
 
 void powers_on_gpu(const Problem& p, bool gradient, const Features& features, CustomKernel& custom) {
   const auto cluster = std::bit_ceil(static_cast<uint64_t>(divide_up(std::max(p.d, p.e), 4)));
-  custom.source = defined("BYTES", 4) + defined("D", p.d) + defined("E", p.e) +
-                  defined("MATRICES", gradient ? 4 : 3) + defined("CLUSTER", static_cast<int64_t>(cluster)) +
-                  "#include \"attention_powers.glsl\"\n";
+  custom.source = defined("BYTES", 4) + defined("D", p.d) + defined("E", p.e) + defined("MATRICES", gradient ? 4 : 3) +
+                  defined("CLUSTER", static_cast<int64_t>(cluster)) + "#include \"attention_powers.glsl\"\n";
   custom.matrix = Path::cm2;
   custom.threads = std::min<int64_t>(512, features.max_group_threads);
-  custom.cost = static_cast<double>((p.logs() * (gradient ? p.d + p.e : p.d)) + p.batch * p.sources() * p.keys * (p.d + p.e));
+  custom.cost =
+      static_cast<double>((p.logs() * (gradient ? p.d + p.e : p.d)) + p.batch * p.sources() * p.keys * (p.d + p.e));
   set_groups(custom, powers_of(p, gradient));
 }
 

@@ -177,8 +177,9 @@ std::vector<uint32_t> constants_of(const Product& p, const ProductTile& v) {
   const bool b_along = p.b_walks() ? b_runs_along_k(p) : p.b_k == 1 && (p.b_n != 1 || p.n == 1);
   const bool a_fours = !p.a_walks() && in_fours(a_along, p.k, p.a_k, p.m, p.a_m, p.a_batch, p.a_offset, p.a_aligned);
   const bool b_fours = !p.b_walks() && in_fours(b_along, p.k, p.b_k, p.n, p.b_n, p.b_batch, p.b_offset, p.b_aligned);
-  return {v.tile_m, v.tile_n, v.tile_k,    v.thread_m, v.thread_n, v.parts,
-          a_along,  b_along,  v.threads(), a_fours,    b_fours,    std::min(v.tile_k <= kShortStep ? v.tile_k : kUnroll, v.tile_k / v.parts)};
+  return {v.tile_m,    v.tile_n, v.tile_k, v.thread_m,
+          v.thread_n,  v.parts,  a_along,  b_along,
+          v.threads(), a_fours,  b_fours,  std::min(v.tile_k <= kShortStep ? v.tile_k : kUnroll, v.tile_k / v.parts)};
 }
 
 // Whether operands that walk do so within 2 GiB, so that offsets of 32 bits serve.
