@@ -97,8 +97,9 @@ const Callable callables[] = {
                                                       "[3.0, 3.0]"),
      Scope::function, Autocast::narrow},
     {"set_float32_matmul_precision", bound<set_precision>, "precision: str", "None",
-     "How exactly a GPU with matrix units multiplies float32 matrices from now on, gradients included. Other devices, "
-     "convolutions and attention compute in float32 throughout.\n\nArgs:\n    precision: \"highest\", as at first: "
+     "How exactly a GPU with matrix units multiplies float32 matrices from now on, gradients included. Other devices "
+     "and convolutions compute in float32 throughout, and attention with the digits of float32.\n\nArgs:\n    "
+     "precision: \"highest\", as at first: "
      "float32 throughout; \"high\": each factor is the sum of two halves, scaled row by row, with errors like those of "
      "float32; \"medium\": each factor is one scaled half, with errors of 2^-11.\n\nRaises:\n    ValueError: another "
      "word."
