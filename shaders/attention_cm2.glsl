@@ -48,39 +48,39 @@ Eight next_d[LOADS(kEightsD)], next_e[LOADS(kEightsE)];
     EACH_LOAD(kEightsD) next_d[b] = eight_of(OTHER_D, (FIRST) + i / kEightsD, i % kEightsD);        \
     EACH_LOAD(kEightsE) next_e[b] = eight_of(OTHER_E, (FIRST) + i / kEightsE, i % kEightsE);        \
   }
-#define KEEP_TILE(INDEX_D, INDEX_E)                                                                                    \
-  ALL(p, PLANES) {                                                                                                     \
-    EACH_LOAD(kEightsD)                                                                                                \
-      halves[p * kBoth + kOtherD + i / kEightsD * kPitchD + i % kEightsD] = plane(next_d[b], p, up(INDEX_D));          \
-    EACH_LOAD(kEightsE)                                                                                                \
-      halves[p * kBoth + kOtherE + i / kEightsE * kPitchE + i % kEightsE] = plane(next_e[b], p, up(INDEX_E));          \
+#define KEEP_TILE(INDEX_D, INDEX_E)                                                                           \
+  ALL(p, PLANES) {                                                                                            \
+    EACH_LOAD(kEightsD)                                                                                       \
+      halves[p * kBoth + kOtherD + i / kEightsD * kPitchD + i % kEightsD] = plane(next_d[b], p, up(INDEX_D)); \
+    EACH_LOAD(kEightsE)                                                                                       \
+      halves[p * kBoth + kOtherE + i / kEightsE * kPitchE + i % kEightsE] = plane(next_e[b], p, up(INDEX_E)); \
   }
 
 // ROWS rows of an operand from FIRST on, those of this subgroup to fragments, plane by plane.
-#define LOAD_OWN(X, INDEX, OWN, FIRST, FRAGMENTS, EIGHTS)                                                               \
-  ALL(p, PLANES) {                                                                                                      \
-    barrier();                                                                                                          \
-    for (uint i = thread; i < ROWS * EIGHTS; i += kThreads)                                                             \
-      halves[i / EIGHTS * (EIGHTS + 1) + i % EIGHTS] =                                                                  \
-          plane(eight_of(OWN, (FIRST) + i / EIGHTS, i % EIGHTS), p, up(INDEX));                                         \
-    barrier();                                                                                                          \
-    ALL(r, kRows) ALL(k, FRAGMENTS)                                                                                     \
-      LOAD_ROWS(X[(p * kRows + r) * FRAGMENTS + k], (own_row + r * M) * (EIGHTS + 1) + k * K / 8, EIGHTS + 1)           \
+#define LOAD_OWN(X, INDEX, OWN, FIRST, FRAGMENTS, EIGHTS)                                                     \
+  ALL(p, PLANES) {                                                                                            \
+    barrier();                                                                                                \
+    for (uint i = thread; i < ROWS * EIGHTS; i += kThreads)                                                   \
+      halves[i / EIGHTS * (EIGHTS + 1) + i % EIGHTS] =                                                        \
+          plane(eight_of(OWN, (FIRST) + i / EIGHTS, i % EIGHTS), p, up(INDEX));                               \
+    barrier();                                                                                                \
+    ALL(r, kRows) ALL(k, FRAGMENTS)                                                                           \
+      LOAD_ROWS(X[(p * kRows + r) * FRAGMENTS + k], (own_row + r * M) * (EIGHTS + 1) + k * K / 8, EIGHTS + 1) \
   }
 
 // Own rows of a result.
 layout(buffer_reference, std430, buffer_reference_align = 16) buffer Result { RESULT_TYPE at[]; };
-#define STORE_ROWS(TO, FIRST, SUM, FRAGMENTS)                                                                  \
-  {                                                                                                                \
-    tensorLayoutNV<2, gl_CooperativeMatrixClampModeConstantNV> to =                                                \
-        createTensorLayoutNV(2, gl_CooperativeMatrixClampModeConstantNV);                                          \
-    to = setTensorLayoutDimensionNV(to, TO.count, TO.size);                                                \
-    to = setTensorLayoutStrideNV(to, TO.step / 8 * 8, 1);                                                      \
-    ALL(r, kRows) ALL(n, FRAGMENTS) {                                                                              \
-      const STORED x = STORED(SUM[r * FRAGMENTS + n]);                                                             \
-      coopMatStoreTensorNV(x, Result(TO.from).at, 0,                                                           \
-                           sliceTensorLayoutNV(to, FIRST + own_row + r * M, M, n * N, N));                         \
-    }                                                                                                              \
+#define STORE_ROWS(TO, FIRST, SUM, FRAGMENTS)                                              \
+  {                                                                                        \
+    tensorLayoutNV<2, gl_CooperativeMatrixClampModeConstantNV> to =                        \
+        createTensorLayoutNV(2, gl_CooperativeMatrixClampModeConstantNV);                  \
+    to = setTensorLayoutDimensionNV(to, TO.count, TO.size);                                \
+    to = setTensorLayoutStrideNV(to, TO.step / 8 * 8, 1);                                  \
+    ALL(r, kRows) ALL(n, FRAGMENTS) {                                                      \
+      const STORED x = STORED(SUM[r * FRAGMENTS + n]);                                     \
+      coopMatStoreTensorNV(x, Result(TO.from).at, 0,                                       \
+                           sliceTensorLayoutNV(to, FIRST + own_row + r * M, M, n * N, N)); \
+    }                                                                                      \
   }
 
 #ifdef KEYS
@@ -191,14 +191,14 @@ void load_queries(uint first) {
 }
 
 // Products P to weights. PLAIN: nobody looks at places.
-#define WEIGH(P, LOG, PLAIN, ROW0, COL0)                      \
-  {                                                           \
-    float by = scale * kLog2E;                                \
-    if (!PLAIN) {                                             \
-      coopMatPerElementNV(P, P, score_at, ROW0, COL0, 0u);    \
-      by = 1;                                                 \
-    }                                                         \
-    EACH(P) P[e] = exp2(fma(P[e], by, kRaise - LOG[e]));      \
+#define WEIGH(P, LOG, PLAIN, ROW0, COL0)                   \
+  {                                                        \
+    float by = scale * kLog2E;                             \
+    if (!PLAIN) {                                          \
+      coopMatPerElementNV(P, P, score_at, ROW0, COL0, 0u); \
+      by = 1;                                              \
+    }                                                      \
+    EACH(P) P[e] = exp2(fma(P[e], by, kRaise - LOG[e]));   \
   }
 // Products D of gradients and values, zero where they were dropped, to gradients of scores, less a factor.
 #define SLOPE(D, P, DELTA) EACH(D) D[e] = slope(P[e], D[e] * (back(2) * back(3)), DELTA[e], true);

@@ -28,6 +28,15 @@ Rows matrix(int i, int strides, uint own, uint count, uint size) {
   return Rows(from, step, count, size, size % 4 == 0 && ((uint(from) | BYTES * step) & (4 * BYTES - 1)) == 0);
 }
 
+#if BYTES == 4
+// Four float32 of a row that has them.
+vec4 four_of(Rows m, uint row, uint unit) {
+  const uint64_t at = m.from + 4 * (uint64_t(row) * uint64_t(m.step) + 4 * unit);
+  if (m.whole) return Float32x4(at).at[0];
+  return vec4(Float32(at).at[0], Float32(at).at[1], Float32(at).at[2], Float32(at).at[3]);
+}
+#endif
+
 uint keys_before() {  // the first query's own
 #ifdef STARTS_AT
   return uint(max(0, Int32(tensor(STARTS_AT)).at[batch]));

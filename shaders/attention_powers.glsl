@@ -1,15 +1,16 @@
 // For attention_split.glsl: the power of two that brings each matrix of float32 of a head into the range of halves, as its
 // exponent. NaN where there is none that keeps the digits of float32: the matrix has an infinity or a NaN, or the largest
-// numbers of two rows, or of two columns, are too far apart. Of gradients, half of the rows may be that small: they are
-// for queries whose gradient is nothing but what rounding left, as that of the first of a causal attention. Included behind what attention_common.glsl needs, MATRICES
-// (tensors), and CLUSTER (threads that read a row, a power of two). A workgroup measures one matrix.
+// numbers of two rows, or of two columns, are too far apart. Of gradients, half of the rows may be that small: those of
+// queries whose gradient is nothing but what rounding left, as that of the first of a causal attention. Included behind
+// what attention_common.glsl needs, MATRICES (tensors), and CLUSTER (threads that read a row, a power of two). A workgroup
+// measures one matrix.
 layout(local_size_x = SG_THREADS) in;
 const uint kThreads = SG_THREADS;
 uint thread = gl_LocalInvocationIndex;
 #include "attention_common.glsl"
 
 const uint kWidest = D > E ? D : E, kRowsAtOnce = kThreads / CLUSTER, kAhead = 4;
-const uint kSpread = 16;               // exponents of two: halves of a number have 23 digits up to there
+const uint kSpread = 16;                 // exponents of two: halves of a number have 23 digits up to there
 const int kLowest = -32, kHighest = 60;  // so that a product of two powers is a float32
 
 // Magnitudes, as bits: they order as the numbers do.
@@ -17,13 +18,8 @@ shared uint columns[kWidest], most, least;
 shared uint exponents[256], large, small;  // how many rows there are of each exponent; of large and of small ones
 
 uvec4 magnitudes(Rows m, uint row, uint unit) {
-  vec4 x = vec4(0);
-  if (row < m.count && 4 * unit < m.size) {
-    const uint64_t at = m.from + 4 * (uint64_t(row) * uint64_t(m.step) + 4 * unit);
-    x = m.whole ? Float32x4(at).at[0]
-                : vec4(Float32(at).at[0], Float32(at).at[1], Float32(at).at[2], Float32(at).at[3]);
-  }
-  return floatBitsToUint(x) & 0x7fffffffu;
+  if (row >= m.count || 4 * unit >= m.size) return uvec4(0);
+  return floatBitsToUint(four_of(m, row, unit)) & 0x7fffffffu;
 }
 
 float exponent_of(uint high, uint low) {

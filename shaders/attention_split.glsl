@@ -23,11 +23,6 @@ void enter_head() {
 struct Eight {
   vec4 low, high;
 };
-vec4 four_of(Rows m, uint row, uint unit) {
-  const uint64_t at = m.from + 4 * (uint64_t(row) * uint64_t(m.step) + 4 * unit);
-  if (m.whole) return Float32x4(at).at[0];
-  return vec4(Float32(at).at[0], Float32(at).at[1], Float32(at).at[2], Float32(at).at[3]);
-}
 Eight eight_of(Rows m, uint row, uint unit) {
   Eight x = Eight(vec4(0), vec4(0));
   if (row < m.count && 8 * unit < m.size) x = Eight(four_of(m, row, 2 * unit), four_of(m, row, 2 * unit + 1));

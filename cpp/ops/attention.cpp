@@ -216,8 +216,7 @@ void expand_backward(const Node& node, bool gpu, Expansion& e) {
     launch_on_gpu(node, p, custom, phase, *e.gpu, 0, which);
   };
   const int64_t wants_key = wanted & kWantsKey, wants_value = wanted & kWantsValue;
-  for (const Heads which : {splits ? Heads::split : Heads::all, Heads::others}) {
-    if (which == Heads::others && !splits) break;
+  for (const Heads which : splits ? std::vector{Heads::split, Heads::others} : std::vector{Heads::all}) {
     launches("_query", "QUERIES", which, wanted & kWantsQuery, 2, 1);
     if (which == Heads::split && keys_apart(p)) {
       launches("_key", "KEYS", which, wants_key, 2, 1);

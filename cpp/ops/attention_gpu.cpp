@@ -164,8 +164,6 @@ void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, con
     text += defined("POWERS_AT", at++) + defined("MATRICES", forward ? 3 : 4) + defined("SPLIT", which == Heads::split);
   if (which == Heads::others) text += defined("TURNS", kTurns);
   text += std::string("#define ") + phase + "\n";
-  if (keys && (custom.words[kFlags] & kWantsKey)) text += "#define TO_KEY\n";
-  if (keys && (custom.words[kFlags] & kWantsValue)) text += "#define TO_VALUE\n";
   if (part) text += defined("PART_KEYS", part);
   const bool units = !part && (which == Heads::split || size_of(node.dtype) == 2);
   const MatrixChoice matrix = units ? choose_matrix(node.dtype, p, phase, a.has(kDropout), features) : MatrixChoice{};
@@ -179,6 +177,8 @@ void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, con
     text += tile_text(t) + element_text(node.dtype) + "#include \"attention.glsl\"\n";
     tile_rows = t.rows;
   } else {
+    if (keys && (custom.words[kFlags] & kWantsKey)) text += "#define TO_KEY\n";
+    if (keys && (custom.words[kFlags] & kWantsValue)) text += "#define TO_VALUE\n";
     text += matrix_text(matrix, p, features);
   }
   custom.source = text;

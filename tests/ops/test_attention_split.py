@@ -12,7 +12,7 @@ import pytest
 import spirograd as sg
 from reference.attention import agree, arrays, attention_and_gradients
 
-pytestmark = [pytest.mark.gpu, pytest.mark.slow]
+pytestmark = pytest.mark.gpu
 attention = sg._core._attention
 Array = np.ndarray[Any, Any]
 BOUND = 4e-6  # of the largest number: float32 arithmetic needs 2e-6
