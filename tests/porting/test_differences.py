@@ -132,7 +132,15 @@ class Named(torch.Tensor):
         return super().__torch_function__(func, types, args, kwargs)
 nn.functional.relu(torch.ones(1).as_subclass(Named))
 assert seen == [("relu", [])]
-raises(NotImplementedError, torch.overrides.TorchFunctionMode().__enter__)
+class Log(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        seen.append((func.__name__, types))
+        return func(*args, **(kwargs or {}))
+with Log():
+    torch.ones(2).shape
+    torch.view_as_complex(torch.ones(1, 2)).abs()
+assert seen[1:5] == [("ones", ()), ("__get__", ()), ("ones", ()), ("view_as_complex", ())]
+assert "abs" not in [name for name, _ in seen]
 """,
     "subclasses of `Tensor` with another base that is no tensor": """
 class Base:

@@ -1,7 +1,7 @@
 """Classes that answer for functions of tensors: PyTorch's protocol `__torch_function__`.
 
 A function that is `overridable` asks the classes of its arguments first. Those of subclasses.py are tensors; others,
-such as a library's lazy matrices, need not be.
+such as a library's lazy matrices, need not be. A mode (modes.py) is asked before them, whatever the arguments are.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from typing import Any
 from .._core import Tensor
 from ..nn import Parameter
 
-__all__ = ["MODULES", "DisableTorchFunctionSubclass", "answering", "asked", "disabled", "is_enabled", "overridable"]
+__all__ = ["INITS", "MODULES", "DisableTorchFunction", "DisableTorchFunctionSubclass", "answering", "asked"]
+__all__ += ["ask_always", "disabled", "is_enabled", "modes", "overridable", "plain"]
 
 # Modules whose functions ask.
-MODULES = ("torch", "torch.functional", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft")
-# Their functions that do not, as in PyTorch.
+_FUNCTIONS = ("torch", "torch.functional", "torch.nn.functional", "torch.linalg", "torch.special", "torch.fft")
+MODULES = (*_FUNCTIONS, "torch.nn.init")
+INITS = ("constant_", "kaiming_uniform_", "normal_", "uniform_")  # those of torch.nn.init
+# Their functions that do not ask, as in PyTorch.
 _SILENT = {
     "as_tensor",
     "asarray",
@@ -29,14 +32,17 @@ _SILENT = {
     "is_storage",
     "is_tensor",
     "load",
+    "manual_seed",
     "save",
+    "set_default_device",
+    "set_default_dtype",
     "tensor",
     "typename",
     "vmap",
 }
-_state = threading.local()  # .off: how many contexts are open in which no class is asked
+_state = threading.local()  # .off: how many contexts are open in which no class is asked; .modes: those of this thread
 _answers: dict[type, bool] = dict.fromkeys((Tensor, Parameter, int, float, bool, str, type(None)), False)
-_plain = set(_answers)  # classes that do not answer, for a look that costs little
+plain = set(_answers)  # classes that do not answer, for a look that costs little; empty while a thread has a mode
 _made: dict[Any, Callable[..., Any]] = {}
 
 
@@ -55,21 +61,52 @@ class DisableTorchFunctionSubclass:
         _state.off -= 1
 
 
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """A context in which no mode is asked either."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._modes = modes()
+        _state.modes = []
+
+    def __exit__(self, *args: object) -> None:
+        _state.modes = self._modes
+        super().__exit__(*args)
+
+
 def is_enabled() -> bool:
     """Whether classes are asked."""
     return not getattr(_state, "off", 0)
 
 
+def modes() -> list[Any]:
+    """The modes that are on in this thread, the innermost last."""
+    if not hasattr(_state, "modes"):
+        _state.modes = []
+    found: list[Any] = _state.modes
+    return found
+
+
+def ask_always(always: bool) -> None:
+    """Whether functions look for a mode, too: they then ask whatever the classes of their arguments are."""
+    plain.clear()
+    if not always:
+        plain.update(kind for kind, answers in _answers.items() if not answers and kind not in (list, tuple))
+
+
 def _has_answers(kind: type) -> bool:
     answer = getattr(kind, "__torch_function__", disabled)
     _answers[kind] = found = getattr(answer, "__func__", answer) is not disabled
-    if not found and kind is not list and kind is not tuple:  # which may hold some that do
-        _plain.add(kind)
+    if plain and not found and kind is not list and kind is not tuple:  # which may hold some that do
+        plain.add(kind)
     return found
 
 
 def answering(args: Iterable[Any]) -> list[Any]:
-    """The arguments to ask, also from inside of lists and tuples: one of each class, subclasses before their bases."""
+    """What to ask: the innermost mode, then arguments, also from inside of lists and tuples.
+
+    They are one of each class, subclasses before their bases.
+    """
     found: list[Any] = []
     for arg in args:
         kind = type(arg)
@@ -83,21 +120,30 @@ def answering(args: Iterable[Any]) -> list[Any]:
             if (_has_answers(kind) if answers is None else answers) and all(type(f) is not kind for f in found):
                 before = [i for i, f in enumerate(found) if issubclass(kind, type(f))]
                 found.insert(before[0] if before else len(found), x)
-    return found if found and is_enabled() else []
+    found = found if found and is_enabled() else []
+    return found if plain else [*modes()[-1:], *found]
 
 
 def asked(function: Any, found: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the first class that answers makes of a call.
+    """What the first of `answering` that answers makes of a call. A mode is off while it does.
 
     Raises:
         TypeError: none does.
     """
-    types = tuple(type(x) for x in found)
+    on = modes()
+    mode = found[0] if on and found[0] is on[-1] else None
+    types = tuple(type(x) for x in found if x is not mode)
     for x in found:
-        result = x.__torch_function__(function, types, args, kwargs)
+        if x is mode:
+            on.pop()
+        try:
+            result = x.__torch_function__(function, types, args, kwargs)
+        finally:
+            if x is mode:
+                on.append(x)
         if result is not NotImplemented:
             return result
-    names = ", ".join(kind.__name__ for kind in types)
+    names = ", ".join(type(x).__name__ for x in found)
     raise NoAnswer(
         f"{getattr(function, '__name__', function)}: __torch_function__ of {names} gives NotImplemented; "
         "handle the function there, or convert the arguments"
@@ -109,11 +155,13 @@ class NoAnswer(TypeError):
 
 
 def overridable(function: Any, module: str, name: str) -> Any:
-    """A function of a module of PyTorch, asking its arguments' classes first; other things as they are.
+    """A function of a module of PyTorch, asking modes and its arguments' classes first; other things as they are.
 
     Pickles find it by its name there.
     """
     if module not in MODULES or not isinstance(function, (FunctionType, BuiltinFunctionType)) or name in _SILENT:
+        return function
+    if module == "torch.nn.init" and name not in INITS:
         return function
     if function in _made:
         return _made[function]
@@ -121,7 +169,7 @@ def overridable(function: Any, module: str, name: str) -> Any:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         for arg in (*args, *kwargs.values()) if kwargs else args:
-            if type(arg) not in _plain:
+            if type(arg) not in plain:
                 break
         else:
             return function(*args, **kwargs)

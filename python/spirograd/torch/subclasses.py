@@ -11,7 +11,7 @@ import copy
 import functools
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from types import FunctionType
 from typing import Any
@@ -25,7 +25,7 @@ from .kinds import construct
 
 __all__ = ["AnyTensor", "as_it_is", "as_subclass", "open_to_subclasses"]
 
-_set, _part = Tensor.__setattr__, Tensor.__getitem__  # those of the core
+_set, _part, _text = Tensor.__setattr__, Tensor.__getitem__, Tensor.__repr__  # those of the core
 _attributes: dict[int, tuple[Any, dict[str, Any]]] = {}  # by id: what sees that the tensor is gone, and its attributes
 
 
@@ -89,6 +89,7 @@ class _TensorMeta(type):
         setattr(Tensor, name, value)
         if name in vars(AnyTensor):  # what asked before it did what the core's did
             super().__delattr__(name)
+        _asking.pop(name, None)
         return None
 
     def __eq__(cls, other: object) -> bool:
@@ -145,7 +146,7 @@ class AnyTensor(Tensor, metaclass=_TensorMeta):
     __dict__ = property(_get_dict, _set_dict)
 
     def __repr__(self) -> str:
-        return _named(self, repr(as_subclass(self, Tensor)))
+        return _named(self, _text(as_subclass(self, Tensor)))
 
     def __copy__(self) -> Any:
         return _with(as_subclass(Tensor.__copy__(self), type(self)), vars(self))
@@ -213,7 +214,9 @@ def _rebuilt(kind: Any, x: Tensor, attributes: dict[str, Any]) -> Any:
 
 
 def _named(x: Tensor, text: str) -> str:
-    """The text of a tensor under its class's name."""
+    """The text of a tensor under its class's name, where that is of a subclass."""
+    if type(x) is Tensor:
+        return text
     head = f"{type(x).__name__}("
     return head + text.removeprefix("tensor(").replace("\n" + " " * len("tensor("), "\n" + " " * len(head))
 
@@ -256,8 +259,9 @@ def _method(name: str) -> Callable[..., Any]:
         found = answering.answering((*args, *kwargs.values()) if kwargs else args)
         if not found:
             return plain(*args, **kwargs)
-        return answering.asked(getattr(AnyTensor, _METHODS[name]) if name in _METHODS else call, found, args, kwargs)
+        return answering.asked(getattr(AnyTensor, _METHODS.get(name, name)), found, args, kwargs)
 
+    call.__name__ = name
     return call
 
 
@@ -300,23 +304,61 @@ def as_it_is() -> set[Any]:
     return {vars(AnyTensor)["grad"].__get__}
 
 
-@functools.cache
-def _others_ask() -> None:
-    """From now on plain tensors ask about the other arguments, and so do layers.
+_taking: set[str] = set()  # methods of tensors that take other tensors, which may be of a subclass
+_asking: dict[str, Any] = {}  # methods, operators and attributes that ask, but for those that a program has replaced
+Places = list[tuple[Any, str, Any]]  # objects, names of their attributes, and what these become
 
-    The latter call the functions of torch.nn.functional. Done when a program makes its first subclass.
-    """
-    for name, asking in vars(AnyTensor).items():
-        written_here = isinstance(vars(Tensor).get(name), FunctionType) and not name.startswith("__")
-        if name in _TAKING_TENSORS or written_here or "Tensor" in _core._methods.get(name, ("",))[0]:
-            setattr(Tensor, name, asking)
-    Tensor.__getattr__ = _kept_attribute  # type: ignore[attr-defined]
+
+def asking_methods() -> Places:
+    """All methods, operators and attributes of plain tensors."""
+    return [(Tensor, name, asking) for name, asking in _asking.items() if name in vars(Tensor)]
+
+
+@functools.cache
+def _functions_of_layers() -> dict[str, tuple[Any, Any]]:
+    """The functions that layers call: by name, ours and those of torch.nn.functional."""
     functional = import_module("torch.nn.functional")
     ours = {name: f for name, f in vars(nn.functional).items() if callable(f) and not name.startswith("_")}
-    theirs = {name: getattr(functional, name) for name in ours}
-    for key, module in list(sys.modules.items()):
-        if key.startswith("spirograd.nn") and not key.startswith("spirograd.nn.functional."):
-            vars(module).update({name: theirs[name] for name, f in ours.items() if vars(module).get(name) is f})
+    return {name: (f, getattr(functional, name)) for name, f in ours.items()}
+
+
+def asking_layers(others: Mapping[str, tuple[Any, Any]]) -> Places:
+    """The functions that layers call, and others like them, in the modules of layers."""
+    return [
+        (module, name, pair[1])
+        for key, module in list(sys.modules.items())
+        if key.startswith("spirograd.nn") and not key.startswith("spirograd.nn.functional.")
+        for name, pair in {**_functions_of_layers(), **others}.items()
+        if vars(module).get(name) in pair
+    ]
+
+
+_subclasses_ask: Places = []  # what the first subclass of the program changed
+
+
+def _others_ask() -> None:
+    """From now on plain tensors ask about the other arguments, and so do layers: a program makes its first subclass."""
+    if not _subclasses_ask:
+        Tensor.__getattr__ = _kept_attribute  # type: ignore[attr-defined]
+        methods = [(Tensor, name, _asking[name]) for name in _taking & _asking.keys()]
+        _subclasses_ask.extend([*methods, *asking_layers({})])
+        change(_subclasses_ask)
+
+
+def change(places: Places) -> Places:
+    """Sets attributes of objects, and gives those from before."""
+    before = [(place, name, vars(place)[name]) for place, name, _ in places]
+    for place, name, value in places:
+        setattr(place, name, value)
+    return before
+
+
+def change_back(places: Places, before: Places) -> None:
+    """What change() gave, but for what was set since, and for what subclasses need."""
+    needed = {(id(place), name): value for place, name, value in _subclasses_ask}
+    for (place, name, value), (_, _, old) in zip(places, before, strict=True):
+        if vars(place)[name] is value:
+            setattr(place, name, needed.get((id(place), name), old))
 
 
 def open_to_subclasses() -> None:
@@ -325,6 +367,7 @@ def open_to_subclasses() -> None:
     nn.Parameter.__torch_function__ = staticmethod(answering.disabled)  # type: ignore[attr-defined]
     Tensor.as_subclass = as_subclass  # type: ignore[attr-defined]
     Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
+    _asking["__repr__"] = _method("__repr__")
     own = vars(AnyTensor)
     for name in dir(Tensor):
         if name in own or name in _OF_OBJECTS:
@@ -339,4 +382,8 @@ def open_to_subclasses() -> None:
             made = _method(name)
         else:
             made = _attribute(name, found)
+        _asking[name] = made
+        written_here = isinstance(found, FunctionType) and not name.startswith("__")
+        if name in _TAKING_TENSORS or written_here or "Tensor" in _core._methods.get(name, ("",))[0]:
+            _taking.add(name)
         type.__setattr__(AnyTensor, name, made)

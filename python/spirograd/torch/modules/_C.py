@@ -6,14 +6,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..._core import Device, Tensor, device, dtype
-from ..answering import DisableTorchFunctionSubclass, disabled, is_enabled
+from ..answering import DisableTorchFunction, DisableTorchFunctionSubclass, disabled, is_enabled
 from ..subclasses import AnyTensor
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "_TensorMeta", "_are_functorch_transforms_active"]
 __all__ += ["_disabled_torch_function_impl", "_get_tracing_state", "_is_torch_function_enabled"]
 __all__ += ["_log_api_usage_once", "_nn"]
 
-DisableTorchFunction = DisableTorchFunctionSubclass
 _disabled_torch_function_impl, _is_torch_function_enabled = disabled, is_enabled
 _TensorMeta = type(AnyTensor)
 

@@ -22,7 +22,7 @@ from . import flags
 from .amp import GradScaler, autocast
 from .checking import *  # noqa: F403
 from .checking import __all__ as checking
-from .creation import tensor
+from .creation import as_tensor, asarray, tensor
 from .cuda import Stream, is_available
 from .flags import *  # noqa: F403
 from .futures import Future
@@ -226,6 +226,8 @@ __all__ = [
     "UntypedStorage",
     "__version__",
     "_assert",
+    "as_tensor",
+    "asarray",
     "autocast",
     "broadcast_shapes",
     "compile",

@@ -1,43 +1,46 @@
-"""torch.overrides: classes that answer for functions of tensors."""
+"""torch.overrides: classes and modes that answer for functions of tensors."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from typing import Any
 
-from ..answering import MODULES, answering, asked
+from ..answering import MODULES, answering, asked, modes
+from ..modes import BaseTorchFunctionMode, TorchFunctionMode
 from ..subclasses import AnyTensor, as_it_is
 
-__all__ = ["TorchFunctionMode", "get_default_nowrap_functions", "get_ignored_functions", "get_overridable_functions"]
+__all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "_get_current_function_mode"]
+__all__ += ["_get_current_function_mode_stack", "get_default_nowrap_functions", "get_ignored_functions"]
+__all__ += ["get_overridable_functions"]
 __all__ += ["handle_torch_function", "has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"]
 __all__ += ["is_tensor_like", "is_tensor_method_or_property", "resolve_name", "wrap_torch_function"]
 
 get_default_nowrap_functions = as_it_is
 
 
-class TorchFunctionMode:
-    """Would see each call of a function of tensors. Entering it is an error."""
+def _get_current_function_mode() -> TorchFunctionMode | None:
+    """The innermost mode that is on; None without one."""
+    return modes()[-1] if modes() else None
 
-    def __enter__(self) -> NoReturn:
-        raise NotImplementedError(f"{type(self).__name__}: calls of functions cannot be watched; wrap the functions")
 
-    def __exit__(self, *args: object) -> None:
-        pass
+def _get_current_function_mode_stack() -> list[TorchFunctionMode]:
+    """The modes that are on, the innermost last."""
+    return list(modes())
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether the class of an argument answers for functions."""
+    """Whether a mode is on, or the class of an argument answers for functions."""
     return bool(answering(relevant_args))
 
 
 def has_torch_function_unary(obj: Any) -> bool:
-    """Whether the class of an object answers for functions."""
+    """Whether a mode is on, or the class of an object answers for functions."""
     return bool(answering((obj,)))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
-    """Whether the class of an argument answers for functions."""
+    """Whether a mode is on, or the class of an argument answers for functions."""
     return bool(answering(args))
 
 
@@ -88,10 +91,10 @@ def _of_tensors() -> set[Callable[..., Any]]:
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
     """The name under which programs know a function: "torch.Tensor.add"; None for others."""
+    owner = getattr(f, "__self__", None)
+    if isinstance(owner, property):
+        return next((f"torch.Tensor.{n}.{f.__name__}" for n, v in vars(AnyTensor).items() if v is owner), None)
     if is_tensor_method_or_property(f):
-        owner = getattr(f, "__self__", None)
-        if isinstance(owner, property):
-            return next((f"torch.Tensor.{n}.{f.__name__}" for n, v in vars(AnyTensor).items() if v is owner), None)
         return f"torch.Tensor.{f.__name__}"
     import sys
 
