@@ -3,7 +3,8 @@
 // BYTES, LOAD and LOAD4 (what is in memory as ELEMENT), MULTIPLY_ADD, the argument macros, and
 //   void epilogue(uint batch, uint m, uint n, ELEMENT4 sum)   // columns n .. n + 3; those from size_n on do not exist
 // With A_WALKS or B_WALKS that operand has no one stride along k (see kernel/kernel.hpp), with FOLDED the columns of
-// several batch entries are those of one product, and with ONE_COLUMN the epilogue takes one of them at a time.
+// several batch entries are those of one product, and with ONE_COLUMN the epilogue takes one of them at a time. With
+// SLICED the batch are slices of one sum over k, of which the last may be shorter.
 //
 // A workgroup makes a tile of kTileM x kTileN. It walks K in steps of kTileK: while one step is multiplied from shared
 // memory, the next travels from global memory to registers. A thread owns kThreadM x kThreadN results as blocks of
@@ -38,6 +39,9 @@ const uint kBlockCols = kCols < 8 ? kCols : 8;
 const uint kBlockRows = kRows < 32 / kBlockCols ? kRows : 32 / kBlockCols;
 
 shared ELEMENT4 tiles[kSharedLength];
+#ifdef SLICED
+uint size_k;
+#endif
 
 // Where step k0 begins to read: the last step reads a whole one too, and puts zeros in place of what it had before.
 uint begin_of(uint k0) { return min(k0, max(uint(size_k), kTileK) - kTileK); }
@@ -147,6 +151,9 @@ void keep_elements(uint k0, uint base, uint stride, uint loads, uint tile, bool 
 #endif
 
 void tile(uint batch, uint m0, uint n0) {
+#ifdef SLICED
+  size_k = min(uint(slice_k), uint(sliced_k) - batch * uint(slice_k));
+#endif
   const uint64_t first_a = tensor_a + BYTES * batch * a_batch, first_b = tensor_b + BYTES * batch * b_batch;
 #ifdef WALKS
   find_rows(m0, n0);

@@ -21,6 +21,7 @@ struct Product {
     Dims a, b;   // strides; empty: the operand has one stride along all of them
   };
   int64_t batch = 1, m = 0, n = 0, k = 0;
+  int64_t sliced = 0;  // not 0: the batch are slices of one sum of so many elements; the last may be shorter than k
   DType dtype = DType::float32;
   int32_t a_binding = 0, b_binding = 1;
   int64_t a_batch = 0, a_m = 0, a_k = 0, a_offset = 0;  // strides of a, in elements

@@ -25,6 +25,11 @@ void Reach::along(const Dims& sizes, const Dims& strides) {
 
 FactorReach reach_of(const Product& p) {
   Reach a{p.a_offset, p.a_offset}, b{p.b_offset, p.b_offset};
+  if (p.sliced) {
+    a.along(p.m, p.a_m), a.along(p.sliced, p.a_k);
+    b.along(p.n, p.b_n), b.along(p.sliced, p.b_k);
+    return {a, b};
+  }
   a.along(p.batch / p.folded, p.a_batch), a.along(p.m, p.a_m);
   b.along(p.batch / p.folded, p.b_batch), b.along(p.folded, p.b_folded), b.along(p.m, p.b_m);
   if (p.a_walks())

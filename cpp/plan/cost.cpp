@@ -69,7 +69,7 @@ void add(Cost& cost, const Plan& plan, const Instance& instance) {
       cost.bytes += read(p.a_binding, (p.a_batch ? p.batch / p.folded : 1) * p.m * p.k) +
                     read(p.b_binding, (p.b_batch || p.b_folded ? p.batch : 1) * (p.b_m ? p.m : 1) * p.k * p.n);
     cost.bytes += moved(plan, instance, p.epilogue);
-    cost.flops += 2 * p.batch * p.m * p.n * p.k + arithmetic(p.epilogue);
+    cost.flops += 2 * p.m * p.n * (p.sliced ? p.sliced : p.batch * p.k) + arithmetic(p.epilogue);
     text(shape_text(p.batch, p.m, p.k) + " @ " + shape_text(p.batch, p.k, p.n));
   } else {  // touches its memories as a whole
     for (int32_t m : instance.reads) cost.bytes += plan.memories.at(static_cast<size_t>(m)).bytes;

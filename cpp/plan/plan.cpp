@@ -18,8 +18,8 @@ std::string memory_text(const Memory& m) {
 
 std::string product_text(const Product& p) {
   return "product [" + std::to_string(p.batch) + ", " + std::to_string(p.m) + ", " + std::to_string(p.k) + "] @ [" +
-         std::to_string(p.batch) + ", " + std::to_string(p.k) + ", " + std::to_string(p.n) + "], epilogue " +
-         p.epilogue.print();
+         std::to_string(p.batch) + ", " + std::to_string(p.k) + ", " + std::to_string(p.n) + "]" +
+         (p.sliced ? ", slices of a sum of " + std::to_string(p.sliced) : "") + ", epilogue " + p.epilogue.print();
 }
 
 std::string instance_text(const Instance& instance) {

@@ -3,6 +3,7 @@
 // follows the product. Sizes alone decide, so that results do not depend on the machine.
 #include <algorithm>
 
+#include "base/round.hpp"
 #include "kernel/partial_sums.hpp"
 #include "schedule/passes.hpp"
 
@@ -13,13 +14,21 @@ constexpr int64_t kTile = 128;  // sides of what a workgroup computes, where the
 constexpr int64_t kMostTiles = 400, kMostSlices = 64;
 constexpr int64_t kMinSlice = 256, kMinInner = 1024;
 
+// Of one slice along k: slices begin at multiples of 16 bytes. Only the tiles of product.glsl take a last one that is
+// shorter.
+int64_t slice_of(const Product& p, int64_t slices) {
+  const int64_t unit = std::max<int64_t>(4, 16 / static_cast<int64_t>(size_of(p.dtype)));
+  return round_up(divide_up(p.k, slices), unit);
+}
+
 int64_t slices_of(const Product& p) {
   if (p.batch != 1 || p.folded != 1 || p.a_walks() || p.b_walks() || !is_float(p.dtype)) return 1;
-  const int64_t tiles = ((p.m + kTile - 1) / kTile) * ((p.n + kTile - 1) / kTile);
-  if (tiles > kMostTiles || p.k < kMinInner) return 1;
-  const int64_t unit = std::max<int64_t>(4, 16 / static_cast<int64_t>(size_of(p.dtype)));
+  const int64_t tiles = divide_up(p.m, kTile) * divide_up(p.n, kTile);
+  if (tiles > kMostTiles || p.k < kMinInner || p.k % 4) return 1;
+  const bool equal = size_of(p.dtype) == 2 || p.precision != Precision::highest;
   return partial_sums(tiles, p.k, p.m * p.n, std::min(kMostSlices, p.k / kMinSlice), [&](int64_t slices) {
-    return p.k % (slices * unit) == 0;  // equal slices that begin at multiples of 16 bytes
+    const int64_t before = (slices - 1) * slice_of(p, slices);
+    return equal ? before + slice_of(p, slices) == p.k : before < p.k;
   });
 }
 
@@ -54,7 +63,8 @@ std::optional<SplitProduct> split_product(const Product& p, int32_t binding) {
   SplitProduct out{p, sum_of_slices(p, slices, binding), slices * p.m * p.n};
   Product& first = out.first;
   first.batch = slices;
-  first.k = p.k / slices;
+  first.k = slice_of(p, slices);
+  if (slices * first.k != p.k) first.sliced = p.k;
   first.inner.sizes = {first.k};
   first.a_batch = first.k * p.a_k;
   first.b_batch = first.k * p.b_k;

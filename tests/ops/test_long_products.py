@@ -9,7 +9,16 @@ import spirograd as sg
 import spirograd.nn.functional as F
 
 # m, k, n; whether a GPU slices the sum
-CASES = [(48, 4096, 40, True), (10, 3072, 10, True), (130, 2048, 20, True), (1, 1024, 1, True), (64, 2054, 33, False)]
+CASES = [
+    (48, 4096, 40, True),
+    (10, 3072, 10, True),
+    (130, 2048, 20, True),
+    (1, 1024, 1, True),
+    (64, 2054, 33, False),
+    (48, 4100, 40, True),  # the last slice is shorter
+    (131, 2084, 133, True),
+    (1, 1036, 1, True),
+]
 
 
 def normal(*shape: int, seed: int = 0) -> np.ndarray:
@@ -28,8 +37,16 @@ def test_a_long_sum_with_what_follows_it(device: sg.Device, m: int, k: int, n: i
     np.testing.assert_allclose(result.numpy(), want, atol=1e-5 * np.sqrt(k))
 
 
-def test_float64_keeps_its_accuracy(device: sg.Device) -> None:
-    a, b = normal(16, 2048), normal(2048, 8, seed=1)
+def test_the_last_slice_may_be_shorter(device: sg.Device) -> None:
+    a, b = (sg.tensor(normal(*shape).astype(np.float32), device=device) for shape in ((48, 4100), (4100, 40)))
+    sg.synchronize(device)
+    first = (a @ b).plan()[0].print()
+    assert ("product [16, 48, 260] @ [16, 260, 40], slices of a sum of 4100" in first) == (device.kind == "gpu")
+
+
+@pytest.mark.parametrize("k", [2048, 2060])
+def test_float64_keeps_its_accuracy(device: sg.Device, k: int) -> None:
+    a, b = normal(16, k), normal(k, 8, seed=1)
     try:
         result = (sg.tensor(a, device=device) @ sg.tensor(b, device=device)).numpy()
     except sg.LimitError:

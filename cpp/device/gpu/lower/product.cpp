@@ -56,10 +56,12 @@ struct FixedWords {
 void product_words(FixedWords& fixed, const Instance& in, const Product& p) {
   fixed.add("tensor_a", operand(in, p.dtype, p.a_binding, p.a_offset));
   fixed.add("tensor_b", operand(in, p.dtype, p.b_binding, p.b_offset));
+  const char* const k = p.sliced ? "slice_k" : "size_k";
   const std::pair<const char*, int64_t> words[] = {
-      {"batches", p.batch}, {"size_m", p.m}, {"size_n", p.n},        {"size_k", p.k}, {"a_batch", p.a_batch},
-      {"a_m", p.a_m},       {"a_k", p.a_k},  {"b_batch", p.b_batch}, {"b_k", p.b_k},  {"b_n", p.b_n}};
+      {"batches", p.batch}, {"size_m", p.m}, {"size_n", p.n},        {k, p.k},       {"a_batch", p.a_batch},
+      {"a_m", p.a_m},       {"a_k", p.a_k},  {"b_batch", p.b_batch}, {"b_k", p.b_k}, {"b_n", p.b_n}};
   for (const auto& [name, v] : words) fixed.add(name, value(v));
+  if (p.sliced) fixed.add("sliced_k", value(p.sliced));
 }
 
 // The product of the first planes.
@@ -175,8 +177,9 @@ bool in_fours(bool along_k, int64_t k, int64_t step_k, int64_t size, int64_t ste
 std::vector<uint32_t> constants_of(const Product& p, const ProductTile& v) {
   const bool a_along = p.a_walks() ? a_runs_along_k(p) : p.a_k == 1 && (p.a_m != 1 || p.m == 1);
   const bool b_along = p.b_walks() ? b_runs_along_k(p) : p.b_k == 1 && (p.b_n != 1 || p.n == 1);
-  const bool a_fours = !p.a_walks() && in_fours(a_along, p.k, p.a_k, p.m, p.a_m, p.a_batch, p.a_offset, p.a_aligned);
-  const bool b_fours = !p.b_walks() && in_fours(b_along, p.k, p.b_k, p.n, p.b_n, p.b_batch, p.b_offset, p.b_aligned);
+  const int64_t k = p.k | p.sliced;  // a multiple of four when all slices are
+  const bool a_fours = !p.a_walks() && in_fours(a_along, k, p.a_k, p.m, p.a_m, p.a_batch, p.a_offset, p.a_aligned);
+  const bool b_fours = !p.b_walks() && in_fours(b_along, k, p.b_k, p.n, p.b_n, p.b_batch, p.b_offset, p.b_aligned);
   return {v.tile_m,    v.tile_n, v.tile_k, v.thread_m,
           v.thread_n,  v.parts,  a_along,  b_along,
           v.threads(), a_fours,  b_fours,  std::min(v.tile_k <= kShortStep ? v.tile_k : kUnroll, v.tile_k / v.parts)};
@@ -208,6 +211,7 @@ Shaders::Written write_product(const Product& p, const Layout& l, const std::vec
     flags += "#define PREDICATED\n";
   }
   if (uses_code(p.epilogue, Code::check_index)) flags += "#define REPORTS\n";
+  if (p.sliced) flags += "#define SLICED\n";
   const std::string storage = size_of(p.dtype) == 2 ? "#define SG_STORAGE16\n" : "";
   std::string source =
       preamble("Matrix product of " + std::string(name_of(p.dtype)), l, args, false, features, false, storage) + flags +
@@ -348,7 +352,7 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   const int64_t groups = p.batch / std::max<int64_t>(1, p.folded), columns = p.n * p.folded;
   const ProductTile v = choose_product(p.m, columns, p.k, groups, p.dtype, features);
   const std::vector<uint32_t> constants = constants_of(p, v);
-  const bool plain = plain_store(p) && !walks.any(), four = epilogue_in_fours(l);
+  const bool plain = plain_store(p) && !walks.any() && !p.sliced, four = epilogue_in_fours(l);
   if (plain) {
     const View& to = p.epilogue.views[p.epilogue.code[1].slot];
     fixed.add("tensor_out", operand(in, p.dtype, to.binding, to.offset));
@@ -358,7 +362,7 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   }
   Form form(Form::Kind::product);
   form.add(l);
-  form.add({plain, four});
+  form.add({plain, four, p.sliced != 0});
   walks.add_to(form);
   form.add(static_cast<uint64_t>(p.dtype));
   for (uint32_t c : constants) form.add(c);
