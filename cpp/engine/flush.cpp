@@ -119,7 +119,13 @@ ScheduleInput input_of(const WrittenOut& out, const Needed& wanted, bool fuse, c
           fuse,
           !wanted.unchecked.empty(),
           gpu,
-          folds(log) ? out.places(cuts) : std::vector<int32_t>()};
+          folds(log) ? out.places(cuts) : std::vector<int32_t>(),
+          out.second()};
+}
+
+// A loop has the same kernels in pieces and in one plan, so nothing of it is computed again.
+std::vector<Again> again_of(const Log& log, const Needed& wanted, bool fuse, const std::vector<int32_t>& cuts) {
+  return fuse && cuts.empty() && log.device.is_gpu() ? computed_again(log, wanted.held) : std::vector<Again>();
 }
 
 // `words`: how many words of the log's key stand for operations.
@@ -152,7 +158,7 @@ Scheduled bind_or_schedule(const Log& log, const ScheduleInput& input, PlanCache
 
 CachedPlan make_plan(const Log& log, const Needed& wanted, bool fuse, const std::vector<int32_t>& cuts,
                      PlanCache& cache, size_t words) {
-  const WrittenOut out(log, wanted.held);
+  const WrittenOut out(log, wanted.held, again_of(log, wanted, fuse, cuts));
   const ScheduleInput input = input_of(out, wanted, fuse, cuts);
   Scheduled made = bind_or_schedule(log, input, cache, words);
   out.translate(made);
@@ -344,9 +350,10 @@ void count_plans(int64_t& plans, int64_t& bytes) {
 PlanView plan_of_log(Log& log, bool compile) {
   Needed wanted;
   look(log, wanted);
-  const WrittenOut out(log, wanted.held);
   const bool fuse = fusing();
-  Scheduled made = schedule(input_of(out, wanted, fuse, fuse ? loop_cuts(log) : std::vector<int32_t>()));
+  const std::vector<int32_t> cuts = fuse ? loop_cuts(log) : std::vector<int32_t>();
+  const WrittenOut out(log, wanted.held, again_of(log, wanted, fuse, cuts));
+  Scheduled made = schedule(input_of(out, wanted, fuse, cuts));
   out.translate(made);
   PlanView view{std::make_shared<const Plan>(std::move(made.plan)), nullptr};
   if (compile) view.prepared = device_of(log.device).prepare(view.plan);

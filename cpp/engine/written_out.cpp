@@ -1,14 +1,17 @@
 // Goes through a log in order: ordinary nodes are taken as they are, updates are recorded aside as ops. Where those read
-// the memory and the numbers of an update, they read from the same offsets and arguments.
+// the memory and the numbers of an update, they read from the same offsets and arguments. A value that is computed again
+// gets a second node, of which its later readers' copies read.
 #include "engine/written_out.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "graph/update.hpp"
 
 namespace sg {
 
-WrittenOut::WrittenOut(const Log& log, const std::vector<bool>& held) : log_(log), was_held_(held) {
+WrittenOut::WrittenOut(const Log& log, const std::vector<bool>& held, std::vector<Again> again)
+    : log_(log), was_held_(held), again_(std::move(again)) {
   out_.device = log.device;
   out_.leaves = log.leaves;
   out_.offsets = log.offsets;
@@ -45,13 +48,41 @@ void WrittenOut::take(int32_t i) {
   if (node->op == &kUpdateNumbers) return;
   if (node->op->update) return write_out(i);
   if (node->op == &kUpdatedState) return write_state(i);
+  for (; next_again_ < again_.size() && again_[next_again_].reader == i; ++next_again_)
+    compute_again(again_[next_again_].node);
+  append(reading_second(node), i, was_held_[static_cast<size_t>(i)]);
+  node->log_index = static_cast<int32_t>(out_.nodes.size()) - 1;
+}
+
+void WrittenOut::compute_again(int32_t i) {
+  const NodeRef& node = log_.nodes[static_cast<size_t>(i)];
+  second_.push_back(static_cast<int32_t>(out_.nodes.size()));
+  NodeRef second = copy_of(*node);
+  append(second, i, false);
+  seconds_[node.get()] = std::move(second);
+}
+
+// The node, or a copy that reads values computed again.
+NodeRef WrittenOut::reading_second(const NodeRef& node) const {
+  NodeRef out = node;
+  for (int k = 0; k < node->inputs && !seconds_.empty(); ++k) {
+    const auto second = seconds_.find(node->in[k].node.get());
+    if (second == seconds_.end()) continue;
+    if (out == node) out = copy_of(*node);
+    out->in[k].node = second->second;
+  }
+  return out;
+}
+
+// A node that reads from the offsets and numbers of a node of the log.
+void WrittenOut::append(const NodeRef& node, int32_t i, bool held) {
   const auto [start, number] = first_[static_cast<size_t>(i)];
   size_t starts = 0, numbers = 0;
   for (int k = 0; k < node->inputs; ++k) {
     if (node->in[k].kind == Operand::Kind::node) out_.starts.push_back(log_.starts[start + starts++]);
     if (node->in[k].kind == Operand::Kind::number) out_.number_of.push_back(static_cast<int32_t>(number + numbers++));
   }
-  add(node, i, was_held_[static_cast<size_t>(i)]);
+  add(node, i, held);
 }
 
 void WrittenOut::write_out(int32_t i) {

@@ -15,6 +15,23 @@ void Node::drop_inputs() {
   for (int i = 0; i < inputs; ++i) in[i].node = {};
 }
 
+NodeRef copy_of(const Node& n) {
+  NodeRef copy(new Node);
+  copy->dtype = n.dtype;
+  copy->compute = n.compute;
+  copy->op = n.op;
+  copy->epoch = n.epoch;
+  copy->log_index = n.log_index;
+  copy->reduced = n.reduced;
+  copy->numel = n.numel;
+  copy->device = n.device;
+  copy->domain = n.domain;
+  copy->parameters = n.parameters;
+  copy->make_room(n.inputs);
+  for (; copy->inputs < n.inputs; ++copy->inputs) copy->in[copy->inputs] = n.in[copy->inputs];
+  return copy;
+}
+
 // Nodes that wait to be freed are linked through their epochs, which are no longer read.
 void Node::destroy(Node* node) {
   Waiting<Node>& waiting = Waiting<Node>::own();

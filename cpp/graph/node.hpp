@@ -168,6 +168,7 @@ struct Node : RefCounted<Node> {
   bool is_few() const { return in == reinterpret_cast<const Operand*>(few_); }
 };
 using NodeRef = Ref<Node>;
+NodeRef copy_of(const Node& pending);
 
 // A reference that also counts as a holder of the value.
 class Held {

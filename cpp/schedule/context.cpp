@@ -99,6 +99,10 @@ int64_t FusionGroup::rows() const {
   return n;
 }
 
+bool computes_again(const Context& context, const FusionGroup& group) {
+  return group.roots.size() == 1 && std::ranges::binary_search(context.input.second, group.roots[0]);
+}
+
 // Row-major over the dimensions that are not folded.
 Dims FusionGroup::row_strides() const {
   Dims s = Dims::filled(domain.rank, 0);

@@ -45,9 +45,7 @@ class Fuser {
       note_readers(id);
       if (context_.input.fuse) join(id, false);
     }
-    if (context_.input.fuse)
-      for (int32_t id = 0; id < static_cast<int32_t>(groups_.size()); ++id)
-        if (!groups_[id].dead) join(id, true);
+    if (context_.input.fuse) join_all(true);
     return living();
   }
 
@@ -61,13 +59,24 @@ class Fuser {
     std::sort(groups.begin(), groups.end(),
               [](const FusionGroup& a, const FusionGroup& b) { return a.roots[0] < b.roots[0]; });
     take_all(std::move(groups));
-    for (bool shares : {false, true})
-      for (int32_t id = 0; id < static_cast<int32_t>(groups_.size()); ++id)
-        if (!groups_[id].dead) join(id, shares);
+    for (bool shares : {false, true}) join_all(shares);
+    return living();
+  }
+
+  // Lets values that are computed again join the kernels that read what they are made of.
+  std::vector<FusionGroup> with_seconds(std::vector<FusionGroup> groups) {
+    second_joins_ = true;
+    take_all(std::move(groups));
+    join_all(true);
     return living();
   }
 
  private:
+  void join_all(bool shares) {
+    for (int32_t id = 0; id < static_cast<int32_t>(groups_.size()); ++id)
+      if (!groups_[id].dead) join(id, shares);
+  }
+
   std::vector<FusionGroup> living() {
     std::vector<FusionGroup> out;
     for (FusionGroup& d : groups_)
@@ -180,10 +189,16 @@ class Fuser {
   bool merge(int32_t a, int32_t b) {
     const FusionGroup &early = groups_[a], &late = groups_[b];
     ++context_.work;
+    if (!comes_late(early, late) || !comes_late(late, early)) return false;
     const bool merged = may_merge(context_, early, late) && !order_.between(a, b) && !order_.between(b, a) &&
                         put_together(context_, early, late, merged_);
     context_.guards.decide(merged);
     return merged;
+  }
+
+  // A value that is computed again is not computed with what comes before it.
+  bool comes_late(const FusionGroup& group, const FusionGroup& other) const {
+    return !computes_again(context_, group) || (second_joins_ && other.roots.back() > group.roots[0]);
   }
 
   void replace(int32_t keep, int32_t drop) {
@@ -204,6 +219,7 @@ class Fuser {
   std::vector<int32_t> made_by_;         // group of a stored node
   std::vector<int32_t> first_of_piece_;  // the first group of the piece that a group is in
   int32_t piece_of_last_ = 0;
+  bool second_joins_ = false;
   std::pmr::vector<int32_t> related_;
   std::pmr::vector<std::pmr::vector<int32_t>> leaf_readers_, node_readers_;
 };
@@ -215,6 +231,11 @@ std::vector<FusionGroup> fuse(Context& context) { return Fuser(context).run(); }
 std::vector<FusionGroup> fuse_again(Context& context, std::vector<FusionGroup> groups) {
   for (FusionGroup& d : groups) d.tried = true;
   return Fuser(context).again(std::move(groups));
+}
+
+std::vector<FusionGroup> join_seconds(Context& context, std::vector<FusionGroup> groups) {
+  for (FusionGroup& d : groups) d.tried = !computes_again(context, d);
+  return Fuser(context).with_seconds(std::move(groups));
 }
 
 }  // namespace sg::schedule_detail

@@ -42,6 +42,7 @@ class Grouper {
 
   bool can_group(int32_t leader, int32_t d) {
     ++context_.work;
+    if (computes_again(context_, kernels_.groups[leader]) || computes_again(context_, kernels_.groups[d])) return false;
     if (kernels_.emitted[d].kernel.program.domain.numel() > kMaxInstanceElements) return false;
     if (!(kernels_.emitted[leader].kernel.program.code == kernels_.emitted[d].kernel.program.code)) return false;
     if (launches_.riders[leader].size() + 1 >= kMaxInstances) return false;

@@ -1,11 +1,15 @@
 // Which memory is whose, and which writes go in place. arena.cpp says where temporaries lie.
+#include <algorithm>
 #include <map>
 #include <optional>
 
+#include "schedule/fuse.hpp"
 #include "schedule/place.hpp"
 
 namespace sg::schedule_detail {
 namespace {
+
+constexpr int64_t kLeastBytes = 1 << 20;  // of a temporary over which another is written
 
 // An effect is a new value of an old memory (docs/decisions/005-in-place-is-a-new-value.md). It may take the old bytes
 // if nobody needs the old value afterwards and all who read it can come before; the latter become edges of the order at
@@ -18,8 +22,13 @@ class ValuePlacer {
         order_(order),
         out_(out),
         memories_(context, out.plan),
+        overwritten_(context.count(), false),
         leaf_readers_(&context.memory),
-        node_readers_(&context.memory) {}
+        node_readers_(&context.memory) {
+    for (int32_t i = 0; i < context.count(); ++i)
+      if (context.needed[i] && context.node(i).op->kind == Kind::effect)
+        if (const int32_t base = context.source(i, 1).node; base >= 0) overwritten_[base] = true;
+  }
 
   Memories run() {
     for (int32_t i = 0; i < context_.count(); ++i) {
@@ -34,6 +43,8 @@ class ValuePlacer {
       }
       if (node.op->kind == Kind::effect)
         place_effect(i, m);
+      else if (const int32_t over = m.kind == Memory::Kind::temp ? dying_operand(i) : -1; over >= 0)
+        memories_.of_node[i] = memories_.of_node[over];
       else
         memories_.of_node[i] = memories_.add(m);
     }
@@ -60,6 +71,42 @@ class ValuePlacer {
     }
     if (before.kind == Memory::Kind::temp && output) before = m;
     memories_.of_node[i] = old;
+  }
+
+  // A large temporary that the kernel of a pointwise value reads element by element and that nobody needs afterwards: the
+  // value goes over it. -1: there is none.
+  int32_t dying_operand(int32_t i) {
+    const int64_t bytes = static_cast<int64_t>(context_.node(i).bytes());
+    const int32_t d = kernels_.made_by[i];
+    const FusionGroup& group = kernels_.groups[d];
+    if (bytes < kLeastBytes || group.kind != FusionGroup::Kind::program || group.reduced) return -1;
+    for (const Use& use : group.uses) {
+      const int32_t from = use.source.node;
+      if (use.inlined || from < 0 || is_root(group, from) || !is_plain_temporary(from)) continue;
+      const Node& old = context_.node(from);
+      if (old.dtype != context_.node(i).dtype || static_cast<int64_t>(old.bytes()) != bytes) continue;
+      const auto in_place = [&](const Use& u) {
+        return u.source.node != from || (u.dtype == old.dtype && !u.elsewhere && u.offset == 0 && u.source.start < 0 &&
+                                         is_contiguous(group.domain, u.strides));
+      };
+      if (std::ranges::all_of(group.uses, in_place) && goes_last(d, from)) return from;
+    }
+    return -1;
+  }
+  bool is_plain_temporary(int32_t node) const {
+    const Kind kind = context_.node(node).op->kind;
+    return kind != Kind::effect && kind != Kind::memory && !context_.input.held[node] && !overwritten_[node] &&
+           memories_.of_node[node] >= 0;
+  }
+  // Whether all others that read a node can come before kernel d, which then overwrites it. They do from now on.
+  bool goes_last(int32_t d, int32_t node) {
+    if (!readers_are_known_) find_readers();
+    for (int32_t reader : node_readers_[node])
+      if (reader != d && order_.before(d, reader)) return false;
+    for (int32_t reader : node_readers_[node])
+      if (reader != d) order_.add(reader, d);
+    overwritten_[node] = true;
+    return true;
   }
 
   bool writes_safely(int32_t d) {
@@ -108,6 +155,7 @@ class ValuePlacer {
   Order& order_;
   Scheduled& out_;
   Memories memories_;
+  std::vector<bool> overwritten_;          // nodes whose memory another value takes over
   std::vector<std::optional<bool>> safe_;  // to write in place, of each group that was asked about
   bool readers_are_known_ = false;         // they matter where something is written in place
   std::pmr::vector<std::pmr::vector<int32_t>> leaf_readers_, node_readers_;

@@ -144,6 +144,9 @@ bool reads_whole(const FusionGroup& group, const Use& use);
 // True when a reading of `root` from the group's domain is the element (or row) that is being computed.
 bool reads_in_place(const Context& context, const FusionGroup& group, const Use& use);
 
+// Whether all that a kernel does is to compute a value again.
+bool computes_again(const Context& context, const FusionGroup& group);
+
 // False when a kernel writes memory in place that it also reads in another order.
 bool writes_safely(const Context& context, const FusionGroup& group);
 
@@ -154,6 +157,9 @@ FusionGroup group_of(const Context& context, int32_t root);
 std::vector<FusionGroup> fuse(Context& context);
 // The same after more nodes are stored: kernels that this does not affect stay as they are.
 std::vector<FusionGroup> fuse_again(Context& context, std::vector<FusionGroup> groups);
+
+// Lets nodes that compute a value again join kernels that end behind them, when all others have joined.
+std::vector<FusionGroup> join_seconds(Context& context, std::vector<FusionGroup> groups);
 
 // A kernel with names for memory instead of memory: binding i is sources[i].
 struct Emitted {

@@ -49,6 +49,19 @@ Order order_of(const Context& context, const Kernels& kernels) {
   return order;
 }
 
+// A value that a kernel of its own computes again waits for what its readers read beside it, so that it comes late.
+void delay_seconds(const Context& context, const Kernels& kernels, Order& order) {
+  if (context.input.second.empty()) return;
+  for (size_t reader = 0; reader < kernels.count(); ++reader)
+    for (int32_t read : kernels.groups[reader].reads) {
+      const int32_t second = kernels.made_by[read];
+      if (second < 0 || !computes_again(context, kernels.groups[second])) continue;
+      for (int32_t other : kernels.groups[reader].reads)
+        if (const int32_t maker = kernels.made_by[other]; maker >= 0 && !order.before(second, maker))
+          order.add(maker, second);
+    }
+}
+
 // Without a check in the log no kernel looks at the status word, which costs a load for each update in place.
 bool has_checks(const Context& context, const std::vector<Emitted>& emitted) {
   if (context.input.unchecked) return true;
@@ -83,6 +96,7 @@ Scheduled place(Context& context, const std::vector<FusionGroup>& groups) {
   for (const FusionGroup& group : groups) kernels.emitted.push_back(emit_collapsed(context, group));
   kernels.checks = has_checks(context, kernels.emitted);
   Order order = order_of(context, kernels);
+  delay_seconds(context, kernels, order);
   Memories memories = place_values(context, kernels, order, out);
   const Launches launches = group_launches(context, kernels, std::move(order));
   append_steps(context, kernels, launches, memories, plan);

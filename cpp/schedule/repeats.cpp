@@ -79,11 +79,11 @@ Tensors tensors_of(const Context& context, int32_t index, const std::pmr::vector
   const Node& node = context.node(index);
   for (int k = 0; k < node.inputs; ++k) {
     const Operand& o = node.in[k];
-    if (o.kind != Operand::Kind::node) continue;
+    if (o.kind != Operand::Kind::node || std::ranges::find(o.strides, 0) != o.strides.end()) continue;
     const ValueRef from = context.source(index, k);
     if (from.node >= 0 && !context.stored[from.node])
       found.insert(found.end(), before[from.node].begin(), before[from.node].end());
-    else if (std::ranges::find(o.strides, 0) == o.strides.end())
+    else
       found.emplace_back(from.node, from.leaf);
   }
   std::sort(found.begin(), found.end());

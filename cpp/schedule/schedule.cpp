@@ -13,7 +13,7 @@ std::vector<FusionGroup> form_groups(Context& context) {
   store_long(context);
   std::vector<FusionGroup> groups = fuse(context);
   if (context.input.fuse && store_shared(context, groups)) groups = fuse_again(context, std::move(groups));
-  return groups;
+  return context.input.second.empty() ? groups : join_seconds(context, std::move(groups));
 }
 
 }  // namespace

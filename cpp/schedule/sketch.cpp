@@ -23,7 +23,10 @@ class Words {
     add(log_.nodes.size() << 2 | uint64_t(input_.fuse) << 1 | uint64_t(input_.unchecked));
     for (size_t i = 0; i < log_.nodes.size(); ++i) add_node(*log_.nodes[i], input_.held[i]);
     for (bool dying : input_.dying) add(dying);
-    for (int32_t cut : input_.cuts) add(static_cast<uint64_t>(cut));
+    for (const std::vector<int32_t>* nodes : {&input_.cuts, &input_.second}) {
+      add(nodes->size());
+      for (int32_t node : *nodes) add(static_cast<uint64_t>(node));
+    }
     return {hash_mix(hash_.a), hash_mix(hash_.b)};
   }
 
