@@ -78,8 +78,9 @@ class ValuePlacer {
   int32_t dying_operand(int32_t i) {
     const int64_t bytes = static_cast<int64_t>(context_.node(i).bytes());
     const int32_t d = kernels_.made_by[i];
+    if (d < 0 || bytes < kLeastBytes) return -1;
     const FusionGroup& group = kernels_.groups[d];
-    if (bytes < kLeastBytes || group.kind != FusionGroup::Kind::program || group.reduced) return -1;
+    if (group.kind != FusionGroup::Kind::program || group.reduced) return -1;
     for (const Use& use : group.uses) {
       const int32_t from = use.source.node;
       if (use.inlined || from < 0 || is_root(group, from) || !is_plain_temporary(from)) continue;
