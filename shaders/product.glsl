@@ -40,7 +40,8 @@ const uint kBlockRows = kRows < 32 / kBlockCols ? kRows : 32 / kBlockCols;
 
 shared ELEMENT4 tiles[kSharedLength];
 #ifdef SLICED
-uint size_k;
+uint slice;
+#define size_k min(uint(slice_k), uint(sliced_k) - slice * uint(slice_k))  // not kept in a register
 #endif
 
 // Where step k0 begins to read: the last step reads a whole one too, and puts zeros in place of what it had before.
@@ -152,7 +153,7 @@ void keep_elements(uint k0, uint base, uint stride, uint loads, uint tile, bool 
 
 void tile(uint batch, uint m0, uint n0) {
 #ifdef SLICED
-  size_k = min(uint(slice_k), uint(sliced_k) - batch * uint(slice_k));
+  slice = batch;
 #endif
   const uint64_t first_a = tensor_a + BYTES * batch * a_batch, first_b = tensor_b + BYTES * batch * b_batch;
 #ifdef WALKS

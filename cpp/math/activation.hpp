@@ -38,7 +38,13 @@ struct Gelu {
                         saves = "a";
   static constexpr double root_half = 0.7071067811865476, peak = 0.3989422804014327;  // sqrt(1/2), 1/sqrt(2 pi)
   static auto fwd(auto a) { return a * 0.5 * erfc(a * -root_half); }
-  static auto vjp_a(auto g, auto a, auto) { return g * (erfc(a * -root_half) * 0.5 + a * exp(a * a * -0.5) * peak); }
+  static auto vjp_a(auto g, auto a, auto) { return g * gelu_slope(a); }
+};
+// An op of its own, so that its error function is that of gelu where one kernel computes both.
+struct GeluSlope {
+  static constexpr auto name = "gelu_slope", doc = "The slope of gelu at a.", result = "float", saves = "a";
+  static auto fwd(auto a) { return erfc(a * -Gelu::root_half) * 0.5 + a * exp(a * a * -0.5) * Gelu::peak; }
+  static auto vjp_a(auto g, auto a, auto) { return g * ((2 - a * a) * exp(a * a * -0.5) * Gelu::peak); }
 };
 struct GeluTanh {
   static constexpr auto name = "gelu_tanh", doc = "gelu with tanh in place of the error function.", result = "float",

@@ -34,6 +34,7 @@ Tensor log(const Tensor& a);
 Tensor tanh(const Tensor& a);
 Tensor sigmoid(const Tensor& a);
 Tensor relu(const Tensor& a);
+Tensor gelu_slope(const Tensor& a);
 Tensor sin(const Tensor& a);
 Tensor cos(const Tensor& a);
 Tensor add(const Tensor& a, const Tensor& b);

@@ -233,6 +233,7 @@ Tensor sigmoid(const Tensor& a) { return apply(ops::Sigmoid, a); }
 Tensor relu(const Tensor& a) { return apply(ops::Relu, a); }
 Tensor sin(const Tensor& a) { return apply(ops::Sin, a); }
 Tensor cos(const Tensor& a) { return apply(ops::Cos, a); }
+Tensor gelu_slope(const Tensor& a) { return apply(ops::GeluSlope, a); }
 
 Tensor add(const Tensor& a, const Tensor& b) { return apply(ops::Add, a, b); }
 Tensor sub(const Tensor& a, const Tensor& b) {
