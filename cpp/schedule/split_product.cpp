@@ -32,22 +32,37 @@ int64_t slices_of(const Product& p) {
   });
 }
 
-// The epilogue over [1, m, n, slices]: its accumulator is the sum of the slices.
+// The epilogue as a kernel of its own: its accumulator is the sum of the slices, added up by pairs.
 Program sum_of_slices(const Product& p, int64_t slices, int32_t binding) {
+  const DType sums = wide_of(p.dtype);
   Program out = p.epilogue;
-  out.domain.push(slices);
-  out.inner = 1;
-  for (View& v : out.views) v.strides.push(0);
-  out.views[0] = {.binding = binding, .dtype = wide_of(p.dtype), .strides = {0, p.n, 1, p.m * p.n}};
-  std::vector<int32_t> renumbered;
+  out.views[0] = {.binding = binding, .dtype = sums, .strides = {0, p.n, 1}};
   std::vector<Instr> code;
+  std::vector<int32_t> open;  // values still to be added
+  for (int64_t s = 0; s < slices; ++s) {
+    View slice = out.views[0];
+    slice.offset = s * p.m * p.n;
+    if (s > 0) out.views.push_back(slice);
+    open.push_back(static_cast<int32_t>(code.size()));
+    const auto view = static_cast<int32_t>(s > 0 ? out.views.size() - 1 : 0);
+    code.push_back({.code = Code::load, .dtype = sums, .slot = view});
+  }
+  while (open.size() > 1) {
+    std::vector<int32_t> next;
+    for (size_t i = 0; i + 1 < open.size(); i += 2) {
+      next.push_back(static_cast<int32_t>(code.size()));
+      code.push_back({.code = Code::add, .dtype = sums, .a = open[i], .b = open[i + 1]});
+    }
+    if (open.size() % 2) next.push_back(open.back());
+    open = std::move(next);
+  }
+  std::vector<int32_t> renumbered;
   for (Instr i : p.epilogue.code) {
     for (int32_t* operand : {&i.a, &i.b, &i.c})
       if (*operand >= 0) *operand = renumbered[static_cast<size_t>(*operand)];
-    code.push_back(i);
-    if (i.code == Code::load && i.slot == 0)
-      code.push_back({.code = Code::reduce, .dtype = i.dtype, .a = static_cast<int32_t>(code.size()) - 1});
-    renumbered.push_back(static_cast<int32_t>(code.size()) - 1);
+    const bool sum = i.code == Code::load && i.slot == 0;
+    renumbered.push_back(sum ? open[0] : static_cast<int32_t>(code.size()));
+    if (!sum) code.push_back(i);
   }
   out.code = std::move(code);
   collapse(out);
