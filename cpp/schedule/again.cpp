@@ -9,10 +9,10 @@
 namespace sg {
 namespace {
 
-constexpr size_t kLeastBytes = 4 << 20;  // of a value: smaller ones are not worth a kernel that writes one tensor more
-constexpr int32_t kLeastGap = 16;        // nodes between two readers
-constexpr int kMostWeight = 64;          // of a formula, in simple operations
-constexpr int kSmall = 16;               // times smaller than the value: what it is made of may be kept for it
+constexpr size_t kLeastBytes = 16 << 20;  // of a value: smaller ones are not worth a kernel that writes one tensor more
+constexpr int32_t kLeastGap = 16;         // nodes between two readers
+constexpr int kMostWeight = 64;           // of a formula, in simple operations
+constexpr int kSmall = 16;                // times smaller than the value: what it is made of may be kept for it
 
 class Finder {
  public:
@@ -67,7 +67,8 @@ class Finder {
   // Of a value that products or kernels read from memory: its first reader behind the widest gap, or -1.
   int32_t reader_after_gap(int32_t i) const {
     const Node& value = node(i);
-    if (!in_memory_[at(i)] || held_[at(i)] || value.op->kind != Kind::pointwise || value.bytes() < kLeastBytes) return -1;
+    if (!in_memory_[at(i)] || held_[at(i)] || value.op->kind != Kind::pointwise || value.bytes() < kLeastBytes)
+      return -1;
     const std::vector<int32_t>& readers = readers_[at(i)];  // latest first
     int32_t gap = kLeastGap - 1, first = -1;
     for (size_t r = 0; r + 1 < readers.size(); ++r)
@@ -107,9 +108,9 @@ class Finder {
   const Log& log_;
   const std::vector<bool>& held_;
   std::vector<bool> needed_, stored_;
-  std::vector<bool> in_memory_;        // is read by products or kernels
-  std::vector<bool> again_;            // is computed again
-  std::vector<int32_t> latest_;        // the last kernel that reads it
+  std::vector<bool> in_memory_;  // is read by products or kernels
+  std::vector<bool> again_;      // is computed again
+  std::vector<int32_t> latest_;  // the last kernel that reads it
   std::vector<std::vector<int32_t>> readers_;
 };
 
