@@ -69,7 +69,21 @@ Tensor gap(Dims shape, int dim, int64_t size, const Tensor& like) {
   return full(shape, 0, like.dtype(), like.device());
 }
 
+// The tensor of this shape of whose memory the ranges are views already; undefined: there is none.
+Tensor as_they_lie(const Ranges& ranges, const Dims& shape, int dim) {
+  const Tensor& first = ranges[0].g;
+  int64_t end = 0;
+  for (const Range& r : ranges) {
+    const bool next = r.begin == end && r.g->storage == first->storage && r.g.strides() == first.strides() &&
+                      r.g->offset == first->offset + r.begin * first.strides()[dim];
+    if (!next) return Tensor();
+    end = r.end;
+  }
+  return end == shape[dim] ? part_of(first, first.dtype(), shape, first.strides(), first->offset) : Tensor();
+}
+
 Tensor joined(const Ranges& ranges, const Dims& shape, const Dims& strides, int dim) {
+  if (Tensor whole = as_they_lie(ranges, shape, dim)) return whole;
   std::vector<Tensor> parts;
   int64_t end = 0;
   for (const Range& r : ranges) {

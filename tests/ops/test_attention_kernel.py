@@ -153,6 +153,52 @@ def test_offsets_and_odd_strides_count(device: sg.Device) -> None:
     np.testing.assert_allclose(attention(*turned_last, 0.3, False).numpy(), want, atol=1e-5)
 
 
+THIRDS = [
+    (2, 5, 3, 8),
+    (1, 1, 2, 16),
+    (1, 7, 1, 8),
+    (3, 1, 1, 24),
+    (2, 33, 2, 64),
+    (2, 6, 3, 5),
+]  # batch, row, head, size
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("shape", THIRDS)
+def test_thirds_of_one_tensor_have_its_gradient(
+    shape: tuple[int, ...], dtype: str, order: tuple[int, ...], device: sg.Device
+) -> None:
+    b, rows, heads, size = shape
+    array = np.random.default_rng(rows).standard_normal((b, rows, 3 * heads * size)).astype(dtype)
+    x = sg.tensor(array, device=device, requires_grad=True)
+    parts = [p.reshape(b, rows, heads, size).transpose(1, 2) for p in x.chunk(3, -1)]
+    q, k, v = (parts[i] for i in order)
+    thirds = np.moveaxis(array.astype(np.float64).reshape(b, rows, 3, heads, size), (2, 3), (0, 2))
+    g = np.random.default_rng(9).standard_normal((b, heads, rows, size)).astype(dtype)
+    attention(q, k, v, size**-0.5, True).backward(sg.tensor(g, device=device))
+    want = np.empty_like(thirds)
+    gradients = expected(*(thirds[i] for i in order), g.astype(np.float64), size**-0.5, True)[1:]
+    for i, w in zip(order, gradients, strict=True):
+        want[i] = w
+    bound = 2e-5 if dtype == "float32" else 2e-2
+    assert x.grad is not None
+    np.testing.assert_allclose(
+        x.grad.numpy().astype(np.float64).reshape(b, rows, 3, heads, size),
+        np.moveaxis(want, (0, 2), (2, 3)),
+        atol=bound,
+    )
+
+
+def test_gradients_of_thirds_are_not_put_together_by_a_kernel(device: sg.Device) -> None:
+    x = sg.ones(2, 6, 48, device=device, requires_grad=True)
+    q, k, v = (p.reshape(2, 6, 2, 8).transpose(1, 2) for p in x.chunk(3, -1))
+    out = attention(q, k, v, 0.3, True)
+    out.backward(sg.ones(2, 2, 6, 8, device=device))
+    assert x.grad is not None
+    assert not [step for step in x.grad.plan() if "assign" in step.name]
+
+
 def test_leading_dimensions_broadcast(device: sg.Device) -> None:
     inputs = arrays((2, 3, 40, 8), 40, 8)
     k, v = inputs[1][:, :1], inputs[2][:1]
