@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kUsualUses = 6;
 constexpr size_t kMaxUses = 2000;  // a driver may take seconds for a kernel of that length
 // How deep a formula with several readers may be, and how long any formula, before it becomes a kernel of its own.
-constexpr int32_t kMaxSharedDepth = 8;
+constexpr int32_t kMaxSharedDepth = 48;
 constexpr double kMaxNodes = 1000, kMaxReadings = 128;  // readings of memory at different places
 
 // Reading a node of `shape` (contiguous) with `strides` over a kernel's domain: coordinate j of the node is
