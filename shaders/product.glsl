@@ -3,7 +3,7 @@
 // BYTES, LOAD and LOAD4 (what is in memory as ELEMENT), MULTIPLY_ADD, the argument macros, and
 //   void epilogue(uint batch, uint m, uint n, ELEMENT4 sum)   // columns n .. n + 3; those from size_n on do not exist
 // With A_WALKS or B_WALKS that operand has no one stride along k (see kernel/kernel.hpp), with FOLDED the columns of
-// several batch entries are those of one product, and with ONE_COLUMN the epilogue takes one of them at a time. With
+// several batch entries are those of one product (b then walks, or is read in fours), and with ONE_COLUMN the epilogue takes one of them at a time. With
 // SLICED the batch are slices of one sum over k, of which the last may be shorter.
 //
 // A workgroup makes a tile of kTileM x kTileN. It walks K in steps of kTileK: while one step is multiplied from shared
@@ -76,6 +76,17 @@ void find_fours(Operand o, uint loads, uint tile, bool along_k, out uint from[kL
     from[i] = along_k ? x * uint(o.step_x) + k * uint(BYTES) : k * uint(o.step_k) + x * uint(BYTES);
   }
 }
+
+#if defined(FOLDED) && !defined(B_WALKS)
+// Columns of several batch entries: four neighbours are of one. b then begins at its first column.
+void find_folded(uint n0, out uint from[kLoads]) {
+  [[unroll]] for (uint i = 0; i < kLoadsB; ++i) {
+    const uvec2 p = first_unit(kTileN, false) + i * unit_step(kTileN, false);
+    const uint n = n0 + min(p.x, COLUMNS - n0 - 4), k = min(p.y, uint(size_k) - 1);
+    from[i] = uint(BYTES) * (n / uint(size_n) * uint(b_folded) + n % uint(size_n) + k * uint(b_k));
+  }
+}
+#endif
 
 void fetch(Operand o, uint k0, uint loads, uint tile, bool along_k, bool fours, uint from[kLoads],
            out ELEMENT4 next[kLoads]) {
@@ -179,8 +190,13 @@ void tile(uint batch, uint m0, uint n0) {
 #define FETCH_B(k0) FETCH_ELEMENTS(next_b, kLoadsB, first_b, elements_b, steps_b, k0, kTileN, kBAlongK == 1)
 #define KEEP_B(k0, base) keep_elements(k0, base, kStrideB, kLoadsB, kTileN, kBAlongK == 1, next_b);
 #else
+#ifdef FOLDED
+  const Operand b = {first_b, BYTES, BYTES * b_k, COLUMNS};
+  find_folded(n0, from_b);
+#else
   const Operand b = {first_b + BYTES * n0 * b_n, BYTES * b_n, BYTES * b_k, COLUMNS - n0};
   if (kBFours == 1) find_fours(b, kLoadsB, kTileN, kBAlongK == 1, from_b);
+#endif
 #define FETCH_B(k0) fetch(b, k0, kLoadsB, kTileN, kBAlongK == 1, kBFours == 1, from_b, next_b);
 #define KEEP_B(k0, base) keep(k0, base, kStrideB, kLoadsB, kTileN, kBAlongK == 1, next_b);
 #endif

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "base/round.hpp"
 #include "device/gpu/lower/shaders.hpp"
 #include "plan/bounds.hpp"
 
@@ -109,6 +110,9 @@ void walk_words(FixedWords& fixed, const Product& p) {
   digits("b_k", p.inner.b, 0, 0);
   digits("n_size", p.columns.sizes, 1, 1);
   digits("b_n", p.columns.b, 0, 0);
+}
+
+void fold_words(FixedWords& fixed, const Product& p) {
   fixed.add("folded", value(p.folded));
   fixed.add("b_folded", value(p.b_folded));
 }
@@ -119,11 +123,31 @@ Dims one_by_one(const Dims& sizes, int64_t stride) {
   return out;
 }
 
-// Batch entries with many columns are products of their own; otherwise their columns are joined into one product.
+constexpr int64_t kMostPitch = 1 << 20;  // elements: offsets within a tile of 256 rows take 32 bits
+// Whether an operand can be loaded by four neighbours in memory: they lie along k or along the other side, whose sizes and
+// the ways between them are multiples of four.
+bool in_fours(bool along_k, int64_t k, int64_t step_k, int64_t size, int64_t step, int64_t batch, int64_t offset,
+              bool aligned) {
+  const int64_t fast = along_k ? step_k : step, slow = along_k ? step : step_k;
+  return aligned && fast == 1 && slow >= 0 && slow < kMostPitch &&
+         ((along_k ? k : size) | slow | batch | offset) % 4 == 0;
+}
+
+// Whether four neighbouring columns of a batch entry can be loaded at once, from any place in the whole of b by offsets of
+// 32 bits.
+bool folds_in_fours(const Product& p) {
+  const int64_t reach = p.folded * std::abs(p.b_folded) + p.k * std::abs(p.b_k);
+  return p.dtype == DType::float32 && p.b_n == 1 && p.b_folded >= 0 && p.b_folded % 4 == 0 && reach < INT32_MAX / 4 &&
+         in_fours(false, p.k, p.b_k, p.n, p.b_n, p.b_batch, p.b_offset, p.b_aligned);
+}
+
+// The columns of batch entries are joined into one product, where that leaves fewer of a tile's unused. Otherwise entries
+// with many columns are products of their own.
 Product without_needless_folds(const Product& p) {
-  constexpr int64_t kMany = 512;
+  constexpr int64_t kMany = 512, kTile = 256;
   Product out = p;
   if (p.folded == 1 || p.b_walks()) return out;
+  if (folds_in_fours(p) && 32 * (round_up(p.n, kTile) - p.n) > p.n) return out;
   if (p.n >= kMany && p.folded == p.batch) {
     out.folded = 1;
     out.a_batch = 0;  // one group: all entries share a
@@ -162,16 +186,6 @@ std::string element_macros(DType t) {
          name + "\n#define MEMORY4 " + name + "x4\n#define BYTES " + std::to_string(size_of(t)) + "ul\n" +
          "#define LOAD(x) " + load(t, 1, "x") + "\n#define LOAD4(x) " + load(t, 4, "x") + "\n" +
          "#define MULTIPLY_ADD(a, b, c) " + (is_float(t) ? "fma(a, b, c)" : "((a) * (b) + (c))") + "\n";
-}
-
-constexpr int64_t kMostPitch = 1 << 20;  // elements: offsets within a tile of 256 rows take 32 bits
-// Whether an operand can be loaded by four neighbours in memory: they lie along k or along the other side, whose sizes and
-// the ways between them are multiples of four.
-bool in_fours(bool along_k, int64_t k, int64_t step_k, int64_t size, int64_t step, int64_t batch, int64_t offset,
-              bool aligned) {
-  const int64_t fast = along_k ? step_k : step, slow = along_k ? step : step_k;
-  return aligned && fast == 1 && slow >= 0 && slow < kMostPitch &&
-         ((along_k ? k : size) | slow | batch | offset) % 4 == 0;
 }
 
 std::vector<uint32_t> constants_of(const Product& p, const ProductTile& v) {
@@ -339,6 +353,7 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
     if (p.planes()) scaled_words(fixed, in, p);
     if (runs) fixed.add("run_k", value(runs->length)), fixed.add("run_shift", value(runs->shift));
     if (walks.any() && !runs) walk_words(fixed, p);
+    if (p.b_walks() && !runs) fold_words(fixed, p);
     Form form(Form::Kind::matrix_product);
     form.add(l);
     form.add(static_cast<uint64_t>(factors.dtype));
@@ -352,13 +367,14 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   const int64_t groups = p.batch / std::max<int64_t>(1, p.folded), columns = p.n * p.folded;
   const ProductTile v = choose_product(p.m, columns, p.k, groups, p.dtype, features);
   const std::vector<uint32_t> constants = constants_of(p, v);
-  const bool plain = plain_store(p) && !walks.any() && !p.sliced, four = epilogue_in_fours(l);
+  const bool plain = plain_store(p) && !walks.any() && !walks.folded && !p.sliced, four = epilogue_in_fours(l);
   if (plain) {
     const View& to = p.epilogue.views[p.epilogue.code[1].slot];
     fixed.add("tensor_out", operand(in, p.dtype, to.binding, to.offset));
     for (int d = 0; d < 3; ++d) fixed.add("out", value(to.strides[d]));
-  } else if (walks.any()) {
-    walk_words(fixed, p);
+  } else {
+    if (walks.any()) walk_words(fixed, p);
+    if (walks.folded || walks.b) fold_words(fixed, p);
   }
   Form form(Form::Kind::product);
   form.add(l);
