@@ -36,6 +36,9 @@ assert "inner sizes differ" in raises(ValueError, lambda: torch.ones(2, 3) @ tor
 y = nn.functional.embedding(torch.tensor([9]), torch.ones(3, 2)).sum()
 assert "out of range" in raises(IndexError, y.item)
 """,
+    "fractions in a list as an index, `x[[0.5, 1.0]]`": """
+assert "an index of float32" in raises(IndexError, lambda: torch.ones(3)[[0.5, 1.0]])
+""",
     "modules in plain lists and dicts": """
 class Net(nn.Module):
     def __init__(self):

@@ -27,6 +27,7 @@ __all__ = ["apply"]
 def apply() -> None:
     """Makes the changes."""
     _core._set_gpu_alias("cuda")
+    _core._set_legacy_keys(True)
     _change_devices()
     _change_tensors()
     open_to_subclasses()
