@@ -374,5 +374,9 @@ def test_constraints_of_whole_numbers() -> None:
     assert constraints.integer_interval(0, 1).check(x).tolist() == [False, True, False, True, False]
     assert constraints.boolean.check(x).tolist() == [False, True, False, True, False]
     assert constraints.half_open_interval(0, 1).check(x).tolist() == [False, True, True, False, False]
-    with pytest.raises(NotImplementedError, match="no transform to boolean"):
-        sg.distributions.transform_to(constraints.boolean)
+
+
+def test_a_registry_names_itself_where_it_has_no_transform() -> None:
+    for name in ("transform_to", "biject_to"):
+        with pytest.raises(NotImplementedError, match=f"^{name}: there is no transform to boolean"):
+            getattr(sg.distributions, name)(constraints.boolean)
