@@ -11,7 +11,18 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = ["distributions", "graphs", "inference", "keys", "layers", "libraries", "modes", "rare", "signals"]
+SCRIPTS = [
+    "checkpoints",
+    "distributions",
+    "graphs",
+    "inference",
+    "keys",
+    "layers",
+    "libraries",
+    "modes",
+    "rare",
+    "signals",
+]
 SCRIPTS += ["subclasses"]
 HERE = Path(__file__).parent
 PRINTED = HERE.parent / "golden"  # by PyTorch 2.13 or 2.14 on a CPU
