@@ -380,3 +380,17 @@ def test_a_registry_names_itself_where_it_has_no_transform() -> None:
     for name in ("transform_to", "biject_to"):
         with pytest.raises(NotImplementedError, match=f"^{name}: there is no transform to boolean"):
             getattr(sg.distributions, name)(constraints.boolean)
+
+
+@pytest.mark.parametrize("name", ["Bernoulli", "Categorical", "OneHotCategorical", "Geometric", "ContinuousBernoulli"])
+def test_a_draw_before_changes_no_gradient(name: str) -> None:
+    gradients = []
+    for drawn in (False, True):
+        logits = sg.tensor([0.3, -1.0, 2.0], requires_grad=True)
+        made = getattr(sg.distributions, name)(logits=logits)
+        if drawn:
+            made.sample()
+        (made.entropy().sum() + (made.probs**2).sum()).backward()
+        assert logits.grad is not None
+        gradients.append(logits.grad.tolist())
+    assert gradients[0] == gradients[1] and any(gradients[0])
