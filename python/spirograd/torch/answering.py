@@ -173,7 +173,7 @@ def overridable(function: Any, module: str, name: str) -> Any:
                 break
         else:
             return function(*args, **kwargs)
-        if name == "einsum" and len(args) == 2 and isinstance(args[1], (list, tuple)):
+        if name == "einsum" and len(args) == 2 and isinstance(args[0], str) and isinstance(args[1], (list, tuple)):
             args = (args[0], *args[1])  # classes see the operands one by one
         found = answering((*args, *kwargs.values()) if kwargs else args)
         return asked(call, found, args, kwargs) if found else function(*args, **kwargs)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from types import MappingProxyType
 from typing import Any
 
-from .. import _core, nn
+from .. import _core, complex64, nn
 from .._core import Device, Tensor
 from ..distributions import Distribution
 from ..nn import loss
@@ -64,7 +64,8 @@ def _change_devices() -> None:
     }
     for name, value in changes.items():
         setattr(Device, name, value)
-    type(_core.float32).__repr__ = _dtype_name  # type: ignore[method-assign, assignment]
+    for kind in (type(_core.float32), type(complex64)):
+        kind.__repr__ = _dtype_name  # type: ignore[method-assign, assignment]
 
 
 # ---- tensors ---------------------------------------------------------------------------------------------------------
@@ -79,9 +80,20 @@ def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_f
     return self.to("cuda" if device is None else _on_gpu(device))
 
 
+def _is_meta(place: Any) -> bool:
+    """Whether a device is "meta", where values need not be: they stay where they are."""
+    return isinstance(place, str) and place == "meta"
+
+
 def _to(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
     @functools.wraps(original)
     def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if _is_meta(kwargs.get("device")):
+            del kwargs["device"]
+        if args and _is_meta(args[0]):
+            args = args[1:]
+        if not args and not kwargs:
+            return self
         memory_format = kwargs.get("memory_format")
         kwargs = without_layout("to", kwargs)
         if "device" in kwargs:
@@ -308,6 +320,19 @@ def _missing(self: nn.Module, name: str) -> Any:
     raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
+def _load_state_dict(original: Callable[..., Any]) -> Callable[..., Any]:
+    """load_state_dict() whose mistakes are RuntimeErrors: programs catch these."""
+
+    @functools.wraps(original)
+    def load_state_dict(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(self, *args, **kwargs)
+        except ValueError as error:
+            raise RuntimeError(str(error)) from None
+
+    return load_state_dict
+
+
 def _asked(self: nn.Module, name: str) -> Any:
     """An attribute of a module whose class has __getattr__(): in PyTorch that sees parameters, buffers and modules."""
     value = object.__getattribute__(self, name)
@@ -362,6 +387,7 @@ def _change_modules() -> None:
     nn.Module.__getattr__ = _missing  # type: ignore[attr-defined]
     nn.Module.__init_subclass__ = classmethod(_with_getattr)  # type: ignore[assignment, arg-type]
     nn.Module._named_members = _named_members  # type: ignore[attr-defined]
+    nn.Module.load_state_dict = _load_state_dict(nn.Module.load_state_dict)  # type: ignore[method-assign]
     nn.Module.cuda = _module_cuda  # type: ignore[attr-defined]
     nn.MultiheadAttention._reset_parameters = nn.MultiheadAttention.reset_parameters  # type: ignore[attr-defined]
     nn.Module._register_load_state_dict_pre_hook = _load_pre_hook  # type: ignore[attr-defined]

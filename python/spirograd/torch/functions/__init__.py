@@ -16,6 +16,7 @@ _NOT_METHODS = {
     "cartesian",
     "column_stack",
     "combinations",
+    "einsum",
     "gradient",
     "lu_unpack",
     "pdist",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import string
 from typing import Any
 
 from ... import _core, linalg
@@ -22,6 +23,8 @@ __all__ = [
     "diagflat",
     "diagonal_scatter",
     "dist",
+    "einsum",
+    "index_reduce",
     "inverse",
     "logdet",
     "lu",
@@ -79,6 +82,28 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
         found.append(indices % n)
         indices = indices // n
     return tuple(reversed(found))
+
+
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """einsum() that takes dimensions as lists of numbers as well: einsum(a, [0, 1], b, [1, 2], [0, 2])."""
+    if isinstance(equation, str):
+        return _core.einsum(equation, *operands)
+    given = [equation, *operands]
+    result = ["->", _letters(given.pop())] if len(given) % 2 else []
+    return _core.einsum("".join([",".join(map(_letters, given[1::2])), *result]), *given[::2])
+
+
+def _letters(dims: Any) -> str:
+    return "".join("..." if d is Ellipsis else string.ascii_letters[d] for d in dims)
+
+
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """A copy with slices of source folded into the slices that a one-dimensional index names: see scatter_reduce()."""
+    sizes = [-1 if d == dim % input.ndim else 1 for d in _range(input.ndim)]
+    places = index.reshape(sizes).expand(source.shape)
+    return input.scatter_reduce(dim, places, source, reduce, include_self=include_self)
 
 
 def adjoint(input: Tensor) -> Tensor:

@@ -49,7 +49,7 @@ _OF_THE_CORE = [
     "true_divide",
 ]
 _OF_OTHERS = {
-    algebra: ["addr", "put", "renorm"],
+    algebra: ["addr", "index_reduce", "put", "renorm"],
     elementwise: [
         "copysign",
         "digamma",

@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 from ... import _core
 from ..._core import Tensor
 
-__all__ = ["cumulative_trapezoid", "gradient", "histc", "histogram", "mode", "sum_to_size", "trapezoid", "trapz"]
+__all__ = ["aminmax", "cumulative_trapezoid", "gradient", "histc", "histogram", "mode", "sum_to_size", "trapezoid"]
+__all__ += ["trapz"]
+
+
+class Aminmax(NamedTuple):
+    """The least and the greatest values."""
+
+    min: Tensor
+    max: Tensor
 
 
 class Histogram(NamedTuple):
@@ -23,6 +31,11 @@ class Mode(NamedTuple):
 
     values: Tensor
     indices: Tensor
+
+
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Aminmax:
+    """amin and amax, by name."""
+    return Aminmax(*_core.aminmax(input, dim=dim, keepdim=keepdim))
 
 
 def _edges(input: Tensor, bins: int, low: float, high: float) -> Tensor:
