@@ -11,6 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 def show(label, *values):
+    values = [torch.view_as_real(v) if hasattr(v, "is_complex") and v.is_complex() else v for v in values]
     print(label, *[v.detach() if isinstance(v, torch.Tensor) else v for v in values])
 
 
@@ -31,8 +32,33 @@ show("index_reduce of columns", torch.index_reduce(torch.zeros(4, 2), 1, torch.t
 show("einsum", torch.einsum(x, [0, 1], x, [2, 1], [0, 2]), torch.einsum(x, [0, 1], [1]))
 show("einsum", torch.einsum(x, [..., 4], x, [..., 4]), torch.einsum(x, [5, 3]).shape)
 show("aminmax", x.aminmax().min, torch.aminmax(x, dim=1).max)
-show("complex", torch.tensor([1 + 2j, 3 - 1j]), torch.tensor([[1j, 2.0]]).dtype, torch.tensor(1j))
+print("complex", torch.tensor([1 + 2j, 3 - 1j]), torch.tensor([[1j, 2.0]]).dtype, torch.tensor(1j))
 show("no elements", torch.empty(0, 3), torch.zeros(2, 0, dtype=torch.int64))
+
+show("cosine of shapes that broadcast", F.cosine_similarity(x.reshape(1, 4, 3), x.reshape(4, 1, 3), dim=1))
+show("vander", torch.linalg.vander(x[:2]), torch.linalg.vander(torch.tensor(2.0), N=3))
+show("logspace", torch.logspace(2, 0, 4, dtype=torch.int64), torch.logspace(0, 4.3, 4, 5.0, dtype=torch.int32))
+far = torch.tensor([-8.478, -20.25, -9.5, -0.5, 30.0])
+show("polygamma", torch.polygamma(1, far), torch.polygamma(2, far), torch.polygamma(3, far))
+show("whole numbers", torch.tensor([3, -2]).angle(), torch.tensor([3, -2]).copysign(-1), F.relu6(torch.tensor([9, -2])))
+show("pad", torch.constant_pad_nd(x[:1], [1, 1], 2.0))
+show("gradient", torch.gradient(x, spacing=None, dim=1)[0])
+show("put", x.put(torch.tensor([-1, 0]), torch.tensor([5.0, 6.0]), accumulate=True)[[0, 3]])
+show("atleast", torch.atleast_2d([x[0, 0], x[0]]), torch.atleast_1d(x[0, 0], x)[0], torch.atleast_3d(x).shape)
+show("mode", torch.tensor(2.0).mode().values, torch.igamma(torch.tensor(2.0), torch.tensor(1.0)))
+z = torch.tensor([0.5 + 1j, -2 - 0.25j])
+show(
+    "complex", z.sin(), z.cos(), z.tanh(), z.sigmoid(), torch.linalg.norm(z), torch.isclose(z, z), torch.vdot(z, 2 * z)
+)
+show("vecdot", torch.linalg.vecdot(z, z * 1j))
+image = torch.cos(torch.arange(50.0)).reshape(1, 2, 5, 5)
+places = torch.sin(torch.arange(18.0) * 0.7).reshape(1, 3, 3, 2) * 1.3
+for padding in ("zeros", "border", "reflection"):
+    for align in (False, True):
+        at = places.clone().requires_grad_()
+        made = F.grid_sample(image, at, "bicubic", padding, align)
+        made.square().sum().backward()
+        show(f"grid_sample {padding} {align}", made, at.grad.abs().sum())
 
 # ---- layers ----
 bag = nn.EmbeddingBag.from_pretrained(torch.arange(6.0).reshape(3, 2), mode="sum")

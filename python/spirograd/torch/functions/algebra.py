@@ -12,6 +12,9 @@ from ..._core import Tensor
 __all__ = [
     "addr",
     "adjoint",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "cdist",
     "cholesky",
     "cholesky_inverse",
@@ -204,9 +207,24 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """input with elements of its flattened form replaced, or added to."""
     flat = input.reshape(-1)
     source = source.reshape(-1)
-    where = index.reshape(-1)
+    where = index.reshape(-1) % flat.shape[0]
     changed = flat.index_add(0, where, source) if accumulate else flat.index_copy(0, where, source)
     return changed.reshape(input.shape)
+
+
+def _each(name: str) -> Any:
+    function = getattr(_core, name)
+
+    def call(*tensors: Any) -> Any:
+        several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+        return function(*several) if several is tensors and len(tensors) == 1 else tuple(map(function, several))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{name}() of one tensor, or of each of several."
+    return call
+
+
+atleast_1d, atleast_2d, atleast_3d = map(_each, ("atleast_1d", "atleast_2d", "atleast_3d"))
 
 
 def _written(input: Tensor, key: Any, src: Tensor) -> Tensor:

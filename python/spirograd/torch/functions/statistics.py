@@ -82,6 +82,8 @@ def histogram(
 
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Mode:
     """The most frequent value along a dimension, the smallest one of several, and its last index."""
+    if not input.ndim:
+        return Mode(input.clone(), _core.zeros((), dtype=_core.int64, device=input.device))
     x = input.movedim(dim, -1)
     counts = (x.unsqueeze(-1) == x.unsqueeze(-2)).sum(-1)
     often = counts == counts.amax(-1, keepdim=True)
@@ -139,6 +141,7 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
         ValueError: a dimension has fewer than edge_order + 1 samples, or spacing does not fit.
     """
     dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    spacing = 1 if spacing is None else spacing
     several = isinstance(spacing, (list, tuple))
     if several and len(spacing) != len(dims):
         raise ValueError(f"gradient: {len(spacing)} spacings for {len(dims)} dimensions; give one for each")

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ... import _core, linalg, sparse
+from ... import _core, linalg, sparse, special
 from ..._core import Device
 from ...base.types import DTypeLike
 from ...nn import Module, functional
@@ -68,7 +68,12 @@ globals().update(ABSENT)
 globals().update(FUNCTIONS)
 _METHODS = ["detach", "is_nonzero", "is_same_size", "index_put_", "fill_diagonal_"]
 _METHODS += [name for name in dir(_core.Tensor) if name.endswith("_") and not name.startswith("_")]
-solve, constant_pad_nd, dsmm = linalg.solve, _core.pad, sparse.mm
+solve, dsmm, igamma, igammac = linalg.solve, sparse.mm, special.gammainc, special.gammaincc
+
+
+def constant_pad_nd(input: _core.Tensor, pad: Any, value: float = 0) -> _core.Tensor:
+    """pad() with one value."""
+    return _core.pad(input, pad, value=value)
 
 
 def get_default_device() -> Any:
@@ -239,6 +244,8 @@ __all__ = [
     "frombuffer",
     "get_default_device",
     "get_device_module",
+    "igamma",
+    "igammac",
     "iinfo",
     "inf",
     "is_storage",
