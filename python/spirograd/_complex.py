@@ -490,8 +490,8 @@ def _cos(input: ComplexTensor) -> ComplexTensor:
     return ComplexTensor(input.real.cos() * input.imag.cosh(), -input.real.sin() * input.imag.sinh())
 
 
-def _isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Tensor:
-    near: Tensor = _core.abs(input - other) <= atol + rtol * _core.abs(other)
+def _isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
+    near = _core.abs(input - other) <= atol + rtol * _core.abs(other)
     return near | (input == other)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
-from .._complex import ComplexTensor
+from .._complex import ComplexTensor, _abs
 from .._core import Tensor
 from ..base.types import DTypeLike
 from ._decompositions import svdvals
@@ -17,7 +17,7 @@ Dim = int | Sequence[int] | None
 
 
 def _size(x: Any) -> Any:
-    return _core.abs(x) if isinstance(x, ComplexTensor) else x
+    return _abs(x) if isinstance(x, ComplexTensor) else x
 
 
 def _floating(op: str, x: Any, dtype: DTypeLike | None) -> Tensor:
