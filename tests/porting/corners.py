@@ -2,16 +2,21 @@
 
 import copy
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.func import functional_call, functionalize, linearize, stack_module_state, vmap
+from torch.fx import symbolic_trace
+from torch.fx.passes.shape_prop import ShapeProp
 from torch.nn.utils import fuse_conv_bn_eval, stateless
 from torch.utils.data import DataLoader, TensorDataset
 
 
 def show(label, *values):
-    values = [torch.view_as_real(v) if hasattr(v, "is_complex") and v.is_complex() else v for v in values]
+    values = [
+        torch.view_as_real(v) if callable(getattr(v, "is_complex", None)) and v.is_complex() else v for v in values
+    ]
     print(label, *[v.detach() if isinstance(v, torch.Tensor) else v for v in values])
 
 
@@ -60,6 +65,10 @@ for padding in ("zeros", "border", "reflection"):
         made.square().sum().backward()
         show(f"grid_sample {padding} {align}", made, at.grad.abs().sum())
 
+show("ufuncs", np.sqrt(x.abs()), np.maximum(x[0], 0.5), np.power(x[0], 2), np.multiply.reduce(x[1]))
+show("numbers of NumPy", np.float32(2) * x[0], np.int64(2) - x[0], x[0] / np.float32(4), np.float32(0.5) < x[0])
+show("arrays", np.add(x, np.ones(3)), np.abs(x).dtype, np.sign(torch.tensor([-2, 3])), np.log1p(x[0, 1]))
+
 # ---- layers ----
 bag = nn.EmbeddingBag.from_pretrained(torch.arange(6.0).reshape(3, 2), mode="sum")
 show("EmbeddingBag", bag(torch.tensor([0, 1, 2]), torch.tensor([0, 1])), bag.weight.requires_grad)
@@ -77,6 +86,10 @@ y, w = F.multi_head_attention_forward(
 show("with three weights", y, w)
 conv, norm = fill(nn.Conv2d(1, 2, 1)).eval(), fill(nn.BatchNorm2d(2)).eval()
 show("fuse_conv_bn_eval", fuse_conv_bn_eval(conv, norm)(torch.ones(1, 1, 1, 2)))
+
+traced = symbolic_trace(nn.Sequential(nn.Linear(3, 2), nn.ReLU()))
+ShapeProp(traced).propagate(x)
+show("shapes", [(n.name, tuple(n.meta["tensor_meta"].shape)) for n in traced.graph.nodes])
 
 # ---- functions of modules ----
 models = [fill(nn.Linear(3, 2)) for _ in range(2)]

@@ -172,6 +172,12 @@ assert "2 GPUs are named" in raises(ValueError, lambda: nn.DataParallel(nn.Linea
     "`cuda.max_memory_reserved`": """
 assert torch.cuda.max_memory_reserved.__name__ == "memory_reserved"
 """,
+    "`FlopCounterMode`, `torch.utils.benchmark`": """
+from torch.utils.flop_counter import FlopCounterMode
+with FlopCounterMode(display=False) as counter:
+    nn.Linear(4, 8)(torch.ones(3, 4)).relu()
+assert counter.get_total_flops() > 2 * 3 * 4 * 8
+""",
     "`view(dtype)`": """
 x = torch.ones(2, requires_grad=True)
 bits = x.view(torch.int32)

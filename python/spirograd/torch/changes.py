@@ -20,6 +20,7 @@ from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
 from .storage import Storage
 from .subclasses import open_to_subclasses
+from .ufuncs import array_ufunc
 
 __all__ = ["apply"]
 
@@ -191,6 +192,7 @@ def _change_tensors() -> None:
         "device": _device_of(Tensor.device),
         "to_dense": lambda self, dtype=None: self if dtype is None else self.to(dtype),
         "numpy": _seen_by_numpy(Tensor.numpy),
+        "__array_ufunc__": array_ufunc,
         "__array__": _seen_by_numpy(Tensor.__array__),
         "split": _split,
         "storage": lambda self: Storage(self),
