@@ -69,6 +69,15 @@ show("ufuncs", np.sqrt(x.abs()), np.maximum(x[0], 0.5), np.power(x[0], 2), np.mu
 show("numbers of NumPy", np.float32(2) * x[0], np.int64(2) - x[0], x[0] / np.float32(4), np.float32(0.5) < x[0])
 show("arrays", np.add(x, np.ones(3)), np.abs(x).dtype, np.sign(torch.tensor([-2, 3])), np.log1p(x[0, 1]))
 
+out = torch.empty(0)
+same = torch.fmax(x[0], x[1], out=out)
+show("out", out, same is out, torch.linalg.det(x[:3], out=torch.empty(())), torch.lgamma(x[0] + 2, out=out))
+show(
+    "out",
+    torch.fft.rfft(x[0], out=torch.empty(2, dtype=torch.cfloat)),
+    torch.addr(x[:3] * float("nan"), x[0], x[1], beta=0),
+)
+
 # ---- layers ----
 bag = nn.EmbeddingBag.from_pretrained(torch.arange(6.0).reshape(3, 2), mode="sum")
 show("EmbeddingBag", bag(torch.tensor([0, 1, 2]), torch.tensor([0, 1])), bag.weight.requires_grad)

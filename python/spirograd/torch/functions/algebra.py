@@ -142,8 +142,9 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * input + alpha * outer(vec1, vec2)."""
-    return beta * input + alpha * _core.outer(vec1, vec2)
+    """beta * input + alpha * outer(vec1, vec2); with beta = 0 whatever the input is."""
+    product = alpha * _core.outer(vec1, vec2)
+    return product + beta * input if beta else product.expand(_core.broadcast_shapes(input.shape, product.shape))
 
 
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
