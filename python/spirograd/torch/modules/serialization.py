@@ -18,7 +18,8 @@ from ...serialization._paths import written
 from ...serialization._pickles import allowed
 from ...serialization._torch_files import STORAGES, Pickle, write_torch
 
-__all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "add_safe_globals", "clear_safe_globals", "get_safe_globals", "load"]
+__all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "add_safe_globals", "clear_safe_globals", "default_restore_location"]
+__all__ += ["get_safe_globals", "load"]
 __all__ += ["safe_globals", "save"]
 
 MAP_LOCATION = Any
@@ -98,6 +99,11 @@ class _Storage:
 
     def cuda(self, device: int = 0) -> str:
         return f"cuda:{device}"
+
+
+def default_restore_location(storage: Any, location: str) -> Any:
+    """What a map_location function gives for a place by name."""
+    return location
 
 
 _chosen: list[Any] = []
