@@ -1,11 +1,13 @@
 """Modules and names of older programs, and of the inside of PyTorch, that programs import."""
 
 import io
+import tempfile
 import warnings
 
 import torch
 import torch._dynamo.config
 import torch._inductor.config as config
+import torch.distributed
 from functorch import combine_state_for_ensemble, grad, make_functional, make_functional_with_buffers, vmap
 from torch import nn
 from torch.nn.modules.module import _addindent
@@ -39,3 +41,10 @@ print(repr(_addindent("a\nb", 2)), len(_get_clones(net, 3)), isinstance(nn.LSTM(
 config.coordinate_descent_tuning = True
 torch._dynamo.config.suppress_errors = True
 print(torch._dynamo.optimize("eager")(lambda x: x + 1)(torch.ones(1)), torch.xpu.is_available())
+
+with tempfile.TemporaryDirectory() as folder:
+    torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/met", rank=0, world_size=1)
+    x = torch.ones(2)
+    torch.distributed.all_reduce(x)
+    print(x, torch.distributed.get_rank(), torch.distributed.get_world_size())
+    torch.distributed.destroy_process_group()

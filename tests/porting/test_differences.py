@@ -172,6 +172,10 @@ assert "2 GPUs are named" in raises(ValueError, lambda: nn.DataParallel(nn.Linea
     "`cuda.max_memory_reserved`": """
 assert torch.cuda.max_memory_reserved.__name__ == "memory_reserved"
 """,
+    "`share_memory_`, `Module.share_memory`": """
+assert not torch.ones(2).share_memory_().is_shared()
+assert "torch.distributed" in raises(NotImplementedError, lambda: nn.Linear(1, 1).share_memory())
+""",
     "`FlopCounterMode`, `torch.utils.benchmark`": """
 from torch.utils.flop_counter import FlopCounterMode
 with FlopCounterMode(display=False) as counter:

@@ -18,6 +18,7 @@ from .absent import Meta
 from .arguments import FACTOR_FIRST, factor_first, legacy_reduction, without_layout
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
+from .states import open_states
 from .storage import Storage
 from .subclasses import open_to_subclasses
 from .ufuncs import array_ufunc
@@ -33,6 +34,7 @@ def apply() -> None:
     _change_tensors()
     open_to_subclasses()
     _change_modules()
+    open_states()
     _change_distributions()
 
 
@@ -67,6 +69,8 @@ def _change_devices() -> None:
         setattr(Device, name, value)
     for kind in (type(_core.float32), type(complex64)):
         kind.__repr__ = _dtype_name  # type: ignore[method-assign, assignment]
+    type(_core.float32).is_complex = False  # type: ignore[attr-defined]
+    type(_core.float32).is_signed = property(lambda self: self.name not in ("bool", "uint8"))  # type: ignore[attr-defined]
 
 
 # ---- tensors ---------------------------------------------------------------------------------------------------------
@@ -364,6 +368,28 @@ def _named_members(
                 yield f"{at}.{name}" if at else name, value
 
 
+def _set_submodule(self: nn.Module, target: str, module: nn.Module, strict: bool = False) -> None:
+    """Puts a module in the place of a dotted name."""
+    at, _, name = target.rpartition(".")
+    parent = self.get_submodule(at)
+    if strict and not hasattr(parent, name):
+        raise AttributeError(f"set_submodule: {type(parent).__name__} has no {name!r}; leave out strict")
+    setattr(parent, name, module)
+
+
+def _not_shared(self: nn.Module) -> nn.Module:
+    """An error: each process has tensors of its own.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError("share_memory: each process has tensors of its own; train with torch.distributed")
+
+
+def _compiled(self: nn.Module, *args: Any, **options: Any) -> None:
+    """Nothing: a module is planned and fused as it is."""
+
+
 _KEPT = ("_parameters", "_buffers", "_modules")
 
 
@@ -389,6 +415,10 @@ def _change_modules() -> None:
     nn.Module.__getattr__ = _missing  # type: ignore[attr-defined]
     nn.Module.__init_subclass__ = classmethod(_with_getattr)  # type: ignore[assignment, arg-type]
     nn.Module._named_members = _named_members  # type: ignore[attr-defined]
+    nn.Module.set_submodule = _set_submodule  # type: ignore[attr-defined]
+    nn.Module.share_memory = _not_shared  # type: ignore[attr-defined]
+    nn.Module.compile = _compiled  # type: ignore[attr-defined]
+    nn.Module.register_backward_hook = nn.Module.register_full_backward_hook  # type: ignore[attr-defined]
     nn.Module.load_state_dict = _load_state_dict(nn.Module.load_state_dict)  # type: ignore[method-assign]
     nn.Module.cuda = _module_cuda  # type: ignore[attr-defined]
     nn.MultiheadAttention._reset_parameters = nn.MultiheadAttention.reset_parameters  # type: ignore[attr-defined]

@@ -26,6 +26,7 @@ __all__ = [
     "diagflat",
     "diagonal_scatter",
     "dist",
+    "dsplit",
     "einsum",
     "index_reduce",
     "inverse",
@@ -211,6 +212,11 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     where = index.reshape(-1) % flat.shape[0]
     changed = flat.index_add(0, where, source) if accumulate else flat.index_copy(0, where, source)
     return changed.reshape(input.shape)
+
+
+def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Parts along the third dimension: so many, or between these places."""
+    return tuple(tensor_split(input, indices_or_sections, 2))
 
 
 def _each(name: str) -> Any:

@@ -12,6 +12,7 @@ from ..._core import Device
 from ...base.types import DTypeLike
 from ...nn import Module, functional
 from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
+from ..arguments import without_layout
 from ..functions import FUNCTIONS
 from ..kinds import KINDS, set_default_tensor_type
 from ..layouts import *  # noqa: F403
@@ -74,6 +75,12 @@ solve, dsmm, igamma, igammac = linalg.solve, sparse.mm, special.gammainc, specia
 def constant_pad_nd(input: _core.Tensor, pad: Any, value: float = 0) -> _core.Tensor:
     """pad() with one value."""
     return _core.pad(input, pad, value=value)
+
+
+def empty_strided(size: Any, stride: Any, **options: Any) -> _core.Tensor:
+    """A tensor with any values, whose dimensions have these steps in memory."""
+    count = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    return _core.empty(count, **without_layout("empty_strided", options)).as_strided(size, stride)
 
 
 def get_default_device() -> Any:
@@ -240,6 +247,7 @@ __all__ = [
     "device",
     "dsmm",
     "e",
+    "empty_strided",
     "finfo",
     "frombuffer",
     "get_default_device",
