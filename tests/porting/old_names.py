@@ -48,3 +48,25 @@ with tempfile.TemporaryDirectory() as folder:
     torch.distributed.all_reduce(x)
     print(x, torch.distributed.get_rank(), torch.distributed.get_world_size())
     torch.distributed.destroy_process_group()
+
+torch.library.define("mine::twice", "(Tensor x) -> Tensor")
+try:
+    torch.ops.mine.twice(torch.ones(1))
+except NotImplementedError:
+    print("no kernel")
+
+
+@torch.library.register_kernel("mine::twice", "cpu")
+def _(x):
+    return x * 2
+
+
+torch.library.define("mine::thrice", "(Tensor x) -> Tensor")
+
+
+@torch.library.impl("mine::thrice", "default")
+def _(x):
+    return x * 3
+
+
+print(torch.ops.mine.twice(torch.ones(1)), torch.ops.mine.thrice.default(torch.ones(1)))
