@@ -56,7 +56,7 @@ class CustomOpDef:
         return fn
 
     def register_kernel(self, device_types: Any = None, fn: Implementation | None = None) -> Any:
-        """The function to run for tensors of "cpu" or "cuda", of a list of them, or of all devices (None, "default")."""
+        """The function to run for tensors of "cpu", of "cuda", of a list of these, or of all (None or "default")."""
         device_types = None if device_types == "default" else device_types
         if fn is None:
             return functools.partial(self.register_kernel, device_types)
