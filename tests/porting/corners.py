@@ -100,6 +100,9 @@ traced = symbolic_trace(nn.Sequential(nn.Linear(3, 2), nn.ReLU()))
 ShapeProp(traced).propagate(x)
 show("shapes", [(n.name, tuple(n.meta["tensor_meta"].shape)) for n in traced.graph.nodes])
 
+packed = nn.utils.rnn.pack_sequence([x[:3], x[:1]])
+show("packed", packed.double().data.dtype, packed.is_cuda, packed.batch_sizes, torch.is_inference(x))
+
 # ---- functions of modules ----
 models = [fill(nn.Linear(3, 2)) for _ in range(2)]
 models[1].weight.data *= 2

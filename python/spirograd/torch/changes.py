@@ -13,6 +13,7 @@ from .. import _core, complex64, nn
 from .._core import Device, Tensor
 from ..distributions import Distribution
 from ..nn import loss
+from ..nn.utils.rnn import PackedSequence
 from . import functions
 from .absent import Meta
 from .arguments import FACTOR_FIRST, factor_first, legacy_reduction, without_layout
@@ -35,6 +36,7 @@ def apply() -> None:
     open_to_subclasses()
     _change_modules()
     open_states()
+    _change_packed_sequences()
     _change_distributions()
 
 
@@ -272,6 +274,14 @@ def _change_distributions() -> None:
     batch, event = Distribution.batch_shape.fget, Distribution.event_shape.fget  # type: ignore[attr-defined]
     Distribution.batch_shape = property(lambda self: Size(batch(self)))  # type: ignore[assignment]
     Distribution.event_shape = property(lambda self: Size(event(self)))  # type: ignore[assignment]
+
+
+def _change_packed_sequences() -> None:
+    for name in ("double", "float", "half", "int", "long"):
+        setattr(PackedSequence, name, lambda self, name=name: self._replace(data=getattr(self.data, name)()))
+    PackedSequence.cuda = lambda self, *args, **kwargs: self.to("cuda")  # type: ignore[attr-defined]
+    PackedSequence.is_cuda = property(lambda self: self.data.is_cuda)  # type: ignore[attr-defined]
+    PackedSequence.pin_memory = lambda self: self  # type: ignore[attr-defined]
 
 
 class _Entries(dict[str, Any]):

@@ -67,7 +67,17 @@ globals().update({name: getattr(functional, name) for name in _FUNCTIONAL if has
 globals().update(KINDS["cpu"])
 globals().update(ABSENT)
 globals().update(FUNCTIONS)
-_METHODS = ["detach", "is_nonzero", "is_same_size", "index_put_", "fill_diagonal_"]
+_METHODS = [
+    "detach",
+    "get_device",
+    "is_conj",
+    "is_inference",
+    "is_neg",
+    "is_nonzero",
+    "is_same_size",
+    "index_put_",
+    "fill_diagonal_",
+]
 _METHODS += [name for name in dir(_core.Tensor) if name.endswith("_") and not name.startswith("_")]
 solve, dsmm, igamma, igammac = linalg.solve, sparse.mm, special.gammainc, special.gammaincc
 
