@@ -32,6 +32,9 @@ struct Cursor {
   bool is_one_mask() const { return indices.size() == 1 && indices[0].tensor.dtype() == DType::boolean; }
 };
 
+// Keys that PyTorch deprecates and still reads in another way than NumPy (spirograd.torch).
+bool legacy_keys = false;
+
 bool is_integer(PyObject* key) { return PyIndex_Check(key) && !PyBool_Check(key) && !PySequence_Check(key); }
 
 Tensor as_index(PyObject* key, DeviceId device) {
@@ -44,6 +47,7 @@ Tensor as_index(PyObject* key, DeviceId device) {
   }
   if (is_float(t.dtype()))
     fail<IndexError>("getitem", std::string("an index of ") + name_of(t.dtype()), "use integers or bool");
+  t = legacy_mask(t);
   if (!(t.device() == device)) t = moved(t, {}, device);
   return t;
 }
@@ -108,6 +112,18 @@ void take(Cursor& at, const Part& part) {
     at.x = select(at.x, at.dim, to_int("getitem", part.key));
 }
 
+void warn(const char* message) { check(PyErr_WarnEx(PyExc_UserWarning, message, 1)); }
+
+// A short list of anything but numbers.
+bool is_legacy_tuple(PyObject* key) {
+  if (!legacy_keys || !PyList_Check(key) || PyList_GET_SIZE(key) >= 32) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(key); ++i) {
+    PyObject* part = PyList_GET_ITEM(key, i);
+    if (part == Py_None || part == Py_Ellipsis || PySlice_Check(part) || PySequence_Check(part)) return true;
+  }
+  return false;
+}
+
 bool is_whole(PyObject* key) {
   if (!PySlice_Check(key)) return false;
   auto* s = reinterpret_cast<PySliceObject*>(key);
@@ -117,6 +133,12 @@ bool is_whole(PyObject* key) {
 // Left to right: each part of the key makes a view of the tensor so far, or leaves an index for later. Nothing is
 // copied before all parts are known to be right.
 Cursor follow(const Tensor& x, PyObject* key) {
+  if (is_legacy_tuple(key)) {
+    warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated: it counts as a tuple; use "
+        "x[tuple(key)]");
+    return follow(x, Object(check(PyList_AsTuple(key))).get());
+  }
   Cursor at{x, 0, {}};
   if (!PyTuple_Check(key)) {
     if (key != Py_Ellipsis) take(at, part_of(key, x.device()));
@@ -215,6 +237,14 @@ void write(const Cursor& at, const Tensor& value0) {
 }
 
 }  // namespace
+
+void set_legacy_keys(bool on) { legacy_keys = on; }
+
+Tensor legacy_mask(const Tensor& index) {
+  if (!legacy_keys || index.dtype() != DType::uint8) return index;
+  warn("indexing with dtype torch.uint8 is deprecated: it counts as a mask; use torch.bool");
+  return cast(index, DType::boolean);
+}
 
 PyObject* get_item(PyObject* self, PyObject* key) {
   return guarded([&] {

@@ -1,5 +1,6 @@
 // Functions and methods that read and write at computed places. The arithmetic is in ops/index.cpp.
 #include "bind/bound.hpp"
+#include "bind/tensor.hpp"
 #include "ops/list.hpp"
 
 namespace sg::bind {
@@ -19,7 +20,7 @@ struct From<Indices> {
     }
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
       PyObject* key = PySequence_Fast_GET_ITEM(list.get(), i);
-      const Tensor t = key == Py_None ? Tensor() : tensor_of(f.op, key);
+      const Tensor t = key == Py_None ? Tensor() : legacy_mask(tensor_of(f.op, key));
       if (!t || t.dtype() != DType::boolean)
         indices.list.push_back(t);
       else
@@ -97,6 +98,10 @@ const Callable callables[] = {
     SG_IN_PLACE(index_put, index_put, SG_PUT_ARGUMENTS),
     SG_IN_PLACE(masked_fill, sg::masked_fill, "mask: Tensor, value: Tensor | float"),
     SG_IN_PLACE(masked_scatter, sg::masked_scatter, "mask: Tensor, source: Tensor"),
+    {"_set_legacy_keys", bound<set_legacy_keys>, "on: bool", "None",
+     "Whether keys are read as PyTorch reads those that it deprecates: uint8 as a mask, a list of sequences as a "
+     "tuple.",
+     Scope::function},
 };
 
 }  // namespace

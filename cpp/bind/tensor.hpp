@@ -32,6 +32,8 @@ void add_tensor_type(PyObject* module);
 // Slots of the type, by file.
 extern PyGetSetDef tensor_attributes[];             // attributes.cpp
 PyObject* get_item(PyObject* self, PyObject* key);  // index.cpp
+void set_legacy_keys(bool on);
+Tensor legacy_mask(const Tensor& index);  // an index of uint8 as bool, where keys are legacy ones
 int set_item(PyObject* self, PyObject* key, PyObject* value);
 PyObject* get_row(PyObject* self, Py_ssize_t row);
 Py_ssize_t length(PyObject* self);

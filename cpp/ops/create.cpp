@@ -188,8 +188,9 @@ Tensor arange_to(IntOrReal start, IntOrReal end, IntOrReal step, std::optional<D
 
 Tensor logspace(double start, double end, int64_t steps, double base, std::optional<DType> type, DeviceId device) {
   check_bounds("logspace", start, end, steps);
-  const DType dtype = type.value_or(default_float());
-  return cast(pow(Tensor(base), linspace(start, end, steps, dtype, device)), dtype);
+  const DType dtype = type.value_or(default_float()), compute = is_float(dtype) ? dtype : DType::float64;
+  if (!is_float(dtype)) start = std::trunc(start), end = std::trunc(end);
+  return cast(pow(Tensor(base), linspace(start, end, steps, compute, device)), dtype);
 }
 Tensor linspace(double start, double end, int64_t steps, std::optional<DType> type, DeviceId device) {
   check_bounds("linspace", start, end, steps);

@@ -374,6 +374,7 @@ def angle(input: Any) -> Any:
         0.5
     """
     if isinstance(input, Tensor):
+        input = input if input.is_floating_point() else input.to(_core.get_default_dtype())
         return _core.where(input.isnan(), input, _core.where(input < 0, np.pi, 0.0).to(input.dtype))
     zero = (input.real == 0) & (input.imag == 0)
     return _core.atan2(input.imag, _core.where(zero, 1.0, input.real))
@@ -471,6 +472,27 @@ def _abs(input: ComplexTensor) -> Tensor:
 
 def _exp(input: ComplexTensor) -> ComplexTensor:
     return polar(input.real.exp(), input.imag)
+
+
+def _sinh(input: ComplexTensor) -> ComplexTensor:
+    return ComplexTensor(input.real.sinh() * input.imag.cos(), input.real.cosh() * input.imag.sin())
+
+
+def _cosh(input: ComplexTensor) -> ComplexTensor:
+    return ComplexTensor(input.real.cosh() * input.imag.cos(), input.real.sinh() * input.imag.sin())
+
+
+def _sin(input: ComplexTensor) -> ComplexTensor:
+    return ComplexTensor(input.real.sin() * input.imag.cosh(), input.real.cos() * input.imag.sinh())
+
+
+def _cos(input: ComplexTensor) -> ComplexTensor:
+    return ComplexTensor(input.real.cos() * input.imag.cosh(), -input.real.sin() * input.imag.sinh())
+
+
+def _isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
+    near = _core.abs(input - other) <= atol + rtol * _core.abs(other)
+    return near | (input == other)
 
 
 def _log(input: ComplexTensor) -> ComplexTensor:
@@ -672,6 +694,8 @@ ComplexTensor.functions = {
     "asarray": _tensor,
     "conj": conj,
     "copy_": _copy_,
+    "cos": _cos,
+    "cosh": _cosh,
     "dim": lambda input: input.ndim,
     "div": _div,
     "divide": _div,
@@ -683,6 +707,7 @@ ComplexTensor.functions = {
     "full_like": _full,
     "is_complex": lambda input: True,
     "is_floating_point": lambda input: False,
+    "isclose": _isclose,
     "isfinite": lambda input: input.real.isfinite() & input.imag.isfinite(),
     "isinf": lambda input: input.real.isinf() | input.imag.isinf(),
     "isnan": lambda input: input.real.isnan() | input.imag.isnan(),
@@ -703,14 +728,19 @@ ComplexTensor.functions = {
     "reciprocal": lambda input: _div(1.0, input),
     "resolve_conj": lambda input: input,
     "sgn": lambda input: ComplexTensor(*(x / _core.where(_abs(input) == 0, 1.0, _abs(input)) for x in _parts(input))),
+    "sigmoid": lambda input: _div(1.0, _exp(-input) + 1),
+    "sin": _sin,
+    "sinh": _sinh,
     "size": lambda input, dim=None: input.shape if dim is None else input.shape[dim],
     "sqrt": _sqrt,
     "square": lambda input: _mul(input, input),
     "sub": _sub,
     "subtract": _sub,
+    "tanh": lambda input: _div(_sinh(input), _cosh(input)),
     "tensor": _tensor,
     "to": _to,
     "true_divide": _div,
+    "vdot": lambda input, other: _core.dot(conj(input), other),
     "view": _view,
     "where": _where,
 }

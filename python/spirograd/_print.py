@@ -146,7 +146,7 @@ def _notes(x: Tensor) -> list[str]:
     default = get_default_dtype().name
     if x.numel() == 0:
         if x.ndim != 1:
-            notes.append(f"size={x.shape}")
+            notes.append(f"size={tuple(x.shape)}")
         if x.dtype.name != default:
             notes.append(f"dtype={x.dtype!r}")
     elif x.dtype.name not in (default, "int64", "bool"):

@@ -15,6 +15,7 @@ import pytest
 
 import spirograd as sg
 from reference.torch_files import KINDS, Part, torch_file
+from spirograd.serialization._pickles import allowed
 
 FORMATS = pytest.mark.parametrize("old", [False, True], ids=["zip", "old"])
 
@@ -137,6 +138,16 @@ def test_nothing_is_called(obj: Any, message: str, old: bool, tmp_path: Path, mo
     with pytest.raises(sg.FileFormatError, match=message):
         sg.load("x.pt")
     assert os.listdir() == ["x.pt"]
+
+
+@FORMATS
+def test_an_object_is_made_where_the_program_allows_its_class(old: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = torch_file({"s": Settable(), "w": Part(FOUR)}, old)
+    monkeypatch.setitem(allowed, f"{__name__}.Settable", Settable)
+    found = read(data)
+    assert type(found["s"]) is Settable and found["s"].x == 1
+    with pytest.raises(sg.FileFormatError, match="could run code"):
+        read(torch_file([Settable(), Evil()], old))
 
 
 def pickled(*instructions: bytes) -> bytes:

@@ -57,6 +57,7 @@ def test_spaced_errors() -> None:
 def test_logspace_and_eye(device: sg.Device) -> None:
     np.testing.assert_allclose(sg.logspace(-1, 2, 7, device=device).numpy(), np.logspace(-1, 2, 7), rtol=2e-6)
     assert sg.logspace(0, 4, 5, base=2, device=device).tolist() == [1, 2, 4, 8, 16]
+    assert sg.logspace(2, 0, 4, dtype=sg.int64, device=device).tolist() == [100, 21, 4, 1]
     assert sg.eye(2, device=device).tolist() == [[1, 0], [0, 1]]
     assert sg.eye(2, 3, dtype=sg.bool, device=device).tolist() == [[True, False, False], [False, True, False]]
     assert sg.eye(0).shape == (0, 0)

@@ -27,6 +27,8 @@ KEYS: list[Any] = [
     np.array([1, 0]),
     np.array([[0, 1], [1, 1]]),
     ([[0], [1]], [0, 1, 2]),
+    [[0, 1], [1, 0]],
+    np.array([1, 0, 1], np.uint8),
     ([1, 0], slice(None), None, [1, 2]),
     X > 50,
     (slice(None), MASK),

@@ -302,6 +302,8 @@ def test_functions_of_models(device: sg.Device) -> None:
     np.testing.assert_allclose(F.normalize(x).numpy(), a / length, rtol=1e-5)
     cosine = (a * a[::-1]).sum(1) / (length[:, 0] * length[::-1, 0])
     np.testing.assert_allclose(F.cosine_similarity(x, y).numpy(), cosine, rtol=1e-5)
+    tall, rows = sg.tensor([[1.0], [2.0]]), sg.tensor([[3.0, 6.0], [4.0, 8.0]])  # [1, 1] and [2, 2] beside the rows
+    np.testing.assert_allclose(F.cosine_similarity(tall, rows).numpy(), [9 / 90**0.5] * 2, rtol=1e-6)
     assert F.normalize(sg.zeros(2, 2, device=device)).tolist() == [[0, 0], [0, 0]]
     assert F.pad(x, (1, 0)).shape == (3, 6)
 

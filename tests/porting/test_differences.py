@@ -36,6 +36,9 @@ assert "inner sizes differ" in raises(ValueError, lambda: torch.ones(2, 3) @ tor
 y = nn.functional.embedding(torch.tensor([9]), torch.ones(3, 2)).sum()
 assert "out of range" in raises(IndexError, y.item)
 """,
+    "fractions in a list as an index, `x[[0.5, 1.0]]`": """
+assert "an index of float32" in raises(IndexError, lambda: torch.ones(3)[[0.5, 1.0]])
+""",
     "modules in plain lists and dicts": """
 class Net(nn.Module):
     def __init__(self):
@@ -168,6 +171,16 @@ assert "2 GPUs are named" in raises(ValueError, lambda: nn.DataParallel(nn.Linea
 """,
     "`cuda.max_memory_reserved`": """
 assert torch.cuda.max_memory_reserved.__name__ == "memory_reserved"
+""",
+    "`share_memory_`, `Module.share_memory`": """
+assert not torch.ones(2).share_memory_().is_shared()
+assert "torch.distributed" in raises(NotImplementedError, lambda: nn.Linear(1, 1).share_memory())
+""",
+    "`FlopCounterMode`, `torch.utils.benchmark`": """
+from torch.utils.flop_counter import FlopCounterMode
+with FlopCounterMode(display=False) as counter:
+    nn.Linear(4, 8)(torch.ones(3, 4)).relu()
+assert counter.get_total_flops() > 2 * 3 * 4 * 8
 """,
     "`view(dtype)`": """
 x = torch.ones(2, requires_grad=True)

@@ -323,6 +323,15 @@ def test_special_functions_at_the_ends() -> None:
     np.testing.assert_array_equal(sg.special.gammaincc(a, b).numpy(), [nan, 0, 1, 0, nan, nan, nan])
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_derivatives_of_digamma_at_negative_numbers(n: int) -> None:
+    x = sg.tensor([-0.3, -1.75, -7.5, -8.478, -20.25, -55.1], dtype=sg.float64)
+    sums = [
+        (-1) ** (n + 1) * math.factorial(n) * sum(1 / (v + k) ** (n + 1) for k in range(200_000)) for v in x.tolist()
+    ]
+    np.testing.assert_allclose(sg.special.polygamma(n, x).numpy(), sums, rtol=1e-5)
+
+
 @pytest.mark.parametrize("a", [0.01, 0.5, 1.0, 7.5, 60.0, 4000.0])
 def test_incomplete_gamma_functions(device: sg.Device, a: float) -> None:
     points = a * np.array([0.3, 0.8, 1.0, 1.1, 3.0])
@@ -374,5 +383,23 @@ def test_constraints_of_whole_numbers() -> None:
     assert constraints.integer_interval(0, 1).check(x).tolist() == [False, True, False, True, False]
     assert constraints.boolean.check(x).tolist() == [False, True, False, True, False]
     assert constraints.half_open_interval(0, 1).check(x).tolist() == [False, True, True, False, False]
-    with pytest.raises(NotImplementedError, match="no transform to boolean"):
-        sg.distributions.transform_to(constraints.boolean)
+
+
+def test_a_registry_names_itself_where_it_has_no_transform() -> None:
+    for name in ("transform_to", "biject_to"):
+        with pytest.raises(NotImplementedError, match=f"^{name}: there is no transform to boolean"):
+            getattr(sg.distributions, name)(constraints.boolean)
+
+
+@pytest.mark.parametrize("name", ["Bernoulli", "Categorical", "OneHotCategorical", "Geometric", "ContinuousBernoulli"])
+def test_a_draw_before_changes_no_gradient(name: str) -> None:
+    gradients = []
+    for drawn in (False, True):
+        logits = sg.tensor([0.3, -1.0, 2.0], requires_grad=True)
+        made = getattr(sg.distributions, name)(logits=logits)
+        if drawn:
+            made.sample()
+        (made.entropy().sum() + (made.probs**2).sum()).backward()
+        assert logits.grad is not None
+        gradients.append(logits.grad.tolist())
+    assert gradients[0] == gradients[1] and any(gradients[0])

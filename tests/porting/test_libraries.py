@@ -187,7 +187,7 @@ assert "'mps' names no device" in error(lambda: torch.zeros(2).to(torch.device("
 assert "tensors of several devices" in error(torch.distributed.tensor.DTensor)
 assert "sg.compile()" in error(torch.cuda.CUDAGraph)
 assert "func.jvp()" in error(lambda: torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1)))
-assert "checkpoint" in error(lambda: torch.autograd.graph.save_on_cpu().__enter__())
+assert "checkpoint" in error(lambda: torch.autograd.graph.saved_tensors_hooks(None, None).__enter__())
 assert "'foo' names no device" in error(lambda: torch.device("foo"))
 """
     )
@@ -227,6 +227,38 @@ assert any("matmul" in name for name in counter.get_flop_counts()["Global"]), co
 
 def test_additions_and_multiplications_are_counted(run_python) -> None:
     run_python(START + "DEVICE = 'cpu'\n" + COUNTED)
+    run_python(  # of a result that nobody keeps, too
+        START
+        + """
+from torch.utils.flop_counter import FlopCounterMode
+conv = torch.nn.Conv2d(3, 8, 3, padding=1, bias=False)
+with FlopCounterMode(display=False) as counter:
+    conv(torch.ones(2, 3, 8, 8))
+assert counter.get_total_flops() == 55296, counter.get_total_flops()
+"""
+    )
+
+
+def test_statements_are_timed(run_python) -> None:
+    run_python(
+        START
+        + """
+from torch.utils.benchmark import Compare, Timer
+names = {"x": torch.ones(64, 64)}
+one = Timer("x @ x", globals=names, label="product", sub_label="64", description="of ones").timeit(3)
+assert one.mean == one.median > 0 and one.iqr == 0 and "product: 64" in repr(one) and "1 block of 3 runs" in repr(one)
+several = Timer("y = x + 1; y.sum().item()", "x = x * 2", globals=names).blocked_autorange(min_run_time=0.01)
+assert several.number_per_run >= 1 and len(several.times) >= 1
+compared = str(Compare([one, several])).splitlines()
+assert compared[0].startswith("product: 64 of ones: ") and len(compared) == 2
+with torch.autograd.profiler.profile(use_cuda=False) as found:
+    (names["x"] @ names["x"]).sum().item()
+assert found.self_cpu_time_total > 0
+with torch.autograd.profiler.profile(enabled=False) as found:
+    names["x"].sum().item()
+assert not found.events()
+"""
+    )
 
 
 @pytest.mark.gpu

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = ["distributions", "graphs", "inference", "layers", "libraries", "modes", "rare", "signals"]
-SCRIPTS += ["subclasses"]
+SCRIPTS = ["checkpoints", "corners", "distributions", "graphs", "inference", "keys", "layers", "libraries", "modes"]
+SCRIPTS += ["old_names", "rare", "signals", "states", "subclasses"]
 HERE = Path(__file__).parent
 PRINTED = HERE.parent / "golden"  # by PyTorch 2.13 or 2.14 on a CPU
 NUMBER = re.compile(r"-?(?:\d+\.\d+(?:e[+-]?\d+)?|inf|nan)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._core import Error, Tensor, _backward, _grad
+from .._core import Error, Tensor, _backward, _grad, stack
 from ..base.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from . import function, functional
 from .anomaly_mode import detect_anomaly, is_anomaly_enabled, set_detect_anomaly
@@ -95,7 +95,8 @@ def grad(
         retain_graph: keep what another pass needs; default: the value of create_graph.
         create_graph: record the gradients themselves, for gradients of higher order.
         allow_unused: None for inputs that no output was made from, instead of an error.
-        is_grads_batched: only False; use spirograd.func.vmap.
+        is_grads_batched: grad_outputs have one dimension more, along which there are several of each; so have the
+            gradients.
         materialize_grads: zeros for inputs that no output was made from.
 
     Returns:
@@ -111,7 +112,10 @@ def grad(
         18.0
     """
     if is_grads_batched:
-        raise NotImplementedError("grad: is_grads_batched is not supported; call grad once for each gradient")
+        batch = [grad_outputs] if isinstance(grad_outputs, Tensor) else list(grad_outputs or [])
+        options = (create_graph, allow_unused, False, materialize_grads)
+        rows = [grad(outputs, inputs, list(row), True, *options) for row in zip(*batch, strict=True)]
+        return tuple(None if parts[0] is None else stack(parts) for parts in zip(*rows, strict=True))
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: materialize_grads needs allow_unused; leave allow_unused out")
     roots = [outputs] if isinstance(outputs, Tensor) else list(outputs)

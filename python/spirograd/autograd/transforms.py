@@ -13,7 +13,7 @@ from .._core import Tensor, _depends_on_others, _grad, stack, zeros_like
 from ..base.grad_mode import enable_grad
 from ..base.tree import flatten, transform
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "value_and_grad", "vjp"]
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "value_and_grad", "vjp"]
 
 Argnums = int | tuple[int, ...]
 
@@ -260,6 +260,26 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         ys, rebuild = _tensors("jvp", made)
         output, change, rest = inputs.release((made, rebuild(_push(ys, inputs, directions)), aux))
     return (output, change, rest) if has_aux else (output, change)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The value of func, and a function that gives its change along directions of the arguments.
+
+    Args:
+        func: gives tensors; its gradients must have gradients.
+        primals: its arguments.
+
+    Example:
+        >>> y, change = sg.func.linearize(sg.sin, sg.zeros(2))
+        >>> change(sg.ones(2)).tolist()
+        [1.0, 1.0]
+    """
+
+    def change(*tangents: Any) -> Any:
+        """What jvp() gives as a change."""
+        return jvp(func, primals, tangents)[1]
+
+    return func(*primals), change
 
 
 def _basis(x: Tensor) -> list[Tensor]:

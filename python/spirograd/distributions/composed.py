@@ -374,6 +374,9 @@ class MixtureSameFamily(Distribution):
         self.mixture_distribution, self.component_distribution = mixture_distribution, component_distribution
         super().__init__(component_distribution.batch_shape[:-1], component_distribution.event_shape, validate_args)
 
+    def __repr__(self) -> str:
+        return f"MixtureSameFamily(\n  {self.mixture_distribution},\n  {self.component_distribution})"
+
     def _weights(self) -> Tensor:
         return self.mixture_distribution.probs.reshape(
             *self.mixture_distribution.param_shape, *(1,) * len(self.event_shape)

@@ -35,7 +35,8 @@ class ConstraintRegistry:
         0.0
     """
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, name: str = "ConstraintRegistry", text: str = "") -> None:
+        self._name = name
         self._registry: dict[type, Factory] = {}
         self.__doc__ = text or type(self).__doc__
 
@@ -60,13 +61,15 @@ class ConstraintRegistry:
     def __call__(self, constraint: Constraint) -> Transform:
         if type(constraint) not in self._registry:
             raise NotImplementedError(
-                f"transform_to: there is no transform to {constraint}; write a Transform, and register() it"
+                f"{self._name}: there is no transform to {constraint}; write a Transform, and register() it"
             )
         return self._registry[type(constraint)](constraint)
 
 
-transform_to = ConstraintRegistry("A transform from all numbers to those that meet a constraint; register() adds one.")
-biject_to = ConstraintRegistry("The same, where the transform has an inverse.")
+transform_to = ConstraintRegistry(
+    "transform_to", "A transform from all numbers to those that meet a constraint; register() adds one."
+)
+biject_to = ConstraintRegistry("biject_to", "The same, where the transform has an inverse.")
 
 
 def _register(constraint: Any, factory: Factory) -> None:

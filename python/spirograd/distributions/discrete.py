@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any, ClassVar
 
 from .. import _core
@@ -12,7 +11,7 @@ from .._core import Tensor, log, log1p, where
 from ..nn import functional as F
 from . import constraints
 from .constraints import Constraint
-from .distribution import Distribution, ExponentialFamily, together, uniform
+from .distribution import Distribution, ExponentialFamily, once, together, uniform
 
 __all__ = ["Bernoulli", "Categorical", "OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
@@ -35,12 +34,12 @@ class Trials(Distribution):
             (self.logits,) = together(logits)
         super().__init__((self.probs if probs is not None else self.logits).shape, (), validate_args)
 
-    @cached_property
+    @once
     def probs(self) -> Tensor:
         """The probability of 1."""
         return self.logits.sigmoid()
 
-    @cached_property
+    @once
     def logits(self) -> Tensor:
         """log(p / (1 - p)), finite for the p that the type can tell from 0 and 1."""
         eps = 2.0**-52 if self.probs.dtype == _core.float64 else 2.0**-23
@@ -133,12 +132,12 @@ class Categorical(Distribution):
         self._num_events = given.shape[-1]
         super().__init__(given.shape[:-1], (), validate_args)
 
-    @cached_property
+    @once
     def probs(self) -> Tensor:
         """The probability of each class."""
         return self.logits.softmax(-1)
 
-    @cached_property
+    @once
     def logits(self) -> Tensor:
         """The logarithm of the probability of each class."""
         eps = 2.0**-52 if self.probs.dtype == _core.float64 else 2.0**-23

@@ -5,14 +5,24 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from .. import _core
 from .._core import Tensor
-from ..base.grad_mode import no_grad
+from ..base.grad_mode import enable_grad, no_grad
 from .constraints import Constraint, Dependent
 
 __all__ = ["Distribution", "ExponentialFamily"]
+
+T = TypeVar("T")
+
+
+class once(functools.cached_property[T]):
+    """A property that is computed once, with its gradient, even where a draw without one is the first to need it."""
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        with enable_grad():
+            return super().__get__(instance, owner)
 
 
 class Distribution:

@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _core
+from .._complex import ComplexTensor, _abs
 from .._core import Tensor
 from ..base.types import DTypeLike
 from ._decompositions import svdvals
 from ._lapack import name_of
 
 Dim = int | Sequence[int] | None
+
+
+def _size(x: Any) -> Any:
+    return _abs(x) if isinstance(x, ComplexTensor) else x
 
 
 def _floating(op: str, x: Any, dtype: DTypeLike | None) -> Tensor:
@@ -30,7 +35,7 @@ def vector_norm(
     """The norm of vectors, the root of order ord of the sum of abs(x)**ord, on the tensor's device.
 
     Args:
-        x: of a floating type.
+        x: of a floating type, or complex.
         ord: any number; 0 counts what is not 0, inf and -inf give the largest and smallest abs(x).
         dim: the dimensions that make a vector; default: all.
         keepdim: keeps them, with size 1.
@@ -43,7 +48,7 @@ def vector_norm(
         >>> sg.linalg.vector_norm(sg.tensor([3.0, 4.0])).item()
         5.0
     """
-    x = _floating("linalg.vector_norm", x, dtype)
+    x = _floating("linalg.vector_norm", _size(x), dtype)
     if not isinstance(ord, int | float):
         raise TypeError(f"linalg.vector_norm: ord is {ord!r}; a number is needed")
     return _core.norm(x, float(ord), dim, keepdim)
@@ -133,9 +138,9 @@ def norm(
         >>> sg.linalg.norm(sg.tensor([[3.0, 0.0], [0.0, 4.0]]), ord=1, dim=0).tolist()
         [3.0, 4.0]
     """
-    A = _floating("linalg.norm", A, dtype)
     if ord is None:
-        return vector_norm(A, 2, dim, keepdim)
+        return vector_norm(A, 2, dim, keepdim, dtype=dtype)
+    A = _floating("linalg.norm", A, dtype)
     dims = list(range(A.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     if len(dims) == 2:
         return matrix_norm(A, ord, dims, keepdim)

@@ -189,6 +189,46 @@ class EmbeddingBag(TensorModule):
             with no_grad():
                 self.weight[self.padding_idx] = 0.0
 
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> EmbeddingBag:
+        """An EmbeddingBag of an existing table.
+
+        Args:
+            embeddings: [rows, size].
+            freeze: the table is not trained.
+            max_norm, norm_type, scale_grad_by_freq, mode, sparse, include_last_offset, padding_idx: see the class.
+
+        Raises:
+            ValueError: it is no matrix, or an option is not there.
+        """
+        if embeddings.ndim != 2:
+            raise ValueError(f"EmbeddingBag: the table has shape {list(embeddings.shape)}; it must be a matrix")
+        bag = cls(
+            embeddings.shape[0],
+            embeddings.shape[1],
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            embeddings,
+            include_last_offset,
+            padding_idx,
+        )
+        bag.weight.requires_grad = not freeze
+        return bag
+
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         return F.embedding_bag(
             input,

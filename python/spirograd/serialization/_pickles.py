@@ -1,11 +1,12 @@
 """The pickles in PyTorch's files, as data.
 
 A pickle is a list of instructions. Those that make tensors, and what they are nested in, are followed here. There are
-no others, so nothing that a file names is ever imported or called.
+no others, so nothing that a file names is ever imported or called, but for what a program has put into `allowed`.
 """
 
 from __future__ import annotations
 
+import functools
 import pickletools
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, NamedTuple
@@ -39,6 +40,16 @@ class View(NamedTuple):
     size: tuple[int, ...]
     stride: tuple[int, ...]
     requires_grad: bool
+
+
+class Instance:
+    """An object that something allowed makes from arguments, and what it is set up with then."""
+
+    def __init__(self, make: Callable[..., Any], arguments: Any) -> None:
+        self.make, self.arguments, self.state = make, arguments, None
+
+
+allowed: dict[str, Any] = {}  # classes and functions, by module and name
 
 
 def _view(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, *_: Any) -> View:
@@ -140,16 +151,15 @@ def _follow(stream: BinaryIO, met: dict[str, Stored]) -> Any:
         elif name == "REDUCE":
             arguments, function = stack.pop(), stack.pop()
             stack.append(_called(function, arguments))
-        elif name == "BUILD":  # what an OrderedDict has beside its items
-            stack.pop()
-            if not isinstance(stack[-1], dict):
+        elif name == "BUILD":  # of an OrderedDict, what it has beside its items
+            state = stack.pop()
+            if isinstance(stack[-1], Instance):
+                stack[-1].state = state
+            elif not isinstance(stack[-1], dict):
                 raise FileFormatError("sets up an object, which could run code; only tensors of PyTorch are read")
         elif name == "NEWOBJ":
-            kind = stack[-2] if len(stack) > 1 else None
-            what = shown(kind.name) if isinstance(kind, Name) else "an object"
-            raise FileFormatError(
-                f"holds an object of {what}, which could run code; save a module's state_dict() with PyTorch instead"
-            )
+            arguments, kind = stack.pop(), stack.pop()
+            stack.append(_new(kind, arguments))
         elif name == "STOP":
             return stack.pop()
         elif name not in ("PROTO", "FRAME"):
@@ -175,7 +185,18 @@ def _add(target: Any, items: list[Any], pairs: bool) -> None:
         target[key] = value
 
 
+def _new(kind: Any, arguments: Any) -> Instance:
+    if isinstance(kind, Name) and isinstance(allowed.get(kind.name), type):
+        return Instance(functools.partial(allowed[kind.name].__new__, allowed[kind.name]), arguments)
+    what = shown(kind.name) if isinstance(kind, Name) else "an object"
+    raise FileFormatError(
+        f"holds an object of {what}, which could run code; save a module's state_dict() with PyTorch instead"
+    )
+
+
 def _called(function: Any, arguments: Any) -> Any:
+    if isinstance(function, Name) and function.name in allowed:
+        return Instance(allowed[function.name], arguments)
     if not isinstance(function, Name) or function.name not in CALLS:
         what = shown(function.name) if isinstance(function, Name) else "an object"
         raise FileFormatError(f"calls {what}, which could run code; only tensors of PyTorch are read")

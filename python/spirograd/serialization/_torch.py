@@ -12,7 +12,7 @@ import numpy as np
 from .._core import FileFormatError, Tensor
 from ._arrays import DTYPES, RAW, reason, shown, tensor_of
 from ._paths import MapLocation
-from ._pickles import Stored, View, follow
+from ._pickles import Instance, Name, Stored, View, allowed, follow
 from ._room import Room
 from ._trees import DEPTH
 
@@ -73,7 +73,22 @@ class Maker:
             return {key: self.made(value, depth) for key, value in x.items()}
         if type(x) in (list, tuple):
             return type(x)(self.made(part, depth) for part in x)
+        if isinstance(x, Instance):
+            return self.instance(x, depth)
+        if isinstance(x, Name) and x.name in allowed:
+            return allowed[x.name]
         raise FileFormatError(f"load: {self.path} holds {shown(str(x[0]))}; only tensors and plain things are read")
+
+    def instance(self, x: Instance, depth: int) -> Any:
+        obj = x.make(*self.made(x.arguments, depth))
+        state = self.made(x.state, depth)
+        if state is not None and hasattr(obj, "__setstate__"):
+            obj.__setstate__(state)
+            return obj
+        for part in state if isinstance(state, tuple) else (state,):  # with slots, two dicts
+            for name, value in (part or {}).items():
+                object.__setattr__(obj, name, value)
+        return obj
 
     def tensor(self, view: View) -> Tensor:
         dtype, data = element(view.storage, self.path), self.contents.get(view.storage.key, b"")

@@ -117,7 +117,9 @@ def _digamma_value(x: Tensor) -> Tensor:
 
 
 def _polygamma_value(x: Tensor, n: int) -> Tensor:
+    # Negative numbers by reflection: the n-th derivative of digamma(1 - x) - digamma(x) = pi cot(pi x) (DLMF 5.5.4).
     # DLMF 5.15.8: (-1)^(n+1) times (n-1)!/z^n + n!/(2 z^(n+1)) + sum of B(2k) (2k+n-1)! / ((2k)! z^(2k+n)).
+    given, x = x, where(x < 0, 1 - x, x)
     z, below = where(x < _SHIFT, x + _SHIFT, x), x * 0
     for k in range(_SHIFT):
         below = below + 1 / (x + k) ** (n + 1)
@@ -127,7 +129,17 @@ def _polygamma_value(x: Tensor, n: int) -> Tensor:
         math.factorial(n - 1) / z**n + math.factorial(n) / (2 * z ** (n + 1)) + inverse * poly(inverse, terms) / z**n
     )
     value = where(x < _SHIFT, series + math.factorial(n) * below, series)
-    return -value if n % 2 == 0 else value
+    turn = math.pi * (given - round(given))
+    wave = math.pi ** (n + 1) * poly(1 / turn.tan(), _cotangent(n))
+    return where(given < 0, -value - wave, -value if n % 2 == 0 else value)
+
+
+def _cotangent(n: int) -> list[float]:
+    """The n-th derivative of cot, as the coefficients of a polynomial of cot, whose derivative is -1 - cot^2."""
+    p = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(n):
+        p = -p.deriv() * np.polynomial.Polynomial([1.0, 0.0, 1.0])
+    return [float(c) for c in p.coef]
 
 
 def digamma(input: Tensor) -> Tensor:
@@ -151,7 +163,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
     Args:
         n: 0 is digamma itself.
-        input: any shape; positive where n > 0.
+        input: any shape.
 
     Raises:
         ValueError: n is negative.
@@ -170,7 +182,7 @@ def zeta(input: float, other: Tensor) -> Tensor:
 
     Args:
         input: a whole number above 1.
-        other: any shape, positive.
+        other: any shape.
 
     Raises:
         ValueError: input is no whole number above 1.

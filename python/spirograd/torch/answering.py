@@ -7,6 +7,7 @@ such as a library's lazy matrices, need not be. A mode (modes.py) is asked befor
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType
@@ -14,6 +15,7 @@ from typing import Any
 
 from .._core import Tensor
 from ..nn import Parameter
+from .arguments import placed
 
 __all__ = ["INITS", "MODULES", "DisableTorchFunction", "DisableTorchFunctionSubclass", "answering", "asked"]
 __all__ += ["ask_always", "disabled", "is_enabled", "modes", "overridable", "plain"]
@@ -166,14 +168,21 @@ def overridable(function: Any, module: str, name: str) -> Any:
     if function in _made:
         return _made[function]
 
+    within = inspect.unwrap(function)
+    takes_out = isinstance(within, BuiltinFunctionType) or "out" in inspect.signature(within).parameters
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and not takes_out and "out" in kwargs:
+            out = kwargs.pop("out")
+            result = call(*args, **kwargs)
+            return result if out is None else placed(name, result, out)
         for arg in (*args, *kwargs.values()) if kwargs else args:
             if type(arg) not in plain:
                 break
         else:
             return function(*args, **kwargs)
-        if name == "einsum" and len(args) == 2 and isinstance(args[1], (list, tuple)):
+        if name == "einsum" and len(args) == 2 and isinstance(args[0], str) and isinstance(args[1], (list, tuple)):
             args = (args[0], *args[1])  # classes see the operands one by one
         found = answering((*args, *kwargs.values()) if kwargs else args)
         return asked(call, found, args, kwargs) if found else function(*args, **kwargs)

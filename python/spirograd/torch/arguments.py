@@ -82,7 +82,7 @@ def without_layout(op: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 def placed(op: str, result: Any, out: Any) -> Any:
     """Writes a result into `out`, which takes its shape when it has no elements, as in PyTorch."""
-    if not isinstance(out, Tensor):
+    if isinstance(out, (list, tuple)):
         return tuple(placed(op, part, place) for part, place in zip(result, out, strict=True))
     if out.requires_grad or result.requires_grad:
         raise RuntimeError(f"{op}: out= carries no gradient, and an argument requires one; use the result instead")

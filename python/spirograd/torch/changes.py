@@ -9,17 +9,20 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from types import MappingProxyType
 from typing import Any
 
-from .. import _core, nn
+from .. import _core, complex64, nn
 from .._core import Device, Tensor
 from ..distributions import Distribution
 from ..nn import loss
+from ..nn.utils.rnn import PackedSequence
 from . import functions
 from .absent import Meta
 from .arguments import FACTOR_FIRST, factor_first, legacy_reduction, without_layout
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
+from .states import open_states
 from .storage import Storage
 from .subclasses import open_to_subclasses
+from .ufuncs import array_ufunc
 
 __all__ = ["apply"]
 
@@ -27,10 +30,13 @@ __all__ = ["apply"]
 def apply() -> None:
     """Makes the changes."""
     _core._set_gpu_alias("cuda")
+    _core._set_legacy_keys(True)
     _change_devices()
     _change_tensors()
     open_to_subclasses()
     _change_modules()
+    open_states()
+    _change_packed_sequences()
     _change_distributions()
 
 
@@ -63,7 +69,10 @@ def _change_devices() -> None:
     }
     for name, value in changes.items():
         setattr(Device, name, value)
-    type(_core.float32).__repr__ = _dtype_name  # type: ignore[method-assign, assignment]
+    for kind in (type(_core.float32), type(complex64)):
+        kind.__repr__ = _dtype_name  # type: ignore[method-assign, assignment]
+    type(_core.float32).is_complex = False  # type: ignore[attr-defined]
+    type(_core.float32).is_signed = property(lambda self: self.name not in ("bool", "uint8"))  # type: ignore[attr-defined]
 
 
 # ---- tensors ---------------------------------------------------------------------------------------------------------
@@ -78,9 +87,20 @@ def _cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_f
     return self.to("cuda" if device is None else _on_gpu(device))
 
 
+def _is_meta(place: Any) -> bool:
+    """Whether a device is "meta", where values need not be: they stay where they are."""
+    return isinstance(place, str) and place == "meta"
+
+
 def _to(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
     @functools.wraps(original)
     def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if _is_meta(kwargs.get("device")):
+            del kwargs["device"]
+        if args and _is_meta(args[0]):
+            args = args[1:]
+        if not args and not kwargs:
+            return self
         memory_format = kwargs.get("memory_format")
         kwargs = without_layout("to", kwargs)
         if "device" in kwargs:
@@ -178,6 +198,7 @@ def _change_tensors() -> None:
         "device": _device_of(Tensor.device),
         "to_dense": lambda self, dtype=None: self if dtype is None else self.to(dtype),
         "numpy": _seen_by_numpy(Tensor.numpy),
+        "__array_ufunc__": array_ufunc,
         "__array__": _seen_by_numpy(Tensor.__array__),
         "split": _split,
         "storage": lambda self: Storage(self),
@@ -255,6 +276,14 @@ def _change_distributions() -> None:
     Distribution.event_shape = property(lambda self: Size(event(self)))  # type: ignore[assignment]
 
 
+def _change_packed_sequences() -> None:
+    for name in ("double", "float", "half", "int", "long"):
+        setattr(PackedSequence, name, lambda self, name=name: self._replace(data=getattr(self.data, name)()))
+    PackedSequence.cuda = lambda self, *args, **kwargs: self.to("cuda")  # type: ignore[attr-defined]
+    PackedSequence.is_cuda = property(lambda self: self.data.is_cuda)  # type: ignore[attr-defined]
+    PackedSequence.pin_memory = lambda self: self  # type: ignore[attr-defined]
+
+
 class _Entries(dict[str, Any]):
     """A module's parameters, buffers or modules by name, as they are now; what is written or deleted is so in it.
 
@@ -307,6 +336,19 @@ def _missing(self: nn.Module, name: str) -> Any:
     raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
+def _load_state_dict(original: Callable[..., Any]) -> Callable[..., Any]:
+    """load_state_dict() whose mistakes are RuntimeErrors: programs catch these."""
+
+    @functools.wraps(original)
+    def load_state_dict(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return original(self, *args, **kwargs)
+        except ValueError as error:
+            raise RuntimeError(str(error)) from None
+
+    return load_state_dict
+
+
 def _asked(self: nn.Module, name: str) -> Any:
     """An attribute of a module whose class has __getattr__(): in PyTorch that sees parameters, buffers and modules."""
     value = object.__getattribute__(self, name)
@@ -336,6 +378,28 @@ def _named_members(
                 yield f"{at}.{name}" if at else name, value
 
 
+def _set_submodule(self: nn.Module, target: str, module: nn.Module, strict: bool = False) -> None:
+    """Puts a module in the place of a dotted name."""
+    at, _, name = target.rpartition(".")
+    parent = self.get_submodule(at)
+    if strict and not hasattr(parent, name):
+        raise AttributeError(f"set_submodule: {type(parent).__name__} has no {name!r}; leave out strict")
+    setattr(parent, name, module)
+
+
+def _not_shared(self: nn.Module) -> nn.Module:
+    """An error: each process has tensors of its own.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError("share_memory: each process has tensors of its own; train with torch.distributed")
+
+
+def _compiled(self: nn.Module, *args: Any, **options: Any) -> None:
+    """Nothing: a module is planned and fused as it is."""
+
+
 _KEPT = ("_parameters", "_buffers", "_modules")
 
 
@@ -361,6 +425,11 @@ def _change_modules() -> None:
     nn.Module.__getattr__ = _missing  # type: ignore[attr-defined]
     nn.Module.__init_subclass__ = classmethod(_with_getattr)  # type: ignore[assignment, arg-type]
     nn.Module._named_members = _named_members  # type: ignore[attr-defined]
+    nn.Module.set_submodule = _set_submodule  # type: ignore[attr-defined]
+    nn.Module.share_memory = _not_shared  # type: ignore[attr-defined]
+    nn.Module.compile = _compiled  # type: ignore[attr-defined]
+    nn.Module.register_backward_hook = nn.Module.register_full_backward_hook  # type: ignore[attr-defined]
+    nn.Module.load_state_dict = _load_state_dict(nn.Module.load_state_dict)  # type: ignore[method-assign]
     nn.Module.cuda = _module_cuda  # type: ignore[attr-defined]
     nn.MultiheadAttention._reset_parameters = nn.MultiheadAttention.reset_parameters  # type: ignore[attr-defined]
     nn.Module._register_load_state_dict_pre_hook = _load_pre_hook  # type: ignore[attr-defined]

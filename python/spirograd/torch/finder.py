@@ -192,6 +192,8 @@ def _sources(name: str) -> list[ModuleType]:
     path = name.partition(".")[2]
     own = MOVED.get(path, path)
     places = [f"{OURS}.{path}" if path else OURS]
+    if path in MOVED and own:
+        places.append(f"{OURS}.{own}")
     if own.split(".")[0] not in HIDDEN:
         places.append(f"spirograd.{own}" if own else "spirograd")
     return [importlib.import_module(place) for place in places if _exists(place)]

@@ -86,7 +86,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
         >>> sg.nn.functional.relu6(sg.tensor([-1.0, 8.0])).tolist()
         [0.0, 6.0]
     """
-    return _applied(lambda x: _core.hardtanh(x, 0.0, 6.0), input, inplace)
+    return _applied(lambda x: _core.hardtanh(x, 0, 6), input, inplace)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._core import Tensor, maximum, one_hot, pad
+from ..._core import Tensor, broadcast_tensors, maximum, one_hot, pad
 
 __all__ = [
     "bilinear",
@@ -92,5 +92,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         >>> sg.nn.functional.cosine_similarity(sg.ones(1, 2), sg.ones(1, 2)).shape
         (1,)
     """
+    if x1.shape != x2.shape:
+        x1, x2 = broadcast_tensors(x1, x2)
     first, second = normalize(x1, 2.0, dim, eps), normalize(x2, 2.0, dim, eps)
     return (first * second).sum(dim)

@@ -192,7 +192,7 @@ def gaussian_nll_loss(
     Args:
         input: the predicted mean, any shape.
         target: the same shape.
-        var: the variance: a number, the shape of input, or that shape without its last dimension or with size 1 there.
+        var: the variance: a number, the shape of input, also with sizes of 1, or that shape without its last dimension.
         full: adds the constant log(2 pi) / 2.
         eps: variances below it count as it; their gradient stays.
         reduction: "mean", "sum" or "none".
@@ -210,7 +210,7 @@ def gaussian_nll_loss(
         var = input.new_full(input.shape, var)
     elif var.shape == input.shape[:-1] and var.shape != input.shape:
         var = var.unsqueeze(-1)
-    elif var.shape not in (input.shape, (*input.shape[:-1], 1)):
+    elif var.ndim != input.ndim or any(n not in (1, m) for n, m in zip(var.shape, input.shape, strict=True)):
         raise ValueError(
             f"gaussian_nll_loss: var has shape {list(var.shape)}, input {list(input.shape)}; "
             "give one an element or a row"

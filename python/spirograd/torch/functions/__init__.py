@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ... import angle
 from ...nn import functional
 from . import algebra, elementwise, foreach, in_place, quantised, spectral, statistics
 
@@ -16,6 +17,7 @@ _NOT_METHODS = {
     "cartesian",
     "column_stack",
     "combinations",
+    "einsum",
     "gradient",
     "lu_unpack",
     "pdist",
@@ -44,5 +46,6 @@ def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 METHODS: dict[str, Callable[..., Any]] = {
     **{name: _method(name, f) for name, f in FUNCTIONS.items() if name not in {*_NOT_METHODS, *quantised.__all__}},
     **{name: _method(name, getattr(functional, name)) for name in _ACTIVATIONS},
+    "angle": _method("angle", angle),
     **in_place.METHODS,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import string
 from typing import Any
 
 from ... import _core, linalg
@@ -11,6 +12,9 @@ from ..._core import Tensor
 __all__ = [
     "addr",
     "adjoint",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
     "cdist",
     "cholesky",
     "cholesky_inverse",
@@ -22,6 +26,9 @@ __all__ = [
     "diagflat",
     "diagonal_scatter",
     "dist",
+    "dsplit",
+    "einsum",
+    "index_reduce",
     "inverse",
     "logdet",
     "lu",
@@ -81,6 +88,28 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return tuple(reversed(found))
 
 
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """einsum() that takes dimensions as lists of numbers as well: einsum(a, [0, 1], b, [1, 2], [0, 2])."""
+    if isinstance(equation, str):
+        return _core.einsum(equation, *operands)
+    given = [equation, *operands]
+    result = ["->", _letters(given.pop())] if len(given) % 2 else []
+    return _core.einsum("".join([",".join(map(_letters, given[1::2])), *result]), *given[::2])
+
+
+def _letters(dims: Any) -> str:
+    return "".join("..." if d is Ellipsis else string.ascii_letters[d] for d in dims)
+
+
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """A copy with slices of source folded into the slices that a one-dimensional index names: see scatter_reduce()."""
+    sizes = [-1 if d == dim % input.ndim else 1 for d in _range(input.ndim)]
+    places = index.reshape(sizes).expand(source.shape)
+    return input.scatter_reduce(dim, places, source, reduce, include_self=include_self)
+
+
 def adjoint(input: Tensor) -> Tensor:
     """The last two dimensions exchanged."""
     return input.transpose(-2, -1)
@@ -114,8 +143,9 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    """beta * input + alpha * outer(vec1, vec2)."""
-    return beta * input + alpha * _core.outer(vec1, vec2)
+    """beta * input + alpha * outer(vec1, vec2); with beta = 0 whatever the input is."""
+    product = alpha * _core.outer(vec1, vec2)
+    return product + beta * input if beta else product.expand(_core.broadcast_shapes(input.shape, product.shape))
 
 
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
@@ -179,9 +209,29 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     """input with elements of its flattened form replaced, or added to."""
     flat = input.reshape(-1)
     source = source.reshape(-1)
-    where = index.reshape(-1)
+    where = index.reshape(-1) % flat.shape[0]
     changed = flat.index_add(0, where, source) if accumulate else flat.index_copy(0, where, source)
     return changed.reshape(input.shape)
+
+
+def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Parts along the third dimension: so many, or between these places."""
+    return tuple(tensor_split(input, indices_or_sections, 2))
+
+
+def _each(name: str) -> Any:
+    function = getattr(_core, name)
+
+    def call(*tensors: Any) -> Any:
+        several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+        return function(*several) if several is tensors and len(tensors) == 1 else tuple(map(function, several))
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{name}() of one tensor, or of each of several."
+    return call
+
+
+atleast_1d, atleast_2d, atleast_3d = map(_each, ("atleast_1d", "atleast_2d", "atleast_3d"))
 
 
 def _written(input: Tensor, key: Any, src: Tensor) -> Tensor:

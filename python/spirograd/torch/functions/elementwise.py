@@ -95,7 +95,7 @@ def signbit(input: Tensor) -> Tensor:
 def copysign(input: Tensor, other: Any) -> Tensor:
     """The size of input with the sign of other."""
     sign = other if isinstance(other, Tensor) else _core.full_like(input, other)
-    size = input.abs()
+    size = input.abs() if input.is_floating_point() else input.to(_core.get_default_dtype()).abs()
     return where(signbit(sign), -size, size)
 
 

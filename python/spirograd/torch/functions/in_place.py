@@ -49,7 +49,7 @@ _OF_THE_CORE = [
     "true_divide",
 ]
 _OF_OTHERS = {
-    algebra: ["addr", "put", "renorm"],
+    algebra: ["addr", "index_reduce", "put", "renorm"],
     elementwise: [
         "copysign",
         "digamma",
@@ -163,6 +163,20 @@ def _no(self: Tensor, *args: Any) -> bool:
     return False
 
 
+def record_stream(self: Tensor, stream: Any) -> None:
+    """Accepted: a GPU has one order of work."""
+
+
+def to_sparse_csr(self: Tensor) -> Any:
+    """The elements that are not 0, by row."""
+    return self.to_sparse().to_sparse_csr()
+
+
+def to_sparse_coo(self: Tensor) -> Any:
+    """The elements that are not 0, with their places."""
+    return self.to_sparse()
+
+
 def is_nonzero(self: Tensor) -> bool:
     """Whether the one element is not 0."""
     return bool(self)
@@ -191,6 +205,9 @@ for _method in (
     geometric_,
     apply_,
     is_nonzero,
+    record_stream,
+    to_sparse_coo,
+    to_sparse_csr,
     where,
 ):
     METHODS[_method.__name__] = _method

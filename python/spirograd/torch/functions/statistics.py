@@ -8,7 +8,15 @@ from typing import Any, NamedTuple
 from ... import _core
 from ..._core import Tensor
 
-__all__ = ["cumulative_trapezoid", "gradient", "histc", "histogram", "mode", "sum_to_size", "trapezoid", "trapz"]
+__all__ = ["aminmax", "cumulative_trapezoid", "gradient", "histc", "histogram", "mode", "sum_to_size", "trapezoid"]
+__all__ += ["trapz"]
+
+
+class Aminmax(NamedTuple):
+    """The least and the greatest values."""
+
+    min: Tensor
+    max: Tensor
 
 
 class Histogram(NamedTuple):
@@ -23,6 +31,11 @@ class Mode(NamedTuple):
 
     values: Tensor
     indices: Tensor
+
+
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Aminmax:
+    """amin and amax, by name."""
+    return Aminmax(*_core.aminmax(input, dim=dim, keepdim=keepdim))
 
 
 def _edges(input: Tensor, bins: int, low: float, high: float) -> Tensor:
@@ -69,6 +82,8 @@ def histogram(
 
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Mode:
     """The most frequent value along a dimension, the smallest one of several, and its last index."""
+    if not input.ndim:
+        return Mode(input.clone(), _core.zeros((), dtype=_core.int64, device=input.device))
     x = input.movedim(dim, -1)
     counts = (x.unsqueeze(-1) == x.unsqueeze(-2)).sum(-1)
     often = counts == counts.amax(-1, keepdim=True)
@@ -126,6 +141,7 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
         ValueError: a dimension has fewer than edge_order + 1 samples, or spacing does not fit.
     """
     dims = list(range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    spacing = 1 if spacing is None else spacing
     several = isinstance(spacing, (list, tuple))
     if several and len(spacing) != len(dims):
         raise ValueError(f"gradient: {len(spacing)} spacings for {len(dims)} dimensions; give one for each")

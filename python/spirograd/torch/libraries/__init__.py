@@ -8,6 +8,7 @@ from __future__ import annotations
 __all__ = ["CHANGED", "REPLACED"]
 
 REPLACED = {
+    "functorch": "functorch",
     "safetensors.torch": "safetensors",
     # They only describe compiled operations to PyTorch, which are not loaded here.
     "torchvision._autograd_registrations": "torchvision",

@@ -10,6 +10,7 @@ from ..answering import DisableTorchFunction, DisableTorchFunctionSubclass, disa
 from ..subclasses import AnyTensor
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "_TensorMeta", "_are_functorch_transforms_active"]
+__all__ += ["_cuda_getCurrentRawStream", "_has_xpu"]
 __all__ += ["_disabled_torch_function_impl", "_get_tracing_state", "_is_torch_function_enabled"]
 __all__ += ["_log_api_usage_once", "_nn"]
 
@@ -37,7 +38,17 @@ def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
     return given["device"], given["dtype"], given["non_blocking"], given["memory_format"]
 
 
+_has_xpu = False
 _nn = SimpleNamespace(_parse_to=_parse_to)
+
+
+def _cuda_getCurrentRawStream(device_index: int) -> int:
+    """An error: there is no stream of CUDA that kernels of an extension could run in.
+
+    Raises:
+        NotImplementedError: always.
+    """
+    raise NotImplementedError("_cuda_getCurrentRawStream: cuda is Vulkan here, where kernels for CUDA do not run")
 
 
 def _get_tracing_state() -> None:

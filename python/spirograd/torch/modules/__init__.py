@@ -7,11 +7,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ... import _core, linalg, sparse
+from ... import _core, linalg, sparse, special
 from ..._core import Device
 from ...base.types import DTypeLike
 from ...nn import Module, functional
 from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
+from ..arguments import without_layout
 from ..functions import FUNCTIONS
 from ..kinds import KINDS, set_default_tensor_type
 from ..layouts import *  # noqa: F403
@@ -66,9 +67,30 @@ globals().update({name: getattr(functional, name) for name in _FUNCTIONAL if has
 globals().update(KINDS["cpu"])
 globals().update(ABSENT)
 globals().update(FUNCTIONS)
-_METHODS = ["detach", "is_nonzero", "is_same_size", "index_put_", "fill_diagonal_"]
+_METHODS = [
+    "detach",
+    "get_device",
+    "is_conj",
+    "is_inference",
+    "is_neg",
+    "is_nonzero",
+    "is_same_size",
+    "index_put_",
+    "fill_diagonal_",
+]
 _METHODS += [name for name in dir(_core.Tensor) if name.endswith("_") and not name.startswith("_")]
-solve, constant_pad_nd, dsmm = linalg.solve, _core.pad, sparse.mm
+solve, dsmm, igamma, igammac = linalg.solve, sparse.mm, special.gammainc, special.gammaincc
+
+
+def constant_pad_nd(input: _core.Tensor, pad: Any, value: float = 0) -> _core.Tensor:
+    """pad() with one value."""
+    return _core.pad(input, pad, value=value)
+
+
+def empty_strided(size: Any, stride: Any, **options: Any) -> _core.Tensor:
+    """A tensor with any values, whose dimensions have these steps in memory."""
+    count = 1 + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    return _core.empty(count, **without_layout("empty_strided", options)).as_strided(size, stride)
 
 
 def get_default_device() -> Any:
@@ -235,10 +257,13 @@ __all__ = [
     "device",
     "dsmm",
     "e",
+    "empty_strided",
     "finfo",
     "frombuffer",
     "get_default_device",
     "get_device_module",
+    "igamma",
+    "igammac",
     "iinfo",
     "inf",
     "is_storage",

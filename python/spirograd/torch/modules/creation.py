@@ -59,7 +59,7 @@ def tensor(
     return _core.tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-_PLAIN = {bool, int, float}
+_PLAIN = {bool, int, float, complex}
 
 
 def _types(data: Any) -> set[type]:

@@ -12,7 +12,7 @@ from ..._core import Tensor
 from ...autograd import Function
 from . import ops
 
-__all__ = ["CustomOpDef", "custom_op", "register_autograd", "register_fake", "register_kernel"]
+__all__ = ["CustomOpDef", "custom_op", "define", "impl", "register_autograd", "register_fake", "register_kernel"]
 
 Implementation = Callable[..., Any]
 _known: dict[str, CustomOpDef] = {}
@@ -56,7 +56,8 @@ class CustomOpDef:
         return fn
 
     def register_kernel(self, device_types: Any = None, fn: Implementation | None = None) -> Any:
-        """The function to run for tensors of "cpu" or "cuda", of a list of them, or of all devices (None)."""
+        """The function to run for tensors of "cpu", of "cuda", of a list of these, or of all (None or "default")."""
+        device_types = None if device_types == "default" else device_types
         if fn is None:
             return functools.partial(self.register_kernel, device_types)
         if device_types is None:
@@ -99,6 +100,22 @@ def custom_op(
     return CustomOpDef(name, fn) if fn is not None else functools.partial(CustomOpDef, name)
 
 
+def define(qualname: str, schema: str, *, lib: Any = None, tags: Any = ()) -> None:
+    """An operation of the name "namespace::name" whose functions register_kernel() gives.
+
+    Args:
+        schema, lib, tags: accepted.
+
+    Raises:
+        ValueError: a name without a namespace.
+    """
+
+    def undefined(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"library: {qualname} has no function for these tensors; give one, register_kernel()")
+
+    CustomOpDef(qualname, undefined)
+
+
 def _of(op: Any) -> CustomOpDef:
     found = op if isinstance(op, CustomOpDef) else _known.get(op)
     if found is None:
@@ -114,6 +131,13 @@ def register_fake(op: Any, func: Implementation | None = None, /, **options: Any
 def register_kernel(op: Any, device_types: Any, func: Implementation | None = None, /, **options: Any) -> Any:
     """The function that an operation runs; see CustomOpDef.register_kernel()."""
     return _of(op).register_kernel(device_types, func)
+
+
+def impl(qualname: str, types: Any, func: Implementation | None = None, *, lib: Any = None) -> Any:
+    """register_kernel() by its older name, with kinds of devices such as "CPU"."""
+    kinds = [types] if isinstance(types, str) else list(types)
+    everywhere = any(kind.lower().startswith(("default", "composite")) for kind in kinds)
+    return register_kernel(qualname, None if everywhere else [kind.lower() for kind in kinds], func)
 
 
 def register_autograd(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ... import _core, linalg
+from ... import _core, conj, linalg
 from ..._core import Tensor
 from ...base.dtypes import finfo
 from ..arguments import placed
@@ -131,8 +131,9 @@ def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
 
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """Powers of x, growing: [n] -> [n, N]."""
-    return _vander(x, N, increasing=True)
+    """Powers of x, growing: [..., n] -> [..., n, N]."""
+    x = x if x.ndim else x.reshape(1)
+    return _vander(x, x.shape[-1] if N is None else N, increasing=True)
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Solution:
@@ -151,8 +152,8 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The scalar products of vectors along a dimension."""
-    return (x * y).sum(dim)
+    """The scalar products of vectors along a dimension, of complex ones with the first conjugated."""
+    return (conj(x) * y).sum(dim)
 
 
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:

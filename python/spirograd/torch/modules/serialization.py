@@ -1,11 +1,12 @@
-"""torch.serialization: load() never runs code of a file, so classes need no permission; those of others are refused."""
+"""torch.serialization: load() makes tensors, plain values and objects of classes that the program allows."""
 
 from __future__ import annotations
 
+import codecs
 import contextlib
-import io
 import pickle
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,11 @@ from ... import serialization
 from ..._core import Tensor
 from ...nn import Module
 from ...serialization._paths import written
+from ...serialization._pickles import allowed
 from ...serialization._torch_files import STORAGES, Pickle, write_torch
 
-__all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "add_safe_globals", "clear_safe_globals", "get_safe_globals", "load"]
+__all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "add_safe_globals", "clear_safe_globals", "default_restore_location"]
+__all__ += ["get_safe_globals", "load"]
 __all__ += ["safe_globals", "save"]
 
 MAP_LOCATION = Any
@@ -26,10 +29,10 @@ DEFAULT_PROTOCOL = 2
 def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, **options: Any) -> None:
     """Writes a file in PyTorch's format, whatever its name; the arguments about pickles choose nothing.
 
-    Objects of other classes are pickled, as in PyTorch; load() refuses them, because reading them runs code.
+    Objects of other classes are pickled, as in PyTorch; load() makes those of add_safe_globals() alone.
 
     Raises:
-        TypeError: a module or what holds tensors in a way of its own; or what cannot be pickled.
+        TypeError: a module, or what cannot be pickled.
     """
     with written(f) as stream:
         write_torch(stream, obj, _Pickle())
@@ -39,14 +42,10 @@ class _Pickle(Pickle):
     def other(self, x: Any, where: str) -> None:
         if isinstance(x, Module):
             super().other(x, where)
-        stream = io.BytesIO()
-        pickler = _WithoutTensors(stream, 2)
-        pickler.fast = True  # no numbers of its own for what was met
         try:
-            pickler.dump(x)
+            _Objects(self, where).save(x)
         except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError) as error:
             raise TypeError(f"save: {where} is a {type(x).__name__}, which cannot be pickled: {error}") from None
-        self.code += stream.getvalue()[2:-1]  # without the number of the protocol and the end
 
     def tensor(self, x: Any, where: str) -> None:
         if isinstance(x, np.ndarray) and x.dtype.name not in STORAGES:
@@ -55,16 +54,25 @@ class _Pickle(Pickle):
             super().tensor(x, where)
 
 
-class _WithoutTensors(pickle.Pickler):
-    def persistent_id(self, obj: Any) -> None:
-        if isinstance(obj, Tensor):
-            raise TypeError("it holds tensors; save their state_dict()")
+class _Objects(pickle._Pickler):
+    """Adds objects of any class to what a writer writes, and leaves tensors to it."""
+
+    def __init__(self, writer: _Pickle, where: str) -> None:
+        super().__init__(SimpleNamespace(write=writer.code.extend), 2)
+        self.fast = True  # no numbers of its own for what was met
+        self.writer, self.where = writer, where
+
+    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
+        if isinstance(obj, (Tensor, Module)):
+            self.writer.write(obj, self.where, 0)
+        else:
+            super().save(obj, save_persistent_id)  # type: ignore[misc]
 
 
 def load(
     f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None, **options: Any
 ) -> Any:
-    """spirograd's load(), which never runs code of a file, also with weights_only=False.
+    """spirograd's load(), which never runs code of a file, also with weights_only=False; of add_safe_globals() it does.
 
     Args:
         f: a path, or a file opened for reading bytes.
@@ -74,7 +82,7 @@ def load(
         options: `mmap` and other ways to read, which choose nothing.
 
     Raises:
-        FileFormatError: the file holds something else than tensors and plain values.
+        FileFormatError: the file holds something else than tensors, plain values and what add_safe_globals() allows.
     """
     if callable(map_location):
         map_location = map_location(_Storage(), "cpu")
@@ -93,20 +101,47 @@ class _Storage:
         return f"cuda:{device}"
 
 
+def default_restore_location(storage: Any, location: str) -> Any:
+    """What a map_location function gives for a place by name."""
+    return location
+
+
+_chosen: list[Any] = []
+
+
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Accepted; a file that needs such a class is refused by load()."""
+    """Allows load() to make objects of classes, and to call functions: each by its own name, or a pair with another."""
+    _chosen.extend(part for part in safe_globals if part not in _chosen)
+    _allow()
 
 
 def get_safe_globals() -> list[Any]:
-    """None."""
-    return []
+    """What is allowed."""
+    return list(_chosen)
 
 
 def clear_safe_globals() -> None:
-    """Accepted: there are none."""
+    """Allows nothing any more."""
+    _chosen.clear()
+    _allow()
 
 
 @contextlib.contextmanager
 def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
-    """A context in which nothing changes; a file that needs such a class is refused by load()."""
-    yield
+    """A context in which more is allowed."""
+    before = get_safe_globals()
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
+        _chosen[:] = before
+        _allow()
+
+
+def _allow() -> None:
+    allowed.clear()
+    if _chosen:
+        allowed["_codecs.encode"] = codecs.encode  # makes bytes, which NumPy's numbers are in a pickle
+    for part in _chosen:
+        made, name = part if isinstance(part, tuple) else (part, f"{part.__module__}.{part.__qualname__}")
+        allowed[name] = made

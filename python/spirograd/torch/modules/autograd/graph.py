@@ -22,8 +22,14 @@ class saved_tensors_hooks:
         pass
 
 
-class save_on_cpu(saved_tensors_hooks):
-    """Would keep values of a GPU on the CPU."""
+class save_on_cpu:
+    """A context that changes nothing: values of a GPU are kept there."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__()
+        pass
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *args: object) -> None:
+        pass

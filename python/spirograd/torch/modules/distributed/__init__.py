@@ -28,12 +28,16 @@ def init_process_group(
 ) -> None:
     """Joins the processes that a launcher started: `python -m spirograd launch`, mpiexec or Slurm.
 
+    A process that is alone needs no init_method to find others, and may name any.
+
     Raises:
         ValueError: there is no such backend in PyTorch, or the launcher says another rank or number of processes.
     """
     names = (backend or "auto").split(",")  # "cpu:gloo,cuda:nccl"
     if any(name.rpartition(":")[2] not in _BACKENDS for name in names):
         raise ValueError(f"init_process_group: no backend {backend!r}; leave it out")
+    if world_size == 1:
+        init_method = None
     distributed.init_process_group(
         timeout=timeout, world_size=world_size, rank=rank, init_method=init_method, device_id=device_id
     )

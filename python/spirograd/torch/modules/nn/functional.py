@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .... import nn
-from ...._core import Tensor, minimum
+from ...._core import Tensor, cat, minimum
 from ...arguments import legacy_reduction
 from ...functions.algebra import pdist
 from .fractional import fractional_max_pool2d
@@ -103,12 +103,56 @@ def triplet_margin_with_distance_loss(
     return losses if reduction == "none" else losses.sum() if reduction == "sum" else losses.mean()
 
 
+def multi_head_attention_forward(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Tensor | None = None,
+    need_weights: bool = True,
+    attn_mask: Tensor | None = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Tensor, Tensor | None]:
+    """What a MultiheadAttention with these parameters does; time is the first dimension."""
+    layer = nn.MultiheadAttention.__new__(nn.MultiheadAttention)
+    nn.Module.__init__(layer)
+    layer.embed_dim, layer.kdim, layer.vdim = embed_dim_to_check, key.shape[-1], value.shape[-1]
+    layer.num_heads, layer.head_dim, layer.batch_first = num_heads, embed_dim_to_check // num_heads, False
+    separate = q_proj_weight, k_proj_weight, v_proj_weight
+    if use_separate_proj_weight and layer.kdim == layer.vdim == embed_dim_to_check:
+        in_proj_weight = cat([w for w in separate if w is not None])
+    own = {
+        "in_proj_weight": in_proj_weight, "in_proj_bias": in_proj_bias, "bias_k": bias_k, "bias_v": bias_v,
+        "q_proj_weight": q_proj_weight, "k_proj_weight": k_proj_weight, "v_proj_weight": v_proj_weight,
+        "add_zero_attn": add_zero_attn, "dropout": dropout_p, "training": training,
+        "out_proj": lambda y: F.linear(y, out_proj_weight, out_proj_bias),
+    }  # fmt: skip
+    vars(layer).update(own)
+    return layer.forward(query, key, value, key_padding_mask, need_weights, attn_mask, average_attn_weights, is_causal)
+
+
 __all__ = [*LOSSES, *(f"{name}_" for name in _ACTIVATIONS), "log_softmax", "softmax", "softmin"]
 __all__ += [
     "affine_grid",
     "fractional_max_pool2d",
     "grid_sample",
     "lp_pool2d",
+    "multi_head_attention_forward",
     "pdist",
     "triplet_margin_with_distance_loss",
     "upsample",

@@ -57,6 +57,18 @@ def _reflected(at: Tensor, low: float, high: float) -> Tensor:
     return where(flips == 0, rest, span - rest) + low
 
 
+def _cubic(t: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The weights of four neighbours, of which the middle ones are t and 1 - t away (Keys, 1981, with a = -3/4)."""
+
+    def inner(x: Tensor) -> Tensor:
+        return (1.25 * x - 2.25) * x * x + 1
+
+    def outer(x: Tensor) -> Tensor:
+        return ((-0.75 * x + 3.75) * x - 6) * x + 3
+
+    return outer(t + 1), inner(t), inner(1 - t), outer(2 - t)
+
+
 def grid_sample(
     input: Tensor,
     grid: Tensor,
@@ -69,7 +81,7 @@ def grid_sample(
     Args:
         input: [n, channels, h, w], or [n, channels, d, h, w].
         grid: [n, out_h, out_w, 2], x before y, from -1 to 1; of volumes [n, out_d, out_h, out_w, 3].
-        mode: "bilinear" or "nearest".
+        mode: "bilinear", "nearest", or of images "bicubic".
         padding_mode: what is outside: "zeros", "border", or "reflection" of what is inside.
         align_corners: -1 and 1 are the middles of the outermost pixels, not their outer edges.
 
@@ -85,14 +97,17 @@ def grid_sample(
             f"grid_sample: input {list(input.shape)}, grid {list(grid.shape)}; give images and [n, h, w, 2], or "
             "volumes and [n, d, h, w, 3]"
         )
-    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border", "reflection"):
+    modes = ("bilinear", "nearest", "bicubic") if dims == 2 else ("bilinear", "nearest")
+    if mode not in modes or padding_mode not in ("zeros", "border", "reflection"):
         raise ValueError(
-            f"grid_sample: '{mode}' with '{padding_mode}'; use bilinear or nearest, zeros, border or reflection"
+            f"grid_sample: '{mode}' with '{padding_mode}'; use {', '.join(modes)}, with zeros, border or reflection"
         )
     n, channels, *sizes = input.shape
 
     def pixels(place: Tensor, size: int) -> Tensor:
-        at = (place + 1) / 2 * (size - 1) if align_corners else ((place + 1) * size - 1) / 2
+        return (place + 1) / 2 * (size - 1) if align_corners else ((place + 1) * size - 1) / 2
+
+    def padded(at: Tensor, size: int) -> Tensor:
         if padding_mode == "reflection":
             at = _reflected(at, 0.0, size - 1.0) if align_corners else _reflected(at, -0.5, size - 0.5)
         if padding_mode == "zeros":
@@ -100,6 +115,8 @@ def grid_sample(
         return where((at > 0) & (at < size - 1), at, at.detach().clamp(0, size - 1))  # no gradient at the border
 
     at = [pixels(grid[..., dims - 1 - i], size) for i, size in enumerate(sizes)]  # outermost first, as sizes
+    if mode != "bicubic":
+        at = [padded(places, size) for places, size in zip(at, sizes, strict=True)]
     flat = input.reshape(n, channels, -1)
 
     def taken(corner: list[Tensor]) -> Tensor:
@@ -120,6 +137,10 @@ def grid_sample(
         if i == dims:
             return taken(corner)
         part = (at[i] - low[i]).unsqueeze(1)
+        if mode == "bicubic":
+            near = [between([*corner, padded(low[i] + k, sizes[i])]) for k in (-1, 0, 1, 2)]
+            first, second, third, fourth = (x * w for x, w in zip(near, _cubic(part), strict=True))
+            return first + second + third + fourth
         return between([*corner, low[i]]) * (1 - part) + between([*corner, low[i] + 1]) * part
 
     return between([])
