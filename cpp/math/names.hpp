@@ -37,8 +37,7 @@
 #define SG_NAMED_UNARY(X) SG_ELEMENTARY_UNARY(X) SG_ROUNDING_UNARY(X) SG_ACTIVATION_UNARY(X)
 #define SG_NAMED_BINARY(X) SG_ELEMENTARY_BINARY(X) SG_ROUNDING_BINARY(X) SG_ACTIVATION_BINARY(X)
 #define SG_POINTWISE_UNARY(X) \
-  X(Neg) X(Abs) X(Square) X(Sqrt) X(Exp) X(Log) X(Tanh) X(Sigmoid) X(Relu) X(Sin) X(Cos) X(GeluSlope) \
-  SG_NAMED_UNARY(X)
+  X(Neg) X(Abs) X(Square) X(Sqrt) X(Exp) X(Log) X(Tanh) X(Sigmoid) X(Relu) X(Sin) X(Cos) X(GeluSlope) SG_NAMED_UNARY(X)
 #define SG_POINTWISE_BINARY(X) X(Add) X(Sub) X(Mul) X(Div) X(Pow) X(Maximum) X(Minimum) SG_NAMED_BINARY(X)
 #define SG_POINTWISE_TERNARY(X) SG_ROUNDING_TERNARY(X) SG_ACTIVATION_TERNARY(X)
 #define SG_POINTWISE_COMPARE(X) X(Lt) X(Le) X(Gt) X(Ge) X(Eq) X(Ne)
