@@ -206,7 +206,7 @@ const Callable callables[] = {
 constexpr std::string_view functions_only[] = {"selu",       "silu",      "mish",        "softsign",
                                                "logsigmoid", "hardswish", "hardsigmoid", "tanhshrink"};
 // Rows that are called through another function.
-constexpr std::string_view inner[] = {"trunc_divide", "gelu_tanh"};
+constexpr std::string_view inner[] = {"trunc_divide", "gelu_tanh", "gelu_slope"};
 
 template <class List>
 bool among(const List& list, std::string_view name) {
