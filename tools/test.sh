@@ -241,6 +241,11 @@ sg.randn(8, device="gpu").sort()[0].tolist()' 2>&1)
   with_limits "a discrete device without float64, 16-bit storage and control of subgroups" \
     "shaderFloat64=0,storageBuffer16BitAccess=0,shaderInt16=0,subgroupSizeControl=0,computeFullSubgroups=0,deviceType=2" \
     tests/nn/test_layers.py tests/ops/test_convolution.py || ok=1
+  export FAKE_DRIVER_LOG=$root/build/test/limits.pipelines
+  rm -f "$FAKE_DRIVER_LOG"
+  with_limits "subgroups of 8 to 16 threads" "maxSubgroupSize=16,deviceType=2" \
+    tests/ops/test_half_products.py || ok=1
+  unset FAKE_DRIVER_LOG
   with_limits "a device without bytes" "storageBuffer8BitAccess=0,shaderInt8=0" tests/ops/test_long_products.py || ok=1
   # lavapipe's subgroups have 32 bits of its vectors a thread.
   LP_NATIVE_VECTOR_WIDTH=128 with_limits "subgroups of 4" deviceType=2 tests/ops/test_folds.py || ok=1

@@ -10,8 +10,6 @@ namespace {
 
 using Path = MatrixUnits::Path;
 
-constexpr uint32_t kMostOfTwoSums = 128 * 128;  // results of a workgroup that keeps two sums of each
-
 // What a processor needs for a tile on the path cm2, in microseconds: to begin and to end, and for each step of one along
 // k. An H100; docs/decisions/025-halves-on-matrix-units.md.
 struct TimedTile {
@@ -22,8 +20,6 @@ constexpr TimedTile kWorkgroupTiles[] = {{{128, 256, kWorkgroupStep, 256}, 11, 0
                                          {{128, 192, kWorkgroupStep, 256}, 8.5, 0.0195},
                                          {{128, 128, kWorkgroupStep, 256}, 9.7, 0.014},
                                          {{64, 64, kWorkgroupStep, 256}, 1.5, 0.0062}};
-// Largest first.
-constexpr MatrixTile kFragmentTiles[] = {{128, 128, 32, 256}, {64, 64, 32, 256}};
 
 int64_t count(const MatrixTile& t, const MatrixProblem& p) {
   return divide_up(p.m, int64_t{t.m}) * divide_up(p.n, int64_t{t.n}) * p.batch;
@@ -43,10 +39,11 @@ int64_t shared_bytes(const MatrixTile& t, const MatrixProblem& p, uint32_t subgr
 bool fits(const MatrixTile& t, const MatrixProblem& p, const Features& f) {
   const MatrixUnits& u = p.units;
   if (t.threads > f.max_group_threads || t.m % u.m || t.n % u.n || t.k % u.k) return false;
-  if (u.path == Path::cm2) return p.planes < 2 || t.m * t.n <= kMostOfTwoSums;
+  if (p.planes == 2 && int64_t{t.m} * t.n > f.tiles->most_of_two_sums) return false;
+  if (u.path == Path::cm2) return true;
   const uint32_t subgroups = t.threads / f.subgroup, rows = rows_of_subgroups(subgroups);
   return t.m % (rows * u.m) == 0 && t.n % (subgroups / rows * u.n) == 0 &&
-         shared_bytes(t, p, subgroups) <= f.shared_bytes;
+         shared_bytes(t, p, subgroups) <= std::min(f.shared_bytes, f.tiles->shared_bytes);
 }
 
 // A tile at an edge waits for its loads, which end at it: it takes as long as three more rounds.
@@ -66,7 +63,7 @@ const MatrixTile* quickest(const MatrixProblem& p, const Features& f) {
 // The largest that leaves work for every processor, else the smallest.
 const MatrixTile* largest(const MatrixProblem& p, const Features& f) {
   const MatrixTile* tile = nullptr;
-  for (const MatrixTile& t : kFragmentTiles) {
+  for (const MatrixTile& t : f.tiles->fragments) {
     if (!fits(t, p, f)) continue;
     tile = &t;
     if (count(t, p) >= f.tiles->processors) break;

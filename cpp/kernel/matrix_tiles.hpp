@@ -7,11 +7,6 @@
 
 namespace sg {
 
-// Results of a workgroup, and its step along k.
-struct MatrixTile {
-  uint32_t m, n, k, threads;
-};
-
 constexpr uint32_t kWorkgroupStep = 64;  // along k, of all tiles of the path cm2
 
 // What the choice depends on.

@@ -47,6 +47,9 @@ constexpr ProductTile kLeanWide{64, 128, 16, 8, 4, 1};
 constexpr ProductTile kLeanLow{16, 128, 16, 4, 4, 1};
 constexpr ProductTile kLeanFlat{4, 256, 8, 4, 4, 4};
 
+constexpr MatrixTile kFragments[] = {{128, 128, 32, 256}, {64, 64, 32, 256}};
+constexpr MatrixTile kLeanFragments[] = {{64, 64, 16, 256}, {32, 64, 16, 256}};
+
 constexpr Tiles nvidia(const char* name) {
   return {.name = name,
           .large = kLarge,
@@ -66,6 +69,9 @@ constexpr Tiles nvidia(const char* name) {
           .forward = kForward,
           .backward = kBackward,
           .attention_sums = 128,
+          .fragments = kFragments,
+          .most_of_two_sums = 128 * 128,
+          .attention_by_fragments = true,
           .row_threads = 1024,
           .pointwise_views = INT_MAX};
 }
@@ -117,6 +123,9 @@ constexpr Tiles intel() {
   t.backward = kLeanestBackward;
   t.attention_sums = 24;
   t.pointwise_views = 24;
+  t.fragments = kLeanFragments;
+  t.most_of_two_sums = 32 * 64;
+  t.attention_by_fragments = false;
   return t;
 }
 

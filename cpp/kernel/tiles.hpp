@@ -31,6 +31,11 @@ struct AttentionTile {
   }
 };
 
+// On matrix units: the results of a workgroup, and its step along k.
+struct MatrixTile {
+  uint32_t m, n, k, threads;
+};
+
 struct Tiles {
   const char* name;  // what SPIROGRAD_TILES calls the row
 
@@ -43,6 +48,12 @@ struct Tiles {
   // Of attention: for a few queries, forward, backward; the first that fits is taken.
   std::span<const AttentionTile> decode, forward, backward;
   int64_t attention_sums;  // that a thread can hold without spilling
+
+  // Of products by fragments of matrix units (the path cm1), largest first; the most results of a workgroup that keeps two
+  // sums of each; and whether attention has registers for fragments.
+  std::span<const MatrixTile> fragments;
+  int64_t most_of_two_sums;
+  bool attention_by_fragments;
 
   int64_t row_threads;      // the most that share a row: more would leave each too few registers
   int64_t pointwise_views;  // a kernel that reads and writes more tensors computes one element a thread, not four

@@ -74,17 +74,17 @@ std::string tile_text(const AttentionTile& t) {
 
 // ROWS, COLS and THREADS of shaders/attention_cm2.glsl, for narrow and wide heads, and of attention_cm1.glsl; largest first.
 using Path = MatrixUnits::Path;
-struct MatrixTile {
+struct WeightsTile {
   int64_t rows, cols, threads;
 };
 constexpr int64_t kNarrowHead = 64, kWidestSplit = 128;
-constexpr MatrixTile kNarrowTiles[] = {{64, 32, 128}}, kWideTiles[] = {{128, 32, 256}, {64, 32, 128}};
-constexpr MatrixTile kFragmentTiles[] = {{64, 32, 128}, {32, 32, 64}, {32, 16, 32}, {16, 16, 32}, {16, 16, 16}};
+constexpr WeightsTile kNarrowTiles[] = {{64, 32, 128}}, kWideTiles[] = {{128, 32, 256}, {64, 32, 128}};
+constexpr WeightsTile kFragmentTiles[] = {{64, 32, 128}, {32, 32, 64}, {32, 16, 32}, {16, 16, 32}, {16, 16, 16}};
 
-std::span<const MatrixTile> tiles_of(Path path, bool split, const Problem& p, const char* phase) {
+std::span<const WeightsTile> tiles_of(Path path, bool split, const Problem& p, const char* phase) {
   if (path == Path::cm1) return kFragmentTiles;
   const bool wide = std::max(p.d, p.e) > kNarrowHead && (split || std::strcmp(phase, "KEYS"));
-  return wide ? std::span<const MatrixTile>(kWideTiles) : kNarrowTiles;
+  return wide ? std::span<const WeightsTile>(kWideTiles) : kNarrowTiles;
 }
 
 int64_t padded(int64_t size, const MatrixUnits& u) {
@@ -93,7 +93,7 @@ int64_t padded(int64_t size, const MatrixUnits& u) {
 }
 
 // What attention_cm2.glsl and attention_cm1.glsl share, in bytes. `planes` is 2 where numbers are split.
-int64_t shared_bytes(Path path, int64_t planes, const MatrixTile& t, const Problem& p, const MatrixUnits& u,
+int64_t shared_bytes(Path path, int64_t planes, const WeightsTile& t, const Problem& p, const MatrixUnits& u,
                      int64_t subgroup, const char* phase, bool dropout) {
   const bool forward = !std::strcmp(phase, "FORWARD"), keys = !std::strcmp(phase, "KEYS");
   const int64_t d = padded(p.d, u) / 8 + 1, e = padded(p.e, u) / 8 + 1, weights = t.cols / 8 + 1;
@@ -113,7 +113,7 @@ struct MatrixChoice {
   Path path = Path::none;
   DType factors{};
   MatrixUnits fragment;
-  MatrixTile tile{};
+  WeightsTile tile{};
 };
 MatrixChoice choose_matrix(DType dtype, const Problem& p, const char* phase, bool dropout, const Features& f) {
   const bool split = dtype == DType::float32;
@@ -121,11 +121,12 @@ MatrixChoice choose_matrix(DType dtype, const Problem& p, const char* phase, boo
   const Path path = size_of(factors) == 2 ? f.units(factors).path : Path::none;
   constexpr int64_t kLeast = 16;  // queries and keys that are worth padding to a tile
   if (path == Path::none || p.d % 8 || p.e % 8 || p.queries < kLeast || p.keys < kLeast) return {};
+  if (path == Path::cm1 && !f.tiles->attention_by_fragments) return {};
   if (split && (path != Path::cm2 || std::max(p.d, p.e) > kWidestSplit)) return {};
   const MatrixUnits u = f.fragments(factors);
   const int64_t subgroup = f.subgroup;
   if (!subgroup || u.path == Path::none || u.n % 8 || u.k % 8 || (path == Path::cm2 && u.n != u.k)) return {};
-  for (const MatrixTile& t : tiles_of(path, split, p, phase)) {
+  for (const WeightsTile& t : tiles_of(path, split, p, phase)) {
     if (t.threads % subgroup || t.rows % (t.threads / subgroup * u.m) || t.cols % u.n || t.cols % u.k) continue;
     if (t.threads <= f.max_group_threads &&
         shared_bytes(path, split ? 2 : 1, t, p, u, subgroup, phase, dropout) <= f.shared_bytes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -117,6 +118,21 @@ def test_training_needs_no_bytes(without_bytes: sg.Device) -> None:
         losses.append(loss.item())
     assert losses[-1] < 0.7 * losses[0]
     assert x.relu().sort().values.cumsum(0).shape == (16, 4)
+
+
+@pytest.mark.parametrize("dtype", [sg.float16, sg.float32], ids=str)
+def test_kernels_that_count_on_subgroups_ask_for_their_threads(gpu: sg.Device, dtype: sg.dtype) -> None:
+    least = gpu.limits["minSubgroupSize"]
+    if least == gpu.limits["maxSubgroupSize"] or not os.environ.get("FAKE_DRIVER_LOG"):
+        pytest.skip("needs subgroups that vary; tools/test.sh limits fakes them")
+    log = Path(os.environ["FAKE_DRIVER_LOG"])
+    before = log.stat().st_size if log.exists() else 0
+    a, b = (sg.randn(97, 97).to(dtype) for _ in range(2))
+    got = (a.to(gpu) @ b.to(gpu)).float().cpu()
+    assert sg.allclose(got, a.float() @ b.float(), atol=1e-4 if dtype == sg.float32 else 0.05)
+    asked = {line.split()[-1] for line in log.read_text()[before:].splitlines()}
+    assert (least in asked) == (dtype == sg.float16 and "cm1" in gpu.features["float16 products"])
+    assert asked <= {"0", least}
 
 
 def test_info_says_what_a_device_lacks(gpu: sg.Device) -> None:

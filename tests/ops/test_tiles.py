@@ -56,6 +56,18 @@ for size in SIZES:  # of a head; 64 heads of two tiles are enough for the larges
     worst = max(worst, *(float(np.abs(p - q).max() / np.abs(p).max()) for p, q in zip(*results)))
 print(worst, sg.Device.gpu().features["tiles"])
 """
+# Of halves, by matrix units where there are some; fewer digits count.
+HALVES = """
+import numpy as np, spirograd as sg
+rng = np.random.default_rng(6)
+worst = 0.0
+for m, k, n in [(1290, 40, 160), (200, 300, 140), (24, 64, 40)]:
+    a, b = (sg.tensor(rng.normal(size=s).astype(np.float16)) for s in [(m, k), (k, n)])
+    got = (a.to("gpu") @ b.to("gpu")).float().cpu().numpy()
+    want = a.double().numpy() @ b.double().numpy()
+    worst = max(worst, float(np.abs(got - want).max() / np.abs(want).max()))
+print(worst / 100, sg.Device.gpu().features["tiles"])
+"""
 RECURRENT = """
 import numpy as np, spirograd as sg
 results = []
@@ -77,6 +89,7 @@ PROGRAMS = {
     "products": PRODUCTS,
     "convolutions": CONVOLUTIONS,
     "attention": ATTENTION.replace("SIZES", "(128,)"),
+    "halves": HALVES,
     "recurrent": RECURRENT,
 }
 

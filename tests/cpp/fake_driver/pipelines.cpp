@@ -1,4 +1,5 @@
-// FAKE_DRIVER_LOG=file: a line for each pipeline, with the driver's answer (0: it compiled) and the milliseconds it took.
+// FAKE_DRIVER_LOG=file: a line for each pipeline, with the driver's answer (0: it compiled), the milliseconds it took, and
+// how many threads a subgroup must have (0: any number).
 #include <chrono>
 #include <cstdio>
 
@@ -6,6 +7,13 @@
 
 namespace fake {
 namespace {
+
+uint32_t required_threads(const VkComputePipelineCreateInfo& info) {
+  for (auto* s = static_cast<const VkBaseInStructure*>(info.stage.pNext); s; s = s->pNext)
+    if (s->sType == VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO)
+      return reinterpret_cast<const VkPipelineShaderStageRequiredSubgroupSizeCreateInfo*>(s)->requiredSubgroupSize;
+  return 0;
+}
 
 PFN_vkCreateComputePipelines real_create;
 VkResult VKAPI_CALL create(VkDevice device, VkPipelineCache cache, uint32_t count,
@@ -15,7 +23,8 @@ VkResult VKAPI_CALL create(VkDevice device, VkPipelineCache cache, uint32_t coun
   const VkResult result = real_create(device, cache, count, infos, memory, out);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   if (std::FILE* log = std::fopen(variable("FAKE_DRIVER_LOG").c_str(), "a")) {
-    std::fprintf(log, "pipeline %d %.1f\n", result, took.count());
+    for (uint32_t i = 0; i < count; ++i)
+      std::fprintf(log, "pipeline %d %.1f %u\n", result, took.count(), required_threads(infos[i]));
     std::fclose(log);
   }
   return result;

@@ -64,7 +64,7 @@ MatrixUnits flexible_units(VkPhysicalDevice handle, DType t) {
   return {};
 }
 
-// The largest fragment with sides of up to 16; none where the number of a subgroup's threads may vary.
+// The largest fragment with sides of up to 16; none where kernels cannot count on the threads of a subgroup.
 MatrixUnits fragment_units(VkPhysicalDevice handle, DType t, uint32_t subgroup) {
   if (!subgroup) return {};
   const auto list = [](VkPhysicalDevice device, uint32_t* n, VkCooperativeMatrixPropertiesKHR* all) {

@@ -206,7 +206,6 @@ void read_limits(Physical& p, const Properties& properties) {
   f.max_groups =
       std::min({l.maxComputeWorkGroupCount[0], l.maxComputeWorkGroupCount[1], l.maxComputeWorkGroupCount[2]});
   f.max_group_threads = std::min(l.maxComputeWorkGroupInvocations, l.maxComputeWorkGroupSize[0]);
-  if (properties.v13.minSubgroupSize == properties.v13.maxSubgroupSize) f.subgroup = properties.v11.subgroupSize;
   f.max_buffer_bytes = static_cast<int64_t>(
       std::min<uint64_t>(properties.v13.maxBufferSize ? properties.v13.maxBufferSize : INT64_MAX, INT64_MAX));
   p.timestamp_ns = l.timestampPeriod;
@@ -220,6 +219,8 @@ void read_limits(Physical& p, const Properties& properties) {
   limit("maxComputeWorkGroupInvocations", l.maxComputeWorkGroupInvocations);
   limit("maxPushConstantsSize", l.maxPushConstantsSize);
   limit("subgroupSize", properties.v11.subgroupSize);
+  limit("minSubgroupSize", properties.v13.minSubgroupSize);
+  limit("maxSubgroupSize", properties.v13.maxSubgroupSize);
 }
 
 // Whether the threads of a workgroup are in order in subgroups of at least eight.
@@ -229,6 +230,18 @@ bool has_shuffles(const Properties& properties, const FeatureChain& has) {
          has.v12.shaderSubgroupExtendedTypes &&
          (properties.v11.subgroupSupportedStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
          (properties.v11.subgroupSupportedOperations & VK_SUBGROUP_FEATURE_SHUFFLE_BIT);
+}
+
+// Where a kernel may ask for a number of threads, it asks for the least, which all matrix units take.
+void read_subgroup(Physical& p, const Properties& properties, const FeatureChain& has) {
+  const auto& v13 = properties.v13;
+  p.subgroups_vary = v13.minSubgroupSize != v13.maxSubgroupSize;
+  if (!p.subgroups_vary)
+    p.features.subgroup = properties.v11.subgroupSize;
+  else if (has.v13.subgroupSizeControl && has.v13.computeFullSubgroups &&
+           (v13.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT) &&
+           v13.minSubgroupSize * v13.maxComputeWorkgroupSubgroups >= 256)  // threads of most workgroups
+    p.features.subgroup = v13.minSubgroupSize;
 }
 
 void read_features(Physical& p, const Properties& properties) {
@@ -245,6 +258,7 @@ void read_features(Physical& p, const Properties& properties) {
   p.features.int64 = has.core.features.shaderInt64 == VK_TRUE;
   p.features.storage16 = has.v11.storageBuffer16BitAccess == VK_TRUE;
   p.features.shuffles = has_shuffles(properties, has);
+  read_subgroup(p, properties, has);
   p.info.features.emplace_back("shuffles", p.features.shuffles ? "yes" : "no");
   p.features.storage8 = has.v12.storageBuffer8BitAccess == VK_TRUE && has.v12.shaderInt8 == VK_TRUE;
 }

@@ -21,8 +21,9 @@ struct Physical {
   uint32_t timestamp_bits = 0;  // 0: its queue has no timestamps
   bool copies = false;          // it has a queue that does nothing but copy, of this family, with timestamps or not
   uint32_t copy_family = 0, copy_timestamp_bits = 0;
-  float timestamp_ns = 1;   // nanoseconds a tick
-  bool calibrated = false;  // the driver reads its clock and the host's at one moment
+  float timestamp_ns = 1;       // nanoseconds a tick
+  bool calibrated = false;      // the driver reads its clock and the host's at one moment
+  bool subgroups_vary = false;  // in how many threads they have, from kernel to kernel
   bool host_query_reset = false;
   bool device_fault = false;  // of a lost device the driver says what happened
   bool exports = false;       // its memory can be opened by another driver

@@ -42,7 +42,8 @@ Lowered lower_custom(const Step& step, const Features& features, Shaders& shader
         "#include \"common.glsl\"\n#define tensor(i) Words(push.block).at[i]\n#define word(i) "
         "int64_t(Words(push.block).at[" +
         std::to_string(custom.tensors.size()) + " + (i)])\n" + custom.source;
-    return Shaders::Written{sealed({.source = std::move(text), .shuffles = cm1 || cm2}), {}};
+    return Shaders::Written{
+        sealed({.source = std::move(text), .subgroups = cm1 || cm2 ? Subgroups::counted : Subgroups::any}), {}};
   };
   out.shader = shaders.find(std::move(form), write).shader;
   for (const CustomKernel::Tensor& t : custom.tensors) {

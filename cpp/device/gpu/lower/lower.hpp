@@ -30,13 +30,16 @@ struct ArgWord {
   bool operator==(const ArgWord&) const = default;
 };
 
+// What a kernel needs of subgroups: nothing, that each has all its threads, or Features::subgroup of them.
+enum class Subgroups : uint8_t { any, full, counted };
+
 // What a pipeline is made of.
 struct Shader {
   std::string source = {};  // complete GLSL; empty: `builtin` names an embedded SPIR-V module
   std::string builtin = {};
   std::vector<uint32_t> constants = {};  // specialization constants 0, 1, 2 ...
-  bool shuffles = false;                 // needs full subgroups
-  size_t hash = 0;                       // of the rest
+  Subgroups subgroups = Subgroups::any;
+  size_t hash = 0;  // of the rest
   bool operator==(const Shader& o) const;
 };
 std::shared_ptr<const Shader> sealed(Shader shader);  // with its hash

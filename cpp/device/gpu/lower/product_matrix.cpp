@@ -192,7 +192,9 @@ Shaders::Written write_matrix_product(const Product& p, const Layout& l, const s
   std::string source = preamble("Matrix product of " + std::string(name_of(p.dtype)) + " on matrix units", l, args,
                                 false, features, false, defines) +
                        text + "\n#include \"product_" + path + ".glsl\"\n";
-  return {sealed({.source = std::move(source), .constants = matrix.constants, .shuffles = !workgroups}),
+  return {sealed({.source = std::move(source),
+                  .constants = matrix.constants,
+                  .subgroups = workgroups ? Subgroups::any : Subgroups::counted}),
           std::move(args)};
 }
 

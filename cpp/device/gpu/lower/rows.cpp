@@ -195,7 +195,8 @@ Shaders::Written write_rows(const Layout& l, const RowShape& s, const Features& 
   const std::string kind = "Rows of " + std::to_string(p.phases()) + " phase" + (p.phases() == 1 ? "" : "s") + ", " +
                            lanes + " lane" + (!s.general && s.lanes == 1 ? "" : "s") + " a row";
   std::string source = preamble(kind, l, args, false, features) + main;
-  return {sealed({.source = std::move(source), .shuffles = s.shuffles}), std::move(args)};
+  return {sealed({.source = std::move(source), .subgroups = s.shuffles ? Subgroups::full : Subgroups::any}),
+          std::move(args)};
 }
 
 // Everything of the shape that the text contains. Lanes of a general kernel are an argument, so they are left out.

@@ -17,7 +17,7 @@ uint64_t pair(int32_t low, int32_t high) {
 }  // namespace
 
 bool Shader::operator==(const Shader& o) const {
-  return hash == o.hash && shuffles == o.shuffles && builtin == o.builtin && constants == o.constants &&
+  return hash == o.hash && subgroups == o.subgroups && builtin == o.builtin && constants == o.constants &&
          source == o.source;
 }
 

@@ -125,8 +125,8 @@ void Pipelines::save() {
 }
 
 VkPipeline Pipelines::create(const std::string& name, const std::vector<uint32_t>& spirv,
-                             const std::vector<uint32_t>& constants, VkPipelineLayout layout, bool full_subgroups) {
-  const VkPipeline made = create_handle(name, spirv, constants, layout, full_subgroups);
+                             const std::vector<uint32_t>& constants, VkPipelineLayout layout, Subgroups subgroups) {
+  const VkPipeline made = create_handle(name, spirv, constants, layout, subgroups);
   ++stats_.kernels_compiled;
   ++made_;
   return made;
@@ -134,7 +134,7 @@ VkPipeline Pipelines::create(const std::string& name, const std::vector<uint32_t
 
 VkPipeline Pipelines::create_handle(const std::string& name, const std::vector<uint32_t>& spirv,
                                     const std::vector<uint32_t>& constants, VkPipelineLayout layout,
-                                    bool full_subgroups) const {
+                                    Subgroups subgroups) const {
   std::vector<VkSpecializationMapEntry> entries(constants.size());
   for (uint32_t i = 0; i < entries.size(); ++i) entries[i] = {i, i * uint32_t{sizeof(uint32_t)}, sizeof(uint32_t)};
   VkSpecializationInfo special{};
@@ -146,7 +146,11 @@ VkPipeline Pipelines::create_handle(const std::string& name, const std::vector<u
   info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
   info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
   info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  if (full_subgroups) info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  if (subgroups != Subgroups::any) info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo threads{};
+  threads.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
+  threads.requiredSubgroupSize = context_.physical.features.subgroup;
+  if (subgroups == Subgroups::counted && context_.physical.subgroups_vary) info.stage.pNext = &threads;
   info.stage.module = make_module(context_, spirv);
   info.stage.pName = "main";
   info.stage.pSpecializationInfo = constants.empty() ? nullptr : &special;
@@ -201,7 +205,7 @@ void Pipelines::compile(Missing& missing) const {
     if (missing.translated) p.spirv = translate_glsl(missing.name, shader.source);
     if (debug_level() >= 4) debug(4, missing.name + "\n" + p.source());
     if (debug_level() >= 5) debug(5, missing.name + " SPIR-V\n" + hex_words(p.spirv));
-    p.handle = create_handle(missing.name, p.spirv, shader.constants, layout_, shader.shuffles);
+    p.handle = create_handle(missing.name, p.spirv, shader.constants, layout_, shader.subgroups);
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begun;
     if (debug_level() >= 2) debug(2, missing.name + ": compiled in " + std::to_string(took.count()) + " ms");
   } catch (...) {

@@ -40,7 +40,7 @@ class Pipelines {
 
   // A pipeline with a layout of its own (descriptors of the proxy lane), not kept in the table.
   VkPipeline create(const std::string& name, const std::vector<uint32_t>& spirv, const std::vector<uint32_t>& constants,
-                    VkPipelineLayout layout, bool full_subgroups = false);
+                    VkPipelineLayout layout, Subgroups subgroups = Subgroups::any);
   VkPipelineLayout layout() const { return layout_; }  // 8 bytes of push constants: the argument block's address
   void save();                                         // writes the driver's code to disk if there is new code
 
@@ -58,7 +58,7 @@ class Pipelines {
   void compile(Missing& kernel) const;
   bool keep(Missing& kernel);
   VkPipeline create_handle(const std::string& name, const std::vector<uint32_t>& spirv,
-                           const std::vector<uint32_t>& constants, VkPipelineLayout layout, bool full_subgroups) const;
+                           const std::vector<uint32_t>& constants, VkPipelineLayout layout, Subgroups subgroups) const;
 
   const Context& context_;
   DeviceStats& stats_;
