@@ -405,7 +405,7 @@ def test_chat_answers_each_line(text: list[str], tmp_path: Path, capsys: Capture
     run(*text, "--model", "lstm", "--steps", "5", "--out", out, "--device", "cpu")
     capsys.readouterr()
     with process("chat", out, "--length", "7", "--device", "cpu", stdin=subprocess.PIPE) as p:
-        said, complaints = p.communicate("p and a\n\u00e9\nq and b\n", timeout=60)
+        said, complaints = p.communicate("p and a\n\u00e9\nq and b\n", timeout=180)
     assert p.returncode == 0 and len(said) == 16 and "'\u00e9', character 0 of the text, is not" in complaints
 
 

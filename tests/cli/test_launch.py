@@ -64,7 +64,7 @@ def started(*words: str) -> subprocess.Popen[str]:
 
 def output_of(*words: str) -> tuple[int, str]:
     with started(*words) as process:
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=180)
     return process.returncode, out
 
 
@@ -120,7 +120,7 @@ def test_an_interrupt_ends_all(program: Path, number: signal.Signals) -> None:
         for _ in range(2):
             process.stdout.readline()
         process.send_signal(number)
-        process.communicate(timeout=30)
+        process.communicate(timeout=180)
     assert process.returncode == (130 if number == signal.SIGINT else 143)
     assert not left_over(program)
 

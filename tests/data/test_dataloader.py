@@ -458,7 +458,7 @@ if __name__ == "__main__":
     @pytest.mark.parametrize("more", ["", "multiprocessing_context='spawn'", "persistent_workers=True"])
     def test_at_exit(self, more: str, tmp_path: Any) -> None:
         process = self.start(more, "", tmp_path)
-        out, err = process.communicate(timeout=15)
+        out, err = process.communicate(timeout=180)
         assert (process.returncode, out, err) == (0, "0\n", "")
 
     @pytest.mark.parametrize("more", ["", "multiprocessing_context='spawn'"])
@@ -467,7 +467,7 @@ if __name__ == "__main__":
         assert process.stdout is not None and process.stdout.readline() == "0\n"
         time.sleep(0.1)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to the workers too
-        _, err = process.communicate(timeout=15)
+        _, err = process.communicate(timeout=180)
         assert process.returncode == -signal.SIGINT and err.count("KeyboardInterrupt") == 1
 
 

@@ -28,7 +28,7 @@ def run(
     processes: int,
     program: str,
     *arguments: str,
-    seconds: float = 50,
+    seconds: float = 180,
     options: tuple[str, ...] = (),
     variables: dict[str, str] | None = None,
 ):

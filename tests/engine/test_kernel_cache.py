@@ -49,7 +49,7 @@ def start(tmp_path: Path) -> subprocess.Popen[str]:
 def test_processes_that_write_at_once_do_not_disturb_each_other(run: Callable[[], list[str]], tmp_path: Path) -> None:
     processes = [start(tmp_path) for _ in range(3)]
     for p in processes:
-        out, _ = p.communicate(timeout=120)
+        out, _ = p.communicate(timeout=300)
         assert p.returncode == 0 and out == "\n", out
     kept = kernels(tmp_path)
     assert len(kept) > 1 and all(p.suffix == ".bin" for p in kept)

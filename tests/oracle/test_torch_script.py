@@ -22,7 +22,7 @@ def output(program: str, **variables: str) -> str:
     path = os.pathsep.join(p for p in sys.path if p)
     environment = {**os.environ, "PYTHONPATH": path, **variables}
     result = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300
     )
     assert result.returncode == 0, result.stdout[-500:] + result.stderr
     return result.stdout
