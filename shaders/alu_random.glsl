@@ -1,8 +1,14 @@
 // Random words and numbers: included behind alu.glsl by shaders that need them. Twin: cpp/math/alu_random.inl.
 
 // A block of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+// ROLLED: cpp/kernel/tiles.hpp; the keys of ten rounds are the same for all, and were kept in twenty registers.
+#ifdef ROLLED
+#define ROUNDS [[dont_unroll]]
+#else
+#define ROUNDS
+#endif
 uvec4 alu_philox(uvec4 c, uvec2 k) {
-  for (int round = 0; round < 10; ++round) {
+  ROUNDS for (int round = 0; round < 10; ++round) {
     uint hi0, lo0, hi1, lo1;
     umulExtended(0xd2511f53u, c.x, hi0, lo0);
     umulExtended(0xcd9e8d57u, c.z, hi1, lo1);

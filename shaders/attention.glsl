@@ -13,8 +13,8 @@
 // weighted sum. While one step is worked on, the next travels from global memory to registers. Every product is a tile of
 // THREAD_ROWS x THREAD_COLS results a thread, or of as many rows and units of a result.
 
-// A software driver compiles long straight code slowly.
-#ifdef SG_SOFTWARE
+// A software driver compiles long straight code slowly; ROLLED: cpp/kernel/tiles.hpp.
+#if defined(SG_SOFTWARE) || defined(ROLLED)
 #define LONG_LOOP [[dont_unroll]]
 #else
 #define LONG_LOOP [[unroll]]
@@ -285,11 +285,13 @@ void attend(uint first) {
       draw(q0, first);
       PRODUCT(p, key, first, query, q0, kD, FETCH_DEEP(gradient, q0, kE))
       to_scores(p, first, q0, 0);
+      uint kept = 0;  // a bit for each of a thread's weights, of which there are 32 at most
       [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r)
         [[unroll]] for (uint c = 0; c < THREAD_COLS; ++c) {
           const uint i = r * THREAD_COLS + c;
+          kept |= uint(is_kept(col_of(c), row_of(r), first)) << i;
           p[i] = exp2(p[i] - of[c].x);
-          s[i] = is_kept(col_of(c), row_of(r), first) ? p[i] : 0;
+          s[i] = (kept >> i & 1) != 0 ? p[i] : 0;
         }
       put_weights(s);
       WEIGHTED(to_value, gradient, q0, kE, FETCH_PAIR(value, first, gradient, q0, 0))
@@ -297,7 +299,7 @@ void attend(uint first) {
       [[unroll]] for (uint r = 0; r < THREAD_ROWS; ++r)
         [[unroll]] for (uint c = 0; c < THREAD_COLS; ++c) {
           const uint i = r * THREAD_COLS + c;
-          s[i] = slope(p[i], s[i], of[c].y, is_kept(col_of(c), row_of(r), first));
+          s[i] = slope(p[i], s[i], of[c].y, (kept >> i & 1) != 0);
         }
       put_weights(s);
       WEIGHTED(to_key, query, q0, kD, FETCH_PAIR(key, first, query, q0 + COLS, 0))

@@ -11,4 +11,5 @@
 #define BITS_OF(x) doubleBitsToUint64(x)
 #define NAN alu_make_nan64()
 #define NO_DEBT 0x7ff8dead0000beeful  // a NaN that no operation makes
+#define BATCH 8
 #include "tape.glsl"

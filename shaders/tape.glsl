@@ -1,5 +1,5 @@
 // The tape machine: runs recorded scalar operations, forward and backward. Included with REAL, REAL_BYTES, BITS,
-// REAL_OF, BITS_OF, NAN and NO_DEBT defined. Host side: cpp/value/tape.hpp, cpp/engine/tape.cpp.
+// REAL_OF, BITS_OF, NAN, NO_DEBT and BATCH defined. Host side: cpp/value/tape.hpp, cpp/engine/tape.cpp.
 // - A slot has a value, a gradient and a mark (the last backward pass that reached it).
 // - A strand is a sequence of operations of which each goes on from the result of the one before; one thread runs it.
 //   Its other operands come from earlier levels; a level is all strands that depend on earlier levels only. One
@@ -46,7 +46,7 @@ void load_arguments() {
 }
 
 const uint kPrepare = 0, kWrite = 1, kForward = 2, kBackward = 3, kExternals = 4, kLong = 5;
-const uint kBatch = 8;  // loads that go ahead together: one costs more than the arithmetic of all
+const uint kBatch = BATCH;  // loads that go ahead together: one costs more than the arithmetic of all
 const uint kAdd = 1, kMul = 2, kPower = 3, kPow = 4, kRelu = 5, kExp = 6, kLog = 7, kTanh = 8, kSigmoid = 9, kSqrt = 10,
            kAbs = 11, kSin = 12, kCos = 13, kNeuron = 15;  // the order of sg::value::Op
 const uint kNone = 0xffffffffu, kElsewhere = 0x80000000u, kInside = 0x40000000u;

@@ -10,4 +10,5 @@
 #define BITS_OF(x) floatBitsToUint(x)
 #define NAN alu_make_nan()
 #define NO_DEBT 0x7fc0deadu  // a NaN that no operation makes
+#define BATCH 4  // such devices have few registers
 #include "tape.glsl"

@@ -31,7 +31,7 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_MATRIX", "cm2",
        "How half types and float32 attention reach matrix units at most: cm2, cm1 or none (float32 arithmetic)."},
       {"SPIROGRAD_TILES", "",
-       "Whose tiles kernels use: nvidia, amd, gcn, intel, apple, mobile, software; empty: the device's own."},
+       "Whose tiles kernels use: nvidia, nvk, amd, gcn, intel, apple, mobile, software; empty: the device's own."},
       {"SPIROGRAD_STRICT", "0", "1: whatever would fall back to a slower path raises."},
       {"SPIROGRAD_VALIDATION", "", "core, sync or gpu: run under the Vulkan validation layer; any message raises."},
       {"SPIROGRAD_TAPE", "", "float32: scalar Values on a GPU in float32; mistake: with wrong sums (tests only)."},

@@ -25,6 +25,11 @@ constexpr AttentionTile kLeanestForward[] = {
     {32, 64, 2, 4, 4, 16}, {64, 32, 2, 4, 4, 16}, {16, 64, 1, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
 constexpr AttentionTile kLeanestBackward[] = {
     {16, 64, 1, 4, 4, 16}, {32, 32, 1, 4, 4, 16}, {8, 128, 1, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
+// The same with wide heads in smaller steps.
+constexpr AttentionTile kIntelForward[] = {
+    {32, 64, 2, 4, 4, 16}, {64, 32, 2, 4, 4, 16}, {16, 64, 1, 4, 4, 8}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
+constexpr AttentionTile kIntelBackward[] = {{16, 64, 1, 4, 2, 16}, {32, 32, 1, 4, 4, 16}, {8, 128, 1, 4, 2, 8},
+                                            {8, 64, 1, 2, 4, 8},   {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
 // The large ones, and one between: the gradients of keys spill seven registers of 256 at 128 sums a thread.
 constexpr AttentionTile kAmdBackward[] = {{64, 64, 8, 4, 4, 16}, {64, 32, 8, 4, 4, 16}, {64, 32, 4, 4, 4, 16},
                                           {32, 64, 4, 4, 4, 16}, {32, 128, 4, 4, 2, 8}, {16, 16, 2, 2, 2, 16},
@@ -68,12 +73,24 @@ constexpr Tiles nvidia(const char* name) {
           .decode = kDecode,
           .forward = kForward,
           .backward = kBackward,
-          .attention_sums = 128,
+          .forward_sums = 128,
+          .backward_sums = 128,
+          .rolled = false,
           .fragments = kFragments,
           .most_of_two_sums = 128 * 128,
           .attention_by_fragments = true,
           .row_threads = 1024,
+          .sort_items = 16,
           .pointwise_views = INT_MAX};
+}
+
+// Statistics (Ampere by Mesa's driver): gradients of keys spill at 128 sums a thread, rows of 1,024 threads as well.
+constexpr Tiles nvk() {
+  Tiles t = nvidia("nvk");
+  t.backward = kAmdBackward;
+  t.backward_sums = 120;
+  t.row_threads = 512;
+  return t;
 }
 
 constexpr Tiles with_processors(Tiles t, int64_t processors) {
@@ -92,7 +109,7 @@ constexpr Tiles lean(const char* name, int64_t processors) {
   t.shared_bytes = 32768;
   t.forward = kLeanForward;
   t.backward = kLeanBackward;
-  t.attention_sums = 48;
+  t.forward_sums = t.backward_sums = 48;
   return t;
 }
 
@@ -102,7 +119,7 @@ constexpr Tiles amd() {
   t.flat = kLeanFlat;
   t.shared_bytes = 32768;
   t.backward = kAmdBackward;
-  t.attention_sums = 120;
+  t.forward_sums = t.backward_sums = 120;
   return t;
 }
 
@@ -119,9 +136,12 @@ constexpr Tiles intel() {
   Tiles t = lean("intel", 32);
   t.large = t.medium;
   t.wide = {32, 128, 16, 4, 4, 1};
-  t.forward = kLeanestForward;
-  t.backward = kLeanestBackward;
-  t.attention_sums = 24;
+  t.forward = kIntelForward;
+  t.backward = kIntelBackward;
+  t.forward_sums = 24;
+  t.backward_sums = 20;
+  t.rolled = true;
+  t.sort_items = 8;
   t.pointwise_views = 24;
   t.fragments = kLeanFragments;
   t.most_of_two_sums = 32 * 64;
@@ -134,7 +154,9 @@ constexpr Tiles apple() {
   Tiles t = lean("apple", 32);
   t.forward = kLeanestForward;
   t.backward = kLeanestBackward;
-  t.attention_sums = 40;
+  t.forward_sums = t.backward_sums = 40;
+  t.rolled = true;
+  t.sort_items = 8;
   t.row_threads = 512;
   t.pointwise_views = 24;
   return t;
@@ -145,7 +167,11 @@ constexpr Tiles mobile() {
   Tiles t = intel();
   t.name = "mobile";
   t = with_processors(t, 12);
-  t.attention_sums = 40;
+  t.forward = kLeanestForward;
+  t.backward = kLeanestBackward;
+  t.forward_sums = t.backward_sums = 40;
+  t.rolled = false;
+  t.sort_items = 16;
   t.row_threads = 512;
   return t;
 }
@@ -156,7 +182,7 @@ constexpr Tiles software() {
   return t;
 }
 
-constexpr Tiles kTiles[] = {nvidia("nvidia"), amd(), gcn(), intel(), apple(), mobile(), software()};
+constexpr Tiles kTiles[] = {nvidia("nvidia"), nvk(), amd(), gcn(), intel(), apple(), mobile(), software()};
 
 }  // namespace
 

@@ -47,7 +47,9 @@ struct Tiles {
 
   // Of attention: for a few queries, forward, backward; the first that fits is taken.
   std::span<const AttentionTile> decode, forward, backward;
-  int64_t attention_sums;  // that a thread can hold without spilling
+  int64_t forward_sums, backward_sums;  // that a thread can hold without spilling
+  // Its loops are not written out: a compiler may read ahead as far as they are, into more registers than there are.
+  bool rolled;
 
   // Of products by fragments of matrix units (the path cm1), largest first; the most results of a workgroup that keeps two
   // sums of each; and whether attention has registers for fragments.
@@ -56,6 +58,7 @@ struct Tiles {
   bool attention_by_fragments;
 
   int64_t row_threads;      // the most that share a row: more would leave each too few registers
+  int64_t sort_items;       // elements that a thread sorts
   int64_t pointwise_views;  // a kernel that reads and writes more tensors computes one element a thread, not four
 };
 

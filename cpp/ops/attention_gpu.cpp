@@ -1,4 +1,5 @@
 // Which kernel of attention a GPU runs, and with which tiles: a function of sizes and of the device's facts alone.
+#include <climits>
 #include <cstring>
 #include <span>
 #include <string>
@@ -30,7 +31,8 @@ AttentionTile choose(std::span<const AttentionTile> tiles, const Problem& p, int
   const int64_t widest = std::max(p.d, p.e);
   const auto unfit = [&](const AttentionTile& t) {
     if (t.rows >= 2 * rows) return true;
-    if (4 * t.across() > std::max(widest, kNarrow) || t.sums(widest, forward) > f.tiles->attention_sums) return true;
+    const int64_t most = forward ? f.tiles->forward_sums : f.tiles->backward_sums;
+    if (4 * t.across() > std::max(widest, kNarrow) || t.sums(widest, forward) > most) return true;
     return t.rows > 32 && matrices * divide_up(rows, t.rows) < f.tiles->busy;
   };
   for (const AttentionTile& t : tiles) {
@@ -175,6 +177,7 @@ void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, con
                                    : p.queries < 8 ? all.decode
                                                    : all.forward,
                                    p, rows, matrices, forward, a.has(kDropout), features);
+    if (all.rolled) text += "#define ROLLED\n";
     text += tile_text(t) + element_text(node.dtype) + "#include \"attention.glsl\"\n";
     tile_rows = t.rows;
   } else {
@@ -218,7 +221,7 @@ void powers_on_gpu(const Problem& p, bool gradient, const Features& features, Cu
 
 int64_t part_of_keys(const Problem& p) {
   constexpr int64_t kFew = 8, kShort = 256, kGroups = 2048;  // queries, keys, and workgroups that are enough
-  if (p.queries >= kFew || p.keys <= kShort) return 0;
+  if (p.queries >= kFew || p.keys <= kShort || p.logs() * p.e > INT_MAX) return 0;
   const int64_t each = p.keys * p.batch * p.heads / kGroups;
   return std::max(kShort, round_up(each, 32));
 }

@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.gpu
 
-ROWS = ["nvidia", "amd", "gcn", "intel", "apple", "mobile", "software"]
+ROWS = ["nvidia", "nvk", "amd", "gcn", "intel", "apple", "mobile", "software"]
 SMALL = ["intel", "mobile", "software"]
 
 # Each prints how far the GPU is from the CPU, relative to the sizes of results.

@@ -164,6 +164,7 @@ const Tiles* tiles_for(const VkPhysicalDeviceProperties& p, VkDriverId driver, u
   const auto named = [](const char* name) { return find_tiles(name); };
   if (p.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) return named("software");
   if (driver == VK_DRIVER_ID_MESA_HONEYKRISP) return named("apple");  // it names Mesa as the maker
+  if (driver == VK_DRIVER_ID_MESA_NVK) return named("nvk");
   switch (p.vendorID) {
     case 0x1002:
       return named(least_subgroup == 64 ? "gcn" : "amd");
