@@ -176,6 +176,15 @@ assert torch.cuda.max_memory_reserved.__name__ == "memory_reserved"
 assert not torch.ones(2).share_memory_().is_shared()
 assert "torch.distributed" in raises(NotImplementedError, lambda: nn.Linear(1, 1).share_memory())
 """,
+    "`autograd.forward_ad`": """
+import torch.autograd.forward_ad as fwAD
+with fwAD.dual_level():
+    x = fwAD.make_dual(torch.ones(2), torch.ones(2))
+    with torch.no_grad():
+        y = x * 2
+    assert x.requires_grad and fwAD.unpack_dual(y).tangent is None
+    assert fwAD.unpack_dual(x * 2).tangent.tolist() == [2, 2]
+""",
     "`FlopCounterMode`, `torch.utils.benchmark`": """
 from torch.utils.flop_counter import FlopCounterMode
 with FlopCounterMode(display=False) as counter:

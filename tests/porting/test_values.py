@@ -11,7 +11,18 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = ["checkpoints", "corners", "distributions", "graphs", "inference", "keys", "layers", "libraries", "modes"]
+SCRIPTS = [
+    "checkpoints",
+    "corners",
+    "distributions",
+    "forward",
+    "graphs",
+    "inference",
+    "keys",
+    "layers",
+    "libraries",
+    "modes",
+]
 SCRIPTS += ["old_names", "rare", "signals", "states", "subclasses"]
 HERE = Path(__file__).parent
 PRINTED = HERE.parent / "golden"  # by PyTorch 2.13 or 2.14 on a CPU

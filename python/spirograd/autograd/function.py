@@ -46,6 +46,13 @@ class FunctionCtx:
                 )
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """For jvp() in PyTorch. It is not called here, where tangents are computed from backward().
+
+        Args:
+            tensors: as for save_for_backward().
+        """
+
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors of save_for_backward().
