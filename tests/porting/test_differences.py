@@ -185,6 +185,11 @@ with fwAD.dual_level():
     assert x.requires_grad and fwAD.unpack_dual(y).tangent is None
     assert fwAD.unpack_dual(x * 2).tangent.tolist() == [2, 2]
 """,
+    "`special.bessel_j0`, `bessel_j1`, `bessel_y0`, `bessel_y1`, `airy_ai` of float64": """
+x = torch.tensor([-18.25, -4.5], dtype=torch.float64)
+assert abs(torch.special.bessel_j0(x)[0].item() - 0.033248139976238) < 1e-15
+assert abs(torch.special.airy_ai(x)[1].item() - 0.292152781055959) < 1e-14
+""",
     "`FlopCounterMode`, `torch.utils.benchmark`": """
 from torch.utils.flop_counter import FlopCounterMode
 with FlopCounterMode(display=False) as counter:

@@ -23,7 +23,7 @@ SCRIPTS = [
     "libraries",
     "modes",
 ]
-SCRIPTS += ["old_names", "rare", "signals", "states", "subclasses"]
+SCRIPTS += ["old_names", "rare", "signals", "special", "states", "subclasses"]
 HERE = Path(__file__).parent
 PRINTED = HERE.parent / "golden"  # by PyTorch 2.13 or 2.14 on a CPU
 NUMBER = re.compile(r"-?(?:\d+\.\d+(?:e[+-]?\d+)?|inf|nan)")
