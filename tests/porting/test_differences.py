@@ -185,6 +185,23 @@ with fwAD.dual_level():
     assert x.requires_grad and fwAD.unpack_dual(y).tangent is None
     assert fwAD.unpack_dual(x * 2).tangent.tolist() == [2, 2]
 """,
+    "`autograd.graph.saved_tensors_hooks`, `save_on_cpu`": """
+seen = []
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2 + 0 * ctx.saved_tensors[0]
+x = torch.ones(2, requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t.shape) or t, lambda t: t):
+    y = x * x
+    assert seen == []
+    Twice.apply(y).sum().backward()
+assert seen == [(2,)] and x.grad.tolist() == [4, 4]
+""",
     "`special.bessel_j0`, `bessel_j1`, `bessel_y0`, `bessel_y1`, `airy_ai` of float64": """
 x = torch.tensor([-18.25, -4.5], dtype=torch.float64)
 assert abs(torch.special.bessel_j0(x)[0].item() - 0.033248139976238) < 1e-15
