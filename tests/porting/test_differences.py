@@ -202,6 +202,11 @@ with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t.shape) or 
     Twice.apply(y).sum().backward()
 assert seen == [(2,)] and x.grad.tolist() == [4, 4]
 """,
+    "`masked.masked_tensor`": """
+x, mask = torch.ones(2), torch.tensor([True, False])
+assert "mask=" in raises(NotImplementedError, lambda: torch.masked.masked_tensor(x, mask))
+assert torch.masked.mean(x, mask=mask) == 1 and torch.masked.sum(x, mask=mask) == 1
+""",
     "`special.bessel_j0`, `bessel_j1`, `bessel_y0`, `bessel_y1`, `airy_ai` of float64": """
 x = torch.tensor([-18.25, -4.5], dtype=torch.float64)
 assert abs(torch.special.bessel_j0(x)[0].item() - 0.033248139976238) < 1e-15
