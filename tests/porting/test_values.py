@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = ["checkpoints", "corners", "distributions", "forward", "graphs", "hooks", "inference", "keys", "layers"]
-SCRIPTS += ["libraries", "masked", "modes", "old_names", "rare", "signals", "special", "states", "subclasses"]
+SCRIPTS += ["libraries", "masked", "modes", "old_names", "parametrizations", "rare", "signals", "special", "states"]
+SCRIPTS += ["subclasses"]
 HERE = Path(__file__).parent
 PRINTED = HERE.parent / "golden"  # by PyTorch 2.13 or 2.14 on a CPU
 NUMBER = re.compile(r"-?(?:\d+\.\d+(?:e[+-]?\d+)?|inf|nan)")
