@@ -11,7 +11,18 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = ["checkpoints", "corners", "distributions", "forward", "graphs", "hooks", "inference", "keys", "layers"]
+SCRIPTS = [
+    "checkpoints",
+    "containers",
+    "corners",
+    "distributions",
+    "forward",
+    "graphs",
+    "hooks",
+    "inference",
+    "keys",
+    "layers",
+]
 SCRIPTS += ["libraries", "masked", "modes", "old_names", "parametrizations", "rare", "signals", "special", "states"]
 SCRIPTS += ["subclasses"]
 HERE = Path(__file__).parent
