@@ -207,6 +207,12 @@ x, mask = torch.ones(2), torch.tensor([True, False])
 assert "mask=" in raises(NotImplementedError, lambda: torch.masked.masked_tensor(x, mask))
 assert torch.masked.mean(x, mask=mask) == 1 and torch.masked.sum(x, mask=mask) == 1
 """,
+    '`autocast("cpu")`': """
+x = torch.ones(2, 2, dtype=torch.bfloat16)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    assert x.softmax(-1).dtype == x.sum().dtype == torch.float32 and (x @ x).dtype == torch.bfloat16
+    assert torch.quantile(x, 0.5).dtype == torch.float32
+""",
     "`special.bessel_j0`, `bessel_j1`, `bessel_y0`, `bessel_y1`, `airy_ai` of float64": """
 x = torch.tensor([-18.25, -4.5], dtype=torch.float64)
 assert abs(torch.special.bessel_j0(x)[0].item() - 0.033248139976238) < 1e-15

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ... import _core
 from ..._core import Tensor
 from ...autograd import Function
+from ...base.casts import wide
 
 __all__ = ["aminmax", "cumulative_trapezoid", "gradient", "histc", "histogram", "mode", "nanquantile", "quantile"]
 __all__ += ["sum_to_size", "trapezoid", "trapz"]
@@ -126,6 +127,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     return made
 
 
+@wide
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -141,6 +143,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 
+@wide
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
