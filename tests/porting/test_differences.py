@@ -213,6 +213,13 @@ with torch.autocast("cpu", dtype=torch.bfloat16):
     assert x.softmax(-1).dtype == x.sum().dtype == torch.float32 and (x @ x).dtype == torch.bfloat16
     assert torch.quantile(x, 0.5).dtype == torch.float32
 """,
+    "`optim.Muon`": """
+w = nn.Parameter(torch.zeros(2, 2))
+optimizer = torch.optim.Muon([w], lr=1.0, weight_decay=0.0)
+w.grad = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
+optimizer.step()
+assert not torch.equal(w, w.bfloat16().float()) and ((w @ w.T).detach().diagonal() - 1).abs().max() < 0.5
+""",
     "`special.bessel_j0`, `bessel_j1`, `bessel_y0`, `bessel_y1`, `airy_ai` of float64": """
 x = torch.tensor([-18.25, -4.5], dtype=torch.float64)
 assert abs(torch.special.bessel_j0(x)[0].item() - 0.033248139976238) < 1e-15
