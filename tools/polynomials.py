@@ -26,6 +26,55 @@ def bessel_far(order: int, w: Any) -> Any:
     return mp.sqrt(1 / w) * mp.exp(-1 / w) * mp.besseli(order, 1 / w)
 
 
+def unscaled(order: int, near: Callable[[Any], Any], t: Any) -> Any:
+    """near(x) / x**order at t = x**2; at 0 by a point beside it."""
+    x = mp.sqrt(t or mp.mpf(10) ** -40)
+    return near(x) / x**order
+
+
+def regular_y(order: int, x: Any) -> Any:
+    """Y_order(x) without what is not smooth at 0."""
+    rest = mp.log(x) * mp.besselj(order, x) - (1 / x if order else 0)
+    return mp.bessely(order, x) - 2 / mp.pi * rest
+
+
+def regular_k(order: int, x: Any) -> Any:
+    """K_order(x) without what is not smooth at 0."""
+    rest = mp.log(x / 2) * mp.besseli(order, x)
+    return mp.besselk(order, x) - rest - 1 / x if order else mp.besselk(order, x) + rest
+
+
+def wave(order: int, part: int, w: Any) -> Any:
+    """P or x Q at x**2 = 1 / w, where J_order is sqrt(2 / (pi x)) times P cos - Q sin of x - (order / 2 + 1 / 4) pi."""
+    if not w:
+        return mp.mpf(1) if part == 0 else mp.mpf(4 * order**2 - 1) / 8
+    x = 1 / mp.sqrt(w)
+    angle = x - (2 * order + 1) * mp.pi / 4
+    j, y, c, s = mp.besselj(order, x), mp.bessely(order, x), mp.cos(angle), mp.sin(angle)
+    return mp.sqrt(mp.pi * x / 2) * (j * c + y * s if part == 0 else x * (y * c - j * s))
+
+
+def k_far(order: int, w: Any) -> Any:
+    """sqrt(x) exp(x) K_order(x) at x = 1 / w."""
+    return mp.sqrt(1 / w) * mp.exp(1 / w) * mp.besselk(order, 1 / w) if w else mp.sqrt(mp.pi / 2)
+
+
+def airy_far(w: Any) -> Any:
+    """x**(1/4) exp(z) Ai(x) at z = 2/3 x**(3/2) = 1 / w."""
+    x = (mp.mpf(3) / 2 / w) ** (mp.mpf(2) / 3) if w else mp.mpf(0)
+    return mp.airyai(x) * mp.root(x, 4) * mp.exp(1 / w) if w else 1 / (2 * mp.sqrt(mp.pi))
+
+
+def airy_wave(part: int, w: Any) -> Any:
+    """P or z Q at z**2 = 1 / w, z = 2/3 x**(3/2): Ai(-x) x**(1/4) sqrt(pi) is P cos + Q sin of z - pi / 4."""
+    if not w:
+        return mp.mpf(1) if part == 0 else mp.mpf(5) / 72
+    z = 1 / mp.sqrt(w)
+    x = (mp.mpf(3) / 2 * z) ** (mp.mpf(2) / 3)
+    a, b, c, s = mp.airyai(-x), mp.airybi(-x), mp.cos(z - mp.pi / 4), mp.sin(z - mp.pi / 4)
+    return mp.sqrt(mp.pi) * mp.root(x, 4) * (a * c - b * s if part == 0 else z * (a * s + b * c))
+
+
 # name: what is interpolated, from where to where, about which point, degree in float32 and in float64
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], str, str, str, int, int]] = {
     "LGAMMA_1": (lambda t: mp.loggamma(1 + t) / t, "-0.5", "0.5", "0", 13, 27),
@@ -39,6 +88,23 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], str, str, str, int, int]] = {
     "I1_MIDDLE": (lambda x: bessel(1, x), "1", "3", "3", 9, 17),
     "I1_WIDE": (lambda x: bessel(1, x), "3", "6", "6", 9, 18),
     "I1_FAR": (lambda w: bessel_far(1, w), "0", "1/6", "1/12", 7, 27),
+    "J0_NEAR": (lambda t: unscaled(0, lambda x: mp.besselj(0, x), t), "0", "25", "25/2", 8, 13),
+    "Y0_NEAR": (lambda t: unscaled(0, lambda x: regular_y(0, x), t), "0", "25", "25/2", 8, 13),
+    "J0_P": (lambda w: wave(0, 0, w), "0", "1/25", "1/50", 5, 18),
+    "J0_Q": (lambda w: wave(0, 1, w), "0", "1/25", "1/50", 5, 18),
+    "K0_NEAR": (lambda t: unscaled(0, lambda x: regular_k(0, x), t), "0", "4", "2", 5, 9),
+    "K0_FAR": (lambda w: k_far(0, w), "0", "1/2", "1/4", 8, 23),
+    "J1_NEAR": (lambda t: unscaled(1, lambda x: mp.besselj(1, x), t), "0", "25", "25/2", 8, 13),
+    "Y1_NEAR": (lambda t: unscaled(1, lambda x: regular_y(1, x), t), "0", "25", "25/2", 8, 13),
+    "J1_P": (lambda w: wave(1, 0, w), "0", "1/25", "1/50", 5, 18),
+    "J1_Q": (lambda w: wave(1, 1, w), "0", "1/25", "1/50", 5, 18),
+    "K1_NEAR": (lambda t: unscaled(1, lambda x: regular_k(1, x), t), "0", "4", "2", 5, 9),
+    "K1_FAR": (lambda w: k_far(1, w), "0", "1/2", "1/4", 8, 23),
+    "AI_BELOW": (mp.airyai, "-3", "0", "-3/2", 12, 20),
+    "AI_NEAR": (mp.airyai, "0", "2", "2", 9, 17),
+    "AI_FAR": (airy_far, "0", "8/15", "4/15", 7, 23),
+    "AI_P": (lambda w: airy_wave(0, w), "0", "1/12", "1/24", 6, 22),
+    "AI_Q": (lambda w: airy_wave(1, w), "0", "1/12", "1/24", 6, 22),
 }
 
 

@@ -104,6 +104,7 @@ def test_jacobians(jacobian: Callable[..., Any]) -> None:
     close(qb, 5 * np.eye(3))
     matrix, aux = jacobian(lambda v: (v.reshape(2, 1).T, v), has_aux=True)(a)
     assert tuple(matrix.shape) == (1, 2, 2) and aux.tolist() == [1, 2]
+    assert jacobian(lambda x: x**3)(f64(2.0)).item() == 12  # neither has dimensions
 
 
 def test_hessians() -> None:

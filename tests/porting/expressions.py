@@ -188,6 +188,11 @@ torch.fake_quantize_per_tensor_affine(a, 0.1, 3, -8, 7)
 torch.fake_quantize_per_channel_affine(a, torch.tensor([0.1, 0.2, 0.3]), torch.tensor([0, 1, -1]).int(), 0, -4, 7)
 torch.autograd.functional.jacobian(lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 3, -8, 7).sum(), a)
 torch.gradient(v.square(), spacing=(torch.tensor([0.0, 1, 1.5, 4]),))
+torch.autograd.functional.jacobian(lambda x: torch.quantile(a, x, dim=0), torch.tensor([0.1, 0.5, 0.9]))
+torch.autograd.functional.jacobian(lambda x: a.quantile(x), torch.tensor(0.3))
+torch.autograd.functional.jacobian(lambda x, q: x.nanquantile(q), (torch.tensor([3.0, float("nan"), 1, 2]), v / 8))
+torch.norm(a, p="nuc"), torch.stack([a, b]).norm("nuc", dim=(0, 2)), torch.norm(sq, "nuc", keepdim=True)
+torch.autograd.functional.jacobian(lambda x: torch.norm(x.square().sin(), p="nuc"), a)
 """
 
 

@@ -176,6 +176,55 @@ assert torch.cuda.max_memory_reserved.__name__ == "memory_reserved"
 assert not torch.ones(2).share_memory_().is_shared()
 assert "torch.distributed" in raises(NotImplementedError, lambda: nn.Linear(1, 1).share_memory())
 """,
+    "`autograd.forward_ad`": """
+import torch.autograd.forward_ad as fwAD
+with fwAD.dual_level():
+    x = fwAD.make_dual(torch.ones(2), torch.ones(2))
+    with torch.no_grad():
+        y = x * 2
+    assert x.requires_grad and fwAD.unpack_dual(y).tangent is None
+    assert fwAD.unpack_dual(x * 2).tangent.tolist() == [2, 2]
+""",
+    "`autograd.graph.saved_tensors_hooks`, `save_on_cpu`": """
+seen = []
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2 + 0 * ctx.saved_tensors[0]
+x = torch.ones(2, requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t.shape) or t, lambda t: t):
+    y = x * x
+    assert seen == []
+    Twice.apply(y).sum().backward()
+assert seen == [(2,)] and x.grad.tolist() == [4, 4]
+""",
+    "`masked.masked_tensor`": """
+x, mask = torch.ones(2), torch.tensor([True, False])
+assert "mask=" in raises(NotImplementedError, lambda: torch.masked.masked_tensor(x, mask))
+assert torch.masked.mean(x, mask=mask) == 1 and torch.masked.sum(x, mask=mask) == 1
+""",
+    '`autocast("cpu")`': """
+x = torch.ones(2, 2, dtype=torch.bfloat16)
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    assert x.softmax(-1).dtype == x.sum().dtype == torch.float32 and (x @ x).dtype == torch.bfloat16
+    assert torch.quantile(x, 0.5).dtype == torch.float32
+""",
+    "`optim.Muon`": """
+w = nn.Parameter(torch.zeros(2, 2))
+optimizer = torch.optim.Muon([w], lr=1.0, weight_decay=0.0)
+w.grad = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
+optimizer.step()
+assert not torch.equal(w, w.bfloat16().float()) and ((w @ w.T).detach().diagonal() - 1).abs().max() < 0.5
+""",
+    "`special.bessel_j0`, `bessel_j1`, `bessel_y0`, `bessel_y1`, `airy_ai` of float64": """
+x = torch.tensor([-18.25, -4.5], dtype=torch.float64)
+assert abs(torch.special.bessel_j0(x)[0].item() - 0.033248139976238) < 1e-15
+assert abs(torch.special.airy_ai(x)[1].item() - 0.292152781055959) < 1e-14
+""",
     "`FlopCounterMode`, `torch.utils.benchmark`": """
 from torch.utils.flop_counter import FlopCounterMode
 with FlopCounterMode(display=False) as counter:

@@ -186,8 +186,8 @@ assert "'meta' names no device" in error(lambda: torch.zeros(2, device=torch.dev
 assert "'mps' names no device" in error(lambda: torch.zeros(2).to(torch.device("mps")))
 assert "tensors of several devices" in error(torch.distributed.tensor.DTensor)
 assert "sg.compile()" in error(torch.cuda.CUDAGraph)
-assert "func.jvp()" in error(lambda: torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1)))
-assert "checkpoint" in error(lambda: torch.autograd.graph.saved_tensors_hooks(None, None).__enter__())
+assert "models.quantize(model)" in error(lambda: torch.ao.quantization.quantize_dynamic(torch.nn.Linear(2, 1)))
+assert "dual_level()" in error(lambda: torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1)))
 assert "'foo' names no device" in error(lambda: torch.device("foo"))
 """
     )

@@ -11,8 +11,20 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = ["checkpoints", "corners", "distributions", "graphs", "inference", "keys", "layers", "libraries", "modes"]
-SCRIPTS += ["old_names", "rare", "signals", "states", "subclasses"]
+SCRIPTS = [
+    "checkpoints",
+    "containers",
+    "corners",
+    "distributions",
+    "forward",
+    "graphs",
+    "hooks",
+    "inference",
+    "keys",
+    "layers",
+]
+SCRIPTS += ["libraries", "masked", "modes", "old_names", "parametrizations", "rare", "signals", "special", "states"]
+SCRIPTS += ["subclasses"]
 HERE = Path(__file__).parent
 PRINTED = HERE.parent / "golden"  # by PyTorch 2.13 or 2.14 on a CPU
 NUMBER = re.compile(r"-?(?:\d+\.\d+(?:e[+-]?\d+)?|inf|nan)")

@@ -3,13 +3,46 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._core import Error, Tensor, _as_output, _record_function, _written_at, is_grad_enabled, zeros
 from ..base.grad_mode import no_grad
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "once_differentiable", "packing"]
+
+_state = threading.local()
+Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
+
+
+def packing() -> list[Hooks]:
+    """What this thread makes of tensors that are saved, and of that again tensors; the last pair counts."""
+    if not hasattr(_state, "packing"):
+        _state.packing = []
+    found: list[Hooks] = _state.packing
+    return found
+
+
+class _Packed:
+    """What a hook made of a saved tensor."""
+
+    def __init__(self, t: Tensor, hooks: Hooks, is_output: bool) -> None:
+        self.source: Any = None  # where gradients of the tensor go, which knows none of its values
+        if t.requires_grad and not is_output:
+            place = zeros(t.shape, dtype=t.dtype, device=t.device)  # never computed
+            _record_function("SavedTensor", [t], [place], lambda arrived, wanted, node: arrived, lambda: None)
+            self.source = place.grad_fn
+        with no_grad():
+            self.value = hooks[0](t)
+        self.unpack = hooks[1]
+
+    def tensor(self) -> Tensor:
+        """The tensor again."""
+        t = self.unpack(self.value)
+        if not isinstance(t, Tensor):
+            raise TypeError(f"saved_tensors_hooks: unpack_hook gave a {type(t).__name__}; it must give a tensor")
+        return t if self.source is None or not is_grad_enabled() else _as_output(t, self.source, 0)
 
 
 class FunctionCtx:
@@ -27,7 +60,8 @@ class FunctionCtx:
         self._constant: tuple[Tensor, ...] = ()
         self._dirty: tuple[Tensor, ...] = ()
         self._materialize = True
-        self._saved: list[tuple[Tensor | None, int, int]] | None = []  # tensor, version, number of output or -1
+        # tensor, version, number of output or -1
+        self._saved: list[tuple[Tensor | _Packed | None, int, int]] | None = []
         self._node: Any = None
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
@@ -46,6 +80,13 @@ class FunctionCtx:
                 )
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """For jvp() in PyTorch. It is not called here, where tangents are computed from backward().
+
+        Args:
+            tensors: as for save_for_backward().
+        """
+
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors of save_for_backward().
@@ -59,8 +100,9 @@ class FunctionCtx:
                 "pass retain_graph=True to the first one"
             )
         found: list[Tensor | None] = []
-        for tensor, version, output in self._saved:
-            if tensor is not None and tensor._version != version:
+        for kept, version, output in self._saved:
+            tensor = kept.tensor() if isinstance(kept, _Packed) else kept
+            if kept is tensor and tensor is not None and tensor._version != version:
                 raise Error(
                     f"backward: a value that {self._name} saved was overwritten in place"
                     f"{_written_at(tensor)} (version {version} was saved, now it is {tensor._version}); "
@@ -209,15 +251,19 @@ def _check_dirty(name: str, dirty: Sequence[Tensor], raw: tuple[Any, ...]) -> No
 
 def _saved(
     tensors: Sequence[Tensor | None], raw: tuple[Any, ...], differentiable: list[Any]
-) -> list[tuple[Tensor | None, int, int]]:
+) -> list[tuple[Tensor | _Packed | None, int, int]]:
     """Each with its version and, when it is a differentiable output, the number of that; else -1."""
-    saved = []
+    saved: list[tuple[Tensor | _Packed | None, int, int]] = []
+    hooks = packing()
     for t in tensors:
         number = -1 if t is None else _place(t, raw)
         if t is not None and number >= 0:
             t = t.detach()  # connected again when it is asked for: an output holds ctx
         number = number if number >= 0 and differentiable[number] is not None else -1
-        saved.append((t, 0 if t is None else t._version, number))
+        if t is not None and hooks:
+            saved.append((_Packed(t, hooks[-1], number >= 0), 0, number))
+        else:
+            saved.append((t, 0 if t is None else t._version, number))
     return saved
 
 

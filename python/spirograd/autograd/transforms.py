@@ -340,7 +340,7 @@ def jacrev(
             pulled = [inputs.pull([y], [one]) for one in _basis(y)]
             found.append(
                 [
-                    stack([p[i] for p in pulled]).reshape(*y.shape, *x.shape) if pulled else _empty(y, x)
+                    stack([p[i] for p in pulled]).reshape((*y.shape, *x.shape)) if pulled else _empty(y, x)
                     for i, x in enumerate(inputs.tensors)
                 ]
             )
@@ -371,7 +371,7 @@ def jacfwd(
             by_input.append([_push(ys, inputs, d) for d in directions])
         return [
             [
-                stack([column[k] for column in columns], dim=-1).reshape(*y.shape, *x.shape)
+                stack([column[k] for column in columns], dim=-1).reshape((*y.shape, *x.shape))
                 if columns
                 else _empty(y, x)
                 for x, columns in zip(inputs.tensors, by_input, strict=True)

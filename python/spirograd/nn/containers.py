@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -387,7 +388,7 @@ class ParameterDict(Module):
     """A dict of parameters; tensors become parameters, anything else is kept.
 
     Args:
-        parameters: names and values.
+        parameters: names and values; see update().
 
     Example:
         >>> weights = sg.nn.ParameterDict({"left": sg.zeros(2), "right": sg.ones(1)})
@@ -465,14 +466,61 @@ class ParameterDict(Module):
         for key in list(self):
             self.pop(key)
 
-    def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> None:
+    def popitem(self) -> tuple[str, Any]:
+        """Removes the last value and returns its name and itself.
+
+        Raises:
+            KeyError: there is none.
+        """
+        if not self._names:
+            raise KeyError("ParameterDict is empty")
+        key = list(self._names)[-1]
+        return key, self.pop(key)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value of a name; the default, which is kept, if there is none.
+
+        Args:
+            key: the name.
+            default: what to keep.
+        """
+        if key not in self._names:
+            self[key] = default
+        return self[key]
+
+    def copy(self) -> ParameterDict:
+        """Another dict of the same parameters."""
+        return ParameterDict(self.items())
+
+    def update(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] | ParameterDict) -> None:
         """Adds parameters; those of the same name are replaced.
 
         Args:
-            parameters: names and values.
+            parameters: names and values. A plain dict is read in the order of its names, as in PyTorch.
         """
-        for key, value in dict(parameters).items():
+        pairs: Iterable[tuple[str, Any]] = (
+            parameters.items() if isinstance(parameters, Mapping | ParameterDict) else parameters
+        )
+        plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)
+        for key, value in sorted(pairs, key=lambda pair: pair[0]) if plain else list(pairs):
             self[key] = value
+
+    def __or__(self, other: Any) -> ParameterDict:
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ror__(self, other: Any) -> ParameterDict:
+        made = ParameterDict(other)
+        made.update(self)
+        return made
+
+    def __ior__(self, other: Any) -> ParameterDict:
+        self.update(other)
+        return self
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(list(self._names))
 
     def __repr__(self) -> str:
         return _tree("ParameterDict", [], [f"({key}): {_line(value)}" for key, value in self.items()])

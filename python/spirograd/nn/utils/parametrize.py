@@ -8,48 +8,87 @@ from typing import Any
 
 from ..._core import Tensor
 from ...base.grad_mode import no_grad
-from ..containers import ModuleDict
+from ..containers import ModuleDict, ModuleList
 from ..module import Module, Parameter
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations"]
+__all__ += ["transfer_parametrizations_and_params", "type_before_parametrizations"]
 
 _cache: dict[tuple[int, str], Tensor] | None = None
 
 
-class ParametrizationList(Module):
+class ParametrizationList(ModuleList):
     """The modules that make a tensor, and what they make it from: `original`, or `original0`, `original1` ...
 
     Args:
         modules: each on the result of the one before.
-        original: the tensor before.
+        original: the tensor before. It stays the same parameter, or buffer, unless there are several originals.
+        unsafe: accepted; shapes are not checked.
+
+    Attributes:
+        is_tensor: whether there is one original.
+        ntensors: how many there are otherwise.
     """
 
-    def __init__(self, modules: Sequence[Module], original: Tensor) -> None:
-        super().__init__()
-        for i, module in enumerate(modules):
-            setattr(self, str(i), module)
-        self._count, self._several = len(modules), 0
-        first = modules[0]
-        values = first.right_inverse(original) if hasattr(first, "right_inverse") else original
-        if isinstance(values, (tuple, list)):
-            self._several = len(values)
-            for i, value in enumerate(values):
-                setattr(self, f"original{i}", Parameter(value.detach().clone()))
-        else:
-            self.original = original if values is original else Parameter(values.detach().clone())
+    def __init__(self, modules: Sequence[Module], original: Tensor, unsafe: bool = False) -> None:
+        super().__init__(modules)
+        self.unsafe = unsafe
+        values: Any = original
+        with no_grad():
+            for module in reversed(list(self)):
+                values = module.right_inverse(values) if hasattr(module, "right_inverse") else values
+        self.is_tensor = isinstance(values, Tensor)
+        self.ntensors = 1 if self.is_tensor else len(values)
+        if self.is_tensor:
+            if values is not original:
+                original.data = values.detach().clone()
+            _keep(self, "original", original)
+            return
+        for i, value in enumerate(values):
+            copy = value.detach().clone()
+            is_parameter = isinstance(original, Parameter)
+            _keep(self, f"original{i}", Parameter(copy, original.requires_grad) if is_parameter else copy)
 
-    def add(self, module: Module) -> None:
-        """Adds a module behind the others."""
-        setattr(self, str(self._count), module)
-        self._count += 1
+    def originals(self) -> list[Tensor]:
+        """What the tensor is made from."""
+        names = ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]
+        return [getattr(self, name) for name in names]
 
     def forward(self) -> Tensor:
-        first = getattr(self, "0")
-        inputs = [getattr(self, f"original{i}") for i in range(self._several)] or [self.original]
-        value = first(*inputs)
-        for i in range(1, self._count):
-            value = getattr(self, str(i))(value)
+        first, *others = self
+        value = first(*self.originals())
+        for module in others:
+            value = module(value)
         return value  # type: ignore[no-any-return]
+
+    def right_inverse(self, value: Tensor) -> None:
+        """Changes the originals so that the modules make this value of them.
+
+        Args:
+            value: what the tensor shall be.
+
+        Raises:
+            RuntimeError: a module has no right_inverse().
+        """
+        made: Any = value
+        with no_grad():
+            for module in reversed(list(self)):
+                if not hasattr(module, "right_inverse"):
+                    raise RuntimeError(
+                        f"right_inverse: {type(module).__name__} has none, so the tensor cannot be set; write one, or "
+                        "set its original"
+                    )
+                made = module.right_inverse(made)
+            for original, part in zip(self.originals(), [made] if self.is_tensor else made, strict=True):
+                original.data = part.detach().clone()
+
+
+def _keep(module: Module, name: str, tensor: Tensor) -> None:
+    """A parameter, or else a buffer."""
+    if isinstance(tensor, Parameter):
+        setattr(module, name, tensor)
+    else:
+        module.register_buffer(name, tensor)
 
 
 @contextlib.contextmanager
@@ -78,7 +117,10 @@ def _property(name: str) -> property:
             _cache[key] = made()
         return _cache[key]
 
-    return property(get)
+    def put(self: Any, value: Tensor) -> None:
+        self.parametrizations[name].right_inverse(value)
+
+    return property(get, put)
 
 
 def register_parametrization(
@@ -87,7 +129,7 @@ def register_parametrization(
     """Computes a parameter of a module by another module from now on.
 
     Its value before becomes `module.parametrizations.NAME.original`, through the parametrization's right_inverse() if
-    it has one.
+    it has one; with that, the tensor can be set as before.
 
     Args:
         module: whose parameter it is.
@@ -110,7 +152,7 @@ def register_parametrization(
         True
     """
     if is_parametrized(module, tensor_name):
-        module.parametrizations[tensor_name].add(parametrization)  # type: ignore[attr-defined]
+        module.parametrizations[tensor_name].append(parametrization)  # type: ignore[attr-defined]
         return module
     original = vars(module).get(tensor_name)
     if not isinstance(original, Tensor):
@@ -119,9 +161,9 @@ def register_parametrization(
         kind = type(module)
         module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), {"__module__": kind.__module__})
         module.parametrizations = ModuleDict()  # type: ignore[attr-defined]
-    del vars(module)[tensor_name]
+    made = ParametrizationList([parametrization], original, unsafe)
+    delattr(module, tensor_name)
     setattr(type(module), tensor_name, _property(tensor_name))
-    made = ParametrizationList([parametrization], original)
     module.parametrizations[tensor_name] = made  # type: ignore[attr-defined]
     return module
 
@@ -154,13 +196,64 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"remove_parametrizations: '{tensor_name}' of {type(module).__name__} is not parametrized")
     made = module.parametrizations[tensor_name]  # type: ignore[attr-defined]
+    if not leave_parametrized and not made.is_tensor:
+        raise ValueError(
+            f"remove_parametrizations: '{tensor_name}' is made of {made.ntensors} tensors; use leave_parametrized=True"
+        )
+    originals = made.originals()
     with no_grad():
-        value = made() if leave_parametrized else made.original
+        value = made() if leave_parametrized else originals[0]
     lists = module.parametrizations  # type: ignore[attr-defined]
     del lists[tensor_name]
     delattr(type(module), tensor_name)
     if not len(lists):
-        del vars(module)["parametrizations"]
-        module.__class__ = type(module).__mro__[1]
-    setattr(module, tensor_name, Parameter(value.detach().clone()))
+        kind = type_before_parametrizations(module)
+        delattr(module, "parametrizations")
+        module.__class__ = kind
+    if made.is_tensor:  # the same parameter: optimisers know it
+        if leave_parametrized:
+            originals[0].data = value.detach().clone()
+        _keep(module, tensor_name, originals[0])
+    else:
+        wanted = any(t.requires_grad for t in originals)
+        _keep(module, tensor_name, Parameter(value.detach().clone()) if wanted else value.detach().clone())
     return module
+
+
+def type_before_parametrizations(module: Module) -> type:
+    """The class that a module had before its first parametrization.
+
+    Example:
+        >>> sg.nn.utils.parametrize.type_before_parametrizations(sg.nn.Linear(1, 1)).__name__
+        'Linear'
+    """
+    return type(module).__mro__[1 if is_parametrized(module) else 0]
+
+
+def transfer_parametrizations_and_params(
+    from_module: Module, to_module: Module, tensor_name: str | None = None
+) -> Module:
+    """Gives a module the parametrizations of another one, and what they make the tensors from.
+
+    Args:
+        from_module: the module that has them.
+        to_module: the module that gets them.
+        tensor_name: the parameter; None: all that are parametrized.
+
+    Returns:
+        The second module.
+
+    Raises:
+        ValueError: the parameter is not parametrized.
+    """
+    if not is_parametrized(from_module, tensor_name):
+        raise ValueError(f"transfer_parametrizations_and_params: {tensor_name or 'nothing'} is not parametrized")
+    lists: Any = from_module.parametrizations  # type: ignore[attr-defined]
+    for name in [tensor_name] if tensor_name is not None else list(lists):
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(getattr(from_module, name).detach().clone()))
+        for parametrization in lists[name]:
+            register_parametrization(to_module, name, parametrization)
+        for mine, theirs in zip(to_module.parametrizations[name].originals(), lists[name].originals(), strict=True):  # type: ignore[attr-defined]
+            mine.data = theirs.detach().clone()
+    return to_module

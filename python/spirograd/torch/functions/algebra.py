@@ -36,6 +36,7 @@ __all__ = [
     "lu_unpack",
     "matrix_exp",
     "matrix_power",
+    "norm",
     "pca_lowrank",
     "pdist",
     "pinverse",
@@ -135,6 +136,26 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
     """
     difference = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     return linalg.vector_norm(difference, p, -1)
+
+
+def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None, **names: Any) -> Any:
+    """The length of vectors; with p="nuc" the sum of the singular values of matrices, which `dim` names.
+
+    Args:
+        input: a tensor.
+        p: a number, "fro" or "nuc".
+        dim: a dimension or several; None: all, which are two with "nuc".
+        keepdim: keeps folded dimensions, with size 1.
+        dtype: converts the input first.
+        names: the same under NumPy's names.
+
+    Raises:
+        ValueError: p is unknown, or "nuc" has not two dimensions.
+    """
+    if p != "nuc":
+        return _core.norm(input, p, dim, keepdim, dtype, **names)
+    dims = list(_range(input.ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    return linalg.matrix_norm(input, "nuc", dims, keepdim, dtype=dtype, **names)
 
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:

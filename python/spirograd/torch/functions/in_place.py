@@ -56,6 +56,7 @@ _OF_OTHERS = {
         "erfinv",
         "float_power",
         "heaviside",
+        "i0",
         "ldexp",
         "lgamma",
         "logit",
@@ -67,7 +68,10 @@ _OF_OTHERS = {
 
 def _in_place(function: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        return self.copy_(function(self, *args, **kwargs))
+        given = (self, *args, *kwargs.values())
+        recorded = _core.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in given)
+        # The gradient may need what is overwritten.
+        return self.copy_(function(self.clone() if recorded else self, *args, **kwargs))
 
     call.__name__ = call.__qualname__ = f"{name}_"
     call.__doc__ = f"{name} written into the tensor."

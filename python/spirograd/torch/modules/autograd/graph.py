@@ -1,35 +1,75 @@
-"""torch.autograd.graph: what is kept for backward(). It is chosen by the graph itself here, and cannot be changed."""
+"""torch.autograd.graph: what a `Function` saves for its backward() in another form.
+
+What operations keep is chosen by the graph itself, and no hook sees it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-__all__ = ["save_on_cpu", "saved_tensors_hooks"]
+from ...._core import Device, Tensor
+from ....autograd.function import packing
+
+__all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
+
+_refusals: list[str] = []  # what the contexts say in which hooks are refused
 
 
 class saved_tensors_hooks:
-    """Would change what is kept for backward(). Entering it is an error; utils.checkpoint keeps less."""
+    """A context in which tensors that save_for_backward() gets are kept in another form.
 
-    def __init__(self, pack_hook: Any = None, unpack_hook: Any = None) -> None:
+    Args:
+        pack_hook: makes anything of a tensor.
+        unpack_hook: makes the tensor again, in backward().
+
+    Example:
+        >>> with torch.autograd.graph.saved_tensors_hooks(lambda x: x.cpu(), lambda x: x.cuda()):  # doctest: +SKIP
+        ...     y = MyFunction.apply(x)
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self) -> None:
-        raise NotImplementedError(
-            f"{type(self).__name__}: what is kept for backward() cannot be changed; use utils.checkpoint"
-        )
+        if _refusals:
+            raise RuntimeError(_refusals[-1])
+        packing().append((self.pack_hook, self.unpack_hook))
 
     def __exit__(self, *args: object) -> None:
-        pass
+        packing().pop()
 
 
-class save_on_cpu:
-    """A context that changes nothing: values of a GPU are kept there."""
+def _to_cpu(x: Tensor) -> tuple[Device, Tensor]:
+    return x.device, x.cpu()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """A context in which tensors that save_for_backward() gets wait on the CPU.
+
+    Args:
+        pin_memory: has no effect, uploads have their own pinned memory.
+        device_type: has no effect, there is one kind of GPU.
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        pass
+        super().__init__(_to_cpu, lambda kept: kept[1].to(kept[0]))
+
+
+class disable_saved_tensors_hooks:
+    """A context in which saved_tensors_hooks is an error.
+
+    Args:
+        error_message: what it says.
+    """
+
+    def __init__(self, error_message: str) -> None:
+        self.error_message = error_message
 
     def __enter__(self) -> None:
-        pass
+        if packing():
+            raise RuntimeError(self.error_message)
+        _refusals.append(self.error_message)
 
     def __exit__(self, *args: object) -> None:
-        pass
+        _refusals.pop()

@@ -1,8 +1,10 @@
 """torch.ao.quantization: the places of a model where it would be quantised; spirograd.models.quantized has int8."""
 
+from typing import Any, NoReturn
+
 from .....nn import Identity
 
-__all__ = ["DeQuantStub", "QuantStub"]
+__all__ = ["DeQuantStub", "QuantStub", "quantize_dynamic"]
 
 
 class QuantStub(Identity):
@@ -11,3 +13,11 @@ class QuantStub(Identity):
 
 class DeQuantStub(Identity):
     """Where they would become fractions again."""
+
+
+def quantize_dynamic(model: Any, *args: Any, **options: Any) -> NoReturn:
+    """Raises NotImplementedError: products of whole numbers are not there."""
+    raise NotImplementedError(
+        f"quantize_dynamic: {type(model).__name__} cannot compute with int8; spirograd.models.quantize(model) "
+        "keeps the weights of Linear in 8 or 4 bits and computes in fractions"
+    )

@@ -1,11 +1,11 @@
-"""torch.special: the functions that spirograd.special lacks."""
+"""erfc() where it would vanish."""
 
 from __future__ import annotations
 
 import math
 
-from ... import _core
-from ..._core import Tensor
+from .... import _core
+from ...._core import Tensor
 
 __all__ = ["erfcx"]
 
@@ -28,6 +28,6 @@ def erfcx(input: Tensor) -> Tensor:
 
 
 def _log_erfc(x: Tensor) -> Tensor:
-    from ...special import log_ndtr
+    from ....special import log_ndtr
 
     return math.log(2) + log_ndtr(-math.sqrt(2) * x)
