@@ -34,6 +34,8 @@ Value classify(const Program& p, const Executable& e, const Instr& in, const std
     v.scalar = !view.walk && view.lane_step == 0;
     v.in_place = in.code == Code::load && !view.walk && (v.scalar || view.lane_step == view.size);
     if (v.in_place) v.slot = in.slot;
+  } else if (in.code == Code::load_at) {
+    v.level = std::max(v.level, Level::row);  // views begin somewhere once a row is entered
   } else if (is_store(in)) {
     if (in.code == Code::sum_rows || varies_along_row(p, p.views[in.slot])) v.level = Level::element;
     v.level = std::max(v.level, Level::row);
