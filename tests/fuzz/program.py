@@ -101,8 +101,16 @@ class Run:
         return x.requires_grad_() if grad else x
 
     def ints(self, key: int, shape: Sequence[int], high: int) -> Any:
-        values = self.random(key).integers(0, high, tuple(shape))
-        return self.backend.t.tensor(values, dtype=self.backend.t.int64, device=self.backend.device)
+        """Places below `high`: in memory, or all the same, or made of a range, which nothing computes before it is read."""
+        t, random = self.backend.t, self.random(key)
+        values = random.integers(0, high, tuple(shape))
+        how = {"dtype": t.int64, "device": self.backend.device}
+        match random.integers(4):
+            case 0:
+                return t.full(tuple(shape), int(random.integers(high)), **how)
+            case 1:
+                return (t.arange(values.size, **how).reshape(tuple(shape)) + int(random.integers(high))) % high
+        return t.tensor(values, **how)
 
     def out(self, *tensors: Any) -> None:
         """Read now."""
