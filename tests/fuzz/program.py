@@ -101,7 +101,7 @@ class Run:
         return x.requires_grad_() if grad else x
 
     def ints(self, key: int, shape: Sequence[int], high: int) -> Any:
-        """Places below `high`: in memory, or all the same, or made of a range, which nothing computes before it is read."""
+        """Places below `high`: in memory, all the same, or made of a range, both of which nothing computes before."""
         t, random = self.backend.t, self.random(key)
         values = random.integers(0, high, tuple(shape))
         how = {"dtype": t.int64, "device": self.backend.device}
