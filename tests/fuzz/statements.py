@@ -183,6 +183,26 @@ def sort(d: Drawing) -> str:
     return f"t.{name}(distinct({x}), {1 + d.below(d.shape(x)[-1])}, -1)[0]"
 
 
+# ---- values that nothing computes before they are read ---------------------------------------------------------------
+@value(6)
+def constant(d: Drawing) -> str:
+    x = d.pick_value(floats=False)
+    shape, to = d.shape(x), "dtype=F, device=D"
+    kind = d.below(6)
+    if kind == 0:
+        return f"t.full({shape}, {d.number()}, {to})"
+    if kind == 1:
+        return f"t.{d.pick('zeros_like', 'ones_like')}({x}, {to})"
+    if kind == 2:
+        return f"t.full((), {d.number()}, {to}).expand({shape})"
+    if kind == 3 and len(shape) > 1:
+        return f"t.eye({shape[-2]}, {shape[-1]}, {to})"
+    if kind == 4 and len(shape) > 1:
+        return f"t.{d.pick('tril', 'triu')}(t.ones({shape[-2:]}, {to}), {d.pick(-1, 0, 1)})"
+    n = d.tensor(x).numel()
+    return f"(t.arange({n}, {to}).reshape({shape}) % {d.pick(3, 5, 7)} - 2.0) * 0.25"
+
+
 # ---- views -----------------------------------------------------------------------------------------------------------
 @value(12)
 def index(d: Drawing) -> str:
