@@ -10,7 +10,7 @@ namespace {
   "\n\nArgs:\n    q: in [0, 1]: a number, or a tensor [m], whose dimension comes first in the result.\n    dim: "    \
   "None: of "                                                                                                        \
   "all elements.\n    keepdim: keep folded dimensions as size 1.\n    interpolation: between two elements: linear, " \
-  "lower, higher, nearest or midpoint."
+  "lower, higher, nearest or midpoint; with linear, q has a gradient, too."
 #define SG_UNIQUE_DOC                                                                                                  \
   "\n    return_inverse: also, for each element, which of them it is.\n    return_counts: also how often each "        \
   "occurs.\n    dim: compare slices along it; None: elements.\n\nReturns:\n    The elements [n], or the slices, with " \
@@ -43,10 +43,11 @@ const Callable callables[] = {
     {"quantile", bound<sg::quantile>,
      "q: Tensor | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear'", "Tensor",
      "The q-quantiles along a dimension, or of all elements; NaN wins." SG_QUANTILE_DOC
-     "\n\nExample:\n    >>> sg.tensor([0.0, 1.0, 2.0, 4.0]).quantile(0.5).item()\n    1.5"},
+     "\n\nExample:\n    >>> sg.tensor([0.0, 1.0, 2.0, 4.0]).quantile(0.5).item()\n    1.5",
+     Scope::both, Autocast::wide},
     {"nanquantile", bound<sg::nanquantile>,
      "q: Tensor | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = 'linear'", "Tensor",
-     "The q-quantiles of what is not NaN." SG_QUANTILE_DOC},
+     "The q-quantiles of what is not NaN." SG_QUANTILE_DOC, Scope::both, Autocast::wide},
     {"searchsorted", bound<sg::searchsorted>,
      "sorted_sequence: Tensor, input: Tensor | float, *, out_int32: bool = False, right: bool = False, side: str | "
      "None = None, sorter: Tensor | None = None",

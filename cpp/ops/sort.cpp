@@ -179,7 +179,8 @@ Tensor quantile_of(const char* op, const Tensor& x0, const Tensor& q0, const std
     fail<ValueError>(op, "q has shape " + q0.shape().str(), "give a number or one dimension");
   if (how != "linear" && how != "lower" && how != "higher" && how != "nearest" && how != "midpoint")
     fail<ValueError>(op, "interpolation '" + how + "' is unknown", "use linear, lower, higher, nearest or midpoint");
-  const Tensor q = q0.is_number() ? full({}, 0, x0.dtype(), x0.device()) + q0 : cast(q0.detach(), x0.dtype());
+  const Tensor q =
+      q0.is_number() ? full({}, 0, x0.dtype(), x0.device()) + q0 : cast(how == "linear" ? q0 : q0.detach(), x0.dtype());
   if (x0.numel() == 0) fail<ValueError>(op, "no elements in " + x0.shape().str(), "check the shape first");
   if (q0.is_number() && !(value_of(q0) >= 0 && value_of(q0) <= 1))
     fail<ValueError>(op, "q is " + std::to_string(value_of(q0)), "give a number from 0 to 1");
@@ -196,8 +197,9 @@ Tensor quantile_of(const char* op, const Tensor& x0, const Tensor& q0, const std
   if (how == "lower") rank = floor(rank);
   if (how == "higher") rank = ceil(rank);
   if (how == "nearest") rank = round(rank);
-  const Tensor below = floor(rank);
-  const Tensor places = cast(cat({below, ceil(rank)}, last), DType::int64), both = gather(sorted, last, places);
+  const Tensor below = floor(rank.detach());
+  const Tensor places = cast(cat({below, ceil(rank.detach())}, last), DType::int64),
+               both = gather(sorted, last, places);
   const Tensor low = slice(both, last, 0, q.numel(), 1), high = slice(both, last, q.numel(), q.numel(), 1);
   Tensor out = how == "midpoint" ? where(below == rank, low, lerp(low, high, 0.5))
                                  : where(below == rank, low, lerp(low, high, rank - below));

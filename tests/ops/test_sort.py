@@ -145,6 +145,22 @@ def test_quantiles_are_numpys(device: sg.Device, how: Any) -> None:
         np.testing.assert_allclose(got.numpy(), getattr(np, name)(x, 0.7, 1), rtol=1e-5, atol=1e-6)
 
 
+def test_quantiles_have_gradients_by_q(device: sg.Device) -> None:
+    x = sg.tensor([[1.0, 4.0, 2.0, 8.0], [np.nan, 3.0, 0.0, 1.0]], device=device)
+    q = sg.tensor([0.1, 0.5, 1.0], device=device, requires_grad=True)
+    (x[0].quantile(q) * sg.tensor([1.0, 10.0, 100.0], device=device)).sum().backward()
+    assert q.grad is not None
+    # Between neighbours in order, times three intervals; an element itself has no slope.
+    np.testing.assert_allclose(q.grad.numpy(), [3 * 1.0, 10 * 3 * 2.0, 0], rtol=1e-6)
+    q.grad = None
+    x.nanquantile(q, 1).sum().backward()
+    np.testing.assert_allclose(q.grad.numpy(), [3 * 1.0 + 2 * 1.0, 3 * 2.0, 0], rtol=1e-6)
+    q.grad = None
+    x.quantile(q, 1)[:, 0].sum().backward()
+    np.testing.assert_allclose(q.grad.numpy(), [3 * 1.0, 3 * 2.0, 0], rtol=1e-6)
+    assert not x.quantile(q, interpolation="higher").requires_grad
+
+
 # ---- sums of rows ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
 @pytest.mark.parametrize(("count", "m"), [(10, 7), (1000, 5000), (2, 5000), (1, 300), (70000, 4500)])

@@ -7,11 +7,9 @@ from typing import Any, NamedTuple
 
 from ... import _core
 from ..._core import Tensor
-from ...autograd import Function
-from ...base.casts import wide
 
-__all__ = ["aminmax", "cumulative_trapezoid", "gradient", "histc", "histogram", "mode", "nanquantile", "quantile"]
-__all__ += ["sum_to_size", "trapezoid", "trapz"]
+__all__ = ["aminmax", "cumulative_trapezoid", "gradient", "histc", "histogram", "mode", "sum_to_size", "trapezoid"]
+__all__ += ["trapz"]
 
 
 class Aminmax(NamedTuple):
@@ -96,59 +94,6 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Mode:
     indices = _core.where(x == values, places, -1).amax(-1, keepdim=True)
     found = values.movedim(-1, dim), indices.movedim(-1, dim)
     return Mode(*(found if keepdim else [part.squeeze(dim) for part in found]))
-
-
-class _AlongQ(Function):
-    """Quantiles that change with q, by so much."""
-
-    @staticmethod
-    def forward(ctx: Any, found: Tensor, q: Tensor, slope: Tensor) -> Tensor:
-        ctx.save_for_backward(q, slope)
-        return found.clone()
-
-    @staticmethod
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor, Tensor, None]:
-        q, slope = ctx.saved_tensors
-        others = list(range(q.ndim, g.ndim))
-        by_q = (g * slope).sum(others) if others else g * slope
-        return g, by_q.to(q.dtype), None
-
-
-def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, interpolation: str) -> Tensor:
-    function, options = getattr(_core, name), {"dim": dim, "keepdim": keepdim}
-    found: Tensor = function(input, q, interpolation=interpolation, **options)
-    if not isinstance(q, Tensor) or not q.requires_grad or interpolation != "linear" or not _core.is_grad_enabled():
-        return found
-    high, low = (function(input, q.detach(), interpolation=end, **options) for end in ("higher", "lower"))
-    there = (~input.isnan()).to(input.dtype)
-    count = there.sum() if dim is None else there.sum(dim, keepdim=keepdim)
-    slope = (high - low) * (count - 1)
-    made: Tensor = _AlongQ.apply(found, q, _core.where(slope.isnan(), 0.0, slope))
-    return made
-
-
-@wide
-def quantile(
-    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-) -> Tensor:
-    """The q-quantiles along a dimension, or of all elements; NaN wins. With linear interpolation q has a gradient, too.
-
-    Args:
-        input: of float32 or float64.
-        q: in [0, 1]: a number, or a tensor [m], whose dimension comes first in the result.
-        dim: None: of all elements.
-        keepdim: keeps folded dimensions, with size 1.
-        interpolation: between two elements: linear, lower, higher, nearest or midpoint.
-    """
-    return _quantile("quantile", input, q, dim, keepdim, interpolation)
-
-
-@wide
-def nanquantile(
-    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
-) -> Tensor:
-    """quantile() of what is not NaN."""
-    return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
 
 
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
