@@ -11,7 +11,7 @@ NARROW = "matmul mm bmm mv addmm addmv addbmm baddbmm chain_matmul einsum conv1d
 NARROW += "conv_transpose1d conv_transpose2d"
 WIDE = "sum mean prod var std var_mean std_mean nansum nanmean norm logsumexp cumsum cumprod logcumsumexp softmax "
 WIDE += "log_softmax cross_entropy nll_loss exp exp2 expm1 log log10 log1p log2 pow power reciprocal rsqrt cosh sinh "
-WIDE += "tan acos arccos asin arcsin softplus logsigmoid logaddexp cov corrcoef"
+WIDE += "tan acos arccos asin arcsin softplus logsigmoid logaddexp cov corrcoef quantile nanquantile"
 
 
 def test_what_autocast_does_to_each_row() -> None:
