@@ -17,6 +17,7 @@ uvec4 alu_philox(uvec4 c, uvec2 k) {
   }
   return c;
 }
+#undef ROUNDS
 uvec4 alu_block(int64_t index, int64_t seed, int64_t offset) {
   uint64_t i = uint64_t(index), s = uint64_t(seed), o = uint64_t(offset);
   return alu_philox(uvec4(uint(i >> 2), uint(i >> 34), uint(o), uint(o >> 32)), uvec2(uint(s), uint(s >> 32)));

@@ -75,8 +75,23 @@ def airy_wave(part: int, w: Any) -> Any:
     return mp.sqrt(mp.pi) * mp.root(x, 4) * (a * c - b * s if part == 0 else z * (a * s + b * c))
 
 
-# name: what is interpolated, from where to where, about which point, degree in float32 and in float64
-FUNCTIONS: dict[str, tuple[Callable[[Any], Any], str, str, str, int, int]] = {
+# What is interpolated, from where to where, about which point, degree in float32 and in float64.
+Row = tuple[Callable[[Any], Any], str, str, str, int, int]
+
+
+def of_order(n: int) -> dict[str, Row]:
+    """Bessel functions J, Y and K."""
+    return {
+        f"J{n}_NEAR": (lambda t: unscaled(n, lambda x: mp.besselj(n, x), t), "0", "25", "25/2", 8, 13),
+        f"Y{n}_NEAR": (lambda t: unscaled(n, lambda x: regular_y(n, x), t), "0", "25", "25/2", 8, 13),
+        f"J{n}_P": (lambda w: wave(n, 0, w), "0", "1/25", "1/50", 5, 18),
+        f"J{n}_Q": (lambda w: wave(n, 1, w), "0", "1/25", "1/50", 5, 18),
+        f"K{n}_NEAR": (lambda t: unscaled(n, lambda x: regular_k(n, x), t), "0", "4", "2", 5, 9),
+        f"K{n}_FAR": (lambda w: k_far(n, w), "0", "1/2", "1/4", 8, 23),
+    }
+
+
+FUNCTIONS: dict[str, Row] = {
     "LGAMMA_1": (lambda t: mp.loggamma(1 + t) / t, "-0.5", "0.5", "0", 13, 27),
     "LGAMMA_2": (lambda t: mp.loggamma(2 + t) / t, "-0.5", "1", "0.25", 10, 21),
     "DIGAMMA_2": (lambda t: mp.digamma(2 + t) / (2 + t - ROOT), "-1", "1", "0", 14, 28),
@@ -88,18 +103,8 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], str, str, str, int, int]] = {
     "I1_MIDDLE": (lambda x: bessel(1, x), "1", "3", "3", 9, 17),
     "I1_WIDE": (lambda x: bessel(1, x), "3", "6", "6", 9, 18),
     "I1_FAR": (lambda w: bessel_far(1, w), "0", "1/6", "1/12", 7, 27),
-    "J0_NEAR": (lambda t: unscaled(0, lambda x: mp.besselj(0, x), t), "0", "25", "25/2", 8, 13),
-    "Y0_NEAR": (lambda t: unscaled(0, lambda x: regular_y(0, x), t), "0", "25", "25/2", 8, 13),
-    "J0_P": (lambda w: wave(0, 0, w), "0", "1/25", "1/50", 5, 18),
-    "J0_Q": (lambda w: wave(0, 1, w), "0", "1/25", "1/50", 5, 18),
-    "K0_NEAR": (lambda t: unscaled(0, lambda x: regular_k(0, x), t), "0", "4", "2", 5, 9),
-    "K0_FAR": (lambda w: k_far(0, w), "0", "1/2", "1/4", 8, 23),
-    "J1_NEAR": (lambda t: unscaled(1, lambda x: mp.besselj(1, x), t), "0", "25", "25/2", 8, 13),
-    "Y1_NEAR": (lambda t: unscaled(1, lambda x: regular_y(1, x), t), "0", "25", "25/2", 8, 13),
-    "J1_P": (lambda w: wave(1, 0, w), "0", "1/25", "1/50", 5, 18),
-    "J1_Q": (lambda w: wave(1, 1, w), "0", "1/25", "1/50", 5, 18),
-    "K1_NEAR": (lambda t: unscaled(1, lambda x: regular_k(1, x), t), "0", "4", "2", 5, 9),
-    "K1_FAR": (lambda w: k_far(1, w), "0", "1/2", "1/4", 8, 23),
+    **of_order(0),
+    **of_order(1),
     "AI_BELOW": (mp.airyai, "-3", "0", "-3/2", 12, 20),
     "AI_NEAR": (mp.airyai, "0", "2", "2", 9, 17),
     "AI_FAR": (airy_far, "0", "8/15", "4/15", 7, 23),

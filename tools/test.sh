@@ -105,7 +105,7 @@ lane_cpp() {
 lane_cpu() { "$py" -m pytest -q "${spread[@]}" --dist loadfile -m "not gpu and not slow" tests; }
 
 # Where nothing is cached, this driver's compiler takes nine tenths of the time: without its optimisation, and with
-# vectors of 128 bits (subgroups of 4 threads), it takes half. The lanes under the validation layer have subgroups of 8.
+# vectors of 128 bits (subgroups of 4 threads), it takes little more than half. The lanes under the validation layer have subgroups of 8.
 software_vulkan() {
   [ -e .deps/lavapipe-host/VERSIONS ] || tools/lavapipe.sh --host || return 1
   . .deps/lavapipe-host/env.sh

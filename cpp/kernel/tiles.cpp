@@ -25,7 +25,7 @@ constexpr AttentionTile kLeanestForward[] = {
     {32, 64, 2, 4, 4, 16}, {64, 32, 2, 4, 4, 16}, {16, 64, 1, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
 constexpr AttentionTile kLeanestBackward[] = {
     {16, 64, 1, 4, 4, 16}, {32, 32, 1, 4, 4, 16}, {8, 128, 1, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
-// The same with wide heads in smaller steps.
+// Statistics (DG2): heads from 128 on, and drawing dropout, leave room for smaller steps alone.
 constexpr AttentionTile kIntelForward[] = {
     {32, 64, 2, 4, 4, 16}, {64, 32, 2, 4, 4, 16}, {16, 64, 1, 4, 4, 8}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
 constexpr AttentionTile kIntelBackward[] = {{16, 64, 1, 4, 2, 16}, {32, 32, 1, 4, 4, 16}, {8, 128, 1, 4, 2, 8},
@@ -131,47 +131,49 @@ constexpr Tiles gcn() {
   return t;
 }
 
-// Statistics (DG2): a thread has 128 registers in subgroups of 8.
-constexpr Tiles intel() {
-  Tiles t = lean("intel", 32);
+// Half of that again, in attention.
+constexpr Tiles leanest(const char* name, int64_t processors) {
+  Tiles t = lean(name, processors);
+  t.forward = kLeanestForward;
+  t.backward = kLeanestBackward;
+  t.forward_sums = t.backward_sums = 40;
+  t.pointwise_views = 24;
+  return t;
+}
+
+constexpr Tiles with_small_products(Tiles t) {
   t.large = t.medium;
   t.wide = {32, 128, 16, 4, 4, 1};
-  t.forward = kIntelForward;
-  t.backward = kIntelBackward;
-  t.forward_sums = 24;
-  t.backward_sums = 20;
-  t.rolled = true;
-  t.sort_items = 8;
-  t.pointwise_views = 24;
   t.fragments = kLeanFragments;
   t.most_of_two_sums = 32 * 64;
   t.attention_by_fragments = false;
   return t;
 }
 
+// Statistics (DG2): a thread has 128 registers in subgroups of 8.
+constexpr Tiles intel() {
+  Tiles t = with_small_products(leanest("intel", 32));
+  t.forward = kIntelForward;
+  t.backward = kIntelBackward;
+  t.forward_sums = 24;
+  t.backward_sums = 20;
+  t.rolled = true;
+  t.sort_items = 8;
+  return t;
+}
+
 // Statistics (M1): from 104 registers on, fewer threads run side by side.
 constexpr Tiles apple() {
-  Tiles t = lean("apple", 32);
-  t.forward = kLeanestForward;
-  t.backward = kLeanestBackward;
-  t.forward_sums = t.backward_sums = 40;
+  Tiles t = leanest("apple", 32);
   t.rolled = true;
   t.sort_items = 8;
   t.row_threads = 512;
-  t.pointwise_views = 24;
   return t;
 }
 
 // Statistics (Adreno 740).
 constexpr Tiles mobile() {
-  Tiles t = intel();
-  t.name = "mobile";
-  t = with_processors(t, 12);
-  t.forward = kLeanestForward;
-  t.backward = kLeanestBackward;
-  t.forward_sums = t.backward_sums = 40;
-  t.rolled = false;
-  t.sort_items = 16;
+  Tiles t = with_small_products(leanest("mobile", 12));
   t.row_threads = 512;
   return t;
 }

@@ -221,7 +221,8 @@ void powers_on_gpu(const Problem& p, bool gradient, const Features& features, Cu
 
 int64_t part_of_keys(const Problem& p) {
   constexpr int64_t kFew = 8, kShort = 256, kGroups = 2048;  // queries, keys, and workgroups that are enough
-  if (p.queries >= kFew || p.keys <= kShort || p.logs() * p.e > INT_MAX) return 0;
+  if (p.queries >= kFew || p.keys <= kShort) return 0;
+  if (p.logs() * p.e > INT_MAX) return 0;  // attention_join.glsl counts results in 32 bits
   const int64_t each = p.keys * p.batch * p.heads / kGroups;
   return std::max(kShort, round_up(each, 32));
 }

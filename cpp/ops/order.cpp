@@ -198,8 +198,8 @@ constexpr int64_t kChunk = 16384;  // elements a workgroup looks at (shaders/sel
 constexpr int64_t kFewTiles = 64;  // up to here a thread sums the counts of a digit
 constexpr int64_t kRun = 16;       // rows that a thread adds (shaders/fold_runs.glsl)
 
-// Elements that a thread sorts in shared memory (shaders/sort_split.glsl), or as many as fit. Words there, of 33 for
-// 32: the elements, eight counters a thread, and what the scan and the scatter keep.
+// Elements that a thread sorts in shared memory (shaders/sort_split.glsl): those of its tiles, or as many as fit. Words
+// there, of 33 for 32: the elements, eight counters a thread, and what the scan and the scatter keep.
 int64_t most_items(const Features& gpu) {
   const auto bytes = [](int64_t items) { return 4 * (kThreads * (items + 8) * 33 / 32 + 3 * kThreads + 32); };
   int64_t items = gpu.tiles->sort_items;

@@ -40,7 +40,7 @@ READS: dict[str, Callable[[sg.Tensor, Callable[..., sg.Tensor]], sg.Tensor]] = {
     "flat and turned": lambda x, i: x.T.flip(0)[i((4,))] * 2 + 1,
     "twice": lambda x, i: x[i((4,))][i((2,)) % 4],
 }
-HALF = ["x[i]", "take", "gather along 0", "embedding"]
+OF_ALL_TYPES = ["x[i]", "take", "gather along 0", "embedding"]
 
 
 @pytest.mark.parametrize("read", READS)
@@ -63,7 +63,7 @@ def test_an_index_that_was_not_computed_reads_what_one_in_memory_does(made: str,
         np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("read", HALF)
+@pytest.mark.parametrize("read", OF_ALL_TYPES)
 def test_of_halves_and_whole_numbers(read: str, device: sg.Device) -> None:
     for dtype in (sg.float16, sg.bfloat16, sg.int64, sg.bool):
         x = sg.tensor(X, device=device).to(dtype)

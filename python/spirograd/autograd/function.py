@@ -10,17 +10,17 @@ from typing import Any
 from .._core import Error, Tensor, _as_output, _record_function, _written_at, is_grad_enabled, zeros
 from ..base.grad_mode import no_grad
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable", "packing"]
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
 _state = threading.local()
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 
 
-def packing() -> list[Hooks]:
-    """What this thread makes of tensors that are saved, and of that again tensors; the last pair counts."""
-    if not hasattr(_state, "packing"):
-        _state.packing = []
-    found: list[Hooks] = _state.packing
+def open_hooks() -> list[Hooks]:
+    """The pairs (pack, unpack) of the saved_tensors_hooks that are open in this thread; the last one counts."""
+    if not hasattr(_state, "hooks"):
+        _state.hooks = []
+    found: list[Hooks] = _state.hooks
     return found
 
 
@@ -254,7 +254,7 @@ def _saved(
 ) -> list[tuple[Tensor | _Packed | None, int, int]]:
     """Each with its version and, when it is a differentiable output, the number of that; else -1."""
     saved: list[tuple[Tensor | _Packed | None, int, int]] = []
-    hooks = packing()
+    hooks = open_hooks()
     for t in tensors:
         number = -1 if t is None else _place(t, raw)
         if t is not None and number >= 0:

@@ -194,6 +194,20 @@ def std(
     return _core.sqrt(var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask))
 
 
+def _place(
+    op: str,
+    function: Callable[..., Tensor],
+    end: int,  # of _limits(): what is never chosen
+    input: Tensor,
+    dim: int | None,
+    keepdim: bool | None,
+    dtype: Any,
+    mask: Tensor | None,
+) -> Tensor:
+    x = input if dtype is None else input.to(dtype)
+    return function(_filled(op, x, mask, _limits(x)[end]), dim, bool(keepdim)).to(x.dtype)
+
+
 def argmax(
     input: Tensor,
     dim: int | None = None,
@@ -203,8 +217,7 @@ def argmax(
     mask: Tensor | None = None,
 ) -> Tensor:
     """Where the largest element is, in the type of the input, as in PyTorch; arguments as in sum."""
-    x = input if dtype is None else input.to(dtype)
-    return _core.argmax(_filled("argmax", x, mask, _limits(x)[0]), dim, bool(keepdim)).to(x.dtype)
+    return _place("argmax", _core.argmax, 0, input, dim, keepdim, dtype, mask)
 
 
 def argmin(
@@ -216,8 +229,7 @@ def argmin(
     mask: Tensor | None = None,
 ) -> Tensor:
     """Where the smallest element is, in the type of the input, as in PyTorch; arguments as in sum."""
-    x = input if dtype is None else input.to(dtype)
-    return _core.argmin(_filled("argmin", x, mask, _limits(x)[1]), dim, bool(keepdim)).to(x.dtype)
+    return _place("argmin", _core.argmin, 1, input, dim, keepdim, dtype, mask)
 
 
 def median(

@@ -5,15 +5,24 @@ What operations keep is chosen by the graph itself, and no hook sees it.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from ...._core import Device, Tensor
-from ....autograd.function import packing
+from ....autograd.function import open_hooks
 
 __all__ = ["disable_saved_tensors_hooks", "save_on_cpu", "saved_tensors_hooks"]
 
-_refusals: list[str] = []  # what the contexts say in which hooks are refused
+_state = threading.local()
+
+
+def _refusals() -> list[str]:
+    """What the contexts say in which this thread refuses hooks; the last one counts."""
+    if not hasattr(_state, "refusals"):
+        _state.refusals = []
+    found: list[str] = _state.refusals
+    return found
 
 
 class saved_tensors_hooks:
@@ -32,12 +41,12 @@ class saved_tensors_hooks:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self) -> None:
-        if _refusals:
-            raise RuntimeError(_refusals[-1])
-        packing().append((self.pack_hook, self.unpack_hook))
+        if _refusals():
+            raise RuntimeError(_refusals()[-1])
+        open_hooks().append((self.pack_hook, self.unpack_hook))
 
     def __exit__(self, *args: object) -> None:
-        packing().pop()
+        open_hooks().pop()
 
 
 def _to_cpu(x: Tensor) -> tuple[Device, Tensor]:
@@ -67,9 +76,9 @@ class disable_saved_tensors_hooks:
         self.error_message = error_message
 
     def __enter__(self) -> None:
-        if packing():
+        if open_hooks():
             raise RuntimeError(self.error_message)
-        _refusals.append(self.error_message)
+        _refusals().append(self.error_message)
 
     def __exit__(self, *args: object) -> None:
-        _refusals.pop()
+        _refusals().pop()
