@@ -6,10 +6,11 @@
 // several batch entries are those of one product (b then walks, or is read in fours), and with ONE_COLUMN the epilogue takes one of them at a time. With
 // SLICED the batch are slices of one sum over k, of which the last may be shorter.
 //
-// A workgroup makes a tile of kTileM x kTileN. It walks K in steps of kTileK: while one step is multiplied from shared
-// memory, the next travels from global memory to registers. A thread owns kThreadM x kThreadN results as blocks of
-// 4 x 4. For small problems kParts threads share the same results, each with its slice of every step; their sums meet
-// in shared memory in a fixed order.
+// A workgroup makes a tile of kTileM x kTileN. It walks K in steps of kTileK, of which the first takes what does not fill
+// one: while one step is multiplied from shared memory, the next travels from global memory to registers, and the factors
+// of one k are read from shared memory before those of the last are multiplied. A thread owns kThreadM x kThreadN results
+// as blocks of 4 x 4. For small problems kParts threads share the same results, each with its slice of every step; their
+// sums meet in shared memory in a fixed order.
 
 layout(local_size_x_id = 8) in;
 layout(constant_id = 0) const uint kTileM = 64;
@@ -26,6 +27,7 @@ layout(constant_id = 11) const uint kUnroll = 4;  // steps along k that are writ
 
 const uint kThreads = gl_WorkGroupSize.x;
 const uint kRows = kTileM / kThreadM, kCols = kTileN / kThreadN;  // threads of one part
+const uint kFoursM = kThreadM / 4, kFoursN = kThreadN / 4, kOwn = kThreadM * kThreadN;  // of a thread
 const uint kStrideA = kTileM / 4 + 1, kStrideB = kTileN / 4 + 1;  // one more than needed: other banks
 const uint kBuffer = kTileK * (kStrideA + kStrideB);
 const uint kResults = kTileM * kTileN / 4;
@@ -44,8 +46,10 @@ uint slice;
 #define size_k min(uint(slice_k), uint(sliced_k) - slice * uint(slice_k))  // not kept in a register
 #endif
 
-// Where step k0 begins to read: the last step reads a whole one too, and puts zeros in place of what it had before.
+// Where a step that begins at k0 is read: one behind the last reads that again.
 uint begin_of(uint k0) { return min(k0, max(uint(size_k), kTileK) - kTileK); }
+// A step that is written out as a whole has no branches: the compiler then orders all of it.
+const bool kStraight = kUnroll == kTileK;
 #include "product_operands.glsl"
 
 // Thread t reads unit t of a step, and every kThreads-th after it: number i lies i times `unit_step` away from number 0,
@@ -105,18 +109,21 @@ void fetch(Operand o, uint k0, uint loads, uint tile, bool along_k, bool fours, 
   }
 }
 
+// The first step has zeros beyond its `size` elements along k.
+void clear(uint size, uint loads, uint tile, bool along_k, inout ELEMENT4 next[kLoads]) {
+  [[unroll]] for (uint i = 0; i < loads; ++i) {
+    const uint k = first_unit(tile, along_k).y + i * unit_step(tile, along_k).y;
+    [[unroll]] for (uint l = 0; l < 4; ++l)
+      if (k + (along_k ? l : 0) >= size) next[i][l] = ELEMENT(0);
+  }
+}
+
 // From registers to shared memory, where both operands lie with four rows or columns side by side for each k.
-void keep(uint k0, uint base, uint stride, uint loads, uint tile, bool along_k, inout ELEMENT4 next[kLoads]) {
+void keep(uint base, uint stride, uint loads, uint tile, bool along_k, ELEMENT4 next[kLoads]) {
   const uvec2 p = first_unit(tile, along_k), step = unit_step(tile, along_k);
   const uint units = tile * kTileK / 4, at = base + p.y * stride + p.x / 4, forward = step.y * stride + step.x / 4;
-  const bool whole = k0 + kTileK <= uint(size_k);
   [[unroll]] for (uint i = 0; i < loads; ++i) {
     if (units % kThreads != 0 && gl_LocalInvocationID.x + i * kThreads >= units) continue;
-    if (!whole)
-      [[unroll]] for (uint l = 0; l < 4; ++l) {
-        const uint k = begin_of(k0) + p.y + i * step.y + (along_k ? l : 0);
-        if (k < k0 || k >= uint(size_k)) next[i][l] = ELEMENT(0);
-      }
     if (along_k) {
       [[unroll]] for (uint l = 0; l < 4; ++l) tiles[at + i * forward + l * stride][p.x % 4] = next[i][l];
     } else {
@@ -145,50 +152,77 @@ uvec2 element_step(uint i, uint tile, bool along_k) {
   [[unroll]] for (uint i = 0; i < 4 * loads; ++i) {                                                              \
     const uint k = min(first_element(tile, along_k).y + element_step(i, tile, along_k).y, kTileK - 1);           \
     next[i / 4][i % 4] =                                                                                         \
-        LOAD(MEMORY(first + uint64_t(int64_t(from[i] + steps[(k0 / kTileK & 1) * kTileK + k]))).at[0]);          \
+        LOAD(MEMORY(first + uint64_t(int64_t(from[i] + steps[table_of(k0) + k]))).at[0]);                        \
   }
 
-void keep_elements(uint k0, uint base, uint stride, uint loads, uint tile, bool along_k, ELEMENT4 next[kLoads]) {
+void clear_elements(uint size, uint loads, uint tile, bool along_k, inout ELEMENT4 next[kLoads]) {
+  [[unroll]] for (uint i = 0; i < 4 * loads; ++i)
+    if (first_element(tile, along_k).y + element_step(i, tile, along_k).y >= size) next[i / 4][i % 4] = ELEMENT(0);
+}
+
+void keep_elements(uint base, uint stride, uint loads, uint tile, bool along_k, ELEMENT4 next[kLoads]) {
   const uvec2 p = first_element(tile, along_k);
   const uint at = base + p.y * stride + p.x / 4;
-  const bool whole = k0 + kTileK <= uint(size_k);
   [[unroll]] for (uint i = 0; i < 4 * loads; ++i) {
     const uvec2 step = element_step(i, tile, along_k);
     if (tile * kTileK % (4 * kThreads) != 0 && (p.x + step.x >= tile || p.y + step.y >= kTileK)) continue;
-    const uint k = begin_of(k0) + p.y + step.y;
-    const bool zero = !whole && (k < k0 || k >= uint(size_k));
-    tiles[at + step.y * stride + step.x / 4][p.x % 4] = zero ? ELEMENT(0) : next[i / 4][i % 4];
+    tiles[at + step.y * stride + step.x / 4][p.x % 4] = next[i / 4][i % 4];
   }
 }
 #endif
+
+// The factors of k, for a thread whose first ones lie there.
+void read(uint at_a, uint at_b, uint k, out ELEMENT4 a[kFoursM], out ELEMENT4 b[kFoursN]) {
+  [[unroll]] for (uint g = 0; g < kFoursM; ++g) a[g] = tiles[at_a + k * kStrideA + g * kRows];
+  [[unroll]] for (uint g = 0; g < kFoursN; ++g) b[g] = tiles[at_b + k * kStrideB + g * kCols];
+}
+
+void take(ELEMENT4 a1[kFoursM], ELEMENT4 b1[kFoursN], out ELEMENT4 a[kFoursM], out ELEMENT4 b[kFoursN]) {
+  [[unroll]] for (uint g = 0; g < kFoursM; ++g) a[g] = a1[g];
+  [[unroll]] for (uint g = 0; g < kFoursN; ++g) b[g] = b1[g];
+}
+
+// Two rows at once, there and back: neighbouring multiplications share a factor, so fewer registers are read.
+void multiply(ELEMENT4 a[kFoursM], ELEMENT4 b[kFoursN], inout ELEMENT sum[kOwn]) {
+  [[unroll]] for (uint i = 0; i < kThreadM; i += 2)
+    [[unroll]] for (uint c = 0; c < kThreadN; ++c)
+      [[unroll]] for (uint r = 0; r < 2; ++r) {
+        const uint m = i + (c % 2 == 0 ? r : 1 - r), n = i % 4 == 0 ? c : kThreadN - 1 - c;
+        sum[m * kThreadN + n] = MULTIPLY_ADD(a[m / 4][m % 4], b[n / 4][n % 4], sum[m * kThreadN + n]);
+      }
+}
 
 void tile(uint batch, uint m0, uint n0) {
 #ifdef SLICED
   slice = batch;
 #endif
+  const uint first_size = uint(size_k) > 0 ? (uint(size_k) - 1) % kTileK + 1 : 0;
   const uint64_t first_a = tensor_a + BYTES * batch * a_batch, first_b = tensor_b + BYTES * batch * b_batch;
 #ifdef WALKS
   find_rows(m0, n0);
   find_steps(0);
-  find_steps(kTileK);
+  find_steps(first_size);
   barrier();
 #endif
 #ifdef A_WALKS
   OFFSET elements_a[4 * kLoadsA];
   FIND_ELEMENTS(elements_a, rows_a, kLoadsA, kTileM, kAAlongK == 1)
 #define FETCH_A(k0) FETCH_ELEMENTS(next_a, kLoadsA, first_a, elements_a, steps_a, k0, kTileM, kAAlongK == 1)
-#define KEEP_A(k0, base) keep_elements(k0, base, kStrideA, kLoadsA, kTileM, kAAlongK == 1, next_a);
+#define CLEAR_A(size) clear_elements(size, kLoadsA, kTileM, kAAlongK == 1, next_a);
+#define KEEP_A(base) keep_elements(base, kStrideA, kLoadsA, kTileM, kAAlongK == 1, next_a);
 #else
   const Operand a = {first_a + BYTES * m0 * a_m, BYTES * a_m, BYTES * a_k, uint(size_m) - m0};
   if (kAFours == 1) find_fours(a, kLoadsA, kTileM, kAAlongK == 1, from_a);
 #define FETCH_A(k0) fetch(a, k0, kLoadsA, kTileM, kAAlongK == 1, kAFours == 1, from_a, next_a);
-#define KEEP_A(k0, base) keep(k0, base, kStrideA, kLoadsA, kTileM, kAAlongK == 1, next_a);
+#define CLEAR_A(size) clear(size, kLoadsA, kTileM, kAAlongK == 1, next_a);
+#define KEEP_A(base) keep(base, kStrideA, kLoadsA, kTileM, kAAlongK == 1, next_a);
 #endif
 #ifdef B_WALKS
   OFFSET elements_b[4 * kLoadsB];
   FIND_ELEMENTS(elements_b, rows_b, kLoadsB, kTileN, kBAlongK == 1)
 #define FETCH_B(k0) FETCH_ELEMENTS(next_b, kLoadsB, first_b, elements_b, steps_b, k0, kTileN, kBAlongK == 1)
-#define KEEP_B(k0, base) keep_elements(k0, base, kStrideB, kLoadsB, kTileN, kBAlongK == 1, next_b);
+#define CLEAR_B(size) clear_elements(size, kLoadsB, kTileN, kBAlongK == 1, next_b);
+#define KEEP_B(base) keep_elements(base + kTileK * kStrideA, kStrideB, kLoadsB, kTileN, kBAlongK == 1, next_b);
 #else
 #ifdef FOLDED
   const Operand b = {first_b, BYTES, BYTES * b_k, COLUMNS};
@@ -198,7 +232,8 @@ void tile(uint batch, uint m0, uint n0) {
   if (kBFours == 1) find_fours(b, kLoadsB, kTileN, kBAlongK == 1, from_b);
 #endif
 #define FETCH_B(k0) fetch(b, k0, kLoadsB, kTileN, kBAlongK == 1, kBFours == 1, from_b, next_b);
-#define KEEP_B(k0, base) keep(k0, base, kStrideB, kLoadsB, kTileN, kBAlongK == 1, next_b);
+#define CLEAR_B(size) clear(size, kLoadsB, kTileN, kBAlongK == 1, next_b);
+#define KEEP_B(base) keep(base + kTileK * kStrideA, kStrideB, kLoadsB, kTileN, kBAlongK == 1, next_b);
 #endif
 
   const uint thread = gl_LocalInvocationID.x;
@@ -210,56 +245,70 @@ void tile(uint batch, uint m0, uint n0) {
                    (pairs ? inside / (2 * kBlockCols) * 2 + inside % 2 : inside / kBlockCols);
   const uint col = block % (kCols / kBlockCols) * kBlockCols + (pairs ? inside / 2 : inside) % kBlockCols;
 
-  ELEMENT4 sum[kThreadM * (kThreadN / 4)];
-  [[unroll]] for (uint i = 0; i < kThreadM * (kThreadN / 4); ++i) sum[i] = ELEMENT4(0);
+  ELEMENT sum[kOwn];
+  [[unroll]] for (uint i = 0; i < kOwn; ++i) sum[i] = ELEMENT(0);
   if (uint(size_k) > 0) {
     FETCH_A(0)
     FETCH_B(0)
-    KEEP_A(0, 0)
-    KEEP_B(0, kTileK * kStrideA)
+    CLEAR_A(first_size)
+    CLEAR_B(first_size)
+    KEEP_A(0)
+    KEEP_B(0)
   }
   barrier();
-  uint side = 0;
-  for (uint k0 = 0; k0 < uint(size_k); k0 += kTileK) {
-    const bool more = uint(size_k) - k0 > kTileK;
-    const uint k1 = k0 + kTileK;
+  const uint first_at_a = part * (kTileK / kParts) * kStrideA + row;
+  const uint first_at_b = kTileK * kStrideA + part * (kTileK / kParts) * kStrideB + col;
+  uint side = 0, at_a = first_at_a, at_b = first_at_b;
+  ELEMENT4 a_now[kFoursM], b_now[kFoursN], a_next[kFoursM], b_next[kFoursN];
+  read(at_a, at_b, 0, a_now, b_now);
+  // What lies before k1 is in shared memory, and is multiplied.
+  for (uint k1 = first_size, k0 = 0; k0 < uint(size_k); k0 = k1, k1 += kTileK) {
+    const bool more = kStraight || k1 < uint(size_k);
     if (more) {
       FETCH_A(k1)
       FETCH_B(k1)
     }
 #ifdef WALKS
-    find_steps(k0 + 2 * kTileK);
+    find_steps(k1 + kTileK);
 #endif
-    uint at_a = side * kBuffer + part * (kTileK / kParts) * kStrideA + row;
-    uint at_b = side * kBuffer + kTileK * kStrideA + part * (kTileK / kParts) * kStrideB + col;
-    [[dont_unroll]] for (uint left = kTileK / kParts; left > 0; left -= kUnroll) {
+    [[dont_unroll]] for (uint left = kTileK / kParts; left > kUnroll; left -= kUnroll) {
       [[unroll]] for (uint k = 0; k < kUnroll; ++k) {
-        ELEMENT4 a[kThreadM / 4], b[kThreadN / 4];
-        [[unroll]] for (uint g = 0; g < kThreadM / 4; ++g) a[g] = tiles[at_a + k * kStrideA + g * kRows];
-        [[unroll]] for (uint g = 0; g < kThreadN / 4; ++g) b[g] = tiles[at_b + k * kStrideB + g * kCols];
-        [[unroll]] for (uint i = 0; i < kThreadM; ++i)
-          [[unroll]] for (uint g = 0; g < kThreadN / 4; ++g)
-            sum[i * (kThreadN / 4) + g] = MULTIPLY_ADD(ELEMENT4(a[i / 4][i % 4]), b[g], sum[i * (kThreadN / 4) + g]);
+        read(at_a, at_b, k + 1, a_next, b_next);
+        multiply(a_now, b_now, sum);
+        take(a_next, b_next, a_now, b_now);
       }
       at_a += kUnroll * kStrideA;
       at_b += kUnroll * kStrideB;
     }
     side ^= 1;
-    if (more) {
-      KEEP_A(k1, side * kBuffer)
-      KEEP_B(k1, side * kBuffer + kTileK * kStrideA)
+    [[unroll]] for (uint k = 0; k < kUnroll; ++k) {
+      if (k + 1 < kUnroll) {
+        read(at_a, at_b, k + 1, a_next, b_next);
+      } else {
+        if (more) {
+          KEEP_A(side * kBuffer)
+          KEEP_B(side * kBuffer)
+        }
+        barrier();
+        at_a = first_at_a + side * kBuffer;
+        at_b = first_at_b + side * kBuffer;
+        read(at_a, at_b, 0, a_next, b_next);
+      }
+      multiply(a_now, b_now, sum);
+      take(a_next, b_next, a_now, b_now);
     }
-    barrier();
   }
 
   [[unroll]] for (uint i = 0; i < kThreadM; ++i) {
     const uint m = (i / 4 * kRows + row) * 4 + i % 4;
-    [[unroll]] for (uint g = 0; g < kThreadN / 4; ++g) {
+    [[unroll]] for (uint g = 0; g < kFoursN; ++g) {
       const uint n4 = g * kCols + col;
+      const uint s = i * kThreadN + 4 * g;
+      const ELEMENT4 four = ELEMENT4(sum[s], sum[s + 1], sum[s + 2], sum[s + 3]);
       if (kParts == 1)
-        finish(batch, m0 + m, n0 + n4 * 4, sum[i * (kThreadN / 4) + g]);
+        finish(batch, m0 + m, n0 + n4 * 4, four);
       else
-        tiles[part * kResults + m * (kTileN / 4) + n4] = sum[i * (kThreadN / 4) + g];
+        tiles[part * kResults + m * (kTileN / 4) + n4] = four;
     }
   }
   if (kParts > 1) {

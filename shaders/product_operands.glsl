@@ -40,10 +40,12 @@ void find_rows(uint m0, uint n0) {
 #endif
 }
 
+// Steps alternate between two tables. The first may be shorter than kTileK.
+uint table_of(uint k0) { return (k0 + kTileK - 1) / kTileK % 2 * kTileK; }
 void find_steps(uint k0) {
   if (gl_LocalInvocationID.x >= kTileK) return;
   const uint k = min(begin_of(k0) + gl_LocalInvocationID.x, uint(size_k) - 1);
-  const uint at = (k0 / kTileK & 1) * kTileK + gl_LocalInvocationID.x;
+  const uint at = table_of(k0) + gl_LocalInvocationID.x;
 #ifdef A_WALKS
   steps_a[at] = walk(k, uint(k_size1), uint(k_size2), a_k0, a_k1, a_k2);
 #endif

@@ -23,6 +23,8 @@ int64_t shared_bytes(const AttentionTile& t, const Problem& p, bool forward, boo
          (dropout ? 4 * words : 0);
 }
 
+constexpr int64_t kFew = 8;  // queries: for fewer, all that counts is how soon the keys are through
+
 // The first tile that the device holds, unless it would be half empty, leave threads without results or processors of a
 // large GPU without work.
 AttentionTile choose(std::span<const AttentionTile> tiles, const Problem& p, int64_t rows, int64_t matrices,
@@ -30,7 +32,7 @@ AttentionTile choose(std::span<const AttentionTile> tiles, const Problem& p, int
   constexpr int64_t kNarrow = 32;
   const int64_t widest = std::max(p.d, p.e);
   const auto unfit = [&](const AttentionTile& t) {
-    if (t.rows >= 2 * rows) return true;
+    if (t.rows >= 2 * rows && !(forward && rows < kFew)) return true;
     const int64_t most = forward ? f.tiles->forward_sums : f.tiles->backward_sums;
     if (4 * t.across() > std::max(widest, kNarrow) || t.sums(widest, forward) > most) return true;
     return t.rows > 32 && matrices * divide_up(rows, t.rows) < f.tiles->busy;
@@ -173,9 +175,9 @@ void launch_on_gpu(const Node& node, const Problem& p, CustomKernel& custom, con
   int64_t tile_rows = matrix.tile.rows;
   if (matrix.path == Path::none) {
     const Tiles& all = *features.tiles;
-    const AttentionTile t = choose(!forward        ? all.backward
-                                   : p.queries < 8 ? all.decode
-                                                   : all.forward,
+    const AttentionTile t = choose(!forward           ? all.backward
+                                   : p.queries < kFew ? all.decode
+                                                      : all.forward,
                                    p, rows, matrices, forward, a.has(kDropout), features);
     if (all.rolled) text += "#define ROLLED\n";
     text += tile_text(t) + element_text(node.dtype) + "#include \"attention.glsl\"\n";
@@ -220,7 +222,7 @@ void powers_on_gpu(const Problem& p, bool gradient, const Features& features, Cu
 }
 
 int64_t part_of_keys(const Problem& p) {
-  constexpr int64_t kFew = 8, kShort = 256, kGroups = 2048;  // queries, keys, and workgroups that are enough
+  constexpr int64_t kShort = 256, kGroups = 2048;  // keys, and workgroups that are enough
   if (p.queries >= kFew || p.keys <= kShort) return 0;
   if (p.logs() * p.e > INT_MAX) return 0;  // attention_join.glsl counts results in 32 bits
   const int64_t each = p.keys * p.batch * p.heads / kGroups;
