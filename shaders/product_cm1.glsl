@@ -10,7 +10,7 @@
 // that rows begin in other banks. One of an operand's two strides is 1: that of k or the other one; an operand that
 // walks has neither, and is gathered.
 
-layout(local_size_x = 256) in;
+layout(local_size_x_id = 12) in;
 layout(constant_id = 0) const uint kTileM = 128;
 layout(constant_id = 1) const uint kTileN = 128;
 layout(constant_id = 2) const uint kTileK = 32;
@@ -26,7 +26,7 @@ layout(constant_id = 11) const uint kRows = 2;  // of subgroups
 
 #include "product_scaled.glsl"
 
-const uint kThreads = 256, kSubgroups = kThreads / kSubgroup, kCols = kSubgroups / kRows;
+const uint kThreads = gl_WorkGroupSize.x, kSubgroups = kThreads / kSubgroup, kCols = kSubgroups / kRows;
 const uint kOwnM = kTileM / kRows, kOwnN = kTileN / kCols;  // of a subgroup
 const uint kFragmentsM = kOwnM / kM, kFragmentsN = kOwnN / kN;
 const uint kFastA = kAAlongK == 1 ? kTileK : kTileM, kFastB = kBAlongK == 1 ? kTileK : kTileN;
@@ -58,10 +58,10 @@ uvec4 eight(uint64_t first, uint slow, uint from, uint slow_size, uint fast_size
 // What is on its way from global memory.
 uvec4 next_a[PLANES * kLoadsA], next_b[PLANES * kLoadsB];
 
-// Load number i of this thread as (slow, fast) place in the tile; past the last load: none.
+// Load number i of this thread as (slow, fast) place in the tile, rows below load number 0; past the last load: none.
 uvec2 place(uint i, uint fast) {
-  const uint unit = gl_LocalInvocationID.x + i * kThreads;
-  return uvec2(unit / (fast / 8), unit % (fast / 8) * 8);
+  const uint unit = gl_LocalInvocationID.x;
+  return uvec2(unit / (fast / 8) + i * (kThreads / (fast / 8)), unit % (fast / 8) * 8);
 }
 bool exists(uint i, uint units) { return units % kThreads == 0 || gl_LocalInvocationID.x + i * kThreads < units; }
 
@@ -94,23 +94,26 @@ bool exists(uint i, uint units) { return units % kThreads == 0 || gl_LocalInvoca
     }                                                                                                      \
   }
 
-// Where loads of step 0 of an operand that does not walk come from, and one step.
-#define FIND_UNITS(from, first, x0, step_x, step_k, loads, fast, along_k)                \
-  [[unroll]] for (uint i = 0; i < loads; ++i) {                                          \
-    const uvec2 p = place(i, fast);                                                      \
-    from[i] = first + 2 * (along_k ? (x0 + p.x) * step_x + p.y : p.x * step_k + x0 + p.y); \
-  }
-#define FETCH(next, from, whole, x0, size_x, step_k, k0, plane_step, loads, units, fast, along_k)            \
+// Where load 0 of step 0 of an operand that does not walk comes from.
+uint64_t unit_at(uint64_t first, uint x0, uint64_t step_x, uint64_t step_k, uint fast, bool along_k) {
+  const uvec2 p = place(0, fast);
+  return first + 2 * (along_k ? (x0 + p.x) * step_x + p.y : p.x * step_k + x0 + p.y);
+}
+// One step. Nothing looks for an edge where there is none.
+#define FETCH(next, from, whole, x0, size_x, step_x, step_k, k0, plane_step, loads, units, fast, along_k)    \
   [[unroll]] for (uint plane = 0; plane < PLANES; ++plane) {                                                 \
-    const uint64_t behind = 2 * (along_k ? k0 : k0 * step_k) + 2 * plane * plane_step;                       \
-    [[unroll]] for (uint i = 0; i < loads; ++i) {                                                            \
-      if (!exists(i, units)) continue;                                                                       \
-      const uvec2 p = place(i, fast);                                                                        \
-      if (whole && k0 + kTileK <= uint(size_k))                                                              \
-        next[plane * loads + i] = Eight(from[i] + behind).at;                                                \
-      else                                                                                                   \
-        next[plane * loads + i] = along_k ? eight(from[i] + behind, x0 + p.x, k0 + p.y, size_x, uint(size_k)) \
-                                          : eight(from[i] + behind, k0 + p.x, x0 + p.y, uint(size_k), size_x); \
+    const uint64_t first = from + 2 * (along_k ? k0 : k0 * step_k) + 2 * plane * plane_step;                 \
+    const uint64_t behind = 2 * (kThreads / (fast / 8)) * (along_k ? step_x : step_k);                       \
+    if (whole && k0 + kTileK <= uint(size_k)) {                                                              \
+      [[unroll]] for (uint i = 0; i < loads; ++i)                                                            \
+        if (exists(i, units)) next[plane * loads + i] = Eight(first + i * behind).at;                        \
+    } else {                                                                                                 \
+      [[unroll]] for (uint i = 0; i < loads; ++i) {                                                          \
+        if (!exists(i, units)) continue;                                                                     \
+        const uvec2 p = place(i, fast);                                                                      \
+        next[plane * loads + i] = along_k ? eight(first + i * behind, x0 + p.x, k0 + p.y, size_x, uint(size_k)) \
+                                          : eight(first + i * behind, k0 + p.x, x0 + p.y, uint(size_k), size_x); \
+      }                                                                                                      \
     }                                                                                                        \
   }
 
@@ -221,22 +224,20 @@ void tile(uint batch, uint m0, uint n0) {
   FIND_RUNS(runs_a, rows_a, kLoadsA, kUnitsA, kFastA, (kAAlongK == 1))
 #define FETCH_A(k0) GATHER(next_a, runs_a, first_a, rows_a, steps_a, k0, kLoadsA, kUnitsA, kFastA, (kAAlongK == 1))
 #else
-  uint64_t from_a[kLoadsA];
   const bool whole_a = kAEven == 1 && m0 + kTileM <= uint(size_m);  // no edge, and loads of 16 bytes are aligned
-  FIND_UNITS(from_a, first_a, m0, a_m, a_k, kLoadsA, kFastA, (kAAlongK == 1))
+  const uint64_t from_a = unit_at(first_a, m0, a_m, a_k, kFastA, kAAlongK == 1);
 #define FETCH_A(k0) \
-  FETCH(next_a, from_a, whole_a, m0, uint(size_m), a_k, k0, a_plane, kLoadsA, kUnitsA, kFastA, (kAAlongK == 1))
+  FETCH(next_a, from_a, whole_a, m0, uint(size_m), a_m, a_k, k0, a_plane, kLoadsA, kUnitsA, kFastA, (kAAlongK == 1))
 #endif
 #ifdef B_WALKS
   bool runs_b[kLoadsB];
   FIND_RUNS(runs_b, rows_b, kLoadsB, kUnitsB, kFastB, (kBAlongK == 1))
 #define FETCH_B(k0) GATHER(next_b, runs_b, first_b, rows_b, steps_b, k0, kLoadsB, kUnitsB, kFastB, (kBAlongK == 1))
 #else
-  uint64_t from_b[kLoadsB];
   const bool whole_b = kBEven == 1 && n0 + kTileN <= uint(size_n);
-  FIND_UNITS(from_b, first_b, n0, b_n, b_k, kLoadsB, kFastB, (kBAlongK == 1))
+  const uint64_t from_b = unit_at(first_b, n0, b_n, b_k, kFastB, kBAlongK == 1);
 #define FETCH_B(k0) \
-  FETCH(next_b, from_b, whole_b, n0, uint(size_n), b_k, k0, b_plane, kLoadsB, kUnitsB, kFastB, (kBAlongK == 1))
+  FETCH(next_b, from_b, whole_b, n0, uint(size_n), b_n, b_k, k0, b_plane, kLoadsB, kUnitsB, kFastB, (kBAlongK == 1))
 #endif
   FETCH_A(0)
   FETCH_B(0)

@@ -60,11 +60,12 @@ const MatrixTile* quickest(const MatrixProblem& p, const Features& f) {
   return best ? &best->tile : nullptr;
 }
 
-// The largest that leaves work for every processor, else the smallest.
+constexpr uint32_t kGathering = 256;  // threads
+// The largest that leaves work for every processor, else the smallest. What walks is gathered, which takes many threads.
 const MatrixTile* largest(const MatrixProblem& p, const Features& f) {
   const MatrixTile* tile = nullptr;
   for (const MatrixTile& t : f.tiles->fragments) {
-    if (!fits(t, p, f)) continue;
+    if (!fits(t, p, f) || (p.walks && t.threads < kGathering)) continue;
     tile = &t;
     if (count(t, p) >= f.tiles->processors) break;
   }

@@ -27,6 +27,7 @@ constexpr AttentionTile kLeanestForward[] = {
 constexpr AttentionTile kLeanestBackward[] = {
     {16, 64, 1, 4, 4, 16}, {32, 32, 1, 4, 4, 16}, {8, 128, 1, 4, 4, 16}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
 // Statistics (DG2): heads from 128 on, and drawing dropout, leave room for smaller steps alone.
+constexpr AttentionTile kIntelDecode[] = {{8, 32, 1, 4, 4, 8}, {8, 8, 1, 1, 2, 8}};
 constexpr AttentionTile kIntelForward[] = {
     {32, 64, 2, 4, 4, 16}, {64, 32, 2, 4, 4, 16}, {16, 64, 1, 4, 4, 8}, {16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
 constexpr AttentionTile kIntelBackward[] = {{16, 64, 1, 4, 2, 16}, {32, 32, 1, 4, 4, 16}, {8, 128, 1, 4, 2, 8},
@@ -41,9 +42,9 @@ constexpr AttentionTile kShort[] = {{16, 16, 2, 2, 2, 16}, {8, 8, 1, 1, 2, 8}};
 // ---- products -----------------------------------------------------------------------------------------------------
 // A thread makes 8 x 8 results where there are enough of them. The large tile was the fastest of thirteen on an H200.
 constexpr ProductTile kLarge{128, 128, 8, 8, 8, 1};
-constexpr ProductTile kWide{64, 256, 16, 8, 8, 1};  // for few rows
-constexpr ProductTile kLow{16, 256, 16, 4, 4, 1};   // for sixteen rows and less, and very many columns
-constexpr ProductTile kFlat{4, 256, 16, 4, 4, 4};   // for four rows and less
+constexpr ProductTile kWide{64, 128, 8, 8, 8, 1};  // for few rows
+constexpr ProductTile kLow{16, 256, 8, 8, 4, 1};   // for sixteen rows and less, and very many columns
+constexpr ProductTile kFlat{4, 256, 16, 4, 4, 4};  // for four rows and less
 constexpr ProductTile kMedium{64, 64, 16, 4, 4, 1};
 constexpr ProductTile kSmall{32, 32, 32, 4, 4, 4};
 constexpr ProductTile kTiny{16, 16, 64, 4, 4, 16};
@@ -53,7 +54,8 @@ constexpr ProductTile kLeanWide{64, 128, 16, 8, 4, 1};
 constexpr ProductTile kLeanLow{16, 128, 16, 4, 4, 1};
 constexpr ProductTile kLeanFlat{4, 256, 8, 4, 4, 4};
 
-constexpr MatrixTile kFragments[] = {{128, 128, 32, 256}, {64, 64, 32, 256}};
+// Measured on an H200. The first is not for operands that are gathered, which takes more threads.
+constexpr MatrixTile kFragments[] = {{128, 128, 64, 128}, {128, 128, 32, 256}, {64, 64, 32, 256}};
 constexpr MatrixTile kLeanFragments[] = {{64, 64, 16, 256}, {32, 64, 16, 256}};
 
 constexpr Tiles nvidia(const char* name) {
@@ -154,6 +156,7 @@ constexpr Tiles with_small_products(Tiles t) {
 // Statistics (DG2): a thread has 128 registers in subgroups of 8.
 constexpr Tiles intel() {
   Tiles t = with_small_products(leanest("intel", 32));
+  t.decode = kIntelDecode;
   t.forward = kIntelForward;
   t.backward = kIntelBackward;
   t.forward_sums = 24;

@@ -14,7 +14,8 @@ namespace {
 
 using What = Arguments::What;
 
-constexpr uint32_t kUnroll = 4, kShortStep = 8;  // elements along k that are written out; steps that are, as a whole
+// Elements along k that are written out, also where a compiler reads ahead too far; steps that are, as a whole.
+constexpr uint32_t kUnroll = 4, kRolledUnroll = 2, kShortStep = 8;
 
 int64_t tiles(const ProductTile& v, int64_t m, int64_t n, int64_t batch) {
   return (m + v.tile_m - 1) / v.tile_m * ((n + v.tile_n - 1) / v.tile_n) * batch;
@@ -188,15 +189,15 @@ std::string element_macros(DType t) {
          "#define MULTIPLY_ADD(a, b, c) " + (is_float(t) ? "fma(a, b, c)" : "((a) * (b) + (c))") + "\n";
 }
 
-std::vector<uint32_t> constants_of(const Product& p, const ProductTile& v) {
+std::vector<uint32_t> constants_of(const Product& p, const ProductTile& v, bool rolled) {
   const bool a_along = p.a_walks() ? a_runs_along_k(p) : p.a_k == 1 && (p.a_m != 1 || p.m == 1);
   const bool b_along = p.b_walks() ? b_runs_along_k(p) : p.b_k == 1 && (p.b_n != 1 || p.n == 1);
   const int64_t k = p.k | p.sliced;  // a multiple of four when all slices are
   const bool a_fours = !p.a_walks() && in_fours(a_along, k, p.a_k, p.m, p.a_m, p.a_batch, p.a_offset, p.a_aligned);
   const bool b_fours = !p.b_walks() && in_fours(b_along, k, p.b_k, p.n, p.b_n, p.b_batch, p.b_offset, p.b_aligned);
-  return {v.tile_m,    v.tile_n, v.tile_k, v.thread_m,
-          v.thread_n,  v.parts,  a_along,  b_along,
-          v.threads(), a_fours,  b_fours,  std::min(v.tile_k <= kShortStep ? v.tile_k : kUnroll, v.tile_k / v.parts)};
+  const uint32_t unroll = rolled ? kRolledUnroll : v.tile_k <= kShortStep ? v.tile_k : kUnroll;
+  return {v.tile_m, v.tile_n, v.tile_k,    v.thread_m, v.thread_n, v.parts,
+          a_along,  b_along,  v.threads(), a_fours,    b_fours,    std::min(unroll, v.tile_k / v.parts)};
 }
 
 // Whether operands that walk do so within 2 GiB, so that offsets of 32 bits serve.
@@ -366,7 +367,7 @@ Lowered lower_product(const Step& step, const Features& features, Shaders& shade
   product_words(fixed, in, p);
   const int64_t groups = p.batch / std::max<int64_t>(1, p.folded), columns = p.n * p.folded;
   const ProductTile v = choose_product(p.m, columns, p.k, groups, p.dtype, features);
-  const std::vector<uint32_t> constants = constants_of(p, v);
+  const std::vector<uint32_t> constants = constants_of(p, v, features.tiles->rolled);
   const bool plain = plain_store(p) && !walks.any() && !walks.folded && !p.sliced, four = epilogue_in_fours(l);
   if (plain) {
     const View& to = p.epilogue.views[p.epilogue.code[1].slot];

@@ -163,7 +163,8 @@ std::optional<MatrixProduct> choose_matrix_product(const Product& p, const Layou
                                          units.m,
                                          units.n,
                                          units.k,
-                                         rows_of_subgroups(tile->threads / features.subgroup)};
+                                         rows_of_subgroups(tile->threads / features.subgroup),
+                                         tile->threads};
   out.constants.insert(out.constants.end(), more.begin(), more.end());
   return out;
 }
