@@ -329,10 +329,10 @@ TEST_CASE("NVIDIA's products have the tiles that were measured", "[lower]") {
     ProductTile tile;
   };
   const Case cases[] = {
-      {4096, 4096, 4096, {128, 128, 8, 8, 8, 1}}, {48, 65536, 512, {64, 256, 16, 8, 8, 1}},
-      {4, 200000, 512, {4, 256, 16, 4, 4, 4}},    {1024, 1024, 1024, {64, 64, 16, 4, 4, 1}},
-      {784, 512, 64, {64, 64, 32, 4, 4, 1}},      {512, 512, 512, {32, 32, 32, 4, 4, 4}},
-      {64, 10, 256, {16, 16, 64, 4, 4, 16}},
+      {4096, 4096, 4096, {128, 128, 8, 8, 8, 1}}, {48, 65536, 512, {64, 128, 8, 8, 8, 1}},
+      {12, 200000, 512, {16, 256, 8, 8, 4, 1}},   {4, 200000, 512, {4, 256, 16, 4, 4, 4}},
+      {1024, 1024, 1024, {64, 64, 16, 4, 4, 1}},  {784, 512, 64, {64, 64, 32, 4, 4, 1}},
+      {512, 512, 512, {32, 32, 32, 4, 4, 4}},     {64, 10, 256, {16, 16, 64, 4, 4, 16}},
   };
   for (const Case& c : cases) {
     CAPTURE(c.m, c.n, c.k);
@@ -350,7 +350,7 @@ TEST_CASE("the tiles of each maker fit", "[lower]") {
           const auto v = glsl::choose_product(m, n, 500, 1, type, f);
           CAPTURE(t.name, m, n, v.tile_m, v.tile_n, v.tile_k);
           CHECK(v.shared_bytes(static_cast<int64_t>(size_of(type))) <= std::min(t.shared_bytes, f.shared_bytes));
-          CHECK(v.threads() == 256);
+          CHECK((v.threads() == 128 || v.threads() == 256));
           CHECK(v.tile_k % v.parts == 0);
         }
   CHECK(find_tiles("voodoo") == nullptr);
