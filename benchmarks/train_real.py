@@ -3,6 +3,7 @@
     python benchmarks/train_real.py mnist               # a CNN on 8,000 digits, 2,000 held back
     python benchmarks/train_real.py gpt                 # characters of tiny Shakespeare
     python benchmarks/train_real.py lstm                # words of WikiText-2
+    python benchmarks/train_real.py gpt --precision bf16
 
 Writes benchmarks/results/NAME-DATE.json. A training with spirograd that is not done after `--seconds` leaves a
 checkpoint, and the same command goes on. The data come from SPIROGRAD_DATA, or are fetched. Both libraries begin with
@@ -12,6 +13,7 @@ the same weights. Exit status: 0 when all is reached, 1 when not, 2 when it coul
 from __future__ import annotations
 
 import argparse
+import contextlib
 import shutil
 import sys
 import time
@@ -41,8 +43,10 @@ class Outcome(NamedTuple):
 class Side:
     """One library on its device."""
 
-    def __init__(self, name: str, t: Any, device: Any, checkpoints: str | None, seconds: float | None) -> None:
-        self.name, self.t, self.device = name, t, device
+    def __init__(
+        self, name: str, t: Any, device: Any, checkpoints: str | None, seconds: float | None, precision: str
+    ) -> None:
+        self.name, self.t, self.device, self.precision = name, t, device, precision
         self.session = argparse.Namespace(checkpoints=checkpoints, every=10**9, seconds=seconds)
 
     def tensor(self, values: Any) -> Any:
@@ -56,6 +60,14 @@ class Side:
     def example(self, module: Any) -> Any:
         return module if self.t is sg else twins.in_torch(module, self.t)
 
+    def precise(self) -> contextlib.AbstractContextManager[Any]:
+        """What computes a loss is in this context."""
+        if self.precision == "float32":
+            return contextlib.nullcontext()
+        kind = self.device.kind if self.t is sg else self.device.type
+        context: contextlib.AbstractContextManager[Any] = self.t.autocast(kind, dtype=self.t.bfloat16)
+        return context
+
     def train(
         self, steps: int, loss: Callable[[int], Any], rate: Callable[[int], float], model: Any, **objects: Any
     ) -> dict[str, Any]:
@@ -64,8 +76,13 @@ class Side:
         Raises:
             TimeOver: it is not done.
         """
+
+        def precise_loss(step: int) -> Any:
+            with self.precise():
+                return loss(step)
+
         begin = time.perf_counter()
-        curve, done = _session.run(self.name, steps, loss, rate, self.session, model=model, **objects)
+        curve, done = _session.run(self.name, steps, precise_loss, rate, self.session, model=model, **objects)
         if done < steps:
             raise TimeOver(f"{done} of {steps} steps are done; the same command goes on")
         seconds = time.perf_counter() - begin
@@ -215,20 +232,22 @@ def main() -> int:
     parser.add_argument("what", choices=list(RUNS))
     parser.add_argument("--device", default="gpu", help="cpu, gpu (default), gpu:1")
     parser.add_argument("--anchors", choices=["torch", "none"], default="torch", help="what is trained beside")
+    parser.add_argument("--precision", choices=["float32", "bf16"], default="float32", help="bf16: under autocast")
     parser.add_argument("--quick", action="store_true", help="small models, other data: does it run at all")
     parser.add_argument("--seconds", type=float, default=280, help="stop after that time (default %(default)s)")
     parser.add_argument("--checkpoints", metavar="FOLDER", default=str(common.ROOT / "build" / "train_real"))
     parser.add_argument("--json", metavar="FILE", help="where the results go")
     options = parser.parse_args()
-    folder = Path(options.checkpoints) / f"{options.what}{'-quick' * options.quick}"
+    in_half = f"-{options.precision}" * (options.precision != "float32")
+    folder = Path(options.checkpoints) / f"{options.what}{in_half}{'-quick' * options.quick}"
     outcomes: list[Outcome] = []
     run = RUNS[options.what]
     try:
         device = sg.Device(options.device)
-        sides = [Side("spirograd", sg, device, str(folder), options.seconds)]
+        sides = [Side("spirograd", sg, device, str(folder), options.seconds, options.precision)]
         if options.anchors == "torch":
             torch = twins.torch_on(device)
-            sides.append(Side("torch", torch.torch, torch.device, None, None))
+            sides.append(Side("torch", torch.torch, torch.device, None, None, options.precision))
         outcomes.extend(run.train(sides, options.quick))
     except TimeOver as over:
         print(over)
@@ -240,7 +259,7 @@ def main() -> int:
     print(common.table(results))
     if sample := outcomes[0].facts.get("sample"):
         print(f"\n{sample}\n")
-    path = common.save(options.what, results, common.environment([device]), options.json)
+    path = common.save(options.what + in_half, results, common.environment([device]), options.json)
     print(f"\nresults: {path}")
     shutil.rmtree(folder, ignore_errors=True)
     return 0 if fine or options.quick else 1

@@ -1,7 +1,8 @@
 """Networks learn as in PyTorch: the same weights, batches and optimiser give the same losses, step by step.
 
-PyTorch's losses in float64 are in tests/golden/curves.json, so that they are compared where it is not installed, too;
-`python tests/training/test_curves.py` with PyTorch writes them.
+PyTorch's losses in float64 are in tests/golden/curves.json, so that they are compared where it is not installed, too,
+and in curves_bfloat16.json how far its losses under autocast are from those in float32, for five seeds;
+`python tests/training/test_curves.py` with PyTorch writes both.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from models import networks
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "curves.json"
-STEPS = 20
+GOLDEN_BFLOAT16 = GOLDEN.with_name("curves_bfloat16.json")
+STEPS, SEEDS = 20, 5
 
 NETWORKS: dict[str, tuple[networks.Network, Callable[[Any, Any], Any]]] = {
     "mlp": (networks.mlp(20, 32, 16, 5, batch=8), lambda t, p: t.optim.Adam(p, lr=1e-2)),
@@ -46,10 +48,12 @@ def start(name: str, shape: tuple[int, ...], random: Any) -> npt.NDArray[np.floa
     return np.asarray(0.1 * values + name.endswith("weight"))
 
 
-def curve(t: Any, name: str, device: Any, dtype: str, steps: int = STEPS, under: Any = None) -> list[float]:
+def curve(
+    t: Any, name: str, device: Any, dtype: str, steps: int = STEPS, under: Any = None, seed: int = 0
+) -> list[float]:
     """The loss of each step, with either library; `under`: a context for each forward pass."""
     network, optimizer_of = NETWORKS[name]
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed)
     net = network.build(t).to(device=device, dtype=getattr(t, dtype))
     with t.no_grad():
         for key, parameter in net.named_parameters():
@@ -72,6 +76,15 @@ def furthest(losses: list[float], others: list[float]) -> float:
     """The greatest relative distance."""
     assert len(losses) == len(others) and np.isfinite(losses).all()
     return float(np.max(np.abs(np.subtract(losses, others)) / np.abs(others)))
+
+
+def bfloat16_distances(t: Any, name: str, device: Any, kind: str) -> list[float]:
+    """For each of five seeds, how far losses under autocast are from those in float32, in the same library."""
+    under = t.autocast(kind, dtype=t.bfloat16)
+    return [
+        furthest(curve(t, name, device, "float32", under=under, seed=n), curve(t, name, device, "float32", seed=n))
+        for n in range(SEEDS)
+    ]
 
 
 @functools.cache
@@ -121,6 +134,23 @@ def test_half_types_follow_float32_on_a_gpu(gpu: sg.Device, name: str, half: str
     assert half_curve_is_close(name, gpu, half)
 
 
+def assert_as_far_as_in_pytorch(name: str, device: sg.Device) -> None:
+    ours, theirs = bfloat16_distances(sg, name, device, device.kind), json.loads(GOLDEN_BFLOAT16.read_text())[name]
+    assert min(theirs) <= np.median(ours) <= max(theirs), (ours, theirs)
+    assert max(ours) <= 2 * max(theirs), (ours, theirs)
+
+
+@EACH
+def test_bfloat16_curves_lie_in_the_spread_of_pytorch(name: str) -> None:
+    assert_as_far_as_in_pytorch(name, sg.Device.cpu())
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["mlp", "gpt", *(pytest.param(n, marks=pytest.mark.slow) for n in ("cnn", "lstm"))])
+def test_bfloat16_curves_lie_in_the_spread_of_pytorch_on_a_gpu(gpu: sg.Device, name: str) -> None:
+    assert_as_far_as_in_pytorch(name, gpu)
+
+
 @EACH
 @pytest.mark.parametrize(("dtype", "most"), [("float32", 1e-4), ("float64", 1e-9)])
 def test_pytorch_on_this_machine_agrees(name: str, dtype: str, most: float) -> None:
@@ -164,3 +194,5 @@ if __name__ == "__main__":
     import torch
 
     GOLDEN.write_text(json.dumps({name: curve(torch, name, "cpu", "float64") for name in NETWORKS}, indent=1) + "\n")
+    distances = {name: bfloat16_distances(torch, name, "cpu", "cpu") for name in NETWORKS}
+    GOLDEN_BFLOAT16.write_text(json.dumps(distances, indent=1) + "\n")
