@@ -82,7 +82,7 @@ environment() {
 }
 
 check() {
-  local wheel=$1 bytes module
+  local wheel=$1 bytes module undefined
   bytes=$(stat -c %s "$wheel")
   [ -z "$platform" ] || [[ $wheel =~ manylinux_2_(1[0-9]|2[0-8])_ ]] || die "$wheel is not for glibc 2.28 or older"
   [ "$bytes" -le "$most_bytes" ] || die "$wheel has $bytes bytes, more than $most_bytes"
@@ -90,10 +90,13 @@ check() {
   check-wheel-contents "$wheel" >"$work/log" || { cat "$work/log" >&2; die "check-wheel-contents refused $wheel"; }
   rm -rf "$work/x"
   "$py" -m zipfile -e "$wheel" "$work/x"
-  module=$(echo "$work"/x/spirograd/_core*)
   # auditwheel looks at versions. A name without one is looked up at the first call, where an old system may lack it.
-  if [ -n "$platform" ] && "${binutils}nm" -D --undefined-only "$module" | awk '$1 == "U" {print $2}' | grep -vE '@|^_?Py'; then
-    die "the names above are bound to no version of glibc: add them to cpp/cmake/older_glibc.c"
+  if [ -n "$platform" ]; then
+    module=$(find "$work/x/spirograd" -name '_core.*.so')
+    undefined=$("${binutils}nm" -D --undefined-only "$module") || die "nm cannot read the module of $wheel"
+    if awk '$1 == "U" {print $2}' <<<"$undefined" | grep -vE '@|^_?Py'; then
+      die "the names above are bound to no version of glibc: add them to cpp/cmake/older_glibc.c"
+    fi
   fi
   "$py" tools/check_sbom.py "$work"/x/spirograd-*.dist-info/sboms/spirograd.cdx.json ||
     die "the bill of materials of $wheel is wrong"
