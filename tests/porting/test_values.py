@@ -23,7 +23,18 @@ SCRIPTS = [
     "keys",
     "layers",
 ]
-SCRIPTS += ["libraries", "masked", "modes", "old_names", "parametrizations", "rare", "signals", "special", "states"]
+SCRIPTS += [
+    "libraries",
+    "masked",
+    "modes",
+    "old_arguments",
+    "old_names",
+    "parametrizations",
+    "rare",
+    "signals",
+    "special",
+    "states",
+]
 SCRIPTS += ["subclasses"]
 HERE = Path(__file__).parent
 PRINTED = HERE.parent / "golden"  # by PyTorch 2.13 or 2.14 on a CPU

@@ -16,7 +16,7 @@ from ..nn import loss
 from ..nn.utils.rnn import PackedSequence
 from . import functions
 from .absent import Meta
-from .arguments import FACTOR_FIRST, factor_first, legacy_reduction, without_layout
+from .arguments import FACTOR_FIRST, NEWER_LOSSES, factor_first, legacy_reduction, without_layout
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
 from .states import open_states
@@ -442,5 +442,5 @@ def _change_modules() -> None:
         setattr(nn.Module, f"_{name}_hooks", property(functools.partial(_hooks_of, name)))
     for name in loss.__all__:
         kind = getattr(nn, name)
-        if "reduction" in kind.__init__.__annotations__:
+        if name not in NEWER_LOSSES and "reduction" in kind.__init__.__annotations__:
             kind.__init__ = legacy_reduction(kind.__init__)

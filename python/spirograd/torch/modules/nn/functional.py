@@ -9,7 +9,7 @@ from typing import Any
 
 from .... import nn
 from ...._core import Tensor, cat, minimum
-from ...arguments import legacy_reduction
+from ...arguments import NEWER_LOSSES, legacy_reduction
 from ...functions.algebra import pdist
 from .fractional import fractional_max_pool2d
 from .spatial import affine_grid, grid_sample
@@ -21,7 +21,9 @@ def _losses() -> dict[str, Callable[..., Any]]:
     found = {}
     for name in dir(F):
         function = getattr(F, name)
-        if inspect.isroutine(function) and "reduction" in inspect.signature(function).parameters:
+        if name in NEWER_LOSSES or not inspect.isroutine(function):
+            continue
+        if "reduction" in inspect.signature(function).parameters:
             found[name] = legacy_reduction(function)
     return found
 
