@@ -110,12 +110,6 @@ raises(RuntimeError, lambda: torch.cuda.Event().elapsed_time(b))
 torch.distributions.Normal(0.0, -1.0)
 raises(ValueError, lambda: torch.distributions.Normal(0.0, -1.0, validate_args=True))
 """,
-    "`nn.utils.weight_norm`, `spectral_norm`": """
-layer = nn.utils.weight_norm(nn.Linear(2, 1))
-assert [n for n in layer.state_dict() if "original" in n] == [f"parametrizations.weight.original{i}" for i in (0, 1)]
-nn.utils.remove_weight_norm(layer)
-assert sorted(layer.state_dict()) == ["bias", "weight"]
-""",
     "`jit.save`, `jit.load`": """
 assert "write its weights with PyTorch" in raises(NotImplementedError, lambda: torch.jit.load("m.pt"))
 net = torch.jit.script(nn.Linear(2, 1))

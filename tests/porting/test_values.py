@@ -22,11 +22,10 @@ SCRIPTS = [
     "inference",
     "keys",
     "layers",
-]
-SCRIPTS += [
     "libraries",
     "masked",
     "modes",
+    "modules",
     "old_arguments",
     "old_names",
     "parametrizations",
@@ -34,8 +33,8 @@ SCRIPTS += [
     "signals",
     "special",
     "states",
+    "subclasses",
 ]
-SCRIPTS += ["subclasses"]
 HERE = Path(__file__).parent
 PRINTED = HERE.parent / "golden"  # by PyTorch 2.13 or 2.14 on a CPU
 NUMBER = re.compile(r"-?(?:\d+\.\d+(?:e[+-]?\d+)?|inf|nan)")

@@ -6,13 +6,13 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from types import MappingProxyType
 from typing import Any
 
 from .. import _core, complex64, nn
 from .._core import Device, Tensor
 from ..distributions import Distribution
 from ..nn import loss
+from ..nn.hooks import Hook
 from ..nn.utils.rnn import PackedSequence
 from . import functions
 from .absent import Meta
@@ -237,9 +237,37 @@ def _module_cuda(self: nn.Module, device: Any = None) -> nn.Module:
     return self.to("cuda" if device is None else _on_gpu(device))
 
 
-def _hooks_of(kind: str, self: nn.Module) -> MappingProxyType[int, Any]:
-    hooks = getattr(self._hooks, kind) if self._hooks else {}
-    return MappingProxyType({key: hook.function for key, hook in hooks.items()})
+class _HookEntries(MutableMapping[int, Any]):
+    """A module's hooks of one kind by number: programs clear them, and put them back."""
+
+    def __init__(self, module: nn.Module, kind: str) -> None:
+        self._module, self._kind = module, kind
+
+    def _hooks(self) -> dict[int, Hook]:
+        found: dict[int, Hook] = getattr(self._module._hooks, self._kind) if self._module._hooks else {}
+        return found
+
+    def __getitem__(self, number: int) -> Any:
+        return self._hooks()[number].function
+
+    def __setitem__(self, number: int, hook: Any) -> None:
+        getattr(self._module._with_hooks(), self._kind)[number] = Hook(hook)
+
+    def __delitem__(self, number: int) -> None:
+        del self._hooks()[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(list(self._hooks()))
+
+    def __len__(self) -> int:
+        return len(self._hooks())
+
+    def __repr__(self) -> str:
+        return f"OrderedDict({list(self.items())!r})"
+
+
+def _hooks_of(kind: str, self: nn.Module) -> _HookEntries:
+    return _HookEntries(self, kind)
 
 
 def _checked_instance(self: Distribution, cls: type[Distribution], _instance: Any = None) -> Any:
@@ -425,6 +453,7 @@ def _change_modules() -> None:
     nn.Module.__getattr__ = _missing  # type: ignore[attr-defined]
     nn.Module.__init_subclass__ = classmethod(_with_getattr)  # type: ignore[assignment, arg-type]
     nn.Module._named_members = _named_members  # type: ignore[attr-defined]
+    nn.Module._get_name = lambda self: type(self).__name__  # type: ignore[attr-defined]
     nn.Module.set_submodule = _set_submodule  # type: ignore[attr-defined]
     nn.Module.share_memory = _not_shared  # type: ignore[attr-defined]
     nn.Module.compile = _compiled  # type: ignore[attr-defined]

@@ -90,6 +90,7 @@ _LAYERS = [
     "activation",
     "adaptive",
     "batchnorm",
+    "channelshuffle",
     "container",
     "conv",
     "distance",
@@ -97,6 +98,7 @@ _LAYERS = [
     "flatten",
     "fold",
     "instancenorm",
+    "lazy",
     "linear",
     "loss",
     "module",
@@ -127,6 +129,8 @@ MOVED = {
     "autograd.variable": "autograd",
     "functional": "",
     "random": "",
+    "nn.utils.spectral_norm": "nn.utils.old_norms",
+    "nn.utils.weight_norm": "nn.utils.old_norms",
     "tensor": "",
     "_tensor": "",
 }
@@ -173,8 +177,18 @@ class Namespace(ModuleType):
             return importlib.import_module(f"{self.__name__}.{name}")
         raise MissingName(f"{_line()}{self.__name__}.{name} is not in spirograd; {HINT}", name=name, obj=self)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Importing torch.nn.utils.weight_norm, a file there, leaves the function of that name.
+        if isinstance(value, Namespace) and any(_is_called(vars(source).get(name)) for source in self._sources):
+            return
+        super().__setattr__(name, value)
+
     def __dir__(self) -> Iterable[str]:
         return sorted({*self.__all__, *vars(self)})
+
+
+def _is_called(value: Any) -> bool:
+    return isinstance(value, (FunctionType, BuiltinFunctionType))
 
 
 def _public(source: ModuleType) -> Iterable[str]:

@@ -185,14 +185,41 @@ def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 
 
 
 class OptimizedModule(Module):
-    """What compile() gives for a module: the module is `_orig_mod`, which names its parameters as in PyTorch."""
+    """What compile() gives for a module: the module is `_orig_mod`, which names its parameters as in PyTorch.
+
+    Its other attributes and methods are those of the module, which are read and written there.
+    """
+
+    _orig_mod: Module
 
     def __init__(self, module: Module) -> None:
-        super().__init__()
-        self._orig_mod = module
+        vars(self)["_orig_mod"] = module
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._orig_mod(*args, **kwargs)
+
+    @property
+    def training(self) -> bool:
+        """Whether the module is in training mode."""
+        return self._orig_mod.training
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        self._orig_mod.training = mode
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in vars(self):
+            return getattr(self._orig_mod, name)
+        return vars(self)[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if hasattr(type(self), name):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
 
 
 _COMPILE_OPTIONS = ["mode", "backend", "dynamic", "fullgraph", "options", "disable", "name", "recompile_limit"]
