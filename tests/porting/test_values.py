@@ -26,6 +26,7 @@ SCRIPTS = [
     "masked",
     "modes",
     "modules",
+    "nodes",
     "old_arguments",
     "old_names",
     "parametrizations",

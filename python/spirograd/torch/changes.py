@@ -19,6 +19,7 @@ from .absent import Meta
 from .arguments import FACTOR_FIRST, NEWER_LOSSES, factor_first, legacy_reduction, without_layout
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
+from .nodes import node_of
 from .states import open_states
 from .storage import Storage
 from .subclasses import open_to_subclasses
@@ -196,6 +197,7 @@ def _change_tensors() -> None:
         "copy_": _copy(Tensor.copy_),
         "cuda": _cuda,
         "device": _device_of(Tensor.device),
+        "grad_fn": property(node_of),
         "to_dense": lambda self, dtype=None: self if dtype is None else self.to(dtype),
         "numpy": _seen_by_numpy(Tensor.numpy),
         "__array_ufunc__": array_ufunc,
