@@ -99,6 +99,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"transforms", "utils", "viz"},
     "torch": {
         "__init__",
+        "_complex",
         "accelerator",
         "amp",
         "autograd",

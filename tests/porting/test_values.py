@@ -33,6 +33,7 @@ SCRIPTS = [
     "rare",
     "signals",
     "special",
+    "stand_ins",
     "states",
     "subclasses",
 ]

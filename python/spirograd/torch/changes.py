@@ -20,6 +20,7 @@ from .arguments import FACTOR_FIRST, NEWER_LOSSES, factor_first, legacy_reductio
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
 from .nodes import node_of
+from .stand_ins import change_stand_ins
 from .states import open_states
 from .storage import Storage
 from .subclasses import open_to_subclasses
@@ -35,6 +36,7 @@ def apply() -> None:
     _change_devices()
     _change_tensors()
     open_to_subclasses()
+    change_stand_ins()
     _change_modules()
     open_states()
     _change_packed_sequences()
