@@ -85,3 +85,15 @@ with safe_globals([Slots]):
 print(Items in get_safe_globals(), Slots in get_safe_globals())
 clear_safe_globals()
 print(get_safe_globals())
+
+# ---- complex and sparse tensors, and what is beside tensors ----
+z = torch.complex(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+back = came_back({"z": z, "wide": z.to(torch.complex128), "turned": z[None].expand(3, 2).t(), "same": z}, [])
+print(torch.view_as_real(back["z"]), back["wide"].dtype, back["turned"].shape, back["z"] is back["same"])
+print(came_back(z.clone().requires_grad_(), []).requires_grad)
+sparse = torch.sparse_coo_tensor(torch.tensor([[0, 1], [1, 0]]), torch.tensor([1.0, 2.0]), (2, 3))
+back = came_back([sparse, sparse.coalesce(), sparse.coalesce().to_sparse_csr()], [])
+print([x.to_dense().tolist() for x in back], back[0].is_coalesced(), back[1].is_coalesced(), back[2].layout)
+state = {"device": torch.device("cpu"), "type": torch.float16, "types": [torch.int64, torch.bool]}
+print(came_back(state, []))
+print(torch.load(file_of({"set": {1}, "bytes": b"ab\xff", "number": 1 + 2j}), weights_only=False))

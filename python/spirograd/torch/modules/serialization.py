@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ... import serialization
-from ..._core import Tensor
+from ..._core import Device, Tensor, dtype
+from ...base.stand_in import StandIn
 from ...nn import Module
 from ...serialization._paths import written
 from ...serialization._pickles import allowed
@@ -42,6 +43,12 @@ class _Pickle(Pickle):
     def other(self, x: Any, where: str) -> None:
         if isinstance(x, Module):
             super().other(x, where)
+        if isinstance(x, Device):
+            self.call("torch", "device", [x.type] if x.index is None else [x.type, x.index], where)
+            return
+        if isinstance(x, dtype):
+            self.name("torch", x.name)
+            return
         try:
             _Objects(self, where).save(x)
         except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError) as error:
@@ -63,7 +70,7 @@ class _Objects(pickle._Pickler):
         self.writer, self.where = writer, where
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:
-        if isinstance(obj, (Tensor, Module)):
+        if isinstance(obj, (Tensor, Module, StandIn, Device, dtype)):
             self.writer.write(obj, self.where, 0)
         else:
             super().save(obj, save_persistent_id)  # type: ignore[misc]
