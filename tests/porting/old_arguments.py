@@ -6,6 +6,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 warnings.filterwarnings("ignore")
 
@@ -59,3 +60,36 @@ print(torch.tensor(tuple(rows), dtype=torch.float32), torch.tensor([np.array([Tr
 p = nn.Parameter(torch.ones(3))
 (p * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
 print(nn.utils.clip_grad_norm_(p, 1.5, norm_type="inf"), p.grad)
+
+# ---- names that few programs use ----
+print(
+    torch.selu_(torch.tensor([-1.0, 2.0])), torch.celu_(torch.tensor([-1.0, 2.0])), torch.get_deterministic_debug_mode()
+)
+print(torch.threshold_(torch.tensor([-1.0, 2.0]), 0.0, 5.0), torch.is_warn_always_enabled())
+print(torch.tensor([4, 6]).gcd_(torch.tensor([6, 9])), torch.tensor([4, 6]).lcm_(torch.tensor([6, 9])))
+print(torch.tensor([3.0]).mvlgamma_(2))
+weight = nn.Parameter(torch.ones(1))
+weight.grad = torch.ones(1)
+optimizers = torch.optim.SGD([weight], 0.1), torch.optim.Adam([weight], 0.1)
+handles = [
+    register_optimizer_step_pre_hook(lambda opt, args, kwargs: print("before", type(opt).__name__)),
+    register_optimizer_step_post_hook(lambda opt, args, kwargs: print("after", type(opt).__name__)),
+]
+optimizers[0].register_step_pre_hook(lambda opt, args, kwargs: print("its own"))
+for optimizer in optimizers:
+    optimizer.step()
+for handle in handles:
+    handle.remove()
+optimizers[0].step()
+print(weight.data)
+net = torch.func.replace_all_batch_norm_modules_(nn.Sequential(nn.BatchNorm1d(2)).eval())
+show("batch norm", net(torch.tensor([[1.0, 2.0], [3.0, 5.0]])), list(net.state_dict()))
+state = {"module.a": 1, "b": 2}
+nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "module.")
+print(sorted(state))
+made = torch.testing.make_tensor((2, 3), dtype=torch.float32, device="cpu", low=1, high=2)
+print(
+    made.shape,
+    bool((made >= 1).all() and (made <= 2).all()),
+    torch.testing.make_tensor(3, dtype=torch.bool, device="cpu").dtype,
+)

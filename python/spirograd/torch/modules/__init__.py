@@ -28,6 +28,7 @@ from .cuda import Stream, is_available
 from .flags import *  # noqa: F403
 from .futures import Future
 from .jit import ScriptFunction, ScriptModule
+from .nn import functional as written
 from .serialization import load, save
 from .storage import TypedStorage, UntypedStorage
 from .version import __version__
@@ -64,6 +65,8 @@ _FUNCTIONAL = [
     "adaptive_max_pool1d",
 ]
 globals().update({name: getattr(functional, name) for name in _FUNCTIONAL if hasattr(functional, name)})
+_WRITTEN = ("celu_", "rrelu_", "selu_", "threshold_")
+globals().update({name: getattr(written, name) for name in _WRITTEN})
 globals().update(KINDS["cpu"])
 globals().update(ABSENT)
 globals().update(FUNCTIONS)
@@ -299,5 +302,5 @@ __all__ = [
     "newaxis",
 ]
 __all__ += ["norm_except_dim", "pi", "poisson", "save", "set_default_tensor_type", "solve", "tensor", "typename"]
-__all__ += [name for name in (*_FUNCTIONAL, *_METHODS) if name in globals()]
+__all__ += [name for name in (*_FUNCTIONAL, *_METHODS, *_WRITTEN) if name in globals()]
 __all__ += [*KINDS["cpu"], *ABSENT, *FUNCTIONS, *layouts, *checking, *flags.__all__]
