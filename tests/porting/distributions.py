@@ -202,3 +202,7 @@ for n, d in [
     e = (s.mean(0) - d.mean) / (d.variance / 20000).sqrt()
     r = s.var(0) / d.variance
     print(n, "ok" if bool((e.abs() < 4.5).all()) and bool(((r - 1).abs() < 0.15).all()) else ("BAD", e, r))
+relaxed = D.relaxed_bernoulli.LogitRelaxedBernoulli(torch.tensor(2.0), torch.tensor([0.2, 0.3]))
+show("logit", relaxed.log_prob(torch.tensor([0.3, -0.6])), torch.ones(relaxed.rsample((3,)).shape))
+relaxed = D.relaxed_categorical.ExpRelaxedCategorical(torch.tensor(2.0), logits=torch.tensor([0.2, 0.3]))
+show("exp", relaxed.log_prob(torch.log_softmax(torch.tensor([0.3, -0.6]), 0)), torch.ones(relaxed.sample().shape))

@@ -93,3 +93,11 @@ print(
     bool((made >= 1).all() and (made <= 2).all()),
     torch.testing.make_tensor(3, dtype=torch.bool, device="cpu").dtype,
 )
+
+# ---- the order of dimensions in memory ----
+x = torch.ones(1, 2, 3, 4).to(memory_format=torch.channels_last)
+print(torch.empty(1, 2, 3, 4, memory_format=torch.channels_last).stride())
+print(torch.zeros_like(x, memory_format=torch.preserve_format).stride())
+print(torch.ones_like(x, memory_format=torch.contiguous_format).stride())
+print(torch.full_like(x.contiguous(), 3.0, memory_format=torch.channels_last).stride())
+print(torch.zeros_like(x, requires_grad=True, memory_format=torch.channels_last).requires_grad)
