@@ -30,6 +30,7 @@ SCRIPTS = [
     "old_arguments",
     "old_names",
     "parametrizations",
+    "paths",
     "rare",
     "signals",
     "special",
