@@ -15,6 +15,7 @@ import numpy as np
 
 from ..._core import Tensor
 from . import _events
+from ._graph import graph_of
 
 __all__ = ["SummaryWriter"]
 
@@ -32,7 +33,7 @@ def _values(x: Any) -> np.ndarray[Any, Any]:
 
 
 class SummaryWriter:
-    """Writes an event file that TensorBoard shows: numbers, histograms, pictures and texts over steps.
+    """Writes an event file that TensorBoard shows: numbers, histograms, pictures, sounds, texts and graphs.
 
     Args:
         log_dir: the folder; None: runs/ with the time and the machine's name.
@@ -199,9 +200,48 @@ class SummaryWriter:
         """Adds a text in Markdown."""
         self._values_at([_events.text(f"{tag}/text_summary", text_string)], global_step, walltime)
 
-    def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False, **options: Any) -> None:
-        """Adds the model's structure, as a text."""
-        self.add_text("graph", "\n".join(f"    {line}" for line in repr(model).splitlines()))
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: int | None = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds a sound.
+
+        Args:
+            tag: its name.
+            snd_tensor: [1, frames] or [frames] of fractions from -1 to 1.
+            global_step: where it stands.
+            sample_rate: frames in a second.
+            walltime: seconds since 1970; None is now.
+
+        Raises:
+            ValueError: several channels.
+        """
+        sound = _values(snd_tensor).squeeze()
+        if sound.ndim != 1:
+            raise ValueError(f"add_audio: shape {list(_values(snd_tensor).shape)}; give one channel, [1, frames]")
+        samples = (sound.astype(np.float64).clip(-1, 1) * 32767).astype(np.int16)
+        self._values_at([_events.audio(tag, samples, sample_rate)], global_step, walltime)
+
+    def add_graph(
+        self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
+    ) -> None:
+        """Adds the graph of a model: its operations, in the modules that they belong to.
+
+        The model is called once, in evaluation mode, with gradients: what has none is not in the graph.
+
+        Args:
+            model: a module.
+            input_to_model: a tensor, or a tuple of arguments; None: only a text, of the modules.
+            verbose, use_strict_trace: accepted.
+        """
+        if input_to_model is None:
+            self.add_text("graph", "\n".join(f"    {line}" for line in repr(model).splitlines()))
+            return
+        self._add(_events.graph(time.time(), graph_of(model, input_to_model)))
 
     def add_hparams(
         self,
