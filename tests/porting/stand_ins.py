@@ -78,6 +78,8 @@ show(
     "of itself", z.data.shape, z.is_leaf, z.is_contiguous(), z.element_size(), z.nbytes, z.is_cuda, z.layout, z.grad_fn
 )
 
+print(torch.is_tensor(z), torch.is_tensor(a), torch.is_tensor(z.real), torch.is_tensor([1.0]))
+
 # ---- others ----
 x = torch.sin(torch.arange(12.0)).reshape(6, 2).requires_grad_()
 lengths = torch.tensor([2, 0, 3, 1])

@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import _core, linalg, sparse, special
 from ..._core import Device
+from ...base.stand_in import StandIn
 from ...base.types import DTypeLike
 from ...nn import Module, functional
 from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
@@ -265,6 +266,11 @@ def poisson(input: _core.Tensor, generator: Any = None) -> _core.Tensor:
     return draw_poisson(input)
 
 
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a tensor, also a complex or a sparse one."""
+    return isinstance(obj, (_core.Tensor, StandIn))
+
+
 __all__ = [
     "Future",
     "GradScaler",
@@ -297,6 +303,7 @@ __all__ = [
     "iinfo",
     "inf",
     "is_storage",
+    "is_tensor",
     "load",
     "nan",
     "newaxis",
