@@ -97,3 +97,16 @@ print([x.to_dense().tolist() for x in back], back[0].is_coalesced(), back[1].is_
 state = {"device": torch.device("cpu"), "type": torch.float16, "types": [torch.int64, torch.bool]}
 print(came_back(state, []))
 print(torch.load(file_of({"set": {1}, "bytes": b"ab\xff", "number": 1 + 2j}), weights_only=False))
+
+# ---- the kind of dict that a state is ----
+net = torch.nn.Linear(2, 1)
+state = net.state_dict()
+back = came_back({"model": state, "plain": {"a": 1}}, [])
+print([isinstance(x, OrderedDict) for x in (state, back["model"], back["plain"], back)], list(back["model"]))
+print(net.load_state_dict({"bias": torch.ones(1), "other": torch.ones(1)}, strict=False), net.load_state_dict(state))
+filled = OrderedDict(first=1)
+print(
+    net.state_dict(destination=filled, prefix="net.") is filled,
+    list(filled),
+    net.state_dict(prefix="x.", keep_vars=True).keys(),
+)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import pickletools
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
@@ -64,6 +65,7 @@ class Instance:
 
 
 allowed: dict[str, Any] = {}  # classes and functions, by module and name
+kept_kinds: set[type] = set()  # kinds of dicts that do not become plain ones
 
 
 def _view(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, *_: Any) -> View:
@@ -121,7 +123,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_sparse_tensor": _sparse,
     "torch.serialization._get_layout": str,
     "torch.Size": tuple,
-    "collections.OrderedDict": dict,
+    "collections.OrderedDict": OrderedDict,
     "collections.Counter": dict,
     "__builtin__.complex": complex,
     "__builtin__.set": _set,

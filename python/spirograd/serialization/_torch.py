@@ -15,7 +15,7 @@ from .._pickle import place
 from ..sparse import SparseTensor, sparse_coo_tensor, sparse_csr_tensor
 from ._arrays import DTYPES, RAW, reason, shown, tensor_of
 from ._paths import MapLocation
-from ._pickles import DeviceName, Instance, Name, Sparse, Stored, View, allowed, follow
+from ._pickles import DeviceName, Instance, Name, Sparse, Stored, View, allowed, follow, kept_kinds
 from ._room import Room
 from ._trees import DEPTH
 
@@ -83,7 +83,8 @@ class Maker:
         if isinstance(x, Name) and x.name in TYPES:
             return TYPES[x.name]
         if isinstance(x, dict):
-            return {key: self.made(value, depth) for key, value in x.items()}
+            made = {key: self.made(value, depth) for key, value in x.items()}
+            return type(x)(made) if type(x) in kept_kinds else made
         if type(x) in (list, tuple):
             return type(x)(self.made(part, depth) for part in x)
         if isinstance(x, Instance):

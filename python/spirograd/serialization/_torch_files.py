@@ -70,7 +70,8 @@ class Pickle:
                 self.write(part, f"{where}[{i}]", depth + 1)
             self.code += b"e" if isinstance(x, list) else b"t"
         elif isinstance(x, Mapping):
-            self.code += b"}("
+            self.empty_dict(x)
+            self.code += b"("
             for key, value in x.items():
                 if not is_key(key):
                     raise bad_key("save", where, key)
@@ -83,6 +84,10 @@ class Pickle:
             self.sparse(x, where)
         else:
             self.other(x, where)
+
+    def empty_dict(self, x: Mapping[Any, Any]) -> None:
+        """What the entries of a dict are put into."""
+        self.code += b"}"
 
     def other(self, x: Any, where: str) -> None:
         """An object of another kind: it is refused."""

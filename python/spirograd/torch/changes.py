@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from .._core import Device, Tensor
 from ..distributions import Distribution
 from ..nn import loss
 from ..nn.hooks import Hook
+from ..nn.module import LoadResult
 from ..nn.utils.rnn import PackedSequence
 from . import functions
 from .absent import Meta
@@ -381,6 +383,25 @@ def _load_state_dict(original: Callable[..., Any]) -> Callable[..., Any]:
     return load_state_dict
 
 
+def _ordered(original: Callable[..., Any]) -> Callable[..., Any]:
+    """state_dict() that fills an OrderedDict, which programs tell from other dicts; its arguments may have no names."""
+
+    @functools.wraps(original)
+    def state_dict(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        kwargs |= dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+        if kwargs.get("destination") is None:
+            kwargs["destination"] = OrderedDict()
+        return original(self, **kwargs)
+
+    return state_dict
+
+
+def _said(result: LoadResult) -> str:
+    if result.missing_keys or result.unexpected_keys:
+        return f"_IncompatibleKeys(missing_keys={result.missing_keys}, unexpected_keys={result.unexpected_keys})"
+    return "<All keys matched successfully>"
+
+
 def _asked(self: nn.Module, name: str) -> Any:
     """An attribute of a module whose class has __getattr__(): in PyTorch that sees parameters, buffers and modules."""
     value = object.__getattribute__(self, name)
@@ -463,6 +484,8 @@ def _change_modules() -> None:
     nn.Module.compile = _compiled  # type: ignore[attr-defined]
     nn.Module.register_backward_hook = nn.Module.register_full_backward_hook  # type: ignore[attr-defined]
     nn.Module.load_state_dict = _load_state_dict(nn.Module.load_state_dict)  # type: ignore[method-assign]
+    nn.Module.state_dict = _ordered(nn.Module.state_dict)  # type: ignore[method-assign]
+    LoadResult.__repr__ = _said  # type: ignore[method-assign]
     nn.Module.cuda = _module_cuda  # type: ignore[attr-defined]
     nn.MultiheadAttention._reset_parameters = nn.MultiheadAttention.reset_parameters  # type: ignore[attr-defined]
     nn.Module._register_load_state_dict_pre_hook = _load_pre_hook  # type: ignore[attr-defined]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import codecs
 import contextlib
 import pickle
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..._core import Device, Tensor, dtype
 from ...base.stand_in import StandIn
 from ...nn import Module
 from ...serialization._paths import written
-from ...serialization._pickles import allowed
+from ...serialization._pickles import allowed, kept_kinds
 from ...serialization._torch_files import STORAGES, Pickle, write_torch
 
 __all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "add_safe_globals", "clear_safe_globals", "default_restore_location"]
@@ -39,7 +40,17 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, 
         write_torch(stream, obj, _Pickle())
 
 
+kept_kinds.add(OrderedDict)
+
+
 class _Pickle(Pickle):
+    def empty_dict(self, x: Mapping[Any, Any]) -> None:
+        if isinstance(x, OrderedDict):
+            self.name("collections", "OrderedDict")
+            self.code += b")R"
+        else:
+            super().empty_dict(x)
+
     def other(self, x: Any, where: str) -> None:
         if isinstance(x, Module):
             super().other(x, where)
