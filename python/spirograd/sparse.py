@@ -380,6 +380,8 @@ def _matmul(input: Any, other: Any) -> Any:
     """Sparse times dense, dense times sparse, or sparse times sparse."""
     if isinstance(input, SparseTensor) and isinstance(other, SparseTensor):
         return _both_sparse(input, other)
+    if isinstance(input, Tensor) and isinstance(other, Tensor):
+        return _core.matmul(input, other)
     if isinstance(other, SparseTensor):
         return _matmul(other.T, input) if input.ndim < 2 else _matmul(other.T, input.mT).mT
     rows, columns = _matrix("matmul", input)
@@ -419,7 +421,7 @@ def _both_sparse(input: SparseTensor, other: SparseTensor) -> SparseTensor:
 
 
 def mm(input: Any, mat2: Any) -> Any:
-    """The product of two matrices, one of them sparse or both: [n, k] times [k, m].
+    """The product of two matrices, each of which may be sparse: [n, k] times [k, m].
 
     Args:
         input: [n, k].

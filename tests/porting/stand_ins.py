@@ -103,3 +103,21 @@ show(
     torch.tensor([1, 2, 3]).nonzero_static(size=2),
 )
 show("binomial", torch.binomial(torch.full((3,), 5.0), torch.tensor([0.0, 1.0, 1.0])))
+torch.linalg.norm(matrix)  # imports the module of that name
+show(
+    "norm_except_dim",
+    torch.norm_except_dim(matrix, 2, 0),
+    torch.norm_except_dim(matrix, 1, 1),
+    torch.norm_except_dim(matrix, 2, -1),
+)
+show("dense", torch.spmm(matrix, matrix), torch.dsmm(matrix, matrix))
+for name in ("arccos_", "digamma_", "lgamma_", "sinc_"):
+    try:
+        print(getattr(torch.tensor([1, 2]), name)())
+    except RuntimeError:
+        print(name, "RuntimeError")
+print(
+    torch.tensor([1.0, 2.0]).eq_(torch.tensor([1, 3])),
+    torch.tensor([5, 2]).cumsum_(0),
+    torch.tensor([5, 2]).negative_(),
+)

@@ -11,6 +11,7 @@ from ... import _core, linalg, sparse, special
 from ..._core import Device
 from ...base.stand_in import StandIn
 from ...base.types import DTypeLike
+from ...linalg import vector_norm  # `linalg` is the module beside this one, once that is imported
 from ...nn import Module, functional
 from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
 from ..arguments import without_layout
@@ -176,8 +177,10 @@ def typename(obj: Any) -> str:
 
 
 def norm_except_dim(v: _core.Tensor, pow: int = 2, dim: int = 0) -> _core.Tensor:
-    """The norm over all dimensions but one, which keep size 1."""
-    return linalg.vector_norm(v, pow, [i for i in builtins.range(v.ndim) if i != dim % v.ndim], keepdim=True)
+    """The norm over all dimensions but one, which keep size 1; over all of them if it is -1."""
+    if dim == -1:
+        return vector_norm(v, pow)
+    return vector_norm(v, pow, [i for i in builtins.range(v.ndim) if i != dim % v.ndim], keepdim=True)
 
 
 def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 0) -> _core.Tensor:
