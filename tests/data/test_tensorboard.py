@@ -37,6 +37,7 @@ def folder(tmp_path: Path) -> Path:
         writer.add_graph(sg.nn.Linear(2, 1))
         writer.add_graph(Residual(), sg.ones(3, 2))
         writer.add_audio("tone", sg.sin(sg.arange(100.0)).unsqueeze(0), 4, sample_rate=8000)
+        writer.add_pr_curve("curve", [1, 0, 1, 1], sg.tensor([0.9, 0.6, 0.4, 1.0]), 2, num_thresholds=5)
         writer.add_hparams({"lr": 0.1}, {"accuracy": 0.5})
     return tmp_path
 
@@ -65,6 +66,12 @@ def test_tensorboard_reads_it(folder: Path) -> None:
     assert (tone.step, tone.sample_rate, tone.length_frames, tone.content_type) == (4, 8000.0, 100, "audio/wav")
     with wave.open(io.BytesIO(tone.encoded_audio_string)) as sound:
         assert (sound.getframerate(), sound.getnchannels(), sound.getnframes()) == (8000, 1, 100)
+    (curve,) = events.Tensors("curve")
+    rows = np.frombuffer(curve.tensor_proto.tensor_content, np.float32).reshape(6, 5)
+    assert curve.step == 2 and [d.size for d in curve.tensor_proto.tensor_shape.dim] == [6, 5]
+    np.testing.assert_allclose(rows[0], [3, 3, 2, 2, 1])  # of the three, as many are at least 0, 1/4, 1/2, 3/4 and 1
+    np.testing.assert_allclose(rows[4:], [[0.75, 0.75, 2 / 3, 1, 1], [1, 1, 2 / 3, 2 / 3, 1 / 3]], rtol=1e-6)
+    assert events.SummaryMetadata("curve").plugin_data.plugin_name == "pr_curves"
     graph = {node.name: node for node in events.Graph().node}
     assert list(graph["output/0"].input) == ["Residual/Add"]
     assert list(graph["Residual/Add"].input) == ["input/0", "Residual/Sequential[layers]/ReLU[1]/Relu"]
@@ -80,7 +87,7 @@ def test_records_are_whole(folder: Path) -> None:
         (length,) = struct.unpack("<Q", data[:8])
         assert data[: 16 + length] == _events.record(data[12 : 12 + length])
         data, count = data[16 + length :], count + 1
-    assert count == 13
+    assert count == 14
 
 
 def test_a_graph_has_operations_in_their_modules(device: sg.Device) -> None:
@@ -130,3 +137,21 @@ def test_wrong_arguments(tmp_path: Path) -> None:
         writer.add_image("x", np.zeros((2, 3, 3)))
     with pytest.raises(ValueError, match=r"add_image: shape \[2, 3\] as 'CHW'"):
         writer.add_image("x", np.zeros((2, 3)))
+
+
+def test_points_for_the_projector(tmp_path: Path) -> None:
+    writer = SummaryWriter(tmp_path)
+    writer.add_embedding(sg.arange(6.0).reshape(3, 2), ["a", "b", "c"], sg.ones(3, 1, 4, 5), global_step=7, tag="x/y")
+    writer.add_embedding(np.eye(2), [["a", 1], ["b", 2]], metadata_header=["name", "number"])
+    place = tmp_path / "00007" / "x%2Fy"
+    assert (place / "tensors.tsv").read_text() == "0.0\t1.0\n2.0\t3.0\n4.0\t5.0\n"
+    assert (place / "metadata.tsv").read_text() == "a\nb\nc\n"
+    assert struct.unpack(">II", (place / "sprite.png").read_bytes()[16:24]) == (10, 8)  # two rows of two
+    assert (tmp_path / "00000" / "default" / "metadata.tsv").read_text() == "name\tnumber\na\t1\nb\t2\n"
+    config = (tmp_path / "projector_config.pbtxt").read_text()
+    assert config.count("embeddings {") == 2 and 'tensor_path: "00007/x%2Fy/tensors.tsv"' in config
+    assert "single_image_dim: 5 single_image_dim: 4" in config
+    with pytest.raises(ValueError, match=r"add_embedding: points \[2, 2\], \[1\] labels or pictures"):
+        writer.add_embedding(np.eye(2), ["a"])
+    with pytest.raises(ValueError, match="add_pr_curve: 2 labels and 1 predictions"):
+        writer.add_pr_curve("p", [0, 1], [0.5])

@@ -6,7 +6,7 @@ import itertools
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from ..._core import Tensor
 from . import _events
 from ._graph import graph_of
+from ._projector import write_points
 
 __all__ = ["SummaryWriter"]
 
@@ -225,6 +226,72 @@ class SummaryWriter:
             raise ValueError(f"add_audio: shape {list(_values(snd_tensor).shape)}; give one channel, [1, frames]")
         samples = (sound.astype(np.float64).clip(-1, 1) * 32767).astype(np.int16)
         self._values_at([_events.audio(tag, samples, sample_rate)], global_step, walltime)
+
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: int | None = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds a curve of precision and recall.
+
+        Args:
+            tag: its name.
+            labels: 0 or 1 for each sample.
+            predictions: the probability of 1 for each.
+            global_step: where it stands.
+            num_thresholds: how many points the curve has, 127 at most.
+            weights: of the samples; None: 1.
+            walltime: seconds since 1970; None is now.
+
+        Raises:
+            ValueError: the shapes differ.
+        """
+        truth, chance = _values(labels).astype(np.float64).ravel(), _values(predictions).astype(np.float64).ravel()
+        if truth.shape != chance.shape:
+            raise ValueError(f"add_pr_curve: {truth.size} labels and {chance.size} predictions; give one for each")
+        count, each = min(num_thresholds, 127), 1.0 if weights is None else _values(weights).ravel()
+        bins = np.floor(chance * (count - 1)).astype(np.int64).clip(0, count - 1)
+        right, wrong = (np.bincount(bins, x * each, count)[::-1].cumsum()[::-1] for x in (truth, 1 - truth))
+        precision, recall = right / np.maximum(1e-7, right + wrong), right / max(1e-7, right[0])
+        rows = np.stack([right, wrong, wrong[0] - wrong, right[0] - right, precision, recall])
+        self._values_at([_events.curve(tag, rows)], global_step, walltime)
+
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Sequence[Any] | None = None,
+        label_img: Any = None,
+        global_step: int | None = None,
+        tag: str = "default",
+        metadata_header: Sequence[str] | None = None,
+    ) -> None:
+        """Writes points for the projector: files beside the events.
+
+        Args:
+            mat: [n, coordinates].
+            metadata: a label for each point, or with a header a list of them.
+            label_img: a picture for each: [n, channels, height, width].
+            global_step: where it stands.
+            tag: the name of the points.
+            metadata_header: the names of several labels.
+
+        Raises:
+            ValueError: another number of labels or of pictures than of points.
+        """
+        points = _values(mat)
+        others = [len(x) for x in (metadata, label_img) if x is not None]
+        if points.ndim != 2 or any(n != len(points) for n in others):
+            raise ValueError(
+                f"add_embedding: points {list(points.shape)}, {others} labels or pictures; give one for each"
+            )
+        pixels = None if label_img is None else np.stack([_pixels(x, "CHW") for x in _values(label_img)])
+        step = 0 if global_step is None else int(global_step)
+        write_points(Path(self.log_dir), tag, step, points, metadata, metadata_header, pixels)
 
     def add_graph(
         self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-__all__ = ["audio", "event", "graph", "histogram", "image", "png", "record", "scalar", "text"]
+__all__ = ["audio", "curve", "event", "graph", "histogram", "image", "png", "record", "scalar", "text"]
 
 
 def _crc_table() -> list[int]:
@@ -111,6 +111,14 @@ def text(tag: str, words: str) -> bytes:
     """A text: a tensor of one string, for the plugin of that name."""
     tensor = _whole(1, 7) + _block(2, _block(2, _whole(1, 1))) + _block(8, words)
     return _block(1, tag) + _block(8, tensor) + _block(9, _block(1, _block(1, "text")))
+
+
+def curve(tag: str, rows: np.ndarray) -> bytes:
+    """A curve of precision and recall: [6, thresholds], for the plugin of that name."""
+    sizes = b"".join(_block(2, _whole(1, size)) for size in rows.shape)
+    tensor = _whole(1, 1) + _block(2, sizes) + _block(4, rows.astype("<f4").tobytes())
+    plugin = _block(1, "pr_curves") + _block(2, _whole(1, 0) + _whole(2, rows.shape[1]))
+    return _block(1, tag) + _block(8, tensor) + _block(9, _block(1, plugin))
 
 
 def histogram(tag: str, values: np.ndarray, limits: Sequence[float]) -> bytes:
