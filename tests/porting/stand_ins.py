@@ -121,3 +121,9 @@ print(
     torch.tensor([5, 2]).cumsum_(0),
     torch.tensor([5, 2]).negative_(),
 )
+show(
+    "rank",
+    torch.linalg.matrix_rank(matrix),
+    torch.linalg.matrix_rank(matrix, 1.0),
+    torch.linalg.matrix_rank(matrix, atol=9.0),
+)
