@@ -57,7 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "testing": set(),
     "tracer": set(),
     "fft": {"_complex"},
-    "serialization": {"_pickle"},
+    "serialization": {"_pickle", "sparse"},
     "text": {"serialization"},
     "utils": {"distributed", "serialization"},
     "datasets": {"progress", "utils"},
@@ -99,6 +99,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     | {"transforms", "utils", "viz"},
     "torch": {
         "__init__",
+        "_complex",
         "accelerator",
         "amp",
         "autograd",

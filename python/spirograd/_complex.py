@@ -111,6 +111,16 @@ class ComplexTensor(StandIn):
         return self.real.device
 
     @property
+    def data(self) -> ComplexTensor:
+        """The same memory, without a gradient graph."""
+        return ComplexTensor(self.real.detach(), self.imag.detach())
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no operation with a gradient made the parts."""
+        return self.real.is_leaf and self.imag.is_leaf
+
+    @property
     def requires_grad(self) -> bool:
         """Whether a part does."""
         return self.real.requires_grad or self.imag.requires_grad
@@ -495,14 +505,6 @@ def _isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8) -> 
     return near | (input == other)
 
 
-def _log(input: ComplexTensor) -> ComplexTensor:
-    return ComplexTensor(_abs(input).log(), angle(input))
-
-
-def _sqrt(input: ComplexTensor) -> ComplexTensor:
-    return polar(_abs(input).sqrt(), angle(input) / 2)
-
-
 def _pow(input: Any, exponent: Any) -> ComplexTensor:
     input, exponent = _with_tensors(input, exponent)
     if not isinstance(exponent, (int, float)):
@@ -666,15 +668,51 @@ def _tensor(
     return z.requires_grad_() if requires_grad else z
 
 
+def _in_place(name: str) -> Callable[..., ComplexTensor]:
+    """A function written into its first argument; the gradient may need what is overwritten."""
+
+    def call(input: ComplexTensor, *args: Any, **kwargs: Any) -> ComplexTensor:
+        old = _each("clone")(input) if input.requires_grad else input
+        return _copy_(input, ComplexTensor.functions[name](old, *args, **kwargs))
+
+    return call
+
+
+def _prod(input: ComplexTensor, dim: int | None = None, keepdim: bool = False) -> ComplexTensor:
+    """The product of all elements, or along a dimension."""
+    z: ComplexTensor = _each("flatten")(input) if dim is None else _each("movedim")(input, dim, 0)
+    while len(z) > 1:  # halves, and an odd one
+        half = len(z) // 2
+        done = _mul(z[:half], z[half : 2 * half])
+        z = _joined(_core.cat)([done, z[2 * half :]]) if len(z) % 2 else done
+    z = z[0] if len(z) else ComplexTensor(_core.ones_like(z.real.sum(0)), z.imag.sum(0))
+    return _each("unsqueeze")(z, dim) if keepdim and dim is not None else z
+
+
+def _new(name: str) -> Callable[..., Any]:
+    """A method that makes a tensor of the same type and place."""
+
+    def call(input: ComplexTensor, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        if dtype is not None and not isinstance(dtype, ComplexType):
+            return getattr(input.real, name)(*args, dtype=dtype, **kwargs)
+        made = getattr(input.real, name)(*args, **kwargs)
+        return _to(ComplexTensor(made, _core.zeros_like(made)), *([dtype] if dtype else []))
+
+    return call
+
+
 _SIZES = "broadcast_to expand expand_as flatten ravel repeat reshape reshape_as squeeze tile unflatten unsqueeze view"
 _ORDER = "flip fliplr flipud moveaxis movedim permute roll rot90 swapaxes swapdims t transpose"
 _PIECES = "chunk diagonal narrow select split split_with_sizes tensor_split tril triu unbind unfold"
 _CHOSEN = "gather index_select masked_select take take_along_dim"
-_COPIES = "clone contiguous cpu cuda detach diag diag_embed"
+_COPIES = "clone contiguous cpu cuda detach diag diag_embed repeat_interleave"
 _SUMS = "cumsum diff mean sum"
 _EACH = " ".join((_SIZES, _ORDER, _PIECES, _CHOSEN, _COPIES, _SUMS))
 _JOINED = "cat concat concatenate dstack hstack stack vstack"
 _PRODUCTS = "bmm dot inner kron matmul mm mv outer tensordot"
+_IN_PLACE = (
+    "add conj_physical div divide exp log masked_fill mul multiply neg pow reciprocal sgn sqrt square sub subtract"
+)
 _FILLED = "empty empty_like eye ones ones_like zeros zeros_like"
 
 _zeros = _filled("zeros")
@@ -685,33 +723,41 @@ ComplexTensor.functions = {
     **{name: partial(_product, getattr(_core, name)) for name in _PRODUCTS.split()},
     **{name: _filled(name) for name in _FILLED.split()},
     **{name: _written(name) for name in ("requires_grad_", "retain_grad", "zero_")},
+    **{f"{name}_": _in_place(name) for name in _IN_PLACE.split()},
+    **{name: _new(name) for name in ("new_empty", "new_ones", "new_zeros")},
     "abs": _abs,
     "absolute": _abs,
+    "all": lambda input, *args, **kwargs: ComplexTensor.__ne__(input, 0).all(*args, **kwargs),
     "add": _add,
     "allclose": _allclose,
     "angle": angle,
+    "any": lambda input, *args, **kwargs: ComplexTensor.__ne__(input, 0).any(*args, **kwargs),
     "as_tensor": _tensor,
     "asarray": _tensor,
     "conj": conj,
+    "conj_physical": conj,
     "copy_": _copy_,
     "cos": _cos,
     "cosh": _cosh,
+    "count_nonzero": lambda input, *args: ComplexTensor.__ne__(input, 0).count_nonzero(*args),
     "dim": lambda input: input.ndim,
     "div": _div,
     "divide": _div,
     "einsum": _einsum,
+    "element_size": lambda input: input.dtype.itemsize,
     "eq": _eq,
     "exp": _exp,
     "from_numpy": _from_numpy,
     "full": _full,
     "full_like": _full,
     "is_complex": lambda input: True,
+    "is_contiguous": lambda input: input.real.is_contiguous() and input.imag.is_contiguous(),
     "is_floating_point": lambda input: False,
     "isclose": _isclose,
     "isfinite": lambda input: input.real.isfinite() & input.imag.isfinite(),
     "isinf": lambda input: input.real.isinf() | input.imag.isinf(),
     "isnan": lambda input: input.real.isnan() | input.imag.isnan(),
-    "log": _log,
+    "log": lambda input: ComplexTensor(_abs(input).log(), angle(input)),
     "norm": lambda input, *args, **kwargs: _core.norm(_abs(input), *args, **kwargs),
     "masked_fill": _masked_fill,
     "mul": _mul,
@@ -721,6 +767,7 @@ ComplexTensor.functions = {
     "negative": ComplexTensor.__neg__,
     "numel": lambda input: input.real.numel(),
     "pow": _pow,
+    "prod": _prod,
     "rand": _random("rand", 1.0),
     "rand_like": _random("rand_like", 1.0),
     "randn": _random("randn", 0.5**0.5),
@@ -732,14 +779,17 @@ ComplexTensor.functions = {
     "sin": _sin,
     "sinh": _sinh,
     "size": lambda input, dim=None: input.shape if dim is None else input.shape[dim],
-    "sqrt": _sqrt,
+    "sqrt": lambda input: polar(_abs(input).sqrt(), angle(input) / 2),
+    "std": lambda input, *args, **options: ComplexTensor.functions["var"](input, *args, **options).sqrt(),
     "square": lambda input: _mul(input, input),
     "sub": _sub,
     "subtract": _sub,
+    "tan": lambda input: _div(_sin(input), _cos(input)),
     "tanh": lambda input: _div(_sinh(input), _cosh(input)),
     "tensor": _tensor,
     "to": _to,
     "true_divide": _div,
+    "var": lambda input, *args, **options: input.real.var(*args, **options) + input.imag.var(*args, **options),
     "vdot": lambda input, other: _core.dot(conj(input), other),
     "view": _view,
     "where": _where,

@@ -152,7 +152,7 @@ def _notes(x: Tensor) -> list[str]:
     elif x.dtype.name not in (default, "int64", "bool"):
         notes.append(f"dtype={x.dtype!r}")
     if x.grad_fn is not None:
-        notes.append(f"grad_fn={x.grad_fn!r}")
+        notes.append(f"grad_fn=<{x.grad_fn.name()}>")
     elif x.requires_grad:
         notes.append("requires_grad=True")
     return notes

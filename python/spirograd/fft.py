@@ -26,11 +26,15 @@ __all__ = [
     "fftn",
     "fftshift",
     "hfft",
+    "hfft2",
+    "hfftn",
     "ifft",
     "ifft2",
     "ifftn",
     "ifftshift",
     "ihfft",
+    "ihfft2",
+    "ihfftn",
     "irfft",
     "irfft2",
     "irfftn",
@@ -464,6 +468,74 @@ def irfft2(
         (3, 4, 4)
     """
     return _irfftn("irfft2", input, s, dim, norm)
+
+
+def _hfftn(op: str, input: AnyTensor, s: Any, dim: Any, norm: str | None) -> Tensor:
+    *others, (n, last) = _of_some(op, input, s, dim)
+    done = input
+    for size, d in others:
+        done = _along(op, done, size, d, norm, True)
+    return _irfft(op, done, n, last, norm, True)
+
+
+def _ihfftn(op: str, input: Tensor, s: Any, dim: Any, norm: str | None) -> ComplexTensor:
+    *others, (n, last) = _of_some(op, input, s, dim)
+    done = _first_half(_along(op, _real(op, input), n, last, norm, False), last)
+    for size, d in others:
+        done = _along(op, done, size, d, norm, False)
+    return done
+
+
+@exact
+def hfftn(
+    input: AnyTensor, s: Sequence[int] | None = None, dim: Sequence[int] | int | None = None, norm: str | None = None
+) -> Tensor:
+    """hfft() of the last dimension, after fft() of the others; arguments as in irfftn.
+
+    Example:
+        >>> sg.fft.hfftn(sg.ones(2, 3)).tolist()
+        [[8.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
+    """
+    return _hfftn("hfftn", input, s, dim, norm)
+
+
+@exact
+def ihfftn(
+    input: Tensor, s: Sequence[int] | None = None, dim: Sequence[int] | int | None = None, norm: str | None = None
+) -> ComplexTensor:
+    """The inverse of hfftn: ihfft() of the last dimension, then ifft() of the others; arguments as in rfftn.
+
+    Example:
+        >>> sg.fft.ihfftn(sg.ones(2, 4)).shape
+        (2, 3)
+    """
+    return _ihfftn("ihfftn", input, s, dim, norm)
+
+
+@exact
+def hfft2(
+    input: AnyTensor, s: Sequence[int] | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None
+) -> Tensor:
+    """hfftn() of two dimensions, the last ones unless dim says otherwise.
+
+    Example:
+        >>> sg.fft.hfft2(sg.ones(3, 2, 3)).shape
+        (3, 2, 4)
+    """
+    return _hfftn("hfft2", input, s, dim, norm)
+
+
+@exact
+def ihfft2(
+    input: Tensor, s: Sequence[int] | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None
+) -> ComplexTensor:
+    """ihfftn() of two dimensions, the last ones unless dim says otherwise.
+
+    Example:
+        >>> sg.fft.ihfft2(sg.ones(3, 2, 4)).shape
+        (3, 2, 3)
+    """
+    return _ihfftn("ihfft2", input, s, dim, norm)
 
 
 # ---- frequencies -----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from ._core import Tensor, arange, int64
 from .base.stand_in import StandIn
 from .base.types import DeviceLike, DTypeLike
 
-__all__ = ["SparseTensor", "addmm", "mm", "softmax", "spmm", "sum"]
+__all__ = ["SparseTensor", "addmm", "log_softmax", "mm", "sampled_addmm", "softmax", "spdiags", "spmm", "sum"]
 
 
 class SparseTensor(StandIn):
@@ -212,6 +212,14 @@ class SparseTensor(StandIn):
             f"layout={'sparse_csr' if self.is_sparse_csr else 'sparse_coo'})"
         )
 
+    def __getitem__(self, key: Any) -> Any:
+        found: Any = self
+        for index in key if isinstance(key, tuple) else (key,):
+            if isinstance(index, bool) or not isinstance(index, int):
+                raise TypeError(f"index: a {type(index).__name__} into sparse tensors; use numbers, or index_select()")
+            found = _select(found, 0, index) if isinstance(found, SparseTensor) else found[index]
+        return found
+
     def __matmul__(self, other: Any) -> Any:
         return _matmul(self, other)
 
@@ -225,6 +233,9 @@ class SparseTensor(StandIn):
 
     def __truediv__(self, other: Any) -> SparseTensor:
         return self._with(self._elements / _at(self, other, "div"))
+
+    def __pow__(self, exponent: Any) -> SparseTensor:
+        return _pow(self, exponent)
 
     def __neg__(self) -> SparseTensor:
         return self._with(-self._elements)
@@ -366,9 +377,11 @@ def _matrix(op: str, x: SparseTensor) -> tuple[Tensor, Tensor]:
 
 
 def _matmul(input: Any, other: Any) -> Any:
-    """Sparse times dense, or dense times sparse."""
+    """Sparse times dense, dense times sparse, or sparse times sparse."""
     if isinstance(input, SparseTensor) and isinstance(other, SparseTensor):
-        raise TypeError("matmul: both matrices are sparse; make one of them dense with to_dense()")
+        return _both_sparse(input, other)
+    if isinstance(input, Tensor) and isinstance(other, Tensor):
+        return _core.matmul(input, other)
     if isinstance(other, SparseTensor):
         return _matmul(other.T, input) if input.ndim < 2 else _matmul(other.T, input.mT).mT
     rows, columns = _matrix("matmul", input)
@@ -383,30 +396,52 @@ def _matmul(input: Any, other: Any) -> Any:
     return zeros.index_add(0, rows, products)
 
 
-def mm(input: SparseTensor, mat2: Tensor) -> Tensor:
-    """The product of a sparse and a dense matrix: [n, k] times [k, m].
+def _pairs(begins: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+    """For each of the wanted groups all of its members: which of `wanted` it is, and the member's number.
+
+    Reads how many there are.
+    """
+    first = begins.take(wanted)
+    counts = begins.take(wanted + 1) - first
+    which = arange(len(wanted), device=wanted.device).repeat_interleave(counts)
+    before = counts.cumsum(0) - counts
+    return which, first.take(which) + arange(len(which), device=wanted.device) - before.take(which)
+
+
+def _both_sparse(input: SparseTensor, other: SparseTensor) -> SparseTensor:
+    (rows, columns), _ = _matrix("matmul", input), _matrix("matmul", other)
+    if input.shape[1] != other.shape[0]:
+        raise ValueError(f"matmul: {list(input.shape)} times {list(other.shape)}; make the inner sizes equal")
+    by_rows = other.to_sparse_csr()
+    which, member = _pairs(by_rows.crow_indices(), columns)
+    places = _core.stack([rows.take(which), by_rows.col_indices().take(member)])
+    products = input._elements.take(which) * by_rows._elements.take(member)
+    done = SparseTensor(places, products, (input.shape[0], other.shape[1])).coalesce()
+    return done.to_sparse_csr() if input.is_sparse_csr and other.is_sparse_csr else done
+
+
+def mm(input: Any, mat2: Any) -> Any:
+    """The product of two matrices, each of which may be sparse: [n, k] times [k, m].
 
     Args:
-        input: sparse, [n, k].
-        mat2: dense, [k, m].
+        input: [n, k].
+        mat2: [k, m].
 
     Returns:
-        Dense, [n, m]; its gradients are those of the values and of mat2.
+        [n, m], sparse if both are; its gradients are those of the values and of the dense matrix.
 
     Raises:
         ValueError: the shapes do not fit.
-        TypeError: both are sparse.
 
     Example:
         >>> a = sg.sparse_coo_tensor([[0, 1], [1, 0]], [3.0, 4.0], (2, 2))
         >>> sg.sparse.mm(a, sg.eye(2)).tolist()
         [[0.0, 3.0], [4.0, 0.0]]
     """
-    out: Tensor = _matmul(input, mat2)
-    return out
+    return _matmul(input, mat2)
 
 
-def spmm(input: SparseTensor, mat2: Tensor) -> Tensor:
+def spmm(input: Any, mat2: Any) -> Any:
     """mm by its old name.
 
     Example:
@@ -430,7 +465,49 @@ def addmm(mat: Tensor, mat1: SparseTensor, mat2: Tensor, *, beta: float = 1.0, a
         >>> sg.sparse.addmm(sg.ones(2, 2), sg.eye(2).to_sparse(), sg.eye(2)).tolist()
         [[2.0, 1.0], [1.0, 2.0]]
     """
-    return beta * mat + alpha * mm(mat1, mat2)
+    out: Tensor = beta * mat + alpha * mm(mat1, mat2)
+    return out
+
+
+def sampled_addmm(
+    input: SparseTensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1.0, alpha: float = 1.0
+) -> SparseTensor:
+    """beta * input + alpha * (mat1 @ mat2) at the places of the input; the rest of the product is not computed.
+
+    Args:
+        input: sparse, [n, m].
+        mat1: dense, [n, k].
+        mat2: dense, [k, m].
+        beta: a factor.
+        alpha: another one.
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> sg.sparse.sampled_addmm(sg.eye(2).to_sparse(), sg.ones(2, 3), sg.ones(3, 2)).values()
+        tensor([4., 4.])
+    """
+    rows, columns = _matrix("sampled_addmm", input)
+    if (mat1.shape[0], mat2.shape[-1]) != tuple(input.shape) or mat1.shape[1:] != mat2.shape[:1]:
+        raise ValueError(
+            f"sampled_addmm: {list(mat1.shape)} times {list(mat2.shape)} at places of {list(input.shape)}; make the "
+            "sizes equal"
+        )
+    products = (mat1.index_select(0, rows) * mat2.index_select(1, columns).T).sum(1)
+    return input._with(beta * input._elements + alpha * products)
+
+
+def bmm(input: SparseTensor, mat2: Tensor) -> Tensor:
+    """Products of sparse matrices [b, n, k] and dense ones [b, k, m]."""
+    if len(input.shape) != 3 or len(input._places) != 3 or mat2.shape[:2] != (input.shape[0], input.shape[2]):
+        raise ValueError(f"bmm: {list(input.shape)} times {list(mat2.shape)}; give [b, n, k] and [b, k, m]")
+    batch, rows, columns = input._places.unbind(0)
+    count, height, width = input.shape
+    picked = mat2.reshape(count * width, -1).index_select(0, batch * width + columns)
+    products = input._elements.unsqueeze(1) * picked
+    out: Tensor = products.new_zeros((count * height, mat2.shape[2])).index_add(0, batch * height + rows, products)
+    return out.reshape(count, height, -1)
 
 
 def sum(input: SparseTensor, dim: int | None = None) -> Any:
@@ -477,13 +554,62 @@ def softmax(input: SparseTensor, dim: int) -> SparseTensor:
         >>> sg.sparse.softmax(a, 1).to_dense().tolist()
         [[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]]
     """
+    input, group, lowered, sums = _powers("softmax", input, dim)
+    return input._with(lowered.exp() / sums.take(group))
+
+
+def log_softmax(input: SparseTensor, dim: int) -> SparseTensor:
+    """The logarithm of softmax().
+
+    Args:
+        input: sparse, [n, m], each place once.
+        dim: 0 or 1.
+
+    Example:
+        >>> sg.sparse.log_softmax(sg.eye(2).to_sparse(), 1).values().tolist()
+        [0.0, 0.0]
+    """
+    input, group, lowered, sums = _powers("log_softmax", input, dim)
+    return input._with(lowered - sums.log().take(group))
+
+
+def _powers(op: str, input: SparseTensor, dim: int) -> tuple[SparseTensor, Tensor, Tensor, Tensor]:
+    """The groups of the values of a matrix, these less the largest of their group, and the sums of the powers of e."""
     input = input.coalesce()
-    group = _matrix("softmax", input)[1 - dim % 2]
+    group = _matrix(op, input)[1 - dim % 2]
     values = input._elements
     zeros = values.new_zeros(input.shape[1 - dim % 2])
     largest = zeros.scatter_reduce(0, group, values.detach(), "amax", include_self=False)
-    powers = (values - largest.take(group)).exp()
-    return input._with(powers / zeros.index_add(0, group, powers).take(group))
+    lowered = values - largest.take(group)
+    return input, group, lowered, zeros.index_add(0, group, lowered.exp())
+
+
+def spdiags(diagonals: Tensor, offsets: Any, shape: Sequence[int]) -> SparseTensor:
+    """A matrix of diagonals.
+
+    Args:
+        diagonals: [n, columns]: the value in column j of the k-th diagonal is diagonals[k, j].
+        offsets: [n]: how far above the main diagonal each one is.
+        shape: rows and columns.
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> sg.sparse.spdiags(sg.ones(1, 3), sg.tensor([1]), (2, 3)).to_dense().tolist()
+        [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    values = diagonals if diagonals.ndim > 1 else diagonals.unsqueeze(0)
+    above = _indices_of(offsets, values).reshape(-1)
+    if len(shape) != 2 or values.ndim != 2 or len(above) != len(values):
+        raise ValueError(
+            f"spdiags: diagonals {list(diagonals.shape)}, {len(above)} offsets and shape {list(shape)}; give "
+            "[n, columns], n offsets, and rows and columns"
+        )
+    columns = arange(values.shape[1], device=values.device).expand(values.shape)
+    rows = columns - above.unsqueeze(1)
+    inside = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
+    return SparseTensor(_core.stack([rows[inside], columns[inside]]), values[inside], shape)
 
 
 def _at(x: SparseTensor, other: Any, op: str) -> Any:
@@ -498,8 +624,22 @@ def _at(x: SparseTensor, other: Any, op: str) -> Any:
 def _mul(input: Any, other: Any) -> SparseTensor:
     x, y = (input, other) if isinstance(input, SparseTensor) else (other, input)
     if isinstance(y, SparseTensor):
-        raise TypeError("mul: both are sparse; make one of them dense with to_dense()")
+        return _at_common_places(x, y)
     return x._with(x._elements * _at(x, y, "mul"))
+
+
+def _at_common_places(x: SparseTensor, y: SparseTensor) -> SparseTensor:
+    """The products of values at the places of both. Reads how many there are."""
+    if x.shape != y.shape or len(x._places) != len(y._places):
+        raise ValueError(f"mul: shapes {list(x.shape)} and {list(y.shape)}; make them equal")
+    x, y = x.coalesce(), y.coalesce()
+    mine, others = x._flat()[0], y._flat()[0]
+    if not len(mine) or not len(others):
+        return SparseTensor(x._places[:, :0], x._elements[:0] * y._elements[:0], x.shape, coalesced=True)
+    at = _core.searchsorted(others.contiguous(), mine.contiguous()).clamp(max=len(others) - 1)
+    both = others.take(at) == mine
+    products = x._elements[both] * y._elements.index_select(0, at[both])
+    return SparseTensor(x._places[:, both], products, x.shape, coalesced=True)
 
 
 def _add(input: Any, other: Any) -> Any:
@@ -524,13 +664,67 @@ def _transpose(input: SparseTensor, dim0: int, dim1: int) -> SparseTensor:
     return SparseTensor(indices, input._elements, [input.shape[i] for i in order])
 
 
+def _pow(input: SparseTensor, exponent: Any) -> SparseTensor:
+    if not isinstance(exponent, (int, float)) or exponent <= 0:
+        raise TypeError("pow: the exponent must be a number above 0, else all places are filled; use to_dense()")
+    return input.coalesce()._with(input.coalesce()._elements ** exponent)
+
+
+def _cat(tensors: Sequence[SparseTensor], dim: int = 0) -> SparseTensor:
+    """One behind the other, along a dimension with places."""
+    if not all(isinstance(x, SparseTensor) for x in tensors):
+        raise TypeError("cat: some are sparse, others are not; use to_dense() or to_sparse()")
+    first = tensors[0]
+    dim %= first.ndim
+    rest = first.shape[:dim] + first.shape[dim + 1 :]
+    for x in tensors:
+        if x.shape[:dim] + x.shape[dim + 1 :] != rest or dim >= len(x._places):
+            raise ValueError(f"cat: shapes {[list(x.shape) for x in tensors]} along {dim}; make the others equal")
+    places, before = [], 0
+    for x in tensors:
+        rows = list(x._places.unbind(0))
+        rows[dim] = rows[dim] + before
+        places.append(_core.stack(rows))
+        before += x.shape[dim]
+    shape = (*first.shape[:dim], before, *first.shape[dim + 1 :])
+    return SparseTensor(_core.cat(places, 1), _core.cat([x._elements for x in tensors]), shape)
+
+
+def _index_select(input: SparseTensor, dim: int, index: Tensor) -> SparseTensor:
+    """Those parts along a dimension with places, in this order. Reads how many values there are."""
+    dim %= input.ndim
+    if dim >= len(input._places):
+        raise ValueError(f"index_select: dimension {dim}, of which {len(input._places)} have places; use to_dense()")
+    order = input._places[dim].argsort(stable=True)
+    sizes = arange(input.shape[dim] + 1, device=input.device)
+    begins = _core.searchsorted(input._places[dim].take(order), sizes)
+    which, member = _pairs(begins, index)
+    chosen = order.take(member)
+    places = [row.take(chosen) for row in input._places.unbind(0)]
+    places[dim] = which
+    shape = (*input.shape[:dim], len(index), *input.shape[dim + 1 :])
+    return SparseTensor(_core.stack(places), input._elements.index_select(0, chosen), shape)
+
+
+def _select(input: SparseTensor, dim: int, index: int) -> Any:
+    """One part along a dimension with places, without that dimension."""
+    dim %= input.ndim
+    if not -input.shape[dim] <= index < input.shape[dim]:
+        raise IndexError(
+            f"select: index {index} of {input.shape[dim]}; use {-input.shape[dim]} to {input.shape[dim] - 1}"
+        )
+    chosen = _index_select(input, dim, _core.tensor([index % input.shape[dim]], device=input.device))
+    return sum(chosen, dim)
+
+
 # ---- places and types ------------------------------------------------------------------------------------------------
 
 
-def _of_values(name: str) -> Callable[..., SparseTensor]:
-    """A function of the values alone, which keeps 0."""
+def _of_values(name: str, linear: bool) -> Callable[..., SparseTensor]:
+    """A function of the values alone, which keeps 0. Values of one place are added first, if it is not linear."""
 
     def call(input: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
+        input = input if linear or input.is_sparse_csr else input.coalesce()
         return input._with(getattr(input._elements, name)(*args, **kwargs))
 
     return call
@@ -542,18 +736,24 @@ def _to(input: SparseTensor, *args: Any, **kwargs: Any) -> SparseTensor:
     return SparseTensor(input._places.to(values.device), values, input.shape, input.coalesced, rows)
 
 
-_ZERO_STAYS = "abs asin asinh atan atanh ceil deg2rad expm1 floor log1p neg rad2deg relu round sgn sign sin sinh sqrt"
-_TYPES = "bfloat16 clone detach double float half square tan tanh trunc requires_grad_"
+_LINEAR = "bfloat16 clone deg2rad detach double float half int long neg negative rad2deg requires_grad_"
+_ZERO_STAYS = """abs absolute asin asinh atan atanh ceil erf erfinv expm1 floor frac isinf isnan log1p nan_to_num relu
+round sgn sign sin sinh sqrt square tan tanh trunc"""
 
 SparseTensor.functions = {
-    **{name: _of_values(name) for name in f"{_ZERO_STAYS} {_TYPES}".split()},
+    **{name: _of_values(name, linear=True) for name in _LINEAR.split()},
+    **{name: _of_values(name, linear=False) for name in _ZERO_STAYS.split()},
     "_indices": lambda input: input._places,
     "_values": lambda input: input._elements,
     "add": _add,
     "addmm": addmm,
+    "bmm": bmm,
+    "cat": _cat,
     "cpu": lambda input: _to(input, "cpu"),
     "cuda": lambda input, *args: _to(input, input._elements.cuda(*args).device),
     "dim": lambda input: input.ndim,
+    "div": lambda input, other: input / other,
+    "index_select": _index_select,
     "is_complex": lambda input: False,
     "is_floating_point": lambda input: input.dtype.is_floating_point,
     "matmul": _matmul,
@@ -563,6 +763,8 @@ SparseTensor.functions = {
     "mv": _matmul,
     "ndimension": lambda input: input.ndim,
     "numel": lambda input: math.prod(input.shape),
+    "pow": _pow,
+    "select": _select,
     "size": lambda input, dim=None: input.shape if dim is None else input.shape[dim],
     "sum": sum,
     "t": lambda input: input.T,

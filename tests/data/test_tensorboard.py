@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import struct
+import wave
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,16 @@ import pytest
 
 import spirograd as sg
 from spirograd.utils.tensorboard import SummaryWriter, _events
+from spirograd.utils.tensorboard._graph import graph_of
+
+
+class Residual(sg.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = sg.nn.Sequential(sg.nn.Linear(2, 2), sg.nn.ReLU())
+
+    def forward(self, x: sg.Tensor) -> sg.Tensor:
+        return x + self.layers(x)
 
 
 @pytest.fixture
@@ -23,6 +35,9 @@ def folder(tmp_path: Path) -> Path:
         writer.add_images("pictures", sg.zeros(2, 1, 3, 4), 0)
         writer.add_text("notes", "**bold** ü", 7)
         writer.add_graph(sg.nn.Linear(2, 1))
+        writer.add_graph(Residual(), sg.ones(3, 2))
+        writer.add_audio("tone", sg.sin(sg.arange(100.0)).unsqueeze(0), 4, sample_rate=8000)
+        writer.add_pr_curve("curve", [1, 0, 1, 1], sg.tensor([0.9, 0.6, 0.4, 1.0]), 2, num_thresholds=5)
         writer.add_hparams({"lr": 0.1}, {"accuracy": 0.5})
     return tmp_path
 
@@ -47,6 +62,21 @@ def test_tensorboard_reads_it(folder: Path) -> None:
     assert (events.Images("pictures")[0].height, events.Images("pictures")[0].width) == (6, 4)
     (text,) = events.Tensors("notes/text_summary")
     assert text.step == 7 and text.tensor_proto.string_val[0].decode() == "**bold** ü"
+    (tone,) = events.Audio("tone")
+    assert (tone.step, tone.sample_rate, tone.length_frames, tone.content_type) == (4, 8000.0, 100, "audio/wav")
+    with wave.open(io.BytesIO(tone.encoded_audio_string)) as sound:
+        assert (sound.getframerate(), sound.getnchannels(), sound.getnframes()) == (8000, 1, 100)
+    (curve,) = events.Tensors("curve")
+    rows = np.frombuffer(curve.tensor_proto.tensor_content, np.float32).reshape(6, 5)
+    assert curve.step == 2 and [d.size for d in curve.tensor_proto.tensor_shape.dim] == [6, 5]
+    np.testing.assert_allclose(rows[0], [3, 3, 2, 2, 1])  # of the three, as many are at least 0, 1/4, 1/2, 3/4 and 1
+    np.testing.assert_allclose(rows[4:], [[0.75, 0.75, 2 / 3, 1, 1], [1, 1, 2 / 3, 2 / 3, 1 / 3]], rtol=1e-6)
+    assert events.SummaryMetadata("curve").plugin_data.plugin_name == "pr_curves"
+    graph = {node.name: node for node in events.Graph().node}
+    assert list(graph["output/0"].input) == ["Residual/Add"]
+    assert list(graph["Residual/Add"].input) == ["input/0", "Residual/Sequential[layers]/ReLU[1]/Relu"]
+    sizes = graph["Residual/Sequential[layers]/Linear[0]/weight"].attr["_output_shapes"].list.shape[0].dim
+    assert [d.size for d in sizes] == [2, 2]
     assert b"in_features=2" in events.Tensors("graph/text_summary")[0].tensor_proto.string_val[0]
 
 
@@ -57,7 +87,27 @@ def test_records_are_whole(folder: Path) -> None:
         (length,) = struct.unpack("<Q", data[:8])
         assert data[: 16 + length] == _events.record(data[12 : 12 + length])
         data, count = data[16 + length :], count + 1
-    assert count == 11
+    assert count == 14
+
+
+def test_a_graph_has_operations_in_their_modules(device: sg.Device) -> None:
+    model = Residual().to(device)
+    model.layers.requires_grad_(False)
+    model.layers[0].weight.requires_grad_()
+    model.layers[1].eval()
+    nodes = {node.name: node for node in graph_of(model, sg.ones(3, 2, device=device))}
+    assert model.training and model.layers[0].training and not model.layers[1].training
+    inside = "Residual/Sequential[layers]"
+    assert nodes["Residual/Add"].inputs == ["input/0", f"{inside}/ReLU[1]/Relu"] and nodes["input/0"].shape == (3, 2)
+    assert nodes[f"{inside}/Linear[0]/weight"].op == "Parameter" and f"{inside}/Linear[0]/bias" not in nodes
+    assert nodes["output/0"] == ("output/0", "Output", ["Residual/Add"], (3, 2))
+    assert all(name in nodes for node in nodes.values() for name in node.inputs)
+    assert sum(name.startswith(f"{inside}/Linear[0]/") for name in nodes) >= 3
+
+
+def test_sounds_have_one_channel(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"add_audio: shape \[2, 5\]; give one channel"):
+        SummaryWriter(tmp_path).add_audio("stereo", np.zeros((2, 5)))
 
 
 def test_checksums_and_pictures_are_those_of_the_standards() -> None:
@@ -87,3 +137,21 @@ def test_wrong_arguments(tmp_path: Path) -> None:
         writer.add_image("x", np.zeros((2, 3, 3)))
     with pytest.raises(ValueError, match=r"add_image: shape \[2, 3\] as 'CHW'"):
         writer.add_image("x", np.zeros((2, 3)))
+
+
+def test_points_for_the_projector(tmp_path: Path) -> None:
+    writer = SummaryWriter(tmp_path)
+    writer.add_embedding(sg.arange(6.0).reshape(3, 2), ["a", "b", "c"], sg.ones(3, 1, 4, 5), global_step=7, tag="x/y")
+    writer.add_embedding(np.eye(2), [["a", 1], ["b", 2]], metadata_header=["name", "number"])
+    place = tmp_path / "00007" / "x%2Fy"
+    assert (place / "tensors.tsv").read_text() == "0.0\t1.0\n2.0\t3.0\n4.0\t5.0\n"
+    assert (place / "metadata.tsv").read_text() == "a\nb\nc\n"
+    assert struct.unpack(">II", (place / "sprite.png").read_bytes()[16:24]) == (10, 8)  # two rows of two
+    assert (tmp_path / "00000" / "default" / "metadata.tsv").read_text() == "name\tnumber\na\t1\nb\t2\n"
+    config = (tmp_path / "projector_config.pbtxt").read_text()
+    assert config.count("embeddings {") == 2 and 'tensor_path: "00007/x%2Fy/tensors.tsv"' in config
+    assert "single_image_dim: 5 single_image_dim: 4" in config
+    with pytest.raises(ValueError, match=r"add_embedding: points \[2, 2\], \[1\] labels or pictures"):
+        writer.add_embedding(np.eye(2), ["a"])
+    with pytest.raises(ValueError, match="add_pr_curve: 2 labels and 1 predictions"):
+        writer.add_pr_curve("p", [0, 1], [0.5])

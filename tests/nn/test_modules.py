@@ -242,6 +242,25 @@ def test_a_module_without_init_and_without_forward() -> None:
 
 
 # ---- hooks -----------------------------------------------------------------------------------------------------------
+def test_lazy_layers_take_a_state_before_their_first_call() -> None:
+    layer, lazy = nn.Linear(3, 2), nn.LazyLinear(2)
+    assert lazy.has_uninitialized_params()
+    weight = lazy.weight
+    lazy.load_state_dict(layer.state_dict())
+    assert not lazy.has_uninitialized_params() and type(weight) is nn.Parameter
+    x = sg.arange(6.0).reshape(2, 3)
+    assert sg.equal(lazy(x), layer(x)) and type(lazy) is nn.Linear and lazy.weight is weight
+    layer.weight.data.zero_()
+    assert lazy.weight.abs().sum().item() > 0
+    other = nn.LazyLinear(2)
+    other.load_state_dict(layer.state_dict())
+    with pytest.raises(
+        ValueError, match=r"LazyLinear: the loaded weight has shape \[2, 3\], this input needs \[2, 4\]"
+    ):
+        other(sg.ones(1, 4))
+    assert type(other) is nn.LazyLinear and other(x).shape == (2, 2)
+
+
 def test_forward_hooks() -> None:
     layer, calls = nn.Identity(), []
     one = sg.ones(1)

@@ -175,14 +175,37 @@ def test_pytorch_says_the_same() -> None:
 A = coo()
 
 
+def test_products_of_two_sparse_matrices(device: sg.Device) -> None:
+    a, b = coo().to(device).detach().coalesce(), coo().to(device).detach().T.coalesce()
+    values = [x.values().requires_grad_() for x in (a, b)]
+    x, y = (sg.sparse_coo_tensor(m.indices(), v, m.shape) for m, v in zip((a, b), values, strict=True))
+    made = x @ y
+    assert made.is_sparse and made.is_coalesced() and made.shape == (4, 4)
+    assert sg.allclose(made.to_dense(), x.to_dense() @ y.to_dense(), atol=1e-5)
+    weight = sg.arange(16.0, device=device).reshape(4, 4)
+    grads = sg.autograd.grad((made.to_dense() * weight).sum(), values)
+    dense = sg.autograd.grad(((x.to_dense() @ y.to_dense()) * weight).sum(), values)
+    assert all(sg.allclose(g, h, atol=1e-4) for g, h in zip(grads, dense, strict=True))
+    both = (a * b.T).to_dense()
+    assert sg.allclose(both, a.to_dense() * b.T.to_dense())
+
+
 @pytest.mark.parametrize(
     ("wrong", "error", "words"),
     [
         (lambda: A.indices(), RuntimeError, r"places may occur more than once; call coalesce\(\) first, or use _ind"),
         (lambda: A.values(), RuntimeError, r"values: places may occur more than once"),
         (lambda: A.crow_indices(), RuntimeError, r"the rows are not compressed; call to_sparse_csr\(\)"),
-        (lambda: A @ A.T, TypeError, "matmul: both matrices are sparse"),
-        (lambda: A * A, TypeError, "mul: both are sparse"),
+        (lambda: A @ A, ValueError, r"matmul: \[4, 6\] times \[4, 6\]; make the inner sizes equal"),
+        (lambda: A * A.T, ValueError, r"mul: shapes \[4, 6\] and \[6, 4\]"),
+        (lambda: A**0, TypeError, "pow: the exponent must be a number above 0"),
+        (lambda: A[4], IndexError, "select: index 4 of 4; use -4 to 3"),
+        (lambda: A[:2], TypeError, "index: a slice into sparse tensors"),
+        (lambda: sg.cat([A, sg.ones(4, 6)]), TypeError, "cat: some are sparse, others are not"),
+        (lambda: sg.cat([A, A.T]), ValueError, r"cat: shapes \[\[4, 6\], \[6, 4\]\] along 0"),
+        (lambda: sg.bmm(A, sg.ones(1, 6, 2)), ValueError, r"bmm: \[4, 6\] times \[1, 6, 2\]"),
+        (lambda: sg.sparse.sampled_addmm(A, sg.ones(4, 2), sg.ones(3, 6)), ValueError, "make the sizes equal"),
+        (lambda: sg.sparse.spdiags(sg.ones(2, 3), sg.tensor([0]), (3, 3)), ValueError, r"spdiags: diagonals \[2, 3\]"),
         (lambda: A @ sg.ones(5, 2), ValueError, r"matmul: \[4, 6\] times \[5, 2\]; give a dense matrix or vector of 6"),
         (lambda: A + 1.0, TypeError, "add: a number would fill all places"),
         (lambda: A + A.T, ValueError, r"add: shapes \[4, 6\] and \[6, 4\]"),

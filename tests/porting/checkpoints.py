@@ -85,3 +85,28 @@ with safe_globals([Slots]):
 print(Items in get_safe_globals(), Slots in get_safe_globals())
 clear_safe_globals()
 print(get_safe_globals())
+
+# ---- complex and sparse tensors, and what is beside tensors ----
+z = torch.complex(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0]))
+back = came_back({"z": z, "wide": z.to(torch.complex128), "turned": z[None].expand(3, 2).t(), "same": z}, [])
+print(torch.view_as_real(back["z"]), back["wide"].dtype, back["turned"].shape, back["z"] is back["same"])
+print(came_back(z.clone().requires_grad_(), []).requires_grad)
+sparse = torch.sparse_coo_tensor(torch.tensor([[0, 1], [1, 0]]), torch.tensor([1.0, 2.0]), (2, 3))
+back = came_back([sparse, sparse.coalesce(), sparse.coalesce().to_sparse_csr()], [])
+print([x.to_dense().tolist() for x in back], back[0].is_coalesced(), back[1].is_coalesced(), back[2].layout)
+state = {"device": torch.device("cpu"), "type": torch.float16, "types": [torch.int64, torch.bool]}
+print(came_back(state, []))
+print(torch.load(file_of({"set": {1}, "bytes": b"ab\xff", "number": 1 + 2j}), weights_only=False))
+
+# ---- the kind of dict that a state is ----
+net = torch.nn.Linear(2, 1)
+state = net.state_dict()
+back = came_back({"model": state, "plain": {"a": 1}}, [])
+print([isinstance(x, OrderedDict) for x in (state, back["model"], back["plain"], back)], list(back["model"]))
+print(net.load_state_dict({"bias": torch.ones(1), "other": torch.ones(1)}, strict=False), net.load_state_dict(state))
+filled = OrderedDict(first=1)
+print(
+    net.state_dict(destination=filled, prefix="net.") is filled,
+    list(filled),
+    net.state_dict(prefix="x.", keep_vars=True).keys(),
+)

@@ -147,6 +147,21 @@ for n, p, q in [
     ("UE", D.Uniform(a - 1, b + 2), D.Exponential(b)),
     ("BP", D.Bernoulli(u), D.Poisson(b)),
     ("CB", D.ContinuousBernoulli(u), D.ContinuousBernoulli(u / 2)),
+    ("UBe", D.Uniform(u / 4, u), D.Beta(a, b)),
+    ("UG", D.Uniform(a, a + b), D.Gamma(a, b)),
+    ("UGu", D.Uniform(a, a + b), D.Gumbel(b, a)),
+    ("UPa", D.Uniform(a + 1, a + b + 1), D.Pareto(a, b)),
+    ("BeG", D.Beta(a, b), D.Gamma(b, a)),
+    ("BeU", D.Beta(a, b), D.Uniform(-b, a + 1)),
+    ("BeCB", D.Beta(a, b), D.ContinuousBernoulli(u)),
+    ("GGu", D.Gamma(a, b), D.Gumbel(b, a)),
+    ("EGu", D.Exponential(a), D.Gumbel(b, a)),
+    ("PaG", D.Pareto(a, b + 1), D.Gamma(b, a)),
+    ("CBE", D.ContinuousBernoulli(u), D.Exponential(a)),
+    ("CBN", D.ContinuousBernoulli(u), D.Normal(a, b)),
+    ("NU", D.Normal(a, b), D.Uniform(a, a + b)),
+    ("LChi", D.Laplace(a, b), D.Chi2(a)),
+    ("PBi", D.Poisson(a), D.Binomial(4, u)),
 ]:
     show("kl " + n, kl_divergence(p, q))
 print(D.Normal(0.0, 1.0), D.Normal(a, b))
@@ -187,3 +202,7 @@ for n, d in [
     e = (s.mean(0) - d.mean) / (d.variance / 20000).sqrt()
     r = s.var(0) / d.variance
     print(n, "ok" if bool((e.abs() < 4.5).all()) and bool(((r - 1).abs() < 0.15).all()) else ("BAD", e, r))
+relaxed = D.relaxed_bernoulli.LogitRelaxedBernoulli(torch.tensor(2.0), torch.tensor([0.2, 0.3]))
+show("logit", relaxed.log_prob(torch.tensor([0.3, -0.6])), torch.ones(relaxed.rsample((3,)).shape))
+relaxed = D.relaxed_categorical.ExpRelaxedCategorical(torch.tensor(2.0), logits=torch.tensor([0.2, 0.3]))
+show("exp", relaxed.log_prob(torch.log_softmax(torch.tensor([0.3, -0.6]), 0)), torch.ones(relaxed.sample().shape))

@@ -76,3 +76,9 @@ spectrum = torch.stft(c, 16, window=hann, onesided=False, return_complex=True)
 show("complex", spectrum)
 show("back", torch.istft(spectrum, 16, window=hann, return_complex=True, onesided=False))
 show("method", x.stft(16, window=hann, return_complex=True).abs())
+real, both = torch.sin(torch.arange(24.0)).reshape(2, 3, 4), torch.complex(T(24), T(24)).reshape(2, 3, 4)
+for options in ({}, {"norm": "ortho"}, {"s": (4, 6)}, {"s": (2, 5), "norm": "forward"}):
+    for name in ("hfft2", "hfftn"):
+        show(f"{name} {options}", getattr(torch.fft, name)(both.detach(), **options))
+    for name in ("ihfft2", "ihfftn"):
+        show(f"{name} {options}", torch.view_as_real(getattr(torch.fft, name)(real, **options)) + 0.0)

@@ -35,3 +35,8 @@ for name in KINDS.split():
     show(name, f(0.3, n))
     show(name, f(torch.tensor([1, 2, 3]), 3))
     show(name, f(x[0], torch.tensor(3.7)))
+q = torch.tensor([0.1, 0.5, 0.9, 3.0, 20.0])
+show("zeta", S.zeta(torch.tensor([2.1, 2.5, 1.2, 5.0, 9.5]), q))
+show("zeta 2.5", S.zeta(2.5, q))
+show("zeta 3", S.zeta(3.0, q))
+show("zeta float64", S.zeta(torch.tensor([2.0, 3.0, 4.0, 5.0, 6.0], dtype=torch.float64), q.double()))

@@ -22,9 +22,22 @@ SCRIPTS = [
     "inference",
     "keys",
     "layers",
+    "libraries",
+    "masked",
+    "modes",
+    "modules",
+    "nodes",
+    "old_arguments",
+    "old_names",
+    "parametrizations",
+    "paths",
+    "rare",
+    "signals",
+    "special",
+    "stand_ins",
+    "states",
+    "subclasses",
 ]
-SCRIPTS += ["libraries", "masked", "modes", "old_names", "parametrizations", "rare", "signals", "special", "states"]
-SCRIPTS += ["subclasses"]
 HERE = Path(__file__).parent
 PRINTED = HERE.parent / "golden"  # by PyTorch 2.13 or 2.14 on a CPU
 NUMBER = re.compile(r"-?(?:\d+\.\d+(?:e[+-]?\d+)?|inf|nan)")

@@ -46,7 +46,7 @@ def _rebuild(*_: Any) -> None: ...
 def _parameter(*_: Any) -> None: ...
 
 
-STORAGES = {f"{k}Storage": type(f"{k}Storage", (), {}) for k in [*KINDS.values(), "ComplexFloat", "Untyped"]}
+STORAGES = {f"{k}Storage": type(f"{k}Storage", (), {}) for k in [*KINDS.values(), "QInt8", "Untyped"]}
 MODULES = {
     "torch": _module("torch", **STORAGES),
     "torch._utils": _module("torch._utils", _rebuild_tensor_v2=_rebuild, _rebuild_parameter=_parameter),

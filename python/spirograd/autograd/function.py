@@ -13,6 +13,7 @@ from ..base.grad_mode import no_grad
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
 
 _state = threading.local()
+_grad_fn = vars(Tensor)["grad_fn"].__get__  # as the core has it
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 
 
@@ -32,7 +33,7 @@ class _Packed:
         if t.requires_grad and not is_output:
             place = zeros(t.shape, dtype=t.dtype, device=t.device)  # never computed
             _record_function("SavedTensor", [t], [place], lambda arrived, wanted, node: arrived, lambda: None)
-            self.source = place.grad_fn
+            self.source = _grad_fn(place)
         with no_grad():
             self.value = hooks[0](t)
         self.unpack = hooks[1]

@@ -12,6 +12,7 @@ Example:
 
 from . import constraints as constraints
 from . import kl as kl
+from . import kl_pairs as kl_pairs
 from . import transforms as transforms
 from .composed import *  # noqa: F403
 from .constraint_registry import biject_to as biject_to

@@ -21,6 +21,7 @@ from .loss import *  # noqa: F403
 from .module import *  # noqa: F403
 from .normalization import *  # noqa: F403
 from .padding import *  # noqa: F403
+from .parameter import *  # noqa: F403
 from .pooling import *  # noqa: F403
 from .position import *  # noqa: F403
 from .recurrent import *  # noqa: F403

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from .._core import Tensor, full, get_default_dtype
 from . import functional as F
 from .init import constant_
-from .module import Parameter, TensorModule
+from .module import TensorModule
+from .parameter import Parameter
 
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike

@@ -12,7 +12,8 @@ from .functional import dropout as dropped
 from .functional import linear, scaled_dot_product_attention
 from .functional.attention import attention_weights, triangle
 from .linear import Linear
-from .module import Module, Parameter
+from .module import Module
+from .parameter import Parameter
 
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar, overload
 
 from .._core import Tensor
-from .module import Module, Parameter, TensorModule, _tree
+from .module import Module, TensorModule, _tree
+from .parameter import Parameter
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 

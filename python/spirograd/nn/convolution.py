@@ -10,7 +10,8 @@ from .._core import Tensor, empty, pad
 from . import init
 from ._sizes import Size, for_each_dimension
 from .functional import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, fold, unfold
-from .module import Parameter, TensorModule
+from .module import TensorModule
+from .parameter import Parameter
 
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike

@@ -17,6 +17,9 @@ _numbers = itertools.count()
 class RemovableHandle:
     """What registering a hook gives; as a context manager it removes the hook at the end.
 
+    Attributes:
+        id: the number of the hook.
+
     Example:
         >>> layer = sg.nn.Identity()
         >>> with layer.register_forward_hook(lambda module, args, output: output + 1):
@@ -26,13 +29,13 @@ class RemovableHandle:
         [0.0]
     """
 
-    def __init__(self, hooks: dict[int, Any], number: int) -> None:
+    def __init__(self, hooks: dict[int, Any], number: int | None = None) -> None:
         self._hooks = hooks
-        self._number = number
+        self.id = next(_numbers) if number is None else number
 
     def remove(self) -> None:
         """Takes the hook away; a second time does nothing."""
-        self._hooks.pop(self._number, None)
+        self._hooks.pop(self.id, None)
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -5,12 +5,12 @@ from __future__ import annotations
 import inspect
 from typing import Any, ClassVar
 
-from .._core import Tensor, empty
-from ..base.grad_mode import no_grad
-from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d
+from .._core import Tensor
+from .convolution import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .linear import Linear
-from .module import Module, Parameter
+from .module import Module
 from .normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
+from .parameter import UninitializedParameter
 
 __all__ = [
     "LazyBatchNorm1d",
@@ -21,22 +21,12 @@ __all__ = [
     "LazyConv3d",
     "LazyConvTranspose1d",
     "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
     "LazyInstanceNorm1d",
     "LazyInstanceNorm2d",
     "LazyInstanceNorm3d",
     "LazyLinear",
-    "UninitializedParameter",
 ]
-
-
-class UninitializedParameter(Parameter):
-    """A parameter whose shape is not known yet. It keeps its place and type, and becomes an ordinary one."""
-
-    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
-        return Tensor.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
-
-    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
-        pass
 
 
 class _Lazy(Module):
@@ -57,6 +47,10 @@ class _Lazy(Module):
             wanted = self._options.get("affine", name == "weight" or self._options["bias"])
             setattr(self, name, UninitializedParameter(True, *place) if wanted else None)
 
+    def has_uninitialized_params(self) -> bool:
+        """Whether a parameter has no shape yet: loading a state gives it one, the first call does else."""
+        return any(isinstance(vars(self)[name], UninitializedParameter) for name in ("weight", "bias"))
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._become(args[0])
         return self(*args, **kwargs)
@@ -65,17 +59,21 @@ class _Lazy(Module):
         own = {name: vars(self)[name] for name in ("weight", "bias")}
         like = next((p for p in own.values() if p is not None), input)
         options = {**self._options, self._size: input.shape[self._dim], "device": like.device, "dtype": like.dtype}
-        made = self.cls_to_become(**options)
+        made = vars(self.cls_to_become(**options))
+        for name, value in own.items():
+            if value is not None and not isinstance(value, UninitializedParameter) and value.shape != made[name].shape:
+                raise ValueError(
+                    f"{type(self).__name__}: the loaded {name} has shape {list(value.shape)}, this input needs "
+                    f"{list(made[name].shape)}; load the state of a layer for such inputs"
+                )
         kept = {"training": self.training, "_hooks": self._hooks}
         del self._options
         self.__class__ = self.cls_to_become  # type: ignore[assignment]
-        for name, value in vars(made).items():
-            if name in own and value is not None:
-                with no_grad():
-                    own[name].data = value.detach()
-                own[name].__class__ = Parameter
-            else:
+        for name, value in made.items():
+            if name not in own or value is None:
                 vars(self)[name] = value
+            elif isinstance(own[name], UninitializedParameter):
+                own[name].become(value)
         vars(self).update(kept)
 
     def extra_repr(self) -> str:
@@ -108,7 +106,9 @@ def _lazy(of: type[Module], size: str, dim: int = 1, **defaults: Any) -> type[_L
 
 LazyLinear = _lazy(Linear, "in_features", -1)
 LazyConv1d, LazyConv2d, LazyConv3d = (_lazy(of, "in_channels") for of in (Conv1d, Conv2d, Conv3d))
-LazyConvTranspose1d, LazyConvTranspose2d = (_lazy(of, "in_channels") for of in (ConvTranspose1d, ConvTranspose2d))
+LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = (
+    _lazy(of, "in_channels") for of in (ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)
+)
 LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
     _lazy(of, "num_features") for of in (BatchNorm1d, BatchNorm2d, BatchNorm3d)
 )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .._core import Tensor, empty
 from . import init
 from .functional import bilinear, linear
-from .module import Module, Parameter, TensorModule
+from .module import Module, TensorModule
+from .parameter import Parameter
 
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike

@@ -11,63 +11,16 @@ from .._complex import ComplexTensor
 from .._core import Tensor, bfloat16, float16, float32, float64, from_dlpack
 from ..base.grad_mode import no_grad
 from .hooks import Hook, Hooks, RemovableHandle, register
+from .parameter import Buffer, Parameter, UninitializedParameter
 from .summary import Summary, summary
 
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike
 
-__all__ = ["Buffer", "LoadResult", "Module", "Parameter", "TensorModule"]
+__all__ = ["LoadResult", "Module", "TensorModule"]
 
 M = TypeVar("M", bound="Module")
 T = TypeVar("T")
-
-
-class Parameter(Tensor):
-    """A tensor that a module lists among its parameters.
-
-    Of complex numbers the parts are parameters: `weight.real` and `weight.imag`.
-
-    Args:
-        data: a tensor (its memory is shared) or values; None is an empty tensor.
-        requires_grad: whether backward() reaches it.
-
-    Example:
-        >>> sg.nn.Parameter(sg.zeros(2)).requires_grad
-        True
-    """
-
-    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
-        if isinstance(data, ComplexTensor):
-            return ComplexTensor(cls(data.real, requires_grad), cls(data.imag, requires_grad))
-        return Tensor.__new__(cls, [] if data is None else data, requires_grad=requires_grad)
-
-    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
-        pass
-
-
-class Buffer(Tensor):
-    """A tensor that becomes a buffer of the module whose attribute it is, as with register_buffer().
-
-    Args:
-        data: a tensor (its memory is shared) or values; None is an empty tensor.
-        persistent: whether state_dict() has it.
-
-    Example:
-        >>> layer = sg.nn.Identity()
-        >>> layer.count = sg.nn.Buffer(sg.zeros(1))
-        >>> list(layer.state_dict())
-        ['count']
-    """
-
-    persistent: bool
-
-    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
-        buffer = Tensor.__new__(cls, [] if data is None else data)
-        buffer.persistent = persistent
-        return buffer
-
-    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
-        pass
 
 
 class LoadResult(NamedTuple):
@@ -540,16 +493,19 @@ class Module:
         differ = [
             f"{name} has shape {list(own[name].shape)}, the state {list(value.shape)}"
             for name, value in values.items()
-            if value.shape != own[name].shape
+            if value.shape != own[name].shape and not isinstance(own[name], UninitializedParameter)
         ]
         if differ:
             raise ValueError(f"load_state_dict: {'; '.join(differ)}; use the same model")
         with no_grad():
             for name, value in values.items():
-                if assign:
-                    own[name].data = value.detach()
+                mine = own[name]
+                if isinstance(mine, UninitializedParameter):
+                    mine.become(value.detach().clone().to(mine.device, mine.dtype))
+                elif assign:
+                    mine.data = value.detach()
                 else:
-                    own[name].copy_(value.detach().to(own[name].device, own[name].dtype))
+                    mine.copy_(value.detach().to(mine.device, mine.dtype))
         for _, hook in reversed(after):
             hook(result)
         if strict:

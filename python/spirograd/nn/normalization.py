@@ -10,7 +10,8 @@ from .._core import Tensor, ones, zeros
 from ..base.grad_mode import no_grad
 from . import functional as F
 from . import init
-from .module import Parameter, TensorModule
+from .module import TensorModule
+from .parameter import Parameter
 
 if TYPE_CHECKING:
     from ..base.types import DeviceLike, DTypeLike

@@ -13,7 +13,8 @@ from .._core import Tensor, cat, empty, pad, stack, zeros
 from . import init
 from ._recurrence import Gru, Kind, Lstm, Rnn, run
 from .functional import dropout, linear
-from .module import Module, Parameter
+from .module import Module
+from .parameter import Parameter
 from .utils.rnn import PackedSequence, packed, padded
 
 if TYPE_CHECKING:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import pickletools
+import re
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
@@ -18,6 +20,12 @@ from ._trees import is_key
 
 class Name(NamedTuple):
     """A class or function that the file refers to."""
+
+    name: str
+
+
+class DeviceName(NamedTuple):
+    """A device."""
 
     name: str
 
@@ -42,6 +50,13 @@ class View(NamedTuple):
     requires_grad: bool
 
 
+class Sparse(NamedTuple):
+    """A sparse tensor of such tensors, and its layout."""
+
+    layout: str
+    parts: tuple[Any, ...]
+
+
 class Instance:
     """An object that something allowed makes from arguments, and what it is set up with then."""
 
@@ -50,6 +65,7 @@ class Instance:
 
 
 allowed: dict[str, Any] = {}  # classes and functions, by module and name
+kept_kinds: set[type] = set()  # kinds of dicts that do not become plain ones
 
 
 def _view(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, *_: Any) -> View:
@@ -73,14 +89,48 @@ def _stored(kind: Any, name: Any, key: Any, place: Any, count: Any, view: Any = 
     return Stored(name.name, key, place, count)
 
 
+def _sparse(layout: Any, parts: Any, *_: Any) -> Sparse:
+    tensors = {"torch.sparse_coo": 2, "torch.sparse_csr": 3}.get(layout, 0)
+    if not tensors or len(parts) not in (tensors + 1, 4) or not all(isinstance(x, View) for x in parts[:tensors]):
+        raise ValueError("a sparse tensor is not described as such")
+    return Sparse(layout, tuple(parts))
+
+
+def _place(kind: Any, index: Any = None) -> DeviceName:
+    name = kind if index is None else f"{kind}:{index}"
+    if not isinstance(kind, str) or not re.fullmatch(r"[a-z]+(:[0-9]{1,3})?", name):
+        raise ValueError("a device is not described as such")
+    return DeviceName(name if kind.startswith("cuda") else "cpu")
+
+
+def _bytes(text: str, encoding: str) -> bytes:
+    if encoding != "latin1":
+        raise ValueError("bytes are not described as such")
+    return text.encode(encoding)
+
+
+def _set(items: Any = ()) -> set[Any]:
+    if not all(is_key(x) for x in items):
+        raise FileFormatError("has a set of other things than text and numbers")
+    return set(items)
+
+
 CALLS: dict[str, Callable[..., Any]] = {
     "torch._utils._rebuild_tensor": _view,
     "torch._utils._rebuild_tensor_v2": _view,
     "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter,
+    "torch._utils._rebuild_sparse_tensor": _sparse,
+    "torch.serialization._get_layout": str,
     "torch.Size": tuple,
-    "collections.OrderedDict": dict,
+    "collections.OrderedDict": OrderedDict,
     "collections.Counter": dict,
+    "__builtin__.complex": complex,
+    "__builtin__.set": _set,
+    "_codecs.encode": _bytes,
+    "builtins.complex": complex,
+    "builtins.set": _set,
+    "torch.device": _place,
 }
 CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False}
 VALUES = {

@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .._core import FileFormatError, Tensor
+from .._pickle import place
+from ..sparse import SparseTensor, sparse_coo_tensor, sparse_csr_tensor
 from ._arrays import DTYPES, RAW, reason, shown, tensor_of
 from ._paths import MapLocation
-from ._pickles import Instance, Name, Stored, View, allowed, follow
+from ._pickles import DeviceName, Instance, Name, Sparse, Stored, View, allowed, follow, kept_kinds
 from ._room import Room
 from ._trees import DEPTH
 
@@ -22,6 +25,8 @@ ELEMENTS = {
     f"torch.{kind}Storage": RAW if dtype == "bfloat16" else np.dtype(dtype)
     for kind, dtype in zip(KINDS, DTYPES, strict=True)
 }
+ELEMENTS |= {"torch.ComplexFloatStorage": np.dtype("complex64"), "torch.ComplexDoubleStorage": np.dtype("complex128")}
+TYPES = {f"torch.{dtype}": getattr(_core, "bool" if dtype == "bool" else dtype) for dtype in DTYPES}
 
 
 def load_zip(content: Callable[[str], bytes], path: str, at: MapLocation, room: Room) -> Any:
@@ -58,7 +63,7 @@ class Maker:
         self.kept: dict[int, Any] = {}  # what stands in several places is made once
 
     def made(self, x: Any, depth: int) -> Any:
-        if x is None or isinstance(x, (bool, int, float, str)):
+        if x is None or isinstance(x, (bool, int, float, complex, str, bytes)):
             return x
         if depth > DEPTH:
             raise FileFormatError(f"load: {self.path} is nested more than {DEPTH} deep, or in itself")
@@ -69,8 +74,17 @@ class Maker:
     def new(self, x: Any, depth: int) -> Any:
         if isinstance(x, View):
             return self.tensor(x)
+        if isinstance(x, Sparse):
+            return self.sparse(x, depth)
+        if isinstance(x, DeviceName):
+            return place("load", x.name)
+        if isinstance(x, set):
+            return x
+        if isinstance(x, Name) and x.name in TYPES:
+            return TYPES[x.name]
         if isinstance(x, dict):
-            return {key: self.made(value, depth) for key, value in x.items()}
+            made = {key: self.made(value, depth) for key, value in x.items()}
+            return type(x)(made) if type(x) in kept_kinds else made
         if type(x) in (list, tuple):
             return type(x)(self.made(part, depth) for part in x)
         if isinstance(x, Instance):
@@ -90,6 +104,16 @@ class Maker:
                 object.__setattr__(obj, name, value)
         return obj
 
+    def sparse(self, x: Sparse, depth: int) -> SparseTensor:
+        parts = [self.made(part, depth) for part in x.parts]
+        try:
+            if x.layout == "torch.sparse_csr":
+                return sparse_csr_tensor(*parts)
+            places, values, size, *last = parts
+            return sparse_coo_tensor(places, values, size, is_coalesced=last == [True])
+        except Exception as error:  # whatever shapes that do not fit lead to
+            raise FileFormatError(f"load: {self.path}: a sparse tensor is none ({reason(error)})") from None
+
     def tensor(self, view: View) -> Tensor:
         dtype, data = element(view.storage, self.path), self.contents.get(view.storage.key, b"")
         count = math.prod(view.size)
@@ -105,6 +129,10 @@ class Maker:
             values = np.ndarray(view.size, dtype, data, view.offset * dtype.itemsize if count else 0, strides)
         except (ValueError, OverflowError) as error:  # too many dimensions, or none that NumPy has
             raise FileFormatError(f"load: {self.path}: a tensor is none ({reason(error)})") from None
-        place = view.storage.place if view.storage.place.startswith("cuda") else "cpu"
-        x = tensor_of(np.ascontiguousarray(values).reshape(view.size), self.at(place), self.path, "a tensor")
+        where = self.at(view.storage.place if view.storage.place.startswith("cuda") else "cpu")
+        values = np.ascontiguousarray(values).reshape(view.size)
+        if dtype.kind == "c":
+            z = _core.as_tensor(values, device=where)
+            return z.requires_grad_() if view.requires_grad else z
+        x = tensor_of(values, where, self.path, "a tensor")
         return x.requires_grad_() if view.requires_grad and x.dtype.is_floating_point else x

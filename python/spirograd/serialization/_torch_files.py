@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import struct
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from .._core import Tensor
+from ..base.stand_in import StandIn
+from ..sparse import SparseTensor
 from ._arrays import DTYPES, Array, values_of
 from ._torch import KINDS
 from ._trees import DEPTH, bad_key, is_key, refused, too_deep
 
 STORAGES = {dtype: f"{kind}Storage" for kind, dtype in zip(KINDS, DTYPES, strict=True)}
+STORAGES |= {"complex64": "ComplexFloatStorage", "complex128": "ComplexDoubleStorage"}
 ALIGNMENT = 64  # of the bytes of a tensor in the file, so that it can be mapped into memory
 HEADER = 30  # bytes before a member's name
 
@@ -67,17 +70,24 @@ class Pickle:
                 self.write(part, f"{where}[{i}]", depth + 1)
             self.code += b"e" if isinstance(x, list) else b"t"
         elif isinstance(x, Mapping):
-            self.code += b"}("
+            self.empty_dict(x)
+            self.code += b"("
             for key, value in x.items():
                 if not is_key(key):
                     raise bad_key("save", where, key)
                 self.write(key, where, depth + 1)
                 self.write(value, f"{where}[{key!r}]", depth + 1)
             self.code += b"u"
-        elif isinstance(x, (Tensor, np.ndarray)):
+        elif isinstance(x, (Tensor, np.ndarray)) or (isinstance(x, StandIn) and x.is_complex()):
             self.tensor(x, where)
+        elif isinstance(x, SparseTensor):
+            self.sparse(x, where)
         else:
             self.other(x, where)
+
+    def empty_dict(self, x: Mapping[Any, Any]) -> None:
+        """What the entries of a dict are put into."""
+        self.code += b"}"
 
     def other(self, x: Any, where: str) -> None:
         """An object of another kind: it is refused."""
@@ -95,12 +105,29 @@ class Pickle:
     def name(self, module: str, name: str) -> None:
         self.code += f"c{module}\n{name}\n".encode()
 
-    def tensor(self, x: Tensor | Array, where: str) -> None:
+    def call(self, module: str, name: str, arguments: Sequence[Any], where: str) -> None:
+        """A function of a module with these arguments."""
+        self.name(module, name)
+        self.write(tuple(arguments), where, 0)
+        self.code += b"R"
+
+    def sparse(self, x: SparseTensor, where: str) -> None:
+        """_rebuild_sparse_tensor(layout, parts)."""
+        self.name("torch._utils", "_rebuild_sparse_tensor")
+        self.code += b"("
+        kind = "sparse_csr" if x.is_sparse_csr else "sparse_coo"
+        self.call("torch.serialization", "_get_layout", [f"torch.{kind}"], where)
+        places = [x.crow_indices(), x.col_indices()] if x.is_sparse_csr else [x._places]
+        last = [] if x.is_sparse_csr else [x.is_coalesced()]
+        self.write((*places, x._elements, tuple(x.shape), *last), where, 0)
+        self.code += b"tR"
+
+    def tensor(self, x: Any, where: str) -> None:
         """_rebuild_tensor_v2(storage, offset, size, stride, requires_grad, hooks), or the one made before."""
         if id(x) in self.numbers:
             self.code += b"j" + struct.pack("<I", self.numbers[id(x)])
             return
-        values = values_of("save", where, x)
+        values = x.numpy().astype(x.dtype.name) if isinstance(x, StandIn) else values_of("save", where, x, "?biufc")
         values = values if values.dtype.isnative else values.astype(values.dtype.newbyteorder("="))
         dtype = "bfloat16" if values.dtype.kind == "V" else values.dtype.name
         if dtype not in STORAGES:
@@ -109,7 +136,8 @@ class Pickle:
         self.code += b"(("
         self.write("storage", where, 0)
         self.name("torch", STORAGES[dtype])
-        on_gpu = isinstance(x, Tensor) and x.device.kind == "gpu"
+        is_tensor = isinstance(x, (Tensor, StandIn))
+        on_gpu = is_tensor and x.device.kind == "gpu"
         for part in (str(len(self.arrays)), f"cuda:{x.device.index}" if on_gpu else "cpu", values.size):
             self.write(part, where, 0)
         self.code += b"tQ"
@@ -117,7 +145,7 @@ class Pickle:
         self.write(0, where, 0)
         self.write(values.shape, where, 0)
         self.write(stride, where, 0)
-        self.write(isinstance(x, Tensor) and x.requires_grad, where, 0)
+        self.write(is_tensor and x.requires_grad, where, 0)
         self.name("collections", "OrderedDict")
         self.code += b")RtR"
         self.numbers[id(x)] = len(self.numbers)

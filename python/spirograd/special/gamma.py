@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._core import Tensor, abs, exp, expm1, float64, log, log1p, round, sin, where, xlogy
+from .._core import Tensor, abs, exp, expm1, float64, full_like, log, log1p, round, sin, where, xlogy
 from ..autograd.function import Function
 from ..base.grad_mode import no_grad
 from . import polynomials
@@ -177,22 +177,40 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     return _Polygamma.apply(floating(input), n)
 
 
-def zeta(input: float, other: Tensor) -> Tensor:
+def _zeta(x: Tensor, q: Tensor) -> Tensor:
+    """For x above 1 and q above 0: the first terms, and the rest by the formula of Euler and Maclaurin."""
+    total = q**-x
+    for k in range(1, 10):
+        total = total + (q + k) ** -x
+    w = q + 10
+    total = total + w ** (1 - x) / (x - 1) + 0.5 * w**-x
+    factor, power = x, w ** (-x - 1)
+    for i, bernoulli in enumerate((1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)):
+        total = total + bernoulli / math.factorial(2 * i + 2) * factor * power
+        factor, power = factor * (x + 2 * i + 1) * (x + 2 * i + 2), power / (w * w)
+    return total
+
+
+def zeta(input: float | Tensor, other: Tensor) -> Tensor:
     """Hurwitz's zeta function: the sum of 1 / (k + other)**input over k = 0, 1, ...
 
     Args:
-        input: a whole number above 1.
+        input: above 1: a number, or a tensor of a shape that broadcasts. Other than whole numbers need other above 0.
         other: any shape.
 
     Raises:
-        ValueError: input is no whole number above 1.
+        ValueError: input is a number that is not above 1.
 
     Example:
         >>> print(f"{sg.special.zeta(2, sg.tensor(1.0)).item():.4f}")
         1.6449
     """
-    if input != int(input) or input <= 1:
-        raise ValueError(f"zeta: input is {input}; use a whole number above 1")
+    if isinstance(input, Tensor):
+        return _zeta(input, other)
+    if input <= 1:
+        raise ValueError(f"zeta: input is {input}; use a number above 1")
+    if input != int(input):
+        return _zeta(full_like(other, input), other)
     n = int(input) - 1
     return polygamma(n, other) * ((-1) ** (n + 1) / math.factorial(n))
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
-from types import MappingProxyType
 from typing import Any
 
 from .. import _core, complex64, nn
 from .._core import Device, Tensor
 from ..distributions import Distribution
 from ..nn import loss
+from ..nn.hooks import Hook
+from ..nn.module import LoadResult
 from ..nn.utils.rnn import PackedSequence
 from . import functions
 from .absent import Meta
-from .arguments import FACTOR_FIRST, factor_first, legacy_reduction, without_layout
+from .arguments import FACTOR_FIRST, NEWER_LOSSES, factor_first, legacy_reduction, without_layout
 from .kinds import TensorKind, kind_of, named
 from .layouts import Size, arranged, channels_last, channels_last_3d, strided
+from .nodes import node_of
+from .stand_ins import change_stand_ins
 from .states import open_states
 from .storage import Storage
 from .subclasses import open_to_subclasses
@@ -34,6 +38,7 @@ def apply() -> None:
     _change_devices()
     _change_tensors()
     open_to_subclasses()
+    change_stand_ins()
     _change_modules()
     open_states()
     _change_packed_sequences()
@@ -196,6 +201,7 @@ def _change_tensors() -> None:
         "copy_": _copy(Tensor.copy_),
         "cuda": _cuda,
         "device": _device_of(Tensor.device),
+        "grad_fn": property(node_of),
         "to_dense": lambda self, dtype=None: self if dtype is None else self.to(dtype),
         "numpy": _seen_by_numpy(Tensor.numpy),
         "__array_ufunc__": array_ufunc,
@@ -237,9 +243,37 @@ def _module_cuda(self: nn.Module, device: Any = None) -> nn.Module:
     return self.to("cuda" if device is None else _on_gpu(device))
 
 
-def _hooks_of(kind: str, self: nn.Module) -> MappingProxyType[int, Any]:
-    hooks = getattr(self._hooks, kind) if self._hooks else {}
-    return MappingProxyType({key: hook.function for key, hook in hooks.items()})
+class _HookEntries(MutableMapping[int, Any]):
+    """A module's hooks of one kind by number: programs clear them, and put them back."""
+
+    def __init__(self, module: nn.Module, kind: str) -> None:
+        self._module, self._kind = module, kind
+
+    def _hooks(self) -> dict[int, Hook]:
+        found: dict[int, Hook] = getattr(self._module._hooks, self._kind) if self._module._hooks else {}
+        return found
+
+    def __getitem__(self, number: int) -> Any:
+        return self._hooks()[number].function
+
+    def __setitem__(self, number: int, hook: Any) -> None:
+        getattr(self._module._with_hooks(), self._kind)[number] = Hook(hook)
+
+    def __delitem__(self, number: int) -> None:
+        del self._hooks()[number]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(list(self._hooks()))
+
+    def __len__(self) -> int:
+        return len(self._hooks())
+
+    def __repr__(self) -> str:
+        return f"OrderedDict({list(self.items())!r})"
+
+
+def _hooks_of(kind: str, self: nn.Module) -> _HookEntries:
+    return _HookEntries(self, kind)
 
 
 def _checked_instance(self: Distribution, cls: type[Distribution], _instance: Any = None) -> Any:
@@ -349,6 +383,25 @@ def _load_state_dict(original: Callable[..., Any]) -> Callable[..., Any]:
     return load_state_dict
 
 
+def _ordered(original: Callable[..., Any]) -> Callable[..., Any]:
+    """state_dict() that fills an OrderedDict, which programs tell from other dicts; its arguments may have no names."""
+
+    @functools.wraps(original)
+    def state_dict(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+        kwargs |= dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+        if kwargs.get("destination") is None:
+            kwargs["destination"] = OrderedDict()
+        return original(self, **kwargs)
+
+    return state_dict
+
+
+def _said(result: LoadResult) -> str:
+    if result.missing_keys or result.unexpected_keys:
+        return f"_IncompatibleKeys(missing_keys={result.missing_keys}, unexpected_keys={result.unexpected_keys})"
+    return "<All keys matched successfully>"
+
+
 def _asked(self: nn.Module, name: str) -> Any:
     """An attribute of a module whose class has __getattr__(): in PyTorch that sees parameters, buffers and modules."""
     value = object.__getattribute__(self, name)
@@ -425,11 +478,14 @@ def _change_modules() -> None:
     nn.Module.__getattr__ = _missing  # type: ignore[attr-defined]
     nn.Module.__init_subclass__ = classmethod(_with_getattr)  # type: ignore[assignment, arg-type]
     nn.Module._named_members = _named_members  # type: ignore[attr-defined]
+    nn.Module._get_name = lambda self: type(self).__name__  # type: ignore[attr-defined]
     nn.Module.set_submodule = _set_submodule  # type: ignore[attr-defined]
     nn.Module.share_memory = _not_shared  # type: ignore[attr-defined]
     nn.Module.compile = _compiled  # type: ignore[attr-defined]
     nn.Module.register_backward_hook = nn.Module.register_full_backward_hook  # type: ignore[attr-defined]
     nn.Module.load_state_dict = _load_state_dict(nn.Module.load_state_dict)  # type: ignore[method-assign]
+    nn.Module.state_dict = _ordered(nn.Module.state_dict)  # type: ignore[method-assign]
+    LoadResult.__repr__ = _said  # type: ignore[method-assign]
     nn.Module.cuda = _module_cuda  # type: ignore[attr-defined]
     nn.MultiheadAttention._reset_parameters = nn.MultiheadAttention.reset_parameters  # type: ignore[attr-defined]
     nn.Module._register_load_state_dict_pre_hook = _load_pre_hook  # type: ignore[attr-defined]
@@ -442,5 +498,5 @@ def _change_modules() -> None:
         setattr(nn.Module, f"_{name}_hooks", property(functools.partial(_hooks_of, name)))
     for name in loss.__all__:
         kind = getattr(nn, name)
-        if "reduction" in kind.__init__.__annotations__:
+        if name not in NEWER_LOSSES and "reduction" in kind.__init__.__annotations__:
             kind.__init__ = legacy_reduction(kind.__init__)

@@ -90,6 +90,7 @@ _LAYERS = [
     "activation",
     "adaptive",
     "batchnorm",
+    "channelshuffle",
     "container",
     "conv",
     "distance",
@@ -97,6 +98,7 @@ _LAYERS = [
     "flatten",
     "fold",
     "instancenorm",
+    "lazy",
     "linear",
     "loss",
     "module",
@@ -117,7 +119,17 @@ MOVED = {
     "utils.data.dataloader": "utils.data",
     "utils.data._utils": "utils.data",
     "utils.data._utils.collate": "utils.data",
+    "utils.data._utils.worker": "utils.data",
+    "cuda.amp.autocast_mode": "cuda.amp",
     "cuda.amp.grad_scaler": "amp",
+    "cuda.streams": "cuda",
+    "distributed.optim": "optim",
+    "ao.nn.quantized": "nn.quantized",
+    "nn.parallel.data_parallel": "nn.parallel",
+    "nn.parallel.parallel_apply": "nn.parallel",
+    "nn.parallel.replicate": "nn.parallel",
+    "onnx.utils": "onnx",
+    "quantization": "ao.quantization",
     **{f"distributions.{name}": "distributions" for name in _DISTRIBUTIONS},
     "distributions.constraint_registry": "distributions",
     **{f"nn.modules.{name}": "nn" for name in _LAYERS},
@@ -127,6 +139,8 @@ MOVED = {
     "autograd.variable": "autograd",
     "functional": "",
     "random": "",
+    "nn.utils.spectral_norm": "nn.utils.old_norms",
+    "nn.utils.weight_norm": "nn.utils.old_norms",
     "tensor": "",
     "_tensor": "",
 }
@@ -173,8 +187,18 @@ class Namespace(ModuleType):
             return importlib.import_module(f"{self.__name__}.{name}")
         raise MissingName(f"{_line()}{self.__name__}.{name} is not in spirograd; {HINT}", name=name, obj=self)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Importing torch.nn.utils.weight_norm, a file there, leaves the function of that name.
+        if isinstance(value, Namespace) and any(_is_called(vars(source).get(name)) for source in self._sources):
+            return
+        super().__setattr__(name, value)
+
     def __dir__(self) -> Iterable[str]:
         return sorted({*self.__all__, *vars(self)})
+
+
+def _is_called(value: Any) -> bool:
+    return isinstance(value, (FunctionType, BuiltinFunctionType))
 
 
 def _public(source: ModuleType) -> Iterable[str]:

@@ -58,7 +58,8 @@ def get_total_norm(
     if not each:
         return _core.zeros(())
     with no_grad():
-        total = _euclidean(each) if norm_type == 2 else _of_order(each, norm_type)
+        order = float(norm_type)  # the name "inf" as well
+        total = _euclidean(each) if order == 2 else _of_order(each, order)
     if error_if_nonfinite and not total.isfinite().item():
         raise _core.Error(
             f"get_total_norm: the norm of order {norm_type} is {total.item()}; look for what made it, or leave out "

@@ -19,7 +19,8 @@ M = TypeVar("M", bound=Module)
 __all__ = ["orthogonal", "remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"]
 
 
-def _norm(weight: Tensor, dim: int | None) -> Tensor:
+def norm_of_slices(weight: Tensor, dim: int | None) -> Tensor:
+    """The norm for each index of a dimension, which stays, or of the whole weight."""
     if dim is None:
         return vector_norm(weight)
     return vector_norm(weight, 2, [i for i in range(weight.ndim) if i != dim % weight.ndim], keepdim=True)
@@ -31,10 +32,10 @@ class _WeightNorm(Module):
         self.dim = dim
 
     def forward(self, g: Tensor, v: Tensor) -> Tensor:
-        return v * (g / _norm(v, self.dim))
+        return v * (g / norm_of_slices(v, self.dim))
 
     def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
-        return _norm(weight, self.dim), weight
+        return norm_of_slices(weight, self.dim), weight
 
 
 class _SpectralNorm(Module):

@@ -9,7 +9,8 @@ from typing import Any
 from ..._core import Tensor
 from ...base.grad_mode import no_grad
 from ..containers import ModuleDict, ModuleList
-from ..module import Module, Parameter
+from ..module import Module
+from ..parameter import Parameter
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization", "remove_parametrizations"]
 __all__ += ["transfer_parametrizations_and_params", "type_before_parametrizations"]

@@ -19,7 +19,8 @@ from typing import Any
 
 from ..._core import Tensor, cat, ones_like, rand, zeros_like
 from ...linalg import vector_norm
-from ..module import Module, Parameter
+from ..module import Module
+from ..parameter import Parameter
 
 __all__ = [
     "BasePruningMethod",

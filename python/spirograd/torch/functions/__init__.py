@@ -7,23 +7,28 @@ from typing import Any
 
 from ... import angle
 from ...nn import functional
-from . import algebra, elementwise, foreach, in_place, quantised, spectral, statistics
+from . import algebra, elementwise, foreach, in_place, quantised, rare, spectral, statistics
 
 __all__ = ["FUNCTIONS", "METHODS"]
 
-_FILES = (algebra, elementwise, foreach, quantised, spectral, statistics)
+_FILES = (algebra, elementwise, foreach, quantised, rare, spectral, statistics)
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(file, name) for file in _FILES for name in file.__all__}
 _NOT_METHODS = {
+    "_log_softmax_backward_data",
+    "_softmax_backward_data",
+    "binomial",
     "cartesian",
     "column_stack",
     "combinations",
     "einsum",
     "gradient",
     "lu_unpack",
+    "histogramdd",
     "pdist",
     "range",
     "row_stack",
     "scalar_tensor",
+    "segment_reduce",
     "unravel_index",
     "vander",
     *foreach.__all__,

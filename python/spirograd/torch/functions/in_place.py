@@ -55,11 +55,15 @@ _OF_OTHERS = {
         "digamma",
         "erfinv",
         "float_power",
+        "gcd",
         "heaviside",
         "i0",
+        "lcm",
         "ldexp",
         "lgamma",
         "logit",
+        "mvlgamma",
+        "nextafter",
         "polygamma",
         "sinc",
     ],
@@ -71,7 +75,12 @@ def _in_place(function: Callable[..., Tensor], name: str) -> Callable[..., Tenso
         given = (self, *args, *kwargs.values())
         recorded = _core.is_grad_enabled() and any(isinstance(x, Tensor) and x.requires_grad for x in given)
         # The gradient may need what is overwritten.
-        return self.copy_(function(self.clone() if recorded else self, *args, **kwargs))
+        result = function(self.clone() if recorded else self, *args, **kwargs)
+        if result.dtype.is_floating_point and not self.dtype.is_floating_point:
+            raise RuntimeError(
+                f"{name}_: the result is {result.dtype.name}, the tensor {self.dtype.name}; use {name}(), or convert it"
+            )
+        return self.copy_(result)
 
     call.__name__ = call.__qualname__ = f"{name}_"
     call.__doc__ = f"{name} written into the tensor."

@@ -9,7 +9,9 @@ from typing import Any
 
 from ... import _core, linalg, sparse, special
 from ..._core import Device
+from ...base.stand_in import StandIn
 from ...base.types import DTypeLike
+from ...linalg import vector_norm  # `linalg` is the module beside this one, once that is imported
 from ...nn import Module, functional
 from ..absent import ABSENT, AbsentDevice, Meta, finfo, iinfo
 from ..arguments import without_layout
@@ -28,6 +30,7 @@ from .cuda import Stream, is_available
 from .flags import *  # noqa: F403
 from .futures import Future
 from .jit import ScriptFunction, ScriptModule
+from .nn import functional as written
 from .serialization import load, save
 from .storage import TypedStorage, UntypedStorage
 from .version import __version__
@@ -64,6 +67,8 @@ _FUNCTIONAL = [
     "adaptive_max_pool1d",
 ]
 globals().update({name: getattr(functional, name) for name in _FUNCTIONAL if hasattr(functional, name)})
+_WRITTEN = ("celu_", "rrelu_", "selu_", "threshold_")
+globals().update({name: getattr(written, name) for name in _WRITTEN})
 globals().update(KINDS["cpu"])
 globals().update(ABSENT)
 globals().update(FUNCTIONS)
@@ -172,8 +177,10 @@ def typename(obj: Any) -> str:
 
 
 def norm_except_dim(v: _core.Tensor, pow: int = 2, dim: int = 0) -> _core.Tensor:
-    """The norm over all dimensions but one, which keep size 1."""
-    return linalg.vector_norm(v, pow, [i for i in builtins.range(v.ndim) if i != dim % v.ndim], keepdim=True)
+    """The norm over all dimensions but one, which keep size 1; over all of them if it is -1."""
+    if dim == -1:
+        return vector_norm(v, pow)
+    return vector_norm(v, pow, [i for i in builtins.range(v.ndim) if i != dim % v.ndim], keepdim=True)
 
 
 def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 0) -> _core.Tensor:
@@ -185,14 +192,41 @@ def frombuffer(buffer: Any, *, dtype: DTypeLike, count: int = -1, offset: int = 
 
 
 class OptimizedModule(Module):
-    """What compile() gives for a module: the module is `_orig_mod`, which names its parameters as in PyTorch."""
+    """What compile() gives for a module: the module is `_orig_mod`, which names its parameters as in PyTorch.
+
+    Its other attributes and methods are those of the module, which are read and written there.
+    """
+
+    _orig_mod: Module
 
     def __init__(self, module: Module) -> None:
-        super().__init__()
-        self._orig_mod = module
+        vars(self)["_orig_mod"] = module
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         return self._orig_mod(*args, **kwargs)
+
+    @property
+    def training(self) -> bool:
+        """Whether the module is in training mode."""
+        return self._orig_mod.training
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        self._orig_mod.training = mode
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in vars(self):
+            return getattr(self._orig_mod, name)
+        return vars(self)[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if hasattr(type(self), name):
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
 
 
 _COMPILE_OPTIONS = ["mode", "backend", "dynamic", "fullgraph", "options", "disable", "name", "recompile_limit"]
@@ -235,6 +269,11 @@ def poisson(input: _core.Tensor, generator: Any = None) -> _core.Tensor:
     return draw_poisson(input)
 
 
+def is_tensor(obj: Any) -> bool:
+    """Whether it is a tensor, also a complex or a sparse one."""
+    return isinstance(obj, (_core.Tensor, StandIn))
+
+
 __all__ = [
     "Future",
     "GradScaler",
@@ -267,10 +306,11 @@ __all__ = [
     "iinfo",
     "inf",
     "is_storage",
+    "is_tensor",
     "load",
     "nan",
     "newaxis",
 ]
 __all__ += ["norm_except_dim", "pi", "poisson", "save", "set_default_tensor_type", "solve", "tensor", "typename"]
-__all__ += [name for name in (*_FUNCTIONAL, *_METHODS) if name in globals()]
+__all__ += [name for name in (*_FUNCTIONAL, *_METHODS, *_WRITTEN) if name in globals()]
 __all__ += [*KINDS["cpu"], *ABSENT, *FUNCTIONS, *layouts, *checking, *flags.__all__]

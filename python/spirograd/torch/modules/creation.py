@@ -37,7 +37,7 @@ def tensor(
 ) -> Tensor:
     """A tensor with the values of numbers, nested lists, an array or a tensor.
 
-    In lists, tensors of one element and numbers of NumPy count as numbers of their types.
+    In lists, tensors of one element, and numbers and arrays of NumPy, count as numbers of their types.
 
     Args:
         data: the values.
@@ -81,6 +81,9 @@ def _numbers(data: Any, kinds: set[_core.dtype]) -> Any:
         kinds.add(data.dtype)
     elif isinstance(data, np.generic):
         kinds.add(_core.tensor(data).dtype)
+    elif isinstance(data, np.ndarray):
+        kinds.add(_core.tensor(data).dtype)
+        return data.tolist()
     else:
         return data
     return data.item()

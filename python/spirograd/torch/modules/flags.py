@@ -17,17 +17,21 @@ __all__ = [
     "fork_rng",
     "get_autocast_dtype",
     "get_autocast_gpu_dtype",
+    "get_deterministic_debug_mode",
     "get_float32_matmul_precision",
     "get_num_interop_threads",
     "get_num_threads",
     "is_anomaly_enabled",
     "is_autocast_enabled",
+    "is_deterministic_algorithms_warn_only_enabled",
+    "is_warn_always_enabled",
     "set_anomaly_enabled",
     "set_deterministic_debug_mode",
     "set_float32_matmul_precision",
     "set_flush_denormal",
     "set_num_interop_threads",
     "set_num_threads",
+    "set_warn_always",
     "use_deterministic_algorithms",
     "vmap",
 ]
@@ -54,6 +58,30 @@ set_deterministic_debug_mode = use_deterministic_algorithms
 def are_deterministic_algorithms_enabled() -> bool:
     """True: there are no others."""
     return True
+
+
+def get_deterministic_debug_mode() -> int:
+    """0: no warnings and no errors."""
+    return 0
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """False: there is nothing to warn of."""
+    return False
+
+
+_warn_always = False
+
+
+def set_warn_always(b: bool) -> None:
+    """Accepted: Python's own filters decide how often a warning is shown."""
+    global _warn_always
+    _warn_always = b
+
+
+def is_warn_always_enabled() -> bool:
+    """What set_warn_always() was given."""
+    return _warn_always
 
 
 def set_flush_denormal(mode: bool) -> bool:

@@ -1,20 +1,23 @@
-"""torch.hub: weights from an address."""
+"""torch.hub: weights from an address, and models of a folder with a hubconf.py."""
 
 from __future__ import annotations
 
+import builtins
+import importlib.util
 import os
 import re
+import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
-from ...serialization import load
+from ... import serialization
 
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # of a file's name: the beginning of its checksum
 
 __all__ = ["HASH_REGEX", "_get_torch_home", "download_url_to_file", "get_dir", "load_state_dict_from_url"]
-__all__ += ["set_dir", "urlparse"]
+__all__ += ["help", "list", "load", "set_dir", "urlparse"]
 
 
 def _get_torch_home() -> str:
@@ -81,4 +84,75 @@ def load_state_dict_from_url(
     if not path.exists():
         stem = path.stem.rsplit("-", 1)
         download_url_to_file(url, str(path), stem[-1] if check_hash and len(stem) > 1 else None)
-    return load(path, map_location, weights_only)
+    return serialization.load(path, map_location)
+
+
+def _entries(op: str, repo_or_dir: str, source: str) -> dict[str, Any]:
+    """The functions of a hubconf.py."""
+    if source not in ("github", "local"):
+        raise ValueError(f"{op}: source {source!r} is unknown; use github or local")
+    folder = Path(repo_or_dir)
+    if source == "github":
+        repository, _, branch = repo_or_dir.partition(":")
+        names = [f"{repository.replace('/', '_')}_{b}" for b in ([branch] if branch else ["main", "master"])]
+        found = [_folder / name for name in names if (_folder / name).is_dir()]
+        if not found:
+            raise RuntimeError(
+                f"{op}: {repo_or_dir} is not in {_folder}, and no code is downloaded; clone it, and give its folder "
+                "with source='local'"
+            )
+        folder = found[0]
+    spec = importlib.util.spec_from_file_location("hubconf", folder / "hubconf.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(folder))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(folder))
+    return {name: f for name, f in vars(module).items() if callable(f) and not name.startswith("_")}
+
+
+def _entry(op: str, repo_or_dir: str, model: str, source: str) -> Any:
+    entries = _entries(op, repo_or_dir, source)
+    if model not in entries:
+        raise RuntimeError(f"{op}: {repo_or_dir} has no {model!r}; it has {', '.join(entries) or 'nothing'}")
+    return entries[model]
+
+
+def load(
+    repo_or_dir: str,
+    model: str,
+    *args: Any,
+    source: str = "github",
+    trust_repo: Any = None,
+    force_reload: bool = False,
+    verbose: bool = True,
+    skip_validation: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """What a function of a hubconf.py gives: its code runs.
+
+    Args:
+        repo_or_dir: a folder, or owner/name of a repository that lies in get_dir().
+        model: the function.
+        args: its arguments, as are those by other names.
+        source: "local" for a folder, or "github".
+        trust_repo, force_reload, verbose, skip_validation: accepted.
+
+    Raises:
+        RuntimeError: the repository is not there, which is not downloaded, or has no such function.
+        ValueError: another source.
+    """
+    return _entry("load", repo_or_dir, model, source)(*args, **kwargs)
+
+
+def help(github: str, model: str, force_reload: bool = False, **options: Any) -> str | None:
+    """What a function of a hubconf.py says of itself."""
+    said: str | None = _entry("help", github, model, "github").__doc__
+    return said
+
+
+def list(github: str, force_reload: bool = False, **options: Any) -> builtins.list[str]:
+    """The functions of a hubconf.py."""
+    return builtins.list(_entries("list", github, "github"))

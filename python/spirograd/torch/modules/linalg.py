@@ -103,9 +103,9 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
     return linalg.matrix_norm(A, p) * linalg.matrix_norm(linalg.inv(A), p)
 
 
-def matrix_rank(A: Tensor, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
-    """The number of singular values above atol, and above rtol times the largest one."""
-    s = linalg.svdvals(A)
+def matrix_rank(A: Tensor, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Tensor:
+    """The number of singular values above atol, by its old name `tol`, and above rtol times the largest one."""
+    s, atol = linalg.svdvals(A), tol if atol is None else atol
     if rtol is None:
         rtol = 0.0 if atol is not None else max(A.shape[-2:]) * finfo(A.dtype).eps
     bound = rtol * s.amax(-1, keepdim=True)

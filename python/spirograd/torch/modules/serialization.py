@@ -5,17 +5,19 @@ from __future__ import annotations
 import codecs
 import contextlib
 import pickle
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from ... import serialization
-from ..._core import Tensor
+from ..._core import Device, Tensor, dtype
+from ...base.stand_in import StandIn
 from ...nn import Module
 from ...serialization._paths import written
-from ...serialization._pickles import allowed
+from ...serialization._pickles import allowed, kept_kinds
 from ...serialization._torch_files import STORAGES, Pickle, write_torch
 
 __all__ = ["DEFAULT_PROTOCOL", "MAP_LOCATION", "add_safe_globals", "clear_safe_globals", "default_restore_location"]
@@ -38,10 +40,26 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, 
         write_torch(stream, obj, _Pickle())
 
 
+kept_kinds.add(OrderedDict)
+
+
 class _Pickle(Pickle):
+    def empty_dict(self, x: Mapping[Any, Any]) -> None:
+        if isinstance(x, OrderedDict):
+            self.name("collections", "OrderedDict")
+            self.code += b")R"
+        else:
+            super().empty_dict(x)
+
     def other(self, x: Any, where: str) -> None:
         if isinstance(x, Module):
             super().other(x, where)
+        if isinstance(x, Device):
+            self.call("torch", "device", [x.type] if x.index is None else [x.type, x.index], where)
+            return
+        if isinstance(x, dtype):
+            self.name("torch", x.name)
+            return
         try:
             _Objects(self, where).save(x)
         except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError) as error:
@@ -63,7 +81,7 @@ class _Objects(pickle._Pickler):
         self.writer, self.where = writer, where
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:
-        if isinstance(obj, (Tensor, Module)):
+        if isinstance(obj, (Tensor, Module, StandIn, Device, dtype)):
             self.writer.write(obj, self.where, 0)
         else:
             super().save(obj, save_persistent_id)  # type: ignore[misc]

@@ -6,7 +6,7 @@ import itertools
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,6 +15,8 @@ import numpy as np
 
 from ..._core import Tensor
 from . import _events
+from ._graph import graph_of
+from ._projector import write_points
 
 __all__ = ["SummaryWriter"]
 
@@ -32,7 +34,7 @@ def _values(x: Any) -> np.ndarray[Any, Any]:
 
 
 class SummaryWriter:
-    """Writes an event file that TensorBoard shows: numbers, histograms, pictures and texts over steps.
+    """Writes an event file that TensorBoard shows: numbers, histograms, pictures, sounds, texts and graphs.
 
     Args:
         log_dir: the folder; None: runs/ with the time and the machine's name.
@@ -199,9 +201,114 @@ class SummaryWriter:
         """Adds a text in Markdown."""
         self._values_at([_events.text(f"{tag}/text_summary", text_string)], global_step, walltime)
 
-    def add_graph(self, model: Any, input_to_model: Any = None, verbose: bool = False, **options: Any) -> None:
-        """Adds the model's structure, as a text."""
-        self.add_text("graph", "\n".join(f"    {line}" for line in repr(model).splitlines()))
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: int | None = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds a sound.
+
+        Args:
+            tag: its name.
+            snd_tensor: [1, frames] or [frames] of fractions from -1 to 1.
+            global_step: where it stands.
+            sample_rate: frames in a second.
+            walltime: seconds since 1970; None is now.
+
+        Raises:
+            ValueError: several channels.
+        """
+        sound = _values(snd_tensor).squeeze()
+        if sound.ndim != 1:
+            raise ValueError(f"add_audio: shape {list(_values(snd_tensor).shape)}; give one channel, [1, frames]")
+        samples = (sound.astype(np.float64).clip(-1, 1) * 32767).astype(np.int16)
+        self._values_at([_events.audio(tag, samples, sample_rate)], global_step, walltime)
+
+    def add_pr_curve(
+        self,
+        tag: str,
+        labels: Any,
+        predictions: Any,
+        global_step: int | None = None,
+        num_thresholds: int = 127,
+        weights: Any = None,
+        walltime: float | None = None,
+    ) -> None:
+        """Adds a curve of precision and recall.
+
+        Args:
+            tag: its name.
+            labels: 0 or 1 for each sample.
+            predictions: the probability of 1 for each.
+            global_step: where it stands.
+            num_thresholds: how many points the curve has, 127 at most.
+            weights: of the samples; None: 1.
+            walltime: seconds since 1970; None is now.
+
+        Raises:
+            ValueError: the shapes differ.
+        """
+        truth, chance = _values(labels).astype(np.float64).ravel(), _values(predictions).astype(np.float64).ravel()
+        if truth.shape != chance.shape:
+            raise ValueError(f"add_pr_curve: {truth.size} labels and {chance.size} predictions; give one for each")
+        count, each = min(num_thresholds, 127), 1.0 if weights is None else _values(weights).ravel()
+        bins = np.floor(chance * (count - 1)).astype(np.int64).clip(0, count - 1)
+        right, wrong = (np.bincount(bins, x * each, count)[::-1].cumsum()[::-1] for x in (truth, 1 - truth))
+        precision, recall = right / np.maximum(1e-7, right + wrong), right / max(1e-7, right[0])
+        rows = np.stack([right, wrong, wrong[0] - wrong, right[0] - right, precision, recall])
+        self._values_at([_events.curve(tag, rows)], global_step, walltime)
+
+    def add_embedding(
+        self,
+        mat: Any,
+        metadata: Sequence[Any] | None = None,
+        label_img: Any = None,
+        global_step: int | None = None,
+        tag: str = "default",
+        metadata_header: Sequence[str] | None = None,
+    ) -> None:
+        """Writes points for the projector: files beside the events.
+
+        Args:
+            mat: [n, coordinates].
+            metadata: a label for each point, or with a header a list of them.
+            label_img: a picture for each: [n, channels, height, width].
+            global_step: where it stands.
+            tag: the name of the points.
+            metadata_header: the names of several labels.
+
+        Raises:
+            ValueError: another number of labels or of pictures than of points.
+        """
+        points = _values(mat)
+        others = [len(x) for x in (metadata, label_img) if x is not None]
+        if points.ndim != 2 or any(n != len(points) for n in others):
+            raise ValueError(
+                f"add_embedding: points {list(points.shape)}, {others} labels or pictures; give one for each"
+            )
+        pixels = None if label_img is None else np.stack([_pixels(x, "CHW") for x in _values(label_img)])
+        step = 0 if global_step is None else int(global_step)
+        write_points(Path(self.log_dir), tag, step, points, metadata, metadata_header, pixels)
+
+    def add_graph(
+        self, model: Any, input_to_model: Any = None, verbose: bool = False, use_strict_trace: bool = True
+    ) -> None:
+        """Adds the graph of a model: its operations, in the modules that they belong to.
+
+        The model is called once, in evaluation mode, with gradients: what has none is not in the graph.
+
+        Args:
+            model: a module.
+            input_to_model: a tensor, or a tuple of arguments; None: only a text, of the modules.
+            verbose, use_strict_trace: accepted.
+        """
+        if input_to_model is None:
+            self.add_text("graph", "\n".join(f"    {line}" for line in repr(model).splitlines()))
+            return
+        self._add(_events.graph(time.time(), graph_of(model, input_to_model)))
 
     def add_hparams(
         self,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-__all__ = ["event", "histogram", "image", "png", "record", "scalar", "text"]
+__all__ = ["audio", "curve", "event", "graph", "histogram", "image", "png", "record", "scalar", "text"]
 
 
 def _crc_table() -> list[int]:
@@ -79,6 +79,29 @@ def event(wall_time: float, step: int | None = None, values: Iterable[bytes] = (
     return data + _block(5, b"".join(_block(1, value) for value in values))
 
 
+def graph(wall_time: float, nodes: Iterable[tuple[str, str, list[str], tuple[int, ...] | None]]) -> bytes:
+    """An event with a graph (framework/graph.proto): of each node the name, what it is, those before it, its shape."""
+    data = b""
+    for name, op, inputs, shape in nodes:
+        node = _block(1, name) + _block(2, op) + b"".join(_block(3, before) for before in inputs)
+        if shape is not None:
+            sizes = b"".join(_block(2, _whole(1, size)) for size in shape)
+            shapes = _block(1, _block(7, sizes))
+            node += _block(5, _block(1, "_output_shapes") + _block(2, shapes))
+        data += _block(1, node)
+    return _double(1, wall_time) + _block(4, data + _block(4, _whole(1, 22)))
+
+
+def audio(tag: str, samples: np.ndarray, rate: int) -> bytes:
+    """A sound: [frames] of int16."""
+    data = samples.astype("<i2").tobytes()
+    head = struct.pack(
+        "<4sI8sIHHIIHH4sI", b"RIFF", 36 + len(data), b"WAVEfmt ", 16, 1, 1, rate, 2 * rate, 2, 16, b"data", len(data)
+    )
+    sound = _single(1, rate) + _whole(2, 1) + _whole(3, len(samples)) + _block(4, head + data) + _block(5, "audio/wav")
+    return _block(1, tag) + _block(6, sound)
+
+
 def scalar(tag: str, x: float) -> bytes:
     """A number."""
     return _block(1, tag) + _single(2, x)
@@ -88,6 +111,14 @@ def text(tag: str, words: str) -> bytes:
     """A text: a tensor of one string, for the plugin of that name."""
     tensor = _whole(1, 7) + _block(2, _block(2, _whole(1, 1))) + _block(8, words)
     return _block(1, tag) + _block(8, tensor) + _block(9, _block(1, _block(1, "text")))
+
+
+def curve(tag: str, rows: np.ndarray) -> bytes:
+    """A curve of precision and recall: [6, thresholds], for the plugin of that name."""
+    sizes = b"".join(_block(2, _whole(1, size)) for size in rows.shape)
+    tensor = _whole(1, 1) + _block(2, sizes) + _block(4, rows.astype("<f4").tobytes())
+    plugin = _block(1, "pr_curves") + _block(2, _whole(1, 0) + _whole(2, rows.shape[1]))
+    return _block(1, tag) + _block(8, tensor) + _block(9, _block(1, plugin))
 
 
 def histogram(tag: str, values: np.ndarray, limits: Sequence[float]) -> bytes:

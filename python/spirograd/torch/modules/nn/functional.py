@@ -9,8 +9,9 @@ from typing import Any
 
 from .... import nn
 from ...._core import Tensor, cat, minimum
-from ...arguments import legacy_reduction
+from ...arguments import NEWER_LOSSES, legacy_reduction
 from ...functions.algebra import pdist
+from ..overrides import handle_torch_function, has_torch_function, has_torch_function_variadic
 from .fractional import fractional_max_pool2d
 from .spatial import affine_grid, grid_sample
 
@@ -21,7 +22,9 @@ def _losses() -> dict[str, Callable[..., Any]]:
     found = {}
     for name in dir(F):
         function = getattr(F, name)
-        if inspect.isroutine(function) and "reduction" in inspect.signature(function).parameters:
+        if name in NEWER_LOSSES or not inspect.isroutine(function):
+            continue
+        if "reduction" in inspect.signature(function).parameters:
             found[name] = legacy_reduction(function)
     return found
 
@@ -146,7 +149,23 @@ def multi_head_attention_forward(
     return layer.forward(query, key, value, key_padding_mask, need_weights, attn_mask, average_attn_weights, is_causal)
 
 
+class _Reduction:
+    """How losses reduce, by the old arguments."""
+
+    @staticmethod
+    def legacy_get_string(size_average: Any, reduce: Any, emit_warning: bool = True) -> str:
+        """ "mean", "sum" or "none"."""
+        averaged = size_average is None or size_average
+        return "none" if reduce is not None and not reduce else "mean" if averaged else "sum"
+
+    @staticmethod
+    def get_enum(reduction: str) -> int:
+        """0, 1 or 2 for "none", "mean" or "sum"."""
+        return ("none", "mean", "sum").index(reduction)
+
+
 __all__ = [*LOSSES, *(f"{name}_" for name in _ACTIVATIONS), "log_softmax", "softmax", "softmin"]
+__all__ += ["_Reduction", "handle_torch_function", "has_torch_function", "has_torch_function_variadic"]
 __all__ += [
     "affine_grid",
     "fractional_max_pool2d",

@@ -42,3 +42,17 @@ def _calculate_correct_fan(tensor: Any, mode: str) -> int:
 
 
 __all__ += ["_calculate_correct_fan", "_calculate_fan_in_and_fan_out"]
+
+
+def _in_place(name: str) -> Callable[..., Any]:
+    def call(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(init, name)(tensor, *args, **kwargs)
+
+    call.__name__ = call.__qualname__ = f"_no_grad_{name}"
+    call.__doc__ = f"{name} by its inner name."
+    return call
+
+
+_INNER = [name for name in ("normal_", "trunc_normal_", "uniform_", "zeros_") if hasattr(init, name)]
+globals().update({f"_no_grad_{name}": _in_place(name) for name in _INNER})
+__all__ += [f"_no_grad_{name}" for name in _INNER]

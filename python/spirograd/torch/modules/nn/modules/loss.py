@@ -6,11 +6,18 @@ from typing import Any
 
 from ....._core import Tensor
 from .....nn import Module
+from .....nn.loss import _Loss as Losses
 
 __all__ = ["_Loss", "_WeightedLoss"]
 
 
-class _Loss(Module):
+class _Losses(type):
+    def __instancecheck__(cls, x: object) -> bool:
+        ours = isinstance(x, Losses) and (cls is _Loss or (cls is _WeightedLoss and hasattr(x, "weight")))
+        return ours or super().__instancecheck__(x)
+
+
+class _Loss(Module, metaclass=_Losses):
     """A loss that knows how to reduce.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 from ..... import nn
 from ....._core import Tensor, cat
 
-__all__ = ["DataParallel", "data_parallel", "gather", "replicate", "scatter"]
+__all__ = ["DataParallel", "data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
 
 
 class DataParallel(nn.Module):
@@ -50,6 +50,13 @@ def data_parallel(
 ) -> Any:
     """module(*inputs), on one device."""
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
+
+
+def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: Any = None) -> list[Any]:
+    """What each module makes of its inputs, one after the other."""
+    options = kwargs_tup or [{}] * len(modules)
+    each = [x if isinstance(x, (tuple, list)) else (x,) for x in inputs]
+    return [module(*x, **more) for module, x, more in zip(modules, each, options, strict=True)]
 
 
 def scatter(inputs: Any, target_gpus: Sequence[Any], dim: int = 0) -> list[Any]:

@@ -1,0 +1,75 @@
+"""The tensors of a module: parameters, also those that have no shape yet, and buffers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._complex import ComplexTensor
+from .._core import Tensor, empty
+from ..base.grad_mode import no_grad
+
+__all__ = ["Buffer", "Parameter", "UninitializedParameter"]
+
+
+class Parameter(Tensor):
+    """A tensor that a module lists among its parameters.
+
+    Of complex numbers the parts are parameters: `weight.real` and `weight.imag`.
+
+    Args:
+        data: a tensor (its memory is shared) or values; None is an empty tensor.
+        requires_grad: whether backward() reaches it.
+
+    Example:
+        >>> sg.nn.Parameter(sg.zeros(2)).requires_grad
+        True
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if isinstance(data, ComplexTensor):
+            return ComplexTensor(cls(data.real, requires_grad), cls(data.imag, requires_grad))
+        return Tensor.__new__(cls, [] if data is None else data, requires_grad=requires_grad)
+
+    def __init__(self, data: Any = None, requires_grad: bool = True) -> None:
+        pass
+
+
+class UninitializedParameter(Parameter):
+    """A parameter whose shape is not known yet. It keeps its place and type, and becomes an ordinary one."""
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> UninitializedParameter:
+        return Tensor.__new__(cls, empty(0, device=device, dtype=dtype), requires_grad=requires_grad)
+
+    def __init__(self, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> None:
+        pass
+
+    def become(self, value: Tensor) -> None:
+        """Becomes an ordinary parameter of this value."""
+        with no_grad():
+            self.data = value.detach()
+        self.__class__ = Parameter  # type: ignore[assignment]
+
+
+class Buffer(Tensor):
+    """A tensor that becomes a buffer of the module whose attribute it is, as with register_buffer().
+
+    Args:
+        data: a tensor (its memory is shared) or values; None is an empty tensor.
+        persistent: whether state_dict() has it.
+
+    Example:
+        >>> layer = sg.nn.Identity()
+        >>> layer.count = sg.nn.Buffer(sg.zeros(1))
+        >>> list(layer.state_dict())
+        ['count']
+    """
+
+    persistent: bool
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        buffer = Tensor.__new__(cls, [] if data is None else data)
+        buffer.persistent = persistent
+        return buffer
+
+    def __init__(self, data: Any = None, *, persistent: bool = True) -> None:
+        pass

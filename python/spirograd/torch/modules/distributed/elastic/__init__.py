@@ -1,0 +1,1 @@
+"""What a launcher of PyTorch offers to its processes."""

@@ -1,0 +1,5 @@
+"""torch.nn.modules.dropout: what dropouts begin with."""
+
+from .....nn.dropout import _Dropout as _DropoutNd
+
+__all__ = ["_DropoutNd"]
