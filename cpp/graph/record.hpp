@@ -22,7 +22,7 @@ Squeezed squeeze(const Dims& shape);
 Dims pick(const Dims& strides, const Squeezed& s);
 
 NodeRef new_node(const OpInfo& op, DType dtype, DType compute, DeviceId device, size_t inputs);
-void set_tensor(Operand& operand, const Tensor& x, const Dims& strides);
+void set_tensor(const OpInfo& op, Operand& operand, const Tensor& x, const Dims& strides);
 void set_number(Operand& operand, DType dtype, Number number, ReplaySlot slot = {});
 
 inline void raise_if_failed(const Operand& operand) {

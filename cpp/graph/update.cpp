@@ -30,7 +30,7 @@ NodeRef numbers_node(DeviceId device, std::span<const Tensor> numbers) {
       set_number(value, DType::float64, Number{.f = x}, n->slot);
       set_number(rest, DType::float64, Number{.f = 1 - x}, n->slot.complement());
     } else {
-      set_tensor(value, n, {});
+      set_tensor(*node->op, value, n, {});
       raise_if_failed(value);
     }
   }
@@ -44,7 +44,7 @@ void set_input(const OpInfo& op, Node& node, const Tensor& x, const Tensor& like
                      "a state or a gradient has the shape " + x.shape().str() + ", its parameter " + like.shape().str(),
                      "load the state of the same model");
   Operand& operand = node.in[node.inputs++];
-  set_tensor(operand, x, pick(x.strides(), s));
+  set_tensor(op, operand, x, pick(x.strides(), s));
   raise_if_failed(operand);
 }
 
@@ -183,7 +183,7 @@ void assign_as(const Node& written, const Tensor& value) {
   node->domain = written.domain;
   node->numel = written.numel;
   node->inputs = 2;
-  set_tensor(node->in[0], value, broadcast_strides(value.shape(), value.strides(), written.domain));
+  set_tensor(*node->op, node->in[0], value, broadcast_strides(value.shape(), value.strides(), written.domain));
   node->in[1] = written.in[1];
   append(node);
 }

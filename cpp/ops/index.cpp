@@ -34,6 +34,8 @@ const OpInfo kGather = check_row("gather"), kScatter = check_row("scatter"), kSc
 Tensor checked(const OpInfo& row, const Tensor& index, int64_t size, bool wraps) {
   if (is_float(index.dtype()) || index.dtype() == DType::boolean)
     fail<TypeError>(row.name, std::string("an index of ") + name_of(index.dtype()), "use int64");
+  if (size == 0 && index.numel() != 0)
+    fail<IndexError>(row.name, "an index into a dimension of size 0", "give no index, or a tensor with elements");
   const Tensor i = cast(index.detach(), DType::int64);
   return pointwise(row, {wraps ? where(i < 0, i + Tensor(size), i) : i, Tensor(size)});
 }

@@ -84,6 +84,8 @@ Tensor bucketize(const Tensor& x, const Tensor& boundaries, bool out_int32, bool
 }
 
 Tensor isin(const Tensor& elements, const Tensor& test, bool, bool invert) {
+  if (elements.is_number() && test.is_number())
+    fail<TypeError>("isin", "two numbers", "make one of them a tensor with sg.tensor()");
   if (test.is_number()) return invert ? elements.detach() != test : elements.detach() == test;
   const DType type = searchable(promote(elements.dtype(), test.dtype()));
   const int64_t n = test.numel();

@@ -286,3 +286,44 @@ def test_a_memory_limit_may_have_a_unit(run_python: object, limit: str, fits: bo
 def test_a_memory_limit_that_is_none_is_refused(run_python: object, limit: str) -> None:
     code = "import spirograd as sg\ntry:\n    sg.ones(3).numpy()\nexcept ValueError as e:\n    print(e)"
     assert f"SPIROGRAD_MEMORY_LIMIT: '{limit}' is no number of bytes" in run_python(code, SPIROGRAD_MEMORY_LIMIT=limit)
+
+
+NUMBER_CALLS: list[Any] = [
+    lambda: sg.isclose(sg.tensor([1, 2]), 1),
+    lambda: sg.allclose(sg.tensor([1, 2]), 1),
+    lambda: sg.masked_select(sg.ones(2), True),
+    lambda: sg.ones(2).masked_scatter(True, sg.ones(2)),
+    lambda: sg.searchsorted(2.5, 1),
+    lambda: F.avg_pool1d(1, 2),
+    lambda: F.avg_pool2d(1, 2),
+    lambda: F.lp_pool1d(1, 2, 2),
+]
+
+
+@pytest.mark.parametrize("call", NUMBER_CALLS)
+def test_a_number_where_a_tensor_is_needed_is_an_error_and_no_crash(call: Any) -> None:
+    with pytest.raises(TypeError, match=r": a number where a tensor is needed; make it one with sg\.tensor\(\)"):
+        call()
+
+
+EMPTY_CALLS: list[Any] = [
+    lambda: sg.zeros(0).take(sg.tensor([1, 2])),
+    lambda: sg.zeros(0).gather(0, sg.tensor([0])),
+    lambda: sg.zeros(0, 3)[sg.tensor([1, 2])],
+    lambda: sg.zeros(0, 3).index_select(0, sg.tensor([0])),
+    lambda: F.embedding(sg.tensor([1]), sg.zeros(0, 3)),
+    lambda: sg.zeros(0).index_add(0, sg.tensor([1]), sg.ones(1)),
+    lambda: sg.zeros(0).scatter(0, sg.tensor([1]), sg.ones(1)),
+]
+
+
+@pytest.mark.parametrize("call", EMPTY_CALLS)
+def test_an_index_into_nothing_is_an_error_and_no_crash(call: Any) -> None:
+    with pytest.raises(IndexError, match="an index into a dimension of size 0"):
+        call()
+
+
+def test_no_index_into_nothing_is_nothing() -> None:
+    assert sg.zeros(0, 3)[sg.zeros(0, dtype=sg.int64)].shape == (0, 3)
+    with pytest.raises(TypeError, match="isin: two numbers"):
+        sg.isin(1, 2)
