@@ -11,6 +11,7 @@ import pickletools
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any, BinaryIO, NamedTuple
 
 from .._core import FileFormatError
@@ -65,7 +66,8 @@ class Instance:
 
 
 allowed: dict[str, Any] = {}  # classes and functions, by module and name
-kept_kinds: set[type] = set()  # kinds of dicts that do not become plain ones
+# Kinds of dicts that do not become plain ones.
+kept_kinds: ContextVar[tuple[type, ...]] = ContextVar("kept_kinds", default=())
 
 
 def _view(storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False, *_: Any) -> View:

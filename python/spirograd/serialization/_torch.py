@@ -84,7 +84,7 @@ class Maker:
             return TYPES[x.name]
         if isinstance(x, dict):
             made = {key: self.made(value, depth) for key, value in x.items()}
-            return type(x)(made) if type(x) in kept_kinds else made
+            return type(x)(made) if type(x) in kept_kinds.get() else made
         if type(x) in (list, tuple):
             return type(x)(self.made(part, depth) for part in x)
         if isinstance(x, Instance):

@@ -40,9 +40,6 @@ def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int = 2, 
         write_torch(stream, obj, _Pickle())
 
 
-kept_kinds.add(OrderedDict)
-
-
 class _Pickle(Pickle):
     def empty_dict(self, x: Mapping[Any, Any]) -> None:
         if isinstance(x, OrderedDict):
@@ -106,7 +103,11 @@ def load(
         map_location = map_location(_Storage(), "cpu")
         if isinstance(map_location, _Storage):
             map_location = "cpu"
-    return serialization.load(f, map_location)
+    before = kept_kinds.set((OrderedDict,))
+    try:
+        return serialization.load(f, map_location)
+    finally:
+        kept_kinds.reset(before)
 
 
 class _Storage:
