@@ -1,1 +1,1 @@
-"""What a launcher of PyTorch offers to its processes."""
+"""torch.distributed.elastic.multiprocessing: see errors."""
