@@ -25,7 +25,7 @@ lanes=(
   "vendors 120 kernels through the compilers of eight devices of other makers: which spill; nothing runs"
   "sanitize 480 Catch2 tests under the address, leak and undefined-behaviour sanitizers"
   "tsan 300 Catch2 tests of threads under the thread sanitizer"
-  "fuzz 330 changed files, random programs on the CPU and software Vulkan"
+  "fuzz 360 changed files, calls with anything, random programs on the CPU and software Vulkan"
 )
 # Run only when they are named.
 long_lanes=(
@@ -436,6 +436,8 @@ lane_fuzz() {
   local ok=0
   SPIROGRAD_CACHE=0 found canary-files.log canary "$py" tests/fuzz/files.py --only canary --count 1000 || ok=1
   SPIROGRAD_CACHE=0 "$py" tests/fuzz/files.py --count 30000 || ok=1
+  found canary-calls.log canary "$py" tests/fuzz/calls.py --only canary || ok=1
+  "$py" tests/fuzz/calls.py --count 200 || ok=1
   software_vulkan || return 1
   found canary-programs.log "wrong on canary" "$py" tests/fuzz/programs.py --devices canary --count 60 || ok=1
   "$py" tests/fuzz/programs.py --devices cpu,gpu --count 300 --jobs "$jobs" || ok=1
