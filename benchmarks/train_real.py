@@ -3,7 +3,7 @@
     python benchmarks/train_real.py mnist               # a CNN on 8,000 digits, 2,000 held back
     python benchmarks/train_real.py gpt                 # characters of tiny Shakespeare
     python benchmarks/train_real.py lstm                # words of WikiText-2
-    python benchmarks/train_real.py gpt --precision bf16
+    python benchmarks/train_real.py gpt --precision bf16    # both libraries under autocast
 
 Writes benchmarks/results/NAME-DATE.json. A training with spirograd that is not done after `--seconds` leaves a
 checkpoint, and the same command goes on. The data come from SPIROGRAD_DATA, or are fetched. Both libraries begin with
@@ -238,8 +238,8 @@ def main() -> int:
     parser.add_argument("--checkpoints", metavar="FOLDER", default=str(common.ROOT / "build" / "train_real"))
     parser.add_argument("--json", metavar="FILE", help="where the results go")
     options = parser.parse_args()
-    in_half = f"-{options.precision}" * (options.precision != "float32")
-    folder = Path(options.checkpoints) / f"{options.what}{in_half}{'-quick' * options.quick}"
+    suffix = f"-{options.precision}" * (options.precision != "float32")
+    folder = Path(options.checkpoints) / f"{options.what}{suffix}{'-quick' * options.quick}"
     outcomes: list[Outcome] = []
     run = RUNS[options.what]
     try:
@@ -259,7 +259,7 @@ def main() -> int:
     print(common.table(results))
     if sample := outcomes[0].facts.get("sample"):
         print(f"\n{sample}\n")
-    path = common.save(options.what + in_half, results, common.environment([device]), options.json)
+    path = common.save(options.what + suffix, results, common.environment([device]), options.json)
     print(f"\nresults: {path}")
     shutil.rmtree(folder, ignore_errors=True)
     return 0 if fine or options.quick else 1

@@ -177,6 +177,7 @@ void read(uint at_a, uint at_b, uint k, out ELEMENT4 a[kFoursM], out ELEMENT4 b[
   [[unroll]] for (uint g = 0; g < kFoursN; ++g) b[g] = tiles[at_b + k * kStrideB + g * kCols];
 }
 
+// Arrays whose sizes are specialization constants cannot be assigned as a whole.
 void take(ELEMENT4 a1[kFoursM], ELEMENT4 b1[kFoursN], out ELEMENT4 a[kFoursM], out ELEMENT4 b[kFoursN]) {
   [[unroll]] for (uint g = 0; g < kFoursM; ++g) a[g] = a1[g];
   [[unroll]] for (uint g = 0; g < kFoursN; ++g) b[g] = b1[g];

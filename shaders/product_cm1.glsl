@@ -58,7 +58,8 @@ uvec4 eight(uint64_t first, uint slow, uint from, uint slow_size, uint fast_size
 // What is on its way from global memory.
 uvec4 next_a[PLANES * kLoadsA], next_b[PLANES * kLoadsB];
 
-// Load number i of this thread as (slow, fast) place in the tile, rows below load number 0; past the last load: none.
+// Load number i of this thread as (slow, fast) place in the tile, whole rows below load number 0, because a row is at most
+// a workgroup's loads and both are powers of two; past the last load: none.
 uvec2 place(uint i, uint fast) {
   const uint unit = gl_LocalInvocationID.x;
   return uvec2(unit / (fast / 8) + i * (kThreads / (fast / 8)), unit % (fast / 8) * 8);

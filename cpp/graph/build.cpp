@@ -251,7 +251,7 @@ Tensor cast_node(const OpInfo& op, const Tensor& x, DType dtype) {
   node->domain = s.shape;
   node->numel = s.shape.numel();
   node->inputs = 1;
-  set_tensor(*node->op, node->in[0], x, pick(x.strides(), s));
+  set_tensor(op, node->in[0], x, pick(x.strides(), s));
   Tensor out = wrap(node, x.shape());
   append(node);
   record_gradient(op, out, {&x});
@@ -287,7 +287,7 @@ Tensor cast_once(const OpInfo& op, const Tensor& x, DType dtype) {
     node->domain = s.shape;
     node->numel = value.numel;
     node->inputs = 1;
-    set_tensor(*node->op, node->in[0], x, pick({1}, s));
+    set_tensor(op, node->in[0], x, pick({1}, s));
     const Tensor held = wrap(node, {value.numel});
     append(node);
     value.keep_half(std::move(node));
@@ -328,7 +328,7 @@ Tensor reduce(const OpInfo& op, const Tensor& x, uint32_t axes, bool keepdim) {
   const Squeezed s = squeeze(x.shape());
   node->domain = s.shape;
   node->inputs = 1;
-  set_tensor(*node->op, node->in[0], x, pick(x.strides(), s));
+  set_tensor(op, node->in[0], x, pick(x.strides(), s));
   node->numel = 1;
   for (int d = 0; d < s.shape.rank; ++d) {
     if (axes >> s.keep[d] & 1)
@@ -361,8 +361,8 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Tensor& b, bool wide) {
   node->domain = {a.shape()[0] == 0 || b.shape()[0] == 0 ? 0 : batch, a.shape()[1], b.shape()[2], a.shape()[2]};
   node->reduced = 1u << 3;
   node->inputs = 2;
-  set_tensor(*node->op, node->in[0], a, {a.shape()[0] == 1 ? 0 : a.strides()[0], a.strides()[1], 0, a.strides()[2]});
-  set_tensor(*node->op, node->in[1], b, {b.shape()[0] == 1 ? 0 : b.strides()[0], 0, b.strides()[2], b.strides()[1]});
+  set_tensor(op, node->in[0], a, {a.shape()[0] == 1 ? 0 : a.strides()[0], a.strides()[1], 0, a.strides()[2]});
+  set_tensor(op, node->in[1], b, {b.shape()[0] == 1 ? 0 : b.strides()[0], 0, b.strides()[2], b.strides()[1]});
   node->numel = node->domain[0] * node->domain[1] * node->domain[2];
   const Dims shape = {node->domain[0], node->domain[1], node->domain[2]};
   Tensor out = wrap(node, shape);
@@ -382,8 +382,8 @@ Tensor contract(const OpInfo& op, const Tensor& a, const Dims& a_strides, const 
   node->parameters = ContractionParameters{sizes.leading.rank - 2, Precision::highest, PackedWindow(sizes.window)};
   for (int d = node->domain.rank - sizes.k.rank; d < node->domain.rank; ++d) node->reduced |= uint16_t(1u << d);
   node->inputs = 2;
-  set_tensor(*node->op, node->in[0], a, a_strides);
-  set_tensor(*node->op, node->in[1], b, b_strides);
+  set_tensor(op, node->in[0], a, a_strides);
+  set_tensor(op, node->in[1], b, b_strides);
   node->numel = result.numel();
   Tensor out = wrap(node, result);
   append(node);
@@ -421,8 +421,8 @@ Tensor indexed(const OpInfo& op, const Tensor& x, const Dims& shape, const Dims&
   node->domain = s.shape;
   node->numel = s.shape.numel();
   node->inputs = 2;
-  set_tensor(*node->op, node->in[0], x, pick(strides, s));
-  set_tensor(*node->op, node->in[1], offset, pick(broadcast_strides(offset.shape(), offset.strides(), shape), s));
+  set_tensor(op, node->in[0], x, pick(strides, s));
+  set_tensor(op, node->in[1], offset, pick(broadcast_strides(offset.shape(), offset.strides(), shape), s));
   Tensor out = wrap(node, shape);
   append(node);
   return out;
@@ -441,7 +441,7 @@ Tensor custom_kernel(const OpInfo& op, std::span<const Tensor> inputs, const Dim
   for (const Tensor& x : inputs) {
     list[node->inputs] = &x;
     common_device(op.name, {&first, &x});
-    set_tensor(*node->op, node->in[node->inputs++], x, x.contiguous() ? contiguous_strides(x.shape()) : x.strides());
+    set_tensor(op, node->in[node->inputs++], x, x.contiguous() ? contiguous_strides(x.shape()) : x.strides());
   }
   Tensor out = wrap(node, shape);
   append(node);
@@ -499,12 +499,12 @@ void write_values(const OpInfo& op, const Tensor& target, const Tensor& value, c
   if (value.is_number())
     set_number(node->in[0], compute, as_type(value, compute), value->slot);
   else
-    set_tensor(*node->op, node->in[0], value, pick(broadcast_strides(value.shape(), value.strides(), shape), s));
-  set_tensor(*node->op, node->in[1], target, at ? Dims::filled(s.shape.rank, 0) : pick(target.strides(), s));
+    set_tensor(op, node->in[0], value, pick(broadcast_strides(value.shape(), value.strides(), shape), s));
+  set_tensor(op, node->in[1], target, at ? Dims::filled(s.shape.rank, 0) : pick(target.strides(), s));
   if (!at && went_with_device(*before) && target.contiguous() && target.numel() == before->numel)
     node->in[1].node =
         ones_like(target.detach(), {}, {})->storage->node.ref();  // fresh memory, every element of which is written
-  if (at) set_tensor(*node->op, node->in[2], at, pick(at.strides(), s));
+  if (at) set_tensor(op, node->in[2], at, pick(at.strides(), s));
   // All that can fail comes before the storage changes.
   for (int i = 0; i < node->inputs; ++i) raise_if_failed(node->in[i]);
   Ref<GradNode> history = history_of ? history_of(op, target, value) : Ref<GradNode>();

@@ -60,8 +60,9 @@ const MatrixTile* quickest(const MatrixProblem& p, const Features& f) {
   return best ? &best->tile : nullptr;
 }
 
-constexpr uint32_t kGathering = 256;  // threads
-// The largest that leaves work for every processor, else the smallest. What walks is gathered, which takes many threads.
+constexpr uint32_t kGathering = 256;  // threads, at least, for operands that walk
+
+// The largest that leaves work for every processor, else the smallest.
 const MatrixTile* largest(const MatrixProblem& p, const Features& f) {
   const MatrixTile* tile = nullptr;
   for (const MatrixTile& t : f.tiles->fragments) {

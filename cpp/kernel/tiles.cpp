@@ -8,7 +8,7 @@ namespace sg {
 namespace {
 
 // ---- attention ----------------------------------------------------------------------------------------------------
-// Measured on an H200: the more keys at once, the fewer waits.
+// One query, measured on an H200: the first takes a seventh of the last one's time, because it waits less often.
 constexpr AttentionTile kDecode[] = {{8, 64, 1, 4, 16, 64}, {8, 32, 1, 4, 16, 16}, {8, 8, 1, 1, 2, 8}};
 // Measured on an H200: the largest of which a thread's sums stay in registers.
 constexpr AttentionTile kForward[] = {
@@ -54,7 +54,7 @@ constexpr ProductTile kLeanWide{64, 128, 16, 8, 4, 1};
 constexpr ProductTile kLeanLow{16, 128, 16, 4, 4, 1};
 constexpr ProductTile kLeanFlat{4, 256, 8, 4, 4, 4};
 
-// Measured on an H200. The first is not for operands that are gathered, which takes more threads.
+// The first was measured on an H200, and is not for operands that are gathered: that takes more threads.
 constexpr MatrixTile kFragments[] = {{128, 128, 64, 128}, {128, 128, 32, 256}, {64, 64, 32, 256}};
 constexpr MatrixTile kLeanFragments[] = {{64, 64, 16, 256}, {32, 64, 16, 256}};
 
