@@ -14,11 +14,13 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import spirograd as sg
 from harness import common
 from harness.common import Result, Timing
+from models import twins
 
 dist = sg.distributed
 F = sg.nn.functional
@@ -50,7 +52,10 @@ def tokens(vocabulary: int, rows: int, length: int) -> Callable[[Any], tuple[Any
 
 def gpt(vocabulary: int, context: int, width: int, layers: int, heads: int) -> Callable[[Any], Any]:
     def make(lib: Any) -> Any:
-        return sg.models.GPT2(vocabulary, context, width, layers, heads, 0.0) if lib is sg else None
+        if lib is sg:
+            return sg.models.GPT2(vocabulary, context, width, layers, heads, 0.0)
+        sizes = SimpleNamespace(width=width, layers=layers, heads=heads, context=context, dropout=0.0)
+        return twins.gpt(lib)(vocabulary, sizes)
 
     return make
 
@@ -63,13 +68,10 @@ GPU = [
 ]
 
 
-def stepper(lib: Any, case: Case, device: str, wrap: Callable[[Any], Any]) -> Callable[[], None] | None:
-    """A function that makes a training step; None: the library does not have the model."""
+def stepper(lib: Any, case: Case, device: str, wrap: Callable[[Any], Any]) -> Callable[[], Any]:
+    """A function that makes a training step, and returns its loss."""
     lib.manual_seed(0)
-    model = case.make(lib)
-    if model is None:
-        return None
-    model = wrap(model.to(device))
+    model = wrap(case.make(lib).to(device))
     x, y = (t.to(device) for t in case.batch(lib))
     optimizer = lib.optim.AdamW(model.parameters(), lr=1e-4)
 
@@ -95,8 +97,6 @@ def seconds_of(step: Callable[[], Any], steps: int) -> float:
 def factors(case: Case, lib: Any, name: str, device: str, wrap: Callable[[Any], Any]) -> Iterator[Result]:
     """Times of one process and of all, and the factor between them."""
     alone, joint = (stepper(lib, case, device, w) for w in (lambda model: model, wrap))
-    if alone is None or joint is None:
-        return
     one, all_ = [], []
     for turn in range(TURNS + 1):
         dist.barrier()
@@ -117,23 +117,31 @@ def factors(case: Case, lib: Any, name: str, device: str, wrap: Callable[[Any], 
     yield Result("training", f"{case.name}, factor", name, device, value, "x", target=goal)
 
 
+def all_reduces(tensors: list[Any]) -> Timing:
+    """Of one batch, from the call until the sums are there."""
+    samples = []
+    for _ in range(10):
+        sg.synchronize()
+        dist.barrier()
+        start = time.perf_counter()
+        work = dist.all_reduce_coalesced(tensors, async_op=True)
+        assert work is not None
+        work.wait()
+        samples.append(time.perf_counter() - start)
+    return Timing.of(samples[3:])
+
+
 def bandwidth(device: str) -> Iterator[Result]:
-    """Bytes a second of an all-reduce of many gradients, from the call until the sums are there."""
+    """Bytes a second of an all-reduce of 16 tensors, alone and as one more in a batch, which is handed over once."""
+    further = 4
     for megabytes, goal in ((64, 240), (512, 300)) if device != "cpu" else ((4, 0),):
-        tensors = [sg.ones(megabytes * (1 << 20) // 4 // 16, device=device) for _ in range(16)]
-        samples = []
-        for _ in range(10):
-            sg.synchronize()
-            dist.barrier()
-            start = time.perf_counter()
-            work = dist.all_reduce_coalesced(tensors, async_op=True)
-            assert work is not None
-            work.wait()
-            samples.append(time.perf_counter() - start)
-        timing = Timing.of(samples[3:])
-        value = megabytes * (1 << 20) / timing.median / 1e9
-        target = f">= {goal} GB/s" if goal else ""
-        yield Result("all_reduce", f"{megabytes} MB in 16 tensors", "spirograd", device, value, "GB/s", timing, target)
+        size = megabytes * (1 << 20)
+        tensors = [sg.ones(size // 4 // 16, device=device) for _ in range(16 * (1 + further))]
+        one, more = all_reduces(tensors[:16]), all_reduces(tensors)
+        name, target = f"{megabytes} MB in 16 tensors", f">= {goal} GB/s" if goal else ""
+        yield Result("all_reduce", name, "spirograd", device, size / one.median / 1e9, "GB/s", one, target)
+        value = further * size / (more.median - one.median) / 1e9
+        yield Result("all_reduce", f"{name}, one more in a batch", "spirograd", device, value, "GB/s", more, target)
 
 
 def memory(device: str) -> Iterator[Result]:
@@ -154,8 +162,6 @@ def counters(device: str) -> Iterator[Result]:
     """What a step of the MLP costs, once it is known."""
     case = CPU[0]
     step = stepper(sg, case, device, sg.nn.parallel.DistributedDataParallel)
-    if step is None:
-        return
     for _ in range(6):
         step()
     sg.synchronize()
@@ -181,7 +187,6 @@ def strong(device: str) -> Iterator[Result]:
     one, each = (Case("", make, tokens(65, n, length), 10, 0) for n in (rows, rows // size))
     alone = stepper(sg, one, device, lambda model: model)
     joint = stepper(sg, each, device, sg.nn.parallel.DistributedDataParallel)
-    assert alone and joint
     times = []
     for _ in range(TURNS + 1):
         dist.barrier()

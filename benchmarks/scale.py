@@ -24,7 +24,7 @@ MEASURED = [
     (256 << 20, 911e-6),
     (1 << 30, 3259e-6),
 ]
-HAND_OVER = 300e-6  # measured: from Vulkan to CUDA and back
+HAND_OVER = 0.7e-3  # measured: what a step of two processes takes longer, beyond the reduction of its gradients
 PER_HOST = 8
 HOP = 5e-6  # assumed: seconds for one message between two machines
 # Published speeds of one network card for each GPU, in bytes a second.
@@ -33,30 +33,12 @@ NETWORKS = {"InfiniBand 400 Gbit/s": 50e9, "Ethernet 100 Gbit/s": 12.5e9}
 
 class Training(NamedTuple):
     name: str
-    parameters: int
-    layers: int
-    width: int
-    context: int
-    sequences: int  # a step and GPU
-    compute: float  # seconds a step on one GPU
-
-    @property
-    def gradients(self) -> int:
-        """Bytes."""
-        return 4 * self.parameters
-
-    def operations(self) -> float:
-        """Of a step: 6 a parameter and token, and 12 a layer, pair of tokens and channel for attention."""
-        tokens = self.sequences * self.context
-        return tokens * (6 * self.parameters + 12 * self.layers * self.context * self.width)
+    gradients: int  # bytes
+    compute: float  # seconds a step on one GPU, measured on an H200
 
 
-# Measured on an H200.
-SMALL = Training("GPT L6 E384 T256, 64 sequences a GPU", 10_750_000, 6, 384, 256, 64, 48e-3)
-# Not measured: as many operations a second as the small one, which a larger model exceeds, so that the real share of
-# communication is larger.
-_GPT2 = Training("GPT-2 small T1024, 8 sequences a GPU", 124_440_000, 12, 768, 1024, 8, 0.0)
-TRAININGS = [SMALL, _GPT2._replace(compute=SMALL.compute * _GPT2.operations() / SMALL.operations())]
+SMALL = Training("GPT L6 E384 T256, 64 sequences a GPU", 4 * 10_750_000, 31.5e-3)
+TRAININGS = [SMALL, Training("GPT-2 small T1024, 8 sequences a GPU", 4 * 124_440_000, 162.8e-3)]
 
 
 def pair_time(size: float) -> float:

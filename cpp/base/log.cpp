@@ -25,6 +25,8 @@ const std::vector<EnvVariable>& env_variables() {
       {"SPIROGRAD_FUSE", "1", "0: one kernel per operation."},
       {"SPIROGRAD_BARRIER", "hazards",
        "all: a full barrier between any two kernels; drop, reverse: none, other orders (tests only)."},
+      {"SPIROGRAD_SUBMISSION_COST", "",
+       "Bytes and operations of one submission, in which at least one kernel is; empty: what the device's kind takes."},
       {"SPIROGRAD_SPECIALIZE", "16",
        "Runs of a plan before its row kernels are compiled for its own sizes; 0: at once; -1: never."},
       {"SPIROGRAD_SHUFFLES", "1", "0: the threads of a kernel exchange values through shared memory only."},

@@ -34,7 +34,8 @@ Fold fold_of(const std::string& name) {
   constexpr const char* names[] = {"sum", "max", "min", "product"};
   for (size_t i = 0; i < std::size(all); ++i)
     if (name == names[i]) return all[i];
-  fail<ValueError>("distributed", "no operation " + name, "sum, max, min or product");
+  if (name == "avg") return Fold::sum;
+  fail<ValueError>("distributed", "no operation " + name, "sum, avg, max, min or product");
 }
 
 Collective::Kind kind_of_name(const std::string& name) {
@@ -48,10 +49,13 @@ std::vector<Tensor> run_collective(const std::vector<Tensor>& tensors, const std
   const WithoutGil unlocked;
   const Collective what{.kind = kind_of_name(kind),
                         .fold = static_cast<int32_t>(fold_of(fold)),
+                        .mean = fold == "avg",
                         .root = static_cast<int32_t>(root),
                         .group = static_cast<int32_t>(group)};
   return exchange(tensors, what, later);
 }
+
+bool take(const Tensor& target, const Tensor& result) { return take_result(target, result); }
 
 void finish() {
   const WithoutGil unlocked;
@@ -102,6 +106,8 @@ const Callable distributed_callables[] = {
      "tensors: Sequence[Tensor], kind: str, fold: str, root: int, group: int, later: bool", "tuple[Tensor, ...]",
      "One collective on each of the tensors, in one hand-over. later: on a GPU it ends when something needs it.",
      Scope::function},
+    {"_exchange_take", bound<take>, "target: Tensor, result: Tensor", "bool",
+     "target = result without a copy, or False: it has to be copied.", Scope::function},
     {"_exchange_finish", bound<finish>, "", "None", "Waits for the collective that is to end later, if there is one.",
      Scope::function},
 };

@@ -98,6 +98,7 @@ struct RunArguments {
   std::shared_ptr<const SourceLocations> lines;  // kept for reports
   bool unchecked = false;                        // a report of an earlier run also keeps this one from writing in place
   bool to_the_end = false;                       // must not be interrupted: the work that it belongs to has begun
+  bool ready = false;                            // get_ready() was called with the others
 };
 
 // Bytes on their way to the host.
@@ -163,13 +164,16 @@ class Device {
   virtual std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) = 0;
   // Submits without waiting (CPU: runs). The arguments are copied; buffers are kept until the work is done.
   virtual void run(Prepared& plan, const RunArguments& arguments) = 0;
+  // Does of a later run() what can be done while something else is waited for.
+  virtual void get_ready(Prepared&, const RunArguments&) {}
   // Submits without waiting. Everything is copied. nullptr: nothing is wanted. Only GPUs run jobs.
   virtual std::shared_ptr<Readback> run_job(const Job& job);
   // Waits until there is room for another submission. Call without the engine lock, so that a device that hangs blocks
   // only its own users. DeviceTimeoutError, DeviceLostError.
   virtual void wait_for_room() {}
-  // Waits for all submitted work. DeviceTimeoutError, DeviceLostError.
-  virtual void wait() = 0;
+  // Waits for all submitted work. `awake`: on a core of its own at first, where microseconds count. DeviceTimeoutError,
+  // DeviceLostError.
+  virtual void wait(bool awake = false) = 0;
   // The same when the process ends: waits no longer than this, whatever becomes of the work.
   virtual void wait_at_exit(std::chrono::milliseconds) noexcept {}
   // The first report since the last call, of finished work.

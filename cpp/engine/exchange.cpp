@@ -15,6 +15,7 @@
 #include "engine/run_status.hpp"
 #include "exchange/transport.hpp"
 #include "graph/build.hpp"
+#include "graph/watcher.hpp"
 #include "ops/list.hpp"
 
 namespace sg {
@@ -36,7 +37,7 @@ const OpInfo kCollective{.name = "collective",
 
 std::string text_of(const Collective& what, size_t parts, DType dtype, const std::vector<int64_t>& shape) {
   std::string text = name_of(what.kind);
-  if (folds(what.kind)) text += std::string("(") + name_of(static_cast<Fold>(what.fold)) + ")";
+  if (folds(what.kind)) text += std::string("(") + (what.mean ? "mean" : name_of(static_cast<Fold>(what.fold))) + ")";
   text += parts == 1 ? " of " : " of " + std::to_string(parts) + " tensors, the first ";
   text += std::string(name_of(dtype)) + " [";
   for (size_t d = 0; d < shape.size(); ++d) text += (d ? ", " : "") + std::to_string(shape[d]);
@@ -83,37 +84,64 @@ class UnderWay {
       text_ += " on " + id.str() + " by way of the host";
     }
     Transport& transport = direct ? *direct : host_transport();
-    batch_ = transport.prepare(device_of(id), group, parts_);
+    try {
+      batch_ = transport.prepare(device_of(id), group, parts_);
+    } catch (const DistributedError& error) {  // of this process alone, unlike all others of this type
+      group.meet(0, text_, error.what());
+      throw;
+    }
   }
   DeviceId device() const { return id_; }
   bool is_broken() const { return !group_of(what_.group).broken().empty(); }
 
-  void finish() {
+  void finish(const std::function<void()>& meanwhile) {
     const Stage stage("exchange", "stage", id_);
     const HostPaused paused;
     Group& group = group_of(what_.group);
-    device_of(id_).wait();
+    device_of(id_).wait(true);
     raise_reports(id_);
     for (const NodeRef& node : sources) raise_if_failed(*node);  // somebody else may have read the report
     retire(id_, runs_);
-    if (is_between_two(what_.kind))
-      group.meet_one(what_.root, signature_, text_);
-    else
-      group.meet(signature_, text_, "");
-    batch_->run(text_);
+    meet(group);
+    const Stage moving("collective", "stage", id_);
+    batch_->run(text_, meanwhile);
   }
-  // What reads a result raises the error; the others hear of it.
+  // What reads a result raises the error; the others hear of it. What took one has its old value again.
   void fail(const std::exception_ptr& error) noexcept {
     for (const NodeRef& node : results) {
       node->state = Node::State::failed;
       node->error = error;
     }
+    for (const Taken& t : taken) give_back(t);
     tell(what_, text_, error);
   }
 
+  struct Taken {
+    Ref<Storage> storage;
+    NodeRef before, result;
+  };
   std::vector<NodeRef> sources, results;
+  std::vector<Taken> taken;
 
  private:
+  void meet(Group& group) {
+    const Stage stage("meet", "stage", id_);
+    if (is_between_two(what_.kind))
+      group.meet_one(what_.root, signature_, text_);
+    else
+      group.meet(signature_, text_, "");
+  }
+
+  // A write that is pending has the storage's value before it: that is the old one now.
+  void give_back(const Taken& t) const noexcept {
+    for (Assignment& write : log_of(id_).assignments)
+      if (write.storage == t.storage && write.before == t.result) {
+        write.before = t.before;
+        return;
+      }
+    if (t.storage->node.ref() == t.result) t.storage->node = Held(t.before);
+  }
+
   const uint32_t runs_ = last_run();  // up to the one that makes the sources
   Collective what_;
   std::string text_;
@@ -136,8 +164,8 @@ class ExchangePlan final : public Prepared {
     // A root is named by its own number, who sends and who receives by the other's.
     signature_ = is_between_two(what_.kind)
                      ? 0
-                     : hash_mix(static_cast<uint64_t>(what_.kind) << 40 ^ static_cast<uint64_t>(what_.fold) << 32 ^
-                                static_cast<uint64_t>(what_.root));
+                     : hash_mix(static_cast<uint64_t>(what_.kind) << 40 ^ static_cast<uint64_t>(what_.mean) << 36 ^
+                                static_cast<uint64_t>(what_.fold) << 32 ^ static_cast<uint64_t>(what_.root));
     for (const Step* step : steps_) {
       const CustomKernel& custom = *step->only().kernel.custom;
       signature_ = hash_mix(signature_, static_cast<uint64_t>(custom.tensors[0].dtype));
@@ -248,6 +276,28 @@ std::vector<Tensor> exchange(const std::vector<Tensor>& inputs, const Collective
   return results;
 }
 
+bool take_result(const Tensor& target, const Tensor& result) {
+  const EngineLock lock;
+  const auto is_all = [](const Tensor& x) {
+    return x.contiguous() && x->offset == 0 && x.numel() == x->storage->node->numel;
+  };
+  Storage& storage = *target->storage;
+  NodeRef before = storage.node.ref();
+  const NodeRef& now = result->storage->node.ref();
+  const bool shared = before->buffer && before->buffer->shared;  // others look at that memory
+  if (capture() || watcher || before->pending() || now->state != Node::State::ready || shared || !is_all(target) ||
+      !is_all(result) || target.dtype() != result.dtype() || !(target.device() == result.device()))
+    return false;
+  if (under_way) under_way->taken.push_back({target->storage, before, now});
+  if (!target->untracked) {
+    ++storage.version;
+    storage.written = current_location();
+  }
+  before->drop_half();
+  storage.node = Held(now);
+  return true;
+}
+
 void finish_exchange() {
   if (!under_way) return;
   const DeviceId id = under_way->device();
@@ -264,11 +314,11 @@ void finish_exchange() {
   }
 }
 
-void finish_before_run(DeviceId id) {
+void finish_before_run(DeviceId id, const std::function<void()>& meanwhile) {
   if (!is_under_way(id)) return;
   std::unique_ptr<UnderWay> batch = std::move(under_way);
   try {
-    batch->finish();
+    batch->finish(meanwhile);
   } catch (const Interruption&) {
     if (batch->is_broken())
       batch->fail(std::make_exception_ptr(DistributedError("a collective was interrupted; its result has no value")));
@@ -300,8 +350,10 @@ std::shared_ptr<Prepared> prepare_exchange(std::shared_ptr<const Plan> plan) {
   return std::make_shared<ExchangePlan>(std::move(plan));
 }
 
+bool is_exchange(const Prepared& prepared) { return typeid(prepared) == typeid(ExchangePlan); }
+
 bool begin_exchange(DeviceId id, Prepared& prepared, const RunArguments& arguments) {
-  if (typeid(prepared) != typeid(ExchangePlan)) return false;  // of all that run, nearly none is one
+  if (!is_exchange(prepared)) return false;  // of all that run, nearly none is one
   static_cast<const ExchangePlan&>(prepared).begin(id, arguments);
   return true;
 }

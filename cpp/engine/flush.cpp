@@ -298,9 +298,16 @@ std::shared_ptr<const SourceLocations> run_plan(DeviceId id, const Plan& plan, P
   std::shared_ptr<const SourceLocations> lines;
   if (!input.reporters.empty() || !input.after.empty())
     lines = std::make_shared<ReporterLocations>(std::move(input.reporters), begin_run(std::move(input.after)));
-  const RunArguments arguments{leaves.data(), outputs.data(),  input.offsets.data(), input.numbers.data(),
-                               lines,         input.unchecked, input.to_the_end};
-  finish_before_run(id);
+  RunArguments arguments{leaves.data(), outputs.data(),  input.offsets.data(), input.numbers.data(),
+                         lines,         input.unchecked, input.to_the_end};
+  finish_before_run(id, [&] {
+    if (is_exchange(prepared)) return;
+    try {
+      device.get_ready(prepared, arguments);
+      arguments.ready = true;
+    } catch (...) {  // run() says it, when it does not fail the batch any more
+    }
+  });
   if (!begin_exchange(id, prepared, arguments)) device.run(prepared, arguments);
   if (profiling()) profile::count_memory(id, device.stats().bytes_live);
   return lines;

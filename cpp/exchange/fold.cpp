@@ -59,7 +59,7 @@ T smaller(T a, T b) {
 }
 
 template <class Type, auto combine>
-void fold_typed(const std::vector<const std::byte*>& rows, std::byte* out, int64_t n) {
+void fold_typed(const std::vector<const std::byte*>& rows, std::byte* out, int64_t n, double scale) {
   using Stored = Type::stored;
   using Value = Type::value;
   std::vector<Value> room(rows.size() * static_cast<size_t>(kBlock));
@@ -69,6 +69,9 @@ void fold_typed(const std::vector<const std::byte*>& rows, std::byte* out, int64
       const auto* from = reinterpret_cast<const Stored*>(rows[r]) + begin;
       Value* to = room.data() + r * kBlock;
       for (int64_t i = 0; i < count; ++i) to[i] = Type::load(from[i]);
+      if constexpr (std::is_floating_point_v<Value>)
+        if (scale != 1)
+          for (int64_t i = 0; i < count; ++i) to[i] *= static_cast<Value>(scale);
     }
     for (size_t left = rows.size(); left > 1; left = (left + 1) / 2)
       for (size_t r = 0; r < left; r += 2) {
@@ -86,46 +89,47 @@ void fold_typed(const std::vector<const std::byte*>& rows, std::byte* out, int64
 }
 
 template <class Type>
-void fold_as(Fold fold, const std::vector<const std::byte*>& rows, std::byte* out, int64_t n) {
+void fold_as(Fold fold, const std::vector<const std::byte*>& rows, std::byte* out, int64_t n, double scale) {
   using V = Type::value;
   switch (fold) {
     case Fold::sum:
-      return fold_typed<Type, add<V>>(rows, out, n);
+      return fold_typed<Type, add<V>>(rows, out, n, scale);
     case Fold::product:
-      return fold_typed<Type, multiply<V>>(rows, out, n);
+      return fold_typed<Type, multiply<V>>(rows, out, n, scale);
     case Fold::maximum:
-      return fold_typed<Type, larger<V>>(rows, out, n);
+      return fold_typed<Type, larger<V>>(rows, out, n, scale);
     case Fold::minimum:
-      return fold_typed<Type, smaller<V>>(rows, out, n);
+      return fold_typed<Type, smaller<V>>(rows, out, n, scale);
   }
 }
 
 }  // namespace
 
-void fold_rows(DType dtype, Fold fold, const std::vector<const std::byte*>& rows, std::byte* out, int64_t n) {
+void fold_rows(DType dtype, Fold fold, const std::vector<const std::byte*>& rows, std::byte* out, int64_t n,
+               double scale) {
   switch (dtype) {
     case DType::boolean:
       if (fold == Fold::sum) fold = Fold::maximum;
       if (fold == Fold::product) fold = Fold::minimum;
-      return fold_as<Plain<uint8_t, int32_t>>(fold, rows, out, n);
+      return fold_as<Plain<uint8_t, int32_t>>(fold, rows, out, n, scale);
     case DType::uint8:
-      return fold_as<Plain<uint8_t, int32_t>>(fold, rows, out, n);
+      return fold_as<Plain<uint8_t, int32_t>>(fold, rows, out, n, scale);
     case DType::int8:
-      return fold_as<Plain<int8_t, int32_t>>(fold, rows, out, n);
+      return fold_as<Plain<int8_t, int32_t>>(fold, rows, out, n, scale);
     case DType::int16:
-      return fold_as<Plain<int16_t, int32_t>>(fold, rows, out, n);
+      return fold_as<Plain<int16_t, int32_t>>(fold, rows, out, n, scale);
     case DType::int32:
-      return fold_as<Plain<int32_t>>(fold, rows, out, n);
+      return fold_as<Plain<int32_t>>(fold, rows, out, n, scale);
     case DType::int64:
-      return fold_as<Plain<int64_t>>(fold, rows, out, n);
+      return fold_as<Plain<int64_t>>(fold, rows, out, n, scale);
     case DType::float16:
-      return fold_as<Half>(fold, rows, out, n);
+      return fold_as<Half>(fold, rows, out, n, scale);
     case DType::bfloat16:
-      return fold_as<Brain>(fold, rows, out, n);
+      return fold_as<Brain>(fold, rows, out, n, scale);
     case DType::float32:
-      return fold_as<Plain<float>>(fold, rows, out, n);
+      return fold_as<Plain<float>>(fold, rows, out, n, scale);
     case DType::float64:
-      return fold_as<Plain<double>>(fold, rows, out, n);
+      return fold_as<Plain<double>>(fold, rows, out, n, scale);
   }
 }
 

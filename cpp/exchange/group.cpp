@@ -241,8 +241,17 @@ void Group::meet(uint64_t signature, const std::string& what, const std::string&
     messages.receive(m, kMeet, theirs, sizeof mine);
     messages.send(m, kMeet, sent, sizeof mine);
   }
-  messages.wait();
-  compare(mine, others);
+  const auto cancel = [this] {
+    if (direct_) direct_->cancel();
+  };
+  try {
+    messages.wait();
+    compare(mine, others);
+  } catch (...) {
+    cancel();
+    throw;
+  }
+  if (mine.failed) cancel();
 }
 
 void Group::meet_one(int member, uint64_t signature, const std::string& what) {

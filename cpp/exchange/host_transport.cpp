@@ -92,12 +92,15 @@ class Exchange {
       if (p.out + to != p.in + from) std::memmove(p.out + to, p.in + from, p.unit());
     };
     const std::vector<const std::byte*> rows(p.received.begin(), p.received.end());
-    const auto fold = static_cast<Fold>(p.part.what.fold);
-    if (kind == Kind::reduce_scatter) fold_rows(p.part.dtype, fold, rows, p.out, p.part.count);
+    const double scale = p.part.what.mean ? 1.0 / size_ : 1.0;
+    const auto fold = [&](std::byte* out, int64_t count) {
+      fold_rows(p.part.dtype, static_cast<Fold>(p.part.what.fold), rows, out, count, scale);
+    };
+    if (kind == Kind::reduce_scatter) fold(p.out, p.part.count);
     if (kind == Kind::all_reduce || (kind == Kind::reduce && is_root))
-      fold_rows(p.part.dtype, fold, rows, p.out + p.bytes(begin(p, me_)), share(p, me_));
+      fold(p.out + p.bytes(begin(p, me_)), share(p, me_));
     if (kind == Kind::reduce && !is_root) {
-      fold_rows(p.part.dtype, fold, rows, p.received[static_cast<size_t>((me_ + 1) % size_)], share(p, me_));
+      fold(p.received[static_cast<size_t>((me_ + 1) % size_)], share(p, me_));
       copy(0, 0);
     }
     if ((kind == Kind::broadcast) && is_root) copy(0, 0);
@@ -127,7 +130,7 @@ class HostBatch final : public Batch {
   HostBatch(Device& device, Group& group, const std::vector<Part>& parts)
       : device_(device), group_(group), parts_(parts) {}
 
-  void run(const std::string& what) override {
+  void run(const std::string& what, const std::function<void()>&) override {
     std::vector<HostPart> host;
     std::vector<std::unique_ptr<std::byte[]>> copies;
     std::vector<BufferRef> used;

@@ -1,6 +1,7 @@
 // The seam between the engine and what moves values between processes. nccl/ takes the buffers of NVIDIA's GPUs (RCCL and
 // oneCCL would be its neighbours); host_transport.cpp takes any and goes through the host.
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,8 +31,8 @@ class Batch {
  public:
   virtual ~Batch() = default;
   // All members come with the same batch, and the device has computed all inputs. On return the outputs are there, or
-  // will be before anything that the device is asked for later.
-  virtual void run(const std::string& what) = 0;
+  // will be before anything that the device is asked for later. `meanwhile` may be called, once, before a wait.
+  virtual void run(const std::string& what, const std::function<void()>& meanwhile) = 0;
 };
 
 class Transport {
@@ -43,6 +44,8 @@ class Transport {
   // What may fail for this process alone, so that the others hear of it when they meet. All parts are of one group; they
   // outlive the batch. The device may still be computing the inputs.
   virtual std::unique_ptr<Batch> prepare(Device& device, Group& group, const std::vector<Part>& parts) = 0;
+  // Members met, and one has failed or calls something else: nothing that was prepared takes place, in any of them.
+  virtual void cancel() noexcept {}
 };
 
 // Through host memory and the group's channel.

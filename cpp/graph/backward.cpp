@@ -291,14 +291,14 @@ void backward(const std::vector<Tensor>& roots, const std::vector<Tensor>& gradi
     for (const Tensor& t : *inputs)
       if (!t.is_leaf()) retain_grad(t);
   options.retain_graph |= options.create_graph;
-  const Pass pass(roots, gradients, options, inputs);
+  Pass pass(roots, gradients, options, inputs);
   const GradMode mode(options.create_graph);
-  for (const auto& [leaf, g] : pass.leaves) {
+  for (auto& [leaf, g] : pass.leaves) {
     if (watcher) {
       watcher->reads_gradient(Tensor(leaf));
       watcher->sets_gradient(Tensor(leaf));
     }
-    accumulate(leaf->grad, g);
+    accumulate(leaf->grad, std::exchange(g, {}));  // held no longer: a hook may write .grad in place
     if (leaf->hooks)
       for (size_t i = 0; const Ref<Hook> hook = hook_of(leaf->hooks, &Hooks::accumulated, i); ++i)
         (*hook)(Tensor(leaf));

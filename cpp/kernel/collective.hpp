@@ -22,6 +22,7 @@ struct Collective {
   };
   Kind kind = Kind::none;
   int32_t fold = 0;   // a Fold, of those that reduce
+  int32_t mean = 0;   // 1, with the sum: each value is multiplied by 1 / size before
   int32_t root = 0;   // the member that gives or takes
   int32_t group = 0;  // see exchange/group.hpp
 };

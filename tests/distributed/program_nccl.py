@@ -54,6 +54,7 @@ def trained(compiled: bool = False) -> str:
         assert stats["bytes_read"] == 0, "gradients stay on the GPU"
         if not compiled:
             assert stats["submissions"] <= 2 * 4 + 2, "an update runs with the next step"
+            assert stats["resubmissions"] == 3, "commands of a whole step are kept: gradients are not copied"
     return bits(model)
 
 
@@ -72,6 +73,15 @@ def train(early: sg.Tensor) -> None:
     sg.empty_cache()
     if mock:
         assert mock.mock_opened() == mock.mock_mapped() < before, "what Vulkan gives back, CUDA closes first"
+    large, x = sg.zeros(40 << 20), sg.ones(5)
+    dist.all_reduce(large)
+    sg.synchronize()
+    dist.all_reduce(x, async_op=True)
+    del large
+    sg.empty_cache()  # CUDA's stream waits for what this process does next, so nothing may wait for that stream
+    assert x.tolist() == [2.0] * 5
+    if mock:
+        assert mock.mock_opened() == mock.mock_mapped() < before, "CUDA closes it when the stream is idle"
     two, one = dist.new_group([0, 1]), dist.new_group([1])
     for group, want in ((two, 3.0), (one, 2.0)):
         x = sg.full((9,), float(rank + 1))

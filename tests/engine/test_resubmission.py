@@ -4,8 +4,12 @@ would be wrong."""
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,6 +118,36 @@ def test_bits_are_those_of_commands_recorded_each_time(gpu: sg.Device) -> None:
         assert sg.stats()["resubmissions"] == 4
         results.append(([loss.item() for loss in losses], task.bits()))
     assert results[0] == results[1]
+
+
+PARTS = """
+import hashlib
+import spirograd as sg
+from engine.test_resubmission import Net, SLOTS, WARM
+task = Net(sg.Device.gpu(), 17)
+batches = [task.batch() for _ in range(WARM + 2 * SLOTS)]
+losses = [task.step(*batch) for batch in batches[:WARM]]
+sg.reset_stats()
+losses += [task.step(*batch) for batch in batches[WARM:]]
+s = sg.stats()
+print(s["submissions"], s["resubmissions"], s["dispatches"])
+print(hashlib.sha256(b"".join(task.bits()) + str([loss.item() for loss in losses]).encode()).hexdigest())
+"""
+
+
+def test_long_plans_in_several_submissions_are_recorded_once_too(gpu: sg.Device) -> None:
+    """Where a watchdog ends what takes long; here each kernel is a submission."""
+    path = os.pathsep.join(p for p in (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")) if p)
+    printed = []
+    for cost in ("", "1"):
+        variables = os.environ | {"SPIROGRAD_SUBMISSION_COST": cost, "PYTHONPATH": path}
+        out = subprocess.run([sys.executable, "-c", PARTS], env=variables, capture_output=True, text=True)
+        assert out.returncode == 0, out.stderr
+        printed.append(out.stdout.split())
+    (whole, again, dispatches, bits), (parts, *others) = printed
+    assert (int(whole), int(again)) == (2 * SLOTS, 2 * SLOTS)
+    assert int(parts) == int(dispatches) > int(whole)
+    assert others == [again, dispatches, bits]
 
 
 def test_results_that_are_kept_lie_elsewhere_each_time(gpu: sg.Device) -> None:

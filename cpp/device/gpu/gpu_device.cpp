@@ -111,9 +111,10 @@ class GpuDevice final : public Device {
   void download(void* to, const BufferRef& from, size_t offset, size_t bytes) override;
   std::unique_ptr<Prepared> prepare(std::shared_ptr<const Plan> plan) override;
   void run(Prepared& plan, const RunArguments& arguments) override;
+  void get_ready(Prepared& plan, const RunArguments& arguments) override;
   std::shared_ptr<Readback> run_job(const Job& job) override;
   void wait_for_room() override;
-  void wait() override;
+  void wait(bool awake) override;
   void wait_at_exit(std::chrono::milliseconds limit) noexcept override;
   Status take_status() override;
   void empty_cache() override;
@@ -244,8 +245,17 @@ void GpuDevice::run(Prepared& plan, const RunArguments& arguments) {
   ask("run", [&](Opened& device) {
     const std::lock_guard lock(device.mutex);
     auto& prepared = static_cast<GpuPrepared&>(plan);
-    specialize(prepared, device.context.physical.features, device.pipelines);
+    if (!arguments.ready) specialize(prepared, device.context.physical.features, device.pipelines);
     device.recorder.run(prepared, arguments);
+  });
+}
+
+void GpuDevice::get_ready(Prepared& plan, const RunArguments& arguments) {
+  ask("run", [&](Opened& device) {
+    const std::lock_guard lock(device.mutex);
+    auto& prepared = static_cast<GpuPrepared&>(plan);
+    specialize(prepared, device.context.physical.features, device.pipelines);
+    device.recorder.get_ready(prepared, arguments);
   });
 }
 
@@ -274,8 +284,9 @@ void GpuDevice::wait_for_room() {
   });
 }
 
-void GpuDevice::wait() {
+void GpuDevice::wait(bool awake) {
   ask("wait", [&](Opened& device) {
+    if (awake) device.queue.wait_awake(device.queue.submitted());
     device.queue.wait(device.queue.submitted(), true);
     if (device.copies) device.copies->wait(device.copies->submitted(), true);
     device.timing.collect();

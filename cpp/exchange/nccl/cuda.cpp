@@ -1,6 +1,7 @@
 // Owns the declarations of the few functions of CUDA's driver, and what was opened with them. Knows no collectives.
 #include "exchange/nccl/cuda.hpp"
 
+#include <atomic>
 #include <memory>
 
 #include "base/error.hpp"
@@ -10,10 +11,11 @@ namespace sg {
 namespace {
 
 constexpr const char* kLibrary = "libcuda.so.1";
-constexpr int kNotReady = 600;        // CUDA_ERROR_NOT_READY
-constexpr int kOpaqueFile = 1;        // CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD
-constexpr unsigned kDedicated = 1;    // CUDA_EXTERNAL_MEMORY_DEDICATED
-constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING
+constexpr int kNotReady = 600;           // CUDA_ERROR_NOT_READY
+constexpr int kOpaqueFile = 1;           // CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD
+constexpr unsigned kDedicated = 1;       // CUDA_EXTERNAL_MEMORY_DEDICATED
+constexpr unsigned kNonBlocking = 1;     // CU_STREAM_NON_BLOCKING
+constexpr unsigned kGreaterOrEqual = 0;  // CU_STREAM_WAIT_VALUE_GEQ
 
 // CUDA_EXTERNAL_MEMORY_HANDLE_DESC and CUDA_EXTERNAL_MEMORY_BUFFER_DESC.
 struct MemoryHandle {
@@ -54,6 +56,8 @@ struct Driver {
   int (*unmap)(Cuda::Address);
   int (*close)(void*);
   int (*copy)(Cuda::Address, Cuda::Address, size_t, void*);
+  int (*host_memory)(void**, size_t, unsigned);
+  int (*wait_for)(void*, Cuda::Address, uint32_t, unsigned);
 
   Driver() {
     find("cuInit", init);
@@ -71,6 +75,8 @@ struct Driver {
     find("cuMemFree_v2", unmap);
     find("cuDestroyExternalMemory", close);
     find("cuMemcpyDtoDAsync_v2", copy);
+    find("cuMemHostAlloc", host_memory);
+    find("cuStreamWaitValue32_v2", wait_for);
     check("cuInit", init(0));
   }
   void check(const char* call, int answer) const {
@@ -135,6 +141,10 @@ Cuda::Cuda(int device) {
   d.check("cuDevicePrimaryCtxRetain", d.retain_context(&context_, device));
   const Current current(*this);
   d.check("cuStreamCreate", d.make_stream(&stream_, kNonBlocking));
+  void* gate = nullptr;
+  d.check("cuMemHostAlloc", d.host_memory(&gate, sizeof *gate_, 0));
+  gate_ = static_cast<uint32_t*>(gate);
+  *gate_ = 0;
 }
 
 Cuda::Current::Current(Cuda& gpu) { driver().check("cuCtxPushCurrent", driver().push_context(gpu.context_)); }
@@ -168,16 +178,20 @@ Cuda::Address Cuda::address(Device& device, const BufferRef& buffer, const Exter
   return block.begin + place.at;
 }
 
-// The stream is idle: every batch waits for its end.
+void Cuda::close(const Block& block) noexcept {
+  driver().unmap(block.begin);
+  driver().close(block.memory);
+}
+
 void Cuda::forget(uint64_t block) noexcept {
   const auto at = blocks_.find(block);
   if (at == blocks_.end()) return;
-  const Driver& d = driver();
   void* ignored = nullptr;
-  if (d.push_context(context_) == 0) {
-    d.unmap(at->second.begin);
-    d.close(at->second.memory);
-    d.pop_context(&ignored);
+  if (held_ != let_go_) {
+    forgotten_.push_back(at->second);
+  } else if (driver().push_context(context_) == 0) {
+    close(at->second);
+    driver().pop_context(&ignored);
   }
   blocks_.erase(at);
 }
@@ -186,10 +200,23 @@ void Cuda::copy(Address to, Address from, size_t bytes) {
   driver().check("cuMemcpyDtoDAsync", driver().copy(to, from, bytes, stream_));
 }
 
+uint32_t Cuda::hold() {
+  driver().check("cuStreamWaitValue32",
+                 driver().wait_for(stream_, reinterpret_cast<uintptr_t>(gate_), held_ + 1, kGreaterOrEqual));
+  return ++held_;
+}
+
+void Cuda::let_go(uint32_t number) noexcept {
+  if (static_cast<int32_t>(number - let_go_) <= 0) return;
+  let_go_ = number;
+  std::atomic_ref(*gate_).store(number, std::memory_order_release);
+}
+
 bool Cuda::idle() {
   const int answer = driver().query_stream(stream_);
   if (answer == kNotReady) return false;
   driver().check("cuStreamQuery", answer);
+  for (; !forgotten_.empty(); forgotten_.pop_back()) close(forgotten_.back());
   return true;
 }
 

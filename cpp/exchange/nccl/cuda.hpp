@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "device/device.hpp"
 
@@ -30,10 +31,14 @@ class Cuda {
 
   // Where CUDA sees the buffer, which has external memory.
   Address address(Device& device, const BufferRef& buffer, const ExternalMemory& place);
-  void forget(uint64_t block) noexcept;  // before the block goes back to Vulkan's driver
+  // Before the block goes back to Vulkan's driver. CUDA closes it now, or when the stream is idle.
+  void forget(uint64_t block) noexcept;
   Stream stream() const { return stream_; }
   void copy(Address to, Address from, size_t bytes);  // on the stream
-  bool idle();                                        // all work of the stream is done. DistributedError: it failed
+  // What the stream is asked for from here on begins when let_go() is called with the number that this returns.
+  uint32_t hold();
+  void let_go(uint32_t number) noexcept;
+  bool idle();  // all work of the stream is done. DistributedError: it failed
 
  private:
   struct Block {
@@ -41,9 +46,13 @@ class Cuda {
     Address begin;
   };
   explicit Cuda(int device);
+  static void close(const Block& block) noexcept;
   void* context_ = nullptr;
   Stream stream_ = nullptr;
+  uint32_t* gate_ = nullptr;  // host memory that the stream looks at: it goes on at the number that it waits for
+  uint32_t held_ = 0, let_go_ = 0;
   std::map<uint64_t, Block> blocks_;
+  std::vector<Block> forgotten_;  // while the stream was held: CUDA would wait for it
 };
 
 }  // namespace sg

@@ -11,7 +11,7 @@ struct Nccl {
   using Stream = void*;
   enum Answer : int { success = 0, in_progress = 7 };
   enum Type : int { int8 = 0, uint8 = 1, int32 = 2, int64 = 4, float16 = 6, float32 = 7, float64 = 8, bfloat16 = 9 };
-  enum Operation : int { sum = 0, product = 1, maximum = 2, minimum = 3 };
+  enum Operation : int { sum = 0, product = 1, maximum = 2, minimum = 3, mean = 4 };
   static constexpr int kOldest = 21400;  // the first with communicators that do not block
 
   struct UniqueId {

@@ -44,8 +44,10 @@ Element element_of(DType dtype, bool folded) {
   }
 }
 // Booleans are 0 and 1: the sum is or, the product and.
-Nccl::Operation operation_of(Fold fold, DType dtype) {
+Nccl::Operation operation_of(const Collective& what, DType dtype) {
   const bool boolean = dtype == DType::boolean;
+  const auto fold = static_cast<Fold>(what.fold);
+  if (what.mean) return Nccl::mean;
   if (fold == Fold::maximum) return Nccl::maximum;
   if (fold == Fold::minimum) return Nccl::minimum;
   if (fold == Fold::product) return boolean ? Nccl::minimum : Nccl::product;
@@ -59,24 +61,17 @@ std::vector<int> others(const Group& group) {
   return all;
 }
 
+// Has the GPU's stream wait until members have met, so that what NCCL does on the host happens while the inputs are still
+// computed. A batch that does not take place is one that NCCL has begun: the communicator is given up, in all members,
+// and the next batch makes another.
 class NcclTransport final : public Transport {
  public:
   NcclTransport(Group& group, DeviceId device, const Nccl& nccl, Cuda& cuda)
       : device_(device), nccl_(nccl), cuda_(cuda) {
-    const std::string what = "NCCL's communicator";
-    const Nccl::UniqueId id = share_id(group, what);
-    const Cuda::Current current(cuda_);
-    Nccl::Config config;
-    nccl_.check("ncclCommInitRankConfig", nccl_.open(&communicator_, group.size(), id, group.rank(), &config));
-    try {
-      wait(group, what, others(group), [] { return true; });
-    } catch (...) {
-      abort();
-      throw;
-    }
+    open(group);
   }
   // After all is done, too: it waits for nobody, which ncclCommDestroy does.
-  ~NcclTransport() override { abort(); }
+  ~NcclTransport() override { cancel(); }
 
   const char* name() const override { return "NCCL"; }
   bool takes(DeviceId device, const std::vector<Part>& parts) const override {
@@ -85,23 +80,62 @@ class NcclTransport final : public Transport {
            });
   }
   std::unique_ptr<Batch> prepare(Device& device, Group& group, const std::vector<Part>& parts) override;
+  void cancel() noexcept override {
+    cuda_.let_go(held_);
+    if (!communicator_) return;
+    try {
+      const Cuda::Current current(cuda_);
+      nccl_.abort(communicator_);
+    } catch (...) {
+    }
+    communicator_ = nullptr;
+  }
 
   Cuda& cuda() { return cuda_; }
-  // All calls in one group of NCCL's, then the wait for their end.
-  template <class F>
-  void run(Group& group, const std::string& what, const std::vector<int>& missing, F calls) {
+  int64_t number() const { return communicator_ ? number_ : 0; }  // of the communicator; 0: there is none
+  // All members come.
+  void open(Group& group) {
+    const std::string what = "NCCL's communicator";
+    const Nccl::UniqueId id = share_id(group, what);
     const Cuda::Current current(cuda_);
+    Nccl::Config config;
+    ++number_;
+    nccl_.check("ncclCommInitRankConfig", nccl_.open(&communicator_, group.size(), id, group.rank(), &config));
     try {
-      nccl_.check("ncclGroupStart", nccl_.begin());
-      calls(nccl_, communicator_, cuda_.stream());
-      nccl_.check("ncclGroupEnd", nccl_.end(), communicator_);
-      wait(group, what, missing, [this] { return cuda_.idle(); });
+      wait(group, what, others(group), [] { return true; });
     } catch (...) {
-      abort();
+      cancel();
       throw;
     }
   }
-  // Whether nothing runs any more after an abort.
+  // All calls in one group of NCCL's, which the stream begins in end().
+  template <class F>
+  void begin(F calls) {
+    const Cuda::Current current(cuda_);
+    try {
+      held_ = cuda_.hold();
+      nccl_.check("ncclGroupStart", nccl_.begin());
+      calls(nccl_, communicator_, cuda_.stream());
+      nccl_.check("ncclGroupEnd", nccl_.end(), communicator_);
+    } catch (...) {
+      cancel();
+      throw;
+    }
+  }
+  // On return they have been done.
+  void end(Group& group, const std::string& what, const std::vector<int>& missing,
+           const std::function<void()>& meanwhile) {
+    const Cuda::Current current(cuda_);
+    cuda_.let_go(held_);
+    meanwhile();
+    try {
+      wait(group, what, missing, [this] { return cuda_.idle(); });
+    } catch (...) {
+      cancel();
+      throw;
+    }
+  }
+  // Whether nothing runs any more after cancel().
   bool drained() noexcept {
     try {
       const Cuda::Current current(cuda_);
@@ -167,20 +201,12 @@ class NcclTransport final : public Transport {
     }
   }
 
-  void abort() noexcept {
-    if (!communicator_) return;
-    try {
-      const Cuda::Current current(cuda_);
-      nccl_.abort(communicator_);
-    } catch (...) {
-    }
-    communicator_ = nullptr;
-  }
-
   const DeviceId device_;
   const Nccl& nccl_;
   Cuda& cuda_;
   Nccl::Communicator communicator_ = nullptr;
+  int64_t number_ = 0;
+  uint32_t held_ = 0;
 };
 
 // Buffers belong to CUDA from the construction to the end.
@@ -196,25 +222,25 @@ class NcclBatch final : public Batch {
       if (out) c.out = place(p.out, p.out_at, out, after_, false);
     }
     device_.hand_over(buffers_, before_);
-  }
-  ~NcclBatch() override {
-    if (ended_) device_.take_back(buffers_, ran_ ? after_ : std::vector<BufferCopy>());
-  }
-
-  void run(const std::string& what) override {
-    const int root = calls_.front().part.what.root;
-    const bool pair = is_between_two(calls_.front().part.what.kind);
     try {
-      transport_.run(group_, what, pair ? std::vector{root} : others(group_),
-                     [&](const Nccl& nccl, Nccl::Communicator communicator, Nccl::Stream stream) {
-                       for (const Call& c : calls_) add(c, nccl, communicator, stream);
-                     });
-      ran_ = true;
+      if (transport_.number() && !is_pair()) begin();
     } catch (...) {
-      ended_ = transport_.drained();
-      if (!ended_) new std::vector<BufferRef>(buffers_);  // CUDA may still write to them: they stay for good
+      leave();
       throw;
     }
+  }
+  ~NcclBatch() override { leave(); }
+
+  void run(const std::string& what, const std::function<void()>& meanwhile) override {
+    if (begun_ && begun_ != transport_.number())
+      fail<DistributedError>(what, "it was given up", "see the error before this one");
+    if (!transport_.number()) transport_.open(group_);
+    if (!begun_) begin();
+    transport_.end(group_, what, is_pair() ? std::vector{root()} : others(group_), [&] {
+      if (after_.empty()) take_back({});  // by what is submitted next, which is when NCCL has ended
+      meanwhile();
+    });
+    ran_ = true;
   }
 
  private:
@@ -242,11 +268,34 @@ class NcclBatch final : public Batch {
     return transport_.cuda().address(device_, lent, memory) + at;
   }
 
+  int root() const { return calls_.front().part.what.root; }
+  // Two members of more: what the others do is not known, so they begin when both have met.
+  bool is_pair() const { return is_between_two(calls_.front().part.what.kind); }
+  void begin() {
+    begun_ = transport_.number();
+    transport_.begin([this](const Nccl& nccl, Nccl::Communicator communicator, Nccl::Stream stream) {
+      for (const Call& c : calls_) add(c, nccl, communicator, stream);
+    });
+  }
+  void take_back(const std::vector<BufferCopy>& copies) {
+    device_.take_back(buffers_, copies);
+    taken_back_ = true;
+  }
+  void leave() noexcept {
+    bool idle = true;
+    if (begun_ && !ran_) {
+      if (begun_ == transport_.number()) transport_.cancel();
+      idle = transport_.drained();
+    }
+    if (idle && !taken_back_) take_back(ran_ ? after_ : std::vector<BufferCopy>());
+    if (!idle) new std::vector<BufferRef>(buffers_);  // CUDA may still write to them: they stay for good
+  }
+
   void add(const Call& c, const Nccl& n, Nccl::Communicator communicator, Nccl::Stream stream) const {
     const Collective& what = c.part.what;
     const auto count = static_cast<size_t>(c.part.count * c.element.units);
     const int type = c.element.type, root = what.root, me = group_.rank();
-    const int operation = operation_of(static_cast<Fold>(what.fold), c.part.dtype);
+    const int operation = operation_of(what, c.part.dtype);
     const size_t unit = static_cast<size_t>(c.part.count) * size_of(c.part.dtype);
     const auto at = [&](Cuda::Address begin, int member = 0) {
       return reinterpret_cast<void*>(begin + static_cast<size_t>(member) * unit);
@@ -288,7 +337,8 @@ class NcclBatch final : public Batch {
   std::vector<Call> calls_;
   std::vector<BufferRef> buffers_;
   std::vector<BufferCopy> before_, after_;
-  bool ran_ = false, ended_ = true;
+  int64_t begun_ = 0;  // with the communicator of this number; 0: not yet
+  bool ran_ = false, taken_back_ = false;
 };
 
 std::unique_ptr<Batch> NcclTransport::prepare(Device& device, Group& group, const std::vector<Part>& parts) {

@@ -70,12 +70,11 @@ def _exchange(
 def _folded(
     kind: str, tensors: Sequence[Tensor], op: ReduceOp, group: ProcessGroup, root: int = 0, later: bool = False
 ) -> list[Tensor]:
-    """Results of a collective that reduces. The sum is divided afterwards, in a kernel with what reads it."""
+    """Results of a collective that reduces. For a mean, values are divided before they are added."""
     for x in tensors:
         if op is ReduceOp.AVG and not x.is_floating_point():
             raise TypeError(f"{kind}: the mean of {x.dtype}; use a floating type, or the sum")
-    results = _exchange(kind, tensors, group, "sum" if op is ReduceOp.AVG else op.value, root, later)
-    return [x * (1 / group.size()) for x in results] if op is ReduceOp.AVG else list(results)
+    return list(_exchange(kind, tensors, group, op.value, root, later))
 
 
 def _by_device(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
@@ -88,7 +87,9 @@ def _by_device(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
 
 
 def _write(tensor: Tensor, values: Tensor) -> None:
-    tensor.detach().copy_(values.reshape(tensor.shape))
+    target, values = tensor.detach(), values.reshape(tensor.shape)
+    if not _core._exchange_take(target, values):
+        target.copy_(values)
 
 
 def _root(group: ProcessGroup, rank: int, name: str) -> int:

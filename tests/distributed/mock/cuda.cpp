@@ -94,6 +94,15 @@ int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t 
   return kSuccess;
 }
 
+int cuMemHostAlloc(void** made, size_t bytes, unsigned) { return *made = calloc(1, bytes), kSuccess; }
+int cuStreamWaitValue32_v2(void* stream, unsigned long long at, uint32_t value, unsigned) {
+  static_cast<MockStream*>(stream)->add([=] {
+    const auto* word = reinterpret_cast<const volatile uint32_t*>(at);
+    while (static_cast<int32_t>(*word - value) < 0) usleep(20);
+  });
+  return kSuccess;
+}
+
 // For tests: blocks that are open, and ranges of them that are mapped.
 int mock_opened() { return opened; }
 int mock_mapped() { return mapped; }

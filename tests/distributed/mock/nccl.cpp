@@ -97,7 +97,7 @@ uint16_t to_brain(float x) {
 }
 template <class T>
 T fold(T a, T b, int operation) {
-  if (operation == 0) return static_cast<T>(a + b);
+  if (operation == 0 || operation == 4) return static_cast<T>(a + b);
   if (operation == 1) return static_cast<T>(a * b);
   return operation == 2 ? std::max(a, b) : std::min(a, b);
 }
@@ -122,6 +122,22 @@ void fold_in(int type, void* to, const void* with, size_t n, int operation) {
   if (type == 7) fold_all<float>(to, with, n, operation);
   if (type == 8) fold_all<double>(to, with, n, operation);
   if (type == 9) fold_halves(to, with, n, operation, from_brain, to_brain);
+}
+template <class T>
+void scale_all(void* values, size_t n, int ranks) {
+  auto* a = static_cast<T*>(values);
+  for (size_t i = 0; i < n; ++i) a[i] *= static_cast<T>(1.0 / ranks);
+}
+template <class F, class G>
+void scale_halves(void* values, size_t n, int ranks, F from, G back) {
+  auto* a = static_cast<uint16_t*>(values);
+  for (size_t i = 0; i < n; ++i) a[i] = back(from(a[i]) * static_cast<float>(1.0 / ranks));
+}
+void divide(int type, void* values, size_t n, int ranks) {
+  if (type == 6) scale_halves(values, n, ranks, from_half, to_half);
+  if (type == 7) scale_all<float>(values, n, ranks);
+  if (type == 8) scale_all<double>(values, n, ranks);
+  if (type == 9) scale_halves(values, n, ranks, from_brain, to_brain);
 }
 size_t size_of(int type) {
   constexpr size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2};
@@ -158,7 +174,12 @@ int together(Communicator* c, void* stream, const void* in, size_t count, int ty
 }
 void folded(const Communicator* c, char* out, size_t run, size_t n, size_t unit, int type, int operation) {
   std::vector<char> sum(c->shared->values[0] + run * n * unit, c->shared->values[0] + (run + 1) * n * unit);
-  for (int r = 1; r < c->size; ++r) fold_in(type, sum.data(), c->shared->values[r] + run * n * unit, n, operation);
+  if (operation == 4) divide(type, sum.data(), n, c->size);
+  for (int r = 1; r < c->size; ++r) {
+    std::vector<char> values(c->shared->values[r] + run * n * unit, c->shared->values[r] + (run + 1) * n * unit);
+    if (operation == 4) divide(type, values.data(), n, c->size);
+    fold_in(type, sum.data(), values.data(), n, operation);
+  }
   memcpy(out, sum.data(), n * unit);
 }
 

@@ -18,7 +18,8 @@ namespace sg {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kSpin = std::chrono::microseconds(80);  // a submission and its wait take 29 to 38 us on an H200
+constexpr auto kSpin = std::chrono::microseconds(80);   // a submission and its wait take 29 to 38 us on an H200
+constexpr auto kAwake = std::chrono::milliseconds(50);  // a thread that sleeps goes on 90 to 150 us later there
 constexpr auto kSlice = std::chrono::milliseconds(50);
 
 double timeout_from_env() {
@@ -100,13 +101,16 @@ void Queue::Submission::add(VkCommandBuffer buffer) {
   info.commandBuffer = buffer;
 }
 
-uint64_t Queue::submit(Slot& slot, VkCommandBuffer kept, Names kernels) {
+uint64_t Queue::submit(Slot& slot, std::span<const VkCommandBuffer> kept, Names kernels) {
   if (slot.open) end_commands(slot.commands);
   const std::lock_guard lock(mutex_);
   submissions_.clear();
   for (size_t i = 0; slot.open && i < slot.used; ++i) submissions_.emplace_back().add(slot.buffers[i]);
   if (submissions_.empty()) submissions_.emplace_back();
-  if (kept) submissions_.back().add(kept);
+  for (VkCommandBuffer commands : kept) {
+    if (commands != kept.front()) submissions_.emplace_back();
+    submissions_.back().add(commands);
+  }
   slot.value = submit(std::move(kernels));
   slot.open = false;
   next_ = (next_ + 1) % slots_.size();
@@ -184,6 +188,12 @@ uint64_t Queue::completed() {
   while (seen < value && !completed_.compare_exchange_weak(seen, value, std::memory_order_release)) {
   }
   return value;
+}
+
+void Queue::wait_awake(uint64_t value) {
+  const auto start = Clock::now();
+  while (completed_.load(std::memory_order_acquire) < value && completed() < value && Clock::now() - start < kAwake)
+    std::this_thread::yield();
 }
 
 // Short work is waited for by asking again and again, because sleeping and waking cost more. After that the driver

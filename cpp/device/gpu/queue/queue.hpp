@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,9 +47,10 @@ class Queue {
   void open(Slot& slot);                                       // begins its first command buffer
   void open_next(Slot& slot);                                  // another one, for a submission behind it
   Slot& begin();                                               // next() and open()
-  // Submits the slot's own commands, if they are open, then `kept`: closed commands that read the slot's arguments.
-  // Either everything goes to the device or nothing. Returns the number of the last submission.
-  uint64_t submit(Slot& slot, VkCommandBuffer kept = VK_NULL_HANDLE, Names kernels = nullptr);
+  // Submits the slot's own commands, if they are open, then `kept`: closed commands that read the slot's arguments, the
+  // first together with them, each other one for itself. Either everything goes to the device or nothing. Returns the
+  // number of the last submission.
+  uint64_t submit(Slot& slot, std::span<const VkCommandBuffer> kept = {}, Names kernels = nullptr);
   uint64_t submit(VkCommandBuffer commands);  // closed commands from elsewhere
   // Later submissions run after that submission of a queue (this one or another).
   void run_after(Queue& other, uint64_t value);
@@ -58,6 +60,7 @@ class Queue {
   int64_t take_count() { return count_.exchange(0); }  // submissions since the last call
   // Until `value` is done. Calls Host::check_interrupts() when `interruptible`: then the caller must hold no engine lock.
   void wait(uint64_t value, bool interruptible);
+  void wait_awake(uint64_t value);  // asks again and again, but for long work: call wait() behind it
   // Whether all work has ended: the device is lost, or finishes within `limit`.
   bool ended(std::chrono::milliseconds limit) noexcept;
   // For the exit of the process: no hook, no exception, at most `limit`. True when `value` is done.

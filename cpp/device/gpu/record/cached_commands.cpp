@@ -16,11 +16,14 @@ std::shared_ptr<CachedCommands> CommandCache::take() {
   return all_.emplace_back(std::make_shared<CachedCommands>());
 }
 
-void CommandCache::begin(CachedCommands::OfSlot& cached) {
+VkCommandBuffer CommandCache::begin_next(CachedCommands::OfSlot& cached) {
   if (!pool_) pool_ = make_command_pool(context_, context_.physical.family, Submissions::many);
-  if (!cached.commands) cached.commands = make_command_buffer(context_, pool_);
-  vk_check(vkResetCommandBuffer(cached.commands, 0), "vkResetCommandBuffer");
-  begin_commands(cached.commands, Submissions::many);
+  if (cached.used == cached.buffers.size()) cached.buffers.push_back(make_command_buffer(context_, pool_));
+  const VkCommandBuffer commands = cached.buffers[cached.used];
+  vk_check(vkResetCommandBuffer(commands, 0), "vkResetCommandBuffer");
+  begin_commands(commands, Submissions::many);
+  ++cached.used;
+  return commands;
 }
 
 void CommandCache::empty() {
@@ -29,7 +32,9 @@ void CommandCache::empty() {
   queue_.wait(queue_.submitted(), false);
   for (auto it = unused; it != all_.end(); ++it)
     for (const CachedCommands::OfSlot& cached : (*it)->slots)
-      if (cached.commands) vkFreeCommandBuffers(context_.device, pool_, 1, &cached.commands);
+      if (!cached.buffers.empty())
+        vkFreeCommandBuffers(context_.device, pool_, static_cast<uint32_t>(cached.buffers.size()),
+                             cached.buffers.data());
   all_.erase(unused, all_.end());
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "device/gpu/queue/queue.hpp"
@@ -14,9 +15,11 @@ namespace sg {
 
 struct CachedCommands {
   struct OfSlot {
-    VkCommandBuffer commands = VK_NULL_HANDLE;
+    std::vector<VkCommandBuffer> buffers;
+    size_t used = 0;                     // of them: one for each submission of the plan
     std::vector<uint64_t> recorded_for;  // empty: nothing that can be submitted
     int64_t dispatches = 0, barriers = 0;
+    std::span<const VkCommandBuffer> commands() const { return std::span(buffers).first(used); }
   };
   std::array<OfSlot, Queue::kSlots> slots;
 };
@@ -25,9 +28,9 @@ struct CachedCommands {
 class CommandCache {
  public:
   CommandCache(const Context& context, Queue& queue) : context_(context), queue_(queue) {}
-  std::shared_ptr<CachedCommands> take();      // new ones, or those of a plan that no longer exists
-  void begin(CachedCommands::OfSlot& cached);  // to record them anew
-  void empty();                                // those of plans that are gone. Waits for the work in flight
+  std::shared_ptr<CachedCommands> take();                      // new ones, or those of a plan that no longer exists
+  VkCommandBuffer begin_next(CachedCommands::OfSlot& cached);  // another buffer, to be recorded anew
+  void empty();  // those of plans that are gone. Waits for the work in flight
 
  private:
   const Context& context_;

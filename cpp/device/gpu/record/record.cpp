@@ -3,6 +3,7 @@
 #include "device/gpu/record/record.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -18,6 +19,7 @@ constexpr size_t kBlockAlignment = kBlockWords * sizeof(uint64_t), kUploadAlignm
 // Elementary operations of one submission: about 0.2 s on a slow device of the kind. Watchdogs fire at 2 s.
 // In the units of plan/cost.hpp: bytes moved plus operations. Software devices have no watchdog.
 double most_cost(VkPhysicalDeviceType type) {
+  if (const double given = std::atof(env("SPIROGRAD_SUBMISSION_COST").c_str()); given > 0) return given;
   if (type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU) return 5e10;
   if (type == VK_PHYSICAL_DEVICE_TYPE_CPU) return std::numeric_limits<double>::infinity();
   return 1e12;
@@ -75,8 +77,7 @@ CommandRecorder::CommandRecorder(const Context& context, Queue& queue, Pool& poo
       cache_(context, queue),
       commands_(context, pipelines, stats) {}
 
-// Everything that can fail comes before the one call that submits, so a run that fails has changed nothing.
-void CommandRecorder::run(GpuPrepared& plan, const RunArguments& arguments) {
+void CommandRecorder::get_ready(GpuPrepared& plan, const RunArguments& arguments) {
   const Stage stage("record", "stage", context_.id);
   if (plan.made_by != &pipelines_)
     fail<DeviceLostError>("run", "the plan is of " + context_.name() + " before its loss");
@@ -87,25 +88,28 @@ void CommandRecorder::run(GpuPrepared& plan, const RunArguments& arguments) {
   const size_t blocks = plan.words.size() * sizeof(uint64_t), uploads = round_up(blocks, kUploadAlignment);
   Slot& slot = next_slot(uploads + uploads_.bytes());
   write_blocks(slot, plan, arguments);
-  VkCommandBuffer cached = VK_NULL_HANDLE;
-  times_.clear();
-  if (may_cache(plan)) {
-    if (!uploads_.empty()) {
-      open(slot);
-      record_uploads(slot, uploads);
-    }
-    cached = cached_commands(plan, slot);
-  } else {
-    record_parts(slot, plan, uploads);
+  const Cached cached = may_cache(plan) ? cached_commands(plan, slot) : Cached();
+  if (!cached.empty() && !uploads_.empty()) {
+    open(slot);
+    record_uploads(slot, uploads);
   }
-  const uint64_t value = submit(slot, cached, plan, arguments);
+  ready_ = {&slot, uploads, uploads_.count(), cached, queue_.submitted()};
+}
+
+// Everything that can fail comes before the one call that submits, so a run that fails has changed nothing.
+void CommandRecorder::run(GpuPrepared& plan, const RunArguments& arguments) {
+  const bool is_ready = arguments.ready && ready_.after == queue_.submitted() && ready_.count == uploads_.count();
+  if (!is_ready) get_ready(plan, arguments);
+  Slot& slot = *ready_.slot;
+  times_.clear();
+  if (ready_.cached.empty()) record_parts(slot, plan, ready_.uploads);
+  const uint64_t value = submit(slot, ready_.cached, plan, arguments);
   uploads_.clear();
   for (size_t i = 0; i < times_.size(); ++i) timing_.submitted(std::move(times_[i]), value + 1 - times_.size() + i);
   ++plan.runs;
 }
 
-uint64_t CommandRecorder::submit(Slot& slot, VkCommandBuffer cached, const GpuPrepared& plan,
-                                 const RunArguments& arguments) {
+uint64_t CommandRecorder::submit(Slot& slot, Cached cached, const GpuPrepared& plan, const RunArguments& arguments) {
   const auto submitted = [&] { return queue_.submit(slot, cached, plan.names); };
   return plan.uses_status ? status_.expect(plan.plan, arguments.lines, submitted) : submitted();
 }
@@ -195,8 +199,7 @@ std::shared_ptr<Readback> CommandRecorder::run_job(const Job& job) {
   std::shared_ptr<GpuReadback> readback = record_wanted(job);
   if (readback) timing_.after(times, slot.commands, {"Memcpy DtoH", "", "gpu_memcpy", wanted_bytes(job)});
   transfer_.expect_all();  // its kernels have addresses of any buffer
-  const uint64_t value =
-      queue_.submit(slot, VK_NULL_HANDLE, std::make_shared<const std::vector<std::string>>(1, job.kernel));
+  const uint64_t value = queue_.submit(slot, {}, std::make_shared<const std::vector<std::string>>(1, job.kernel));
   if (readback) readback->value = value;
   uploads_.clear();
   timing_.submitted(std::move(times), value);
@@ -260,11 +263,11 @@ void CommandRecorder::write_blocks(Slot& slot, const GpuPrepared& plan, const Ru
 // Commands with copies or descriptors contain buffers, and timed ones contain queries, so these are recorded each time.
 // A plan that runs once needs no cached commands.
 bool CommandRecorder::may_cache(const GpuPrepared& plan) const {
-  return plan.runs > 0 && !plan.copies && !proxy_ && !Timing::wanted() && next_part(plan, 0).last == plan.steps.size();
+  return plan.runs > 0 && !plan.copies && !proxy_ && !Timing::wanted();
 }
 
 // The cached commands if they fit this run, else new ones in their place.
-VkCommandBuffer CommandRecorder::cached_commands(GpuPrepared& plan, Slot& slot) {
+CommandRecorder::Cached CommandRecorder::cached_commands(GpuPrepared& plan, Slot& slot) {
   if (!plan.cached) plan.cached = cache_.take();
   CachedCommands::OfSlot& cached = plan.cached->slots[slot.index];
   depends_on_.assign(1, slot.arguments.address);
@@ -273,19 +276,24 @@ VkCommandBuffer CommandRecorder::cached_commands(GpuPrepared& plan, Slot& slot) 
     stats_.dispatches += cached.dispatches;
     stats_.barriers += cached.barriers;
     ++stats_.resubmissions;
-    return cached.commands;
+    return cached.commands();
   }
   cached.recorded_for.clear();
-  cache_.begin(cached);
+  cached.used = 0;
   const DeviceStats before = stats_;
-  commands_.start(cached.commands);
-  commands_.expect(Work::kernels);
-  record_steps(slot, plan, {0, plan.steps.size()}, nullptr);
-  end_commands(cached.commands);
+  Part part{0, 0};
+  do {
+    part = next_part(plan, part.last);
+    const VkCommandBuffer commands = cache_.begin_next(cached);
+    commands_.start(commands);
+    commands_.expect(Work::kernels);
+    record_steps(slot, plan, part, nullptr);
+    end_commands(commands);
+  } while (part.last < plan.steps.size());
   cached.dispatches = stats_.dispatches - before.dispatches;
   cached.barriers = stats_.barriers - before.barriers;
   cached.recorded_for = depends_on_;
-  return cached.commands;
+  return cached.commands();
 }
 
 void CommandRecorder::record_steps(Slot& slot, const GpuPrepared& plan, const Part& part,

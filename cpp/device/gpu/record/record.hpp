@@ -29,6 +29,8 @@ class CommandRecorder {
 
   void reserve(int64_t arena_bytes) { memory_.reserve(arena_bytes); }
   void run(GpuPrepared& plan, const RunArguments& arguments);
+  // Finds memory, writes arguments and records. run() takes it if nothing was submitted or uploaded since.
+  void get_ready(GpuPrepared& plan, const RunArguments& arguments);
   std::shared_ptr<Readback> run_job(const Job& job);
   // Keeps a small upload until the next submission, which begins with it.
   void upload_small(const Ref<GpuBuffer>& to, const void* from, size_t bytes);
@@ -48,14 +50,22 @@ class CommandRecorder {
   struct Part {  // the steps [first, last) of one submission
     size_t first, last;
   };
+  using Cached = std::span<const VkCommandBuffer>;
+  struct Ready {
+    Slot* slot;
+    size_t uploads;  // where they begin in the slot's argument memory, behind the plan's arguments
+    size_t count;    // of them
+    Cached cached;
+    uint64_t after;  // the submission before it
+  };
 
   Part next_part(const GpuPrepared& plan, size_t first) const;
   uint64_t word(const ArgWord& w, const RunArguments& arguments) const;
   void write_blocks(Slot& slot, const GpuPrepared& plan, const RunArguments& arguments);
   void record_parts(Slot& slot, const GpuPrepared& plan, size_t uploads);
-  uint64_t submit(Slot& slot, VkCommandBuffer cached, const GpuPrepared& plan, const RunArguments& arguments);
+  uint64_t submit(Slot& slot, Cached cached, const GpuPrepared& plan, const RunArguments& arguments);
   bool may_cache(const GpuPrepared& plan) const;
-  VkCommandBuffer cached_commands(GpuPrepared& plan, Slot& slot);
+  Cached cached_commands(GpuPrepared& plan, Slot& slot);
   Slot& next_slot(size_t argument_bytes);
   void open(Slot& slot);  // its commands are those that the functions below add to
   bool record_uploads(Slot& slot, size_t at) { return uploads_.record(slot, at, commands_, transfer_); }
@@ -89,6 +99,7 @@ class CommandRecorder {
   std::vector<uint64_t> words_;
   std::vector<uint64_t> depends_on_;  // of cached commands: where the blocks are, which memories are the same
   std::vector<Timing::BatchRef> times_;
+  Ready ready_{};
 };
 
 }  // namespace sg

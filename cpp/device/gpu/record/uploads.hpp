@@ -16,7 +16,8 @@ namespace sg {
 class Uploads {
  public:
   Uploads();
-  bool empty() const { return uploads_.empty() && returned_.empty() && copies_.empty(); }
+  bool empty() const { return count() == 0; }
+  size_t count() const { return uploads_.size() + returned_.size() + copies_.size(); }  // only grows, until clear()
   size_t bytes() const { return bytes_.size(); }
   bool has_room_for(size_t bytes) const;
   void add(const Ref<GpuBuffer>& to, const void* from, size_t bytes);

@@ -60,11 +60,9 @@ class Averages:
             for p in trained:
                 if p.grad is None:  # unused here, and maybe not elsewhere
                     p.grad = _core.zeros_like(p.detach())
-                else:
-                    p.grad.mul_(1 / self.processes)  # at the end of the kernel that makes the gradient
                 gradients.append(p.grad)
             for group in self._pairs or [self.group]:
-                distributed.all_reduce_coalesced(gradients, group=group, async_op=True)
+                distributed.all_reduce_coalesced(gradients, distributed.ReduceOp.AVG, group, async_op=True)
 
 
 def _taken(parameters: list[Tensor]) -> list[Tensor]:
