@@ -10,6 +10,7 @@ import contextlib
 import copy
 import enum
 import itertools
+import os
 import pickle
 import queue
 import random
@@ -197,6 +198,25 @@ class Local:
         """Has nothing to release."""
 
 
+class Started:
+    """What a process is sent first. It remembers the process, which on Windows runs before the rest is pickled."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+
+    def __reduce__(self) -> Any:
+        from multiprocessing.context import get_spawning_popen
+
+        self._process = get_spawning_popen()
+        return Started, ()
+
+    def end(self) -> None:
+        """Ends the process if the rest could not be pickled: it would take what the next one is sent."""
+        if os.name == "nt" and self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+
+
 class Process:
     """Makes batches in a process; a call sends the task and waits for the answer."""
 
@@ -204,11 +224,14 @@ class Process:
         self._pipe, theirs = context.Pipe()
         name = f"DataLoader {info.id}"
         self._id = info.id
+        started = Started()
         # The pipe comes last: nothing is lost when the data set cannot be pickled.
-        self._process = context.Process(target=_main, args=(fetch, info, init, theirs), name=name, daemon=True)
+        arguments = (started, fetch, info, init, theirs)
+        self._process = context.Process(target=_main, args=arguments, name=name, daemon=True)
         try:
             self._process.start()
         except (pickle.PicklingError, AttributeError, TypeError) as error:
+            started.end()
             raise TypeError(
                 f"DataLoader: what worker processes need cannot be pickled ({error}); define the data set, collate_fn "
                 "and worker_init_fn at the top level of a module, or use threads (multiprocessing_context=None)"
@@ -246,7 +269,7 @@ class Process:
         self._pipe.close()
 
 
-def _main(fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None, pipe: Any) -> None:
+def _main(_: Started, fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None, pipe: Any) -> None:
     """A worker process. Its own defaults are the CPU; Ctrl-C is for the program that started it."""
     import multiprocessing
     import signal
