@@ -728,10 +728,11 @@ def test_stub_names_everything() -> None:
 
 def test_import_is_light(run_python: object) -> None:
     out = run_python(
-        "import sys, time, numpy, logging\n"
+        "import os, sys, time, numpy, logging\n"
         "t = time.perf_counter(); import spirograd; t = time.perf_counter() - t\n"
         "print('spirograd.nn' in sys.modules, 'spirograd.optim' in sys.modules, t)\n"
-        "print([l for l in open('/proc/self/maps') if 'vulkan' in l])"
+        "maps = '/proc/self/maps'\n"
+        "print([l for l in open(maps) if 'vulkan' in l] if os.path.exists(maps) else [])"
     )
     first, second = out.splitlines()
     nn_loaded, optim_loaded, seconds = first.split()

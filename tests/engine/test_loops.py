@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import threading
@@ -291,7 +290,7 @@ def test_a_loop_that_was_interrupted_goes_on_where_it_stopped() -> None:
 
     want = rounds().numpy()
     kept = []
-    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.1, signal.raise_signal, (signal.SIGINT,))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         for _ in range(1000):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -84,7 +85,7 @@ def test_a_sub_interpreter_is_refused_in_one_line(first: bool, run_python: Run) 
         timeout=180,
     )
     refusal, main = out.splitlines()
-    assert "sub-interpreter" in refusal and main == "main: 2.0"
+    assert re.search("sub-?interpreter", refusal) and main == "main: 2.0"
 
 
 def test_a_free_threaded_python_keeps_its_gil() -> None:
