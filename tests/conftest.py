@@ -59,7 +59,10 @@ SYSTEM = {
     "limits": (find_spec("resource") is not None, "the system sets no limits to a process"),
     "rights": (hasattr(os, "getuid"), "the system keeps rights in another way than by mode and owner of a file"),
     "links": (not WINDOWS, "a link needs a right that users of the system do not have"),
-    "devices": (not WINDOWS and os.path.exists("/dev/full"), "the system has no devices that are files, like /dev/full"),
+    "devices": (
+        not WINDOWS and os.path.exists("/dev/full"),
+        "the system has no devices that are files, like /dev/full",
+    ),
     "scripts": (not WINDOWS, "the system starts no scripts by their first line"),
     "long doubles": (np.finfo(np.longdouble).nmant > 52, "a long double has no more bits than a double"),
 }

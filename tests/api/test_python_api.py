@@ -716,11 +716,11 @@ def test_stub_is_current() -> None:
     import stubs
 
     stub = Path(sg.__file__).resolve().with_name("_core.pyi")
-    assert stub.read_text() == stubs.stub(), "run python tools/stubs.py > python/spirograd/_core.pyi"
+    assert stub.read_text(encoding="utf-8") == stubs.stub(), "run python tools/stubs.py > python/spirograd/_core.pyi"
 
 
 def test_stub_names_everything() -> None:
-    stub = Path(sg.__file__).resolve().with_name("_core.pyi").read_text()
+    stub = Path(sg.__file__).resolve().with_name("_core.pyi").read_text(encoding="utf-8")
     for name in dir(sg._core):
         if not name.startswith("__"):
             assert re.search(rf"^(def |class )?{name}\b", stub, re.MULTILINE), name

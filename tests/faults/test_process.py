@@ -92,7 +92,7 @@ def test_a_free_threaded_python_keeps_its_gil() -> None:
     """The module does not declare that it can do without, so such a Python switches its GIL on, and warns."""
     if hasattr(sys, "_is_gil_enabled"):
         assert sys._is_gil_enabled()
-    declaration = Path(__file__).parents[2].joinpath("cpp", "bind", "module.cpp").read_text()
+    declaration = Path(__file__).parents[2].joinpath("cpp", "bind", "module.cpp").read_text(encoding="utf-8")
     assert "PYBIND11_MODULE(_core, module)" in declaration and "gil_not_used" not in declaration
 
 
