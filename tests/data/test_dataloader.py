@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from interrupts import ctrl_c
 from spirograd.utils.data import (
     DataLoader,
     Dataset,
@@ -423,6 +424,16 @@ class TestErrors:
     def test_slow_worker(self, workers: dict[str, Any]) -> None:
         with pytest.raises(RuntimeError, match=r"worker 0 gave no batch within 0\.1 seconds"):
             list(DataLoader(Squares(1, slow=0.4), timeout=0.1, **workers))
+
+    @pytest.mark.parametrize("workers", WORKERS[1:])
+    def test_ctrl_c_ends_the_wait_for_a_batch(self, workers: dict[str, Any]) -> None:
+        timer = threading.Timer(0.5, ctrl_c)
+        timer.start()
+        begin = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            next(iter(DataLoader(Squares(1, slow=4), **workers)))
+        assert time.perf_counter() - begin < 2.5
+        timer.join()
 
     def test_in_init(self) -> None:
         with pytest.raises(ZeroDivisionError):

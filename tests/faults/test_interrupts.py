@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
@@ -13,16 +12,9 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from interrupts import ctrl_c
 
 SECOND = 1.0  # what a user waits at most
-
-
-def ctrl_c(number: int = signal.SIGINT) -> None:
-    """As a terminal does it; a process of Windows can send it to itself alone."""
-    if os.name == "nt":
-        signal.raise_signal(number)
-    else:
-        os.kill(os.getpid(), number)
 
 
 @contextmanager

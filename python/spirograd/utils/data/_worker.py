@@ -10,11 +10,13 @@ import contextlib
 import copy
 import enum
 import itertools
+import math
 import os
 import pickle
 import queue
 import random
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -155,7 +157,7 @@ class Worker:
         """The next answer of this epoch; raises what the worker raised."""
         while True:
             try:
-                epoch, value = self.answers.get(timeout=timeout or None)
+                epoch, value = self._next(timeout)
             except queue.Empty:
                 if self.process is not None:
                     self.process.end()
@@ -171,6 +173,17 @@ class Worker:
                 finally:
                     del value  # no cycle through the traceback
             return value
+
+    def _next(self, timeout: float | None) -> tuple[int, Any]:
+        """On Windows, Ctrl-C does not end the wait for a lock, and comes between two."""
+        if os.name != "nt":
+            return self.answers.get(timeout=timeout or None)
+        end = time.monotonic() + (timeout or math.inf)
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self.answers.get(timeout=max(min(0.1, end - time.monotonic()), 0))
+            if time.monotonic() >= end:
+                raise queue.Empty
 
     def close(self) -> None:
         """The thread ends after the batch that it is making; it is not waited for."""
