@@ -308,19 +308,21 @@ if sys.platform == "win32":
         whether another process held it."""
         path = part.with_name(f"{part.name}.lock")
         waited = False
-        with path.open("ab") as lock:
-            while True:
-                lock.seek(0)
+        try:
+            with path.open("ab") as lock:
+                while True:
+                    lock.seek(0)
+                    try:
+                        msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
+                        break
+                    except OSError:
+                        waited = True
+                        time.sleep(0.05)
                 try:
-                    msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
-                    break
-                except OSError:
-                    waited = True
-                    time.sleep(0.05)
-            try:
-                yield waited
-            finally:
-                lock.seek(0)
-                msvcrt.locking(lock.fileno(), msvcrt.LK_UNLCK, 1)
-        with contextlib.suppress(OSError):  # another process waits for it
-            path.unlink()
+                    yield waited
+                finally:
+                    lock.seek(0)
+                    msvcrt.locking(lock.fileno(), msvcrt.LK_UNLCK, 1)
+        finally:
+            with contextlib.suppress(OSError):  # another process waits for it
+                path.unlink()
