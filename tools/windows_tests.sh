@@ -17,18 +17,16 @@ site=$folder/Lib/site-packages
 # NumPy is the newest that Wine 10 starts. Not for Windows, or not without its compiler: pygraphviz, MPICH.
 names=(numpy==2.1.3 colorama 'pytest>=9.1' pytest-xdist hypothesis micrograd==0.1.0 pillow onnx onnxruntime gguf safetensors
   sentencepiece ml_dtypes einops graphviz tqdm matplotlib scikit-learn tokenizers pyarrow)
-stamp=$(sha256sum "${wheels[0]}" tools/windows_tests.sh tools/wine_complex.c | sha256sum | cut -c1-32)
+stamp=$(sha256sum "${wheels[0]}" tools/windows_tests.sh | sha256sum | cut -c1-32)
 if [ "$(cat "$folder/stamp" 2>/dev/null)" != "$stamp" ]; then
   rm -rf "$folder"
   "$there/wine" "$there/python/python.exe" -m venv "$folder" >/dev/null 2>&1 || die "python -m venv failed in Wine"
   version=$(basename "$(echo "$there"/python/libs/python3??.lib)" .lib)
   .venv/bin/python -m pip install -q --no-compile --target "$site" --only-binary :all: --platform win_amd64 \
     --python-version "3.${version#python3}" "${wheels[0]}" "${names[@]}" || die "pip cannot install what the tests need"
-  # NumPy's complex numbers call what Wine's C library lacks: they are given a library that has it.
-  for module in "$site"/numpy/_core/_multiarray_umath*.pyd "$site"/numpy/linalg/_umath_linalg*.pyd; do
-    sed -i 's/api-ms-win-crt-math-l1-1-0\.dll/npy-ms-win-crt-math-l1-1-0.dll/' "$module"
-    cp "$there/npy-ms-win-crt-math-l1-1-0.dll" "$(dirname "$module")/"
-  done
+  # Complex numbers call what Wine's C library lacks: they are given a library that has it.
+  grep -rlZ --include='*.pyd' --include='*.dll' api-ms-win-crt-math-l1-1-0.dll "$site" |
+    LC_ALL=C xargs -0 sed -i 's/api-ms-win-crt-math-l1-1-0\.dll/npy-ms-win-crt-math-l1-1-0.dll/'
   echo "$stamp" >"$folder/stamp"
 fi
 (cd python/spirograd && find . -name '*.py' -print0 | xargs -0 cp --parents -t "$site/spirograd")

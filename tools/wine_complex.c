@@ -1,6 +1,6 @@
-// What NumPy calls of Microsoft's complex functions and Wine 10's C library does not have (tools/windows.sh): by C99's
-// formulas, with its Annex G for numbers that are not finite. A complex number is a struct there, and a long double is
-// a double.
+// What NumPy and SciPy call of Microsoft's complex functions and Wine 10's C library does not have (tools/windows.sh):
+// by C99's formulas, with its Annex G for numbers that are not finite. A complex number is a struct there, and a long
+// double is a double.
 #include <math.h>
 
 typedef struct {
@@ -60,9 +60,19 @@ static D m_ctan(D z) {
   const D w = m_ctanh(make(-z.im, z.re));
   return make(w.im, -w.re);
 }
+static D m_clog(D z) { return make(log(hypot(z.re, z.im)), atan2(z.im, z.re)); }
 static D m_cpow(D z, D p) {
-  const double l = log(hypot(z.re, z.im)), a = atan2(z.im, z.re);
-  return m_cexp(make(p.re * l - p.im * a, p.re * a + p.im * l));
+  const D l = m_clog(z);
+  return m_cexp(make(p.re * l.re - p.im * l.im, p.re * l.im + p.im * l.re));
+}
+
+static D m_csqrt(D z) {
+  const double x = z.re, y = z.im;
+  if (x == 0 && y == 0) return make(0, y);
+  if (isinf(y)) return make(INFINITY, y);
+  if (isinf(x)) return x > 0 ? make(x, isnan(y) ? y : copysign(0, y)) : make(isnan(y) ? y : 0, copysign(x, y));
+  const double t = sqrt((fabs(x) + hypot(x, y)) / 2);
+  return x >= 0 ? make(t, y / (2 * t)) : make(fabs(y) / (2 * t), copysign(t, y));
 }
 
 static D wide(F z) { return make(z.re, z.im); }
@@ -86,6 +96,8 @@ COMPLEX(ctanh)
 COMPLEX(ccos)
 COMPLEX(csin)
 COMPLEX(ctan)
+COMPLEX(clog)
+COMPLEX(csqrt)
 F wine_cpowf(F z, F p) { return narrow(m_cpow(wide(z), wide(p))); }
 D wine_cpow(D z, D p) { return m_cpow(z, p); }
 D wine_cpowl(D z, D p) { return m_cpow(z, p); }
