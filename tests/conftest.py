@@ -64,6 +64,8 @@ SYSTEM = {
         "the system has no devices that are files, like /dev/full",
     ),
     "scripts": (not WINDOWS, "the system starts no scripts by their first line"),
+    "the order of GCC": (not WINDOWS, "another compiler computes the operands of a formula in another order"),
+    "a build": (not WINDOWS, "tools/ builds on Linux"),
     "long doubles": (np.finfo(np.longdouble).nmant > 52, "a long double has no more bits than a double"),
 }
 

@@ -29,7 +29,7 @@ if [ "$(cat "$folder/stamp" 2>/dev/null)" != "$stamp" ]; then
     LC_ALL=C xargs -0 sed -i 's/api-ms-win-crt-math-l1-1-0\.dll/npy-ms-win-crt-math-l1-1-0.dll/'
   echo "$stamp" >"$folder/stamp"
 fi
-(cd python/spirograd && find . -name '*.py' -print0 | xargs -0 cp --parents -t "$site/spirograd")
+(cd python/spirograd && find . -name '*.py' -print0 | xargs -0 cp -p --parents -t "$site/spirograd")
 # As in the lane gpu of tools/test.sh.
 export SPIROGRAD_ALLOW_CPU_VULKAN=1 GALLIVM_PERF=nopt LP_NATIVE_VECTOR_WIDTH=128
 export SPIROGRAD_CACHE=${SPIROGRAD_CACHE:-$folder/cache}

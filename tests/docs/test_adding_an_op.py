@@ -148,6 +148,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree
 
 
+@pytest.mark.needs("a build")
 @pytest.mark.slow
 def test_an_op_of_each_kind_is_added_by_the_page(tree: Path) -> None:
     python = {"PYTHONPATH": str(tree / "python")}

@@ -60,6 +60,7 @@ def apply(tree: Path, steps: range) -> None:
     run(tree, "cmake", "--build", "build/copy", "--target", "spirograd_tests")
 
 
+@pytest.mark.needs("a build")
 @pytest.mark.slow
 def test_the_page_can_be_followed(tmp_path: Path) -> None:
     tree = copied(tmp_path)

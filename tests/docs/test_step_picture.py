@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import pytest
@@ -11,8 +10,7 @@ pytest.importorskip("graphviz", reason="the picture needs graphviz")
 import step_picture
 
 
-# In a formula like a * b - c * d either product may come first; GCC and Clang choose differently.
-@pytest.mark.skipif(os.name == "nt", reason="the picture has the order of operations that GCC gives them")
+@pytest.mark.needs("the order of GCC")
 def test_the_picture_shows_the_step() -> None:
     picture = step_picture.PICTURE.read_text(encoding="utf-8")
     source = step_picture.draw(step_picture.step()).source
