@@ -46,6 +46,7 @@ def run_faulty(run_python: Run, code: str, status: int = 0, **variables: str) ->
 
 
 # ---- every call ------------------------------------------------------------------------------------------------------
+@pytest.mark.needs("fork")
 @pytest.mark.parametrize(
     ("programs", "every"),
     [
