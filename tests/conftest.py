@@ -10,7 +10,9 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
 import spirograd as sg
@@ -49,9 +51,33 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 FEATURES = {"float64": "shaderFloat64"} | dict.fromkeys(("float16", "bfloat16", "int16"), "storageBuffer16BitAccess")
 
 
+# What a test may need of the system, and why it is left out where that is not there: `@pytest.mark.needs("fork")`.
+WINDOWS = os.name == "nt"
+SYSTEM = {
+    "fork": (hasattr(os, "fork"), "the system has no fork()"),
+    "signals": (not WINDOWS, "the system sends no signals to other processes"),
+    "limits": (find_spec("resource") is not None, "the system sets no limits to a process"),
+    "rights": (hasattr(os, "getuid"), "the system keeps rights in another way than by mode and owner of a file"),
+    "links": (not WINDOWS, "a link needs a right that users of the system do not have"),
+    "devices": (
+        not WINDOWS and os.path.exists("/dev/full"),
+        "the system has no devices that are files, like /dev/full",
+    ),
+    "scripts": (not WINDOWS, "the system starts no scripts by their first line"),
+    "the order of GCC": (not WINDOWS, "another compiler computes the operands of a formula in another order"),
+    "a build": (not WINDOWS, "tools/ builds on Linux"),
+    "long doubles": (np.finfo(np.longdouble).nmant > 52, "a long double has no more bits than a double"),
+}
+
+
+def marked_needs(item: pytest.Item) -> set[str]:
+    """What the marks `needs` of a test name."""
+    return {name for mark in item.iter_markers("needs") for name in mark.args}
+
+
 def needed_features(item: pytest.Item) -> set[str]:
     """What a GPU test asks for: by its mark, `@pytest.mark.needs("float64")`, and by the types among its parameters."""
-    marked = {name for mark in item.iter_markers("needs") for name in mark.args}
+    marked = marked_needs(item) - SYSTEM.keys()
     values = getattr(getattr(item, "callspec", None), "params", {}).values()
     return {FEATURES[name] for value in values if (name := str(value).removeprefix("spirograd.")) in FEATURES} | {
         FEATURES.get(name, name) for name in marked
@@ -59,7 +85,12 @@ def needed_features(item: pytest.Item) -> set[str]:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skips GPU tests, with the reason, where there is no GPU, or none that has what they need."""
+    """Skips, with the reason, what needs something that the system does not have, and GPU tests without a GPU that has
+    what they need."""
+    for name in sorted(marked_needs(item) & SYSTEM.keys()):
+        there, reason = SYSTEM[name]
+        if not there:
+            pytest.skip(reason)
     if not item.get_closest_marker("gpu"):
         return
     if not sg.Device.is_gpu_available():

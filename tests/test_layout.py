@@ -187,12 +187,12 @@ def layer(path_in_cpp: str) -> str:
 
 
 def includes(path: Path) -> list[tuple[str, str]]:
-    return [(m[1], m[2]) for m in INCLUDE.finditer(path.read_text())]
+    return [(m[1], m[2]) for m in INCLUDE.finditer(path.read_text(encoding="utf-8"))]
 
 
 def code(path: Path) -> str:
     """The text without comments and strings, line structure kept."""
-    return COMMENTS.sub(lambda m: "\n" * m[0].count("\n"), path.read_text())
+    return COMMENTS.sub(lambda m: "\n" * m[0].count("\n"), path.read_text(encoding="utf-8"))
 
 
 # Words that the glossary of docs/ARCHITECTURE.md replaced.
@@ -210,7 +210,7 @@ TEXTS = [p for folder in ("python", "tests") for p in (ROOT / folder).rglob("*")
 def test_retired_words_do_not_come_back(path: Path) -> None:
     if path == Path(__file__):
         return  # it lists them
-    found = RETIRED.findall(path.read_text())
+    found = RETIRED.findall(path.read_text(encoding="utf-8"))
     assert not found, f"use the words of the glossary instead of {sorted(set(found))}"
 
 
@@ -308,7 +308,7 @@ def test_no_vulkan_outside_device_gpu(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [p for p in SOURCES if p.suffix == ".hpp"], ids=name)
 def test_header_form(path: Path) -> None:
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     assert text.startswith("//"), "a header opens with what it promises and who calls it"
     opening = re.match(r"(?://[^\n]*\n)*", text)[0]
     assert "#pragma once" in text or re.search(r"\binclude", opening, re.IGNORECASE), (
@@ -318,7 +318,9 @@ def test_header_form(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=name)
 def test_a_file_opens_with_what_it_owns(path: Path) -> None:
-    assert path.read_text().startswith("//"), "say in one to three lines what the file owns, and what it must not know"
+    assert path.read_text(encoding="utf-8").startswith("//"), (
+        "say in one to three lines what the file owns, and what it must not know"
+    )
 
 
 def test_no_cycle_between_files() -> None:
@@ -343,7 +345,7 @@ def imports(path: Path) -> set[str]:
     """The modules of the package that a file imports, wherever in it."""
     found: set[str] = set()
     folder = path.parent.relative_to(PYTHON.parent).parts
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -378,7 +380,7 @@ def test_no_cycle_between_python_files() -> None:
 
 @pytest.mark.parametrize("table", [MAY_INCLUDE, MAY_IMPORT], ids=["include", "import"])
 def test_the_page_has_the_same_table(table: dict[str, set[str]]) -> None:
-    page = (ROOT / "docs" / "ARCHITECTURE.md").read_text()
+    page = (ROOT / "docs" / "ARCHITECTURE.md").read_text(encoding="utf-8")
     head = "| folder | may include |" if table is MAY_INCLUDE else "| module or folder | may import |"
     rows = page[page.index(head) :].split("\n\n")[0].splitlines()[2:]
     names = [[set(re.findall(r"`([^`]+)`", cell)) for cell in row.strip("|").split("|")] for row in rows]
@@ -395,7 +397,7 @@ def test_no_file_is_too_long() -> None:
         if p.suffix in {".hpp", ".cpp", ".inl", ".def", ".comp", ".glsl", ".py", ".sh", ".cmake"}
         and "__pycache__" not in p.parts
     ]
-    long = {str(p.relative_to(ROOT)): n for p in files if (n := p.read_text().count("\n")) > LINE_LIMIT}
+    long = {str(p.relative_to(ROOT)): n for p in files if (n := p.read_text(encoding="utf-8").count("\n")) > LINE_LIMIT}
     assert not long, f"over {LINE_LIMIT} lines; split by what changes together: {long}"
 
 

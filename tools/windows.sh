@@ -7,7 +7,9 @@
 #   python/   Python for Windows
 #   root/     Debian 13's Wine, and lavapipe for it
 #   wine      starts a program for Windows in it; needs root, for a mount namespace and chroot
-# ARCH=windows tools/wheel.sh uses them.
+#   prefix/   its drive C, in which npy-ms-win-crt-math-l1-1-0.dll has Wine's mathematical functions and those of
+#             complex numbers that Wine lacks
+# ARCH=windows tools/wheel.sh uses them, and tools/windows_tests.sh.
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
 dir=$(realpath -m "${1:-$root/.deps/windows}")
@@ -65,5 +67,20 @@ if [ ! -e "$dir/prefix/system.reg" ]; then
   mkdir -p "$dir/prefix/drive_c/windows/system32"
   cp "$dir"/root/usr/lib/x86_64-linux-gnu/wine/x86_64-windows/zlib1.dll "$dir/prefix/drive_c/windows/system32/"
   "$dir/wine" wineboot --init >"$work/log" 2>&1 || die "Wine does not start: $(tail -1 "$work/log")"
+fi
+complex=npy-ms-win-crt-math-l1-1-0.dll
+if [ ! -e "$dir/prefix/drive_c/windows/system32/$complex" ]; then
+  library=$dir/root/usr/lib/x86_64-linux-gnu/wine/x86_64-windows/ucrtbase.dll
+  grep -oE 'wine_[a-z]+' < <("$dir/zig/zig" cc -target x86_64-windows-gnu -E -P "$root/tools/wine_complex.c") | sort -u |
+    sed -E 's/wine_(.*)/\1=wine_\1/' >"$work/own"
+  { # one table of what is here and what is Wine's
+    echo EXPORTS
+    cat "$work/own"
+    objdump -p "$library" | sed -nE 's/^[[:space:]]*\[ *[0-9]+\]( \+base\[ *[0-9]+\] +[0-9a-f]+)? ([A-Za-z_][A-Za-z0-9_]*)$/\2/p' |
+      sort -u | grep -vxFf <(cut -d= -f1 "$work/own") | sed -E 's/.*/&=ucrtbase.&/'
+  } >"$work/table.def"
+  "$dir/zig/zig" cc -target x86_64-windows-gnu -O2 -s -shared -o "$work/$complex" \
+    "$root/tools/wine_complex.c" "$work/table.def"
+  mv "$work/$complex" "$dir/prefix/drive_c/windows/system32/"
 fi
 say "done: $dir ($(du -sh "$dir" | cut -f1)), $("$dir/wine" "$dir/python/python.exe" --version | tr -d '\r')"

@@ -14,8 +14,10 @@ import spirograd as sg
 Run = Callable[..., str]
 
 CHAIN = """
-import resource, sys, threading
-resource.setrlimit(resource.RLIMIT_STACK, (512 << 10, 512 << 10))
+import sys, threading
+if sys.platform != 'win32':
+    import resource
+    resource.setrlimit(resource.RLIMIT_STACK, (512 << 10, 512 << 10))
 import spirograd as sg
 
 def work():

@@ -132,7 +132,9 @@ def test_a_model_of_characters_is_trained_by_two(program: Path, tmp_path: Path) 
     assert [p.name for p in (tmp_path / "gpt").iterdir()] == ["step-0000000004.npz"]
 
 
-def test_a_text_is_learned_by_two_and_then_by_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_text_is_learned_by_two_and_then_by_one(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     text, folder = tmp_path / "text.txt", str(tmp_path / "run")
     text.write_text("to be or not to be, that is the question. " * 50)
     sizes = ("--context", "8", "--layers", "1", "--heads", "1", "--width", "8", "--batch", "4", "--device", "cpu")
@@ -146,12 +148,12 @@ def test_a_text_is_learned_by_two_and_then_by_one(tmp_path: Path, capsys: pytest
 
 
 def test_places_name_the_collective() -> None:
-    package = str(Path(launch.__file__).parents[1])
+    collectives = Path(launch.__file__).parents[1] / "distributed" / "collectives.py"
     stack = f"""Thread 0x01 (most recent call first):
   File "/usr/lib/python3/threading.py", line 1 in wait
 Current thread 0x02 (most recent call first):
-  File "{package}/distributed/collectives.py", line 5 in _array
-  File "{package}/distributed/collectives.py", line 9 in all_reduce
+  File "{collectives}", line 5 in _array
+  File "{collectives}", line 9 in all_reduce
   File "/home/me/train.py", line 12 in step
 """
     assert launch.place_of(stack) == "in all_reduce at /home/me/train.py:12, in step"
@@ -178,6 +180,7 @@ def test_what_cannot_be_started_says_why(tmp_path: Path, capsys: pytest.CaptureF
         assert said in capsys.readouterr().err
 
 
+@pytest.mark.needs("scripts")
 def test_open_mpi_does_not_start_programs_of_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     starter = fake(tmp_path, "mpiexec (OpenRTE) 4.1.4")
     monkeypatch.setattr(os, "geteuid", lambda: 0)

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from interrupts import ctrl_c
 from spirograd.utils.data import (
     DataLoader,
     Dataset,
@@ -92,10 +93,13 @@ class Who(Dataset[Any]):
         return (0, 0, 0, random.random()) if info is None else (info.id, info.num_workers, info.seed, random.random())
 
 
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # on Windows each number ends a process, and is its exit code
+
+
 class Dies(Squares):
     def __getitem__(self, i: int) -> Any:
         if i == 3:
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), KILL)
         return super().__getitem__(i)
 
 
@@ -412,13 +416,24 @@ class TestErrors:
             list(DataLoader(Squares(3), collate_fn=unpicklable, num_workers=1, multiprocessing_context="spawn"))
 
     def test_killed_worker(self) -> None:
-        with pytest.raises(RuntimeError, match="worker process 1 ended with exit code -9"):
+        code = KILL if os.name == "nt" else -KILL
+        with pytest.raises(RuntimeError, match=f"worker process 1 ended with exit code {code} "):
             list(DataLoader(Dies(6), num_workers=2, multiprocessing_context="spawn"))
 
     @pytest.mark.parametrize("workers", WORKERS[1:])
     def test_slow_worker(self, workers: dict[str, Any]) -> None:
         with pytest.raises(RuntimeError, match=r"worker 0 gave no batch within 0\.1 seconds"):
             list(DataLoader(Squares(1, slow=0.4), timeout=0.1, **workers))
+
+    @pytest.mark.parametrize("workers", WORKERS[1:])
+    def test_ctrl_c_ends_the_wait_for_a_batch(self, workers: dict[str, Any]) -> None:
+        timer = threading.Timer(0.5, ctrl_c)
+        timer.start()
+        begin = time.perf_counter()
+        with pytest.raises(KeyboardInterrupt):
+            next(iter(DataLoader(Squares(1, slow=4), **workers)))
+        assert time.perf_counter() - begin < 2.5
+        timer.join()
 
     def test_in_init(self) -> None:
         with pytest.raises(ZeroDivisionError):
@@ -461,6 +476,7 @@ if __name__ == "__main__":
         out, err = process.communicate(timeout=180)
         assert (process.returncode, out, err) == (0, "0\n", "")
 
+    @pytest.mark.needs("signals")
     @pytest.mark.parametrize("more", ["", "multiprocessing_context='spawn'"])
     def test_at_ctrl_c(self, more: str, tmp_path: Any) -> None:
         process = self.start(more, "next(batches)", tmp_path)

@@ -223,7 +223,6 @@ class TestDownload:
     def test_second_process_waits_and_takes_what_the_first_got(
         self, thing: Callable[..., bytes], cache: Path, server: Server
     ) -> None:
-        pytest.importorskip("fcntl")
         part = cache / "things" / f"{digest((server.url + 'thing.gz').encode())[:8]}.part.thing.gz"
         part.parent.mkdir(parents=True)
         held, go = multiprocessing.get_context("spawn").Pipe()
@@ -260,6 +259,7 @@ def hold(part: Path, pipe: Any) -> None:
         pipe.recv()
         out.write(PACKED)
         out.flush()
+        download._before_a_move(out)
         part.replace(part.with_name("thing.gz"))
 
 
@@ -299,7 +299,8 @@ class TestFolders:
         assert datasets.cache_folder() == tmp_path / "spirograd" / "data"
         monkeypatch.delenv("SPIROGRAD_CACHE")
         monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-        monkeypatch.setenv("HOME", str(tmp_path / "home"))
+        for name in ("HOME", "USERPROFILE"):
+            monkeypatch.setenv(name, str(tmp_path / "home"))
         assert datasets.cache_folder() == tmp_path / "home" / ".cache" / "spirograd" / "data"
 
 

@@ -121,7 +121,7 @@ def named(text: str) -> set[str]:
 
 @pytest.mark.parametrize("head", RECIPES)
 def test_the_recipe_names_each_file(head: str) -> None:
-    page = (ROOT / "docs/adding_an_op.md").read_text()
+    page = (ROOT / "docs/adding_an_op.md").read_text(encoding="utf-8")
     places = named(section(page, head)) | named(section(page, EVERY_OP))
     for file, _, _ in RECIPES[head]:
         assert any(file == place or file.startswith(f"{place}/") for place in places), f"{head} does not name {file}"
@@ -129,7 +129,7 @@ def test_the_recipe_names_each_file(head: str) -> None:
 
 def change(tree: Path, changes: list[Change]) -> None:
     for file, anchor, text in changes:
-        before = (tree / file).read_text()
+        before = (tree / file).read_text(encoding="utf-8")
         assert anchor in before, f"{file} has no '{anchor}' any longer: choose another neighbour"
         (tree / file).write_text(before.replace(anchor, text + anchor, 1))
 
@@ -148,13 +148,14 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree
 
 
+@pytest.mark.needs("a build")
 @pytest.mark.slow
 def test_an_op_of_each_kind_is_added_by_the_page(tree: Path) -> None:
     python = {"PYTHONPATH": str(tree / "python")}
     for tool, page in (("stubs", "python/spirograd/_core.pyi"), ("ops_page", "docs/ops.md")):
         (tree / page).write_text(run(tree, sys.executable, f"tools/{tool}.py", **python))
     for name in ("bent", "peak", "midpoint"):
-        assert f"| `{name}` |" in (tree / "docs/ops.md").read_text()
+        assert f"| `{name}` |" in (tree / "docs/ops.md").read_text(encoding="utf-8")
     words = "bent or peak or midpoint or every_op or current or extreme"
     tests = ["tests/ops/test_ops.py", "tests/ops/test_extreme_integers.py", "tests/autograd/test_grad.py", "tests/api"]
     run(tree, sys.executable, "-m", "pytest", "-q", "-m", "not gpu and not slow", "-k", words, *tests, **python)

@@ -29,7 +29,7 @@ def name(path: Path) -> str:
 
 
 def page(path: str) -> str:
-    return (ROOT / path).read_text()
+    return (ROOT / path).read_text(encoding="utf-8")
 
 
 def prose(text: str) -> str:
@@ -39,7 +39,7 @@ def prose(text: str) -> str:
 
 def run_blocks(path: Path, kinds: set[str]) -> int:
     """Runs the blocks of these kinds as one session; gives the number of examples."""
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     kept = ["\n"] * (text.count("\n") + 1)
     for block in FENCE.finditer(text):
         if block[2].strip() in kinds:
@@ -65,7 +65,7 @@ def table(text: str, first: str) -> list[list[str]]:
     return rows
 
 
-WITH_CODE = [p for p in PAGES if "```python" in p.read_text()]
+WITH_CODE = [p for p in PAGES if "```python" in p.read_text(encoding="utf-8")]
 
 
 def run_alone(run_python: Run, path: Path, kinds: set[str]) -> None:
@@ -80,14 +80,14 @@ def test_code_runs(path: Path, run_python: Run) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("path", [p for p in WITH_CODE if "```python gpu" in p.read_text()], ids=name)
+@pytest.mark.parametrize("path", [p for p in WITH_CODE if "```python gpu" in p.read_text(encoding="utf-8")], ids=name)
 def test_code_runs_on_a_gpu(path: Path, run_python: Run) -> None:
     run_alone(run_python, path, {"python", "python gpu"})
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
 def test_code_is_runnable_or_not_python(path: Path) -> None:
-    for block in FENCE.finditer(path.read_text()):
+    for block in FENCE.finditer(path.read_text(encoding="utf-8")):
         kind = block[2].strip()
         assert kind in {"python", "python gpu", "cpp", "diff", "sh", "text", ""}, f"a block of kind '{kind}'"
         if kind.startswith("python"):
@@ -96,13 +96,13 @@ def test_code_is_runnable_or_not_python(path: Path) -> None:
 
 def anchors(path: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub makes them."""
-    titles = re.findall(r"^#+ +(.*)$", prose(path.read_text()), re.MULTILINE)
+    titles = re.findall(r"^#+ +(.*)$", prose(path.read_text(encoding="utf-8")), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", t.lower()).replace(" ", "-") for t in titles}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
 def test_links_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)\s]+)\)", prose(path.read_text())):
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(path.read_text(encoding="utf-8"))):
         if re.match(r"[a-z]+:", target):
             continue
         file, _, anchor = target.partition("#")
@@ -116,7 +116,9 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
 def test_files_named_in_pages_exist(path: Path) -> None:
-    for target in re.findall(r"`((?:cpp|shaders|python|tests|tools|benchmarks|docs)/[\w./*-]+)`", path.read_text()):
+    for target in re.findall(
+        r"`((?:cpp|shaders|python|tests|tools|benchmarks|docs)/[\w./*-]+)`", path.read_text(encoding="utf-8")
+    ):
         assert list(ROOT.glob(target.rstrip("/"))) or target.startswith("benchmarks/results"), (
             f"{name(path)} names {target}, which does not exist"
         )
@@ -138,7 +140,7 @@ def test_no_other_variable_is_named(path: Path) -> None:
     known = {n for n, *_ in sg._core._environment()} | set(
         re.findall(r"(?:option|set)\((SPIROGRAD_\w+)", page("CMakeLists.txt"))
     )
-    named = set(re.findall(r"\bSPIROGRAD_[A-Z_]*[A-Z]\b", path.read_text()))
+    named = set(re.findall(r"\bSPIROGRAD_[A-Z_]*[A-Z]\b", path.read_text(encoding="utf-8")))
     assert named <= known, f"{name(path)} names {named - known}, which nothing reads"
 
 
@@ -148,7 +150,7 @@ def test_counters_are_documented() -> None:
 
 def test_messages_are_those_of_the_code() -> None:
     """Each entry that begins with a message has its text in the source, but for what varies."""
-    source = "".join(p.read_text() for p in sorted((ROOT / "cpp").rglob("*.cpp")))
+    source = "".join(p.read_text(encoding="utf-8") for p in sorted((ROOT / "cpp").rglob("*.cpp")))
     source = re.sub(r'"\s*"', "", source)  # adjacent literals are one
     section = re.sub(r"\n +", " ", page("docs/troubleshooting.md"))
     messages = re.findall(r"^- `([^`]+)`:", section, re.MULTILINE)
@@ -191,8 +193,8 @@ def figures_of(table: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
 def test_figures_of_tables_are_those_of_their_files(path: Path) -> None:
-    for files, table in quoted_tables(path.read_text()):
-        results = [r for file in files for r in json.loads((ROOT / file).read_text())["results"]]
+    for files, table in quoted_tables(path.read_text(encoding="utf-8")):
+        results = [r for file in files for r in json.loads((ROOT / file).read_text(encoding="utf-8"))["results"]]
         values = [r["value"] for r in results if r["value"] is not None]
         for figure in figures_of(table):
             shown, digits = float(figure.replace(",", "")), len(figure.partition(".")[2])
@@ -201,11 +203,11 @@ def test_figures_of_tables_are_those_of_their_files(path: Path) -> None:
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
 def test_times_in_sentences_are_those_of_their_files(path: Path) -> None:
-    for block in re.split(r"\n\s*\n", path.read_text()):
+    for block in re.split(r"\n\s*\n", path.read_text(encoding="utf-8")):
         files = RESULT.findall(block)
         if block.startswith("|") or not files:
             continue
-        contents = [json.loads((ROOT / f).read_text()) for f in files]
+        contents = [json.loads((ROOT / f).read_text(encoding="utf-8")) for f in files]
         if not all("results" in c for c in contents):  # a profile
             continue
         values = [r["value"] for c in contents for r in c["results"]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "reliability.md").read_text()
+PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
 NAMES = sorted(set(re.findall(r"`(test_\w+\.(?:py|cpp)::[^`]+)`", PAGE)))
 
 
@@ -22,10 +22,10 @@ def test_rows_are_numbered_and_each_has_a_test_or_says_that_it_has_none() -> Non
 def test_the_test_exists_and_is_run(name: str) -> None:
     file, test = name.split("::")
     if file.endswith(".cpp"):
-        assert f'TEST_CASE("{test}"' in (ROOT / "tests" / "cpp" / file).read_text()
+        assert f'TEST_CASE("{test}"' in (ROOT / "tests" / "cpp" / file).read_text(encoding="utf-8")
         return
     (path,) = (ROOT / "tests").glob(f"*/{file}")
-    lines = path.read_text().splitlines()
+    lines = path.read_text(encoding="utf-8").splitlines()
     found = [i for i, line in enumerate(lines) if line.strip().startswith(f"def {test}(")]
     assert found, f"{file} has no {test}"
     before = found[0] - 1

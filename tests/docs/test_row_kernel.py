@@ -11,7 +11,7 @@ import pytest
 import spirograd as sg
 from tree_copy import ROOT, attempt, copied, run
 
-PAGE = (ROOT / "docs/row_kernel.md").read_text()
+PAGE = (ROOT / "docs/row_kernel.md").read_text(encoding="utf-8")
 NEW_TEST = "rows that fill their lanes have no test for each column"
 
 
@@ -37,24 +37,30 @@ def changes() -> list[Change]:
 
 @pytest.mark.parametrize("change", changes(), ids=lambda change: f"{change.step}-{Path(change.file).name}")
 def test_each_change_of_the_page_fits_the_tree(change: Change) -> None:
-    assert (ROOT / change.file).read_text().count(change.before) == 1, f"{change.file} has not once:\n{change.before}"
+    assert (ROOT / change.file).read_text(encoding="utf-8").count(change.before) == 1, (
+        f"{change.file} has not once:\n{change.before}"
+    )
 
 
 def test_the_types_are_where_the_page_says() -> None:
     rows = re.findall(r"^\| `(\w+)` \| `([\w./]+)` \|", PAGE, re.MULTILINE)
     assert len(rows) >= 10
     for name, file in rows:
-        assert re.search(rf"\b(struct|class|enum class) {name}\b[^;]*\{{", (ROOT / file).read_text()), (name, file)
+        assert re.search(rf"\b(struct|class|enum class) {name}\b[^;]*\{{", (ROOT / file).read_text(encoding="utf-8")), (
+            name,
+            file,
+        )
 
 
 def apply(tree: Path, steps: range) -> None:
     for change in changes():
         if change.step in steps:
-            text = (tree / change.file).read_text()
+            text = (tree / change.file).read_text(encoding="utf-8")
             (tree / change.file).write_text(text.replace(change.before, change.after))
     run(tree, "cmake", "--build", "build/copy", "--target", "spirograd_tests")
 
 
+@pytest.mark.needs("a build")
 @pytest.mark.slow
 def test_the_page_can_be_followed(tmp_path: Path) -> None:
     tree = copied(tmp_path)
@@ -71,7 +77,7 @@ def test_the_page_can_be_followed(tmp_path: Path) -> None:
     run(tree, tests, NEW_TEST)
     assert "golden.str() == text" in attempt(tree, tests, "golden GLSL").stdout
     run(tree, tests, "golden GLSL", UPDATE_GOLDEN="1")
-    assert "if (live) {" in (tree / "tests/golden/softmax_64x128.comp").read_text()
+    assert "if (live) {" in (tree / "tests/golden/softmax_64x128.comp").read_text(encoding="utf-8")
     run(tree, tests, "[lower]~[gpu]", **bounds)
     if sg.Device.is_gpu_available():
         run(tree, tests, "[lower][rows]", **bounds)

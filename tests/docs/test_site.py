@@ -33,7 +33,7 @@ def pages(writer: Any) -> Path:
 
 
 def test_each_function_and_class_has_a_page(writer: Any, pages: Path) -> None:
-    titles = {p.read_text().splitlines()[2] for p in pages.glob("*/*.rst")}
+    titles = {p.read_text(encoding="utf-8").splitlines()[2] for p in pages.glob("*/*.rst")}
     for module in (sg, sg.nn, sg.nn.functional, sg.optim, sg.linalg):
         for name in api_pages.names_of(module):
             assert writer.owner[id(getattr(module, name))] in titles, name
@@ -48,23 +48,23 @@ def test_pages_differ_in_more_than_case(pages: Path) -> None:
 def test_an_object_has_one_page(pages: Path) -> None:
     assert sg.special.erf is sg.erf and (pages / "spirograd" / "erf.rst").exists()
     assert not (pages / "spirograd.special" / "erf.rst").exists()
-    assert "~spirograd.erf\n" in (pages / "spirograd.special.rst").read_text()
+    assert "~spirograd.erf\n" in (pages / "spirograd.special.rst").read_text(encoding="utf-8")
 
 
 def test_methods_that_are_functions_lead_there(pages: Path) -> None:
-    page = (pages / "spirograd" / "Tensor.rst").read_text()
+    page = (pages / "spirograd" / "Tensor.rst").read_text(encoding="utf-8")
     assert "   ~spirograd.exp\n" in page and "backward" not in page.split(":exclude-members:")[1]
 
 
 def test_every_module_with_a_page_has_names(pages: Path) -> None:
     for module in api_pages.MODULES:
-        assert ".. autosummary::" in (pages / f"{module}.rst").read_text(), module
+        assert ".. autosummary::" in (pages / f"{module}.rst").read_text(encoding="utf-8"), module
 
 
 def test_source_of_an_object() -> None:
     link = api_pages.source_of("py", {"module": "spirograd.nn", "fullname": "Linear"})
     file, _, line = link.removeprefix("python/spirograd/").partition("#L")
-    source = Path(inspect.getsourcefile(sg.nn.Linear) or "").read_text().splitlines()
+    source = Path(inspect.getsourcefile(sg.nn.Linear) or "").read_text(encoding="utf-8").splitlines()
     assert file == "nn/linear.py" and source[int(line) - 1].startswith("class Linear")
     assert api_pages.source_of("py", {"module": "spirograd", "fullname": "relu"}) is None
 
@@ -75,8 +75,8 @@ def test_versions(tmp_path: Path) -> None:
     (built / "index.html").write_text("pages")
     for name in ("main", "v0.9.0", "v0.10.0"):
         names = site_version.add(built, site, name)
-    assert names == json.loads((site / "versions.json").read_text()) == ["v0.10.0", "v0.9.0", "main"]
-    assert (site / "v0.9.0" / "index.html").read_text() == "pages"
-    assert "url=v0.10.0/" in (site / "index.html").read_text()
+    assert names == json.loads((site / "versions.json").read_text(encoding="utf-8")) == ["v0.10.0", "v0.9.0", "main"]
+    assert (site / "v0.9.0" / "index.html").read_text(encoding="utf-8") == "pages"
+    assert "url=v0.10.0/" in (site / "index.html").read_text(encoding="utf-8")
     with pytest.raises(SystemExit, match="no name of a folder"):
         site_version.add(built, site, "../elsewhere")

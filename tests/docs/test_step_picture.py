@@ -10,6 +10,7 @@ pytest.importorskip("graphviz", reason="the picture needs graphviz")
 import step_picture
 
 
+@pytest.mark.needs("the order of GCC")
 def test_the_picture_shows_the_step() -> None:
     picture = step_picture.PICTURE.read_text(encoding="utf-8")
     source = step_picture.draw(step_picture.step()).source

@@ -5,13 +5,13 @@ from __future__ import annotations
 import gc
 import itertools
 import os
-import resource
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 import spirograd as sg
+from process_memory import resident
 
 STEPS = int(os.environ.get("SPIROGRAD_TEST_STEPS", "500"))  # 10000 at night
 
@@ -114,11 +114,6 @@ def test_a_chain_of_a_thousand_ops_is_one_dispatch(device: sg.Device) -> None:
     np.testing.assert_array_equal(got, want)
 
 
-def resident() -> int:
-    with open("/proc/self/statm") as f:
-        return int(f.read().split()[1]) * resource.getpagesize()
-
-
 def test_many_steps_keep_memory_flat(device: sg.Device) -> None:
     mlp = Mlp(device, sizes=(64, 128, 10), batch=32)
     for _ in range(50):
@@ -162,6 +157,7 @@ def kernels() -> tuple[int, int]:
 
 KEPT = """
 import spirograd as sg
+from process_memory import resident
 
 def kept(run):
     run()

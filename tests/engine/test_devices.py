@@ -184,16 +184,19 @@ print("child", os.waitstatus_to_exitcode(status), (x @ x).sum().item() == want)
 """
 
 
+@pytest.mark.needs("fork")
 def test_fork_on_the_cpu(run_python: object) -> None:
     assert run_python(FORK.format(device="cpu")) == "child 0 True\n"
 
 
+@pytest.mark.needs("fork")
 @pytest.mark.gpu
 def test_fork_after_gpu_use(run_python: object) -> None:
     message, last = run_python(FORK.format(device="gpu")).splitlines()
     assert last == "child 0 True" and "fork" in message.lower()
 
 
+@pytest.mark.needs("fork")
 def test_fork_with_pending_work(run_python: object) -> None:
     out = run_python(
         "import os, spirograd as sg\nx = sg.ones(4) * 3\nchild = os.fork()\n"
@@ -204,6 +207,7 @@ def test_fork_with_pending_work(run_python: object) -> None:
     assert out == "0\n"
 
 
+@pytest.mark.needs("fork")
 def test_fork_while_threads_compute(run_python: object) -> None:
     out = run_python(
         "import os, signal, threading, spirograd as sg\n"
@@ -241,6 +245,7 @@ def test_exit_with_pending_work_and_threads(device: sg.Device, run_python: objec
     assert out == "end\n"
 
 
+@pytest.mark.needs("signals")
 def test_interrupt(device: sg.Device) -> None:
     path = os.pathsep.join(p for p in sys.path if p)
     code = (

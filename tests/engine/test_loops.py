@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
 import threading
 from collections.abc import Callable
 
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from interrupts import ctrl_c
 
 Array = np.ndarray
 UNTIL_PLANNED = 10  # steps of one length, after which the loop has a plan of its own
@@ -253,6 +252,7 @@ def test_a_wrong_index_in_a_loop_is_named_with_its_line(device: sg.Device) -> No
 
 OUT_OF_MEMORY = """
 import spirograd as sg
+from interrupts import ctrl_c
 d = "{device}"
 m, x, wide = sg.eye(8, device=d).realize(), sg.ones(2, 8, device=d).realize(), sg.ones(1, device=d).expand(64 << 20)
 def rounds(n, large):
@@ -291,7 +291,7 @@ def test_a_loop_that_was_interrupted_goes_on_where_it_stopped() -> None:
 
     want = rounds().numpy()
     kept = []
-    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.1, ctrl_c)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         for _ in range(1000):

@@ -46,6 +46,7 @@ def run_faulty(run_python: Run, code: str, status: int = 0, **variables: str) ->
 
 
 # ---- every call ------------------------------------------------------------------------------------------------------
+@pytest.mark.needs("fork")
 @pytest.mark.parametrize(
     ("programs", "every"),
     [
@@ -75,11 +76,11 @@ def test_a_call_that_fails_costs_an_error_and_nothing_else(programs: list[str], 
 
 
 def test_every_function_that_can_fail_is_in_the_table() -> None:
-    table = set(re.findall(r"X\((vk\w+)\)", (ROOT / "cpp/device/gpu/driver/faults.cpp").read_text()))
+    table = set(re.findall(r"X\((vk\w+)\)", (ROOT / "cpp/device/gpu/driver/faults.cpp").read_text(encoding="utf-8")))
     used = set()
     for path in (ROOT / "cpp/device/gpu").rglob("*.cpp"):
         if path.name not in ("faults.cpp", "counting.cpp"):
-            used |= set(re.findall(r"\b(vk[A-Z]\w+)\(", path.read_text()))
+            used |= set(re.findall(r"\b(vk[A-Z]\w+)\(", path.read_text(encoding="utf-8")))
     answer_nothing = re.compile(r"vk(Cmd\w+|GetDevice(Queue|ProcAddr)|GetBufferDeviceAddress|ResetQueryPool|Update\w+)")
     answer_nothing_else = {"vkFreeCommandBuffers", "vkDestroyPipeline", "vkGetPhysicalDeviceQueueFamilyProperties"}
     answer_nothing_else.add("vkGetDeviceFaultInfoEXT")  # asked of losses that were not made up

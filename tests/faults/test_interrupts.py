@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
 import time
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 import spirograd as sg
+from interrupts import ctrl_c
 
 SECOND = 1.0  # what a user waits at most
 
@@ -24,7 +24,7 @@ def interrupted(after: float = 0.3) -> Iterator[None]:
 
     def send() -> None:
         sent.append(time.perf_counter())
-        os.kill(os.getpid(), signal.SIGINT)
+        ctrl_c()
 
     timer = threading.Timer(after, send)
     timer.start()
@@ -145,7 +145,7 @@ def test_writes_in_place_are_done_or_not_begun() -> None:
 def test_a_write_to_shared_memory_is_finished() -> None:
     array = np.zeros(1 << 18, np.float32)
     x = sg.from_numpy(array)
-    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer = threading.Timer(0.1, ctrl_c)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         for _ in range(100):
@@ -161,14 +161,16 @@ def test_a_handler_of_ones_own_ends_work() -> None:
     def raise_too_long(*_: object) -> None:
         raise TooLong
 
-    before = signal.signal(signal.SIGALRM, raise_too_long)
+    before = signal.signal(signal.SIGTERM, raise_too_long)
+    timer = threading.Timer(0.1, ctrl_c, (signal.SIGTERM,))
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        timer.start()
         with pytest.raises(TooLong):
             for _ in range(1000):
                 long_chain(numbers(1 << 20)).realize()
     finally:
-        signal.signal(signal.SIGALRM, before)
+        timer.join()
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_other_threads_are_not_interrupted() -> None:

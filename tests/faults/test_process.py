@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -84,14 +85,14 @@ def test_a_sub_interpreter_is_refused_in_one_line(first: bool, run_python: Run) 
         timeout=180,
     )
     refusal, main = out.splitlines()
-    assert "sub-interpreter" in refusal and main == "main: 2.0"
+    assert re.search("sub-?interpreter", refusal) and main == "main: 2.0"
 
 
 def test_a_free_threaded_python_keeps_its_gil() -> None:
     """The module does not declare that it can do without, so such a Python switches its GIL on, and warns."""
     if hasattr(sys, "_is_gil_enabled"):
         assert sys._is_gil_enabled()
-    declaration = Path(__file__).parents[2].joinpath("cpp", "bind", "module.cpp").read_text()
+    declaration = Path(__file__).parents[2].joinpath("cpp", "bind", "module.cpp").read_text(encoding="utf-8")
     assert "PYBIND11_MODULE(_core, module)" in declaration and "gil_not_used" not in declaration
 
 

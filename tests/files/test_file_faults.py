@@ -43,6 +43,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 128 KiB."""
     place = tmp_path / "disk"
     place.mkdir()
+    if not shutil.which("mount"):
+        pytest.skip("the system mounts no file systems in a folder")
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k", "none", place], capture_output=True)
     if mounted.returncode:
         pytest.skip("mounts need rights that this user does not have")
@@ -83,6 +85,7 @@ except OSError as error:
 """
 
 
+@pytest.mark.needs("limits")
 @pytest.mark.parametrize("name", ["save", "tokenizer"])
 def test_a_file_that_may_not_grow_keeps_the_old_one(name: str, run_python: Callable[..., str], tmp_path: Path) -> None:
     """As a full disk, where none can be mounted."""
@@ -109,6 +112,7 @@ for name, write in WRITERS.items():
 """
 
 
+@pytest.mark.needs("rights")
 def test_a_folder_that_cannot_be_written_keeps_the_old_file(run_python: Callable[..., str]) -> None:
     pytest.importorskip("safetensors")
     with tempfile.TemporaryDirectory() as folder:  # pytest's own folders are not for other users
@@ -122,6 +126,7 @@ def test_a_folder_that_cannot_be_written_keeps_the_old_file(run_python: Callable
     assert out.split() == [word for name in WRITERS for word in (name, "True")]
 
 
+@pytest.mark.needs("devices")
 def test_a_device_that_is_full_says_so() -> None:
     with pytest.raises(OSError, match="No space left"):
         sg.save(sg.ones(100), "/dev/full")
@@ -153,6 +158,7 @@ print(kills, left, last)
 """
 
 
+@pytest.mark.needs("fork")
 def test_two_hundred_kills_while_saving_leave_a_whole_file(run_python: Callable[..., str], tmp_path: Path) -> None:
     kills, halves, saves = map(int, run_python(KILLED.format(path=str(tmp_path / "in" / "x.npz"), kills=200)).split())
     assert kills == 200 and saves > 100 and halves > 20, "many kills came in the middle of a file"
@@ -269,14 +275,15 @@ print(sg.ones(2).sum().item(), sg._core._gpu_reason()[0])
 
 
 def test_the_module_names_no_folder_of_libraries() -> None:
-    if not shutil.which("readelf"):
-        pytest.skip("readelf is not installed")
+    if os.name == "nt" or not shutil.which("readelf"):
+        pytest.skip("readelf is not installed, or reads no modules of the system")
     text = subprocess.run(["readelf", "-d", sg._core.__file__], capture_output=True, text=True, check=True).stdout
     assert "NEEDED" in text
     paths = [line for line in text.splitlines() if "RPATH" in line or "RUNPATH" in line]
     assert all("[$ORIGIN" in line for line in paths), paths
 
 
+@pytest.mark.needs("rights")
 def test_variables_of_the_caller_do_not_steer_a_process_with_more_rights(tmp_path: Path) -> None:
     """A copy of this Python that runs for another group: it does not ask for SPIROGRAD_DEVICE."""
     if os.getuid() != 0:

@@ -267,6 +267,7 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.M
     assert sg.load(path) == 1 and os.listdir(tmp_path) == ["x.npz"]
 
 
+@pytest.mark.needs("links")
 def test_a_saved_file_has_the_usual_mode_and_links_stay(tmp_path: Path) -> None:
     link = tmp_path / "link.npz"
     link.symlink_to(tmp_path / "real.npz")
@@ -276,6 +277,7 @@ def test_a_saved_file_has_the_usual_mode_and_links_stay(tmp_path: Path) -> None:
     assert stat.S_IMODE(os.stat(link).st_mode) == stat.S_IMODE(os.stat(tmp_path / "plain").st_mode)
 
 
+@pytest.mark.needs("devices")
 def test_a_device_file_is_not_replaced(tmp_path: Path) -> None:
     sg.savez("/dev/null", a=sg.ones(1))
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)

@@ -197,7 +197,7 @@ def test_readers_of_files_have_nothing_that_could_run_one() -> None:
     sources = [p for folder in ("serialization", "datasets", "text") for p in (package / folder).rglob("*.py")]
     assert len(sources) > 12
     for source in sources:
-        for node in ast.walk(ast.parse(source.read_text())):
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
             names = [a.name for a in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
             if isinstance(node, ast.ImportFrom):
                 names.append(node.module or "")

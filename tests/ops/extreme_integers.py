@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import resource
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -133,6 +132,8 @@ def read(value: Any) -> None:
 
 def main(device: str) -> None:
     extremes = EXTREMES if device == "cpu" else EXTREMES[5:]  # where nothing that is large is left to compute
+    import resource
+
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     sg.set_default_device(device)
     fences = [sg.full((64,), float(k)) for k in range(4)]

@@ -26,6 +26,7 @@ def test_every_integer_argument_is_tried() -> None:
     assert names - tried - {"__dlpack__"} == set(), "public names with an integer in their signature, tried nowhere"
 
 
+@pytest.mark.needs("limits")
 @pytest.mark.parametrize("device", ["cpu", pytest.param("gpu", marks=pytest.mark.gpu)])
 def test_an_integer_that_is_too_large_is_an_error(device: str) -> None:
     command = [sys.executable, str(HERE / "extreme_integers.py"), device]

@@ -124,7 +124,7 @@ def test_losses_run_in_float32() -> None:
 
 
 def test_every_type_has_its_row_in_the_docs() -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "mixed_precision.md").read_text()
+    page = (Path(__file__).resolve().parents[2] / "docs" / "mixed_precision.md").read_text(encoding="utf-8")
     said: dict[str, set[str]] = {"the half type": set(), "float32": set()}
     for row in re.findall(r"^\| (.+) \| (the half type|float32) \|$", page, re.MULTILINE):
         said[row[1]] |= set(re.findall(r"`(\w+)`", row[0]))

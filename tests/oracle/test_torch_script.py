@@ -42,7 +42,7 @@ def assert_same(ours: str, theirs: str) -> None:
 
 @pytest.fixture(scope="module")
 def program() -> str:
-    text = SCRIPT.read_text()
+    text = SCRIPT.read_text(encoding="utf-8")
     assert text.count(CHANGED[0]) == 1 and "spirograd" not in text and text.count("\n") >= 200
     return text.replace(*CHANGED)
 
@@ -50,12 +50,12 @@ def program() -> str:
 def test_prints_what_pytorch_printed(program: str, device: sg.Device) -> None:
     printed = output(program, SPIROGRAD_DEVICE=device.kind)
     assert ("device='gpu:0'" in printed) == (device.kind == "gpu")
-    assert_same(re.sub(r",\s+device='gpu:0'", "", printed), PRINTED.read_text())
+    assert_same(re.sub(r",\s+device='gpu:0'", "", printed), PRINTED.read_text(encoding="utf-8"))
 
 
 def test_pytorch_still_prints_it() -> None:
     pytest.importorskip("torch")
-    assert_same(output(SCRIPT.read_text()), PRINTED.read_text())
+    assert_same(output(SCRIPT.read_text(encoding="utf-8")), PRINTED.read_text(encoding="utf-8"))
 
 
 def test_a_wrong_number_is_seen() -> None:

@@ -147,7 +147,8 @@ print(once.value, once.value)
 Pair = collections.namedtuple("Pair", "a b")
 tree = {"x": [1, (2, None)], "y": Pair(3, collections.OrderedDict(z=4)), "d": collections.deque([5, 6])}
 leaves, spec = pytree.tree_flatten(tree)
-print(leaves, spec.num_leaves, pytree.tree_unflatten([i * 10 if i else i for i in leaves], spec))
+back = str(pytree.tree_unflatten([i * 10 if i else i for i in leaves], spec))
+print(leaves, spec.num_leaves, back.replace("Dict({'z': 40})", "Dict([('z', 40)])"))  # as Pythons before 3.12 print it
 print(pytree.tree_map(lambda a, b: a + b, {"a": (1, 2)}, {"a": (10, 20)}), pytree.tree_leaves([1, (2,)]))
 print(pytree.tree_leaves([(1, 2), 3], is_leaf=lambda x: isinstance(x, tuple)), pytree.tree_all(bool, [1, 0]))
 print(pytree.tree_map_only(int, lambda x: -x, [1, 2.0]), spec == pytree.tree_flatten(tree)[1])

@@ -303,7 +303,7 @@ assert plain.shape == scored.shape == (1, 1, 4, 8) and torch.isfinite(q.grad).al
 
 
 def test_each_difference_is_seen_somewhere() -> None:
-    table = PAGE.read_text().split("## What differs")[1].split("\n## ")[0]
+    table = PAGE.read_text(encoding="utf-8").split("## What differs")[1].split("\n## ")[0]
     rows = [re.split(r" \| ", line.strip("| "))[0] for line in table.splitlines() if line.startswith("|")][2:]
     assert rows == list(SEEN)
 

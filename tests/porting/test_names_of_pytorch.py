@@ -34,12 +34,12 @@ print(json.dumps({name: has(name) for name in NAMES}))
 
 
 def names() -> list[str]:
-    return [line.split()[1] for line in NAMES.read_text().splitlines() if not line.startswith("#")]
+    return [line.split()[1] for line in NAMES.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
 
 
 def left_out() -> list[str]:
     """The names in the first column of the page's table, without their stars."""
-    table = PAGE.read_text().split("## What is left out")[1].split("\n## ")[0]
+    table = PAGE.read_text(encoding="utf-8").split("## What is left out")[1].split("\n## ")[0]
     cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     return [name.strip("` ") for cell in cells for name in cell.split(",")]
 

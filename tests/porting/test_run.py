@@ -35,13 +35,13 @@ def script(tmp_path: Path):
 
 
 def test_expressions_give_what_pytorch_gave() -> None:
-    assert run(EXPRESSIONS).stdout == PRINTED.read_text()
+    assert run(EXPRESSIONS).stdout == PRINTED.read_text(encoding="utf-8")
 
 
 def test_pytorch_still_gives_it() -> None:
     pytest.importorskip("torch")
     printed = subprocess.run([sys.executable, EXPRESSIONS], capture_output=True, text=True, timeout=180)
-    assert printed.stdout == PRINTED.read_text()
+    assert printed.stdout == PRINTED.read_text(encoding="utf-8")
 
 
 def test_a_program_gets_its_arguments_and_gives_its_status(script) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 SCRIPT = Path(__file__).with_name("vision_models.py")
 PRINTED = Path(__file__).parents[1] / "golden" / "torch_vision.txt"  # by PyTorch 2.13, torchvision 0.28 on a CPU
-MODELS = sorted({line.split()[0] for line in PRINTED.read_text().splitlines()})
+MODELS = sorted({line.split()[0] for line in PRINTED.read_text(encoding="utf-8").splitlines()})
 
 if importlib.util.find_spec("torchvision") is None:
     pytest.skip("torchvision is not there (pip install --no-deps torchvision)", allow_module_level=True)
@@ -54,7 +54,7 @@ def test_values_inside_of_a_model_can_be_asked_for(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_model_computes_what_it_does_with_pytorch(name: str) -> None:
-    expected = [line for line in PRINTED.read_text().splitlines() if line.split()[0] == name]
+    expected = [line for line in PRINTED.read_text(encoding="utf-8").splitlines() if line.split()[0] == name]
     found = run(SCRIPT, name).splitlines()
     assert len(found) == len(expected) >= 2
     for a, b in zip(found, expected, strict=True):

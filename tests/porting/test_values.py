@@ -59,7 +59,7 @@ def assert_same(ours: str, theirs: str) -> None:
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_values_are_those_of_pytorch(name: str) -> None:
-    expected = (PRINTED / f"torch_{name}.txt").read_text()
+    expected = (PRINTED / f"torch_{name}.txt").read_text(encoding="utf-8")
     assert "BAD" not in expected
     assert_same(printed(sys.executable, "-m", "spirograd", "run", HERE / f"{name}.py"), expected)
 
@@ -67,7 +67,9 @@ def test_values_are_those_of_pytorch(name: str) -> None:
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_pytorch_still_gives_them(name: str) -> None:
     pytest.importorskip("torch")
-    assert_same(printed(sys.executable, HERE / f"{name}.py"), (PRINTED / f"torch_{name}.txt").read_text())
+    assert_same(
+        printed(sys.executable, HERE / f"{name}.py"), (PRINTED / f"torch_{name}.txt").read_text(encoding="utf-8")
+    )
 
 
 def test_a_wrong_number_is_seen() -> None:

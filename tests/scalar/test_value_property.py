@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import spirograd as sg
+from process_memory import resident
 from reference import scalar
 from reference.scalar import CPU_ULPS, GPU_ULPS, GRADIENT, Engine, Program, bits, programs
 
@@ -311,8 +312,9 @@ def test_reached_ones_are_micrograds(engine: Engine) -> None:
 
 # ---- size ------------------------------------------------------------------------------------------------------------
 TEN_MILLION = """
-import pathlib, threading
+import threading
 import spirograd as sg
+from process_memory import peak
 
 def work():
     x = sg.Value(1.0)
@@ -338,8 +340,7 @@ thread = threading.Thread(target=guarded)
 thread.start()
 thread.join()
 assert not failed, failed
-lines = pathlib.Path("/proc/self/status").read_text().splitlines()  # getrusage counts the parent's peak too
-print(1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")))
+print(peak())
 """
 
 
@@ -352,11 +353,6 @@ def test_ten_million_nodes_on_a_small_stack(run_python: Callable[..., str]) -> N
 def test_a_million_nodes_on_a_small_stack(run_python: Callable[..., str]) -> None:
     peak = int(run_python(TEN_MILLION.replace("10_000_00", "1_000_00"), timeout=300))
     assert peak <= 0.4 * 2**30, f"{peak / 2**30:.2f} GiB"
-
-
-def resident() -> int:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def test_training_keeps_memory_flat(ours: Engine) -> None:

@@ -7,6 +7,7 @@ well, 1 when what was checked is not, 2 when it could not run, 130 when it was i
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -42,12 +43,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # the reader of the output has closed it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except (UserError, _core.Error, ImportError, OSError) as error:
+        if _is_closed_pipe(error):  # the reader of the output has closed it
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
         print(f"{PROGRAM}: {error}", file=sys.stderr)
         return 2
+
+
+def _is_closed_pipe(error: BaseException) -> bool:
+    if os.name == "nt":
+        return isinstance(error, OSError) and error.errno == errno.EINVAL and error.filename is None
+    return isinstance(error, BrokenPipeError)
 
 
 def parser() -> argparse.ArgumentParser:

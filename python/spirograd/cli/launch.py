@@ -64,6 +64,8 @@ def run(options: argparse.Namespace) -> int:
     if not options.module and not Path(options.program).is_file():
         raise UserError(f"launch: there is no file {options.program}; give a script, or -m and a module")
     starter = mpiexec_of(options.mpiexec)
+    if os.name == "nt":
+        raise UserError("launch: works by signals, which Windows does not have; start the program with mpiexec itself")
     kind = kind_of(starter)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # ends the others, as Ctrl-C does
     with Control(count, remote=bool(hosts)) as control:

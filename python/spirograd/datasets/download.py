@@ -16,6 +16,7 @@ import lzma
 import os
 import sys
 import tarfile
+import time
 import urllib.error
 import urllib.request
 import zipfile
@@ -273,16 +274,17 @@ def _bar(total: int, done: int, name: str) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _alone(part: Path) -> Iterator[BinaryIO | None]:
-    """The part file, held by one process at a time; None if another one has finished it meanwhile.
-
-    Where the system has no such locks, the last one wins.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        with part.open("ab") as out:
-            yield out
+    """The part file, held by one process at a time; None if another one has finished it meanwhile."""
+    if sys.platform == "win32":
+        with _lock_beside(part) as waited:
+            if waited and not part.exists():
+                yield None
+                return
+            with part.open("ab") as out:
+                yield out
         return
+    import fcntl
+
     while True:
         with part.open("ab") as out:
             try:
@@ -295,3 +297,32 @@ def _alone(part: Path) -> Iterator[BinaryIO | None]:
             if part.exists() and os.path.samestat(part.stat(), os.fstat(out.fileno())):
                 yield out
                 return
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    @contextlib.contextmanager
+    def _lock_beside(part: Path) -> Iterator[bool]:
+        """Holds a lock, as a file beside the part: on Windows one that is locked is open, and cannot be renamed. Gives
+        whether another process held it."""
+        path = part.with_name(f"{part.name}.lock")
+        waited = False
+        try:
+            with path.open("ab") as lock:
+                while True:
+                    lock.seek(0)
+                    try:
+                        msvcrt.locking(lock.fileno(), msvcrt.LK_NBLCK, 1)
+                        break
+                    except OSError:
+                        waited = True
+                        time.sleep(0.05)
+                try:
+                    yield waited
+                finally:
+                    lock.seek(0)
+                    msvcrt.locking(lock.fileno(), msvcrt.LK_UNLCK, 1)
+        finally:
+            with contextlib.suppress(OSError):  # another process waits for it
+                path.unlink()

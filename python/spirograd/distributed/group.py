@@ -138,6 +138,8 @@ def _at_exit() -> None:
 
 def _survive() -> None:
     """MPICH's mpiexec tells processes that another has died by SIGUSR1, which would end them without a word."""
+    if sys.platform == "win32":
+        return
     if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
         signal.signal(signal.SIGUSR1, signal.SIG_IGN)
 

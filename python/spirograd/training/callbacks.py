@@ -342,7 +342,7 @@ class _Log(Callback):
             return
         history = training.history
         row = {"epoch": training.epoch, "seconds": round(history.times[-1], 4), "lr": history.learning_rates[-1]}
-        with self.path.open("a", newline="") as file:
+        with self.path.open("a", newline="", encoding="utf-8") as file:
             self.write(file, row | training.logs)
 
     def write(self, file: TextIO, row: dict[str, Any]) -> None:

@@ -10,10 +10,13 @@ import contextlib
 import copy
 import enum
 import itertools
+import math
+import os
 import pickle
 import queue
 import random
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -154,7 +157,7 @@ class Worker:
         """The next answer of this epoch; raises what the worker raised."""
         while True:
             try:
-                epoch, value = self.answers.get(timeout=timeout or None)
+                epoch, value = self._next(timeout)
             except queue.Empty:
                 if self.process is not None:
                     self.process.end()
@@ -170,6 +173,17 @@ class Worker:
                 finally:
                     del value  # no cycle through the traceback
             return value
+
+    def _next(self, timeout: float | None) -> tuple[int, Any]:
+        """On Windows, Ctrl-C does not end the wait for a lock, and comes between two."""
+        if os.name != "nt":
+            return self.answers.get(timeout=timeout or None)
+        end = time.monotonic() + (timeout or math.inf)
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self.answers.get(timeout=max(min(0.1, end - time.monotonic()), 0))
+            if time.monotonic() >= end:
+                raise queue.Empty
 
     def close(self) -> None:
         """The thread ends after the batch that it is making; it is not waited for."""
@@ -197,6 +211,25 @@ class Local:
         """Has nothing to release."""
 
 
+class Started:
+    """What a process is sent first. It remembers the process, which on Windows runs before the rest is pickled."""
+
+    def __init__(self) -> None:
+        self._process: Any = None
+
+    def __reduce__(self) -> Any:
+        from multiprocessing.context import get_spawning_popen
+
+        self._process = get_spawning_popen()
+        return Started, ()
+
+    def end(self) -> None:
+        """Ends the process if the rest could not be pickled: it would take what the next one is sent."""
+        if os.name == "nt" and self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+
+
 class Process:
     """Makes batches in a process; a call sends the task and waits for the answer."""
 
@@ -204,11 +237,14 @@ class Process:
         self._pipe, theirs = context.Pipe()
         name = f"DataLoader {info.id}"
         self._id = info.id
+        started = Started()
         # The pipe comes last: nothing is lost when the data set cannot be pickled.
-        self._process = context.Process(target=_main, args=(fetch, info, init, theirs), name=name, daemon=True)
+        arguments = (started, fetch, info, init, theirs)
+        self._process = context.Process(target=_main, args=arguments, name=name, daemon=True)
         try:
             self._process.start()
         except (pickle.PicklingError, AttributeError, TypeError) as error:
+            started.end()
             raise TypeError(
                 f"DataLoader: what worker processes need cannot be pickled ({error}); define the data set, collate_fn "
                 "and worker_init_fn at the top level of a module, or use threads (multiprocessing_context=None)"
@@ -246,7 +282,7 @@ class Process:
         self._pipe.close()
 
 
-def _main(fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None, pipe: Any) -> None:
+def _main(_: Started, fetch: Fetch, info: WorkerInfo, init: Callable[[int], Any] | None, pipe: Any) -> None:
     """A worker process. Its own defaults are the CPU; Ctrl-C is for the program that started it."""
     import multiprocessing
     import signal

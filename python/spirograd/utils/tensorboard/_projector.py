@@ -44,14 +44,14 @@ def write_points(
     place = f"{step:05}/{tag.replace('/', '%2F')}"
     (folder / place).mkdir(parents=True, exist_ok=True)
     rows = "".join("\t".join(map(str, row)) + "\n" for row in points.tolist())
-    (folder / place / "tensors.tsv").write_text(rows)
+    (folder / place / "tensors.tsv").write_text(rows, newline="\n")
     lines = [f'tensor_name: "{tag}:{step:05}"', f'tensor_path: "{place}/tensors.tsv"']
     if labels is not None:
-        (folder / place / "metadata.tsv").write_text(_table(labels, header))
+        (folder / place / "metadata.tsv").write_text(_table(labels, header), encoding="utf-8", newline="\n")
         lines.append(f'metadata_path: "{place}/metadata.tsv"')
     if pixels is not None:
         (folder / place / "sprite.png").write_bytes(png(_sprite(pixels)))
         size = f"single_image_dim: {pixels.shape[2]} single_image_dim: {pixels.shape[1]}"
         lines.append(f'sprite {{ image_path: "{place}/sprite.png" {size} }}')
-    with (folder / "projector_config.pbtxt").open("a") as file:
+    with (folder / "projector_config.pbtxt").open("a", encoding="utf-8", newline="\n") as file:
         file.write("embeddings {\n" + "".join(f"  {line}\n" for line in lines) + "}\n")
