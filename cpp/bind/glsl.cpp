@@ -4,7 +4,12 @@
 #include <pybind11/pybind11.h>
 
 #include <bit>
+#include <cmath>
+#include <iomanip>
+#include <limits>
+#include <locale>
 #include <set>
+#include <sstream>
 
 #include "bind/arguments.hpp"
 #include "bind/caster.hpp"
@@ -21,8 +26,14 @@ namespace {
 GlslKernel::Constant constant_of(const std::string& name, py::handle value) {
   if (py::isinstance<py::bool_>(value)) return {name, "bool", value.cast<bool>() ? "true" : "false"};
   if (py::isinstance<py::int_>(value)) return {name, "int", std::to_string(value.cast<int32_t>())};
-  const auto bits = std::bit_cast<uint32_t>(value.cast<float>());  // also infinite or NaN
-  return {name, "float", "uintBitsToFloat(" + std::to_string(bits) + "u)"};
+  const auto x = value.cast<float>();
+  std::ostringstream text;  // "C": the same in all languages
+  text.imbue(std::locale::classic());
+  if (std::isnormal(x))
+    text << std::scientific << std::setprecision(std::numeric_limits<float>::max_digits10 - 1) << x;
+  else  // zeros with their sign, infinite, NaN: some glslang take no constant from bits
+    text << "uintBitsToFloat(" << std::bit_cast<uint32_t>(x) << "u)";
+  return {name, "float", text.str()};
 }
 
 // (name, source, [(name, tensor)], [(name, shape, dtype)], {name: value}, groups, local, unchecked) -> the outputs.

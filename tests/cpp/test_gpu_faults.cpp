@@ -123,7 +123,7 @@ TEST_CASE("faults: a counter above what was submitted is a lost device's", "[gpu
 TEST_CASE("faults: a lost device names the kernels that it ran, those that were done not", "[gpu][faults]") {
   auto& o = *new Opened;
   const auto submit = [&](const char* name) {
-    return o.queue.submit(o.queue.begin(), VK_NULL_HANDLE, std::make_shared<const std::vector<std::string>>(1, name));
+    return o.queue.submit(o.queue.begin(), {}, std::make_shared<const std::vector<std::string>>(1, name));
   };
   o.queue.wait(submit("done"), false);
   const Replaced<PFN_vkGetSemaphoreCounterValue> broken(vkGetSemaphoreCounterValue, counter_lost);

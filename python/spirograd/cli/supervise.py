@@ -26,7 +26,9 @@ _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 def die_with_parent() -> None:
-    """The system kills this process when its parent ends, however that happens."""
+    """The system kills this process when its parent ends, however that happens. On macOS nothing does."""
+    if sys.platform != "linux":
+        return
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
 
 
@@ -45,7 +47,7 @@ class Supervisor:
         if device := environment.pop("SPIROGRAD_LAUNCH_DEVICE", None):
             environment["SPIROGRAD_DEVICE"] = f"gpu:{local}" if device == "gpu" else device
         environment.setdefault("PYTHONUNBUFFERED", "1")  # lines come when they are written
-        cores = len(os.sched_getaffinity(0))
+        cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
         environment.setdefault("SPIROGRAD_THREADS", str(max(1, cores // here)))
         self.lines: collections.deque[str] = collections.deque(maxlen=LINES)
         self._lock = threading.Lock()
