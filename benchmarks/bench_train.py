@@ -38,9 +38,12 @@ TINY = networks.gpt(CHARACTERS, 1, 2, 16, time=8, batch=2)  # does it run at all
 
 @row("gpt2")
 def gpt2(context: Context) -> Iterator[Result]:
-    """A training step of a GPT of 2 layers, 4 heads, 128 wide; context 64, batch 12, Adam."""
+    """A training step of a GPT of 2 layers, 4 heads, 128 wide; context 64, batch 12, Adam; on a GPU also replayed."""
     most, goal = (1.2, Goal(("torch",), most=0.32)) if context.gpu else (0, Goal(("torch", "torch.compile"), most=1.0))
-    found = libraries(context, TINY if context.quick else SMALL)
+    network = TINY if context.quick else SMALL
+    found = libraries(context, network)
+    if context.gpu:
+        found["spirograd replayed"] = network.steps(sg, context.device, sg.synchronize, compiled=True)
     yield from step_results(context, "gpt2", "L2 H4 E128, T 64, batch 12", found, 10, most, goal)
 
 
