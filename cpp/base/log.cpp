@@ -31,7 +31,7 @@ const std::vector<EnvVariable>& env_variables() {
        "Runs of a plan before its row kernels are compiled for its own sizes; 0: at once; -1: never."},
       {"SPIROGRAD_SHUFFLES", "1", "0: the threads of a kernel exchange values through shared memory only."},
       {"SPIROGRAD_MATRIX", "cm2",
-       "How half types and float32 attention reach matrix units at most: cm2, cm1 or none (float32 arithmetic)."},
+       "How half types and float32 attention reach matrix units at most: cm2, cm1 or none (float32, also on a CPU)."},
       {"SPIROGRAD_TILES", "",
        "Whose tiles kernels use: nvidia, nvk, amd, gcn, intel, apple, mobile, software; empty: the device's own."},
       {"SPIROGRAD_STRICT", "0", "1: whatever would fall back to a slower path raises."},

@@ -1,5 +1,6 @@
 // Matrix products: every layout and every broadcast is a choice of strides for one contraction (graph/build.hpp).
 #include "base/error.hpp"
+#include "base/processor.hpp"
 #include "ops/list.hpp"
 #include "ops/ops.hpp"
 
@@ -94,7 +95,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     return reshape(matmul(reshape(a, {inner ? a.numel() / inner : batch.numel() * shape[a.rank() - 2], inner}), b),
                    shape);
   }
-  const DType factors = factor_type(dtype, a.device());
+  const bool reads_bfloat16 = dtype == DType::bfloat16 && multiplies_bfloat16();
+  const DType factors = reads_bfloat16 ? dtype : factor_type(dtype, a.device());
   const Tensor out = contract(ops::Matmul, to_batch(cast(a, factors), batch), to_batch(cast(b, factors), batch));
   return reshape(cast(out, dtype), shape);
 }

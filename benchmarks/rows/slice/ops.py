@@ -215,11 +215,12 @@ def matmul(context: Context) -> Iterator[Result]:
         yield from context.results("matmul", f"{n} x {n} x {n}", timings, "TFLOP/s", lambda s, w=work: w / s / 1e12)
 
 
-@row("matmul_half", cpu=False)
+@row("matmul_half")
 def matmul_half(context: Context) -> Iterator[Result]:
     """Products of square matrices of half types; SPIROGRAD_MATRIX chooses the path to the matrix units."""
-    for dtype in ("float16", "bfloat16"):
-        for n in (1024,) if context.quick else (1024, 2048, 4096, 8192):
+    sizes = (1024, 2048, 4096, 8192) if context.gpu else (256, 512, 1024, 2048)
+    for dtype in ("float16", "bfloat16") if context.gpu else ("bfloat16",):
+        for n in sizes[:1] if context.quick else sizes:
             a = np.random.default_rng(n).standard_normal((n, n), dtype=np.float32) / np.float32(n**0.5)
             inside = max(2, min(32, 2**39 // (2 * n**3))) if context.device.type != "software" else 2
             timings = measure(product_libraries(context, a, inside, dtype), calls_inside=inside, **context.turns)

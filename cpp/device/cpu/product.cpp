@@ -7,25 +7,30 @@
 
 #include "base/error.hpp"
 #include "base/round.hpp"
+#include "device/cpu/gemm_bfloat16.hpp"
 #include "device/cpu/threads.hpp"
 
 namespace sg::cpu {
 namespace {
 
 constexpr int64_t kTileM = 384, kTileN = 1024;
-constexpr size_t kMostViews = 64;    // of an epilogue that runs tile by tile
-constexpr int64_t kSmall = 1 << 20;  // multiply-adds that one thread does sooner than two
+constexpr size_t kMostViews = 64;           // of an epilogue that runs tile by tile
+constexpr int64_t kSmallProduct = 1 << 20;  // multiply-adds that one thread does sooner than two
+
+int64_t gemm_scratch() { return std::max(blocks().gemm_scratch, kBfloat16Scratch); }
 
 void choose_tiles(ProductPlan& plan) {
   const Product& s = plan.shape;
-  const int64_t unit_m = blocks().gemm_rows, unit_n = blocks().gemm_columns_f32;
+  const bool narrow = is_narrow(s.dtype);
+  const int64_t unit_m = narrow ? kBfloat16Side : blocks().gemm_rows;
+  const int64_t unit_n = narrow ? kBfloat16Side : blocks().gemm_columns_f32;
   // An epilogue reads its tile again, so a tile takes at most half of a second-level cache.
   const int64_t most_m = plan.store == ProductPlan::Store::direct ? kTileM : s.b_m ? kTileM / 16 : kTileM / 2;
   plan.tiles_m = std::max<int64_t>(1, divide_up(s.m, most_m));
   plan.tiles_n = std::max<int64_t>(1, divide_up(s.n, kTileN));
   const auto size_m = [&] { return round_up(divide_up(s.m, plan.tiles_m), unit_m); };
   const auto size_n = [&] { return round_up(divide_up(s.n, plan.tiles_n), unit_n); };
-  if (s.batch * s.m * s.n * s.k > kSmall) {
+  if (s.batch * s.m * s.n * s.k > kSmallProduct) {
     const int64_t wanted = 4 * thread_count();
     while (s.batch * plan.tiles_m * plan.tiles_n < wanted) {
       if (size_n() > 2 * unit_n && size_n() >= size_m())
@@ -98,9 +103,10 @@ GemmTile transposed(const GemmTile& t) {
 }
 
 // [load view 0, store view 1] and nothing else.
-bool only_stores(const Program& p) {
+bool only_stores(const Program& p, DType sums) {
   return p.inner == 0 && p.domain.rank == 3 && p.code.size() == 2 && p.code[0].code == Code::load &&
-         p.code[0].slot == 0 && p.code[1].code == Code::store && p.code[1].a == 0;
+         p.code[0].slot == 0 && p.code[1].code == Code::store && p.code[1].a == 0 &&
+         p.views[p.code[1].slot].dtype == sums;
 }
 
 }  // namespace
@@ -108,8 +114,9 @@ bool only_stores(const Program& p) {
 void multiply(DType dtype, GemmTile t) {
   if (dtype == DType::int32) return multiply_integers<int32_t, uint32_t>(t);
   if (dtype == DType::int64) return multiply_integers<int64_t, uint64_t>(t);
-  t.scratch = scratch(1, blocks().gemm_scratch);
+  t.scratch = scratch(1, gemm_scratch());
   if (t.n < 8 && t.m > t.n && !t.inner && !t.b_m) t = transposed(t);
+  if (dtype == DType::bfloat16) return gemm_bfloat16()(t);
   (dtype == DType::float32 ? blocks().gemm_f32 : blocks().gemm_f64)(t);
 }
 
@@ -120,7 +127,7 @@ ProductPlan plan_product(const Product& product, const std::vector<int32_t>& mem
   choose_walks(plan);
   const Program& epilogue = product.epilogue;
   const bool in_order = epilogue.views.size() > 1 && epilogue.views[1].strides[2] == 1;
-  if (only_stores(epilogue) && (in_order || !product.window.pitch)) {
+  if (only_stores(epilogue, wide_of(product.dtype)) && (in_order || !product.window.pitch)) {
     plan.out_view = epilogue.code[1].slot;
     plan.out_strides = epilogue.views[plan.out_view].strides;
     plan.out_offset = epilogue.views[plan.out_view].offset;
@@ -140,15 +147,16 @@ ProductPlan plan_product(const Product& product, const std::vector<int32_t>& mem
 }
 
 namespace {
-int64_t tile_bytes(const ProductPlan& plan) { return plan.tile_m * plan.tile_n * size_of(plan.shape.dtype); }
+int64_t sum_size(const ProductPlan& plan) { return size_of(wide_of(plan.shape.dtype)); }
+int64_t tile_bytes(const ProductPlan& plan) { return plan.tile_m * plan.tile_n * sum_size(plan); }
 int64_t whole_bytes(const ProductPlan& plan) {
   const Product& s = plan.shape;
-  return s.batch * s.m * s.n * size_of(s.dtype) + 64;
+  return s.batch * s.m * s.n * sum_size(plan) + 64;
 }
 }  // namespace
 
 ScratchSizes scratch_of_others(const ProductPlan& plan) {
-  return {plan.epilogue ? plan.epilogue->frame_bytes : 0, blocks().gemm_scratch,
+  return {plan.epilogue ? plan.epilogue->frame_bytes : 0, gemm_scratch(),
           plan.store == ProductPlan::Store::tile ? tile_bytes(plan) : 0, 0};
 }
 ScratchSizes scratch_of(const ProductPlan& plan) {
@@ -159,7 +167,7 @@ ScratchSizes scratch_of(const ProductPlan& plan) {
 
 void run_product(const ProductPlan& plan, const char* a, const char* b, std::vector<char*>& bases) {
   const Product& s = plan.shape;
-  const int64_t size = size_of(s.dtype), per_batch = plan.tiles_m * plan.tiles_n;
+  const int64_t size = size_of(s.dtype), sums = sum_size(plan), per_batch = plan.tiles_m * plan.tiles_n;
   const int64_t groups = std::max<int64_t>(1, s.batch / std::max<int64_t>(1, s.folded));
   const bool walks = s.a_walks() || s.b_walks();
   char* whole = plan.store == ProductPlan::Store::whole ? scratch(2, whole_bytes(plan)) : nullptr;
@@ -187,12 +195,12 @@ void run_product(const ProductPlan& plan, const char* a, const char* b, std::vec
     }
     if (plan.store == ProductPlan::Store::direct) {
       const Dims& out = plan.out_strides;
-      t.c = bases[plan.out_view] + (plan.out_offset + batch * out[0] + m0 * out[1] + n0 * out[2]) * size;
+      t.c = bases[plan.out_view] + (plan.out_offset + batch * out[0] + m0 * out[1] + n0 * out[2]) * sums;
       t.c_m = out[1], t.c_n = out[2];
       return multiply(s.dtype, t);
     }
     if (whole) {
-      t.c = whole + ((batch * s.m + m0) * s.n + n0) * size;
+      t.c = whole + ((batch * s.m + m0) * s.n + n0) * sums;
       t.c_m = s.n, t.c_n = 1;
       return multiply(s.dtype, t);
     }
@@ -202,13 +210,13 @@ void run_product(const ProductPlan& plan, const char* a, const char* b, std::vec
     multiply(s.dtype, t);
     char* views[kMostViews];
     std::copy(bases.begin(), bases.end(), views);
-    views[0] = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(tile) - (m0 * plan.tile_n + n0) * size);
+    views[0] = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(tile) - (m0 * plan.tile_n + n0) * sums);
     const int64_t unit = batch * s.m + m0;
     run_part(*plan.epilogue, views, {unit, unit + t.m, n0, n0 + t.n});
   };
   const int64_t tiles = s.batch * per_batch;
   const int64_t work = std::max<int64_t>(1, plan.tile_m * plan.tile_n * s.k);
-  parallel_for(tiles, std::max<int64_t>(1, kSmall / 4 / work), [&](int64_t begin, int64_t end) {
+  parallel_for(tiles, std::max<int64_t>(1, kSmallProduct / 4 / work), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) one_tile(i);
   });
   if (whole) {

@@ -3,6 +3,8 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #elif defined(__APPLE__)
 #include <sys/sysctl.h>
 #endif
@@ -12,6 +14,16 @@
 #include <thread>
 
 namespace sg::os {
+
+bool may_use_tiles() {
+#if defined(__linux__) && defined(__x86_64__)
+  constexpr int kAsk = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  static const bool may = syscall(SYS_arch_prctl, kAsk, kTileData) == 0;
+  return may;
+#else
+  return false;
+#endif
+}
 
 int allowed_processors() {
 #if defined(__linux__)

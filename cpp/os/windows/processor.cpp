@@ -10,6 +10,8 @@
 
 namespace sg::os {
 
+bool may_use_tiles() { return false; }  // nobody has tried
+
 // Of a machine with more than 64 processors, those of this process's group count, as for its threads.
 int allowed_processors() {
   DWORD_PTR own = 0, all = 0;
