@@ -326,12 +326,26 @@ class Compiler {
     }
     e_.frame_bytes = at;
     add_steps();
+    find_next_rows();
   }
 
   // Whether the program does nothing but fold rows where they lie.
   bool only_folds() const {
     return !e_.across && !e_.pointwise &&
            std::all_of(e_.phases.begin(), e_.phases.end(), [](const Phase& p) { return p.element.empty(); });
+  }
+
+  void find_next_rows() {
+    const int last_unit = e_.unit_dims.rank - 1;
+    if (e_.across || e_.pointwise || e_.tile > 1 || e_.phases.size() < 2 || e_.lanes > e_.block || last_unit < 0)
+      return;
+    for (int32_t v = 0; v < static_cast<int32_t>(e_.views.size()); ++v) {
+      const ViewUse& view = e_.views[v];
+      const int64_t bytes = e_.lanes * view.size;
+      if (view.binding >= 0 && !view.walk && !view.streams && view.lane_step == view.size &&
+          view.unit[last_unit] >= bytes)
+        e_.next_rows.push_back({v, view.unit[last_unit], bytes});
+    }
   }
 
   void add_steps() {
@@ -365,8 +379,8 @@ class Compiler {
 
 int64_t Executable::bytes() const {
   const auto of = [](const auto& list) { return static_cast<int64_t>(list.capacity() * sizeof(list[0])); };
-  int64_t sum = of(views) + of(cells) + of(numbers) + of(setup) + of(ahead) + of(fetches) + of(phases) + of(moving) +
-                of(registers) + of(block_steps) + of(unit_steps) + of(column_steps);
+  int64_t sum = of(views) + of(cells) + of(numbers) + of(setup) + of(ahead) + of(fetches) + of(next_rows) + of(phases) +
+                of(moving) + of(registers) + of(block_steps) + of(unit_steps) + of(column_steps);
   for (const Phase& p : phases) sum += of(p.row) + of(p.element) + of(p.folds);
   for (const auto& steps : column_steps) sum += of(steps);
   return sum;

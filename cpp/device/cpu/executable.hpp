@@ -81,6 +81,11 @@ struct Fetch {  // a run whose memory is asked for some rows before it is read
   int64_t start_step, position_step;  // from row to row: bytes of the slot of its start, elements of its position
 };
 
+struct NextRow {  // the same for a row that lies so many bytes behind the present one
+  int32_t slot;
+  int64_t step, bytes;
+};
+
 struct NumberUse {
   int32_t cell, number;  // number: which argument of the program
   DType dtype;
@@ -105,6 +110,7 @@ struct Executable {
   std::vector<Op> setup;  // what depends on constants and numbers only
   std::vector<Op> ahead;  // where the runs of a tile of units begin, once a tile: a block of its values is one a unit
   std::vector<Fetch> fetches;
+  std::vector<NextRow> next_rows;  // of rows that are one block and have several phases
   std::vector<Phase> phases;
 
   int32_t slots = 0;  // views, then cells, then registers

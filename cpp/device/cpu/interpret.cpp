@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kFetchBytes = 1024;    // of a run, at most
 constexpr int64_t kFetchUnits = 8;       // how long before it is read
+constexpr int64_t kAskedBytes = 1024;    // of the next row, between two loops
 constexpr int64_t kChunkWork = 1 << 17;  // cheap element operations in one piece of work for a thread: about 10 us
 
 // One for each part of the work, on the thread that does it. The frame is that thread's scratch: slots (addresses),
@@ -187,10 +188,25 @@ class Runner {
     slots_[op.d] = tile + row_ * width;
   }
 
+  // Runs loops over a row that is in cache, and prefetches some of the next row before each: a row is often about a page
+  // long, at whose end the processor's own prefetching stops.
+  void execute_and_ask(const std::vector<Op>& ops, int64_t n) {
+    for (const Op& op : ops) {
+      for (const NextRow& row : e_.next_rows) {
+        const char* next = slots_[row.slot] + row.step;
+        const int64_t end = std::min(row.bytes, asked_ + kAskedBytes);
+        for (int64_t b = asked_; b < end; b += 64) __builtin_prefetch(next + b);
+      }
+      asked_ += kAskedBytes;
+      call(op, op.single ? 1 : n);
+    }
+  }
+
   // A pointwise unit, or one row: blocks of its elements.
   void along(int64_t begin, int64_t end) {
     const bool moves = end - begin > e_.block;
     start(begin);
+    asked_ = 0;
     for (const Phase& phase : e_.phases) {
       if (moves && &phase != e_.phases.data()) start(begin);
       execute(phase.row, 1);
@@ -201,7 +217,10 @@ class Runner {
       if (!phase.element.empty() || !phase.folds.empty()) {
         for (lane_ = begin; lane_ < end; lane_ += e_.block) {
           const int64_t n = std::min(e_.block, end - lane_);
-          execute(phase.element, n);
+          if (!e_.next_rows.empty() && &phase != e_.phases.data())
+            execute_and_ask(phase.element, n);
+          else
+            execute(phase.element, n);
           for (size_t f = 0; f < phase.folds.size(); ++f)
             phase.folds[f].along(&states_[f], slots_[phase.folds[f].value], n, phase.folds[f].scalar);
           if (moves) advance(e_.block_steps);
@@ -275,6 +294,7 @@ class Runner {
   int64_t limit_ = 0;
   int64_t lane_ = 0;
   int64_t part_ = 0;
+  int64_t asked_ = 0;           // bytes of the next row
   int64_t row_ = 0, rows_ = 1;  // of a tile
 };
 
