@@ -138,6 +138,12 @@ def refuses(early: sg.Tensor) -> None:
         assert rank == 1 and "vkGetMemoryFdKHR" in str(error), error
     else:
         raise AssertionError("nothing was raised")
+    y = sg.full((3,), float(rank))
+    if rank == 0:
+        dist.send(y, 1)  # two of a group cannot make a communicator for all
+    else:
+        dist.recv(y, 0)
+    assert y.tolist() == [0.0] * 3
     dist.all_reduce(x)
     assert x.tolist() == [2.0] * 3
 

@@ -252,7 +252,6 @@ def test_a_wrong_index_in_a_loop_is_named_with_its_line(device: sg.Device) -> No
 
 OUT_OF_MEMORY = """
 import spirograd as sg
-from interrupts import ctrl_c
 d = "{device}"
 m, x, wide = sg.eye(8, device=d).realize(), sg.ones(2, 8, device=d).realize(), sg.ones(1, device=d).expand(64 << 20)
 def rounds(n, large):

@@ -75,7 +75,9 @@ class NcclTransport final : public Transport {
 
   const char* name() const override { return "NCCL"; }
   bool takes(DeviceId device, const std::vector<Part>& parts) const override {
-    return device == device_ && std::ranges::none_of(parts, [](const Part& p) {
+    // A communicator that was given up is made anew when all members come, not when two do.
+    const bool can_open = !is_between_two(parts.front().what.kind);
+    return device == device_ && (communicator_ || can_open) && std::ranges::none_of(parts, [](const Part& p) {
              return folds(p.what.kind) && p.dtype == DType::int16;  // which NCCL cannot add
            });
   }
